@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# bash completion of hone. Filters, their parameters and the options of a command come from hone itself.
+
+# The words of "-o, --option VALUE" lines in a command's help.
+_hone_options() {
+    "${COMP_WORDS[0]}" "$1" --help 2>/dev/null |
+        sed -n 's/^  *\(-[[:alnum:]], *\)\{0,1\}\(--[[:alnum:]-]*\).*/\2/p'
+}
+
+# What may come next in a chain: the part behind the last '|' is a filter, or a filter and its parameters.
+_hone_chain() {
+    local typed=$1 step filter word before
+    step=${typed##*|}
+    before=${typed%"$step"}
+    step=${step#"${step%%[! ]*}"}
+    word=${step##* }
+    if [[ $step == *' '* ]]; then
+        filter=${step%% *}
+        before=${typed%"$word"}
+        mapfile -t COMPREPLY < <(compgen -P "$before" -W "$("${COMP_WORDS[0]}" filters --names "$filter" 2>/dev/null)" \
+            -- "$word")
+    else
+        [[ -n $before ]] && before+=' '
+        mapfile -t COMPREPLY < <(compgen -P "$before" -W "$("${COMP_WORDS[0]}" filters --names 2>/dev/null)" -- "$word")
+    fi
+    compopt -o nospace
+}
+
+_hone() {
+    local current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} quote=
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" --help 2>/dev/null |
+            sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p') --help --version" -- "$current")
+    elif [[ $current == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_hone_options "$command")" -- "$current")
+    elif [[ $command == cache ]]; then
+        mapfile -t COMPREPLY < <(compgen -W 'list verify clear' -- "$current")
+    elif [[ $command == filters ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" filters --names 2>/dev/null)" -- "$current")
+    elif [[ $command == apply && $COMP_CWORD == 2 ]]; then
+        [[ $current == [\'\"]* ]] && quote=${current:0:1}
+        _hone_chain "${current#"$quote"}"
+    else
+        compopt -o default -o filenames
+    fi
+}
+
+complete -F _hone hone

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What `cmake --install` (and `make install`) puts where; DESTDIR and --prefix are honoured.
+include(CMakePackageConfigHelpers)
+
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/hone)
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  message(FATAL_ERROR "CMAKE_INSTALL_LIBDIR and CMAKE_INSTALL_INCLUDEDIR must be relative to the prefix")
+endif()
+file(RELATIVE_PATH HONE_PC_PREFIX /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
+string(REGEX REPLACE "/$" "" HONE_PC_PREFIX "${HONE_PC_PREFIX}")
+configure_file(packaging/hone.pc.in ${PROJECT_BINARY_DIR}/hone.pc @ONLY)
+configure_package_config_file(packaging/hone-config.cmake.in ${PROJECT_BINARY_DIR}/hone-config.cmake
+  INSTALL_DESTINATION ${package_folder})
+# Before 1.0 a new minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/hone-config-version.cmake COMPATIBILITY SameMinorVersion)
+
+target_include_directories(hone PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(TARGETS hone EXPORT hone-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS hone_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(EXPORT hone-targets NAMESPACE hone:: DESTINATION ${package_folder})
+install(FILES ${PROJECT_BINARY_DIR}/hone-config.cmake ${PROJECT_BINARY_DIR}/hone-config-version.cmake
+  DESTINATION ${package_folder})
+install(FILES ${PROJECT_BINARY_DIR}/hone.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(DIRECTORY include/hone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(FILES man/hone.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES packaging/completion/hone.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+  RENAME hone)
+install(FILES packaging/completion/_hone DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES README.md LICENSE SECURITY.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+install(FILES examples/Makefile examples/filter_array.c examples/frames.c examples/own_queue.c
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Installs the Debian packages that are missing: scripts/setup.sh [build|test|lint] (default: build).
+# Asks the package database first; when nothing is missing it needs neither the network nor any rights.
+set -eu
+
+build="gcc libc6-dev cmake ninja-build pkg-config ocl-icd-opencl-dev opencl-headers libjansson-dev libvips-dev
+    pocl-opencl-icd"
+test="g++ python3 python3-numpy python3-scipy python3-opencv oclgrind mesa-opencl-icd clang imagemagick binutils locales
+    git"
+lint="clang-format shellcheck python3"
+
+case "${1:-build}" in
+build) wanted=$build ;;
+test) wanted="$build $test" ;;
+lint) wanted=$lint ;;
+*)
+    echo "usage: scripts/setup.sh [build|test|lint]" >&2
+    exit 2
+    ;;
+esac
+
+is_installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+if ! command -v dpkg-query >/dev/null; then
+    echo "setup.sh: this system has no dpkg, so these must be there already: $wanted" >&2
+    exit 0
+fi
+
+missing=
+for package in $wanted; do
+    is_installed "$package" || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+# Runs apt-get as root: directly, or through sudo.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        env DEBIAN_FRONTEND=noninteractive "$@"
+    elif command -v sudo >/dev/null; then
+        sudo env DEBIAN_FRONTEND=noninteractive "$@"
+    else
+        return 1
+    fi
+}
+
+install_missing() {
+    # shellcheck disable=SC2086  # a list of words
+    as_root apt-get install -y -q --no-install-recommends $missing
+}
+
+echo "setup.sh: installing$missing"
+# The lists of packages may be missing or too old: then the second try is after an update.
+if ! install_missing && ! { as_root apt-get update -q && install_missing; }; then
+    {
+        echo "setup.sh: could not install$missing"
+        if [ "$(id -u)" -ne 0 ]; then
+            echo "setup.sh: this takes root, or a user who may use sudo; as root, run:"
+        else
+            echo "setup.sh: look at the messages above; the command is:"
+        fi
+        echo "    apt-get install --no-install-recommends$missing"
+    } >&2
+    exit 1
+fi
