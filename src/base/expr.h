@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * The small expression language of filter descriptions, tuning constraints and launch geometry.
+ *
+ *   ?:   || or   && and   == != < <= > >=   + -   * / %   unary - ! not   ( )
+ *   min(a,b) max(a,b) ceildiv(a,b) roundup(a,b) abs(a) sqrt(a) log2(a)    names   123  1.5
+ *
+ * Evaluated in two ways. Integers (64 bits, `/` truncates, overflow and division by zero are errors) for launches,
+ * sizes and constraints; doubles for cost formulas. `and`, `or` and `//` are accepted as Kernel Tuner and T1 files
+ * write them. Parsing is bounded in length and depth, so that text from a file cannot exhaust the stack.
+ */
+#ifndef BASE_EXPR_H
+#define BASE_EXPR_H
+
+#include "hone/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { EXPR_MAX_NODES = 96, EXPR_MAX_NAME = 31 };
+
+struct expr_node {
+    int16_t op, left, right, third; /* children by index; -1: none */
+    double number;
+    char name[EXPR_MAX_NAME + 1];
+};
+
+struct expr {
+    int count, root;
+    struct expr_node nodes[EXPR_MAX_NODES];
+};
+
+/* Names and their values; scopes chain, the innermost wins. */
+struct expr_scope {
+    const struct expr_scope *outer;
+    const char *const *names;
+    const int64_t *values;
+    int count;
+};
+
+/* A mistake is HONE_ERROR_USAGE with the column in error->column. */
+hone_status expr_parse(struct expr *expr, const char *text, hone_error *error);
+
+/* The value with names from scope. Unknown name, overflow, division by zero: HONE_ERROR_USAGE. */
+hone_status expr_value(const struct expr *expr, const struct expr_scope *scope, int64_t *value, hone_error *error);
+hone_status expr_real(const struct expr *expr, const struct expr_scope *scope, double *value, hone_error *error);
+
+/* Parses and evaluates in one step. NULL or "" gives `otherwise`. */
+hone_status expr_text_value(const char *text, const struct expr_scope *scope, int64_t otherwise, int64_t *value,
+                            hone_error *error);
+hone_status expr_text_real(const char *text, const struct expr_scope *scope, double otherwise, double *value,
+                           hone_error *error);
+
+/* True when the expression mentions `name`. */
+bool expr_mentions(const struct expr *expr, const char *name);
+
+/* Looks a name up through the scopes. */
+bool expr_lookup(const struct expr_scope *scope, const char *name, int64_t *value);
+
+#endif

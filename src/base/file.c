@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/file.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static hone_status io_error(hone_error *error, const char *what, const char *path)
+{
+    return error_set(error, HONE_ERROR_IO, "%s '%s': %s", what, path, strerror(errno));
+}
+
+bool file_write_all(int fd, const void *bytes, size_t count)
+{
+    const char *at = bytes;
+    while (count > 0) {
+        ssize_t written = write(fd, at, count);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            errno = written == 0 ? ENOSPC : errno;
+            return false;
+        }
+        at += written;
+        count -= (size_t)written;
+    }
+    return true;
+}
+
+static hone_status read_all(int fd, const char *path, size_t limit, struct text *out, hone_error *error)
+{
+    char block[65536];
+    size_t total = 0;
+    for (;;) {
+        ssize_t got = read(fd, block, sizeof block);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return io_error(error, "cannot read", path);
+        if (got == 0)
+            break;
+        total += (size_t)got;
+        if (total > limit)
+            return error_set(error, HONE_ERROR_IO, "'%s' is larger than the limit of %zu bytes", path, limit);
+        text_add_bytes(out, block, (size_t)got);
+    }
+    return out->failed ? error_memory(error, path) : HONE_OK;
+}
+
+hone_status file_read(const char *path, size_t limit, struct text *out, hone_error *error)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return io_error(error, "cannot open", path);
+    struct stat info;
+    hone_status status;
+    if (fstat(fd, &info) != 0)
+        status = io_error(error, "cannot examine", path);
+    else if (!S_ISREG(info.st_mode))
+        status = error_set(error, HONE_ERROR_IO, "'%s' is not a regular file", path);
+    else
+        status = read_all(fd, path, limit, out, error);
+    close(fd);
+    return status;
+}
+
+bool file_same(const char *a, const char *b)
+{
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The extension stays last, because writers choose the format by it. */
+static bool temporary_name(struct file_output *output, unsigned attempt)
+{
+    const char *name = base_name(output->target);
+    const char *dot = strrchr(name, '.');
+    int folder = (int)(name - output->target);
+    unsigned tag = (unsigned)(clock_ns() >> 8) + attempt * 7919u;
+    int used = snprintf(output->temporary, sizeof output->temporary, "%.*s.hone-%ld-%08x%.16s", folder,
+                        output->target, (long)getpid(), tag, dot && dot != name ? dot : "");
+    return used > 0 && (size_t)used < sizeof output->temporary;
+}
+
+hone_status file_output_begin(struct file_output *output, const char *target, hone_error *error)
+{
+    *output = FILE_OUTPUT_NONE;
+    struct stat info;
+    size_t length = strlen(target);
+    if (length == 0 || length >= sizeof output->target)
+        return error_set(error, HONE_ERROR_IO, "an output needs a name of 1 to %zu bytes",
+                         sizeof output->target - 1);
+    memcpy(output->target, target, length + 1);
+    if (lstat(target, &info) == 0 && S_ISDIR(info.st_mode))
+        return error_set(error, HONE_ERROR_IO, "cannot write '%s': it is a folder; end it with '/' to write into it",
+                         target);
+    for (unsigned attempt = 0; attempt < 100; attempt++) {
+        if (!temporary_name(output, attempt))
+            return error_set(error, HONE_ERROR_IO, "the name of the output is too long: '%s'", target);
+        output->fd = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (output->fd >= 0)
+            return HONE_OK;
+        if (errno != EEXIST)
+            break;
+    }
+    return io_error(error, "cannot write", target);
+}
+
+static bool sync_folder(const char *file)
+{
+    char folder[PATH_MAX];
+    size_t length = (size_t)(base_name(file) - file);
+    memcpy(folder, length ? file : ".", length ? length : 1);
+    folder[length ? length : 1] = '\0';
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool ok = fsync(fd) == 0 || errno == EINVAL || errno == EROFS; /* file systems that cannot sync a folder */
+    close(fd);
+    return ok;
+}
+
+/* Writers that go by name may have replaced the file: the one that is there now is what gets synced. */
+static bool sync_file(const char *path, mode_t mode, bool set_mode)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return false;
+    bool ok = (!set_mode || fchmod(fd, mode) == 0) && fsync(fd) == 0;
+    int saved = errno;
+    ok = close(fd) == 0 && ok;
+    errno = saved;
+    return ok;
+}
+
+hone_status file_output_commit(struct file_output *output, hone_error *error)
+{
+    struct stat old = {0};
+    bool keep_mode = lstat(output->target, &old) == 0 && S_ISREG(old.st_mode);
+    hone_status status = HONE_OK;
+    if (!sync_file(output->temporary, old.st_mode & 07777, keep_mode))
+        status = io_error(error, "cannot write", output->target);
+    else if (rename(output->temporary, output->target) != 0)
+        status = io_error(error, "cannot put in place", output->target);
+    if (status) {
+        file_output_abort(output);
+        return status;
+    }
+    close(output->fd);
+    output->fd = -1;
+    if (!sync_folder(output->target))
+        return io_error(error, "cannot sync the folder of", output->target);
+    return HONE_OK;
+}
+
+void file_output_abort(struct file_output *output)
+{
+    if (output->fd < 0)
+        return;
+    unlink(output->temporary);
+    close(output->fd);
+    output->fd = -1;
+}
+
+hone_status file_write(const char *target, const void *bytes, size_t count, hone_error *error)
+{
+    struct file_output output;
+    hone_status status = file_output_begin(&output, target, error);
+    if (status)
+        return status;
+    if (!file_write_all(output.fd, bytes, count))
+        status = io_error(error, "cannot write", target);
+    else
+        status = file_output_commit(&output, error);
+    file_output_abort(&output);
+    return status;
+}
+
+/* Folders: the checks that keep other people's bytes away from the driver. */
+
+static hone_status refuse(hone_error *error, const char *path, const char *why)
+{
+    return error_set(error, HONE_ERROR_IO, "the private folder '%s' is not used: %s", path, why);
+}
+
+static hone_status check_folder(int fd, const char *path, bool ours, hone_error *error)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return io_error(error, "cannot examine", path);
+    if (info.st_uid != geteuid() && (ours || info.st_uid != 0))
+        return refuse(error, path, "it belongs to another user");
+    if (ours && (info.st_mode & 022))
+        return refuse(error, path, "others may write to it (make it private: chmod 700)");
+    if ((info.st_mode & 002) && !(info.st_mode & S_ISVTX))
+        return refuse(error, path, "everyone may write to it");
+    return HONE_OK;
+}
+
+/* Opens `name` below *fd, making it if need be, and moves *fd there. */
+static hone_status enter_folder(int *fd, const char *name, const char *path, bool ours, hone_error *error)
+{
+    bool made = mkdirat(*fd, name, 0700) == 0;
+    if (!made && errno != EEXIST)
+        return io_error(error, "cannot make the folder", path);
+    int next = openat(*fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (ours || made ? O_NOFOLLOW : 0));
+    if (next < 0)
+        return io_error(error, "cannot open the folder", path);
+    close(*fd);
+    *fd = next;
+    return check_folder(next, path, ours || made, error);
+}
+
+static hone_status private_base(const char *variable, const char *fallback, char path[PATH_MAX], hone_error *error)
+{
+    const char *set = getenv(variable), *home = getenv("HOME");
+    int used = -1;
+    if (geteuid() != getuid() || getegid() != getgid() || getauxval(AT_SECURE))
+        return error_set(error, HONE_ERROR_IO, "no private folder is used in a set-user-id program");
+    if (set && set[0] == '/')
+        used = snprintf(path, PATH_MAX, "%s", set);
+    else if (home && home[0] == '/')
+        used = snprintf(path, PATH_MAX, "%s/%s", home, fallback);
+    else
+        return error_set(error, HONE_ERROR_IO, "no private folder: set HOME or %s to an absolute path", variable);
+    if (used < 0 || used >= PATH_MAX)
+        return error_set(error, HONE_ERROR_IO, "the path in %s or HOME is too long", variable);
+    return HONE_OK;
+}
+
+/* Walks an absolute path, part by part, making what is missing. */
+static hone_status walk(int *fd, char *path, hone_error *error)
+{
+    char whole[PATH_MAX], *save = NULL;
+    memcpy(whole, path, strlen(path) + 1);
+    for (char *part = strtok_r(path, "/", &save); part; part = strtok_r(NULL, "/", &save)) {
+        hone_status status = enter_folder(fd, part, whole, false, error);
+        if (status)
+            return status;
+    }
+    memcpy(path, whole, strlen(whole) + 1);
+    return HONE_OK;
+}
+
+hone_status file_private_folder(const char *variable, const char *fallback, const char *sub, char path[PATH_MAX],
+                                int *fd, hone_error *error)
+{
+    char own[PATH_MAX], *save = NULL;
+    hone_status status = private_base(variable, fallback, path, error);
+    if (status)
+        return status;
+    if (snprintf(own, sizeof own, "hone/%s", sub ? sub : "") >= (int)sizeof own ||
+        strlen(path) + strlen(own) + 2 > PATH_MAX)
+        return error_set(error, HONE_ERROR_IO, "the path of the private folder is too long");
+    int at = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (at < 0)
+        return io_error(error, "cannot open", "/");
+    status = walk(&at, path, error);
+    for (char *part = strtok_r(own, "/", &save); part && !status; part = strtok_r(NULL, "/", &save)) {
+        strcat(strcat(path, "/"), part);
+        status = enter_folder(&at, part, path, true, error);
+    }
+    if (status) {
+        close(at);
+        return status;
+    }
+    *fd = at;
+    return HONE_OK;
+}
+
+hone_status file_private_read(int fd, const char *name, size_t limit, struct text *out, bool *missing,
+                              hone_error *error)
+{
+    int file = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat info;
+    hone_status status;
+    if (missing)
+        *missing = file < 0 && errno == ENOENT;
+    if (file < 0)
+        return io_error(error, "cannot open", name);
+    if (fstat(file, &info) != 0)
+        status = io_error(error, "cannot examine", name);
+    else if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022))
+        status = refuse(error, name, "it is not a private file of this user");
+    else
+        status = read_all(file, name, limit, out, error);
+    close(file);
+    return status;
+}
+
+hone_status file_private_write(int fd, const char *name, const void *bytes, size_t count, hone_error *error)
+{
+    char temporary[NAME_MAX + 1];
+    int used = snprintf(temporary, sizeof temporary, ".%.150s.%ld.%08x", name, (long)getpid(),
+                        (unsigned)(clock_ns() >> 4));
+    if (used < 0 || (size_t)used >= sizeof temporary)
+        return error_set(error, HONE_ERROR_IO, "the name '%s' is too long", name);
+    int file = openat(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0)
+        return io_error(error, "cannot write", name);
+    bool ok = file_write_all(file, bytes, count) && fsync(file) == 0;
+    int saved = errno;
+    if (close(file) != 0 && ok) {
+        ok = false;
+        saved = errno;
+    }
+    errno = saved;
+    if (ok && renameat(fd, temporary, fd, name) == 0)
+        return HONE_OK;
+    hone_status status = io_error(error, "cannot write", name);
+    unlinkat(fd, temporary, 0);
+    return status;
+}
+
+/* Trees. By descriptors from folder to folder, so that a name which is swapped for a link meanwhile leads nowhere. */
+
+enum { MAX_TREE_DEPTH = 32 }; /* one open descriptor each */
+
+struct tree_walk {
+    bool remove;
+    dev_t device;
+    uint64_t bytes;
+};
+
+static bool visit(struct tree_walk *walk, int parent, const char *name, unsigned depth);
+
+/* One pass over the entries; false when one of them failed. */
+static bool visit_entries(struct tree_walk *walk, DIR *list, unsigned depth)
+{
+    bool ok = true;
+    for (struct dirent *entry; (entry = readdir(list));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            ok = visit(walk, dirfd(list), entry->d_name, depth) && ok;
+    return ok;
+}
+
+static bool visit_folder(struct tree_walk *walk, int parent, const char *name, unsigned depth)
+{
+    int fd = depth < MAX_TREE_DEPTH ? openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!list) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    bool ok = visit_entries(walk, list, depth + 1);
+    /* Some file systems skip entries while others are being removed: once more before giving up. */
+    if (walk->remove && unlinkat(parent, name, AT_REMOVEDIR) != 0) {
+        rewinddir(list);
+        ok = visit_entries(walk, list, depth + 1) && unlinkat(parent, name, AT_REMOVEDIR) == 0;
+    }
+    closedir(list);
+    return ok;
+}
+
+static bool visit(struct tree_walk *walk, int parent, const char *name, unsigned depth)
+{
+    struct stat info;
+    if (fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT;
+    if (depth == 0)
+        walk->device = info.st_dev;
+    if (info.st_dev != walk->device)
+        return false;
+    if (S_ISDIR(info.st_mode))
+        return visit_folder(walk, parent, name, depth);
+    if (walk->remove && unlinkat(parent, name, 0) != 0)
+        return errno == ENOENT;
+    if (S_ISREG(info.st_mode))
+        walk->bytes += (uint64_t)info.st_size;
+    return true;
+}
+
+static bool walk_tree(int fd, const char *name, bool remove, uint64_t *bytes)
+{
+    struct tree_walk walk = {.remove = remove};
+    bool ok = visit(&walk, fd, name, 0);
+    *bytes += walk.bytes;
+    return ok;
+}
+
+bool file_tree_bytes(int fd, const char *name, uint64_t *bytes)
+{
+    return walk_tree(fd, name, false, bytes);
+}
+
+bool file_tree_remove(int fd, const char *name, uint64_t *bytes)
+{
+    return walk_tree(fd, name, true, bytes);
+}

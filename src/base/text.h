@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A growing string. Running out of memory is remembered in `failed`, so that a long build-up needs one check. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct text {
+    char *data; /* "" before anything was added may be NULL: use text_view() */
+    size_t length, capacity;
+    bool failed;
+};
+
+void text_finish(struct text *text);
+void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_add_bytes(struct text *text, const void *bytes, size_t count);
+/* The string so far; never NULL. */
+const char *text_view(const struct text *text);
+/* Hands the string over to the caller, who frees it; NULL when building it ran out of memory. */
+char *text_take(struct text *text);
+
+/* Adds the shortest spelling of a number that reads back as the same number. */
+void text_add_number(struct text *text, double number);
+/* strtod as in the C locale, whatever the process has set: "1.5" must not depend on the user's language. */
+double text_number(const char *text, char **end);
+
+/* True when text starts with prefix. */
+bool text_starts(const char *text, const char *prefix);
+/* True when needle occurs in text, letters compared without case. */
+bool text_contains_nocase(const char *text, const char *needle);
+/* True when word is one of the space- or comma-separated words of list. */
+bool text_has_word(const char *list, const char *word);
+/* Edits (insert, delete, replace, swap) from a to b, at most `limit`; for "did you mean". */
+unsigned text_distance(const char *a, const char *b, unsigned limit);
+
+#endif
