@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CL_EVENT_H
+#define CL_EVENT_H
+
+#include "hone/event.h"
+
+/* One event for a sequence: times begin with *first, waiting ends with *last. Both are consumed; they may be the same
+ * event. */
+void event_join(hone_event **first, hone_event **last, hone_event **out);
+
+/* Another reference to the same end of work. */
+hone_status event_copy(hone_event **out, const hone_event *event, hone_error *error);
+
+#endif

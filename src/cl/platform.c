@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Discovery: platforms, devices, and every fact about a device that matters to kernels. */
+#include "cl/private.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "cl/drivercache.h"
+#include "cl/platforms.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PLATFORMS = 32, MAX_DEVICES = 128, MAX_TEXT = 1 << 16 };
+
+static void copy_platform_text(cl_platform_id platform, cl_platform_info what, char *to, size_t size);
+
+/* The devices of a platform, at most MAX_DEVICES. A platform without any is CL_SUCCESS. */
+static cl_int ask_devices(cl_platform_id platform, cl_device_id ids[MAX_DEVICES], cl_uint *count)
+{
+    *count = 0;
+    cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, count);
+    if (code != CL_SUCCESS)
+        *count = 0;
+    if (*count > MAX_DEVICES)
+        *count = MAX_DEVICES;
+    return code == CL_DEVICE_NOT_FOUND ? CL_SUCCESS : code;
+}
+
+static hone_status add_devices(struct found_device *list, size_t *count, cl_platform_id platform, hone_error *error)
+{
+    cl_device_id ids[MAX_DEVICES];
+    char name[128];
+    cl_uint found = 0;
+    cl_int code = ask_devices(platform, ids, &found);
+    for (cl_uint i = 0; i < found && *count < MAX_DEVICES; i++)
+        list[(*count)++] = (struct found_device){platform, ids[i]};
+    if (code == CL_SUCCESS)
+        return HONE_OK;
+    copy_platform_text(platform, CL_PLATFORM_NAME, name, sizeof name);
+    return cl_failed(error, code, "platform '%s' does not list its devices: clGetDeviceIDs", name);
+}
+
+static hone_status ask_platforms(cl_platform_id platforms[MAX_PLATFORMS], cl_uint *count, hone_error *error)
+{
+    driver_cache_prepare();
+    *count = 0;
+    cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, count);
+    if (code != CL_SUCCESS || *count > MAX_PLATFORMS)
+        *count = code == CL_SUCCESS ? MAX_PLATFORMS : 0;
+    if (code != CL_SUCCESS && code != -1001) /* CL_PLATFORM_NOT_FOUND_KHR: a loader without any driver */
+        return cl_failed(error, code, "clGetPlatformIDs");
+    return HONE_OK;
+}
+
+hone_status platform_find_devices(struct found_device **list, size_t *count, hone_error *error)
+{
+    cl_platform_id platforms[MAX_PLATFORMS];
+    cl_uint found = 0;
+    *count = 0;
+    *list = mem_new(MAX_DEVICES, sizeof **list);
+    if (!*list)
+        return error_memory(error, "the list of devices");
+    hone_status status = ask_platforms(platforms, &found, error);
+    for (cl_uint i = 0; i < found; i++) {
+        hone_status one = add_devices(*list, count, platforms[i], error);
+        status = one ? one : status;
+    }
+    if (status && *count == 0) { /* a platform that fails must not hide the others */
+        free(*list);
+        *list = NULL;
+        return status;
+    }
+    return HONE_OK;
+}
+
+/* Asking. A device that does not know a property leaves the zero that was there; asking the few properties without which
+ * nothing works is checked by the caller. */
+
+static bool ask(cl_device_id id, cl_device_info what, void *value, size_t size)
+{
+    return clGetDeviceInfo(id, what, size, value, NULL) == CL_SUCCESS;
+}
+
+static unsigned ask_unsigned(cl_device_id id, cl_device_info what)
+{
+    cl_uint value = 0;
+    return ask(id, what, &value, sizeof value) ? value : 0;
+}
+
+static uint64_t ask_long(cl_device_id id, cl_device_info what)
+{
+    cl_ulong value = 0;
+    return ask(id, what, &value, sizeof value) ? value : 0;
+}
+
+static size_t ask_size(cl_device_id id, cl_device_info what)
+{
+    size_t value = 0;
+    return ask(id, what, &value, sizeof value) ? value : 0;
+}
+
+static bool ask_bool(cl_device_id id, cl_device_info what)
+{
+    cl_bool value = CL_FALSE;
+    return ask(id, what, &value, sizeof value) && value;
+}
+
+char *platform_device_text(cl_device_id id, cl_device_info what)
+{
+    size_t size = 0;
+    if (clGetDeviceInfo(id, what, 0, NULL, &size) != CL_SUCCESS || size > MAX_TEXT)
+        size = 0;
+    char *text = mem_new(size + 1, 1);
+    if (text && size && clGetDeviceInfo(id, what, size, text, NULL) != CL_SUCCESS)
+        text[0] = '\0';
+    return text;
+}
+
+static void trim(char *text)
+{
+    size_t length = strlen(text);
+    while (length > 0 && (unsigned char)text[length - 1] <= ' ')
+        text[--length] = '\0';
+    size_t blanks = strspn(text, " \t");
+    memmove(text, text + blanks, length - blanks + 1);
+}
+
+static bool copy_text(cl_device_id id, cl_device_info what, char *to, size_t size)
+{
+    char *text = platform_device_text(id, what);
+    if (!text)
+        return false;
+    trim(text);
+    snprintf(to, size, "%s", text);
+    free(text);
+    return true;
+}
+
+static void copy_platform_text(cl_platform_id platform, cl_platform_info what, char *to, size_t size)
+{
+    char text[1024] = "";
+    if (clGetPlatformInfo(platform, what, sizeof text - 1, text, NULL) != CL_SUCCESS)
+        text[0] = '\0';
+    trim(text);
+    snprintf(to, size, "%s", text);
+}
+
+static hone_device_kind kind_of(cl_device_id id)
+{
+    cl_device_type type = 0;
+    ask(id, CL_DEVICE_TYPE, &type, sizeof type);
+    if (type & CL_DEVICE_TYPE_GPU)
+        return HONE_DEVICE_GPU;
+    if (type & CL_DEVICE_TYPE_ACCELERATOR)
+        return HONE_DEVICE_ACCELERATOR;
+    return type & CL_DEVICE_TYPE_CPU ? HONE_DEVICE_CPU : HONE_DEVICE_OTHER;
+}
+
+static void describe_sizes(cl_device_id id, hone_device_info *info)
+{
+    info->compute_units = ask_unsigned(id, CL_DEVICE_MAX_COMPUTE_UNITS);
+    info->clock_mhz = ask_unsigned(id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
+    info->address_bits = ask_unsigned(id, CL_DEVICE_ADDRESS_BITS);
+    info->vendor_id = ask_unsigned(id, CL_DEVICE_VENDOR_ID);
+    info->global_memory = ask_long(id, CL_DEVICE_GLOBAL_MEM_SIZE);
+    info->max_allocation = ask_long(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    info->global_cache = ask_long(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
+    info->cache_line = ask_unsigned(id, CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE);
+    info->local_memory = ask_long(id, CL_DEVICE_LOCAL_MEM_SIZE);
+    info->local_memory_is_dedicated = ask_unsigned(id, CL_DEVICE_LOCAL_MEM_TYPE) == CL_LOCAL;
+    info->constant_memory = ask_long(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
+    info->unified_memory = ask_bool(id, CL_DEVICE_HOST_UNIFIED_MEMORY);
+    info->images = ask_bool(id, CL_DEVICE_IMAGE_SUPPORT);
+    info->image_width = info->images ? ask_size(id, CL_DEVICE_IMAGE2D_MAX_WIDTH) : 0;
+    info->image_height = info->images ? ask_size(id, CL_DEVICE_IMAGE2D_MAX_HEIGHT) : 0;
+    info->max_work_group = ask_size(id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+    info->base_align = ask_unsigned(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
+    info->timer_resolution = ask_size(id, CL_DEVICE_PROFILING_TIMER_RESOLUTION);
+}
+
+static void describe_work_items(cl_device_id id, hone_device_info *info)
+{
+    size_t items[16] = {0};
+    unsigned dimensions = ask_unsigned(id, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS);
+    if (dimensions <= COUNT_OF(items))
+        ask(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, items, dimensions * sizeof *items);
+    for (int i = 0; i < 3; i++)
+        info->max_work_items[i] = items[i];
+}
+
+/* Properties of newer versions are asked only where the version has them. */
+static void describe_features(cl_device_id id, const char *extensions, hone_device_info *info)
+{
+    cl_command_queue_properties queue = 0;
+    ask(id, CL_DEVICE_QUEUE_PROPERTIES, &queue, sizeof queue);
+    info->out_of_order = queue & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    info->fp16 = text_has_word(extensions, "cl_khr_fp16");
+    info->fp64 = text_has_word(extensions, "cl_khr_fp64");
+    info->subgroups = text_has_word(extensions, "cl_khr_subgroups");
+    if (info->version >= 200) {
+        cl_device_svm_capabilities svm = 0;
+        ask(id, CL_DEVICE_SVM_CAPABILITIES, &svm, sizeof svm);
+        info->svm_coarse = svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
+        info->svm_fine = svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER;
+    }
+    cl_device_partition_property how[16] = {0};
+    bool equally = false;
+    if (info->version >= 120 && ask(id, CL_DEVICE_PARTITION_PROPERTIES, how, sizeof how))
+        for (size_t i = 0; i < COUNT_OF(how) && how[i]; i++)
+            equally = equally || how[i] == CL_DEVICE_PARTITION_BY_COUNTS;
+    info->max_sub_devices = equally ? ask_unsigned(id, CL_DEVICE_PARTITION_MAX_SUB_DEVICES) : 0;
+}
+
+static void note_used_extensions(const char *extensions, hone_device_info *info)
+{
+    static const char *const used[] = {
+        "cl_khr_fp16", "cl_khr_fp64", "cl_khr_subgroups", "cl_khr_egl_image", "cl_khr_image2d_from_buffer",
+        "cl_khr_integer_dot_product", "cl_khr_byte_addressable_store", "cl_qcom_perf_hint", "cl_qcom_ion_host_ptr",
+        "cl_qcom_android_native_buffer_host_ptr", "cl_nv_device_attribute_query", "cl_amd_device_attribute_query"};
+    size_t length = 0;
+    for (size_t i = 0; i < COUNT_OF(used); i++)
+        if (text_has_word(extensions, used[i]))
+            length += (size_t)snprintf(info->used_extensions + length, sizeof info->used_extensions - length, "%s%s",
+                                       length ? " " : "", used[i]);
+}
+
+hone_status platform_describe(cl_platform_id platform, cl_device_id id, hone_device_info *info, char **extensions,
+                              hone_error *error)
+{
+    *info = (hone_device_info){0};
+    *extensions = platform_device_text(id, CL_DEVICE_EXTENSIONS);
+    bool ok = *extensions && copy_text(id, CL_DEVICE_NAME, info->name, sizeof info->name) &&
+              copy_text(id, CL_DEVICE_VENDOR, info->vendor, sizeof info->vendor) &&
+              copy_text(id, CL_DRIVER_VERSION, info->driver_version, sizeof info->driver_version) &&
+              copy_text(id, CL_DEVICE_VERSION, info->device_version, sizeof info->device_version) &&
+              copy_text(id, CL_DEVICE_OPENCL_C_VERSION, info->c_version, sizeof info->c_version);
+    if (!ok) {
+        free(*extensions);
+        *extensions = NULL;
+        return error_memory(error, "the description of a device");
+    }
+    copy_platform_text(platform, CL_PLATFORM_NAME, info->platform, sizeof info->platform);
+    copy_platform_text(platform, CL_PLATFORM_VERSION, info->platform_version, sizeof info->platform_version);
+    unsigned major = 1, minor = 0;
+    sscanf(info->device_version, "OpenCL %u.%u", &major, &minor);
+    info->version = major * 100 + minor * 10;
+    info->kind = kind_of(id);
+    describe_sizes(id, info);
+    describe_work_items(id, info);
+    describe_features(id, *extensions, info);
+    note_used_extensions(*extensions, info);
+    vendor_describe(id, *extensions, info);
+    /* What is asked of a driver, and what is not, depends on whose it is. */
+    if (info->name[0] == '\0' || info->platform[0] == '\0' || info->max_work_group == 0)
+        return free(*extensions), *extensions = NULL,
+               error_set(error, HONE_ERROR_DEVICE, "a device of platform '%s' does not describe itself",
+                         info->platform);
+    return HONE_OK;
+}
+
+const char *hone_device_kind_name(hone_device_kind kind)
+{
+    static const char *const names[] = {"cpu", "gpu", "accelerator", "other"};
+    return (unsigned)kind < COUNT_OF(names) ? names[kind] : "other";
+}
+
+hone_status hone_device_list(hone_device_info **list, size_t *count, hone_error *error)
+{
+    struct found_device *found = NULL;
+    size_t all = 0;
+    *list = NULL;
+    *count = 0;
+    hone_status status = platform_find_devices(&found, &all, error);
+    if (status)
+        return status;
+    hone_device_info *infos = mem_new(all, sizeof *infos);
+    if (!infos)
+        status = error_memory(error, "the list of devices");
+    for (size_t i = 0; i < all && !status; i++) {
+        char *extensions = NULL;
+        hone_error why;
+        /* One that cannot be described is left out; the others keep their numbers. */
+        if (platform_describe(found[i].platform, found[i].id, &infos[*count], &extensions, &why) == HONE_OK)
+            infos[(*count)++].index = (unsigned)i;
+        else if (why.status == HONE_ERROR_MEMORY)
+            status = error_memory(error, "the list of devices");
+        free(extensions);
+    }
+    free(found);
+    if (status) {
+        free(infos);
+        *count = 0;
+        return status;
+    }
+    *list = infos;
+    return HONE_OK;
+}
+
+void hone_device_list_free(hone_device_info **list)
+{
+    if (!list)
+        return;
+    free(*list);
+    *list = NULL;
+}
+
+static void examine_platform(cl_platform_id platform, struct platform_info *info)
+{
+    cl_device_id ids[MAX_DEVICES];
+    copy_platform_text(platform, CL_PLATFORM_NAME, info->name, sizeof info->name);
+    copy_platform_text(platform, CL_PLATFORM_VERSION, info->version, sizeof info->version);
+    copy_platform_text(platform, CL_PLATFORM_VENDOR, info->vendor, sizeof info->vendor);
+    info->code = ask_devices(platform, ids, &info->devices);
+    for (unsigned i = 0; i < info->devices; i++) {
+        hone_device_info device;
+        char *extensions = NULL;
+        info->undescribed += platform_describe(platform, ids[i], &device, &extensions, NULL) != HONE_OK;
+        free(extensions);
+    }
+}
+
+hone_status platform_list(struct platform_info **list, size_t *count, hone_error *error)
+{
+    cl_platform_id platforms[MAX_PLATFORMS];
+    cl_uint found = 0;
+    *list = NULL;
+    *count = 0;
+    hone_status status = ask_platforms(platforms, &found, error);
+    if (status)
+        return status;
+    *list = mem_new(found, sizeof **list);
+    if (!*list)
+        return error_memory(error, "the list of platforms");
+    for (cl_uint i = 0; i < found; i++)
+        examine_platform(platforms[i], &(*list)[i]);
+    *count = found;
+    return HONE_OK;
+}

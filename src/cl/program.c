@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cl/program.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "cl/private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct program {
+    struct hone_device *device;
+    cl_program object;
+};
+
+enum { MAX_SAMPLERS = 2, MAX_LOG = 1 << 20 };
+
+struct kernel {
+    struct hone_device *device;
+    cl_kernel object;
+    char name[64];
+    cl_sampler samplers[MAX_SAMPLERS];
+};
+
+static hone_status new_program(struct program **out, struct hone_device *device, cl_program object, cl_int code,
+                               const char *call, hone_error *error)
+{
+    *out = NULL;
+    if (code != CL_SUCCESS)
+        return cl_failed(error, code, "%s", call);
+    *out = mem_new(1, sizeof **out);
+    if (!*out) {
+        clReleaseProgram(object);
+        return error_memory(error, "a program");
+    }
+    **out = (struct program){device, object};
+    return HONE_OK;
+}
+
+hone_status program_log(const struct program *program, struct text *out, hone_error *error)
+{
+    size_t size = 0;
+    cl_int code = clGetProgramBuildInfo(program->object, program->device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    if (code != CL_SUCCESS)
+        return cl_failed(error, code, "clGetProgramBuildInfo");
+    char *log = size < MAX_LOG ? mem_new(size + 1, 1) : NULL;
+    if (!log)
+        return error_memory(error, "the compiler's output");
+    code = clGetProgramBuildInfo(program->object, program->device->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+    if (code == CL_SUCCESS)
+        text_add(out, "%s", log);
+    free(log);
+    return code == CL_SUCCESS ? HONE_OK : cl_failed(error, code, "clGetProgramBuildInfo");
+}
+
+static hone_status build(struct program *program, const char *options, hone_error *error)
+{
+    cl_int code = clBuildProgram(program->object, 1, &program->device->id, options, NULL, NULL);
+    if (code == CL_SUCCESS)
+        return HONE_OK;
+    struct text log = {0};
+    program_log(program, &log, NULL);
+    hone_status status = cl_failed(error, code, "clBuildProgram with '%s'", options);
+    if (error)
+        snprintf(error->log, sizeof error->log, "%s", text_view(&log));
+    text_finish(&log);
+    return status;
+}
+
+static hone_status settle(struct program **program, hone_status status)
+{
+    if (status)
+        program_destroy(program);
+    return status;
+}
+
+hone_status program_from_source(struct program **out, struct hone_device *device, const char *source,
+                                const char *options, hone_error *error)
+{
+    cl_int code = CL_SUCCESS;
+    cl_program object = clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
+    hone_status status = new_program(out, device, object, code, "clCreateProgramWithSource", error);
+    if (status)
+        return status;
+    device_count_source_build(device);
+    return settle(out, build(*out, options, error));
+}
+
+hone_status program_from_binary(struct program **out, struct hone_device *device, const void *bytes, size_t count,
+                                const char *options, hone_error *error)
+{
+    cl_int code = CL_SUCCESS, loaded = CL_SUCCESS;
+    const unsigned char *start = bytes;
+    cl_program object = clCreateProgramWithBinary(device->context, 1, &device->id, &count, &start, &loaded, &code);
+    if (code == CL_SUCCESS && loaded != CL_SUCCESS) {
+        clReleaseProgram(object);
+        code = loaded;
+    }
+    hone_status status = new_program(out, device, object, code, "clCreateProgramWithBinary", error);
+    return status ? status : settle(out, build(*out, options, error));
+}
+
+hone_status program_binary(const struct program *program, struct text *out, hone_error *error)
+{
+    size_t size = 0;
+    cl_int code = clGetProgramInfo(program->object, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL);
+    if (code != CL_SUCCESS)
+        return cl_failed(error, code, "clGetProgramInfo (binary size)");
+    if (size == 0)
+        return error_set(error, HONE_ERROR_UNSUPPORTED, "the driver gives no program binary");
+    unsigned char *bytes = mem_new(size, 1);
+    if (!bytes)
+        return error_memory(error, "a program binary");
+    code = clGetProgramInfo(program->object, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL);
+    if (code == CL_SUCCESS)
+        text_add_bytes(out, bytes, size);
+    free(bytes);
+    if (code != CL_SUCCESS)
+        return cl_failed(error, code, "clGetProgramInfo (binary)");
+    return out->failed ? error_memory(error, "a program binary") : HONE_OK;
+}
+
+void program_destroy(struct program **program)
+{
+    if (!program || !*program)
+        return;
+    clReleaseProgram((*program)->object);
+    free(*program);
+    *program = NULL;
+}
+
+hone_status kernel_create(struct kernel **out, struct program *program, const char *name, hone_error *error)
+{
+    cl_int code = CL_SUCCESS;
+    *out = mem_new(1, sizeof **out);
+    if (!*out)
+        return error_memory(error, "a kernel");
+    (*out)->device = program->device;
+    snprintf((*out)->name, sizeof (*out)->name, "%s", name);
+    (*out)->object = clCreateKernel(program->object, name, &code);
+    if (code == CL_SUCCESS)
+        return HONE_OK;
+    (*out)->object = NULL;
+    kernel_destroy(out);
+    return cl_failed(error, code, "clCreateKernel '%s'", name);
+}
+
+void kernel_destroy(struct kernel **kernel)
+{
+    if (!kernel || !*kernel)
+        return;
+    if ((*kernel)->object)
+        clReleaseKernel((*kernel)->object);
+    for (int i = 0; i < MAX_SAMPLERS; i++)
+        if ((*kernel)->samplers[i])
+            clReleaseSampler((*kernel)->samplers[i]);
+    free(*kernel);
+    *kernel = NULL;
+}
+
+cl_kernel kernel_cl(const struct kernel *kernel)
+{
+    return kernel->object;
+}
+
+hone_status kernel_get_facts(const struct kernel *kernel, struct kernel_facts *facts, hone_error *error)
+{
+    cl_ulong local = 0, private_bytes = 0;
+    cl_uint arguments = 0;
+    *facts = (struct kernel_facts){0};
+    cl_device_id id = kernel->device->id;
+    cl_int code = clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_WORK_GROUP_SIZE,
+                                           sizeof facts->max_work_group, &facts->max_work_group, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
+    if (code != CL_SUCCESS)
+        return cl_failed(error, code, "clGetKernelWorkGroupInfo of '%s'", kernel->name);
+    code = clGetKernelInfo(kernel->object, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, NULL);
+    if (code != CL_SUCCESS)
+        return cl_failed(error, code, "clGetKernelInfo of '%s'", kernel->name);
+    /* These two are hints: a driver that does not know them is no failure. */
+    if (clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
+                                 sizeof facts->preferred_multiple, &facts->preferred_multiple, NULL) != CL_SUCCESS)
+        facts->preferred_multiple = 1;
+    if (clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof private_bytes,
+                                 &private_bytes, NULL) != CL_SUCCESS)
+        private_bytes = 0;
+    facts->local_memory = local;
+    facts->private_memory = private_bytes;
+    facts->arguments = arguments;
+    cl_kernel_arg_address_qualifier address;
+    facts->has_argument_info =
+        arguments > 0 && clGetKernelArgInfo(kernel->object, 0, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof address,
+                                            &address, NULL) == CL_SUCCESS;
+    return HONE_OK;
+}
+
+hone_status kernel_get_argument(const struct kernel *kernel, unsigned index, struct kernel_argument *argument,
+                                hone_error *error)
+{
+    cl_kernel_arg_address_qualifier address = 0;
+    *argument = (struct kernel_argument){0};
+    cl_int code = clGetKernelArgInfo(kernel->object, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof address,
+                                     &address, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetKernelArgInfo(kernel->object, index, CL_KERNEL_ARG_TYPE_NAME, sizeof argument->type - 1,
+                                  argument->type, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetKernelArgInfo(kernel->object, index, CL_KERNEL_ARG_NAME, sizeof argument->name - 1,
+                                  argument->name, NULL);
+    if (code != CL_SUCCESS)
+        return cl_failed(error, code, "clGetKernelArgInfo %u of '%s'", index, kernel->name);
+    argument->address = address == CL_KERNEL_ARG_ADDRESS_GLOBAL     ? 'g'
+                        : address == CL_KERNEL_ARG_ADDRESS_CONSTANT ? 'c'
+                        : address == CL_KERNEL_ARG_ADDRESS_LOCAL    ? 'l'
+                                                                    : 'p';
+    return HONE_OK;
+}
+
+static hone_status set_argument(struct kernel *kernel, unsigned index, size_t bytes, const void *value,
+                                hone_error *error)
+{
+    cl_int code = clSetKernelArg(kernel->object, index, bytes, value);
+    return code == CL_SUCCESS ? HONE_OK
+                              : cl_failed(error, code, "clSetKernelArg %u of '%s'", index, kernel->name);
+}
+
+hone_status kernel_set_value(struct kernel *kernel, unsigned index, const void *value, size_t bytes,
+                             hone_error *error)
+{
+    return set_argument(kernel, index, bytes, value, error);
+}
+
+hone_status kernel_set_memory(struct kernel *kernel, unsigned index, const struct memory *memory, hone_error *error)
+{
+    cl_mem object = memory_cl(memory);
+    return set_argument(kernel, index, sizeof object, &object, error);
+}
+
+hone_status kernel_set_local(struct kernel *kernel, unsigned index, size_t bytes, hone_error *error)
+{
+    return set_argument(kernel, index, bytes, NULL, error);
+}
+
+hone_status kernel_set_sampler(struct kernel *kernel, unsigned index, hone_border border, hone_error *error)
+{
+    int slot = border == HONE_BORDER_CONSTANT;
+    if (!kernel->samplers[slot]) {
+        cl_int code = CL_SUCCESS;
+        kernel->samplers[slot] = clCreateSampler(kernel->device->context, CL_FALSE,
+                                                 slot ? CL_ADDRESS_CLAMP : CL_ADDRESS_CLAMP_TO_EDGE,
+                                                 CL_FILTER_NEAREST, &code);
+        if (code != CL_SUCCESS) {
+            kernel->samplers[slot] = NULL;
+            return cl_failed(error, code, "clCreateSampler");
+        }
+    }
+    return set_argument(kernel, index, sizeof kernel->samplers[slot], &kernel->samplers[slot], error);
+}
+
+hone_status kernel_enqueue(struct kernel *kernel, const struct launch *launch, struct wait_list wait,
+                           hone_event **done, hone_error *error)
+{
+    struct cl_waits waits;
+    cl_event event = NULL;
+    hone_status status = waits_init(&waits, wait, error);
+    if (status)
+        return status;
+    const size_t *local = launch->local[0] ? launch->local : NULL;
+    cl_int code = clEnqueueNDRangeKernel(kernel->device->queue, kernel->object, launch->dimensions, NULL,
+                                         launch->global, local, waits.count, waits.events, done ? &event : NULL);
+    waits_finish(&waits);
+    if (code != CL_SUCCESS)
+        return cl_failed(error, code, "clEnqueueNDRangeKernel of '%s' with %zux%zux%zu work-items in groups of %zux%zux%zu",
+                         kernel->name, launch->global[0], launch->global[1], launch->global[2], launch->local[0],
+                         launch->local[1], launch->local[2]);
+    return done ? event_adopt(done, kernel->device, event, error) : HONE_OK;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cl/select.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "cl/private.h"
+#include "cl/selftest.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct candidate {
+    struct found_device found;
+    hone_device_info info;
+    unsigned index;
+    double score;
+};
+
+/* Without a measurement: GPUs first, then what the data sheet would call fast. */
+static double score(const hone_device_info *info)
+{
+    static const double kinds[] = {[HONE_DEVICE_CPU] = 1e9, [HONE_DEVICE_GPU] = 3e9,
+                                   [HONE_DEVICE_ACCELERATOR] = 2e9, [HONE_DEVICE_OTHER] = 0};
+    return kinds[info->kind] + (double)info->compute_units * info->clock_mhz;
+}
+
+static bool matches(const struct candidate *candidate, const char *spec)
+{
+    const hone_device_info *info = &candidate->info;
+    if (strcmp(spec, "auto") == 0)
+        return true;
+    char *end = NULL;
+    unsigned long number = strtoul(spec, &end, 10);
+    if (isdigit((unsigned char)spec[0]) && *end == '\0')
+        return number == candidate->index;
+    if (!strcmp(spec, "cpu") || !strcmp(spec, "gpu") || !strcmp(spec, "accelerator"))
+        return strcmp(spec, hone_device_kind_name(info->kind)) == 0;
+    return text_contains_nocase(info->name, spec) || text_contains_nocase(info->platform, spec) ||
+           text_contains_nocase(info->board, spec);
+}
+
+static int by_score(const void *a, const void *b)
+{
+    const struct candidate *first = a, *second = b;
+    if (first->score != second->score)
+        return first->score < second->score ? 1 : -1;
+    return (first->index > second->index) - (first->index < second->index);
+}
+
+static hone_status nothing_found(const struct candidate *all, size_t count, const char *spec, hone_error *error)
+{
+    if (count == 0)
+        return error_set(error, HONE_ERROR_NO_DEVICE,
+                         "no OpenCL device on this machine; install your GPU's OpenCL driver, or PoCL to use the CPU "
+                         "(Debian: apt install pocl-opencl-icd)");
+    struct text names = {0};
+    for (size_t i = 0; i < count; i++)
+        text_add(&names, "%s%u '%s' (%s)", i ? ", " : "", all[i].index, all[i].info.name,
+                 hone_device_kind_name(all[i].info.kind));
+    hone_status status = error_set(error, HONE_ERROR_NO_DEVICE, "no OpenCL device fits '%s'; there are %s", spec,
+                                   text_view(&names));
+    text_finish(&names);
+    return status;
+}
+
+/* Opens the best; where there is a choice, one that fails its self-test yields to the next. */
+static hone_status open_best(hone_device **out, const struct candidate *list, size_t count,
+                             const hone_device_request *request, hone_error *error)
+{
+    hone_device *failed = NULL;
+    hone_status status = HONE_ERROR_NO_DEVICE;
+    for (size_t i = 0; i < count; i++) {
+        hone_device *device = NULL;
+        status = device_open_found(&device, &list[i].found, list[i].index, request, error);
+        if (status)
+            continue;
+        if (count == 1 || selftest_passes(device)) {
+            *out = device;
+            break;
+        }
+        device_log(device, HONE_LOG_WARNING, "device '%s' failed its self-test (see `hone doctor`); trying the next",
+                   list[i].info.name);
+        if (failed)
+            hone_device_close(&device);
+        else
+            failed = device;
+    }
+    if (!*out && failed) {
+        *out = failed;
+        return HONE_OK;
+    }
+    hone_device_close(&failed);
+    return *out ? HONE_OK : status;
+}
+
+static hone_status open_matching(hone_device **out, const struct candidate *all, size_t count, const char *spec,
+                                 const hone_device_request *request, hone_error *error)
+{
+    struct candidate *list = mem_new(count, sizeof *list);
+    if (!list)
+        return error_memory(error, "the list of devices");
+    size_t fitting = 0;
+    for (size_t i = 0; i < count; i++)
+        if (matches(&all[i], spec))
+            list[fitting++] = all[i];
+    qsort(list, fitting, sizeof *list, by_score);
+    hone_status status = fitting ? open_best(out, list, fitting, request, error)
+                                 : nothing_found(all, count, spec, error);
+    free(list);
+    return status;
+}
+
+/* A comma-separated list is tried from left to right; the error is that of the last try. */
+static hone_status try_specs(hone_device **out, const struct candidate *all, size_t count, const char *specs,
+                             const hone_device_request *request, hone_error *error)
+{
+    char *copy = mem_copy_text(specs), *save = NULL;
+    if (!copy)
+        return error_memory(error, "a device spec");
+    hone_status status = HONE_ERROR_USAGE;
+    bool any = false;
+    for (char *spec = strtok_r(copy, ",", &save); spec && !*out; spec = strtok_r(NULL, ",", &save)) {
+        while (*spec == ' ')
+            spec++;
+        status = open_matching(out, all, count, spec, request, error);
+        any = true;
+    }
+    free(copy);
+    return any ? status
+               : error_set(error, HONE_ERROR_USAGE, "an empty device spec; use a number, cpu, gpu or part of a name");
+}
+
+hone_status select_device(hone_device **out, const hone_device_request *request, hone_error *error)
+{
+    const char *spec = request->spec ? request->spec : getenv("HONE_DEVICE");
+    struct found_device *found = NULL;
+    size_t count = 0, described = 0;
+    hone_status status = platform_find_devices(&found, &count, error);
+    if (status)
+        return status;
+    struct candidate *all = mem_new(count, sizeof *all);
+    if (!all)
+        status = error_memory(error, "the list of devices");
+    for (size_t i = 0; i < count && !status; i++) {
+        char *extensions = NULL;
+        struct candidate *candidate = &all[described];
+        candidate->found = found[i];
+        candidate->index = (unsigned)i;
+        if (platform_describe(found[i].platform, found[i].id, &candidate->info, &extensions, error) == HONE_OK) {
+            candidate->info.index = (unsigned)i;
+            candidate->score = score(&candidate->info);
+            described++;
+        }
+        free(extensions);
+    }
+    if (!status)
+        status = try_specs(out, all, described, spec && *spec ? spec : "auto", request, error);
+    free(all);
+    free(found);
+    return status;
+}

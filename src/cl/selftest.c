@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cl/selftest.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cl/drivercache.h"
+#include "cl/private.h"
+#include "cl/program.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Generated from selftest.cl. */
+extern const char selftest_source[];
+
+enum { FORMAT = 1, ANSWERS = 4096, MAX_VERDICT_FILE = 4096 };
+
+/* Unknown: not asked yet. Running: was being asked when the process ended, which makes it a failure next time. */
+enum answer { ANSWER_UNKNOWN = 0, ANSWER_FAILS, ANSWER_HOLDS, ANSWER_RUNNING };
+static const char marks[] = "?-+!";
+
+struct verdict {
+    struct hone_device *device;
+    enum answer answers[SELFTEST_COUNT];
+    bool passing[SELFTEST_COUNT]; /* a failure that may be over at the next start: not remembered on disk */
+};
+
+static const struct {
+    const char *name, *meaning, *without;
+} items[SELFTEST_COUNT] = {
+    [SELFTEST_BUILD] = {"build", "programs compile and kernels run", "nothing can run here"},
+    [SELFTEST_LOOPS] = {"loops", "loops run to their end", "large windows and images may come out wrong"},
+    [SELFTEST_LOCAL] = {"local", "local memory and barriers", "variants that share local memory are not used"},
+    [SELFTEST_INTEGERS] = {"integers", "integer arithmetic", "no result can be trusted"},
+    [SELFTEST_FLOATS] = {"floats", "floating point without contraction, NaN", "f32 results can be off"},
+    [SELFTEST_ATOMICS] = {"atomics", "atomic addition", "counts and sums can be off"},
+    [SELFTEST_CLOCK] = {"clock", "time stamps of commands", "no device times are given"},
+    [SELFTEST_IMAGES] = {"images", "integer images with clamping samplers", "variants that read images are not used"},
+    [SELFTEST_HALF_STORE] = {"half-store", "storing half precision", "nothing is kept in half precision"},
+    [SELFTEST_HALF] = {"half", "half precision arithmetic", "variants that compute in half precision are not used"},
+    [SELFTEST_WIDE] = {"wide", "64-byte vectors (CPUs)", "variants with 64-byte vectors are not used"},
+    [SELFTEST_PTX] = {"ptx", "inline assembly (NVIDIA)", "variants with inline PTX are not used"},
+    [SELFTEST_SUBGROUPS] = {"subgroups", "subgroup functions", "variants with subgroups are not used"},
+};
+
+const char *selftest_item_name(enum selftest_item item)
+{
+    return items[item].name;
+}
+
+const char *selftest_item_meaning(enum selftest_item item)
+{
+    return items[item].meaning;
+}
+
+/* One question: a program (built before), a kernel, a buffer of ANSWERS words. */
+struct question {
+    struct hone_device *device;
+    struct program *program;
+    struct memory *memory;
+    uint32_t *words;
+    hone_error error; /* of the call that failed, where the driver refused to answer; status 0: it answered */
+};
+
+static bool question_begin(struct question *q, struct hone_device *device, const char *options)
+{
+    *q = (struct question){.device = device, .words = mem_new(ANSWERS, sizeof *q->words)};
+    if (!q->words) {
+        error_memory(&q->error, "a self-test");
+        return false;
+    }
+    return program_from_source(&q->program, device, selftest_source, options, &q->error) == HONE_OK &&
+           memory_create(&q->memory, device, ANSWERS * sizeof *q->words, HONE_MEMORY_DEVICE, &q->error) == HONE_OK;
+}
+
+static void question_end(struct question *q)
+{
+    memory_destroy(&q->memory);
+    program_destroy(&q->program);
+    free(q->words);
+    *q = (struct question){0};
+}
+
+static const struct span all_words = {0, ANSWERS * 4, ANSWERS * 4, 1};
+
+/* Runs `kernel`, whose argument 0 is the answers and whose others are set already, over q->words. */
+static bool ask(struct question *q, struct kernel *kernel, size_t global, size_t local)
+{
+    const struct wait_list none = {0};
+    const struct launch launch = {1, {global, 1, 1}, {local, 1, 1}};
+    return kernel_set_memory(kernel, 0, q->memory, &q->error) == HONE_OK &&
+           memory_write(q->memory, &all_words, q->words, all_words.pitch, none, NULL, &q->error) == HONE_OK &&
+           kernel_enqueue(kernel, &launch, none, NULL, &q->error) == HONE_OK &&
+           hone_device_finish(q->device, &q->error) == HONE_OK &&
+           memory_read(q->memory, &all_words, q->words, all_words.pitch, none, NULL, &q->error) == HONE_OK;
+}
+
+static bool set_word(struct question *q, struct kernel *kernel, unsigned index, uint32_t value)
+{
+    return kernel_set_value(kernel, index, &value, sizeof value, &q->error) == HONE_OK;
+}
+
+static bool set_float(struct question *q, struct kernel *kernel, unsigned index, float value)
+{
+    return kernel_set_value(kernel, index, &value, sizeof value, &q->error) == HONE_OK;
+}
+
+typedef bool (*check_function)(struct question *q, struct kernel *kernel);
+
+static bool check_build(struct question *q, struct kernel *kernel)
+{
+    q->words[1] = 1;
+    return set_word(q, kernel, 1, 3) && ask(q, kernel, 1, 1) && q->words[0] == 3 + 0 + 1 + 2;
+}
+
+static bool check_loops(struct question *q, struct kernel *kernel)
+{
+    enum { ROUNDS = 100002 };
+    q->words[1] = 1;
+    return set_word(q, kernel, 1, ROUNDS) && ask(q, kernel, 1, 1) && q->words[0] == ROUNDS + ROUNDS / 3 * 3;
+}
+
+static bool check_local(struct question *q, struct kernel *kernel)
+{
+    enum { GROUP = 64 };
+    return kernel_set_local(kernel, 1, GROUP * 4, &q->error) == HONE_OK && ask(q, kernel, 4 * GROUP, GROUP) &&
+           q->words[0] == GROUP * (GROUP + 1) / 2 && q->words[3] == q->words[0];
+}
+
+static bool check_integers(struct question *q, struct kernel *kernel)
+{
+    const uint32_t a = 0xfedcba98u, b = 0x89abcdefu;
+    const int32_t c = -1000;
+    bool ok = set_word(q, kernel, 1, a) && set_word(q, kernel, 2, b) && set_word(q, kernel, 3, (uint32_t)c) &&
+              ask(q, kernel, 1, 1);
+    return ok && q->words[0] == (uint32_t)((uint64_t)a * b >> 32) && q->words[1] == a + b &&
+           q->words[2] == (uint32_t)-125 && q->words[3] == 256 * 255 && q->words[4] == 0xdc98abefu &&
+           q->words[5] == a - b;
+}
+
+static bool check_floats(struct question *q, struct kernel *kernel)
+{
+    const float a = 1.0f + 0x1p-12f;
+    const float square = (float)((double)a * a); /* rounded once, as without contraction */
+    const float rest = square - 1.0f;
+    uint32_t expected;
+    memcpy(&expected, &rest, sizeof expected);
+    return set_float(q, kernel, 1, a) && set_float(q, kernel, 2, nanf("")) && ask(q, kernel, 1, 1) && q->words[0] == 1 &&
+           q->words[1] == 1 && q->words[2] == expected;
+}
+
+static bool check_atomics(struct question *q, struct kernel *kernel)
+{
+    return kernel_set_local(kernel, 1, 4, &q->error) == HONE_OK && ask(q, kernel, 256, 64) && q->words[0] == 256 &&
+           q->words[1] == 512;
+}
+
+/* Every finite half comes back as it was: 1024 of them, from all exponents. */
+static bool check_half_store(struct question *q, struct kernel *kernel)
+{
+    uint16_t *halves = (uint16_t *)(q->words + 1024);
+    for (unsigned i = 0; i < 1024; i++)
+        halves[i] = (uint16_t)(i * 31); /* 31 * 1023 = 31713 < 0x7c00: no infinity */
+    return ask(q, kernel, 1024, 64) && memcmp(halves, halves + 1024, 2048) == 0;
+}
+
+static bool check_wide(struct question *q, struct kernel *kernel)
+{
+    uint8_t *bytes = (uint8_t *)(q->words + 1);
+    for (unsigned i = 0; i < 192; i++)
+        bytes[i] = (uint8_t)(i * 37);
+    if (!ask(q, kernel, 1, 1) || q->words[0] != 1)
+        return false;
+    for (unsigned i = 0; i < 64; i++)
+        if (bytes[129 + i] != (uint8_t)((bytes[1 + 63 - i] + bytes[2 + 63 - i]) >> 1))
+            return false;
+    return true;
+}
+
+static bool check_half(struct question *q, struct kernel *kernel)
+{
+    /* (1.5, 3) * 2 - (1, 0.5) = (2, 5.5) */
+    return set_word(q, kernel, 1, 0x42003e00u) && set_word(q, kernel, 2, 0x38003c00u) && ask(q, kernel, 1, 1) &&
+           q->words[0] == 0x45804000u;
+}
+
+static bool check_ptx(struct question *q, struct kernel *kernel)
+{
+    bool ok = set_word(q, kernel, 1, 0x40302010u) && set_word(q, kernel, 2, 0x01020304u) && ask(q, kernel, 32, 32);
+    ok = ok && q->words[0] == 0x02300410u && q->words[1] == 0x3f2e1d0cu &&
+         q->words[2] == 7 + 0x40 * 1 + 0x30 * 2 + 0x20 * 3 + 0x10 * 4 && q->words[3] == 0x45004200u;
+    for (uint32_t i = 0; ok && i < 31; i++)
+        ok = q->words[4 + i] == i + 1;
+    return ok;
+}
+
+static bool check_subgroups(struct question *q, struct kernel *kernel)
+{
+    bool ok = ask(q, kernel, 64, 64);
+    for (int i = 0; ok && i < 64; i++)
+        ok = q->words[i] == 1;
+    return ok;
+}
+
+enum { SIDE = 8 };
+
+static bool check_image_pixels(struct question *q, struct kernel *kernel, struct memory *from, struct memory *to)
+{
+    const struct wait_list none = {0};
+    const struct launch launch = {2, {SIDE, SIDE, 1}, {SIDE, SIDE, 1}};
+    uint8_t *pixels = (uint8_t *)q->words, *copy = pixels + SIDE * SIDE;
+    for (unsigned i = 0; i < SIDE * SIDE; i++)
+        pixels[i] = (uint8_t)(i * 3 + 1);
+    bool ok = kernel_set_memory(kernel, 0, from, &q->error) == HONE_OK && kernel_set_memory(kernel, 1, to, &q->error) == HONE_OK &&
+              kernel_set_sampler(kernel, 2, HONE_BORDER_REPLICATE, &q->error) == HONE_OK &&
+              memory_write(q->memory, &all_words, q->words, all_words.pitch, none, NULL, &q->error) == HONE_OK &&
+              memory_buffer_to_image(q->memory, 0, from, SIDE, SIDE, none, NULL, &q->error) == HONE_OK &&
+              kernel_enqueue(kernel, &launch, none, NULL, &q->error) == HONE_OK &&
+              memory_image_to_buffer(to, q->memory, SIDE * SIDE, SIDE, SIDE, none, NULL, &q->error) == HONE_OK &&
+              memory_read(q->memory, &all_words, q->words, all_words.pitch, none, NULL, &q->error) == HONE_OK;
+    for (int y = 0; ok && y < SIDE; y++)
+        for (int x = 0; ok && x < SIDE; x++)
+            ok = copy[y * SIDE + x] == pixels[(y ? y - 1 : 0) * SIDE + (x ? x - 1 : 0)];
+    return ok;
+}
+
+static bool check_images(struct question *q, struct kernel *kernel)
+{
+    const struct image_format format = {HONE_U8, 1, false};
+    struct memory *from = NULL, *to = NULL;
+    bool ok = memory_create_image(&from, q->device, &format, SIDE, SIDE, &q->error) == HONE_OK &&
+              memory_create_image(&to, q->device, &format, SIDE, SIDE, &q->error) == HONE_OK &&
+              check_image_pixels(q, kernel, from, to);
+    memory_destroy(&from);
+    memory_destroy(&to);
+    return ok;
+}
+
+/* A queue of its own, since the device's may be without profiling. */
+static bool time_a_kernel(struct question *q, cl_kernel kernel, cl_command_queue queue)
+{
+    const size_t one = 1;
+    cl_event event = NULL;
+    cl_ulong start = 0, end = 0;
+    uint64_t before = clock_ns();
+    cl_int code = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, &event);
+    if (code == CL_SUCCESS)
+        code = clFinish(queue);
+    uint64_t wall = clock_ns() - before;
+    if (code == CL_SUCCESS)
+        code = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    if (event)
+        clReleaseEvent(event);
+    if (code != CL_SUCCESS) {
+        cl_failed(&q->error, code, "timing a kernel");
+        return false;
+    }
+    /* Short against the wall is normal (launching takes time); longer, still or backwards is not, and nothing that goes
+     * through a queue is over in nanoseconds (rusticl 22.3: stamps of 1 and 2). */
+    const cl_ulong least = 100;
+    return end >= start + least && end - start <= 2 * wall + 1000000;
+}
+
+static bool check_clock(struct question *q, struct kernel *kernel)
+{
+    cl_int code = CL_SUCCESS;
+    cl_command_queue queue =
+        clCreateCommandQueue(q->device->context, q->device->id, CL_QUEUE_PROFILING_ENABLE, &code);
+    if (code != CL_SUCCESS) {
+        cl_failed(&q->error, code, "clCreateCommandQueue");
+        return false;
+    }
+    bool ok = set_word(q, kernel, 1, 50000) && kernel_set_memory(kernel, 0, q->memory, &q->error) == HONE_OK;
+    for (int i = 0; i < 3 && ok; i++)
+        ok = time_a_kernel(q, kernel_cl(kernel), queue);
+    clReleaseCommandQueue(queue);
+    return ok;
+}
+
+/* Which program and kernel answer an item, and whether asking makes sense on a device at all. */
+struct probe {
+    enum selftest_item item;
+    const char *kernel;
+    check_function check;
+    bool (*sensible)(const struct hone_device *device);
+};
+
+static bool has_images(const struct hone_device *device)
+{
+    return device->info.images;
+}
+
+static bool may_have_half(const struct hone_device *device)
+{
+    return device->info.fp16 || device_has_extension(device, "cl_nv_device_attribute_query");
+}
+
+/* Only compilers that take OpenCL C straight to machine code know vectors of 64. Mesa's way through SPIR-V ends the
+ * process with "LLVM ERROR: Unsupported vector type" (rusticl 22.3), which no error code can tell. */
+static bool may_have_wide(const struct hone_device *device)
+{
+    return device->info.kind == HONE_DEVICE_CPU && !text_contains_nocase(device->info.platform, "rusticl") &&
+           !text_contains_nocase(device->info.platform, "clover");
+}
+
+static bool is_nvidia(const struct hone_device *device)
+{
+    return device_has_extension(device, "cl_nv_device_attribute_query");
+}
+
+static bool has_subgroups(const struct hone_device *device)
+{
+    return device->info.subgroups;
+}
+
+static const struct part {
+    const char *options;
+    struct probe probes[9];
+} parts[] = {
+    {"-DPART_CORE",
+     {{SELFTEST_BUILD, "loops", check_build, NULL},
+      {SELFTEST_LOOPS, "loops", check_loops, NULL},
+      {SELFTEST_LOCAL, "local_sum", check_local, NULL},
+      {SELFTEST_INTEGERS, "integers", check_integers, NULL},
+      {SELFTEST_FLOATS, "floats", check_floats, NULL},
+      {SELFTEST_ATOMICS, "atomics", check_atomics, NULL},
+      {SELFTEST_CLOCK, "loops", check_clock, NULL},
+      {SELFTEST_HALF_STORE, "half_store", check_half_store, NULL},
+      {SELFTEST_IMAGES, "image_copy", check_images, has_images}}},
+    {"-DPART_HALF", {{SELFTEST_HALF, "halves", check_half, may_have_half}}},
+    {"-DPART_WIDE", {{SELFTEST_WIDE, "wide", check_wide, may_have_wide}}},
+    {"-DPART_PTX", {{SELFTEST_PTX, "ptx", check_ptx, is_nvidia}}},
+    {"-DPART_SUBGROUPS -cl-std=CL2.0", {{SELFTEST_SUBGROUPS, "subgroups", check_subgroups, has_subgroups}}},
+};
+
+/* Remembering: one small text file per device and driver. */
+
+static void verdict_file_name(struct hone_device *device, char name[SHA256_TEXT_SIZE])
+{
+    struct text identity = {0};
+    uint8_t digest[SHA256_SIZE];
+    device_identity(device, &identity);
+    /* A part of a device, or one whose images are not used, is asked other questions. */
+    text_add(&identity, "%d %d\n%u\n%s", device->is_sub_device, device->info.images, FORMAT, selftest_source);
+    sha256_of(text_view(&identity), identity.length, digest);
+    sha256_text(digest, name);
+    text_finish(&identity);
+}
+
+static int open_folder(const struct verdict *verdict)
+{
+    char path[PATH_MAX];
+    int fd = -1;
+    if (verdict->device->no_disk ||
+        file_private_folder("XDG_CACHE_HOME", ".cache", "verdicts", path, &fd, NULL) != HONE_OK)
+        return -1;
+    return fd;
+}
+
+static void save(const struct verdict *verdict)
+{
+    char name[SHA256_TEXT_SIZE];
+    int fd = open_folder(verdict);
+    if (fd < 0)
+        return;
+    struct text text = {0};
+    verdict_file_name(verdict->device, name);
+    text_add(&text, "hone verdict %d\n", FORMAT);
+    for (int i = 0; i < SELFTEST_COUNT; i++)
+        text_add(&text, "%s %c\n", items[i].name,
+                 marks[verdict->passing[i] ? ANSWER_UNKNOWN : verdict->answers[i]]);
+    if (!text.failed)
+        file_private_write(fd, name, text_view(&text), text.length, NULL);
+    text_finish(&text);
+    close(fd);
+}
+
+static bool read_line(struct verdict *verdict, const char *line)
+{
+    for (int i = 0; i < SELFTEST_COUNT; i++) {
+        size_t length = strlen(items[i].name);
+        if (strncmp(line, items[i].name, length) == 0 && line[length] == ' ') {
+            const char *mark = line[length + 1] ? strchr(marks, line[length + 1]) : NULL;
+            if (!mark || line[length + 2] != '\0')
+                return false;
+            verdict->answers[i] = (enum answer)(mark - marks);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void parse(struct verdict *verdict, char *text)
+{
+    char header[32], *save_pointer = NULL;
+    snprintf(header, sizeof header, "hone verdict %d", FORMAT);
+    char *line = strtok_r(text, "\n", &save_pointer);
+    bool ok = line && strcmp(line, header) == 0;
+    while (ok && (line = strtok_r(NULL, "\n", &save_pointer)))
+        ok = read_line(verdict, line);
+    if (!ok)
+        memset(verdict->answers, 0, sizeof verdict->answers);
+}
+
+static void load(struct verdict *verdict)
+{
+    char name[SHA256_TEXT_SIZE];
+    struct text text = {0};
+    int fd = open_folder(verdict);
+    if (fd < 0)
+        return;
+    verdict_file_name(verdict->device, name);
+    if (file_private_read(fd, name, MAX_VERDICT_FILE, &text, NULL, NULL) == HONE_OK && text.data)
+        parse(verdict, text.data);
+    text_finish(&text);
+    close(fd);
+}
+
+/* Asking, with the file saying what is being asked. */
+
+/* A wrong answer stays wrong. But a driver that was short of something may have it next time, and no device shall be
+ * condemned for ever because one call of a required item failed. */
+static bool may_pass(const struct question *q, enum selftest_item item)
+{
+    return q->error.status && (item < SELFTEST_CLOCK || q->error.status == HONE_ERROR_MEMORY ||
+                               q->error.cl_code == CL_OUT_OF_RESOURCES);
+}
+
+static void note(struct verdict *verdict, const struct question *q, enum selftest_item item, bool holds)
+{
+    verdict->answers[item] = holds ? ANSWER_HOLDS : ANSWER_FAILS;
+    verdict->passing[item] = !holds && may_pass(q, item);
+}
+
+static void probe_one(struct verdict *verdict, struct question *q, const struct probe *probe)
+{
+    struct kernel *kernel = NULL;
+    q->error.status = HONE_OK;
+    bool ok = kernel_create(&kernel, q->program, probe->kernel, &q->error) == HONE_OK;
+    memset(q->words, 0, ANSWERS * sizeof *q->words);
+    ok = ok && probe->check(q, kernel);
+    kernel_destroy(&kernel);
+    note(verdict, q, probe->item, ok);
+}
+
+static bool wanted(const struct verdict *verdict, const struct probe *probe)
+{
+    return probe->check && verdict->answers[probe->item] == ANSWER_UNKNOWN &&
+           (!probe->sensible || probe->sensible(verdict->device));
+}
+
+static void run_part(struct verdict *verdict, const struct part *part)
+{
+    struct question q;
+    char options[128];
+    bool any = false;
+    for (size_t i = 0; i < COUNT_OF(part->probes); i++)
+        if (wanted(verdict, &part->probes[i])) {
+            verdict->answers[part->probes[i].item] = ANSWER_RUNNING;
+            any = true;
+        }
+    if (!any)
+        return;
+    save(verdict);
+    snprintf(options, sizeof options, "%s%s", part->options, verdict->device->info.images ? " -DHAVE_IMAGES" : "");
+    bool built = question_begin(&q, verdict->device, options);
+    for (size_t i = 0; i < COUNT_OF(part->probes); i++) {
+        const struct probe *probe = &part->probes[i];
+        if (!probe->check || verdict->answers[probe->item] != ANSWER_RUNNING)
+            continue;
+        if (built)
+            probe_one(verdict, &q, probe);
+        else
+            note(verdict, &q, probe->item, false);
+    }
+    question_end(&q);
+}
+
+static bool is_complete(const struct verdict *verdict)
+{
+    for (int i = 0; i < SELFTEST_COUNT; i++)
+        if (verdict->answers[i] == ANSWER_UNKNOWN || verdict->answers[i] == ANSWER_RUNNING)
+            return false;
+    return true;
+}
+
+static void run_all(struct verdict *verdict)
+{
+    memset(verdict->passing, 0, sizeof verdict->passing);
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
+        run_part(verdict, &parts[i]);
+    for (int i = 0; i < SELFTEST_COUNT; i++)
+        if (verdict->answers[i] == ANSWER_UNKNOWN)
+            verdict->answers[i] = ANSWER_FAILS; /* not sensible here */
+    save(verdict);
+}
+
+/* With the lock in hand nobody is asking, so what is still marked as running ended its process. */
+static void load_or_run(struct verdict *verdict)
+{
+    load(verdict);
+    if (is_complete(verdict))
+        return;
+    int lock = build_lock_anywhere();
+    load(verdict);
+    for (int i = 0; i < SELFTEST_COUNT; i++)
+        if (verdict->answers[i] == ANSWER_RUNNING)
+            verdict->answers[i] = ANSWER_FAILS;
+    if (!is_complete(verdict))
+        run_all(verdict);
+    if (lock >= 0)
+        close(lock);
+}
+
+static hone_status make_verdict(struct hone_device *device, void **object, hone_error *error)
+{
+    struct verdict *verdict = mem_new(1, sizeof *verdict);
+    if (!verdict)
+        return error_memory(error, "a self-test");
+    verdict->device = device;
+    load_or_run(verdict);
+    *object = verdict;
+    return HONE_OK;
+}
+
+static const char verdict_key;
+
+static struct verdict *verdict_of(hone_device *device)
+{
+    void *object = NULL;
+    return device_attachment(device, &verdict_key, make_verdict, free, &object, NULL) == HONE_OK ? object : NULL;
+}
+
+bool selftest_holds(hone_device *device, enum selftest_item item)
+{
+    const struct verdict *verdict = verdict_of(device);
+    return verdict && verdict->answers[item] == ANSWER_HOLDS;
+}
+
+bool selftest_passes(hone_device *device)
+{
+    for (int i = 0; i < SELFTEST_CLOCK; i++)
+        if (!selftest_holds(device, (enum selftest_item)i))
+            return false;
+    return true;
+}
+
+hone_status selftest_run(hone_device *device, double *milliseconds, hone_error *error)
+{
+    struct verdict *verdict = verdict_of(device);
+    if (!verdict)
+        return error_memory(error, "a self-test");
+    int lock = build_lock_anywhere();
+    uint64_t start = clock_ns();
+    memset(verdict->answers, 0, sizeof verdict->answers);
+    run_all(verdict);
+    if (milliseconds)
+        *milliseconds = (double)(clock_ns() - start) * 1e-6;
+    if (lock >= 0)
+        close(lock);
+    return HONE_OK;
+}
+
+void selftest_forget(size_t *files, uint64_t *bytes)
+{
+    char path[PATH_MAX];
+    int fd = -1;
+    if (file_private_folder("XDG_CACHE_HOME", ".cache", "verdicts", path, &fd, NULL) != HONE_OK)
+        return;
+    DIR *list = fdopendir(fd);
+    if (!list)
+        close(fd);
+    for (struct dirent *entry; list && (entry = readdir(list));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            file_tree_remove(dirfd(list), entry->d_name, bytes))
+            ++*files;
+    if (list)
+        closedir(list);
+}
+
+bool hone_device_feature(hone_device *device, size_t index, hone_feature_info *out)
+{
+    if (index >= SELFTEST_COUNT)
+        return false;
+    enum selftest_item item = (enum selftest_item)index;
+    *out = (hone_feature_info){items[item].name, items[item].meaning, items[item].without, item < SELFTEST_CLOCK,
+                               selftest_holds(device, item)};
+    return true;
+}
+
+hone_status hone_device_self_test(hone_device *device, double *milliseconds, hone_error *error)
+{
+    return selftest_run(device, milliseconds, error);
+}
