@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cache/programs.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cache/disk.h"
+#include "cache/entry.h"
+#include "cl/device.h"
+#include "hone/version.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const uint64_t programs_disk_limit = 256u << 20;
+
+/* A program in memory. While `building`, other threads that want it wait. */
+struct held {
+    char name[SHA256_TEXT_SIZE];
+    struct program *program;
+    bool building;
+    struct held *next;
+};
+
+struct store {
+    struct hone_device *device;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct held *held;
+    struct disk disk;
+    bool disk_works;
+    unsigned lock_users; /* threads that build now; the first takes the lock between processes, the last gives it back */
+    bool lock_taken;
+};
+
+static hone_status make_store(struct hone_device *device, void **object, hone_error *error)
+{
+    hone_error why;
+    struct store *store = mem_new(1, sizeof *store);
+    if (!store)
+        return error_memory(error, "the program store");
+    store->device = device;
+    store->disk = (struct disk){-1, -1};
+    pthread_mutex_init(&store->lock, NULL);
+    pthread_cond_init(&store->changed, NULL);
+    if (device_uses_disk(device)) {
+        store->disk_works = disk_open(&store->disk, &why) == HONE_OK;
+        if (!store->disk_works)
+            device_log(device, HONE_LOG_WARNING, "compiled programs are not kept on disk: %s", why.message);
+    }
+    *object = store;
+    return HONE_OK;
+}
+
+static void destroy_store(void *object)
+{
+    struct store *store = object;
+    while (store->held) {
+        struct held *held = store->held;
+        store->held = held->next;
+        program_destroy(&held->program);
+        free(held);
+    }
+    disk_close(&store->disk);
+    pthread_cond_destroy(&store->changed);
+    pthread_mutex_destroy(&store->lock);
+    free(store);
+}
+
+static const char store_key;
+
+static hone_status store_of(struct hone_device *device, struct store **store, hone_error *error)
+{
+    void *object = NULL;
+    hone_status status = device_attachment(device, &store_key, make_store, destroy_store, &object, error);
+    *store = object;
+    return status;
+}
+
+/* Everything that changes the binary, a line each; the file's name is the digest of it. */
+static hone_status describe(const struct hone_device *device, const struct program_unit *unit, struct text *key,
+                            char name[SHA256_TEXT_SIZE], hone_error *error)
+{
+    uint8_t digest[SHA256_SIZE];
+    char source[SHA256_TEXT_SIZE];
+    sha256_of(unit->source, strlen(unit->source), digest);
+    sha256_text(digest, source);
+    text_add(key, "hone %s program %d\n%s\n", HONE_VERSION, ENTRY_FORMAT, unit->label);
+    device_identity(device, key);
+    text_add(key, "%s\n%s\n", unit->options, source);
+    if (key->failed)
+        return error_memory(error, "the key of a program");
+    sha256_of(key->data, key->length, digest);
+    sha256_text(digest, name);
+    return HONE_OK;
+}
+
+hone_status programs_digest(const struct hone_device *device, const struct program_unit *unit, char digest[65],
+                            hone_error *error)
+{
+    struct text key = {0};
+    hone_status status = describe(device, unit, &key, digest, error);
+    text_finish(&key);
+    return status;
+}
+
+static struct held *find_held(struct store *store, const char *name)
+{
+    struct held *held = store->held;
+    while (held && strcmp(held->name, name) != 0)
+        held = held->next;
+    return held;
+}
+
+static void forget(struct store *store, struct held *held)
+{
+    struct held **slot = &store->held;
+    while (*slot != held)
+        slot = &(*slot)->next;
+    *slot = held->next;
+    free(held);
+}
+
+/* Returns the program's place: with a program in it, or marked as building for the caller to fill. */
+static struct held *claim(struct store *store, const char *name)
+{
+    struct held *held;
+    pthread_mutex_lock(&store->lock);
+    while ((held = find_held(store, name)) && held->building)
+        pthread_cond_wait(&store->changed, &store->lock);
+    if (!held && (held = mem_new(1, sizeof *held))) {
+        snprintf(held->name, sizeof held->name, "%s", name);
+        held->building = true;
+        held->next = store->held;
+        store->held = held;
+    }
+    pthread_mutex_unlock(&store->lock);
+    return held;
+}
+
+static void settle(struct store *store, struct held *held)
+{
+    pthread_mutex_lock(&store->lock);
+    held->building = false;
+    if (!held->program)
+        forget(store, held);
+    pthread_cond_broadcast(&store->changed);
+    pthread_mutex_unlock(&store->lock);
+}
+
+static bool enter_disk(struct store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    if (store->disk_works && store->lock_users++ == 0)
+        store->lock_taken = disk_lock(&store->disk);
+    bool usable = store->disk_works && store->lock_taken;
+    pthread_mutex_unlock(&store->lock);
+    return usable;
+}
+
+static void leave_disk(struct store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    if (store->disk_works && --store->lock_users == 0) {
+        disk_unlock(&store->disk);
+        store->lock_taken = false;
+    }
+    pthread_mutex_unlock(&store->lock);
+}
+
+/* One build of one unit. */
+struct job {
+    struct store *store;
+    const struct program_unit *unit;
+    const char *key, *name, *kernel;
+    enum disk_mark mark;
+};
+
+static bool load(const struct job *job, struct program **program, struct kernel **kernel)
+{
+    struct text bytes = {0};
+    const void *binary = NULL;
+    size_t count = 0;
+    bool ok = false;
+    if (job->mark == DISK_CLEAN && disk_read(&job->store->disk, job->name, &bytes)) {
+        ok = entry_decode(bytes.data, bytes.length, job->key, NULL, &binary, &count) &&
+             program_from_binary(program, job->store->device, binary, count, job->unit->options, NULL) == HONE_OK;
+        if (ok && kernel_create(kernel, *program, job->kernel, NULL) != HONE_OK) {
+            program_destroy(program);
+            ok = false;
+        }
+        if (ok)
+            device_count_disk_load(job->store->device);
+        else
+            disk_remove(&job->store->disk, job->name); /* damaged, or refused by the driver: built again below */
+    }
+    text_finish(&bytes);
+    return ok;
+}
+
+static void save(const struct job *job, const struct program *program)
+{
+    struct text binary = {0}, file = {0};
+    hone_error why;
+    hone_status status = program_binary(program, &binary, &why);
+    if (!status) {
+        entry_encode(&file, job->key, binary.data, binary.length);
+        status = file.failed ? error_memory(&why, "a cache entry")
+                             : disk_write(&job->store->disk, job->name, &file, &why);
+    }
+    if (!status)
+        disk_trim(&job->store->disk, programs_disk_limit);
+    else if (status != HONE_ERROR_UNSUPPORTED)
+        device_log(job->store->device, HONE_LOG_WARNING, "a compiled program is not kept on disk: %s", why.message);
+    text_finish(&binary);
+    text_finish(&file);
+}
+
+static hone_status compile(const struct job *job, bool keep, struct program **program, struct kernel **kernel,
+                           hone_error *error)
+{
+    hone_status status = program_from_source(program, job->store->device, job->unit->source, job->unit->options, error);
+    if (!status)
+        status = kernel_create(kernel, *program, job->kernel, error);
+    if (status) {
+        program_destroy(program);
+        error_prefix(error, "building %s", job->unit->label);
+    } else if (keep) {
+        save(job, *program); /* after the kernels: some drivers compile only when they are made */
+    }
+    return status;
+}
+
+static hone_status build(struct job *job, struct program **program, struct kernel **kernel, hone_error *error)
+{
+    bool disk = enter_disk(job->store);
+    hone_status status = HONE_OK;
+    job->mark = disk ? disk_get_mark(&job->store->disk, job->name) : DISK_CLEAN;
+    if (job->mark == DISK_CRASHED_TWICE) {
+        status = error_set(error, HONE_ERROR_UNSUPPORTED,
+                           "building %s ended the process twice with this driver; `hone cache clear` allows a new try",
+                           job->unit->label);
+    } else {
+        if (disk)
+            disk_set_busy(&job->store->disk, job->name);
+        if (!disk || !load(job, program, kernel))
+            status = compile(job, disk && job->mark == DISK_CLEAN, program, kernel, error);
+        if (disk)
+            disk_clear_busy(&job->store->disk, job->name);
+    }
+    leave_disk(job->store);
+    return status;
+}
+
+hone_status programs_kernel(struct kernel **out, struct hone_device *device, const struct program_unit *unit,
+                            const char *kernel, hone_error *error)
+{
+    struct store *store = NULL;
+    struct text key = {0};
+    char name[SHA256_TEXT_SIZE];
+    *out = NULL;
+    hone_status status = store_of(device, &store, error);
+    if (!status)
+        status = describe(device, unit, &key, name, error);
+    struct held *held = status ? NULL : claim(store, name);
+    if (!status && !held)
+        status = error_memory(error, "a program");
+    if (!status && !held->building) {
+        device_count_memory_hit(device);
+        status = kernel_create(out, held->program, kernel, error);
+    } else if (!status) {
+        struct job job = {.store = store, .unit = unit, .key = key.data, .name = name, .kernel = kernel};
+        status = build(&job, &held->program, out, error);
+        settle(store, held);
+    }
+    text_finish(&key);
+    return status;
+}
