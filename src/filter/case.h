@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Setting up one use of a filter: checking parameters and formats, names for expressions. */
+#ifndef FILTER_CASE_H
+#define FILTER_CASE_H
+
+#include "base/expr.h"
+#include "filter/filter.h"
+#include "hone/device.h"
+
+/* Parameters at their defaults; formats unknown. */
+hone_status case_init(struct filter_case *c, const struct hone_filter *filter, hone_error *error);
+void case_finish(struct filter_case *c);
+
+/* Sets a parameter (or border, border-value, accuracy) from text. A name that does not exist is answered with
+ * the nearest one; error->column is 1 when the name is wrong and 2 when the value is. */
+hone_status case_set(struct filter_case *c, const char *name, const char *text, hone_error *error);
+
+/* The parameters that a filter takes beside its own (border, border-value, accuracy); NULL beyond the last.
+ */
+const struct parameter *case_common_parameter(const struct hone_filter *filter, size_t index);
+
+/* Parameters without a default that were not given are an error here. Then checks the formats and runs the
+ * filter's prepare(): afterwards out, symbols and reals are right. second may be NULL. */
+hone_status case_prepare(struct filter_case *c, const hone_image_desc *in, const hone_image_desc *second,
+                         hone_error *error);
+
+/* A copy with strings of its own; prepared again. */
+hone_status case_copy(struct filter_case *to, const struct filter_case *from, hone_error *error);
+
+/* The parameters that differ from their defaults, as a chain writes them: "box size=8". */
+struct text;
+void case_describe(const struct filter_case *c, struct text *out);
+
+enum { MAX_CASE_NAMES = 64 };
+
+/* Names of a case and (unless NULL) of a device for expressions; valid as long as this struct is not moved.
+ */
+struct case_scope {
+    struct expr_scope scope;
+    const char *names[MAX_CASE_NAMES];
+    int64_t values[MAX_CASE_NAMES];
+    char spelled[MAX_PARAMETERS][32]; /* parameter names with '_' */
+};
+void case_scope_init(struct case_scope *scope, const struct filter_case *c, hone_device *device);
+
+/* A real number by name: a real of the filter, a parameter, or "border-value". */
+bool case_real(const struct filter_case *c, const char *name, double *value);
+
+/* The bound that a variant's result must keep, in the unit of hone_filter.bounds; NULL for the filter's own.
+ */
+double case_bound(const struct filter_case *c, const struct variant *variant);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * What a filter is: data that describes it, and three small functions of plain C.
+ *
+ * A filter's folder holds one `const struct hone_filter hone_filter_NAME`, its kernels and its reference.
+ * Everything else (argument checking, help, launching, tests, tuning, benchmarks, documentation) iterates
+ * this description and names no filter. This header is all of hone that a filter may include, beside image/
+ * and its own folder.
+ *
+ * Expressions (base/expr.h) may use these names:
+ *   W H           size of the result             IW IH   size of the input
+ *   C             channels                        TYPE    of the input: 0 u8, 1 u16, 2 f32
+ *   OTYPE         of the result (hone_type)       FLOAT   1 for f32 input
+ *   BITS          of an input element: 8, 16, 32  BORDER  hone_border
+ *   every integer and choice parameter by its name with '-' as '_' (a choice is the index into its list);
+ *   the filter's own symbols; in a variant, its tunables; and of the device:
+ *   CPU GPU       kind                            CU      compute units
+ *   MAXWG LMEM    largest work-group, local bytes VENDOR  PCI vendor number
+ *   WARP          warp or wavefront width, or 0   UNIFIED 1 when it shares memory with the host
+ *   IMAGES HALF WIDE PTX SUBGROUPS   1 where the self-test found the feature to work
+ */
+#ifndef FILTER_FILTER_H
+#define FILTER_FILTER_H
+
+#include "hone/pixels.h"
+#include "image/view.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    MAX_PARAMETERS = 12,
+    MAX_SYMBOLS = 24,
+    MAX_REALS = 8,
+    MAX_TUNABLES = 12,
+    MAX_PASSES = 6,
+    MAX_SCRATCH = 6,
+    MAX_ARGUMENTS = 24,
+    MAX_DEFINES = 12
+};
+
+struct hone_filter;
+
+/* ---- Parameters ---- */
+
+enum parameter_kind {
+    PARAMETER_INTEGER,
+    PARAMETER_REAL,
+    PARAMETER_CHOICE,
+    PARAMETER_TEXT, /* understood by the filter's prepare() */
+    PARAMETER_IMAGE /* names the second input */
+};
+
+struct parameter {
+    const char *name, *help, *unit; /* unit: "pixels", "levels", or NULL */
+    enum parameter_kind kind;
+    const char *otherwise; /* default as text; NULL: none (the value's `given` tells) */
+    double least, most;    /* both allowed; integers and reals */
+    const char *choices;   /* "l2|l1" */
+};
+
+struct value {
+    double number;    /* integer, real, or index of the choice */
+    const char *text; /* as written; owned by the case */
+    bool given;       /* false: the default */
+};
+
+/* ---- One use of a filter: parameters, formats, and what follows from them ---- */
+
+struct filter_case {
+    const struct hone_filter *filter;
+    struct value values[MAX_PARAMETERS]; /* in the order of filter->parameters */
+    hone_border border;
+    double border_value; /* in units of the format */
+    bool relaxed;        /* accuracy=relaxed */
+    hone_image_desc in, second, out;
+    int64_t symbols[MAX_SYMBOLS]; /* in the order of filter->symbols */
+    double reals[MAX_REALS];      /* in the order of filter->reals */
+    void *data;                   /* whatever prepare() made of a text; freed with free() */
+};
+
+/* ---- Variants ---- */
+
+/* What a variant needs of a device. Probed by the self-test, never assumed from a vendor's name. */
+enum need {
+    NEEDS_IMAGES = 1 << 0,
+    NEEDS_HALF = 1 << 1,
+    NEEDS_WIDE = 1 << 2, /* clang's vectors of 64 bytes */
+    NEEDS_PTX = 1 << 3,
+    NEEDS_SUBGROUPS = 1 << 4,
+    NEEDS_LOCAL = 1 << 5
+};
+
+/* A number that changes speed only. */
+enum tunable_kind {
+    TUNABLE_DEFINE, /* compiled in as -DNAME=value */
+    TUNABLE_LAUNCH  /* used in the launch geometry alone: changing it compiles nothing */
+};
+
+struct tunable {
+    const char *name;
+    enum tunable_kind kind;
+    const char *values; /* legal ones, separated by spaces; the first is the default */
+    const char *help;
+};
+
+/**
+ * One kernel launch. The work-items cover `extent` pixels, each one a block of `block`; the global size is
+ * rounded up to the work-group `local`. Arguments, in the kernel's order:
+ *
+ *   in, second, out        three arguments: __global pointer, int offset and int pitch (both in elements)
+ *   in:uint, second:uint   the pixels as an image2d_t for read_imageui, or read_imagef for f32 (1, 2, 4
+ * channels) in:unorm               the same read as 0..1 in:packed              four pixels of one channel as
+ * one RGBA pixel read as 0..1; only where W is a multiple of 4 out:uint, out:unorm    an image2d_t to write,
+ * copied to the result afterwards tmp0 ... tmp5          the scratch buffer, or the scratch image sampler
+ * nearest, integer coordinates, clamped to the edge (under border=constant: 0 outside) border the border
+ * value, int, or float for f32 table0:BYTES           a __constant or __global const pointer to what the
+ * filter's table() fills local:BYTES            a __local pointer float:NAME             a real parameter, or
+ * one of the filter's reals number:NAME            the same as int, or as float for f32 anything else an
+ * expression, int
+ */
+struct pass {
+    const char *kernel;
+    const char *extent[3]; /* NULL in [0]: {"W", "H"} */
+    const char *block[3];  /* NULL: 1 */
+    const char *local[3];  /* NULL in [0]: the driver chooses */
+    const char *arguments[MAX_ARGUMENTS + 1];
+};
+
+/* Memory between passes: a pure function of case and configuration. A buffer of `bytes`, or with width and
+ * height an image of `channels` elements (0: as many as the input has) of `type`, read as 0..1 when
+ * normalised. */
+struct scratch {
+    const char *bytes;
+    const char *width, *height;
+    hone_type type;
+    uint32_t channels;
+    bool normalised;
+};
+
+/* What an ideal machine must do for one pixel of the result (all channels), over all passes; expressions,
+ * evaluated as real numbers. */
+struct cost {
+    const char
+        *bytes; /* of memory traffic: each input element read once per pass, each output written once */
+    const char *loads;      /* load instructions */
+    const char *operations; /* arithmetic operations, counting one for each element of a vector */
+};
+
+struct variant {
+    const char *name, *summary;
+    const char *source;    /* file in the filter's folder; NULL: kernel.cl */
+    const char *condition; /* where it is right, without tunables; NULL: everywhere */
+    unsigned needs;
+    const char *path;        /* "buffer", "image", "local", "wide", "packed": what seeds must not miss */
+    bool relaxed;            /* not exact: chosen only under accuracy=relaxed */
+    double bounds[3];        /* of a relaxed variant, like hone_filter.bounds */
+    const char *specialised; /* why a parameter is compiled in, where one is */
+    const char *options;     /* more compiler options */
+    unsigned
+        align; /* bytes: first pixels and row pitches must be multiples, else they are copied aside; 0: any */
+    struct tunable tunables[MAX_TUNABLES];
+    const char *constraints[6];       /* over tunables too; all must hold */
+    const char *defines[MAX_DEFINES]; /* shape constants, "NAME=EXPRESSION" */
+    struct scratch scratch[MAX_SCRATCH];
+    struct pass passes[MAX_PASSES];
+    struct cost cost;
+};
+
+/* A hand-written choice: the first one whose condition holds, whose variant is usable and whose configuration
+ * is legal, is used until the tuner knows better. Also the seeds of the search. */
+struct seed {
+    const char *where; /* expression; NULL: always */
+    const char *variant;
+    const char *config; /* "WG_X=32 ROWS=8"; what is not named has its default */
+};
+
+/* A step of the ladder in the document a filter comes from. */
+struct rung {
+    const char *name;  /* "4-1-2" */
+    const char *title; /* what the step does */
+    const char *variant, *config;
+    double gain;       /* speed over the first rung in the source, 0: not given there */
+    const char *where; /* "guide, table 9-2, Adreno 430, 3264x2448" */
+};
+
+/* ---- The filter ---- */
+
+enum {
+    CHANNELS_1 = 1 << 1,
+    CHANNELS_2 = 1 << 2,
+    CHANNELS_3 = 1 << 3,
+    CHANNELS_4 = 1 << 4,
+    CHANNELS_ALL = 0x1e
+};
+enum { TYPE_U8 = 1 << HONE_U8, TYPE_U16 = 1 << HONE_U16, TYPE_F32 = 1 << HONE_F32, TYPES_ALL = 7 };
+
+struct hone_filter {
+    const char *name, *summary;
+    const char *origin;       /* paper or seed, section */
+    unsigned types, channels; /* of the input: sums of TYPE_x and CHANNELS_x */
+    unsigned inputs;          /* 1 or 2 */
+    bool spatial;             /* looks at neighbours: has `border`, copies alpha */
+    struct parameter parameters[MAX_PARAMETERS];
+    const char *symbols[MAX_SYMBOLS];
+    const char *reals[MAX_REALS];
+
+    /* Checks what the parameter table cannot, computes symbols and reals, sets c->out (which is a copy of
+     * c->in before). Called again whenever a parameter changes; must free what c->data held. NULL: nothing to
+     * do. */
+    hone_status (*prepare)(struct filter_case *c, hone_error *error);
+    /* Fills constant table `index` of `bytes` bytes. NULL: the filter has none. */
+    void (*table)(const struct filter_case *c, int index, void *table, size_t bytes);
+    /* The definition of right, in double precision or exact integers: writes every pixel of out. */
+    void (*reference)(const struct filter_case *c, const struct view *in, const struct view *second,
+                      struct view *out);
+
+    /* Largest |result - reference| for u8, u16 and f32 input; in levels of the result's format, for f32
+     * relative to the largest finite magnitude of the input. 0: exact. The reason stands beside the number in
+     * filter.c. */
+    double bounds[3];
+
+    const struct variant *variants;
+    size_t variant_count;
+    const struct seed *seeds;
+    size_t seed_count;
+    const struct rung *rungs;
+    size_t rung_count;
+
+    /* Parameters that tests try, "size=3 width=5" each, the most telling first; ends with NULL. NULL: the
+     * defaults, and every choice once. Small windows: the reference runs at each of many sizes. */
+    const char *const *trials;
+    /* Parameters that users mostly use, which `hone tune` tunes by itself; ends with NULL. NULL: the
+     * defaults. */
+    const char *const *usual;
+};
+
+/* The value of a parameter of a case; the name must exist. */
+const struct value *case_value(const struct filter_case *c, const char *name);
+/* The same as number. */
+double case_number(const struct filter_case *c, const char *name);
+/* Sets a symbol or a real; the name must exist. */
+void case_set_symbol(struct filter_case *c, const char *name, int64_t value);
+void case_set_real(struct filter_case *c, const char *name, double value);
+int64_t case_symbol(const struct filter_case *c, const char *name);
+
+/* HONE_ERROR_USAGE with a message (printf style), for prepare(): what is wrong, and what would be right. */
+hone_status case_wrong(hone_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/**
+ * Unsigned division by a constant as multiplication: for every 0 <= n <= most,  n / divisor == (n *
+ * multiplier) >> shift. Finds the smallest shift for which the multiplier fits in `bits` bits and every n is
+ * right; false when there is none. Source: Granlund and Montgomery, "Division by Invariant Integers using
+ * Multiplication", 1994.
+ */
+bool division_constants(uint64_t divisor, uint64_t most, unsigned bits, uint64_t *multiplier,
+                        unsigned *shift);
+
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filter/instance_private.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cache/programs.h"
+#include "filter/registry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Every name that an expression of the instance may use. */
+struct instance_scope {
+    struct case_scope names;
+    struct config_scope scope;
+};
+
+static const struct expr_scope *open_scope(const struct instance *instance, struct instance_scope *scope)
+{
+    case_scope_init(&scope->names, &instance->c, instance->device);
+    config_scope_init(&scope->scope, instance->variant, &instance->config, &scope->names.scope);
+    return &scope->scope.scope;
+}
+
+/* ---- Programs ---- */
+
+static hone_status check_kernel(const struct instance *instance, size_t pass, hone_error *error)
+{
+    const struct pass_geometry *g = &instance->geometry[pass];
+    struct kernel_facts facts;
+    hone_status status = kernel_get_facts(instance->kernels[pass], &facts, error);
+    if (status)
+        return status;
+    size_t group = g->local[0] ? (size_t)(g->local[0] * g->local[1] * g->local[2]) : 1;
+    if (group > facts.max_work_group)
+        return error_set(
+            error, HONE_ERROR_UNSUPPORTED,
+            "kernel '%s' as compiled allows work-groups of %zu, not %zu (registers or local memory)",
+            instance->variant->passes[pass].kernel, facts.max_work_group, group);
+    if (facts.arguments != pass_argument_slots(&instance->variant->passes[pass]))
+        return error_set(error, HONE_ERROR_INTERNAL, "kernel '%s' has %u arguments; its description fills %u",
+                         instance->variant->passes[pass].kernel, facts.arguments,
+                         pass_argument_slots(&instance->variant->passes[pass]));
+    return HONE_OK;
+}
+
+static hone_status make_kernels(struct instance *instance, const char *options, hone_error *error)
+{
+    const struct variant *variant = instance->variant;
+    struct text source = {0};
+    char label[128];
+    snprintf(label, sizeof label, "%s %s %s", instance->c.filter->name, variant->name,
+             hone_type_name(instance->c.in.type));
+    hone_status status = filter_source_text(&source, instance->device, instance->c.filter,
+                                            variant->source ? variant->source : "kernel.cl", error);
+    const struct program_unit unit = {label, text_view(&source), options};
+    if (!status)
+        status = programs_digest(instance->device, &unit, instance->digest, error);
+    for (size_t p = 0; p < variant_pass_count(variant) && !status; p++) {
+        kernel_destroy(&instance->kernels[p]);
+        status =
+            programs_kernel(&instance->kernels[p], instance->device, &unit, variant->passes[p].kernel, error);
+    }
+    text_finish(&source);
+    return status;
+}
+
+static hone_status load_programs(struct instance *instance, hone_error *error)
+{
+    struct text options = {0};
+    hone_status status = variant_options(&options, instance->device, &instance->c, instance->variant,
+                                         &instance->config, error);
+    if (!status && !(instance->options && strcmp(instance->options, text_view(&options)) == 0)) {
+        status = make_kernels(instance, text_view(&options), error);
+        free(instance->options);
+        instance->options = status ? NULL : text_take(&options);
+    }
+    text_finish(&options);
+    for (size_t p = 0; p < variant_pass_count(instance->variant) && !status; p++)
+        status = check_kernel(instance, p, error);
+    return status;
+}
+
+/* ---- Memory ---- */
+
+static hone_status make_scratch_image(struct instance *instance, const struct scratch *wanted,
+                                      const struct expr_scope *scope, struct memory **memory,
+                                      hone_error *error)
+{
+    const struct image_format format = {
+        wanted->type, wanted->channels ? wanted->channels : instance->c.in.channels, wanted->normalised};
+    int64_t width = 0, height = 0;
+    hone_status status = expr_text_value(wanted->width, scope, 1, &width, error);
+    if (!status)
+        status = expr_text_value(wanted->height, scope, 1, &height, error);
+    if (status)
+        return status;
+    memory_destroy(memory);
+    return memory_create_image(memory, instance->device, &format, (size_t)width, (size_t)height, error);
+}
+
+static hone_status make_scratch(struct instance *instance, const struct expr_scope *scope, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (size_t i = 0; i < variant_scratch_count(instance->variant) && !status; i++) {
+        const struct scratch *wanted = &instance->variant->scratch[i];
+        struct memory **memory = &instance->scratch[i];
+        int64_t bytes = 0;
+        if (wanted->width) {
+            status = make_scratch_image(instance, wanted, scope, memory, error);
+            continue;
+        }
+        status = expr_text_value(wanted->bytes, scope, 0, &bytes, error);
+        if (status || (*memory && memory_bytes(*memory) >= (size_t)bytes))
+            continue;
+        memory_destroy(memory);
+        status =
+            memory_create(memory, instance->device, bytes > 0 ? (size_t)bytes : 1, HONE_MEMORY_DEVICE, error);
+    }
+    return status;
+}
+
+const hone_image_desc *instance_role(const struct instance *instance, enum surface_role role)
+{
+    const struct filter_case *c = &instance->c;
+    return role == SURFACE_IN ? &c->in : role == SURFACE_SECOND ? &c->second : &c->out;
+}
+
+static hone_status make_image(struct instance *instance, const struct argument *argument, hone_error *error)
+{
+    struct image_shape shape;
+    if (!argument_image_shape(argument, &instance->c, &shape))
+        return HONE_OK;
+    struct memory **image = &instance->images[argument->surface][argument->reading];
+    const hone_image_desc *desc = instance_role(instance, argument->surface);
+    size_t tight = hone_image_row_bytes(desc) * desc->height;
+    hone_status status = HONE_OK;
+    memory_destroy(image);
+    if (!instance->tight || memory_bytes(instance->tight) < tight) {
+        memory_destroy(&instance->tight);
+        status = memory_create(&instance->tight, instance->device, tight, HONE_MEMORY_DEVICE, error);
+    }
+    return status ? status
+                  : memory_create_image(image, instance->device, &shape.format, shape.width, shape.height,
+                                        error);
+}
+
+static hone_status make_table(struct instance *instance, const struct argument *argument,
+                              const struct expr_scope *scope, hone_error *error)
+{
+    int64_t bytes = 0;
+    hone_status status = expr_text_value(argument->text, scope, 0, &bytes, error);
+    if (status || argument->index >= MAX_TABLES || !instance->c.filter->table || bytes < 1)
+        return status ? status
+                      : error_set(error, HONE_ERROR_INTERNAL, "a pass names a table that does not exist");
+    void *content = mem_new((size_t)bytes, 1);
+    if (!content)
+        return error_memory(error, "a table");
+    instance->c.filter->table(&instance->c, argument->index, content, (size_t)bytes);
+    struct memory **table = &instance->tables[argument->index];
+    memory_destroy(table);
+    status = memory_create_table(table, instance->device, content, (size_t)bytes, error);
+    free(content);
+    return status;
+}
+
+typedef hone_status (*argument_step)(struct instance *instance, struct kernel *kernel, unsigned slot,
+                                     const struct argument *argument, const struct expr_scope *scope,
+                                     hone_error *error);
+
+static hone_status each_argument(struct instance *instance, argument_step step, hone_error *error)
+{
+    struct instance_scope storage;
+    const struct expr_scope *scope = open_scope(instance, &storage);
+    for (size_t p = 0; p < variant_pass_count(instance->variant); p++) {
+        unsigned slot = 0;
+        for (size_t a = 0; a < MAX_ARGUMENTS && instance->variant->passes[p].arguments[a]; a++) {
+            struct argument argument;
+            hone_status status = argument_parse(&argument, instance->variant->passes[p].arguments[a], error);
+            if (!status)
+                status = step(instance, instance->kernels[p], slot, &argument, scope, error);
+            if (status)
+                return status;
+            slot += argument_slots(&argument);
+        }
+    }
+    return HONE_OK;
+}
+
+static hone_status make_argument_memory(struct instance *instance, struct kernel *kernel, unsigned slot,
+                                        const struct argument *argument, const struct expr_scope *scope,
+                                        hone_error *error)
+{
+    (void)kernel, (void)slot;
+    if (argument->kind == ARGUMENT_IMAGE)
+        return make_image(instance, argument, error);
+    return argument->kind == ARGUMENT_TABLE ? make_table(instance, argument, scope, error) : HONE_OK;
+}
+
+/* ---- Arguments that stay from run to run ---- */
+
+static hone_status set_number(struct instance *instance, struct kernel *kernel, unsigned slot, double number,
+                              bool real, hone_error *error)
+{
+    (void)instance;
+    float as_float = (float)number;
+    int32_t as_int = (int32_t)number;
+    return real ? kernel_set_value(kernel, slot, &as_float, sizeof as_float, error)
+                : kernel_set_value(kernel, slot, &as_int, sizeof as_int, error);
+}
+
+static hone_status set_expression(struct kernel *kernel, unsigned slot, const struct argument *argument,
+                                  const struct expr_scope *scope, hone_error *error)
+{
+    int64_t value = 0;
+    hone_status status = expr_text_value(argument->text, scope, 0, &value, error);
+    if (status)
+        return status;
+    if (value < INT32_MIN || value > UINT32_MAX)
+        return error_set(error, HONE_ERROR_UNSUPPORTED,
+                         "'%s' is %lld here, which does not fit a kernel argument", argument->text,
+                         (long long)value);
+    uint32_t bits = (uint32_t)value;
+    return kernel_set_value(kernel, slot, &bits, sizeof bits, error);
+}
+
+static hone_status set_fixed_argument(struct instance *instance, struct kernel *kernel, unsigned slot,
+                                      const struct argument *argument, const struct expr_scope *scope,
+                                      hone_error *error)
+{
+    const struct filter_case *c = &instance->c;
+    double number = 0;
+    int64_t bytes = 0;
+    hone_status status;
+    switch (argument->kind) {
+    case ARGUMENT_IMAGE:
+        return kernel_set_memory(kernel, slot, instance->images[argument->surface][argument->reading], error);
+    case ARGUMENT_SCRATCH:
+        return kernel_set_memory(kernel, slot, instance->scratch[argument->index], error);
+    case ARGUMENT_SAMPLER:
+        return kernel_set_sampler(kernel, slot, c->border, error);
+    case ARGUMENT_BORDER:
+        return set_number(instance, kernel, slot, c->border_value, c->in.type == HONE_F32, error);
+    case ARGUMENT_TABLE:
+        return kernel_set_memory(kernel, slot, instance->tables[argument->index], error);
+    case ARGUMENT_LOCAL:
+        status = expr_text_value(argument->text, scope, 0, &bytes, error);
+        return status ? status : kernel_set_local(kernel, slot, bytes > 0 ? (size_t)bytes : 1, error);
+    case ARGUMENT_FLOAT:
+    case ARGUMENT_NUMBER:
+        if (!case_real(c, argument->text, &number))
+            return error_set(error, HONE_ERROR_INTERNAL, "a pass names the unknown number '%s'",
+                             argument->text);
+        return set_number(instance, kernel, slot, number,
+                          argument->kind == ARGUMENT_FLOAT || c->in.type == HONE_F32, error);
+    case ARGUMENT_INT:
+        return set_expression(kernel, slot, argument, scope, error);
+    case ARGUMENT_SURFACE:
+        break; /* set at every run */
+    }
+    return HONE_OK;
+}
+
+/* ---- Life ---- */
+
+static hone_status measure_passes(struct instance *instance, hone_error *error)
+{
+    struct instance_scope storage;
+    const struct expr_scope *scope = open_scope(instance, &storage);
+    hone_status status = HONE_OK;
+    for (size_t p = 0; p < variant_pass_count(instance->variant) && !status; p++)
+        status = pass_geometry(&instance->variant->passes[p], scope, &instance->geometry[p], error);
+    return status;
+}
+
+static hone_status set_up(struct instance *instance, hone_error *error)
+{
+    struct instance_scope storage;
+    hone_status status = variant_usable(instance->device, &instance->c, instance->variant, error);
+    if (!status)
+        status = config_legal(instance->device, &instance->c, instance->variant, &instance->config, error);
+    if (!status)
+        status = measure_passes(instance, error);
+    if (!status)
+        status = load_programs(instance, error);
+    if (!status)
+        status = make_scratch(instance, open_scope(instance, &storage), error);
+    if (!status)
+        status = each_argument(instance, make_argument_memory, error);
+    if (!status)
+        status = each_argument(instance, set_fixed_argument, error);
+    return status;
+}
+
+hone_status instance_create(struct instance **out, hone_device *device, const struct filter_case *c,
+                            const struct variant *variant, const struct config *config, hone_error *error)
+{
+    struct instance *instance = mem_new(1, sizeof *instance);
+    *out = NULL;
+    if (!instance)
+        return error_memory(error, "a filter");
+    instance->device = device;
+    instance->variant = variant;
+    instance->config = *config;
+    hone_status status = case_copy(&instance->c, c, error);
+    if (!status)
+        status = set_up(instance, error);
+    if (status)
+        instance_destroy(&instance);
+    *out = instance;
+    return status;
+}
+
+hone_status instance_update(struct instance *instance, const struct filter_case *c, hone_error *error)
+{
+    struct filter_case copy;
+    hone_status status = case_copy(&copy, c, error);
+    if (status)
+        return status;
+    case_finish(&instance->c);
+    instance->c = copy;
+    return set_up(instance, error);
+}
+
+void instance_destroy(struct instance **slot)
+{
+    if (!slot || !*slot)
+        return;
+    struct instance *instance = *slot;
+    for (int i = 0; i < MAX_PASSES; i++)
+        kernel_destroy(&instance->kernels[i]);
+    for (int i = 0; i < MAX_SCRATCH; i++)
+        memory_destroy(&instance->scratch[i]);
+    for (int role = 0; role < SURFACE_COUNT; role++)
+        for (int reading = 0; reading < READINGS; reading++)
+            memory_destroy(&instance->images[role][reading]);
+    for (int i = 0; i < MAX_TABLES; i++)
+        memory_destroy(&instance->tables[i]);
+    for (int role = 0; role < SURFACE_COUNT; role++)
+        memory_destroy(&instance->aligned[role]);
+    memory_destroy(&instance->tight);
+    case_finish(&instance->c);
+    free(instance->options);
+    free(instance);
+    *slot = NULL;
+}
+
+/* ---- Facts ---- */
+
+const struct filter_case *instance_case(const struct instance *instance)
+{
+    return &instance->c;
+}
+
+const struct variant *instance_variant(const struct instance *instance)
+{
+    return instance->variant;
+}
+
+const struct config *instance_config(const struct instance *instance)
+{
+    return &instance->config;
+}
+
+const char *instance_digest(const struct instance *instance)
+{
+    return instance->digest;
+}
+
+size_t instance_scratch_bytes(const struct instance *instance)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < MAX_SCRATCH; i++)
+        bytes += instance->scratch[i] ? memory_bytes(instance->scratch[i]) : 0;
+    return bytes;
+}
+
+hone_status instance_kernel_facts(const struct instance *instance, size_t pass, struct kernel_facts *facts,
+                                  hone_error *error)
+{
+    return kernel_get_facts(instance->kernels[pass], facts, error);
+}
+
+unsigned pass_argument_slots(const struct pass *pass)
+{
+    unsigned slots = 0;
+    for (size_t a = 0; a < MAX_ARGUMENTS && pass->arguments[a]; a++) {
+        struct argument argument;
+        if (argument_parse(&argument, pass->arguments[a], NULL) == HONE_OK)
+            slots += argument_slots(&argument);
+    }
+    return slots;
+}

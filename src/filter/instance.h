@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A variant of a filter, built for one case and configuration on one device, ready to be enqueued any number
+ * of times. */
+#ifndef FILTER_INSTANCE_H
+#define FILTER_INSTANCE_H
+
+#include "cl/memory.h"
+#include "cl/program.h"
+#include "filter/filter.h"
+#include "filter/variant.h"
+#include "hone/event.h"
+
+struct instance;
+
+/* Where pixels of an input or output lie: in a buffer, the first one `offset` bytes from its start. */
+struct surface {
+    struct memory *memory;
+    size_t offset, pitch; /* bytes; multiples of the element's size */
+};
+
+struct surfaces {
+    struct surface in, second, out; /* second.memory is NULL for filters of one input */
+};
+
+/* Builds kernels (from the caches where possible), makes scratch memory and tables. The case is copied.
+ * HONE_ERROR_UNSUPPORTED when variant or configuration cannot run here. */
+hone_status instance_create(struct instance **out, hone_device *device, const struct filter_case *c,
+                            const struct variant *variant, const struct config *config, hone_error *error);
+void instance_destroy(struct instance **instance);
+
+/* Takes over changed parameters or another size. Compiles only what is neither loaded nor on disk, and
+ * nothing where shape constants stay as they were. On failure the instance must be destroyed. */
+hone_status instance_update(struct instance *instance, const struct filter_case *c, hone_error *error);
+
+/* Enqueues all passes. done may be NULL. Threads: one at a time. */
+hone_status instance_enqueue(struct instance *instance, const struct surfaces *surfaces,
+                             struct wait_list wait, hone_event **done, hone_error *error);
+
+/* For checks and reports. */
+const struct filter_case *instance_case(const struct instance *instance);
+const struct variant *instance_variant(const struct instance *instance);
+const struct config *instance_config(const struct instance *instance);
+size_t instance_scratch_bytes(const struct instance *instance);
+hone_status instance_kernel_facts(const struct instance *instance, size_t pass, struct kernel_facts *facts,
+                                  hone_error *error);
+/* Digest of the program that the instance runs, see programs_digest(). */
+const char *instance_digest(const struct instance *instance);
+/* Arguments that the description of a pass fills, to compare with the kernel's. */
+unsigned pass_argument_slots(const struct pass *pass);
+
+/* The complete text given to the compiler for a kernel file: header, line marks, source. From the kernel
+ * folder of the device where it has one. device may be NULL. */
+struct text;
+hone_status filter_source_text(struct text *out, hone_device *device, const struct hone_filter *filter,
+                               const char *file, hone_error *error);
+/* The compiler options for a variant. */
+hone_status variant_options(struct text *out, hone_device *device, const struct filter_case *c,
+                            const struct variant *variant, const struct config *config, hone_error *error);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Running an instance: its passes, and what goes before and after them. */
+#include "base/error.h"
+#include "cl/device.h"
+#include "cl/event.h"
+#include "filter/instance_private.h"
+#include "filter/registry.h"
+
+/* A sequence of commands on the device's queue. In order, only the first waits and only ends are remembered;
+ * out of order, each waits for the one before. */
+struct sequence {
+    struct wait_list wait;
+    bool events, chained;
+    hone_event *first, *last;
+};
+
+static struct wait_list sequence_wait(struct sequence *s)
+{
+    if (!s->last)
+        return s->wait;
+    return s->chained ? (struct wait_list){(const hone_event *const *)&s->last, 1} : (struct wait_list){0};
+}
+
+/* The place for the next command's event, or NULL. */
+static hone_event **sequence_slot(struct sequence *s, hone_event **next)
+{
+    *next = NULL;
+    return s->events ? next : NULL;
+}
+
+static void sequence_advance(struct sequence *s, hone_event *next)
+{
+    if (!s->events) {
+        s->wait = (struct wait_list){0};
+        return;
+    }
+    if (!s->first)
+        s->first = next;
+    else if (s->last != s->first)
+        hone_event_destroy(&s->last);
+    s->last = next;
+}
+
+static void sequence_drop(struct sequence *s)
+{
+    if (s->last != s->first)
+        hone_event_destroy(&s->last);
+    hone_event_destroy(&s->first);
+    s->last = NULL;
+}
+
+static hone_status set_surface(struct kernel *kernel, unsigned slot, const struct surface *surface,
+                               const hone_image_desc *desc, hone_error *error)
+{
+    size_t size = hone_type_size(desc->type), offset = surface->offset / size, pitch = surface->pitch / size;
+    int32_t offset32 = (int32_t)offset, pitch32 = (int32_t)pitch;
+    if (offset > INT32_MAX || pitch * desc->height > INT32_MAX)
+        return error_set(
+            error, HONE_ERROR_UNSUPPORTED,
+            "an image of %ux%u with rows %zu bytes apart is too large for one piece: 2^31 elements is the "
+            "limit",
+            desc->width, desc->height, surface->pitch);
+    hone_status status = kernel_set_memory(kernel, slot, surface->memory, error);
+    if (!status)
+        status = kernel_set_value(kernel, slot + 1, &offset32, sizeof offset32, error);
+    return status ? status : kernel_set_value(kernel, slot + 2, &pitch32, sizeof pitch32, error);
+}
+
+static hone_status set_surfaces(struct instance *instance, size_t pass, const struct surfaces *surfaces,
+                                hone_error *error)
+{
+    const struct surface *roles[] = {&surfaces->in, &surfaces->second, &surfaces->out};
+    unsigned slot = 0;
+    for (size_t a = 0; a < MAX_ARGUMENTS && instance->variant->passes[pass].arguments[a]; a++) {
+        struct argument argument;
+        hone_status status = argument_parse(&argument, instance->variant->passes[pass].arguments[a], error);
+        if (!status && argument.kind == ARGUMENT_SURFACE)
+            status = set_surface(instance->kernels[pass], slot, roles[argument.surface],
+                                 instance_role(instance, argument.surface), error);
+        if (status)
+            return status;
+        slot += argument_slots(&argument);
+    }
+    return HONE_OK;
+}
+
+static size_t image_width(const struct instance *instance, enum surface_role role, int reading)
+{
+    return instance_role(instance, role)->width / (reading == READ_PACKED ? 4 : 1);
+}
+
+/* Buffer to image object, for variants that read images: by way of tight rows where the buffer's are padded.
+ */
+static hone_status fill_image(struct instance *instance, enum surface_role role, int reading,
+                              const struct surface *surface, struct sequence *s, hone_error *error)
+{
+    const hone_image_desc *desc = instance_role(instance, role);
+    struct memory *from = surface->memory;
+    size_t row = hone_image_row_bytes(desc), offset = surface->offset;
+    hone_event *next;
+    hone_status status = HONE_OK;
+    if (surface->pitch != row) {
+        const struct span source = {offset, surface->pitch, row, desc->height},
+                          target = {0, row, row, desc->height};
+        status = memory_copy(from, &source, instance->tight, &target, sequence_wait(s),
+                             sequence_slot(s, &next), error);
+        if (status)
+            return status;
+        sequence_advance(s, next);
+        from = instance->tight;
+        offset = 0;
+    }
+    status = memory_buffer_to_image(from, offset, instance->images[role][reading],
+                                    image_width(instance, role, reading), desc->height, sequence_wait(s),
+                                    sequence_slot(s, &next), error);
+    if (!status)
+        sequence_advance(s, next);
+    return status;
+}
+
+static hone_status empty_image(struct instance *instance, int reading, const struct surface *surface,
+                               struct sequence *s, hone_error *error)
+{
+    const hone_image_desc *desc = &instance->c.out;
+    size_t row = hone_image_row_bytes(desc);
+    bool padded = surface->pitch != row;
+    hone_event *next;
+    hone_status status = memory_image_to_buffer(
+        instance->images[SURFACE_OUT][reading], padded ? instance->tight : surface->memory,
+        padded ? 0 : surface->offset, image_width(instance, SURFACE_OUT, reading), desc->height,
+        sequence_wait(s), sequence_slot(s, &next), error);
+    if (status)
+        return status;
+    sequence_advance(s, next);
+    if (!padded)
+        return HONE_OK;
+    const struct span source = {0, row, row, desc->height};
+    const struct span target = {surface->offset, surface->pitch, row, desc->height};
+    status = memory_copy(instance->tight, &source, surface->memory, &target, sequence_wait(s),
+                         sequence_slot(s, &next), error);
+    if (!status)
+        sequence_advance(s, next);
+    return status;
+}
+
+static hone_status fill_images(struct instance *instance, const struct surfaces *surfaces, struct sequence *s,
+                               hone_error *error)
+{
+    const struct surface *roles[] = {&surfaces->in, &surfaces->second};
+    hone_status status = HONE_OK;
+    for (int role = SURFACE_IN; role <= SURFACE_SECOND; role++)
+        for (int reading = 0; reading < READINGS && !status; reading++)
+            if (instance->images[role][reading])
+                status = fill_image(instance, (enum surface_role)role, reading, roles[role], s, error);
+    return status;
+}
+
+static hone_status run_passes(struct instance *instance, const struct surfaces *surfaces, struct sequence *s,
+                              hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (size_t p = 0; p < variant_pass_count(instance->variant) && !status; p++) {
+        const struct pass_geometry *g = &instance->geometry[p];
+        struct launch launch = {.dimensions = g->dimensions};
+        hone_event *next;
+        for (int d = 0; d < 3; d++) {
+            launch.global[d] = (size_t)g->global[d];
+            launch.local[d] = (size_t)g->local[d];
+        }
+        status = set_surfaces(instance, p, surfaces, error);
+        if (!status)
+            status = kernel_enqueue(instance->kernels[p], &launch, sequence_wait(s), sequence_slot(s, &next),
+                                    error);
+        if (!status)
+            sequence_advance(s, next);
+    }
+    return status;
+}
+
+/* Surfaces that do not lie as the variant needs them are replaced by copies that do. */
+
+static bool is_misaligned(const struct instance *instance, const struct surface *surface)
+{
+    unsigned align = instance->variant->align;
+    return align && surface->memory &&
+           ((memory_skew(surface->memory) + surface->offset) % align || surface->pitch % align);
+}
+
+static struct span surface_span(const struct surface *surface, const hone_image_desc *desc)
+{
+    return (struct span){surface->offset, surface->pitch, hone_image_row_bytes(desc), desc->height};
+}
+
+static hone_status move_surface(const struct surface *from, const struct surface *to,
+                                const hone_image_desc *desc, struct sequence *s, hone_error *error)
+{
+    const struct span source = surface_span(from, desc), target = surface_span(to, desc);
+    hone_event *next;
+    hone_status status = memory_copy(from->memory, &source, to->memory, &target, sequence_wait(s),
+                                     sequence_slot(s, &next), error);
+    if (!status)
+        sequence_advance(s, next);
+    return status;
+}
+
+static hone_status align_surface(struct instance *instance, enum surface_role role, struct surface *surface,
+                                 struct sequence *s, hone_error *error)
+{
+    enum { ROW_ALIGN = 64 };
+    const hone_image_desc *desc = instance_role(instance, role);
+    size_t pitch = (hone_image_row_bytes(desc) + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
+    struct memory **copy = &instance->aligned[role];
+    hone_status status = HONE_OK;
+    if (!is_misaligned(instance, surface))
+        return HONE_OK;
+    if (!*copy || memory_bytes(*copy) < pitch * desc->height) {
+        memory_destroy(copy);
+        status = memory_create(copy, instance->device, pitch * desc->height, HONE_MEMORY_DEVICE, error);
+    }
+    const struct surface original = *surface;
+    *surface = (struct surface){*copy, 0, pitch};
+    return status || role == SURFACE_OUT ? status : move_surface(&original, surface, desc, s, error);
+}
+
+static hone_status run_all(struct instance *instance, const struct surfaces *surfaces, struct sequence *s,
+                           hone_error *error)
+{
+    struct surfaces placed = *surfaces;
+    struct surface *roles[] = {&placed.in, &placed.second, &placed.out};
+    hone_status status = HONE_OK;
+    for (int role = 0; role < SURFACE_COUNT && !status; role++)
+        status = align_surface(instance, (enum surface_role)role, roles[role], s, error);
+    if (!status)
+        status = fill_images(instance, &placed, s, error);
+    if (!status)
+        status = run_passes(instance, &placed, s, error);
+    for (int reading = 0; reading < READINGS && !status; reading++)
+        if (instance->images[SURFACE_OUT][reading])
+            status = empty_image(instance, reading, &placed.out, s, error);
+    if (!status && placed.out.memory != surfaces->out.memory)
+        status = move_surface(&placed.out, &surfaces->out, &instance->c.out, s, error);
+    return status;
+}
+
+hone_status instance_enqueue(struct instance *instance, const struct surfaces *surfaces,
+                             struct wait_list wait, hone_event **done, hone_error *error)
+{
+    struct sequence s = {.wait = wait, .chained = device_is_out_of_order(instance->device)};
+    s.events = done || s.chained;
+    hone_status status = run_all(instance, surfaces, &s, error);
+    if (status || !done)
+        sequence_drop(&s);
+    else
+        event_join(&s.first, &s.last, done);
+    return status;
+}

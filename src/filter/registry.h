@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* All filters. The table behind it is generated from the folders in src/filters. */
+#ifndef FILTER_REGISTRY_H
+#define FILTER_REGISTRY_H
+
+#include "filter/filter.h"
+
+/* A kernel file of a filter, as compiled in. */
+struct filter_source {
+    const char *file; /* "kernel.cl" */
+    const char *text;
+};
+
+struct filter_entry {
+    const struct hone_filter *filter;
+    const struct filter_source *sources; /* ends with a NULL file */
+};
+
+/* The filters in alphabetical order; NULL beyond the last. */
+const struct hone_filter *registry_at(size_t index);
+const struct hone_filter *registry_find(const char *name);
+/* The compiled-in text of a kernel file; NULL when there is none. */
+const char *registry_source(const struct hone_filter *filter, const char *file);
+/* The filter whose name is nearest to a misspelt one, or NULL when none is near. */
+const struct hone_filter *registry_nearest(const char *name);
+/* The header that comes before every kernel file. */
+const char *registry_header(void);
+
+const struct variant *filter_variant(const struct hone_filter *filter, const char *name);
+const struct rung *filter_rung(const struct hone_filter *filter, const char *name);
+size_t filter_parameter_count(const struct hone_filter *filter);
+/* Index of a parameter, or -1. */
+int filter_parameter(const struct hone_filter *filter, const char *name);
+
+size_t variant_tunable_count(const struct variant *variant);
+size_t variant_pass_count(const struct variant *variant);
+size_t variant_scratch_count(const struct variant *variant);
+
+#endif

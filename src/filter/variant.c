@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filter/variant.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cl/memory.h"
+#include "cl/selftest.h"
+#include "filter/arguments.h"
+#include "filter/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+size_t tunable_values(const struct tunable *tunable, int64_t *values, size_t capacity)
+{
+    size_t count = 0;
+    const char *at = tunable->values;
+    for (;;) {
+        char *end = NULL;
+        long long value = strtoll(at, &end, 10);
+        if (end == at)
+            return count;
+        if (count < capacity)
+            values[count] = value;
+        count++;
+        at = end;
+    }
+}
+
+void config_default(const struct variant *variant, struct config *config)
+{
+    *config = (struct config){0};
+    size_t count = variant_tunable_count(variant);
+    for (size_t i = 0; i < count; i++)
+        tunable_values(&variant->tunables[i], &config->values[i], 1);
+}
+
+static hone_status set_one(const struct variant *variant, const char *name, size_t length, int64_t value,
+                           struct config *config, hone_error *error)
+{
+    int64_t legal[64];
+    size_t tunables = variant_tunable_count(variant);
+    struct text names = {0};
+    for (size_t i = 0; i < tunables; i++) {
+        const struct tunable *tunable = &variant->tunables[i];
+        text_add(&names, "%s%s", i ? ", " : "", tunable->name);
+        if (strlen(tunable->name) != length || strncmp(tunable->name, name, length) != 0)
+            continue;
+        text_finish(&names);
+        size_t count = tunable_values(tunable, legal, COUNT_OF(legal));
+        for (size_t k = 0; k < count && k < COUNT_OF(legal); k++)
+            if (legal[k] == value) {
+                config->values[i] = value;
+                return HONE_OK;
+            }
+        return error_set(error, HONE_ERROR_USAGE, "%s=%lld is not legal for variant '%s'; it takes %s",
+                         tunable->name, (long long)value, variant->name, tunable->values);
+    }
+    hone_status status = error_set(error, HONE_ERROR_USAGE, "variant '%s' has no tunable '%.*s'; it has %s",
+                                   variant->name, (int)length, name, tunables ? text_view(&names) : "none");
+    text_finish(&names);
+    return status;
+}
+
+hone_status config_parse(const struct variant *variant, const char *text, struct config *config,
+                         hone_error *error)
+{
+    const char *at = text ? text : "";
+    for (;;) {
+        at += strspn(at, " ,\t");
+        size_t length = strcspn(at, "= ,\t");
+        if (*at == '\0')
+            return HONE_OK;
+        char *end = NULL;
+        long long value = at[length] == '=' ? strtoll(at + length + 1, &end, 10) : 0;
+        if (length == 0 || at[length] != '=' || end == at + length + 1 || (*end && !strchr(" ,\t", *end)))
+            return error_set(error, HONE_ERROR_USAGE,
+                             "a configuration is written NAME=NUMBER NAME=NUMBER, not '%s'", text);
+        hone_status status = set_one(variant, at, length, value, config, error);
+        if (status)
+            return status;
+        at = end;
+    }
+}
+
+void config_print(const struct variant *variant, const struct config *config, struct text *out)
+{
+    size_t count = variant_tunable_count(variant);
+    for (size_t i = 0; i < count; i++)
+        text_add(out, "%s%s=%lld", i ? " " : "", variant->tunables[i].name, (long long)config->values[i]);
+}
+
+void config_scope_init(struct config_scope *s, const struct variant *variant, const struct config *config,
+                       const struct expr_scope *outer)
+{
+    int count = (int)variant_tunable_count(variant);
+    for (int i = 0; i < count; i++) {
+        s->names[i] = variant->tunables[i].name;
+        s->values[i] = config->values[i];
+    }
+    s->scope = (struct expr_scope){outer, s->names, s->values, count};
+}
+
+/* Usable: what does not depend on tunables */
+
+static hone_status unusable(hone_error *error, const struct filter_case *c, const struct variant *variant,
+                            const char *why)
+{
+    return error_set(error, HONE_ERROR_UNSUPPORTED, "variant '%s' of %s cannot run here: %s", variant->name,
+                     c->filter->name, why);
+}
+
+static hone_status check_needs(hone_device *device, const struct filter_case *c,
+                               const struct variant *variant, hone_error *error)
+{
+    static const struct {
+        unsigned need;
+        enum selftest_item item;
+        const char *why;
+    } needs[] = {
+        {NEEDS_IMAGES, SELFTEST_IMAGES, "the device has no working images"},
+        {NEEDS_HALF, SELFTEST_HALF, "the device has no half precision arithmetic"},
+        {NEEDS_WIDE, SELFTEST_WIDE, "the compiler has no 64-byte vectors"},
+        {NEEDS_PTX, SELFTEST_PTX, "the compiler takes no PTX"},
+        {NEEDS_SUBGROUPS, SELFTEST_SUBGROUPS, "the device has no subgroups"},
+        {NEEDS_LOCAL, SELFTEST_LOCAL, "the device has no working local memory"},
+    };
+    for (size_t i = 0; i < COUNT_OF(needs); i++)
+        if ((variant->needs & needs[i].need) && !selftest_holds(device, needs[i].item))
+            return unusable(error, c, variant, needs[i].why);
+    return HONE_OK;
+}
+
+static hone_status check_images(hone_device *device, const struct filter_case *c,
+                                const struct variant *variant, hone_error *error)
+{
+    for (size_t p = 0; p < variant_pass_count(variant); p++)
+        for (size_t a = 0; a < MAX_ARGUMENTS && variant->passes[p].arguments[a]; a++) {
+            struct argument argument;
+            struct image_shape shape;
+            hone_status status = argument_parse(&argument, variant->passes[p].arguments[a], error);
+            if (status)
+                return status;
+            if (!argument_image_shape(&argument, c, &shape))
+                continue;
+            if (!memory_image_possible(device, &shape.format, shape.width, shape.height))
+                return unusable(error, c, variant, "the device has no image of this format and size");
+        }
+    return HONE_OK;
+}
+
+hone_status variant_usable(hone_device *device, const struct filter_case *c, const struct variant *variant,
+                           hone_error *error)
+{
+    struct case_scope scope;
+    int64_t holds = 1;
+    case_scope_init(&scope, c, device);
+    hone_status status = expr_text_value(variant->condition, &scope.scope, 1, &holds, error);
+    if (!status && !holds)
+        status = unusable(error, c, variant, variant->condition);
+    if (!status)
+        status = check_needs(device, c, variant, error);
+    if (!status)
+        status = check_images(device, c, variant, error);
+    return status;
+}
+
+/* Legal: what does */
+
+static const char *text_or(const char *text, const char *otherwise)
+{
+    return text && *text ? text : otherwise;
+}
+
+hone_status pass_geometry(const struct pass *pass, const struct expr_scope *scope, struct pass_geometry *g,
+                          hone_error *error)
+{
+    static const char *const whole[3] = {"W", "H", NULL};
+    const char *const *extent = pass->extent[0] ? pass->extent : whole;
+    *g = (struct pass_geometry){0};
+    hone_status status = HONE_OK;
+    for (int d = 0; d < 3 && !status; d++) {
+        bool used = extent[d] != NULL;
+        g->dimensions += used;
+        status = expr_text_value(extent[d], scope, 1, &g->extent[d], error);
+        if (!status)
+            status = expr_text_value(pass->block[d], scope, 1, &g->block[d], error);
+        if (!status)
+            status = expr_text_value(text_or(pass->local[d], NULL), scope, pass->local[0] ? 1 : 0,
+                                     &g->local[d], error);
+        if (!status && (g->extent[d] < 1 || g->block[d] < 1 || g->local[d] < 0))
+            status = error_set(error, HONE_ERROR_INTERNAL, "pass '%s' has an empty launch", pass->kernel);
+        if (status)
+            break;
+        int64_t items = (g->extent[d] + g->block[d] - 1) / g->block[d], local = g->local[d] ? g->local[d] : 1;
+        g->global[d] = (items + local - 1) / local * local;
+    }
+    return status;
+}
+
+static hone_status check_group(const struct variant_limits *limits, const struct pass_geometry *g,
+                               const struct pass *pass, hone_error *error)
+{
+    int64_t size = g->local[0] ? g->local[0] * g->local[1] * g->local[2] : 1;
+    bool fits = size <= (int64_t)limits->max_work_group;
+    for (int d = 0; d < 3; d++)
+        fits = fits && g->local[d] <= (int64_t)limits->max_work_items[d];
+    if (!fits)
+        return error_set(error, HONE_ERROR_UNSUPPORTED,
+                         "a work-group of %lldx%lld for pass '%s' is over the device's limit of %zu",
+                         (long long)g->local[0], (long long)g->local[1], pass->kernel,
+                         limits->max_work_group);
+    if (g->global[0] > UINT32_MAX || g->global[1] > UINT32_MAX)
+        return error_set(error, HONE_ERROR_UNSUPPORTED, "pass '%s' has too many work-items", pass->kernel);
+    return HONE_OK;
+}
+
+static hone_status check_local(const struct variant_limits *limits, const struct pass *pass,
+                               const struct expr_scope *scope, hone_error *error)
+{
+    int64_t total = 0;
+    for (size_t a = 0; a < MAX_ARGUMENTS && pass->arguments[a]; a++) {
+        struct argument argument;
+        int64_t bytes = 0;
+        hone_status status = argument_parse(&argument, pass->arguments[a], error);
+        if (!status && argument.kind == ARGUMENT_LOCAL)
+            status = expr_text_value(argument.text, scope, 0, &bytes, error);
+        if (status)
+            return status;
+        total += bytes;
+    }
+    if (total > (int64_t)limits->local_memory)
+        return error_set(error, HONE_ERROR_UNSUPPORTED,
+                         "pass '%s' needs %lld bytes of local memory; the device has %llu", pass->kernel,
+                         (long long)total, (unsigned long long)limits->local_memory);
+    return HONE_OK;
+}
+
+static hone_status check_constraints(const struct variant *variant, const struct expr_scope *scope,
+                                     hone_error *error)
+{
+    for (size_t i = 0; i < COUNT_OF(variant->constraints) && variant->constraints[i]; i++) {
+        int64_t holds = 0;
+        hone_status status = expr_text_value(variant->constraints[i], scope, 1, &holds, error);
+        if (!status && !holds)
+            status = error_set(error, HONE_ERROR_UNSUPPORTED, "variant '%s' needs %s", variant->name,
+                               variant->constraints[i]);
+        if (status)
+            return status;
+    }
+    return HONE_OK;
+}
+
+hone_status config_legal_within(const struct expr_scope *names, const struct variant_limits *limits,
+                                const struct variant *variant, const struct config *config, hone_error *error)
+{
+    struct config_scope scope;
+    config_scope_init(&scope, variant, config, names);
+    hone_status status = check_constraints(variant, &scope.scope, error);
+    for (size_t p = 0; p < variant_pass_count(variant) && !status; p++) {
+        struct pass_geometry geometry;
+        status = pass_geometry(&variant->passes[p], &scope.scope, &geometry, error);
+        if (!status)
+            status = check_group(limits, &geometry, &variant->passes[p], error);
+        if (!status)
+            status = check_local(limits, &variant->passes[p], &scope.scope, error);
+    }
+    return status;
+}
+
+hone_status config_legal(hone_device *device, const struct filter_case *c, const struct variant *variant,
+                         const struct config *config, hone_error *error)
+{
+    const hone_device_info *info = hone_device_get_info(device);
+    const struct variant_limits limits = {
+        info->max_work_group,
+        {info->max_work_items[0], info->max_work_items[1], info->max_work_items[2]},
+        info->local_memory};
+    struct case_scope names;
+    case_scope_init(&names, c, device);
+    return config_legal_within(&names.scope, &limits, variant, config, error);
+}
+
+hone_status variant_cost(const struct filter_case *c, const struct variant *variant,
+                         const struct config *config, struct cost_values *cost, hone_error *error)
+{
+    struct case_scope names;
+    struct config_scope scope;
+    case_scope_init(&names, c, NULL);
+    config_scope_init(&scope, variant, config, &names.scope);
+    *cost = (struct cost_values){0};
+    hone_status status = expr_text_real(variant->cost.bytes, &scope.scope, 0, &cost->bytes, error);
+    if (!status)
+        status = expr_text_real(variant->cost.loads, &scope.scope, 0, &cost->loads, error);
+    if (!status)
+        status = expr_text_real(variant->cost.operations, &scope.scope, 0, &cost->operations, error);
+    return status;
+}
