@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filters/box/box.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+static int64_t side(const struct filter_case *c, const char *name)
+{
+    const struct value *own = case_value(c, name);
+    return (int64_t)(own->given ? own->number : case_number(c, "size"));
+}
+
+/* How to divide by the window's area: DIV16 with sums of 16 bits (DM16, DS16), DIV32 with sums of 32 bits
+ * (DM, DS). Half of the area is added before, which rounds half up. */
+static void set_division(struct filter_case *c, int64_t area)
+{
+    uint64_t multiplier = 0,
+             most = (uint64_t)area * (uint64_t)type_full_scale(c->in.type) + (uint64_t)area / 2;
+    unsigned shift = 0;
+    bool integer = type_is_integer(c->in.type);
+    bool fits =
+        integer && most <= UINT16_MAX && division_constants((uint64_t)area, most, 16, &multiplier, &shift);
+    while (fits && shift < 16) { /* the upper half of a 32-bit product is what vectors take */
+        shift++;
+        multiplier *= 2;
+    }
+    fits = fits && multiplier <= UINT16_MAX;
+    case_set_symbol(c, "DIV16", fits);
+    case_set_symbol(c, "DM16", (int64_t)multiplier);
+    case_set_symbol(c, "DS16", shift);
+    fits = integer && most <= UINT32_MAX && division_constants((uint64_t)area, most, 32, &multiplier, &shift);
+    case_set_symbol(c, "DIV32", fits);
+    case_set_symbol(c, "DM", (int64_t)multiplier);
+    case_set_symbol(c, "DS", shift);
+}
+
+/* The largest divisor that is at most the square root: how the two-pass form splits a side. */
+static int64_t factor(int64_t side)
+{
+    int64_t best = 1;
+    for (int64_t f = 2; f * f <= side; f++)
+        if (side % f == 0)
+            best = f;
+    return best;
+}
+
+static hone_status prepare(struct filter_case *c, hone_error *error)
+{
+    int64_t width = side(c, "width"), height = side(c, "height");
+    if (width > HONE_MAX_PIXELS / height)
+        return case_wrong(error, "box: a window of %lldx%lld is over the limit of 2^30 pixels",
+                          (long long)width, (long long)height);
+    case_set_symbol(c, "KW", width);
+    case_set_symbol(c, "KH", height);
+    case_set_symbol(c, "AREA", width * height);
+    bool power = ((width * height) & (width * height - 1)) == 0;
+    case_set_symbol(c, "POWER", power ? __builtin_ctzll((unsigned long long)(width * height)) : -1);
+    case_set_symbol(c, "FX", factor(width));
+    case_set_symbol(c, "FY", factor(height));
+    case_set_symbol(c, "MOST", type_is_integer(c->in.type) ? (int64_t)type_full_scale(c->in.type) : 1);
+    set_division(c, width * height);
+    return HONE_OK;
+}
+
+/* Work-group shapes of kernels with one item per pixel or strip. */
+#define GROUP_2D                                                                                             \
+    {"WG_X", TUNABLE_LAUNCH, "16 8 32 64", "work-group width"},                                              \
+    {                                                                                                        \
+        "WG_Y", TUNABLE_LAUNCH, "16 1 2 4 8", "work-group height"                                            \
+    }
+
+/* Sums of a whole window in 32 bits, or else in 64. */
+#define SUM32    "(FLOAT || AREA*MOST + AREA/2 <= 4294967295)"
+#define SUM64    "SUM64=!" SUM32
+#define SUM_SIZE "(" SUM32 " ? 4 : 8)"
+
+static const struct variant variants[] = {
+    {.name = "direct",
+     .summary = "one pixel per work-item, every pixel of the window read",
+     .path = "buffer",
+     .tunables = {GROUP_2D},
+     .defines = {SUM64},
+     .passes = {{.kernel = "box_direct",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", "KW", "KH", "border"}}},
+     .cost = {"2*C*BITS/8", "KW*KH*C", "KW*KH*C"}},
+    {.name = "image",
+     .summary = "the same through the texture unit, pixels read as integers",
+     .condition = "C != 3 && (BORDER == 0 || BORDER == 5) && " SUM32,
+     .needs = NEEDS_IMAGES,
+     .path = "image",
+     .tunables = {GROUP_2D},
+     .passes = {{.kernel = "box_image",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in:uint", "out", "sampler", "W", "H", "KW", "KH"}}},
+     .cost = {"2*C*BITS/8", "KW*KH + 1", "KW*KH*C"}},
+    {.name = "image_unorm",
+     .summary = "the guide's first form: 64 texture reads as floats of 0..1, rounded by the texture unit",
+     .condition = "TYPE == 0 && C <= 2 && BORDER == 0 && KW == 8 && KH == 8",
+     .needs = NEEDS_IMAGES,
+     .path = "image",
+     .relaxed = true,
+     .bounds = {1}, /* a mean half-way between two levels may go to either */
+     .specialised = "the guide's kernel is written for 8x8",
+     .tunables = {GROUP_2D},
+     .passes = {{.kernel = "box_image_unorm",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in:unorm", "out:unorm", "sampler", "W", "H"}}},
+     .cost = {"2*C", "64", "64*C"}},
+    {.name = "pairs_unorm",
+     .summary = "the guide's second form: 2x2 means in 8 bits, then 4x4 of them (20 texture reads)",
+     .condition = "TYPE == 0 && C <= 2 && BORDER == 0 && KW == 8 && KH == 8",
+     .needs = NEEDS_IMAGES,
+     .path = "image",
+     .relaxed = true,
+     .bounds = {1}, /* the 8-bit means in between are off by at most half a level, and so is their mean */
+     .specialised = "the guide's kernels are written for 8x8",
+     .tunables = {GROUP_2D},
+     .scratch = {{.width = "W + 6", .height = "H + 6", .type = HONE_U8, .normalised = true}},
+     .passes = {{.kernel = "box_mean2",
+                 .extent = {"W + 6", "H + 6"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in:unorm", "tmp0", "sampler", "W + 6", "H + 6"}},
+                {.kernel = "box_mean16",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"tmp0", "out:unorm", "sampler", "W", "H"}}},
+     .cost = {"4*C", "20", "20*C"}},
+    {.name = "pairs_image",
+     .summary = "the guide's two passes by image, exact: sums of 2x2 in 16 bits, then 4x4 of them, for any "
+                "size with factors",
+     .condition = "TYPE == 0 && C != 3 && (BORDER == 0 || BORDER == 5) && (FX > 1 || FY > 1) && FX*FY <= 257 "
+                  "&& " SUM32,
+     .needs = NEEDS_IMAGES,
+     .path = "image",
+     .specialised = "FX and FY set how far the inner loops run",
+     .tunables = {GROUP_2D},
+     .defines = {"FX=FX", "FY=FY"},
+     .scratch = {{.width = "W + KW - FX", .height = "H + KH - FY", .type = HONE_U16}},
+     .passes = {{.kernel = "box_parts_image",
+                 .extent = {"W + KW - FX", "H + KH - FY"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in:uint", "tmp0", "sampler", "KW/2", "KH/2", "W + KW - FX", "H + KH - FY"}},
+                {.kernel = "box_join_image",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"tmp0", "in", "out", "sampler", "W", "H", "KW", "KH"}}},
+     .cost = {"6*C", "FX*FY + KW*KH/FX/FY", "C*(FX*FY + KW*KH/FX/FY)"}},
+    {.name = "pairs",
+     .summary = "the guide's two passes by buffer, exact, for any size with factors",
+     .condition = "FX > 1 || FY > 1",
+     .path = "buffer",
+     .specialised = "FX and FY set how far the inner loops run",
+     .tunables = {GROUP_2D},
+     .defines = {"FX=FX", "FY=FY", SUM64},
+     .scratch = {{.bytes = "(W + KW - FX)*(H + KH - FY)*C*4"}},
+     .passes = {{.kernel = "box_parts",
+                 .extent = {"W + KW - FX", "H + KH - FY"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "tmp0", "W", "H", "KW/2", "KH/2", "W + KW - FX", "H + KH - FY",
+                               "border"}},
+                {.kernel = "box_join",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"tmp0", "in", "out", "W", "H", "KW", "KH", "W + KW - FX"}}},
+     .cost = {"2*C*BITS/8 + 2*C*(TYPE == 0 ? 2 : 4)", "C*(FX*FY + KW*KH/FX/FY)", "C*(FX*FY + KW*KH/FX/FY)"}},
+    {.name = "separable",
+     .summary = "sums along rows, then along columns",
+     .path = "buffer",
+     .tunables = {GROUP_2D},
+     .defines = {SUM64},
+     .scratch = {{.bytes = "W*H*C*" SUM_SIZE}},
+     .passes = {{.kernel = "box_rows",
+                 .extent = {"W*C", "H"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "tmp0", "W", "H", "KW", "border"}},
+                {.kernel = "box_columns",
+                 .extent = {"W*C", "H"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"tmp0", "in", "out", "W", "H", "KW", "KH", "border"}}},
+     .cost = {"2*C*BITS/8 + 2*C*" SUM_SIZE, "C*(KW + KH)", "C*(KW + KH)"}},
+    {.name = "strips",
+     .summary = "strips 2 to 16 elements wide that slide down, column sums in registers",
+     .condition = "KW <= 32 && KH <= (FLOAT ? 16 : 4096) && " SUM32,
+     .path = "buffer",
+     .align = 64,
+     .specialised = "the window's width sets how many column sums are kept in registers",
+     .tunables = {{"PX", TUNABLE_DEFINE, "8 2 4 16", "elements across"},
+                  {"ROWS", TUNABLE_DEFINE, "32 8 16 64 128", "rows"},
+                  {"WG_X", TUNABLE_LAUNCH, "32 8 16 64 128 256", "work-group width"},
+                  {"WG_Y", TUNABLE_LAUNCH, "1 2 4 8", "work-group height"}},
+     .constraints = {"PX*BITS <= 512", "PX + (KW - 1)*C <= 80"},
+     .defines = {"KW=KW", "KH=KH"},
+     .passes = {{.kernel = "box_strips",
+                 .extent = {"W*C", "H"},
+                 .block = {"PX", "ROWS"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", "border"}}},
+     .cost = {"2*C*BITS/8", "2*C*(1 + (KW - 1)*C)*(ROWS + KH)/ROWS/PX",
+              "C*(FLOAT ? KW + KH : 5)*(ROWS + KH)/ROWS"}},
+    {.name = "packed",
+     .summary = "two sums per register, strips that slide down, window sums in a logarithmic number of steps",
+     .source = "packed.cl",
+     .condition = "TYPE == 0 && AREA <= 256 && KW <= 32",
+     .path = "packed",
+     .align = 16,
+     .specialised = "the window's width sets the steps of the sum, its area the division",
+     .tunables = {{"WORDS", TUNABLE_DEFINE, "4 2", "words of four elements per work-item and row"},
+                  {"ROWS", TUNABLE_DEFINE, "64 16 32 48 96 128 256", "rows per work-item"},
+                  {"SHUFFLE", TUNABLE_DEFINE, "0 1",
+                   "neighbours' pixels from the next lane instead of memory (PTX)"},
+                  {"KEEP", TUNABLE_DEFINE, "0 1", "rows stay in registers until they leave the window"},
+                  {"UNROLL", TUNABLE_DEFINE, "1 2 4", "rows per round of the loop"},
+                  {"WG_X", TUNABLE_LAUNCH, "64 32 128 256 512", "work-group width"},
+                  {"WG_Y", TUNABLE_LAUNCH, "1 2 4", "work-group height"}},
+     .constraints = {"KW/2*C <= 4*WORDS && W*C >= 8*WORDS", "!SHUFFLE || (PTX && WG_X % 32 == 0)",
+                     "!KEEP || (KH <= 16 && UNROLL == 1)"},
+     .defines = {"KW=KW", "KH=KH", "SHIFT=POWER", "MULTIPLIER=(16777216 + AREA - 1)/AREA", "WITH_PTX=PTX",
+                 "TAIL=W*C % (4*WORDS) != 0"},
+     .passes = {{.kernel = "box_packed",
+                 .extent = {"W*C", "H"},
+                 .block = {"4*WORDS", "ROWS"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", "border"}}},
+     .cost = {"2*C", "C*2/WORDS/4*(1 + 2*!SHUFFLE)*(ROWS + KH)/ROWS", "C*(4 + log2(KW))"}},
+    {.name = "running",
+     .summary = "integers, any window at the same cost: running sums down, prefix sums across, differences",
+     .condition = "!FLOAT",
+     .path = "local",
+     .needs = NEEDS_LOCAL,
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "64 16 32 128 256 1024", "rows of a strip in the first pass"},
+                  {"GROUP", TUNABLE_DEFINE, "64 16 128 256", "work-items that scan a row"},
+                  {"WG_X", TUNABLE_LAUNCH, "64 16 32 128 256", "work-group width of the other passes"}},
+     .defines = {SUM64},
+     .scratch = {{.bytes = "(W + KW - 1)*H*C*" SUM_SIZE}},
+     .passes = {{.kernel = "box_run_columns",
+                 .extent = {"(W + KW - 1)*C", "H"},
+                 .block = {NULL, "ROWS"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "tmp0", "W", "H", "KW", "KH", "border"}},
+                {.kernel = "box_scan_rows",
+                 .extent = {"GROUP", "H"},
+                 .local = {"GROUP", "1"},
+                 .arguments = {"tmp0", "local:GROUP*" SUM_SIZE, "W", "KW"}},
+                {.kernel = "box_differences",
+                 .extent = {"W*C", "H"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"tmp0", "in", "out", "W", "H", "KW", "KH"}}},
+     .cost = {"3*C*BITS/8 + 4*C*" SUM_SIZE, "C*(5 + KH/ROWS)", "C*(12 + KH/ROWS)"}},
+    {.name = "blocks",
+     .summary =
+         "floats, any window at the same cost: sums over blocks as long as the window, never subtracted",
+     .condition = "FLOAT",
+     .path = "buffer",
+     .tunables = {{"WG_X", TUNABLE_LAUNCH, "64 16 32 128 256", "work-group width"},
+                  {"WG_ROWS", TUNABLE_LAUNCH, "16 1 4 64", "work-group height of the pass along rows"}},
+     .scratch = {{.bytes = "W*(H + KH - 1)*C*4"},
+                 {.bytes = "W*(H + KH - 1)*C*4"},
+                 {.bytes = "(W + KW - 1)*H*C*4"},
+                 {.bytes = "(W + KW - 1)*H*C*4"}},
+     .passes = {{.kernel = "box_block_columns",
+                 .extent = {"W*C", "H + KH - 1"},
+                 .block = {NULL, "KH"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "tmp0", "tmp1", "W", "H", "KH", "border"}},
+                {.kernel = "box_block_rows",
+                 .extent = {"(W + 2*KW - 2)/KW*C", "H"},
+                 .local = {"1", "WG_ROWS"},
+                 .arguments = {"tmp0", "tmp1", "tmp2", "tmp3", "W", "H", "KW", "KH", "border"}},
+                {.kernel = "box_block_join",
+                 .extent = {"W*C", "H"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"tmp2", "tmp3", "in", "out", "W", "H", "KW", "KH"}}},
+     .cost = {"40*C", "8*C", "7*C"}},
+    {.name = "bands",
+     .summary = "CPU: bands of rows, column sums in 64-byte vectors, any window at the same cost",
+     .source = "cpu.cl",
+     .condition = "DIV32 && !FLOAT",
+     .needs = NEEDS_WIDE,
+     .path = "wide",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "64 16 32 48 96 128 256 512 1024 4096", "rows of a band"},
+                  {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
+     .defines = {"SUM_BITS=DIV16 ? 16 : 32"},
+     .scratch = {{.bytes = "ceildiv(H, ROWS)*roundup(2*(W + KW)*C + 64, 64)*(DIV16 ? 2 : 4)"}},
+     .passes = {{.kernel = "box_bands",
+                 .extent = {"H"},
+                 .block = {"ROWS"},
+                 .local = {"WG_X"},
+                 .arguments = {"in", "out", "W", "H", "KW", "KH", "border", "AREA/2", "DIV16 ? DM16 : DM",
+                               "DIV16 ? DS16 : DS", "tmp0", "roundup(2*(W + KW)*C + 64, 64)"}}},
+     .cost = {"2*C*BITS/8", "C*(2 + KH/ROWS)", "C*(9 + KH/ROWS)"}},
+};
+
+static const struct seed seeds[] = {
+    {"WIDE && KH <= 64", "bands", "ROWS=128"},
+    {"WIDE && KH <= 512", "bands", "ROWS=512"},
+    {"WIDE", "bands", "ROWS=4096"},
+    {"GPU && H >= 4096", "packed", "ROWS=64 WG_X=256"},
+    {"GPU", "packed", "ROWS=16 WG_X=64"},
+    {"GPU && KW*C <= 32", "strips", "PX=4 ROWS=32 WG_X=64"},
+    {"CPU && KW*C <= 32", "strips", "PX=16 ROWS=128 WG_X=8"},
+    {"CPU && KW*C <= 32", "strips", "PX=8 ROWS=128 WG_X=8"},
+    {"KW*KH <= 9", "direct", ""},
+    {"KW + KH <= 24", "separable", ""},
+    {"!FLOAT", "running", ""},
+    {"FLOAT", "blocks", ""},
+    {NULL, "direct", ""},
+};
+
+static const struct rung rungs[] = {
+    {"64", "64 reads per pixel, by image", "image_unorm", "", 0, "guide 9.1.1, first listing"},
+    {"20", "2x2 means, then 4x4 of them: 4 + 16 reads, by image", "pairs_unorm", "", 0,
+     "guide 9.1.1, second listing"},
+    {"64-exact", "64 reads, by image, exact", "image", "", 0, "guide 9.1.1, made exact"},
+    {"20-exact", "4 + 16 reads, by image, exact", "pairs_image", "", 0, "guide 9.1.1, made exact"},
+    {"64-buffer", "64 reads, by buffer", "direct", "", 0, "guide 9.1.1 without images"},
+    {"20-buffer", "4 + 16 reads, by buffer", "pairs", "", 0, "guide 9.1.1 without images"},
+    {"separable", "8 + 8 reads", "separable", "", 0, "hone"},
+    {"strips-8", "running sums in strips 8 pixels wide", "strips", "PX=8", 0, "hone"},
+    {"strips-16", "running sums in strips 16 pixels wide", "strips", "PX=16", 0, "hone"},
+    {"running", "the same cost for any window", "running", "", 0, "hone"},
+    {"packed", "two sums per register", "packed", "", 0, "hone"},
+    {"wide", "64-byte vectors", "bands", "", 0, "hone"},
+};
+
+/* What tests and the doctor try. */
+static const char *const trials[] = {"",        "size=3", "width=5 height=2", "width=1 height=4", "size=13",
+                                     "size=40", NULL};
+
+static const char *const usual[] = {"size=8", "size=3", "size=31", NULL};
+
+const struct hone_filter hone_filter_box = {
+    .name = "box",
+    .summary = "mean over a window of width x height pixels",
+    .origin = "guide 9.1.1",
+    .types = TYPES_ALL,
+    .channels = CHANNELS_ALL,
+    .inputs = 1,
+    .spatial = true,
+    .parameters = {{.name = "size",
+                    .kind = PARAMETER_INTEGER,
+                    .otherwise = "8",
+                    .least = 1,
+                    .most = 1 << 20,
+                    .unit = "pixels",
+                    .help = "width and height of the window"},
+                   {.name = "width",
+                    .kind = PARAMETER_INTEGER,
+                    .least = 1,
+                    .most = 1 << 20,
+                    .unit = "pixels",
+                    .help = "width of the window, instead of size"},
+                   {.name = "height",
+                    .kind = PARAMETER_INTEGER,
+                    .least = 1,
+                    .most = 1 << 20,
+                    .unit = "pixels",
+                    .help = "height of the window, instead of size"}},
+    .symbols = {"KW", "KH", "AREA", "FX", "FY", "MOST", "POWER", "DIV16", "DM16", "DS16", "DIV32", "DM",
+                "DS"},
+    .prepare = prepare,
+    .reference = box_reference,
+    /* Integers: exact. Floats: means of up to thousands of terms, each addition rounding to half an ulp of
+       the sum. */
+    .bounds = {0, 0, 1e-5},
+    .variants = variants,
+    .variant_count = COUNT_OF(variants),
+    .seeds = seeds,
+    .seed_count = COUNT_OF(seeds),
+    .rungs = rungs,
+    .rung_count = COUNT_OF(rungs),
+    .trials = trials,
+    .usual = usual,
+};

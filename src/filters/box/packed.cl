@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For GPUs, u8, windows whose sum fits 16 bits: two sums in every 32-bit register.
+ *
+ * A work-item owns 4 * WORDS neighbouring elements and walks down ROWS rows. Each word of four elements is
+ * split into its even and its odd ones, E = (e0, e2) and O = (e1, e3), 16 bits each; the column sums are kept
+ * in this form and updated by the row that enters and the row that leaves. Sums over the window's width take
+ * a logarithmic number of steps; a shift by elements is the other word, the next word, or a funnel shift of
+ * two.
+ *
+ * Every loop over words is unrolled: their indices must be constants for the arrays to live in registers.
+ */
+#ifndef WORDS
+#define WORDS 4 /* words of four elements per work-item and row */
+#endif
+#ifndef ROWS
+#define ROWS 64 /* rows per work-item */
+#endif
+#ifndef SHUFFLE
+#define SHUFFLE 0 /* neighbours' words: 0 by loads, 1 from the neighbouring lane (PTX) */
+#endif
+#ifndef KEEP
+#define KEEP 0 /* rows of the window stay in registers until they leave: 0 read again, 1 kept */
+#endif
+#ifndef UNROLL
+#define UNROLL 1 /* rows per round of the loop */
+#endif
+#ifndef KW
+#define KW 8 /* the window's width */
+#endif
+#ifndef KH
+#define KH 8 /* and height */
+#endif
+#ifndef SHIFT
+#define SHIFT 6 /* of a division by a power of two; -1: multiply by MULTIPLIER and take bits 24..31 */
+#endif
+#ifndef MULTIPLIER
+#define MULTIPLIER 0
+#endif
+#ifndef WITH_PTX
+#define WITH_PTX 0
+#endif
+#ifndef TAIL
+#define TAIL 1 /* 0: rows are a whole number of strips */
+#endif
+
+#define LEFT         (KW / 2 * HONE_C)
+#define RIGHT        ((KW - 1 - KW / 2) * HONE_C)
+#define BEFORE       ((LEFT + 3) / 4)  /* words left of the strip; at most WORDS */
+#define BEHIND       ((RIGHT + 3) / 4) /* and right of it; at most WORDS */
+#define ALL          (BEFORE + WORDS + BEHIND)
+#define START        (4 * BEFORE - LEFT) /* where the window of the strip's first element begins */
+#define HALF         ((KW * KH / 2) * 0x00010001u)
+
+#define FUNNEL(a, b) ((a) >> 16 | (b) << 16) /* the upper half of a, the lower half of b */
+#define EVENS(w)     ((w)&0x00ff00ffu)
+#if WITH_PTX
+inline uint odds(uint w) /* one instruction instead of two */
+{
+    uint r;
+    asm("prmt.b32 %0, %1, 0, 0x4341;" : "=r"(r) : "r"(w));
+    return r;
+}
+#define ODDS(w) odds(w)
+#else
+#define ODDS(w) ((w) >> 8 & 0x00ff00ffu)
+#endif
+
+struct strip {
+    __global const uchar *in;
+    int pitch, width, height, border;
+    int at; /* the strip's first element */
+};
+
+/* A word made of single elements: the last strip of a row that is no whole number of strips. */
+inline uint edge_word(const struct strip *s, __global const uchar *row, int inside, int i)
+{
+    uint word = 0;
+    for (int k = 0; k < 4; k++) {
+        int x = i + k >= 0 ? (i + k) / HONE_C : -((HONE_C - 1 - i - k) / HONE_C);
+        word |= (uint)hone_at(row, inside, x, i + k - x * HONE_C, s->width, s->border) << 8 * k;
+    }
+    return word;
+}
+
+/* Where an element beyond an edge reads, counted from that edge inwards, by pixels: 0 is the edge's own
+ * pixel. */
+#if HONE_BORDER == BORDER_REFLECT
+#define MIRRORED(distance) ((distance)-1)
+#elif HONE_BORDER == BORDER_REFLECT101
+#define MIRRORED(distance) (distance)
+#else
+#define MIRRORED(distance) (0 * (distance))
+#endif
+
+/* Element `e` counted from the strip's first one, out of the words of the row. */
+#define ELEMENT(w, e) ((w)[BEFORE + (e) / 4] >> 8 * ((e) % 4) & 0xffu)
+
+/* Word k (of those left of the strip) of the first strip: the border rule applied to the strip's own pixels.
+ */
+inline uint beyond_left(const uint *w, int k)
+{
+    uint word = 0;
+#pragma unroll
+    for (int b = 0; b < 4; b++) {
+        int back = 4 * (BEFORE - k) - b, distance = (back + HONE_C - 1) / HONE_C;
+        int channel = distance * HONE_C - back, from = MIRRORED(distance) * HONE_C + channel;
+        word |= (from < 4 * (WORDS + BEHIND) ? ELEMENT(w, from) : 0u) << 8 * b;
+    }
+    return word;
+}
+
+/* Word k right of the last strip. */
+inline uint beyond_right(const uint *w, int k)
+{
+    uint word = 0;
+#pragma unroll
+    for (int b = 0; b < 4; b++) {
+        int ahead = 4 * k + b, distance = ahead / HONE_C + 1, channel = ahead % HONE_C;
+        int from = 4 * WORDS - (MIRRORED(distance) + 1) * HONE_C + channel;
+        word |=
+            (from >= -4 * BEFORE ? (w[(4 * BEFORE + from) / 4] >> 8 * ((4 * BEFORE + from) % 4) & 0xffu) : 0u)
+            << 8 * b;
+    }
+    return word;
+}
+
+inline void load_row(uint *w, const struct strip *s, int y)
+{
+    int inside, count = s->width * HONE_C;
+    __global const uchar *row = hone_row(s->in, s->pitch, y, s->height, &inside);
+    bool first = s->at == 0, last = s->at + 4 * WORDS >= count;
+#if TAIL
+    bool whole = s->at + 4 * WORDS <= count;
+    if (!whole) {
+#pragma unroll 1
+        for (int k = 0; k < WORDS; k++)
+            w[BEFORE + k] = edge_word(s, row, inside, s->at + 4 * k);
+    } else
+#endif
+    {
+#if WORDS == 4
+        uint4 centre = *(__global const uint4 *)(row + s->at);
+        w[BEFORE + 0] = centre.x;
+        w[BEFORE + 1] = centre.y;
+        w[BEFORE + 2] = centre.z;
+        w[BEFORE + 3] = centre.w;
+#else
+        uint2 centre = *(__global const uint2 *)(row + s->at);
+        w[BEFORE + 0] = centre.x;
+        w[BEFORE + 1] = centre.y;
+#endif
+    }
+    bool wraps = HONE_BORDER == BORDER_WRAP;
+    bool load_left = !first || wraps, load_right = !last || wraps;
+#if SHUFFLE
+    uint lane = get_local_id(0) % 32;
+#pragma unroll
+    for (int k = 0; k < BEFORE; k++)
+        asm volatile("shfl.sync.up.b32 %0, %1, 1, 0, 0xffffffff;" : "=r"(w[k]) : "r"(w[WORDS + k]));
+#pragma unroll
+    for (int k = 0; k < BEHIND; k++)
+        asm volatile("shfl.sync.down.b32 %0, %1, 1, 31, 0xffffffff;"
+                     : "=r"(w[BEFORE + WORDS + k])
+                     : "r"(w[BEFORE + k]));
+    load_left = load_left && (lane == 0 || first);
+    load_right = load_right && (lane == 31 || last);
+#endif
+#if TAIL
+    bool tail_left = s->at + 4 * (WORDS + BEHIND) > count; /* too near the end for whole words */
+    if (tail_left || !whole || (wraps && first)) {
+#pragma unroll 1
+        for (int k = 0; k < BEHIND; k++)
+            w[BEFORE + WORDS + k] = edge_word(s, row, inside, s->at + 4 * (WORDS + k));
+        load_right = false;
+    }
+    if (first && wraps) {
+#pragma unroll 1
+        for (int k = 0; k < BEFORE; k++)
+            w[k] = edge_word(s, row, inside, 4 * (k - BEFORE));
+        load_left = false;
+    }
+#endif
+    if (load_left) {
+        __global const uchar *at = row + (HONE_BORDER == BORDER_WRAP && first ? count : s->at);
+#pragma unroll
+        for (int k = 0; k < BEFORE; k++)
+            w[k] = *(__global const uint *)(at - 4 * (BEFORE - k));
+    }
+    if (load_right) {
+        __global const uchar *at = row + (HONE_BORDER == BORDER_WRAP && last ? -4 * WORDS : s->at);
+#pragma unroll
+        for (int k = 0; k < BEHIND; k++)
+            w[BEFORE + WORDS + k] = *(__global const uint *)(at + 4 * (WORDS + k));
+    }
+#if HONE_BORDER == BORDER_CONSTANT
+    uint outside = (uint)s->border * 0x01010101u;
+#pragma unroll
+    for (int k = 0; k < ALL; k++)
+        w[k] = !inside || (first && k < BEFORE) || (!TAIL && last && k >= BEFORE + WORDS) ? outside : w[k];
+#elif HONE_BORDER != BORDER_WRAP
+    if (first) {
+#pragma unroll
+        for (int k = 0; k < BEFORE; k++)
+            w[k] = beyond_left(w, k);
+    }
+#if !TAIL
+    if (last) {
+#pragma unroll
+        for (int k = 0; k < BEHIND; k++)
+            w[BEFORE + WORDS + k] = beyond_right(w, k);
+    }
+#endif
+#endif
+}
+
+/* The same sums, `by` elements further: element 4j + by at the place of 4j, of the even and of the odd ones.
+ * Beyond the last word there is nothing. even and odd are arrays of ALL; all indices are constants once the
+ * loops are unrolled. */
+#define WORD(w, q) ((q) < ALL ? (w)[(q) < ALL ? (q) : 0] : 0u)
+#define EVEN_AT(even, odd, j, by)                                                                            \
+    ((by) % 4 == 0   ? WORD(even, (j) + (by) / 4)                                                            \
+     : (by) % 4 == 1 ? WORD(odd, (j) + (by) / 4)                                                             \
+     : (by) % 4 == 2 ? FUNNEL(WORD(even, (j) + (by) / 4), WORD(even, (j) + (by) / 4 + 1))                    \
+                     : FUNNEL(WORD(odd, (j) + (by) / 4), WORD(odd, (j) + (by) / 4 + 1)))
+#define ODD_AT(even, odd, j, by)                                                                             \
+    ((by) % 4 == 0   ? WORD(odd, (j) + (by) / 4)                                                             \
+     : (by) % 4 == 1 ? FUNNEL(WORD(even, (j) + (by) / 4), WORD(even, (j) + (by) / 4 + 1))                    \
+     : (by) % 4 == 2 ? FUNNEL(WORD(odd, (j) + (by) / 4), WORD(odd, (j) + (by) / 4 + 1))                      \
+                     : WORD(even, (j) + (by) / 4 + 1))
+
+#if HONE_C == 1
+/*
+ * One channel: neighbours are adjacent, so sums of pairs P = E + O (or of pairs that begin at odd elements)
+ * are all that the longer sums need; and the odd results follow from the even ones by one element less and
+ * one more.
+ */
+#define FIRST (START % 2)
+inline void across(const uint *even, const uint *odd, uint *result_even, uint *result_odd)
+{
+    uint level[ALL]; /* sums that begin at even places */
+    int done = 0;
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        result_even[k] = HALF;
+    /* Bits of KW: bit 0 is a single element at the window's end, which keeps the rest at even places. */
+    if (KW & 1) {
+#pragma unroll
+        for (int k = 0; k < WORDS; k++)
+            result_even[k] += EVEN_AT(even, odd, k, START + FIRST + KW - 1);
+    }
+#pragma unroll
+    for (int j = 0; j < ALL; j++)
+        level[j] = even[j] + odd[j];
+#pragma unroll
+    for (int length = 2; length <= KW; length *= 2) {
+        if (KW & length) {
+#pragma unroll
+            for (int k = 0; k < WORDS; k++)
+                result_even[k] += EVEN_AT(level, level, k, START + FIRST + done);
+            done += length;
+        }
+#pragma unroll
+        for (int j = 0; j < ALL; j++)
+            level[j] = level[j] + EVEN_AT(level, level, j, length);
+    }
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        uint leaving = EVEN_AT(even, odd, k, START), entering = EVEN_AT(even, odd, k, START + KW);
+        if (FIRST == 0) {
+            result_odd[k] = result_even[k] - leaving + entering;
+        } else { /* what was summed belongs to the odd elements */
+            result_odd[k] = result_even[k];
+            result_even[k] = result_odd[k] + leaving - entering;
+        }
+    }
+}
+#else
+inline void across(const uint *even, const uint *odd, uint *result_even, uint *result_odd)
+{
+    uint level_even[ALL], level_odd[ALL], next_even[ALL], next_odd[ALL];
+    int done = START;
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        result_even[k] = result_odd[k] = HALF;
+#pragma unroll
+    for (int j = 0; j < ALL; j++) {
+        level_even[j] = even[j];
+        level_odd[j] = odd[j];
+    }
+#pragma unroll
+    for (int length = 1; length <= KW; length *= 2) {
+        if (KW & length) {
+#pragma unroll
+            for (int k = 0; k < WORDS; k++) {
+                result_even[k] += EVEN_AT(level_even, level_odd, k, done);
+                result_odd[k] += ODD_AT(level_even, level_odd, k, done);
+            }
+            done += length * HONE_C;
+        }
+#pragma unroll
+        for (int j = 0; j < ALL; j++) {
+            next_even[j] = level_even[j] + EVEN_AT(level_even, level_odd, j, length * HONE_C);
+            next_odd[j] = level_odd[j] + ODD_AT(level_even, level_odd, j, length * HONE_C);
+        }
+#pragma unroll
+        for (int j = 0; j < ALL; j++) {
+            level_even[j] = next_even[j];
+            level_odd[j] = next_odd[j];
+        }
+    }
+}
+#endif
+
+/* Four means from sums that hold half of the area already. */
+inline uint means(uint even, uint odd)
+{
+#if SHIFT >= 0
+    return (even >> SHIFT & 0x00ff00ffu) | (odd << (8 - SHIFT) & 0xff00ff00u);
+#else
+    uint a = (even & 0xffffu) * MULTIPLIER, b = (odd & 0xffffu) * MULTIPLIER;
+    uint c = (even >> 16) * MULTIPLIER, d = (odd >> 16) * MULTIPLIER;
+    return a >> 24 | (b >> 16 & 0xff00u) | (c >> 8 & 0xff0000u) | (d & 0xff000000u);
+#endif
+}
+
+/* border=zero-outside, and alpha. */
+inline uint finish(uint word, const struct strip *s, int i, int y)
+{
+#if HONE_C == 4
+    uint centre = *(__global const uint *)(s->in + y * s->pitch + min(i, s->width * 4 - 4));
+#endif
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+    for (int k = 0; k < 4; k++) {
+        int x = (i + k) / HONE_C - KW / 2, top = y - KH / 2;
+        if (x < 0 || top < 0 || x + KW > s->width || top + KH > s->height)
+            word &= ~(0xffu << 8 * k);
+    }
+#endif
+#if HONE_C == 4
+    word = (word & 0x00ffffffu) | (centre & 0xff000000u);
+#endif
+    return word;
+}
+
+inline void store_row(const struct strip *s, __global uchar *out, int out_pitch, int y, const uint *even,
+                      const uint *odd)
+{
+    uint r_even[WORDS], r_odd[WORDS], result[WORDS];
+    across(even, odd, r_even, r_odd);
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        result[k] = finish(means(r_even[k], r_odd[k]), s, s->at + 4 * k, y);
+    out += y * out_pitch + s->at;
+#if TAIL
+    int left = s->width * HONE_C - s->at;
+    if (left < 4 * WORDS) {
+#pragma unroll
+        for (int k = 0; k < 4 * WORDS; k++)
+            if (k < left)
+                out[k] = (uchar)(result[k / 4] >> 8 * (k % 4));
+        return;
+    }
+#endif
+#if WORDS == 4
+    *(__global uint4 *)out = (uint4)(result[0], result[1], result[2], result[3]);
+#else
+    *(__global uint2 *)out = (uint2)(result[0], result[1]);
+#endif
+}
+
+__kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out,
+                         int out_offset, int out_pitch, int width, int height, int border)
+{
+    struct strip s = {in + in_offset, in_pitch, width, height, border, get_global_id(0) * 4 * WORDS};
+    int y = get_global_id(1) * ROWS, end = min(y + ROWS, height), top = KH / 2;
+    bool idle = s.at >= width * HONE_C; /* stays for the shuffles of its neighbours */
+    if (y >= height || (idle && !SHUFFLE))
+        return;
+#if !TAIL
+    s.at = idle ? 0 : s.at; /* whatever it reads, it must be there */
+#endif
+    out += out_offset;
+    uint even[ALL], odd[ALL], enter[ALL];
+#pragma unroll
+    for (int k = 0; k < ALL; k++)
+        even[k] = odd[k] = 0;
+#if KEEP
+    uint kept[KH][ALL];
+#pragma unroll
+    for (int j = 0; j < KH; j++) {
+        load_row(kept[j], &s, y - top + j);
+#pragma unroll
+        for (int k = 0; k < ALL; k++) {
+            even[k] += EVENS(kept[j][k]);
+            odd[k] += ODDS(kept[j][k]);
+        }
+    }
+    for (;;) {
+#pragma unroll
+        for (int j = 0; j < KH; j++) {
+            load_row(enter, &s, y + 1 - top + KH - 1);
+            if (!idle)
+                store_row(&s, out, out_pitch, y, even, odd);
+            if (++y >= end)
+                return;
+#pragma unroll
+            for (int k = 0; k < ALL; k++) {
+                even[k] = even[k] + EVENS(enter[k]) - EVENS(kept[j][k]);
+                odd[k] = odd[k] + ODDS(enter[k]) - ODDS(kept[j][k]);
+                kept[j][k] = enter[k];
+            }
+        }
+    }
+#else
+    uint leave[ALL];
+#pragma unroll 1
+    for (int j = 0; j < KH; j++) {
+        load_row(enter, &s, y - top + j);
+#pragma unroll
+        for (int k = 0; k < ALL; k++) {
+            even[k] += EVENS(enter[k]);
+            odd[k] += ODDS(enter[k]);
+        }
+    }
+    for (;;) {
+#pragma unroll
+        for (int r = 0; r < UNROLL; r++) {
+            load_row(enter, &s, y + 1 - top + KH - 1);
+            load_row(leave, &s, y - top);
+            if (!idle)
+                store_row(&s, out, out_pitch, y, even, odd);
+            if (++y >= end)
+                return;
+#pragma unroll
+            for (int k = 0; k < ALL; k++) {
+                even[k] = even[k] + EVENS(enter[k]) - EVENS(leave[k]);
+                odd[k] = odd[k] + ODDS(enter[k]) - ODDS(leave[k]);
+            }
+        }
+    }
+#endif
+}
