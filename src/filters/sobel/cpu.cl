@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For CPUs: a work-item owns a strip as wide as one 64-byte vector of the input and walks it down, keeping in registers
+ * what three rows have in common: sums of neighbouring differences for dx, smoothed rows for dy.
+ */
+#ifndef OUTPUT
+#define OUTPUT 0 /* 0 magnitude, 1 dx, 2 dy */
+#endif
+#ifndef NORM
+#define NORM 1 /* of the magnitude: 0 L2, 1 L1 */
+#endif
+#ifndef ROWS
+#define ROWS 64 /* rows of a strip */
+#endif
+
+#if HONE_T == 0
+#define LANES 64
+#define VALUE short /* holds +-1020 */
+#define WIDER int   /* holds the sum of two squares */
+#elif HONE_T == 1
+#define LANES 32
+#define VALUE int
+#define WIDER long
+#else
+#define LANES 16
+#define VALUE float
+#define WIDER float
+#endif
+
+typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
+typedef RESULT results __attribute__((ext_vector_type(LANES)));
+typedef VALUE values __attribute__((ext_vector_type(LANES)));
+typedef WIDER wider __attribute__((ext_vector_type(LANES)));
+typedef float floats __attribute__((ext_vector_type(LANES)));
+typedef uint words __attribute__((ext_vector_type(LANES)));
+typedef double doubles __attribute__((ext_vector_type(LANES)));
+typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
+typedef results results_at __attribute__((aligned(sizeof(RESULT))));
+
+#define LOAD(p)       (*(__global const pixels_at *)(p))
+#define STORE(p, v)   (*(__global results_at *)(p) = (v))
+#define CONVERT(v, t) __builtin_convertvector(v, t)
+
+/* Lane i of the result is lane i-k, or i+k, of v; beyond the end comes what `in` holds there. */
+#define UP(i)     ((i) < HONE_C ? LANES + (i) : (i) - HONE_C)
+#define DOWN(i)   ((i) + HONE_C < LANES ? (i) + HONE_C : (i) + LANES)
+#define L4(f, i)  f(i), f((i) + 1), f((i) + 2), f((i) + 3)
+#define L16(f, i) L4(f, i), L4(f, (i) + 4), L4(f, (i) + 8), L4(f, (i) + 12)
+#if LANES == 64
+#define LANES_BY(f) L16(f, 0), L16(f, 16), L16(f, 32), L16(f, 48)
+#elif LANES == 32
+#define LANES_BY(f) L16(f, 0), L16(f, 16)
+#else
+#define LANES_BY(f) L16(f, 0)
+#endif
+#define IS_ALPHA_LANE(i) ((i) % 4 == 3)
+
+/* One row seen by a strip: the pixels left of, at and right of each. */
+struct three {
+    pixels left, centre, right;
+};
+
+struct strip {
+    __global const PIXEL *in;
+    int pitch, width, height, count; /* count: elements of a row */
+    int at;                          /* first element of the strip */
+    bool first, last;                /* the neighbours on this side are outside */
+    PIXEL border;
+};
+
+inline PIXEL edge(__global const PIXEL *row, int x, int channel, const struct strip *s)
+{
+    int from = hone_fold(x, s->width);
+    return from < 0 ? s->border : row[from * HONE_C + channel];
+}
+
+inline struct three read_row(const struct strip *s, int y)
+{
+    struct three t;
+    int inside;
+    __global const PIXEL *row = hone_row(s->in, s->pitch, y, s->height, &inside);
+    if (HONE_BORDER == BORDER_CONSTANT && !inside) {
+        t.left = t.centre = t.right = (pixels)s->border;
+        return t;
+    }
+    t.centre = LOAD(row + s->at);
+    if (s->first) {
+        pixels beyond = 0;
+        for (int channel = 0; channel < HONE_C; channel++)
+            beyond[channel] = edge(row, -1, channel, s);
+        t.left = __builtin_shufflevector(t.centre, beyond, LANES_BY(UP));
+    } else {
+        t.left = LOAD(row + s->at - HONE_C);
+    }
+    if (s->last) {
+        pixels beyond = 0;
+        for (int channel = 0; channel < HONE_C; channel++)
+            beyond[LANES - HONE_C + channel] = edge(row, s->width, channel, s);
+        t.right = __builtin_shufflevector(t.centre, beyond, LANES_BY(DOWN));
+    } else {
+        t.right = LOAD(row + s->at + HONE_C);
+    }
+    return t;
+}
+
+inline values magnitude(values v)
+{
+#if FLOATING
+    return __builtin_elementwise_abs(v);
+#else
+    return v < (VALUE)0 ? -v : v;
+#endif
+}
+
+/* Exact, as explained beside the scalar form in kernel.cl. */
+inline results root(values dx, values dy)
+{
+#if FLOATING
+    return sqrt(dx * dx + dy * dy);
+#elif HONE_T == 0
+    wider x = CONVERT(dx, wider), y = CONVERT(dy, wider);
+    floats n = CONVERT(x * x + y * y, floats);
+    n.lo.lo = sqrt(n.lo.lo);
+    n.lo.hi = sqrt(n.lo.hi);
+    n.hi.lo = sqrt(n.hi.lo);
+    n.hi.hi = sqrt(n.hi.hi);
+    n += 0.5f;
+    n = n < 255.0f ? n : (floats)255.0f;
+    return CONVERT(CONVERT(n, words), results);
+#else
+    /* n < 2^38 is exact in doubles, whose root is rounded correctly: nearest is floor(root + 1/2), no ties exist */
+    doubles x = CONVERT(dx, doubles), y = CONVERT(dy, doubles), n = x * x + y * y;
+    n.lo.lo = sqrt(n.lo.lo);
+    n.lo.hi = sqrt(n.lo.hi);
+    n.hi.lo = sqrt(n.hi.lo);
+    n.hi.hi = sqrt(n.hi.hi);
+    n += 0.5;
+    n = n < 65535.0 ? n : (doubles)65535.0;
+    return CONVERT(CONVERT(n, words), results);
+#endif
+}
+
+inline results finish(values dx, values dy)
+{
+#if OUTPUT == 1
+    return CONVERT(dx, results);
+#elif OUTPUT == 2
+    return CONVERT(dy, results);
+#elif NORM == 0
+    return root(dx, dy);
+#elif FLOATING
+    return magnitude(dx) + magnitude(dy);
+#else
+    values sum = magnitude(dx) + magnitude(dy);
+    sum = sum < (VALUE)RESULT_MAX ? sum : (values)RESULT_MAX;
+    return CONVERT(sum, results);
+#endif
+}
+
+inline results keep_alpha(results r, pixels centre)
+{
+#if HONE_C == 4
+    const results alpha = {LANES_BY(IS_ALPHA_LANE)};
+    return alpha != (RESULT)0 ? CONVERT(centre, results) : r;
+#else
+    return r;
+#endif
+}
+
+inline results clear_outside(results r, const struct strip *s, int y)
+{
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+    for (int i = 0; i < LANES; i++) {
+        int x = (s->at + i) / HONE_C;
+        if (!IS_ALPHA((s->at + i) % HONE_C) && (y < 1 || y + 1 >= s->height || x < 1 || x + 1 >= s->width))
+            r[i] = 0;
+    }
+#endif
+    return r;
+}
+
+/* What a row gives to the three results that see it. */
+struct terms {
+    values difference, smooth; /* right - left; left + 2 centre + right */
+};
+
+inline struct terms terms(struct three t)
+{
+    struct terms r;
+    values left = CONVERT(t.left, values), right = CONVERT(t.right, values), centre = CONVERT(t.centre, values);
+    r.difference = right - left;
+    r.smooth = left + right + centre * (VALUE)2;
+    return r;
+}
+
+inline void walk(struct strip s, __global RESULT *out, int out_pitch, int y, int end)
+{
+    struct three middle = read_row(&s, y);
+    struct terms above = terms(read_row(&s, y - 1)), now = terms(middle);
+    values upper = above.difference + now.difference;
+    for (; y < end; y++) {
+        struct three next = read_row(&s, y + 1);
+        struct terms below = terms(next);
+        values lower = now.difference + below.difference;
+        results r = keep_alpha(finish(upper + lower, below.smooth - above.smooth), middle.centre);
+        STORE(out + y * out_pitch + s.at, clear_outside(r, &s, y));
+        above = now;
+        now = below;
+        upper = lower;
+        middle = next;
+    }
+}
+
+/* Images narrower than a vector. */
+inline void walk_narrow(struct strip s, __global RESULT *out, int out_pitch, int y, int end)
+{
+    for (; y < end; y++)
+        for (int i = 0; i < s.count; i++) {
+            values dx = 0, dy = 0;
+            int x = i / HONE_C, channel = i % HONE_C;
+            NUMBER p[3][3];
+            for (int j = 0; j < 3; j++) {
+                int inside;
+                __global const PIXEL *row = hone_row(s.in, s.pitch, y + j - 1, s.height, &inside);
+                for (int k = 0; k < 3; k++)
+                    p[j][k] = hone_at(row, inside, x + k - 1, channel, s.width, s.border);
+            }
+            dx[0] = (p[0][2] - p[0][0]) + 2 * (p[1][2] - p[1][0]) + (p[2][2] - p[2][0]);
+            dy[0] = (p[2][0] - p[0][0]) + 2 * (p[2][1] - p[0][1]) + (p[2][2] - p[0][2]);
+            bool leaves = x < 1 || y < 1 || x + 1 >= s.width || y + 1 >= s.height;
+            RESULT r = HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves ? (RESULT)0 : finish(dx, dy)[0];
+            out[y * out_pitch + i] = IS_ALPHA(channel) ? (RESULT)p[1][1] : r;
+        }
+}
+
+__kernel void sobel_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                            int out_offset, int out_pitch, int width, int height, BORDER_TYPE border)
+{
+    int count = width * HONE_C, strips = max(1, count / LANES), number = get_global_id(0);
+    int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
+    if (number >= strips || y >= height)
+        return;
+    struct strip s = {in + in_offset, in_pitch, width, height, count, number * LANES, number == 0, false, border};
+    out += out_offset;
+    if (count < LANES) {
+        walk_narrow(s, out, out_pitch, y, end);
+        return;
+    }
+    s.last = s.at + LANES == count;
+    walk(s, out, out_pitch, y, end);
+    if (number == strips - 1 && !s.last) { /* what is left of the row, overlapping what this work-item has just done */
+        s.at = count - LANES;
+        s.first = false;
+        s.last = true;
+        walk(s, out, out_pitch, y, end);
+    }
+}

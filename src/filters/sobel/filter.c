@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filters/sobel/sobel.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+static hone_status prepare(struct filter_case *c, hone_error *error)
+{
+    (void)error;
+    /* Gradients are signed: of u8 they fit s16, of u16 they need 19 bits, which f32 holds exactly. */
+    if ((int)case_number(c, "output") != SOBEL_MAGNITUDE)
+        c->out.type = c->in.type == HONE_U8 ? HONE_S16 : HONE_F32;
+    return HONE_OK;
+}
+
+/* Work-group shapes of kernels with one item per pixel or strip. */
+#define GROUP_2D                                                                                             \
+    {"WG_X", TUNABLE_LAUNCH, "16 8 32 64", "work-group width"},                                              \
+    {                                                                                                        \
+        "WG_Y", TUNABLE_LAUNCH, "16 1 2 4 8", "work-group height"                                            \
+    }
+
+#define RESULT_BYTES "C*(OTYPE == 0 ? 1 : OTYPE == 2 ? 4 : 2)"
+
+/* Kernels for u8 magnitudes of one channel, four pixels to a word. */
+#define PACKED_CONDITION "TYPE == 0 && OTYPE == 0 && C == 1"
+#define PACKED_TUNABLES                                                                                      \
+    {"WORDS", TUNABLE_DEFINE, "4 2", "words of four pixels per work-item and row"},                          \
+        {"ROWS", TUNABLE_DEFINE, "16 8 24 32 48 64 128", "rows per work-item"},                              \
+        {"UNROLL", TUNABLE_DEFINE, "2 4", "rows per round of the loop"},                                     \
+        {"SHUFFLE", TUNABLE_DEFINE, "0 1", "neighbours' pixels from the next lane instead of memory (PTX)"}, \
+        {"WG_X", TUNABLE_LAUNCH, "32 64 128 256 512", "work-group width"},                                   \
+    {                                                                                                        \
+        "WG_Y", TUNABLE_LAUNCH, "1 2 4 8", "work-group height"                                               \
+    }
+
+static const struct variant variants[] = {
+    {.name = "direct",
+     .summary = "one pixel per work-item, nine reads",
+     .path = "buffer",
+     .tunables = {GROUP_2D},
+     .defines = {"OUTPUT=output", "NORM=norm"},
+     .passes = {{.kernel = "sobel_direct",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", "border"}}},
+     .cost = {"C*BITS/8 + " RESULT_BYTES, "9*C", "18*C"}},
+    {.name = "image",
+     .summary = "one pixel per work-item, nine reads through the texture unit",
+     .condition = "C != 3 && (BORDER == 0 || BORDER == 5)",
+     .needs = NEEDS_IMAGES,
+     .path = "image",
+     .tunables = {GROUP_2D},
+     .defines = {"OUTPUT=output", "NORM=norm"},
+     .passes = {{.kernel = "sobel_image",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in:uint", "out", "sampler", "W", "H"}}},
+     .cost = {"C*BITS/8 + " RESULT_BYTES, "9", "18*C"}},
+    {.name = "separable",
+     .summary = "a pass over rows and a pass over columns",
+     .path = "buffer",
+     .tunables = {GROUP_2D},
+     .defines = {"OUTPUT=output", "NORM=norm"},
+     .scratch = {{.bytes = "W*C*(H + 2)*2*(TYPE == 0 ? 2 : 4)"}},
+     .passes = {{.kernel = "sobel_rows",
+                 .extent = {"W*C", "H + 2"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "tmp0", "W", "H", "border"}},
+                {.kernel = "sobel_columns",
+                 .extent = {"W*C", "H"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"tmp0", "in", "out", "W", "H"}}},
+     .cost = {"C*BITS/8 + 4*C*(TYPE == 0 ? 2 : 4) + " RESULT_BYTES, "8*C", "9*C"}},
+    {.name = "strips",
+     .summary =
+         "a strip of neighbouring pixels and several rows per work-item, each row loaded once as a vector",
+     .path = "buffer",
+     .align = 64,
+     .tunables = {{"PX", TUNABLE_DEFINE, "16 2 4 8", "elements across"},
+                  {"ROWS", TUNABLE_DEFINE, "2 1 4 8 16 32", "rows"},
+                  {"WG_X", TUNABLE_LAUNCH, "16 8 32 64 128", "work-group width"},
+                  {"WG_Y", TUNABLE_LAUNCH, "4 1 2 8 16", "work-group height"}},
+     .constraints = {"PX*BITS <= 512"},
+     .defines = {"OUTPUT=output", "NORM=norm"},
+     .passes = {{.kernel = "sobel_strips",
+                 .extent = {"W*C", "H"},
+                 .block = {"PX", "ROWS"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", "border"}}},
+     .cost = {"C*BITS/8*(ROWS + 2)/ROWS + " RESULT_BYTES, "3*C*(ROWS + 2)/ROWS/PX", "14*C"}},
+    {.name = "halves",
+     .summary = "two pixels per register as half precision numbers, strips of sliding rows",
+     .source = "packed.cl",
+     .condition = PACKED_CONDITION,
+     .needs = NEEDS_HALF,
+     .path = "packed",
+     .align = 16,
+     .tunables = {PACKED_TUNABLES},
+     .constraints = {"W >= 8*WORDS", "!SHUFFLE || (PTX && WG_X % 32 == 0)"},
+     .defines = {"NORM=norm", "WITH_PTX=PTX", "TAIL=W % (4*WORDS) != 0"},
+     .passes = {{.kernel = "sobel_halves",
+                 .block = {"4*WORDS", "ROWS"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", "border"}}},
+     .cost = {"2*(ROWS + 1)/ROWS", "(1 + 2*!SHUFFLE)*(ROWS + 2)/ROWS/WORDS/4", "11"}},
+    {.name = "swar",
+     .summary = "two pixels per register as 16-bit integers, strips of sliding rows",
+     .source = "packed.cl",
+     .condition = PACKED_CONDITION,
+     .path = "packed",
+     .align = 16,
+     .tunables = {PACKED_TUNABLES},
+     .constraints = {"W >= 8*WORDS", "!SHUFFLE || (PTX && WG_X % 32 == 0)"},
+     .defines = {"NORM=norm", "WITH_PTX=PTX", "TAIL=W % (4*WORDS) != 0"},
+     .passes = {{.kernel = "sobel_swar",
+                 .block = {"4*WORDS", "ROWS"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", "border"}}},
+     .cost = {"2*(ROWS + 1)/ROWS", "(1 + 2*!SHUFFLE)*(ROWS + 2)/ROWS/WORDS/4", "12"}},
+    {.name = "vectors",
+     .summary = "CPU: strips of one 64-byte vector, sliding rows",
+     .source = "cpu.cl",
+     .needs = NEEDS_WIDE,
+     .path = "wide",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "128 8 16 32 64 256 1024", "rows of a strip"},
+                  {"WG_X", TUNABLE_LAUNCH, "8 1 4 16 32 64 128", "strips per work-group"}},
+     .defines = {"OUTPUT=output", "NORM=norm"},
+     .passes = {{.kernel = "sobel_vectors",
+                 .extent = {"max(1, W*C*BITS/512)", "H"},
+                 .block = {NULL, "ROWS"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", "W", "H", "border"}}},
+     .cost = {"C*BITS/8 + " RESULT_BYTES, "3*C*(1 + 2/ROWS)*BITS/512", "10*C"}},
+};
+
+static const struct seed seeds[] = {
+    {"WIDE", "vectors", "ROWS=128 WG_X=8"},
+    {"PTX && H >= 2048", "halves", "ROWS=16 WORDS=4 WG_X=128"},
+    {"PTX", "halves", "ROWS=8 WORDS=4 WG_X=64"},
+    {"GPU", "swar", "ROWS=16 WORDS=4 WG_X=64"},
+    {"GPU", "strips", "PX=4 ROWS=8 WG_X=32 WG_Y=4"},
+    {"GPU", "image", ""},
+    {"CPU", "strips", "PX=16 ROWS=32 WG_X=8 WG_Y=1"},
+    {NULL, "direct", ""},
+};
+
+static const struct rung rungs[] = {
+    {"1x1", "one pixel per work-item, 3x3 pixels loaded", "direct", "", 1,
+     "guide 9.3.2, figure 9-9, table 9-4"},
+    {"separable", "rows first, columns after", "separable", "", 0, "guide 9.3.1, figure 9-8"},
+    {"16x1", "16 pixels per work-item, 18x3 loaded as vectors", "strips", "PX=16 ROWS=1", 0,
+     "guide 9.3.2 and 9.3.3, figure 9-10, tables 9-4 and 9-5"},
+    {"16x2", "16x2 pixels per work-item, 18x4 loaded as vectors", "strips", "PX=16 ROWS=2", 0,
+     "guide 9.3.2 and 9.3.3, figure 9-11, tables 9-4 and 9-5"},
+    {"texture", "texture instead of buffer", "image", "", 0, "guide 9.3.4, left as a possibility"},
+    {"sliding", "rows slide through registers", "strips", "PX=8 ROWS=16", 0, "hone"},
+    {"packed", "two pixels per register, integers", "swar", "", 0, "hone"},
+    {"half2", "two pixels per register, half precision", "halves", "", 0, "hone"},
+    {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
+};
+
+/* What tests and the doctor try. */
+static const char *const trials[] = {"norm=l1", "", "output=dx", "output=dy", NULL};
+
+static const char *const usual[] = {"norm=l1", "norm=l2", NULL};
+
+const struct hone_filter hone_filter_sobel = {
+    .name = "sobel",
+    .summary = "gradient by 3x3 Sobel masks: its magnitude, or one of its components",
+    .origin = "guide 9.3",
+    .types = TYPES_ALL,
+    .channels = CHANNELS_ALL,
+    .inputs = 1,
+    .spatial = true,
+    .parameters = {{.name = "norm",
+                    .kind = PARAMETER_CHOICE,
+                    .otherwise = "l2",
+                    .choices = "l2|l1",
+                    .help = "magnitude as sqrt(dx^2 + dy^2) or as |dx| + |dy|"},
+                   {.name = "output",
+                    .kind = PARAMETER_CHOICE,
+                    .otherwise = "magnitude",
+                    .choices = "magnitude|dx|dy",
+                    .help = "dx is right minus left, dy is below minus above, unscaled and signed"}},
+    .prepare = prepare,
+    .reference = sobel_reference,
+    /* Integers: exact. Floats: at most 10 roundings of values up to 8 * max, and a root of 3 ulp. */
+    .bounds = {0, 0, 1e-5},
+    .variants = variants,
+    .variant_count = COUNT_OF(variants),
+    .seeds = seeds,
+    .seed_count = COUNT_OF(seeds),
+    .rungs = rungs,
+    .rung_count = COUNT_OF(rungs),
+    .trials = trials,
+    .usual = usual,
+};

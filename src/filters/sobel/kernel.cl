@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef OUTPUT
+#define OUTPUT 0 /* 0 magnitude, 1 dx, 2 dy */
+#endif
+#ifndef NORM
+#define NORM 1 /* of the magnitude: 0 L2, 1 L1 */
+#endif
+
+#if FLOATING
+#define SUM float
+#else
+#define SUM int
+#endif
+
+/* The result from both gradients. Exact for integers. */
+inline RESULT finish(SUM dx, SUM dy)
+{
+#if OUTPUT == 1
+    return (RESULT)dx;
+#elif OUTPUT == 2
+    return (RESULT)dy;
+#elif FLOATING && NORM == 1
+    return fabs(dx) + fabs(dy);
+#elif FLOATING
+    return sqrt(dx * dx + dy * dy);
+#elif NORM == 1
+    return PASTE(PASTE(convert_, RESULT), _sat)(abs(dx) + abs(dy));
+#elif HONE_T == 0
+    /* sqrt(n) is never half-way between integers, and never nearer to it than 1/1020: far more than sqrt may err */
+    return convert_uchar_sat((int)(sqrt((float)(dx * dx + dy * dy)) + 0.5f));
+#else
+    /* 16 bits: sums of squares up to 2^37, so the float root is a guess that integers put right */
+    ulong n = (ulong)((long)dx * dx) + (ulong)((long)dy * dy);
+    if (n > 4294901760ul) /* 65535 * 65535 + 65535 */
+        return 65535;
+    uint root = (uint)sqrt((float)n);
+    while ((ulong)root * root + root < n) /* (root + 1/2)^2 = root^2 + root + 1/4 */
+        root++;
+    while (root > 0 && (ulong)root * root - root >= n)
+        root--;
+    return (RESULT)root;
+#endif
+}
+
+/* border=zero-outside: nothing where the window leaves the image. */
+inline RESULT inside_or_zero(RESULT result, int x, int y, int width, int height)
+{
+    bool leaves = x < 1 || y < 1 || x + 1 >= width || y + 1 >= height;
+    return HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves ? (RESULT)0 : result;
+}
+
+#if defined(HONE_ALL) || defined(VARIANT_direct)
+/* One result per work-item, nine reads: the guide's starting point. */
+__kernel void sobel_direct(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+                           int out_pitch, int width, int height, BORDER_TYPE border)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x >= width || y >= height)
+        return;
+    in += in_offset;
+    out += out_offset + y * out_pitch + x * HONE_C;
+    for (int channel = 0; channel < HONE_C; channel++) {
+        SUM p[3][3];
+        for (int j = 0; j < 3; j++) {
+            int inside;
+            __global const PIXEL *row = hone_row(in, in_pitch, y + j - 1, height, &inside);
+            for (int i = 0; i < 3; i++)
+                p[j][i] = hone_at(row, inside, x + i - 1, channel, width, border);
+        }
+        SUM dx = (p[0][2] - p[0][0]) + 2 * (p[1][2] - p[1][0]) + (p[2][2] - p[2][0]);
+        SUM dy = (p[2][0] - p[0][0]) + 2 * (p[2][1] - p[0][1]) + (p[2][2] - p[0][2]);
+        out[channel] = IS_ALPHA(channel) ? (RESULT)p[1][1] : inside_or_zero(finish(dx, dy), x, y, width, height);
+    }
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_image)
+/* The same through the texture unit: the sampler takes care of the edges. */
+#if FLOATING
+#define READ_IMAGE  read_imagef
+#define WRITE_IMAGE write_imagef
+typedef float4 texel;
+#else
+#define READ_IMAGE  read_imageui
+#define WRITE_IMAGE write_imageui
+typedef uint4 texel;
+#endif
+
+inline SUM texel_channel(texel t, int channel)
+{
+    return (SUM)(channel == 0 ? t.x : channel == 1 ? t.y : channel == 2 ? t.z : t.w);
+}
+
+__kernel void sobel_image(__read_only image2d_t in, __global RESULT *out, int out_offset, int out_pitch,
+                          sampler_t edge, int width, int height)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x >= width || y >= height)
+        return;
+    texel p[3][3];
+    for (int j = 0; j < 3; j++)
+        for (int i = 0; i < 3; i++)
+            p[j][i] = READ_IMAGE(in, edge, (int2)(x + i - 1, y + j - 1));
+    out += out_offset + y * out_pitch + x * HONE_C;
+    for (int channel = 0; channel < HONE_C; channel++) {
+#define P(j, i) texel_channel(p[j][i], channel)
+        SUM dx = (P(0, 2) - P(0, 0)) + 2 * (P(1, 2) - P(1, 0)) + (P(2, 2) - P(2, 0));
+        SUM dy = (P(2, 0) - P(0, 0)) + 2 * (P(2, 1) - P(0, 1)) + (P(2, 2) - P(0, 2));
+        out[channel] = IS_ALPHA(channel) ? (RESULT)P(1, 1) : inside_or_zero(finish(dx, dy), x, y, width, height);
+#undef P
+    }
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_separable)
+/* The masks are products of a difference and a smoothing: rows first, columns after (guide 9.3.1). Of u8 the row terms fit
+ * 16 bits. */
+#if FLOATING
+#define TERM float
+#elif HONE_T == 0
+#define TERM short
+#else
+#define TERM int
+#endif
+
+__kernel void sobel_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global TERM *terms, int width,
+                         int height, BORDER_TYPE border)
+{
+    int i = get_global_id(0), y = get_global_id(1) - 1; /* one row above and one below the image */
+    if (i >= width * HONE_C || y > height)
+        return;
+    int inside, x = i / HONE_C, channel = i % HONE_C;
+    __global const PIXEL *row = hone_row(in + in_offset, in_pitch, y, height, &inside);
+    SUM left = hone_at(row, inside, x - 1, channel, width, border);
+    SUM centre = hone_at(row, inside, x, channel, width, border);
+    SUM right = hone_at(row, inside, x + 1, channel, width, border);
+    __global TERM *term = terms + ((y + 1) * width * HONE_C + i) * 2;
+    term[0] = (TERM)(right - left);
+    term[1] = (TERM)(left + 2 * centre + right);
+}
+
+__kernel void sobel_columns(__global const TERM *terms, __global const PIXEL *in, int in_offset, int in_pitch,
+                            __global RESULT *out, int out_offset, int out_pitch, int width, int height)
+{
+    int i = get_global_id(0), y = get_global_id(1);
+    if (i >= width * HONE_C || y >= height)
+        return;
+    int line = width * HONE_C * 2;
+    __global const TERM *term = terms + y * line + i * 2;
+    SUM dx = (SUM)term[0] + 2 * (SUM)term[line] + (SUM)term[2 * line];
+    SUM dy = (SUM)term[2 * line + 1] - (SUM)term[1];
+    out[out_offset + y * out_pitch + i] = IS_ALPHA(i % HONE_C)
+                                              ? (RESULT)in[in_offset + y * in_pitch + i]
+                                              : inside_or_zero(finish(dx, dy), i / HONE_C, y, width, height);
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_strips)
+/* PX neighbouring elements and ROWS rows per work-item: a row is loaded once as one vector and one pixel on either side,
+ * and serves three results (guide 9.3.2 and 9.3.3: 16x1 and 16x2 pixels per work-item, tables 9-4 and 9-5). */
+#ifndef PX
+#define PX 16 /* elements across */
+#endif
+#ifndef ROWS
+#define ROWS 2 /* rows */
+#endif
+
+typedef VECTOR(PIXEL, PX) strip_pixels;
+
+/* One row of a strip, with HONE_C elements more on both sides. */
+struct strip_row {
+    SUM v[PX + 2 * HONE_C];
+};
+
+inline SUM strip_element(__global const PIXEL *row, int inside, int i, int width, BORDER_TYPE border)
+{
+    int x = i < 0 ? -1 : i / HONE_C;
+    return hone_at(row, inside, x, i - x * HONE_C, width, border);
+}
+
+inline struct strip_row load_strip(__global const PIXEL *in, int pitch, int i, int y, int width, int height,
+                                   BORDER_TYPE border)
+{
+    struct strip_row r;
+    int inside, count = width * HONE_C;
+    __global const PIXEL *row = hone_row(in, pitch, y, height, &inside);
+    if (i >= HONE_C && i + PX + HONE_C <= count && REAL_ROW(inside)) {
+        union {
+            strip_pixels vector;
+            PIXEL element[PX];
+        } centre;
+        centre.vector = *(__global const strip_pixels *)(row + i);
+        for (int k = 0; k < HONE_C; k++) {
+            r.v[k] = row[i - HONE_C + k];
+            r.v[PX + HONE_C + k] = row[i + PX + k];
+        }
+        for (int k = 0; k < PX; k++)
+            r.v[HONE_C + k] = centre.element[k];
+    } else {
+        for (int k = 0; k < PX + 2 * HONE_C; k++)
+            r.v[k] = strip_element(row, inside, i - HONE_C + k, width, border);
+    }
+    return r;
+}
+
+__kernel void sobel_strips(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+                           int out_pitch, int width, int height, BORDER_TYPE border)
+{
+    int i = get_global_id(0) * PX, y = get_global_id(1) * ROWS, count = width * HONE_C;
+    if (i >= count || y >= height)
+        return;
+    in += in_offset;
+    out += out_offset + i;
+    struct strip_row above = load_strip(in, in_pitch, i, y - 1, width, height, border);
+    struct strip_row middle = load_strip(in, in_pitch, i, y, width, height, border);
+    for (int end = min(y + ROWS, height); y < end; y++) {
+        struct strip_row below = load_strip(in, in_pitch, i, y + 1, width, height, border);
+        union {
+            VECTOR(RESULT, PX) vector;
+            RESULT element[PX];
+        } r;
+        for (int k = 0; k < PX; k++) {
+            int right = k + 2 * HONE_C, centre = k + HONE_C;
+            SUM dx = (above.v[right] - above.v[k]) + 2 * (middle.v[right] - middle.v[k]) + (below.v[right] - below.v[k]);
+            SUM dy = (below.v[k] - above.v[k]) + 2 * (below.v[centre] - above.v[centre]) +
+                     (below.v[right] - above.v[right]);
+            r.element[k] = IS_ALPHA((i + k) % HONE_C)
+                               ? (RESULT)middle.v[centre]
+                               : inside_or_zero(finish(dx, dy), (i + k) / HONE_C, y, width, height);
+        }
+        if (i + PX <= count)
+            *(__global VECTOR(RESULT, PX) *)(out + y * out_pitch) = r.vector;
+        else
+            for (int k = 0; k < PX && i + k < count; k++)
+                out[y * out_pitch + k] = r.element[k];
+        above = middle;
+        middle = below;
+    }
+}
+#endif
