@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tune/lookup.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double far_away = 3;
+
+const char *lookup_level_name(enum lookup_level level)
+{
+    static const char *const names[LEVEL_COUNT] = {"measured here",
+                                                   "measured here with another driver",
+                                                   "measured on the same architecture",
+                                                   "measured on this vendor's",
+                                                   "measured on this kind of device",
+                                                   "measured on other devices"};
+    return (unsigned)level < LEVEL_COUNT ? names[level] : "?";
+}
+
+enum lookup_level lookup_level_of(const struct record_device *record, const struct record_device *device)
+{
+    bool same_device =
+        strcmp(record->name, device->name) == 0 && strcmp(record->platform, device->platform) == 0;
+    if (same_device)
+        return strcmp(record->driver, device->driver) == 0 ? LEVEL_EXACT : LEVEL_DRIVER;
+    if (device->architecture[0] && strcmp(record->architecture, device->architecture) == 0)
+        return LEVEL_ARCHITECTURE;
+    if (record->vendor_id == device->vendor_id && record->kind == device->kind)
+        return LEVEL_VENDOR;
+    return record->kind == device->kind ? LEVEL_KIND : LEVEL_ALL;
+}
+
+/* The next "name=value" of a list; the values of known parameters hold no spaces. */
+static size_t next_word(const char **at)
+{
+    *at += strspn(*at, " ");
+    return strcspn(*at, " ");
+}
+
+/* One value against another: numbers by their ratio, anything else by being the same or not. */
+static double value_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    char *a_end, *b_end;
+    if (a_length == b_length && strncmp(a, b, a_length) == 0)
+        return 0;
+    double x = strtod(a, &a_end), y = strtod(b, &b_end);
+    if (a_end != a + a_length || b_end != b + b_length || x <= 0 || y <= 0)
+        return 4;
+    return fabs(log2(x / y));
+}
+
+static const char *find_value(const char *list, const char *name, size_t name_length, size_t *length)
+{
+    for (const char *at = list;;) {
+        size_t word = next_word(&at);
+        if (word == 0)
+            return NULL;
+        if (word > name_length && strncmp(at, name, name_length) == 0 && at[name_length] == '=') {
+            *length = word - name_length - 1;
+            return at + name_length + 1;
+        }
+        at += word;
+    }
+}
+
+static double parameter_distance(const char *a, const char *b)
+{
+    double distance = 0;
+    for (const char *at = a;;) {
+        size_t word = next_word(&at), name = 0, length = 0;
+        if (word == 0)
+            return distance;
+        while (name < word && at[name] != '=')
+            name++;
+        const char *other = name < word ? find_value(b, at, name, &length) : NULL;
+        distance += other ? value_distance(at + name + 1, word - name - 1, other, length) : 2;
+        at += word;
+    }
+}
+
+double lookup_distance(const struct record_case *record, const struct record_case *wanted)
+{
+    if (strcmp(record->filter, wanted->filter) != 0 || record->type != wanted->type)
+        return -1;
+    double distance = parameter_distance(record->parameters, wanted->parameters);
+    double pixels = (double)record->width * record->height,
+           wanted_pixels = (double)wanted->width * wanted->height;
+    if (pixels > 0 && wanted_pixels > 0)
+        distance += fabs(log2(pixels / wanted_pixels));
+    distance += record->channels != wanted->channels;
+    distance += strcmp(record->border, wanted->border) != 0 ? 0.25 : 0;
+    distance += strcmp(record->source, wanted->source) != 0 ? 2 : 0; /* other kernels: a hint, no more */
+    return distance;
+}
+
+const struct record_choice *lookup_choice(const struct records *records, const struct record_device *device,
+                                          const struct record_case *wanted, enum lookup_level level)
+{
+    const struct record_choice *nearest = NULL;
+    double best = far_away;
+    for (size_t i = 0; i < records->choice_count; i++) {
+        const struct record_choice *choice = &records->choices[i];
+        if (lookup_level_of(&choice->device, device) != level)
+            continue;
+        double distance = lookup_distance(&choice->c, wanted);
+        if (distance >= 0 && distance <= best) { /* of equals the later one: it was measured last */
+            best = distance;
+            nearest = choice;
+        }
+    }
+    return nearest;
+}

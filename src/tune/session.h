@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Tuning one case of a filter: search, measuring in the worker, records, the final, the choice.
+ *
+ * Each configuration is recorded as started before it runs and with its outcome after; those that hung,
+ * crashed or were wrong here before are never tried again. A session that was interrupted is resumed: what it
+ * measured counts.
+ */
+#ifndef TUNE_SESSION_H
+#define TUNE_SESSION_H
+
+#include "filter/filter.h"
+#include "tune/records.h"
+#include "tune/worker.h"
+
+struct session_options {
+    int budget;     /* evaluations at most */
+    double seconds; /* time at most, final included; 0: no limit */
+    uint32_t random_seed;
+    bool fresh; /* do not resume */
+    /* Limits in seconds; 0: 60 for building, for running 10 on CPUs (PoCL compiles at the first launch) and 2
+     * on others. */
+    double build_seconds, run_seconds;
+    bool (*interrupted)(void *context); /* asked between evaluations; may be NULL */
+    /* Told after each evaluation; may be NULL. `of`: the budget. */
+    void (*progress)(void *context, int evaluation, int of, const char *configuration,
+                     const struct measured *measured, double best_ms);
+    void *context;
+};
+
+struct session_result {
+    struct record_choice choice;
+    int states[STATE_COUNT]; /* evaluations by outcome */
+    int resumed;             /* of them taken from an earlier session */
+    int tied;                /* configurations that cannot be told from the best */
+    double spread;           /* of the winner's runs: median absolute deviation / median */
+    int64_t space;           /* combinations, legal or not */
+    bool exhausted, interrupted;
+    double upload_ms, download_ms;
+};
+
+/* `c` is prepared for the size to tune at. HONE_ERROR_UNSUPPORTED when nothing could be measured. A full disk
+ * is reported (HONE_ERROR_IO) with the result filled in all the same. */
+hone_status session_tune(struct worker *worker, const struct filter_case *c,
+                         const struct session_options *options, struct session_result *result,
+                         hone_error *error);
+
+/* The request that opens a filter's case in the worker. */
+json_t *session_request(const struct filter_case *c);
+
+#endif

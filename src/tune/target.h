@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Something to be tuned, as the worker process sees it: it turns names of variants and configurations into
+ * measurements. A filter's case is one kind, a kernel of the user's own is another.
+ */
+#ifndef TUNE_TARGET_H
+#define TUNE_TARGET_H
+
+#include "tune/measure.h"
+
+#include <jansson.h>
+
+struct target;
+
+struct target_ops {
+    /* Measures one configuration. Failures are in the result. */
+    void (*measure)(struct target *target, const char *variant, const char *config, double best,
+                    struct measured *result);
+    /* Measures several again, by turns; runs of entry i go to runs[i], their number to counts[i]. */
+    void (*race)(struct target *target, const char *const *variants, const char *const *configs, int count,
+                 int rounds, double (*runs)[MEASURE_RUNS], int *counts);
+    /* Begins to compile one that will be measured soon. */
+    void (*prepare)(struct target *target, const char *variant, const char *config);
+    /* Whatever must run once, may be slow, and is not part of any configuration. May be NULL. */
+    void (*baseline)(struct target *target);
+    /* Milliseconds of moving inputs and outputs. May be NULL. */
+    void (*transfers)(struct target *target, double *upload_ms, double *download_ms);
+    void (*close)(struct target *target);
+};
+
+struct target {
+    const struct target_ops *ops;
+    /* Called by measure() between building and running: from then on another time limit counts. May be NULL.
+     */
+    void (*built)(void *context);
+    void *context;
+};
+
+/* What the parent must know of an open filter's case to search: usable variants, names and limits for
+ * expressions, seeds. */
+json_t *target_filter_describe(const struct target *target);
+
+/* Makes a filter's case of {"filter", "parameters", "border", "relaxed", "type", "channels", "width",
+ * "height"}. */
+hone_status target_filter_open(struct target **out, hone_device *device, const json_t *request,
+                               hone_error *error);
+
+#endif

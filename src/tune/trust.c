@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tune/trust.h"
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cl/device.h"
+#include "filter/case.h"
+#include "filter/check.h"
+#include "filter/registry.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Verdicts of this process, beside those of the file. */
+struct known {
+    char key[SHA256_TEXT_SIZE];
+    bool right;
+    char evidence[512];
+    struct known *next;
+};
+
+struct knowledge {
+    struct records records;
+    pthread_mutex_t lock;
+    struct known *known;
+};
+
+static void remember(struct knowledge *knowledge, const char *key, bool right, const char *evidence)
+{
+    struct known *known = mem_new(1, sizeof *known);
+    if (!known)
+        return; /* asked again the next time */
+    snprintf(known->key, sizeof known->key, "%.64s", key);
+    snprintf(known->evidence, sizeof known->evidence, "%s", evidence);
+    known->right = right;
+    pthread_mutex_lock(&knowledge->lock);
+    known->next = knowledge->known;
+    knowledge->known = known;
+    pthread_mutex_unlock(&knowledge->lock);
+}
+
+static hone_status make_knowledge(hone_device *device, void **object, hone_error *error)
+{
+    struct knowledge *knowledge = mem_new(1, sizeof *knowledge);
+    hone_error why;
+    if (!knowledge)
+        return error_memory(error, "tuning records");
+    pthread_mutex_init(&knowledge->lock, NULL);
+    if (device_uses_disk(device) &&
+        records_load(&knowledge->records, READ_CHOICES | READ_TRUSTS, &why) != HONE_OK)
+        device_log(device, HONE_LOG_WARNING, "tuning records are not used: %s", why.message);
+    for (size_t i = 0; i < knowledge->records.trust_count;
+         i++) { /* later lines win: they come to the front */
+        const struct record_trust *trust = &knowledge->records.trusts[i];
+        remember(knowledge, trust->program, trust->right, trust->evidence);
+    }
+    *object = knowledge;
+    return HONE_OK;
+}
+
+static void destroy_knowledge(void *object)
+{
+    struct knowledge *knowledge = object;
+    while (knowledge->known) {
+        struct known *known = knowledge->known;
+        knowledge->known = known->next;
+        free(known);
+    }
+    records_finish(&knowledge->records);
+    pthread_mutex_destroy(&knowledge->lock);
+    free(knowledge);
+}
+
+static const char knowledge_key;
+
+static hone_status knowledge_of(hone_device *device, struct knowledge **knowledge, hone_error *error)
+{
+    void *object = NULL;
+    hone_status status =
+        device_attachment(device, &knowledge_key, make_knowledge, destroy_knowledge, &object, error);
+    *knowledge = object;
+    return status;
+}
+
+hone_status trust_records(hone_device *device, const struct records **records, hone_error *error)
+{
+    struct knowledge *knowledge;
+    hone_status status = knowledge_of(device, &knowledge, error);
+    *records = status ? NULL : &knowledge->records;
+    return status;
+}
+
+static const struct known *find(struct knowledge *knowledge, const char *key)
+{
+    pthread_mutex_lock(&knowledge->lock);
+    const struct known *known = knowledge->known;
+    while (known && strcmp(known->key, key) != 0)
+        known = known->next;
+    pthread_mutex_unlock(&knowledge->lock);
+    return known;
+}
+
+/* The program and how it is launched; a variant may be wrong with one work-group shape only. */
+static void key_of(const struct instance *instance, char key[SHA256_TEXT_SIZE])
+{
+    struct text text = {0};
+    uint8_t digest[SHA256_SIZE];
+    text_add(&text, "%s ", instance_digest(instance));
+    config_print(instance_variant(instance), instance_config(instance), &text);
+    sha256_of(text_view(&text), text.length, digest);
+    sha256_text(digest, key);
+    text_finish(&text);
+}
+
+static hone_status note(hone_device *device, const struct instance *instance, bool right,
+                        const char *evidence, hone_error *error)
+{
+    struct knowledge *knowledge;
+    struct record_trust record = {.right = right, .time = (int64_t)time(NULL)};
+    struct record_case c;
+    struct text config = {0};
+    hone_error why;
+    hone_status status = knowledge_of(device, &knowledge, error);
+    if (status)
+        return status;
+    record_device_of(device, &record.device);
+    record_case_of(instance_case(instance), &c);
+    key_of(instance, record.program);
+    config_print(instance_variant(instance), instance_config(instance), &config);
+    snprintf(record.filter, sizeof record.filter, "%s", c.filter);
+    snprintf(record.parameters, sizeof record.parameters, "%s", c.parameters);
+    snprintf(record.variant, sizeof record.variant, "%s", instance_variant(instance)->name);
+    snprintf(record.config, sizeof record.config, "%s", text_view(&config));
+    snprintf(record.evidence, sizeof record.evidence, "%s", evidence);
+    text_finish(&config);
+    remember(knowledge, record.program, right, evidence);
+    if (device_uses_disk(device) && records_add_trust(&record, &why) != HONE_OK)
+        device_log(device, HONE_LOG_WARNING, "a verdict is not remembered: %s", why.message);
+    return HONE_OK;
+}
+
+static hone_status in_quarantine(const struct instance *instance, const char *evidence, hone_error *error)
+{
+    return error_set(error, HONE_ERROR_CHECK,
+                     "variant '%s' of %s gives wrong results with this driver and is in quarantine: %s",
+                     instance_variant(instance)->name, instance_case(instance)->filter->name, evidence);
+}
+
+/* A small picture, but wider than most strips; smaller where one result takes thousands of reads. */
+static void small_size(const struct filter_case *c, hone_image_desc *in)
+{
+    struct config config;
+    struct cost_values cost = {0};
+    config_default(&c->filter->variants[0], &config);
+    bool costly =
+        variant_cost(c, &c->filter->variants[0], &config, &cost, NULL) == HONE_OK && cost.loads > 500;
+    *in = c->in;
+    in->pitch = 0;
+    in->width = costly ? 67 : 131;
+    in->height = costly ? 23 : 43;
+}
+
+static hone_status check_small(hone_device *device, const struct instance *instance,
+                               struct check_result *result, hone_error *error)
+{
+    const struct filter_case *used = instance_case(instance);
+    struct filter_case c;
+    struct check check;
+    hone_image_desc in;
+    hone_status status = case_copy(&c, used, error);
+    if (status)
+        return status;
+    small_size(used, &in);
+    status = case_prepare(&c, &in, c.filter->inputs > 1 ? &in : NULL, error);
+    if (!status)
+        status = check_init(&check, &c, PATTERN_RANDOM, 1, error);
+    if (!status) {
+        const struct check_layout padded = {.pad = 16, .offset = 64};
+        status = check_run(&check, device, instance_variant(instance), instance_config(instance), padded,
+                           result, error);
+        check_finish(&check);
+    }
+    case_finish(&c);
+    return status;
+}
+
+static hone_status check_now(hone_device *device, const struct instance *instance, hone_error *error)
+{
+    struct check_result result;
+    struct text evidence = {0};
+    hone_status status = check_small(device, instance, &result, error);
+    if (status == HONE_ERROR_UNSUPPORTED) /* the small picture is too small for it: nothing was found wrong */
+        return HONE_OK;
+    if (status)
+        return status;
+    check_explain(&result, &evidence);
+    status = note(device, instance, result.right, result.right ? "" : text_view(&evidence), error);
+    if (!status && !result.right)
+        status = in_quarantine(instance, text_view(&evidence), error);
+    text_finish(&evidence);
+    return status;
+}
+
+hone_status trust_check(hone_device *device, const struct instance *instance, hone_error *error)
+{
+    struct knowledge *knowledge;
+    char key[SHA256_TEXT_SIZE];
+    hone_status status = knowledge_of(device, &knowledge, error);
+    if (status)
+        return status;
+    key_of(instance, key);
+    const struct known *known = find(knowledge, key);
+    if (!known)
+        return check_now(device, instance, error);
+    return known->right ? HONE_OK : in_quarantine(instance, known->evidence, error);
+}
+
+hone_status trust_quarantine(hone_device *device, const struct instance *instance, const char *evidence,
+                             hone_error *error)
+{
+    return note(device, instance, false, evidence, error);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Right before fast: a program is used on a device and driver only after it has given the reference's results
+ * there.
+ *
+ * The first use of a program (with one configuration) runs it on a small picture and compares with plain C.
+ * The verdict is remembered with the tuning records: right ones are trusted from then on, wrong ones are in
+ * quarantine, with the first wrong pixel as evidence, until the driver, the kernel or hone changes.
+ */
+#ifndef TUNE_TRUST_H
+#define TUNE_TRUST_H
+
+#include "filter/instance.h"
+#include "tune/records.h"
+
+/* HONE_OK: trusted. HONE_ERROR_CHECK: in quarantine, the message holds the evidence. Others: the check could
+ * not run. */
+hone_status trust_check(hone_device *device, const struct instance *instance, hone_error *error);
+
+/* Puts a program into quarantine that was found wrong elsewhere (at the tuning size, say). */
+hone_status trust_quarantine(hone_device *device, const struct instance *instance, const char *evidence,
+                             hone_error *error);
+
+/* What is known for a device: the choices and verdicts of the user's file, read once per device. Never NULL
+ * on HONE_OK; a file that cannot be read is like an empty one (and said once in the device's log). */
+hone_status trust_records(hone_device *device, const struct records **records, hone_error *error);
+
+#endif

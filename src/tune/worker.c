@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tune/worker.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const double open_seconds = 120; /* a driver's first start, with a self-test */
+
+static void close_ends(struct worker *w)
+{
+    if (w->to >= 0)
+        close(w->to);
+    if (w->from >= 0)
+        close(w->from);
+    w->to = w->from = -1;
+    w->pending_length = 0;
+}
+
+/* Waits for the child to be gone; how it ended goes to note. */
+static void reap(struct worker *w, bool kill_it, char *note, size_t size)
+{
+    int status = 0;
+    if (w->pid <= 0)
+        return;
+    if (kill_it)
+        kill(w->pid, SIGKILL);
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (note && WIFSIGNALED(status))
+        snprintf(note, size, "the process was ended by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else if (note)
+        snprintf(note, size, "the process ended with status %d", WEXITSTATUS(status));
+    w->pid = 0;
+    close_ends(w);
+}
+
+static hone_status spawn_failed(hone_error *error, int code)
+{
+    return error_set(error, HONE_ERROR_INTERNAL, "cannot start a process to measure in: %s", strerror(code));
+}
+
+/* Descriptors 3 and 4 for the protocol; standard output is left to kernels that print. */
+static int spawn_child(struct worker *w, int child_in, int child_out)
+{
+    char *const arguments[] = {"hone", "--tune-worker", NULL};
+    posix_spawn_file_actions_t actions;
+    int code = posix_spawn_file_actions_init(&actions);
+    if (code)
+        return code;
+    code = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (!code)
+        code = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (!code && !getenv("HONE_WORKER_STDERR"))
+        code = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (!code)
+        code = posix_spawn_file_actions_adddup2(&actions, child_in, WORKER_IN);
+    if (!code)
+        code = posix_spawn_file_actions_adddup2(&actions, child_out, WORKER_OUT);
+    if (!code)
+        code = posix_spawn(&w->pid, "/proc/self/exe", &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return code;
+}
+
+/* Pipe ends above 4, so that dup2 in the child cannot run over them. */
+static bool make_pipe(int ends[2])
+{
+    int raw[2];
+    if (pipe2(raw, O_CLOEXEC) != 0)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        ends[i] = fcntl(raw[i], F_DUPFD_CLOEXEC, WORKER_OUT + 1);
+        close(raw[i]);
+    }
+    if (ends[0] >= 0 && ends[1] >= 0)
+        return true;
+    close(ends[0]);
+    close(ends[1]);
+    return false;
+}
+
+static hone_status spawn(struct worker *w, hone_error *error)
+{
+    int to[2], from[2];
+    if (!make_pipe(to))
+        return spawn_failed(error, errno);
+    if (!make_pipe(from)) {
+        close(to[0]);
+        close(to[1]);
+        return spawn_failed(error, errno);
+    }
+    int code = spawn_child(w, to[0], from[1]);
+    close(to[0]);
+    close(from[1]);
+    w->to = to[1];
+    w->from = from[0];
+    if (code) {
+        w->pid = 0;
+        close_ends(w);
+        return spawn_failed(error, code);
+    }
+    w->started++;
+    return HONE_OK;
+}
+
+/* ---- Talking ---- */
+
+static bool send_request(struct worker *w, const json_t *request)
+{
+    char *line = json_dumps(request, JSON_COMPACT);
+    bool ok = line && file_write_all(w->to, line, strlen(line)) && file_write_all(w->to, "\n", 1);
+    free(line);
+    return ok;
+}
+
+/* Takes the first line out of what has arrived; NULL when it is not whole. */
+static json_t *take_line(struct worker *w)
+{
+    char *end = memchr(w->pending, '\n', w->pending_length);
+    if (!end)
+        return NULL;
+    size_t length = (size_t)(end - w->pending);
+    json_t *answer = json_loadb(w->pending, length, 0, NULL);
+    w->pending_length -= length + 1;
+    memmove(w->pending, end + 1, w->pending_length);
+    return answer ? answer : json_object();
+}
+
+static enum worker_outcome receive(struct worker *w, double seconds, json_t **answer)
+{
+    uint64_t end = clock_ns() + (uint64_t)(seconds * 1e9);
+    for (;;) {
+        while ((*answer = take_line(w)) && json_object_get(*answer, "phase")) {
+            json_decref(*answer);
+            end = clock_ns() + (uint64_t)(w->run_seconds * 1e9);
+        }
+        if (*answer)
+            return WORKER_ANSWERED;
+        uint64_t now = clock_ns();
+        if (now >= end)
+            return WORKER_TIMED_OUT;
+        struct pollfd wait = {.fd = w->from, .events = POLLIN};
+        double left = (double)(end - now) * 1e-6;
+        int ready = poll(&wait, 1, left > 1e6 ? 1000000 : (int)left + 1);
+        if (ready < 0 && errno != EINTR)
+            return WORKER_DIED;
+        if (ready <= 0)
+            continue;
+        ssize_t got = read(w->from, w->pending + w->pending_length, sizeof w->pending - w->pending_length);
+        if (got <= 0 && errno != EINTR)
+            return WORKER_DIED;
+        w->pending_length += got > 0 ? (size_t)got : 0;
+        if (w->pending_length == sizeof w->pending)
+            return WORKER_DIED; /* no answer is that long */
+    }
+}
+
+static enum worker_outcome ask_running(struct worker *w, const json_t *request, double seconds,
+                                       json_t **answer, char note[512])
+{
+    *answer = NULL;
+    enum worker_outcome outcome = send_request(w, request) ? receive(w, seconds, answer) : WORKER_DIED;
+    if (outcome == WORKER_TIMED_OUT) {
+        reap(w, true, NULL, 0);
+        snprintf(note, 512, "no answer in time; the process was killed");
+    } else if (outcome == WORKER_DIED) {
+        reap(w, true, note, 512);
+    }
+    return outcome;
+}
+
+static hone_status answer_error(const json_t *answer, hone_error *error)
+{
+    const char *message = json_string_value(json_object_get(answer, "error"));
+    if (!message)
+        return HONE_OK;
+    return error_set(error, (hone_status)json_integer_value(json_object_get(answer, "status")), "%s",
+                     message);
+}
+
+/* ---- Life ---- */
+
+static void note_device(struct worker *w, const json_t *answer)
+{
+    struct record_device *d = &w->device_record;
+    const struct {
+        const char *key;
+        char *to;
+        size_t size;
+    } texts[] = {{"name", d->name, sizeof d->name},
+                 {"vendor", d->vendor, sizeof d->vendor},
+                 {"platform", d->platform, sizeof d->platform},
+                 {"driver", d->driver, sizeof d->driver},
+                 {"architecture", d->architecture, sizeof d->architecture}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = json_string_value(json_object_get(answer, texts[i].key));
+        snprintf(texts[i].to, texts[i].size, "%s", text ? text : "");
+    }
+    d->vendor_id = (unsigned)json_integer_value(json_object_get(answer, "vendor_id"));
+    d->compute_units = (unsigned)json_integer_value(json_object_get(answer, "compute_units"));
+    d->kind = (hone_device_kind)json_integer_value(json_object_get(answer, "kind"));
+}
+
+/* One question during the start; a child that dies or hangs here is the device's failure. */
+static hone_status ask_at_start(struct worker *w, json_t *request, json_t **answer, hone_error *error)
+{
+    char note[512];
+    enum worker_outcome outcome = ask_running(w, request, open_seconds, answer, note);
+    if (outcome != WORKER_ANSWERED)
+        return error_set(error, HONE_ERROR_DEVICE, "the device cannot be used for measuring: %s", note);
+    return answer_error(*answer, error);
+}
+
+static hone_status open_target(struct worker *w, hone_error *error)
+{
+    json_t *answer = NULL;
+    hone_status status = ask_at_start(w, w->target, &answer, error);
+    json_decref(w->description);
+    w->description = status ? NULL : json_incref(answer);
+    json_decref(answer);
+    return status;
+}
+
+static hone_status open_child(struct worker *w, hone_error *error)
+{
+    json_t *answer = NULL,
+           *request = json_pack("{s:s, s:s, s:b}", "do", "open", "device", w->device, "no_disk", w->no_disk);
+    hone_status status = request ? spawn(w, error) : error_memory(error, "a request");
+    if (!status)
+        status = ask_at_start(w, request, &answer, error);
+    if (!status)
+        note_device(w, answer);
+    json_decref(request);
+    json_decref(answer);
+    if (!status && w->target)
+        status = open_target(w, error);
+    if (status)
+        reap(w, true, NULL, 0);
+    return status;
+}
+
+hone_status worker_start(struct worker *w, const char *device, bool no_disk, hone_error *error)
+{
+    *w = (struct worker){.to = -1, .from = -1, .no_disk = no_disk};
+    snprintf(w->device, sizeof w->device, "%s", device ? device : "auto");
+    signal(SIGPIPE, SIG_IGN); /* a child that died is seen by the failing write */
+    return open_child(w, error);
+}
+
+hone_status worker_target(struct worker *w, json_t *request, hone_error *error)
+{
+    json_decref(w->target);
+    w->target = json_incref(request);
+    return w->pid > 0 ? open_target(w, error) : open_child(w, error);
+}
+
+void worker_stop(struct worker *w)
+{
+    close_ends(w); /* the end of its input ends the child, unless a kernel hangs */
+    for (int i = 0; i < 200 && w->pid > 0; i++) {
+        if (waitpid(w->pid, NULL, WNOHANG) == w->pid)
+            w->pid = 0;
+        else
+            poll(NULL, 0, 10);
+    }
+    reap(w, true, NULL, 0);
+    json_decref(w->target);
+    json_decref(w->description);
+    w->target = w->description = NULL;
+}
+
+enum worker_outcome worker_ask(struct worker *w, json_t *request, double seconds, json_t **answer,
+                               char note[512])
+{
+    hone_error error = {0};
+    *answer = NULL;
+    if (w->pid <= 0 && open_child(w, &error) != HONE_OK) {
+        snprintf(note, 512, "%.500s", error.message);
+        return WORKER_UNABLE;
+    }
+    return ask_running(w, request, seconds, answer, note);
+}
+
+static void read_measured(const json_t *answer, struct measured *m)
+{
+    const char *state = json_string_value(json_object_get(answer, "state"));
+    const char *note = json_string_value(json_object_get(answer, "note"));
+    const json_t *runs = json_object_get(answer, "runs");
+    for (int i = 0; state && i < STATE_COUNT; i++)
+        if (strcmp(state, record_state_name((enum record_state)i)) == 0)
+            m->state = (enum record_state)i;
+    m->ms = json_number_value(json_object_get(answer, "ms"));
+    m->build_ms = json_number_value(json_object_get(answer, "build_ms"));
+    for (size_t i = 0; i < json_array_size(runs) && i < MEASURE_RUNS; i++)
+        m->runs[m->run_count++] = json_number_value(json_array_get(runs, i));
+    snprintf(m->note, sizeof m->note, "%s", note ? note : "");
+}
+
+void worker_measure(struct worker *w, const char *variant, const char *config, double best,
+                    double build_seconds, double run_seconds, struct measured *m)
+{
+    json_t *answer = NULL;
+    json_t *request = json_pack("{s:s, s:s, s:s, s:f}", "do", "measure", "variant", variant, "config", config,
+                                "best", best);
+    *m = (struct measured){.state = STATE_CRASH, .ms = -1};
+    w->run_seconds = run_seconds;
+    enum worker_outcome outcome =
+        request ? worker_ask(w, request, build_seconds, &answer, m->note) : WORKER_UNABLE;
+    if (outcome == WORKER_ANSWERED)
+        read_measured(answer, m);
+    else if (outcome == WORKER_TIMED_OUT)
+        m->state = STATE_TIMEOUT;
+    json_decref(request);
+    json_decref(answer);
+}
+
+void worker_prepare(struct worker *w, const char *variant, const char *config)
+{
+    char note[512];
+    json_t *answer = NULL,
+           *request = json_pack("{s:s, s:s, s:s}", "do", "prepare", "variant", variant, "config", config);
+    if (request && w->pid > 0)
+        worker_ask(w, request, open_seconds, &answer, note);
+    json_decref(request);
+    json_decref(answer);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * The process that owns the device while something is tuned.
+ *
+ * Kernels under test may hang, crash their process, eat its memory or be wrong, and drivers cannot be
+ * interrupted. So the device belongs to a child, this same program started with --tune-worker; the parent
+ * keeps search and records, sends one request at a time as a line of JSON, and kills a child that does not
+ * answer in time. A child whose parent is gone ends.
+ */
+#ifndef TUNE_WORKER_H
+#define TUNE_WORKER_H
+
+#include "tune/measure.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* ---- The child ---- */
+
+/* Descriptors that a child is started with. */
+enum { WORKER_IN = 3, WORKER_OUT = 4 };
+
+/* The whole life of the child: answers requests from descriptor `in` on descriptor `out`; the exit status. */
+int worker_main(int in, int out);
+
+/* ---- The parent ---- */
+
+struct worker {
+    pid_t pid; /* 0: not running */
+    int to, from;
+    char device[300]; /* spec */
+    bool no_disk;
+    json_t *target;      /* the request that opened the target, sent again to a new child */
+    json_t *description; /* the answer to it */
+    double run_seconds;  /* limit from "built" on, in the request under way */
+    int started;         /* children so far */
+    char name[256];      /* of the device, as the child opened it */
+    struct record_device device_record;
+    char pending[1 << 16]; /* bytes of an answer that is not whole yet */
+    size_t pending_length;
+};
+
+/* What became of a request. */
+enum worker_outcome { WORKER_ANSWERED, WORKER_TIMED_OUT, WORKER_DIED, WORKER_UNABLE };
+
+hone_status worker_start(struct worker *worker, const char *device, bool no_disk, hone_error *error);
+/* Opens what is to be measured; `request` ({"do": "filter", ...} or {"do": "kernel", ...}) is retained. */
+hone_status worker_target(struct worker *worker, json_t *request, hone_error *error);
+void worker_stop(struct worker *worker);
+
+/* Sends a request and waits for the answer. A child that is not running is started, and its target opened,
+ * first. After WORKER_TIMED_OUT (it was killed) and WORKER_DIED the text says how. *answer belongs to the
+ * caller. */
+enum worker_outcome worker_ask(struct worker *worker, json_t *request, double seconds, json_t **answer,
+                               char note[512]);
+
+/* Measures one configuration, building it within `build_seconds` and running it within `run_seconds`; never
+ * fails: what happens is in the result. */
+void worker_measure(struct worker *worker, const char *variant, const char *config, double best,
+                    double build_seconds, double run_seconds, struct measured *result);
+void worker_prepare(struct worker *worker, const char *variant, const char *config);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tune/worker.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "hone/device.h"
+#include "tune/target.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+struct child {
+    int in, out;
+    hone_device *device;
+    struct target *target;
+};
+
+static json_t *failure(const hone_error *error)
+{
+    return json_pack("{s:s, s:i}", "error", error->message, "status", (int)error->status);
+}
+
+static const char *text_of(const json_t *request, const char *key)
+{
+    const char *text = json_string_value(json_object_get(request, key));
+    return text ? text : "";
+}
+
+static json_t *open_device(struct child *child, const json_t *request)
+{
+    hone_error error = {0};
+    const hone_device_request wanted = {.spec = text_of(request, "device"),
+                                        .profile = true,
+                                        .no_disk_cache = json_is_true(json_object_get(request, "no_disk"))};
+    if (hone_device_open(&child->device, &wanted, &error) != HONE_OK)
+        return failure(&error);
+    struct record_device d;
+    record_device_of(child->device, &d);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i}", "name", d.name, "vendor", d.vendor,
+                     "platform", d.platform, "driver", d.driver, "architecture", d.architecture, "vendor_id",
+                     (int)d.vendor_id, "compute_units", (int)d.compute_units, "kind", (int)d.kind);
+}
+
+static bool send_line(int fd, json_t *object)
+{
+    char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    bool ok = line && file_write_all(fd, line, strlen(line)) && file_write_all(fd, "\n", 1);
+    free(line);
+    json_decref(object);
+    return ok;
+}
+
+static void say_built(void *context)
+{
+    struct child *child = context;
+    send_line(child->out, json_pack("{s:s}", "phase", "built"));
+}
+
+static json_t *open_target(struct child *child, const json_t *request,
+                           hone_status (*open)(struct target **, hone_device *, const json_t *, hone_error *),
+                           json_t *(*describe)(const struct target *))
+{
+    hone_error error = {0};
+    if (child->target)
+        child->target->ops->close(child->target);
+    child->target = NULL;
+    if (open(&child->target, child->device, request, &error) != HONE_OK)
+        return failure(&error);
+    child->target->built = say_built;
+    child->target->context = child;
+    return describe(child->target);
+}
+
+static json_t *runs_json(const double *runs, int count)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(array, json_real(runs[i]));
+    return array;
+}
+
+static json_t *measure_one(struct child *child, const json_t *request)
+{
+    struct measured m;
+    double best = json_number_value(json_object_get(request, "best"));
+    child->target->ops->measure(child->target, text_of(request, "variant"), text_of(request, "config"), best,
+                                &m);
+    return json_pack("{s:s, s:f, s:o, s:f, s:s}", "state", record_state_name(m.state), "ms", m.ms, "runs",
+                     runs_json(m.runs, m.run_count), "build_ms", m.build_ms, "note", m.note);
+}
+
+static json_t *race(struct child *child, const json_t *request)
+{
+    enum { MAX_ENTRIES = 16 };
+    const json_t *points = json_object_get(request, "points");
+    const char *variants[MAX_ENTRIES], *configs[MAX_ENTRIES];
+    double runs[MAX_ENTRIES][MEASURE_RUNS];
+    int counts[MAX_ENTRIES] = {0}, count = 0;
+    for (size_t i = 0; i < json_array_size(points) && i < MAX_ENTRIES; i++, count++) {
+        variants[i] = text_of(json_array_get(points, i), "variant");
+        configs[i] = text_of(json_array_get(points, i), "config");
+    }
+    int rounds = (int)json_integer_value(json_object_get(request, "rounds"));
+    child->target->ops->race(child->target, variants, configs, count, rounds, runs, counts);
+    json_t *all = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(all, runs_json(runs[i], counts[i]));
+    return json_pack("{s:o}", "runs", all);
+}
+
+static json_t *transfers(struct child *child)
+{
+    double upload = 0, download = 0;
+    if (child->target->ops->transfers)
+        child->target->ops->transfers(child->target, &upload, &download);
+    return json_pack("{s:f, s:f}", "upload_ms", upload, "download_ms", download);
+}
+
+static json_t *answer(struct child *child, const json_t *request)
+{
+    const char *what = text_of(request, "do");
+    hone_error error = {0};
+    if (strcmp(what, "open") == 0 && !child->device)
+        return open_device(child, request);
+    if (!child->device)
+        return error_set(&error, HONE_ERROR_USAGE, "no device is open"), failure(&error);
+    if (strcmp(what, "filter") == 0)
+        return open_target(child, request, target_filter_open, target_filter_describe);
+    if (!child->target)
+        return error_set(&error, HONE_ERROR_USAGE, "nothing to measure is open"), failure(&error);
+    if (strcmp(what, "measure") == 0)
+        return measure_one(child, request);
+    if (strcmp(what, "race") == 0)
+        return race(child, request);
+    if (strcmp(what, "transfers") == 0)
+        return transfers(child);
+    if (strcmp(what, "baseline") == 0 && child->target->ops->baseline)
+        child->target->ops->baseline(child->target);
+    if (strcmp(what, "prepare") == 0)
+        child->target->ops->prepare(child->target, text_of(request, "variant"), text_of(request, "config"));
+    return json_pack("{s:b}", "ok", 1);
+}
+
+/* One line of at most 64 KB; false at the end of the input. */
+static bool read_line(int fd, struct text *line)
+{
+    char byte;
+    line->length = 0;
+    for (;;) {
+        ssize_t got = read(fd, &byte, 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0 || line->length > RECORD_MAX_LINE || line->failed)
+            return false;
+        if (byte == '\n')
+            return true;
+        text_add_bytes(line, &byte, 1);
+    }
+}
+
+int worker_main(int in, int out)
+{
+    struct child child = {.in = in, .out = out};
+    struct text line = {0};
+    bool ok = true;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent that is killed must not leave a hanging kernel behind */
+    signal(SIGPIPE, SIG_IGN);
+    while (ok && read_line(in, &line)) {
+        json_t *request = json_loadb(text_view(&line), line.length, 0, NULL);
+        ok = request && send_line(out, answer(&child, request));
+        json_decref(request);
+    }
+    text_finish(&line);
+    if (child.target)
+        child.target->ops->close(child.target);
+    hone_device_close(&child.device);
+    return ok ? 0 : 1;
+}
