@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "plan/image.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cl/event.h"
+#include "hone/interop.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+static const struct wait_list no_wait;
+
+static hone_status new_image(hone_image **out, hone_device *device, const hone_image_desc *desc,
+                             hone_error *error)
+{
+    *out = NULL;
+    if (!device || !desc)
+        return error_set(error, HONE_ERROR_USAGE, "an image needs a device and a description");
+    hone_status status = hone_image_desc_check(desc, error);
+    if (status)
+        return status;
+    *out = mem_new(1, sizeof **out);
+    if (!*out)
+        return error_memory(error, "an image");
+    (*out)->device = device;
+    (*out)->desc = *desc;
+    (*out)->desc.pitch = hone_image_pitch(desc);
+    return HONE_OK;
+}
+
+static hone_status settle(hone_image **out, hone_image *image, hone_status status)
+{
+    if (status)
+        hone_image_destroy(&image);
+    *out = image;
+    return status;
+}
+
+static hone_status nowhere(hone_error *error)
+{
+    return error_set(error, HONE_ERROR_USAGE, "an image needs a place to be stored in");
+}
+
+hone_status hone_image_create(hone_image **out, hone_device *device, const hone_image_desc *desc,
+                              hone_memory memory, hone_error *error)
+{
+    hone_image *image = NULL;
+    if (!out)
+        return nowhere(error);
+    hone_status status = new_image(&image, device, desc, error);
+    if (!status)
+        status = memory_create(&image->memory, device, hone_image_bytes(&image->desc), memory, error);
+    if (!status)
+        image->zero_copy = memory != HONE_MEMORY_DEVICE && hone_device_get_info(device)->unified_memory;
+    return settle(out, image, status);
+}
+
+/* Without zero copy the device keeps its own pixels, in rows that are aligned for wide loads. */
+static hone_status wrap_by_copy(hone_image *image, hone_error *error)
+{
+    enum { ROW_ALIGN = 64 };
+    size_t row = hone_image_row_bytes(&image->desc);
+    image->desc.pitch = (row + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
+    image->host_is_new = true;
+    return memory_create(&image->memory, image->device, hone_image_bytes(&image->desc), HONE_MEMORY_DEVICE,
+                         error);
+}
+
+hone_status hone_image_wrap(hone_image **out, hone_device *device, const hone_image_desc *desc, void *pixels,
+                            hone_error *error)
+{
+    hone_image *image = NULL;
+    if (!out || !pixels)
+        return nowhere(error);
+    hone_status status = new_image(&image, device, desc, error);
+    if (!status && (uintptr_t)pixels % hone_type_size(desc->type) != 0)
+        status = error_set(error, HONE_ERROR_USAGE, "pixels of %s must be aligned to %zu bytes",
+                           hone_type_name(desc->type), hone_type_size(desc->type));
+    if (!status) {
+        size_t bytes = hone_image_bytes(&image->desc);
+        void *mapped = NULL;
+        image->host = pixels;
+        image->host_pitch = image->desc.pitch;
+        image->zero_copy = memory_can_wrap(device, pixels, bytes);
+        status = image->zero_copy ? memory_wrap(&image->memory, device, pixels, bytes, error)
+                                  : wrap_by_copy(image, error);
+        if (!status && image->zero_copy) /* the host owns the pixels until they are handed over */
+            status = memory_map(image->memory, true, &mapped, no_wait, NULL, error);
+    }
+    return settle(out, image, status);
+}
+
+/* Kernels work on buffers: the pixels of a 2D image pass through one with tight rows. Takes `object` over. */
+static hone_status stage(hone_image *image, struct memory *object, hone_error *error)
+{
+    const hone_image_desc *desc = &image->desc;
+    image->object = object;
+    image->desc.pitch = hone_image_row_bytes(desc);
+    hone_status status =
+        memory_check_image(object, desc->type, desc->channels, desc->width, desc->height, error);
+    return status ? status
+                  : memory_create(&image->memory, image->device, hone_image_bytes(desc), HONE_MEMORY_DEVICE,
+                                  error);
+}
+
+hone_status hone_image_import(hone_image **out, hone_device *device, const hone_image_desc *desc,
+                              const hone_external *external, hone_error *error)
+{
+    hone_image *image = NULL;
+    if (!out || !external)
+        return nowhere(error);
+    hone_status status = new_image(&image, device, desc, error);
+    if (status)
+        return *out = NULL, status;
+    hone_error why;
+    struct memory *memory = NULL;
+    status = memory_import(&memory, device, external, hone_image_bytes(&image->desc), &why);
+    if (status == HONE_ERROR_UNSUPPORTED && external->kind == HONE_EXTERNAL_ION) {
+        hone_image_destroy(&image);
+        return hone_image_wrap(out, device, desc, external->host, error);
+    }
+    if (status && error)
+        *error = why;
+    if (!status && memory_is_image(memory)) {
+        status = stage(image, memory, error);
+    } else if (!status) {
+        image->memory = memory;
+        image->zero_copy = true;
+    }
+    return settle(out, image, status);
+}
+
+static hone_status check_place(const hone_image *image, hone_error *error)
+{
+    size_t element = hone_type_size(image->desc.type), needed = hone_image_bytes(&image->desc);
+    size_t there = memory_bytes(image->memory);
+    if (image->offset % element != 0 || image->offset > there || needed > there - image->offset)
+        return error_set(
+            error, HONE_ERROR_USAGE,
+            "an image of %zu bytes at offset %zu does not fit a buffer of %zu bytes, or the offset is no "
+            "multiple of %zu",
+            needed, image->offset, there, element);
+    return HONE_OK;
+}
+
+hone_status hone_image_from_cl(hone_image **out, hone_device *device, const hone_image_desc *desc,
+                               struct _cl_mem *memory, size_t offset, hone_error *error)
+{
+    hone_image *image = NULL;
+    if (!out || !memory)
+        return nowhere(error);
+    struct memory *theirs = NULL;
+    hone_status status = new_image(&image, device, desc, error);
+    if (!status)
+        status = memory_from_cl(&theirs, device, memory, error);
+    if (!status && memory_is_image(theirs)) {
+        status = stage(image, theirs, error);
+    } else if (!status) {
+        image->memory = theirs;
+        image->offset = offset;
+        status = check_place(image, error);
+    }
+    return settle(out, image, status);
+}
+
+void hone_image_destroy(hone_image **image)
+{
+    if (!image || !*image)
+        return;
+    memory_destroy(&(*image)->memory);
+    memory_destroy(&(*image)->object);
+    free(*image);
+    *image = NULL;
+}
+
+const hone_image_desc *hone_image_get_desc(const hone_image *image)
+{
+    return &image->desc;
+}
+
+int hone_image_is_zero_copy(const hone_image *image)
+{
+    return image->zero_copy;
+}
+
+struct _cl_mem *hone_image_cl_mem(const hone_image *image)
+{
+    return memory_cl(image->object ? image->object : image->memory);
+}
+
+struct surface image_surface(const hone_image *image)
+{
+    return (struct surface){image->memory, image->offset, image->desc.pitch};
+}
+
+static struct span whole(const hone_image *image)
+{
+    return (struct span){image->offset, image->desc.pitch, hone_image_row_bytes(&image->desc),
+                         image->desc.height};
+}
+
+static size_t pitch_or_tight(const hone_image *image, size_t pitch)
+{
+    return pitch ? pitch : hone_image_row_bytes(&image->desc);
+}
+
+static hone_status check_host(const hone_image *image, const void *host, size_t pitch, hone_error *error)
+{
+    if (!host && !image->host)
+        return error_set(error, HONE_ERROR_USAGE,
+                         "this image wraps no host memory: give the address of pixels");
+    if (pitch_or_tight(image, pitch) < hone_image_row_bytes(&image->desc))
+        return error_set(error, HONE_ERROR_USAGE, "a pitch of %zu bytes is shorter than a row of %zu", pitch,
+                         hone_image_row_bytes(&image->desc));
+    return HONE_OK;
+}
+
+/* Between a 2D image and the buffer that stands for it, borrowing the image from its owner where it must be.
+ */
+static hone_status move_object(hone_image *image, bool to_buffer, struct wait_list wait, hone_event **done,
+                               hone_error *error)
+{
+    const hone_image_desc *d = &image->desc;
+    bool lent = memory_is_lent(image->object);
+    hone_event *acquired = NULL, *copied = NULL;
+    hone_event **after_copy = lent ? &copied : done;
+    hone_status status = lent ? memory_acquire(image->object, wait, &acquired, error) : HONE_OK;
+    if (lent)
+        wait = (struct wait_list){(const hone_event *const *)&acquired, 1};
+    if (!status && to_buffer)
+        status = memory_image_to_buffer(image->object, image->memory, 0, d->width, d->height, wait,
+                                        after_copy, error);
+    else if (!status)
+        status = memory_buffer_to_image(image->memory, 0, image->object, d->width, d->height, wait,
+                                        after_copy, error);
+    wait = (struct wait_list){(const hone_event *const *)&copied, 1};
+    if (!status && lent)
+        status = memory_give_back(image->object, wait, done, error);
+    hone_event_destroy(&acquired);
+    hone_event_destroy(&copied);
+    return status;
+}
+
+hone_status image_store(hone_image *image, struct wait_list wait, hone_event **done, hone_error *error)
+{
+    return move_object(image, false, wait, done, error);
+}
+
+/* Pixels of the host's into or out of a 2D image, by way of the buffer; blocking. */
+static hone_status exchange(hone_image *image, void *host, size_t pitch, bool upload, struct wait_list wait,
+                            hone_error *error)
+{
+    const struct span span = whole(image);
+    hone_status status = upload ? memory_write(image->memory, &span, host, pitch, wait, NULL, error)
+                                : move_object(image, true, wait, NULL, error);
+    if (!status && upload)
+        status = move_object(image, false, no_wait, NULL, error);
+    if (!status) /* also where commands may overtake each other */
+        status = hone_device_finish(image->device, error);
+    return !status && !upload ? memory_read(image->memory, &span, host, pitch, no_wait, NULL, error) : status;
+}
+
+/* The same with an event that is over already, where the caller wants one. */
+static hone_status exchange_object(hone_image *image, void *host, size_t pitch, bool upload,
+                                   struct wait_list wait, hone_event **done, hone_error *error)
+{
+    hone_status status = exchange(image, host, pitch_or_tight(image, pitch), upload, wait, error);
+    return status || !done ? status : memory_mark(image->memory, no_wait, done, error);
+}
+
+hone_status hone_image_upload(hone_image *image, const void *host, size_t pitch,
+                              const hone_event *const *wait, size_t wait_count, hone_event **done,
+                              hone_error *error)
+{
+    const struct wait_list list = {wait, wait_count};
+    hone_status status = check_host(image, host, pitch, error);
+    if (status)
+        return status;
+    if (image->object)
+        return exchange_object(image, (void *)host, pitch, true, list, done, error);
+    if (!host && image->zero_copy)
+        return memory_is_mapped(image->memory) ? memory_unmap(image->memory, list, done, error)
+                                               : memory_mark(image->memory, list, done, error);
+    if (memory_is_mapped(image->memory))
+        status = memory_unmap(image->memory, no_wait, NULL, error);
+    const struct span span = whole(image);
+    if (!status)
+        status = memory_write(image->memory, &span, host ? host : image->host,
+                              host ? pitch_or_tight(image, pitch) : image->host_pitch, list, done, error);
+    if (!status)
+        image->host_is_new = false;
+    return status;
+}
+
+hone_status hone_image_download(hone_image *image, void *host, size_t pitch, const hone_event *const *wait,
+                                size_t wait_count, hone_event **done, hone_error *error)
+{
+    const struct wait_list list = {wait, wait_count};
+    void *mapped = NULL;
+    hone_status status = check_host(image, host, pitch, error);
+    if (status)
+        return status;
+    if (image->object)
+        return exchange_object(image, host, pitch, false, list, done, error);
+    if (!host && image->zero_copy && memory_is_mapped(image->memory))
+        return done ? memory_mark(image->memory, list, done, error) : HONE_OK;
+    if (!host && image->zero_copy)
+        return memory_map(image->memory, true, &mapped, list, done, error);
+    if (memory_is_mapped(image->memory))
+        status = memory_unmap(image->memory, no_wait, NULL, error);
+    const struct span span = whole(image);
+    return status ? status
+                  : memory_read(image->memory, &span, host ? host : image->host,
+                                host ? pitch_or_tight(image, pitch) : image->host_pitch, list, done, error);
+}
+
+hone_status hone_image_map(hone_image *image, int write, void **pixels, hone_error *error)
+{
+    void *start = NULL;
+    if (!pixels || memory_is_mapped(image->memory))
+        return error_set(error, HONE_ERROR_USAGE,
+                         pixels ? "the image is mapped already"
+                                : "hone_image_map needs a place for the address");
+    if (image->object)
+        return error_set(error, HONE_ERROR_UNSUPPORTED, "a 2D image object cannot be mapped; download it");
+    hone_status status = memory_map(image->memory, write != 0, &start, no_wait, NULL, error);
+    if (!status)
+        *pixels = (char *)start + image->offset;
+    return status;
+}
+
+hone_status hone_image_unmap(hone_image *image, hone_error *error)
+{
+    if (!memory_is_mapped(image->memory))
+        return error_set(error, HONE_ERROR_USAGE, "the image is not mapped");
+    return memory_unmap(image->memory, no_wait, NULL, error);
+}
+
+hone_status image_hand_over(hone_image *image, bool read, struct wait_list wait, hone_error *error)
+{
+    if (image->object)
+        return read ? move_object(image, true, wait, NULL, error) : HONE_OK;
+    if (memory_is_mapped(image->memory))
+        return memory_unmap(image->memory, no_wait, NULL, error);
+    if (read && image->host_is_new)
+        return hone_image_upload(image, NULL, 0, NULL, 0, NULL, error);
+    return HONE_OK;
+}

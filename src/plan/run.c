@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Running plans. */
+#include "base/error.h"
+#include "cl/device.h"
+#include "cl/event.h"
+#include "cl/selftest.h"
+#include "filter/case.h"
+#include "hone/interop.h"
+#include "plan/image.h"
+#include "plan/private.h"
+
+static hone_status check_image(const hone_plan *plan, const hone_image *image, const hone_image_desc *wanted,
+                               const char *role, hone_error *error)
+{
+    if (!image || image->device != plan->device)
+        return error_set(error, HONE_ERROR_USAGE, "the %s image is missing or belongs to another device",
+                         role);
+    const hone_image_desc *desc = &image->desc;
+    if (desc->width != wanted->width || desc->height != wanted->height || desc->type != wanted->type ||
+        desc->channels != wanted->channels)
+        return error_set(error, HONE_ERROR_USAGE,
+                         "the %s image is %ux%u %s x%u; the plan was made for %ux%u %s x%u", role,
+                         desc->width, desc->height, hone_type_name(desc->type), desc->channels, wanted->width,
+                         wanted->height, hone_type_name(wanted->type), wanted->channels);
+    return HONE_OK;
+}
+
+static hone_status check_run(const hone_plan *plan, const hone_image *in, const hone_image *out,
+                             hone_error *error)
+{
+    if (plan->broken)
+        return error_set(
+            error, HONE_ERROR_DEVICE,
+            "a change of step %zu (counted from 0) failed and could not be undone: make a new plan",
+            plan->broken - 1);
+    hone_status status = check_image(plan, in, &plan->input, "input", error);
+    if (!status)
+        status = check_image(plan, out, hone_plan_output(plan), "output", error);
+    if (!status && hone_image_cl_mem(in) == hone_image_cl_mem(out) && in->offset == out->offset)
+        status = error_set(error, HONE_ERROR_USAGE, "input and output must be different images");
+    for (size_t i = 0; i < plan->count && !status; i++)
+        if (instance_case(plan->steps[i].instance)->filter->inputs > 1 && !plan->steps[i].second)
+            status =
+                error_set(error, HONE_ERROR_USAGE, "step %zu (%s) has no second image: call hone_plan_bind",
+                          i, instance_case(plan->steps[i].instance)->filter->name);
+    return status;
+}
+
+static hone_status hand_over(hone_plan *plan, hone_image *in, hone_image *out, struct wait_list wait,
+                             hone_error *error)
+{
+    hone_status status = image_hand_over(in, true, wait, error);
+    if (!status)
+        status = image_hand_over(out, false, wait, error);
+    for (size_t i = 0; i < plan->count && !status; i++)
+        if (plan->steps[i].second)
+            status = image_hand_over(plan->steps[i].second, true, wait, error);
+    return status;
+}
+
+static struct surfaces step_surfaces(const hone_plan *plan, size_t index, const hone_image *in,
+                                     const hone_image *out)
+{
+    const struct step *step = &plan->steps[index], *before = index ? step - 1 : NULL;
+    struct surfaces surfaces = {
+        .in = before ? (struct surface){before->between, 0, before->between_pitch} : image_surface(in),
+        .out = index + 1 < plan->count ? (struct surface){step->between, 0, step->between_pitch}
+                                       : image_surface(out)};
+    if (step->second)
+        surfaces.second = image_surface(step->second);
+    return surfaces;
+}
+
+/* One step; its trial, if any, says which configuration takes this run, and learns how long it took. */
+static hone_status enqueue_step(struct step *step, const struct surfaces *surfaces, struct wait_list wait,
+                                hone_event **done, hone_error *error)
+{
+    if (!step->trial)
+        return instance_enqueue(step->instance, surfaces, wait, done, error);
+    hone_event *end = NULL, *noted = NULL;
+    struct instance *instance = trial_turn(step->trial, step->instance);
+    hone_status status = instance_enqueue(instance, surfaces, wait, &end, error);
+    if (!status && (!done || event_copy(&noted, end, NULL) == HONE_OK))
+        trial_note(step->trial, instance, done ? noted : end);
+    if (done)
+        *done = end;
+    return status;
+}
+
+/* Events in between are needed to chain (out of order) and to span the time stamps. */
+static hone_status enqueue_steps(hone_plan *plan, hone_image *in, hone_image *out, struct wait_list wait,
+                                 hone_event **done, hone_error *error)
+{
+    bool chained = device_is_out_of_order(plan->device), events = done || chained;
+    hone_event *all = NULL;
+    hone_status status = HONE_OK;
+    for (size_t i = 0; i < plan->count && !status; i++) {
+        const struct surfaces surfaces = step_surfaces(plan, i, in, out);
+        struct wait_list after = i == 0 ? wait : (struct wait_list){0};
+        if (all && chained)
+            after = (struct wait_list){(const hone_event *const *)&all, 1};
+        hone_event *next = NULL;
+        status = enqueue_step(&plan->steps[i], &surfaces, after, events ? &next : NULL, error);
+        if (!status && events && all)
+            event_join(&all, &next, &all);
+        else if (!status && events)
+            all = next;
+    }
+    if (status) /* nothing may still use the caller's memory when an error comes back */
+        hone_device_finish(plan->device, NULL);
+    if (status || !done)
+        hone_event_destroy(&all);
+    else
+        *done = all;
+    return status;
+}
+
+/* Trials that know enough end before a run begins. */
+static hone_status conclude_trials(hone_plan *plan, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (size_t i = 0; i < plan->count && !status; i++) {
+        struct step *step = &plan->steps[i];
+        if (step->trial && trial_conclude(&step->trial, &step->instance, &step->origin))
+            status = choosing_note(step, error);
+    }
+    return status;
+}
+
+/* A result that belongs into a 2D image goes there after the last step. */
+static hone_status enqueue_store(hone_plan *plan, hone_image *out, hone_event **computed, hone_event **done,
+                                 hone_error *error)
+{
+    hone_event *stored = NULL;
+    hone_status status = image_store(out, (struct wait_list){(const hone_event *const *)computed, 1},
+                                     done ? &stored : NULL, error);
+    if (status)
+        hone_device_finish(plan->device, NULL);
+    if (!status && done)
+        event_join(computed, &stored, done);
+    hone_event_destroy(computed);
+    return status;
+}
+
+hone_status hone_plan_run(hone_plan *plan, hone_image *in, hone_image *out, const hone_event *const *wait,
+                          size_t wait_count, hone_event **done, hone_error *error)
+{
+    const struct wait_list list = {wait, wait_count};
+    hone_event *computed = NULL;
+    if (done)
+        *done = NULL;
+    hone_status status = check_run(plan, in, out, error);
+    if (!status)
+        status = conclude_trials(plan, error);
+    if (!status)
+        status = hand_over(plan, in, out, list, error);
+    if (!status && device_is_out_of_order(plan->device)) /* what was handed over must have arrived */
+        status = hone_device_finish(plan->device, error);
+    if (!status)
+        status = enqueue_steps(plan, in, out, list, out->object ? &computed : done, error);
+    return status || !out->object ? status : enqueue_store(plan, out, &computed, done, error);
+}
+
+static double event_seconds(const hone_plan *plan, const hone_event *event)
+{
+    hone_times times;
+    if (!device_profiles(plan->device) || !selftest_holds(plan->device, SELFTEST_CLOCK) ||
+        hone_event_times(event, &times, NULL) != HONE_OK || times.ended <= times.started)
+        return 0;
+    return (double)(times.ended - times.started) * 1e-9;
+}
+
+static hone_status apply_images(hone_plan *plan, hone_image *in, hone_image *out, hone_error *error)
+{
+    hone_event *done = NULL;
+    hone_status status = hone_plan_run(plan, in, out, NULL, 0, &done, error);
+    if (!status)
+        status = hone_image_download(out, NULL, 0, (const hone_event *const *)&done, 1, NULL, error);
+    plan->seconds = status ? 0 : event_seconds(plan, done);
+    if (status)
+        hone_device_finish(plan->device, NULL);
+    hone_event_destroy(&done);
+    return status;
+}
+
+hone_status hone_plan_apply(hone_plan *plan, const void *in, size_t in_pitch, void *out, size_t out_pitch,
+                            hone_error *error)
+{
+    hone_image_desc in_desc = plan->input, out_desc = *hone_plan_output(plan);
+    hone_image *source = NULL, *target = NULL;
+    in_desc.pitch = in_pitch;
+    out_desc.pitch = out_pitch;
+    hone_status status = hone_image_wrap(&source, plan->device, &in_desc, (void *)in, error);
+    if (!status)
+        status = hone_image_wrap(&target, plan->device, &out_desc, out, error);
+    if (!status)
+        status = apply_images(plan, source, target, error);
+    hone_image_destroy(&source);
+    hone_image_destroy(&target);
+    return status;
+}
+
+hone_status hone_apply(hone_device *device, const char *text, const hone_image_desc *in_desc, const void *in,
+                       hone_image_desc *out_desc, void *out, size_t out_bytes, hone_error *error)
+{
+    hone_chain *chain = NULL;
+    hone_plan *plan = NULL;
+    hone_status status = hone_chain_parse(&chain, text, error);
+    if (!status)
+        status = hone_plan_create(&plan, device, chain, in_desc, NULL, error);
+    if (!status && hone_image_bytes(hone_plan_output(plan)) > out_bytes)
+        status = error_set(error, HONE_ERROR_USAGE, "the result has %zu bytes; there is room for %zu",
+                           hone_image_bytes(hone_plan_output(plan)), out_bytes);
+    if (!status && out_desc)
+        *out_desc = *hone_plan_output(plan);
+    if (!status)
+        status = hone_plan_apply(plan, in, in_desc->pitch, out, 0, error);
+    hone_plan_destroy(&plan);
+    hone_chain_destroy(&chain);
+    return status;
+}

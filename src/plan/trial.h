@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Tuning by real work: while a plan runs frame after frame, other promising configurations are built on a
+ * thread of their own (for at most two seconds) and take some of the frames; the fastest one stays, and is
+ * remembered with the tuning records. Nobody waits, and no frame is computed twice. A plan that runs once or
+ * twice never starts it.
+ */
+#ifndef PLAN_TRIAL_H
+#define PLAN_TRIAL_H
+
+#include "filter/instance.h"
+#include "tune/choose.h"
+
+struct trial;
+
+/* Makes a trial among `choices` (the first of which `instance` was built from); NULL where there is nothing
+ * to try: a device without a clock, a case that was measured here before, a single candidate. */
+struct trial *trial_new(hone_device *device, const struct instance *instance, const struct choice *choices,
+                        size_t count);
+
+/* The instance for the next run: one that is to be timed, or `instance`. */
+struct instance *trial_turn(struct trial *trial, struct instance *instance);
+
+/* Tells how a run went; takes the event over. */
+void trial_note(struct trial *trial, const struct instance *instance, hone_event *event);
+
+/* True once when all is known: *instance is replaced by the winner if that is another one (the old one is
+ * destroyed), and *origin says so. The trial is over then. */
+bool trial_conclude(struct trial **trial, struct instance **instance, const char **origin);
+
+/* Gives up: waits for the building thread (not long: one program at most) and keeps the plan's instance. NULL
+ * is fine. */
+void trial_end(struct trial **trial);
+
+#endif
