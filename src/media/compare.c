@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "media/compare.h"
+
+#include "image/view.h"
+
+#include <math.h>
+
+/* Sums in double precision: the squares of 2^30 differences of 2^16 still keep 15 digits of their mean. */
+struct sums {
+    double absolute, squares;
+};
+
+static double value_of(const void *pixels, hone_type type, size_t index)
+{
+    switch (type) {
+    case HONE_U8:
+        return ((const uint8_t *)pixels)[index];
+    case HONE_U16:
+        return ((const uint16_t *)pixels)[index];
+    case HONE_S16:
+        return ((const int16_t *)pixels)[index];
+    case HONE_U32:
+        return ((const uint32_t *)pixels)[index];
+    case HONE_F32:
+        break;
+    }
+    return (double)((const float *)pixels)[index];
+}
+
+static double distance(double a, double b)
+{
+    if (a == b || (isnan(a) && isnan(b)))
+        return 0;
+    return isfinite(a) && isfinite(b) ? fabs(a - b) : (double)INFINITY;
+}
+
+static void add(struct difference *d, struct sums *sums, double a, double b, uint32_t x, uint32_t y,
+                uint32_t channel)
+{
+    const double far = distance(a, b);
+    d->elements++;
+    if (far == 0)
+        return;
+    if (d->differing++ == 0 || far > d->largest) {
+        d->largest = far;
+        d->x = x;
+        d->y = y;
+        d->channel = channel;
+        d->a = a;
+        d->b = b;
+    }
+    sums->absolute += far;
+    sums->squares += far * far;
+}
+
+static void settle(struct difference *d, const struct sums *sums, double peak)
+{
+    const double count = (double)d->elements;
+    d->mean = count > 0 ? sums->absolute / count : 0;
+    d->psnr = sums->squares > 0 ? 10 * log10(peak * peak * count / sums->squares) : (double)INFINITY;
+}
+
+/* All channels together follow from the single ones; the largest is the first one in reading order. */
+static void join(struct difference *all, struct sums *all_sums, const struct difference *d,
+                 const struct sums *sums)
+{
+    const bool earlier = d->y < all->y || (d->y == all->y && d->x < all->x);
+    const bool leads = d->differing && (!all->differing || d->largest > all->largest ||
+                                        (!(d->largest < all->largest) && earlier));
+    struct difference next = leads ? *d : *all;
+    next.elements = all->elements + d->elements;
+    next.differing = all->differing + d->differing;
+    *all = next;
+    all_sums->absolute += sums->absolute;
+    all_sums->squares += sums->squares;
+}
+
+void compare_pixels(struct comparison *out, const hone_image_desc *desc, unsigned mask, const void *a,
+                    const void *b)
+{
+    struct sums sums[4] = {{0}}, all = {0};
+    const double peak = type_full_scale(desc->type);
+    size_t index = 0;
+    *out = (struct comparison){0};
+    for (uint32_t y = 0; y < desc->height; y++)
+        for (uint32_t x = 0; x < desc->width; x++)
+            for (uint32_t c = 0; c < desc->channels; c++, index++)
+                if (mask & 1u << c)
+                    add(&out->channels[c], &sums[c], value_of(a, desc->type, index),
+                        value_of(b, desc->type, index), x, y, c);
+    for (uint32_t c = 0; c < desc->channels; c++) {
+        if (!(mask & 1u << c))
+            continue;
+        join(&out->all, &all, &out->channels[c], &sums[c]);
+        settle(&out->channels[c], &sums[c], peak);
+    }
+    settle(&out->all, &all, peak);
+}

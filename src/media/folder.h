@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The images of a folder. */
+#ifndef MEDIA_FOLDER_H
+#define MEDIA_FOLDER_H
+
+#include "hone/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct folder_list {
+    char **names; /* below the folder, with '/' between, sorted by bytes */
+    size_t count, capacity;
+};
+
+/**
+ * Lists the files whose names say that they are images. Hidden files and folders, and the temporary files of
+ * outputs, are left out. A symbolic link to a file counts as a file, one to a folder is not entered, nor is
+ * the folder `leave_out` (which need not exist, or NULL). HONE_ERROR_IO for a folder that cannot be read.
+ * `list` starts zeroed and is to be finished in any case.
+ */
+hone_status folder_images(struct folder_list *list, const char *folder, bool recursive, const char *leave_out,
+                          hone_error *error);
+void folder_list_finish(struct folder_list *list);
+
+#endif

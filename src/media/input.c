@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opening image files: what every format has in common. */
+#include "media/reader.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct media_reader *const readers[] = {
+    &media_reader_pnm,
+#ifdef HONE_HAVE_VIPS
+    &media_reader_vips,
+#endif
+};
+
+hone_status media_bad(const struct media_input *input, hone_error *error, const char *format, ...)
+{
+    char message[sizeof error->message];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return error_set(error, HONE_ERROR_IO, "'%s': %s", input->path, message);
+}
+
+void media_note(const struct media_input *input, bool warning, const char *format, ...)
+{
+    char message[512];
+    struct text line = {0};
+    if (!input->options.note)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    text_add(&line, "'%s': %s", input->path, message);
+    input->options.note(input->options.user, warning, text_view(&line));
+    text_finish(&line);
+}
+
+hone_status media_check_size(const struct media_input *input, uint64_t width, uint64_t height,
+                             hone_error *error)
+{
+    if (width < 1 || height < 1)
+        return media_bad(input, error, "the header says %llux%llu pixels; an image has at least one",
+                         (unsigned long long)width, (unsigned long long)height);
+    if (width > HONE_MAX_SIDE || height > HONE_MAX_SIDE)
+        return media_bad(input, error, "the header says %llux%llu pixels; each side may have at most %d",
+                         (unsigned long long)width, (unsigned long long)height, HONE_MAX_SIDE);
+    if (width * height > HONE_MAX_PIXELS)
+        return media_bad(input, error, "the header says %llux%llu pixels, which is over the limit of 2^30",
+                         (unsigned long long)width, (unsigned long long)height);
+    return HONE_OK;
+}
+
+ssize_t media_read_at(int fd, void *bytes, size_t count, off_t offset)
+{
+    size_t total = 0;
+    while (total < count) {
+        ssize_t got = pread(fd, (char *)bytes + total, count - total, offset + (off_t)total);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        total += (size_t)got;
+    }
+    return (ssize_t)total;
+}
+
+static hone_status check_kind(const struct media_input *input, const struct stat *info, hone_error *error)
+{
+    if (S_ISDIR(info->st_mode))
+        return media_bad(input, error, "is a folder, not an image");
+    if (!S_ISREG(info->st_mode))
+        return media_bad(input, error, "is not a regular file: pipes and devices cannot be read");
+    if (info->st_size == 0)
+        return media_bad(input, error, "the file is empty");
+    return HONE_OK;
+}
+
+/* Looked at before it is opened, because opening a device can do things; and again after, because it may have
+ * been swapped. O_NONBLOCK: a pipe must not hold us up. */
+static hone_status open_file(struct media_input *input, hone_error *error)
+{
+    struct stat info;
+    if (stat(input->path, &info) != 0)
+        return error_set(error, HONE_ERROR_IO, "cannot open '%s': %s", input->path, strerror(errno));
+    hone_status status = check_kind(input, &info, error);
+    if (status)
+        return status;
+    input->fd = open(input->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (input->fd < 0 || fstat(input->fd, &info) != 0)
+        return error_set(error, HONE_ERROR_IO, "cannot open '%s': %s", input->path, strerror(errno));
+    input->bytes = info.st_size;
+    return check_kind(input, &info, error);
+}
+
+static hone_status no_reader(const struct media_input *input, hone_error *error)
+{
+#ifdef HONE_HAVE_VIPS
+    return media_bad(input, error, "is not an image of a known format");
+#else
+    return media_bad(
+        input, error,
+        "is not a PGM, PPM, PAM or PFM file, and this build of hone reads no other format because it was "
+        "made without libvips");
+#endif
+}
+
+static hone_status find_reader(struct media_input *input, hone_error *error)
+{
+    uint8_t head[MEDIA_HEAD];
+    ssize_t count = media_read_at(input->fd, head, sizeof head, 0);
+    if (count < 0)
+        return error_set(error, HONE_ERROR_IO, "cannot read '%s': %s", input->path, strerror(errno));
+    for (size_t i = 0; i < COUNT_OF(readers) && !input->reader; i++)
+        if (readers[i]->claims(head, (size_t)count))
+            input->reader = readers[i];
+    return input->reader ? HONE_OK : no_reader(input, error);
+}
+
+/* Readers speak of the file; callers of the upright image. */
+static void turn_upright(struct media_input *input)
+{
+    hone_image_desc *desc = &input->info.desc;
+    input->place = (struct placement){.width = desc->width,
+                                      .height = desc->height,
+                                      .pixel_bytes = desc->channels * hone_type_size(desc->type),
+                                      .orientation = input->orientation};
+    if (input->orientation >= 5) {
+        desc->width = input->place.height;
+        desc->height = input->place.width;
+    }
+}
+
+hone_status media_open(struct media_input **out, const char *path, const struct media_read_options *options,
+                       hone_error *error)
+{
+    struct media_input *input = mem_new(1, sizeof *input);
+    *out = NULL;
+    if (!input || !(input->path = mem_copy_text(path))) {
+        free(input);
+        return error_memory(error, "an image file");
+    }
+    input->fd = -1;
+    input->orientation = 1;
+    if (options)
+        input->options = *options;
+    hone_status status = open_file(input, error);
+    if (!status)
+        status = find_reader(input, error);
+    if (!status)
+        status = input->reader->open(input, error);
+    if (!status)
+        status = hone_image_desc_check(&input->info.desc, error);
+    if (status) {
+        media_close(&input);
+        return status;
+    }
+    turn_upright(input);
+    if (input->info.pages > 1)
+        media_note(input, true, "holds %u images; the first is used", input->info.pages);
+    *out = input;
+    return HONE_OK;
+}
+
+const struct media_info *media_get_info(const struct media_input *input)
+{
+    return &input->info;
+}
+
+hone_status media_load(struct media_input *input, void *pixels, size_t pitch, hone_error *error)
+{
+    input->place.pixels = pixels;
+    input->place.pitch = pitch ? pitch : hone_image_row_bytes(&input->info.desc);
+    return input->reader->load(input, error);
+}
+
+void media_close(struct media_input **slot)
+{
+    struct media_input *input = *slot;
+    if (!input)
+        return;
+    if (input->reader)
+        input->reader->close(input);
+    if (input->fd >= 0)
+        close(input->fd);
+    free(input->path);
+    free(input);
+    *slot = NULL;
+}

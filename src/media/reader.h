@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Inside src/media: what the readers and writers of formats share. */
+#ifndef MEDIA_READER_H
+#define MEDIA_READER_H
+
+#include "media/media.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { MEDIA_HEAD = 16 };
+
+struct media_reader {
+    /* Whether the first bytes of a file (count of them, at most MEDIA_HEAD) are of this reader's formats. */
+    bool (*claims)(const uint8_t *head, size_t count);
+    /* Reads the header: fills info (whose desc is not yet turned upright), orientation and state. */
+    hone_status (*open)(struct media_input *input, hone_error *error);
+    /* Calls media_put_row for every row from the top. */
+    hone_status (*load)(struct media_input *input, hone_error *error);
+    void (*close)(struct media_input *input); /* state may be NULL */
+};
+
+/* Where rows of a file go in the image: EXIF's orientation 1 to 8 turns and mirrors them. */
+struct placement {
+    unsigned char *pixels;
+    size_t pitch, pixel_bytes;
+    uint32_t width, height; /* of the file, before turning */
+    unsigned orientation;
+};
+
+struct media_input {
+    const struct media_reader *reader;
+    char *path;
+    int fd;
+    off_t bytes; /* size of the file */
+    struct media_read_options options;
+    struct media_info info;
+    unsigned orientation; /* 1..8 as in EXIF */
+    struct placement place;
+    void *state;
+};
+
+extern const struct media_reader media_reader_pnm;
+
+/* Copies a row of the file (place.width pixels of place.pixel_bytes) to where it belongs. */
+void media_put_row(const struct placement *place, uint32_t y, const void *row);
+
+/* Spreads `count` pixels of gray and alpha (elements of `size` bytes) to red, green, blue, alpha. from and to
+ * must not overlap. */
+void media_spread_gray_alpha(void *to, const void *from, size_t count, size_t size);
+
+/* HONE_ERROR_IO: "'path': message". */
+hone_status media_bad(const struct media_input *input, hone_error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+void media_note(const struct media_input *input, bool warning, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Limits on what a header may claim. */
+hone_status media_check_size(const struct media_input *input, uint64_t width, uint64_t height,
+                             hone_error *error);
+
+/* pread until `count` bytes or the end of the file; the number read, or -1 with errno. */
+ssize_t media_read_at(int fd, void *bytes, size_t count, off_t offset);
+
+/* ---- Writing ---- */
+
+struct media_output {
+    int fd;
+    const char *name;     /* for messages */
+    const char *suffix;   /* small letters, with its dot */
+    hone_image_desc desc; /* 2 channels: gray and alpha */
+    const void *pixels;   /* tight */
+    const struct media_input *like;
+    int quality;
+};
+
+hone_status media_write_pnm(const struct media_output *output, hone_error *error);
+
+/* HONE_ERROR_IO: "cannot write 'name': " and the text of `code` (an errno). */
+hone_status media_cannot_write(const struct media_output *output, int code, hone_error *error);
+
+#ifdef HONE_HAVE_VIPS
+extern const struct media_reader media_reader_vips;
+hone_status media_write_vips(const struct media_output *output, hone_error *error);
+/* Whether a loader of libvips goes by this suffix (with its dot). */
+bool media_vips_knows(const char *suffix);
+#endif
+
+#endif

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading what libvips reads. */
+#include "media/vips.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    STRIP_BYTES = 1 << 20,  /* of pixels that are asked for at once */
+    MAX_METADATA = 8 << 20, /* bytes of profiles, EXIF and the like */
+};
+
+struct vips_state {
+    VipsImage *image;    /* the pixels to come; NULL when they have come */
+    VipsImage *metadata; /* an empty image that carries the metadata alone */
+};
+
+/* ---- Starting libvips ---- */
+
+static void ignore_message(const gchar *domain, GLogLevelFlags level, const gchar *message, gpointer user)
+{
+    (void)domain, (void)level, (void)message, (void)user;
+}
+
+static bool started;
+
+static void start(void)
+{
+    if (vips_init("hone") != 0)
+        return;
+    /* What it warns of is in its error buffer too, which is where we take it from. */
+    g_log_set_handler("VIPS", G_LOG_LEVEL_WARNING | G_LOG_LEVEL_MESSAGE | G_LOG_LEVEL_INFO, ignore_message,
+                      NULL);
+    vips_cache_set_max(0);
+    /* ImageMagick starts other programs for some formats. */
+    vips_operation_block_set("VipsForeignLoadMagick", TRUE);
+    started = true;
+}
+
+hone_status vips_begin(hone_error *error)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start);
+    if (started)
+        return HONE_OK;
+    char said[512];
+    vips_said(said, sizeof said);
+    return error_set(error, HONE_ERROR_INTERNAL, "libvips does not start: %s", said);
+}
+
+void vips_said(char *text, size_t size)
+{
+    char *buffer = vips_error_buffer_copy(); /* empties it */
+    size_t length = strlen(buffer);
+    while (length > 0 && (buffer[length - 1] == '\n' || buffer[length - 1] == ' '))
+        buffer[--length] = '\0';
+    for (char *at = buffer; *at; at++)
+        if (*at == '\n')
+            *at = ';';
+    g_snprintf(text, size, "%s", length ? buffer : "libvips gives no reason");
+    g_free(buffer);
+}
+
+static hone_status vips_bad(const struct media_input *input, const char *what, const char *advice,
+                            hone_error *error)
+{
+    char said[512];
+    vips_said(said, sizeof said);
+    return media_bad(input, error, "%s: %s%s", what, said, advice);
+}
+
+/* ---- Metadata ---- */
+
+/* These describe the file that was read, or what is no longer true of the result. */
+static const char *const file_fields[] = {"orientation",
+                                          "exif-ifd0-Orientation", /* applied to the pixels */
+                                          "jpeg-thumbnail-data",   /* shows the picture before the filter */
+                                          "n-pages",
+                                          "page-height",
+                                          "loop",
+                                          "delay",
+                                          "background", /* of animations */
+                                          "gif-palette",
+                                          "gif-delay",
+                                          "gif-loop", /* the same, older */
+                                          "bits-per-sample",
+                                          "palette",
+                                          "palette-bit-depth",
+                                          "interlaced", /* how it was stored */
+                                          "n-subifds",
+                                          "subifd",
+                                          "heif-primary",
+                                          "heif-compression",
+                                          "heif-bitdepth",
+                                          "concurrency",
+                                          "jpeg-multiscan",
+                                          "jpeg-chroma-subsample",
+                                          "vips-loader",
+                                          "vips-sequential"};
+
+static void *carry_field(VipsImage *from, const char *name, GValue *value, void *to)
+{
+    /* Width, format and their kin are properties of the object and listed here too. */
+    if (!g_object_class_find_property(G_OBJECT_GET_CLASS(from), name))
+        vips_image_set(to, name, value);
+    return NULL;
+}
+
+/* Removed afterwards, not left out: setting the EXIF block unpacks it again, the orientation and the
+ * thumbnail with it. */
+void vips_carry_metadata(VipsImage *from, VipsImage *to)
+{
+    vips_image_map(from, carry_field, to);
+    for (size_t i = 0; i < COUNT_OF(file_fields); i++)
+        vips_image_remove(to, file_fields[i]);
+}
+
+static void *count_field(VipsImage *image, const char *name, GValue *value, void *total)
+{
+    size_t bytes = 0;
+    (void)image, (void)name;
+    if (G_VALUE_HOLDS(value, VIPS_TYPE_BLOB))
+        vips_value_get_blob(value, &bytes);
+    else if (G_VALUE_HOLDS_STRING(value) && g_value_get_string(value))
+        bytes = strlen(g_value_get_string(value));
+    else if (G_VALUE_HOLDS(value, VIPS_TYPE_REF_STRING) && g_value_get_boxed(value))
+        vips_value_get_ref_string(value, &bytes);
+    *(size_t *)total += bytes;
+    return NULL;
+}
+
+static hone_status keep_metadata(struct media_input *input, VipsImage *image, hone_error *error)
+{
+    struct vips_state *state = input->state;
+    size_t total = 0;
+    vips_image_map(image, count_field, &total);
+    if (total > MAX_METADATA)
+        return media_bad(input, error, "has %zu bytes of metadata; at most %d are accepted", total,
+                         MAX_METADATA);
+    state->metadata = vips_image_new();
+    state->metadata->Xres = image->Xres;
+    state->metadata->Yres = image->Yres;
+    vips_carry_metadata(image, state->metadata);
+    return HONE_OK;
+}
+
+VipsImage *vips_metadata_of(const struct media_input *input)
+{
+    const struct vips_state *state = input && input->reader == &media_reader_vips ? input->state : NULL;
+    return state ? state->metadata : NULL;
+}
+
+/* ---- Opening ---- */
+
+/* libvips recognises files by more than their first bytes: it is asked last, for everything. */
+static bool claims(const uint8_t *head, size_t count)
+{
+    (void)head;
+    return count > 0;
+}
+
+/* libjpeg reports corrupt data as warnings; other decoders warn of harmless things and report damage as
+ * errors. */
+static VipsFailOn fail_level(const struct media_input *input, const char *loader)
+{
+    if (input->options.accept_damaged)
+        return VIPS_FAIL_ON_NONE;
+    return strstr(loader, "Jpeg") ? VIPS_FAIL_ON_WARNING : VIPS_FAIL_ON_ERROR;
+}
+
+static const char *format_name(const char *loader)
+{
+    static const struct {
+        const char *part, *name;
+    } names[] = {{"Jpeg", "JPEG"},       {"Png", "PNG"},   {"Tiff", "TIFF"},      {"Webp", "WebP"},
+                 {"gif", "GIF"},         {"Heif", "HEIF"}, {"Jp2k", "JPEG 2000"}, {"Jxl", "JPEG XL"},
+                 {"Svg", "SVG"},         {"Pdf", "PDF"},   {"Ppm", "PNM"},        {"Rad", "Radiance"},
+                 {"Openexr", "OpenEXR"}, {"Fits", "FITS"}};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strstr(loader, names[i].part))
+            return names[i].name;
+    return "an image";
+}
+
+/* A loader of libvips that is to be used; NULL also for the last resort, which is blocked. */
+static const char *usable(const char *loader)
+{
+    return loader && !strstr(loader, "Magick") ? loader : NULL;
+}
+
+/* Formats that cannot be read through a descriptor go by name; there a bracket would start options. */
+static VipsImage *open_by_name(struct media_input *input)
+{
+    const char *loader = strchr(input->path, '[') ? NULL : usable(vips_foreign_find_load(input->path));
+    if (!loader)
+        return NULL;
+    input->info.format = format_name(loader);
+    return vips_image_new_from_file(input->path, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+                                    fail_level(input, loader), NULL);
+}
+
+static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *source, const char *loader)
+{
+    input->info.format = format_name(loader);
+    return vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+                                      fail_level(input, loader), NULL);
+}
+
+static VipsImage *open_image(struct media_input *input, bool *known)
+{
+    VipsSource *source =
+        lseek(input->fd, 0, SEEK_SET) == 0 ? vips_source_new_from_descriptor(input->fd) : NULL;
+    const char *loader = source ? usable(vips_foreign_find_load_source(source)) : NULL;
+    VipsImage *image;
+    *known = loader != NULL;
+    if (loader) {
+        image = open_by_descriptor(input, source, loader);
+    } else {
+        image = open_by_name(input);
+        *known = input->info.format != NULL;
+    }
+    if (source)
+        g_object_unref(source);
+    return image;
+}
+
+/* ---- To colours and numbers that filters take ---- */
+
+/* Replaces *image by what an operation made of it; `code` is what the operation returned. */
+static bool replace(VipsImage **image, VipsImage *const *made, int code)
+{
+    if (code != 0)
+        return false;
+    g_object_unref(*image);
+    *image = *made;
+    return true;
+}
+
+static bool unpack(VipsImage **image)
+{
+    VipsImage *made = NULL;
+    if ((*image)->Coding == VIPS_CODING_RAD)
+        return replace(image, &made, vips_rad2float(*image, &made, NULL));
+    if ((*image)->Coding == VIPS_CODING_LABQ)
+        return replace(image, &made, vips_LabQ2Lab(*image, &made, NULL));
+    return true;
+}
+
+static bool convert_cmyk(struct media_input *input, VipsImage **image)
+{
+    VipsImage *made = NULL;
+    const int depth = (*image)->BandFmt == VIPS_FORMAT_UCHAR ? 8 : 16;
+    const bool own = vips_image_get_typeof(*image, VIPS_META_ICC_NAME) != 0;
+    media_note(input, false, "CMYK is converted to sRGB by %s",
+               own ? "its own profile" : "a common CMYK profile");
+    return replace(image, &made,
+                   vips_icc_transform(*image, &made, "srgb", "embedded", TRUE, "input_profile", "cmyk",
+                                      "depth", depth, NULL));
+}
+
+static bool convert_colours(struct media_input *input, VipsImage **image)
+{
+    VipsImage *made = NULL;
+    switch ((*image)->Type) {
+    case VIPS_INTERPRETATION_CMYK:
+        return convert_cmyk(input, image);
+    case VIPS_INTERPRETATION_LAB:
+    case VIPS_INTERPRETATION_LABS:
+    case VIPS_INTERPRETATION_LABQ:
+    case VIPS_INTERPRETATION_LCH:
+    case VIPS_INTERPRETATION_CMC:
+    case VIPS_INTERPRETATION_XYZ:
+    case VIPS_INTERPRETATION_YXY:
+    case VIPS_INTERPRETATION_HSV:
+        media_note(input, false, "%s is converted to sRGB",
+                   vips_enum_nick(VIPS_TYPE_INTERPRETATION, (*image)->Type));
+        return replace(image, &made, vips_colourspace(*image, &made, VIPS_INTERPRETATION_sRGB, NULL));
+    default:
+        return true;
+    }
+}
+
+static hone_status choose_type(struct media_input *input, VipsBandFormat format, hone_type *type,
+                               hone_error *error)
+{
+    switch (format) {
+    case VIPS_FORMAT_UCHAR:
+        return *type = HONE_U8, HONE_OK;
+    case VIPS_FORMAT_USHORT:
+        return *type = HONE_U16, HONE_OK;
+    case VIPS_FORMAT_FLOAT:
+        return *type = HONE_F32, HONE_OK;
+    case VIPS_FORMAT_SHORT:
+    case VIPS_FORMAT_UINT:
+        if (input->options.keep_results)
+            return *type = format == VIPS_FORMAT_SHORT ? HONE_S16 : HONE_U32, HONE_OK;
+        break;
+    case VIPS_FORMAT_CHAR:
+    case VIPS_FORMAT_INT:
+    case VIPS_FORMAT_DOUBLE:
+        break;
+    default:
+        return media_bad(input, error, "holds %s numbers, which cannot be read",
+                         vips_enum_nick(VIPS_TYPE_BAND_FORMAT, format));
+    }
+    media_note(input, false, "%s numbers are read as f32", vips_enum_nick(VIPS_TYPE_BAND_FORMAT, format));
+    return *type = HONE_F32, HONE_OK;
+}
+
+static hone_status describe(struct media_input *input, const VipsImage *image, hone_error *error)
+{
+    hone_type type = HONE_U8;
+    if (image->Bands < 1 || image->Bands > 4)
+        return media_bad(input, error,
+                         "has %d channels; 1 (gray), 2 (gray and alpha), 3 (RGB) and 4 (RGBA) are possible",
+                         image->Bands);
+    hone_status status = choose_type(input, image->BandFmt, &type, error);
+    if (status)
+        return status;
+    input->info.gray_alpha = image->Bands == 2;
+    input->info.desc = (hone_image_desc){(uint32_t)image->Xsize, (uint32_t)image->Ysize, type,
+                                         image->Bands == 2 ? 4 : (uint32_t)image->Bands, 0};
+    return HONE_OK;
+}
+
+static hone_status examine(struct media_input *input, VipsImage **image, hone_error *error)
+{
+    hone_status status = media_check_size(input, (uint64_t)(*image)->Xsize, (uint64_t)(*image)->Ysize, error);
+    if (status)
+        return status;
+    /* The "pages" of JPEG 2000 are the same picture in smaller sizes. */
+    if (strcmp(input->info.format, "JPEG 2000") != 0)
+        input->info.pages = (unsigned)vips_image_get_n_pages(*image);
+    input->orientation = (unsigned)vips_image_get_orientation(*image);
+    if (!unpack(image) || !convert_colours(input, image))
+        return vips_bad(input, "its colours cannot be converted", "", error);
+    status = describe(input, *image, error);
+    return status ? status : keep_metadata(input, *image, error);
+}
+
+static hone_status open_vips(struct media_input *input, hone_error *error)
+{
+    hone_status status = vips_begin(error);
+    struct vips_state *state = input->state = mem_new(1, sizeof *state);
+    bool known = false;
+    if (status || !state)
+        return status ? status : error_memory(error, "an image file");
+    state->image = open_image(input, &known);
+    if (!state->image && !known) {
+        vips_error_clear();
+        return media_bad(input, error,
+                         "is not an image of a format that can be read here, or is damaged at its start");
+    }
+    if (!state->image)
+        return vips_bad(input, "is damaged or of an unknown kind", "", error);
+    return examine(input, &state->image, error);
+}
+
+/* ---- Pixels ---- */
+
+/* Integers beyond 2^24 that f32 does not hold would come out as other numbers. */
+static bool to_float(const void *row, VipsBandFormat format, float *to, size_t count)
+{
+    bool exact = true;
+    for (size_t i = 0; i < count; i++) {
+        double value;
+        switch (format) {
+        case VIPS_FORMAT_CHAR:
+            value = ((const int8_t *)row)[i];
+            break;
+        case VIPS_FORMAT_SHORT:
+            value = ((const int16_t *)row)[i];
+            break;
+        case VIPS_FORMAT_INT:
+            value = ((const int32_t *)row)[i];
+            break;
+        case VIPS_FORMAT_UINT:
+            value = ((const uint32_t *)row)[i];
+            break;
+        default:
+            value = ((const double *)row)[i];
+            break;
+        }
+        to[i] = (float)value;
+        if (format == VIPS_FORMAT_DOUBLE)
+            exact = exact && (isinf(value) || !isinf(to[i]));
+        else
+            exact = exact && (double)to[i] == value;
+    }
+    return exact;
+}
+
+struct conversion {
+    VipsBandFormat format;
+    bool to_float;
+    size_t count; /* elements of a row of the file */
+    void *numbers, *wide;
+};
+
+static bool conversion_init(struct conversion *c, const struct media_input *input, const VipsImage *image)
+{
+    const hone_image_desc *desc = &input->info.desc;
+    *c = (struct conversion){.format = image->BandFmt,
+                             .to_float = desc->type == HONE_F32 && image->BandFmt != VIPS_FORMAT_FLOAT,
+                             .count = (size_t)image->Xsize * (size_t)image->Bands};
+    if (c->to_float)
+        c->numbers = mem_new(c->count, sizeof(float));
+    if (input->info.gray_alpha)
+        c->wide = mem_new(c->count, 2 * hone_type_size(desc->type));
+    return (!c->to_float || c->numbers) && (!input->info.gray_alpha || c->wide);
+}
+
+static void conversion_finish(struct conversion *c)
+{
+    free(c->numbers);
+    free(c->wide);
+}
+
+static hone_status take_row(struct media_input *input, const struct conversion *c, uint32_t y,
+                            const void *row, hone_error *error)
+{
+    if (c->to_float) {
+        if (!to_float(row, c->format, c->numbers, c->count))
+            return media_bad(
+                input, error, "row %u holds %s numbers that f32 cannot hold%s", y,
+                vips_enum_nick(VIPS_TYPE_BAND_FORMAT, c->format),
+                c->format == VIPS_FORMAT_DOUBLE ? "" : " exactly (it holds every integer up to 2^24)");
+        row = c->numbers;
+    }
+    if (c->wide) {
+        media_spread_gray_alpha(c->wide, row, c->count / 2, hone_type_size(input->info.desc.type));
+        row = c->wide;
+    }
+    media_put_row(&input->place, y, row);
+    return HONE_OK;
+}
+
+/* Strips from the top, as decoders work: no more than one is held beside the result. */
+static hone_status take_rows(struct media_input *input, VipsRegion *region, const struct conversion *c,
+                             hone_error *error)
+{
+    const VipsImage *image = region->im;
+    const size_t row_bytes = VIPS_IMAGE_SIZEOF_LINE(image);
+    const int rows = row_bytes > STRIP_BYTES ? 1 : (int)(STRIP_BYTES / row_bytes);
+    hone_status status = HONE_OK;
+    for (int top = 0; top < image->Ysize && !status; top += rows) {
+        const VipsRect strip = {0, top, image->Xsize, VIPS_MIN(rows, image->Ysize - top)};
+        if (vips_region_prepare(region, &strip) != 0)
+            return vips_bad(
+                input, "is damaged",
+                input->options.accept_damaged ? "" : " (--accept-damaged takes what can be decoded)", error);
+        for (int y = top; y < top + strip.height && !status; y++)
+            status = take_row(input, c, (uint32_t)y, VIPS_REGION_ADDR(region, 0, y), error);
+    }
+    return status;
+}
+
+/* With damage accepted, decoders go on and leave a word in libvips' buffer. */
+static void tell_damage(const struct media_input *input)
+{
+    char said[512];
+    if (input->options.accept_damaged && *vips_error_buffer()) {
+        vips_said(said, sizeof said);
+        media_note(input, true, "damaged: %s", said);
+    }
+}
+
+static hone_status load_vips(struct media_input *input, hone_error *error)
+{
+    struct vips_state *state = input->state;
+    struct conversion conversion;
+    hone_status status;
+    VipsRegion *region = vips_region_new(state->image);
+    if (!conversion_init(&conversion, input, state->image) || !region)
+        status = error_memory(error, "a row of an image");
+    else
+        status = take_rows(input, region, &conversion, error);
+    if (region)
+        g_object_unref(region);
+    conversion_finish(&conversion);
+    g_clear_object(&state->image); /* the decoder's memory is not needed while the result is written */
+    if (!status)
+        tell_damage(input);
+    return status;
+}
+
+static void close_vips(struct media_input *input)
+{
+    struct vips_state *state = input->state;
+    if (!state)
+        return;
+    g_clear_object(&state->image);
+    g_clear_object(&state->metadata);
+    free(state);
+    input->state = NULL;
+}
+
+const struct media_reader media_reader_vips = {claims, open_vips, load_vips, close_vips};
+
+/* ---- Suffixes ---- */
+
+/* Tables of numbers are images to libvips, but not to someone who filters a folder of pictures. */
+static bool is_table(const char *suffix)
+{
+    return strcmp(suffix, ".csv") == 0 || strcmp(suffix, ".mat") == 0;
+}
+
+static void *has_suffix(GType type, void *suffix)
+{
+    const VipsForeignClass *loader = g_type_class_ref(type);
+    void *found = NULL;
+    for (const char **at = loader->suffs; at && *at && !found; at++)
+        if (strcmp(*at, suffix) == 0)
+            found = suffix;
+    return found;
+}
+
+bool media_vips_knows(const char *suffix)
+{
+    if (vips_begin(NULL) || is_table(suffix))
+        return false;
+    return vips_type_map_all(g_type_from_name("VipsForeignLoad"), has_suffix, (void *)suffix) != NULL;
+}
