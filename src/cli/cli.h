@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * What the subcommands of `hone` share: exit status, options, messages, opening the device.
+ *
+ * One file cmd_NAME.c per subcommand; it defines `const struct command command_NAME` and main.c lists it.
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "hone/device.h"
+#include "hone/status.h"
+
+#include <stdbool.h>
+
+/* Documented in `hone --help`; scripts depend on them. */
+enum exit_status {
+    EXIT_DONE = 0,
+    EXIT_CHECK = 1,     /* a comparison or check failed */
+    EXIT_USAGE = 2,     /* bad usage */
+    EXIT_IO = 3,        /* input or output */
+    EXIT_NO_DEVICE = 4, /* no usable device */
+    EXIT_DEVICE = 5     /* the device failed, or memory ran out */
+};
+
+struct command {
+    const char *name;
+    const char *summary; /* one line of `hone --help`, small first letter, no full stop */
+    const char
+        *usage; /* what `hone NAME --help` prints before the common options: lines that end with a newline */
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name; gives an exit status */
+};
+
+extern const struct command command_devices, command_filters, command_cache, command_doctor;
+
+/* The options that every subcommand takes. All zero is the default. */
+struct common_options {
+    const char *device; /* NULL: HONE_DEVICE or automatic */
+    bool no_cache, quiet, verbose, json;
+};
+
+extern const struct command command_apply, command_compare, command_tune;
+
+enum option_kind {
+    OPTION_FLAG, /* target: bool, becomes true */
+    OPTION_TEXT, /* target: const char * */
+    OPTION_REAL  /* target: double, within least .. most */
+};
+
+/* An option of one subcommand. A table of them ends with an entry whose name is NULL. */
+struct option {
+    const char *name; /* without the dashes */
+    char letter;      /* the short form, or 0 */
+    enum option_kind kind;
+    void *target;
+    double least, most; /* OPTION_REAL */
+};
+
+/* What is left of argv when the options are gone. */
+struct operands {
+    char **items; /* inside argv */
+    int count;
+};
+
+enum parsed {
+    PARSED_GO,  /* go on */
+    PARSED_END, /* --help was printed: exit with EXIT_DONE */
+    PARSED_BAD  /* a message was printed: exit with EXIT_USAGE */
+};
+
+/**
+ * Takes the options out of argv (whose order changes). `--x=y`, `--x y`, `-o y`, `-oy`; `--` ends the
+ * options; `-` is an operand. `own` may be NULL.
+ */
+enum parsed cli_parse(const struct command *command, int argc, char **argv, const struct option *own,
+                      struct common_options *common, struct operands *operands);
+
+/* The exit status that goes with a status of the library. */
+int cli_exit_status(hone_status status);
+
+/* Prints "hone: message" to stderr (with the compiler's log under -v) and gives the exit status of
+ * error->status. */
+int cli_fail(const struct common_options *common, const hone_error *error);
+
+/* Prints "hone: COMMAND: message" and where to find help; gives EXIT_USAGE. */
+int cli_usage(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A line to stderr, "hone: message": warnings are silent under -q, notes appear under -v alone. Threads:
+ * safe. */
+void cli_warn(const struct common_options *common, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void cli_note(const struct common_options *common, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Replaces control characters by spaces: a file's name may hold what a terminal takes for a command. */
+void cli_make_one_line(char *text);
+
+/* A media_note_function whose user is the common options. */
+void cli_media_note(void *user, bool warning, const char *message);
+
+/* Fills a request from the options, with a log function that prints through cli_warn and cli_note.
+ * `common` must outlive the device. */
+hone_device_request cli_device_request(const struct common_options *common);
+
+/* Opens the device that the options ask for, with time stamps, and says under -v which it is. */
+hone_status cli_open_device(hone_device **out, const struct common_options *common, hone_error *error);
+
+/* Of `names` (count of them) the one most like `word`, or NULL when none is near. */
+const char *cli_nearest(const char *word, const char *const *names, size_t count);
+
+/* ---- JSON ---- */
+
+struct json_t;
+
+/* A string in which bytes that are no UTF-8 (names of files may hold any) are replaced by U+FFFD; null for
+ * NULL. */
+struct json_t *cli_json_text(const char *text);
+/* A number; null where it is not finite, which JSON cannot say. */
+struct json_t *cli_json_real(double value);
+
+/* Prints a JSON value and a newline to stdout, and releases it: over several lines, or as one where a command
+ * prints one object after the other. False when memory ran out. `value` may be NULL. */
+bool cli_print_json(struct json_t *value);
+bool cli_print_json_line(struct json_t *value);
+
+#endif

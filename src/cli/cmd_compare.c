@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone compare: how far two images are apart. */
+#include "cli/cli.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "media/compare.h"
+#include "media/media.h"
+
+#include <float.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct compare_options {
+    struct common_options common;
+    double tolerance;
+    bool accept_damaged;
+};
+
+struct side {
+    const char *path;
+    struct media_input *input;
+    void *pixels;
+};
+
+static hone_status open_side(struct side *side, const struct compare_options *options, hone_error *error)
+{
+    const struct media_read_options read = {.accept_damaged = options->accept_damaged,
+                                            .keep_results = true,
+                                            .note = cli_media_note,
+                                            .user = (void *)&options->common};
+    return media_open(&side->input, side->path, &read, error);
+}
+
+static hone_status load_side(struct side *side, hone_error *error)
+{
+    side->pixels = malloc(hone_image_bytes(&media_get_info(side->input)->desc));
+    return side->pixels ? media_load(side->input, side->pixels, 0, error) : error_memory(error, side->path);
+}
+
+static void close_side(struct side *side)
+{
+    free(side->pixels);
+    media_close(&side->input);
+}
+
+/* ---- Different kinds of image ---- */
+
+static bool same_kind(const struct media_info *a, const struct media_info *b)
+{
+    return a->desc.width == b->desc.width && a->desc.height == b->desc.height &&
+           a->desc.type == b->desc.type && a->desc.channels == b->desc.channels &&
+           a->gray_alpha == b->gray_alpha;
+}
+
+static const char *channels_text(const struct media_info *info)
+{
+    static const char *const names[] = {"", "gray", "", "RGB", "RGBA"};
+    return info->gray_alpha ? "gray and alpha" : names[info->desc.channels];
+}
+
+static json_t *kind_json(const struct side *side)
+{
+    const struct media_info *info = media_get_info(side->input);
+    return json_pack("{s:o, s:i, s:i, s:s, s:i}", "file", cli_json_text(side->path), "width",
+                     (int)info->desc.width, "height", (int)info->desc.height, "type",
+                     hone_type_name(info->desc.type), "channels",
+                     info->gray_alpha ? 2 : (int)info->desc.channels);
+}
+
+static void print_kind(const struct side *side)
+{
+    const struct media_info *info = media_get_info(side->input);
+    struct text line = {0};
+    text_add(&line, "%s: %ux%u %s %s", side->path, info->desc.width, info->desc.height,
+             hone_type_name(info->desc.type), channels_text(info));
+    if (line.data)
+        cli_make_one_line(line.data);
+    puts(text_view(&line));
+    text_finish(&line);
+}
+
+static int report_kinds(const struct side sides[2], const struct compare_options *options)
+{
+    if (options->common.json)
+        return cli_print_json(json_pack("{s:s, s:o, s:o}", "status", "other kind", "a", kind_json(&sides[0]),
+                                        "b", kind_json(&sides[1])))
+                   ? EXIT_CHECK
+                   : EXIT_DEVICE;
+    if (!options->common.quiet) {
+        puts("the images are of different kinds:");
+        print_kind(&sides[0]);
+        print_kind(&sides[1]);
+    }
+    return EXIT_CHECK;
+}
+
+/* ---- Differences ---- */
+
+static json_t *difference_json(const struct difference *d)
+{
+    json_t *where = d->differing
+                        ? json_pack("{s:i, s:i, s:i, s:o, s:o}", "x", (int)d->x, "y", (int)d->y, "channel",
+                                    (int)d->channel, "a", cli_json_real(d->a), "b", cli_json_real(d->b))
+                        : json_null();
+    return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "elements", (json_int_t)d->elements, "differing",
+                     (json_int_t)d->differing, "largest", cli_json_real(d->largest), "mean",
+                     cli_json_real(d->mean), "psnr", cli_json_real(d->psnr), "where", where);
+}
+
+static json_t *comparison_json(const struct side sides[2], unsigned mask, const struct comparison *c,
+                               const char *verdict, double tolerance)
+{
+    const hone_image_desc *desc = &media_get_info(sides[0].input)->desc;
+    json_t *channels = json_array();
+    for (uint32_t i = 0; i < desc->channels; i++)
+        if (mask & 1u << i)
+            json_array_append_new(channels, difference_json(&c->channels[i]));
+    return json_pack("{s:s, s:o, s:o, s:f, s:o, s:o}", "status", verdict, "a", kind_json(&sides[0]), "b",
+                     kind_json(&sides[1]), "tolerance", tolerance, "all", difference_json(&c->all),
+                     "channels", channels);
+}
+
+static const char *channel_name(const struct media_info *info, uint32_t channel)
+{
+    static const char *const colours[] = {"red", "green", "blue", "alpha"};
+    return (info->gray_alpha || info->desc.channels == 1) && channel == 0 ? "gray" : colours[channel];
+}
+
+static void print_difference(const char *name, const struct difference *d)
+{
+    printf("%-8s %12.6g %12.6g %10.2f %14llu", name, d->largest, d->mean, d->psnr,
+           (unsigned long long)d->differing);
+    if (d->differing)
+        printf("  at %u,%u: %g and %g", d->x, d->y, d->a, d->b);
+    putchar('\n');
+}
+
+static void print_comparison(const struct media_info *info, unsigned mask, const struct comparison *c)
+{
+    printf("%-8s %12s %12s %10s %14s  %s\n", "channel", "largest", "mean", "PSNR/dB", "differing", "largest");
+    for (uint32_t i = 0; i < info->desc.channels; i++)
+        if (mask & 1u << i)
+            print_difference(channel_name(info, i), &c->channels[i]);
+    print_difference("all", &c->all);
+}
+
+static int report(const struct side sides[2], const struct compare_options *options)
+{
+    struct comparison c;
+    const struct media_info *info = media_get_info(sides[0].input);
+    const unsigned mask = info->gray_alpha ? 1u << 0 | 1u << 3 : 0xf; /* equal colours stand for one gray */
+    compare_pixels(&c, &info->desc, mask, sides[0].pixels, sides[1].pixels);
+    const bool fits = !(c.all.largest > options->tolerance);
+    const char *verdict = c.all.differing == 0 ? "equal" : fits ? "within tolerance" : "different";
+    if (options->common.json) {
+        if (!cli_print_json(comparison_json(sides, mask, &c, verdict, options->tolerance)))
+            return EXIT_DEVICE;
+    } else if (!options->common.quiet) {
+        print_comparison(info, mask, &c);
+        printf("%s\n", verdict);
+    }
+    return fits ? EXIT_DONE : EXIT_CHECK;
+}
+
+static int compare(struct side sides[2], const struct compare_options *options)
+{
+    hone_error error;
+    hone_status status = open_side(&sides[0], options, &error);
+    if (!status)
+        status = open_side(&sides[1], options, &error);
+    if (status)
+        return cli_fail(&options->common, &error);
+    if (!same_kind(media_get_info(sides[0].input), media_get_info(sides[1].input)))
+        return report_kinds(sides, options);
+    status = load_side(&sides[0], &error);
+    if (!status)
+        status = load_side(&sides[1], &error);
+    return status ? cli_fail(&options->common, &error) : report(sides, options);
+}
+
+static int run(int argc, char **argv)
+{
+    struct compare_options options = {0};
+    struct operands operands;
+    const struct option own[] = {{"tolerance", 't', OPTION_REAL, &options.tolerance, 0, DBL_MAX},
+                                 {"accept-damaged", 0, OPTION_FLAG, &options.accept_damaged, 0, 0},
+                                 {NULL, 0, OPTION_FLAG, NULL, 0, 0}};
+    switch (cli_parse(&command_compare, argc, argv, own, &options.common, &operands)) {
+    case PARSED_BAD:
+        return EXIT_USAGE;
+    case PARSED_END:
+        return EXIT_DONE;
+    case PARSED_GO:
+        break;
+    }
+    if (operands.count != 2)
+        return cli_usage(&command_compare, "two images are compared; there are %d", operands.count);
+    struct side sides[2] = {{.path = operands.items[0]}, {.path = operands.items[1]}};
+    int status = compare(sides, &options);
+    close_side(&sides[0]);
+    close_side(&sides[1]);
+    return status;
+}
+
+const struct command command_compare = {
+    .name = "compare",
+    .summary = "largest and mean difference of two images, PSNR",
+    .usage =
+        "usage: hone compare A B [--tolerance N]\n"
+        "\n"
+        "Compares the pixels of two images, upright, and prints per channel and over all: the largest and "
+        "the mean\n"
+        "absolute difference (in levels of the format; for float images in their own unit), the PSNR "
+        "(against the\n"
+        "full scale of the format; 1 for float), the number of elements that differ, and where the largest\n"
+        "difference is. NaN equals NaN; NaN against a number is a difference without bound. Metadata is not\n"
+        "compared.\n"
+        "\n"
+        "Exit status 0 when no difference is over the tolerance, 1 when one is or when size, type or "
+        "channels are\n"
+        "not the same, 3 when a file cannot be read.\n"
+        "\n"
+        "options:\n"
+        "  -t, --tolerance N  the largest difference that is accepted (default 0)\n"
+        "  --accept-damaged   compare what can be decoded of files that are not whole\n",
+    .run = run,
+};

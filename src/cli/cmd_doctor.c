@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone doctor: is OpenCL set up right here, does each filter give right results, and what to do if not. */
+#include "cli/cli.h"
+#include "cli/guard.h"
+#include "cli/show.h"
+
+#include "base/error.h"
+#include "lab/doctor.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+struct report {
+    struct common_options common;
+    bool thorough, again;
+    json_t *findings; /* with --json */
+    bool failed;      /* memory ran out */
+    int part, device; /* of the last line, to print headings */
+    double timeout;   /* seconds; negative: not given */
+    struct guard_watch watch;
+};
+
+/* A driver that hangs is what the doctor may meet: the bound runs from one finding to the next. */
+static void watch_driver(struct report *report, const char *after)
+{
+    const double patience = 120, thorough_patience = 3600; /* seconds; thorough checks tell once per filter */
+    double bound = report->thorough ? thorough_patience : patience;
+    guard_watch(&report->watch, report->timeout >= 0 ? report->timeout : bound, "doctor, after '%s'", after);
+}
+
+static void add_finding(struct report *report, const struct doctor_finding *f)
+{
+    json_t *one = json_pack("{s:s, s:s, s:o, s:o}", "part", doctor_part_name(f->part), "state",
+                            doctor_state_name(f->state), "subject", show_json_text(f->subject), "text",
+                            show_json_text(f->text));
+    bool ok = one != NULL;
+    if (ok && f->device >= 0)
+        ok = json_object_set_new(one, "device", json_integer(f->device)) == 0;
+    if (ok && f->advice)
+        ok = json_object_set_new(one, "advice", show_json_text(f->advice)) == 0;
+    ok = json_array_append_new(report->findings, one) == 0 && ok;
+    report->failed = report->failed || !ok;
+}
+
+static void print_heading(struct report *report, const struct doctor_finding *f)
+{
+    static const char *const titles[] = {"OpenCL loader", "drivers", "device", "filters", "cache"};
+    if (report->part == (int)f->part && report->device == f->device)
+        return;
+    if (f->part == DOCTOR_DEVICE || f->part == DOCTOR_FILTERS)
+        printf("%s%s %s%d\n", report->part >= 0 ? "\n" : "", titles[f->part],
+               f->part == DOCTOR_FILTERS ? "on device " : "", f->device);
+    else
+        printf("%s%s\n", report->part >= 0 ? "\n" : "", titles[f->part]);
+    report->part = (int)f->part;
+    report->device = f->device;
+}
+
+static void print_finding(struct report *report, const struct doctor_finding *f)
+{
+    static const char *const marks[] = {"ok", "note", "warning", "WRONG"};
+    if (report->common.quiet && f->state < DOCTOR_WARNING)
+        return;
+    print_heading(report, f);
+    printf("  %-8s %s: %s\n", marks[f->state], f->subject, f->text);
+    if (f->advice)
+        printf("           -> %s\n", f->advice);
+    fflush(stdout);
+}
+
+static void tell(void *user, const struct doctor_finding *finding)
+{
+    struct report *report = user;
+    guard_unwatch(&report->watch);
+    watch_driver(report, finding->subject);
+    if (report->common.json)
+        add_finding(report, finding);
+    else
+        print_finding(report, finding);
+}
+
+static int print_verdict(struct report *report, const struct doctor_result *result)
+{
+    if (report->common.json) {
+        json_t *whole =
+            json_pack("{s:b, s:I, s:I, s:I, s:o}", "fine", result->wrong == 0 && result->devices > 0,
+                      "devices", (json_int_t)result->devices, "warnings", (json_int_t)result->warnings,
+                      "wrong", (json_int_t)result->wrong, "findings", report->findings);
+        report->findings = NULL;
+        report->failed = report->failed || !whole;
+        return !report->failed && cli_print_json(whole) ? EXIT_DONE : EXIT_DEVICE;
+    }
+    if (!report->common.quiet)
+        printf("\n%s: %s, %u wrong, %s\n", result->wrong ? "not fine" : "fine",
+               show_count(result->devices, "device").text, result->wrong,
+               show_count(result->warnings, "warning").text);
+    return EXIT_DONE;
+}
+
+static int examine(struct report *report)
+{
+    const struct doctor_request request = {.device = cli_device_request(&report->common),
+                                           .thorough = report->thorough,
+                                           .again = report->again,
+                                           .tell = tell,
+                                           .user = report};
+    struct doctor_result result = {0};
+    hone_error error;
+    if (guard_begin(&error))
+        return cli_fail(&report->common, &error);
+    watch_driver(report, "start");
+    hone_status status = doctor_run(&request, &result, &error);
+    guard_unwatch(&report->watch);
+    guard_end();
+    if (status && report->common.json)
+        print_verdict(report, &result);
+    if (status)
+        return cli_fail(&report->common, &error);
+    int printed = print_verdict(report, &result);
+    if (printed != EXIT_DONE) {
+        error_memory(&error, "the report");
+        return cli_fail(&report->common, &error);
+    }
+    return result.wrong ? EXIT_CHECK : EXIT_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+    struct report report = {.part = -1, .device = -1, .timeout = -1};
+    struct operands operands;
+    const struct option options[] = {{"thorough", 0, OPTION_FLAG, &report.thorough, 0, 0},
+                                     {"again", 0, OPTION_FLAG, &report.again, 0, 0},
+                                     {"timeout", 0, OPTION_REAL, &report.timeout, 0, 1e9},
+                                     {0}};
+    enum parsed parsed = cli_parse(&command_doctor, argc, argv, options, &report.common, &operands);
+    if (parsed != PARSED_GO)
+        return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
+    if (operands.count)
+        return cli_usage(&command_doctor, "it takes no operand '%s'", operands.items[0]);
+    report.findings = report.common.json ? json_array() : NULL;
+    int status = examine(&report);
+    json_decref(report.findings);
+    return status;
+}
+
+const struct command command_doctor = {
+    .name = "doctor",
+    .summary = "check OpenCL, the devices and the results of every filter here",
+    .usage =
+        "usage: hone doctor [OPTION...]\n"
+        "\n"
+        "Looks at the OpenCL loader and its drivers, at what each device can do, at the results of every "
+        "filter\n"
+        "on every device against its reference in plain C, and at the cache; says what to do about what it\n"
+        "finds. Exit status 0: fine, 1: something is wrong, 4: no device. With --device, only that device.\n"
+        "\n"
+        "options:\n"
+        "  --again            test the devices anew instead of trusting what is remembered per driver "
+        "version\n"
+        "  --thorough         all formats, borders and several sizes (minutes)\n"
+        "  --timeout SECONDS  give up when a device does not answer for so long; 0: never (default: 120; "
+        "with\n"
+        "                     --thorough 3600)\n",
+    .run = run,
+};

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone tune: measure, choose, remember. */
+#include "cli/cli.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "tune/cases.h"
+#include "tune/session.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { QUICK = 20, NORMAL = 100, FULL = 500, MAX_CASES = 512, EXIT_INTERRUPTED = 128 + SIGINT };
+
+struct tune_run {
+    struct common_options common;
+    const char *size, *format, *budget, *seed;
+    double channels;
+    bool quick, full, fresh;
+    /* Derived. */
+    double seconds; /* for all cases; 0: no limit */
+    int evaluations;
+    struct worker worker;
+    char *cases[MAX_CASES]; /* "box size=8" with the image behind a tab: "box size=8\tu8\t1\t3264\t2448" */
+    int count, done;
+    uint64_t start;
+    bool on_terminal;
+    json_t *report;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static bool is_interrupted(void *context)
+{
+    (void)context;
+    return interrupted;
+}
+
+/* ---- Options ---- */
+
+/* "60s", "5m", "1h", "90" */
+static hone_status parse_seconds(const char *text, double *seconds, hone_error *error)
+{
+    char *end = NULL;
+    double number = text ? strtod(text, &end) : 0;
+    *seconds = 0;
+    if (!text)
+        return HONE_OK;
+    double unit = strcmp(end, "h") == 0 ? 3600 : strcmp(end, "m") == 0 || strcmp(end, "min") == 0 ? 60 : 1;
+    bool known = unit > 1 || *end == '\0' || strcmp(end, "s") == 0;
+    if (end == text || !known || !isfinite(number) || number <= 0)
+        return error_set(error, HONE_ERROR_USAGE, "--budget takes a time such as 60s, 5m or 1h, not '%s'",
+                         text);
+    *seconds = number * unit;
+    return HONE_OK;
+}
+
+static hone_status parse_size(const char *text, hone_image_desc *in, hone_error *error)
+{
+    char rest;
+    if (sscanf(text, "%ux%u%c", &in->width, &in->height, &rest) != 2)
+        return error_set(error, HONE_ERROR_USAGE, "--size takes WIDTHxHEIGHT, such as 1920x1080, not '%s'",
+                         text);
+    return hone_image_desc_check(in, error);
+}
+
+/* ---- Cases ---- */
+
+static hone_status add_case(struct tune_run *run, const char *text, const hone_image_desc *in,
+                            hone_error *error)
+{
+    struct text line = {0};
+    if (run->count == MAX_CASES)
+        return error_set(error, HONE_ERROR_USAGE, "too many cases at once; name some filters");
+    text_add(&line, "%s\t%d\t%u\t%u\t%u", text, (int)in->type, in->channels, in->width, in->height);
+    run->cases[run->count] = text_take(&line);
+    return run->cases[run->count++] ? HONE_OK : error_memory(error, "a case");
+}
+
+static hone_status add_usual(struct tune_run *run, const struct hone_filter *filter,
+                             const hone_image_desc *in, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    struct text text = {0};
+    for (size_t i = 0; !status && tune_usual(filter, i, &text); i++) {
+        if (tune_takes(filter, in))
+            status = add_case(run, text_view(&text), in, error);
+        text_finish(&text);
+    }
+    return status;
+}
+
+/* A filter's name stands for its usual cases, a text with parameters for itself. */
+static hone_status add_wanted(struct tune_run *run, const struct operands *operands,
+                              const hone_image_desc *in, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (size_t i = 0; operands->count == 0 && tune_filter_at(i) && !status; i++)
+        status = add_usual(run, tune_filter_at(i), in, error);
+    for (int i = 0; i < operands->count && !status; i++) {
+        const struct hone_filter *filter = tune_filter_find(operands->items[i]);
+        status = filter ? add_usual(run, filter, in, error) : add_case(run, operands->items[i], in, error);
+    }
+    return status;
+}
+
+/* Formats that were not named are the usual ones: gray and colour of u8, gray of f32. */
+static hone_status collect(struct tune_run *run, const struct operands *operands, hone_error *error)
+{
+    static const struct {
+        const char *type;
+        uint32_t channels;
+    } usual[] = {{"u8", 1}, {"u8", 3}, {"f32", 1}};
+    hone_image_desc in = {.width = 3264, .height = 2448, .type = HONE_U8, .channels = 1};
+    hone_status status = run->size ? parse_size(run->size, &in, error) : HONE_OK;
+    bool named = run->format || run->channels > 0;
+    for (size_t i = 0; i < (named ? 1 : COUNT_OF(usual)) && !status; i++) {
+        status = hone_type_parse(&in.type, run->format ? run->format : named ? "u8" : usual[i].type, error);
+        in.channels = run->channels > 0 ? (uint32_t)run->channels : named ? 1 : usual[i].channels;
+        if (!status)
+            status = add_wanted(run, operands, &in, error);
+    }
+    if (!status && run->count == 0)
+        status = error_set(error, HONE_ERROR_USAGE, "these filters do not take %s images of %u channels",
+                           hone_type_name(in.type), in.channels);
+    return status;
+}
+
+static hone_status open_case(const char *line, struct filter_case *c, hone_error *error)
+{
+    hone_image_desc in = {0};
+    int type = 0;
+    size_t length = strcspn(line, "\t");
+    char *text = mem_copy_text_n(line, length);
+    if (!text)
+        return error_memory(error, "a case");
+    sscanf(line + length, "\t%d\t%u\t%u\t%u", &type, &in.channels, &in.width, &in.height);
+    in.type = (hone_type)type;
+    hone_status status = tune_case_parse(c, text, &in, error);
+    free(text);
+    return status;
+}
+
+/* ---- Reporting ---- */
+
+static void show_progress(void *context, int evaluation, int of, const char *configuration,
+                          const struct measured *measured, double best_ms)
+{
+    struct tune_run *run = context;
+    char left[32] = "";
+    double spent = (double)(clock_ns() - run->start) * 1e-9;
+    if (run->seconds > 0)
+        snprintf(left, sizeof left, ", %.0f s left", fmax(0, run->seconds - spent));
+    cli_note(&run->common, "  %s: %s%s %.4g ms%s%s", configuration, record_state_name(measured->state),
+             measured->ms >= 0 ? "," : "", measured->ms >= 0 ? measured->ms : 0,
+             measured->note[0] ? ": " : "", measured->note);
+    if (run->on_terminal && !run->common.verbose && !run->common.quiet)
+        fprintf(stderr, "\r\033[Kcase %d of %d, %d of at most %d%s, best %.4g ms  %.60s", run->done + 1,
+                run->count, evaluation, of, left, best_ms, configuration);
+}
+
+static void clear_progress(const struct tune_run *run)
+{
+    if (run->on_terminal && !run->common.verbose && !run->common.quiet)
+        fputs("\r\033[K", stderr);
+}
+
+static void print_gain(const char *over, double ms, double best)
+{
+    if (ms > 0 && best > 0)
+        printf("  %8.3gx  %s (%.4g ms)\n", ms / best, over, ms);
+}
+
+static void print_states(const struct session_result *r)
+{
+    static const struct {
+        enum record_state state;
+        const char *words;
+    } bad[] = {{STATE_COMPILE, "did not build"},
+               {STATE_RUN, "failed"},
+               {STATE_TIMEOUT, "hung"},
+               {STATE_CRASH, "crashed"},
+               {STATE_WRONG, "were wrong"}};
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        if (r->states[bad[i].state])
+            printf("; %d %s", r->states[bad[i].state], bad[i].words);
+}
+
+static void print_result(const struct record_choice *choice, const struct session_result *r)
+{
+    const struct record_config *best = &choice->ranked[0];
+    double pixels = (double)choice->c.width * choice->c.height;
+    printf("%s %s, %s x%u, %ux%u on %s\n", choice->c.filter, choice->c.parameters,
+           hone_type_name(choice->c.type), choice->c.channels, choice->c.width, choice->c.height,
+           choice->device.name);
+    printf("  best       %s %s: %.4g ms, %.4g GP/s\n", best->variant, best->config, best->ms,
+           best->ms > 0 ? pixels / best->ms * 1e-6 : 0);
+    print_gain("the hand-written choice", choice->default_ms, best->ms);
+    print_gain("the first rung", choice->first_rung_ms, best->ms);
+    print_gain("one pixel per work-item, 16x16", choice->plain_ms, best->ms);
+    printf("  how        %d evaluations%s in %.1f s, %d of them from before; space of %lld",
+           choice->evaluations, r->exhausted ? " (all there are)" : "", choice->seconds, r->resumed,
+           (long long)r->space);
+    print_states(r);
+    printf("\n  how sure   spread %.1f %%, %d other%s cannot be told from it%s\n", r->spread * 100, r->tied,
+           r->tied == 1 ? "" : "s", r->interrupted ? "; interrupted: run again to resume" : "");
+}
+
+static void add_report(struct tune_run *run, const struct session_result *r)
+{
+    struct text line = {0};
+    record_choice_print(&r->choice, &line);
+    json_t *object = json_loads(text_view(&line), 0, NULL);
+    text_finish(&line);
+    json_object_set_new(object, "tied", json_integer(r->tied));
+    json_object_set_new(object, "spread", cli_json_real(r->spread));
+    json_object_set_new(object, "resumed", json_integer(r->resumed));
+    json_object_set_new(object, "interrupted", json_boolean(r->interrupted));
+    json_object_set_new(object, "space", json_integer((json_int_t)r->space));
+    json_object_set_new(object, "upload_ms", cli_json_real(r->upload_ms));
+    json_object_set_new(object, "download_ms", cli_json_real(r->download_ms));
+    json_array_append_new(run->report, object);
+}
+
+/* ---- The run ---- */
+
+static double seconds_for_case(const struct tune_run *run)
+{
+    if (run->seconds <= 0)
+        return 0;
+    double left = run->seconds - (double)(clock_ns() - run->start) * 1e-9;
+    return left > 1 ? left / (run->count - run->done) : 1;
+}
+
+static int tune_one(struct tune_run *run, const char *line)
+{
+    hone_error error = {0};
+    struct filter_case c;
+    struct session_result result;
+    const struct session_options options = {.budget = run->evaluations,
+                                            .seconds = seconds_for_case(run),
+                                            .random_seed =
+                                                run->seed ? (uint32_t)strtoul(run->seed, NULL, 10) : 1,
+                                            .fresh = run->fresh,
+                                            .interrupted = is_interrupted,
+                                            .progress = show_progress,
+                                            .context = run};
+    hone_status status = open_case(line, &c, &error);
+    if (status)
+        return cli_fail(&run->common, &error);
+    status = session_tune(&run->worker, &c, &options, &result, &error);
+    tune_case_finish(&c);
+    clear_progress(run);
+    if (result.choice.count > 0 && run->common.json)
+        add_report(run, &result);
+    else if (result.choice.count > 0 && !run->common.quiet)
+        print_result(&result.choice, &result);
+    fflush(stdout);
+    return status ? cli_fail(&run->common, &error) : EXIT_DONE;
+}
+
+static int tune_all(struct tune_run *run)
+{
+    int worst = EXIT_DONE;
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    run->start = clock_ns();
+    for (; run->done < run->count && !interrupted; run->done++) {
+        int status = tune_one(run, run->cases[run->done]);
+        worst = status > worst ? status : worst;
+    }
+    if (run->common.json && !cli_print_json(run->report))
+        worst = EXIT_DEVICE;
+    return interrupted ? EXIT_INTERRUPTED : worst;
+}
+
+static int run_cases(struct tune_run *run, const struct operands *operands)
+{
+    hone_error error = {0};
+    hone_status status = parse_seconds(run->budget, &run->seconds, &error);
+    if (!status)
+        status = collect(run, operands, &error);
+    if (!status)
+        status = worker_start(&run->worker, run->common.device ? run->common.device : getenv("HONE_DEVICE"),
+                              run->common.no_cache, &error);
+    if (status)
+        return cli_fail(&run->common, &error);
+    cli_note(&run->common, "tuning %d cases on %s (%s, driver %s)", run->count,
+             run->worker.device_record.name, run->worker.device_record.platform,
+             run->worker.device_record.driver);
+    int result = tune_all(run);
+    worker_stop(&run->worker);
+    return result;
+}
+
+static int run_tune(int argc, char **argv)
+{
+    struct tune_run run = {.on_terminal = isatty(STDERR_FILENO)};
+    struct operands operands;
+    const struct option own[] = {{"size", 0, OPTION_TEXT, &run.size, 0, 0},
+                                 {"format", 0, OPTION_TEXT, &run.format, 0, 0},
+                                 {"channels", 0, OPTION_REAL, &run.channels, 1, 4},
+                                 {"budget", 0, OPTION_TEXT, &run.budget, 0, 0},
+                                 {"seed", 0, OPTION_TEXT, &run.seed, 0, 0},
+                                 {"quick", 0, OPTION_FLAG, &run.quick, 0, 0},
+                                 {"full", 0, OPTION_FLAG, &run.full, 0, 0},
+                                 {"fresh", 0, OPTION_FLAG, &run.fresh, 0, 0},
+                                 {0}};
+    enum parsed parsed = cli_parse(&command_tune, argc, argv, own, &run.common, &operands);
+    if (parsed != PARSED_GO)
+        return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
+    if (run.quick && run.full)
+        return cli_usage(&command_tune, "--quick and --full exclude each other");
+    run.evaluations = run.quick ? QUICK : run.full ? FULL : NORMAL;
+    run.report = json_array();
+    int status = run_cases(&run, &operands);
+    for (int i = 0; i < run.count; i++)
+        free(run.cases[i]);
+    json_decref(run.report);
+    return status;
+}
+
+const struct command command_tune = {
+    "tune", "measure variants on this device and remember the best",
+    "usage: hone tune [FILTER...]\n"
+    "\n"
+    "Measures variants and configurations of filters on a device, each checked against plain C before and "
+    "after,\n"
+    "and remembers the best for 'hone apply'. A FILTER is a name, which stands for its usual parameters, or "
+    "a\n"
+    "filter with parameters; without any, all filters are tuned. Kernels that hang or crash end a process of "
+    "their\n"
+    "own and are never tried again. Can be interrupted; the next call resumes.\n"
+    "\n"
+    "  hone tune\n"
+    "  hone tune sobel 'box size=31' --size 3264x2448 --format u8 --budget 60s\n"
+    "\n"
+    "options:\n"
+    "  --size WxH       of the images (default 3264x2448)\n"
+    "  --format TYPE    u8, u16 or f32 (default: u8 gray and colour, f32 gray)\n"
+    "  --channels N     1 to 4\n"
+    "  --budget TIME    for everything together: 60s, 5m, 1h\n"
+    "  --quick          at most 20 evaluations a case instead of 100\n"
+    "  --full           at most 500, or all where there are fewer\n"
+    "  --fresh          do not resume an interrupted session\n"
+    "  --seed N         of the random restarts (default 1)\n",
+    run_tune};

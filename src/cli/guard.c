@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/guard.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { CHECK_MS = 100 };
+
+static struct {
+    pthread_mutex_t lock; /* the lists */
+    struct guarded_output *outputs;
+    struct guard_watch *watches;
+    pthread_t thread;
+    sigset_t signals, before;
+    int signal_fd, stop_fd;
+} guard = {.lock = PTHREAD_MUTEX_INITIALIZER, .signal_fd = -1, .stop_fd = -1};
+
+/* ---- Ending the process ---- */
+
+/* A file that has just been put in place is gone under its temporary name: nothing is lost by trying. */
+static void remove_outputs(void)
+{
+    pthread_mutex_lock(&guard.lock);
+    for (const struct guarded_output *output = guard.outputs; output; output = output->next)
+        unlink(output->file.temporary);
+}
+
+/* By the signal itself, so that the shell knows and stops its loop. */
+static void end_by(int number)
+{
+    sigset_t set;
+    remove_outputs();
+    signal(number, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    kill(getpid(), number);
+    _exit(128 + number);
+}
+
+static void end_by_timeout(const struct guard_watch *watch)
+{
+    dprintf(STDERR_FILENO,
+            "hone: %s: no answer within %g s; the process ends because a driver cannot be interrupted "
+            "(--timeout sets the bound, 0 takes it away)\n",
+            watch->what, watch->seconds);
+    pthread_mutex_unlock(&guard.lock);
+    remove_outputs();
+    _exit(EXIT_DEVICE);
+}
+
+static void check_watches(void)
+{
+    pthread_mutex_lock(&guard.lock);
+    const uint64_t now = clock_ns();
+    for (const struct guard_watch *watch = guard.watches; watch; watch = watch->next)
+        if (now > watch->deadline)
+            end_by_timeout(watch);
+    pthread_mutex_unlock(&guard.lock);
+}
+
+static void *stand_guard(void *unused)
+{
+    struct pollfd fds[2] = {{.fd = guard.signal_fd, .events = POLLIN},
+                            {.fd = guard.stop_fd, .events = POLLIN}};
+    struct signalfd_siginfo info;
+    (void)unused;
+    for (;;) {
+        poll(fds, 2, CHECK_MS);
+        if (fds[0].revents & POLLIN && read(guard.signal_fd, &info, sizeof info) == sizeof info)
+            end_by((int)info.ssi_signo);
+        if (fds[1].revents & POLLIN)
+            return NULL;
+        check_watches();
+    }
+}
+
+/* ---- Beginning and ending ---- */
+
+/* What the caller had ignored (nohup, a background job) stays ignored. */
+static void choose_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    sigemptyset(&guard.signals);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction now;
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&guard.signals, numbers[i]);
+    }
+}
+
+static void close_all(void)
+{
+    if (guard.signal_fd >= 0)
+        close(guard.signal_fd);
+    if (guard.stop_fd >= 0)
+        close(guard.stop_fd);
+    guard.signal_fd = guard.stop_fd = -1;
+    pthread_sigmask(SIG_SETMASK, &guard.before, NULL);
+}
+
+hone_status guard_begin(hone_error *error)
+{
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is then a failed write */
+    choose_signals();
+    pthread_sigmask(SIG_BLOCK, &guard.signals, &guard.before);
+    guard.signal_fd = signalfd(-1, &guard.signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    guard.stop_fd = eventfd(0, EFD_CLOEXEC);
+    int code = guard.signal_fd < 0 || guard.stop_fd < 0
+                   ? errno
+                   : pthread_create(&guard.thread, NULL, stand_guard, NULL);
+    if (code == 0)
+        return HONE_OK;
+    close_all();
+    return error_set(error, HONE_ERROR_MEMORY,
+                     "cannot start the thread that watches over drivers and signals: %s", strerror(code));
+}
+
+void guard_end(void)
+{
+    const uint64_t one = 1;
+    if (write(guard.stop_fd, &one, sizeof one) == sizeof one)
+        pthread_join(guard.thread, NULL);
+    close_all();
+}
+
+/* ---- Outputs ---- */
+
+hone_status guard_output_begin(struct guarded_output *output, const char *target, hone_error *error)
+{
+    pthread_mutex_lock(&guard.lock); /* no signal can come between making the file and knowing it */
+    hone_status status = file_output_begin(&output->file, target, error);
+    if (!status) {
+        output->next = guard.outputs;
+        guard.outputs = output;
+    }
+    pthread_mutex_unlock(&guard.lock);
+    return status;
+}
+
+static void forget(const struct guarded_output *output)
+{
+    pthread_mutex_lock(&guard.lock);
+    for (struct guarded_output **at = &guard.outputs; *at; at = &(*at)->next)
+        if (*at == output) {
+            *at = output->next;
+            break;
+        }
+    pthread_mutex_unlock(&guard.lock);
+}
+
+hone_status guard_output_commit(struct guarded_output *output, hone_error *error)
+{
+    hone_status status = file_output_commit(&output->file, error);
+    forget(output);
+    return status;
+}
+
+void guard_output_abort(struct guarded_output *output)
+{
+    if (output->file.fd < 0)
+        return;
+    file_output_abort(&output->file);
+    forget(output);
+}
+
+/* ---- Bounds ---- */
+
+void guard_watch(struct guard_watch *watch, double seconds, const char *format, ...)
+{
+    va_list args;
+    *watch = (struct guard_watch){.seconds = seconds};
+    if (!(seconds > 0))
+        return;
+    va_start(args, format);
+    vsnprintf(watch->what, sizeof watch->what, format, args);
+    va_end(args);
+    watch->deadline = clock_ns() + (uint64_t)(seconds * 1e9);
+    pthread_mutex_lock(&guard.lock);
+    watch->next = guard.watches;
+    guard.watches = watch;
+    pthread_mutex_unlock(&guard.lock);
+}
+
+void guard_unwatch(struct guard_watch *watch)
+{
+    pthread_mutex_lock(&guard.lock);
+    for (struct guard_watch **at = &guard.watches; *at; at = &(*at)->next)
+        if (*at == watch) {
+            *at = watch->next;
+            break;
+        }
+    pthread_mutex_unlock(&guard.lock);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * What holds while files are written and drivers work: a signal, or a device that does not answer, ends the
+ * process without leaving temporary files behind.
+ *
+ * A thread of its own waits for SIGINT, SIGTERM and SIGHUP and watches the bounds, because a driver that
+ * hangs cannot be interrupted. There is one guard per process, as there is one set of signals. Threads: all
+ * functions safe between guard_begin and guard_end.
+ */
+#ifndef CLI_GUARD_H
+#define CLI_GUARD_H
+
+#include "base/file.h"
+
+#include <stdint.h>
+
+/* To be called before other threads exist: they inherit the signal mask. Ignores SIGPIPE, so that a closed
+ * standard output is an error like any other. */
+hone_status guard_begin(hone_error *error);
+void guard_end(void);
+
+/* A file_output that the guard knows; used in the same way. */
+struct guarded_output {
+    struct file_output file;
+    struct guarded_output *next;
+};
+
+hone_status guard_output_begin(struct guarded_output *output, const char *target, hone_error *error);
+hone_status guard_output_commit(struct guarded_output *output, hone_error *error);
+/* Does nothing after commit, or for an output that is GUARDED_OUTPUT_NONE. */
+void guard_output_abort(struct guarded_output *output);
+
+#define GUARDED_OUTPUT_NONE ((struct guarded_output){.file = {.fd = -1}})
+
+/* A bound on something that a driver does. */
+struct guard_watch {
+    uint64_t deadline; /* clock_ns */
+    double seconds;
+    char what[512];
+    struct guard_watch *next;
+};
+
+/* From now on the process ends with EXIT_DEVICE and the message "WHAT: no answer within N s" unless
+ * guard_unwatch comes before. 0 seconds: no bound. */
+void guard_watch(struct guard_watch *watch, double seconds, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void guard_unwatch(struct guard_watch *watch);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The hone command: finds the subcommand and leaves the rest to it. */
+#include "cli/cli.h"
+
+#include "base/mem.h"
+#include "hone/version.h"
+#include "tune/worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* In the order in which `hone --help` shows them. */
+static const struct command *const commands[] = {
+    /* Working on images. */
+    &command_apply,
+    &command_compare,
+    &command_tune,
+
+    /* Looking at what there is. */
+    &command_devices,
+    &command_filters,
+    &command_cache,
+    &command_doctor,
+
+    NULL,
+};
+
+enum { COMMAND_COUNT = COUNT_OF(commands) - 1 };
+
+static void print_help(void)
+{
+    puts("usage: hone COMMAND [OPTION...] [ARGUMENT...]\n"
+         "       hone COMMAND --help\n"
+         "       hone --version\n"
+         "\n"
+         "Image filters for any OpenCL device.\n"
+         "\n"
+         "commands:");
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
+    puts("\n"
+         "exit status:\n"
+         "  0  done\n"
+         "  1  a comparison or a check failed\n"
+         "  2  bad usage: an option, a chain, a parameter\n"
+         "  3  input or output: a file could not be read or written\n"
+         "  4  no usable device\n"
+         "  5  the device failed, or memory ran out\n"
+         "With several inputs it is the largest of theirs. A signal gives 128 and its number.");
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[COUNT_OF(commands)] = {NULL};
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        names[i] = commands[i]->name;
+    const char *near = cli_nearest(name, names, COMMAND_COUNT);
+    fprintf(stderr, "hone: there is no %s '%s'", name[0] == '-' ? "option" : "command", name);
+    if (near)
+        fprintf(stderr, "; did you mean '%s'?", near);
+    fputs(" (hone --help lists them)\n", stderr);
+    return EXIT_USAGE;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--tune-worker") == 0) /* started by `hone tune`: see tune/worker.h */
+        return worker_main(WORKER_IN, WORKER_OUT);
+    if (argc < 2) {
+        fputs("hone: a command is missing; hone --help lists them\n", stderr);
+        return EXIT_USAGE;
+    }
+    const struct command *command = find_command(argv[1]);
+    if (command)
+        return command->run(argc - 1, argv + 1);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        print_help();
+    else if (strcmp(argv[1], "--version") == 0)
+        puts("hone " HONE_VERSION);
+    else
+        return unknown_command(argv[1]);
+    return EXIT_DONE;
+}
+
+int main(int argc, char **argv)
+{
+    int status = dispatch(argc, argv);
+    /* A report that did not reach its file is a failure too. */
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_DONE) {
+        fprintf(stderr, "hone: cannot write to standard output: %s\n", strerror(errno));
+        status = EXIT_IO;
+    }
+    return status;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/show.h"
+
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct json_t *show_json_text(const char *text)
+{
+    json_t *value = json_string(text);
+    char *ascii = value ? NULL : mem_copy_text(text);
+    for (char *at = ascii; at && *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    if (ascii)
+        value = json_string(ascii);
+    free(ascii);
+    return value;
+}
+
+void show_bytes(uint64_t bytes, char *to, size_t size)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    for (; value >= 1024 && unit + 1 < COUNT_OF(units); unit++)
+        value /= 1024;
+    snprintf(to, size, "%.*f %s", value < 100 && value != (double)(uint64_t)value ? 1 : 0, value,
+             units[unit]);
+}
+
+struct counted show_count(size_t count, const char *noun)
+{
+    struct counted counted;
+    snprintf(counted.text, sizeof counted.text, "%zu %s%s", count, noun, count == 1 ? "" : "s");
+    return counted;
+}
+
+void show_row(const char *label, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (text[0])
+        printf("   %-18s %s\n", label, text);
+}
+
+void show_age(int64_t then, char *to, size_t size)
+{
+    int64_t age = (int64_t)time(NULL) - then;
+    if (age < 0)
+        age = 0;
+    if (age < 120)
+        snprintf(to, size, "%" PRId64 " s", age);
+    else if (age < 120 * 60)
+        snprintf(to, size, "%" PRId64 " min", age / 60);
+    else if (age < 48 * 3600)
+        snprintf(to, size, "%" PRId64 " h", age / 3600);
+    else
+        snprintf(to, size, "%" PRId64 " days", age / 86400);
+}
