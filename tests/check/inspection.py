@@ -1,0 +1,311 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""hone devices, filters, cache and doctor, from outside.  inspection.py build=FOLDER"""
+
+import fcntl
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import frame
+
+
+class Place:
+    """A folder with an empty cache of its own."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="hone-inspection-")
+        self.environment = {key: value for key, value in os.environ.items()
+                            if key not in ("POCL_CACHE_DIR", "HONE_KERNEL_DIR", "HONE_DEVICE", "HONE_KEEP_ENVIRONMENT")}
+        self.environment["XDG_CACHE_HOME"] = os.path.join(self.folder, "cache")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+    def cache(self, *parts):
+        return self.path("cache", "hone", *parts)
+
+    def programs(self):
+        return glob.glob(self.cache("programs", "[0-9a-f]" * 64))
+
+    def run(self, *arguments, status=0, **changes):
+        result = subprocess.run([os.path.join(frame.build(), "hone"), *arguments], capture_output=True, text=True,
+                                env={**self.environment, **changes}, check=False)
+        frame.check(result.returncode == status, f"hone {' '.join(arguments)} ends with {result.returncode}, not {status}: "
+                                                 f"{result.stdout[-400:]}{result.stderr[-400:]}")
+        return result
+
+    def json(self, *arguments, status=0, **changes):
+        return json.loads(self.run(*arguments, "--json", status=status, **changes).stdout)
+
+    def picture(self, width=640, height=480):
+        name = self.path("in.pgm")
+        with open(name, "wb") as file:
+            file.write(b"P5 %d %d 255\n" % (width, height) + bytes((x * 7 + x // 640) & 255 for x in range(width * height)))
+        return name
+
+    def apply(self, chain="box", **changes):
+        return self.json("apply", chain, self.picture(), "-o", self.path("out.pgm"), **changes)
+
+
+NOWHERE = {"OCL_ICD_VENDORS": "/nonexistent"}
+
+
+def read(path):
+    with open(os.path.join(frame.ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+# ---- devices ----
+
+def test_devices_tells_every_field():
+    text = re.search(r"typedef struct hone_device_info \{(.*?)\} hone_device_info;", read("include/hone/device.h"), re.S)
+    lines = re.sub(r"/\*.*?\*/", "", text.group(1), flags=re.S)
+    declared = set(re.findall(r"(\w+)(?:\[\w+\])?\s*[,;]", lines))
+    frame.check(len(declared) >= 35, f"fields: {declared}")
+    with Place() as place:
+        device = place.json("devices")["devices"][0]
+        told = {"timer_resolution" if key == "timer_resolution_ns" else key for key in device}
+        frame.check(told == declared, f"missing or unknown: {told ^ declared}")
+        table = place.run("devices").stdout
+        for key in ("name", "driver_version", "platform", "used_extensions"):
+            frame.check(device[key] in table, f"the table does not show {key}")
+        one = place.json("devices", "--device", str(device["index"]))["devices"]
+        frame.check([entry["name"] for entry in one] == [device["name"]], f"--device 0 shows {one}")
+
+
+def test_no_device_says_what_to_install():
+    with Place() as place:
+        for command in ("devices", "doctor"):
+            result = place.run(command, status=4, **NOWHERE)
+            frame.check("pocl-opencl-icd" in result.stdout + result.stderr, f"{command}: {result.stderr}")
+        frame.check(place.json("devices", status=4, **NOWHERE) == {"devices": []}, "JSON without devices")
+        report = place.json("doctor", status=4, **NOWHERE)
+        frame.check(report["fine"] is False and report["devices"] == 0, f"{report}")
+        result = place.run("devices", "--device", "no such thing", status=4)
+        frame.check("no such thing" in result.stderr, result.stderr)
+
+
+# ---- filters ----
+
+def test_filters_are_the_folders():
+    folders = sorted(name for name in os.listdir(os.path.join(frame.ROOT, "src/filters")))
+    with Place() as place:
+        frame.check([f["name"] for f in place.json("filters")["filters"]] == folders, "JSON")
+        frame.check(place.run("filters", "--names").stdout.split() == folders, "--names")
+        table = place.run("filters").stdout
+        frame.check(all(re.search(rf"^{name} ", table, re.M) for name in folders), "table")
+
+
+def test_an_unknown_filter_is_answered_with_the_nearest():
+    with Place() as place:
+        result = place.run("filters", "sobl", status=2)
+        frame.check("'sobel'" in result.stderr and not result.stdout, result.stderr)
+        frame.check("'" not in place.run("filters", "qqqqqqq", status=2).stderr.split("there are")[1], "no guess")
+
+
+def test_a_filter_is_described_without_a_device():
+    with Place() as place:
+        for name in (f["name"] for f in place.json("filters")["filters"]):
+            result = place.run("filters", name, **NOWHERE)
+            frame.check("pocl-opencl-icd" in result.stdout, f"{name} does not say that there is no device")
+            described = place.json("filters", name, **NOWHERE)
+            own = {p["name"] for p in described["parameters"]}
+            frame.check(("border" in own) == described["spatial"] and "accuracy" in own, f"{name}: {own}")
+            frame.check(described["device"] is None and "chosen" not in described, f"{name}: {described['device']}")
+            frame.check(all(p["help"] for p in described["parameters"]), f"{name}: a parameter without help")
+
+
+def test_what_filters_shows_is_what_apply_uses():
+    with Place() as place:
+        for name in ("box", "sobel"):
+            used = place.apply(name)["steps"][0]
+            shown = [c for c in place.json("filters", name)["chosen"]
+                     if (c["type"], c["channels"], c["width"], c["height"]) == ("u8", 1, 640, 480)][0]
+            for key in ("variant", "config", "origin"):
+                frame.check(used[key] == shown[key], f"{name}: {key} is {used[key]}, shown is {shown[key]}")
+
+
+# ---- cache ----
+
+def test_the_cache_lists_what_was_compiled():
+    with Place() as place:
+        frame.check(place.json("cache")["entries"] == [], "a new cache is empty")
+        place.apply()
+        listed = place.json("cache")
+        files = {os.path.basename(name): os.path.getsize(name) for name in place.programs()}
+        frame.check({e["file"]: e["bytes"] for e in listed["entries"]} == files, f"{listed} and {files}")
+        frame.check(all(e["valid"] and e["label"].startswith("box ") for e in listed["entries"]), f"{listed}")
+        frame.check(listed["folder"] == place.cache() and listed["bytes"] == sum(files.values()), f"{listed}")
+
+
+def test_damage_is_found_and_repaired():
+    with Place() as place:
+        place.apply()
+        place.run("cache", "verify")
+        with open(place.programs()[0], "r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            byte = file.read(1)[0]
+            file.seek(-1, os.SEEK_END)
+            file.write(bytes([byte ^ 1]))
+        open(place.cache("programs", ".half-written"), "wb").close()
+        frame.check(place.json("cache", "verify", status=1)["damaged"] == 1, "one bit")
+        frame.check("damaged" in place.run("cache").stdout, "list shows it, with exit status 0")
+        place.run("cache", "verify", "--repair", status=1)
+        frame.check(not place.programs() and not os.path.exists(place.cache("programs", ".half-written")), "removed")
+        place.run("cache", "verify")
+
+
+def test_crash_marks_are_listed_and_cleared():
+    with Place() as place:
+        place.apply()
+        name = os.path.basename(place.programs()[0])
+        for suffix in (".crashed1", ".crashed2"):
+            open(place.cache("programs", name + suffix), "wb").close()
+        open(place.cache("programs", "f" * 64 + ".crashed1"), "wb").close()
+        crashes = {e["file"]: (e["crashes"], e["present"]) for e in place.json("cache")["entries"]}
+        frame.check(crashes == {name: (2, True), "f" * 64: (1, False)}, f"{crashes}")
+        frame.check("left out after two times" in place.run("doctor").stdout, "the doctor says what is left out")
+        removed = place.json("cache", "clear")
+        frame.check((removed["programs"] >= 1, removed["marks"]) == (True, 3), f"{removed}")
+        frame.check(place.json("cache")["entries"] == [], "all is gone")
+
+
+def test_clearing_follows_no_link_and_leaves_nothing():
+    with Place() as place:
+        place.apply()
+        outside = place.path("outside")
+        os.makedirs(outside + "/deep")
+        open(outside + "/deep/file", "wb").close()
+        os.symlink(outside, place.cache("driver", "0", "link"))
+        os.symlink(outside, place.cache("driver", "77"))
+        os.makedirs(place.cache("driver", "5", "a", "b"))
+        os.symlink(outside, place.cache("programs", "e" * 64))
+        place.run("cache", "clear")
+        frame.check(os.path.exists(outside + "/deep/file"), "what a link led to is gone")
+        frame.check(sorted(os.listdir(place.cache("driver"))) in (["77", "generation"], ["generation"]),
+                    f"left: {os.listdir(place.cache('driver'))}")
+        frame.check(os.listdir(place.cache("programs")) == ["lock"], f"left: {os.listdir(place.cache('programs'))}")
+        frame.check(os.listdir(place.cache("verdicts")) == [], "verdicts are left")
+        place.apply()
+
+
+def test_a_driver_folder_in_use_is_left():
+    with Place() as place:
+        place.apply()
+        used = os.open(place.cache("driver", "0"), os.O_RDONLY)
+        fcntl.flock(used, fcntl.LOCK_SH)
+        removed = place.json("cache", "clear")
+        frame.check((removed["driver_folders"], removed["driver_folders_in_use"]) == (0, 1), f"{removed}")
+        frame.check(os.listdir(place.cache("driver", "0")), "its content is gone")
+        os.close(used)
+        frame.check(place.json("cache", "clear")["driver_folders"] == 1, "later it is removed")
+
+
+def test_an_inherited_driver_folder_is_replaced_by_the_current():
+    with Place() as place:
+        place.apply()
+        place.run("cache", "clear")
+        place.apply(POCL_CACHE_DIR=place.cache("driver", "0"))
+        frame.check(not os.path.exists(place.cache("driver", "0")), "the old folder was used")
+        frame.check(os.path.exists(place.cache("driver", "1")), "the current folder was not used")
+        place.apply("sobel", POCL_CACHE_DIR=place.path("mine"))
+        frame.check(os.path.exists(place.path("mine")), "the user's own folder was not used")
+
+
+def test_an_unusable_cache_is_an_error_of_the_cache_alone():
+    with Place() as place:
+        os.makedirs(place.cache(), mode=0o700)
+        os.chmod(place.cache(), 0o777)
+        result = place.run("cache", status=3)
+        frame.check(place.cache() in result.stderr and "chmod 700" in result.stderr, result.stderr)
+        place.apply()
+        frame.check("chmod 700" in place.run("doctor").stdout, "the doctor tells, and the rest is fine")
+
+
+# ---- doctor ----
+
+def test_the_doctor_finds_this_machine_fine():
+    with Place() as place:
+        report = place.json("doctor")
+        frame.check(report["fine"] and report["devices"] >= 1, f"{report}")
+        checked = {f["subject"] for f in report["findings"] if f["part"] == "filters" and f["state"] == "fine"}
+        frame.check({"box", "sobel"} <= checked, f"checked: {checked}")
+        frame.check("fine: " in place.run("doctor", "--again").stdout, "text")
+        frame.check(place.run("doctor", "-q").stdout == "", "nothing to say under -q")
+
+
+# The head of a kernel that knows the height of the image, up to the brace.
+KERNEL_HEAD = r"(__kernel void \w+\([^{]*\bint height\b[^{]*\{)"
+
+
+def broken_kernels(place, name, old, new):
+    """Kernels in a folder, those of filter `name` with something in its place in every file."""
+    folder = place.path("kernels")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(os.path.join(frame.ROOT, "src"), folder)
+    for path in glob.glob(os.path.join(folder, "filters", name, "*.cl")):
+        with open(path, encoding="utf-8") as source:
+            text, count = re.subn(old, new, source.read())
+        frame.check(count > 0, f"{path} does not hold '{old}'")
+        with open(path, "w", encoding="utf-8") as source:
+            source.write(text)
+    return {"HONE_KERNEL_DIR": folder}
+
+
+def test_the_doctor_finds_wrong_results():
+    with Place() as place:
+        broken = broken_kernels(place, "sobel", KERNEL_HEAD, r"\1 height -= height > 20;")
+        report = place.json("doctor", status=1, **broken)
+        wrong = {f["subject"]: f["text"] for f in report["findings"] if f["state"] == "wrong"}
+        frame.check(set(wrong) == {"sobel"} and re.search(r"pixel \(\d+,\d+\)", wrong["sobel"]), f"{wrong}")
+
+
+def test_the_doctor_finds_kernels_that_do_not_build():
+    with Place() as place:
+        report = place.json("doctor", status=1, **broken_kernels(place, "box", "__kernel", "#error no\n"))
+        wrong = {f["subject"]: f["text"] for f in report["findings"] if f["state"] == "wrong"}
+        frame.check(set(wrong) == {"box"} and "CL_BUILD_PROGRAM_FAILURE" in wrong["box"], f"{wrong}")
+
+
+def test_the_doctor_gives_up_on_a_device_that_does_not_answer():
+    with Place() as place:
+        place.apply()  # the self-test and its programs are there already
+        endless = broken_kernels(place, "box", KERNEL_HEAD, r"\1 while (height) { barrier(CLK_LOCAL_MEM_FENCE); }")
+        result = place.run("doctor", "--timeout", "10", status=5, **endless)
+        frame.check("no answer within 10 s" in result.stderr, result.stderr)
+
+
+def test_the_doctor_finds_a_driver_that_does_not_load():
+    with Place() as place:
+        vendors = place.path("vendors")
+        os.makedirs(vendors)
+        shutil.copy("/etc/OpenCL/vendors/pocl.icd", vendors)
+        with open(vendors + "/gone.icd", "w", encoding="utf-8") as file:
+            file.write("libgone-by-now.so.7\n")
+        report = place.json("doctor", OCL_ICD_VENDORS=vendors)
+        warned = [f for f in report["findings"] if f["state"] == "warning"]
+        frame.check([f["subject"] for f in warned] == ["gone.icd"] and "libgone-by-now.so.7" in warned[0]["text"],
+                    f"{warned}")
+
+
+def test_bad_usage_is_exit_status_2():
+    with Place() as place:
+        for words in (("devices", "x"), ("filters", "box", "sobel"), ("cache", "claer"), ("cache", "list", "clear"),
+                      ("cache", "clear", "--repair"), ("doctor", "x"), ("devices", "--thorough")):
+            result = place.run(*words, status=2)
+            frame.check(f"hone {words[0]} --help" in result.stderr and not result.stdout, f"{words}: {result.stderr}")
+
+
+if __name__ == "__main__":
+    frame.main(globals())

@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Kernel files compile offline without a warning: alone, and with the options that hone gives the compiler.
+
+    kernels.py build=FOLDER [effort=tiny|default|all]
+"""
+
+import concurrent.futures
+import glob
+import os
+import re
+import subprocess
+import tempfile
+
+import frame
+
+SRC = os.path.join(frame.ROOT, "src")
+HEADER = os.path.join(SRC, "filter", "kernel.clh")
+# Helpers take what some of their forms need: parameters that one form does not use are no mistake.
+WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"]
+
+
+# Inline assembly is NVIDIA's: its registers mean something to that target alone. The other target has all features.
+PTX = ["-target", "nvptx64-nvidia-nvcl", "-Dasm=__asm__", "-Xclang", "-cl-ext=+cl_khr_fp16"]
+GENERAL = ["-target", "spir64"]
+
+
+def compile_kernel(path, options):
+    """The compiler's first complaint, or None."""
+    with open(path, encoding="utf-8") as file:
+        assembly = re.search(r"\basm\b", file.read()) is not None
+    if path.endswith("selftest.cl"):
+        assembly = "-DPART_PTX" in options
+    target = PTX if assembly else GENERAL
+    command = ["clang", "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header", "-fsyntax-only", *WARNINGS,
+               *target, "-include", HEADER, *options, path]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode == 0 and not result.stderr:
+        return None
+    lines = [line for line in result.stderr.splitlines() if "warning:" in line or "error:" in line]
+    return (lines or ["no message"])[0]
+
+
+def report(results):
+    mistakes = [f"{os.path.relpath(path, frame.ROOT)} {' '.join(options)}: {text}"
+                for (path, options), text in results if text]
+    for mistake in mistakes[:20]:
+        print(f"# {mistake}")
+    frame.check(not mistakes, f"{len(mistakes)} of {len(results)} do not compile, the first: {mistakes[:1]}")
+
+
+def compile_all(jobs):
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return list(zip(jobs, pool.map(lambda job: compile_kernel(*job), jobs)))
+
+
+def test_each_file_alone():
+    files = sorted(glob.glob(os.path.join(SRC, "filters", "*", "*.cl")))
+    frame.check(len(files) >= 2, "no kernel files were found")
+    report(compile_all([(path, ()) for path in files]))
+
+
+def test_self_test():
+    path = os.path.join(SRC, "cl", "selftest.cl")
+    report(compile_all([(path, ("-DPART_CORE", "-DHAVE_IMAGES")), (path, ("-DPART_WIDE",)), (path, ("-DPART_HALF",)),
+                        (path, ("-DPART_PTX",))]))
+
+
+def test_with_the_options_of_variants():
+    """Once for each file and set of options that the harness would build, without its own compiler flags."""
+    environment = dict(os.environ, OPTIONS="1", HONE_TEST_EFFORT=frame.option("effort", "tiny"))
+    output = subprocess.run([os.path.join(frame.build(), "tests", "harness")], env=environment, capture_output=True,
+                            text=True, check=True, timeout=300).stdout
+    jobs = set()
+    for line in output.splitlines():
+        if "\t" not in line:
+            continue
+        name, options = line.split("\t")
+        defines = tuple(word for word in options.split() if word.startswith("-D"))
+        jobs.add((os.path.join(SRC, name), defines))
+    frame.check(len(jobs) >= 2, f"the harness gave {len(jobs)} sets of options: {output[:300]}")
+    print(f"# {len(jobs)} sets of options")
+    report(compile_all(sorted(jobs)))
+
+
+def test_a_warning_is_found():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "x.cl")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("__kernel void k(__global int *a, int n) { int unused; uint i = 3; a[0] = i < n; }\n")
+        text = compile_kernel(path, ())
+    frame.check(text and "unused variable 'unused'" in text, f"not found: {text}")
+
+
+frame.main(globals())

@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What an installed hone is: files, soname, symbols; programs build against it with pkg-config or CMake alone.
+packaging.py build=FOLDER"""
+
+import functools
+import glob
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import frame
+
+
+def run(*command, environment=None, folder=None):
+    result = subprocess.run(command, capture_output=True, text=True, cwd=folder,
+                            env={**os.environ, **(environment or {})}, check=False)
+    frame.check(result.returncode == 0, f"{' '.join(command)}: {result.stdout[-600:]}{result.stderr[-600:]}")
+    return result.stdout
+
+
+@functools.cache
+def scratch():
+    return tempfile.mkdtemp(prefix="hone-packaging-")
+
+
+@functools.cache
+def prefix():
+    """hone installed into a folder of its own."""
+    folder = os.path.join(scratch(), "prefix")
+    run("cmake", "--install", frame.build(), "--prefix", folder, environment={"DESTDIR": ""})
+    return folder
+
+
+def installed(pattern):
+    found = glob.glob(os.path.join(prefix(), pattern))
+    frame.check(found, f"nothing is installed as {pattern}")
+    return found[0]
+
+
+def library_folder():
+    return os.path.dirname(installed("lib*/**/libhone.so") if glob.glob(os.path.join(prefix(), "lib*/*/libhone.so"))
+                           else installed("lib*/libhone.so"))
+
+
+def surroundings():
+    folder = library_folder()
+    return {"PKG_CONFIG_PATH": os.path.join(folder, "pkgconfig"), "LD_LIBRARY_PATH": folder}
+
+
+def test_files_are_where_they_belong():
+    for pattern in ("bin/hone", "include/hone/hone.h", "share/man/man1/hone.1",
+                    "share/bash-completion/completions/hone", "share/zsh/site-functions/_hone", "share/doc/hone/LICENSE",
+                    "share/doc/hone/README.md", "share/doc/hone/examples/Makefile"):
+        installed(pattern)
+    headers = {os.path.basename(name) for name in glob.glob(os.path.join(frame.ROOT, "include/hone/*.h"))}
+    frame.check(headers == set(os.listdir(os.path.join(prefix(), "include/hone"))), "headers are missing or too many")
+    frame.check(run(installed("bin/hone"), "--version").startswith("hone "), "the installed command runs")
+
+
+def test_destdir_is_honoured():
+    folder = os.path.join(scratch(), "stage")
+    run("cmake", "--install", frame.build(), "--prefix", "/opt/hone", environment={"DESTDIR": folder})
+    frame.check(os.path.exists(folder + "/opt/hone/bin/hone"), "the command is not below DESTDIR")
+    frame.check(os.listdir(folder) == ["opt"], f"other things are below DESTDIR: {os.listdir(folder)}")
+    frame.check(not os.path.exists("/opt/hone"), "something was installed outside DESTDIR")
+
+
+def test_soname_follows_the_major_version():
+    library = os.path.join(library_folder(), "libhone.so")
+    soname = re.search(r"SONAME.*\[(.*)\]", run("readelf", "-d", library)).group(1)
+    with open(os.path.join(frame.ROOT, "include/hone/version.h"), encoding="utf-8") as file:
+        major = re.search(r"HONE_VERSION_MAJOR (\d+)", file.read()).group(1)
+    frame.check(soname == f"libhone.so.{major}", f"the soname is {soname}")
+    frame.check(os.path.exists(os.path.join(library_folder(), soname)), f"{soname} is not there")
+
+
+def test_the_library_needs_little():
+    needed = set(re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", os.path.join(library_folder(), "libhone.so"))))
+    allowed = {"libOpenCL.so.1", "libjansson.so.4", "libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2",
+               "libasan.so.8", "libubsan.so.1", "libtsan.so.2"}
+    frame.check(needed <= allowed, f"the library needs {needed - allowed}")
+
+
+def test_the_examples_build_with_pkg_config_and_are_right():
+    folder = os.path.join(scratch(), "examples")
+    shutil.copytree(installed("share/doc/hone/examples"), folder)
+    run("make", "CFLAGS=-O2 -Wall -Wextra -Werror", environment=surroundings(), folder=folder)
+    for name in ("filter_array", "frames", "own_queue"):
+        run(os.path.join(folder, name), environment=surroundings())
+
+
+def test_an_example_notices_wrong_results():
+    """Kernels that leave out the last row of large images, too large for hone's own check: the exit status must tell."""
+    kernels, folder = os.path.join(scratch(), "kernels"), os.path.join(scratch(), "broken")
+    shutil.copytree(os.path.join(frame.ROOT, "src"), kernels)
+    shutil.copytree(installed("share/doc/hone/examples"), folder)
+    for name in ("box", "sobel"):
+        for path in glob.glob(os.path.join(kernels, "filters", name, "*.cl")):
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(re.sub(r"(__kernel void \w+\([^{]*\bint height\b[^{]*\{)", r"\1 height -= height > 400;", text))
+    run("make", environment=surroundings(), folder=folder)
+    for name in ("filter_array", "frames", "own_queue"):
+        result = subprocess.run([os.path.join(folder, name)], capture_output=True, check=False,
+                                env={**os.environ, **surroundings(), "HONE_KERNEL_DIR": kernels})
+        frame.check(result.returncode == 1, f"{name} ends with {result.returncode} although the result is wrong")
+
+
+def test_cmake_finds_the_package():
+    folder = os.path.join(scratch(), "cmake")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "CMakeLists.txt"), "w", encoding="utf-8") as file:
+        file.write("cmake_minimum_required(VERSION 3.18)\nproject(user C)\nfind_package(hone 0.1 REQUIRED)\n"
+                   "add_executable(user filter_array.c)\ntarget_link_libraries(user hone::hone)\n")
+    shutil.copy(os.path.join(frame.ROOT, "examples/filter_array.c"), folder)
+    run("cmake", "-S", folder, "-B", folder + "/build", f"-DCMAKE_PREFIX_PATH={prefix()}")
+    run("cmake", "--build", folder + "/build")
+    run(folder + "/build/user", environment=surroundings())
+
+
+def test_the_installed_tree_can_be_moved():
+    moved = os.path.join(scratch(), "moved")
+    shutil.copytree(prefix(), moved, symlinks=True)
+    configs = os.path.join(moved, os.path.relpath(library_folder(), prefix()), "pkgconfig")
+    flags = run("pkg-config", "--cflags", "--libs", "hone", environment={"PKG_CONFIG_PATH": configs})
+    frame.check(moved in flags.replace("/pkgconfig/../..", "") or os.path.realpath(moved) in flags,
+                f"pkg-config gives {flags}")
+
+
+if __name__ == "__main__":
+    try:
+        frame.main(globals())
+    finally:
+        shutil.rmtree(scratch(), ignore_errors=True)

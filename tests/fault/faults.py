@@ -1,0 +1,441 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Makes what hone depends on fail, call by call, once and for good, and looks at what becomes of it.
+
+    faults.py build=FOLDER [effort=default|all] [driver=pocl|rusticl] [TEST...]
+
+What fails: every OpenCL call (calls_*), allocation (memory_*) and file operation (files_*), of the scenes of
+build/tests/life and of `hone apply`; with programs on disk ("warm") and without ("cold"). For each place in the program,
+the first and the last of its calls fail (effort=all: every one). Then: the process ends by itself, soon, with a status
+that tells; the message names the call and its code, or the result is right all the same; an output is whole or as it was;
+nothing leaks; nothing is released twice; no promise is broken; the next start works as if nothing had been.
+"""
+
+import collections
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "check"))
+import frame  # noqa: E402
+
+LIMIT = 60  # seconds until a process counts as hanging
+
+# A device that cannot be described is passed over; formats, hints and facts that a device need not know are optional.
+# What comes of such a call failing is right, or is said in other words.
+OPTIONAL_CALLS = {"clGetDeviceInfo", "clGetPlatformInfo", "clGetSupportedImageFormats", "clGetKernelArgInfo",
+                  "clGetKernelWorkGroupInfo", "clGetProgramBuildInfo", "clGetPlatformIDs", "clGetDeviceIDs"}
+REQUIRED_ITEMS = {"build", "loops", "local", "integers", "floats", "atomics"}
+
+Run = collections.namedtuple("Run", "status output sites failed leaks faults hung")
+Point = collections.namedtuple("Point", "name site number sticky")
+
+# How a kind of fault is asked for: the prefix of its variables, and sets of further ones.
+Kind = collections.namedtuple("Kind", "name prefix always ways")
+CALLS = Kind("calls", "LAYER", {}, [{}])
+MEMORY = Kind("memory", "INTERPOSE", {"INTERPOSE_KIND": "memory"}, [{}])
+FILES = Kind("files", "INTERPOSE", {"INTERPOSE_KIND": "files"},
+             [{"INTERPOSE_ERRNO": "5"}, {"INTERPOSE_ERRNO": "28"}, {"INTERPOSE_SHORT": "1"}, {"INTERPOSE_ERRNO": "4"}])
+INTERRUPTED, SHORT = {"INTERPOSE_ERRNO": "4"}, {"INTERPOSE_SHORT": "1"}
+
+
+def drivers():
+    return {"pocl": {"OCL_ICD_VENDORS": "pocl.icd"},
+            "rusticl": {"OCL_ICD_VENDORS": "rusticl.icd", "RUSTICL_ENABLE": "llvmpipe"}}
+
+
+def driver():
+    return frame.option("driver", "pocl")
+
+
+def built(name):
+    return os.path.join(frame.build(), "tests", name)
+
+
+class Place:
+    """Folders for one test: what the driver compiled is kept, what hone keeps is made anew for each run."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="hone-faults-")
+        self.kept, self.template, self.cache = (self.path(name) for name in ("driver", "template", "cache"))
+        os.mkdir(self.kept, 0o700)
+        os.mkdir(self.template, 0o700)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+    def wrong_kernels(self):
+        """A folder of kernels in which box does not compile."""
+        kernels = self.path("kernels")
+        if not os.path.exists(kernels):
+            os.makedirs(os.path.join(kernels, "filter"))
+            os.makedirs(os.path.join(kernels, "filters", "box"))
+            shutil.copy(os.path.join(frame.ROOT, "src", "filter", "kernel.clh"), os.path.join(kernels, "filter"))
+            with open(os.path.join(kernels, "filters", "box", "kernel.cl"), "w", encoding="utf-8") as file:
+                file.write("this is no kernel;\n")
+        return kernels
+
+    def refresh(self, warm):
+        shutil.rmtree(self.cache, ignore_errors=True)
+        if warm:
+            shutil.copytree(self.template, self.cache)
+        else:
+            os.mkdir(self.cache, 0o700)
+
+
+# ---- What is run ----
+
+class Scene:
+    """A scene of build/tests/life."""
+
+    statuses = (0, 1)
+
+    def __init__(self, name):
+        self.name = name
+        self.program = built("life")
+        self.arguments = [name]
+
+    def environment(self, place):
+        environment = {"OPENCL_LAYERS": built("layer.so")}
+        if self.name == "syntax":
+            environment["HONE_KERNEL_DIR"] = place.wrong_kernels()
+        if self.name == "vendor":  # a device that plays a vendor's
+            environment["OPENCL_LAYERS"] = f"{built('vendor.so')}:{built('layer.so')}"
+            environment["FAKE_ADD"] = ("cl_qcom_perf_hint,cl_qcom_ion_host_ptr,cl_qcom_android_native_buffer_host_ptr,"
+                                       "cl_nv_device_attribute_query,cl_amd_device_attribute_query")
+        return environment
+
+    def prepare(self, place):
+        pass
+
+    def results(self, place, run):
+        return [line for line in run.output.splitlines() if line.startswith("result ")]
+
+    def failure(self, run):
+        """The line that tells what failed, or None."""
+        match = re.search(r"^failed HONE_ERROR_\w+ .*$", run.output, re.M)
+        return match.group(0) if match else None
+
+    def left_over(self, place, run):
+        return None
+
+
+class Apply:
+    """hone apply to an image, over an older result."""
+
+    name = "apply"
+    statuses = (0, 3, 4, 5)
+    old = b"P5 1 1 255\nx"
+
+    def __init__(self):
+        self.program = os.path.join(frame.build(), "hone")
+        self.arguments = ["apply", "-j", "1", "box size=3 | sobel", "in.pgm", "-o", "out/result.pgm"]
+
+    def environment(self, place):
+        return {"OPENCL_LAYERS": built("layer.so")}
+
+    def prepare(self, place):
+        os.makedirs(place.path("out"), exist_ok=True)
+        for name in os.listdir(place.path("out")):
+            os.unlink(place.path("out", name))
+        with open(place.path("in.pgm"), "wb") as file:
+            file.write(b"P5 20 10 255\n" + bytes((i * 37) % 256 for i in range(200)))
+        with open(place.path("out", "result.pgm"), "wb") as file:
+            file.write(self.old)
+
+    def content(self, place):
+        with open(place.path("out", "result.pgm"), "rb") as file:
+            return file.read()
+
+    def results(self, place, run):
+        return [self.content(place)]
+
+    def failure(self, run):
+        match = re.search(r"^hone.*: .+$", run.output, re.M)
+        return match.group(0) if match else None
+
+    def left_over(self, place, run):
+        """What is wrong with the folder of outputs, or None."""
+        names = os.listdir(place.path("out"))
+        if names != ["result.pgm"]:
+            return f"the folder of outputs holds {names}"
+        if run.status != 0 and self.content(place) != self.old:
+            return "it failed and changed the output"
+        return None
+
+
+# ---- Running ----
+
+def run(place, work, kind, point=None, way=None, cache=None):
+    """Runs the work under the layer (which counts objects, too); `point` says what fails, `way` how."""
+    reports = {"LAYER": place.path("layer-report"), "INTERPOSE": place.path("interpose-report")}
+    for path in reports.values():
+        if os.path.exists(path):
+            os.unlink(path)
+    environment = dict(os.environ, XDG_CACHE_HOME=cache or place.cache, POCL_CACHE_DIR=place.kept, **drivers()[driver()])
+    environment.update(work.environment(place), LAYER_REPORT=reports["LAYER"])
+    if kind.prefix == "INTERPOSE":
+        environment.update(kind.always, LD_PRELOAD=built("interpose.so"), INTERPOSE_REPORT=reports["INTERPOSE"])
+    if point:
+        environment.update(way or {})
+        for key, value in (("ONLY", point.name), ("SITE", point.site), ("FAIL", point.number),
+                           ("STICKY", int(point.sticky))):
+            environment[f"{kind.prefix}_{key}"] = str(value)
+    work.prepare(place)
+    hung = False
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen([work.program, *work.arguments], env=environment, stdout=output,
+                                   stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=place.folder)
+        try:
+            status = process.wait(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            status, hung = process.wait(), True
+        output.seek(0)
+        text = output.read().decode("utf-8", "replace")
+    return read_reports(status, text, reports, kind, hung)
+
+
+def read_reports(status, text, reports, kind, hung):
+    sites, failed, leaks, faults = {}, None, [], []
+    for prefix, path in reports.items():
+        if not os.path.exists(path):
+            continue
+        with open(path, encoding="utf-8") as file:
+            lines = [line.split() for line in file]
+        for words in lines:
+            if words[0] == "site" and prefix == kind.prefix:
+                sites[(words[1], words[2])] = int(words[3])
+            elif words[0] == "failed":
+                failed = words[1]
+            elif words[0] == "leak":
+                leaks.append(" ".join(words))
+            elif words[0] in ("over", "damage"):
+                faults.append(" ".join(words))
+    return Run(status, text, sites, failed, leaks, faults, hung)
+
+
+def fits_selftest(got, wanted, afterwards):
+    """An item that could not be asked does not hold. At the next start only what a driver denied (and no required item)
+    may still not hold."""
+    pairs = list(zip(got[0].split()[2:], wanted[0].split()[2:]))
+    return len(pairs) > 5 and all(
+        now == before or (now[:-1] == before[:-1] and now[-1] == "-" and
+                          not (afterwards and before[:-1] in REQUIRED_ITEMS)) for now, before in pairs)
+
+
+def fits(got, wanted, afterwards=False):
+    """The same results; except that a device that cannot be described is left out of a list, and that variants which a
+    device seems not to be able to run are."""
+    if len(got) == 1 and str(got[0]).startswith("result selftest "):
+        return fits_selftest(got, wanted, afterwards)
+    if afterwards or not str(wanted[0]).startswith(("result list ", "result variants ")):
+        return got == wanted
+    known = {line.rsplit(" ", 1)[0]: line for line in wanted}
+    return all(known.get(line.rsplit(" ", 1)[0], line) == line for line in got)
+
+
+# ---- Judging ----
+
+def message_complaint(work, kind, point, got):
+    failure = work.failure(got)
+    if not failure:
+        return "it does not say what failed"
+    if kind is not CALLS:
+        return None
+    # Once the device is lost, the last of several calls ends it.
+    named = re.search(r"\bcl[A-Z]\w+", failure) if point.sticky else point.name in failure
+    if not named and point.name not in OPTIONAL_CALLS:
+        return f"its message does not name the call: {failure}"
+    if named and not re.search(r"CL_\w+ \(-\d+\)|clSVMAlloc of", failure):
+        return f"its message does not name the code: {failure}"
+    return None
+
+
+def complaint(place, work, kind, point, got, wanted):
+    """What is wrong with a run in which something failed, or None."""
+    if got.hung:
+        return f"it hung for {LIMIT} s"
+    if got.status < 0:
+        return f"it was ended by signal {-got.status}"
+    if got.status not in work.statuses:
+        return f"its exit status is {got.status}"
+    if got.leaks or got.faults:
+        return ", ".join((got.leaks + got.faults)[:4])
+    if work.left_over(place, got):
+        return work.left_over(place, got)
+    if got.status == 0:
+        return None if fits(work.results(place, got), wanted) else "it claims success with another result"
+    return message_complaint(work, kind, point, got)
+
+
+def harmless(way):
+    """Faults that are none: they must not even show."""
+    return way in (INTERRUPTED, SHORT)
+
+
+def ways_for(kind, point):
+    for way in kind.ways:
+        if not (harmless(way) and (point.sticky or point.name not in ("read", "write"))):
+            yield way
+
+
+def check_point(place, work, kind, point, way, wanted, warm):
+    place.refresh(warm)
+    got = run(place, work, kind, point, way)
+    text = complaint(place, work, kind, point, got, wanted)
+    if text is None and harmless(way) and got.status != 0:
+        text = "it does not go on after an interruption or a part"
+    if text is None and got.failed is None:
+        text = "the call was not reached"
+    # Only what is remembered on disk can harm the next start.
+    lasting = not warm or kind is FILES or re.search("Program|Kernel", point.name)
+    if text is None and lasting and not point.sticky:
+        got = run(place, work, kind)
+        if got.status != 0 or not fits(work.results(place, got), wanted, True):
+            text = f"the start after it gives {got.status} and {work.results(place, got)}"
+    if text:
+        last = [line for line in got.output.splitlines() if line][-3:]
+        return f"{describe(point, way)}: {text}: {' / '.join(last)[:300]}"
+    return None
+
+
+def describe(point, way):
+    kind = "all calls from" if point.sticky else "call"
+    how = " ".join(f"{key}={value}" for key, value in (way or {}).items())
+    return f"{kind} {point.name} no. {point.number} at {point.site} {how}".rstrip()
+
+
+def points(sites, known=()):
+    """What to make fail: all places that are not known yet."""
+    everything = frame.option("effort", "default") == "all"
+    chosen = []
+    for (name, site), count in sorted(sites.items()):
+        if (name, site) in known:
+            continue
+        numbers = range(1, count + 1) if everything else sorted({1, count})
+        chosen += [Point(name, site, number, sticky) for number in numbers for sticky in (False, True)
+                   if not (sticky and driver() != "pocl")]
+    return chosen
+
+
+def check_points(place, work, kind, chosen, wanted, warm):
+    wrong, count = [], 0
+    for point in chosen:
+        for way in ways_for(kind, point):
+            count += 1
+            text = check_point(place, work, kind, point, way, wanted, warm)
+            if text:
+                wrong.append(text)
+                print(f"# {text}", flush=True)
+    print(f"# {work.name}, {'warm' if warm else 'cold'}: {count} faults, {len(wrong)} wrong", flush=True)
+    frame.check(not wrong, f"{len(wrong)} of {count} faults, the first: {wrong[:1]}")
+
+
+def clean_run(place, work, kind, cache=None):
+    got = run(place, work, kind, None, None, cache)
+    frame.check(got.status == 0 and not got.leaks and not got.faults and got.sites,
+                f"without a fault: status {got.status}, {got.leaks[:4]} {got.faults} {got.output[-300:]}")
+    return got
+
+
+def check_work(work, kind):
+    with Place() as place:
+        place.refresh(False)
+        cold = clean_run(place, work, kind)
+        wanted = work.results(place, cold)
+        clean_run(place, work, kind, place.template)
+        place.refresh(True)
+        warm = clean_run(place, work, kind)
+        frame.check(work.results(place, warm) == wanted, "cold and warm starts differ")
+        check_points(place, work, kind, points(warm.sites), wanted, True)
+        check_points(place, work, kind, points(cold.sites, warm.sites), wanted, False)
+
+
+# ---- Is everything reached? ----
+
+def call_sites(program):
+    """(call, offset) -> function, for each call instruction into the OpenCL loader; by the disassembler."""
+    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", program], capture_output=True, text=True,
+                          check=True).stdout
+    found, function, pending = {}, "?", None
+    for line in text.splitlines():
+        label = re.match(r"^[0-9a-f]+ <(.*)>:", line)
+        instruction = re.match(r"\s*([0-9a-f]+):\s+(\S+)\s*(.*)", line)
+        if label:
+            function, pending = label.group(1), None
+        elif instruction:
+            if pending:  # what a layer sees is the address behind the call
+                found[(pending, instruction.group(1))] = function
+            match = re.search(r"<(cl[A-Z]\w+)@plt>", instruction.group(3)) if instruction.group(2) == "call" else None
+            pending = match.group(1) if match else None
+    return found
+
+
+# Why a place is not reached by the scenes: the function, and the reason.
+NOT_REACHED = {
+    "kernel_get_argument": "asked by tests alone (the harness)",
+    "memory_create_table": "reached as soon as a variant has a table",
+    "memory_copy": "reached as soon as a variant reads image objects and rows are padded",
+    "memory_image_possible": "reached cold, as soon as a variant reads image objects",
+    "memory_fill": "reached as soon as a variant clears its scratch memory",
+    "vendor_describe": "the compiler's copy of a call for the case that the one before it fails",
+}
+
+
+def test_every_place_is_reached():
+    """What the scenes do not reach cannot fail in them."""
+    reached = set()
+    with Place() as place:
+        for scene in scenes():
+            place.refresh(False)
+            for _ in range(2):
+                reached |= set(clean_run(place, Scene(scene), CALLS).sites)
+    places = {site: function for site, function in call_sites(built("life")).items()
+              if not re.match("clRelease|clRetain|clSVMFree|clGetExtensionFunction", site[0])}
+    missed = sorted({(function.split(".")[0], call) for (call, offset), function in places.items()
+                     if (call, offset) not in reached})
+    frame.check(len(places) > 80, f"only {len(places)} places were found")
+    print(f"# {len(places)} places, {len(missed)} not reached: {missed}")
+    unknown = [item for item in missed if item[0] not in NOT_REACHED]
+    frame.check(not unknown, f"not reached by any scene: {unknown}")
+
+
+# ---- The tests ----
+
+def scenes():
+    listed = subprocess.run([built("life")], capture_output=True, text=True, check=False)
+    return listed.stdout.split()
+
+
+def has_apply():
+    program = os.path.join(frame.build(), "hone")
+    asked = subprocess.run([program, "apply", "--help"], capture_output=True, text=True, check=False)
+    return asked.returncode == 0 and "usage: hone apply" in asked.stdout
+
+
+def add_tests(names):
+    """Calls in every scene; memory and files where they differ from scene to scene."""
+    works = {scene: Scene(scene) for scene in scenes()}
+    if has_apply():
+        works["apply"] = Apply()
+    for name, work in works.items():
+        names["test_calls_" + name] = lambda work=work: check_work(work, CALLS)
+        if name in ("plan", "images", "selftest", "list", "syntax", "objects", "apply"):
+            names["test_memory_" + name] = lambda work=work: check_work(work, MEMORY)
+        if name in ("plan", "apply"):
+            names["test_files_" + name] = lambda work=work: check_work(work, FILES)
+
+
+frame.read_options()
+add_tests(globals())
+frame.main(globals())

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A test for each filter's description and for each variant of the registry: "box", "box.direct".
+ * HONE_TEST_EFFORT=tiny|default|all; OPTIONS=1 prints compiler options instead (harness_print_options). */
+#include "harness.h"
+
+#include "filter/registry.h"
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct subject {
+    const struct hone_filter *filter;
+    const struct variant *variant;
+};
+
+static enum effort wished_effort(void)
+{
+    const char *text = getenv("HONE_TEST_EFFORT");
+    if (text && strcmp(text, "tiny") == 0)
+        return EFFORT_TINY;
+    return text && strcmp(text, "all") == 0 ? EFFORT_ALL : EFFORT_DEFAULT;
+}
+
+static void conclude(struct report *report)
+{
+    char *save = NULL;
+    if (report->failures) {
+        char *lines = text_take(&report->text);
+        for (char *line = strtok_r(lines, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+            test_fail(__FILE__, __LINE__, "%s", line);
+        free(lines);
+        if (report->failures > 12)
+            test_note("and %lu more", report->failures - 12);
+    }
+    report_finish(report);
+}
+
+static void describe(const void *user)
+{
+    const struct subject *subject = user;
+    struct report report = {0};
+    hone_device *device = support_open(NULL);
+    harness_describe(subject->filter, device, &report);
+    conclude(&report);
+    hone_device_close(&device);
+}
+
+static void run(const void *user)
+{
+    const struct subject *subject = user;
+    struct report report = {0};
+    hone_device *device = support_open(NULL);
+    harness_variant(subject->filter, subject->variant, device, wished_effort(), &report);
+    test_note("%s %s: %lu programs, %lu comparisons, %lu refused", subject->filter->name,
+              subject->variant->name, report.programs, report.runs, report.refused);
+    if (report.runs == 0 && report.failures == 0)
+        test_skip("needs a driver with other features than %s: %s", hone_device_get_info(device)->platform,
+                  text_view(&report.refusals));
+    conclude(&report);
+    hone_device_close(&device);
+}
+
+static void print_options(const void *user)
+{
+    (void)user;
+    hone_device *device = support_open(NULL);
+    harness_print_options(device, wished_effort());
+    hone_device_close(&device);
+}
+
+void test_register(void)
+{
+    if (getenv("OPTIONS")) {
+        test_add("options", print_options, NULL);
+        return;
+    }
+    for (size_t f = 0; registry_at(f); f++) {
+        const struct hone_filter *filter = registry_at(f);
+        struct subject *subjects = calloc(filter->variant_count + 1, sizeof *subjects);
+        if (!subjects)
+            abort();
+        subjects[0].filter = filter;
+        test_add(filter->name, describe, &subjects[0]);
+        for (size_t v = 0; v < filter->variant_count; v++) {
+            char name[128];
+            subjects[v + 1] = (struct subject){filter, &filter->variants[v]};
+            snprintf(name, sizeof name, "%s.%s", filter->name, filter->variants[v].name);
+            test_add(name, run, &subjects[v + 1]);
+        }
+    }
+}

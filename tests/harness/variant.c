@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Running a variant and comparing it with its reference. */
+#include "harness.h"
+
+#include "base/mem.h"
+#include "cl/selftest.h"
+#include "filter/registry.h"
+#include "image/pattern.h"
+#include "test.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_FAILURES = 12 };
+
+void report_finish(struct report *report)
+{
+    text_finish(&report->text);
+    text_finish(&report->refusals);
+}
+
+void report_add(struct report *report, const char *format, ...)
+{
+    char line[2000];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (report->failures++ < SHOWN_FAILURES)
+        text_add(&report->text, "%s\n", line);
+}
+
+/* ---- Pictures ---- */
+
+struct size {
+    uint32_t width, height;
+};
+
+/* Smaller than windows, one line, primes, wider than any work-group's row. */
+static const struct size sizes[] = {{1, 1},   {3, 2},  {2, 3},  {17, 5},   {5, 17},
+                                    {31, 33}, {64, 1}, {1, 64}, {127, 13}, {257, 9}};
+static const struct size tiny_sizes[] = {{3, 2}, {17, 5}, {8, 9}};
+
+static const struct check_layout layouts[] = {{0, 0, 0}, {5, 3, 0}, {0, 0, 1},
+                                              {1, 0, 0}, {0, 7, 0}, {16, 16, 3}};
+
+/* Pictures of one shape with what the reference makes of them, for all configurations. */
+struct picture {
+    struct check check;
+    struct check_layout layout;
+    enum pattern pattern;
+};
+
+enum { MAX_PICTURES = 24 };
+
+struct gallery {
+    struct picture pictures[MAX_PICTURES];
+    size_t count;
+};
+
+static void add_picture(struct gallery *gallery, const struct hone_filter *filter,
+                        const struct variant *variant, const struct shape *shape, struct size size,
+                        enum pattern pattern, unsigned turn, struct report *report)
+{
+    struct picture *picture = &gallery->pictures[gallery->count];
+    struct filter_case c;
+    hone_error error;
+    REQUIRE(gallery->count < MAX_PICTURES);
+    hone_status status = shape_case(&c, filter, variant, shape, size.width, size.height, &error);
+    if (status == HONE_ERROR_UNSUPPORTED || status == HONE_ERROR_USAGE) {
+        /* A filter may refuse a format or size, if it says so; that it refuses all is noticed in the end. */
+        text_finish(&report->refusals);
+        text_add(&report->refusals, "%s", error.message);
+        return;
+    }
+    if (!status)
+        status = check_init(&picture->check, &c, pattern, turn + 1, &error);
+    if (status) {
+        report_add(report, "%s '%s': %s", filter->name, shape->parameters, error.message);
+        return;
+    }
+    case_finish(&c);
+    picture->layout = layouts[turn % COUNT_OF(layouts)];
+    picture->pattern = pattern;
+    gallery->count++;
+}
+
+/* Every size with contents taking turns; NaN and infinity in every picture of floats; `thorough`: every
+ * content at one size, too. */
+static void open_gallery(struct gallery *gallery, const struct hone_filter *filter,
+                         const struct variant *variant, const struct shape *shape, enum effort effort,
+                         bool thorough, unsigned turn, struct report *report)
+{
+    const struct size *list = effort == EFFORT_TINY ? tiny_sizes : sizes;
+    size_t count = effort == EFFORT_TINY ? COUNT_OF(tiny_sizes) : COUNT_OF(sizes);
+    gallery->count = 0;
+    for (size_t i = 0; i < count; i++, turn++)
+        add_picture(gallery, filter, variant, shape, list[i], (enum pattern)(turn % PATTERN_COUNT), turn,
+                    report);
+    for (int pattern = 0; pattern < PATTERN_COUNT; pattern++, turn++)
+        if (thorough || (pattern == PATTERN_SPECIAL && shape->type == HONE_F32))
+            add_picture(gallery, filter, variant, shape, list[count / 2], (enum pattern)pattern, turn,
+                        report);
+}
+
+static void close_gallery(struct gallery *gallery)
+{
+    for (size_t i = 0; i < gallery->count; i++)
+        check_finish(&gallery->pictures[i].check);
+    gallery->count = 0;
+}
+
+/* ---- Running ---- */
+
+static void explain(struct report *report, const struct picture *picture, const struct variant *variant,
+                    const struct config *config, const struct check_result *result)
+{
+    struct text text = {0}, settings = {0}, why = {0};
+    const hone_image_desc *in = &picture->check.c.in;
+    case_describe(&picture->check.c, &text);
+    config_print(variant, config, &settings);
+    check_explain(result, &why);
+    report_add(report, "%s, variant %s [%s], %ux%u %s x%u, %s, rows +%zu, offset %zu, shift %zu: %s",
+               text_view(&text), variant->name, text_view(&settings), in->width, in->height,
+               hone_type_name(in->type), in->channels, pattern_name(picture->pattern), picture->layout.pad,
+               picture->layout.offset, picture->layout.shift, text_view(&why));
+    text_finish(&text);
+    text_finish(&settings);
+    text_finish(&why);
+}
+
+/* The variant at one configuration over a gallery. False when it cannot run at all on this device. */
+static bool run_config(const struct gallery *gallery, hone_device *device, const struct variant *variant,
+                       const struct config *config, struct report *report)
+{
+    bool ran = false;
+    for (size_t i = 0; i < gallery->count; i++) {
+        const struct picture *picture = &gallery->pictures[i];
+        struct check_result result;
+        hone_error error;
+        hone_status status = config_legal(device, &picture->check.c, variant, config, &error);
+        if (!status)
+            status = check_run(&picture->check, device, variant, config, picture->layout, &result, &error);
+        if (status == HONE_ERROR_UNSUPPORTED) {
+            text_finish(&report->refusals);
+            text_add(&report->refusals, "%s", error.message);
+        } else if (status) {
+            report_add(report, "%s, variant %s: %s %s", picture->check.c.filter->name, variant->name,
+                       error.message, error.log);
+            return true; /* it does not build: once is enough */
+        } else {
+            report->runs++;
+            ran = true;
+            if (!result.right)
+                explain(report, picture, variant, config, &result);
+        }
+    }
+    report->programs += ran;
+    report->refused += !ran;
+    return ran;
+}
+
+static bool is_usable(const struct gallery *gallery, hone_device *device, const struct variant *variant,
+                      struct report *report)
+{
+    hone_error error;
+    for (size_t i = 0; i < gallery->count; i++) {
+        if (variant_usable(device, &gallery->pictures[i].check.c, variant, &error) == HONE_OK)
+            return true;
+        text_finish(&report->refusals);
+        text_add(&report->refusals, "%s", error.message);
+    }
+    report->refused++;
+    return false;
+}
+
+/* The configuration for trying formats: the default, or where the device cannot run that, the first that it
+ * can. */
+static const struct config *base_config(const struct gallery *gallery, hone_device *device,
+                                        const struct variant *variant, const struct config *configs,
+                                        size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < gallery->count; k++) {
+            const struct filter_case *c = &gallery->pictures[k].check.c;
+            struct instance *instance = NULL;
+            if (config_legal(device, c, variant, &configs[i], NULL) == HONE_OK &&
+                instance_create(&instance, device, c, variant, &configs[i], NULL) != HONE_ERROR_UNSUPPORTED) {
+                instance_destroy(&instance);
+                return &configs[i];
+            }
+        }
+    return NULL;
+}
+
+static void run_shapes(const struct hone_filter *filter, const struct variant *variant, hone_device *device,
+                       enum effort effort, const struct shape *shapes, size_t shape_count,
+                       const struct config *configs, size_t config_count, struct report *report)
+{
+    struct gallery gallery;
+    bool configured = false;
+    const struct config *base = NULL;
+    for (size_t i = 0; i < shape_count; i++) {
+        open_gallery(&gallery, filter, variant, &shapes[i], effort, i == 0 || effort == EFFORT_ALL,
+                     (unsigned)i, report);
+        if (is_usable(&gallery, device, variant, report)) {
+            if (!base)
+                base = base_config(&gallery, device, variant, configs, config_count);
+            bool ran = base && run_config(&gallery, device, variant, base, report);
+            /* All configurations at the first shape that runs, and at its last pictures only. */
+            for (size_t k = 0; ran && !configured && k < config_count; k++)
+                if (&configs[k] != base)
+                    run_config(&gallery, device, variant, &configs[k], report);
+            configured = configured || ran;
+        }
+        close_gallery(&gallery);
+        if (report->failures > 100)
+            return; /* thoroughly broken */
+    }
+}
+
+/* Whether a condition speaks of the device, so that another device may keep it. */
+static bool speaks_of_device(const char *condition)
+{
+    static const char *const names[] = {"CPU",     "GPU",    "CU",   "MAXWG", "LMEM", "VENDOR",   "WARP",
+                                        "UNIFIED", "IMAGES", "HALF", "WIDE",  "PTX",  "SUBGROUPS"};
+    struct expr expr;
+    if (!condition || expr_parse(&expr, condition, NULL) != HONE_OK)
+        return false;
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (expr_mentions(&expr, names[i]))
+            return true;
+    return false;
+}
+
+static bool lacks_a_need(const struct variant *variant, hone_device *device)
+{
+    static const struct {
+        unsigned need;
+        enum selftest_item item;
+    } needs[] = {{NEEDS_IMAGES, SELFTEST_IMAGES},       {NEEDS_HALF, SELFTEST_HALF},
+                 {NEEDS_WIDE, SELFTEST_WIDE},           {NEEDS_PTX, SELFTEST_PTX},
+                 {NEEDS_SUBGROUPS, SELFTEST_SUBGROUPS}, {NEEDS_LOCAL, SELFTEST_LOCAL}};
+    for (size_t i = 0; i < COUNT_OF(needs); i++)
+        if ((variant->needs & needs[i].need) && !selftest_holds(device, needs[i].item))
+            return true;
+    return false;
+}
+
+void harness_variant(const struct hone_filter *filter, const struct variant *variant, hone_device *device,
+                     enum effort effort, struct report *report)
+{
+    static char texts[MAX_TRIALS][MAX_TRIAL_TEXT];
+    struct shape *shapes = NULL;
+    struct config *configs = NULL;
+    size_t text_count = harness_trials(filter, texts);
+    size_t shape_count = harness_shapes(filter, effort, texts, text_count, &shapes);
+    size_t config_count = harness_configs(filter, variant, effort, &configs);
+    run_shapes(filter, variant, device, effort, shapes, shape_count, configs, config_count, report);
+    report->needs_driver = lacks_a_need(variant, device) || speaks_of_device(variant->condition);
+    if (report->runs == 0 && !report->needs_driver && report->failures == 0)
+        report_add(report, "variant %s of %s never ran: %s", variant->name, filter->name,
+                   text_view(&report->refusals));
+    free(shapes);
+    free(configs);
+}

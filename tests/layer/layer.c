@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "layer.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const char *const kind_names[] = {"context", "queue", "memory", "program",      "kernel",
+                                         "sampler", "event", "device", "shared-memory"};
+
+enum { BUCKETS = 4096, MAX_SITES = 2048, PAGE = 4096, ALIGN = 128 };
+
+struct object {
+    const void *handle;
+    enum layer_kind kind;
+    int call; /* that made it */
+    long references;
+    struct object *next;
+};
+
+struct site {
+    const void *address;
+    int call;
+    long number;
+};
+
+/* What the environment asks for. */
+static struct {
+    const char *report, *only;
+    long fail;
+    bool sticky, guard_end, guard_begin, has_code;
+    uintptr_t site;
+    cl_int code;
+    int poison;
+} wish;
+
+/* What happened; under the lock. */
+static struct {
+    pthread_mutex_t lock;
+    struct object *objects[BUCKETS];
+    struct site sites[MAX_SITES];
+    int site_count;
+    long calls, countable, over, damaged;
+    int failed_call; /* -1: none */
+    uintptr_t failed_site;
+    long failed_number;
+} seen = {.lock = PTHREAD_MUTEX_INITIALIZER, .failed_call = -1};
+
+const cl_icd_dispatch *layer_target;
+static cl_icd_dispatch table;
+
+/* ---- Counting and failing ---- */
+
+/* Where in its file a piece of code lies: the same in every run. */
+static uintptr_t offset_of(const void *address)
+{
+    Dl_info info;
+    return dladdr(address, &info) ? (uintptr_t)address - (uintptr_t)info.dli_fbase : (uintptr_t)address;
+}
+
+static bool listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)); at += length)
+        if ((at == list || at[-1] == ',') && (at[length] == '\0' || at[length] == ','))
+            return true;
+    return false;
+}
+
+static void note_site(int call, const void *address)
+{
+    int i = 0;
+    while (i < seen.site_count && (seen.sites[i].address != address || seen.sites[i].call != call))
+        i++;
+    if (i == MAX_SITES)
+        return;
+    seen.site_count += i == seen.site_count;
+    seen.sites[i].address = address;
+    seen.sites[i].call = call;
+    seen.sites[i].number++;
+}
+
+static bool is_wanted(int call, const void *site)
+{
+    if (wish.only && !listed(wish.only, layer_call_names[call]))
+        return false;
+    return !wish.site || offset_of(site) == wish.site;
+}
+
+bool layer_enter(int call, bool countable, const void *site)
+{
+    bool fail = false;
+    pthread_mutex_lock(&seen.lock);
+    seen.calls++;
+    if (countable) {
+        note_site(call, site);
+        /* Once the device is lost, it is lost for all calls. */
+        bool lost = wish.sticky && seen.failed_call >= 0;
+        if (lost || is_wanted(call, site)) {
+            seen.countable++;
+            fail = lost || (wish.fail && seen.countable == wish.fail);
+        }
+        if (fail && seen.failed_call < 0) {
+            seen.failed_call = call;
+            seen.failed_number = seen.countable;
+            seen.failed_site = offset_of(site);
+        }
+    }
+    pthread_mutex_unlock(&seen.lock);
+    return fail;
+}
+
+cl_int layer_code(cl_int fitting)
+{
+    return wish.has_code ? wish.code : fitting;
+}
+
+/* ---- Objects ---- */
+
+static struct object **find(enum layer_kind kind, const void *handle)
+{
+    struct object **slot = &seen.objects[((uintptr_t)handle >> 4) * 2654435761u % BUCKETS];
+    while (*slot && ((*slot)->handle != handle || (*slot)->kind != kind))
+        slot = &(*slot)->next;
+    return slot;
+}
+
+void layer_made(enum layer_kind kind, const void *handle, int call)
+{
+    struct object *object = malloc(sizeof *object);
+    if (!object)
+        abort();
+    *object = (struct object){handle, kind, call, 1, NULL};
+    pthread_mutex_lock(&seen.lock);
+    *find(kind, handle) = object;
+    pthread_mutex_unlock(&seen.lock);
+}
+
+void layer_retained(enum layer_kind kind, const void *handle)
+{
+    pthread_mutex_lock(&seen.lock);
+    struct object *object = *find(kind, handle);
+    if (object)
+        object->references++;
+    pthread_mutex_unlock(&seen.lock);
+}
+
+/* Before the driver releases: afterwards another object may have the same address. */
+void layer_releasing(enum layer_kind kind, const void *handle, int call)
+{
+    pthread_mutex_lock(&seen.lock);
+    struct object **slot = find(kind, handle), *object = *slot;
+    if (!object && kind != LAYER_DEVICE) {
+        seen.over++;
+        fprintf(stderr, "layer: %s releases a %s that is not there\n", layer_call_names[call],
+                kind_names[kind]);
+    } else if (object && --object->references == 0) {
+        *slot = object->next;
+        free(object);
+    }
+    pthread_mutex_unlock(&seen.lock);
+}
+
+/* ---- Guard pages ---- */
+
+/* A buffer's memory between two pages that nobody may touch. Its start is aligned as a driver's would be, so
+ * up to ALIGN bytes lie between its end and the page; they hold a pattern that is looked at in the end. */
+struct guarded {
+    unsigned char *map, *start;
+    size_t map_bytes, bytes, slack;
+};
+
+static struct guarded *guarded_new(size_t bytes)
+{
+    struct guarded *guarded = malloc(sizeof *guarded);
+    size_t room = (bytes + ALIGN - 1) / ALIGN * ALIGN, pages = (room + PAGE - 1) / PAGE * PAGE;
+    if (!guarded)
+        return NULL;
+    *guarded = (struct guarded){.map_bytes = pages + 2 * PAGE, .bytes = bytes};
+    guarded->map = mmap(NULL, guarded->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (guarded->map == MAP_FAILED) {
+        free(guarded);
+        return NULL;
+    }
+    mprotect(guarded->map, PAGE, PROT_NONE);
+    mprotect(guarded->map + PAGE + pages, PAGE, PROT_NONE);
+    guarded->start = guarded->map + PAGE + (wish.guard_end ? pages - room : 0);
+    guarded->slack = wish.guard_end ? room - bytes : pages - bytes;
+    memset(guarded->start, wish.poison, bytes + guarded->slack);
+    return guarded;
+}
+
+static void CL_CALLBACK guarded_finish(cl_mem memory, void *user)
+{
+    struct guarded *guarded = user;
+    long damaged = 0;
+    (void)memory;
+    for (size_t i = 0; i < guarded->slack; i++)
+        damaged += guarded->start[guarded->bytes + i] != (unsigned char)wish.poison;
+    if (damaged)
+        fprintf(stderr, "layer: %ld bytes behind a buffer of %zu bytes were changed\n", damaged,
+                guarded->bytes);
+    pthread_mutex_lock(&seen.lock);
+    seen.damaged += damaged;
+    pthread_mutex_unlock(&seen.lock);
+    munmap(guarded->map, guarded->map_bytes);
+    free(guarded);
+}
+
+cl_mem layer_create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code)
+{
+    const cl_mem_flags ours = CL_MEM_COPY_HOST_PTR | CL_MEM_ALLOC_HOST_PTR;
+    bool wanted = (wish.guard_end || wish.guard_begin) && size > 0 && !(flags & CL_MEM_USE_HOST_PTR);
+    struct guarded *guarded = wanted ? guarded_new(size) : NULL;
+    if (!guarded)
+        return layer_target->clCreateBuffer(context, flags, size, host, code);
+    if (host && (flags & CL_MEM_COPY_HOST_PTR))
+        memcpy(guarded->start, host, size);
+    cl_mem made = layer_target->clCreateBuffer(context, (flags & ~ours) | CL_MEM_USE_HOST_PTR, size,
+                                               guarded->start, code);
+    /* Without the callback the pages stay mapped, which harms no one. */
+    if (made)
+        layer_target->clSetMemObjectDestructorCallback(made, guarded_finish, guarded);
+    return made;
+}
+
+/* ---- The report ---- */
+
+static void report_leaks(FILE *file)
+{
+    for (int bucket = 0; bucket < BUCKETS; bucket++)
+        for (const struct object *object = seen.objects[bucket]; object; object = object->next)
+            fprintf(file, "leak %s %s %ld\n", kind_names[object->kind], layer_call_names[object->call],
+                    object->references);
+}
+
+static void report(void)
+{
+    FILE *file = fopen(wish.report, "a");
+    if (!file)
+        return;
+    pthread_mutex_lock(&seen.lock);
+    fprintf(file, "calls %ld %ld\n", seen.calls, seen.countable);
+    for (int i = 0; i < seen.site_count; i++)
+        fprintf(file, "site %s %lx %ld\n", layer_call_names[seen.sites[i].call],
+                (unsigned long)offset_of(seen.sites[i].address), seen.sites[i].number);
+    if (seen.failed_call >= 0)
+        fprintf(file, "failed %s %ld %lx\n", layer_call_names[seen.failed_call], seen.failed_number,
+                (unsigned long)seen.failed_site);
+    report_leaks(file);
+    if (seen.over)
+        fprintf(file, "over %ld\n", seen.over);
+    if (seen.damaged)
+        fprintf(file, "damage %ld\n", seen.damaged);
+    pthread_mutex_unlock(&seen.lock);
+    fclose(file);
+}
+
+/* ---- What the loader asks for ---- */
+
+static const char *wished_text(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static long wished_number(const char *name, int base)
+{
+    const char *value = wished_text(name);
+    return value ? strtol(value, NULL, base) : 0;
+}
+
+static void read_wishes(void)
+{
+    const char *guard = wished_text("LAYER_GUARD");
+    wish.report = wished_text("LAYER_REPORT");
+    wish.only = wished_text("LAYER_ONLY");
+    wish.fail = wished_number("LAYER_FAIL", 10);
+    wish.site = (uintptr_t)wished_number("LAYER_SITE", 16);
+    wish.sticky = wished_number("LAYER_STICKY", 10) != 0;
+    wish.has_code = wished_text("LAYER_CODE") != NULL;
+    wish.code = (cl_int)wished_number("LAYER_CODE", 10);
+    wish.guard_end = guard && strcmp(guard, "end") == 0;
+    wish.guard_begin = guard && strcmp(guard, "begin") == 0;
+    wish.poison = wished_text("LAYER_POISON") ? (int)wished_number("LAYER_POISON", 0) : 0xa5;
+}
+
+static cl_int answer(const void *what, size_t bytes, size_t size, void *value, size_t *size_ret)
+{
+    if (value && size < bytes)
+        return CL_INVALID_VALUE;
+    if (value)
+        memcpy(value, what, bytes);
+    if (size_ret)
+        *size_ret = bytes;
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t size, void *value, size_t *size_ret)
+{
+    static const char name[] = "hone's test layer";
+    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+    if (what == CL_LAYER_API_VERSION)
+        return answer(&version, sizeof version, size, value, size_ret);
+    return what == CL_LAYER_NAME ? answer(name, sizeof name, size, value, size_ret) : CL_INVALID_VALUE;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target,
+                                            cl_uint *entries_ret, const cl_icd_dispatch **layer)
+{
+    size_t bytes = entries * sizeof(void *);
+    layer_target = target;
+    memcpy(&table, target, bytes < sizeof table ? bytes : sizeof table);
+    read_wishes();
+    layer_fill(&table);
+    if (wish.report)
+        atexit(report);
+    *entries_ret = bytes < sizeof table ? entries : (cl_uint)(sizeof table / sizeof(void *));
+    *layer = &table;
+    return CL_SUCCESS;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * An OpenCL layer that fails calls, counts objects, and surrounds buffers with pages that nobody may touch.
+ *
+ * Load it with OPENCL_LAYERS=.../liblayer.so (ocl-icd 2.3 or later). Environment:
+ *
+ *   LAYER_REPORT=FILE   where the report goes at exit; without it there is none
+ *   LAYER_FAIL=N        fail the N-th call that can fail (from 1)
+ *   LAYER_ONLY=clA,clB  count (and fail) only these calls
+ *   LAYER_SITE=OFFSET   count only calls from this place of the program (hexadecimal, as the report shows it)
+ *   LAYER_STICKY=1      fail all later ones, too: the device is lost
+ *   LAYER_CODE=-5       fail with this code; default: one that fits the call
+ *   LAYER_GUARD=end     buffers that the driver would allocate end at a page that cannot be touched; begin:
+ * begin behind one. Only for devices that work on host memory LAYER_POISON=0xa5   what fresh buffers of
+ * guarded memory hold (default 0xa5)
+ *
+ * The report has a line for each fact:
+ *
+ *   calls NUMBER COUNTABLE          all calls; those that were candidates for failing
+ *   site NAME OFFSET NUMBER         calls of NAME from that place of the program
+ *   failed NAME NUMBER OFFSET       an injected failure (the first one, when sticky)
+ *   leak KIND NAME NUMBER           an object that was never released, made by call NAME
+ *   over KIND NAME                  a release of something that is not there
+ *   damage BYTES                    a buffer's surroundings were written to
+ */
+#ifndef TESTS_LAYER_H
+#define TESTS_LAYER_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
+#include <CL/cl_layer.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum layer_kind {
+    LAYER_CONTEXT,
+    LAYER_QUEUE,
+    LAYER_MEMORY,
+    LAYER_PROGRAM,
+    LAYER_KERNEL,
+    LAYER_SAMPLER,
+    LAYER_EVENT,
+    LAYER_DEVICE, /* sub-devices; releasing a whole device means nothing */
+    LAYER_SHARED  /* shared virtual memory */
+};
+
+/* ---- Generated from CL/cl_icd.h by generate.py ---- */
+
+extern const char *const layer_call_names[];
+extern const int layer_call_count;
+/* Puts the wrappers into a table that starts as a copy of the driver's. */
+void layer_fill(cl_icd_dispatch *table);
+
+/* ---- For the generated wrappers ---- */
+
+/* The next table in the chain: the driver's own, or another layer's. */
+extern const cl_icd_dispatch *layer_target;
+
+/* Counts a call; true when it is to fail. `site` is where it came from. */
+bool layer_enter(int call, bool countable, const void *site);
+/* The code to fail with. */
+cl_int layer_code(cl_int fitting);
+void layer_made(enum layer_kind kind, const void *object, int call);
+void layer_retained(enum layer_kind kind, const void *object);
+void layer_releasing(enum layer_kind kind, const void *object, int call);
+
+/* clCreateBuffer with guard pages where they are asked for. */
+cl_mem layer_create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code);
+
+#endif

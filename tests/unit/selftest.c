@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The self-test's verdict: asked once, remembered, and not believed when it is damaged. */
+#include "cl/selftest.h"
+
+#include "cl/drivercache.h"
+#include "support.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char verdicts[PATH_MAX + 32]; /* the folder */
+
+static void begin(void)
+{
+    char kept[PATH_MAX];
+    snprintf(kept, sizeof kept, "%s/driver", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    mkdir(kept, 0700);
+    setenv("POCL_CACHE_DIR", kept, 1);
+    const char *cache = support_folder();
+    setenv("XDG_CACHE_HOME", cache, 1);
+    snprintf(verdicts, sizeof verdicts, "%s/hone/verdicts", cache);
+}
+
+/* Opens the device and asks one question; returns how many programs that built. */
+static int ask(enum selftest_item item, bool *holds)
+{
+    hone_device *device = support_open(NULL);
+    *holds = selftest_holds(device, item);
+    int built = (int)hone_device_get_counts(device).built_from_source;
+    hone_device_close(&device);
+    return built;
+}
+
+static const char *only_file(void)
+{
+    static char path[2 * PATH_MAX];
+    DIR *list = opendir(verdicts);
+    REQUIRE(list != NULL);
+    path[0] = '\0';
+    for (struct dirent *entry; (entry = readdir(list));)
+        if (entry->d_name[0] != '.')
+            snprintf(path, sizeof path, "%s/%s", verdicts, entry->d_name);
+    closedir(list);
+    REQUIRE(path[0] != '\0');
+    return path;
+}
+
+TEST(asked_once)
+{
+    bool holds = false;
+    begin();
+    CHECK(ask(SELFTEST_BUILD, &holds) > 0);
+    CHECK(holds);
+    CHECK_EQ(ask(SELFTEST_BUILD, &holds), 0);
+    CHECK(holds);
+}
+
+TEST(this_device_passes)
+{
+    begin();
+    hone_device *device = support_open(NULL);
+    if (support_is_pocl(device)) {
+        CHECK(selftest_passes(device));
+        CHECK(selftest_holds(device, SELFTEST_IMAGES));
+        CHECK(selftest_holds(device, SELFTEST_WIDE));
+        CHECK(!selftest_holds(device, SELFTEST_PTX));
+    }
+    for (int i = 0; i < SELFTEST_COUNT; i++)
+        CHECK(selftest_item_name((enum selftest_item)i) && selftest_item_meaning((enum selftest_item)i)[0]);
+    hone_device_close(&device);
+}
+
+TEST(written_as_text)
+{
+    bool holds;
+    begin();
+    ask(SELFTEST_BUILD, &holds);
+    char *text = support_read(only_file(), NULL);
+    CHECK_HAS(text, "hone verdict 1\n");
+    CHECK_HAS(text, "\nloops +\n");
+    CHECK_HAS(text, "\nptx -\n");
+    CHECK(strpbrk(text, "?!") == NULL);
+    free(text);
+}
+
+static void check_asked_again(const char *content, size_t size, const char *what)
+{
+    bool holds = false;
+    support_write(only_file(), content, size);
+    int built = ask(SELFTEST_LOOPS, &holds);
+    if (built == 0 || !holds)
+        test_fail(__FILE__, __LINE__, "%s: %d programs built, loops %d", what, built, holds);
+    CHECK_EQ(ask(SELFTEST_LOOPS, &holds), 0);
+}
+
+TEST(damaged_verdicts_are_asked_again)
+{
+    bool holds;
+    begin();
+    ask(SELFTEST_BUILD, &holds);
+    char large[8000];
+    memset(large, 'x', sizeof large);
+    check_asked_again("", 0, "empty");
+    check_asked_again("nonsense\nloops -\n", 17, "no header");
+    check_asked_again("hone verdict 2\nloops -\n", 23, "another format");
+    check_asked_again("hone verdict 1\nloops *\n", 23, "an unknown mark");
+    check_asked_again("hone verdict 1\nloops -x\n", 24, "more behind the mark");
+    check_asked_again("hone verdict 1\nloops -\nweather +\n", 33, "an unknown item");
+    check_asked_again("hone verdict 1\nloops ", 21, "cut off");
+    check_asked_again(large, sizeof large, "too large");
+}
+
+TEST(parts_of_a_verdict_are_kept)
+{
+    bool holds = true;
+    begin();
+    ask(SELFTEST_BUILD, &holds);
+    support_write(only_file(), "hone verdict 1\nloops -\n", 23);
+    CHECK(ask(SELFTEST_LOOPS, &holds) > 0); /* the other items */
+    CHECK(!holds);
+    CHECK_EQ(ask(SELFTEST_LOCAL, &holds), 0);
+    CHECK(holds);
+}
+
+TEST(verdicts_of_others_are_not_believed)
+{
+    bool holds = false;
+    begin();
+    ask(SELFTEST_BUILD, &holds);
+    support_write(only_file(), "hone verdict 1\nloops -\n", 23);
+    REQUIRE(chmod(only_file(), 0666) == 0);
+    CHECK(ask(SELFTEST_LOOPS, &holds) > 0);
+    CHECK(holds);
+}
+
+TEST(what_ended_the_process_is_not_asked_again)
+{
+    bool holds = true;
+    begin();
+    ask(SELFTEST_BUILD, &holds);
+    static const char text[] =
+        "hone verdict 1\nbuild +\nloops +\nlocal +\nintegers +\nfloats +\natomics +\nclock +\nimages +\n"
+        "half-store +\nhalf -\nwide !\nptx -\nsubgroups -\n";
+    support_write(only_file(), text, sizeof text - 1);
+    CHECK_EQ(ask(SELFTEST_WIDE, &holds), 0);
+    CHECK(!holds);
+    CHECK_EQ(ask(SELFTEST_LOOPS, &holds), 0);
+    CHECK(holds);
+}
+
+/* The doctor's way: ask everything again now. */
+TEST(running_it_again)
+{
+    bool holds = true;
+    begin();
+    ask(SELFTEST_BUILD, &holds);
+    support_write(only_file(), "hone verdict 1\nloops -\n", 23);
+    hone_device *device = support_open(NULL);
+    double milliseconds = 0;
+    hone_error error;
+    CHECK(!selftest_holds(device, SELFTEST_LOOPS));
+    CHECK_STATUS(selftest_run(device, &milliseconds, &error), HONE_OK);
+    CHECK(milliseconds > 0);
+    CHECK(selftest_holds(device, SELFTEST_LOOPS));
+    hone_device_close(&device);
+    CHECK_EQ(ask(SELFTEST_LOOPS, &holds), 0);
+    CHECK(holds);
+}
+
+static int ready[2];
+
+/* Plays a process that is in the middle of its self-test, and finishes it when the pipe is closed. */
+static void hold_the_lock(const char *file, const char *complete)
+{
+    char path[2 * PATH_MAX];
+    snprintf(path, sizeof path, "%s/../programs/" PROGRAM_LOCK, verdicts);
+    int lock = open(path, O_RDWR | O_CREAT, 0600);
+    REQUIRE(lock >= 0 && flock(lock, LOCK_EX) == 0);
+    support_write(file, "hone verdict 1\nbuild !\nloops !\n", 31);
+    REQUIRE(write(ready[1], "x", 1) == 1);
+    usleep(300000); /* long enough for the other to look; nothing depends on it */
+    support_write(file, complete, strlen(complete));
+    exit(0);
+}
+
+TEST(another_process_that_asks_is_waited_for)
+{
+    bool holds = false;
+    char byte;
+    begin();
+    ask(SELFTEST_BUILD, &holds);
+    char *complete = support_read(only_file(), NULL);
+    char file[2 * PATH_MAX];
+    snprintf(file, sizeof file, "%s", only_file());
+    REQUIRE(pipe(ready) == 0);
+    /* The parent has used OpenCL; the child calls nothing of it. */
+    pid_t child = fork();
+    if (child == 0)
+        hold_the_lock(file, complete);
+    REQUIRE(read(ready[0], &byte, 1) == 1);
+    CHECK_EQ(ask(SELFTEST_LOOPS, &holds), 0);
+    CHECK(holds);
+    waitpid(child, NULL, 0);
+    free(complete);
+}
