@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Times a chain of hone's: device time between the first kernel's start and the last one's end, over memory
+ * of the caller's.
+ *
+ *   filter CHAIN WIDTH HEIGHT TYPE CHANNELS ROUNDS [VARIANT [CONFIG]]
+ *
+ * prints the least milliseconds of so many rounds, then for each further line of standard input (a number of
+ * rounds) again. The first line says what was chosen: "# variant config device driver".
+ */
+#include <hone/hone.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fail(const hone_error *error)
+{
+    fprintf(stderr, "%s\n", error->message);
+    return 1;
+}
+
+static void fill(void *pixels, const hone_image_desc *desc)
+{
+    size_t count = hone_image_bytes(desc);
+    unsigned state = 1;
+    if (desc->type == HONE_F32)
+        for (size_t i = 0; i < count / 4; i++)
+            ((float *)pixels)[i] = (float)((state = state * 1664525u + 1013904223u) >> 8) * 0x1p-24f;
+    else
+        for (size_t i = 0; i < count; i++)
+            ((unsigned char *)pixels)[i] = (unsigned char)((state = state * 1664525u + 1013904223u) >> 24);
+}
+
+static void *pages(size_t bytes)
+{
+    return aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+}
+
+struct bench {
+    hone_device *device;
+    hone_plan *plan;
+    hone_image *in, *out, *second;
+};
+
+static hone_status one(const struct bench *b, double *ms, hone_error *error)
+{
+    hone_event *done = NULL;
+    hone_times times;
+    hone_status status = hone_plan_run(b->plan, b->in, b->out, NULL, 0, &done, error);
+    if (!status)
+        status = hone_event_wait(done, error);
+    if (!status)
+        status = hone_event_times(done, &times, error);
+    if (!status)
+        *ms = (double)(times.ended - times.started) * 1e-6;
+    hone_event_destroy(&done);
+    return status;
+}
+
+static hone_status measure(const struct bench *b, int rounds, hone_error *error)
+{
+    double least = 1e9, ms = 0;
+    for (int i = 0; i < rounds; i++) {
+        hone_status status = one(b, &ms, error);
+        if (status)
+            return status;
+        least = ms < least ? ms : least;
+    }
+    printf("%.4f\n", least);
+    fflush(stdout);
+    return HONE_OK;
+}
+
+static hone_status open_images(struct bench *b, const hone_image_desc *in, hone_error *error)
+{
+    const hone_image_desc *out = hone_plan_output(b->plan);
+    void *source = pages(hone_image_bytes(in)), *target = pages(hone_image_bytes(out)),
+         *more = pages(hone_image_bytes(in));
+    if (!source || !target || !more)
+        return HONE_ERROR_MEMORY;
+    fill(source, in);
+    fill(more, in);
+    memset(target, 0, hone_image_bytes(out));
+    hone_status status = hone_image_wrap(&b->in, b->device, in, source, error);
+    if (!status)
+        status = hone_image_wrap(&b->out, b->device, out, target, error);
+    if (!status)
+        status = hone_image_wrap(&b->second, b->device, in, more, error);
+    if (!status && hone_plan_bind(b->plan, 0, b->second, NULL) != HONE_OK)
+        hone_image_destroy(&b->second); /* a filter of one image */
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    hone_error error = {0};
+    hone_chain *chain = NULL;
+    struct bench b = {0};
+    hone_step_info step = {0};
+    const hone_device_request request = {.profile = true};
+    int rounds = argc > 6 ? atoi(argv[6]) : 0;
+    if (argc < 7 || rounds < 1)
+        return fprintf(stderr, "usage: filter CHAIN WIDTH HEIGHT TYPE CHANNELS ROUNDS [VARIANT [CONFIG]]\n"),
+               2;
+    hone_image_desc in = {.width = (uint32_t)atoi(argv[2]),
+                          .height = (uint32_t)atoi(argv[3]),
+                          .channels = (uint32_t)atoi(argv[5])};
+    const hone_plan_options options = {.variant = argc > 7 && argv[7][0] ? argv[7] : NULL,
+                                       .config = argc > 8 ? argv[8] : NULL,
+                                       .second = &in,
+                                       .second_count = 1};
+    if (hone_type_parse(&in.type, argv[4], &error) || hone_device_open(&b.device, &request, &error) ||
+        hone_chain_parse(&chain, argv[1], &error) ||
+        hone_plan_create(&b.plan, b.device, chain, &in, &options, &error) || open_images(&b, &in, &error))
+        return fail(&error);
+    hone_plan_step(b.plan, 0, &step);
+    printf("# %s %s | %s, driver %s\n", step.variant, step.config, hone_device_get_info(b.device)->name,
+           hone_device_get_info(b.device)->driver_version);
+    if (measure(&b, 2, &error) || measure(&b, rounds, &error)) /* the first line is the warm-up */
+        return fail(&error);
+    while (scanf("%d", &rounds) == 1 && rounds > 0)
+        if (measure(&b, rounds, &error))
+            return fail(&error);
+    hone_plan_destroy(&b.plan);
+    hone_image_destroy(&b.in);
+    hone_image_destroy(&b.out);
+    hone_image_destroy(&b.second);
+    hone_chain_destroy(&chain);
+    hone_device_close(&b.device);
+    return 0;
+}
