@@ -274,6 +274,7 @@ static const struct variant variants[] = {
      .condition = "DIV32 && !FLOAT",
      .needs = NEEDS_WIDE,
      .path = "wide",
+     .specialised = "two classes of windows: sums of 16 bits where they fit, else of 32",
      .tunables = {{"ROWS", TUNABLE_DEFINE, "64 16 32 48 96 128 256 512 1024 4096", "rows of a band"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
      .defines = {"SUM_BITS=DIV16 ? 16 : 32"},

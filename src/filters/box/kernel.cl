@@ -48,8 +48,10 @@ __kernel void box_direct(__global const PIXEL *in, int in_offset, int in_pitch, 
         for (int j = 0; j < kernel_height; j++) {
             int inside;
             __global const PIXEL *row = hone_row(in, in_pitch, top + j, height, &inside);
+            SUM part = 0; /* each row apart: rounding errors of floats grow with the side, not with the area */
             for (int i = 0; i < kernel_width; i++)
-                sum += hone_at(row, inside, left + i, channel, width, border);
+                part += hone_at(row, inside, left + i, channel, width, border);
+            sum += part;
         }
         RESULT result = mean(sum, (SUM)kernel_width * kernel_height);
         out[channel] = IS_ALPHA(channel)
@@ -86,9 +88,12 @@ __kernel void box_image(__read_only image2d_t in, __global RESULT *out, int out_
         return;
     int left = x - kernel_width / 2, top = y - kernel_height / 2;
     texel sum = 0;
-    for (int j = 0; j < kernel_height; j++)
+    for (int j = 0; j < kernel_height; j++) {
+        texel part = 0;
         for (int i = 0; i < kernel_width; i++)
-            sum += READ_IMAGE(in, edge, (int2)(left + i, top + j));
+            part += READ_IMAGE(in, edge, (int2)(left + i, top + j));
+        sum += part;
+    }
     texel centre = READ_IMAGE(in, edge, (int2)(x, y));
     out += out_offset + y * out_pitch + x * HONE_C;
     for (int channel = 0; channel < HONE_C; channel++) {
