@@ -91,7 +91,7 @@ static hone_status frame_init(struct frame *frame, hone_device *device, const ho
     frame->host = mem_new(frame->bytes, 1);
     if (!frame->host)
         return error_memory(error, "a check");
-    if (layout.shift && hone_device_get_info(device)->kind == HONE_DEVICE_CPU)
+    if (layout.shift && memory_can_wrap(device, frame->host + layout.shift * element, frame->bytes))
         return frame_wrap(frame, device, layout.shift * element, error);
     return memory_create(&frame->memory, device, frame->bytes, HONE_MEMORY_DEVICE, error);
 }

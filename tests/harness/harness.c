@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A test for each filter's description and for each variant of the registry: "box", "box.direct".
- * HONE_TEST_EFFORT=tiny|default|all; OPTIONS=1 prints compiler options instead (harness_print_options). */
+ * HONE_TEST_EFFORT=least|tiny|default|all; OPTIONS=1 prints compiler options instead (harness_print_options).
+ */
 #include "harness.h"
 
 #include "filter/registry.h"
@@ -18,6 +19,8 @@ struct subject {
 static enum effort wished_effort(void)
 {
     const char *text = getenv("HONE_TEST_EFFORT");
+    if (text && strcmp(text, "least") == 0)
+        return EFFORT_LEAST;
     if (text && strcmp(text, "tiny") == 0)
         return EFFORT_TINY;
     return text && strcmp(text, "all") == 0 ? EFFORT_ALL : EFFORT_DEFAULT;

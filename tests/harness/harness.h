@@ -14,6 +14,8 @@
 #include "hone/device.h"
 
 enum effort {
+    EFFORT_LEAST,   /* each parameter set once, one picture, nothing copied aside; for what takes minutes
+                       otherwise */
     EFFORT_TINY,    /* for simulators: small pictures, few of everything */
     EFFORT_DEFAULT, /* each format, border, parameter set and value of a tunable, but not each with each */
     EFFORT_ALL      /* each with each */

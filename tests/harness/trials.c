@@ -126,6 +126,14 @@ static void add_types(struct shapes *shapes, const char *parameters, unsigned tu
     }
 }
 
+/* The smallest type that the filter takes; of the first parameter set each. */
+static void add_least(struct shapes *shapes, const char *parameters, bool first, unsigned turn)
+{
+    size_t before = shapes->count;
+    for (unsigned type = HONE_U8; type <= HONE_F32 && (first || shapes->count == before); type++)
+        add_shape(shapes, parameters, (hone_type)type, fewest_channels(shapes->filter), turn);
+}
+
 static void add_everything(struct shapes *shapes, const char *parameters)
 {
     for (unsigned border = 0; border < BORDERS; border++)
@@ -141,6 +149,8 @@ size_t harness_shapes(const struct hone_filter *filter, enum effort effort, char
     for (size_t i = 0; i < text_count; i++) {
         if (effort == EFFORT_ALL) {
             add_everything(&shapes, texts[i]);
+        } else if (effort == EFFORT_LEAST) {
+            add_least(&shapes, texts[i], i == 0, (unsigned)i);
         } else if (effort == EFFORT_TINY) {
             add_types(&shapes, texts[i], (unsigned)i);
         } else if (i == 0) {
@@ -194,7 +204,7 @@ static void add_each_value(struct configs *configs, const struct variant *varian
         size_t count = values_of(variant, i, values);
         for (size_t k = 1; k < count; k++) {
             struct config config;
-            if (effort == EFFORT_TINY && k != 1 && k + 1 != count)
+            if (effort <= EFFORT_TINY && k != 1 && k + 1 != count)
                 continue;
             config_default(variant, &config);
             config.values[i] = values[k];
@@ -257,7 +267,7 @@ size_t harness_configs(const struct hone_filter *filter, const struct variant *v
     add_config(&configs, &config);
     for (size_t i = 0; i < filter->seed_count; i++)
         add_named(&configs, variant, filter->seeds[i].variant, filter->seeds[i].config);
-    for (size_t i = 0; i < filter->rung_count && effort != EFFORT_TINY; i++)
+    for (size_t i = 0; i < filter->rung_count && effort > EFFORT_TINY; i++)
         add_named(&configs, variant, filter->rungs[i].variant, filter->rungs[i].config);
     add_each_value(&configs, variant, effort);
     if (effort == EFFORT_ALL && few_enough(variant))
@@ -265,7 +275,7 @@ size_t harness_configs(const struct hone_filter *filter, const struct variant *v
     else
         add_sample(&configs, variant,
                    effort == EFFORT_ALL    ? ALL_CONFIGS
-                   : effort == EFFORT_TINY ? SAMPLED_TINY
+                   : effort <= EFFORT_TINY ? SAMPLED_TINY
                                            : SAMPLED);
     *list = configs.list;
     return configs.count;

@@ -33,7 +33,7 @@ struct site {
 static struct {
     const char *report, *only;
     long fail;
-    bool sticky, guard_end, guard_begin, has_code;
+    bool sticky, keep, guard_end, guard_begin, has_code;
     uintptr_t site;
     cl_int code;
     int poison;
@@ -139,6 +139,8 @@ void layer_made(enum layer_kind kind, const void *handle, int call)
     pthread_mutex_lock(&seen.lock);
     *find(kind, handle) = object;
     pthread_mutex_unlock(&seen.lock);
+    if (wish.keep && kind == LAYER_MEMORY)
+        layer_target->clRetainMemObject((cl_mem)handle);
 }
 
 void layer_retained(enum layer_kind kind, const void *handle)
@@ -287,6 +289,7 @@ static void read_wishes(void)
     wish.code = (cl_int)wished_number("LAYER_CODE", 10);
     wish.guard_end = guard && strcmp(guard, "end") == 0;
     wish.guard_begin = guard && strcmp(guard, "begin") == 0;
+    wish.keep = wished_number("LAYER_KEEP", 10) != 0;
     wish.poison = wished_text("LAYER_POISON") ? (int)wished_number("LAYER_POISON", 0) : 0xa5;
 }
 
