@@ -258,6 +258,22 @@ static void add_sample(struct configs *configs, const struct variant *variant, s
     }
 }
 
+/* The least of every launch tunable, then of every one: some devices allow small work-groups only. */
+static void add_smallest(struct configs *configs, const struct variant *variant)
+{
+    for (int all = 0; all <= 1; all++) {
+        struct config config;
+        config_default(variant, &config);
+        for (size_t i = 0; i < variant_tunable_count(variant); i++) {
+            int64_t values[MAX_VALUES];
+            size_t count = values_of(variant, i, values);
+            for (size_t k = 0; k < count && (all || variant->tunables[i].kind == TUNABLE_LAUNCH); k++)
+                config.values[i] = values[k] < config.values[i] ? values[k] : config.values[i];
+        }
+        add_config(configs, &config);
+    }
+}
+
 size_t harness_configs(const struct hone_filter *filter, const struct variant *variant, enum effort effort,
                        struct config **list)
 {
@@ -270,6 +286,7 @@ size_t harness_configs(const struct hone_filter *filter, const struct variant *v
     for (size_t i = 0; i < filter->rung_count && effort > EFFORT_TINY; i++)
         add_named(&configs, variant, filter->rungs[i].variant, filter->rungs[i].config);
     add_each_value(&configs, variant, effort);
+    add_smallest(&configs, variant);
     if (effort == EFFORT_ALL && few_enough(variant))
         add_all(&configs, variant);
     else
