@@ -48,6 +48,10 @@ double weights_total(const struct weights *w);
 int64_t weights_whole_total(const struct weights *w);
 int64_t weights_whole_most(const struct weights *w);
 
+/* Of dots.cl, which adds products with u8 pixels in pairs in lanes of 16 bits: how many rows of the kernel in
+ * a row such a lane always holds; 0: not even one. */
+int weights_capacity(const struct weights *w);
+
 void convolve_table(const struct filter_case *c, int index, void *table, size_t bytes);
 void convolve_reference(const struct filter_case *c, const struct view *in, const struct view *second,
                         struct view *out);

@@ -22,7 +22,6 @@ static void set_symbols(struct filter_case *c, const struct weights *w)
 {
     bool integer = type_is_integer(c->in.type);
     double full = type_full_scale(c->in.type);
-    int64_t most = integer ? weights_whole_most(w) : 0;
     double sum = integer ? (double)weights_whole_total(w) * full : 0;
     case_set_symbol(c, "KW", w->width);
     case_set_symbol(c, "KH", w->height);
@@ -30,8 +29,7 @@ static void set_symbols(struct filter_case *c, const struct weights *w)
     case_set_symbol(c, "TOP", w->top);
     case_set_symbol(c, "SUMS", integer && w->sums == SUMS_64);
     case_set_symbol(c, "SUM24", sum < 0x1p24);
-    case_set_symbol(c, "BYTES", integer && most <= INT8_MAX);
-    case_set_symbol(c, "WORDS", integer && w->sums == SUMS_32 && most <= INT16_MAX);
+    case_set_symbol(c, "CAPACITY", c->in.type == HONE_U8 ? weights_capacity(w) : 0);
     case_set_symbol(c, "SEPARABLE", w->separable);
     case_set_real(c, "factor", w->factor);
 }
@@ -85,6 +83,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 #define WHY_SUMS  "two classes of weights: sums of 32 bits where they fit, else of 64"
 #define CELLS     "(roundup(W*C, 16*VECTORS) + KW*C + 16)"
+#define BYTES     "(roundup(W, 64) + roundup(KW, 4) + 64)"
 #define ALL_TAPS  "KW*KH*C"
 #define WEIGHTS   "table0:KW*KH*4"
 #define SUMS_WIDE "SUMS=FLOAT || SUM24 ? 2 : SUMS"
@@ -165,9 +164,30 @@ static const struct variant variants[] = {
                  .arguments = {"in", "out", "W", "H", WINDOW, "float:factor", "float:offset", "border",
                                "table1:KW*KH*4", "tmp0", CELLS}}},
      .cost = {"2*C*BITS/8", ALL_TAPS "/16", ALL_TAPS}},
+    {.name = "dots",
+     .summary = "CPU: bytes times weights of 8 bits, four taps at once, 64 results from four vectors",
+     .source = "dots.cl",
+     .condition = "TYPE == 0 && CAPACITY > 0",
+     .needs = NEEDS_WIDE,
+     .path = "packed",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "64 32 128", "rows of a band"},
+                  {"LINES", TUNABLE_DEFINE, "4 1 2 3", "rows of results at once"}},
+     .constraints = {"LINES <= KH"},
+     .scratch = {{.bytes = "ceildiv(H, ROWS)*(KH + LINES - 1)*C*" BYTES}},
+     .passes = {{.kernel = "convolve_dots",
+                 .extent = {"H"},
+                 .block = {"ROWS"},
+                 .local = {"1"},
+                 .arguments = {"in", "out", "W", "H", WINDOW, "float:factor", "float:offset", "border",
+                               "table3:ceildiv(KW, 4)*KH*4", "CAPACITY", "tmp0", BYTES}}},
+     .cost = {"2*C", "ceildiv(KW, 4)*(KH + LINES - 1)*C/LINES/16", "2*ceildiv(KW, 4)*4*KH*C"}},
 };
 
 static const struct seed seeds[] = {
+    {"WIDE && KH >= 4", "dots", "LINES=4"},
+    {"WIDE && KH == 3", "dots", "LINES=3"},
+    {"WIDE && KH == 2", "dots", "LINES=2"},
+    {"WIDE", "dots", "LINES=1"},
     {"WIDE && KH > 3", "vectors", "LINES=4 VECTORS=2"},
     {"WIDE", "vectors", "LINES=2 VECTORS=2"},
     {"SEPARABLE && KW + KH >= 10", "separable", ""},
@@ -247,7 +267,7 @@ const struct hone_filter hone_filter_convolve = {
           .most = SIDE_MOST - 1,
           .unit = "pixels",
           .help = "row of the window that lies on the result's pixel; without: height / 2"}},
-    .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "BYTES", "WORDS", "SEPARABLE"},
+    .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "CAPACITY", "SEPARABLE"},
     .reals = {"factor"},
     .prepare = prepare,
     .table = convolve_table,

@@ -37,6 +37,16 @@ static void fill_factors(const struct filter_case *c, void *table)
     }
 }
 
+/* Four weights of a row to a word, the first in its lowest byte. */
+static void fill_bytes(const struct filter_case *c, uint32_t *table)
+{
+    const struct weights *w = c->data;
+    int groups = (w->width + 3) / 4;
+    for (int j = 0; j < w->height; j++)
+        for (int i = 0; i < w->width; i++)
+            table[j * groups + i / 4] |= (uint32_t)(uint8_t)w->whole[j * w->width + i] << 8 * (i % 4);
+}
+
 void convolve_table(const struct filter_case *c, int index, void *table, size_t bytes)
 {
     memset(table, 0, bytes);
@@ -44,6 +54,8 @@ void convolve_table(const struct filter_case *c, int index, void *table, size_t 
         fill_plain(c, is_float(c), table);
     else if (index == 1)
         fill_plain(c, is_float(c) || case_symbol(c, "SUM24"), table);
-    else
+    else if (index == 2)
         fill_factors(c, table);
+    else
+        fill_bytes(c, table);
 }

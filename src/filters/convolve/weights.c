@@ -39,6 +39,29 @@ int64_t weights_whole_most(const struct weights *w)
     return most;
 }
 
+/* The larger of what the two lanes of 16 bits get from a row, per level of the brightest pixel. */
+static int64_t lane_total(const struct weights *w, int row)
+{
+    int64_t lanes[2] = {0, 0};
+    for (int i = 0; i < w->width; i++)
+        lanes[i / 2 % 2] += llabs(w->whole[row * w->width + i]);
+    return lanes[0] > lanes[1] ? lanes[0] : lanes[1];
+}
+
+int weights_capacity(const struct weights *w)
+{
+    int capacity = w->height;
+    for (int first = 0; first < w->height; first++) {
+        int64_t total = 0;
+        for (int j = first; j < w->height && j < first + capacity; j++) {
+            total += lane_total(w, j);
+            if (total * UINT8_MAX > INT16_MAX)
+                capacity = j - first;
+        }
+    }
+    return weights_whole_most(w) <= INT8_MAX ? capacity : 0;
+}
+
 /* Multiplies and rounds. Sums must fit: products and sums of 64 bits always do once weights fit 32. */
 static bool set_whole(struct weights *w, double denominator, double most)
 {
