@@ -46,7 +46,7 @@ void harness_print_options(hone_device *device, enum effort effort);
 /* ---- Shared between the parts ---- */
 
 /* The parameter sets to try: filter->trials, or the defaults and every choice once. Returns how many. */
-enum { MAX_TRIALS = 64, MAX_TRIAL_TEXT = 128 };
+enum { MAX_TRIALS = 64, MAX_TRIAL_TEXT = 200 };
 size_t harness_trials(const struct hone_filter *filter, char texts[MAX_TRIALS][MAX_TRIAL_TEXT]);
 
 /* One way to use a filter. */

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For CPUs: a work-item owns a band of whole rows. The rows that its windows see lie in a ring, as numbers to compute with
+ * and with every pixel beyond the edges in place, so that the sums know no borders. LINES rows of results are made at once
+ * from clang's vectors: what is loaded serves all of them.
+ */
+#ifndef SUMS
+#define SUMS 0 /* what holds a window's sum of integers: 0 int, 1 long, 2 float (below 2^24, where it is exact, too) */
+#endif
+#ifndef LINES
+#define LINES 4 /* rows of results at once */
+#endif
+#ifndef VECTORS
+#define VECTORS 2 /* vectors of 16 results at once */
+#endif
+#ifndef ROWS
+#define ROWS 32 /* rows of a band */
+#endif
+
+#if FLOATING || SUMS == 2
+#define CELL float /* what the ring holds, and the weights */
+#define SUM  float
+#else
+#define CELL  int
+#define SUM   PASTE(SUM_, SUMS)
+#define SUM_0 int
+#define SUM_1 long
+#endif
+#define LANES 16
+#define STRIP (VECTORS * LANES)
+
+typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
+typedef CELL cells __attribute__((ext_vector_type(LANES)));
+typedef SUM sums __attribute__((ext_vector_type(LANES)));
+typedef float floats __attribute__((ext_vector_type(LANES)));
+typedef uint words __attribute__((ext_vector_type(LANES)));
+typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
+typedef cells cells_at __attribute__((aligned(sizeof(CELL))));
+
+#define CONVERT(v, t) __builtin_convertvector(v, t)
+
+struct band {
+    __global const PIXEL *in;
+    int pitch, width, height, count; /* count: elements of a row */
+    int kernel_width, kernel_height, left, top;
+    BORDER_TYPE border;
+    __global CELL *ring;
+    int stride, rows; /* elements of a row of the ring, and how many rows it has */
+};
+
+inline __global CELL *ring_row(const struct band *b, int y)
+{
+    return b->ring + ((y + b->top) % b->rows) * b->stride; /* y is never less than -top */
+}
+
+/* The cells beyond both edges. */
+inline void extend(const struct band *b, __global CELL *to)
+{
+    for (int x = -b->left; x < b->width + b->kernel_width - 1 - b->left; x++) {
+        if (x == 0)
+            x = b->width;
+        int from = hone_fold(x, b->width);
+        if (x < b->width + b->kernel_width - 1 - b->left)
+            for (int channel = 0; channel < HONE_C; channel++)
+                to[x * HONE_C + channel] = from < 0 ? (CELL)b->border : to[from * HONE_C + channel];
+    }
+}
+
+/* Puts what row y shows into the ring. */
+inline void fill(const struct band *b, int y)
+{
+    int inside, i = 0;
+    __global const PIXEL *row = hone_row(b->in, b->pitch, y, b->height, &inside);
+    __global CELL *to = ring_row(b, y) + b->left * HONE_C;
+    if (!REAL_ROW(inside)) {
+        for (; i < b->count; i++)
+            to[i] = (CELL)b->border;
+    } else {
+        for (; i + LANES <= b->count; i += LANES)
+            *(__global cells_at *)(to + i) = CONVERT(*(__global const pixels_at *)(row + i), cells);
+        for (; i < b->count; i++)
+            to[i] = (CELL)row[i];
+    }
+    extend(b, to);
+}
+
+/* Adds row j of the weights times a row of the ring to one line of results. */
+inline void add_row(sums *total, __global const CELL *from, __constant const CELL *weights, int kernel_width)
+{
+#pragma OPENCL FP_CONTRACT ON
+    sums part[VECTORS];
+    for (int v = 0; v < VECTORS; v++)
+        part[v] = 0;
+    for (int i = 0; i < kernel_width; i++, from += HONE_C)
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++)
+            part[v] += CONVERT(*(__global const cells_at *)(from + v * LANES), sums) * (sums)(SUM)weights[i];
+    for (int v = 0; v < VECTORS; v++)
+        total[v] += part[v];
+}
+
+/* The same for all lines at once: line q takes row j - q of the weights. */
+inline void add_to_all(sums total[LINES][VECTORS], __global const CELL *from, __constant const CELL *weights,
+                       int kernel_width)
+{
+#pragma OPENCL FP_CONTRACT ON
+    sums part[LINES][VECTORS]; /* whole numbers need no sums of their own */
+#pragma unroll
+    for (int q = 0; q < LINES; q++)
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++)
+            part[q][v] = FLOATING ? (sums)0 : total[q][v];
+    for (int i = 0; i < kernel_width; i++, from += HONE_C) {
+        sums value[VECTORS];
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++)
+            value[v] = CONVERT(*(__global const cells_at *)(from + v * LANES), sums);
+#pragma unroll
+        for (int q = 0; q < LINES; q++) {
+            sums weight = (sums)(SUM)weights[i - q * kernel_width];
+#pragma unroll
+            for (int v = 0; v < VECTORS; v++)
+                part[q][v] += value[v] * weight;
+        }
+    }
+#pragma unroll
+    for (int q = 0; q < LINES; q++)
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++)
+            total[q][v] = FLOATING ? total[q][v] + part[q][v] : part[q][v];
+}
+
+/* Sums of LINES rows of results from y on, of the strip that begins at element `at`. */
+inline void sum_up(sums total[LINES][VECTORS], const struct band *b, __constant const CELL *weights, int y, int at)
+{
+#pragma unroll
+    for (int q = 0; q < LINES; q++)
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++)
+            total[q][v] = 0;
+    for (int j = 0; j < b->kernel_height + LINES - 1; j++) {
+        __global const CELL *from = ring_row(b, y - b->top + j) + at;
+        if (j >= LINES - 1 && j < b->kernel_height) {
+            add_to_all(total, from, weights + j * b->kernel_width, b->kernel_width);
+            continue;
+        }
+#pragma unroll
+        for (int q = 0; q < LINES; q++)
+            if (j - q >= 0 && j - q < b->kernel_height)
+                add_row(total[q], from, weights + (j - q) * b->kernel_width, b->kernel_width);
+    }
+}
+
+inline pixels rounded(sums sum, float factor, float offset)
+{
+    floats v = CONVERT(sum, floats) * (floats)factor;
+    v = v + (floats)offset;
+#if FLOATING
+    return v;
+#else
+    v = v > (floats)0.0f ? v : (floats)0.0f;
+    v = v < (floats)(float)PIXEL_MAX ? v : (floats)(float)PIXEL_MAX;
+    /* a float of this size has no places after the point: the addition rounds to nearest even */
+    union {
+        floats number;
+        words bits;
+    } u = {v + (floats)8388608.0f};
+    return CONVERT(u.bits & (words)0xffffu, pixels);
+#endif
+}
+
+inline bool window_leaves(const struct band *b, int x, int y)
+{
+    int left = x - b->left, top = y - b->top;
+    return left < 0 || top < 0 || left + b->kernel_width > b->width || top + b->kernel_height > b->height;
+}
+
+inline pixels with_alpha(pixels r, __global const PIXEL *centre)
+{
+#if HONE_C == 4
+    for (int k = 3; k < LANES; k += 4)
+        r[k] = centre[k];
+#endif
+    return r;
+}
+
+inline void store(const struct band *b, __global RESULT *out, int y, int at, pixels r)
+{
+    __global const PIXEL *centre = b->in + y * b->pitch + at;
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+    if (window_leaves(b, at / HONE_C, y) || window_leaves(b, (at + LANES - 1) / HONE_C, y))
+        for (int k = 0; k < LANES; k++)
+            r[k] = window_leaves(b, (at + k) / HONE_C, y) ? (PIXEL)0 : r[k];
+#endif
+    if (at + LANES <= b->count) {
+        *(__global pixels_at *)(out + at) = with_alpha(r, centre);
+        return;
+    }
+    for (int k = 0; k < b->count - at; k++)
+        out[at + k] = IS_ALPHA(k % HONE_C) ? centre[k] : r[k];
+}
+
+__kernel void convolve_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                               int out_offset, int out_pitch, int width, int height, int kernel_width,
+                               int kernel_height, int left, int top, float factor, float offset, BORDER_TYPE border,
+                               __constant const CELL *weights, __global CELL *scratch, int stride)
+{
+    int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height), rows = kernel_height + LINES - 1;
+    if (y >= height)
+        return;
+    const struct band b = {in + in_offset, in_pitch,         width, height, width * HONE_C, kernel_width, kernel_height,
+                           left,           top,              border, scratch + (size_t)band * rows * stride, stride, rows};
+    out += out_offset;
+    for (int j = y - top; j < y - top + kernel_height - 1; j++)
+        fill(&b, j);
+    for (; y < end; y += LINES) {
+        for (int j = 0; j < LINES; j++)
+            fill(&b, y - top + kernel_height - 1 + j);
+        for (int at = 0; at < b.count; at += STRIP) {
+            sums total[LINES][VECTORS];
+            sum_up(total, &b, weights, y, at);
+#pragma unroll
+            for (int q = 0; q < LINES; q++)
+#pragma unroll
+                for (int v = 0; v < VECTORS; v++)
+                    if (y + q < end && at + v * LANES < b.count)
+                        store(&b, out + (y + q) * out_pitch, y + q, at + v * LANES,
+                              rounded(total[q][v], factor, offset));
+        }
+    }
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For CPUs, bytes times small weights: four neighbours in a row make one 32-bit lane, and one instruction (or its portable
+ * twin) multiplies them by four weights of 8 bits and adds them up in pairs of 16 bits. A 64-byte vector that begins at
+ * element x gives the results x, x + 4, x + 8 ..., so that four vectors one element apart make 64 results in a row.
+ *
+ * A work-item owns a band of whole rows. The rows that its windows see lie in a ring, channel by channel and with every pixel
+ * beyond the edges in place. LINES rows of results are made at once: what is loaded serves all of them.
+ */
+#ifndef LINES
+#define LINES 4 /* rows of results at once; never more than the kernel's height */
+#endif
+#ifndef ROWS
+#define ROWS 64 /* rows of a band */
+#endif
+
+#define STRIP 64
+#define LANES 16
+
+typedef uchar bytes __attribute__((ext_vector_type(64)));
+typedef short shorts __attribute__((ext_vector_type(32)));
+typedef ushort ushorts __attribute__((ext_vector_type(32)));
+typedef int ints __attribute__((ext_vector_type(16)));
+typedef uint words __attribute__((ext_vector_type(16)));
+typedef float floats __attribute__((ext_vector_type(16)));
+typedef bytes bytes_at __attribute__((aligned(1)));
+
+#define CONVERT(v, t) __builtin_convertvector(v, t)
+
+#if defined(__AVX512BW__) && defined(__has_builtin)
+#if __has_builtin(__builtin_ia32_pmaddubsw512) && __has_builtin(__builtin_ia32_pmaddwd512)
+#define HAS_MADD
+#endif
+#endif
+
+union lanes {
+    bytes u8;
+    shorts s16;
+    ushorts u16;
+    ints s32;
+    words u32;
+#ifdef HAS_MADD /* the compiler's own types of the same vectors */
+    char native8 __attribute__((vector_size(64)));
+    short native16 __attribute__((vector_size(64)));
+    int native32 __attribute__((vector_size(64)));
+#endif
+};
+
+/* Sums of two products each, in 16 bits: the weights are small enough that nothing overflows. */
+inline shorts pairs_of_products(bytes pixels, ints weights)
+{
+    const union lanes p = {.u8 = pixels}, w = {.s32 = weights};
+#ifdef HAS_MADD
+    const union lanes r = {.native16 = __builtin_ia32_pmaddubsw512(p.native8, w.native8)};
+    return r.s16;
+#else
+    const union lanes even = {.u16 = p.u16 & (ushort)0xff}, odd = {.u16 = p.u16 >> (ushort)8};
+    return even.s16 * ((w.s16 << (short)8) >> (short)8) + odd.s16 * (w.s16 >> (short)8);
+#endif
+}
+
+/* Both halves of each lane. */
+inline ints sum_of_pairs(shorts v)
+{
+    const union lanes p = {.s16 = v};
+#ifdef HAS_MADD
+    const union lanes one = {.s16 = (shorts)(short)1};
+    const union lanes r = {.native32 = __builtin_ia32_pmaddwd512(p.native16, one.native16)};
+    return r.s32;
+#else
+    return (p.s32 >> 16) + ((p.s32 << 16) >> 16);
+#endif
+}
+
+struct band {
+    __global const uchar *in;
+    int pitch, width, height;
+    int kernel_width, kernel_height, left, top;
+    int groups; /* of four weights in a row of the kernel */
+    int border;
+    __global uchar *ring;
+    int stride, rows; /* bytes of a row of one channel, and how many rows the ring has */
+};
+
+inline __global uchar *ring_row(const struct band *b, int y, int channel)
+{
+    return b->ring + ((y + b->top) % b->rows * HONE_C + channel) * b->stride; /* y is never less than -top */
+}
+
+/* The cells beyond both edges. */
+inline void extend(const struct band *b, __global uchar *to)
+{
+    int end = b->width + b->kernel_width - 1 - b->left;
+    for (int x = -b->left; x < 0; x++) {
+        int from = hone_fold(x, b->width);
+        to[x] = from < 0 ? (uchar)b->border : to[from];
+    }
+    for (int x = b->width; x < end; x++) {
+        int from = hone_fold(x, b->width);
+        to[x] = from < 0 ? (uchar)b->border : to[from];
+    }
+}
+
+/* Puts one channel of what row y shows into the ring. */
+inline void fill_channel(const struct band *b, __global const uchar *row, int inside, __global uchar *to, int channel)
+{
+    int x = 0;
+    if (!REAL_ROW(inside)) {
+        for (; x < b->width; x++)
+            to[x] = (uchar)b->border;
+        return;
+    }
+#if HONE_C == 1
+    for (; x + STRIP <= b->width; x += STRIP)
+        *(__global bytes_at *)(to + x) = *(__global const bytes_at *)(row + x);
+#endif
+    for (; x < b->width; x++)
+        to[x] = row[x * HONE_C + channel];
+}
+
+inline void fill(const struct band *b, int y)
+{
+    int inside;
+    __global const uchar *row = hone_row(b->in, b->pitch, y, b->height, &inside);
+    for (int channel = 0; channel < HONE_C; channel++) {
+        __global uchar *to = ring_row(b, y, channel) + b->left;
+        if (IS_ALPHA(channel))
+            continue;
+        fill_channel(b, row, inside, to, channel);
+        extend(b, to);
+    }
+}
+
+/* Adds the products of one row of the ring to the lines first to last; line q takes row j - q of the weights. */
+inline void add_row(shorts part[LINES][4], __global const uchar *from, __constant const int *weights, int groups,
+                    int first, int last)
+{
+    for (int g = 0; g < groups; g++, from += 4) {
+        bytes value[4];
+#pragma unroll
+        for (int phase = 0; phase < 4; phase++)
+            value[phase] = *(__global const bytes_at *)(from + phase);
+#pragma unroll
+        for (int q = 0; q < LINES; q++) {
+            if (q < first || q > last)
+                continue;
+            ints weight = (ints)weights[g - q * groups];
+#pragma unroll
+            for (int phase = 0; phase < 4; phase++)
+                part[q][phase] += pairs_of_products(value[phase], weight);
+        }
+    }
+}
+
+inline void flush(ints total[LINES][4], shorts part[LINES][4])
+{
+#pragma unroll
+    for (int q = 0; q < LINES; q++)
+#pragma unroll
+        for (int phase = 0; phase < 4; phase++) {
+            total[q][phase] += sum_of_pairs(part[q][phase]);
+            part[q][phase] = 0;
+        }
+}
+
+/* Sums for LINES rows of results from y on; `capacity` rows of the kernel fit 16 bits. */
+inline void sum_up(ints total[LINES][4], const struct band *b, __constant const int *weights, int y, int x, int channel,
+                   int capacity)
+{
+    shorts part[LINES][4];
+    int y0 = y - b->top, since = 0;
+#pragma unroll
+    for (int q = 0; q < LINES; q++)
+#pragma unroll
+        for (int phase = 0; phase < 4; phase++) {
+            total[q][phase] = 0;
+            part[q][phase] = 0;
+        }
+#define STEP(j, first, last)                                                                                           \
+    add_row(part, ring_row(b, y0 + (j), channel) + x, weights + (j) * b->groups, b->groups, first, last);              \
+    if (++since == capacity) {                                                                                         \
+        flush(total, part);                                                                                            \
+        since = 0;                                                                                                     \
+    }
+#pragma unroll
+    for (int j = 0; j < LINES - 1; j++) { /* rows that only the first lines see */
+        STEP(j, 0, j)
+    }
+    for (int j = LINES - 1; j < b->kernel_height; j++) {
+        STEP(j, 0, LINES - 1)
+    }
+#pragma unroll
+    for (int j = 1; j < LINES; j++) { /* and those that only the last ones see */
+        STEP(b->kernel_height - 1 + j, j, LINES - 1)
+    }
+#undef STEP
+    flush(total, part);
+}
+
+/* Results of one phase in the low bytes, the rest unknown. */
+inline words rounded(ints total, float factor, float offset)
+{
+    floats v = CONVERT(total, floats) * (floats)factor;
+    v = v + (floats)offset;
+    v = v > (floats)0.0f ? v : (floats)0.0f;
+    v = v < (floats)255.0f ? v : (floats)255.0f;
+    /* a float of this size has no places after the point: the addition rounds to nearest even */
+    union {
+        floats number;
+        words bits;
+    } u = {v + (floats)8388608.0f};
+    return u.bits;
+}
+
+inline bytes results(const ints total[4], float factor, float offset)
+{
+    const union lanes r = {.u32 = (rounded(total[0], factor, offset) & 0xffu) |
+                                  (rounded(total[1], factor, offset) & 0xffu) << 8u |
+                                  (rounded(total[2], factor, offset) & 0xffu) << 16u |
+                                  rounded(total[3], factor, offset) << 24u};
+    return r.u8;
+}
+
+inline bool window_leaves(const struct band *b, int x, int y)
+{
+    int left = x - b->left, top = y - b->top;
+    return left < 0 || top < 0 || left + b->kernel_width > b->width || top + b->kernel_height > b->height;
+}
+
+/* One strip of one row. */
+inline void store(const struct band *b, __global uchar *out, int y, int x, bytes r[HONE_C])
+{
+    int count = min(STRIP, b->width - x);
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+    if (window_leaves(b, x, y) || window_leaves(b, x + STRIP - 1, y))
+        for (int channel = 0; channel < HONE_C; channel++)
+            for (int k = 0; k < STRIP; k++)
+                r[channel][k] = window_leaves(b, x + k, y) ? (uchar)0 : r[channel][k];
+#endif
+#if HONE_C == 1
+    if (count == STRIP) {
+        *(__global bytes_at *)(out + x) = r[0];
+        return;
+    }
+#endif
+    uchar planes[HONE_C][STRIP];
+    for (int channel = 0; channel < HONE_C; channel++)
+        *(bytes_at *)planes[channel] = r[channel];
+    __global const uchar *centre = b->in + y * b->pitch;
+    for (int k = 0; k < count; k++)
+        for (int channel = 0; channel < HONE_C; channel++) {
+            int i = (x + k) * HONE_C + channel;
+            out[i] = IS_ALPHA(channel) ? centre[i] : planes[channel][k];
+        }
+}
+
+__kernel void convolve_dots(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out, int out_offset,
+                            int out_pitch, int width, int height, int kernel_width, int kernel_height, int left, int top,
+                            float factor, float offset, int border, __constant const int *weights, int capacity,
+                            __global uchar *scratch, int stride)
+{
+    int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height), rows = kernel_height + LINES - 1;
+    if (y >= height)
+        return;
+    const struct band b = {in + in_offset, in_pitch, width, height, kernel_width, kernel_height, left, top,
+                           (kernel_width + 3) / 4, border, scratch + (size_t)band * rows * HONE_C * stride, stride, rows};
+    out += out_offset;
+    for (int j = y - top; j < y - top + kernel_height - 1; j++)
+        fill(&b, j);
+    for (; y < end; y += LINES) {
+        for (int j = 0; j < LINES; j++)
+            fill(&b, y - top + kernel_height - 1 + j);
+        for (int x = 0; x < width; x += STRIP) {
+            bytes r[LINES][HONE_C];
+            for (int channel = 0; channel < HONE_C; channel++) {
+                ints total[LINES][4];
+                if (IS_ALPHA(channel))
+                    continue;
+                sum_up(total, &b, weights, y, x, channel, capacity);
+#pragma unroll
+                for (int q = 0; q < LINES; q++)
+                    r[q][channel] = results(total[q], factor, offset);
+            }
+#pragma unroll
+            for (int q = 0; q < LINES; q++)
+                if (y + q < end)
+                    store(&b, out + (y + q) * out_pitch, y + q, x, r[q]);
+        }
+    }
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filters/convolve/convolve.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+static hone_status check_anchor(const struct filter_case *c, const char *name, int size, int *anchor,
+                                hone_error *error)
+{
+    const struct value *value = case_value(c, name);
+    *anchor = value->given ? (int)value->number : size / 2;
+    if (*anchor < size)
+        return HONE_OK;
+    return case_wrong(error, "convolve: %s=%d lies outside the kernel; it takes 0 to %d", name, *anchor,
+                      size - 1);
+}
+
+static void set_symbols(struct filter_case *c, const struct weights *w)
+{
+    bool integer = type_is_integer(c->in.type);
+    double full = type_full_scale(c->in.type);
+    double sum = integer ? (double)weights_whole_total(w) * full : 0;
+    case_set_symbol(c, "KW", w->width);
+    case_set_symbol(c, "KH", w->height);
+    case_set_symbol(c, "LEFT", w->left);
+    case_set_symbol(c, "TOP", w->top);
+    case_set_symbol(c, "SUMS", integer && w->sums == SUMS_64);
+    case_set_symbol(c, "SUM24", sum < 0x1p24);
+    case_set_symbol(c, "CAPACITY", c->in.type == HONE_U8 ? weights_capacity(w) : 0);
+    case_set_symbol(c, "SEPARABLE", w->separable);
+    case_set_real(c, "factor", w->factor);
+}
+
+static void set_weights(struct weights *w, const struct kernel *k, bool flip)
+{
+    int count = k->width * k->height;
+    w->width = k->width;
+    w->height = k->height;
+    for (int i = 0; i < count; i++)
+        w->real[i] = k->weights[flip ? count - 1 - i : i];
+}
+
+static hone_status fill_weights(struct filter_case *c, struct weights *w, hone_error *error)
+{
+    struct kernel kernel;
+    double scale = case_number(c, "scale");
+    hone_status status = kernel_read(&kernel, case_value(c, "kernel")->text, error);
+    if (!status)
+        status = check_anchor(c, "anchor-x", kernel.width, &w->left, error);
+    if (!status)
+        status = check_anchor(c, "anchor-y", kernel.height, &w->top, error);
+    if (status)
+        return status;
+    set_weights(w, &kernel, case_number(c, "flip") != 0);
+    if (!weights_make_whole(w, type_is_integer(c->in.type), type_full_scale(c->in.type), scale))
+        return case_wrong(error, "convolve: the weights' sizes lie too far apart for %s pixels; use f32",
+                          hone_type_name(c->in.type));
+    c->gain = fabs(scale) * weights_total(w);
+    c->bias = fabs(case_number(c, "offset"));
+    set_symbols(c, w);
+    return HONE_OK;
+}
+
+static hone_status prepare(struct filter_case *c, hone_error *error)
+{
+    struct weights *w = calloc(1, sizeof *w);
+    free(c->data);
+    c->data = w;
+    return w ? fill_weights(c, w, error) : case_wrong(error, "convolve: memory is short");
+}
+
+/* Four names for the numbers that every kernel takes. */
+#define WINDOW "KW", "KH", "LEFT", "TOP"
+
+#define GROUP_2D                                                                                             \
+    {"WG_X", TUNABLE_LAUNCH, "16 8 32", "work-group width"},                                                 \
+    {                                                                                                        \
+        "WG_Y", TUNABLE_LAUNCH, "16 4 8", "work-group height"                                                \
+    }
+
+#define WHY_SUMS  "two classes of weights: sums of 32 bits where they fit, else of 64"
+#define CELLS     "(roundup(W*C, 16*VECTORS) + KW*C + 16)"
+#define BYTES     "(roundup(W, 64) + roundup(KW, 4) + 64)"
+#define ALL_TAPS  "KW*KH*C"
+#define WEIGHTS   "table0:KW*KH*4"
+#define SUMS_WIDE "SUMS=FLOAT || SUM24 ? 2 : SUMS"
+
+static const struct variant variants[] = {
+    {.name = "global",
+     .summary = "the write-up's filterImage: one pixel per work-item, everything from global memory",
+     .path = "buffer",
+     .specialised = WHY_SUMS,
+     .tunables = {GROUP_2D},
+     .defines = {"SUMS=SUMS"},
+     .passes = {{.kernel = "convolve_global",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", WINDOW, "float:factor", "float:offset", "border",
+                               WEIGHTS}}},
+     .cost = {"2*C*BITS/8", ALL_TAPS, ALL_TAPS}},
+    {.name = "cached",
+     .summary = "the write-up's filterImageCached: the work-group's own pixels in local memory, those around "
+                "them from global memory",
+     .needs = NEEDS_LOCAL,
+     .path = "local",
+     .specialised = WHY_SUMS,
+     .tunables = {GROUP_2D},
+     .defines = {"SUMS=SUMS"},
+     .passes = {{.kernel = "convolve_cached",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", WINDOW, "float:factor", "float:offset", "border",
+                               WEIGHTS, "local:WG_X*WG_Y*C*BITS/8"}}},
+     .cost = {"2*C*BITS/8", ALL_TAPS " + C", ALL_TAPS}},
+    {.name = "tile",
+     .summary = "the work-group's pixels with all that their windows see in local memory",
+     .needs = NEEDS_LOCAL,
+     .path = "local",
+     .specialised = WHY_SUMS,
+     .tunables = {GROUP_2D, {"ROWS", TUNABLE_DEFINE, "4 1 2", "rows per work-item"}},
+     .defines = {"SUMS=SUMS"},
+     .passes = {{.kernel = "convolve_tile",
+                 .block = {NULL, "ROWS"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", WINDOW, "float:factor", "float:offset", "border",
+                               WEIGHTS, "local:(WG_X + KW - 1)*(WG_Y*ROWS + KH - 1)*C*BITS/8"}}},
+     .cost = {"2*C*BITS/8", ALL_TAPS " + C", ALL_TAPS}},
+    {.name = "separable",
+     .summary = "two passes, along rows and along columns, where the kernel is the product of both",
+     .condition = "SEPARABLE",
+     .path = "buffer",
+     .specialised = WHY_SUMS,
+     .tunables = {GROUP_2D},
+     .defines = {"SUMS=SUMS"},
+     .scratch = {{.bytes = "W*H*C*(SUMS ? 8 : 4)"}},
+     .passes = {{.kernel = "convolve_rows",
+                 .extent = {"W*C", "H"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "tmp0", "W", "H", "KW", "LEFT", "border", "table2:(KW + KH)*4"}},
+                {.kernel = "convolve_columns",
+                 .extent = {"W*C", "H"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"tmp0", "in", "out", "W", "H", WINDOW, "float:factor", "float:offset",
+                               "border", "table2:(KW + KH)*4"}}},
+     .cost = {"2*C*BITS/8 + 8*C", "C*(KW + KH)", "C*(KW + KH)"}},
+    {.name = "vectors",
+     .summary = "CPU: bands of rows, four rows of results at once from 64-byte vectors",
+     .source = "cpu.cl",
+     .needs = NEEDS_WIDE,
+     .path = "wide",
+     .specialised = "classes of weights: float sums below 2^24, where they are exact, else integers",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "32 64 128", "rows of a band"},
+                  {"LINES", TUNABLE_DEFINE, "4 2", "rows of results at once"},
+                  {"VECTORS", TUNABLE_DEFINE, "2 4", "vectors of 16 results at once"},
+                  {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
+     .constraints = {"LINES*VECTORS <= 16"},
+     .defines = {SUMS_WIDE},
+     .scratch = {{.bytes = "ceildiv(H, ROWS)*(KH + LINES - 1)*" CELLS "*4"}},
+     .passes = {{.kernel = "convolve_vectors",
+                 .extent = {"H"},
+                 .block = {"ROWS"},
+                 .local = {"WG_X"},
+                 .arguments = {"in", "out", "W", "H", WINDOW, "float:factor", "float:offset", "border",
+                               "table1:KW*KH*4", "tmp0", CELLS}}},
+     .cost = {"2*C*BITS/8", ALL_TAPS "/16", ALL_TAPS}},
+    {.name = "dots",
+     .summary = "CPU: bytes times weights of 8 bits, four taps at once, 64 results from four vectors",
+     .source = "dots.cl",
+     .condition = "TYPE == 0 && CAPACITY > 0",
+     .needs = NEEDS_WIDE,
+     .path = "packed",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "64 32 128", "rows of a band"},
+                  {"LINES", TUNABLE_DEFINE, "4 1 2 3", "rows of results at once"}},
+     .constraints = {"LINES <= KH"},
+     .scratch = {{.bytes = "ceildiv(H, ROWS)*(KH + LINES - 1)*C*" BYTES}},
+     .passes = {{.kernel = "convolve_dots",
+                 .extent = {"H"},
+                 .block = {"ROWS"},
+                 .local = {"1"},
+                 .arguments = {"in", "out", "W", "H", WINDOW, "float:factor", "float:offset", "border",
+                               "table3:ceildiv(KW, 4)*KH*4", "CAPACITY", "tmp0", BYTES}}},
+     .cost = {"2*C", "ceildiv(KW, 4)*(KH + LINES - 1)*C/LINES/16", "2*ceildiv(KW, 4)*4*KH*C"}},
+};
+
+static const struct seed seeds[] = {
+    {"WIDE && KH >= 4", "dots", "LINES=4"},
+    {"WIDE && KH == 3", "dots", "LINES=3"},
+    {"WIDE && KH == 2", "dots", "LINES=2"},
+    {"WIDE", "dots", "LINES=1"},
+    {"WIDE && KH > 3", "vectors", "LINES=4 VECTORS=2"},
+    {"WIDE", "vectors", "LINES=2 VECTORS=2"},
+    {"SEPARABLE && KW + KH >= 10", "separable", ""},
+    {"KW*KH >= 9", "tile", "WG_X=32 WG_Y=8"},
+    {NULL, "global", ""},
+};
+
+static const struct rung rungs[] = {
+    {"filterImage", "one pixel per work-item, all from global memory", "global", "WG_X=16 WG_Y=16", 1,
+     "Russian write-up, RTX 3060, 2048x1536, 2.2 to 2.3 ms"},
+    {"filterImageCached", "16x16 pixels of the work-group in local memory, the rest from global memory",
+     "cached", "WG_X=16 WG_Y=16", 0.82, "Russian write-up, RTX 3060, 2048x1536, 2.7 to 2.8 ms"},
+    {"halo", "all that the work-group's windows see in local memory", "tile", "WG_X=16 WG_Y=16 ROWS=1", 0,
+     "hone"},
+    {"halo-rows", "the same, four rows per work-item", "tile", "WG_X=32 WG_Y=8 ROWS=4", 0, "hone"},
+    {"separable", "two passes where the kernel allows it", "separable", "", 0, "hone"},
+    {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
+};
+
+/* What tests and the doctor try: even sides, one row, one column, anchors, weights of all classes. */
+static const char *const trials[] = {
+    "kernel='3x4: 1 -2 3 4 0 -6 7 8 9 -5 2 1' scale=0.1 offset=3.5",
+    "kernel='1x1: 1' offset=-7",
+    "kernel='5x3: 1 2 3 2 1 2 4 6 4 2 1 2 3 2 1' scale=0.02777",
+    "kernel='1x7: 1 -1 3 -2 5 1 90000' scale=1e-4 flip=yes",
+    "kernel='4x2: 0.3 0.21 0.171 0.0123457 0.1 0.03 0.07 0.1' anchor-x=0 anchor-y=1",
+    "kernel='9x5: 1 2 3 4 5 6 7 8 9 9 8 7 6 5 4 3 2 1 0 1 0 1 0 1 0 1 0 -1 -3 2 7 7 5 1 3 1 1 4 1 5 9 2 6 5 "
+    "3' scale=.01",
+    NULL};
+
+static const char *const usual[] = {"",
+                                    "kernel='5x5: 1 4 6 4 1 4 16 24 16 4 6 24 36 24 6 4 16 24 16 4 1 4 6 4 "
+                                    "1' scale=0.00390625",
+                                    NULL};
+
+const struct hone_filter hone_filter_convolve = {
+    .name = "convolve",
+    .summary = "weighted sum over a window of up to 31x31 pixels",
+    .origin = "Russian write-up on local memory",
+    .types = TYPES_ALL,
+    .channels = CHANNELS_ALL,
+    .inputs = 1,
+    .spatial = true,
+    .parameters =
+        {{.name = "kernel",
+          .kind = PARAMETER_TEXT,
+          .otherwise = "3x3: 0 -1 0 -1 5 -1 0 -1 0",
+          .help =
+              "'WIDTHxHEIGHT: weights' row by row, or a file that holds this, or a row of weights per line"},
+         {.name = "scale",
+          .kind = PARAMETER_REAL,
+          .otherwise = "1",
+          .least = -1e20,
+          .most = 1e20,
+          .help = "what the sum is multiplied by"},
+         {.name = "offset",
+          .kind = PARAMETER_REAL,
+          .otherwise = "0",
+          .least = -1e20,
+          .most = 1e20,
+          .unit = "levels",
+          .help = "what is added then"},
+         {.name = "flip",
+          .kind = PARAMETER_CHOICE,
+          .otherwise = "no",
+          .choices = "no|yes",
+          .help = "yes: convolution, the kernel turned by half a turn; no: correlation"},
+         {.name = "anchor-x",
+          .kind = PARAMETER_INTEGER,
+          .least = 0,
+          .most = SIDE_MOST - 1,
+          .unit = "pixels",
+          .help = "column of the window that lies on the result's pixel; without: width / 2"},
+         {.name = "anchor-y",
+          .kind = PARAMETER_INTEGER,
+          .least = 0,
+          .most = SIDE_MOST - 1,
+          .unit = "pixels",
+          .help = "row of the window that lies on the result's pixel; without: height / 2"}},
+    .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "CAPACITY", "SEPARABLE"},
+    .reals = {"factor"},
+    .prepare = prepare,
+    .table = convolve_table,
+    .reference = convolve_reference,
+    /* Integers: exact sums, and two roundings in single precision that are the same everywhere. Floats:
+       weights and products are rounded, then at most 31 additions in a row and 31 rows, each to half an ulp
+       of a sum of magnitudes: 65 * 2^-24 at the worst. */
+    .bounds = {0, 0, 4e-6},
+    .variants = variants,
+    .variant_count = COUNT_OF(variants),
+    .seeds = seeds,
+    .seed_count = COUNT_OF(seeds),
+    .rungs = rungs,
+    .rung_count = COUNT_OF(rungs),
+    .trials = trials,
+    .usual = usual,
+};
