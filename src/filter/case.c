@@ -2,6 +2,7 @@
 #include "filter/case.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cl/selftest.h"
@@ -264,6 +265,8 @@ hone_status case_prepare(struct filter_case *c, const hone_image_desc *in, const
     c->second = second ? *second : (hone_image_desc){0};
     c->out = *in;
     c->out.pitch = 0;
+    c->gain = 1;
+    c->bias = 0;
     hone_status status = check_given(c, error);
     if (!status)
         status = check_formats(c, error);
@@ -401,9 +404,10 @@ bool case_real(const struct filter_case *c, const char *name, double *value)
     return false;
 }
 
-double case_bound(const struct filter_case *c, const struct variant *variant)
+double case_bound(const struct filter_case *c, const struct variant *variant, double magnitude)
 {
-    return variant && variant->relaxed ? variant->bounds[c->in.type] : c->filter->bounds[c->in.type];
+    double bound = variant && variant->relaxed ? variant->bounds[c->in.type] : c->filter->bounds[c->in.type];
+    return c->in.type == HONE_F32 ? bound * (c->gain * magnitude + c->bias) : bound;
 }
 
 /* What filters call */
@@ -452,6 +456,24 @@ hone_status case_wrong(hone_error *error, const char *format, ...)
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     return error_set(error, HONE_ERROR_USAGE, "%s", message);
+}
+
+hone_status case_read_file(const char *path, size_t limit, char **content, hone_error *error)
+{
+    struct text text = {0};
+    *content = NULL;
+    hone_status status = file_read(path, limit, &text, error);
+    if (!status && text.length > 0 && memchr(text.data, '\0', text.length))
+        status = error_set(error, HONE_ERROR_IO, "'%s' is no text: it holds bytes of value 0", path);
+    if (!status && !(*content = text_take(&text)))
+        status = error_memory(error, path);
+    text_finish(&text);
+    return status;
+}
+
+double case_parse_number(const char *text, char **end)
+{
+    return text_number(text, end);
 }
 
 bool division_constants(uint64_t divisor, uint64_t most, unsigned bits, uint64_t *multiplier, unsigned *shift)

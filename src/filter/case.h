@@ -46,8 +46,8 @@ void case_scope_init(struct case_scope *scope, const struct filter_case *c, hone
 /* A real number by name: a real of the filter, a parameter, or "border-value". */
 bool case_real(const struct filter_case *c, const char *name, double *value);
 
-/* The bound that a variant's result must keep, in the unit of hone_filter.bounds; NULL for the filter's own.
- */
-double case_bound(const struct filter_case *c, const struct variant *variant);
+/* The bound that a variant's result must keep (NULL: the filter's own), in levels, or for f32 as a number:
+ * `magnitude` is the largest finite one of the input. */
+double case_bound(const struct filter_case *c, const struct variant *variant, double magnitude);
 
 #endif

@@ -267,9 +267,7 @@ hone_status check_run(const struct check *check, hone_device *device, const stru
                       hone_error *error)
 {
     struct bench bench = {0};
-    double bound = case_bound(&check->c, variant);
-    if (check->c.in.type == HONE_F32)
-        bound *= check->magnitude;
+    double bound = case_bound(&check->c, variant, check->magnitude);
     *result = (struct check_result){0};
     hone_status status = bench_init(&bench, check, device, variant, config, layout, error);
     if (!status)

@@ -296,9 +296,8 @@ static void check_full_size(struct measure *m, struct instance *instance, struct
     void *bytes = m->baseline ? result_of(m, instance, &error) : NULL;
     if (bytes) {
         struct view got = view_of(m, bytes), wanted = view_of(m, m->baseline);
-        double bound = 2 * case_bound(&m->c, instance_variant(instance));
-        check_compare(&got, &wanted, m->c.in.type == HONE_F32 ? bound * type_full_scale(HONE_F32) : bound,
-                      &result);
+        double bound = 2 * case_bound(&m->c, instance_variant(instance), type_full_scale(m->c.in.type));
+        check_compare(&got, &wanted, bound, &result);
     }
     if (result.wrong) {
         check_explain(&result, &evidence);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
@@ -321,4 +322,60 @@ TEST(launches_cover_every_pixel)
     check_geometry(100, 50, "WG_X=16 ROWS=1", (const int64_t[]){112, 50});
     check_geometry(96, 50, "WG_X=16 ROWS=4", (const int64_t[]){96, 13});
     check_geometry(1, 1, "WG_X=32 ROWS=2", (const int64_t[]){32, 1});
+}
+
+static void file_refused(const char *content, size_t bytes, const char *part)
+{
+    char path[] = "/tmp/hone-case-XXXXXX", *text = NULL;
+    hone_error error;
+    int fd = mkstemp(path);
+    REQUIRE(fd >= 0 && write(fd, content, bytes) == (ssize_t)bytes && close(fd) == 0);
+    CHECK_STATUS(case_read_file(path, 8, &text, &error), HONE_ERROR_IO);
+    CHECK_HAS(error.message, part);
+    CHECK_HAS(error.message, path);
+    CHECK(text == NULL);
+    unlink(path);
+}
+
+TEST(files_of_parameters)
+{
+    char path[] = "/tmp/hone-case-XXXXXX", *text = NULL, *end = NULL;
+    hone_error error;
+    int fd = mkstemp(path);
+    REQUIRE(fd >= 0);
+    CHECK_STATUS(case_read_file(path, 8, &text, &error), HONE_OK);
+    CHECK(text && !*text);
+    free(text);
+    REQUIRE(write(fd, "1.5 2", 5) == 5 && close(fd) == 0);
+    CHECK_STATUS(case_read_file(path, 8, &text, &error), HONE_OK);
+    CHECK(text && strcmp(text, "1.5 2") == 0);
+    CHECK(text && case_parse_number(text, &end) == 1.5 && end == text + 3);
+    free(text);
+    unlink(path);
+    CHECK_STATUS(case_read_file(path, 8, &text, &error), HONE_ERROR_IO);
+    CHECK_STATUS(case_read_file("/tmp", 8, &text, &error), HONE_ERROR_IO);
+    CHECK_STATUS(case_read_file("/dev/zero", 8, &text, &error), HONE_ERROR_IO);
+    file_refused("123456789", 9, "larger");
+    file_refused("1\0002", 3, "no text");
+}
+
+TEST(bounds_follow_the_gain)
+{
+    struct filter_case c;
+    hone_error error;
+    static const hone_image_desc real = {100, 50, HONE_F32, 1, 0};
+    struct hone_filter bounded = play;
+    bounded.bounds[HONE_U8] = 1;
+    bounded.bounds[HONE_F32] = 0.5;
+    make(&c);
+    c.filter = &bounded;
+    REQUIRE_OK(case_prepare(&c, &real, NULL, &error));
+    CHECK(c.gain == 1 && c.bias == 0);
+    CHECK(case_bound(&c, NULL, 3) == 1.5);
+    c.gain = 4;
+    c.bias = 2;
+    CHECK(case_bound(&c, NULL, 3) == 7);
+    REQUIRE_OK(case_prepare(&c, &gray, NULL, &error));
+    CHECK(case_bound(&c, NULL, 3) == 1);
+    case_finish(&c);
 }
