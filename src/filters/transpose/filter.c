@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filters/transpose/transpose.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+static hone_status prepare(struct filter_case *c, hone_error *error)
+{
+    (void)error;
+    c->out.width = c->in.height;
+    c->out.height = c->in.width;
+    return HONE_OK;
+}
+
+/* Read once, written once: pixels of all channels. */
+#define BYTES "2*C*BITS/8"
+
+static const struct variant variants[] = {
+    {.name = "naive",
+     .summary = "one pixel per work-item: reads along rows, writes down columns",
+     .path = "buffer",
+     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32 64", "work-group width"},
+                  {"WG_Y", TUNABLE_LAUNCH, "16 1 4 8", "work-group height"}},
+     .passes = {{.kernel = "transpose_naive",
+                 .extent = {"IW", "IH"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "IW", "IH"}}},
+     .cost = {BYTES, "C", "0"}},
+    {.name = "image",
+     .summary = "one pixel per work-item: reads down columns through the texture unit, writes along rows",
+     /* Reading floats may flush tiny ones to zero. */
+     .condition = "C != 3 && !FLOAT",
+     .needs = NEEDS_IMAGES,
+     .path = "image",
+     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32 64", "work-group width"},
+                  {"WG_Y", TUNABLE_LAUNCH, "16 1 4 8", "work-group height"}},
+     .passes = {{.kernel = "transpose_image",
+                 .extent = {"IH", "IW"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in:uint", "out", "sampler", "IW", "IH"}}},
+     .cost = {BYTES, "1", "0"}},
+    {.name = "local",
+     .summary = "the write-up's blocks of 16x16 pixels in local memory",
+     .condition = "MAXWG >= 256",
+     .path = "local",
+     .needs = NEEDS_LOCAL,
+     .passes = {{.kernel = "transpose_local",
+                 .extent = {"IW", "IH"},
+                 .local = {"16", "16"},
+                 .arguments = {"in", "out", "IW", "IH"}}},
+     .cost = {BYTES, "C", "0"}},
+    {.name = "tiles",
+     .summary = "tiles in local memory whose columns lie in different banks, several rows per work-item",
+     .path = "local",
+     .needs = NEEDS_LOCAL,
+     .tunables = {{"TILE", TUNABLE_DEFINE, "32 16 64", "pixels across and down a tile"},
+                  {"LINES", TUNABLE_DEFINE, "8 2 4 16 32", "rows moved at a time: the work-group's height"},
+                  {"PLACE", TUNABLE_DEFINE, "1 2 0", "of a pixel in the tile: plain, padded or swizzled"}},
+     .constraints = {"LINES <= TILE"},
+     .passes = {{.kernel = "transpose_tiles",
+                 .extent = {"IW", "IH"},
+                 .block = {NULL, "TILE/LINES"},
+                 .local = {"TILE", "LINES"},
+                 .arguments = {"in", "out", "IW", "IH", "local:TILE*(TILE + 1)*(C == 3 ? 4 : C)*BITS/8"}}},
+     .cost = {BYTES, "C", "0"}},
+    {.name = "bytes",
+     .summary = "pixels of 1, 2 or 4 bytes in words: blocks of bytes turned in registers, then tiles",
+     .source = "packed.cl",
+     .condition = "C*BITS <= 32 && C*BITS != 24",
+     .path = "packed",
+     .needs = NEEDS_LOCAL,
+     .align = 4,
+     .tunables = {{"LINES", TUNABLE_DEFINE, "8 1 4 16 32",
+                   "rows of blocks at a time: the work-group's height"}},
+     .defines = {"WITH_PTX=PTX"},
+     .passes = {{.kernel = "transpose_bytes",
+                 .extent = {"IW", "IH"},
+                 .block = {"32/(C*BITS)", "32*32/(C*BITS)/LINES"},
+                 .local = {"32", "LINES"},
+                 .arguments = {"in", "out", "IW", "IH", "local:32*32*4*32/(C*BITS)"}}},
+     .cost = {BYTES, "C*BITS/32", "C*BITS == 32 ? 0 : 32/(C*BITS)/2"}},
+    {.name = "vectors",
+     .summary = "CPU: four blocks at a time turned in 64-byte vectors, 64 neighbours of a column per store",
+     .source = "cpu.cl",
+     .needs = NEEDS_WIDE,
+     .path = "wide",
+     .tunables = {{"COLUMNS", TUNABLE_DEFINE, "64 32 128 256", "of the input, per work-item"},
+                  {"ROWS", TUNABLE_DEFINE, "4096 64 256 1024", "of the input, per work-item"},
+                  {"STREAM", TUNABLE_DEFINE, "0 1", "stores that fill whole cache lines go past the caches"}},
+     .passes = {{.kernel = "transpose_vectors",
+                 .extent = {"IW", "IH"},
+                 .block = {"COLUMNS", "ROWS"},
+                 .local = {"1", "1"},
+                 .arguments = {"in", "out", "IW", "IH"}}},
+     .cost = {BYTES, "C*BITS/128", "C*BITS/64"}},
+};
+
+static const struct seed seeds[] = {
+    /* A result larger than a cache goes past it, where its rows begin with cache lines; then short pieces of
+     * many rows serve best. Elsewhere a whole band of columns, whose unfinished lines wait in the cache for
+     * the next step. */
+    {"WIDE && W*H*C*BITS >= 33554432 && W*C*BITS % 512 == 0 && C != 3", "vectors",
+     "COLUMNS=256 ROWS=64 STREAM=1"},
+    {"WIDE && W*H >= 1048576", "vectors", "COLUMNS=64 ROWS=4096"},
+    {"WIDE", "vectors", "COLUMNS=64 ROWS=256"},
+    {"GPU && C*BITS <= 32 && C*BITS != 24", "bytes", ""},
+    {"CPU", "tiles", "TILE=16 LINES=2 PLACE=0"},
+    {"MAXWG >= 256", "tiles", ""},
+    {NULL, "naive", "WG_X=8 WG_Y=1"},
+};
+
+static const struct rung rungs[] = {
+    {"naive", "each pixel copied to its place", "naive", "", 1, "Japanese write-up, 13.7.4, figure 23"},
+    {"16x16", "blocks of 16x16 in local memory", "local", "", 0, "Japanese write-up, 13.7.4, transposeL"},
+    {"texture", "columns read through the texture unit", "image", "", 0, "hone"},
+    {"plain", "tiles of 32x32, columns in one bank", "tiles", "PLACE=0", 0, "hone"},
+    {"padded", "rows of the tile one pixel longer", "tiles", "PLACE=1", 0, "hone"},
+    {"swizzled", "columns of the tile renamed", "tiles", "PLACE=2", 0, "hone"},
+    {"bytes", "4x4 bytes or 2x2 shorts turned in registers", "bytes", "", 0, "hone"},
+    {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
+};
+
+const struct hone_filter hone_filter_transpose = {
+    .name = "transpose",
+    .summary = "rows become columns: the result has the input's height as width",
+    .origin = "Japanese write-up, 13.7.4",
+    .types = TYPES_ALL,
+    .channels = CHANNELS_ALL,
+    .inputs = 1,
+    .prepare = prepare,
+    .reference = transpose_reference,
+    /* Pixels are moved, never computed with. */
+    .bounds = {0, 0, 0},
+    .variants = variants,
+    .variant_count = COUNT_OF(variants),
+    .seeds = seeds,
+    .seed_count = COUNT_OF(seeds),
+    .rungs = rungs,
+    .rung_count = COUNT_OF(rungs),
+};

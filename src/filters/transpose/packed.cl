@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Pixels of 1, 2 or 4 bytes, in words of 32 bits on both sides of the local tile: a work-item loads a block of PER rows of
+ * one word (4x4 bytes, 2x2 shorts, one word), turns it in registers, and puts its words into the tile, where a row is a
+ * row of the result. The tile holds 32 x 32 blocks. A word's column is renamed by an exclusive or with its block row, so
+ * that neither side meets a memory bank twice.
+ *
+ * Width and height are the input's. Images begin at a word, and so do their rows; what ends inside a word moves in bytes.
+ */
+#ifndef LINES
+#define LINES 8 /* rows of blocks that a work-group moves at a time: its height */
+#endif
+#ifndef WITH_PTX
+#define WITH_PTX 0
+#endif
+
+#define PIXEL_BYTES (HONE_C * (HONE_T == 0 ? 1 : HONE_T == 1 ? 2 : 4))
+#if HONE_T == 0
+#define PER (4 / HONE_C) /* pixels to a word; kernels exist for 1, 2 and 4 bytes to a pixel */
+#elif HONE_T == 1
+#define PER (HONE_C == 1 ? 2 : 1)
+#else
+#define PER 1
+#endif
+#define ACROSS 32 /* blocks */
+
+inline uint load_word(__global const PIXEL *row, int x, int width)
+{
+    __global const PIXEL *from = row + x * HONE_C;
+    if (x + PER <= width)
+        return *(__global const uint *)from;
+    __global const uchar *bytes = (__global const uchar *)from;
+    uint word = 0;
+    for (int i = 0; i < (width - x) * PIXEL_BYTES; i++)
+        word |= (uint)bytes[i] << (8 * i);
+    return word;
+}
+
+inline void store_word(__global RESULT *row, int x, int width, uint word)
+{
+    __global RESULT *to = row + x * HONE_C;
+    if (x + PER <= width) {
+        *(__global uint *)to = word;
+        return;
+    }
+    __global uchar *bytes = (__global uchar *)to;
+    for (int i = 0; i < (width - x) * PIXEL_BYTES; i++)
+        bytes[i] = (uchar)(word >> (8 * i));
+}
+
+#if WITH_PTX
+inline uint select_bytes(uint a, uint b, uint choice)
+{
+    uint r;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(choice));
+    return r;
+}
+#define LOW_SHORTS(a, b)  select_bytes(a, b, 0x5410u)
+#define HIGH_SHORTS(a, b) select_bytes(a, b, 0x7632u)
+#define EVEN_BYTES(a, b)  select_bytes(a, b, 0x6240u)
+#define ODD_BYTES(a, b)   select_bytes(a, b, 0x7351u)
+#else
+#define LOW_SHORTS(a, b)  (((a)&0xffffu) | (b) << 16)
+#define HIGH_SHORTS(a, b) ((a) >> 16 | ((b)&0xffff0000u))
+#define EVEN_BYTES(a, b)  (((a)&0x00ff00ffu) | ((b)&0x00ff00ffu) << 8)
+#define ODD_BYTES(a, b)   (((a) >> 8 & 0x00ff00ffu) | ((b)&0xff00ff00u))
+#endif
+
+/* Row j of the block becomes its column j. */
+inline void turn(uint w[4])
+{
+    if (PER == 2) {
+        uint low = LOW_SHORTS(w[0], w[1]);
+        w[1] = HIGH_SHORTS(w[0], w[1]);
+        w[0] = low;
+    } else if (PER == 4) {
+        /* bytes as a0 b0 a2 b2, then halves of those with halves of the other two rows */
+        uint even = EVEN_BYTES(w[0], w[1]), odd = ODD_BYTES(w[0], w[1]);
+        uint even2 = EVEN_BYTES(w[2], w[3]), odd2 = ODD_BYTES(w[2], w[3]);
+        w[0] = LOW_SHORTS(even, even2);
+        w[1] = LOW_SHORTS(odd, odd2);
+        w[2] = HIGH_SHORTS(even, even2);
+        w[3] = HIGH_SHORTS(odd, odd2);
+    }
+}
+
+__kernel void transpose_bytes(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+                              int out_pitch, int width, int height, __local uint *tile)
+{
+    int x0 = get_group_id(0) * ACROSS * PER, y0 = get_group_id(1) * ACROSS * PER;
+    int i = get_local_id(0), first = get_local_id(1), x = x0 + i * PER, y = y0 + i * PER;
+    in += in_offset;
+    out += out_offset;
+    for (int block = first; block < ACROSS; block += LINES) {
+        uint w[4] = {0, 0, 0, 0};
+        for (int j = 0; j < PER; j++)
+            if (x < width && y0 + block * PER + j < height)
+                w[j] = load_word(in + (y0 + block * PER + j) * in_pitch, x, width);
+        turn(w);
+        for (int j = 0; j < PER; j++)
+            tile[(i * PER + j) * ACROSS + (block ^ i)] = w[j];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int row = first; row < ACROSS * PER; row += LINES)
+        if (y < height && x0 + row < width)
+            store_word(out + (x0 + row) * out_pitch, y, height, tile[row * ACROSS + (i ^ row / PER)]);
+}
