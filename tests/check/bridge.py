@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""libhone for scripts: chains applied to NumPy arrays, through the public C interface.
+
+    bridge.apply("add", a, second=b)                       the first device, the variant that hone chooses
+    bridge.apply("add", a, second=b, variant="scalar", config="ALONG=0")
+    bridge.variants("add")                                 names, from `hone filters`
+"""
+
+import ctypes
+import functools
+import json
+import os
+import subprocess
+
+import numpy
+
+import frame
+
+TYPES = {"uint8": 0, "uint16": 1, "float32": 2, "int16": 3, "uint32": 4}
+NAMES = {number: name for name, number in TYPES.items()}
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("status", ctypes.c_int), ("cl_code", ctypes.c_int), ("column", ctypes.c_int),
+                ("message", ctypes.c_char * 1024), ("log", ctypes.c_char * 4096)]
+
+
+class Desc(ctypes.Structure):
+    _fields_ = [("width", ctypes.c_uint32), ("height", ctypes.c_uint32), ("type", ctypes.c_int),
+                ("channels", ctypes.c_uint32), ("pitch", ctypes.c_size_t)]
+
+
+class Options(ctypes.Structure):
+    _fields_ = [("variant", ctypes.c_char_p), ("config", ctypes.c_char_p), ("tune", ctypes.c_int),
+                ("second", ctypes.POINTER(Desc)), ("second_count", ctypes.c_size_t)]
+
+
+class Failed(Exception):
+    """A call of hone's that failed; the text is its message."""
+
+
+@functools.lru_cache(None)
+def library():
+    lib = ctypes.CDLL(os.path.join(frame.build(), "libhone.so"))
+    lib.hone_plan_output.restype = ctypes.POINTER(Desc)
+    return lib
+
+
+def call(name, *arguments):
+    error = Error()
+    if getattr(library(), name)(*arguments, ctypes.byref(error)):
+        raise Failed(error.message.decode() + " " + error.log.decode())
+
+
+@functools.lru_cache(None)
+def device():
+    found = ctypes.c_void_p()
+    call("hone_device_open", ctypes.byref(found), None)
+    return found
+
+
+def desc_of(array):
+    channels = array.shape[2] if array.ndim == 3 else 1
+    return Desc(array.shape[1], array.shape[0], TYPES[array.dtype.name], channels, 0)
+
+
+def pointer(array):
+    return array.ctypes.data_as(ctypes.c_void_p)
+
+
+def make_plan(chain_text, image, second, variant, config):
+    chain, plan = ctypes.c_void_p(), ctypes.c_void_p()
+    options = Options(variant and variant.encode(), config and config.encode(), 1, None, 0)
+    if second is not None:
+        options.second, options.second_count = ctypes.pointer(desc_of(second)), 1
+    call("hone_chain_parse", ctypes.byref(chain), chain_text.encode())
+    try:
+        call("hone_plan_create", ctypes.byref(plan), device(), chain, ctypes.byref(desc_of(image)),
+             ctypes.byref(options))
+    finally:
+        library().hone_chain_destroy(ctypes.byref(chain))
+    return plan
+
+
+def run_plan(plan, image, second):
+    out = library().hone_plan_output(plan).contents
+    shape = (out.height, out.width) if out.channels == 1 else (out.height, out.width, out.channels)
+    result = numpy.zeros(shape, NAMES[out.type])
+    other = ctypes.c_void_p()
+    try:
+        if second is not None:
+            call("hone_image_wrap", ctypes.byref(other), device(), ctypes.byref(desc_of(second)), pointer(second))
+            call("hone_plan_bind", plan, ctypes.c_size_t(0), other)
+        call("hone_plan_apply", plan, pointer(image), ctypes.c_size_t(0), pointer(result), ctypes.c_size_t(0))
+    finally:
+        library().hone_plan_destroy(ctypes.byref(plan))
+        library().hone_image_destroy(ctypes.byref(other))
+    return result
+
+
+def apply(chain, image, second=None, variant=None, config=None):
+    """The result of a chain as an array of height x width, or height x width x channels."""
+    image = numpy.ascontiguousarray(image)
+    second = None if second is None else numpy.ascontiguousarray(second)
+    return run_plan(make_plan(chain, image, second, variant, config), image, second)
+
+
+def variants(name):
+    """Names of a filter's variants that are exact."""
+    text = subprocess.run([os.path.join(frame.build(), "hone"), "filters", name, "--json"], capture_output=True,
+                          text=True, check=True, timeout=60).stdout
+    return [variant["name"] for variant in json.loads(text)["variants"] if not variant["relaxed"]]
