@@ -268,7 +268,7 @@ hone_status check_run(const struct check *check, hone_device *device, const stru
 {
     struct bench bench = {0};
     double bound = case_bound(&check->c, variant);
-    if (check->c.in.type == HONE_F32)
+    if (check->c.in.type == HONE_F32 && check->c.out.type == HONE_F32)
         bound *= check->magnitude;
     *result = (struct check_result){0};
     hone_status status = bench_init(&bench, check, device, variant, config, layout, error);

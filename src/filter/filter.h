@@ -217,8 +217,8 @@ struct hone_filter {
                       struct view *out);
 
     /* Largest |result - reference| for u8, u16 and f32 input; in levels of the result's format, for f32
-     * relative to the largest finite magnitude of the input. 0: exact. The reason stands beside the number in
-     * filter.c. */
+     * relative to the largest finite magnitude of the input (integers made of f32: in levels). 0: exact. The
+     * reason stands beside the number in filter.c. */
     double bounds[3];
 
     const struct variant *variants;
