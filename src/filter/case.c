@@ -407,7 +407,8 @@ bool case_real(const struct filter_case *c, const char *name, double *value)
 double case_bound(const struct filter_case *c, const struct variant *variant, double magnitude)
 {
     double bound = variant && variant->relaxed ? variant->bounds[c->in.type] : c->filter->bounds[c->in.type];
-    return c->in.type == HONE_F32 ? bound * (c->gain * magnitude + c->bias) : bound;
+    return c->in.type == HONE_F32 && c->out.type == HONE_F32 ? bound * (c->gain * magnitude + c->bias)
+                                                             : bound;
 }
 
 /* What filters call */

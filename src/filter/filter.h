@@ -220,8 +220,8 @@ struct hone_filter {
                       struct view *out);
 
     /* Largest |result - reference| for u8, u16 and f32 input; in levels of the result's format, for f32
-     * relative to the largest finite magnitude of the input (see gain and bias of a case). 0: exact. The reason
-     * stands beside the number in filter.c. */
+     * relative to the largest finite magnitude of the input (see gain and bias of a case; integers made of
+     * f32: in levels). 0: exact. The reason stands beside the number in filter.c. */
     double bounds[3];
 
     const struct variant *variants;
@@ -251,11 +251,12 @@ int64_t case_symbol(const struct filter_case *c, const char *name);
 /* HONE_ERROR_USAGE with a message (printf style), for prepare(): what is wrong, and what would be right. */
 hone_status case_wrong(hone_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* For prepare(), where a parameter names a file: the whole text of a regular file of at most `limit` bytes, ended
- * by a 0; the caller frees it. A file that cannot be read, is larger or holds a 0 is HONE_ERROR_IO. */
+/* For prepare(), where a parameter names a file: the whole text of a regular file of at most `limit` bytes,
+ * ended by a 0; the caller frees it. A file that cannot be read, is larger or holds a 0 is HONE_ERROR_IO. */
 hone_status case_read_file(const char *path, size_t limit, char **content, hone_error *error);
 
-/* The number that a text begins with, in any locale; *end is where it ends, `text` itself when there is none. */
+/* The number that a text begins with, in any locale; *end is where it ends, `text` itself when there is none.
+ */
 double case_parse_number(const char *text, char **end);
 
 /**

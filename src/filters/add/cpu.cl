@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For CPUs: 64-byte vectors of clang's own types. A work-item takes a stretch of some rows, long enough that the hardware
+ * fetches ahead, and many enough work-groups remain for all cores.
+ */
+#ifndef VECTORS
+#define VECTORS 256 /* vectors of a row per work-item */
+#endif
+#ifndef ROWS
+#define ROWS 16 /* rows per work-item */
+#endif
+#ifndef STREAM
+#define STREAM 1 /* 1: results go past the caches */
+#endif
+
+enum { LANES = 64 / sizeof(PIXEL) };
+
+typedef PIXEL pixels __attribute__((ext_vector_type(64 / sizeof(PIXEL))));
+typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
+
+#define LOAD(p) (*(__global const pixels_at *)(p))
+
+/* The filter itself. Unsigned sums that wrapped are smaller than their terms; compilers turn this into one instruction. */
+inline pixels add_pixels(pixels a, pixels b)
+{
+    pixels sum = a + b;
+#if FLOATING
+    return sum;
+#else
+    return sum < a ? (pixels)(PIXEL)PIXEL_MAX : sum;
+#endif
+}
+
+inline PIXEL add_pixel(PIXEL a, PIXEL b)
+{
+#if FLOATING
+    return a + b;
+#else
+    return add_sat(a, b);
+#endif
+}
+
+/* Streaming stores must be aligned: the first elements of a row up to there are stored one by one. */
+inline int elements_before(__global const RESULT *out, int count)
+{
+    int ahead = (int)((-(ulong)out & 63) / sizeof(PIXEL));
+    return STREAM ? min(ahead, count) : 0;
+}
+
+inline void store(__global RESULT *out, pixels v)
+{
+#if STREAM
+    __builtin_nontemporal_store(v, (__global pixels *)out);
+#else
+    *(__global pixels_at *)out = v;
+#endif
+}
+
+inline void add_row(__global const PIXEL *a, __global const PIXEL *b, __global RESULT *out, int count)
+{
+    int i = 0, before = elements_before(out, count);
+    for (; i < before; i++)
+        out[i] = add_pixel(a[i], b[i]);
+    for (; i + LANES <= count; i += LANES)
+        store(out + i, add_pixels(LOAD(a + i), LOAD(b + i)));
+    for (; i < count; i++)
+        out[i] = add_pixel(a[i], b[i]);
+}
+
+__kernel void add_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global const PIXEL *second,
+                          int second_offset, int second_pitch, __global RESULT *out, int out_offset, int out_pitch,
+                          int count, int height)
+{
+    int i = get_global_id(0) * (VECTORS * LANES), y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
+    int length = min(count - i, VECTORS * LANES);
+    if (length <= 0)
+        return;
+    in += in_offset + i;
+    second += second_offset + i;
+    out += out_offset + i;
+    for (; y < end; y++)
+        add_row(in + y * in_pitch, second + y * second_pitch, out + y * out_pitch, length);
+}

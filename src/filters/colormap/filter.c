@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filters/colormap/colormap.h"
+
+#include <string.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+static hone_status prepare(struct filter_case *c, hone_error *error)
+{
+    (void)error;
+    c->out.type = HONE_U8;
+    c->out.channels = 3;
+    return HONE_OK;
+}
+
+/* Table 0: 256 colours. Table 1: three polynomials in single precision. */
+static void fill_table(const struct filter_case *c, int index, void *table, size_t bytes)
+{
+    enum map map = (enum map)case_number(c, "map");
+    (void)bytes;
+    if (index == 0) {
+        uint32_t *colors = table;
+        for (int level = 0; level < PALETTE_SIZE; level++)
+            colors[level] = palette_color(map, level);
+        return;
+    }
+    float *terms = table;
+    for (int channel = 0; channel < 3; channel++)
+        for (int i = 0; i < PALETTE_TERMS; i++)
+            *terms++ = (float)palette_fit(map, channel)[i];
+}
+
+#define GROUP_2D                                                                                             \
+    {"WG_X", TUNABLE_LAUNCH, "64 16 32 128", "work-group width"},                                            \
+    {                                                                                                        \
+        "WG_Y", TUNABLE_LAUNCH, "1 2 4", "work-group height"                                                 \
+    }
+#define PALETTE    "table0:1024"
+#define COST_BYTES "BITS/8 + 3"
+
+static const struct variant variants[] = {
+    {.name = "constant",
+     .summary = "one pixel per work-item, the palette in constant memory",
+     .path = "buffer",
+     .tunables = {GROUP_2D},
+     .passes = {{.kernel = "colormap_constant",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", PALETTE, "W", "H"}}},
+     .cost = {COST_BYTES, "2", "3"}},
+    {.name = "image",
+     .summary = "one pixel per work-item, the palette through the texture unit",
+     .needs = NEEDS_IMAGES,
+     .path = "image",
+     .tunables = {GROUP_2D},
+     .scratch = {{.width = "256", .height = "1", .type = HONE_U8, .channels = 4}},
+     .passes =
+         {{.kernel = "colormap_paint", .extent = {"256"}, .local = {"16"}, .arguments = {PALETTE, "tmp0"}},
+          {.kernel = "colormap_image",
+           .local = {"WG_X", "WG_Y"},
+           .arguments = {"in", "out", "tmp0", "sampler", "W", "H"}}},
+     .cost = {COST_BYTES, "2", "3"}},
+    {.name = "formula",
+     .summary = "rainbow and gray by integer arithmetic, exactly",
+     .condition = "map == 0 || map == 2",
+     .path = "buffer",
+     .tunables = {GROUP_2D},
+     .defines = {"MAP=map"},
+     .passes = {{.kernel = "colormap_formula",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H"}}},
+     .cost = {COST_BYTES, "1", "12"}},
+    {.name = "polynomial",
+     .summary = "viridis, magma and turbo by polynomials, off by one level here and there",
+     .condition = "map == 1 || map >= 3",
+     .path = "buffer",
+     .relaxed = true,
+     /* The fits stay within 0.52 of a level of the table before both are rounded; turbo's table is its fit,
+      * of which single precision misses a hundredth. */
+     .bounds = {1, 1, 1},
+     .tunables = {GROUP_2D},
+     .passes = {{.kernel = "colormap_polynomial",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "table1:180", "W", "H"}}},
+     .cost = {COST_BYTES, "1", "92"}},
+    {.name = "words",
+     .summary = "GPU: words of the result per work-item, the palette in local memory",
+     .needs = NEEDS_LOCAL,
+     .path = "local",
+     .tunables = {{"WORDS", TUNABLE_DEFINE, "4 1 8 16", "words of the result per work-item"},
+                  {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width"}},
+     .passes = {{.kernel = "colormap_words",
+                 .extent = {"ceildiv(3*W, 4)", "H"},
+                 .block = {"WORDS", "1"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", PALETTE, "local:1024", "W", "H"}}},
+     .cost = {COST_BYTES, "3", "9"}},
+    {.name = "vectors",
+     .summary = "CPU: a load and a store of four bytes per pixel, levels in vectors",
+     .source = "cpu.cl",
+     .needs = NEEDS_WIDE,
+     .path = "wide",
+     .tunables = {{"LENGTH", TUNABLE_DEFINE, "4096 512", "pixels of a row per work-item"},
+                  {"ROWS", TUNABLE_DEFINE, "8 1 32", "rows per work-item"}},
+     .passes = {{.kernel = "colormap_vectors",
+                 .block = {"LENGTH", "ROWS"},
+                 .local = {"1", "1"},
+                 .arguments = {"in", "out", PALETTE, "W", "H"}}},
+     .cost = {COST_BYTES, "2", "FLOAT ? 6 : TYPE == 1 ? 4 : 1"}},
+};
+
+static const struct seed seeds[] = {
+    {"WIDE", "vectors", ""},
+    {"GPU", "words", "WORDS=4 WG_X=128"},
+    {NULL, "constant", ""},
+};
+
+static const struct rung rungs[] = {
+    {"by-constant", "palette in constant memory", "constant", "", 1, "guide 7.1.3"},
+    {"by-image", "palette through the texture unit", "image", "", 0, "guide 7.1.4"},
+    {"by-arithmetic", "integer arithmetic instead of a palette", "formula", "", 0,
+     "Japanese write-up, comments"},
+    {"by-polynomial", "floating point arithmetic instead of a palette", "polynomial", "", 0, "hone"},
+    {"by-local", "palette in local memory, whole words written", "words", "", 0, "guide 7.1.1"},
+    {"wide", "one load and one store per pixel", "vectors", "", 0, "hone"},
+};
+
+static const char *const trials[] = {"", "map=viridis", "map=turbo", "map=gray", NULL};
+
+const struct hone_filter hone_filter_colormap = {
+    .name = "colormap",
+    .summary = "intensity shown as colour: weak blue to strong red, or another map",
+    .origin = "Japanese write-up, comments",
+    .types = TYPES_ALL,
+    .channels = CHANNELS_1,
+    .inputs = 1,
+    .parameters = {{.name = "map",
+                    .kind = PARAMETER_CHOICE,
+                    .otherwise = "rainbow",
+                    .choices = "rainbow|viridis|gray|magma|turbo",
+                    .help = "the colours from weak to strong"}},
+    .prepare = prepare,
+    .table = fill_table,
+    .reference = colormap_reference,
+    /* Exact: the level of a float is defined by single precision. */
+    .bounds = {0, 0, 0},
+    .variants = variants,
+    .variant_count = COUNT_OF(variants),
+    .seeds = seeds,
+    .seed_count = COUNT_OF(seeds),
+    .rungs = rungs,
+    .rung_count = COUNT_OF(rungs),
+    .trials = trials,
+};

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MAP
+#define MAP 0 /* index of the map */
+#endif
+#ifndef WORDS
+#define WORDS 4 /* words of the result per work-item */
+#endif
+
+#define LEVELS 256
+
+/* The filter itself, in two steps: the level of a pixel, and (by variant) the colour of a level, which has red, green and
+ * blue in its bytes 0, 1 and 2. */
+inline uint level_of(PIXEL value)
+{
+#if HONE_T == 0
+    return value;
+#elif HONE_T == 1
+    return ((uint)value * 255u + 32895u) >> 16; /* exactly (value + 128) / 257 */
+#else
+    return hone_result(value * 255.0f);
+#endif
+}
+
+inline void store_color(__global uchar *out, uint color)
+{
+    vstore3(as_uchar4(color).xyz, 0, out);
+}
+
+#if defined(HONE_ALL) || defined(VARIANT_constant)
+/* One pixel per work-item, the palette in constant memory. */
+__kernel void colormap_constant(__global const PIXEL *in, int in_offset, int in_pitch, __global uchar *out,
+                                int out_offset, int out_pitch, __constant uint *palette, int width, int height)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x >= width || y >= height)
+        return;
+    store_color(out + out_offset + y * out_pitch + 3 * x, palette[level_of(in[in_offset + y * in_pitch + x])]);
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_image)
+__kernel void colormap_paint(__constant uint *palette, __write_only image2d_t painted)
+{
+    int level = get_global_id(0);
+    if (level < LEVELS)
+        write_imageui(painted, (int2)(level, 0), convert_uint4(as_uchar4(palette[level])));
+}
+
+/* One pixel per work-item, the palette read through the texture unit. */
+__kernel void colormap_image(__global const PIXEL *in, int in_offset, int in_pitch, __global uchar *out,
+                             int out_offset, int out_pitch, __read_only image2d_t palette, sampler_t nearest,
+                             int width, int height)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x >= width || y >= height)
+        return;
+    int level = level_of(in[in_offset + y * in_pitch + x]);
+    uchar4 color = convert_uchar4(read_imageui(palette, nearest, (int2)(level, 0)));
+    store_color(out + out_offset + y * out_pitch + 3 * x, as_uint(color));
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_formula)
+/* The rainbow walks four edges of the colour cube; gray is the level three times. */
+inline uint color_by_formula(uint level)
+{
+#if MAP == 0
+    int way = 4 * (int)level;
+    uint red = clamp(way - 510, 0, 255), green = min(min(way, 1020 - way), 255), blue = clamp(510 - way, 0, 255);
+    return red | green << 8 | blue << 16;
+#else
+    return level * 0x10101u;
+#endif
+}
+
+__kernel void colormap_formula(__global const PIXEL *in, int in_offset, int in_pitch, __global uchar *out,
+                               int out_offset, int out_pitch, int width, int height)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x >= width || y >= height)
+        return;
+    uint color = color_by_formula(level_of(in[in_offset + y * in_pitch + x]));
+    store_color(out + out_offset + y * out_pitch + 3 * x, color);
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_polynomial)
+#define TERMS 15
+
+inline float polynomial(__constant float *terms, float s)
+{
+    float value = terms[TERMS - 1];
+#pragma unroll
+    for (int i = TERMS - 2; i >= 0; i--)
+        value = value * s + terms[i];
+    return value;
+}
+
+/* One pixel per work-item, three polynomials of its level. */
+__kernel void colormap_polynomial(__global const PIXEL *in, int in_offset, int in_pitch, __global uchar *out,
+                                  int out_offset, int out_pitch, __constant float *fit, int width, int height)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x >= width || y >= height)
+        return;
+    float s = (float)level_of(in[in_offset + y * in_pitch + x]) * (2.0f / 255.0f) - 1.0f;
+    out += out_offset + y * out_pitch + 3 * x;
+    for (int channel = 0; channel < 3; channel++)
+        out[channel] = convert_uchar_sat_rte(polynomial(fit + channel * TERMS, s));
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_words)
+/* Four bytes of the result lie in two pixels; `byte` is the first. */
+inline uint word_at(__global const PIXEL *in, __local const uint *palette, int byte, int width)
+{
+    int x = byte / 3;
+    ulong two = palette[level_of(in[x])] | (ulong)palette[level_of(in[min(x + 1, width - 1)])] << 24;
+    return (uint)(two >> 8 * (byte - 3 * x));
+}
+
+inline void store_word(__global uchar *out, uint word, int bytes, bool aligned)
+{
+    if (aligned && bytes >= 4) {
+        *(__global uint *)out = word;
+        return;
+    }
+    for (int i = 0; i < min(bytes, 4); i++)
+        out[i] = (uchar)(word >> 8 * i);
+}
+
+/* Words of the result, so that neighbouring work-items write whole neighbouring words; the palette in local memory, where
+ * lanes that want different colours do not wait for each other. */
+__kernel void colormap_words(__global const PIXEL *in, int in_offset, int in_pitch, __global uchar *out,
+                             int out_offset, int out_pitch, __global const uint *palette, __local uint *near,
+                             int width, int height)
+{
+    int lane = get_local_id(0), lanes = get_local_size(0), y = get_global_id(1);
+    for (int i = lane; i < LEVELS; i += lanes)
+        near[i] = palette[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    in += in_offset + y * in_pitch;
+    out += out_offset + y * out_pitch;
+    bool aligned = ((size_t)out & 3) == 0;
+    int first = get_group_id(0) * lanes * WORDS + lane;
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        int byte = 4 * (first + k * lanes), left = 3 * width - byte;
+        if (left > 0)
+            store_word(out + byte, word_at(in, near, byte, width), left, aligned);
+    }
+}
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filters/dot/dot.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+static hone_status prepare(struct filter_case *c, hone_error *error)
+{
+    const hone_image_desc *a = &c->in, *b = &c->second;
+    if (a->width != b->width || a->height != b->height || a->type != b->type || a->channels != b->channels)
+        return case_wrong(error,
+                          "dot: the second image is %ux%u %s x%u; it must be %ux%u f32 x4 like the first one",
+                          b->width, b->height, hone_type_name(b->type), b->channels, a->width, a->height);
+    c->out.channels = 1;
+    return HONE_OK;
+}
+
+#define GROUP_1D                                                                                             \
+    {                                                                                                        \
+        "WG_X", TUNABLE_LAUNCH, "64 16 128 256", "work-group width"                                          \
+    }
+#define COST(loads)                                                                                          \
+    {                                                                                                        \
+        "36", loads, "7"                                                                                     \
+    }
+
+static const struct variant variants[] = {
+    {.name = "buffer",
+     .summary = "one pair per work-item, both from buffers",
+     .path = "buffer",
+     .tunables = {GROUP_1D},
+     .passes = {{.kernel = "dot_buffer",
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "second", "out", "W", "H"}}},
+     .cost = COST("2")},
+    {.name = "image",
+     .summary = "one pair per work-item, both through the texture unit",
+     .needs = NEEDS_IMAGES,
+     .path = "image",
+     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32", "work-group width"},
+                  {"WG_Y", TUNABLE_LAUNCH, "8 1 4", "work-group height"}},
+     .passes = {{.kernel = "dot_image",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in:uint", "second:uint", "out", "sampler", "W", "H"}}},
+     .cost = COST("2")},
+    {.name = "mixed",
+     .summary = "one pair per work-item, the first from a buffer, the second through the texture unit",
+     .needs = NEEDS_IMAGES,
+     .path = "image",
+     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32", "work-group width"},
+                  {"WG_Y", TUNABLE_LAUNCH, "8 1 4", "work-group height"}},
+     .passes = {{.kernel = "dot_mixed",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "second:uint", "out", "sampler", "W", "H"}}},
+     .cost = COST("2")},
+    {.name = "fours",
+     .summary = "four pairs side by side per work-item, results stored as a vector",
+     .path = "buffer",
+     .tunables = {GROUP_1D},
+     .passes = {{.kernel = "dot_fours",
+                 .block = {"4", "1"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "second", "out", "W", "H"}}},
+     .cost = COST("2")},
+    {.name = "rows",
+     .summary = "GPU: a pair of each of several rows per work-item, all loads under way at once",
+     .path = "buffer",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "4 1 2 8", "rows per work-item"}, GROUP_1D},
+     .passes = {{.kernel = "dot_rows",
+                 .block = {"1", "ROWS"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "second", "out", "W", "H"}}},
+     .cost = COST("2")},
+    {.name = "vectors",
+     .summary = "CPU: 64-byte vectors, sixteen pairs at a time",
+     .source = "cpu.cl",
+     .needs = NEEDS_WIDE,
+     .path = "wide",
+     .tunables = {{"VECTORS", TUNABLE_DEFINE, "64 8 256", "vectors of results of a row per work-item"},
+                  {"ROWS", TUNABLE_DEFINE, "8 1 32", "rows per work-item"},
+                  {"STREAM", TUNABLE_DEFINE, "1 0", "results go past the caches"}},
+     .passes = {{.kernel = "dot_vectors",
+                 .extent = {"ceildiv(W, 16)", "H"},
+                 .block = {"VECTORS", "ROWS"},
+                 .local = {"1", "1"},
+                 .arguments = {"in", "second", "out", "W", "H"}}},
+     .cost = COST("0.5")},
+};
+
+static const struct seed seeds[] = {
+    {"WIDE && W*H <= 131072", "vectors", "STREAM=0"},
+    {"WIDE", "vectors", "STREAM=1"},
+    {"GPU && H >= 1024", "rows", "ROWS=4 WG_X=128"},
+    {"GPU", "rows", "ROWS=1"},
+    {"CPU", "fours", "WG_X=256"},
+    {NULL, "buffer", ""},
+};
+
+static const struct rung rungs[] = {
+    {"buffer-buffer", "dot(a[gid], b[gid]), both from buffers", "buffer", "", 1,
+     "guide 9.1.3, first listing"},
+    {"image-image", "dot(read_imagef(c), read_imagef(d))", "image", "", 0, "guide 9.1.3, second listing"},
+    {"buffer-image", "one from a buffer, one from an image", "mixed", "", 0, "guide 7.1.4 and 9.1.3"},
+    {"vectorised", "four pairs per work-item", "fours", "", 0, "guide 7.2"},
+    {"loads-in-flight", "pairs of several rows per work-item", "rows", "ROWS=4", 0, "hone"},
+    {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
+};
+
+static const char *const trials[] = {"", NULL};
+
+const struct hone_filter hone_filter_dot = {
+    .name = "dot",
+    .summary = "dot product of two images of four-vectors, pixel by pixel",
+    .origin = "guide 9.1.3",
+    .types = TYPE_F32,
+    .channels = CHANNELS_4,
+    .inputs = 2,
+    .parameters = {{.name = "image", .kind = PARAMETER_IMAGE, .help = "the second vectors"}},
+    .prepare = prepare,
+    .reference = dot_reference,
+    /* Four products and three sums, each rounding by at most 2^-24 of a sum of magnitudes that is at most 4 *
+     * a * b for vectors of elements up to a and b: 4 * 4 * 2^-24 = 9.6e-7 of a * b. (The check's second image
+     * has elements up to b = 1.) */
+    .bounds = {0, 0, 1e-6},
+    .variants = variants,
+    .variant_count = COUNT_OF(variants),
+    .seeds = seeds,
+    .seed_count = COUNT_OF(seeds),
+    .rungs = rungs,
+    .rung_count = COUNT_OF(rungs),
+    .trials = trials,
+};
