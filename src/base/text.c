@@ -87,18 +87,29 @@ double text_number(const char *text, char **end)
     return locale ? strtod_l(text, end, locale) : strtod(text, end);
 }
 
-void text_add_number(struct text *text, double number)
+static void add_shortest(struct text *text, double number, bool single)
 {
     char spelled[40];
     locale_t locale = get_c_locale(), before = locale ? uselocale(locale) : (locale_t)0;
     for (int digits = 6; digits <= 17; digits++) { /* 17 always suffice */
         snprintf(spelled, sizeof spelled, "%.*g", digits, number);
-        if (strtod(spelled, NULL) == number)
+        double back = strtod(spelled, NULL);
+        if ((single ? (double)(float)back : back) == number)
             break;
     }
     if (locale)
         uselocale(before);
     text_add_bytes(text, spelled, strlen(spelled));
+}
+
+void text_add_number(struct text *text, double number)
+{
+    add_shortest(text, number, false);
+}
+
+void text_add_float(struct text *text, float number)
+{
+    add_shortest(text, (double)number, true);
 }
 
 bool text_starts(const char *text, const char *prefix)

@@ -22,6 +22,8 @@ char *text_take(struct text *text);
 
 /* Adds the shortest spelling of a number that reads back as the same number. */
 void text_add_number(struct text *text, double number);
+/* The shortest that reads back as the same float. */
+void text_add_float(struct text *text, float number);
 /* strtod as in the C locale, whatever the process has set: "1.5" must not depend on the user's language. */
 double text_number(const char *text, char **end);
 

@@ -52,6 +52,8 @@ static const struct format formats[] = {
     {"PNM", ".pnm", BITS_8 | BITS_16, GRAY | RGB, "8 or 16 bits", "one or three channels", HONE_MAX_SIDE,
      media_write_pnm},
     {"PFM", ".pfm", FLOAT_32, GRAY | RGB, "float", "one or three channels", HONE_MAX_SIDE, media_write_pnm},
+    {"CSV", ".csv", ANY_TYPE, ANY_CHANNELS, "any type", "any channels", HONE_MAX_SIDE, media_write_table},
+    {"JSON", ".json", ANY_TYPE, ANY_CHANNELS, "any type", "any channels", HONE_MAX_SIDE, media_write_table},
 };
 
 /* The suffix of a name in small letters, with its dot; "" when there is none or a long one. */
@@ -122,11 +124,13 @@ static uint32_t stored_channels(const struct format *format, const hone_image_de
 static const char *const channels_in_words[] = {"", "one channel", "gray and alpha", "three channels",
                                                 "four channels (colour and alpha)"};
 
+/* Whether a format is to be proposed for a result; tables are no pictures. */
 static bool holds(const struct format *format, const void *what)
 {
     const hone_image_desc *desc = what;
-    return (format->types & 1u << desc->type) && (format->channels & 1u << desc->channels) &&
-           desc->width <= format->max_side && desc->height <= format->max_side;
+    return format->write != media_write_table && (format->types & 1u << desc->type) &&
+           (format->channels & 1u << desc->channels) && desc->width <= format->max_side &&
+           desc->height <= format->max_side;
 }
 
 static hone_status wrong_format(const char *name, const char *why, const hone_image_desc *desc,
@@ -134,7 +138,7 @@ static hone_status wrong_format(const char *name, const char *why, const hone_im
 {
     struct text list = {0};
     list_suffixes(&list, holds, desc, " or ", 2);
-    if (!list.length) /* TIFF holds everything */
+    if (!list.length) /* of pictures, TIFF holds everything */
         text_add(&list, ".tif with a build of hone that has libvips; this one has not");
     hone_status status =
         error_set(error, HONE_ERROR_USAGE, "'%s': %s: write a %s", name, why, text_view(&list));

@@ -76,6 +76,7 @@ struct media_output {
 };
 
 hone_status media_write_pnm(const struct media_output *output, hone_error *error);
+hone_status media_write_table(const struct media_output *output, hone_error *error);
 
 /* HONE_ERROR_IO: "cannot write 'name': " and the text of `code` (an errno). */
 hone_status media_cannot_write(const struct media_output *output, int code, hone_error *error);

@@ -6,6 +6,7 @@
 #include "support.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -211,6 +212,31 @@ TEST(pnm_files_byte_for_byte)
     CHECK_WRITTEN("a.pfm", &column, numbers, "Pf\n1 2\n-1.0\n\0\0\0\x40\0\0\x80\x3f");
     CHECK_WRITTEN("a.pam", &rgba, "wxyz",
                   "P7\nWIDTH 1\nHEIGHT 1\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\nwxyz");
+}
+
+TEST(tables_byte_for_byte)
+{
+    const hone_image_desc sums = {.width = 2, .height = 2, .type = HONE_U32, .channels = 1};
+    const hone_image_desc rgb = {.width = 2, .height = 1, .type = HONE_S16, .channels = 3};
+    const hone_image_desc row = {.width = 4, .height = 1, .type = HONE_F32, .channels = 1};
+    const uint32_t large[] = {0, 4294967295u, 7, 10};
+    const int16_t signed_numbers[] = {-32768, 0, 1, 2, 3, 32767};
+    const float numbers[] = {0.1f, NAN, -INFINITY, 1e-30f};
+    CHECK_WRITTEN("a.csv", &sums, large, "0,4294967295\n7,10\n");
+    CHECK_WRITTEN("a.csv", &rgb, signed_numbers, "-32768,0,1,2,3,32767\n");
+    CHECK_WRITTEN(
+        "a.json", &sums, large,
+        "{\n  \"width\": 2,\n  \"height\": 2,\n  \"channels\": 1,\n  \"type\": \"u32\",\n  \"rows\": [\n"
+        "    [0, 4294967295],\n    [7, 10]\n  ]\n}\n");
+    CHECK_WRITTEN(
+        "a.JSON", &rgb, signed_numbers,
+        "{\n  \"width\": 2,\n  \"height\": 1,\n  \"channels\": 3,\n  \"type\": \"s16\",\n  \"rows\": [\n"
+        "    [[-32768, 0, 1], [2, 3, 32767]]\n  ]\n}\n");
+    CHECK_WRITTEN(
+        "a.json", &row, numbers,
+        "{\n  \"width\": 4,\n  \"height\": 1,\n  \"channels\": 1,\n  \"type\": \"f32\",\n  \"rows\": [\n"
+        "    [0.1, null, null, 1e-30]\n  ]\n}\n");
+    CHECK_WRITTEN("a.csv", &row, numbers, "0.1,nan,-inf,1e-30\n");
 }
 
 TEST(a_format_that_cannot_hold_the_result)
