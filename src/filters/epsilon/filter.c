@@ -33,16 +33,146 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     return HONE_OK;
 }
 
+/* Work-group shapes of kernels with one item per pixel or strip. */
+#define GROUP_2D                                                                                             \
+    {"WG_X", TUNABLE_LAUNCH, "16 8 64", "work-group width"},                                                 \
+    {                                                                                                        \
+        "WG_Y", TUNABLE_LAUNCH, "16 1 4", "work-group height"                                                \
+    }
+/* Those of the guide's tiles, 8x16 and 8x24, and wider ones. */
+#define GROUP_TILE                                                                                           \
+    {"WG_X", TUNABLE_LAUNCH, "8 32", "work-group width"},                                                    \
+    {                                                                                                        \
+        "WG_Y", TUNABLE_LAUNCH, "16 8 24", "work-group height"                                               \
+    }
+#define BRANCHES                                                                                             \
+    {                                                                                                        \
+        "BRANCHES", TUNABLE_DEFINE, "0 1", "what is far is left out: 1 by `?:`, 0 by arithmetic"             \
+    }
+#define PIXELS(values)                                                                                       \
+    {                                                                                                        \
+        "PX", TUNABLE_DEFINE, values, "results per work-item"                                                \
+    }
+/* The guide's kernels are written for 9x9 windows of a plane of bytes. CPUs without half precision round
+ * floats after each operation, if their compiler knows _Float16. */
+#define GUIDE_ONLY "TYPE == 0 && C == 1 && BORDER == 0 && radius == 4"
+#define HALF_KIND  "(HALF || WIDE)"
+/* Means of 81 numbers up to 1, added in half precision: the sum's last place is 1/32 from 32 on and 1/16 from
+ * 64 on. Half a place for each addition is 1.23 in all, which is 3.9 levels of the mean; the quotient and the
+ * pixels' own rounding add less than one. */
+#define HALF_BOUND 5
+#define TILE_BYTES "(WG_X*PX + 2*roundup(radius*C, 4))*(WG_Y + 2*radius)"
+
 static const struct variant variants[] = {
     {.name = "direct",
      .summary = "one pixel per work-item, every pixel of the window read",
      .path = "buffer",
-     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32 64", "work-group width"},
-                  {"WG_Y", TUNABLE_LAUNCH, "16 1 2 4 8", "work-group height"}},
+     .tunables = {GROUP_2D},
      .passes = {{.kernel = "epsilon_direct",
                  .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "W", "H", "radius", "border", "number:limit"}}},
      .cost = {"2*C*BITS/8", "SIDE*SIDE*C", "4*SIDE*SIDE*C"}},
+    {.name = "image",
+     .summary = "the same through the texture unit, pixels read as whole numbers",
+     .condition = "C != 3 && (BORDER == 0 || BORDER == 5)",
+     .needs = NEEDS_IMAGES,
+     .path = "image",
+     .tunables = {GROUP_2D},
+     .passes = {{.kernel = "epsilon_image",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in:uint", "out", "sampler", "W", "H", "radius", "number:limit"}}},
+     .cost = {"2*C*BITS/8", "SIDE*SIDE + 1", "4*SIDE*SIDE*C"}},
+    {.name = "unorm",
+     .summary = "the guide's first form: pixels read as floats of 0..1, rounded by the texture unit",
+     .condition = "TYPE == 0 && C == 1 && BORDER == 0",
+     .needs = NEEDS_IMAGES,
+     .path = "image",
+     .relaxed = true,
+     .bounds = {1}, /* a mean half-way between two levels may go to either */
+     .tunables = {GROUP_2D},
+     .passes = {{.kernel = "epsilon_unorm",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in:unorm", "out:unorm", "sampler", "W", "H", "radius", "float:limit"}}},
+     .cost = {"2", "SIDE*SIDE + 1", "4*SIDE*SIDE"}},
+    {.name = "unorm_half",
+     .summary = "the guide's second form: the same in half precision",
+     .condition = GUIDE_ONLY " && " HALF_KIND,
+     .needs = NEEDS_IMAGES,
+     .path = "image",
+     .relaxed = true,
+     .bounds = {HALF_BOUND},
+     .tunables = {GROUP_2D},
+     .defines = {"WITH_HALF=HALF"},
+     .passes = {{.kernel = "epsilon_unorm_half",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in:unorm", "out:unorm", "sampler", "W", "H", "radius", "float:limit"}}},
+     .cost = {"2", "SIDE*SIDE + 1", "4*SIDE*SIDE"}},
+    {.name = "strips",
+     .summary = "4 to 16 results per work-item, a row of their windows read once, no loop along it",
+     .source = "ladder.cl",
+     .condition = "radius*C <= 32",
+     .path = "buffer",
+     .align = 16,
+     .specialised = "the loop over a row of the window is unrolled",
+     .tunables = {PIXELS("4 8 16"), BRANCHES, GROUP_2D},
+     .defines = {"RADIUS=radius"},
+     .passes = {{.kernel = "epsilon_strips",
+                 .extent = {"W*C", "H"},
+                 .block = {"PX"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "border", "out", "W", "H", "number:limit"}}},
+     .cost = {"2*C*BITS/8", "SIDE*C*(PX + 2*radius*C)/4/PX", "4*SIDE*SIDE*C"}},
+    {.name = "tiles",
+     .summary = "the same from a tile in local memory",
+     .source = "ladder.cl",
+     .condition = "TYPE == 0 && C == 1",
+     .needs = NEEDS_LOCAL,
+     .path = "local",
+     .align = 16,
+     .specialised = "the loop over a row of the window is unrolled",
+     .tunables = {PIXELS("4 8"), BRANCHES, GROUP_TILE},
+     .defines = {"RADIUS=radius"},
+     .passes = {{.kernel = "epsilon_tiles",
+                 .extent = {"W*C", "H"},
+                 .block = {"PX"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "border", "local:" TILE_BYTES, "out", "W", "H", "number:limit"}}},
+     .cost = {"2*C*BITS/8", "SIDE*C*(PX + 2*radius*C)/4/PX", "4*SIDE*SIDE*C"}},
+    {.name = "texels_half",
+     .summary =
+         "the guide's third to sixth form: four pixels in a texel, half precision, 1 to 16 results per "
+         "work-item",
+     .source = "ladder.cl",
+     .condition = GUIDE_ONLY " && W % 4 == 0 && " HALF_KIND,
+     .needs = NEEDS_IMAGES,
+     .path = "image",
+     .relaxed = true,
+     .bounds = {HALF_BOUND},
+     .specialised = "the loop over a row of the window is unrolled",
+     .tunables = {PIXELS("4 1 8 16"), BRANCHES, GROUP_2D},
+     .defines = {"RADIUS=radius", "WITH_HALF=HALF"},
+     .passes = {{.kernel = "epsilon_texels_half",
+                 .block = {"PX"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in:packed", "sampler", "out", "W", "H", "float:limit"}}},
+     .cost = {"2", "SIDE*(ceildiv(PX, 4) + 2)/PX", "4*SIDE*SIDE"}},
+    {.name = "tiles_half",
+     .summary = "the same from a tile in local memory",
+     .source = "ladder.cl",
+     .condition = GUIDE_ONLY " && W % 4 == 0 && " HALF_KIND,
+     .needs = NEEDS_IMAGES | NEEDS_LOCAL,
+     .path = "local",
+     .relaxed = true,
+     .bounds = {HALF_BOUND},
+     .specialised = "the loop over a row of the window is unrolled",
+     .tunables = {PIXELS("4 8"), BRANCHES, GROUP_TILE},
+     .defines = {"RADIUS=radius", "WITH_HALF=HALF"},
+     .passes = {{.kernel = "epsilon_tiles_half",
+                 .block = {"PX"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in:packed", "sampler", "local:" TILE_BYTES "*2", "out", "W", "H",
+                               "float:limit"}}},
+     .cost = {"2", "SIDE*(PX/4 + 2)/PX", "4*SIDE*SIDE"}},
     {.name = "vectors",
      .summary = "CPU: strips of one 64-byte vector, one comparison per neighbour",
      .source = "cpu.cl",
@@ -63,12 +193,45 @@ static const struct variant variants[] = {
 
 static const struct seed seeds[] = {
     {"WIDE", "vectors", "ROWS=32 WG_X=4"},
+    {"GPU && radius*C <= 32", "strips", "PX=4 WG_X=16 WG_Y=16"},
+    {"GPU && TYPE == 0 && C == 1", "tiles", "PX=4 WG_X=8 WG_Y=16"},
+    {"GPU", "image", ""},
+    {"CPU && radius*C <= 32", "strips", "PX=16 WG_X=8 WG_Y=1"},
     {NULL, "direct", ""},
 };
 
+#define TABLE "guide 9.2, table 9-2"
+static const struct rung rungs[] = {
+    {"1", "one pixel per work-item, image CL_R | CL_UNORM_INT8, float", "unorm", "", 1, TABLE},
+    {"2", "half arithmetic", "unorm_half", "", 1.0, TABLE},
+    {"3", "CL_RGBA texels of four pixels, one result per work-item", "texels_half", "PX=1 BRANCHES=1", 1.4,
+     TABLE},
+    {"4", "four results per work-item (half4), unrolled, sliding", "texels_half", "PX=4 BRANCHES=1", 3.4,
+     TABLE},
+    {"5", "eight results per work-item", "texels_half", "PX=8 BRANCHES=1", 3.5, TABLE},
+    {"6", "sixteen results per work-item", "texels_half", "PX=16 BRANCHES=1", 0.5, TABLE},
+    {"4-1", "local memory, work-group 8x16", "tiles_half", "PX=4 BRANCHES=1 WG_X=8 WG_Y=16", 2.4, TABLE},
+    {"4-1-1", "local memory, work-group 8x24", "tiles_half", "PX=4 BRANCHES=1 WG_X=8 WG_Y=24", 2.8, TABLE},
+    {"4-1-2", "local memory, work-group 8x24, no branches", "tiles_half", "PX=4 BRANCHES=0 WG_X=8 WG_Y=24",
+     2.9, TABLE},
+    {"4-2", "rung 4 without branches", "texels_half", "PX=4 BRANCHES=0", 5.4, TABLE},
+    {"1-exact", "rung 1 with pixels read as whole numbers", "image", "", 0, TABLE ", made exact"},
+    {"1-buffer", "rung 1 by buffer", "direct", "", 0, TABLE ", made exact, without images"},
+    {"4-exact", "rung 4 by buffer, whole numbers", "strips", "PX=4 BRANCHES=1", 0, TABLE ", made exact"},
+    {"5-exact", "rung 5 by buffer, whole numbers", "strips", "PX=8 BRANCHES=1", 0, TABLE ", made exact"},
+    {"6-exact", "rung 6 by buffer, whole numbers", "strips", "PX=16 BRANCHES=1", 0, TABLE ", made exact"},
+    {"4-1-exact", "rung 4-1 by buffer, whole numbers", "tiles", "PX=4 BRANCHES=1 WG_X=8 WG_Y=16", 0,
+     TABLE ", made exact"},
+    {"4-1-1-exact", "rung 4-1-1 by buffer, whole numbers", "tiles", "PX=4 BRANCHES=1 WG_X=8 WG_Y=24", 0,
+     TABLE ", made exact"},
+    {"4-1-2-exact", "rung 4-1-2 by buffer, whole numbers", "tiles", "PX=4 BRANCHES=0 WG_X=8 WG_Y=24", 0,
+     TABLE ", made exact"},
+    {"4-2-exact", "rung 4-2 by buffer, whole numbers", "strips", "PX=4 BRANCHES=0", 0, TABLE ", made exact"},
+    {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
+};
+
 /* What tests and the doctor try. */
-static const char *const trials[] = {"", "radius=1 threshold=0", "radius=2 threshold=200",
-                                     "radius=7 threshold=40", NULL};
+static const char *const trials[] = {"", "radius=1 threshold=0", "radius=7 threshold=200", NULL};
 
 const struct hone_filter hone_filter_epsilon = {
     .name = "epsilon",
@@ -102,5 +265,7 @@ const struct hone_filter hone_filter_epsilon = {
     .variant_count = COUNT_OF(variants),
     .seeds = seeds,
     .seed_count = COUNT_OF(seeds),
+    .rungs = rungs,
+    .rung_count = COUNT_OF(rungs),
     .trials = trials,
 };

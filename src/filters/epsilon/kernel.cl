@@ -60,3 +60,94 @@ __kernel void epsilon_direct(__global const PIXEL *in, int in_offset, int in_pit
     }
 }
 #endif
+
+#if defined(HONE_ALL) || defined(VARIANT_image)
+/* The same through the texture unit, pixels read as whole numbers (floats: as they are). */
+#if FLOATING
+#define READ_IMAGE read_imagef
+typedef float4 texel;
+#else
+#define READ_IMAGE read_imageui
+typedef uint4 texel;
+#endif
+
+inline NUMBER texel_channel(texel t, int channel)
+{
+    return (NUMBER)(channel == 0 ? t.x : channel == 1 ? t.y : channel == 2 ? t.z : t.w);
+}
+
+__kernel void epsilon_image(__read_only image2d_t in, __global RESULT *out, int out_offset, int out_pitch,
+                            sampler_t edge, int width, int height, int radius, NUMBER threshold)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x >= width || y >= height)
+        return;
+    texel centre = READ_IMAGE(in, edge, (int2)(x, y));
+    SUM sum[HONE_C], count[HONE_C];
+    for (int channel = 0; channel < HONE_C; channel++) {
+        sum[channel] = 0;
+        count[channel] = 1;
+    }
+    for (int j = -radius; j <= radius; j++)
+        for (int i = -radius; i <= radius; i++) {
+            texel t = READ_IMAGE(in, edge, (int2)(x + i, y + j));
+            for (int channel = 0; channel < HONE_C; channel++) {
+                NUMBER value = texel_channel(t, channel), middle = texel_channel(centre, channel);
+                bool counts = (i != 0 || j != 0) && is_near(value, middle, threshold);
+                sum[channel] += counts ? term(value, middle) : 0;
+                count[channel] += counts;
+            }
+        }
+    bool leaves = x < radius || y < radius || x + radius >= width || y + radius >= height;
+    out += out_offset + y * out_pitch + x * HONE_C;
+    for (int channel = 0; channel < HONE_C; channel++) {
+        NUMBER middle = texel_channel(centre, channel);
+        RESULT result =
+            HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves ? (RESULT)0 : mean(middle, sum[channel], count[channel]);
+        out[channel] = IS_ALPHA(channel) ? (RESULT)middle : result;
+    }
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_unorm) || defined(VARIANT_unorm_half)
+/* The guide's first two steps as they stand: pixels read as 0..1, sums of them in floats or in halves, and the texture
+ * unit's own rounding on the way out. */
+#ifndef WITH_HALF
+#define WITH_HALF 1 /* 0: no `half`, but a compiler for a CPU that may have _Float16 */
+#endif
+#if !defined(VARIANT_unorm_half)
+#define NORMALISED epsilon_unorm
+typedef float number;
+#else
+#define NORMALISED epsilon_unorm_half
+#if WITH_HALF
+#ifndef cl_khr_fp16
+#define cl_khr_fp16 1
+#endif
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef half number;
+#else
+typedef _Float16 number;
+#endif
+#endif
+
+__kernel void NORMALISED(__read_only image2d_t in, __write_only image2d_t out, sampler_t edge, int width, int height,
+                         int radius, float threshold)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x >= width || y >= height)
+        return;
+    /* Half a level beyond the whole one, so that rounding does not decide what is near. */
+    const number zero = (number)0, one = (number)1, limit = (number)((threshold + 0.5f) / 255.0f);
+    number centre = (number)read_imagef(in, edge, (int2)(x, y)).x, sum = zero, count = zero;
+    for (int j = -radius; j <= radius; j++)
+        for (int i = -radius; i <= radius; i++) {
+            number p = (number)read_imagef(in, edge, (int2)(x + i, y + j)).x;
+            number d = centre - p;
+            bool near = (d < zero ? -d : d) <= limit;
+            sum += near ? p : zero;
+            count += near ? one : zero;
+        }
+    write_imagef(out, (int2)(x, y), (float4)((float)(sum / count), 0.0f, 0.0f, 1.0f));
+}
+#endif
