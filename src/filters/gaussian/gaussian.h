@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared inside this folder. */
+#ifndef FILTERS_GAUSSIAN_GAUSSIAN_H
+#define FILTERS_GAUSSIAN_GAUSSIAN_H
+
+#include "filter/filter.h"
+
+void gaussian_reference(const struct filter_case *c, const struct view *in, const struct view *second,
+                        struct view *out);
+
+/* The window reaches so many pixels to each side: what lies beyond sums to less than 1e-6. */
+int64_t gaussian_radius(double sigma);
+
+/* weights[0..radius] of a sampled Gaussian, normalised: weights[0] + 2 * (the others) is 1. */
+void gaussian_weights(double sigma, int64_t radius, double *weights);
+
+/* What table() gives to kernels. */
+enum {
+    TABLE_WEIGHTS,  /* float: weights[0 .. R] */
+    TABLE_POLES,    /* float: POLE_FLOATS for each complex pole: two for u8, three otherwise */
+    TABLE_SECTIONS, /* float: SECTION_FLOATS for each of two real sections of second order */
+    POLE_FLOATS = 8,
+    SECTION_FLOATS = 8
+};
+
+void gaussian_table(const struct filter_case *c, int index, void *table, size_t bytes);
+
+#endif

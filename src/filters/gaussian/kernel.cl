@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The plain forms: weights pixel by pixel, and the write-up's recursive ones, a line per work-item.
+ *
+ * WEIGHTS of table 0 are the window's right half, WEIGHTS[0] its centre; they reach `radius` pixels.
+ */
+#ifndef SECTIONS
+#define SECTIONS 0 /* recursion by 0: coupled complex poles, 1: real sections of second order */
+#endif
+#ifndef PAIRS
+#define PAIRS 2 /* pairs of poles: 2 is 4th order, 3 is 6th */
+#endif
+
+/* A line of the image or of floats between passes, `step` elements from one to the next. */
+struct line {
+    __global const PIXEL *pixels; /* or 0 */
+    __global const float *floats;
+    int step, count;
+    float outside; /* beyond the edges, under a constant border */
+};
+
+inline float line_inside(const struct line *l, int i)
+{
+    return l->floats ? l->floats[i * l->step] : (float)l->pixels[i * l->step];
+}
+
+inline float line_at(const struct line *l, int i)
+{
+    int at = hone_fold(i, l->count);
+    return HONE_BORDER == BORDER_CONSTANT && at < 0 ? l->outside : line_inside(l, at);
+}
+
+/* One weighted sum. In parts, so that rounding errors of long windows stay those of short ones. */
+inline float weighted(const struct line *l, int at, __constant const float *weights, int radius)
+{
+    float sum = 0;
+    for (int far = radius; far > 0; far -= 32) {
+        float part = 0;
+        for (int i = far; i > max(far - 32, 0); i--)
+            part += weights[i] * line_at(l, at - i) + weights[i] * line_at(l, at + i);
+        sum += part;
+    }
+    return sum + weights[0] * line_at(l, at);
+}
+
+/* border=zero-outside: nothing where the window leaves the image. */
+inline RESULT finish(float value, int x, int y, int width, int height, int radius)
+{
+    bool leaves = x < radius || y < radius || x + radius >= width || y + radius >= height;
+    return HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves ? (RESULT)0 : hone_result(value);
+}
+
+#if defined(HONE_ALL) || defined(VARIANT_direct)
+__kernel void gaussian_direct_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global float *rows,
+                                   int width, int height, BORDER_TYPE border, __constant const float *weights,
+                                   int radius)
+{
+    int i = get_global_id(0), y = get_global_id(1);
+    if (i >= width * HONE_C || y >= height)
+        return;
+    int x = i / HONE_C, channel = i % HONE_C;
+    struct line l = {in + in_offset + y * in_pitch + channel, 0, HONE_C, width, (float)border};
+    rows[y * width * HONE_C + i] = IS_ALPHA(channel) ? line_inside(&l, x) : weighted(&l, x, weights, radius);
+}
+
+__kernel void gaussian_direct_columns(__global const float *rows, __global RESULT *out, int out_offset, int out_pitch,
+                                      int width, int height, BORDER_TYPE border, __constant const float *weights,
+                                      int radius)
+{
+    int i = get_global_id(0), y = get_global_id(1);
+    if (i >= width * HONE_C || y >= height)
+        return;
+    struct line l = {0, rows + i, width * HONE_C, height, (float)border};
+    out[out_offset + y * out_pitch + i] =
+        IS_ALPHA(i % HONE_C) ? (RESULT)line_inside(&l, y)
+                             : finish(weighted(&l, y, weights, radius), i / HONE_C, y, width, height, radius);
+}
+#endif
+
+/* Where a line of results goes: floats, and from them to pixels when `results` is not 0. */
+struct target {
+    __global float *floats; /* also holds what the first sweep found */
+    int step;
+    __global RESULT *results;
+    int result_step;
+    int x, y; /* of the line's first pixel; it goes right or down */
+    int width, height, radius;
+};
+
+inline void line_store(const struct target *t, int i, float value, bool down)
+{
+    if (t->results)
+        t->results[i * t->result_step] =
+            finish(value, t->x + (down ? 0 : i), t->y + (down ? i : 0), t->width, t->height, t->radius);
+    else
+        t->floats[i * t->step] = value;
+}
+
+#if SECTIONS
+/* As written: u = b0 x + b1 x' + a1 u' + a2 u''. The sum of two such sections is the filter of 4th order, which as one
+ * recursion of four terms would lose all digits in single precision. */
+struct state {
+    float before, u1[2], u2[2];
+};
+enum { NUMBERS = 8 };
+
+inline struct state still(__constant const float *t, float x, int backward)
+{
+    struct state s;
+    s.before = x;
+    for (int k = 0; k < 2; k++)
+        s.u1[k] = s.u2[k] = x * t[NUMBERS * k + 6 + backward];
+    return s;
+}
+
+inline float advance(struct state *s, __constant const float *t, float x, int backward)
+{
+    float y = 0;
+    for (int k = 0; k < 2; k++) {
+        __constant const float *n = t + NUMBERS * k;
+        float u = n[2 * backward] * x + n[2 * backward + 1] * s->before + n[4] * s->u1[k] + n[5] * s->u2[k];
+        s->u2[k] = s->u1[k];
+        s->u1[k] = u;
+        y += u;
+    }
+    s->before = x;
+    return y;
+}
+
+inline float forward(struct state *s, __constant const float *t, float x)
+{
+    return advance(s, t, x, 0);
+}
+
+/* Gives the result beside x, then takes x in. */
+inline float backward(struct state *s, __constant const float *t, float x)
+{
+    float y = s->u1[0] + s->u1[1];
+    advance(s, t, x, 1);
+    return y;
+}
+
+inline bool damaged(const struct state *s)
+{
+    return !isfinite(s->u1[0] + s->u1[1] + s->u2[0] + s->u2[1] + s->before);
+}
+#else
+/* Coupled: w = p w + x with a complex pole p; what is wanted is a sum of real parts. Loses nothing for any sigma. */
+struct state {
+    float re[PAIRS], im[PAIRS];
+};
+enum { NUMBERS = 8 };
+
+inline struct state still(__constant const float *t, float x, int backward)
+{
+    struct state s;
+    for (int k = 0; k < PAIRS; k++) {
+        s.re[k] = x * t[NUMBERS * k + 6];
+        s.im[k] = x * t[NUMBERS * k + 7];
+    }
+    return s;
+}
+
+inline void take(struct state *s, __constant const float *t, float x)
+{
+    for (int k = 0; k < PAIRS; k++) {
+        __constant const float *n = t + NUMBERS * k;
+        float re = n[0] * s->re[k] - n[1] * s->im[k] + x;
+        s->im[k] = n[0] * s->im[k] + n[1] * s->re[k];
+        s->re[k] = re;
+    }
+}
+
+inline float give(const struct state *s, __constant const float *t, int at)
+{
+    float y = 0;
+    for (int k = 0; k < PAIRS; k++)
+        y += t[NUMBERS * k + at] * s->re[k] + t[NUMBERS * k + at + 1] * s->im[k];
+    return y;
+}
+
+inline float forward(struct state *s, __constant const float *t, float x)
+{
+    take(s, t, x);
+    return give(s, t, 2);
+}
+
+inline float backward(struct state *s, __constant const float *t, float x)
+{
+    float y = give(s, t, 4);
+    take(s, t, x);
+    return y;
+}
+
+inline bool damaged(const struct state *s)
+{
+    float sum = 0;
+    for (int k = 0; k < PAIRS; k++)
+        sum += s->re[k] + s->im[k];
+    return !isfinite(sum);
+}
+#endif
+
+/* Both sweeps over a line. What lies beyond its ends is swept, too, as far as the window reaches; beyond that, the line is
+ * taken to go on as it is there. NaN and infinity never leave a recursion: where one came in, the line is done again with
+ * weights. */
+inline void filter_line(const struct line *l, const struct target *t, bool down, __constant const float *weights,
+                        __constant const float *numbers)
+{
+    int radius = t->radius, count = l->count;
+    struct state s = still(numbers, line_at(l, -radius), 0);
+    for (int i = -radius; i < count; i++) {
+        float y = forward(&s, numbers, line_at(l, i));
+        if (i >= 0)
+            t->floats[i * t->step] = y;
+    }
+    bool bad = FLOATING && damaged(&s);
+    s = still(numbers, line_at(l, count - 1 + radius), 1);
+    for (int i = count - 1 + radius; i >= 0; i--) {
+        float y = backward(&s, numbers, line_at(l, i));
+        if (i < count)
+            line_store(t, i, t->floats[i * t->step] + y, down);
+    }
+    if (FLOATING && (bad || damaged(&s)))
+        for (int i = 0; i < count; i++)
+            line_store(t, i, weighted(l, i, weights, radius), down);
+}
+
+/* Alpha goes along as it is. */
+inline void copy_line(const struct line *l, const struct target *t)
+{
+    for (int i = 0; i < l->count; i++)
+        if (t->results)
+            t->results[i * t->result_step] = (RESULT)line_inside(l, i);
+        else
+            t->floats[i * t->step] = line_inside(l, i);
+}
+
+#if defined(HONE_ALL) || defined(VARIANT_lines) || defined(VARIANT_lines4)
+/* rgH: a work-item for each row (and channel). */
+__kernel void gaussian_lines_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global float *rows, int width,
+                                  int height, BORDER_TYPE border, __constant const float *weights,
+                                  __constant const float *numbers, int radius)
+{
+    int i = get_global_id(0), y = i / HONE_C, channel = i % HONE_C;
+    if (y >= height)
+        return;
+    struct line l = {in + in_offset + y * in_pitch + channel, 0, HONE_C, width, (float)border};
+    struct target t = {rows + y * width * HONE_C + channel, HONE_C, 0, 0, 0, y, width, height, radius};
+    if (IS_ALPHA(channel))
+        copy_line(&l, &t);
+    else
+        filter_line(&l, &t, false, weights, numbers);
+}
+
+/* rgV: a work-item for each column. */
+__kernel void gaussian_lines_columns(__global const float *rows, __global float *sweep, __global RESULT *out,
+                                     int out_offset, int out_pitch, int width, int height, BORDER_TYPE border,
+                                     __constant const float *weights, __constant const float *numbers, int radius)
+{
+    int i = get_global_id(0), step = width * HONE_C;
+    if (i >= step)
+        return;
+    struct line l = {0, rows + i, step, height, (float)border};
+    struct target t = {sweep + i, step, out + out_offset + i, out_pitch, i / HONE_C, 0, width, height, radius};
+    if (IS_ALPHA(i % HONE_C))
+        copy_line(&l, &t);
+    else
+        filter_line(&l, &t, true, weights, numbers);
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_transposed) || defined(VARIANT_transposed4)
+#ifndef TILES
+#define TILES 0 /* 1: transposes go through local memory */
+#endif
+#define SIDE 16 /* pixels of a block's side, as written */
+
+/* rgV on the image. */
+__kernel void gaussian_down_pixels(__global const PIXEL *in, int in_offset, int in_pitch, __global float *columns,
+                                   int width, int height, BORDER_TYPE border, __constant const float *weights,
+                                   __constant const float *numbers, int radius)
+{
+    int i = get_global_id(0), step = width * HONE_C;
+    if (i >= step)
+        return;
+    struct line l = {in + in_offset + i, 0, in_pitch, height, (float)border};
+    struct target t = {columns + i, step, 0, 0, 0, 0, width, height, radius};
+    if (IS_ALPHA(i % HONE_C))
+        copy_line(&l, &t);
+    else
+        filter_line(&l, &t, true, weights, numbers);
+}
+
+/* rgV on the transposed floats: `across` lines of `count`. Channels stay together: pixels are transposed. */
+__kernel void gaussian_down_floats(__global const float *in, __global float *out, int across, int count,
+                                   BORDER_TYPE border, __constant const float *weights,
+                                   __constant const float *numbers, int radius)
+{
+    int i = get_global_id(0), step = across * HONE_C;
+    if (i >= step)
+        return;
+    struct line l = {0, in + i, step, count, (float)border};
+    struct target t = {out + i, step, 0, 0, 0, 0, across, count, radius};
+    if (IS_ALPHA(i % HONE_C))
+        copy_line(&l, &t);
+    else
+        filter_line(&l, &t, true, weights, numbers);
+}
+
+inline void store_pixel(__global RESULT *to, const float *value, int x, int y, int width, int height, int radius)
+{
+    for (int channel = 0; channel < HONE_C; channel++)
+        to[channel] =
+            IS_ALPHA(channel) ? (RESULT)value[channel] : finish(value[channel], x, y, width, height, radius);
+}
+#if TILES
+#define TRANSPOSE(name) __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void name
+
+/* transposeL: blocks of 16x16 go through local memory, so that both sides go along rows. */
+TRANSPOSE(gaussian_transpose)(__global const float *in, __global float *out, int width, int height)
+{
+    __local float block[SIDE * SIDE * HONE_C];
+    int ix = get_local_id(0), iy = get_local_id(1), bx = get_group_id(0) * SIDE, by = get_group_id(1) * SIDE;
+    for (int channel = 0; channel < HONE_C; channel++)
+        if (bx + ix < width && by + iy < height)
+            block[(iy + ix * SIDE) * HONE_C + channel] = in[((by + iy) * width + bx + ix) * HONE_C + channel];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int channel = 0; channel < HONE_C; channel++)
+        if (bx + iy < width && by + ix < height)
+            out[((bx + iy) * height + by + ix) * HONE_C + channel] = block[(ix + iy * SIDE) * HONE_C + channel];
+}
+
+/* Back, and to pixels: `in` has `height` pixels a row. */
+TRANSPOSE(gaussian_transpose_back)(__global const float *in, __global RESULT *out, int out_offset, int out_pitch,
+                                   int width, int height, int radius)
+{
+    __local float block[SIDE * SIDE * HONE_C];
+    int ix = get_local_id(0), iy = get_local_id(1), by = get_group_id(0) * SIDE, bx = get_group_id(1) * SIDE;
+    for (int channel = 0; channel < HONE_C; channel++)
+        if (by + ix < height && bx + iy < width)
+            block[(iy + ix * SIDE) * HONE_C + channel] = in[((bx + iy) * height + by + ix) * HONE_C + channel];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int x = bx + ix, y = by + iy;
+    if (x < width && y < height) {
+        float value[HONE_C];
+        for (int channel = 0; channel < HONE_C; channel++)
+            value[channel] = block[(ix + iy * SIDE) * HONE_C + channel];
+        store_pixel(out + out_offset + y * out_pitch + x * HONE_C, value, x, y, width, height, radius);
+    }
+}
+#else
+/* Reads along rows, writes along columns. */
+__kernel void gaussian_transpose(__global const float *in, __global float *out, int width, int height)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x < width && y < height)
+        for (int channel = 0; channel < HONE_C; channel++)
+            out[(x * height + y) * HONE_C + channel] = in[(y * width + x) * HONE_C + channel];
+}
+
+/* Back, and to pixels: `in` has `height` pixels a row. */
+__kernel void gaussian_transpose_back(__global const float *in, __global RESULT *out, int out_offset, int out_pitch,
+                                      int width, int height, int radius)
+{
+    int y = get_global_id(0), x = get_global_id(1);
+    if (x < width && y < height) {
+        float value[HONE_C];
+        for (int channel = 0; channel < HONE_C; channel++)
+            value[channel] = in[(x * height + y) * HONE_C + channel];
+        store_pixel(out + out_offset + y * out_pitch + x * HONE_C, value, x, y, width, height, radius);
+    }
+}
+#endif
+#endif

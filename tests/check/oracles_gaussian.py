@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""`gaussian` against SciPy's gaussian_filter in double precision, with a window so wide that nothing is cut."""
+
+import os
+import subprocess
+import tempfile
+
+import numpy
+import scipy.ndimage
+
+import frame
+
+SEED = 20240611
+MODES = {"replicate": "nearest", "reflect": "reflect", "reflect101": "mirror", "wrap": "wrap", "constant": "constant"}
+TYPES = ("uint8", "uint16", "float32")
+# What design and issue promise: levels, or parts of full scale.
+BOUNDS = {"uint8": 1, "uint16": 2e-4 * 65535, "float32": 2e-4}
+DIRECT_BOUNDS = {"uint8": 1, "uint16": 1.5, "float32": 1e-5}
+
+
+def write(path, image):
+    """PGM, or PFM for floats."""
+    height, width = image.shape
+    with open(path, "wb") as file:
+        if image.dtype == numpy.float32:
+            file.write(b"Pf\n%d %d\n-1.0\n" % (width, height) + image[::-1].astype("<f4").tobytes())
+        else:
+            most = numpy.iinfo(image.dtype).max
+            file.write(b"P5\n%d %d\n%d\n" % (width, height, most) + image.astype(image.dtype.newbyteorder(">")).tobytes())
+
+
+def read(path, kind, shape):
+    size = numpy.dtype(kind).itemsize * shape[0] * shape[1]
+    with open(path, "rb") as file:
+        data = file.read()[-size:]
+    if kind == "float32":
+        return numpy.frombuffer(data, "<f4").reshape(shape)[::-1].astype(float)
+    return numpy.frombuffer(data, numpy.dtype(kind).newbyteorder(">")).reshape(shape).astype(float)
+
+
+def blurred(image, chain, variant=None):
+    with tempfile.TemporaryDirectory() as folder:
+        suffix = "pfm" if image.dtype == numpy.float32 else "pgm"
+        source, target = (os.path.join(folder, f"{name}.{suffix}") for name in ("in", "out"))
+        write(source, image)
+        forced = ["--variant", variant] if variant else []
+        subprocess.run([os.path.join(frame.build(), "hone"), "apply", "-q", "--tune", "off", *forced, chain, source, "-o",
+                        target], check=True, timeout=200)
+        return read(target, image.dtype.name, image.shape)
+
+
+def picture(kind, shape, smooth=False):
+    """Noise, or blocks of full black and white, where recursions are worst."""
+    source = numpy.random.default_rng(SEED)
+    unit = source.random(shape)
+    if smooth:
+        unit = numpy.kron(source.integers(0, 2, (shape[0] // 16 + 1, shape[1] // 16 + 1)), numpy.ones((16, 16)))
+        unit = unit[:shape[0], :shape[1]]
+    return unit.astype("float32") if kind == "float32" else numpy.rint(unit * numpy.iinfo(kind).max).astype(kind)
+
+
+def compare(image, options, sigma, bounds, mode="nearest", value=0.0):
+    kind = image.dtype.name
+    wanted = scipy.ndimage.gaussian_filter(image.astype(float), sigma, mode=mode, cval=value, truncate=9)
+    if kind != "float32":
+        wanted = numpy.rint(wanted)
+    off = numpy.abs(blurred(image, f"gaussian sigma={sigma} {options}") - wanted).max()
+    frame.check(off <= bounds[kind], f"{kind} sigma={sigma} {options}: off by {off}, allowed {bounds[kind]}")
+
+
+def test_recursive_against_scipy():
+    for kind in TYPES:
+        for sigma in (0.3, 2, 10, 60):
+            for smooth in (False, True):
+                compare(picture(kind, (131, 173), smooth), "method=recursive", sigma, BOUNDS)
+
+
+def test_direct_against_scipy():
+    for kind in TYPES:
+        for sigma in (0.3, 2, 10, 60):
+            compare(picture(kind, (131, 173)), "method=fir", sigma, DIRECT_BOUNDS)
+
+
+def test_borders_against_scipy():
+    for kind in TYPES:
+        for ours, theirs in MODES.items():
+            value = 0.25 if kind == "float32" else 77
+            for sigma in (2, 30):
+                compare(picture(kind, (61, 47)), f"border={ours} border-value={value}", sigma, BOUNDS, theirs, value)
+
+
+def test_what_stays_as_it_is():
+    """A flat picture; the mean of a wrapped picture, since all weights sum to 1."""
+    for sigma in (0.5, 3, 40, 500):
+        flat = numpy.full((40, 33), 0.7, "float32")
+        for method in ("fir", "recursive"):
+            got = blurred(flat, f"gaussian sigma={sigma} method={method} border=reflect")
+            frame.check(numpy.abs(got - 0.7).max() < 1e-5, f"flat, sigma={sigma}: off by {numpy.abs(got - 0.7).max()}")
+        noise = picture("float32", (40, 33))
+        got = blurred(noise, f"gaussian sigma={sigma} border=wrap")
+        frame.check(abs(got.mean() - noise.mean()) < 1e-5, f"mean, sigma={sigma}: {got.mean()} of {noise.mean()}")
+
+
+frame.main(globals())
