@@ -2,12 +2,14 @@
 #include "tune/records.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "filter/registry.h"
 #include "tune/records_json.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +40,20 @@ void record_device_of(const hone_device *device, struct record_device *out)
     record_device_of_info(hone_device_get_info(device), out);
 }
 
+/* Kernels from a folder of the user's are others than those compiled in. */
+static void add_kernel_folder(struct sha256 *hash, const struct hone_filter *filter, const char *file)
+{
+    const char *folder = getenv("HONE_KERNEL_DIR");
+    char path[PATH_MAX];
+    struct text text = {0};
+    if (!folder || !*folder ||
+        (size_t)snprintf(path, sizeof path, "%s/filters/%s/%s", folder, filter->name, file) >= sizeof path)
+        return;
+    if (file_read(path, 1 << 20, &text, NULL) == HONE_OK)
+        sha256_add_text(hash, text_view(&text));
+    text_finish(&text);
+}
+
 static void source_digest(const struct hone_filter *filter, char out[20])
 {
     struct sha256 hash;
@@ -49,6 +65,7 @@ static void source_digest(const struct hone_filter *filter, char out[20])
         const char *file = filter->variants[i].source ? filter->variants[i].source : "kernel.cl";
         sha256_add_text(&hash, filter->variants[i].name);
         sha256_add_text(&hash, registry_source(filter, file));
+        add_kernel_folder(&hash, filter, file);
     }
     sha256_end(&hash, digest);
     sha256_text(digest, text);

@@ -14,7 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-static const double final_share = 0.2; /* of the time that is kept for the final */
+static const double compare_seconds = 120; /* for the slow kernels that the best is compared with */
+static const double final_share = 0.2;     /* of the time that is kept for the final */
 
 /* ---- What is known from before ---- */
 
@@ -110,6 +111,8 @@ static void record(struct session *s, const char *variant, const char *config, c
 
 static double run_limit(const struct session *s, double best)
 {
+    if (s->comparing && s->options->run_seconds <= 0)
+        return compare_seconds;
     double least = s->options->run_seconds > 0                        ? s->options->run_seconds
                    : s->worker->device_record.kind == HONE_DEVICE_CPU ? 10
                                                                       : 2;

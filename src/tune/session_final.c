@@ -200,6 +200,7 @@ static void compare(struct session *s, const struct finalist *finalists, int cou
 {
     struct record_choice *choice = &s->result->choice;
     const struct hone_filter *filter = s->c->filter;
+    s->comparing = true;
     choice->first_rung_ms = choice->plain_ms = -1;
     choice->default_ms = default_ms(s, finalists, count);
     choice->plain_ms = measured_ms(s, s->space.paths[0].name, "");

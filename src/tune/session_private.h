@@ -28,6 +28,7 @@ struct session {
     size_t seed_count;
     uint64_t start;
     int evaluations;
+    bool comparing;      /* the search is over: what runs now is only compared with */
     hone_error io_error; /* the first failure to write records */
 };
 

@@ -117,6 +117,16 @@ static void read_seeds(struct session *s, const json_t *seeds)
     }
 }
 
+static bool is_wanted(const struct session *s, const struct variant *variant)
+{
+    const char *names = s->options->variants;
+    size_t length = strlen(variant->name);
+    for (; names && *names; names += strcspn(names, ",") + (names[strcspn(names, ",")] == ','))
+        if (strcspn(names, ",") == length && strncmp(names, variant->name, length) == 0)
+            return true;
+    return !names;
+}
+
 hone_status session_read_description(struct session *s, hone_error *error)
 {
     const json_t *description = s->worker->description;
@@ -127,12 +137,13 @@ hone_status session_read_description(struct session *s, hone_error *error)
     for (size_t i = 0; i < json_array_size(variants); i++) {
         const char *name = json_string_value(json_array_get(variants, i));
         const struct variant *variant = filter_variant(s->c->filter, name ? name : "");
-        if (variant)
+        if (variant && is_wanted(s, variant))
             add_path(s, variant);
     }
     if (s->space.count == 0)
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "no variant of %s can run on '%s' for these images",
-                         s->c->filter->name, s->worker->device_record.name);
+        return error_set(error, HONE_ERROR_UNSUPPORTED, "no variant of %s%s can run on '%s' for these images",
+                         s->c->filter->name, s->options->variants ? " that is wanted" : "",
+                         s->worker->device_record.name);
     read_seeds(s, json_object_get(description, "seeds"));
     return HONE_OK;
 }
