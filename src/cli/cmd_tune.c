@@ -187,7 +187,7 @@ static int tune_all(struct tune_run *run)
         int status = tune_one(run, run->cases[run->done]);
         worst = status > worst ? status : worst;
     }
-    if (run->common.json && !cli_print_json(run->report))
+    if (run->common.json && !cli_print_json(json_incref(run->report))) /* it takes the report over */
         worst = EXIT_DEVICE;
     return interrupted ? EXIT_INTERRUPTED : worst;
 }
@@ -225,6 +225,7 @@ static int run_tune(int argc, char **argv)
                                  {"variant", 0, OPTION_TEXT, &run.variants, 0, 0},
                                  {"timeout", 0, OPTION_REAL, &run.timeout, 0.1, 86400},
                                  {"memory", 0, OPTION_REAL, &run.memory, 64, 1 << 24},
+                                 {"evaluations", 0, OPTION_REAL, &run.budgeted, 1, 1 << 20},
                                  {"quick", 0, OPTION_FLAG, &run.quick, 0, 0},
                                  {"full", 0, OPTION_FLAG, &run.full, 0, 0},
                                  {"fresh", 0, OPTION_FLAG, &run.fresh, 0, 0},
@@ -234,7 +235,9 @@ static int run_tune(int argc, char **argv)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
     if (run.quick && run.full)
         return cli_usage(&command_tune, "--quick and --full exclude each other");
-    run.evaluations = run.quick ? QUICK : run.full ? FULL : NORMAL;
+    if (run.budgeted > 0 && (run.quick || run.full))
+        return cli_usage(&command_tune, "--evaluations takes the place of --quick and --full");
+    run.evaluations = run.budgeted > 0 ? (int)run.budgeted : run.quick ? QUICK : run.full ? FULL : NORMAL;
     run.report = json_array();
     int status = run_cases(&run, &operands);
     for (int i = 0; i < run.count; i++)
@@ -265,6 +268,7 @@ const struct command command_tune = {
     "  --budget TIME    for everything together: 60s, 5m, 1h\n"
     "  --quick          at most 20 evaluations a case instead of 100\n"
     "  --full           at most 500, or all where there are fewer\n"
+    "  --evaluations N  at most N\n"
     "  --variant NAMES  only these variants, separated by commas\n"
     "  --timeout N      seconds after which a kernel that runs counts as hanging (default: 10 on CPUs, else "
     "2)\n"

@@ -16,6 +16,7 @@ struct tune_run {
     const char *size, *format, *budget, *seed;
     double channels;
     const char *variants;
+    double budgeted;        /* evaluations as the user wants them; 0: by --quick and --full */
     double timeout, memory; /* seconds and MiB for one configuration; 0: by the device */
     bool quick, full, fresh;
     /* Derived. */

@@ -78,6 +78,11 @@ void tune_add_report(struct tune_run *run, const struct session_result *r)
     record_choice_print(&r->choice, &line);
     json_t *object = json_loads(text_view(&line), 0, NULL);
     text_finish(&line);
+    json_t *states = json_object();
+    for (int i = 0; i < STATE_COUNT; i++)
+        if (r->states[i])
+            json_object_set_new(states, record_state_name((enum record_state)i), json_integer(r->states[i]));
+    json_object_set_new(object, "states", states);
     json_object_set_new(object, "tied", json_integer(r->tied));
     json_object_set_new(object, "spread", cli_json_real(r->spread));
     json_object_set_new(object, "resumed", json_integer(r->resumed));

@@ -39,6 +39,14 @@ hone_status records_path(char path[], hone_error *error)
     return HONE_OK;
 }
 
+/* A disk that failed leaves zero bytes; they must not end the text. */
+static void blank_zeros(struct text *text)
+{
+    for (size_t i = 0; i < text->length; i++)
+        if (text->data[i] == '\0')
+            text->data[i] = ' ';
+}
+
 hone_status records_load(struct records *records, unsigned kinds, hone_error *error)
 {
     char path[PATH_MAX];
@@ -50,6 +58,7 @@ hone_status records_load(struct records *records, unsigned kinds, hone_error *er
         return status;
     status = file_private_read(folder, file_name, max_file, &text, &missing, error);
     close(folder);
+    blank_zeros(&text);
     if (!status)
         status = records_parse(records, text_view(&text), kinds, error);
     text_finish(&text);
@@ -60,6 +69,7 @@ hone_status records_load_file(struct records *records, const char *path, unsigne
 {
     struct text text = {0};
     hone_status status = file_read(path, max_file, &text, error);
+    blank_zeros(&text);
     if (!status)
         status = records_parse(records, text_view(&text), kinds, error);
     text_finish(&text);
@@ -184,6 +194,8 @@ hone_status records_merge(const char *path, size_t *added, hone_error *error)
         close(folder);
         status = missing ? HONE_OK : status;
     }
+    blank_zeros(&ours);
+    blank_zeros(&theirs);
     if (!status)
         status = merge_lines(text_view(&ours), text_view(&theirs), added, error);
     text_finish(&ours);

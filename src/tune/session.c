@@ -50,6 +50,7 @@ static hone_status load_known(struct session *s, hone_error *error)
         else
             s->known.tries[s->known.try_count++] = *t;
     }
+    s->resumable = s->known.try_count;
     records_finish(&all);
     return status;
 }
@@ -75,7 +76,7 @@ static bool recall(struct session *s, const char *variant, const char *config, s
     snprintf(m->note, sizeof m->note, "%s", t->state == STATE_STARTED ? "a session ended in it" : t->note);
     if (m->state != STATE_OK && m->state != STATE_SLOW)
         m->ms = -1;
-    s->result->resumed++;
+    s->result->resumed += t < s->known.tries + s->resumable;
     return true;
 }
 
@@ -86,10 +87,8 @@ static void record(struct session *s, const char *variant, const char *config, c
 {
     struct record_try *t = mem_new(1, sizeof *t);
     hone_error error;
-    if (!t || s->worker->no_disk) {
-        free(t);
+    if (!t)
         return;
-    }
     t->device = s->worker->device_record;
     t->c = s->record_case;
     t->state = state;
@@ -104,8 +103,11 @@ static void record(struct session *s, const char *variant, const char *config, c
         memcpy(t->runs, m->runs, sizeof m->runs);
         snprintf(t->note, sizeof t->note, "%s", m->note);
     }
-    if (records_add_try(t, &error) != HONE_OK && s->io_error.status == HONE_OK)
+    if (!s->worker->no_disk && records_add_try(t, &error) != HONE_OK && s->io_error.status == HONE_OK)
         s->io_error = error;
+    if (m &&
+        mem_grow(&s->known.tries, &s->known.try_capacity, s->known.try_count + 1, sizeof *s->known.tries))
+        s->known.tries[s->known.try_count++] = *t;
     free(t);
 }
 
@@ -120,12 +122,33 @@ static double run_limit(const struct session *s, double best)
     return by_best > least ? by_best : least;
 }
 
+static void ask_aside(struct session *s, const char *what, json_t **answer)
+{
+    char note[512];
+    json_t *request = json_pack("{s:s}", "do", what);
+    if (request)
+        worker_ask(s->worker, request, 120, answer, note);
+    json_decref(request);
+}
+
+/* A new worker does not know the first rung's result at full size. */
+static void give_baseline(struct session *s)
+{
+    json_t *ignored = NULL;
+    if (s->worker->started == s->baseline_of)
+        return;
+    ask_aside(s, "baseline", &ignored);
+    json_decref(ignored);
+    s->baseline_of = s->worker->started;
+}
+
 void session_measure(struct session *s, const char *variant, const char *config, double best,
                      struct measured *m)
 {
     double build = s->options->build_seconds > 0 ? s->options->build_seconds : 60;
     if (recall(s, variant, config, m))
         return;
+    give_baseline(s);
     record(s, variant, config, NULL, STATE_STARTED);
     worker_measure(s->worker, variant, config, best, build, run_limit(s, best), m);
     record(s, variant, config, m, m->state);
@@ -177,15 +200,6 @@ static bool stop(void *context)
     return s->result->interrupted || late;
 }
 
-static void ask_aside(struct session *s, const char *what, json_t **answer)
-{
-    char note[512];
-    json_t *request = json_pack("{s:s}", "do", what);
-    if (request)
-        worker_ask(s->worker, request, 120, answer, note);
-    json_decref(request);
-}
-
 static void ask_transfers(struct session *s)
 {
     json_t *answer = NULL;
@@ -219,9 +233,6 @@ static hone_status search_and_choose(struct session *s, hone_error *error)
     const struct search_options options = {s->seeds, s->seed_count, s->options->budget,
                                            s->options->random_seed};
     const struct evaluator evaluator = {evaluate, upcoming, stop, s};
-    json_t *ignored = NULL;
-    ask_aside(s, "baseline", &ignored);
-    json_decref(ignored);
     hone_status status = search_run(&s->space, &options, &evaluator, &found, error);
     if (status)
         return status;
@@ -279,6 +290,7 @@ hone_status session_tune(struct worker *worker, const struct filter_case *c,
         status = save(s, error);
     }
     records_finish(&s->known);
+    json_decref(s->description);
     free(s);
     return status;
 }

@@ -16,7 +16,9 @@ struct session {
     const struct session_options *options;
     struct session_result *result;
     struct record_case record_case;
-    struct records known; /* earlier tries of this very case */
+    json_t *description;  /* of the case, by the first worker: names point into it, and workers come and go */
+    struct records known; /* tries of this very case: of earlier sessions, then of this one */
+    size_t resumable;     /* how many of them are of earlier ones */
     struct space space;
     const struct variant *variants[SPACE_MAX_PATHS]; /* by path */
     struct variant_limits limits;
@@ -28,6 +30,7 @@ struct session {
     size_t seed_count;
     uint64_t start;
     int evaluations;
+    int baseline_of;     /* which of the workers has the first rung's result to compare with */
     bool comparing;      /* the search is over: what runs now is only compared with */
     hone_error io_error; /* the first failure to write records */
 };

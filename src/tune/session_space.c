@@ -17,7 +17,7 @@ static void read_names(struct session *s, const json_t *names)
     json_object_foreach((json_t *)names, name, value)
     {
         if (count < MAX_NAMES) {
-            s->names[count] = name; /* lives as long as the worker's description */
+            s->names[count] = name; /* lives as long as the description */
             s->values[count++] = json_integer_value(value);
         }
     }
@@ -129,7 +129,7 @@ static bool is_wanted(const struct session *s, const struct variant *variant)
 
 hone_status session_read_description(struct session *s, hone_error *error)
 {
-    const json_t *description = s->worker->description;
+    const json_t *description = s->description = json_incref(s->worker->description);
     const json_t *variants = json_object_get(description, "variants");
     read_names(s, json_object_get(description, "names"));
     read_limits(s, json_object_get(description, "limits"));
