@@ -29,26 +29,53 @@ static bool same_device(const struct session *s, const struct record_device *dev
     return lookup_level_of(device, &s->worker->device_record) == LEVEL_EXACT;
 }
 
-/* Keeps the tries of this case: all that ended badly, and of the others those since the last choice. */
+/* A start is forgotten when its end comes: what is left of the starts took its process along. */
+static void forget_start(struct records *known, const struct record_try *ended)
+{
+    for (size_t i = known->try_count; i-- > 0;)
+        if (known->tries[i].state == STATE_STARTED &&
+            strcmp(known->tries[i].config.variant, ended->config.variant) == 0 &&
+            strcmp(known->tries[i].config.config, ended->config.config) == 0) {
+            memmove(&known->tries[i], &known->tries[i + 1], (--known->try_count - i) * sizeof *known->tries);
+            return;
+        }
+}
+
+static bool keep(struct session *s, const struct record_try *t)
+{
+    struct records *known = &s->known;
+    if (!mem_grow(&known->tries, &known->try_capacity, known->try_count + 1, sizeof *known->tries))
+        return false;
+    known->tries[known->try_count++] = *t;
+    return true;
+}
+
+/* When this case was last tuned to the end. */
+static int64_t time_of_choice(const struct session *s, const struct records *all)
+{
+    int64_t time = INT64_MIN;
+    for (size_t i = 0; i < all->choice_count; i++)
+        if (same_device(s, &all->choices[i].device) && same_case(&all->choices[i].c, &s->record_case))
+            time = all->choices[i].time;
+    return time;
+}
+
+/* Keeps the tries of this case: all that ended badly or never, and of the others those since the last choice.
+ */
 static hone_status load_known(struct session *s, hone_error *error)
 {
     struct records all = {0};
     hone_status status = s->worker->no_disk ? HONE_OK : records_load(&all, READ_TRIES | READ_CHOICES, error);
-    int64_t finished = INT64_MIN;
-    for (size_t i = 0; i < all.choice_count; i++)
-        if (same_device(s, &all.choices[i].device) && same_case(&all.choices[i].c, &s->record_case))
-            finished = all.choices[i].time;
+    int64_t finished = time_of_choice(s, &all);
     for (size_t i = 0; i < all.try_count && !status; i++) {
         const struct record_try *t = &all.tries[i];
-        bool useful =
-            t->state != STATE_OK && t->state != STATE_SLOW ? true : t->time > finished && !s->options->fresh;
-        if (!useful || !same_device(s, &t->device) || !same_case(&t->c, &s->record_case))
+        if (!same_device(s, &t->device) || !same_case(&t->c, &s->record_case))
             continue;
-        if (!mem_grow(&s->known.tries, &s->known.try_capacity, s->known.try_count + 1,
-                      sizeof *s->known.tries))
+        if (t->state != STATE_STARTED)
+            forget_start(&s->known, t);
+        bool well = t->state == STATE_OK || t->state == STATE_SLOW;
+        if ((!well || (t->time > finished && !s->options->fresh)) && !keep(s, t))
             status = error_memory(error, "tuning records");
-        else
-            s->known.tries[s->known.try_count++] = *t;
     }
     s->resumable = s->known.try_count;
     records_finish(&all);

@@ -108,10 +108,13 @@ def test_results_are_used():
         frame.check(result["default_ms"] > 0 and result["first_rung_ms"] > 0 and result["plain_ms"] > 0, f"{result}")
         said = place.apply()
         frame.check("measured here" in said and best["variant"] in said, f"apply said {said}")
+        again = place.tune("--evaluations", "4", *TWO)
+        frame.check(again["states"].get("ok", 0) + again["states"].get("slow", 0) == 4 and not again["resumed"],
+                    f"a second tuning measures anew: {again}")
         frame.check("hand-written" in place.apply("--tune", "off"), "--tune off takes hand-written choices")
         shown = place.run("filters", "box")[0]
         frame.check("measured here" not in shown or best["variant"] in shown, shown)
-        none_twice(place)
+        none_after_a_choice(place)
 
 
 def test_damaged_lines_are_skipped():
