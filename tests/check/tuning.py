@@ -52,7 +52,7 @@ class Place:
     def run(self, *arguments, status=0, **options):
         process = self.start(*arguments, **options)
         out, err = process.communicate(timeout=250)
-        frame.check(process.returncode == status, f"hone {' '.join(arguments)} ends with {process.returncode}, not "
+        frame.check(status is None or process.returncode == status, f"hone {' '.join(arguments)} ends with {process.returncode}, not "
                                                   f"{status}: {out[-300:]}{err[-600:]}")
         return out, err
 
@@ -86,11 +86,11 @@ class Place:
         while len(self.ended()) < count and process.poll() is None:
             time.sleep(0.01)
 
-    def apply(self, *arguments):
+    def apply(self, *arguments, status=0):
         source, target = os.path.join(self.folder, "in.pgm"), os.path.join(self.folder, "out.pgm")
         with open(source, "wb") as file:
             file.write(b"P5 64 48 255\n" + bytes(random.Random(1).randbytes(64 * 48)))
-        return self.run("apply", CASE[0], source, "-o", target, "-v", *arguments)[1]
+        return self.run("apply", CASE[0], source, "-o", target, "-v", *arguments, status=status)[1]
 
 
 def none_twice(place):
@@ -267,6 +267,13 @@ def test_kernels_that_misbehave():
         frame.check(all(again.count(config) == 1 for config in before), f"tried again: {before}")
         said = place.apply()
         frame.check("measured here" in said, said)
+        frame.check("gives wrong results" in place.apply("--variant", "strips", status=1), "a wrong variant can be forced")
+        doctor = place.run("doctor", "--device", "0", status=None)[0]
+        frame.check("variant strips" in doctor and "in quarantine" in doctor and "pixel (" in doctor, doctor)
+        listed = json.loads(place.run("cache", "tuning", "--json")[0])
+        frame.check(any(w["variant"] == "strips" and "pixel (" in w["evidence"] for w in listed["quarantine"]), f"{listed}")
+        frame.check("quarantine: box" in place.run("cache", "tuning")[0], "hone cache tuning lists it")
+        frame.check("in quarantine" in place.run("cache")[0], "hone cache counts it")
 
 
 if __name__ == "__main__":
