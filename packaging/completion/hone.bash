@@ -35,8 +35,8 @@ _hone() {
     elif [[ $current == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_hone_options "$command")" -- "$current")
     elif [[ $command == cache ]]; then
-        mapfile -t COMPREPLY < <(compgen -W 'list verify clear' -- "$current")
-    elif [[ $command == filters ]]; then
+        mapfile -t COMPREPLY < <(compgen -W 'list tuning verify clear' -- "$current")
+    elif [[ $command == filters || $command == tune ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" filters --names 2>/dev/null)" -- "$current")
     elif [[ $command == apply && $COMP_CWORD == 2 ]]; then
         [[ $current == [\'\"]* ]] && quote=${current:0:1}

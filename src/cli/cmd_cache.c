@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone cache: what lies on disk, is it whole, and away with it. */
-#include "cli/cli.h"
+#include "cli/cache.h"
 #include "cli/show.h"
 
 #include "base/error.h"
@@ -134,7 +134,15 @@ static int examine(const struct cache_run *run, bool verify)
 
 static int list(const struct cache_run *run)
 {
-    return examine(run, false);
+    int status = examine(run, false);
+    if (status == EXIT_DONE && !run->common.json)
+        cache_print_tuning_totals();
+    return status;
+}
+
+static int tuning(const struct cache_run *run)
+{
+    return cache_tuning(&run->common);
 }
 
 static int verify(const struct cache_run *run)
@@ -175,7 +183,7 @@ static int clear(const struct cache_run *run)
 static const struct {
     const char *name;
     int (*run)(const struct cache_run *run);
-} actions[] = {{"list", list}, {"verify", verify}, {"clear", clear}};
+} actions[] = {{"list", list}, {"tuning", tuning}, {"verify", verify}, {"clear", clear}};
 
 static int unknown_action(const char *name)
 {
@@ -184,8 +192,8 @@ static int unknown_action(const char *name)
         names[i] = actions[i].name;
     const char *near = cli_nearest(name, names, COUNT_OF(actions));
     return cli_usage(&command_cache, "there is no '%s'%s%s%s", name,
-                     near ? "; did you mean '" : "; there are list, verify and clear", near ? near : "",
-                     near ? "'?" : "");
+                     near ? "; did you mean '" : "; there are list, tuning, verify and clear",
+                     near ? near : "", near ? "'?" : "");
 }
 
 static int run(int argc, char **argv)
@@ -197,7 +205,7 @@ static int run(int argc, char **argv)
     if (parsed != PARSED_GO)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
     if (operands.count > 1)
-        return cli_usage(&command_cache, "it takes one of list, verify and clear, not also '%s'",
+        return cli_usage(&command_cache, "it takes one of list, tuning, verify and clear, not also '%s'",
                          operands.items[1]);
     const char *name = operands.count ? operands.items[0] : "list";
     if (cache.repair && strcmp(name, "verify") != 0)
@@ -211,14 +219,17 @@ static int run(int argc, char **argv)
 const struct command command_cache = {
     .name = "cache",
     .summary = "list, verify or clear compiled programs on disk",
-    .usage = "usage: hone cache [list|verify|clear] [OPTION...]\n"
-             "\n"
-             "  list      every program: label, size, when it was last used, state, device and driver (the "
-             "default)\n"
-             "  verify    only what is not as it should be; exit status 1 when a program is damaged\n"
-             "  clear     remove programs, crash marks, self-test verdicts and the driver's own cache\n"
-             "\n"
-             "options:\n"
-             "  --repair         verify: remove damaged programs and pieces of unfinished writes\n",
+    .usage =
+        "usage: hone cache [list|tuning|verify|clear] [OPTION...]\n"
+        "\n"
+        "  list      every program: label, size, when it was last used, state, device and driver (the "
+        "default)\n"
+        "  tuning    every case that was tuned with its best configuration, and every variant in quarantine\n"
+        "  verify    only what is not as it should be; exit status 1 when a program is damaged\n"
+        "  clear     remove programs, crash marks, self-test verdicts and the driver's own cache;\n"
+        "            tuning results are kept\n"
+        "\n"
+        "options:\n"
+        "  --repair         verify: remove damaged programs and pieces of unfinished writes\n",
     .run = run,
 };

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone tune: measure, choose, remember. */
-#include "cli/cli.h"
+#include "cli/tune.h"
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "tune/cases.h"
-#include "tune/session.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -17,30 +16,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { QUICK = 20, NORMAL = 100, FULL = 500, MAX_CASES = 512, EXIT_INTERRUPTED = 128 + SIGINT };
-
-struct tune_run {
-    struct common_options common;
-    const char *size, *format, *budget, *seed;
-    double channels;
-    bool quick, full, fresh;
-    /* Derived. */
-    double seconds; /* for all cases; 0: no limit */
-    int evaluations;
-    struct worker worker;
-    char *cases[MAX_CASES]; /* "box size=8" with the image behind a tab: "box size=8\tu8\t1\t3264\t2448" */
-    int count, done;
-    uint64_t start;
-    bool on_terminal;
-    json_t *report;
-};
+enum { QUICK = 20, NORMAL = 100, FULL = 500, EXIT_INTERRUPTED = 128 + SIGINT };
 
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int number)
 {
     (void)number;
-    interrupted = 1;
+    interrupted = 1; /* the configuration under way is finished; a second signal ends the process */
 }
 
 static bool is_interrupted(void *context)
@@ -154,87 +137,6 @@ static hone_status open_case(const char *line, struct filter_case *c, hone_error
     return status;
 }
 
-/* ---- Reporting ---- */
-
-static void show_progress(void *context, int evaluation, int of, const char *configuration,
-                          const struct measured *measured, double best_ms)
-{
-    struct tune_run *run = context;
-    char left[32] = "";
-    double spent = (double)(clock_ns() - run->start) * 1e-9;
-    if (run->seconds > 0)
-        snprintf(left, sizeof left, ", %.0f s left", fmax(0, run->seconds - spent));
-    cli_note(&run->common, "  %s: %s%s %.4g ms%s%s", configuration, record_state_name(measured->state),
-             measured->ms >= 0 ? "," : "", measured->ms >= 0 ? measured->ms : 0,
-             measured->note[0] ? ": " : "", measured->note);
-    if (run->on_terminal && !run->common.verbose && !run->common.quiet)
-        fprintf(stderr, "\r\033[Kcase %d of %d, %d of at most %d%s, best %.4g ms  %.60s", run->done + 1,
-                run->count, evaluation, of, left, best_ms, configuration);
-}
-
-static void clear_progress(const struct tune_run *run)
-{
-    if (run->on_terminal && !run->common.verbose && !run->common.quiet)
-        fputs("\r\033[K", stderr);
-}
-
-static void print_gain(const char *over, double ms, double best)
-{
-    if (ms > 0 && best > 0)
-        printf("  %8.3gx  %s (%.4g ms)\n", ms / best, over, ms);
-}
-
-static void print_states(const struct session_result *r)
-{
-    static const struct {
-        enum record_state state;
-        const char *words;
-    } bad[] = {{STATE_COMPILE, "did not build"},
-               {STATE_RUN, "failed"},
-               {STATE_TIMEOUT, "hung"},
-               {STATE_CRASH, "crashed"},
-               {STATE_WRONG, "were wrong"}};
-    for (size_t i = 0; i < COUNT_OF(bad); i++)
-        if (r->states[bad[i].state])
-            printf("; %d %s", r->states[bad[i].state], bad[i].words);
-}
-
-static void print_result(const struct record_choice *choice, const struct session_result *r)
-{
-    const struct record_config *best = &choice->ranked[0];
-    double pixels = (double)choice->c.width * choice->c.height;
-    printf("%s %s, %s x%u, %ux%u on %s\n", choice->c.filter, choice->c.parameters,
-           hone_type_name(choice->c.type), choice->c.channels, choice->c.width, choice->c.height,
-           choice->device.name);
-    printf("  best       %s %s: %.4g ms, %.4g GP/s\n", best->variant, best->config, best->ms,
-           best->ms > 0 ? pixels / best->ms * 1e-6 : 0);
-    print_gain("the hand-written choice", choice->default_ms, best->ms);
-    print_gain("the first rung", choice->first_rung_ms, best->ms);
-    print_gain("one pixel per work-item, 16x16", choice->plain_ms, best->ms);
-    printf("  how        %d evaluations%s in %.1f s, %d of them from before; space of %lld",
-           choice->evaluations, r->exhausted ? " (all there are)" : "", choice->seconds, r->resumed,
-           (long long)r->space);
-    print_states(r);
-    printf("\n  how sure   spread %.1f %%, %d other%s cannot be told from it%s\n", r->spread * 100, r->tied,
-           r->tied == 1 ? "" : "s", r->interrupted ? "; interrupted: run again to resume" : "");
-}
-
-static void add_report(struct tune_run *run, const struct session_result *r)
-{
-    struct text line = {0};
-    record_choice_print(&r->choice, &line);
-    json_t *object = json_loads(text_view(&line), 0, NULL);
-    text_finish(&line);
-    json_object_set_new(object, "tied", json_integer(r->tied));
-    json_object_set_new(object, "spread", cli_json_real(r->spread));
-    json_object_set_new(object, "resumed", json_integer(r->resumed));
-    json_object_set_new(object, "interrupted", json_boolean(r->interrupted));
-    json_object_set_new(object, "space", json_integer((json_int_t)r->space));
-    json_object_set_new(object, "upload_ms", cli_json_real(r->upload_ms));
-    json_object_set_new(object, "download_ms", cli_json_real(r->download_ms));
-    json_array_append_new(run->report, object);
-}
-
 /* ---- The run ---- */
 
 static double seconds_for_case(const struct tune_run *run)
@@ -255,19 +157,21 @@ static int tune_one(struct tune_run *run, const char *line)
                                             .random_seed =
                                                 run->seed ? (uint32_t)strtoul(run->seed, NULL, 10) : 1,
                                             .fresh = run->fresh,
+                                            .variants = run->variants,
+                                            .run_seconds = run->timeout,
                                             .interrupted = is_interrupted,
-                                            .progress = show_progress,
+                                            .progress = tune_show_progress,
                                             .context = run};
     hone_status status = open_case(line, &c, &error);
     if (status)
         return cli_fail(&run->common, &error);
     status = session_tune(&run->worker, &c, &options, &result, &error);
     tune_case_finish(&c);
-    clear_progress(run);
+    tune_clear_progress(run);
     if (result.choice.count > 0 && run->common.json)
-        add_report(run, &result);
+        tune_add_report(run, &result);
     else if (result.choice.count > 0 && !run->common.quiet)
-        print_result(&result.choice, &result);
+        tune_print_result(&result.choice, &result);
     fflush(stdout);
     return status ? cli_fail(&run->common, &error) : EXIT_DONE;
 }
@@ -275,7 +179,7 @@ static int tune_one(struct tune_run *run, const char *line)
 static int tune_all(struct tune_run *run)
 {
     int worst = EXIT_DONE;
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     run->start = clock_ns();
@@ -283,7 +187,7 @@ static int tune_all(struct tune_run *run)
         int status = tune_one(run, run->cases[run->done]);
         worst = status > worst ? status : worst;
     }
-    if (run->common.json && !cli_print_json(run->report))
+    if (run->common.json && !cli_print_json(json_incref(run->report))) /* it takes the report over */
         worst = EXIT_DEVICE;
     return interrupted ? EXIT_INTERRUPTED : worst;
 }
@@ -299,6 +203,8 @@ static int run_cases(struct tune_run *run, const struct operands *operands)
                               run->common.no_cache, &error);
     if (status)
         return cli_fail(&run->common, &error);
+    if (run->memory > 0)
+        run->worker.memory = (uint64_t)(run->memory * 1048576);
     cli_note(&run->common, "tuning %d cases on %s (%s, driver %s)", run->count,
              run->worker.device_record.name, run->worker.device_record.platform,
              run->worker.device_record.driver);
@@ -316,6 +222,10 @@ static int run_tune(int argc, char **argv)
                                  {"channels", 0, OPTION_REAL, &run.channels, 1, 4},
                                  {"budget", 0, OPTION_TEXT, &run.budget, 0, 0},
                                  {"seed", 0, OPTION_TEXT, &run.seed, 0, 0},
+                                 {"variant", 0, OPTION_TEXT, &run.variants, 0, 0},
+                                 {"timeout", 0, OPTION_REAL, &run.timeout, 0.1, 86400},
+                                 {"memory", 0, OPTION_REAL, &run.memory, 64, 1 << 24},
+                                 {"evaluations", 0, OPTION_REAL, &run.budgeted, 1, 1 << 20},
                                  {"quick", 0, OPTION_FLAG, &run.quick, 0, 0},
                                  {"full", 0, OPTION_FLAG, &run.full, 0, 0},
                                  {"fresh", 0, OPTION_FLAG, &run.fresh, 0, 0},
@@ -325,7 +235,9 @@ static int run_tune(int argc, char **argv)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
     if (run.quick && run.full)
         return cli_usage(&command_tune, "--quick and --full exclude each other");
-    run.evaluations = run.quick ? QUICK : run.full ? FULL : NORMAL;
+    if (run.budgeted > 0 && (run.quick || run.full))
+        return cli_usage(&command_tune, "--evaluations takes the place of --quick and --full");
+    run.evaluations = run.budgeted > 0 ? (int)run.budgeted : run.quick ? QUICK : run.full ? FULL : NORMAL;
     run.report = json_array();
     int status = run_cases(&run, &operands);
     for (int i = 0; i < run.count; i++)
@@ -356,6 +268,11 @@ const struct command command_tune = {
     "  --budget TIME    for everything together: 60s, 5m, 1h\n"
     "  --quick          at most 20 evaluations a case instead of 100\n"
     "  --full           at most 500, or all where there are fewer\n"
+    "  --evaluations N  at most N\n"
+    "  --variant NAMES  only these variants, separated by commas\n"
+    "  --timeout N      seconds after which a kernel that runs counts as hanging (default: 10 on CPUs, else "
+    "2)\n"
+    "  --memory N       MiB that the process that measures may take (default: most of what is free)\n"
     "  --fresh          do not resume an interrupted session\n"
     "  --seed N         of the random restarts (default 1)\n",
     run_tune};

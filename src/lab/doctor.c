@@ -80,6 +80,7 @@ static void look_at_open_device(struct doctor *doctor, hone_device *device)
                 info->platform, info->driver_version, (double)budget * 1e-9);
     look_at_features(doctor, device);
     doctor_look_at_filters(doctor, device);
+    doctor_look_at_quarantine(doctor, device);
 }
 
 static hone_status look_at_device(struct doctor *doctor, const char *spec, hone_error *error)

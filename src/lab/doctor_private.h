@@ -23,4 +23,7 @@ void doctor_advise_install(struct doctor *doctor);
 /* doctor_filters.c: each filter against its reference. */
 void doctor_look_at_filters(struct doctor *doctor, hone_device *device);
 
+/* doctor_quarantine.c: variants that were found wrong with this driver. */
+void doctor_look_at_quarantine(struct doctor *doctor, hone_device *device);
+
 #endif

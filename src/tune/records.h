@@ -4,7 +4,8 @@
  * to.
  *
  * A crash or power cut costs at most the line being written; a line that is damaged, or of a later schema, is
- * skipped and stays. Two files merge by concatenation. Three kinds of lines:
+ * skipped and stays. Two files merge by concatenation; of contradicting verdicts "wrong" counts. Three kinds
+ * of lines:
  *
  *   try     a configuration: "started" before it runs, then what came of it
  *   choice  the ranked outcome of tuning one case: what choosing reads
@@ -19,7 +20,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { RECORD_VERSION = 1, RECORD_MAX_RANKED = 6, RECORD_MAX_RUNS = 16, RECORD_MAX_LINE = 1 << 16 };
+enum {
+    RECORD_VERSION = 1,
+    RECORD_MAX_RANKED = 6,
+    RECORD_MAX_RUNS = 16,
+    RECORD_MAX_LINE = 1 << 16,
+    RECORD_DIGEST = 65
+};
 
 /* The device as records know it. */
 struct record_device {
@@ -81,7 +88,7 @@ struct record_choice {
 
 struct record_trust {
     struct record_device device;
-    char program[80]; /* digest of everything that makes the program */
+    char program[RECORD_DIGEST]; /* digest of everything that makes the program */
     char filter[64], variant[64], config[256], parameters[256];
     bool right;
     char evidence[512];
@@ -100,8 +107,10 @@ struct records {
     size_t try_count, try_capacity;
     struct record_choice *choices;
     size_t choice_count, choice_capacity;
-    struct record_trust *trusts;
-    size_t trust_count, trust_capacity;
+    struct record_trust *wrong; /* verdicts: programs in quarantine, with the evidence */
+    size_t wrong_count, wrong_capacity;
+    char (*right)[RECORD_DIGEST]; /* verdicts: programs that gave right results, by their digests alone */
+    size_t right_count, right_capacity;
     size_t skipped; /* damaged or unknown lines */
 };
 

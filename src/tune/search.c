@@ -8,10 +8,11 @@
 #include <stdlib.h>
 
 enum {
-    RANDOM_STARTS = 10,    /* of which the best is searched from */
-    RANDOM_TRIES = 2000,   /* to find one legal point */
-    PATIENCE = 40,         /* evaluations without a gain of 1 %, after which search may end */
-    MAX_STALE_RESTARTS = 6 /* restarts that evaluate nothing new */
+    RANDOM_STARTS = 10,     /* of which the best is searched from */
+    RANDOM_TRIES = 2000,    /* to find one legal point */
+    PATIENCE = 40,          /* evaluations without a gain of 1 %, after which search may end */
+    MAX_STALE_RESTARTS = 6, /* restarts that evaluate nothing new */
+    GIVE_UP = 3             /* failures of a path none of whose points worked */
 };
 static const double hopeless =
     2.0; /* a path this many times slower than the best, after its own line search */
@@ -143,6 +144,19 @@ static int descend(struct search *s, int from)
     }
 }
 
+/* A path on which nothing works: its kernels do not build here, hang or are wrong. */
+static bool is_dead(const struct search *s, int path)
+{
+    int failures = 0;
+    for (size_t i = 0; i < s->result->count; i++)
+        if (s->result->all[i].point.path == path) {
+            if (s->result->all[i].ms >= 0)
+                return false;
+            failures++;
+        }
+    return failures >= GIVE_UP;
+}
+
 /* The best evaluated point of a path, or -1. */
 static int best_of_path(const struct search *s, int path)
 {
@@ -175,7 +189,7 @@ static bool random_point(struct search *s, struct point *point)
         *point = space_at(s->space, (int64_t)(wide % (uint64_t)size));
         int best = best_of_path(s, point->path);
         bool slow = best >= 0 && s->result->all[best].ms > best_ms(s) * hopeless;
-        if (!slow && find(s, point) < 0 && point_legal(s->space, point))
+        if (!slow && !is_dead(s, point->path) && find(s, point) < 0 && point_legal(s->space, point))
             return true;
     }
     return false;
@@ -208,7 +222,8 @@ static void visit_all(struct search *s, int64_t size)
 {
     for (int64_t i = 0; i < size && !over(s); i++) {
         const struct point point = space_at(s->space, i);
-        visit(s, &point);
+        if (!is_dead(s, point.path))
+            visit(s, &point);
     }
     s->result->exhausted = !over(s);
 }

@@ -17,7 +17,8 @@ struct session_options {
     int budget;     /* evaluations at most */
     double seconds; /* time at most, final included; 0: no limit */
     uint32_t random_seed;
-    bool fresh; /* do not resume */
+    bool fresh;           /* do not resume */
+    const char *variants; /* names, separated by commas, to which the search is limited; NULL: all */
     /* Limits in seconds; 0: 60 for building, for running 10 on CPUs (PoCL compiles at the first launch) and 2
      * on others. */
     double build_seconds, run_seconds;

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <time.h>
 
-/* Verdicts of this process, beside those of the file. */
+/* Verdicts of this process, beside those of the file (in the records). */
 struct known {
-    char key[SHA256_TEXT_SIZE];
+    char key[RECORD_DIGEST];
     bool right;
     char evidence[512];
     struct known *next;
@@ -54,11 +54,6 @@ static hone_status make_knowledge(hone_device *device, void **object, hone_error
     if (device_uses_disk(device) &&
         records_load(&knowledge->records, READ_CHOICES | READ_TRUSTS, &why) != HONE_OK)
         device_log(device, HONE_LOG_WARNING, "tuning records are not used: %s", why.message);
-    for (size_t i = 0; i < knowledge->records.trust_count;
-         i++) { /* later lines win: they come to the front */
-        const struct record_trust *trust = &knowledge->records.trusts[i];
-        remember(knowledge, trust->program, trust->right, trust->evidence);
-    }
     *object = knowledge;
     return HONE_OK;
 }
@@ -95,18 +90,30 @@ hone_status trust_records(hone_device *device, const struct records **records, h
     return status;
 }
 
-static const struct known *find(struct knowledge *knowledge, const char *key)
+/* Whether there is a verdict. The evidence is NULL for right ones and lives as long as the knowledge. A
+ * program that was ever found wrong stays wrong. */
+static bool find(struct knowledge *knowledge, const char *key, const char **evidence)
 {
+    const struct records *records = &knowledge->records;
+    for (size_t i = 0; i < records->wrong_count; i++)
+        if (strcmp(records->wrong[i].program, key) == 0) {
+            *evidence = records->wrong[i].evidence;
+            return true;
+        }
     pthread_mutex_lock(&knowledge->lock);
     const struct known *known = knowledge->known;
     while (known && strcmp(known->key, key) != 0)
         known = known->next;
     pthread_mutex_unlock(&knowledge->lock);
-    return known;
+    *evidence = known && !known->right ? known->evidence : NULL;
+    bool found = known != NULL;
+    for (size_t i = 0; i < records->right_count && !found; i++)
+        found = memcmp(records->right[i], key, RECORD_DIGEST) == 0;
+    return found;
 }
 
 /* The program and how it is launched; a variant may be wrong with one work-group shape only. */
-static void key_of(const struct instance *instance, char key[SHA256_TEXT_SIZE])
+static void key_of(const struct instance *instance, char key[RECORD_DIGEST])
 {
     struct text text = {0};
     uint8_t digest[SHA256_SIZE];
@@ -209,15 +216,15 @@ static hone_status check_now(hone_device *device, const struct instance *instanc
 hone_status trust_check(hone_device *device, const struct instance *instance, hone_error *error)
 {
     struct knowledge *knowledge;
-    char key[SHA256_TEXT_SIZE];
+    char key[RECORD_DIGEST];
     hone_status status = knowledge_of(device, &knowledge, error);
     if (status)
         return status;
     key_of(instance, key);
-    const struct known *known = find(knowledge, key);
-    if (!known)
+    const char *evidence;
+    if (!find(knowledge, key, &evidence))
         return check_now(device, instance, error);
-    return known->right ? HONE_OK : in_quarantine(instance, known->evidence, error);
+    return evidence ? in_quarantine(instance, evidence, error) : HONE_OK;
 }
 
 hone_status trust_quarantine(hone_device *device, const struct instance *instance, const char *evidence,

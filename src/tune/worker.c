@@ -18,6 +18,7 @@
 
 extern char **environ;
 
+enum { LOOK_EVERY = 50 };               /* ms between two looks at the memory that a busy child holds */
 static const double open_seconds = 120; /* a driver's first start, with a self-test */
 
 static void close_ends(struct worker *w)
@@ -141,6 +142,32 @@ static json_t *take_line(struct worker *w)
     return answer ? answer : json_object();
 }
 
+/* The first number behind `mark` in a file of /proc; 0 when there is none. */
+static uint64_t number_in(const char *path, const char *mark)
+{
+    char bytes[4096];
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file >= 0 ? read(file, bytes, sizeof bytes - 1) : -1;
+    if (file >= 0)
+        close(file);
+    bytes[got > 0 ? got : 0] = '\0';
+    const char *at = strstr(bytes, mark);
+    return at ? strtoull(at + strlen(mark), NULL, 10) : 0;
+}
+
+uint64_t worker_memory_limit(void)
+{
+    uint64_t kilobytes = number_in("/proc/meminfo", "MemAvailable:");
+    return kilobytes ? kilobytes * 1024 / 10 * 9 : UINT64_MAX;
+}
+
+static bool too_large(const struct worker *w)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)w->pid);
+    return number_in(path, "VmRSS:") * 1024 > w->memory;
+}
+
 static enum worker_outcome receive(struct worker *w, double seconds, json_t **answer)
 {
     uint64_t end = clock_ns() + (uint64_t)(seconds * 1e9);
@@ -154,9 +181,11 @@ static enum worker_outcome receive(struct worker *w, double seconds, json_t **an
         uint64_t now = clock_ns();
         if (now >= end)
             return WORKER_TIMED_OUT;
+        if (too_large(w))
+            return WORKER_TOO_LARGE;
         struct pollfd wait = {.fd = w->from, .events = POLLIN};
         double left = (double)(end - now) * 1e-6;
-        int ready = poll(&wait, 1, left > 1e6 ? 1000000 : (int)left + 1);
+        int ready = poll(&wait, 1, left > LOOK_EVERY ? LOOK_EVERY : (int)left + 1);
         if (ready < 0 && errno != EINTR)
             return WORKER_DIED;
         if (ready <= 0)
@@ -178,6 +207,10 @@ static enum worker_outcome ask_running(struct worker *w, const json_t *request, 
     if (outcome == WORKER_TIMED_OUT) {
         reap(w, true, NULL, 0);
         snprintf(note, 512, "no answer in time; the process was killed");
+    } else if (outcome == WORKER_TOO_LARGE) {
+        reap(w, true, NULL, 0);
+        snprintf(note, 512, "more than %llu MiB of memory; the process was killed",
+                 (unsigned long long)(w->memory >> 20));
     } else if (outcome == WORKER_DIED) {
         reap(w, true, note, 512);
     }
@@ -256,7 +289,7 @@ static hone_status open_child(struct worker *w, hone_error *error)
 
 hone_status worker_start(struct worker *w, const char *device, bool no_disk, hone_error *error)
 {
-    *w = (struct worker){.to = -1, .from = -1, .no_disk = no_disk};
+    *w = (struct worker){.to = -1, .from = -1, .no_disk = no_disk, .memory = worker_memory_limit()};
     snprintf(w->device, sizeof w->device, "%s", device ? device : "auto");
     signal(SIGPIPE, SIG_IGN); /* a child that died is seen by the failing write */
     return open_child(w, error);

@@ -5,7 +5,7 @@
  * Kernels under test may hang, crash their process, eat its memory or be wrong, and drivers cannot be
  * interrupted. So the device belongs to a child, this same program started with --tune-worker; the parent
  * keeps search and records, sends one request at a time as a line of JSON, and kills a child that does not
- * answer in time. A child whose parent is gone ends.
+ * answer in time or that takes most of the machine's memory. A child whose parent is gone ends.
  */
 #ifndef TUNE_WORKER_H
 #define TUNE_WORKER_H
@@ -33,6 +33,7 @@ struct worker {
     bool no_disk;
     json_t *target;      /* the request that opened the target, sent again to a new child */
     json_t *description; /* the answer to it */
+    uint64_t memory;     /* bytes that the child may hold; a larger one is killed. Set by worker_start */
     double run_seconds;  /* limit from "built" on, in the request under way */
     int started;         /* children so far */
     char name[256];      /* of the device, as the child opened it */
@@ -42,16 +43,19 @@ struct worker {
 };
 
 /* What became of a request. */
-enum worker_outcome { WORKER_ANSWERED, WORKER_TIMED_OUT, WORKER_DIED, WORKER_UNABLE };
+enum worker_outcome { WORKER_ANSWERED, WORKER_TIMED_OUT, WORKER_TOO_LARGE, WORKER_DIED, WORKER_UNABLE };
 
 hone_status worker_start(struct worker *worker, const char *device, bool no_disk, hone_error *error);
 /* Opens what is to be measured; `request` ({"do": "filter", ...} or {"do": "kernel", ...}) is retained. */
 hone_status worker_target(struct worker *worker, json_t *request, hone_error *error);
 void worker_stop(struct worker *worker);
 
+/* Nine tenths of the memory that is free now. */
+uint64_t worker_memory_limit(void);
+
 /* Sends a request and waits for the answer. A child that is not running is started, and its target opened,
- * first. After WORKER_TIMED_OUT (it was killed) and WORKER_DIED the text says how. *answer belongs to the
- * caller. */
+ * first. After WORKER_TIMED_OUT and WORKER_TOO_LARGE (it was killed) and WORKER_DIED the text says how.
+ * *answer belongs to the caller. */
 enum worker_outcome worker_ask(struct worker *worker, json_t *request, double seconds, json_t **answer,
                                char note[512]);
 

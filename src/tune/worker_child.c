@@ -8,6 +8,7 @@
 #include "tune/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,16 @@ static bool read_line(int fd, struct text *line)
     }
 }
 
+/* When memory runs out, the system shall end this process and no other. */
+static void go_first(void)
+{
+    int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file >= 0) {
+        file_write_all(file, "1000", 4);
+        close(file);
+    }
+}
+
 int worker_main(int in, int out)
 {
     struct child child = {.in = in, .out = out};
@@ -170,6 +181,10 @@ int worker_main(int in, int out)
     bool ok = true;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent that is killed must not leave a hanging kernel behind */
     signal(SIGPIPE, SIG_IGN);
+    /* A terminal's Ctrl-C reaches both; what is under way is finished, and the parent decides. */
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    go_first();
     while (ok && read_line(in, &line)) {
         json_t *request = json_loadb(text_view(&line), line.length, 0, NULL);
         ok = request && send_line(out, answer(&child, request));

@@ -95,6 +95,7 @@ def test_completion_offers_filters_and_parameters():
     filters = set(hone("filters", "--names").split())
     frame.check(len(filters) >= 2, f"filters: {filters}")
     frame.check(complete("hone", "filters", "") == filters, "filters NAME")
+    frame.check(complete("hone", "tune", "") == filters, "tune NAME")
     frame.check(complete("hone", "apply", "") == filters, "the first filter of a chain")
     frame.check(complete("hone", "apply", "'sob") == {"sobel"}, f"{complete('hone', 'apply', chr(39) + 'sob')}")
     offered = complete("hone", "apply", "'sobel norm=l1 | box wi")

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of `hone cache` share. */
+#ifndef CLI_CACHE_H
+#define CLI_CACHE_H
+
+#include "cli/cli.h"
+
+/* Every case that was tuned, everything in quarantine; an exit status. */
+int cache_tuning(const struct common_options *common);
+/* The same in one line; nothing when there is no file that could be read. */
+void cache_print_tuning_totals(void);
+
+#endif

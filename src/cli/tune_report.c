@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `hone tune` says. */
+#include "cli/tune.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+void tune_show_progress(void *context, int evaluation, int of, const char *configuration,
+                        const struct measured *measured, double best_ms)
+{
+    struct tune_run *run = context;
+    char left[32] = "";
+    double spent = (double)(clock_ns() - run->start) * 1e-9;
+    if (run->seconds > 0)
+        snprintf(left, sizeof left, ", %.0f s left", fmax(0, run->seconds - spent));
+    cli_note(&run->common, "  %s: %s%s %.4g ms%s%s", configuration, record_state_name(measured->state),
+             measured->ms >= 0 ? "," : "", measured->ms >= 0 ? measured->ms : 0,
+             measured->note[0] ? ": " : "", measured->note);
+    if (run->on_terminal && !run->common.verbose && !run->common.quiet)
+        fprintf(stderr, "\r\033[Kcase %d of %d, %d of at most %d%s, best %.4g ms  %.60s", run->done + 1,
+                run->count, evaluation, of, left, best_ms, configuration);
+}
+
+void tune_clear_progress(const struct tune_run *run)
+{
+    if (run->on_terminal && !run->common.verbose && !run->common.quiet)
+        fputs("\r\033[K", stderr);
+}
+
+static void print_gain(const char *over, double ms, double best)
+{
+    if (ms > 0 && best > 0)
+        printf("  %8.3gx  %s (%.4g ms)\n", ms / best, over, ms);
+}
+
+static void print_states(const struct session_result *r)
+{
+    static const struct {
+        enum record_state state;
+        const char *words;
+    } bad[] = {{STATE_COMPILE, "did not build"},
+               {STATE_RUN, "failed"},
+               {STATE_TIMEOUT, "hung"},
+               {STATE_CRASH, "crashed"},
+               {STATE_WRONG, "were wrong"}};
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        if (r->states[bad[i].state])
+            printf("; %d %s", r->states[bad[i].state], bad[i].words);
+}
+
+void tune_print_result(const struct record_choice *choice, const struct session_result *r)
+{
+    const struct record_config *best = &choice->ranked[0];
+    double pixels = (double)choice->c.width * choice->c.height;
+    printf("%s %s, %s x%u, %ux%u on %s\n", choice->c.filter, choice->c.parameters,
+           hone_type_name(choice->c.type), choice->c.channels, choice->c.width, choice->c.height,
+           choice->device.name);
+    printf("  best       %s %s: %.4g ms, %.4g GP/s\n", best->variant, best->config, best->ms,
+           best->ms > 0 ? pixels / best->ms * 1e-6 : 0);
+    print_gain("the hand-written choice", choice->default_ms, best->ms);
+    print_gain("the first rung", choice->first_rung_ms, best->ms);
+    print_gain("one pixel per work-item, 16x16", choice->plain_ms, best->ms);
+    printf("  how        %d evaluations%s in %.1f s, %d of them from before; space of %lld",
+           choice->evaluations, r->exhausted ? " (all there are)" : "", choice->seconds, r->resumed,
+           (long long)r->space);
+    print_states(r);
+    printf("\n  how sure   spread %.1f %%, %d other%s cannot be told from it%s\n", r->spread * 100, r->tied,
+           r->tied == 1 ? "" : "s", r->interrupted ? "; interrupted: run again to resume" : "");
+}
+
+void tune_add_report(struct tune_run *run, const struct session_result *r)
+{
+    struct text line = {0};
+    record_choice_print(&r->choice, &line);
+    json_t *object = json_loads(text_view(&line), 0, NULL);
+    text_finish(&line);
+    json_t *states = json_object();
+    for (int i = 0; i < STATE_COUNT; i++)
+        if (r->states[i])
+            json_object_set_new(states, record_state_name((enum record_state)i), json_integer(r->states[i]));
+    json_object_set_new(object, "states", states);
+    json_object_set_new(object, "tied", json_integer(r->tied));
+    json_object_set_new(object, "spread", cli_json_real(r->spread));
+    json_object_set_new(object, "resumed", json_integer(r->resumed));
+    json_object_set_new(object, "interrupted", json_boolean(r->interrupted));
+    json_object_set_new(object, "space", json_integer((json_int_t)r->space));
+    json_object_set_new(object, "upload_ms", cli_json_real(r->upload_ms));
+    json_object_set_new(object, "download_ms", cli_json_real(r->download_ms));
+    json_array_append_new(run->report, object);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The end of a session: leaders are measured again by turns, and one of them wins. */
+#include "tune/session_private.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FINALISTS = 8, FINAL_ROUNDS = 12 };
+static const double default_limit = 8;  /* the default races unless it is hopeless */
+static const double leader_limit = 1.5; /* finalists are at most so much slower than the best score */
+
+struct finalist {
+    struct point point;
+    char config[256];
+    double runs[MEASURE_RUNS], median, deviation;
+    int run_count;
+    bool hand_written;
+};
+
+static int by_score(const void *a, const void *b)
+{
+    const struct evaluated *x = a, *y = b;
+    if ((x->ms < 0) != (y->ms < 0))
+        return x->ms < 0 ? 1 : -1;
+    return (x->ms > y->ms) - (x->ms < y->ms);
+}
+
+static bool is_hand_written(const struct session *s, const struct point *point)
+{
+    for (size_t i = 0; i < s->seed_count; i++)
+        if (s->hand_written[i] && point_equal(&s->seeds[i], point))
+            return true;
+    return false;
+}
+
+/* The first hand-written choice that is legal here; -1 when there is none. */
+static int default_seed(const struct session *s)
+{
+    for (size_t i = 0; i < s->seed_count; i++)
+        if (s->hand_written[i] && point_legal(&s->space, &s->seeds[i]))
+            return (int)i;
+    return -1;
+}
+
+static bool is_taken(const struct finalist *finalists, int count, const struct point *point)
+{
+    for (int i = 0; i < count; i++)
+        if (point_equal(&finalists[i].point, point))
+            return true;
+    return false;
+}
+
+static void take(const struct session *s, const struct evaluated *from, struct finalist *to)
+{
+    *to = (struct finalist){.point = from->point, .median = from->ms};
+    to->hand_written = is_hand_written(s, &from->point);
+    session_config(s, &from->point, to->config, sizeof to->config);
+}
+
+/* The fastest, of every path its fastest that is not hopeless, and the hand-written default, which the gain
+ * is told against. `sorted` is in order. */
+static int pick_finalists(const struct session *s, const struct evaluated *sorted, size_t count,
+                          struct finalist finalists[FINALISTS])
+{
+    int picked = 0, seed = default_seed(s);
+    bool taken[SPACE_MAX_PATHS] = {0};
+    for (size_t i = 0; i < count && seed >= 0 && sorted[i].ms >= 0; i++)
+        if (point_equal(&sorted[i].point, &s->seeds[seed]) && sorted[i].ms <= sorted[0].ms * default_limit)
+            take(s, &sorted[i], &finalists[picked++]);
+    for (int pass = 0; pass < 2; pass++) /* the first of each path, then the rest */
+        for (size_t i = 0; i < count && picked < FINALISTS && sorted[i].ms >= 0; i++) {
+            int path = sorted[i].point.path;
+            if (sorted[i].ms > sorted[0].ms * leader_limit)
+                break;
+            if ((pass == 0 && taken[path]) || is_taken(finalists, picked, &sorted[i].point))
+                continue;
+            taken[path] = true;
+            take(s, &sorted[i], &finalists[picked++]);
+        }
+    return picked;
+}
+
+static json_t *race_request(const struct session *s, const struct finalist *finalists, int count)
+{
+    json_t *points = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(points,
+                              json_pack("{s:s, s:s}", "variant", s->space.paths[finalists[i].point.path].name,
+                                        "config", finalists[i].config));
+    return json_pack("{s:s, s:o, s:i}", "do", "race", "points", points, "rounds", FINAL_ROUNDS);
+}
+
+static void summarise(struct finalist *f)
+{
+    double sorted[MEASURE_RUNS], distances[MEASURE_RUNS];
+    memcpy(sorted, f->runs, sizeof sorted);
+    f->median = measure_median(sorted, f->run_count);
+    for (int i = 0; i < f->run_count; i++)
+        distances[i] = fabs(f->runs[i] - f->median);
+    f->deviation = measure_median(distances, f->run_count);
+}
+
+static void read_race(const json_t *answer, struct finalist *finalists, int count)
+{
+    const json_t *all = json_object_get(answer, "runs");
+    for (int i = 0; i < count; i++) {
+        const json_t *runs = json_array_get(all, (size_t)i);
+        finalists[i].run_count = 0;
+        for (size_t k = 0; k < json_array_size(runs) && k < MEASURE_RUNS; k++)
+            finalists[i].runs[finalists[i].run_count++] = json_number_value(json_array_get(runs, k));
+        if (finalists[i].run_count > 0)
+            summarise(&finalists[i]);
+    }
+}
+
+static int by_median(const void *a, const void *b)
+{
+    const struct finalist *x = a, *y = b;
+    return (x->median > y->median) - (x->median < y->median);
+}
+
+/* Whether two medians cannot be told apart: their intervals of about two standard errors overlap. */
+static bool tied(const struct finalist *a, const struct finalist *b)
+{
+    const double sigma = 1.4826; /* from the median absolute deviation */
+    double error_a = 2 * sigma * a->deviation / sqrt(a->run_count > 0 ? a->run_count : 1);
+    double error_b = 2 * sigma * b->deviation / sqrt(b->run_count > 0 ? b->run_count : 1);
+    double difference = fabs(a->median - b->median), least = 0.01 * fmin(a->median, b->median);
+    return difference <= fmax(least, error_a + error_b);
+}
+
+/* Of those tied with the fastest a hand-written one wins, else the first in the order of the table: the same
+ * winner again and again. */
+static int winner(const struct finalist *finalists, int count, int *ties)
+{
+    int best = 0;
+    *ties = 0;
+    for (int i = 1; i < count; i++) {
+        if (!tied(&finalists[0], &finalists[i]))
+            continue;
+        ++*ties;
+        const struct finalist *f = &finalists[i], *b = &finalists[best];
+        bool earlier = f->point.path < b->point.path ||
+                       (f->point.path == b->point.path &&
+                        memcmp(f->point.values, b->point.values, sizeof b->point.values) < 0);
+        if ((f->hand_written && !b->hand_written) || (f->hand_written == b->hand_written && earlier))
+            best = i;
+    }
+    return best;
+}
+
+static void rank(struct session *s, const struct finalist *finalists, int count, int first)
+{
+    struct record_choice *choice = &s->result->choice;
+    for (int turn = 0; turn < count + 1 && choice->count < RECORD_MAX_RANKED; turn++) {
+        int i = turn == 0 ? first : turn - 1;
+        if (turn > 0 && i == first)
+            continue;
+        struct record_config *to = &choice->ranked[choice->count++];
+        snprintf(to->variant, sizeof to->variant, "%s", s->space.paths[finalists[i].point.path].name);
+        snprintf(to->config, sizeof to->config, "%s", finalists[i].config);
+        to->ms = finalists[i].median;
+    }
+}
+
+/* ---- Comparisons that users want to see ---- */
+
+static double measured_ms(struct session *s, const char *variant, const char *config)
+{
+    struct measured m;
+    struct point point;
+    char whole[256];
+    if (s->result->interrupted || !session_point(s, variant, config, &point) ||
+        !point_legal(&s->space, &point))
+        return -1;
+    session_config(s, &point, whole, sizeof whole);
+    session_measure(s, variant, whole, s->result->choice.ranked[0].ms, &m); /* far slower: once is enough */
+    return m.state == STATE_OK || m.state == STATE_SLOW ? m.ms : -1;
+}
+
+/* In the race where it took part, so that a gain is no trick of the clock. */
+static double default_ms(struct session *s, const struct finalist *finalists, int count)
+{
+    int seed = default_seed(s);
+    char config[256];
+    if (seed < 0)
+        return -1;
+    for (int i = 0; i < count; i++)
+        if (point_equal(&finalists[i].point, &s->seeds[seed]))
+            return finalists[i].median;
+    session_config(s, &s->seeds[seed], config, sizeof config);
+    return measured_ms(s, s->space.paths[s->seeds[seed].path].name, config);
+}
+
+static void compare(struct session *s, const struct finalist *finalists, int count)
+{
+    struct record_choice *choice = &s->result->choice;
+    const struct hone_filter *filter = s->c->filter;
+    s->comparing = true;
+    choice->first_rung_ms = choice->plain_ms = -1;
+    choice->default_ms = default_ms(s, finalists, count);
+    choice->plain_ms = measured_ms(s, s->space.paths[0].name, "");
+    for (size_t i = 0; i < filter->rung_count && choice->first_rung_ms < 0; i++)
+        choice->first_rung_ms = measured_ms(s, filter->rungs[i].variant, filter->rungs[i].config);
+}
+
+/* ---- The final ---- */
+
+hone_status session_final(struct session *s, struct search_result *found, hone_error *error)
+{
+    struct finalist finalists[FINALISTS] = {0};
+    char note[512] = "";
+    json_t *answer = NULL;
+    qsort(found->all, found->count, sizeof *found->all, by_score);
+    int count = pick_finalists(s, found->all, found->count, finalists), ties = 0;
+    if (count == 0)
+        return error_set(error, HONE_ERROR_UNSUPPORTED, "no configuration of %s could be measured on '%s'",
+                         s->c->filter->name, s->worker->device_record.name);
+    json_t *request = race_request(s, finalists, count);
+    double slowest = 0;
+    for (int i = 0; i < count; i++)
+        slowest = fmax(slowest, finalists[i].median);
+    double seconds = 60 + slowest * 1e-3 * count * (FINAL_ROUNDS + 2) * 10;
+    if (!s->result->interrupted && worker_ask(s->worker, request, seconds, &answer, note) == WORKER_ANSWERED)
+        read_race(answer, finalists, count);
+    json_decref(request);
+    json_decref(answer);
+    qsort(finalists, (size_t)count, sizeof *finalists, by_median);
+    int first = winner(finalists, count, &ties);
+    s->result->tied = ties;
+    s->result->spread =
+        finalists[first].median > 0 ? finalists[first].deviation / finalists[first].median : 0;
+    rank(s, finalists, count, first);
+    compare(s, finalists, count);
+    return HONE_OK;
+}

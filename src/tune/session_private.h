@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the parts of a tuning session share. */
+#ifndef TUNE_SESSION_PRIVATE_H
+#define TUNE_SESSION_PRIVATE_H
+
+#include "base/expr.h"
+#include "filter/variant.h"
+#include "tune/search.h"
+#include "tune/session.h"
+
+enum { MAX_SEEDS = 32, MAX_NAMES = 96 };
+
+struct session {
+    struct worker *worker;
+    const struct filter_case *c;
+    const struct session_options *options;
+    struct session_result *result;
+    struct record_case record_case;
+    json_t *description;  /* of the case, by the first worker: names point into it, and workers come and go */
+    struct records known; /* tries of this very case: of earlier sessions, then of this one */
+    size_t resumable;     /* how many of them are of earlier ones */
+    struct space space;
+    const struct variant *variants[SPACE_MAX_PATHS]; /* by path */
+    struct variant_limits limits;
+    const char *names[MAX_NAMES];
+    int64_t values[MAX_NAMES];
+    struct expr_scope scope;
+    struct point seeds[MAX_SEEDS];
+    bool hand_written[MAX_SEEDS];
+    size_t seed_count;
+    uint64_t start;
+    int evaluations;
+    int baseline_of;     /* which of the workers has the first rung's result to compare with */
+    bool comparing;      /* the search is over: what runs now is only compared with */
+    hone_error io_error; /* the first failure to write records */
+};
+
+/* ---- session_space.c: what the worker says of the case ---- */
+
+/* Fills in the space, its limits and its seeds. */
+hone_status session_read_description(struct session *session, hone_error *error);
+/* False when the names mean nothing in this space. */
+bool session_point(const struct session *session, const char *variant, const char *text, struct point *point);
+/* "ROWS=128 WG_X=1" */
+void session_config(const struct session *session, const struct point *point, char *to, size_t size);
+
+/* ---- session.c ---- */
+
+/* One configuration in the worker, recorded before and after; what is known already is not measured again. */
+void session_measure(struct session *session, const char *variant, const char *config, double best,
+                     struct measured *measured);
+
+/* ---- session_final.c: who wins ---- */
+
+/* Measures the leaders again by turns and fills in the choice. Puts `found` in order. */
+hone_status session_final(struct session *session, struct search_result *found, hone_error *error);
+
+#endif

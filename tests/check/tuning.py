@@ -1,0 +1,284 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""hone tune, for real, on PoCL: what it finds is used, and nothing that happens to it loses a result.  tuning.py build=FOLDER"""
+
+import glob
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import frame
+
+CASE = ["box size=4", "--size", "64x48", "--format", "u8"]
+TWO = ["--variant", "direct,separable"]
+# Kernels that misbehave, by the kernel that begins so. The system call maps memory, page by page.
+EAT = ('for (;;) { long r; __asm__ volatile("mov $0x8022, %%r10; mov $-1, %%r8; xor %%r9, %%r9; syscall" : "=a"(r) : '
+       '"a"(9L), "D"(0L), "S"(1L << 22), "d"(3L) : "rcx", "r8", "r9", "r10", "r11", "memory"); }')
+BROKEN = {"box_rows": EAT,
+          "box_parts": "for (volatile int i = 1; i;) ;",
+          "box_run_columns": "*(volatile __global int *)8 = 1;",
+          "box_strips": "height--;",
+          "box_image": "\n#error broken on purpose\n"}
+
+
+class Place:
+    """Tuning records of its own; programs are shared, so that each is compiled once."""
+    cache = None
+
+    def __init__(self):
+        Place.cache = Place.cache or tempfile.mkdtemp(prefix="hone-tuning-cache-")
+        self.folder = tempfile.mkdtemp(prefix="hone-tuning-")
+        self.environment = {key: value for key, value in os.environ.items()
+                            if not key.startswith(("HONE_", "POCL_"))}
+        self.environment.update(XDG_CACHE_HOME=Place.cache, XDG_DATA_HOME=self.folder)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, *arguments, **options):
+        return subprocess.Popen([os.path.join(frame.build(), "hone"), *arguments], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, env=self.environment, **options)
+
+    def run(self, *arguments, status=0, **options):
+        process = self.start(*arguments, **options)
+        out, err = process.communicate(timeout=250)
+        frame.check(status is None or process.returncode == status, f"hone {' '.join(arguments)} ends with {process.returncode}, not "
+                                                  f"{status}: {out[-300:]}{err[-600:]}")
+        return out, err
+
+    def tune(self, *arguments, status=0, **options):
+        out = self.run("tune", *CASE, "--json", *arguments, status=status, **options)[0]
+        return json.loads(out)[0] if out.strip() else None
+
+    def file(self):
+        return os.path.join(self.folder, "hone", "tuning.jsonl")
+
+    def bytes(self):
+        try:
+            with open(self.file(), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return b""
+
+    def lines(self, kind):
+        """Whole lines of a kind."""
+        objects = [json.loads(line) for line in self.bytes().split(b"\n") if line.endswith(b"}")]
+        return [o for o in objects if o["kind"] == kind]
+
+    def tries(self, *states):
+        return [(o["config"]["variant"], o["config"]["config"]) for o in self.lines("try") if o["state"] in states]
+
+    def ended(self):
+        return [(o["config"]["variant"], o["config"]["config"]) for o in self.lines("try") if o["state"] != "started"]
+
+    def wait_for(self, count, process):
+        """Until so many configurations have ended."""
+        while len(self.ended()) < count and process.poll() is None:
+            time.sleep(0.01)
+
+    def apply(self, *arguments, status=0):
+        source, target = os.path.join(self.folder, "in.pgm"), os.path.join(self.folder, "out.pgm")
+        with open(source, "wb") as file:
+            file.write(b"P5 64 48 255\n" + bytes(random.Random(1).randbytes(64 * 48)))
+        return self.run("apply", CASE[0], source, "-o", target, "-v", *arguments, status=status)[1]
+
+
+def none_twice(place):
+    """No configuration was started twice."""
+    started = place.tries("started")
+    frame.check(len(started) == len(set(started)), f"started twice: {sorted(c for c in started if started.count(c) > 1)}")
+
+
+def test_results_are_used():
+    with Place() as place:
+        frame.check("hand-written" in place.apply(), "before tuning the choice is hand-written")
+        result = place.tune("--evaluations", "4", *TWO)
+        best = result["ranked"][0]
+        frame.check(result["evaluations"] == 4 and best["ms"] > 0, f"{result}")
+        frame.check(result["default_ms"] > 0 and result["first_rung_ms"] > 0 and result["plain_ms"] > 0, f"{result}")
+        said = place.apply()
+        frame.check("measured here" in said and best["variant"] in said, f"apply said {said}")
+        again = place.tune("--evaluations", "4", *TWO)
+        frame.check(again["states"].get("ok", 0) + again["states"].get("slow", 0) == 4 and not again["resumed"],
+                    f"a second tuning measures anew: {again}")
+        frame.check("hand-written" in place.apply("--tune", "off"), "--tune off takes hand-written choices")
+        shown = place.run("filters", "box")[0]
+        frame.check("measured here" not in shown or best["variant"] in shown, shown)
+        none_after_a_choice(place)
+
+
+def test_damaged_lines_are_skipped():
+    with Place() as place:
+        place.tune("--evaluations", "2", *TWO)
+        lines = place.bytes().split(b"\n")
+        with open(place.file(), "wb") as file:
+            file.write(b"\x00\xff{\n" + b"{\"kind\":\"choice\",\"v\":1}\n" + b"\n".join(lines) + b"{\"kind\":\"tr")
+        frame.check("measured here" in place.apply(), "damaged lines hide good ones")
+        place.tune("--evaluations", "3", "--fresh", *TWO)
+        frame.check(len(place.lines("choice")) == 3, "the line behind a damaged one is lost")
+
+
+def test_interrupted_and_resumed():
+    with Place() as place:
+        process = place.start("tune", *CASE, "--evaluations", "8", *TWO)
+        place.wait_for(2, process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=100)
+        frame.check(process.returncode == 130, f"ended with {process.returncode}: {out}{err}")
+        frame.check("resume" in out, f"nothing says how to go on: {out}")
+        before = place.ended()
+        frame.check(2 <= len(before) < 8 and not place.lines("choice"), f"{before}")
+        frame.check(len(place.tries("started")) == len(before), "the configuration under way was not finished")
+        result = place.tune("--evaluations", "8", *TWO)
+        frame.check(result["resumed"] >= len(before) and result["evaluations"] == 8, f"{result}")
+        none_twice(place)
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return [int(word) for word in file.read().split()]
+    except FileNotFoundError:  # it has ended
+        return []
+
+
+def kill_somewhere(place, dice, worker):
+    """Starts, kills the worker or the parent at a random moment; what was on disk stays."""
+    process = place.start("tune", *CASE, "--evaluations", "10", *TWO)
+    time.sleep(dice.uniform(0, 2.5))
+    before = place.bytes()
+    workers = children(process.pid)
+    for victim in workers if worker else [process.pid]:
+        os.kill(victim, signal.SIGKILL)
+    out, err = process.communicate(timeout=200)
+    frame.check(place.bytes().startswith(before[:before.rfind(b"\n") + 1]), "lines on disk were changed")
+    if worker:
+        frame.check(process.returncode in (0, 5), f"without its worker it ends with {process.returncode}: {out}{err}")
+    for _ in range(500):
+        if not any(os.path.exists(f"/proc/{pid}/exe") for pid in workers):
+            break
+        time.sleep(0.01)
+    frame.check(not any(os.path.exists(f"/proc/{pid}/exe") for pid in workers), "a worker outlives its parent")
+
+
+def test_killed_at_any_moment():
+    with Place() as place:
+        dice = random.Random()
+        for turn in range(int(frame.option("kills", "6"))):
+            kill_somewhere(place, dice, worker=turn % 2 == 1)
+        before = place.ended()
+        result = place.tune("--evaluations", "14", *TWO)
+        frame.check(result["ranked"][0]["ms"] > 0, f"{result}")
+        after = place.ended()
+        frame.check(after[:len(before)] == before, "results were lost")
+        none_after_a_choice(place)
+
+
+def none_after_a_choice(place):
+    """Nothing is started twice between two choices; what crashed is never started again."""
+    started, crashed = set(), set()
+    for o in (json.loads(line) for line in place.bytes().split(b"\n") if line.endswith(b"}")):
+        if o["kind"] == "choice":
+            started = set()
+        if o["kind"] != "try":
+            continue
+        config = (o["config"]["variant"], o["config"]["config"])
+        if o["state"] == "started":
+            frame.check(config not in started | crashed, f"{config} was started again")
+            started.add(config)
+        elif o["state"] in ("crash", "timeout", "wrong"):
+            crashed.add(config)
+
+
+def test_two_at_once():
+    with Place() as place:
+        processes = [place.start("tune", *CASE, "--evaluations", "4", *TWO) for _ in range(2)]
+        for process in processes:
+            out, err = process.communicate(timeout=200)
+            frame.check(process.returncode == 0, f"ended with {process.returncode}: {out}{err}")
+        for line in place.bytes().split(b"\n")[:-1]:
+            json.loads(line)
+        frame.check(len(place.lines("choice")) == 2, "a choice is missing")
+        frame.check("measured here" in place.apply(), "not used")
+
+
+def test_full_disk():
+    with Place() as place:
+        place.tune("--evaluations", "2", *TWO)
+        junk = b"#" * (1 << 22) + b"\n"  # so that the driver's own files stay below the limit
+        with open(place.file(), "ab") as file:
+            file.write(junk)
+        before = place.bytes()
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 1500, len(before) + 1500))
+
+        out, err = place.run("tune", *CASE, "--evaluations", "5", "--fresh", *TWO, status=3, preexec_fn=limit)
+        frame.check("cannot add to the tuning records" in err and "best" in out, f"{out}{err}")
+        after = place.bytes()
+        frame.check(after.startswith(before) and after.endswith(b"\n"), "the file was damaged")
+        for line in after[len(before):].split(b"\n")[:-1]:
+            json.loads(line)
+        frame.check("measured here" in place.apply(), "the results of before are lost")
+
+
+def broken_kernels(folder):
+    shutil.copytree(os.path.join(frame.ROOT, "src", "filters", "box"), os.path.join(folder, "filters", "box"))
+    shutil.copytree(os.path.join(frame.ROOT, "src", "filter"), os.path.join(folder, "filter"))
+    name = os.path.join(folder, "filters", "box", "kernel.cl")
+    with open(name, encoding="utf-8") as file:
+        text = file.read()
+    for kernel, fault in BROKEN.items():
+        text, count = re.subn(rf"__kernel void {kernel}\([^{{]*{{", lambda match, fault=fault: match.group() + fault, text)
+        frame.check(count, f"there is no kernel {kernel}")
+    with open(name, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def test_kernels_that_misbehave():
+    with Place() as place:
+        broken_kernels(place.folder)
+        place.environment["HONE_KERNEL_DIR"] = place.folder
+        variants = ["--variant", "direct,image,pairs,separable,strips,running"]
+        result = place.tune("--evaluations", "20", "--timeout", "4", "--memory", "700", *variants)
+        by_variant = {o["config"]["variant"]: (o["state"], o["note"]) for o in place.lines("try") if o["state"] not in
+                      ("started", "ok", "slow")}
+        expected = {"image": ("compile", "build"), "pairs": ("timeout", "no answer in time"),
+                    "separable": ("crash", "memory"), "strips": ("wrong", "should be"), "running": ("crash", "signal")}
+        for variant, (state, words) in expected.items():
+            got = by_variant.get(variant, ("nothing", ""))
+            frame.check(got[0] == state and words in got[1], f"{variant} is {got}, not {state}: {words}")
+        frame.check(result["ranked"][0]["variant"] == "direct", f"{result['ranked']}")
+        none_twice(place)
+        before = place.tries("crash", "timeout", "wrong")
+        place.tune("--evaluations", "6", "--fresh", "--timeout", "4", "--memory", "700", *variants)
+        again = place.tries("started")
+        frame.check(all(again.count(config) == 1 for config in before), f"tried again: {before}")
+        said = place.apply()
+        frame.check("measured here" in said, said)
+        frame.check("gives wrong results" in place.apply("--variant", "strips", status=1), "a wrong variant can be forced")
+        doctor = place.run("doctor", "--device", "0", status=None)[0]
+        frame.check("variant strips" in doctor and "in quarantine" in doctor and "pixel (" in doctor, doctor)
+        listed = json.loads(place.run("cache", "tuning", "--json")[0])
+        frame.check(any(w["variant"] == "strips" and "pixel (" in w["evidence"] for w in listed["quarantine"]), f"{listed}")
+        frame.check("quarantine: box" in place.run("cache", "tuning")[0], "hone cache tuning lists it")
+        frame.check("in quarantine" in place.run("cache")[0], "hone cache counts it")
+
+
+if __name__ == "__main__":
+    try:
+        frame.main(globals())
+    finally:
+        for left in glob.glob(Place.cache or "/nonexistent"):
+            shutil.rmtree(left, ignore_errors=True)

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which record is nearest to a device and a case. */
+#include "tune/lookup.h"
+
+#include "base/text.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct record_device here = {.name = "Toaster 3000",
+                                          .vendor = "Kitchen",
+                                          .platform = "Bread",
+                                          .driver = "2.0",
+                                          .architecture = "slot 4",
+                                          .vendor_id = 7,
+                                          .compute_units = 4,
+                                          .kind = HONE_DEVICE_GPU};
+static const struct record_case box8 = {.filter = "box",
+                                        .parameters = "size=8",
+                                        .border = "replicate",
+                                        .source = "aaaa",
+                                        .type = HONE_U8,
+                                        .channels = 1,
+                                        .width = 1024,
+                                        .height = 1024};
+
+TEST(levels_of_devices)
+{
+    struct record_device other = here;
+    CHECK_EQ(lookup_level_of(&other, &here), LEVEL_EXACT);
+    strcpy(other.driver, "1.0");
+    CHECK_EQ(lookup_level_of(&other, &here), LEVEL_DRIVER);
+    strcpy(other.name, "Toaster 2000");
+    CHECK_EQ(lookup_level_of(&other, &here), LEVEL_ARCHITECTURE);
+    strcpy(other.architecture, "slot 2");
+    CHECK_EQ(lookup_level_of(&other, &here), LEVEL_VENDOR);
+    other.vendor_id = 8;
+    CHECK_EQ(lookup_level_of(&other, &here), LEVEL_KIND);
+    other.kind = HONE_DEVICE_CPU;
+    CHECK_EQ(lookup_level_of(&other, &here), LEVEL_ALL);
+    /* Without an architecture two devices are not of the same one. */
+    struct record_device a = here, b = other;
+    a.architecture[0] = b.architecture[0] = '\0';
+    CHECK_EQ(lookup_level_of(&b, &a), LEVEL_ALL);
+}
+
+static double distance(const char *parameters, uint32_t width, uint32_t channels)
+{
+    struct record_case record = box8;
+    snprintf(record.parameters, sizeof record.parameters, "%s", parameters);
+    record.width = width;
+    record.channels = channels;
+    return lookup_distance(&record, &box8);
+}
+
+TEST(distances_of_cases)
+{
+    CHECK(distance("size=8", 1024, 1) == 0);
+    CHECK(distance("size=16", 1024, 1) == 1);
+    CHECK(distance("size=4", 1024, 1) == 1);
+    CHECK(distance("size=8", 2048, 1) == 1);
+    CHECK(distance("size=8", 1024, 3) == 1);
+    CHECK(distance("size=9", 1024, 1) < distance("size=16", 1024, 1));
+    CHECK(distance("size=odd", 1024, 1) > 3);
+    CHECK(distance("", 1024, 1) == 0); /* nothing is said against it */
+    struct record_case other = box8;
+    strcpy(other.filter, "sobel");
+    CHECK(lookup_distance(&other, &box8) < 0);
+    other = box8;
+    other.type = HONE_F32;
+    CHECK(lookup_distance(&other, &box8) < 0);
+    other = box8;
+    strcpy(other.source, "bbbb");
+    CHECK(lookup_distance(&other, &box8) > 0);
+}
+
+static void add(struct records *records, struct record_choice *slot, uint32_t width, const char *driver,
+                const char *variant)
+{
+    *slot = (struct record_choice){.device = here, .c = box8, .count = 1};
+    slot->c.width = width;
+    strcpy(slot->device.driver, driver);
+    strcpy(slot->ranked[0].variant, variant);
+    records->choice_count++;
+}
+
+TEST(the_nearest_choice_of_a_level)
+{
+    struct record_choice choices[5];
+    struct records records = {.choices = choices};
+    add(&records, &choices[0], 4096, "2.0", "far");
+    add(&records, &choices[1], 1100, "2.0", "near, old");
+    add(&records, &choices[2], 1100, "2.0", "near");
+    add(&records, &choices[3], 1024, "1.0", "driver");
+    add(&records, &choices[4], 1 << 20, "2.0", "too far");
+    const struct record_choice *found = lookup_choice(&records, &here, &box8, LEVEL_EXACT);
+    REQUIRE(found);
+    CHECK_TEXT(found->ranked[0].variant, "near"); /* of equals the later one */
+    found = lookup_choice(&records, &here, &box8, LEVEL_DRIVER);
+    REQUIRE(found);
+    CHECK_TEXT(found->ranked[0].variant, "driver");
+    CHECK(!lookup_choice(&records, &here, &box8, LEVEL_VENDOR));
+    struct record_case tiny = box8;
+    tiny.width = tiny.height = 16;
+    CHECK(!lookup_choice(&records, &here, &tiny, LEVEL_EXACT)); /* nothing near enough */
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tuning records: what is written is read again, damage is skipped, files merge. */
+#include "tune/records.h"
+
+#include "base/text.h"
+#include "support.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const struct record_device device = {.name = "Toaster",
+                                            .vendor = "Kitchen",
+                                            .platform = "Bread",
+                                            .driver = "1.0",
+                                            .architecture = "slot",
+                                            .vendor_id = 0xb4ead,
+                                            .compute_units = 2,
+                                            .kind = HONE_DEVICE_GPU};
+static const struct record_case box = {.filter = "box",
+                                       .parameters = "size=8",
+                                       .border = "replicate",
+                                       .source = "0123456789abcdef",
+                                       .type = HONE_U8,
+                                       .channels = 1,
+                                       .width = 640,
+                                       .height = 480};
+
+static struct record_choice choice_of(const char *variant, double ms)
+{
+    struct record_choice choice = {.device = device,
+                                   .c = box,
+                                   .count = 1,
+                                   .default_ms = 2,
+                                   .first_rung_ms = -1,
+                                   .plain_ms = 8,
+                                   .evaluations = 20,
+                                   .seconds = 1.5,
+                                   .time = 1700000000};
+    snprintf(choice.ranked[0].variant, sizeof choice.ranked[0].variant, "%s", variant);
+    snprintf(choice.ranked[0].config, sizeof choice.ranked[0].config, "WG_X=16 WG_Y=4");
+    choice.ranked[0].ms = ms;
+    return choice;
+}
+
+static struct record_trust trust_of(char digit, bool right)
+{
+    struct record_trust trust = {.device = device, .right = right, .time = 1};
+    memset(trust.program, digit, RECORD_DIGEST - 1);
+    strcpy(trust.filter, "box");
+    strcpy(trust.variant, "direct");
+    strcpy(trust.config, "WG_X=16");
+    strcpy(trust.evidence, right ? "" : "pixel (3,0) channel 0 is 17, should be 18");
+    return trust;
+}
+
+static void use_folder(void)
+{
+    setenv("XDG_DATA_HOME", support_folder(), 1);
+}
+
+static struct records load(unsigned kinds)
+{
+    struct records records = {0};
+    hone_error error;
+    REQUIRE_OK(records_load(&records, kinds, &error));
+    return records;
+}
+
+TEST(records_are_read_as_they_were_written)
+{
+    hone_error error;
+    struct record_try attempt = {.device = device,
+                                 .c = box,
+                                 .state = STATE_SLOW,
+                                 .build_ms = 12.5,
+                                 .run_count = 2,
+                                 .runs = {1.5, 1.25},
+                                 .time = 7,
+                                 .config = {"direct", "WG_X=16", 1.25}};
+    const struct record_choice choice = choice_of("strips", 0.5);
+    const struct record_trust right = trust_of('a', true), wrong = trust_of('b', false);
+    use_folder();
+    REQUIRE_OK(records_add_try(&attempt, &error));
+    REQUIRE_OK(records_add_choice(&choice, &error));
+    REQUIRE_OK(records_add_trust(&right, &error));
+    REQUIRE_OK(records_add_trust(&wrong, &error));
+    struct records all = load(READ_ALL);
+    REQUIRE(all.try_count == 1 && all.choice_count == 1 && all.right_count == 1 && all.wrong_count == 1);
+    CHECK_EQ(all.skipped, 0);
+    CHECK_EQ(all.tries[0].state, STATE_SLOW);
+    CHECK_EQ(all.tries[0].run_count, 2);
+    CHECK(all.tries[0].runs[1] == 1.25 && all.tries[0].build_ms == 12.5);
+    CHECK_TEXT(all.choices[0].ranked[0].variant, "strips");
+    CHECK(all.choices[0].plain_ms == 8);
+    CHECK_EQ(all.choices[0].device.kind, HONE_DEVICE_GPU);
+    CHECK_EQ(all.choices[0].c.width, 640);
+    CHECK_TEXT(all.wrong[0].evidence, wrong.evidence);
+    CHECK_TEXT(all.right[0], right.program);
+    records_finish(&all);
+}
+
+/* The quick way of reading right verdicts gives what the parser gives. */
+TEST(right_verdicts_are_read_quickly)
+{
+    hone_error error;
+    const struct record_trust right = trust_of('c', true), wrong = trust_of('d', false);
+    use_folder();
+    REQUIRE_OK(records_add_trust(&right, &error));
+    REQUIRE_OK(records_add_trust(&wrong, &error));
+    struct records quick = load(READ_TRUSTS | READ_CHOICES);
+    REQUIRE(quick.right_count == 1 && quick.wrong_count == 1);
+    CHECK_TEXT(quick.right[0], right.program);
+    records_finish(&quick);
+    struct records cut = {0};
+    REQUIRE_OK(records_parse(&cut,
+                             "{\"kind\":\"trust\",\"program\":\"cccc\",\"v\":1,\"verdict\":\"right\"}\n"
+                             "{\"kind\":\"trust\",\"v\":1,\"verdict\":\"right\"}\n",
+                             READ_TRUSTS, &error));
+    CHECK_EQ(cut.right_count, 0);
+    CHECK_EQ(cut.skipped, 2);
+    records_finish(&cut);
+}
+
+TEST(only_wanted_kinds_are_read)
+{
+    hone_error error;
+    const struct record_choice choice = choice_of("strips", 0.5);
+    const struct record_trust wrong = trust_of('b', false);
+    use_folder();
+    REQUIRE_OK(records_add_choice(&choice, &error));
+    REQUIRE_OK(records_add_trust(&wrong, &error));
+    struct records some = load(READ_TRUSTS);
+    CHECK_EQ(some.choice_count, 0);
+    CHECK_EQ(some.wrong_count, 1);
+    CHECK_EQ(some.skipped, 0);
+    records_finish(&some);
+}
+
+/* Every prefix of a file, and every byte turned over, is read without harm; other lines are not lost. */
+TEST(damage_costs_one_line)
+{
+    hone_error error;
+    struct text good = {0};
+    const struct record_choice choice = choice_of("strips", 0.5);
+    record_choice_print(&choice, &good);
+    for (size_t i = 0; i < good.length; i++) {
+        struct text file = {0};
+        struct records records = {0};
+        text_add(&file, "%s\n", text_view(&good));
+        text_add_bytes(&file, good.data, i); /* cut */
+        text_add(&file, "\n%s\n", text_view(&good));
+        REQUIRE_OK(records_parse(&records, text_view(&file), READ_ALL, &error));
+        CHECK_EQ(records.choice_count, 2);
+        CHECK_EQ(records.skipped, i > 0);
+        records_finish(&records);
+        file.data[i] ^= 0x15; /* turned over */
+        REQUIRE_OK(records_parse(&records, text_view(&file), READ_ALL, &error));
+        CHECK(records.choice_count >= 1);
+        records_finish(&records);
+        text_finish(&file);
+    }
+    text_finish(&good);
+}
+
+TEST(absurd_values_are_skipped)
+{
+    static const struct {
+        const char *from, *to;
+    } changes[] = {{"\"v\":1", "\"v\":2"},
+                   {"\"channels\":1", "\"channels\":5"},
+                   {"\"width\":640", "\"width\":-1"},
+                   {"\"width\":640", "\"width\":\"640\""},
+                   {"\"type\":\"u8\"", "\"type\":\"u9\""},
+                   {"\"ms\":0.5", "\"ms\":null"},
+                   {"\"evaluations\":20", "\"evaluations\":1e300"},
+                   {"\"ranked\":[", "\"ranked\":[7,"},
+                   {"\"kind\":\"choice\"", "\"kind\":\"other\""}};
+    struct text good = {0};
+    const struct record_choice choice = choice_of("strips", 0.5);
+    hone_error error;
+    record_choice_print(&choice, &good);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct text line = {0};
+        struct records records = {0};
+        const char *at = strstr(text_view(&good), changes[i].from);
+        REQUIRE(at);
+        text_add_bytes(&line, good.data, (size_t)(at - good.data));
+        text_add(&line, "%s%s", changes[i].to, at + strlen(changes[i].from));
+        REQUIRE_OK(records_parse(&records, text_view(&line), READ_ALL, &error));
+        CHECK_EQ(records.choice_count, 0);
+        CHECK_EQ(records.skipped, 1);
+        records_finish(&records);
+        text_finish(&line);
+    }
+    text_finish(&good);
+}
+
+TEST(an_open_last_line_does_not_swallow_the_next)
+{
+    hone_error error;
+    char path[PATH_MAX];
+    const struct record_choice choice = choice_of("strips", 0.5);
+    use_folder();
+    REQUIRE_OK(records_add_choice(&choice, &error));
+    REQUIRE_OK(records_path(path, &error));
+    FILE *file = fopen(path, "a");
+    REQUIRE(file);
+    fputs("{\"kind\":\"choice\",\"v\":1,\"dev", file);
+    fclose(file);
+    REQUIRE_OK(records_add_choice(&choice, &error));
+    struct records all = load(READ_ALL);
+    CHECK_EQ(all.choice_count, 2);
+    CHECK_EQ(all.skipped, 1);
+    records_finish(&all);
+}
+
+TEST(a_file_that_is_full_keeps_what_it_has)
+{
+    hone_error error;
+    char path[PATH_MAX];
+    const struct record_choice choice = choice_of("strips", 0.5);
+    use_folder();
+    REQUIRE_OK(records_add_choice(&choice, &error));
+    REQUIRE_OK(records_path(path, &error));
+    size_t before = 0, after = 0;
+    free(support_read(path, &before));
+    const struct rlimit small = {before + 50, before + 50};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    CHECK_STATUS(records_add_choice(&choice, &error), HONE_ERROR_IO);
+    free(support_read(path, &after));
+    CHECK_EQ(after, before);
+}
+
+static void add_many(void *user)
+{
+    hone_error error;
+    (void)user;
+    for (int i = 0; i < 50; i++) {
+        const struct record_choice choice = choice_of("strips", 0.5);
+        records_add_choice(&choice, &error);
+    }
+}
+
+TEST(two_processes_append_whole_lines)
+{
+    use_folder();
+    pid_t child = fork();
+    if (child == 0) {
+        add_many(NULL);
+        _exit(0);
+    }
+    add_many(NULL);
+    support_in_child(add_many, NULL);
+    struct records all = load(READ_ALL);
+    for (int i = 0; i < 500 && all.choice_count < 150; i++) {
+        records_finish(&all);
+        usleep(10000);
+        all = load(READ_ALL);
+    }
+    CHECK_EQ(all.choice_count, 150);
+    CHECK_EQ(all.skipped, 0);
+    records_finish(&all);
+}
+
+TEST(files_merge)
+{
+    hone_error error;
+    char path[PATH_MAX];
+    size_t added = 0;
+    const struct record_choice ours = choice_of("strips", 0.5), theirs = choice_of("direct", 0.25);
+    struct text other = {0};
+    use_folder();
+    REQUIRE_OK(records_add_choice(&ours, &error));
+    record_choice_print(&ours, &other);
+    text_add(&other, "\nnonsense\n{\"v\":7}\n");
+    record_choice_print(&theirs, &other);
+    snprintf(path, sizeof path, "%s", support_path(support_folder(), "other.jsonl"));
+    support_write(path, other.data, other.length);
+    REQUIRE_OK(records_merge(path, &added, &error));
+    CHECK_EQ(added, 1);
+    REQUIRE_OK(records_merge(path, &added, &error));
+    CHECK_EQ(added, 0);
+    struct records all = load(READ_ALL);
+    REQUIRE(all.choice_count == 2);
+    CHECK_TEXT(all.choices[1].ranked[0].variant, "direct");
+    records_finish(&all);
+    CHECK_STATUS(records_merge("/nonexistent", &added, &error), HONE_ERROR_IO);
+    text_finish(&other);
+}

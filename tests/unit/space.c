@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Search spaces: counting, numbering, legality, printing. */
+#include "tune/space.h"
+
+#include "base/text.h"
+#include "test.h"
+
+#include <string.h>
+
+/* Two paths: A = 3 x 2 combinations, B = 4; those with A's X * Y = 4 are not legal. */
+static bool legal(const void *context, int path, const int64_t *values)
+{
+    (void)context;
+    return path != 0 || values[0] * values[1] != 4;
+}
+
+static const struct space small = {.paths = {{"a", {{"X", {1, 2, 4}, 3, false}, {"Y", {1, 2}, 2, true}}, 2},
+                                             {"b", {{"Z", {8, 16, 32, 64}, 4, true}}, 1}},
+                                   .count = 2,
+                                   .legal = legal};
+
+TEST(size_is_the_sum_of_products)
+{
+    CHECK_EQ(space_size(&small), 10);
+    CHECK_EQ(space_count_legal(&small, 100), 8);
+    CHECK_EQ(space_count_legal(&small, 4), 3);
+}
+
+TEST(size_saturates)
+{
+    struct space huge = {.count = 2};
+    for (int path = 0; path < 2; path++) {
+        huge.paths[path].count = SPACE_MAX_PARAMETERS;
+        for (int i = 0; i < SPACE_MAX_PARAMETERS; i++)
+            huge.paths[path].parameters[i].count = SPACE_MAX_VALUES;
+    }
+    CHECK_EQ(space_size(&huge), INT64_MAX);
+}
+
+TEST(numbers_reach_every_combination_once)
+{
+    int64_t size = space_size(&small);
+    for (int64_t i = 0; i < size; i++)
+        for (int64_t k = 0; k < i; k++) {
+            const struct point a = space_at(&small, i), b = space_at(&small, k);
+            CHECK(!point_equal(&a, &b));
+        }
+    const struct point first = space_at(&small, 0), second = space_at(&small, 1),
+                       seventh = space_at(&small, 6);
+    const struct point start = point_default(&small, 0);
+    CHECK(point_equal(&first, &start));
+    CHECK_EQ(second.values[1], 2); /* the last parameter is the fastest */
+    CHECK_EQ(seventh.path, 1);
+    CHECK_EQ(seventh.values[0], 8);
+}
+
+TEST(a_space_without_a_judge_is_all_legal)
+{
+    struct space free = small;
+    free.legal = NULL;
+    CHECK_EQ(space_count_legal(&free, 100), 10);
+}
+
+TEST(points_print_as_configurations)
+{
+    struct text text = {0};
+    const struct point point = space_at(&small, 5);
+    point_print(&small, &point, &text);
+    CHECK_TEXT(text_view(&text), "a X=4 Y=2");
+    text_finish(&text);
+}
