@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "hone/device.h"
 #include "tune/target.h"
+#include "tune/target_kernel.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -131,6 +132,8 @@ static json_t *answer(struct child *child, const json_t *request)
         return error_set(&error, HONE_ERROR_USAGE, "no device is open"), failure(&error);
     if (strcmp(what, "filter") == 0)
         return open_target(child, request, target_filter_open, target_filter_describe);
+    if (strcmp(what, "kernel") == 0)
+        return open_target(child, request, target_kernel_open, target_kernel_describe);
     if (!child->target)
         return error_set(&error, HONE_ERROR_USAGE, "nothing to measure is open"), failure(&error);
     if (strcmp(what, "measure") == 0)
@@ -170,6 +173,7 @@ int worker_main(int in, int out)
     bool ok = true;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent that is killed must not leave a hanging kernel behind */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGINT, SIG_IGN); /* Ctrl-C goes to both: the parent decides, and a configuration is not a crash */
     while (ok && read_line(in, &line)) {
         json_t *request = json_loadb(text_view(&line), line.length, 0, NULL);
         ok = request && send_line(out, answer(&child, request));
