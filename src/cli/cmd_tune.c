@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/tune.h"
+#include "cli/tune_kernel.h"
 #include "tune/cases.h"
 #include "tune/session.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone tune --kernel-file: tuning a kernel of the user's own. */
-#include "cli/tune.h"
+#include "cli/tune_kernel.h"
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "tune/kernel_inspect.h"
 #include "tune/kernel_results.h"
 #include "tune/kernel_sources.h"
 
@@ -24,7 +25,7 @@ static volatile sig_atomic_t interrupted;
 static void on_signal(int number)
 {
     (void)number;
-    interrupted = 1;
+    interrupted = 1; /* the configuration under way is finished; a second signal ends the process */
 }
 
 static bool is_interrupted(void *context)
@@ -104,10 +105,15 @@ static hone_status make_spec(struct kernel_run *run, hone_error *error)
         status = read_source(run, error);
     if (!status && !run->spec_file)
         status = kernel_spec_read_comments(run->spec, text_view(&run->source), run->folder, error);
+    if (!status && !run->spec->kernel)
+        run->spec->kernel = kernel_source_only(text_view(&run->source));
     if (!status)
         status = set_flags(run, error);
     if (!status)
         status = tune_kernel_files(run, error);
+    if (!status) /* what the user defines counts more than an image's size, which counts more than a comment
+                  */
+        status = set_all(run, "define", &run->defines, error);
     return status ? status : kernel_spec_check(run->spec, error);
 }
 
@@ -133,13 +139,10 @@ static hone_status read_limits(struct kernel_run *run, hone_error *error)
 {
     struct kernel_session_options *s = &run->session;
     hone_status status = tune_parse_seconds(run->budget, &s->seconds, error);
-    if (!status)
-        status = tune_parse_seconds(run->run_limit, &s->run_seconds, error);
-    if (!status)
-        status = tune_parse_seconds(run->build_limit, &s->build_seconds, error);
     if (!run->budget)
         s->seconds = run->spec->budget_seconds;
-    s->budget = run->quick                    ? QUICK
+    s->budget = run->evaluations > 0          ? (int)run->evaluations
+                : run->quick                  ? QUICK
                 : run->full                   ? FULL
                 : run->spec->budget_count > 0 ? run->spec->budget_count
                                               : NORMAL;
@@ -211,7 +214,7 @@ static int run_all(struct kernel_run *run)
         return cli_fail(&run->common, &error);
     cli_note(&run->common, "tuning '%s' on %s (%s, driver %s)", run->spec->kernel, worker.device_record.name,
              worker.device_record.platform, worker.device_record.driver);
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     run->start = clock_ns();
@@ -252,8 +255,9 @@ int tune_kernel(int argc, char **argv)
                                  {"output", 'o', OPTION_TEXT, &run.output, 0, 0},
                                  {"header", 0, OPTION_TEXT, &run.header, 0, 0},
                                  {"budget", 0, OPTION_TEXT, &run.budget, 0, 0},
-                                 {"run-limit", 0, OPTION_TEXT, &run.run_limit, 0, 0},
-                                 {"build-limit", 0, OPTION_TEXT, &run.build_limit, 0, 0},
+                                 {"timeout", 0, OPTION_REAL, &run.session.run_seconds, 0.1, 86400},
+                                 {"build-timeout", 0, OPTION_REAL, &run.session.build_seconds, 0.1, 86400},
+                                 {"evaluations", 0, OPTION_REAL, &run.evaluations, 1, 1 << 20},
                                  {"seed", 0, OPTION_TEXT, &run.seed, 0, 0},
                                  {"quick", 0, OPTION_FLAG, &run.quick, 0, 0},
                                  {"full", 0, OPTION_FLAG, &run.full, 0, 0},
@@ -266,6 +270,8 @@ int tune_kernel(int argc, char **argv)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
     if (run.quick && run.full)
         return cli_usage(&command_tune, "--quick and --full exclude each other");
+    if (run.evaluations > 0 && (run.quick || run.full))
+        return cli_usage(&command_tune, "--evaluations takes the place of --quick and --full");
     if (operands.count)
         return cli_usage(&command_tune, "a kernel of one's own and the filter '%s' cannot be tuned together",
                          operands.items[0]);

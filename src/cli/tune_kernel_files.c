@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone tune --kernel-file: images and raw files as arguments, and as the right outputs. */
-#include "cli/tune.h"
+#include "cli/tune_kernel.h"
 
 #include "base/error.h"
 #include "base/file.h"
@@ -112,8 +112,8 @@ static hone_status take_picture(struct kernel_run *run, int i, hone_error *error
         status = add_alpha(&p, error);
     if (!status)
         status = hold_picture(run, i, &p, error);
-    if (!status)
-        status = kernel_spec_set_size(run->spec, desc.width, desc.height, desc.channels, error);
+    if (!status && run->first_picture.width == 0)
+        run->first_picture = desc;
     free(p.pixels);
     return status;
 }
@@ -152,6 +152,9 @@ hone_status tune_kernel_files(struct kernel_run *run, hone_error *error)
         if (run->spec->arguments[i].fill == FILL_FILE)
             status = media_is_image_name(run->spec->arguments[i].file) ? take_picture(run, i, error)
                                                                        : take_raw(run, i, error);
+    const hone_image_desc *first = &run->first_picture;
+    if (!status && first->width)
+        status = kernel_spec_set_size(run->spec, first->width, first->height, first->channels, error);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone tune --kernel-file: what came of it. */
-#include "cli/tune.h"
+#include "cli/tune_kernel.h"
 
 #include "base/mem.h"
 #include "base/text.h"

@@ -2,6 +2,7 @@
 #include "tune/kernel_inspect.h"
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -187,23 +188,63 @@ static bool is_word(char letter)
     return isalnum((unsigned char)letter) || letter == '_';
 }
 
+/* The next word from *at on, outside of comments; *at goes behind it. NULL at the end. */
+static const char *next_word(const char **at, size_t *length)
+{
+    while (**at) {
+        const char *behind = skip_comment(*at), *word = behind;
+        for (*length = 0; behind == *at && is_word(word[*length]);)
+            ++*length;
+        *at = behind != *at ? behind : word + (*length ? *length : 1);
+        if (*length)
+            return word;
+    }
+    return NULL;
+}
+
+static bool same(const char *word, size_t length, const char *name)
+{
+    return strlen(name) == length && strncmp(word, name, length) == 0;
+}
+
 bool kernel_source_mentions(const char *source, const char *name)
 {
-    size_t length = strlen(name);
-    for (const char *at = source; *at;) {
-        const char *behind = skip_comment(at);
-        if (behind != at) {
-            at = behind;
-            continue;
-        }
-        size_t word = 0;
-        while (is_word(at[word]))
-            word++;
-        if (word == length && strncmp(at, name, length) == 0)
+    const char *word;
+    size_t length = 0;
+    while ((word = next_word(&source, &length)))
+        if (same(word, length, name))
             return true;
-        at += word ? word : 1;
-    }
     return false;
+}
+
+/* Behind the arguments of an attribute, if some begin here. */
+static const char *skip_parentheses(const char *at)
+{
+    int depth = 0;
+    at += strspn(at, " \t\r\n");
+    if (*at != '(')
+        return at;
+    do
+        depth += (*at == '(') - (*at == ')');
+    while (*at++ && depth > 0);
+    return at;
+}
+
+char *kernel_source_only(const char *source)
+{
+    const char *word, *name = NULL;
+    size_t length = 0, name_length = 0;
+    while ((word = next_word(&source, &length))) {
+        if (!same(word, length, "kernel") && !same(word, length, "__kernel"))
+            continue;
+        if (name)
+            return NULL;
+        do { /* attributes, and "void" */
+            source = skip_parentheses(source);
+            name = next_word(&source, &name_length);
+        } while (name && (same(name, name_length, "void") || same(name, name_length, "__attribute__")));
+    }
+    return name ? mem_copy_text_n(name, name_length) : NULL;
 }
 
 bool kernel_source_includes(const char *source)

@@ -13,4 +13,7 @@ hone_status kernel_inspect(const struct kernel *kernel, const struct kernel_spec
 bool kernel_source_mentions(const char *source, const char *name);
 bool kernel_source_includes(const char *source);
 
+/* The name of the only kernel of a source, to be freed; NULL where there are several, or none is seen. */
+char *kernel_source_only(const char *source);
+
 #endif

@@ -27,6 +27,7 @@ struct session {
     const struct kernel_session_options *options;
     struct kernel_session_result *result;
     json_t *request;
+    json_t *description; /* by the first worker: names point into it, and workers come and go */
     struct held_file source, right;
     struct record_case record_case;
     struct records known; /* earlier tries of this kernel on these arguments */
@@ -131,12 +132,12 @@ static void add_seed(struct session *s, const char *config)
 
 static void read_description(struct session *s)
 {
-    const json_t *description = s->worker->description;
-    const json_t *limits = json_object_get(description, "limits");
-    const char *name, *first = json_string_value(json_object_get(description, "first"));
+    s->description = json_incref(s->worker->description);
+    const json_t *limits = json_object_get(s->description, "limits");
+    const char *name, *first = json_string_value(json_object_get(s->description, "first"));
     json_t *value;
     int count = 0;
-    json_object_foreach(json_object_get(description, "names"), name, value)
+    json_object_foreach(json_object_get(s->description, "names"), name, value)
     {
         if (count < MAX_NAMES) {
             s->names[count] = name;
@@ -163,7 +164,7 @@ static void read_description(struct session *s)
 
 static hone_status read_right(struct session *s, hone_error *error)
 {
-    const json_t *outputs = json_object_get(s->worker->description, "outputs");
+    const json_t *outputs = json_object_get(s->description, "outputs");
     if ((int)json_array_size(outputs) != s->spec->check_count)
         return error_set(
             error, HONE_ERROR_USAGE,
@@ -498,6 +499,7 @@ hone_status kernel_session_tune(struct worker *worker, const struct kernel_spec 
     s->start = clock_ns();
     hone_status status = run(s, error);
     json_decref(s->request);
+    json_decref(s->description);
     held_file_close(&s->source);
     held_file_close(&s->right);
     records_finish(&s->known);

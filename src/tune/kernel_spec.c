@@ -362,20 +362,19 @@ void kernel_spec_free(struct kernel_spec *spec)
     free(spec);
 }
 
+/* Whatever stood under the name before is forgotten. */
 static hone_status define_first(struct kernel_spec *spec, const char *name, uint32_t value, hone_error *error)
 {
     char text[32];
-    for (int i = 0; i < spec->define_count; i++)
-        if (strcmp(spec->defines[i].name, name) == 0)
-            return HONE_OK;
+    int index = 0;
     snprintf(text, sizeof text, "%s=%u", name, value);
     hone_status status = set_define(spec, text, error);
-    if (status)
-        return status;
-    struct kernel_define last = spec->defines[spec->define_count - 1];
-    memmove(&spec->defines[1], &spec->defines[0], sizeof last * (size_t)(spec->define_count - 1));
-    spec->defines[0] = last;
-    return HONE_OK;
+    while (!status && strcmp(spec->defines[index].name, name) != 0)
+        index++;
+    struct kernel_define define = spec->defines[index];
+    memmove(&spec->defines[1], &spec->defines[0], sizeof define * (size_t)index);
+    spec->defines[0] = define;
+    return status;
 }
 
 hone_status kernel_spec_set_size(struct kernel_spec *spec, uint32_t width, uint32_t height, uint32_t channels,

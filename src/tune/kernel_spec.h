@@ -108,7 +108,7 @@ hone_status kernel_spec_set(struct kernel_spec *spec, const char *name, const ch
 void kernel_spec_clear_arguments(struct kernel_spec *spec);
 void kernel_spec_clear_checks(struct kernel_spec *spec);
 
-/* Defines W, H and C before everything else, unless they are defined. */
+/* Defines W, H and C anew, before everything else. */
 hone_status kernel_spec_set_size(struct kernel_spec *spec, uint32_t width, uint32_t height, uint32_t channels,
                                  hone_error *error);
 

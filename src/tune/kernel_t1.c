@@ -466,8 +466,10 @@ hone_status kernel_spec_read_t1(struct kernel_spec *spec, const char *path, hone
 {
     const char *slash = strrchr(path, '/');
     struct text content = {0};
-    struct reader r = {
-        .spec = spec, .folder = slash ? mem_copy_text_n(path, slash == path ? 1 : (size_t)(slash - path)) : NULL, .error = error};
+    struct reader r = {.spec = spec,
+                       .folder =
+                           slash ? mem_copy_text_n(path, slash == path ? 1 : (size_t)(slash - path)) : NULL,
+                       .error = error};
     hone_status status = file_read(path, MAX_FILE, &content, error);
     if (!status) {
         status = read_all(&r, text_view(&content));

@@ -230,8 +230,8 @@ static hone_status open_target(struct worker *w, hone_error *error)
 {
     json_t *answer = NULL;
     hone_status status = ask_at_start(w, w->target, &answer, error);
-    if (!status && !w->description) /* a new child says the same, and others may hold pointers into it */
-        w->description = json_incref(answer);
+    json_decref(w->description);
+    w->description = status ? NULL : json_incref(answer);
     json_decref(answer);
     return status;
 }
@@ -265,8 +265,6 @@ hone_status worker_start(struct worker *w, const char *device, bool no_disk, hon
 hone_status worker_target(struct worker *w, json_t *request, hone_error *error)
 {
     json_decref(w->target);
-    json_decref(w->description);
-    w->description = NULL;
     w->target = json_incref(request);
     return w->pid > 0 ? open_target(w, error) : open_child(w, error);
 }

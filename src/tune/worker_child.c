@@ -173,7 +173,6 @@ int worker_main(int in, int out)
     bool ok = true;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent that is killed must not leave a hanging kernel behind */
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGINT, SIG_IGN); /* Ctrl-C goes to both: the parent decides, and a configuration is not a crash */
     while (ok && read_line(in, &line)) {
         json_t *request = json_loadb(text_view(&line), line.length, 0, NULL);
         ok = request && send_line(out, answer(&child, request));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `hone tune`, between its files: filters in cmd_tune.c, kernels of the user's own in tune_kernel*.c. */
-#ifndef CLI_TUNE_H
-#define CLI_TUNE_H
+/* Tuning kernels of the user's own, between the files of it (tune_kernel*.c) and cmd_tune.c. */
+#ifndef CLI_TUNE_KERNEL_H
+#define CLI_TUNE_KERNEL_H
 
 #include "cli/cli.h"
 #include "base/text.h"
@@ -42,21 +42,22 @@ hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *er
     "  --flops E        done by a launch, for GFLOP/s\n" \
     "  -o, --output F   all results as a T4 file\n" \
     "  --header F       the best values as #defines\n" \
-    "  --run-limit T    after which a configuration is killed\n" \
-    "  --build-limit T  after which its compilation is (default 60s)\n"
+    "  --build-timeout N  seconds after which a compilation is given up (default 60)\n"
 
 /* ---- Inside tune_kernel*.c ---- */
 
 struct kernel_run {
     struct common_options common;
-    const char *kernel_file, *spec_file, *output, *header, *budget, *run_limit, *build_limit, *seed;
+    const char *kernel_file, *spec_file, *output, *header, *budget, *seed;
     const char *kernel, *global, *local, *tolerance, *relative, *bytes, *flops;
     struct option_list params, rules, arguments, defines, options, checks;
+    double evaluations; /* 0: by --quick and --full */
     bool quick, full, fresh;
     struct kernel_spec *spec;
     struct text source;
     char *folder; /* of the kernel's file */
     struct held_file held[KERNEL_MAX_ARGUMENTS];
+    hone_image_desc first_picture; /* among the arguments; width 0: none */
     struct kernel_session_options session;
     struct kernel_session_result result;
     uint64_t start;
