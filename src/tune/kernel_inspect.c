@@ -224,9 +224,12 @@ static const char *skip_parentheses(const char *at)
     at += strspn(at, " \t\r\n");
     if (*at != '(')
         return at;
-    do
+    while (*at) {
         depth += (*at == '(') - (*at == ')');
-    while (*at++ && depth > 0);
+        at++;
+        if (depth == 0)
+            break;
+    }
     return at;
 }
 

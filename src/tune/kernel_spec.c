@@ -111,8 +111,11 @@ static hone_status parse_values(struct space_parameter *p, const char *text, hon
         if (!ok || (*end && *end != ','))
             return error_set(error, HONE_ERROR_USAGE,
                              "param %s takes whole numbers such as 1,2,4 or 1..4, not '%s'", p->name, text);
-        for (long long value = first; value <= last && !status; value++)
+        for (long long value = first; !status; value++) {
             status = add_value(p, value, error);
+            if (value == last)
+                break;
+        }
         if (!*end)
             break;
         text = end + 1;

@@ -109,8 +109,10 @@ static bool read_range(struct values *v, const char *text)
     long long from = count > 1 ? numbers[0] : 0, to = count > 1 ? numbers[1] : numbers[0];
     if (numbers[2] < 1 || count == 0)
         return false;
+    if (numbers[2] > INT32_MAX) /* so that adding it cannot overflow where it matters */
+        return false;
     for (long long value = from; value < to; value += numbers[2])
-        if (!add_number(v, value))
+        if (!add_number(v, value) || value > INT64_MAX - numbers[2])
             return false;
     return true;
 }
@@ -279,6 +281,10 @@ static hone_status read_argument(struct reader *r, const json_t *argument)
                          text_of(argument, "Name"), type);
     if (strcmp(memory, "Scalar") == 0)
         return read_scalar(r, argument, element, lanes);
+    bool sized = strcmp(memory, "Vector") == 0 || strcmp(memory, "Local") == 0;
+    if (sized && !json_object_get(argument, "Size") &&
+        strcmp(text_of(argument, "FillType"), "BinaryRaw") != 0)
+        return refuse(r, text_of(argument, "Name"), "Size is missing");
     if (strcmp(memory, "Vector") == 0)
         return read_vector(r, argument, element, lanes);
     if (strcmp(memory, "Local") != 0)
