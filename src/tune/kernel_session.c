@@ -17,9 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_SEEDS = 7, MAX_NAMES = 64, COUNT_LIMIT = 1 << 20 };
-static const double final_share = 0.2; /* of the time that is kept for the final */
-static const double reference_seconds = 600;
+enum { MAX_SEEDS = 8, MAX_NAMES = 64, MAX_BASELINES = 16, COUNT_LIMIT = 1 << 20 };
+static const double final_share = 0.2;       /* of the time that is kept for the final */
+static const double first_seconds = 60;      /* for a run before anything is known of how long one takes */
+static const double reference_seconds = 600; /* for a function of the user's own */
 
 struct session {
     struct worker *worker;
@@ -188,25 +189,55 @@ static hone_status read_right(struct session *s, hone_error *error)
     return status;
 }
 
+static void refer(struct session *s, const char *config, struct measured *m)
+{
+    double build = s->options->build_seconds > 0 ? s->options->build_seconds : 60, run = reference_seconds;
+    if (s->spec->check == CHECK_BASELINE)
+        run = s->options->run_seconds > 0 ? s->options->run_seconds : first_seconds;
+    worker_measure(s->worker, "reference", config, -1, build, run, m);
+}
+
+/* The first legal configuration that the device can build and launch is the baseline: what a kernel needs
+ * once it is compiled is known to the driver alone. One that hangs, crashes or writes where it must not is
+ * the user's to see. */
+static void refer_first(struct session *s, struct measured *m)
+{
+    int64_t size = space_size(&s->space);
+    int failed = 0;
+    refer(s, s->result->first, m);
+    for (int64_t i = 0; i < size && failed < MAX_BASELINES && s->spec->check == CHECK_BASELINE; i++) {
+        const struct point point = space_at(&s->space, i);
+        char config[256];
+        config_of(s, &point, config);
+        if (m->state != STATE_COMPILE && m->state != STATE_RUN)
+            return;
+        if (!point_legal(&s->space, &point) || strcmp(config, s->result->first) == 0)
+            continue;
+        refer(s, config, m);
+        if (m->state == STATE_OK)
+            snprintf(s->result->first, sizeof s->result->first, "%s", config);
+        failed++;
+    }
+}
+
 /* From here on a new child finds the right outputs in the file. */
 static hone_status make_right(struct session *s, hone_error *error)
 {
     static const char *const what[] = {"the baseline", "the comparison with --check FILE",
                                        "the reference function", ""};
     struct measured m;
-    double build = s->options->build_seconds > 0 ? s->options->build_seconds : 60;
     if (s->spec->check == CHECK_NONE)
         return HONE_OK;
     hone_status status = s->spec->check == CHECK_FILES ? read_right(s, error) : HONE_OK;
     if (status)
         return status;
-    worker_measure(s->worker, "reference", s->result->first, -1, build,
-                   s->options->run_seconds > 0 ? s->options->run_seconds : reference_seconds, &m);
+    refer_first(s, &m);
     if (m.state != STATE_OK)
         return error_set(error, HONE_ERROR_CHECK,
                          "%s failed with %s (%s): %s; put other values first, or --check none",
                          what[s->spec->check], s->result->first, record_state_name(m.state), m.note);
     json_object_set_new(s->request, "ready", json_true());
+    add_seed(s, s->result->first);
     return HONE_OK;
 }
 
@@ -324,7 +355,7 @@ static double run_limit(const struct session *s, double best)
     double by_best = best * 1e-3 * 10 * MEASURE_RUNS;
     if (s->options->run_seconds > 0)
         return s->options->run_seconds;
-    return best < 0 ? 60 : by_best > least ? by_best : least;
+    return best < 0 ? first_seconds : by_best > least ? by_best : least;
 }
 
 static void keep_try(struct session *s, const struct point *point, const char *config,
