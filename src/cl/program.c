@@ -14,13 +14,14 @@ struct program {
     cl_program object;
 };
 
-enum { MAX_SAMPLERS = 2, MAX_LOG = 1 << 20 };
+enum { MAX_SAMPLERS = 2, MAX_OTHER_SAMPLERS = 4, MAX_LOG = 1 << 20 };
 
 struct kernel {
     struct hone_device *device;
     cl_kernel object;
     char name[64];
-    cl_sampler samplers[MAX_SAMPLERS];
+    cl_sampler samplers[MAX_SAMPLERS + MAX_OTHER_SAMPLERS]; /* by border; then those of kernel_set_any_sampler */
+    unsigned sampler_of[MAX_OTHER_SAMPLERS];                /* for which argument they are */
 };
 
 static hone_status new_program(struct program **out, struct hone_device *device, cl_program object, cl_int code,
@@ -152,7 +153,7 @@ void kernel_destroy(struct kernel **kernel)
         return;
     if ((*kernel)->object)
         clReleaseKernel((*kernel)->object);
-    for (int i = 0; i < MAX_SAMPLERS; i++)
+    for (int i = 0; i < MAX_SAMPLERS + MAX_OTHER_SAMPLERS; i++)
         if ((*kernel)->samplers[i])
             clReleaseSampler((*kernel)->samplers[i]);
     free(*kernel);
@@ -209,8 +210,21 @@ hone_status kernel_get_argument(const struct kernel *kernel, unsigned index, str
     if (code == CL_SUCCESS)
         code = clGetKernelArgInfo(kernel->object, index, CL_KERNEL_ARG_NAME, sizeof argument->name - 1,
                                   argument->name, NULL);
+    cl_kernel_arg_type_qualifier qualifiers = 0;
+    cl_kernel_arg_access_qualifier access = CL_KERNEL_ARG_ACCESS_NONE;
+    if (code == CL_SUCCESS)
+        code = clGetKernelArgInfo(kernel->object, index, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifiers,
+                                  &qualifiers, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetKernelArgInfo(kernel->object, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access,
+                                  NULL);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clGetKernelArgInfo %u of '%s'", index, kernel->name);
+    argument->is_const = (qualifiers & CL_KERNEL_ARG_TYPE_CONST) != 0;
+    argument->access = access == CL_KERNEL_ARG_ACCESS_READ_ONLY    ? 'r'
+                       : access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY ? 'w'
+                       : access == CL_KERNEL_ARG_ACCESS_READ_WRITE ? 'b'
+                                                                   : '-';
     argument->address = address == CL_KERNEL_ARG_ADDRESS_GLOBAL     ? 'g'
                         : address == CL_KERNEL_ARG_ADDRESS_CONSTANT ? 'c'
                         : address == CL_KERNEL_ARG_ADDRESS_LOCAL    ? 'l'
@@ -257,6 +271,42 @@ hone_status kernel_set_sampler(struct kernel *kernel, unsigned index, hone_borde
         }
     }
     return set_argument(kernel, index, sizeof kernel->samplers[slot], &kernel->samplers[slot], error);
+}
+
+static cl_int make_sampler(struct kernel *kernel, const struct sampler *wanted, cl_sampler *sampler)
+{
+    static const cl_addressing_mode edges[] = {[SAMPLER_EDGE_NONE] = CL_ADDRESS_NONE,
+                                               [SAMPLER_EDGE_REPLICATE] = CL_ADDRESS_CLAMP_TO_EDGE,
+                                               [SAMPLER_EDGE_ZERO] = CL_ADDRESS_CLAMP,
+                                               [SAMPLER_EDGE_REPEAT] = CL_ADDRESS_REPEAT,
+                                               [SAMPLER_EDGE_MIRROR] = CL_ADDRESS_MIRRORED_REPEAT};
+    cl_int code = CL_SUCCESS;
+    *sampler = clCreateSampler(kernel->device->context, wanted->normalised ? CL_TRUE : CL_FALSE,
+                               edges[wanted->edge], wanted->linear ? CL_FILTER_LINEAR : CL_FILTER_NEAREST, &code);
+    if (code != CL_SUCCESS)
+        *sampler = NULL;
+    return code;
+}
+
+hone_status kernel_set_any_sampler(struct kernel *kernel, unsigned index, const struct sampler *wanted,
+                                   hone_error *error)
+{
+    cl_sampler *slots = kernel->samplers + MAX_SAMPLERS;
+    unsigned slot = 0;
+    while (slot < MAX_OTHER_SAMPLERS && slots[slot] && kernel->sampler_of[slot] != index)
+        slot++;
+    if (slot == MAX_OTHER_SAMPLERS)
+        return error_set(error, HONE_ERROR_UNSUPPORTED, "'%s' has more than %d samplers", kernel->name,
+                         MAX_OTHER_SAMPLERS);
+    cl_sampler sampler;
+    cl_int code = make_sampler(kernel, wanted, &sampler);
+    if (code != CL_SUCCESS)
+        return cl_failed(error, code, "clCreateSampler");
+    if (slots[slot])
+        clReleaseSampler(slots[slot]);
+    slots[slot] = sampler;
+    kernel->sampler_of[slot] = index;
+    return set_argument(kernel, index, sizeof sampler, &sampler, error);
 }
 
 hone_status kernel_enqueue(struct kernel *kernel, const struct launch *launch, struct wait_list wait,

@@ -37,9 +37,11 @@ struct kernel_facts {
 };
 hone_status kernel_get_facts(const struct kernel *kernel, struct kernel_facts *facts, hone_error *error);
 
-/* One argument as the source declares it. address: 'g' global, 'c' constant, 'l' local, 'p' private (a value). */
+/* One argument as the source declares it. address: 'g' global, 'c' constant, 'l' local, 'p' private (a value).
+ * access: 'r' read_only, 'w' write_only, 'b' read_write, '-' where it is no image. is_const: of what it points to. */
 struct kernel_argument {
-    char name[64], type[64], address;
+    char name[64], type[64], address, access;
+    bool is_const;
 };
 hone_status kernel_get_argument(const struct kernel *kernel, unsigned index, struct kernel_argument *argument,
                                 hone_error *error);
@@ -51,6 +53,22 @@ hone_status kernel_set_local(struct kernel *kernel, unsigned index, size_t bytes
 /* A nearest-neighbour sampler with integer coordinates; how it reads beyond the edge follows `border` as far as
  * samplers can: replicate and constant 0. */
 hone_status kernel_set_sampler(struct kernel *kernel, unsigned index, hone_border border, hone_error *error);
+
+/* Any sampler. Repeating needs coordinates from 0 to 1 (normalised). */
+enum sampler_edge {
+    SAMPLER_EDGE_NONE,
+    SAMPLER_EDGE_REPLICATE,
+    SAMPLER_EDGE_ZERO,
+    SAMPLER_EDGE_REPEAT,
+    SAMPLER_EDGE_MIRROR
+};
+struct sampler {
+    bool linear, normalised;
+    enum sampler_edge edge;
+};
+/* At most four of them in a kernel. */
+hone_status kernel_set_any_sampler(struct kernel *kernel, unsigned index, const struct sampler *sampler,
+                                   hone_error *error);
 
 /* Where work-items run. local[0] == 0 lets the driver choose the work-group. */
 struct launch {

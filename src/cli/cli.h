@@ -43,7 +43,14 @@ extern const struct command command_apply, command_compare, command_tune;
 enum option_kind {
     OPTION_FLAG, /* target: bool, becomes true */
     OPTION_TEXT, /* target: const char * */
-    OPTION_REAL  /* target: double, within least .. most */
+    OPTION_REAL, /* target: double, within least .. most */
+    OPTION_LIST  /* target: struct option_list; may be given again and again */
+};
+
+enum { OPTION_LIST_MOST = 64 };
+struct option_list {
+    const char *items[OPTION_LIST_MOST];
+    int count;
 };
 
 /* An option of one subcommand. A table of them ends with an entry whose name is NULL. */

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/tune_kernel.h"
 #include "tune/cases.h"
 
 #include <jansson.h>
@@ -34,8 +35,7 @@ static bool is_interrupted(void *context)
 
 /* ---- Options ---- */
 
-/* "60s", "5m", "1h", "90" */
-static hone_status parse_seconds(const char *text, double *seconds, hone_error *error)
+hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *error)
 {
     char *end = NULL;
     double number = text ? strtod(text, &end) : 0;
@@ -45,7 +45,7 @@ static hone_status parse_seconds(const char *text, double *seconds, hone_error *
     double unit = strcmp(end, "h") == 0 ? 3600 : strcmp(end, "m") == 0 || strcmp(end, "min") == 0 ? 60 : 1;
     bool known = unit > 1 || *end == '\0' || strcmp(end, "s") == 0;
     if (end == text || !known || !isfinite(number) || number <= 0)
-        return error_set(error, HONE_ERROR_USAGE, "--budget takes a time such as 60s, 5m or 1h, not '%s'",
+        return error_set(error, HONE_ERROR_USAGE, "a time is written like 60s, 5m or 1h, not '%s'",
                          text);
     *seconds = number * unit;
     return HONE_OK;
@@ -195,7 +195,7 @@ static int tune_all(struct tune_run *run)
 static int run_cases(struct tune_run *run, const struct operands *operands)
 {
     hone_error error = {0};
-    hone_status status = parse_seconds(run->budget, &run->seconds, &error);
+    hone_status status = tune_parse_seconds(run->budget, &run->seconds, &error);
     if (!status)
         status = collect(run, operands, &error);
     if (!status)
@@ -215,6 +215,8 @@ static int run_cases(struct tune_run *run, const struct operands *operands)
 
 static int run_tune(int argc, char **argv)
 {
+    if (tune_wants_kernel(argc, argv))
+        return tune_kernel(argc, argv);
     struct tune_run run = {.on_terminal = isatty(STDERR_FILENO)};
     struct operands operands;
     const struct option own[] = {{"size", 0, OPTION_TEXT, &run.size, 0, 0},
@@ -249,6 +251,7 @@ static int run_tune(int argc, char **argv)
 const struct command command_tune = {
     "tune", "measure variants on this device and remember the best",
     "usage: hone tune [FILTER...]\n"
+    "       hone tune --kernel-file FILE.cl | --spec FILE.json ...\n"
     "\n"
     "Measures variants and configurations of filters on a device, each checked against plain C before and "
     "after,\n"
@@ -274,5 +277,5 @@ const struct command command_tune = {
     "2)\n"
     "  --memory N       MiB that the process that measures may take (default: most of what is free)\n"
     "  --fresh          do not resume an interrupted session\n"
-    "  --seed N         of the random restarts (default 1)\n",
+    "  --seed N         of the random restarts (default 1)\n" KERNEL_HELP,
     run_tune};

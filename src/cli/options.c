@@ -90,6 +90,15 @@ static int take_real(const struct parser *p, const struct option *option, const 
     return EXIT_DONE;
 }
 
+static int add_to_list(const struct parser *p, const struct option *option, const char *value)
+{
+    struct option_list *list = option->target;
+    if (list->count == OPTION_LIST_MOST)
+        return cli_usage(p->command, "--%s is given more than %d times", option->name, OPTION_LIST_MOST);
+    list->items[list->count++] = value;
+    return EXIT_DONE;
+}
+
 /* `value` is what stands after '=' or behind the letter, or NULL: then the next argument is the value. */
 static int take_option(struct parser *p, const struct option *option, const char *value)
 {
@@ -105,6 +114,8 @@ static int take_option(struct parser *p, const struct option *option, const char
         return cli_usage(p->command, "--%s needs a value", option->name);
     if (option->kind == OPTION_REAL)
         return take_real(p, option, value);
+    if (option->kind == OPTION_LIST)
+        return add_to_list(p, option, value);
     *(const char **)option->target = value;
     return EXIT_DONE;
 }

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "hone/device.h"
 #include "tune/target.h"
+#include "tune/target_kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,6 +133,8 @@ static json_t *answer(struct child *child, const json_t *request)
         return error_set(&error, HONE_ERROR_USAGE, "no device is open"), failure(&error);
     if (strcmp(what, "filter") == 0)
         return open_target(child, request, target_filter_open, target_filter_describe);
+    if (strcmp(what, "kernel") == 0)
+        return open_target(child, request, target_kernel_open, target_kernel_describe);
     if (!child->target)
         return error_set(&error, HONE_ERROR_USAGE, "nothing to measure is open"), failure(&error);
     if (strcmp(what, "measure") == 0)

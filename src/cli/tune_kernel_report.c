@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone tune --kernel-file: what came of it. */
+#include "cli/tune_kernel.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+static void print_states(const struct kernel_session_result *r)
+{
+    static const struct {
+        enum record_state state;
+        const char *words;
+    } bad[] = {{STATE_COMPILE, "did not build"},
+               {STATE_RUN, "failed"},
+               {STATE_TIMEOUT, "hung"},
+               {STATE_CRASH, "crashed"},
+               {STATE_WRONG, "were wrong"}};
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        if (r->states[bad[i].state])
+            printf("; %d %s", r->states[bad[i].state], bad[i].words);
+}
+
+/* The first of each kind of failure, with what was seen. */
+static void print_failures(const struct kernel_session_result *r)
+{
+    bool told[STATE_COUNT] = {[STATE_OK] = true, [STATE_SLOW] = true};
+    for (size_t i = 0; i < r->count; i++) {
+        const struct kernel_try *t = &r->tries[i];
+        if (!told[t->measured.state])
+            printf("  %-10s %s: %s\n", record_state_name(t->measured.state), t->config, t->measured.note);
+        told[t->measured.state] = true;
+    }
+}
+
+static void print_ranks(const struct kernel_session_result *r)
+{
+    for (int i = 1; i < r->ranked_count; i++)
+        printf("  %8.2f %%  slower: %s (%.4g ms)\n", (r->ranked[i].median / r->ranked[0].median - 1) * 100,
+               r->ranked[i].config, r->ranked[i].median);
+}
+
+static bool differs_in_one(const struct point *a, const struct point *b, int index)
+{
+    for (int i = 0; i < SPACE_MAX_PARAMETERS; i++)
+        if ((a->values[i] != b->values[i]) != (i == index))
+            return false;
+    return true;
+}
+
+/* The winner's time as the search saw it: the final is fair among finalists only. */
+static double search_ms(const struct kernel_session_result *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (point_equal(&r->tries[i].point, &r->ranked[0].point))
+            return r->tries[i].measured.ms;
+    return r->ranked[0].median;
+}
+
+/* What the winner would lose with another value of one parameter, as far as the search has seen it. */
+static void print_neighbours(const struct kernel_run *run)
+{
+    const struct kernel_session_result *r = &run->result;
+    const struct point *best = &r->ranked[0].point;
+    for (int i = 0; i < run->spec->parameter_count; i++) {
+        struct text line = {0};
+        for (size_t k = 0; k < r->count; k++) {
+            const struct kernel_try *t = &r->tries[k];
+            if (!differs_in_one(&t->point, best, i))
+                continue;
+            text_add(&line, "%s%lld ", line.length ? ", " : "", (long long)t->point.values[i]);
+            if (t->measured.ms >= 0)
+                text_add(&line, "%+.0f %%", (t->measured.ms / search_ms(r) - 1) * 100);
+            else
+                text_add(&line, "%s", record_state_name(t->measured.state));
+        }
+        if (line.length)
+            printf("  %-10s %lld; with %s\n", run->spec->parameters[i].name, (long long)best->values[i],
+                   text_view(&line));
+        text_finish(&line);
+    }
+}
+
+static void print_best(const struct kernel_run *run)
+{
+    const struct kernel_session_result *r = &run->result;
+    double ms = r->ranked[0].median;
+    printf("%s of %s on %s\n", run->spec->kernel, run->spec->file, r->device.name);
+    printf("  best       %s: %.4g ms", r->ranked[0].config, ms);
+    if (r->bytes > 0 && ms > 0)
+        printf(", %.4g GB/s", r->bytes / ms * 1e-6);
+    if (r->flops > 0 && ms > 0)
+        printf(", %.4g GFLOP/s", r->flops / ms * 1e-6);
+    printf("\n");
+    if (r->first_ms > 0 && ms > 0)
+        printf("  %8.3gx  the first configuration, %s (%.4g ms)\n", r->first_ms / ms, r->first, r->first_ms);
+}
+
+static void print_table(const struct kernel_run *run)
+{
+    const struct kernel_session_result *r = &run->result;
+    print_best(run);
+    print_ranks(r);
+    print_neighbours(run);
+    print_failures(r);
+    printf("  how        %zu evaluations%s in %.1f s, %d of them from before; space of %lld", r->count,
+           r->exhausted ? " (all there are)" : "", r->seconds, r->resumed, (long long)r->space);
+    if (r->legal >= 0)
+        printf(", %lld legal", (long long)r->legal);
+    print_states(r);
+    printf("\n  how sure   spread %.1f %%, %d other%s cannot be told from it%s\n", r->spread * 100, r->tied,
+           r->tied == 1 ? "" : "s", r->interrupted ? "; interrupted: run again to resume" : "");
+}
+
+static json_t *ranked_json(const struct kernel_session_result *r)
+{
+    json_t *ranked = json_array();
+    for (int i = 0; i < r->ranked_count; i++)
+        json_array_append_new(ranked, json_pack("{s:s, s:o}", "config", r->ranked[i].config, "ms",
+                                                cli_json_real(r->ranked[i].median)));
+    return ranked;
+}
+
+static json_t *tries_json(const struct kernel_session_result *r)
+{
+    json_t *tries = json_array();
+    for (size_t i = 0; i < r->count; i++)
+        json_array_append_new(tries, json_pack("{s:s, s:s, s:o, s:o}", "config", r->tries[i].config, "state",
+                                               record_state_name(r->tries[i].measured.state), "ms",
+                                               cli_json_real(r->tries[i].measured.ms), "note",
+                                               cli_json_text(r->tries[i].measured.note)));
+    return tries;
+}
+
+static json_t *report_json(const struct kernel_run *run)
+{
+    const struct kernel_session_result *r = &run->result;
+    json_t *report = json_pack(
+        "{s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:i, s:I, s:I, s:b, s:b, s:f, s:f}", "kernel",
+        run->spec->kernel, "file", cli_json_text(run->spec->file), "device", r->device.name, "best",
+        r->ranked[0].config, "first", r->first, "first_ms", cli_json_real(r->first_ms), "ranked",
+        ranked_json(r), "tries", tries_json(r), "resumed", r->resumed, "tied", r->tied, "space",
+        (json_int_t)r->space, "legal", (json_int_t)r->legal, "exhausted", r->exhausted, "interrupted",
+        r->interrupted, "seconds", r->seconds, "spread", r->spread);
+    json_object_set_new(report, "bytes", cli_json_real(r->bytes));
+    json_object_set_new(report, "flops", cli_json_real(r->flops));
+    return report;
+}
+
+bool tune_kernel_report(const struct kernel_run *run)
+{
+    if (run->common.json)
+        return cli_print_json(report_json(run));
+    if (!run->common.quiet)
+        print_table(run);
+    return true;
+}

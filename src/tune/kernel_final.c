@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tune/kernel_final.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FINAL_ROUNDS = 12 };
+static const double leader_limit = 1.5; /* finalists are at most so much slower than the best score */
+
+static bool worked(const struct kernel_try *t)
+{
+    return (t->measured.state == STATE_OK || t->measured.state == STATE_SLOW) && t->measured.ms >= 0;
+}
+
+static int by_median(const void *a, const void *b)
+{
+    const struct kernel_finalist *x = a, *y = b;
+    return (x->median > y->median) - (x->median < y->median);
+}
+
+/* The fastest tries, in order. */
+static void pick(struct kernel_session_result *r)
+{
+    double limit = INFINITY;
+    for (size_t i = 0; i < r->count; i++)
+        if (worked(&r->tries[i]))
+            limit = fmin(limit, r->tries[i].measured.ms * leader_limit);
+    for (size_t i = 0; i < r->count; i++) {
+        const struct kernel_try *t = &r->tries[i];
+        if (!worked(t) || t->measured.ms > limit)
+            continue;
+        struct kernel_finalist f = {.point = t->point, .median = t->measured.ms};
+        snprintf(f.config, sizeof f.config, "%s", t->config);
+        if (r->ranked_count < KERNEL_FINALISTS)
+            r->ranked[r->ranked_count++] = f;
+        else if (f.median < r->ranked[KERNEL_FINALISTS - 1].median)
+            r->ranked[KERNEL_FINALISTS - 1] = f;
+        qsort(r->ranked, (size_t)r->ranked_count, sizeof *r->ranked, by_median);
+    }
+}
+
+static void summarise(struct kernel_finalist *f)
+{
+    double sorted[MEASURE_RUNS], distances[MEASURE_RUNS];
+    memcpy(sorted, f->runs, sizeof sorted);
+    f->median = measure_median(sorted, f->run_count);
+    for (int i = 0; i < f->run_count; i++)
+        distances[i] = fabs(f->runs[i] - f->median);
+    f->deviation = measure_median(distances, f->run_count);
+}
+
+static void race(struct worker *worker, struct kernel_session_result *r)
+{
+    char note[512];
+    json_t *answer = NULL, *points = json_array();
+    for (int i = 0; i < r->ranked_count; i++)
+        json_array_append_new(points,
+                              json_pack("{s:s, s:s}", "variant", "kernel", "config", r->ranked[i].config));
+    json_t *request = json_pack("{s:s, s:o, s:i}", "do", "race", "points", points, "rounds", FINAL_ROUNDS);
+    double seconds =
+        60 + r->ranked[r->ranked_count - 1].median * 1e-3 * r->ranked_count * (FINAL_ROUNDS + 2) * 10;
+    if (request && worker_ask(worker, request, seconds, &answer, note) == WORKER_ANSWERED)
+        for (int i = 0; i < r->ranked_count; i++) {
+            const json_t *runs = json_array_get(json_object_get(answer, "runs"), (size_t)i);
+            struct kernel_finalist *f = &r->ranked[i];
+            for (size_t k = 0; k < json_array_size(runs) && k < MEASURE_RUNS; k++)
+                f->runs[f->run_count++] = json_number_value(json_array_get(runs, k));
+            if (f->run_count > 0)
+                summarise(f);
+        }
+    json_decref(request);
+    json_decref(answer);
+}
+
+/* Whether two medians cannot be told apart: their intervals of about two standard errors overlap. */
+static bool tied(const struct kernel_finalist *a, const struct kernel_finalist *b)
+{
+    const double sigma = 1.4826; /* from the median absolute deviation */
+    double error_a = 2 * sigma * a->deviation / sqrt(a->run_count > 0 ? a->run_count : 1);
+    double error_b = 2 * sigma * b->deviation / sqrt(b->run_count > 0 ? b->run_count : 1);
+    return fabs(a->median - b->median) <= fmax(0.01 * fmin(a->median, b->median), error_a + error_b);
+}
+
+static bool earlier(const struct point *a, const struct point *b)
+{
+    for (int i = 0; i < SPACE_MAX_PARAMETERS; i++)
+        if (a->values[i] != b->values[i])
+            return a->values[i] < b->values[i];
+    return false;
+}
+
+static void crown(struct kernel_session_result *r)
+{
+    int best = 0;
+    for (int i = 1; i < r->ranked_count; i++) {
+        if (!tied(&r->ranked[0], &r->ranked[i]))
+            continue;
+        r->tied++;
+        if (earlier(&r->ranked[i].point, &r->ranked[best].point))
+            best = i;
+    }
+    struct kernel_finalist winner = r->ranked[best];
+    memmove(&r->ranked[1], &r->ranked[0], sizeof winner * (size_t)best);
+    r->ranked[0] = winner;
+    r->spread = winner.median > 0 ? winner.deviation / winner.median : 0;
+}
+
+void kernel_final(struct worker *worker, struct kernel_session_result *r)
+{
+    pick(r);
+    if (r->ranked_count == 0)
+        return;
+    if (!r->interrupted)
+        race(worker, r);
+    qsort(r->ranked, (size_t)r->ranked_count, sizeof *r->ranked, by_median);
+    crown(r);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Tuning a kernel of the user's own: search, measuring in the worker, records, the final.
+ *
+ * Like session.h for filters: each configuration is recorded as started before it runs and with its outcome
+ * after; those that hung, crashed or were wrong here before are never tried again, and what an interrupted
+ * session measured counts.
+ */
+#ifndef TUNE_KERNEL_SESSION_H
+#define TUNE_KERNEL_SESSION_H
+
+#include "tune/kernel_spec.h"
+#include "tune/worker.h"
+
+enum { KERNEL_FINALISTS = 8 };
+
+/* Bytes that the worker can read (and write) by a name: a file without a place in any folder. */
+struct held_file {
+    int fd;         /* -1: none */
+    char path[128]; /* as long as this process lives */
+};
+hone_status held_file_make(struct held_file *file, const void *bytes, size_t count, hone_error *error);
+void held_file_close(struct held_file *file);
+
+struct kernel_session_options {
+    const char *source; /* text of the kernel's file */
+    const char *folder; /* for #include; may be NULL */
+    int budget;         /* evaluations at most */
+    double seconds;     /* time at most, final included; 0: no limit */
+    uint32_t random_seed;
+    bool fresh;           /* forget what was measured before */
+    double build_seconds; /* limits; 0: 60 for building; for running 60 at first, then by the best */
+    double run_seconds;
+    /* Reads the right outputs of output `index` (--check FILE): `count` elements to `to`. */
+    hone_status (*read_right)(void *context, int index, enum element element, size_t count, void *to,
+                              hone_error *error);
+    bool (*interrupted)(void *context); /* asked between evaluations; may be NULL */
+    void (*progress)(void *context, int evaluation, int of, const char *config,
+                     const struct measured *measured, double best_ms); /* may be NULL */
+    void *context;
+};
+
+struct kernel_try {
+    struct point point;
+    char config[256];
+    struct measured measured;
+    int64_t time;
+};
+
+struct kernel_finalist {
+    struct point point;
+    char config[256];
+    double runs[MEASURE_RUNS], median, deviation; /* ms */
+    int run_count;
+};
+
+struct kernel_session_result {
+    struct kernel_try *tries; /* in the order of evaluation */
+    size_t count, capacity;
+    struct kernel_finalist ranked[KERNEL_FINALISTS]; /* the winner first */
+    int ranked_count;
+    char first[256]; /* the baseline: the first legal configuration */
+    double first_ms; /* negative: not measured */
+    int states[STATE_COUNT], resumed, tied;
+    double spread;        /* of the winner's runs: median absolute deviation / median */
+    int64_t space, legal; /* combinations; how many of them are legal (-1: too many to count) */
+    bool exhausted, interrupted;
+    double seconds;
+    double bytes, flops; /* of one launch of the winner; 0: not known */
+    struct record_device device;
+};
+
+hone_status kernel_session_tune(struct worker *worker, const struct kernel_spec *spec,
+                                const struct kernel_session_options *options,
+                                struct kernel_session_result *result, hone_error *error);
+void kernel_session_finish(struct kernel_session_result *result);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TUNE_TARGET_KERNEL_H
+#define TUNE_TARGET_KERNEL_H
+
+#include "tune/target.h"
+
+/* Makes a target of {"settings", "source", "folder", "data", "expected", "ready"}: names of files that the
+ * parent holds ready; whether "expected" holds the right outputs already. */
+hone_status target_kernel_open(struct target **out, hone_device *device, const json_t *request,
+                               hone_error *error);
+
+/* Names and limits for expressions, and the outputs. */
+json_t *target_kernel_describe(const struct target *target);
+
+#endif

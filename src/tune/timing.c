@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tune/timing.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum {
+    SETTLE_RUNS = 6, /* at most, until two agree */
+    SCORE_RUNS = 3,  /* of which the least counts */
+    MAX_BATCH = 4096 /* launches between two looks at the clock */
+};
+static const double agreement = 1.05, race_limit = 1.3, hopeless = 8;
+static const double settle_ms = 50, sample_ms = 1, short_ms = 0.05;
+
+int timing_batch(const struct timing *t, double ms)
+{
+    if (ms >= short_ms && ms >= 20 * t->resolution_ms)
+        return 1;
+    double wanted = fmax(sample_ms, 20 * t->resolution_ms);
+    double batch = ceil(wanted / fmax(ms, 1e-4));
+    return batch < MAX_BATCH ? (int)batch : MAX_BATCH;
+}
+
+/* Runs until two samples agree, or it is clear that this will not win; *batch becomes the launches per
+ * sample. */
+static double settle(const struct timing *t, double best, int *batch, struct measured *r, hone_error *error)
+{
+    double last = t->batch(t->context, 1, error), spent = last;
+    if (last < 0)
+        return last;
+    if (best >= 0 && last > best * hopeless) {
+        r->state = STATE_SLOW;
+        return last;
+    }
+    *batch = timing_batch(t, last);
+    for (int i = 0; i < SETTLE_RUNS && spent < settle_ms; i++) {
+        double now = t->batch(t->context, *batch, error);
+        if (now < 0)
+            return now;
+        spent += now * *batch;
+        bool agree = now <= last * agreement && last <= now * agreement;
+        last = now;
+        if (agree)
+            break;
+    }
+    return last;
+}
+
+static void add_run(struct measured *r, double ms)
+{
+    if (r->run_count < MEASURE_RUNS)
+        r->runs[r->run_count++] = ms;
+}
+
+void timing_score(const struct timing *t, double best, struct measured *r)
+{
+    hone_error error = {0};
+    int batch = 1;
+    double least = settle(t, best, &batch, r, &error);
+    if (least >= 0)
+        add_run(r, least);
+    if (least >= 0 && r->state != STATE_SLOW && best >= 0 && least > best * race_limit)
+        r->state = STATE_SLOW;
+    for (int i = 1; i < SCORE_RUNS && least >= 0 && r->state != STATE_SLOW; i++) {
+        double ms = t->batch(t->context, batch, &error);
+        if (ms >= 0)
+            add_run(r, ms);
+        least = ms < least ? ms : least;
+    }
+    r->ms = least;
+    if (least < 0) {
+        r->state = STATE_RUN;
+        snprintf(r->note, sizeof r->note, "%.500s", error.message);
+    }
+}

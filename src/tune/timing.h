@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * The protocol of measuring, for whatever can be launched.
+ *
+ * Run until two samples agree (clocks and caches settle after each compilation); give up early on what is
+ * clearly slower than the best; else take the least of three. Short launches run in batches.
+ */
+#ifndef TUNE_TIMING_H
+#define TUNE_TIMING_H
+
+#include "tune/measure.h"
+
+struct timing {
+    /* Runs `count` launches one after the other; milliseconds per launch, or negative with the error set. */
+    double (*batch)(void *context, int count, hone_error *error);
+    void *context;
+    double resolution_ms; /* of the clock */
+};
+
+/* Fills state, ms, runs and, on a failure, the note. `best`: the best score so far, or negative. */
+void timing_score(const struct timing *timing, double best, struct measured *result);
+
+/* Launches per sample for something that takes `ms`, so that a sample is long against the clock's steps and
+ * the cost of a launch. */
+int timing_batch(const struct timing *timing, double ms);
+
+#endif

@@ -1,0 +1,348 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""hone tune with kernels that are not hone's own, on PoCL: specifications, arguments, right results, and trouble.
+kernel_tuning.py build=FOLDER"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import numpy
+
+import frame
+
+EXAMPLES = os.path.join(frame.ROOT, "examples", "tune")
+INVALIDITIES = {"timeout", "compile", "runtime", "correctness", "constraints", "correct"}
+
+
+class Place:
+    """A folder with records of its own; programs are shared by all tests."""
+    cache = None
+
+    def __init__(self):
+        Place.cache = Place.cache or tempfile.mkdtemp(prefix="hone-kernels-cache-")
+        self.folder = tempfile.mkdtemp(prefix="hone-kernels-")
+        self.environment = {key: value for key, value in os.environ.items()
+                            if not key.startswith(("HONE_", "POCL_"))}
+        self.environment.update(XDG_CACHE_HOME=Place.cache, XDG_DATA_HOME=self.path("data"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        with open(self.path(name), "wb" if isinstance(content, bytes) else "w") as file:
+            file.write(content)
+        return self.path(name)
+
+    def start(self, *arguments):
+        return subprocess.Popen([os.path.abspath(os.path.join(frame.build(), "hone")), "tune", "--device", "cpu",
+                                 *arguments],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment,
+                                cwd=self.folder)
+
+    def run(self, *arguments, status=0):
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=200)
+        frame.check(process.returncode == status, f"{' '.join(arguments)} ends with {process.returncode}, not {status}: "
+                                                  f"{out[-300:]}{err[-600:]}")
+        return out, err
+
+    def tune(self, *arguments, status=0):
+        """The report, and the T4 file."""
+        out = self.run(*arguments, "--json", "-o", "t4.json", status=status)[0]
+        with open(self.path("t4.json"), encoding="utf-8") as file:
+            return json.loads(out), check_t4(json.load(file))
+
+    def refuses(self, text, *arguments, status=2):
+        err = self.run(*arguments, status=status)[1]
+        frame.check(text in err, f"{' '.join(arguments)} should say '{text}', it says: {err}")
+
+
+def check_t4(t4):
+    """The public schema's demands (results-schema 1.0.0)."""
+    frame.check(re.fullmatch(r"\d+\.\d+\.\d+", t4["schema_version"]), t4["schema_version"])
+    frame.check(t4["results"], "no results")
+    for result in t4["results"]:
+        frame.check(isinstance(result["configuration"], dict) and result["configuration"], "no configuration")
+        frame.check(result["invalidity"] in INVALIDITIES, result["invalidity"])
+        frame.check(isinstance(result["times"]["compilation_time"], float), "no compilation time")
+        frame.check(isinstance(result["times"]["runtimes"], list), "no times")
+        frame.check(0 <= result["correctness"] <= 1, "no correctness")
+        frame.check((result["invalidity"] == "correct") == (result["correctness"] == 1), "correct or not?")
+        for measurement in result["measurements"]:
+            frame.check(set(measurement) == {"name", "value", "unit"}, f"measurement {measurement}")
+    return t4
+
+
+def settings(t4, *names):
+    """Settings of some names, spaces left out."""
+    return sorted((name, value.replace(" ", "")) for name, value in t4["metadata"]["x_hone"]["settings"] if name in names)
+
+
+def states(report):
+    return {one["config"]: one["state"] for one in report["tries"]}
+
+
+# ---- The examples ----
+
+def example(place, name, *arguments):
+    report, t4 = place.tune("--kernel-file", os.path.join(EXAMPLES, name), "--evaluations", "5", *arguments)
+    frame.check(report["ranked"][0]["ms"] > 0, f"{name}: {report}")
+    frame.check({one["state"] for one in report["tries"]} <= {"ok", "slow"}, f"{name}: {states(report)}")
+    return report, t4
+
+
+def test_example_stencil():
+    with Place() as place:
+        example(place, "stencil.cl", "--define", "W=61", "--define", "H=37")
+
+
+def test_example_blur():
+    with Place() as place:
+        example(place, "blur.cl", "--define", "W=61", "--define", "H=37")
+
+
+def test_example_reduction_with_its_reference():
+    with Place() as place:
+        shutil.copy(os.path.join(EXAMPLES, "reduction.cl"), place.folder)
+        subprocess.run(["cc", "-O1", "-fPIC", "-shared", os.path.join(EXAMPLES, "sum.c"), "-o", place.path("sum.so")],
+                       check=True)
+        place.run("--kernel-file", "reduction.cl", "--define", "N=16384", "--evaluations", "4", "--header", "tuned.h")
+        with open(place.path("tuned.h"), encoding="utf-8") as file:
+            header = file.read()
+        for name in ("GROUP", "ITEMS", "VEC", "TREE"):
+            frame.check(re.search(rf"^#define {name} \d+$", header, re.M), f"tuned.h: {header}")
+        wrong = place.write("wrong.c", "int f(void **a, const unsigned long *b, int n) { *(int *)a[1] = (int)b[0] + n; return 0; }")
+        subprocess.run(["cc", "-fPIC", "-shared", wrong, "-o", place.path("wrong.so")], check=True)
+        place.refuses("elements are wrong", "--kernel-file", "reduction.cl", "--define", "N=16384", "--evaluations", "2",
+                      "--check", "wrong.so:f", status=1)
+        place.refuses("has no function 'g'", "--kernel-file", "reduction.cl", "--define", "N=16384", "--check",
+                      "wrong.so:g", status=1)
+
+
+MATMUL_FLAGS = ["--param", "TILE=8,16,32", "--param", "WORK=1,2,4,8", "--param", "STAGE=0,1", "--restrict", "TILE%WORK==0",
+                "--restrict", "N%TILE==0", "--restrict", "TILE*TILE/WORK<=MAXWG", "--restrict",
+                "!STAGE||8*TILE*TILE<=LMEM", "--define", "N=32", "--global", "N/WORK,N", "--local", "TILE/WORK,TILE",
+                "--arg", "random:f32:N*N", "--arg", "random:f32:N*N", "--arg", "out:f32:N*N", "--arg", "int:N"]
+
+
+def test_flags_comments_and_t1_give_the_same():
+    with Place() as place:
+        with open(os.path.join(EXAMPLES, "matmul.cl"), encoding="utf-8") as file:
+            source = file.read()
+        place.write("bare.cl", "".join(line for line in source.splitlines(True) if not line.startswith("//@tune")))
+        with open(os.path.join(EXAMPLES, "matmul.json"), encoding="utf-8") as file:
+            t1 = file.read().replace("256", "32").replace("matmul.cl", "bare.cl")
+        place.write("matmul.json", t1)
+        from_flags, flags = place.tune("--kernel-file", "bare.cl", "--evaluations", "3", *MATMUL_FLAGS)
+        from_comments, comments = example(place, "matmul.cl", "--define", "N=32", "--evaluations", "3")
+        from_t1, t1 = place.tune("--spec", "matmul.json", "--evaluations", "3")
+        for report in (from_comments, from_t1):
+            for key in ("space", "legal", "first", "kernel"):
+                frame.check(report[key] == from_flags[key], f"{key}: {report[key]} and {from_flags[key]}")
+        names = ("kernel", "param", "restrict", "global", "local", "arg", "check")
+        frame.check(settings(flags, *names) == settings(comments, *names), "comments give other settings")
+        frame.check(settings(flags, "kernel", "param") == settings(t1, "kernel", "param"), "T1 gives other parameters")
+        frame.check(from_flags["space"] == 24 and from_flags["legal"] == 24, f"legal: {from_flags['legal']}")
+
+
+# ---- Arguments of every kind ----
+
+KINDS = """
+kernel void kinds(read_only image2d_t picture, sampler_t edge, global const ushort *table, constant float *two,
+                  global int *counts, local float *scratch, float4 weights, short bias, write_only image2d_t copy,
+                  global half *halves, int width)
+{
+    int x = get_global_id(0), y = get_global_id(1), at = y * width + x;
+    uint left = read_imageui(picture, edge, (int2)(x - 1, y)).x;
+    scratch[get_local_id(0)] = two[0];
+    counts[at] += left + table[at] + (int)scratch[get_local_id(0)] + (int)dot(weights, (float4)(1)) + bias;
+    write_imageui(copy, (int2)(x, y), (uint4)(255 - read_imageui(picture, edge, (int2)(x, y)).x));
+    vstore_half(0.5f * x, at, halves);
+}
+"""
+
+
+def test_arguments_of_every_kind():
+    """Images, samplers, local memory, vectors, numbers, half; outputs compared with files that NumPy made."""
+    width, height = 24, 6
+    source = numpy.random.default_rng(1)
+    picture = source.integers(0, 256, (height, width), dtype=numpy.uint8)
+    table = source.integers(0, 60000, (height, width), dtype=numpy.uint16)
+    left = numpy.concatenate([picture[:, :1], picture[:, :-1]], axis=1).astype(numpy.int32)
+    counts = left + table + 2 + (1 + 2 + 3 + 4) - 7 + 100
+    halves = numpy.tile(numpy.arange(width) * 0.5, (height, 1)).astype(numpy.float16)
+    with Place() as place:
+        place.write("kinds.cl", KINDS)
+        place.write("in.pgm", b"P5 %d %d 255\n" % (width, height) + picture.tobytes())
+        place.write("copy.pgm", b"P5 %d %d 255\n" % (width, height) + (255 - picture).tobytes())
+        place.write("table.raw", table.tobytes())
+        place.write("counts.raw", counts.astype(numpy.int32).tobytes())
+        place.write("halves.raw", halves.tobytes())
+        arguments = ["--kernel-file", "kinds.cl", "--param", "LX=8,4", "--global", "W,H", "--local", "LX,1",
+                     "--arg", "image:in:in.pgm", "--arg", "sampler:nearest,edge", "--arg", "in:u16:table.raw",
+                     "--arg", "fill:f32:2.0:1", "--arg", "inout:fill:s32:100:W*H", "--arg", "local:f32:LX",
+                     "--arg", "float4:1,2,3,4", "--arg", "short:-7", "--arg", "image:out:u8:1:W:H",
+                     "--arg", "out:f16:W*H", "--arg", "int:W"]
+        right = ["--check", "counts.raw", "--check", "copy.pgm", "--check", "halves.raw"]
+        report, _ = place.tune(*arguments, *right)
+        frame.check(set(states(report).values()) <= {"ok", "slow"}, f"{report['tries']}")
+        frame.check(report["space"] == 2 and report["exhausted"], "not all were tried")
+        place.refuses("--check names 1 files, the kernel has 3 outputs", *arguments, "--check", "counts.raw")
+        counts[3, 5] += 2
+        place.write("counts.raw", counts.astype(numpy.int32).tobytes())
+        place.refuses("1 of 144 elements are wrong, the first is element 77", *arguments, *right, status=1)
+        place.run(*arguments, *right, "--tolerance", "2", "--fresh")
+
+
+def test_mismatches_are_told():
+    with Place() as place:
+        place.write("in.pgm", b"P5 4 4 255\n" + bytes(16))
+        place.write("copy.cl", "kernel void copy(global const uchar *in, global uchar *out, float gain)\n"
+                               "{ out[get_global_id(0)] = in[get_global_id(0)] * gain; }\n")
+        base = ["--kernel-file", "copy.cl", "--param", "WG=1,2", "--global", "16", "--local", "WG"]
+        cases = [("takes 3 arguments, --arg gives 1: global const uchar*in, global uchar*out, float gain", ["out:u8:16"]),
+                 ("is 'float gain', not of s32 (int); it takes float:VALUE", ["in:in.pgm", "out:u8:16", "int:1"]),
+                 ("is 'global uchar*out', not of u16 (ushort)", ["in:in.pgm", "out:u16:16", "float:1"]),
+                 ("which the kernel cannot write; it takes in:FILE, random:u8:COUNT", ["out:u8:16", "out:u8:16", "float:1"]),
+                 ("argument 1 of kernel 'copy' is 'global const uchar*in'", ["image:in:in.pgm", "out:u8:16", "float:1"]),
+                 ("not of f32", ["in:f32:in.pgm", "out:u8:16", "float:1"]),
+                 ("unknown name in an expression: NN", ["in:in.pgm", "out:u8:NN", "float:1"])]
+        for text, arguments in cases:
+            place.refuses(text, *base, *[word for one in arguments for word in ("--arg", one)])
+
+
+def test_mistakes_are_told_before_a_device_is_opened():
+    with Place() as place:
+        place.write("k.cl", "kernel void k(global int *out) { out[0] = N; }\nkernel void other(void) {}\n")
+        place.write("one.cl", "__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void one(global int *out) {}\n")
+        good = ["--kernel-file", "k.cl", "--kernel", "k", "--param", "N=1,2", "--global", "1", "--arg", "out:s32:1"]
+        cases = [("Name it with --kernel", good[:2] + good[4:]), ("nothing to tune", good[:4] + good[6:]),
+                 ("how many work-items?", good[:6] + good[8:]), ("so that nothing could be checked", good[:8]),
+                 ("takes NAME=VALUE,VALUE...", good + ["--param", "5=3"]),
+                 ("takes whole numbers such as 1,2,4 or 1..4", good + ["--param", "A=1.5"]),
+                 ("has the value 2 twice", good + ["--param", "A=1..3,2"]),
+                 ("column 4", good + ["--restrict", "N*("]), ("is none of in:FILE", good + ["--arg", "nothing:x"]),
+                 ("depends on a tuned parameter", good[:8] + ["--arg", "out:s32:N"]),
+                 ("need the same number of sizes", good + ["--local", "1,1"]),
+                 ("is a parameter and a definition", good + ["--define", "N=3"]),
+                 ("needs a number that is not negative", good + ["--tolerance", "-1"]),
+                 ("no image by its name; a raw file needs a type", good + ["--arg", "in:k.cl"]),
+                 ("repeat and mirror need normalized", good + ["--arg", "sampler:repeat"]),
+                 ("--quick and --full exclude each other", good + ["--quick", "--full"])]
+        for text, arguments in cases:
+            place.refuses(text, *arguments)
+        place.refuses("nothing to tune", "--kernel-file", "one.cl")
+        for text, change in (("parameters are whole numbers here", {"Type": "float"}),
+                             ("must be a list such as", {"Values": "[2**i for i in range(4)]"})):
+            parameter = {"Name": "N", "Type": "int", "Values": "[1, 2]", **change}
+            place.write("t1.json", json.dumps({"ConfigurationSpace": {"TuningParameters": [parameter]},
+                                               "KernelSpecification": {}}))
+            place.refuses(text, "--spec", "t1.json")
+        place.write("t1.json", json.dumps({"ConfigurationSpace": {"TuningParameters": []},
+                                           "KernelSpecification": {"Language": "CUDA"}}))
+        place.refuses("only OpenCL kernels", "--spec", "t1.json")
+
+
+# ---- Trouble ----
+
+TROUBLE = """
+//@tune param MODE=0,1,2,3,4,5
+//@tune define N=512
+//@tune global N
+//@tune local 32
+//@tune arg random:u8:N
+//@tune arg out:u8:N
+//@tune arg int:N
+kernel void trouble(global const uchar *in, global uchar *out, int n)
+{
+    int i = get_global_id(0);
+#if MODE == 1
+    for (volatile int forever = 1; forever;)
+        ;
+#elif MODE == 2
+    out[i] = i == 100 ? 0 : 255 - in[i];
+    return;
+#elif MODE == 3
+    this does not compile
+#elif MODE == 4
+    *(volatile global int *)8 = 1;
+#elif MODE == 5
+    if (i == 0)
+        out[n + 2] = 1;
+#endif
+    out[i] = 255 - in[i];
+}
+"""
+
+
+def test_trouble_is_survived_and_never_tried_again():
+    with Place() as place:
+        place.write("trouble.cl", TROUBLE)
+        report, t4 = place.tune("--kernel-file", "trouble.cl", "--timeout", "1.5")
+        wanted = {"MODE=0": "ok", "MODE=1": "timeout", "MODE=2": "wrong", "MODE=3": "compile", "MODE=4": "crash",
+                  "MODE=5": "wrong"}
+        frame.check(states(report) == wanted, f"{states(report)}")
+        frame.check(report["ranked"][0]["config"] == "MODE=0" and len(report["ranked"]) == 1, f"{report['ranked']}")
+        notes = {one["config"]: one["note"] for one in report["tries"]}
+        for config, text in (("MODE=2", "1 of 512 elements are wrong, the first is element 100: 0, right is"),
+                             ("MODE=3", "undeclared identifier"), ("MODE=5", "byte 514 of 512"), ("MODE=4", "signal")):
+            frame.check(text in notes[config], f"{config}: {notes[config]}")
+        shares = {one["configuration"]["MODE"]: one["correctness"] for one in t4["results"]}
+        frame.check(abs(shares[2] - 511 / 512) < 1e-9, f"{shares}")
+        start = time.monotonic()
+        again, _ = place.tune("--kernel-file", "trouble.cl", "--timeout", "100")
+        frame.check(again["resumed"] == 5 and states(again) == wanted, f"{again['resumed']} {states(again)}")
+        frame.check(time.monotonic() - start < 60, "what hangs was tried again")
+
+
+def test_a_baseline_that_hangs_is_told():
+    with Place() as place:
+        place.write("trouble.cl", TROUBLE)
+        place.refuses("the baseline failed with MODE=1 (timeout)", "--kernel-file", "trouble.cl", "--param", "MODE=1,0",
+                      "--timeout", "1", status=1)
+
+
+def test_interrupted_and_resumed():
+    with Place() as place:
+        place.write("many.cl", "kernel void many(global int *out) { out[get_global_id(0)] = A * 0 + 1; }\n")
+        arguments = ["--kernel-file", "many.cl", "--param", "A=1..32", "--param", "LX=1,2,4,8", "--global", "64", "--local",
+                     "LX", "--arg", "out:s32:64", "--full", "-v", "-o", "t4.json", "--json"]
+        process = place.start(*arguments)
+        for line in process.stderr:
+            if "A=2" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        out = process.communicate(timeout=60)[0]
+        report = json.loads(out)
+        frame.check(process.returncode == 130 and report["interrupted"], f"{process.returncode}: {out[-300:]}")
+        with open(place.path("t4.json"), encoding="utf-8") as file:
+            check_t4(json.load(file))
+        again = json.loads(place.run(*arguments[:-5], "--json", "--evaluations", str(len(report["tries"])))[0])
+        frame.check(again["resumed"] >= len(report["tries"]) // 2, f"{again['resumed']} of {len(report['tries'])}")
+
+
+def test_included_files_are_never_stale():
+    with Place() as place:
+        place.write("value.h", "#define VALUE 1\n")
+        place.write("inc.cl", '#include "value.h"\nkernel void inc(global int *out) { out[0] = VALUE + 0 * A; }\n')
+        arguments = ["--kernel-file", place.path("inc.cl"), "--param", "A=1,2", "--global", "1", "--arg", "out:s32:1",
+                     "--check", "right.raw"]
+        place.write("right.raw", numpy.int32([1]).tobytes())
+        place.run(*arguments)
+        place.write("value.h", "#define VALUE 2\n")
+        place.refuses("right is 1", *arguments, "--fresh", status=1)
+
+
+frame.main(globals())
