@@ -149,8 +149,9 @@ static double time_batch(struct measure *m, struct instance *instance, int count
     hone_status status = HONE_OK;
     uint64_t start = clock_ns();
     for (int i = 0; i < count && !status; i++) {
-        const struct surfaces surfaces = {image_of(&m->inputs[(*turn)++ % INPUTS]), image_of(&m->second),
-                                          image_of(&m->out)};
+        const struct surfaces surfaces = {.in = image_of(&m->inputs[(*turn)++ % INPUTS]),
+                                          .second = image_of(&m->second),
+                                          .out = image_of(&m->out)};
         bool timed = i == 0 || i == count - 1;
         hone_event *done = NULL;
         status = instance_enqueue(instance, &surfaces, no_wait, timed ? &done : NULL, error);
@@ -257,7 +258,8 @@ static void *read_result(struct measure *m, hone_error *error)
 /* The result on input 0. */
 static void *result_of(struct measure *m, struct instance *instance, hone_error *error)
 {
-    const struct surfaces surfaces = {image_of(&m->inputs[0]), image_of(&m->second), image_of(&m->out)};
+    const struct surfaces surfaces = {
+        .in = image_of(&m->inputs[0]), .second = image_of(&m->second), .out = image_of(&m->out)};
     hone_status status = instance_enqueue(instance, &surfaces, no_wait, NULL, error);
     hone_status finished = hone_device_finish(m->device, status ? NULL : error);
     return status || finished ? NULL : read_result(m, error);
