@@ -78,7 +78,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GROUP_2D                                                                                             \
     {"WG_X", TUNABLE_LAUNCH, "16 8 32", "work-group width"},                                                 \
     {                                                                                                        \
-        "WG_Y", TUNABLE_LAUNCH, "16 4 8", "work-group height"                                                \
+        "WG_Y", TUNABLE_LAUNCH, "16 1 4 8", "work-group height"                                              \
     }
 
 #define WHY_SUMS  "two classes of weights: sums of 32 bits where they fit, else of 64"
@@ -193,6 +193,7 @@ static const struct seed seeds[] = {
     {"SEPARABLE && KW + KH >= 10", "separable", ""},
     {"KW*KH >= 9", "tile", "WG_X=32 WG_Y=8"},
     {NULL, "global", ""},
+    {NULL, "global", "WG_X=16 WG_Y=1"}, /* for drivers that take small work-groups only */
 };
 
 static const struct rung rungs[] = {
