@@ -387,7 +387,7 @@ static void fill_table(const struct filter_case *c, int index, void *table, size
     if (index == 0)
         memcpy(table, (const int32_t[]){-1, 0, 77}, bytes);
     else
-        memcpy(table, (const float[]){-1, 0.1f, 1e20f}, bytes);
+        memcpy(table, (const float[]){-1, 0.5f, 0x1p-20f}, bytes);
 }
 
 TEST(tables_compiled_in)
@@ -407,7 +407,7 @@ TEST(tables_compiled_in)
     REQUIRE_OK(case_prepare(&c, &gray, NULL, &error));
     config_default(&variant, &config);
     REQUIRE_OK(variant_options(&options, NULL, &c, &variant, &config, &error));
-    CHECK_HAS(text_view(&options), " -DWHOLE=-1,0,77 -DREAL=-1,0.1f,1e+20f -DONE=5");
+    CHECK_HAS(text_view(&options), " -DWHOLE=-1,0,77 -DREAL=-1,0.5f,9.5367431640625e-07f -DONE=5");
     variant.defines[0] = "WHOLE=ints";
     CHECK_STATUS(variant_options(&options, NULL, &c, &variant, &config, &error), HONE_ERROR_INTERNAL);
     text_finish(&options);
