@@ -174,8 +174,10 @@ struct variant {
     unsigned
         align; /* bytes: first pixels and row pitches must be multiples, else they are copied aside; 0: any */
     struct tunable tunables[MAX_TUNABLES];
-    const char *constraints[6];       /* over tunables too; all must hold */
-    const char *defines[MAX_DEFINES]; /* shape constants, "NAME=EXPRESSION" */
+    const char *constraints[6]; /* over tunables too; all must hold */
+    /* Shape constants, "NAME=EXPRESSION"; "NAME=ints0:COUNT" and "NAME=floats0:COUNT" list so many numbers of
+     * what the filter's table() fills. */
+    const char *defines[MAX_DEFINES];
     struct scratch scratch[MAX_SCRATCH];
     struct pass passes[MAX_PASSES];
     struct cost cost;

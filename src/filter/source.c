@@ -4,12 +4,15 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "cl/device.h"
 #include "filter/arguments.h"
 #include "filter/registry.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_SOURCE = 4 << 20 };
@@ -217,15 +220,55 @@ hone_status case_source_text(struct text *out, hone_device *device, const struct
 
 /* ---- Options ---- */
 
-static hone_status add_define(struct text *out, const char *define, const struct expr_scope *scope,
-                              hone_error *error)
+/* A literal that no locale changes and that is not of double precision. */
+static void add_float(struct text *out, float number)
+{
+    size_t start = out->length;
+    text_add_number(out, (double)number);
+    if (strpbrk(text_view(out) + start, ".e"))
+        text_add(out, "f");
+}
+
+/* The content of a table as numbers with commas between them: "ints0:COUNT", "floats1:COUNT". */
+static hone_status add_list(struct text *out, const char *list, const struct filter_case *c,
+                            const struct expr_scope *scope, hone_error *error)
+{
+    bool real = text_starts(list, "floats");
+    const char *index = list + strlen(real ? "floats" : "ints");
+    int64_t count = 0;
+    if (!isdigit((unsigned char)*index) || index[1] != ':' || !c->filter->table)
+        return error_set(error, HONE_ERROR_INTERNAL, "'%s' names no table", list);
+    hone_status status = expr_text_value(index + 2, scope, 0, &count, error);
+    int32_t *content = !status && count > 0 ? mem_new((size_t)count, sizeof *content) : NULL;
+    if (status || !content)
+        return status ? status : error_memory(error, "a table");
+    c->filter->table(c, *index - '0', content, (size_t)count * sizeof *content);
+    for (int64_t i = 0; i < count; i++) {
+        float number;
+        memcpy(&number, &content[i], sizeof number);
+        if (i)
+            text_add(out, ",");
+        if (real)
+            add_float(out, number);
+        else
+            text_add(out, "%d", (int)content[i]);
+    }
+    free(content);
+    return HONE_OK;
+}
+
+static hone_status add_define(struct text *out, const char *define, const struct filter_case *c,
+                              const struct expr_scope *scope, hone_error *error)
 {
     const char *equals = strchr(define, '=');
     int64_t value = 0;
     if (!equals)
         return error_set(error, HONE_ERROR_INTERNAL, "a shape constant without a value: %s", define);
+    text_add(out, " -D%.*s=", (int)(equals - define), define);
+    if (text_starts(equals + 1, "ints") || text_starts(equals + 1, "floats"))
+        return add_list(out, equals + 1, c, scope, error);
     hone_status status = expr_text_value(equals + 1, scope, 0, &value, error);
-    text_add(out, " -D%.*s=%lld", (int)(equals - define), define, (long long)value);
+    text_add(out, "%lld", (long long)value);
     return status;
 }
 
@@ -245,7 +288,7 @@ hone_status variant_options(struct text *out, hone_device *device, const struct 
         if (variant->tunables[i].kind == TUNABLE_DEFINE)
             text_add(out, " -D%s=%lld", variant->tunables[i].name, (long long)config->values[i]);
     for (size_t i = 0; i < MAX_DEFINES && variant->defines[i] && !status; i++)
-        status = add_define(out, variant->defines[i], &scope.scope, error);
+        status = add_define(out, variant->defines[i], c, &scope.scope, error);
     if (variant->options)
         text_add(out, " %s", variant->options);
     return !status && out->failed ? error_memory(error, "compiler options") : status;
