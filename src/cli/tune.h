@@ -28,6 +28,7 @@ struct tune_run {
     struct worker worker;
     char *cases[MAX_CASES]; /* "box size=8" with the image behind a tab: "box size=8\tu8\t1\t3264\t2448" */
     int count, done;
+    int evaluated; /* over all cases */
     uint64_t start;
     bool on_terminal;
     json_t *report;
