@@ -228,6 +228,8 @@ static int run_all(struct kernel_run *run)
                               run->common.no_cache, &error);
     if (status)
         return cli_fail(&run->common, &error);
+    if (run->memory > 0)
+        worker.memory = (uint64_t)(run->memory * 1048576);
     cli_note(&run->common, "tuning '%s' on %s (%s, driver %s)", run->spec->kernel, worker.device_record.name,
              worker.device_record.platform, worker.device_record.driver);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
@@ -272,6 +274,7 @@ int tune_kernel(int argc, char **argv)
                                  {"header", 0, OPTION_TEXT, &run.header, 0, 0},
                                  {"budget", 0, OPTION_TEXT, &run.budget, 0, 0},
                                  {"timeout", 0, OPTION_REAL, &run.session.run_seconds, 0.1, 86400},
+                                 {"memory", 0, OPTION_REAL, &run.memory, 64, 1 << 24},
                                  {"build-timeout", 0, OPTION_REAL, &run.session.build_seconds, 0.1, 86400},
                                  {"evaluations", 0, OPTION_REAL, &run.evaluations, 1, 1 << 20},
                                  {"seed", 0, OPTION_TEXT, &run.seed, 0, 0},
