@@ -9,25 +9,20 @@
 #include "cl/selftest.h"
 #include "filter/check.h"
 #include "filter/registry.h"
+#include "tune/timing.h"
 #include "tune/trust.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    INPUTS = 3,       /* rotated */
-    SETTLE_RUNS = 6,  /* at most, until two agree */
-    SCORE_RUNS = 3,   /* of which the least counts */
-    MAX_BATCH = 4096, /* launches between two looks at the clock */
+    INPUTS = 3, /* rotated */
     ROW_ALIGN = 64
 };
-static const double agreement = 1.05, race_limit = 1.3, hopeless = 8;
 static const double long_ms = 10, clock_ratio = 10; /* when the device's clock is held against the host's */
 static const double awake_ms = 20; /* of work after a pause in which the device may have slept */
-static const double settle_ms = 50, sample_ms = 1, short_ms = 0.05;
 static const struct wait_list no_wait;
 
 /* An image on the device with rows that begin where wide loads like it. */
@@ -198,23 +193,6 @@ static double time_batch(struct measure *m, struct instance *instance, int count
     return ms;
 }
 
-/* Launches per sample, so that a sample is long against the clock's steps and the cost of a launch. */
-static int batch_for(const struct measure *m, double ms)
-{
-    double resolution = (double)hone_device_get_info(m->device)->timer_resolution * 1e-6;
-    if (ms >= short_ms && ms >= 20 * resolution)
-        return 1;
-    double wanted = sample_ms > 20 * resolution ? sample_ms : 20 * resolution;
-    double batch = ceil(wanted / (ms > 1e-4 ? ms : 1e-4));
-    return batch < MAX_BATCH ? (int)batch : MAX_BATCH;
-}
-
-static void add_run(struct measured *r, double ms)
-{
-    if (r->run_count < MEASURE_RUNS)
-        r->runs[r->run_count++] = ms;
-}
-
 /* Clocks drop while a program is compiled; work brings them back before anything is timed. */
 static void wake(struct measure *m, double pause_ms)
 {
@@ -237,53 +215,30 @@ static void keep_or_destroy(struct measure *m, struct instance **instance, const
     instance_destroy(instance);
 }
 
-/* Runs until two samples agree, or it is clear that this will not win; *batch becomes the launches per
- * sample. */
-static double settle(struct measure *m, struct instance *instance, double best, int *batch, int *turn,
-                     struct measured *r, hone_error *error)
+/* An instance with the input that is its turn. */
+struct shot {
+    struct measure *m;
+    struct instance *instance;
+    int turn;
+};
+
+static double batch(void *context, int count, hone_error *error)
 {
-    double last = time_batch(m, instance, 1, turn, error), spent = last;
-    if (last < 0)
-        return last;
-    if (best >= 0 && last > best * hopeless) {
-        r->state = STATE_SLOW;
-        return last;
-    }
-    *batch = batch_for(m, last);
-    for (int i = 0; i < SETTLE_RUNS && spent < settle_ms; i++) {
-        double now = time_batch(m, instance, *batch, turn, error);
-        if (now < 0)
-            return now;
-        spent += now * *batch;
-        bool agree = now <= last * agreement && last <= now * agreement;
-        last = now;
-        if (agree)
-            break;
-    }
-    return last;
+    struct shot *shot = context;
+    return time_batch(shot->m, shot->instance, count, &shot->turn, error);
+}
+
+static struct timing timing_of(struct shot *shot)
+{
+    double resolution = (double)hone_device_get_info(shot->m->device)->timer_resolution * 1e-6;
+    return (struct timing){batch, shot, resolution};
 }
 
 static void score(struct measure *m, struct instance *instance, double best, struct measured *r)
 {
-    hone_error error = {0};
-    int batch = 1, turn = 0;
-    double steady = settle(m, instance, best, &batch, &turn, r, &error);
-    double least = steady;
-    if (steady >= 0)
-        add_run(r, steady);
-    if (steady >= 0 && r->state != STATE_SLOW && best >= 0 && steady > best * race_limit)
-        r->state = STATE_SLOW;
-    for (int i = 1; i < SCORE_RUNS && least >= 0 && r->state != STATE_SLOW; i++) {
-        double ms = time_batch(m, instance, batch, &turn, &error);
-        if (ms >= 0)
-            add_run(r, ms);
-        least = ms < least ? ms : least;
-    }
-    r->ms = least;
-    if (least < 0) {
-        r->state = STATE_RUN;
-        snprintf(r->note, sizeof r->note, "%.500s", error.message);
-    }
+    struct shot shot = {m, instance, 0};
+    const struct timing timing = timing_of(&shot);
+    timing_score(&timing, best, r);
 }
 
 /* ---- Right at full size ---- */
@@ -408,15 +363,15 @@ double measure_median(double *values, int count)
     return count == 0 ? -1 : count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-static void race_round(struct measure *m, struct instance **instances, struct measure_entry *entries,
-                       const int *batches, int count, int *turn, bool warm_up)
+static void race_round(struct shot *shots, struct measure_entry *entries, const int *batches, int count,
+                       bool warm_up)
 {
     for (int i = 0; i < count; i++) {
-        if (!instances[i])
+        if (!shots[i].instance)
             continue;
-        double ms = time_batch(m, instances[i], batches[i], turn, NULL);
+        double ms = batch(&shots[i], batches[i], NULL);
         if (ms < 0)
-            instance_destroy(&instances[i]);
+            instance_destroy(&shots[i].instance);
         else if (!warm_up && entries[i].run_count < MEASURE_RUNS)
             entries[i].runs[entries[i].run_count++] = ms;
     }
@@ -425,22 +380,24 @@ static void race_round(struct measure *m, struct instance **instances, struct me
 void measure_race(struct measure *m, struct measure_entry *entries, int count, int rounds)
 {
     enum { MAX_ENTRIES = 16 };
-    struct instance *instances[MAX_ENTRIES] = {0};
-    int batches[MAX_ENTRIES], turn = 0;
+    struct shot shots[MAX_ENTRIES] = {0};
+    int batches[MAX_ENTRIES];
     count = count < MAX_ENTRIES ? count : MAX_ENTRIES;
     for (int i = 0; i < count; i++) {
+        shots[i].m = m;
+        const struct timing timing = timing_of(&shots[i]);
         entries[i].run_count = 0;
-        if (instance_create(&instances[i], m->device, &m->c, entries[i].variant, &entries[i].config, NULL) !=
-            HONE_OK)
+        if (instance_create(&shots[i].instance, m->device, &m->c, entries[i].variant, &entries[i].config,
+                            NULL) != HONE_OK)
             continue;
-        double ms = time_batch(m, instances[i], 1, &turn, NULL);
-        batches[i] = ms >= 0 ? batch_for(m, ms) : 1;
+        double ms = batch(&shots[i], 1, NULL);
+        batches[i] = ms >= 0 ? timing_batch(&timing, ms) : 1;
     }
-    race_round(m, instances, entries, batches, count, &turn, true);
+    race_round(shots, entries, batches, count, true);
     for (int i = 0; i < rounds; i++)
-        race_round(m, instances, entries, batches, count, &turn, false);
+        race_round(shots, entries, batches, count, false);
     for (int i = 0; i < count; i++)
-        instance_destroy(&instances[i]);
+        instance_destroy(&shots[i].instance);
 }
 
 /* ---- Transfers ---- */
