@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tune/measure.h"
+#include "tune/measure_private.h"
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -17,83 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    INPUTS = 3, /* rotated */
-    ROW_ALIGN = 64
-};
 static const double long_ms = 10, clock_ratio = 10; /* when the device's clock is held against the host's */
 static const double awake_ms = 20; /* of work after a pause in which the device may have slept */
 static const struct wait_list no_wait;
-
-/* An image on the device with rows that begin where wide loads like it. */
-struct bench_image {
-    struct memory *memory;
-    size_t pitch, bytes;
-};
-
-struct measure {
-    hone_device *device;
-    struct filter_case c;
-    bool device_clock;
-    struct instance *incumbent; /* the fastest so far, to keep the device awake with */
-    double incumbent_ms;
-    struct bench_image inputs[INPUTS], second, out;
-    void *baseline; /* the first rung's result on input 0; NULL until it is known */
-    pthread_t builder;
-    bool building, builder_done;
-    pthread_mutex_t lock;
-    struct filter_case builder_case;
-    const struct variant *builder_variant;
-    struct config builder_config;
-};
-
-/* ---- Images ---- */
-
-static hone_status image_make(struct bench_image *image, hone_device *device, const hone_image_desc *desc,
-                              hone_error *error)
-{
-    size_t row = hone_image_row_bytes(desc);
-    image->pitch = (row + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
-    image->bytes = image->pitch * desc->height;
-    return memory_create(&image->memory, device, image->bytes, HONE_MEMORY_DEVICE, error);
-}
-
-/* Noise: kernels whose speed depends on the picture must not look better than they are. */
-static hone_status image_fill(struct bench_image *image, const hone_image_desc *desc, uint32_t seed,
-                              hone_error *error)
-{
-    hone_image_desc padded = *desc;
-    padded.pitch = image->pitch;
-    struct view view = {padded, mem_new(image->bytes, 1)};
-    if (!view.data)
-        return error_memory(error, "an input to measure with");
-    pattern_fill(&view, PATTERN_STEPS, seed);
-    const struct span span = {0, image->bytes, image->bytes, 1};
-    hone_status status = memory_write(image->memory, &span, view.data, image->bytes, no_wait, NULL, error);
-    view_finish(&view);
-    return status;
-}
-
-static struct surface image_of(const struct bench_image *image)
-{
-    return (struct surface){image->memory, 0, image->pitch};
-}
-
-static hone_status make_images(struct measure *m, hone_error *error)
-{
-    hone_status status = image_make(&m->out, m->device, &m->c.out, error);
-    for (uint32_t i = 0; i < INPUTS && !status; i++) {
-        status = image_make(&m->inputs[i], m->device, &m->c.in, error);
-        if (!status)
-            status = image_fill(&m->inputs[i], &m->c.in, i + 1, error);
-    }
-    if (!status && m->c.filter->inputs > 1) {
-        status = image_make(&m->second, m->device, &m->c.second, error);
-        if (!status)
-            status = image_fill(&m->second, &m->c.second, INPUTS + 1, error);
-    }
-    return status;
-}
 
 hone_status measure_open(struct measure **out, hone_device *device, const struct filter_case *c,
                          hone_error *error)
@@ -107,18 +33,11 @@ hone_status measure_open(struct measure **out, hone_device *device, const struct
     pthread_mutex_init(&m->lock, NULL);
     hone_status status = case_copy(&m->c, c, error);
     if (!status)
-        status = make_images(m, error);
+        status = measure_make_images(m, error);
     if (status)
         measure_close(&m);
     *out = m;
     return status;
-}
-
-static void join_builder(struct measure *m)
-{
-    if (m->building)
-        pthread_join(m->builder, NULL);
-    m->building = false;
 }
 
 void measure_close(struct measure **slot)
@@ -126,7 +45,7 @@ void measure_close(struct measure **slot)
     if (!slot || !*slot)
         return;
     struct measure *m = *slot;
-    join_builder(m);
+    measure_join_builder(m);
     instance_destroy(&m->incumbent);
     for (int i = 0; i < INPUTS; i++)
         memory_destroy(&m->inputs[i].memory);
@@ -171,8 +90,8 @@ static double time_batch(struct measure *m, struct instance *instance, int count
     hone_status status = HONE_OK;
     uint64_t start = clock_ns();
     for (int i = 0; i < count && !status; i++) {
-        const struct surfaces surfaces = {image_of(&m->inputs[(*turn)++ % INPUTS]), image_of(&m->second),
-                                          image_of(&m->out)};
+        const struct surfaces surfaces = {measure_surface(&m->inputs[(*turn)++ % INPUTS]),
+                                          measure_surface(&m->second), measure_surface(&m->out)};
         bool timed = i == 0 || i == count - 1;
         hone_event *done = NULL;
         status = instance_enqueue(instance, &surfaces, no_wait, timed ? &done : NULL, error);
@@ -262,7 +181,8 @@ static void *result_of(struct measure *m, struct instance *instance, hone_error 
 {
     hone_status status = HONE_OK;
     for (int i = INPUTS - 1; i >= 0 && !status; i--) {
-        const struct surfaces surfaces = {image_of(&m->inputs[i]), image_of(&m->second), image_of(&m->out)};
+        const struct surfaces surfaces = {measure_surface(&m->inputs[i]), measure_surface(&m->second),
+                                          measure_surface(&m->out)};
         status = instance_enqueue(instance, &surfaces, no_wait, NULL, error);
     }
     hone_status finished = hone_device_finish(m->device, status ? NULL : error);
@@ -398,63 +318,4 @@ void measure_race(struct measure *m, struct measure_entry *entries, int count, i
         race_round(shots, entries, batches, count, false);
     for (int i = 0; i < count; i++)
         instance_destroy(&shots[i].instance);
-}
-
-/* ---- Transfers ---- */
-
-void measure_transfers(struct measure *m, double *upload_ms, double *download_ms)
-{
-    const hone_device_info *info = hone_device_get_info(m->device);
-    *upload_ms = *download_ms = 0;
-    if (info->kind == HONE_DEVICE_CPU)
-        return; /* works on the caller's memory */
-    void *host = mem_new(m->inputs[0].bytes > m->out.bytes ? m->inputs[0].bytes : m->out.bytes, 1);
-    const struct span in = {0, m->inputs[0].bytes, m->inputs[0].bytes, 1},
-                      out = {0, m->out.bytes, m->out.bytes, 1};
-    for (int i = 0; i < 2 && host; i++) { /* the first round pays for pinning and page faults */
-        uint64_t start = clock_ns();
-        if (memory_write(m->inputs[INPUTS - 1].memory, &in, host, in.pitch, no_wait, NULL, NULL) != HONE_OK)
-            break;
-        uint64_t middle = clock_ns();
-        if (memory_read(m->out.memory, &out, host, out.pitch, no_wait, NULL, NULL) != HONE_OK)
-            break;
-        *upload_ms = (double)(middle - start) * 1e-6;
-        *download_ms = (double)(clock_ns() - middle) * 1e-6;
-    }
-    image_fill(&m->inputs[INPUTS - 1], &m->c.in, INPUTS, NULL);
-    free(host);
-}
-
-/* ---- Compiling ahead ---- */
-
-static void *build_ahead(void *argument)
-{
-    struct measure *m = argument;
-    struct instance *instance = NULL;
-    instance_create(&instance, m->device, &m->builder_case, m->builder_variant, &m->builder_config, NULL);
-    instance_destroy(&instance);
-    case_finish(&m->builder_case);
-    pthread_mutex_lock(&m->lock);
-    m->builder_done = true;
-    pthread_mutex_unlock(&m->lock);
-    return NULL;
-}
-
-bool measure_prepare(struct measure *m, const struct variant *variant, const struct config *config)
-{
-    pthread_mutex_lock(&m->lock);
-    bool busy = m->building && !m->builder_done;
-    pthread_mutex_unlock(&m->lock);
-    if (busy)
-        return false;
-    join_builder(m);
-    m->builder_variant = variant;
-    m->builder_config = *config;
-    m->builder_done = false;
-    if (case_copy(&m->builder_case, &m->c, NULL) != HONE_OK)
-        return false;
-    m->building = pthread_create(&m->builder, NULL, build_ahead, m) == 0;
-    if (!m->building)
-        case_finish(&m->builder_case);
-    return m->building;
 }
