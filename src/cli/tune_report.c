@@ -73,7 +73,7 @@ void tune_print_result(const struct record_choice *choice, const struct session_
            choice->device.name);
     printf("  best       %s %s: %.4g ms, %.4g GP/s\n", best->variant, best->config, best->ms,
            best->ms > 0 ? pixels / best->ms * 1e-6 : 0);
-    print_gain("the hand-written choice", choice->default_ms, best->ms);
+    print_gain("the choice without tuning", choice->default_ms, best->ms);
     print_gain("the first rung", choice->first_rung_ms, best->ms);
     print_gain("one pixel per work-item, 16x16", choice->plain_ms, best->ms);
     printf("  how        %d evaluations%s in %.1f s, %d of them from before; space of %lld",

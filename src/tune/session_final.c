@@ -18,7 +18,7 @@ struct finalist {
     char config[256];
     double runs[MEASURE_RUNS], median, deviation;
     int run_count;
-    bool hand_written;
+    bool is_default;
 };
 
 static int by_score(const void *a, const void *b)
@@ -29,19 +29,19 @@ static int by_score(const void *a, const void *b)
     return (x->ms > y->ms) - (x->ms < y->ms);
 }
 
-static bool is_hand_written(const struct session *s, const struct point *point)
+static bool is_default(const struct session *s, const struct point *point)
 {
     for (size_t i = 0; i < s->seed_count; i++)
-        if (s->hand_written[i] && point_equal(&s->seeds[i], point))
+        if (s->is_default[i] && point_equal(&s->seeds[i], point))
             return true;
     return false;
 }
 
-/* The first hand-written choice that is legal here; -1 when there is none. */
+/* What is chosen without tuning; -1 when there is none. */
 static int default_seed(const struct session *s)
 {
     for (size_t i = 0; i < s->seed_count; i++)
-        if (s->hand_written[i] && point_legal(&s->space, &s->seeds[i]))
+        if (s->is_default[i] && point_legal(&s->space, &s->seeds[i]))
             return (int)i;
     return -1;
 }
@@ -57,11 +57,11 @@ static bool is_taken(const struct finalist *finalists, int count, const struct p
 static void take(const struct session *s, const struct evaluated *from, struct finalist *to)
 {
     *to = (struct finalist){.point = from->point, .median = from->ms};
-    to->hand_written = is_hand_written(s, &from->point);
+    to->is_default = is_default(s, &from->point);
     session_config(s, &from->point, to->config, sizeof to->config);
 }
 
-/* The fastest, of every path its fastest that is not hopeless, and the hand-written default, which the gain
+/* The fastest, of every path its fastest that is not hopeless, and the default, which the gain
  * is told against. `sorted` is in order. */
 static int pick_finalists(const struct session *s, const struct evaluated *sorted, size_t count,
                           struct finalist finalists[FINALISTS])
@@ -145,8 +145,8 @@ static bool tied(const struct finalist *a, const struct finalist *b)
     return difference <= fmax(least, error_a + error_b);
 }
 
-/* Of those tied with the fastest a hand-written one wins, else the first in the order of the table: the same
- * winner again and again. */
+/* Of those tied with the fastest one that comes with hone wins, else the first in the order of the table: the
+ * same winner again and again. */
 static int winner(const struct finalist *finalists, int count, int *ties)
 {
     int best = 0;
@@ -159,7 +159,7 @@ static int winner(const struct finalist *finalists, int count, int *ties)
         bool earlier = f->point.path < b->point.path ||
                        (f->point.path == b->point.path &&
                         memcmp(f->point.values, b->point.values, sizeof b->point.values) < 0);
-        if ((f->hand_written && !b->hand_written) || (f->hand_written == b->hand_written && earlier))
+        if ((f->is_default && !b->is_default) || (f->is_default == b->is_default && earlier))
             best = i;
     }
     return best;

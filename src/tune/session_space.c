@@ -91,14 +91,14 @@ void session_config(const struct session *s, const struct point *point, char *to
     text_finish(&text);
 }
 
-static void add_seed(struct session *s, const struct point *point, bool hand_written)
+static void add_seed(struct session *s, const struct point *point, bool is_default)
 {
     for (size_t i = 0; i < s->seed_count; i++)
         if (point_equal(&s->seeds[i], point))
             return;
     if (s->seed_count == MAX_SEEDS)
         return;
-    s->hand_written[s->seed_count] = hand_written;
+    s->is_default[s->seed_count] = is_default;
     s->seeds[s->seed_count++] = *point;
 }
 
@@ -113,7 +113,7 @@ static void read_seeds(struct session *s, const json_t *seeds)
         struct point point;
         if (variant && config && origin && strcmp(origin, "last resort") != 0 &&
             session_point(s, variant, config, &point))
-            add_seed(s, &point, strcmp(origin, "hand-written") == 0);
+            add_seed(s, &point, strcmp(origin, "hand-written") == 0 || text_starts(origin, "shipped"));
     }
 }
 

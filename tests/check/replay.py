@@ -233,5 +233,13 @@ def test_searches_come_to_the_same_end():
         frame.check(sum(shares) / len(shares) >= 0.95, f"only {shares} agree")
 
 
+def test_defaults_are_those_of_the_measurements():
+    script = os.path.join(frame.ROOT, "scripts", "tuning_data.py")
+    result = subprocess.run([script, "check"], capture_output=True, text=True, check=False)
+    for line in result.stdout.splitlines():
+        print(f"# {line}")
+    frame.check(result.returncode == 0, result.stderr)
+
+
 if __name__ == "__main__":
     frame.main(globals())
