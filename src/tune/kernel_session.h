@@ -52,6 +52,7 @@ struct kernel_finalist {
     char config[256];
     double runs[MEASURE_RUNS], median, deviation; /* ms */
     int run_count;
+    bool tied; /* cannot be told from the fastest */
 };
 
 struct kernel_session_result {
