@@ -240,16 +240,14 @@ hone_status search_run(const struct space *space, const struct search_options *o
     *result = (struct search_result){.best = -1};
     for (size_t i = 0; i < options->seed_count; i++)
         visit(&s, &options->seeds[i]);
+    if (result->best >= 0)
+        descend(&s, result->best);
+    search_paths(&s);
     int64_t size = space_size(space);
-    if (size <= options->budget) {
+    if (size <= options->budget)
         visit_all(&s, size);
-    } else {
-        if (result->best >= 0)
-            descend(&s, result->best);
-        search_paths(&s);
-        for (int stale = 0; stale < MAX_STALE_RESTARTS && !over(&s) && !settled(&s);)
-            stale = restart(&s) ? 0 : stale + 1;
-    }
+    for (int stale = 0; stale < MAX_STALE_RESTARTS && !over(&s) && !settled(&s) && !result->exhausted;)
+        stale = restart(&s) ? 0 : stale + 1;
     if (!s.out_of_memory)
         return HONE_OK;
     search_finish(result);

@@ -104,6 +104,18 @@ static void summarise(struct finalist *f)
     f->deviation = measure_median(distances, f->run_count);
 }
 
+/* Runs are in the order they were taken: a device that is throttled gets slower. */
+static double drift_of(const struct finalist *f)
+{
+    double first[MEASURE_RUNS], last[MEASURE_RUNS];
+    int third = f->run_count / 3;
+    if (third == 0)
+        return 0;
+    memcpy(first, f->runs, sizeof first);
+    memcpy(last, f->runs + f->run_count - third, sizeof *last * (size_t)third);
+    return measure_median(last, third) / measure_median(first, third) - 1;
+}
+
 static void read_race(const json_t *answer, struct finalist *finalists, int count)
 {
     const json_t *all = json_object_get(answer, "runs");
@@ -234,6 +246,7 @@ hone_status session_final(struct session *s, struct search_result *found, hone_e
     s->result->tied = ties;
     s->result->spread =
         finalists[first].median > 0 ? finalists[first].deviation / finalists[first].median : 0;
+    s->result->drift = drift_of(&finalists[first]);
     rank(s, finalists, count, first);
     compare(s, finalists, count);
     return HONE_OK;
