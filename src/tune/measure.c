@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double long_ms = 10, clock_ratio = 10; /* when the device's clock is held against the host's */
-static const double awake_ms = 20; /* of work after a pause in which the device may have slept */
 static const struct wait_list no_wait;
 
 hone_status measure_open(struct measure **out, hone_device *device, const struct filter_case *c,
@@ -29,7 +27,7 @@ hone_status measure_open(struct measure **out, hone_device *device, const struct
     if (!m)
         return error_memory(error, "a measurement");
     m->device = device;
-    m->device_clock = device_profiles(device) && selftest_holds(device, SELFTEST_CLOCK);
+    m->clock = timing_clock_of(device);
     pthread_mutex_init(&m->lock, NULL);
     hone_status status = case_copy(&m->c, c, error);
     if (!status)
@@ -60,28 +58,6 @@ void measure_close(struct measure **slot)
 
 /* ---- Timing ---- */
 
-/* By the device's clock, in ms. One that stands still, runs backwards or is far from the wall's over a long
- * batch is not asked again. */
-static double device_time(struct measure *m, hone_event *first, hone_event *last, double wall)
-{
-    hone_times begin, end;
-    double ms = -1;
-    if (hone_event_times(first, &begin, NULL) == HONE_OK && hone_event_times(last, &end, NULL) == HONE_OK &&
-        end.ended > begin.started)
-        ms = (double)(end.ended - begin.started) * 1e-6;
-    bool far = ms < wall / clock_ratio || ms > wall * clock_ratio;
-    if (wall < long_ms)
-        return ms > 0 ? ms : wall;
-    if (!far)
-        return ms;
-    m->device_clock = false;
-    device_log(
-        m->device, HONE_LOG_WARNING,
-        "the device's clock shows %.3g ms where %.3g ms went by: kernels are timed by the clock of the host",
-        ms, wall);
-    return wall;
-}
-
 /* `count` launches one after the other; milliseconds per launch, or negative with the error set. */
 static double time_batch(struct measure *m, struct instance *instance, int count, int *turn,
                          hone_error *error)
@@ -106,7 +82,7 @@ static double time_batch(struct measure *m, struct instance *instance, int count
         hone_device_finish(m->device, NULL);
     double wall = (double)(clock_ns() - start) * 1e-6, ms = -1;
     if (!status)
-        ms = (m->device_clock ? device_time(m, first, last ? last : first, wall) : wall) / count;
+        ms = timing_between(&m->clock, first, last ? last : first, wall) / count;
     hone_event_destroy(&first);
     hone_event_destroy(&last);
     return ms;
@@ -117,7 +93,8 @@ static void wake(struct measure *m, double pause_ms)
 {
     int turn = 0;
     uint64_t start = clock_ns();
-    while (m->incumbent && pause_ms > awake_ms && (double)(clock_ns() - start) * 1e-6 < awake_ms)
+    while (m->incumbent && pause_ms > timing_awake_ms &&
+           (double)(clock_ns() - start) * 1e-6 < timing_awake_ms)
         if (time_batch(m, m->incumbent, 1, &turn, NULL) < 0)
             return;
 }

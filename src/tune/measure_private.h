@@ -4,6 +4,7 @@
 #define TUNE_MEASURE_PRIVATE_H
 
 #include "tune/measure.h"
+#include "tune/timing.h"
 
 #include <pthread.h>
 
@@ -18,7 +19,7 @@ struct bench_image {
 struct measure {
     hone_device *device;
     struct filter_case c;
-    bool device_clock;
+    struct timing_clock clock;
     struct instance *incumbent; /* the fastest so far, to keep the device awake with */
     double incumbent_ms;
     struct bench_image inputs[INPUTS], second, out;
