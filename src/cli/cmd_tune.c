@@ -228,6 +228,11 @@ static int run_tune(int argc, char **argv)
                                  {"timeout", 0, OPTION_REAL, &run.timeout, 0.1, 86400},
                                  {"memory", 0, OPTION_REAL, &run.memory, 64, 1 << 24},
                                  {"evaluations", 0, OPTION_REAL, &run.budgeted, 1, 1 << 20},
+                                 {"export", 0, OPTION_TEXT, &run.export_to, 0, 0},
+                                 {"import", 0, OPTION_TEXT, &run.import_from, 0, 0},
+                                 {"replay", 0, OPTION_TEXT, &run.replay_of, 0, 0},
+                                 {"repeat", 0, OPTION_REAL, &run.repeats, 1, 10000},
+                                 {"from-scratch", 0, OPTION_FLAG, &run.from_scratch, 0, 0},
                                  {"quick", 0, OPTION_FLAG, &run.quick, 0, 0},
                                  {"full", 0, OPTION_FLAG, &run.full, 0, 0},
                                  {"fresh", 0, OPTION_FLAG, &run.fresh, 0, 0},
@@ -240,6 +245,15 @@ static int run_tune(int argc, char **argv)
     if (run.budgeted > 0 && (run.quick || run.full))
         return cli_usage(&command_tune, "--evaluations takes the place of --quick and --full");
     run.evaluations = run.budgeted > 0 ? (int)run.budgeted : run.quick ? QUICK : run.full ? FULL : NORMAL;
+    if (!!run.export_to + !!run.import_from + !!run.replay_of > 1)
+        return cli_usage(&command_tune, "--export, --import and --replay exclude each other");
+    if (run.import_from || run.replay_of) {
+        if (operands.count)
+            return cli_usage(&command_tune, "--%s takes no filter", run.replay_of ? "replay" : "import");
+        return run.replay_of ? tune_replay(&run) : tune_import(&run);
+    }
+    if (run.export_to)
+        return tune_export(&run, &operands);
     run.report = json_array();
     int status = run_cases(&run, &operands);
     for (int i = 0; i < run.count; i++)
@@ -277,5 +291,15 @@ const struct command command_tune = {
     "2)\n"
     "  --memory N       MiB that the process that measures may take (default: most of what is free)\n"
     "  --fresh          do not resume an interrupted session\n"
-    "  --seed N         of the random restarts (default 1)\n" KERNEL_HELP,
+    "  --seed N         of the random restarts (default 1)\n"
+    "\n"
+    "what was measured, as files:\n"
+    "  --export FILE    write it in the T4 format of the FAIR auto-tuning toolkits; a folder/ for several "
+    "cases, which\n"
+    "                   filters, --size, --format, --channels and --device select\n"
+    "  --import FILE    add what such a file of hone, or a tuning.jsonl of another machine, holds\n"
+    "  --replay FILE    search what such a file recorded, without a device, and tell how near the optimum it "
+    "comes\n"
+    "  --repeat N       with --replay: searches (default 50), from --seed on\n"
+    "  --from-scratch   with --replay: without the seeds of the recorded session\n" KERNEL_HELP,
     run_tune};

@@ -16,6 +16,9 @@ struct tune_run {
     const char *size, *format, *budget, *seed;
     double channels;
     const char *variants;
+    const char *export_to, *import_from, *replay_of; /* at most one is given */
+    double repeats;
+    bool from_scratch;
     double budgeted;        /* evaluations as the user wants them; 0: by --quick and --full */
     double timeout, memory; /* seconds and MiB for one configuration; 0: by the device */
     bool quick, full, fresh;
@@ -25,6 +28,7 @@ struct tune_run {
     struct worker worker;
     char *cases[MAX_CASES]; /* "box size=8" with the image behind a tab: "box size=8\tu8\t1\t3264\t2448" */
     int count, done;
+    int evaluated; /* over all cases */
     uint64_t start;
     bool on_terminal;
     json_t *report;
@@ -39,5 +43,11 @@ void tune_clear_progress(const struct tune_run *run);
 void tune_print_result(const struct record_choice *choice, const struct session_result *result);
 /* Adds a result to the JSON report. */
 void tune_add_report(struct tune_run *run, const struct session_result *result);
+
+/* ---- tune_files.c: exit statuses ---- */
+
+int tune_export(struct tune_run *run, const struct operands *operands);
+int tune_import(struct tune_run *run);
+int tune_replay(struct tune_run *run);
 
 #endif

@@ -36,9 +36,12 @@ static bool is_interrupted(void *context)
 
 bool tune_wants_kernel(int argc, char **argv)
 {
+    static const char *const words[] = {"--kernel-file", "--spec", "--kernel", "--param", "--arg"};
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strncmp(argv[i], "--kernel-file", 13) == 0 || strncmp(argv[i], "--spec", 6) == 0)
-            return true;
+        for (size_t k = 0; k < COUNT_OF(words); k++)
+            if (strncmp(argv[i], words[k], strcspn(argv[i], "=")) == 0 &&
+                strlen(words[k]) == strcspn(argv[i], "="))
+                return true;
     return false;
 }
 
@@ -181,6 +184,15 @@ static hone_status write_results(const struct kernel_run *run, hone_error *error
     return status;
 }
 
+/* Before hours are spent: can the files be written at all? */
+static hone_status try_output(const char *path, hone_error *error)
+{
+    struct file_output output = FILE_OUTPUT_NONE;
+    hone_status status = path ? file_output_begin(&output, path, error) : HONE_OK;
+    file_output_abort(&output);
+    return status;
+}
+
 static int tune(struct kernel_run *run, struct worker *worker)
 {
     hone_error error = {0}, write_error = {0};
@@ -208,10 +220,16 @@ static int run_all(struct kernel_run *run)
     if (!status)
         status = read_limits(run, &error);
     if (!status)
+        status = try_output(run->output, &error);
+    if (!status)
+        status = try_output(run->header, &error);
+    if (!status)
         status = worker_start(&worker, run->common.device ? run->common.device : getenv("HONE_DEVICE"),
                               run->common.no_cache, &error);
     if (status)
         return cli_fail(&run->common, &error);
+    if (run->memory > 0)
+        worker.memory = (uint64_t)(run->memory * 1048576);
     cli_note(&run->common, "tuning '%s' on %s (%s, driver %s)", run->spec->kernel, worker.device_record.name,
              worker.device_record.platform, worker.device_record.driver);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
@@ -256,6 +274,7 @@ int tune_kernel(int argc, char **argv)
                                  {"header", 0, OPTION_TEXT, &run.header, 0, 0},
                                  {"budget", 0, OPTION_TEXT, &run.budget, 0, 0},
                                  {"timeout", 0, OPTION_REAL, &run.session.run_seconds, 0.1, 86400},
+                                 {"memory", 0, OPTION_REAL, &run.memory, 64, 1 << 24},
                                  {"build-timeout", 0, OPTION_REAL, &run.session.build_seconds, 0.1, 86400},
                                  {"evaluations", 0, OPTION_REAL, &run.evaluations, 1, 1 << 20},
                                  {"seed", 0, OPTION_TEXT, &run.seed, 0, 0},
@@ -272,6 +291,8 @@ int tune_kernel(int argc, char **argv)
         return cli_usage(&command_tune, "--quick and --full exclude each other");
     if (run.evaluations > 0 && (run.quick || run.full))
         return cli_usage(&command_tune, "--evaluations takes the place of --quick and --full");
+    if (!run.kernel_file && !run.spec_file)
+        return cli_usage(&command_tune, "--kernel-file or --spec is missing: where is the kernel?");
     if (operands.count)
         return cli_usage(&command_tune, "a kernel of one's own and the filter '%s' cannot be tuned together",
                          operands.items[0]);

@@ -52,6 +52,7 @@ struct kernel_run {
     const char *kernel, *global, *local, *tolerance, *relative, *bytes, *flops;
     struct option_list params, rules, arguments, defines, options, checks;
     double evaluations; /* 0: by --quick and --full */
+    double memory;      /* MiB; 0: by the machine */
     bool quick, full, fresh;
     struct kernel_spec *spec;
     struct text source;

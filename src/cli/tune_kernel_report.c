@@ -39,8 +39,11 @@ static void print_failures(const struct kernel_session_result *r)
 static void print_ranks(const struct kernel_session_result *r)
 {
     for (int i = 1; i < r->ranked_count; i++)
-        printf("  %8.2f %%  slower: %s (%.4g ms)\n", (r->ranked[i].median / r->ranked[0].median - 1) * 100,
-               r->ranked[i].config, r->ranked[i].median);
+        if (r->ranked[i].tied)
+            printf("  as fast    %s (%.4g ms)\n", r->ranked[i].config, r->ranked[i].median);
+        else
+            printf("  %+7.1f %%  %s (%.4g ms)\n", (r->ranked[i].median / r->ranked[0].median - 1) * 100,
+                   r->ranked[i].config, r->ranked[i].median);
 }
 
 static bool differs_in_one(const struct point *a, const struct point *b, int index)

@@ -9,14 +9,26 @@
 #include <math.h>
 #include <stdio.h>
 
+/* By the budget, or by what an evaluation took so far. */
+static void describe_left(const struct tune_run *run, int evaluations, char *to, size_t size)
+{
+    double spent = (double)(clock_ns() - run->start) * 1e-9;
+    double rest = evaluations + (double)run->evaluations * (run->count - run->done - 1);
+    double left = run->seconds > 0 ? fmax(0, run->seconds - spent) : spent / run->evaluated * rest;
+    const char *how = run->seconds > 0 ? "" : "at most ";
+    if (left < 120)
+        snprintf(to, size, ", %s%.0f s left", how, left);
+    else
+        snprintf(to, size, ", %s%.0f min left", how, left / 60);
+}
+
 void tune_show_progress(void *context, int evaluation, int of, const char *configuration,
                         const struct measured *measured, double best_ms)
 {
     struct tune_run *run = context;
-    char left[32] = "";
-    double spent = (double)(clock_ns() - run->start) * 1e-9;
-    if (run->seconds > 0)
-        snprintf(left, sizeof left, ", %.0f s left", fmax(0, run->seconds - spent));
+    char left[48];
+    run->evaluated++;
+    describe_left(run, of - evaluation, left, sizeof left);
     cli_note(&run->common, "  %s: %s%s %.4g ms%s%s", configuration, record_state_name(measured->state),
              measured->ms >= 0 ? "," : "", measured->ms >= 0 ? measured->ms : 0,
              measured->note[0] ? ": " : "", measured->note);
@@ -61,13 +73,17 @@ void tune_print_result(const struct record_choice *choice, const struct session_
            choice->device.name);
     printf("  best       %s %s: %.4g ms, %.4g GP/s\n", best->variant, best->config, best->ms,
            best->ms > 0 ? pixels / best->ms * 1e-6 : 0);
-    print_gain("the hand-written choice", choice->default_ms, best->ms);
+    print_gain("the choice without tuning", choice->default_ms, best->ms);
     print_gain("the first rung", choice->first_rung_ms, best->ms);
     print_gain("one pixel per work-item, 16x16", choice->plain_ms, best->ms);
     printf("  how        %d evaluations%s in %.1f s, %d of them from before; space of %lld",
            choice->evaluations, r->exhausted ? " (all there are)" : "", choice->seconds, r->resumed,
            (long long)r->space);
     print_states(r);
+    if (fabs(r->drift) > 0.05)
+        printf(
+            "\n  unsteady   the last runs of the final took %.0f %% %s than the first: clocks or other work",
+            fabs(r->drift) * 100, r->drift > 0 ? "more" : "less");
     printf("\n  how sure   spread %.1f %%, %d other%s cannot be told from it%s\n", r->spread * 100, r->tied,
            r->tied == 1 ? "" : "s", r->interrupted ? "; interrupted: run again to resume" : "");
 }
@@ -85,6 +101,7 @@ void tune_add_report(struct tune_run *run, const struct session_result *r)
     json_object_set_new(object, "states", states);
     json_object_set_new(object, "tied", json_integer(r->tied));
     json_object_set_new(object, "spread", cli_json_real(r->spread));
+    json_object_set_new(object, "drift", cli_json_real(r->drift));
     json_object_set_new(object, "resumed", json_integer(r->resumed));
     json_object_set_new(object, "interrupted", json_boolean(r->interrupted));
     json_object_set_new(object, "space", json_integer((json_int_t)r->space));

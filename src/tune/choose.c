@@ -86,21 +86,25 @@ static void consider_ranked(struct collection *to, const struct record_choice *c
     }
 }
 
-static void consider_measured(struct collection *to)
+/* What was measured on devices of these levels, from the nearest on; of the first level at which there is
+ * something. */
+static void consider_measured(struct collection *to, enum lookup_level first, enum lookup_level last)
 {
     const struct records *own = NULL, *shipped = NULL;
     struct record_device device;
     struct record_case wanted;
+    const size_t before = *to->count;
     if (to->request->without_measuring || trust_records(to->device, &own, NULL) != HONE_OK ||
         shipped_records(to->device, &shipped, NULL) != HONE_OK)
         return;
     record_device_of(to->device, &device);
     record_case_of(to->c, &wanted);
-    for (int level = LEVEL_EXACT; level < LEVEL_COUNT && *to->count == 0; level++) {
+    for (int level = (int)first; level <= (int)last && *to->count == before; level++) {
         const char *origin = lookup_level_name((enum lookup_level)level);
         consider_ranked(to, lookup_choice(own, &device, &wanted, (enum lookup_level)level), origin);
-        if (*to->count == 0)
-            consider_ranked(to, lookup_choice(shipped, &device, &wanted, (enum lookup_level)level), origin);
+        if (*to->count == before)
+            consider_ranked(to, lookup_choice(shipped, &device, &wanted, (enum lookup_level)level),
+                            lookup_shipped_name((enum lookup_level)level));
     }
 }
 
@@ -156,8 +160,10 @@ hone_status choose(struct choice choices[MAX_CHOICES], size_t *count, hone_devic
         *count = 1;
         return forced(&choices[0], device, c, request, error);
     }
-    consider_measured(&to);
+    consider_measured(&to, LEVEL_EXACT, LEVEL_KIND);
     consider_seeds(&to);
+    consider_measured(&to, LEVEL_ALL,
+                      LEVEL_ALL); /* a GPU's best is no CPU's: what was thought of comes before */
     consider_all(&to);
     if (*count > 0)
         return HONE_OK;

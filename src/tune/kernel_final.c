@@ -94,10 +94,12 @@ static bool earlier(const struct point *a, const struct point *b)
 static void crown(struct kernel_session_result *r)
 {
     int best = 0;
+    r->ranked[0].tied = true;
     for (int i = 1; i < r->ranked_count; i++) {
         if (!tied(&r->ranked[0], &r->ranked[i]))
             continue;
         r->tied++;
+        r->ranked[i].tied = true;
         if (earlier(&r->ranked[i].point, &r->ranked[best].point))
             best = i;
     }

@@ -64,6 +64,11 @@ static json_t *times(const struct measured *m)
                      0.0);
 }
 
+static json_t *measurement(const char *name, json_t *value, const char *unit)
+{
+    return json_pack("{s:s, s:o, s:s}", "name", name, "value", value, "unit", unit);
+}
+
 static json_t *one_result(const struct kernel_spec *spec, const struct kernel_try *t)
 {
     char when[32];
@@ -71,26 +76,48 @@ static json_t *one_result(const struct kernel_spec *spec, const struct kernel_tr
     json_t *measurements = json_array();
     print_time(t->time, when);
     if (m->ms >= 0)
-        json_array_append_new(measurements, json_pack("{s:s, s:f, s:s}", "name", "time", "value", m->ms,
-                                                      "unit", "milliseconds"));
-    json_t *result =
-        json_pack("{s:s, s:o, s:[s], s:o, s:s, s:f, s:o}", "timestamp", when, "configuration",
-                  configuration(spec, &t->point), "objectives", "time", "times", times(m), "invalidity",
-                  invalidity(m->state), "correctness", correctness(m), "measurements", measurements);
-    if (result && m->note[0])
-        json_object_set_new(result, "x_hone_note", json_string(m->note));
-    return result;
+        json_array_append_new(measurements, measurement("time", json_real(m->ms), "ms"));
+    json_array_append_new(measurements, measurement("state", json_string(record_state_name(m->state)), ""));
+    if (m->note[0])
+        json_array_append_new(measurements, measurement("note", json_string(m->note), ""));
+    return json_pack("{s:s, s:o, s:[s], s:o, s:s, s:f, s:o}", "timestamp", when, "configuration",
+                     configuration(spec, &t->point), "objectives", "time", "times", times(m), "invalidity",
+                     invalidity(m->state), "correctness", correctness(m), "measurements", measurements);
+}
+
+/* Values in their order, for a search that is to be run again on this file. */
+static json_t *space(const struct kernel_spec *spec, const struct kernel_session_result *r)
+{
+    json_t *parameters = json_array();
+    for (int i = 0; i < spec->parameter_count; i++) {
+        const struct space_parameter *p = &spec->parameters[i];
+        json_t *values = json_array();
+        for (int k = 0; k < p->count; k++)
+            json_array_append_new(values, json_integer(p->values[k]));
+        json_array_append_new(parameters, json_pack("{s:s, s:b, s:o}", "name", p->name, "launch",
+                                                    r->launch[i], "values", values));
+    }
+    return json_pack("[{s:s, s:o}]", "name", "all", "parameters", parameters);
+}
+
+static json_t *first_configuration(const struct kernel_spec *spec, const struct kernel_session_result *r)
+{
+    struct point first = {0};
+    kernel_spec_parse(spec, r->first, first.values, NULL);
+    return configuration(spec, &first);
 }
 
 static json_t *metadata(const struct kernel_spec *spec, const struct kernel_session_result *r)
 {
     char when[32];
     print_time((int64_t)time(NULL), when);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:o}}", "compute_api",
-                     "OpenCL", "platform", r->device.platform, "device", r->device.name, "autotuner", "hone",
-                     "autotuner_version", HONE_VERSION, "timestamp", when, "timeunit", "milliseconds",
-                     "x_hone", "kernel", spec->kernel, "driver", r->device.driver, "first", r->first, "best",
-                     r->ranked[0].config, "settings", kernel_spec_settings(spec));
+    json_t *own =
+        json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:[o]}", "kernel", spec->kernel, "driver", r->device.driver,
+                  "first", r->first, "best", r->ranked[0].config, "settings", kernel_spec_settings(spec),
+                  "space", space(spec, r), "seeds", first_configuration(spec, r));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "compute_api", "OpenCL", "platform",
+                     r->device.platform, "device", r->device.name, "autotuner", "hone", "autotuner_version",
+                     HONE_VERSION, "timestamp", when, "timeunit", "milliseconds", "x_hone", own);
 }
 
 json_t *kernel_results_t4(const struct kernel_spec *spec, const struct kernel_session_result *r)

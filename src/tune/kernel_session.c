@@ -155,7 +155,7 @@ static void read_description(struct session *s)
     s->space.context = s;
     bool includes = kernel_source_includes(s->options->source);
     for (int i = 0; i < s->spec->parameter_count; i++)
-        s->space.paths[0].parameters[i].launch_only =
+        s->result->launch[i] = s->space.paths[0].parameters[i].launch_only =
             !includes && !kernel_source_mentions(s->options->source, s->spec->parameters[i].name);
     snprintf(s->result->first, sizeof s->result->first, "%s", first ? first : "");
     add_seed(s, s->result->first);

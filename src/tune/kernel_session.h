@@ -52,6 +52,7 @@ struct kernel_finalist {
     char config[256];
     double runs[MEASURE_RUNS], median, deviation; /* ms */
     int run_count;
+    bool tied; /* cannot be told from the fastest */
 };
 
 struct kernel_session_result {
@@ -65,6 +66,7 @@ struct kernel_session_result {
     double spread;        /* of the winner's runs: median absolute deviation / median */
     int64_t space, legal; /* combinations; how many of them are legal (-1: too many to count) */
     bool exhausted, interrupted;
+    bool launch[SPACE_MAX_PARAMETERS]; /* parameters that compile nothing */
     double seconds;
     double bytes, flops; /* of one launch of the winner; 0: not known */
     struct record_device device;

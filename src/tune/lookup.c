@@ -18,6 +18,15 @@ const char *lookup_level_name(enum lookup_level level)
     return (unsigned)level < LEVEL_COUNT ? names[level] : "?";
 }
 
+const char *lookup_shipped_name(enum lookup_level level)
+{
+    static const char *const names[LEVEL_COUNT] = {
+        "shipped, measured on such a device",         "shipped, measured with another driver",
+        "shipped, measured on the same architecture", "shipped, measured on this vendor's",
+        "shipped, measured on this kind of device",   "shipped, measured on other devices"};
+    return (unsigned)level < LEVEL_COUNT ? names[level] : "?";
+}
+
 enum lookup_level lookup_level_of(const struct record_device *record, const struct record_device *device)
 {
     bool same_device =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tune/measure.h"
+#include "tune/measure_private.h"
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -9,92 +9,15 @@
 #include "cl/selftest.h"
 #include "filter/check.h"
 #include "filter/registry.h"
+#include "tune/timing.h"
 #include "tune/trust.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    INPUTS = 3,       /* rotated */
-    SETTLE_RUNS = 6,  /* at most, until two agree */
-    SCORE_RUNS = 3,   /* of which the least counts */
-    MAX_BATCH = 4096, /* launches between two looks at the clock */
-    ROW_ALIGN = 64
-};
-static const double agreement = 1.05, race_limit = 1.3, hopeless = 8;
-static const double settle_ms = 50, sample_ms = 1, short_ms = 0.05;
 static const struct wait_list no_wait;
-
-/* An image on the device with rows that begin where wide loads like it. */
-struct bench_image {
-    struct memory *memory;
-    size_t pitch, bytes;
-};
-
-struct measure {
-    hone_device *device;
-    struct filter_case c;
-    bool device_clock;
-    struct bench_image inputs[INPUTS], second, out;
-    void *baseline; /* the first rung's result on input 0; NULL until it is known */
-    pthread_t builder;
-    bool building, builder_done;
-    pthread_mutex_t lock;
-    struct filter_case builder_case;
-    const struct variant *builder_variant;
-    struct config builder_config;
-};
-
-/* ---- Images ---- */
-
-static hone_status image_make(struct bench_image *image, hone_device *device, const hone_image_desc *desc,
-                              hone_error *error)
-{
-    size_t row = hone_image_row_bytes(desc);
-    image->pitch = (row + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
-    image->bytes = image->pitch * desc->height;
-    return memory_create(&image->memory, device, image->bytes, HONE_MEMORY_DEVICE, error);
-}
-
-/* Noise: kernels whose speed depends on the picture must not look better than they are. */
-static hone_status image_fill(struct bench_image *image, const hone_image_desc *desc, uint32_t seed,
-                              hone_error *error)
-{
-    hone_image_desc padded = *desc;
-    padded.pitch = image->pitch;
-    struct view view = {padded, mem_new(image->bytes, 1)};
-    if (!view.data)
-        return error_memory(error, "an input to measure with");
-    pattern_fill(&view, PATTERN_STEPS, seed);
-    const struct span span = {0, image->bytes, image->bytes, 1};
-    hone_status status = memory_write(image->memory, &span, view.data, image->bytes, no_wait, NULL, error);
-    view_finish(&view);
-    return status;
-}
-
-static struct surface image_of(const struct bench_image *image)
-{
-    return (struct surface){image->memory, 0, image->pitch};
-}
-
-static hone_status make_images(struct measure *m, hone_error *error)
-{
-    hone_status status = image_make(&m->out, m->device, &m->c.out, error);
-    for (uint32_t i = 0; i < INPUTS && !status; i++) {
-        status = image_make(&m->inputs[i], m->device, &m->c.in, error);
-        if (!status)
-            status = image_fill(&m->inputs[i], &m->c.in, i + 1, error);
-    }
-    if (!status && m->c.filter->inputs > 1) {
-        status = image_make(&m->second, m->device, &m->c.second, error);
-        if (!status)
-            status = image_fill(&m->second, &m->c.second, INPUTS + 1, error);
-    }
-    return status;
-}
 
 hone_status measure_open(struct measure **out, hone_device *device, const struct filter_case *c,
                          hone_error *error)
@@ -104,22 +27,15 @@ hone_status measure_open(struct measure **out, hone_device *device, const struct
     if (!m)
         return error_memory(error, "a measurement");
     m->device = device;
-    m->device_clock = device_profiles(device) && selftest_holds(device, SELFTEST_CLOCK);
+    m->clock = timing_clock_of(device);
     pthread_mutex_init(&m->lock, NULL);
     hone_status status = case_copy(&m->c, c, error);
     if (!status)
-        status = make_images(m, error);
+        status = measure_make_images(m, error);
     if (status)
         measure_close(&m);
     *out = m;
     return status;
-}
-
-static void join_builder(struct measure *m)
-{
-    if (m->building)
-        pthread_join(m->builder, NULL);
-    m->building = false;
 }
 
 void measure_close(struct measure **slot)
@@ -127,7 +43,8 @@ void measure_close(struct measure **slot)
     if (!slot || !*slot)
         return;
     struct measure *m = *slot;
-    join_builder(m);
+    measure_join_builder(m);
+    instance_destroy(&m->incumbent);
     for (int i = 0; i < INPUTS; i++)
         memory_destroy(&m->inputs[i].memory);
     memory_destroy(&m->second.memory);
@@ -149,9 +66,9 @@ static double time_batch(struct measure *m, struct instance *instance, int count
     hone_status status = HONE_OK;
     uint64_t start = clock_ns();
     for (int i = 0; i < count && !status; i++) {
-        const struct surfaces surfaces = {.in = image_of(&m->inputs[(*turn)++ % INPUTS]),
-                                          .second = image_of(&m->second),
-                                          .out = image_of(&m->out)};
+        const struct surfaces surfaces = {.in = measure_surface(&m->inputs[(*turn)++ % INPUTS]),
+                                          .second = measure_surface(&m->second),
+                                          .out = measure_surface(&m->out)};
         bool timed = i == 0 || i == count - 1;
         hone_event *done = NULL;
         status = instance_enqueue(instance, &surfaces, no_wait, timed ? &done : NULL, error);
@@ -164,80 +81,61 @@ static double time_batch(struct measure *m, struct instance *instance, int count
         status = hone_device_finish(m->device, error);
     else
         hone_device_finish(m->device, NULL);
-    double ms = (double)(clock_ns() - start) * 1e-6 / count;
-    hone_times begin, end;
-    if (!status && m->device_clock && hone_event_times(first, &begin, NULL) == HONE_OK &&
-        hone_event_times(last ? last : first, &end, NULL) == HONE_OK && end.ended > begin.started)
-        ms = (double)(end.ended - begin.started) * 1e-6 / count;
+    double wall = (double)(clock_ns() - start) * 1e-6, ms = -1;
+    if (!status)
+        ms = timing_between(&m->clock, first, last ? last : first, wall) / count;
     hone_event_destroy(&first);
     hone_event_destroy(&last);
-    return status ? -1 : ms;
+    return ms;
 }
 
-/* Launches per sample, so that a sample is long against the clock's steps and the cost of a launch. */
-static int batch_for(const struct measure *m, double ms)
+/* Clocks drop while a program is compiled; work brings them back before anything is timed. */
+static void wake(struct measure *m, double pause_ms)
 {
-    double resolution = (double)hone_device_get_info(m->device)->timer_resolution * 1e-6;
-    if (ms >= short_ms && ms >= 20 * resolution)
-        return 1;
-    double wanted = sample_ms > 20 * resolution ? sample_ms : 20 * resolution;
-    double batch = ceil(wanted / (ms > 1e-4 ? ms : 1e-4));
-    return batch < MAX_BATCH ? (int)batch : MAX_BATCH;
+    int turn = 0;
+    uint64_t start = clock_ns();
+    while (m->incumbent && pause_ms > timing_awake_ms &&
+           (double)(clock_ns() - start) * 1e-6 < timing_awake_ms)
+        if (time_batch(m, m->incumbent, 1, &turn, NULL) < 0)
+            return;
 }
 
-static void add_run(struct measured *r, double ms)
+/* Keeps the instance if it is the fastest so far, else destroys it. */
+static void keep_or_destroy(struct measure *m, struct instance **instance, const struct measured *r)
 {
-    if (r->run_count < MEASURE_RUNS)
-        r->runs[r->run_count++] = ms;
-}
-
-/* Runs until two samples agree, or it is clear that this will not win; *batch becomes the launches per
- * sample. */
-static double settle(struct measure *m, struct instance *instance, double best, int *batch, int *turn,
-                     struct measured *r, hone_error *error)
-{
-    double last = time_batch(m, instance, 1, turn, error), spent = last;
-    if (last < 0)
-        return last;
-    if (best >= 0 && last > best * hopeless) {
-        r->state = STATE_SLOW;
-        return last;
+    if (r->state == STATE_OK && (!m->incumbent || r->ms < m->incumbent_ms)) {
+        instance_destroy(&m->incumbent);
+        m->incumbent = *instance;
+        m->incumbent_ms = r->ms;
+        *instance = NULL;
     }
-    *batch = batch_for(m, last);
-    for (int i = 0; i < SETTLE_RUNS && spent < settle_ms; i++) {
-        double now = time_batch(m, instance, *batch, turn, error);
-        if (now < 0)
-            return now;
-        spent += now * *batch;
-        bool agree = now <= last * agreement && last <= now * agreement;
-        last = now;
-        if (agree)
-            break;
-    }
-    return last;
+    instance_destroy(instance);
+}
+
+/* An instance with the input that is its turn. */
+struct shot {
+    struct measure *m;
+    struct instance *instance;
+    int turn;
+};
+
+static double batch(void *context, int count, hone_error *error)
+{
+    struct shot *shot = context;
+    return time_batch(shot->m, shot->instance, count, &shot->turn, error);
+}
+
+static struct timing timing_of(struct shot *shot)
+{
+    double resolution = (double)hone_device_get_info(shot->m->device)->timer_resolution * 1e-6;
+    return (struct timing){batch, shot, resolution};
 }
 
 static void score(struct measure *m, struct instance *instance, double best, struct measured *r)
 {
-    hone_error error = {0};
-    int batch = 1, turn = 0;
-    double steady = settle(m, instance, best, &batch, &turn, r, &error);
-    double least = steady;
-    if (steady >= 0)
-        add_run(r, steady);
-    if (steady >= 0 && r->state != STATE_SLOW && best >= 0 && steady > best * race_limit)
-        r->state = STATE_SLOW;
-    for (int i = 1; i < SCORE_RUNS && least >= 0 && r->state != STATE_SLOW; i++) {
-        double ms = time_batch(m, instance, batch, &turn, &error);
-        if (ms >= 0)
-            add_run(r, ms);
-        least = ms < least ? ms : least;
-    }
-    r->ms = least;
-    if (least < 0) {
-        r->state = STATE_RUN;
-        snprintf(r->note, sizeof r->note, "%.500s", error.message);
-    }
+    struct shot shot = {m, instance, 0};
+    const struct timing timing = timing_of(&shot);
+    timing_score(&timing, best, r);
 }
 
 /* ---- Right at full size ---- */
@@ -255,12 +153,17 @@ static void *read_result(struct measure *m, hone_error *error)
     return bytes;
 }
 
-/* The result on input 0. */
+/* The result on input 0, as the last of launches that follow each other as those that are timed: what races,
+ * races under load. */
 static void *result_of(struct measure *m, struct instance *instance, hone_error *error)
 {
-    const struct surfaces surfaces = {
-        .in = image_of(&m->inputs[0]), .second = image_of(&m->second), .out = image_of(&m->out)};
-    hone_status status = instance_enqueue(instance, &surfaces, no_wait, NULL, error);
+    hone_status status = HONE_OK;
+    for (int i = INPUTS - 1; i >= 0 && !status; i--) {
+        const struct surfaces surfaces = {.in = measure_surface(&m->inputs[i]),
+                                          .second = measure_surface(&m->second),
+                                          .out = measure_surface(&m->out)};
+        status = instance_enqueue(instance, &surfaces, no_wait, NULL, error);
+    }
     hone_status finished = hone_device_finish(m->device, status ? NULL : error);
     return status || finished ? NULL : read_result(m, error);
 }
@@ -336,11 +239,13 @@ void measure_try(struct measure *m, const struct variant *variant, const struct 
     }
     if (status)
         snprintf(r->note, sizeof r->note, "%.500s", error.message);
-    else
+    else {
+        wake(m, r->build_ms);
         score(m, instance, best, r);
+    }
     if (r->state == STATE_OK)
         check_full_size(m, instance, r);
-    instance_destroy(&instance);
+    keep_or_destroy(m, &instance, r);
 }
 
 /* ---- The final ---- */
@@ -357,15 +262,15 @@ double measure_median(double *values, int count)
     return count == 0 ? -1 : count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-static void race_round(struct measure *m, struct instance **instances, struct measure_entry *entries,
-                       const int *batches, int count, int *turn, bool warm_up)
+static void race_round(struct shot *shots, struct measure_entry *entries, const int *batches, int count,
+                       bool warm_up)
 {
     for (int i = 0; i < count; i++) {
-        if (!instances[i])
+        if (!shots[i].instance)
             continue;
-        double ms = time_batch(m, instances[i], batches[i], turn, NULL);
+        double ms = batch(&shots[i], batches[i], NULL);
         if (ms < 0)
-            instance_destroy(&instances[i]);
+            instance_destroy(&shots[i].instance);
         else if (!warm_up && entries[i].run_count < MEASURE_RUNS)
             entries[i].runs[entries[i].run_count++] = ms;
     }
@@ -374,79 +279,22 @@ static void race_round(struct measure *m, struct instance **instances, struct me
 void measure_race(struct measure *m, struct measure_entry *entries, int count, int rounds)
 {
     enum { MAX_ENTRIES = 16 };
-    struct instance *instances[MAX_ENTRIES] = {0};
-    int batches[MAX_ENTRIES], turn = 0;
+    struct shot shots[MAX_ENTRIES] = {0};
+    int batches[MAX_ENTRIES];
     count = count < MAX_ENTRIES ? count : MAX_ENTRIES;
     for (int i = 0; i < count; i++) {
+        shots[i].m = m;
+        const struct timing timing = timing_of(&shots[i]);
         entries[i].run_count = 0;
-        if (instance_create(&instances[i], m->device, &m->c, entries[i].variant, &entries[i].config, NULL) !=
-            HONE_OK)
+        if (instance_create(&shots[i].instance, m->device, &m->c, entries[i].variant, &entries[i].config,
+                            NULL) != HONE_OK)
             continue;
-        double ms = time_batch(m, instances[i], 1, &turn, NULL);
-        batches[i] = ms >= 0 ? batch_for(m, ms) : 1;
+        double ms = batch(&shots[i], 1, NULL);
+        batches[i] = ms >= 0 ? timing_batch(&timing, ms) : 1;
     }
-    race_round(m, instances, entries, batches, count, &turn, true);
+    race_round(shots, entries, batches, count, true);
     for (int i = 0; i < rounds; i++)
-        race_round(m, instances, entries, batches, count, &turn, false);
+        race_round(shots, entries, batches, count, false);
     for (int i = 0; i < count; i++)
-        instance_destroy(&instances[i]);
-}
-
-/* ---- Transfers ---- */
-
-void measure_transfers(struct measure *m, double *upload_ms, double *download_ms)
-{
-    const hone_device_info *info = hone_device_get_info(m->device);
-    *upload_ms = *download_ms = 0;
-    if (info->kind == HONE_DEVICE_CPU)
-        return; /* works on the caller's memory */
-    void *host = mem_new(m->inputs[0].bytes > m->out.bytes ? m->inputs[0].bytes : m->out.bytes, 1);
-    const struct span in = {0, m->inputs[0].bytes, m->inputs[0].bytes, 1},
-                      out = {0, m->out.bytes, m->out.bytes, 1};
-    for (int i = 0; i < 2 && host; i++) { /* the first round pays for pinning and page faults */
-        uint64_t start = clock_ns();
-        if (memory_write(m->inputs[INPUTS - 1].memory, &in, host, in.pitch, no_wait, NULL, NULL) != HONE_OK)
-            break;
-        uint64_t middle = clock_ns();
-        if (memory_read(m->out.memory, &out, host, out.pitch, no_wait, NULL, NULL) != HONE_OK)
-            break;
-        *upload_ms = (double)(middle - start) * 1e-6;
-        *download_ms = (double)(clock_ns() - middle) * 1e-6;
-    }
-    image_fill(&m->inputs[INPUTS - 1], &m->c.in, INPUTS, NULL);
-    free(host);
-}
-
-/* ---- Compiling ahead ---- */
-
-static void *build_ahead(void *argument)
-{
-    struct measure *m = argument;
-    struct instance *instance = NULL;
-    instance_create(&instance, m->device, &m->builder_case, m->builder_variant, &m->builder_config, NULL);
-    instance_destroy(&instance);
-    case_finish(&m->builder_case);
-    pthread_mutex_lock(&m->lock);
-    m->builder_done = true;
-    pthread_mutex_unlock(&m->lock);
-    return NULL;
-}
-
-bool measure_prepare(struct measure *m, const struct variant *variant, const struct config *config)
-{
-    pthread_mutex_lock(&m->lock);
-    bool busy = m->building && !m->builder_done;
-    pthread_mutex_unlock(&m->lock);
-    if (busy)
-        return false;
-    join_builder(m);
-    m->builder_variant = variant;
-    m->builder_config = *config;
-    m->builder_done = false;
-    if (case_copy(&m->builder_case, &m->c, NULL) != HONE_OK)
-        return false;
-    m->building = pthread_create(&m->builder, NULL, build_ahead, m) == 0;
-    if (!m->building)
-        case_finish(&m->builder_case);
-    return m->building;
+        instance_destroy(&shots[i].instance);
 }

@@ -80,6 +80,8 @@ struct record_choice {
     struct record_case c;
     struct record_config ranked[RECORD_MAX_RANKED]; /* best first */
     int count;
+    struct record_config seeds[RECORD_MAX_RANKED]; /* what the search began with; ms is not used */
+    int seed_count;
     double default_ms, first_rung_ms, plain_ms; /* negative: not measured */
     int evaluations;
     double seconds;

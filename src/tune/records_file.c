@@ -158,21 +158,32 @@ hone_status records_add_trust(const struct record_trust *record, hone_error *err
 
 /* ---- Merging ---- */
 
+/* The line in our own form, whoever wrote it; empty when it is no record. */
+static hone_status normalise(const char *line, size_t length, struct text *out, hone_error *error)
+{
+    struct records one = {0};
+    json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
+    if (object)
+        record_json_print(object, out);
+    hone_status status = records_parse(&one, text_view(out), READ_ALL, error);
+    if (one.skipped)
+        text_finish(out);
+    records_finish(&one);
+    return status;
+}
+
 /* Copies of a line that the user's file has already are left out. */
 static hone_status merge_lines(const char *ours, const char *theirs, size_t *added, hone_error *error)
 {
     hone_status status = HONE_OK;
     while (*theirs && !status) {
         size_t length = strcspn(theirs, "\n");
-        struct records one = {0};
         struct text line = {0};
-        text_add_bytes(&line, theirs, length);
-        bool there = length == 0 || strstr(ours, text_view(&line)) != NULL;
-        if (!there && records_parse(&one, text_view(&line), READ_ALL, error) == HONE_OK && one.skipped == 0) {
+        status = normalise(theirs, length, &line, error);
+        if (!status && line.length > 0 && !strstr(ours, text_view(&line))) {
             status = append(&line, error);
             *added += !status;
         }
-        records_finish(&one);
         text_finish(&line);
         theirs += length + (theirs[length] == '\n');
     }

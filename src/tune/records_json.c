@@ -39,14 +39,20 @@ json_t *record_try_json(const struct record_try *r)
                      record_state_name(r->state), "build_ms", r->build_ms, "runs", runs, "note", r->note);
 }
 
+static json_t *configs_json(const struct record_config *configs, int count)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < count && i < RECORD_MAX_RANKED; i++)
+        json_array_append_new(array, config_json(&configs[i]));
+    return array;
+}
+
 json_t *record_choice_json(const struct record_choice *r)
 {
-    json_t *ranked = json_array();
-    for (int i = 0; i < r->count && i < RECORD_MAX_RANKED; i++)
-        json_array_append_new(ranked, config_json(&r->ranked[i]));
-    return json_pack("{s:i, s:s, s:I, s:o, s:o, s:o, s:f, s:f, s:f, s:i, s:f}", "v", RECORD_VERSION, "kind",
-                     "choice", "time", (json_int_t)r->time, "device", record_device_json(&r->device), "case",
-                     record_case_json(&r->c), "ranked", ranked, "default_ms", r->default_ms, "first_rung_ms",
+    return json_pack("{s:i, s:s, s:I, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:i, s:f}", "v", RECORD_VERSION,
+                     "kind", "choice", "time", (json_int_t)r->time, "device", record_device_json(&r->device),
+                     "case", record_case_json(&r->c), "ranked", configs_json(r->ranked, r->count), "seeds",
+                     configs_json(r->seeds, r->seed_count), "default_ms", r->default_ms, "first_rung_ms",
                      r->first_rung_ms, "plain_ms", r->plain_ms, "evaluations", r->evaluations, "seconds",
                      r->seconds);
 }
@@ -175,9 +181,16 @@ bool record_read_try(const json_t *object, struct record_try *r)
     return r->state != STATE_COUNT;
 }
 
+static bool read_configs(const json_t *array, struct record_config configs[RECORD_MAX_RANKED], int *count)
+{
+    for (size_t i = 0; i < json_array_size(array) && i < RECORD_MAX_RANKED; i++)
+        if (!read_config(json_array_get(array, i), &configs[(*count)++]))
+            return false;
+    return true;
+}
+
 bool record_read_choice(const json_t *object, struct record_choice *r)
 {
-    const json_t *ranked = json_object_get(object, "ranked");
     unsigned evaluations = 0;
     if (!record_read_device(json_object_get(object, "device"), &r->device) ||
         !record_read_case(json_object_get(object, "case"), &r->c) ||
@@ -188,11 +201,9 @@ bool record_read_choice(const json_t *object, struct record_choice *r)
         !copy_unsigned(object, "evaluations", 1 << 30, &evaluations))
         return false;
     r->evaluations = (int)evaluations;
-    for (size_t i = 0; i < json_array_size(ranked) && i < RECORD_MAX_RANKED; i++)
-        if (!read_config(json_array_get(ranked, i), &r->ranked[r->count++]))
-            return false;
     r->time = read_time(object);
-    return r->count > 0;
+    return read_configs(json_object_get(object, "ranked"), r->ranked, &r->count) && r->count > 0 &&
+           read_configs(json_object_get(object, "seeds"), r->seeds, &r->seed_count);
 }
 
 bool record_read_trust(const json_t *object, struct record_trust *r)

@@ -16,6 +16,7 @@ enum {
 };
 static const double hopeless =
     2.0; /* a path this many times slower than the best, after its own line search */
+static const double far_behind = 8; /* nor one that is so far behind before it */
 static const double worthwhile = 0.99;
 
 struct search {
@@ -167,16 +168,36 @@ static int best_of_path(const struct search *s, int path)
     return best;
 }
 
-/* Every path keeps an incumbent, until it has had its own line search and is still hopeless. */
+/* The defaults of paths that nothing is known of. */
+static void visit_defaults(struct search *s)
+{
+    for (int path = 0; path < s->space->count && !over(s); path++)
+        if (best_of_path(s, path) < 0 && !is_dead(s, path)) {
+            const struct point point = point_default(s->space, path);
+            visit(s, &point);
+        }
+}
+
+/* The fastest path that was not searched, or -1. */
+static int next_path(const struct search *s, const bool searched[SPACE_MAX_PATHS])
+{
+    int next = -1;
+    for (int path = 0; path < s->space->count; path++) {
+        int best = searched[path] ? -1 : best_of_path(s, path);
+        if (best >= 0 && (next < 0 || s->result->all[best].ms < s->result->all[best_of_path(s, next)].ms))
+            next = path;
+    }
+    return next;
+}
+
+/* Every path keeps an incumbent, until it has had its own line search and is still hopeless: the fastest path
+ * first. One whose incumbent is far behind already gets none. */
 static void search_paths(struct search *s)
 {
-    for (int path = 0; path < s->space->count && !over(s); path++) {
+    bool searched[SPACE_MAX_PATHS] = {0};
+    for (int path; !over(s) && (path = next_path(s, searched)) >= 0; searched[path] = true) {
         int best = best_of_path(s, path);
-        if (best < 0) {
-            const struct point point = point_default(s->space, path);
-            best = visit(s, &point);
-        }
-        if (best >= 0 && s->result->all[best].ms >= 0 && s->result->all[best].ms <= best_ms(s) * 2 * hopeless)
+        if (s->result->all[best].ms <= best_ms(s) * far_behind)
             descend(s, best);
     }
 }
@@ -240,16 +261,17 @@ hone_status search_run(const struct space *space, const struct search_options *o
     *result = (struct search_result){.best = -1};
     for (size_t i = 0; i < options->seed_count; i++)
         visit(&s, &options->seeds[i]);
+    if (result->best < 0) /* without seeds the paths are looked at before any of them is searched */
+        visit_defaults(&s);
+    if (result->best >= 0)
+        descend(&s, result->best);
+    visit_defaults(&s);
+    search_paths(&s);
     int64_t size = space_size(space);
-    if (size <= options->budget) {
+    if (size <= options->budget)
         visit_all(&s, size);
-    } else {
-        if (result->best >= 0)
-            descend(&s, result->best);
-        search_paths(&s);
-        for (int stale = 0; stale < MAX_STALE_RESTARTS && !over(&s) && !settled(&s);)
-            stale = restart(&s) ? 0 : stale + 1;
-    }
+    for (int stale = 0; stale < MAX_STALE_RESTARTS && !over(&s) && !settled(&s) && !result->exhausted;)
+        stale = restart(&s) ? 0 : stale + 1;
     if (!s.out_of_memory)
         return HONE_OK;
     search_finish(result);

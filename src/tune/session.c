@@ -278,6 +278,11 @@ static hone_status save(struct session *s, hone_error *error)
     choice->evaluations = s->evaluations;
     choice->seconds = elapsed(s);
     choice->time = (int64_t)time(NULL);
+    for (size_t i = 0; i < s->seed_count && choice->seed_count < RECORD_MAX_RANKED; i++) {
+        struct record_config *to = &choice->seeds[choice->seed_count++];
+        snprintf(to->variant, sizeof to->variant, "%s", s->space.paths[s->seeds[i].path].name);
+        session_config(s, &s->seeds[i], to->config, sizeof to->config);
+    }
     if (s->worker->no_disk || s->result->interrupted)
         return HONE_OK; /* an interrupted session is resumed, not concluded */
     hone_status status = records_add_choice(choice, error);

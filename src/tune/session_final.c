@@ -18,7 +18,7 @@ struct finalist {
     char config[256];
     double runs[MEASURE_RUNS], median, deviation;
     int run_count;
-    bool hand_written;
+    bool is_default;
 };
 
 static int by_score(const void *a, const void *b)
@@ -29,19 +29,19 @@ static int by_score(const void *a, const void *b)
     return (x->ms > y->ms) - (x->ms < y->ms);
 }
 
-static bool is_hand_written(const struct session *s, const struct point *point)
+static bool is_default(const struct session *s, const struct point *point)
 {
     for (size_t i = 0; i < s->seed_count; i++)
-        if (s->hand_written[i] && point_equal(&s->seeds[i], point))
+        if (s->is_default[i] && point_equal(&s->seeds[i], point))
             return true;
     return false;
 }
 
-/* The first hand-written choice that is legal here; -1 when there is none. */
+/* What is chosen without tuning; -1 when there is none. */
 static int default_seed(const struct session *s)
 {
     for (size_t i = 0; i < s->seed_count; i++)
-        if (s->hand_written[i] && point_legal(&s->space, &s->seeds[i]))
+        if (s->is_default[i] && point_legal(&s->space, &s->seeds[i]))
             return (int)i;
     return -1;
 }
@@ -57,11 +57,11 @@ static bool is_taken(const struct finalist *finalists, int count, const struct p
 static void take(const struct session *s, const struct evaluated *from, struct finalist *to)
 {
     *to = (struct finalist){.point = from->point, .median = from->ms};
-    to->hand_written = is_hand_written(s, &from->point);
+    to->is_default = is_default(s, &from->point);
     session_config(s, &from->point, to->config, sizeof to->config);
 }
 
-/* The fastest, of every path its fastest that is not hopeless, and the hand-written default, which the gain
+/* The fastest, of every path its fastest that is not hopeless, and the default, which the gain
  * is told against. `sorted` is in order. */
 static int pick_finalists(const struct session *s, const struct evaluated *sorted, size_t count,
                           struct finalist finalists[FINALISTS])
@@ -104,6 +104,18 @@ static void summarise(struct finalist *f)
     f->deviation = measure_median(distances, f->run_count);
 }
 
+/* Runs are in the order they were taken: a device that is throttled gets slower. */
+static double drift_of(const struct finalist *f)
+{
+    double first[MEASURE_RUNS], last[MEASURE_RUNS];
+    int third = f->run_count / 3;
+    if (third == 0)
+        return 0;
+    memcpy(first, f->runs, sizeof first);
+    memcpy(last, f->runs + f->run_count - third, sizeof *last * (size_t)third);
+    return measure_median(last, third) / measure_median(first, third) - 1;
+}
+
 static void read_race(const json_t *answer, struct finalist *finalists, int count)
 {
     const json_t *all = json_object_get(answer, "runs");
@@ -133,8 +145,8 @@ static bool tied(const struct finalist *a, const struct finalist *b)
     return difference <= fmax(least, error_a + error_b);
 }
 
-/* Of those tied with the fastest a hand-written one wins, else the first in the order of the table: the same
- * winner again and again. */
+/* Of those tied with the fastest one that comes with hone wins, else the first in the order of the table: the
+ * same winner again and again. */
 static int winner(const struct finalist *finalists, int count, int *ties)
 {
     int best = 0;
@@ -147,7 +159,7 @@ static int winner(const struct finalist *finalists, int count, int *ties)
         bool earlier = f->point.path < b->point.path ||
                        (f->point.path == b->point.path &&
                         memcmp(f->point.values, b->point.values, sizeof b->point.values) < 0);
-        if ((f->hand_written && !b->hand_written) || (f->hand_written == b->hand_written && earlier))
+        if ((f->is_default && !b->is_default) || (f->is_default == b->is_default && earlier))
             best = i;
     }
     return best;
@@ -234,6 +246,7 @@ hone_status session_final(struct session *s, struct search_result *found, hone_e
     s->result->tied = ties;
     s->result->spread =
         finalists[first].median > 0 ? finalists[first].deviation / finalists[first].median : 0;
+    s->result->drift = drift_of(&finalists[first]);
     rank(s, finalists, count, first);
     compare(s, finalists, count);
     return HONE_OK;

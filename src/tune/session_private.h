@@ -26,7 +26,7 @@ struct session {
     int64_t values[MAX_NAMES];
     struct expr_scope scope;
     struct point seeds[MAX_SEEDS];
-    bool hand_written[MAX_SEEDS];
+    bool is_default[MAX_SEEDS]; /* comes with hone: hand-written or shipped */
     size_t seed_count;
     uint64_t start;
     int evaluations;

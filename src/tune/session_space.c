@@ -91,14 +91,14 @@ void session_config(const struct session *s, const struct point *point, char *to
     text_finish(&text);
 }
 
-static void add_seed(struct session *s, const struct point *point, bool hand_written)
+static void add_seed(struct session *s, const struct point *point, bool is_default)
 {
     for (size_t i = 0; i < s->seed_count; i++)
         if (point_equal(&s->seeds[i], point))
             return;
     if (s->seed_count == MAX_SEEDS)
         return;
-    s->hand_written[s->seed_count] = hand_written;
+    s->is_default[s->seed_count] = is_default;
     s->seeds[s->seed_count++] = *point;
 }
 
@@ -113,8 +113,31 @@ static void read_seeds(struct session *s, const json_t *seeds)
         struct point point;
         if (variant && config && origin && strcmp(origin, "last resort") != 0 &&
             session_point(s, variant, config, &point))
-            add_seed(s, &point, strcmp(origin, "hand-written") == 0);
+            add_seed(s, &point, strcmp(origin, "hand-written") == 0 || text_starts(origin, "shipped"));
     }
+}
+
+/* What can run here, for a message. */
+static void list_variants(const json_t *variants, struct text *out)
+{
+    for (size_t i = 0; i < json_array_size(variants); i++)
+        text_add(out, "%s%s", i ? ", " : "", json_string_value(json_array_get(variants, i)));
+}
+
+static hone_status none_can_run(const struct session *s, const json_t *variants, hone_error *error)
+{
+    struct text names = {0};
+    list_variants(variants, &names);
+    hone_status status =
+        names.length == 0
+            ? error_set(error, HONE_ERROR_UNSUPPORTED, "no variant of %s can run on '%s' for these images",
+                        s->c->filter->name, s->worker->device_record.name)
+            : error_set(error, HONE_ERROR_USAGE,
+                        "%s has no variant '%s' that can run on '%s' for these images; there are %s",
+                        s->c->filter->name, s->options->variants, s->worker->device_record.name,
+                        text_view(&names));
+    text_finish(&names);
+    return status;
 }
 
 static bool is_wanted(const struct session *s, const struct variant *variant)
@@ -141,9 +164,7 @@ hone_status session_read_description(struct session *s, hone_error *error)
             add_path(s, variant);
     }
     if (s->space.count == 0)
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "no variant of %s%s can run on '%s' for these images",
-                         s->c->filter->name, s->options->variants ? " that is wanted" : "",
-                         s->worker->device_record.name);
+        return none_can_run(s, variants, error);
     read_seeds(s, json_object_get(description, "seeds"));
     return HONE_OK;
 }

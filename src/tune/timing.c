@@ -1,16 +1,58 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tune/timing.h"
 
+#include "cl/device.h"
+#include "cl/selftest.h"
+
 #include <math.h>
 #include <stdio.h>
 
 enum {
-    SETTLE_RUNS = 6, /* at most, until two agree */
-    SCORE_RUNS = 3,  /* of which the least counts */
-    MAX_BATCH = 4096 /* launches between two looks at the clock */
+    SETTLE_RUNS = 6,  /* at most, until two agree */
+    SCORE_RUNS = 3,   /* of which the least counts */
+    MAX_BATCH = 4096, /* launches between two looks at the clock */
+    MAX_DOUBTS = 3
 };
+static const double long_ms = 10, clock_ratio = 10; /* when the device's clock is held against the host's */
+const double timing_awake_ms = 20;
 static const double agreement = 1.05, race_limit = 1.3, hopeless = 8;
 static const double settle_ms = 50, sample_ms = 1, short_ms = 0.05;
+
+struct timing_clock timing_clock_of(hone_device *device)
+{
+    return (struct timing_clock){device, device_profiles(device) && selftest_holds(device, SELFTEST_CLOCK),
+                                 0};
+}
+
+/* A single reading proves nothing: drivers compile in the middle of a first launch. */
+static void doubt(struct timing_clock *c, double ms, double wall)
+{
+    bool far = ms < wall / clock_ratio || ms > wall * clock_ratio;
+    if (!far)
+        c->doubts = 0;
+    else if (wall >= long_ms)
+        c->doubts++;
+    if (c->doubts < MAX_DOUBTS)
+        return;
+    c->believed = false;
+    device_log(
+        c->device, HONE_LOG_WARNING,
+        "the device's clock shows %.3g ms where %.3g ms went by: kernels are timed by the clock of the host",
+        ms, wall);
+}
+
+double timing_between(struct timing_clock *c, const hone_event *first, const hone_event *last, double wall)
+{
+    hone_times begin, end;
+    double ms = -1;
+    if (!c->believed)
+        return wall;
+    if (hone_event_times(first, &begin, NULL) == HONE_OK && hone_event_times(last, &end, NULL) == HONE_OK &&
+        end.ended > begin.started)
+        ms = (double)(end.ended - begin.started) * 1e-6;
+    doubt(c, ms, wall);
+    return ms > 0 && c->believed ? ms : wall;
+}
 
 int timing_batch(const struct timing *t, double ms)
 {

@@ -8,7 +8,25 @@
 #ifndef TUNE_TIMING_H
 #define TUNE_TIMING_H
 
+#include "hone/event.h"
 #include "tune/measure.h"
+
+/* The device's clock, as long as it can be believed. */
+struct timing_clock {
+    hone_device *device;
+    bool believed;
+    int doubts; /* readings in a row that cannot be */
+};
+struct timing_clock timing_clock_of(hone_device *device);
+
+/* Milliseconds from the start of the first command to the end of the last; `wall` went by on the host. A
+ * clock that stands still, runs backwards or is far from the host's over several long batches is not asked
+ * again. */
+double timing_between(struct timing_clock *clock, const hone_event *first, const hone_event *last,
+                      double wall);
+
+/* Work for so long after a pause of `awake_ms` or more brings a device's clocks back. */
+extern const double timing_awake_ms;
 
 struct timing {
     /* Runs `count` launches one after the other; milliseconds per launch, or negative with the error set. */

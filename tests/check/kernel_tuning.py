@@ -244,6 +244,8 @@ def test_mistakes_are_told_before_a_device_is_opened():
         for text, arguments in cases:
             place.refuses(text, *arguments)
         place.refuses("nothing to tune", "--kernel-file", "one.cl")
+        place.refuses("where is the kernel?", "--param", "N=1,2")
+        place.refuses("cannot write '/nowhere/t4.json'", *good, "-o", "/nowhere/t4.json", status=3)
         for text, change in (("parameters are whole numbers here", {"Type": "float"}),
                              ("must be a list such as", {"Values": "[2**i for i in range(4)]"})):
             parameter = {"Name": "N", "Type": "int", "Values": "[1, 2]", **change}

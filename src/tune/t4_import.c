@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* T4 files of hone back into the user's records. */
+#include "tune/t4.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "tune/records_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const size_t max_file = 64u << 20;
+
+static void print_configuration(const json_t *configuration, struct record_config *to)
+{
+    const char *key, *variant = json_string_value(json_object_get(configuration, "variant"));
+    json_t *value;
+    struct text text = {0};
+    snprintf(to->variant, sizeof to->variant, "%s", variant ? variant : "");
+    json_object_foreach((json_t *)configuration, key, value) if (json_is_integer(value))
+        text_add(&text, "%s%s=%lld", text.length ? " " : "", key, (long long)json_integer_value(value));
+    snprintf(to->config, sizeof to->config, "%s", text_view(&text));
+    text_finish(&text);
+}
+
+/* The state and the note are among the measurements. */
+static const char *told(const json_t *result, const char *what)
+{
+    const json_t *list = json_object_get(result, "measurements");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_object_get(json_array_get(list, i), "name"));
+        const char *value = json_string_value(json_object_get(json_array_get(list, i), "value"));
+        if (name && value && strcmp(name, what) == 0)
+            return value;
+    }
+    return "";
+}
+
+static double time_of(const json_t *result)
+{
+    const json_t *list = json_object_get(result, "measurements");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *value = json_object_get(json_array_get(list, i), "value");
+        if (json_is_number(value))
+            return json_number_value(value);
+    }
+    return -1;
+}
+
+static bool read_result(const json_t *result, struct record_try *t)
+{
+    const json_t *times = json_object_get(result, "times"), *runs = json_object_get(times, "runtimes");
+    const char *state = told(result, "state");
+    t->state = STATE_COUNT;
+    for (int i = 0; i < STATE_COUNT; i++)
+        if (strcmp(state, record_state_name((enum record_state)i)) == 0)
+            t->state = (enum record_state)i;
+    print_configuration(json_object_get(result, "configuration"), &t->config);
+    t->config.ms = time_of(result);
+    t->build_ms = json_number_value(json_object_get(times, "compilation_time"));
+    snprintf(t->note, sizeof t->note, "%s", told(result, "note"));
+    for (size_t i = 0; i < json_array_size(runs) && i < RECORD_MAX_RUNS; i++)
+        t->runs[t->run_count++] = json_number_value(json_array_get(runs, i));
+    return t->state != STATE_COUNT && t->state != STATE_STARTED && t->config.variant[0];
+}
+
+/* Keeps the fastest, in order. */
+static void rank(struct record_choice *choice, const struct record_config *config)
+{
+    int at = choice->count;
+    while (at > 0 && choice->ranked[at - 1].ms > config->ms)
+        at--;
+    if (at == RECORD_MAX_RANKED)
+        return;
+    if (choice->count < RECORD_MAX_RANKED)
+        choice->count++;
+    memmove(&choice->ranked[at + 1], &choice->ranked[at],
+            sizeof choice->ranked[0] * (size_t)(choice->count - 1 - at));
+    choice->ranked[at] = *config;
+}
+
+static bool same_try(const struct record_try *a, const struct record_try *b)
+{
+    return memcmp(&a->device, &b->device, sizeof a->device) == 0 && memcmp(&a->c, &b->c, sizeof a->c) == 0 &&
+           strcmp(a->config.variant, b->config.variant) == 0 &&
+           strcmp(a->config.config, b->config.config) == 0 && a->state == b->state &&
+           a->config.ms == b->config.ms;
+}
+
+static bool is_there(const struct records *records, const struct record_try *t)
+{
+    for (size_t i = 0; i < records->try_count; i++)
+        if (same_try(&records->tries[i], t))
+            return true;
+    return false;
+}
+
+static hone_status add_results(const json_t *root, struct record_try *t, size_t *added, hone_error *error)
+{
+    struct records own = {0};
+    struct record_choice choice = {.device = t->device,
+                                   .c = t->c,
+                                   .default_ms = -1,
+                                   .first_rung_ms = -1,
+                                   .plain_ms = -1,
+                                   .time = t->time};
+    const json_t *results = json_object_get(root, "results");
+    hone_status status = records_load(&own, READ_TRIES, error);
+    for (size_t i = 0; i < json_array_size(results) && !status; i++) {
+        struct record_try one = *t;
+        if (!read_result(json_array_get(results, i), &one))
+            continue;
+        if (one.state == STATE_OK && one.config.ms >= 0)
+            rank(&choice, &one.config);
+        choice.evaluations++;
+        if (!is_there(&own, &one)) {
+            status = records_add_try(&one, error);
+            *added += !status;
+        }
+    }
+    records_finish(&own);
+    return status || choice.count == 0 || *added == 0 ? status : records_add_choice(&choice, error);
+}
+
+hone_status t4_import(const char *path, size_t *added, hone_error *error)
+{
+    struct text text = {0};
+    struct record_try *t = mem_new(1, sizeof *t);
+    *added = 0;
+    hone_status status = t ? file_read(path, max_file, &text, error) : error_memory(error, "results");
+    json_t *root = status ? NULL : json_loadb(text_view(&text), text.length, 0, NULL);
+    const json_t *own = json_object_get(json_object_get(root, "metadata"), "x_hone");
+    if (!status && !root)
+        status = error_set(error, HONE_ERROR_IO, "'%s' is no JSON", path);
+    else if (!status && (!record_read_device(json_object_get(own, "device"), &t->device) ||
+                         !record_read_case(json_object_get(own, "case"), &t->c)))
+        status =
+            error_set(error, HONE_ERROR_UNSUPPORTED,
+                      "'%s' was not exported by hone: nothing in it says which filter on which images", path);
+    if (!status) {
+        t->time = (int64_t)time(NULL);
+        status = add_results(root, t, added, error);
+    }
+    json_decref(root);
+    text_finish(&text);
+    free(t);
+    return status;
+}
