@@ -199,6 +199,20 @@ static void density31(int from, int to)
     free(columns);
 }
 
+/* A table per thread, added up under a lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void histogram(int from, int to)
+{
+    uint32_t own[256] = {0};
+    for (int i = from * width; i < to * width; i++)
+        own[source[i]]++;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < 256; i++)
+        sums[i] += own[i];
+    pthread_mutex_unlock(&lock);
+}
+
 static void transpose_u8(int from, int to)
 {
     enum { TILE = 32 };
@@ -261,6 +275,11 @@ static void run_density(void)
 {
     in_bands(density31, 15, height - 16);
 }
+static void run_histogram(void)
+{
+    memset(sums, 0, 256 * sizeof *sums);
+    in_bands(histogram, 0, height);
+}
 static void run_add(void)
 {
     in_bands(add_f32, 0, height);
@@ -299,6 +318,7 @@ static const struct {
              {"gauss10", run_gauss, 40, 10},
              {"integral", run_integral, 0, 0},
              {"density31", run_density, 15, 0},
+             {"histogram", run_histogram, 0, 0},
              {"transpose", run_transpose, 0, 0},
              {"transpose_f32", run_transpose_f32, 0, 0},
              {"add", run_add, 0, 0},

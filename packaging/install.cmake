@@ -30,3 +30,4 @@ install(FILES README.md LICENSE SECURITY.md CONTRIBUTING.md DESTINATION ${CMAKE_
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 install(FILES examples/Makefile examples/filter_array.c examples/frames.c examples/own_queue.c
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(DIRECTORY examples/tune DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples PATTERN "*.so" EXCLUDE)

@@ -29,6 +29,7 @@ bytes_of(${SOURCE}/../data/tuning/shipped.jsonl shipped)
 write_if_new(${OUT}/shipped_text.c "extern const char shipped_text[];\nconst char shipped_text[] = {\n${shipped}};\n")
 
 bytes_of(${SOURCE}/filter/kernel.clh header)
+bytes_of(${SOURCE}/filter/fuse.clh fuse)
 set(head "#include \"filter/registry.h\"\n\n")
 set(table "")
 file(GLOB folders LIST_DIRECTORIES true ${SOURCE}/filters/*)
@@ -38,7 +39,7 @@ foreach(folder ${folders})
     get_filename_component(name ${folder} NAME)
     string(APPEND head "extern const struct hone_filter hone_filter_${name};\n")
     set(sources "")
-    file(GLOB kernels ${folder}/*.cl)
+    file(GLOB kernels ${folder}/*.cl ${folder}/*.clh)
     list(SORT kernels)
     foreach(kernel ${kernels})
       get_filename_component(file ${kernel} NAME)
@@ -51,8 +52,9 @@ foreach(folder ${folders})
     string(APPEND table "    {&hone_filter_${name}, ${name}_sources},\n")
   endif()
 endforeach()
-string(APPEND head "extern const struct filter_entry registry_entries[];\nextern const char registry_header_text[];\n"
+string(APPEND head "extern const struct filter_entry registry_entries[];\nextern const char registry_header_text[], registry_fuse_text[];\n"
        "const char registry_header_text[] = {\n${header}};\n"
+       "const char registry_fuse_text[] = {\n${fuse}};\n"
        "const struct filter_entry registry_entries[] = {\n${table}    {0}};\n")
 write_if_new(${OUT}/registry_table.c "${head}")
 file(TOUCH_NOCREATE ${OUT}/registry_table.c ${OUT}/selftest_source.c ${OUT}/shipped_text.c)

@@ -31,6 +31,9 @@ typedef struct hone_plan_options {
      *  to every variant that has all of them. */
     const char *config;
     hone_tune tune;
+    /** Every filter runs in a kernel of its own. Otherwise point filters (add, colormap ...) run in the kernel of a
+     *  neighbouring filter where its variant allows it: same results, less memory traffic. Forced variants run alone. */
+    bool no_fuse;
     /** Second inputs, for filters that take two images, in the order of such steps. */
     const hone_image_desc *second;
     size_t second_count;
@@ -74,7 +77,7 @@ HONE_API hone_status hone_plan_set(hone_plan *plan, size_t step, const char *par
 HONE_API hone_status hone_plan_apply(hone_plan *plan, const void *in, size_t in_pitch, void *out, size_t out_pitch,
                                      hone_error *error);
 
-/** What was chosen for a step. Strings are valid as long as the plan and until its next hone_plan_set. */
+/** What was chosen for a filter of the chain, counted from 0. Strings are valid as long as the plan and until its next hone_plan_set. */
 typedef struct hone_step_info {
     const char *filter;
     const char *variant;
@@ -82,6 +85,7 @@ typedef struct hone_step_info {
     const char *origin;   /**< where the choice comes from: "forced", "hand-written" ... */
     unsigned passes;      /**< kernel launches per run */
     size_t scratch_bytes; /**< device memory held for it, beside its output */
+    const char *fused_with; /**< the filter in whose kernel it runs (variant and configuration are that one's), or NULL */
 } hone_step_info;
 /** false beyond the last step. */
 HONE_API bool hone_plan_step(const hone_plan *plan, size_t step, hone_step_info *info);

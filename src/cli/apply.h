@@ -12,7 +12,7 @@
 struct apply_options {
     struct common_options common;
     const char *output, *variant, *config, *tune, *format;
-    bool force, accept_damaged, recursive;
+    bool force, accept_damaged, recursive, no_fuse;
     double quality; /* 0: the default */
     double timeout; /* seconds; 0: none; negative: by the size of the work */
     double jobs;    /* images at a time; 0: as many as there are processors */

@@ -54,9 +54,10 @@ static json_t *steps_json(const hone_plan *plan)
     json_t *steps = json_array();
     hone_step_info step;
     for (size_t i = 0; hone_plan_step(plan, i, &step); i++)
-        json_array_append_new(steps, json_pack("{s:s, s:s, s:s, s:s, s:i}", "filter", step.filter, "variant",
-                                               step.variant, "config", step.config, "origin", step.origin,
-                                               "passes", (int)step.passes));
+        json_array_append_new(steps,
+                              json_pack("{s:s, s:s, s:s, s:s, s:i, s:s?}", "filter", step.filter, "variant",
+                                        step.variant, "config", step.config, "origin", step.origin, "passes",
+                                        (int)step.passes, "fused_with", step.fused_with));
     return steps;
 }
 
@@ -100,7 +101,7 @@ static void name_steps(const struct engine *engine, struct text *text)
 {
     hone_step_info step;
     for (size_t i = 0; hone_plan_step(engine->plan, i, &step); i++)
-        text_add(text, "%s%s(%s)", i ? " | " : "", step.filter, step.variant);
+        text_add(text, "%s%s(%s)", i ? " | " : "", step.filter, step.fused_with ? "fused" : step.variant);
 }
 
 static void print_line(const struct engine *engine, const struct apply_result *result)
@@ -126,9 +127,12 @@ static void explain(const struct engine *engine, const struct apply_result *resu
              result->in.width, result->in.height, hone_type_name(result->in.type), result->in.channels,
              result->gray_alpha ? " (gray and alpha)" : "");
     for (size_t i = 0; hone_plan_step(engine->plan, i, &step); i++)
-        cli_note(common, "  %s: variant %s%s%s, %s, %u %s, %.1f MB scratch", step.filter, step.variant,
-                 step.config[0] ? ", " : "", step.config, step.origin, step.passes,
-                 step.passes == 1 ? "pass" : "passes", (double)step.scratch_bytes * 1e-6);
+        if (step.fused_with)
+            cli_note(common, "  %s: in the kernel of %s", step.filter, step.fused_with);
+        else
+            cli_note(common, "  %s: variant %s%s%s, %s, %u %s, %.1f MB scratch", step.filter, step.variant,
+                     step.config[0] ? ", " : "", step.config, step.origin, step.passes,
+                     step.passes == 1 ? "pass" : "passes", (double)step.scratch_bytes * 1e-6);
     cli_note(common, "  %.3g ms%s, %.0f MP/s; %s; programs so far: %llu compiled, %llu loaded from disk",
              seconds_of(result) * 1e3,
              result->device_seconds > 0 ? " on the device" : " (the device has no clock)",

@@ -95,6 +95,7 @@ static int run(int argc, char **argv)
                                  {"jobs", 'j', OPTION_REAL, &o.jobs, 1, 256},
                                  {"recursive", 'r', OPTION_FLAG, &o.recursive, 0, 0},
                                  {"force", 0, OPTION_FLAG, &o.force, 0, 0},
+                                 {"no-fuse", 0, OPTION_FLAG, &o.no_fuse, 0, 0},
                                  {"accept-damaged", 0, OPTION_FLAG, &o.accept_damaged, 0, 0},
                                  {NULL, 0, OPTION_FLAG, NULL, 0, 0}};
     switch (cli_parse(&command_apply, argc, argv, own, &o.common, &operands)) {
@@ -113,39 +114,41 @@ static int run(int argc, char **argv)
 const struct command command_apply = {
     .name = "apply",
     .summary = "filter images and folders of images",
-    .usage = "usage: hone apply CHAIN INPUT... -o OUTPUT\n"
-             "\n"
-             "Filters images. A CHAIN is 'filter name=value ... | filter ...'; 'hone filters' lists them. An "
-             "INPUT is an image\n"
-             "or a folder of images; OUTPUT is a file, or for several inputs a folder (which is made where "
-             "it is missing).\n"
-             "The suffix of an output says its format: .png .tif .jpg .webp .pam .pgm .ppm .pnm .pfm, "
-             "or .csv .json\n"
-             "for the numbers as text. Profiles, EXIF and the like are kept where the format can; images are "
-             "turned upright.\n"
-             "An output is written whole or not at all.\n"
-             "\n"
-             "  hone apply 'box size=8 | sobel norm=l1' in.png -o out.png\n"
-             "  hone apply 'sobel' a.jpg b.jpg photos/ -o edges/ --format png\n"
-             "\n"
-             "options:\n"
-             "  -o, --output OUTPUT  where the results go; a folder ends with '/' or is there already\n"
-             "  -r, --recursive      take the folders below a folder, too\n"
-             "  --format SUFFIX      suffix of the outputs in a folder (default: that of the input)\n"
-             "  --quality N          of JPEG and WebP, 1 to 100 (default 90)\n"
-             "  --force              let an output replace its own input\n"
-             "  -j, --jobs N         images at a time (default: the number of processors, at most 8)\n"
-             "  --accept-damaged     take what can be decoded of a file that is not whole\n"
-             "  --variant NAME       force a variant of the filters, or FILTER:NAME,FILTER:NAME\n"
-             "  --config TUNABLES    force tunables, such as 'WG_X=32 ROWS=8'\n"
-             "  --tune auto|off|full auto (default): the best known choice; images after the first few try "
-             "others on "
-             "the way.\n"
-             "                       off: hand-written choices alone. full: tune the chain first, where that "
-             "has not "
-             "been done\n"
-             "  --timeout SECONDS    give up when the device does not answer for so long; 0: never (default: "
-             "one minute for\n"
-             "                       each megapixel and filter, at least one minute)\n",
+    .usage =
+        "usage: hone apply CHAIN INPUT... -o OUTPUT\n"
+        "\n"
+        "Filters images. A CHAIN is 'filter name=value ... | filter ...'; 'hone filters' lists them. An "
+        "INPUT is an image\n"
+        "or a folder of images; OUTPUT is a file, or for several inputs a folder (which is made where "
+        "it is missing).\n"
+        "The suffix of an output says its format: .png .tif .jpg .webp .pam .pgm .ppm .pnm .pfm, "
+        "or .csv .json\n"
+        "for the numbers as text. Profiles, EXIF and the like are kept where the format can; images are "
+        "turned upright.\n"
+        "An output is written whole or not at all.\n"
+        "\n"
+        "  hone apply 'box size=8 | sobel norm=l1' in.png -o out.png\n"
+        "  hone apply 'sobel' a.jpg b.jpg photos/ -o edges/ --format png\n"
+        "\n"
+        "options:\n"
+        "  -o, --output OUTPUT  where the results go; a folder ends with '/' or is there already\n"
+        "  -r, --recursive      take the folders below a folder, too\n"
+        "  --format SUFFIX      suffix of the outputs in a folder (default: that of the input)\n"
+        "  --quality N          of JPEG and WebP, 1 to 100 (default 90)\n"
+        "  --force              let an output replace its own input\n"
+        "  -j, --jobs N         images at a time (default: the number of processors, at most 8)\n"
+        "  --accept-damaged     take what can be decoded of a file that is not whole\n"
+        "  --variant NAME       force a variant of the filters, or FILTER:NAME,FILTER:NAME\n"
+        "  --config TUNABLES    force tunables, such as 'WG_X=32 ROWS=8'\n"
+        "  --tune auto|off|full auto (default): the best known choice; images after the first few try "
+        "others on "
+        "the way.\n"
+        "                       off: hand-written choices alone. full: tune the chain first, where that "
+        "has not "
+        "been done\n"
+        "  --no-fuse            every filter in a kernel of its own, also point filters beside another one\n"
+        "  --timeout SECONDS    give up when the device does not answer for so long; 0: never (default: "
+        "one minute for\n"
+        "                       each megapixel and filter, at least one minute)\n",
     .run = run,
 };

@@ -189,6 +189,7 @@ static hone_status create_plan(struct engine *engine, const hone_image_desc *des
     const hone_plan_options options = {.variant = engine->options->variant,
                                        .config = engine->options->config,
                                        .tune = tunes(engine, "off") ? HONE_TUNE_OFF : HONE_TUNE_AUTO,
+                                       .no_fuse = engine->options->no_fuse,
                                        .second = seconds,
                                        .second_count = engine->second_count};
     struct guard_watch watch;

@@ -204,6 +204,10 @@ void case_finish(struct filter_case *c)
 {
     for (int i = 0; i < MAX_PARAMETERS; i++)
         free((char *)c->values[i].text);
+    for (unsigned i = 0; i < c->fused_count; i++) {
+        case_finish(c->fused[i]);
+        free(c->fused[i]);
+    }
     free(c->data);
     *c = (struct filter_case){0};
 }
@@ -258,8 +262,8 @@ static hone_status check_given(const struct filter_case *c, hone_error *error)
     return HONE_OK;
 }
 
-hone_status case_prepare(struct filter_case *c, const hone_image_desc *in, const hone_image_desc *second,
-                         hone_error *error)
+hone_status case_prepare_alone(struct filter_case *c, const hone_image_desc *in,
+                               const hone_image_desc *second, hone_error *error)
 {
     c->in = *in;
     c->second = second ? *second : (hone_image_desc){0};
@@ -277,23 +281,40 @@ hone_status case_prepare(struct filter_case *c, const hone_image_desc *in, const
     return status ? status : hone_image_desc_check(&c->out, error);
 }
 
-hone_status case_copy(struct filter_case *to, const struct filter_case *from, hone_error *error)
+static hone_status copy_texts(struct filter_case *to, const struct filter_case *from, hone_error *error)
 {
-    *to = *from;
-    to->data = NULL;
     bool ok = true;
     for (int i = 0; i < MAX_PARAMETERS; i++)
         if (from->values[i].text) {
             to->values[i].text = mem_copy_text(from->values[i].text);
             ok = ok && to->values[i].text;
         }
-    if (!ok) {
-        case_finish(to);
-        return error_memory(error, "a filter's parameters");
+    return ok ? HONE_OK : error_memory(error, "a filter's parameters");
+}
+
+static hone_status copy_fused(struct filter_case *to, const struct filter_case *from, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (unsigned i = 0; i < from->fused_count && !status; i++) {
+        struct filter_case *copy = mem_new(1, sizeof *copy);
+        if (!copy)
+            return error_memory(error, "a filter's parameters");
+        to->fused[to->fused_count++] = copy;
+        status = case_copy(copy, from->fused[i], error);
     }
-    if (from->in.width == 0)
-        return HONE_OK;
-    hone_status status = case_prepare(to, &from->in, from->second.width ? &from->second : NULL, error);
+    return status;
+}
+
+hone_status case_copy(struct filter_case *to, const struct filter_case *from, hone_error *error)
+{
+    *to = *from;
+    to->data = NULL;
+    to->fused_count = 0;
+    hone_status status = copy_texts(to, from, error);
+    if (!status)
+        status = copy_fused(to, from, error);
+    if (!status && from->in.width)
+        status = case_prepare(to, case_input(from), from->second.width ? &from->second : NULL, error);
     if (status)
         case_finish(to);
     return status;
@@ -404,11 +425,20 @@ bool case_real(const struct filter_case *c, const char *name, double *value)
     return false;
 }
 
-double case_bound(const struct filter_case *c, const struct variant *variant, double magnitude)
+static double own_bound(const struct filter_case *c, const struct variant *variant, double magnitude)
 {
     double bound = variant && variant->relaxed ? variant->bounds[c->in.type] : c->filter->bounds[c->in.type];
     return c->in.type == HONE_F32 && c->out.type == HONE_F32 ? bound * (c->gain * magnitude + c->bias)
                                                              : bound;
+}
+
+/* Of filters in a row: magnitudes add up as images are added. */
+double case_bound(const struct filter_case *c, const struct variant *variant, double magnitude)
+{
+    double bound = own_bound(c, variant, magnitude);
+    for (unsigned i = 0; i < c->fused_count; i++)
+        bound += own_bound(c->fused[i], NULL, magnitude * (i + 2));
+    return bound;
 }
 
 /* What filters call */

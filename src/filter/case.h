@@ -20,12 +20,31 @@ hone_status case_set(struct filter_case *c, const char *name, const char *text, 
 const struct parameter *case_common_parameter(const struct hone_filter *filter, size_t index);
 
 /* Parameters without a default that were not given are an error here. Then checks the formats and runs the
- * filter's prepare(): afterwards out, symbols and reals are right. second may be NULL. */
+ * filter's prepare(): afterwards out, symbols and reals are right. second may be NULL. Fused filters follow:
+ * `in` is what the first of all reads. */
 hone_status case_prepare(struct filter_case *c, const hone_image_desc *in, const hone_image_desc *second,
                          hone_error *error);
+/* The same for a case without regard to what is fused with it. */
+hone_status case_prepare_alone(struct filter_case *c, const hone_image_desc *in,
+                               const hone_image_desc *second, hone_error *error);
 
 /* A copy with strings of its own; prepared again. */
 hone_status case_copy(struct filter_case *to, const struct filter_case *from, hone_error *error);
+
+/* Lets prepared point filters run in the kernel of a case: the first `before` of them on its input, the
+ * others on its result. They are copied. What comes after becomes part of `c`: copied and finished with it,
+ * its checks include them. HONE_ERROR_UNSUPPORTED when one of them cannot (formats do not fit, too many). */
+hone_status case_fuse(struct filter_case *c, const struct filter_case *points, unsigned before,
+                      unsigned count, hone_error *error);
+/* The picture that the kernel reads, and the one that it writes: with nothing fused, c->in and c->out. */
+const hone_image_desc *case_input(const struct filter_case *c);
+const hone_image_desc *case_result(const struct filter_case *c);
+/* The case and what is fused with it in the order in which they see the pixels; index 0 to c->fused_count. */
+struct filter_case *case_member(const struct filter_case *c, unsigned index);
+/* What the references of all members make of pictures; `second` has a view for each member, without data for
+ * those of one input. */
+hone_status case_reference(const struct filter_case *c, const struct view *in, const struct view *second,
+                           struct view *out, hone_error *error);
 
 /* The parameters that differ from their defaults, as a chain writes them: "box size=8". */
 struct text;

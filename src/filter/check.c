@@ -25,6 +25,20 @@ static double largest_magnitude(const struct view *view)
     return largest;
 }
 
+static bool make_seconds(struct check *check, uint32_t seed)
+{
+    for (unsigned i = 0; i <= check->c.fused_count; i++) {
+        const struct filter_case *member = case_member(&check->c, i);
+        if (member->filter->inputs < 2)
+            continue;
+        check->second[i] = view_new(&member->second);
+        if (!check->second[i].data)
+            return false;
+        pattern_fill(&check->second[i], PATTERN_RANDOM, seed + 1 + i);
+    }
+    return true;
+}
+
 hone_status check_init(struct check *check, const struct filter_case *c, enum pattern pattern, uint32_t seed,
                        hone_error *error)
 {
@@ -32,19 +46,18 @@ hone_status check_init(struct check *check, const struct filter_case *c, enum pa
     hone_status status = case_copy(&check->c, c, error);
     if (status)
         return status;
-    check->in = view_new(&check->c.in);
-    check->expected = view_new(&check->c.out);
-    if (check->c.filter->inputs > 1)
-        check->second = view_new(&check->c.second);
-    if (!check->in.data || !check->expected.data || (check->c.filter->inputs > 1 && !check->second.data)) {
+    check->in = view_new(case_input(&check->c));
+    check->expected = view_new(case_result(&check->c));
+    if (!check->in.data || !check->expected.data || !make_seconds(check, seed)) {
         check_finish(check);
         return error_memory(error, "a check");
     }
     pattern_fill(&check->in, pattern, seed);
-    if (check->second.data)
-        pattern_fill(&check->second, PATTERN_RANDOM, seed + 1);
-    check->c.filter->reference(&check->c, &check->in, check->second.data ? &check->second : NULL,
-                               &check->expected);
+    status = case_reference(&check->c, &check->in, check->second, &check->expected, error);
+    if (status)
+        check_finish(check);
+    if (status)
+        return status;
     check->magnitude = largest_magnitude(&check->in);
     if (check->c.border == HONE_BORDER_CONSTANT && fabs(check->c.border_value) > check->magnitude)
         check->magnitude = fabs(check->c.border_value);
@@ -54,7 +67,8 @@ hone_status check_init(struct check *check, const struct filter_case *c, enum pa
 void check_finish(struct check *check)
 {
     view_finish(&check->in);
-    view_finish(&check->second);
+    for (int i = 0; i <= MAX_FUSED; i++)
+        view_finish(&check->second[i]);
     view_finish(&check->expected);
     case_finish(&check->c);
 }
@@ -176,7 +190,7 @@ void check_compare(const struct view *got, const struct view *wanted, double bou
 
 struct bench {
     struct instance *instance;
-    struct frame in, second, out;
+    struct frame in, out, second[MAX_FUSED + 1];
 };
 
 static hone_status bench_init(struct bench *bench, const struct check *check, hone_device *device,
@@ -185,23 +199,25 @@ static hone_status bench_init(struct bench *bench, const struct check *check, ho
 {
     hone_status status = instance_create(&bench->instance, device, &check->c, variant, config, error);
     if (!status)
-        status = frame_init(&bench->in, device, &check->c.in, layout, error);
+        status = frame_init(&bench->in, device, &check->in.desc, layout, error);
     if (!status)
         status = frame_load(&bench->in, &check->in, error);
-    if (!status && check->second.data) {
-        status = frame_init(&bench->second, device, &check->c.second, layout, error);
-        if (!status)
-            status = frame_load(&bench->second, &check->second, error);
-    }
-    return status ? status : frame_init(&bench->out, device, &check->c.out, layout, error);
+    for (unsigned i = 0; i <= check->c.fused_count && !status; i++)
+        if (check->second[i].data) {
+            status = frame_init(&bench->second[i], device, &check->second[i].desc, layout, error);
+            if (!status)
+                status = frame_load(&bench->second[i], &check->second[i], error);
+        }
+    return status ? status : frame_init(&bench->out, device, &check->expected.desc, layout, error);
 }
 
 static void bench_finish(struct bench *bench)
 {
     instance_destroy(&bench->instance);
     frame_finish(&bench->in);
-    frame_finish(&bench->second);
     frame_finish(&bench->out);
+    for (int i = 0; i <= MAX_FUSED; i++)
+        frame_finish(&bench->second[i]);
 }
 
 static struct surface frame_surface(const struct frame *frame)
@@ -209,10 +225,20 @@ static struct surface frame_surface(const struct frame *frame)
     return (struct surface){frame->memory, frame->offset, frame->pitch};
 }
 
+static struct surfaces bench_surfaces(const struct bench *bench, const struct filter_case *c)
+{
+    struct surfaces surfaces = {.in = frame_surface(&bench->in), .out = frame_surface(&bench->out)};
+    for (unsigned i = 0; i <= c->fused_count; i++) {
+        struct surface *place =
+            i == c->before ? &surfaces.second : &surfaces.fused[i < c->before ? i : i - 1];
+        *place = frame_surface(&bench->second[i]);
+    }
+    return surfaces;
+}
+
 static hone_status run_once(struct bench *bench, hone_device *device, uint8_t poison, hone_error *error)
 {
-    const struct surfaces surfaces = {frame_surface(&bench->in), frame_surface(&bench->second),
-                                      frame_surface(&bench->out)};
+    const struct surfaces surfaces = bench_surfaces(bench, instance_case(bench->instance));
     hone_event *done = NULL;
     memset(bench->out.host, poison, bench->out.bytes);
     hone_status status = frame_move(&bench->out, true, error);

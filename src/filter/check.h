@@ -15,8 +15,9 @@
 /* One picture and what the reference makes of it. */
 struct check {
     struct filter_case c; /* a copy */
-    struct view in, second, expected;
-    double magnitude; /* largest finite |input|: the unit of bounds for f32 */
+    struct view in, expected;
+    struct view second[MAX_FUSED + 1]; /* of each member, see case_member() */
+    double magnitude;                  /* largest finite |input|: the unit of bounds for f32 */
 };
 
 hone_status check_init(struct check *check, const struct filter_case *c, enum pattern pattern, uint32_t seed,

@@ -37,7 +37,9 @@ enum {
     MAX_PASSES = 6,
     MAX_SCRATCH = 6,
     MAX_ARGUMENTS = 24,
-    MAX_DEFINES = 12
+    MAX_DEFINES = 12,
+    MAX_FUSED = 4,
+    MAX_POINT_ARGUMENTS = 4
 };
 
 struct hone_filter;
@@ -81,6 +83,10 @@ struct filter_case {
     /* A result of f32 is at most gain * (largest input) + bias: the unit of bounds. 1 and 0 unless prepare()
      * knows better. */
     double gain, bias;
+    /* Point filters that run in the same kernel: the first `before` on the input, in their order, the others
+     * on the result. Owned; see case_fuse(). */
+    struct filter_case *fused[MAX_FUSED];
+    unsigned before, fused_count;
 };
 
 /* ---- Variants ---- */
@@ -94,6 +100,9 @@ enum need {
     NEEDS_SUBGROUPS = 1 << 4,
     NEEDS_LOCAL = 1 << 5
 };
+
+/* What a one-pass variant's kernel lets run with it: it reads by SOURCE, or writes by SINK (kernel.clh). */
+enum fuse { FUSES_BEFORE = 1 << 0, FUSES_AFTER = 1 << 1 };
 
 /* A number that changes speed only. */
 enum tunable_kind {
@@ -156,6 +165,7 @@ struct variant {
     const char *source;    /* file in the filter's folder; NULL: kernel.cl */
     const char *condition; /* where it is right, without tunables; NULL: everywhere */
     unsigned needs;
+    unsigned fuses;          /* sum of FUSES_x */
     const char *path;        /* "buffer", "image", "local", "wide", "packed": what seeds must not miss */
     bool relaxed;            /* not exact: chosen only under accuracy=relaxed */
     double bounds[3];        /* of a relaxed variant, like hone_filter.bounds */
@@ -164,8 +174,10 @@ struct variant {
     unsigned
         align; /* bytes: first pixels and row pitches must be multiples, else they are copied aside; 0: any */
     struct tunable tunables[MAX_TUNABLES];
-    const char *constraints[6];       /* over tunables too; all must hold */
-    const char *defines[MAX_DEFINES]; /* shape constants, "NAME=EXPRESSION" */
+    const char *constraints[6]; /* over tunables too; all must hold */
+    /* Shape constants, "NAME=EXPRESSION"; "NAME=ints0:COUNT" and "NAME=floats0:COUNT" list so many numbers of
+     * what the filter's table() fills. */
+    const char *defines[MAX_DEFINES];
     struct scratch scratch[MAX_SCRATCH];
     struct pass passes[MAX_PASSES];
     struct cost cost;
@@ -186,6 +198,22 @@ struct rung {
     const char *variant, *config;
     double gain;       /* speed over the first rung in the source, 0: not given there */
     const char *where; /* "guide, table 9-2, Adreno 430, 3264x2448" */
+};
+
+/**
+ * The arithmetic of a filter whose result at an element follows from that element alone (and from the same
+ * one of `second`), so that it can run inside another filter's kernel (guide 8.1). `source` is a file of the
+ * filter's folder that defines, in OpenCL C,
+ *
+ *   inline void STAGE(STAGE_IN value, int i, int y, STAGE_OUT *result, ...)
+ *
+ * for element i of row y; the host names the function and its types, STAGE_T and STAGE_OT number them like
+ * HONE_T. `result` has room for as many elements as one of the input makes. `...` are `arguments`, of the
+ * kinds second (pointer, offset, pitch), table (__global const uchar *), float:, number: and expressions.
+ */
+struct point_arithmetic {
+    const char *source;
+    const char *arguments[MAX_POINT_ARGUMENTS + 1];
 };
 
 /* ---- The filter ---- */
@@ -223,6 +251,8 @@ struct hone_filter {
      * relative to the largest finite magnitude of the input (see gain and bias of a case; integers made of
      * f32: in levels). 0: exact. The reason stands beside the number in filter.c. */
     double bounds[3];
+
+    const struct point_arithmetic *point; /* NULL: not a point filter */
 
     const struct variant *variants;
     size_t variant_count;

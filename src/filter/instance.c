@@ -39,10 +39,11 @@ static hone_status check_kernel(const struct instance *instance, size_t pass, ho
             error, HONE_ERROR_UNSUPPORTED,
             "kernel '%s' as compiled allows work-groups of %zu, not %zu (registers or local memory)",
             instance->variant->passes[pass].kernel, facts.max_work_group, group);
-    if (facts.arguments != pass_argument_slots(&instance->variant->passes[pass]))
+    unsigned slots =
+        pass_argument_slots(&instance->variant->passes[pass]) + fused_argument_slots(&instance->c);
+    if (facts.arguments != slots)
         return error_set(error, HONE_ERROR_INTERNAL, "kernel '%s' has %u arguments; its description fills %u",
-                         instance->variant->passes[pass].kernel, facts.arguments,
-                         pass_argument_slots(&instance->variant->passes[pass]));
+                         instance->variant->passes[pass].kernel, facts.arguments, slots);
     return HONE_OK;
 }
 
@@ -53,8 +54,8 @@ static hone_status make_kernels(struct instance *instance, const char *options, 
     char label[128];
     snprintf(label, sizeof label, "%s %s %s", instance->c.filter->name, variant->name,
              hone_type_name(instance->c.in.type));
-    hone_status status = filter_source_text(&source, instance->device, instance->c.filter,
-                                            variant->source ? variant->source : "kernel.cl", error);
+    hone_status status = case_source_text(&source, instance->device, &instance->c,
+                                          variant->source ? variant->source : "kernel.cl", error);
     const struct program_unit unit = {label, text_view(&source), options};
     if (!status)
         status = programs_digest(instance->device, &unit, instance->digest, error);
@@ -125,7 +126,7 @@ static hone_status make_scratch(struct instance *instance, const struct expr_sco
 const hone_image_desc *instance_role(const struct instance *instance, enum surface_role role)
 {
     const struct filter_case *c = &instance->c;
-    return role == SURFACE_IN ? &c->in : role == SURFACE_SECOND ? &c->second : &c->out;
+    return role == SURFACE_IN ? case_input(c) : role == SURFACE_SECOND ? &c->second : case_result(c);
 }
 
 static hone_status make_image(struct instance *instance, const struct argument *argument, hone_error *error)
@@ -291,6 +292,8 @@ static hone_status set_up(struct instance *instance, hone_error *error)
         status = each_argument(instance, make_argument_memory, error);
     if (!status)
         status = each_argument(instance, set_fixed_argument, error);
+    if (!status)
+        status = fused_set_fixed(instance, error);
     return status;
 }
 
@@ -338,6 +341,8 @@ void instance_destroy(struct instance **slot)
             memory_destroy(&instance->images[role][reading]);
     for (int i = 0; i < MAX_TABLES; i++)
         memory_destroy(&instance->tables[i]);
+    for (int i = 0; i < MAX_FUSED; i++)
+        memory_destroy(&instance->fused_tables[i]);
     for (int role = 0; role < SURFACE_COUNT; role++)
         memory_destroy(&instance->aligned[role]);
     memory_destroy(&instance->tight);

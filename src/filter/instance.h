@@ -19,7 +19,8 @@ struct surface {
 };
 
 struct surfaces {
-    struct surface in, second, out; /* second.memory is NULL for filters of one input */
+    struct surface in, second, out;  /* second.memory is NULL for filters of one input */
+    struct surface fused[MAX_FUSED]; /* second inputs of fused filters */
 };
 
 /* Builds kernels (from the caches where possible), makes scratch memory and tables. The case is copied.
@@ -53,6 +54,9 @@ unsigned pass_argument_slots(const struct pass *pass);
 struct text;
 hone_status filter_source_text(struct text *out, hone_device *device, const struct hone_filter *filter,
                                const char *file, hone_error *error);
+/* The same for a case, with the arithmetic of what is fused with it. */
+hone_status case_source_text(struct text *out, hone_device *device, const struct filter_case *c,
+                             const char *file, hone_error *error);
 /* The compiler options for a variant. */
 hone_status variant_options(struct text *out, hone_device *device, const struct filter_case *c,
                             const struct variant *variant, const struct config *config, hone_error *error);

@@ -49,8 +49,8 @@ static void sequence_drop(struct sequence *s)
     s->last = NULL;
 }
 
-static hone_status set_surface(struct kernel *kernel, unsigned slot, const struct surface *surface,
-                               const hone_image_desc *desc, hone_error *error)
+hone_status instance_set_surface(struct kernel *kernel, unsigned slot, const struct surface *surface,
+                                 const hone_image_desc *desc, hone_error *error)
 {
     size_t size = hone_type_size(desc->type), offset = surface->offset / size, pitch = surface->pitch / size;
     int32_t offset32 = (int32_t)offset, pitch32 = (int32_t)pitch;
@@ -75,13 +75,13 @@ static hone_status set_surfaces(struct instance *instance, size_t pass, const st
         struct argument argument;
         hone_status status = argument_parse(&argument, instance->variant->passes[pass].arguments[a], error);
         if (!status && argument.kind == ARGUMENT_SURFACE)
-            status = set_surface(instance->kernels[pass], slot, roles[argument.surface],
-                                 instance_role(instance, argument.surface), error);
+            status = instance_set_surface(instance->kernels[pass], slot, roles[argument.surface],
+                                          instance_role(instance, argument.surface), error);
         if (status)
             return status;
         slot += argument_slots(&argument);
     }
-    return HONE_OK;
+    return instance->c.fused_count ? fused_set_surfaces(instance, surfaces, error) : HONE_OK;
 }
 
 static size_t image_width(const struct instance *instance, enum surface_role role, int reading)
@@ -238,7 +238,7 @@ static hone_status run_all(struct instance *instance, const struct surfaces *sur
         if (instance->images[SURFACE_OUT][reading])
             status = empty_image(instance, reading, &placed.out, s, error);
     if (!status && placed.out.memory != surfaces->out.memory)
-        status = move_surface(&placed.out, &surfaces->out, &instance->c.out, s, error);
+        status = move_surface(&placed.out, &surfaces->out, case_result(&instance->c), s, error);
     return status;
 }
 

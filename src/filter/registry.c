@@ -7,7 +7,7 @@
 
 /* Generated: ends with an entry whose filter is NULL. */
 extern const struct filter_entry registry_entries[];
-extern const char registry_header_text[];
+extern const char registry_header_text[], registry_fuse_text[];
 
 const struct hone_filter *registry_at(size_t index)
 {
@@ -57,6 +57,11 @@ const struct hone_filter *registry_nearest(const char *name)
 const char *registry_header(void)
 {
     return registry_header_text;
+}
+
+const char *registry_fuse_header(void)
+{
+    return registry_fuse_text;
 }
 
 const struct variant *filter_variant(const struct hone_filter *filter, const char *name)

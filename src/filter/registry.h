@@ -23,8 +23,9 @@ const struct hone_filter *registry_find(const char *name);
 const char *registry_source(const struct hone_filter *filter, const char *file);
 /* The filter whose name is nearest to a misspelt one, or NULL when none is near. */
 const struct hone_filter *registry_nearest(const char *name);
-/* The header that comes before every kernel file. */
+/* The headers that come before every kernel file: kernel.clh, and fuse.clh after it. */
 const char *registry_header(void);
+const char *registry_fuse_header(void);
 
 const struct variant *filter_variant(const struct hone_filter *filter, const char *name);
 const struct rung *filter_rung(const struct hone_filter *filter, const char *name);

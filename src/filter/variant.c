@@ -150,6 +150,15 @@ static hone_status check_images(hone_device *device, const struct filter_case *c
     return HONE_OK;
 }
 
+static hone_status check_fusing(const struct filter_case *c, const struct variant *variant, hone_error *error)
+{
+    if (c->before && !(variant->fuses & FUSES_BEFORE))
+        return unusable(error, c, variant, "no other filter can run on its input in the same kernel");
+    if (c->fused_count > c->before && !(variant->fuses & FUSES_AFTER))
+        return unusable(error, c, variant, "no other filter can run on its result in the same kernel");
+    return HONE_OK;
+}
+
 hone_status variant_usable(hone_device *device, const struct filter_case *c, const struct variant *variant,
                            hone_error *error)
 {
@@ -163,7 +172,7 @@ hone_status variant_usable(hone_device *device, const struct filter_case *c, con
         status = check_needs(device, c, variant, error);
     if (!status)
         status = check_images(device, c, variant, error);
-    return status;
+    return status ? status : check_fusing(c, variant, error);
 }
 
 /* Legal: what does */

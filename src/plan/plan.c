@@ -33,14 +33,35 @@ static hone_status make_between(hone_plan *plan, struct step *step, const hone_i
 
 /* ---- Life ---- */
 
-static hone_status plan_steps(hone_plan *plan, const struct filter_case *cases,
+/* What cannot run together after all (a driver refuses the kernel, say) runs one by one. */
+static hone_status plan_step(hone_plan *plan, const struct filter_case *cases, size_t count, size_t *taken,
+                             const hone_plan_options *options, hone_error *error)
+{
+    struct step *step = &plan->steps[plan->count];
+    hone_plan_options apart = *options;
+    struct filter_case c;
+    apart.no_fuse = true;
+    hone_status status = fusing_next(&c, taken, plan, cases, count, options, error);
+    if (status)
+        return status;
+    status = choosing_make(plan, step, &c, options, error);
+    case_finish(&c);
+    if (status && *taken > 1 && fusing_next(&c, taken, plan, cases, count, &apart, error) == HONE_OK) {
+        status = choosing_make(plan, step, &c, options, error);
+        case_finish(&c);
+    }
+    plan->count += status == HONE_OK;
+    return status;
+}
+
+static hone_status plan_steps(hone_plan *plan, const struct filter_case *cases, size_t count,
                               const hone_plan_options *options, hone_error *error)
 {
     hone_status status = HONE_OK;
-    for (size_t i = 0; i < plan->count && !status; i++) {
-        status = choosing_make(plan, &plan->steps[i], &cases[i], options, error);
-        if (!status && i + 1 < plan->count)
-            status = make_between(plan, &plan->steps[i], &cases[i].out, error);
+    for (size_t i = 0, taken = 1; i < count && !status; i += taken) {
+        status = plan_step(plan, cases + i, count - i, &taken, options, error);
+        if (!status && i + taken < count)
+            status = make_between(plan, &plan->steps[plan->count - 1], &cases[i + taken - 1].out, error);
     }
     return status;
 }
@@ -54,10 +75,9 @@ static hone_status plan_chain(hone_plan *plan, const hone_chain *chain, const ho
     struct filter_case *cases = mem_new(chain->count, sizeof *cases);
     if (!cases)
         return error_memory(error, "a plan");
-    plan->count = chain->count;
     status = chain_cases(cases, chain, &plan->input, options->second, options->second_count, error);
     if (!status) {
-        status = plan_steps(plan, cases, options, error);
+        status = plan_steps(plan, cases, chain->count, options, error);
         chain_cases_finish(cases, chain->count);
     }
     free(cases);
@@ -95,7 +115,7 @@ void hone_plan_destroy(hone_plan **slot)
         return;
     hone_plan *plan = *slot;
     hone_device_finish(plan->device, NULL);
-    for (size_t i = 0; i < plan->count; i++) {
+    for (size_t i = 0; i < MAX_STEPS; i++) { /* one that could not be finished is not counted */
         trial_end(&plan->steps[i].trial);
         instance_destroy(&plan->steps[i].instance);
         memory_destroy(&plan->steps[i].between);
@@ -107,21 +127,38 @@ void hone_plan_destroy(hone_plan **slot)
 
 const hone_image_desc *hone_plan_output(const hone_plan *plan)
 {
-    return &instance_case(plan->steps[plan->count - 1].instance)->out;
+    return case_result(instance_case(plan->steps[plan->count - 1].instance));
+}
+
+struct step *plan_find(const hone_plan *plan, size_t index, unsigned *member)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct step *step = &plan->steps[i];
+        unsigned members = instance_case(step->instance)->fused_count + 1;
+        *member = (unsigned)index;
+        if (index < members)
+            return (struct step *)step;
+        index -= members;
+    }
+    return NULL;
 }
 
 bool hone_plan_step(const hone_plan *plan, size_t index, hone_step_info *info)
 {
-    if (index >= plan->count)
+    unsigned member;
+    const struct step *step = plan_find(plan, index, &member);
+    if (!step)
         return false;
-    const struct step *step = &plan->steps[index];
+    const struct filter_case *c = instance_case(step->instance);
     const struct variant *variant = instance_variant(step->instance);
-    *info = (hone_step_info){instance_case(step->instance)->filter->name,
+    bool host = member == c->before;
+    *info = (hone_step_info){case_member(c, member)->filter->name,
                              variant->name,
                              step->config,
                              step->origin,
-                             (unsigned)variant_pass_count(variant),
-                             instance_scratch_bytes(step->instance)};
+                             host ? (unsigned)variant_pass_count(variant) : 0,
+                             host ? instance_scratch_bytes(step->instance) : 0,
+                             host ? NULL : c->filter->name};
     return true;
 }
 
@@ -145,7 +182,7 @@ static hone_status update_from(hone_plan *plan, size_t first, const struct filte
     hone_status status = instance_update(plan->steps[first].instance, changed, error);
     for (size_t i = first; i < plan->count && !status; i++) {
         struct step *step = &plan->steps[i];
-        const hone_image_desc out = instance_case(step->instance)->out;
+        const hone_image_desc out = *case_result(instance_case(step->instance));
         if (i + 1 == plan->count)
             break;
         status = make_between(plan, step, &out, error);
@@ -162,11 +199,27 @@ static hone_status update_from(hone_plan *plan, size_t first, const struct filte
     return status;
 }
 
+static size_t filter_count(const hone_plan *plan)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < plan->count; i++)
+        count += instance_case(plan->steps[i].instance)->fused_count + 1;
+    return count;
+}
+
+static hone_status no_such_filter(const hone_plan *plan, hone_error *error)
+{
+    return error_set(error, HONE_ERROR_USAGE, "the plan has %zu filters, counted from 0", filter_count(plan));
+}
+
 hone_status hone_plan_set(hone_plan *plan, size_t index, const char *parameters, hone_error *error)
 {
-    if (index >= plan->count || !parameters)
-        return error_set(error, HONE_ERROR_USAGE, "the plan has %zu filters, counted from 0", plan->count);
-    const struct filter_case *now = instance_case(plan->steps[index].instance);
+    unsigned member;
+    const struct step *step = plan_find(plan, index, &member);
+    if (!step || !parameters)
+        return no_such_filter(plan, error);
+    const size_t at = (size_t)(step - plan->steps);
+    const struct filter_case *now = instance_case(step->instance);
     struct filter_case changed, before;
     hone_status status = case_copy(&before, now, error);
     if (status)
@@ -176,16 +229,16 @@ hone_status hone_plan_set(hone_plan *plan, size_t index, const char *parameters,
         case_finish(&before);
         return status;
     }
-    status = chain_parse_parameters(&changed, parameters, error);
+    status = chain_parse_parameters(case_member(&changed, member), parameters, error);
     if (!status)
-        status = case_prepare(&changed, &now->in, now->second.width ? &now->second : NULL, error);
+        status = case_prepare(&changed, case_input(now), now->second.width ? &now->second : NULL, error);
     if (!status) {
         hone_device_finish(plan->device, NULL); /* runs under way keep their arguments */
         end_trials(plan);
-        status = update_from(plan, index, &changed, error);
-        if (status && update_from(plan, index, &before, NULL) != HONE_OK)
-            plan->broken = index + 1;
-        else if (!status && index < plan->broken)
+        status = update_from(plan, at, &changed, error);
+        if (status && update_from(plan, at, &before, NULL) != HONE_OK)
+            plan->broken = at + 1;
+        else if (!status && at < plan->broken)
             plan->broken = 0;
     }
     case_finish(&changed);
@@ -195,9 +248,11 @@ hone_status hone_plan_set(hone_plan *plan, size_t index, const char *parameters,
 
 hone_status hone_plan_bind(hone_plan *plan, size_t index, hone_image *second, hone_error *error)
 {
-    if (index >= plan->count || !second)
-        return error_set(error, HONE_ERROR_USAGE, "the plan has %zu filters, counted from 0", plan->count);
-    const struct filter_case *c = instance_case(plan->steps[index].instance);
+    unsigned member;
+    struct step *step = plan_find(plan, index, &member);
+    if (!step || !second)
+        return no_such_filter(plan, error);
+    const struct filter_case *c = case_member(instance_case(step->instance), member);
     const hone_image_desc *desc = hone_image_get_desc(second), *wanted = &c->second;
     if (c->filter->inputs < 2)
         return error_set(error, HONE_ERROR_USAGE, "%s takes one image", c->filter->name);
@@ -205,6 +260,6 @@ hone_status hone_plan_bind(hone_plan *plan, size_t index, hone_image *second, ho
         desc->channels != wanted->channels || second->device != plan->device)
         return error_set(error, HONE_ERROR_USAGE,
                          "the second image of %s is not the one that the plan was made for", c->filter->name);
-    plan->steps[index].second = second;
+    step->second[member] = second;
     return HONE_OK;
 }

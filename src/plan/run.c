@@ -25,6 +25,19 @@ static hone_status check_image(const hone_plan *plan, const hone_image *image, c
     return HONE_OK;
 }
 
+static hone_status check_seconds(const hone_plan *plan, hone_error *error)
+{
+    unsigned member;
+    const struct step *step;
+    for (size_t i = 0; (step = plan_find(plan, i, &member)); i++) {
+        const struct filter_case *c = case_member(instance_case(step->instance), member);
+        if (c->filter->inputs > 1 && !step->second[member])
+            return error_set(error, HONE_ERROR_USAGE,
+                             "step %zu (%s) has no second image: call hone_plan_bind", i, c->filter->name);
+    }
+    return HONE_OK;
+}
+
 static hone_status check_run(const hone_plan *plan, const hone_image *in, const hone_image *out,
                              hone_error *error)
 {
@@ -38,12 +51,7 @@ static hone_status check_run(const hone_plan *plan, const hone_image *in, const 
         status = check_image(plan, out, hone_plan_output(plan), "output", error);
     if (!status && hone_image_cl_mem(in) == hone_image_cl_mem(out) && in->offset == out->offset)
         status = error_set(error, HONE_ERROR_USAGE, "input and output must be different images");
-    for (size_t i = 0; i < plan->count && !status; i++)
-        if (instance_case(plan->steps[i].instance)->filter->inputs > 1 && !plan->steps[i].second)
-            status =
-                error_set(error, HONE_ERROR_USAGE, "step %zu (%s) has no second image: call hone_plan_bind",
-                          i, instance_case(plan->steps[i].instance)->filter->name);
-    return status;
+    return status ? status : check_seconds(plan, error);
 }
 
 static hone_status hand_over(hone_plan *plan, hone_image *in, hone_image *out, struct wait_list wait,
@@ -53,8 +61,9 @@ static hone_status hand_over(hone_plan *plan, hone_image *in, hone_image *out, s
     if (!status)
         status = image_hand_over(out, false, wait, error);
     for (size_t i = 0; i < plan->count && !status; i++)
-        if (plan->steps[i].second)
-            status = image_hand_over(plan->steps[i].second, true, wait, error);
+        for (int member = 0; member <= MAX_FUSED && !status; member++)
+            if (plan->steps[i].second[member])
+                status = image_hand_over(plan->steps[i].second[member], true, wait, error);
     return status;
 }
 
@@ -66,8 +75,13 @@ static struct surfaces step_surfaces(const hone_plan *plan, size_t index, const 
         .in = before ? (struct surface){before->between, 0, before->between_pitch} : image_surface(in),
         .out = index + 1 < plan->count ? (struct surface){step->between, 0, step->between_pitch}
                                        : image_surface(out)};
-    if (step->second)
-        surfaces.second = image_surface(step->second);
+    unsigned host = instance_case(step->instance)->before;
+    for (unsigned member = 0; member <= MAX_FUSED; member++) {
+        struct surface *place =
+            member == host ? &surfaces.second : &surfaces.fused[member < host ? member : member - 1];
+        if (step->second[member])
+            *place = image_surface(step->second[member]);
+    }
     return surfaces;
 }
 

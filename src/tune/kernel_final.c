@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { FINAL_ROUNDS = 12 };
+static const double first_limit = 8;
 static const double leader_limit = 1.5; /* finalists are at most so much slower than the best score */
 
 static bool worked(const struct kernel_try *t)
@@ -20,6 +21,32 @@ static int by_median(const void *a, const void *b)
     return (x->median > y->median) - (x->median < y->median);
 }
 
+static void add(struct kernel_session_result *r, const struct kernel_try *t)
+{
+    struct kernel_finalist f = {.point = t->point, .median = t->measured.ms};
+    snprintf(f.config, sizeof f.config, "%s", t->config);
+    if (r->ranked_count < KERNEL_FINALISTS)
+        r->ranked[r->ranked_count++] = f;
+    else if (f.median < r->ranked[KERNEL_FINALISTS - 1].median)
+        r->ranked[KERNEL_FINALISTS - 1] = f;
+    qsort(r->ranked, (size_t)r->ranked_count, sizeof *r->ranked, by_median);
+}
+
+/* The gain is told against the first configuration: it runs in the final unless it is hopeless. */
+static void add_first(struct kernel_session_result *r)
+{
+    for (int i = 0; i < r->ranked_count; i++)
+        if (strcmp(r->ranked[i].config, r->first) == 0)
+            return;
+    for (size_t i = 0; i < r->count; i++)
+        if (strcmp(r->tries[i].config, r->first) == 0 && worked(&r->tries[i]) &&
+            r->tries[i].measured.ms <= r->ranked[0].median * first_limit) {
+            r->ranked_count -= r->ranked_count == KERNEL_FINALISTS;
+            add(r, &r->tries[i]);
+            return;
+        }
+}
+
 /* The fastest tries, in order. */
 static void pick(struct kernel_session_result *r)
 {
@@ -27,18 +54,11 @@ static void pick(struct kernel_session_result *r)
     for (size_t i = 0; i < r->count; i++)
         if (worked(&r->tries[i]))
             limit = fmin(limit, r->tries[i].measured.ms * leader_limit);
-    for (size_t i = 0; i < r->count; i++) {
-        const struct kernel_try *t = &r->tries[i];
-        if (!worked(t) || t->measured.ms > limit)
-            continue;
-        struct kernel_finalist f = {.point = t->point, .median = t->measured.ms};
-        snprintf(f.config, sizeof f.config, "%s", t->config);
-        if (r->ranked_count < KERNEL_FINALISTS)
-            r->ranked[r->ranked_count++] = f;
-        else if (f.median < r->ranked[KERNEL_FINALISTS - 1].median)
-            r->ranked[KERNEL_FINALISTS - 1] = f;
-        qsort(r->ranked, (size_t)r->ranked_count, sizeof *r->ranked, by_median);
-    }
+    for (size_t i = 0; i < r->count; i++)
+        if (worked(&r->tries[i]) && r->tries[i].measured.ms <= limit)
+            add(r, &r->tries[i]);
+    if (r->ranked_count > 0)
+        add_first(r);
 }
 
 static void summarise(struct kernel_finalist *f)

@@ -66,8 +66,9 @@ static double time_batch(struct measure *m, struct instance *instance, int count
     hone_status status = HONE_OK;
     uint64_t start = clock_ns();
     for (int i = 0; i < count && !status; i++) {
-        const struct surfaces surfaces = {measure_surface(&m->inputs[(*turn)++ % INPUTS]),
-                                          measure_surface(&m->second), measure_surface(&m->out)};
+        const struct surfaces surfaces = {.in = measure_surface(&m->inputs[(*turn)++ % INPUTS]),
+                                          .second = measure_surface(&m->second),
+                                          .out = measure_surface(&m->out)};
         bool timed = i == 0 || i == count - 1;
         hone_event *done = NULL;
         status = instance_enqueue(instance, &surfaces, no_wait, timed ? &done : NULL, error);
@@ -158,8 +159,9 @@ static void *result_of(struct measure *m, struct instance *instance, hone_error 
 {
     hone_status status = HONE_OK;
     for (int i = INPUTS - 1; i >= 0 && !status; i--) {
-        const struct surfaces surfaces = {measure_surface(&m->inputs[i]), measure_surface(&m->second),
-                                          measure_surface(&m->out)};
+        const struct surfaces surfaces = {.in = measure_surface(&m->inputs[i]),
+                                          .second = measure_surface(&m->second),
+                                          .out = measure_surface(&m->out)};
         status = instance_enqueue(instance, &surfaces, no_wait, NULL, error);
     }
     hone_status finished = hone_device_finish(m->device, status ? NULL : error);

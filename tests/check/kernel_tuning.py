@@ -45,11 +45,11 @@ class Place:
             file.write(content)
         return self.path(name)
 
-    def start(self, *arguments):
+    def start(self, *arguments, **options):
         return subprocess.Popen([os.path.abspath(os.path.join(frame.build(), "hone")), "tune", "--device", "cpu",
                                  *arguments],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment,
-                                cwd=self.folder)
+                                cwd=self.folder, **options)
 
     def run(self, *arguments, status=0):
         process = self.start(*arguments)
@@ -321,18 +321,33 @@ def test_interrupted_and_resumed():
         place.write("many.cl", "kernel void many(global int *out) { out[get_global_id(0)] = A * 0 + 1; }\n")
         arguments = ["--kernel-file", "many.cl", "--param", "A=1..32", "--param", "LX=1,2,4,8", "--global", "64", "--local",
                      "LX", "--arg", "out:s32:64", "--full", "-v", "-o", "t4.json", "--json"]
-        process = place.start(*arguments)
+        process = place.start(*arguments, start_new_session=True)
         for line in process.stderr:
             if "A=2" in line:
                 break
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the worker gets it too
         out = process.communicate(timeout=60)[0]
         report = json.loads(out)
         frame.check(process.returncode == 130 and report["interrupted"], f"{process.returncode}: {out[-300:]}")
+        frame.check(set(states(report).values()) <= {"ok", "slow"}, f"{states(report)}")
         with open(place.path("t4.json"), encoding="utf-8") as file:
             check_t4(json.load(file))
         again = json.loads(place.run(*arguments[:-5], "--json", "--evaluations", str(len(report["tries"])))[0])
         frame.check(again["resumed"] >= len(report["tries"]) // 2, f"{again['resumed']} of {len(report['tries'])}")
+
+
+def test_without_a_check_nothing_is_wrong():
+    with Place() as place:
+        place.write("trouble.cl", TROUBLE)
+        report, _ = place.tune("--kernel-file", "trouble.cl", "--param", "MODE=2,0", "--check", "none")
+        frame.check(set(states(report).values()) <= {"ok", "slow"}, f"{states(report)}")
+
+
+def test_results_can_be_replayed():
+    with Place() as place:
+        example(place, "stencil.cl", "--define", "W=61", "--define", "H=37")
+        out = place.run("--replay", "t4.json", "--repeat", "2")[0]
+        frame.check("5 configurations work" in out, out)
 
 
 def test_included_files_are_never_stale():

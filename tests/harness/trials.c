@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BORDERS = HONE_BORDER_ZERO_OUTSIDE + 1, ALL_CONFIGS = 2000, SAMPLED = 6, SAMPLED_TINY = 1 };
+enum { BORDERS = HONE_BORDER_ZERO_OUTSIDE + 1, ALL_CONFIGS = 2000, SAMPLED = 3, SAMPLED_TINY = 1 };
 
 static void add_choices(const struct parameter *parameter, char texts[MAX_TRIALS][MAX_TRIAL_TEXT],
                         size_t *count)
@@ -107,12 +107,23 @@ static void add_formats(struct shapes *shapes, const char *parameters, unsigned 
             add_shape(shapes, parameters, (hone_type)type, channels, turn++);
 }
 
-/* Each border with each type. */
+/* Each border with one type; formats take the rest by turns. */
 static void add_borders(struct shapes *shapes, const char *parameters)
 {
-    for (unsigned type = HONE_U8; type <= HONE_F32; type++)
-        for (unsigned border = 0; border < BORDERS; border++)
-            add_shape(shapes, parameters, (hone_type)type, fewest_channels(shapes->filter), border);
+    unsigned type = HONE_U8;
+    while (type < HONE_F32 && !(shapes->filter->types & 1u << type))
+        type++;
+    for (unsigned border = 0; border < BORDERS; border++)
+        add_shape(shapes, parameters, (hone_type)type, fewest_channels(shapes->filter), border);
+}
+
+/* One type, taking turns. */
+static void add_turn(struct shapes *shapes, const char *parameters, unsigned turn)
+{
+    const size_t before = shapes->count;
+    for (unsigned i = 0; i <= HONE_F32 && shapes->count == before; i++)
+        add_shape(shapes, parameters, (hone_type)((turn + i) % (HONE_F32 + 1)),
+                  fewest_channels(shapes->filter), turn);
 }
 
 /* Each type once, the rest taking turns. */
@@ -151,8 +162,10 @@ size_t harness_shapes(const struct hone_filter *filter, enum effort effort, char
             add_everything(&shapes, texts[i]);
         } else if (effort == EFFORT_LEAST) {
             add_least(&shapes, texts[i], i == 0, (unsigned)i);
+        } else if (effort == EFFORT_TINY && i > 0) {
+            add_turn(&shapes, texts[i], (unsigned)i);
         } else if (effort == EFFORT_TINY) {
-            add_types(&shapes, texts[i], (unsigned)i);
+            add_types(&shapes, texts[i], 0);
         } else if (i == 0) {
             add_borders(&shapes, texts[i]);
             add_formats(&shapes, texts[i], 1);

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "filter/instance.h"
 #include "filter/variant.h"
 #include "test.h"
 
@@ -377,5 +378,38 @@ TEST(bounds_follow_the_gain)
     CHECK(case_bound(&c, NULL, 3) == 7);
     REQUIRE_OK(case_prepare(&c, &gray, NULL, &error));
     CHECK(case_bound(&c, NULL, 3) == 1);
+    case_finish(&c);
+}
+
+static void fill_table(const struct filter_case *c, int index, void *table, size_t bytes)
+{
+    (void)c;
+    if (index == 0)
+        memcpy(table, (const int32_t[]){-1, 0, 77}, bytes);
+    else
+        memcpy(table, (const float[]){-1, 0.5f, 0x1p-20f}, bytes);
+}
+
+TEST(tables_compiled_in)
+{
+    struct filter_case c;
+    struct variant variant = play_variants[0];
+    struct hone_filter filled = play;
+    struct config config;
+    struct text options = {0};
+    hone_error error;
+    make(&c);
+    filled.table = fill_table;
+    c.filter = &filled;
+    variant.defines[0] = "WHOLE=ints0:AREA - 2";
+    variant.defines[1] = "REAL=floats1:3";
+    variant.defines[2] = "ONE=AREA";
+    REQUIRE_OK(case_prepare(&c, &gray, NULL, &error));
+    config_default(&variant, &config);
+    REQUIRE_OK(variant_options(&options, NULL, &c, &variant, &config, &error));
+    CHECK_HAS(text_view(&options), " -DWHOLE=-1,0,77 -DREAL=-1,0.5f,9.5367431640625e-07f -DONE=5");
+    variant.defines[0] = "WHOLE=ints";
+    CHECK_STATUS(variant_options(&options, NULL, &c, &variant, &config, &error), HONE_ERROR_INTERNAL);
+    text_finish(&options);
     case_finish(&c);
 }

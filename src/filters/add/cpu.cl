@@ -56,28 +56,39 @@ inline void store(__global RESULT *out, pixels v)
 #endif
 }
 
-inline void add_row(__global const PIXEL *a, __global const PIXEL *b, __global RESULT *out, int count)
+#if HONE_BEFORE || HONE_AFTER
+inline void add_row(const struct source *source, __global const PIXEL *second, const struct sink *sink, int i, int y,
+                    int count)
 {
-    int i = 0, before = elements_before(out, count);
-    for (; i < before; i++)
-        out[i] = add_pixel(a[i], b[i]);
-    for (; i + LANES <= count; i += LANES)
-        store(out + i, add_pixels(LOAD(a + i), LOAD(b + i)));
-    for (; i < count; i++)
-        out[i] = add_pixel(a[i], b[i]);
+    for (int end = i + count; i < end; i++)
+        sink_put(sink, i, y, add_pixel(source_get(source, i, y), second[i]));
 }
-
-__kernel void add_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global const PIXEL *second,
-                          int second_offset, int second_pitch, __global RESULT *out, int out_offset, int out_pitch,
-                          int count, int height)
+#else
+inline void add_row(const struct source *source, __global const PIXEL *second, const struct sink *sink, int i, int y,
+                    int count)
 {
+    __global const PIXEL *a = source->at + y * source->pitch;
+    __global RESULT *out = sink->at + y * sink->pitch;
+    int end = i + count, before = i + elements_before(out + i, count);
+    for (; i < before; i++)
+        out[i] = add_pixel(a[i], second[i]);
+    for (; i + LANES <= end; i += LANES)
+        store(out + i, add_pixels(LOAD(a + i), LOAD(second + i)));
+    for (; i < end; i++)
+        out[i] = add_pixel(a[i], second[i]);
+}
+#endif
+
+__kernel void add_vectors(__global const RAW *in, int in_offset, int in_pitch, __global const PIXEL *second,
+                          int second_offset, int second_pitch, __global FINAL *out, int out_offset, int out_pitch,
+                          int count, int height FUSED_PARAMETERS)
+{
+    struct source source = SOURCE(in);
+    struct sink sink = SINK(out);
     int i = get_global_id(0) * (VECTORS * LANES), y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     int length = min(count - i, VECTORS * LANES);
     if (length <= 0)
         return;
-    in += in_offset + i;
-    second += second_offset + i;
-    out += out_offset + i;
     for (; y < end; y++)
-        add_row(in + y * in_pitch, second + y * second_pitch, out + y * out_pitch, length);
+        add_row(&source, second + second_offset + y * second_pitch, &sink, i, y, length);
 }

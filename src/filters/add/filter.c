@@ -19,6 +19,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 static const struct variant variants[] = {
     {.name = "scalar",
      .summary = "one element per work-item",
+     .fuses = FUSES_BEFORE | FUSES_AFTER,
      .path = "buffer",
      .tunables = {{"ALONG", TUNABLE_DEFINE, "1 0",
                    "neighbouring work-items take neighbours in a row (1) or in a column (0)"},
@@ -43,6 +44,7 @@ static const struct variant variants[] = {
      .cost = {COST_BYTES, "C/2", "C"}},
     {.name = "wide16",
      .summary = "GPU: 16 bytes of several rows per work-item, elements that share a word added together",
+     .fuses = FUSES_BEFORE | FUSES_AFTER,
      .path = "packed",
      .align = 16,
      .tunables = {{"ROWS", TUNABLE_DEFINE, "4 1 2 8", "rows per work-item"},
@@ -57,6 +59,7 @@ static const struct variant variants[] = {
      .summary = "CPU: 64-byte vectors",
      .source = "cpu.cl",
      .needs = NEEDS_WIDE,
+     .fuses = FUSES_BEFORE | FUSES_AFTER,
      .path = "wide",
      .tunables = {{"VECTORS", TUNABLE_DEFINE, "256 32 1024", "vectors of a row per work-item"},
                   {"ROWS", TUNABLE_DEFINE, "16 1 4 64", "rows per work-item"},
@@ -95,6 +98,8 @@ static const struct rung rungs[] = {
 
 static const char *const trials[] = {"", NULL};
 
+static const struct point_arithmetic point = {.source = "point.clh", .arguments = {"second"}};
+
 const struct hone_filter hone_filter_add = {
     .name = "add",
     .summary = "sum of two images of the same kind, element by element; integers saturate",
@@ -108,6 +113,7 @@ const struct hone_filter hone_filter_add = {
     /* Integers: exact. Floats: one rounding, the same everywhere, except that a device may take denormals for
        0. */
     .bounds = {0, 0, 6e-8},
+    .point = &point,
     .variants = variants,
     .variant_count = COUNT_OF(variants),
     .seeds = seeds,

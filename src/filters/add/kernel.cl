@@ -24,15 +24,16 @@ inline PIXEL add_pixel(PIXEL a, PIXEL b)
 
 #if defined(HONE_ALL) || defined(VARIANT_scalar)
 /* One element per work-item: the guide's starting point, whose neighbouring work-items walk down a column. */
-__kernel void add_scalar(__global const PIXEL *in, int in_offset, int in_pitch, __global const PIXEL *second,
-                         int second_offset, int second_pitch, __global RESULT *out, int out_offset, int out_pitch,
-                         int count, int height)
+__kernel void add_scalar(__global const RAW *in, int in_offset, int in_pitch, __global const PIXEL *second,
+                         int second_offset, int second_pitch, __global FINAL *out, int out_offset, int out_pitch,
+                         int count, int height FUSED_PARAMETERS)
 {
+    struct source source = SOURCE(in);
+    struct sink sink = SINK(out);
     int i = get_global_id(ALONG ? 0 : 1), y = get_global_id(ALONG ? 1 : 0);
     if (i >= count || y >= height)
         return;
-    out[out_offset + y * out_pitch + i] =
-        add_pixel(in[in_offset + y * in_pitch + i], second[second_offset + y * second_pitch + i]);
+    sink_put(&sink, i, y, add_pixel(source_get(&source, i, y), second[second_offset + y * second_pitch + i]));
 }
 #endif
 
@@ -111,28 +112,34 @@ inline uint4 add_words(uint4 a, uint4 b)
 #endif
 }
 
-inline void add_tail(__global const PIXEL *in, __global const PIXEL *second, __global RESULT *out, int left)
+/* `left` elements of some rows one by one: the end of a row, or all where other filters run with this one. */
+inline void add_elements(const struct source *source, const struct sink *sink, __global const PIXEL *second,
+                         int second_pitch, int i, int y, int left, int rows)
 {
-    for (int k = 0; k < left; k++)
-        out[k] = add_pixel(in[k], second[k]);
+    for (int j = y; j < y + rows; j++)
+        for (int k = i; k < i + left; k++)
+            sink_put(sink, k, j, add_pixel(source_get(source, k, j), second[j * second_pitch + k]));
 }
 
 /* 16 bytes of each of ROWS rows per work-item: all loads are under way before the first sum is stored. */
-__kernel void add_wide16(__global const PIXEL *in, int in_offset, int in_pitch, __global const PIXEL *second,
-                         int second_offset, int second_pitch, __global RESULT *out, int out_offset, int out_pitch,
-                         int count, int height)
+__kernel void add_wide16(__global const RAW *in, int in_offset, int in_pitch, __global const PIXEL *second,
+                         int second_offset, int second_pitch, __global FINAL *out, int out_offset, int out_pitch,
+                         int count, int height FUSED_PARAMETERS)
 {
+    struct source source = SOURCE(in);
+    struct sink sink = SINK(out);
     int i = get_global_id(0) * PER, y = get_global_id(1) * ROWS, rows = min(ROWS, height - y);
     if (i >= count || rows <= 0)
         return;
-    in += in_offset + y * in_pitch + i;
-    second += second_offset + y * second_pitch + i;
-    out += out_offset + y * out_pitch + i;
-    if (i + (int)(PER) > count) {
-        for (int j = 0; j < rows; j++)
-            add_tail(in + j * in_pitch, second + j * second_pitch, out + j * out_pitch, count - i);
+    second += second_offset;
+    if (HONE_BEFORE || HONE_AFTER || i + (int)(PER) > count) {
+        add_elements(&source, &sink, second, second_pitch, i, y, min((int)(PER), count - i), rows);
         return;
     }
+#if !HONE_BEFORE && !HONE_AFTER
+    in += in_offset + y * in_pitch + i;
+    second += y * second_pitch + i;
+    out += out_offset + y * out_pitch + i;
     uint4 a[ROWS], b[ROWS];
 #pragma unroll
     for (int j = 0; j < ROWS; j++) {
@@ -144,5 +151,6 @@ __kernel void add_wide16(__global const PIXEL *in, int in_offset, int in_pitch, 
     for (int j = 0; j < ROWS; j++)
         if (j < rows)
             *(__global uint4 *)(out + j * out_pitch) = add_words(a[j], b[j]);
+#endif
 }
 #endif

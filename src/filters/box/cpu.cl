@@ -31,7 +31,6 @@ typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
 
 #define LOAD_SUMS(p)     (*(__global const sums_at *)(p))
 #define STORE_SUMS(p, v) (*(__global sums_at *)(p) = (v))
-#define LOAD_PIXELS(p)   (*(__global const pixels_at *)(p))
 
 /* Lane i of the result is lane i-k of v; the first k are 0. */
 #define FROM(i, k) ((i) < (k) ? 0 : LANES + (i) - (k))
@@ -87,32 +86,45 @@ inline pixels divide_vector(sums sum, uint half_area, uint multiplier, uint shif
 #endif
 }
 
-/* The elements of an input row, or the border value everywhere. */
-struct source_row {
-    __global const PIXEL *at;
-    int inside;
+/* A row of the input (y may be outside of the image), or the border value everywhere. */
+struct line {
+    const struct source *source;
+    int y, inside;
 };
 
-inline struct source_row source_row(__global const PIXEL *in, int pitch, int y, int height)
+inline struct line line_of(const struct source *source, int y, int height)
 {
-    struct source_row row;
-    row.at = hone_row(in, pitch, y, height, &row.inside);
-    return row;
+    int row = hone_fold(y, height);
+    struct line line = {source, max(row, 0), row >= 0};
+    return line;
 }
 
-inline sums row_sums(struct source_row row, int i, uint outside)
+inline pixels load_pixels(const struct source *source, int i, int y)
 {
-    return HONE_BORDER != BORDER_CONSTANT || row.inside ? __builtin_convertvector(LOAD_PIXELS(row.at + i), sums)
-                                                        : (sums)(SUM)outside;
+#if HONE_BEFORE
+    pixels v;
+    for (int k = 0; k < LANES; k++)
+        v[k] = source_get(source, i + k, y);
+    return v;
+#else
+    return *(__global const pixels_at *)(source->at + y * source->pitch + i);
+#endif
 }
 
-inline SUM row_sum(struct source_row row, int i, uint outside)
+inline sums row_sums(struct line row, int i, uint outside)
 {
-    return HONE_BORDER != BORDER_CONSTANT || row.inside ? (SUM)row.at[i] : (SUM)outside;
+    return HONE_BORDER != BORDER_CONSTANT || row.inside
+               ? __builtin_convertvector(load_pixels(row.source, i, row.y), sums)
+               : (sums)(SUM)outside;
+}
+
+inline SUM row_sum(struct line row, int i, uint outside)
+{
+    return HONE_BORDER != BORDER_CONSTANT || row.inside ? (SUM)source_get(row.source, i, row.y) : (SUM)outside;
 }
 
 /* columns[i] += enter[i] - leave[i] */
-inline void update(__global SUM *columns, int count, struct source_row enter, struct source_row leave, uint outside)
+inline void update(__global SUM *columns, int count, struct line enter, struct line leave, uint outside)
 {
     int i = 0;
     for (; i + LANES <= count; i += LANES)
@@ -121,7 +133,7 @@ inline void update(__global SUM *columns, int count, struct source_row enter, st
         columns[i] += row_sum(enter, i, outside) - row_sum(leave, i, outside);
 }
 
-inline void add(__global SUM *columns, int count, struct source_row enter, uint outside)
+inline void add(__global SUM *columns, int count, struct line enter, uint outside)
 {
     int i = 0;
     for (; i + LANES <= count; i += LANES)
@@ -168,8 +180,18 @@ inline void integrate(__global const SUM *columns, __global SUM *prefix, int cou
 #endif
 #endif
 
-inline void write_row(__global const SUM *prefix, __global const PIXEL *centre, __global RESULT *out, int count,
-                      int kernel_width, uint half_area, uint multiplier, uint shift)
+inline void store_pixels(const struct sink *sink, int i, int y, pixels v)
+{
+#if HONE_AFTER
+    for (int k = 0; k < LANES; k++)
+        sink_put(sink, i + k, y, v[k]);
+#else
+    *(__global pixels_at *)(sink->at + y * sink->pitch + i) = v;
+#endif
+}
+
+inline void write_row(__global const SUM *prefix, const struct source *source, const struct sink *sink, int y,
+                      int count, int kernel_width, uint half_area, uint multiplier, uint shift)
 {
     __global const SUM *ahead = prefix + kernel_width * HONE_C;
     int i = 0;
@@ -177,17 +199,17 @@ inline void write_row(__global const SUM *prefix, __global const PIXEL *centre, 
         pixels v = divide_vector(LOAD_SUMS(ahead + i) - LOAD_SUMS(prefix + i), half_area, multiplier, shift);
 #if HONE_C == 4
         const pixels alpha = {ALPHA};
-        v = v * ((PIXEL)1 - alpha) + LOAD_PIXELS(centre + i) * alpha;
+        v = v * ((PIXEL)1 - alpha) + load_pixels(source, i, y) * alpha;
 #endif
-        *(__global pixels_at *)(out + i) = v;
+        store_pixels(sink, i, y, v);
     }
     for (; i < count; i++)
-        out[i] = IS_ALPHA(i % HONE_C)
-                     ? centre[i]
-                     : divide((SUM)(ahead[i] - prefix[i]), half_area, multiplier, shift);
+        sink_put(sink, i, y,
+                 IS_ALPHA(i % HONE_C) ? source_get(source, i, y)
+                                      : divide((SUM)(ahead[i] - prefix[i]), half_area, multiplier, shift));
 }
 
-inline void clear_outside(__global RESULT *out, int y, int width, int height, int kernel_width, int kernel_height)
+inline void clear_outside(const struct sink *sink, int y, int width, int height, int kernel_width, int kernel_height)
 {
     int top = kernel_height / 2, left = kernel_width / 2, right = kernel_width - 1 - left;
     bool row_leaves = y < top || y + kernel_height - 1 - top >= height;
@@ -196,15 +218,17 @@ inline void clear_outside(__global RESULT *out, int y, int width, int height, in
             x = max(left, width - right);
         for (int channel = 0; channel < HONE_C && x < width; channel++)
             if (!IS_ALPHA(channel))
-                out[x * HONE_C + channel] = 0;
+                sink_put(sink, x * HONE_C + channel, y, 0);
     }
 }
 
-__kernel void box_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+__kernel void box_bands(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out, int out_offset,
                         int out_pitch, int width, int height, int kernel_width, int kernel_height,
                         BORDER_TYPE border, uint half_area, uint multiplier, uint shift, __global SUM *scratch,
-                        int scratch_elements)
+                        int scratch_elements FUSED_PARAMETERS)
 {
+    struct source source = SOURCE(in);
+    struct sink sink = SINK(out);
     int band = get_global_id(0);
     int y = band * ROWS, end = min(y + ROWS, height);
     int left = kernel_width / 2, right = kernel_width - 1 - left, top = kernel_height / 2;
@@ -213,20 +237,18 @@ __kernel void box_bands(__global const PIXEL *in, int in_offset, int in_pitch, _
         return;
     __global SUM *columns = scratch + (size_t)band * scratch_elements + left * HONE_C;
     __global SUM *prefix = columns - left * HONE_C + extended;
-    in += in_offset;
-    out += out_offset;
     for (int i = 0; i < count; i++)
         columns[i] = 0;
     for (int j = 0; j < kernel_height; j++)
-        add(columns, count, source_row(in, in_pitch, y - top + j, height), border);
+        add(columns, count, line_of(&source, y - top + j, height), border);
     for (; y < end; y++) {
         extend(columns, width, left, right, (SUM)(border * kernel_height));
         integrate(columns - left * HONE_C, prefix, extended);
-        write_row(prefix, in + y * in_pitch, out + y * out_pitch, count, kernel_width, half_area, multiplier, shift);
+        write_row(prefix, &source, &sink, y, count, kernel_width, half_area, multiplier, shift);
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
-        clear_outside(out + y * out_pitch, y, width, height, kernel_width, kernel_height);
+        clear_outside(&sink, y, width, height, kernel_width, kernel_height);
 #endif
-        update(columns, count, source_row(in, in_pitch, y - top + kernel_height, height),
-               source_row(in, in_pitch, y - top, height), border);
+        update(columns, count, line_of(&source, y - top + kernel_height, height), line_of(&source, y - top, height),
+               border);
     }
 }

@@ -76,6 +76,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 static const struct variant variants[] = {
     {.name = "direct",
      .summary = "one pixel per work-item, every pixel of the window read",
+     .fuses = FUSES_BEFORE | FUSES_AFTER,
      .path = "buffer",
      .tunables = {GROUP_2D},
      .defines = {SUM64},
@@ -198,6 +199,7 @@ static const struct variant variants[] = {
      .summary = "two sums per register, strips that slide down, window sums in a logarithmic number of steps",
      .source = "packed.cl",
      .condition = "TYPE == 0 && AREA <= 256 && KW <= 32",
+     .fuses = FUSES_AFTER,
      .path = "packed",
      .align = 16,
      .specialised = "the window's width sets the steps of the sum, its area the division",
@@ -273,6 +275,7 @@ static const struct variant variants[] = {
      .source = "cpu.cl",
      .condition = "DIV32 && !FLOAT",
      .needs = NEEDS_WIDE,
+     .fuses = FUSES_BEFORE | FUSES_AFTER,
      .path = "wide",
      .specialised = "two classes of windows: sums of 16 bits where they fit, else of 32",
      .tunables = {{"ROWS", TUNABLE_DEFINE, "64 16 32 48 96 128 256 512 1024 4096", "rows of a band"},

@@ -33,30 +33,28 @@ inline RESULT inside_or_zero(RESULT result, int x, int y, int width, int height,
 
 #if defined(HONE_ALL) || defined(VARIANT_direct)
 /* One result per work-item, width * height reads: the guide's starting point. */
-__kernel void box_direct(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+__kernel void box_direct(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out, int out_offset,
                          int out_pitch, int width, int height, int kernel_width, int kernel_height,
-                         BORDER_TYPE border)
+                         BORDER_TYPE border FUSED_PARAMETERS)
 {
+    struct source source = SOURCE(in);
+    struct sink sink = SINK(out);
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
         return;
     int left = x - kernel_width / 2, top = y - kernel_height / 2;
-    in += in_offset;
-    out += out_offset + y * out_pitch + x * HONE_C;
     for (int channel = 0; channel < HONE_C; channel++) {
         SUM sum = 0;
         for (int j = 0; j < kernel_height; j++) {
-            int inside;
-            __global const PIXEL *row = hone_row(in, in_pitch, top + j, height, &inside);
             SUM part = 0; /* each row apart: rounding errors of floats grow with the side, not with the area */
             for (int i = 0; i < kernel_width; i++)
-                part += hone_at(row, inside, left + i, channel, width, border);
+                part += source_at(&source, left + i, top + j, channel, width, height, border);
             sum += part;
         }
         RESULT result = mean(sum, (SUM)kernel_width * kernel_height);
-        out[channel] = IS_ALPHA(channel)
-                           ? (RESULT)in[y * in_pitch + x * HONE_C + channel]
-                           : inside_or_zero(result, x, y, width, height, kernel_width, kernel_height);
+        sink_put(&sink, x * HONE_C + channel, y,
+                 IS_ALPHA(channel) ? (RESULT)source_get(&source, x * HONE_C + channel, y)
+                                   : inside_or_zero(result, x, y, width, height, kernel_width, kernel_height));
     }
 }
 #endif

@@ -343,35 +343,37 @@ inline uint finish(uint word, const struct strip *s, int i, int y)
     return word;
 }
 
-inline void store_row(const struct strip *s, __global uchar *out, int out_pitch, int y, const uint *even,
-                      const uint *odd)
+inline void store_row(const struct strip *s, const struct sink *sink, int y, const uint *even, const uint *odd)
 {
     uint r_even[WORDS], r_odd[WORDS], result[WORDS];
     across(even, odd, r_even, r_odd);
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
         result[k] = finish(means(r_even[k], r_odd[k]), s, s->at + 4 * k, y);
-    out += y * out_pitch + s->at;
-#if TAIL
+#if TAIL || HONE_AFTER
     int left = s->width * HONE_C - s->at;
-    if (left < 4 * WORDS) {
+    if (HONE_AFTER || left < 4 * WORDS) {
 #pragma unroll
         for (int k = 0; k < 4 * WORDS; k++)
             if (k < left)
-                out[k] = (uchar)(result[k / 4] >> 8 * (k % 4));
+                sink_put(sink, s->at + k, y, (uchar)(result[k / 4] >> 8 * (k % 4)));
         return;
     }
 #endif
+#if !HONE_AFTER
+    __global uchar *out = sink->at + y * sink->pitch + s->at;
 #if WORDS == 4
     *(__global uint4 *)out = (uint4)(result[0], result[1], result[2], result[3]);
 #else
     *(__global uint2 *)out = (uint2)(result[0], result[1]);
 #endif
+#endif
 }
 
-__kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out,
-                         int out_offset, int out_pitch, int width, int height, int border)
+__kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, __global FINAL *out,
+                         int out_offset, int out_pitch, int width, int height, int border FUSED_PARAMETERS)
 {
+    struct sink sink = SINK(out);
     struct strip s = {in + in_offset, in_pitch, width, height, border, get_global_id(0) * 4 * WORDS};
     int y = get_global_id(1) * ROWS, end = min(y + ROWS, height), top = KH / 2;
     bool idle = s.at >= width * HONE_C; /* stays for the shuffles of its neighbours */
@@ -380,7 +382,6 @@ __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, 
 #if !TAIL
     s.at = idle ? 0 : s.at; /* whatever it reads, it must be there */
 #endif
-    out += out_offset;
     uint even[ALL], odd[ALL], enter[ALL];
 #pragma unroll
     for (int k = 0; k < ALL; k++)
@@ -401,7 +402,7 @@ __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, 
         for (int j = 0; j < KH; j++) {
             load_row(enter, &s, y + 1 - top + KH - 1);
             if (!idle)
-                store_row(&s, out, out_pitch, y, even, odd);
+                store_row(&s, &sink, y, even, odd);
             if (++y >= end)
                 return;
 #pragma unroll
@@ -429,7 +430,7 @@ __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, 
             load_row(enter, &s, y + 1 - top + KH - 1);
             load_row(leave, &s, y - top);
             if (!idle)
-                store_row(&s, out, out_pitch, y, even, odd);
+                store_row(&s, &sink, y, even, odd);
             if (++y >= end)
                 return;
 #pragma unroll

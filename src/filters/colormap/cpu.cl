@@ -63,8 +63,18 @@ inline void paint_one(PIXEL value, __global const uint *palette, __global uchar 
     out[2] = (uchar)(color >> 16);
 }
 
-inline void paint_row(__global const PIXEL *in, __global const uint *palette, __global uchar *out, int length)
+#if HONE_BEFORE
+inline void paint_row(const struct source *source, int x, int y, __global const uint *palette, __global uchar *out,
+                      int length)
 {
+    for (int i = 0; i < length; i++)
+        paint_one(source_get(source, x + i, y), palette, out + 3 * i);
+}
+#else
+inline void paint_row(const struct source *source, int x, int y, __global const uint *palette, __global uchar *out,
+                      int length)
+{
+    __global const PIXEL *in = source->at + y * source->pitch + x;
     int i = 0;
 #if HONE_T == 0
     i = length - 1;
@@ -80,16 +90,18 @@ inline void paint_row(__global const PIXEL *in, __global const uint *palette, __
     for (; i < length; i++)
         paint_one(in[i], palette, out + 3 * i);
 }
+#endif
 
-__kernel void colormap_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global uchar *out,
-                               int out_offset, int out_pitch, __global const uint *palette, int width, int height)
+__kernel void colormap_vectors(__global const RAW *in, int in_offset, int in_pitch, __global uchar *out,
+                               int out_offset, int out_pitch, __global const uint *palette, int width,
+                               int height FUSED_PARAMETERS)
 {
+    struct source source = SOURCE(in);
     int x = get_global_id(0) * LENGTH, y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     int length = min(width - x, LENGTH);
-    in += in_offset + x;
     out += out_offset + 3 * x;
     if (length <= 0)
         return;
     for (; y < end; y++)
-        paint_row(in + y * in_pitch, palette, out + y * out_pitch, length);
+        paint_row(&source, x, y, palette, out + y * out_pitch, length);
 }

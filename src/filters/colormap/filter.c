@@ -41,6 +41,7 @@ static void fill_table(const struct filter_case *c, int index, void *table, size
 static const struct variant variants[] = {
     {.name = "constant",
      .summary = "one pixel per work-item, the palette in constant memory",
+     .fuses = FUSES_BEFORE,
      .path = "buffer",
      .tunables = {GROUP_2D},
      .passes = {{.kernel = "colormap_constant",
@@ -85,6 +86,7 @@ static const struct variant variants[] = {
     {.name = "words",
      .summary = "GPU: words of the result per work-item, the palette in local memory",
      .needs = NEEDS_LOCAL,
+     .fuses = FUSES_BEFORE,
      .path = "local",
      .tunables = {{"WORDS", TUNABLE_DEFINE, "4 1 8 16", "words of the result per work-item"},
                   {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width"}},
@@ -98,6 +100,7 @@ static const struct variant variants[] = {
      .summary = "CPU: a load and a store of four bytes per pixel, levels in vectors",
      .source = "cpu.cl",
      .needs = NEEDS_WIDE,
+     .fuses = FUSES_BEFORE,
      .path = "wide",
      .tunables = {{"LENGTH", TUNABLE_DEFINE, "4096 512", "pixels of a row per work-item"},
                   {"ROWS", TUNABLE_DEFINE, "8 1 32", "rows per work-item"}},
@@ -126,6 +129,8 @@ static const struct rung rungs[] = {
 
 static const char *const trials[] = {"", "map=viridis", "map=turbo", "map=gray", NULL};
 
+static const struct point_arithmetic point = {.source = "point.clh", .arguments = {PALETTE}};
+
 const struct hone_filter hone_filter_colormap = {
     .name = "colormap",
     .summary = "intensity shown as colour: weak blue to strong red, or another map",
@@ -143,6 +148,7 @@ const struct hone_filter hone_filter_colormap = {
     .reference = colormap_reference,
     /* Exact: the level of a float is defined by single precision. */
     .bounds = {0, 0, 0},
+    .point = &point,
     .variants = variants,
     .variant_count = COUNT_OF(variants),
     .seeds = seeds,

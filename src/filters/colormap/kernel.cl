@@ -28,13 +28,15 @@ inline void store_color(__global uchar *out, uint color)
 
 #if defined(HONE_ALL) || defined(VARIANT_constant)
 /* One pixel per work-item, the palette in constant memory. */
-__kernel void colormap_constant(__global const PIXEL *in, int in_offset, int in_pitch, __global uchar *out,
-                                int out_offset, int out_pitch, __constant uint *palette, int width, int height)
+__kernel void colormap_constant(__global const RAW *in, int in_offset, int in_pitch, __global uchar *out,
+                                int out_offset, int out_pitch, __constant uint *palette, int width,
+                                int height FUSED_PARAMETERS)
 {
+    struct source source = SOURCE(in);
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
         return;
-    store_color(out + out_offset + y * out_pitch + 3 * x, palette[level_of(in[in_offset + y * in_pitch + x])]);
+    store_color(out + out_offset + y * out_pitch + 3 * x, palette[level_of(source_get(&source, x, y))]);
 }
 #endif
 
@@ -112,10 +114,11 @@ __kernel void colormap_polynomial(__global const PIXEL *in, int in_offset, int i
 
 #if defined(HONE_ALL) || defined(VARIANT_words)
 /* Four bytes of the result lie in two pixels; `byte` is the first. */
-inline uint word_at(__global const PIXEL *in, __local const uint *palette, int byte, int width)
+inline uint word_at(const struct source *source, __local const uint *palette, int byte, int y, int width)
 {
     int x = byte / 3;
-    ulong two = palette[level_of(in[x])] | (ulong)palette[level_of(in[min(x + 1, width - 1)])] << 24;
+    ulong two = palette[level_of(source_get(source, x, y))] |
+                (ulong)palette[level_of(source_get(source, min(x + 1, width - 1), y))] << 24;
     return (uint)(two >> 8 * (byte - 3 * x));
 }
 
@@ -131,15 +134,15 @@ inline void store_word(__global uchar *out, uint word, int bytes, bool aligned)
 
 /* Words of the result, so that neighbouring work-items write whole neighbouring words; the palette in local memory, where
  * lanes that want different colours do not wait for each other. */
-__kernel void colormap_words(__global const PIXEL *in, int in_offset, int in_pitch, __global uchar *out,
+__kernel void colormap_words(__global const RAW *in, int in_offset, int in_pitch, __global uchar *out,
                              int out_offset, int out_pitch, __global const uint *palette, __local uint *near,
-                             int width, int height)
+                             int width, int height FUSED_PARAMETERS)
 {
+    struct source source = SOURCE(in);
     int lane = get_local_id(0), lanes = get_local_size(0), y = get_global_id(1);
     for (int i = lane; i < LEVELS; i += lanes)
         near[i] = palette[i];
     barrier(CLK_LOCAL_MEM_FENCE);
-    in += in_offset + y * in_pitch;
     out += out_offset + y * out_pitch;
     bool aligned = ((size_t)out & 3) == 0;
     int first = get_group_id(0) * lanes * WORDS + lane;
@@ -147,7 +150,7 @@ __kernel void colormap_words(__global const PIXEL *in, int in_offset, int in_pit
     for (int k = 0; k < WORDS; k++) {
         int byte = 4 * (first + k * lanes), left = 3 * width - byte;
         if (left > 0)
-            store_word(out + byte, word_at(in, near, byte, width), left, aligned);
+            store_word(out + byte, word_at(&source, near, byte, y, width), left, aligned);
     }
 }
 #endif

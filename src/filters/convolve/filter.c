@@ -29,6 +29,7 @@ static void set_symbols(struct filter_case *c, const struct weights *w)
     case_set_symbol(c, "TOP", w->top);
     case_set_symbol(c, "SUMS", integer && w->sums == SUMS_64);
     case_set_symbol(c, "SUM24", sum < 0x1p24);
+    case_set_symbol(c, "BYTES", c->in.type == HONE_U8 && weights_whole_most(w) <= INT8_MAX);
     case_set_symbol(c, "CAPACITY", c->in.type == HONE_U8 ? weights_capacity(w) : 0);
     case_set_symbol(c, "SEPARABLE", w->separable);
     case_set_real(c, "factor", w->factor);
@@ -78,7 +79,13 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GROUP_2D                                                                                             \
     {"WG_X", TUNABLE_LAUNCH, "16 8 32", "work-group width"},                                                 \
     {                                                                                                        \
-        "WG_Y", TUNABLE_LAUNCH, "16 4 8", "work-group height"                                                \
+        "WG_Y", TUNABLE_LAUNCH, "16 1 4 8", "work-group height"                                              \
+    }
+
+#define STRIP_TUNABLES                                                                                       \
+    {"WG_X", TUNABLE_LAUNCH, "32 64 128", "work-group width"},                                               \
+    {                                                                                                        \
+        "ROWS", TUNABLE_DEFINE, "16 8 32", "rows per work-item"                                              \
     }
 
 #define WHY_SUMS  "two classes of weights: sums of 32 bits where they fit, else of 64"
@@ -144,6 +151,54 @@ static const struct variant variants[] = {
                  .arguments = {"tmp0", "in", "out", "W", "H", WINDOW, "float:factor", "float:offset",
                                "border", "table2:(KW + KH)*4"}}},
      .cost = {"2*C*BITS/8 + 8*C", "C*(KW + KH)", "C*(KW + KH)"}},
+    {.name = "sliding",
+     .summary = "strips that slide down, all sums that a row belongs to in registers",
+     .source = "gpu.cl",
+     .condition = "KW*KH <= 225",
+     .path = "buffer",
+     .specialised = "the kernel's sides set how many sums are kept in registers",
+     .tunables = {STRIP_TUNABLES, {"PX", TUNABLE_DEFINE, "4 2 8", "elements across"}},
+     .constraints = {"KH*PX + KW*C <= 128"},
+     .defines = {SUMS_WIDE, "KW=KW", "KH=KH"},
+     .passes = {{.kernel = "convolve_sliding",
+                 .extent = {"W*C", "H"},
+                 .block = {"PX", "ROWS"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", "W", "H", "LEFT", "TOP", "float:factor", "float:offset", "border",
+                               "table1:KW*KH*4"}}},
+     .cost = {"2*C*BITS/8", "C*(PX + (KW - 1)*C)*(ROWS + KH - 1)/PX/ROWS", ALL_TAPS "*(ROWS + KH - 1)/ROWS"}},
+    {.name = "literal",
+     .summary = "the same with the weights compiled in",
+     .source = "gpu.cl",
+     .condition = "KW*KH <= 225 && (FLOAT || SUM24)",
+     .path = "buffer",
+     .specialised = "the weights become operands of instructions, which neither loads nor registers hold",
+     .tunables = {STRIP_TUNABLES, {"PX", TUNABLE_DEFINE, "4 2 8", "elements across"}},
+     .constraints = {"KH*PX + KW*C <= 128"},
+     .defines = {SUMS_WIDE, "KW=KW", "KH=KH", "WEIGHTS=floats1:KW*KH"},
+     .passes = {{.kernel = "convolve_literal",
+                 .extent = {"W*C", "H"},
+                 .block = {"PX", "ROWS"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", "W", "H", "LEFT", "TOP", "float:factor", "float:offset",
+                               "border"}}},
+     .cost = {"2*C*BITS/8", "C*(PX + (KW - 1)*C)*(ROWS + KH - 1)/PX/ROWS", ALL_TAPS "*(ROWS + KH - 1)/ROWS"}},
+    {.name = "packed",
+     .summary = "the same with four bytes times four weights at once",
+     .source = "gpu.cl",
+     .condition = "TYPE == 0 && C == 1 && BYTES && KW*KH <= 400",
+     .path = "packed",
+     .align = 4,
+     .specialised = "the weights become operands of instructions",
+     .tunables = {STRIP_TUNABLES},
+     .defines = {"KW=KW", "KH=KH", "WITH_PTX=PTX", "WEIGHTS=ints3:ceildiv(KW, 4)*KH"},
+     .passes = {{.kernel = "convolve_packed",
+                 .extent = {"W", "H"},
+                 .block = {"4", "ROWS"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", "W", "H", "LEFT", "TOP", "float:factor", "float:offset",
+                               "border"}}},
+     .cost = {"2", "(KW + 10)/16*(ROWS + KH - 1)/ROWS", "2*KH*roundup(KW, 4)*(ROWS + KH - 1)/ROWS"}},
     {.name = "vectors",
      .summary = "CPU: bands of rows, four rows of results at once from 64-byte vectors",
      .source = "cpu.cl",
@@ -184,6 +239,11 @@ static const struct variant variants[] = {
 };
 
 static const struct seed seeds[] = {
+    {"GPU && PTX && H >= 4096", "packed", "ROWS=32 WG_X=64"},
+    {"GPU && PTX", "packed", "ROWS=16 WG_X=64"},
+    {"GPU && H >= 4096", "literal", "PX=4 ROWS=32 WG_X=64"},
+    {"GPU", "literal", "PX=4 ROWS=16 WG_X=64"},
+    {"GPU", "sliding", "PX=4 ROWS=16 WG_X=64"},
     {"WIDE && KH >= 4", "dots", "LINES=4"},
     {"WIDE && KH == 3", "dots", "LINES=3"},
     {"WIDE && KH == 2", "dots", "LINES=2"},
@@ -193,6 +253,7 @@ static const struct seed seeds[] = {
     {"SEPARABLE && KW + KH >= 10", "separable", ""},
     {"KW*KH >= 9", "tile", "WG_X=32 WG_Y=8"},
     {NULL, "global", ""},
+    {NULL, "global", "WG_X=16 WG_Y=1"}, /* for drivers that take small work-groups only */
 };
 
 static const struct rung rungs[] = {
@@ -204,19 +265,20 @@ static const struct rung rungs[] = {
      "hone"},
     {"halo-rows", "the same, four rows per work-item", "tile", "WG_X=32 WG_Y=8 ROWS=4", 0, "hone"},
     {"separable", "two passes where the kernel allows it", "separable", "", 0, "hone"},
+    {"sliding", "strips that slide down, sums in registers", "sliding", "", 0, "hone"},
+    {"literal", "the same with weights compiled in", "literal", "", 0, "hone"},
+    {"packed", "four bytes times four weights at once", "packed", "", 0, "hone"},
     {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
+    {"wide-packed", "64-byte vectors, four bytes times four weights at once", "dots", "", 0, "hone"},
 };
 
 /* What tests and the doctor try: even sides, one row, one column, anchors, weights of all classes. */
 static const char *const trials[] = {
-    "kernel='3x4: 1 -2 3 4 0 -6 7 8 9 -5 2 1' scale=0.1 offset=3.5",
-    "kernel='1x1: 1' offset=-7",
-    "kernel='5x3: 1 2 3 2 1 2 4 6 4 2 1 2 3 2 1' scale=0.02777",
-    "kernel='1x7: 1 -1 3 -2 5 1 90000' scale=1e-4 flip=yes",
-    "kernel='4x2: 0.3 0.21 0.171 0.0123457 0.1 0.03 0.07 0.1' anchor-x=0 anchor-y=1",
+    "kernel='4x3: 1 -2 3 4 2 -4 6 8 -1 2 -3 -4' scale=0.1 offset=30.5",
     "kernel='9x5: 1 2 3 4 5 6 7 8 9 9 8 7 6 5 4 3 2 1 0 1 0 1 0 1 0 1 0 -1 -3 2 7 7 5 1 3 1 1 4 1 5 9 2 6 5 "
     "3' scale=.01",
-    NULL};
+    "kernel='1x7: 1 -1 3 -2 5 1 90000' scale=1e-4 flip=yes",
+    "kernel='4x2: 0.3 0.21 0.171 0.0123457 0.1 0.03 0.07 0.1' anchor-x=0 anchor-y=1", NULL};
 
 static const char *const usual[] = {"",
                                     "kernel='5x5: 1 4 6 4 1 4 16 24 16 4 6 24 36 24 6 4 16 24 16 4 1 4 6 4 "
@@ -267,7 +329,7 @@ const struct hone_filter hone_filter_convolve = {
           .most = SIDE_MOST - 1,
           .unit = "pixels",
           .help = "row of the window that lies on the result's pixel; without: height / 2"}},
-    .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "CAPACITY", "SEPARABLE"},
+    .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "BYTES", "CAPACITY", "SEPARABLE"},
     .reals = {"factor"},
     .prepare = prepare,
     .table = convolve_table,

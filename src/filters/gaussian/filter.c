@@ -11,6 +11,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     double sigma = case_number(c, "sigma");
     case_set_symbol(c, "R", gaussian_radius(sigma));
     case_set_symbol(c, "S100", (int64_t)ceil(100 * sigma));
+    case_set_symbol(c, "NEAR", c->in.type == HONE_U8 ? gaussian_near(sigma) : gaussian_radius(sigma));
     return HONE_OK;
 }
 
@@ -46,16 +47,19 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define TRANSPOSE_PASSES(numbers)                                                                  \
     {{.kernel = "gaussian_down_pixels", .extent = {"W*C"}, .local = {"WG_X"},                      \
       .arguments = {"in", "tmp0", "W", "H", "border", WEIGHTS, numbers, "R"}},                     \
-     {.kernel = "gaussian_transpose", .extent = {"W", "H"}, .local = {"16", "16"},                 \
+     {.kernel = "gaussian_transpose", .extent = {"W", "H"}, .local = {"16", "TILES ? 16 : 1"},                 \
       .arguments = {"tmp0", "tmp1", "W", "H"}},                                                    \
      {.kernel = "gaussian_down_floats", .extent = {"H*C"}, .local = {"WG_X"},                      \
       .arguments = {"tmp1", "tmp0", "H", "W", "border", WEIGHTS, numbers, "R"}},                   \
-     {.kernel = "gaussian_transpose_back", .extent = {"H", "W"}, .local = {"16", "16"},            \
+     {.kernel = "gaussian_transpose_back", .extent = {"H", "W"}, .local = {"16", "TILES ? 16 : 1"},            \
       .arguments = {"tmp0", "out", "W", "H", "R"}}}
 
 #define TWO_PICTURES {{.bytes = "4*W*H*C"}, {.bytes = "4*W*H*C"}}
 
 /* clang-format on */
+
+/* Elements: a line with its borders, a row of border values. */
+#define BAND_LINE "roundup((2*W + 2*NEAR)*C + 64, 64)"
 
 static const struct variant variants[] = {
     {.name = "direct",
@@ -74,6 +78,23 @@ static const struct variant variants[] = {
                  .local = {"WG_X", "WG_Y"},
                  .arguments = {"tmp0", "out", "W", "H", "border", WEIGHTS, "R"}}},
      .cost = {"C*(2*BITS/8 + 8)", "C*(4*R + 2)", "C*(8*R + 2)"}},
+    {.name = "bands",
+     .summary =
+         "CPU: every weight, rows into a line that stays in the cache, then along it, in 64-byte vectors",
+     .source = "cpu.cl",
+     .condition = DIRECT " && NEAR <= 64",
+     .needs = NEEDS_WIDE,
+     .path = "wide",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "32 8 128", "rows of a band"},
+                  {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
+     .scratch = {{.bytes = "ceildiv(H, ROWS)*" BAND_LINE "*(TYPE == 0 ? 2 : 4)"}},
+     .passes = {{.kernel = "gaussian_bands",
+                 .extent = {"H"},
+                 .block = {"ROWS"},
+                 .local = {"WG_X"},
+                 .arguments = {"in", "out", "W", "H", "border", "table3:(TYPE == 0 ? 2 : 4)*(NEAR + 1)",
+                               "NEAR", "R", "tmp0", BAND_LINE}}},
+     .cost = {"2*C*BITS/8", "C*(4*NEAR + 2)*BITS/512", "C*(6*NEAR + 2)"}},
     {.name = "lines",
      .summary = "recursive: a work-item for each row, then for each column; coupled complex poles",
      .condition = RECURSIVE,
@@ -119,6 +140,7 @@ static const struct variant variants[] = {
 };
 
 static const struct seed seeds[] = {
+    {"WIDE && (method == 2 || S100 <= 600)", "bands", ""},
     {"method == 2 || (method == 0 && S100 < 500)", "direct", ""},
     {"GPU", "transposed", "TILES=1 WG_X=64"},
     {NULL, "lines", ""},
@@ -165,7 +187,7 @@ const struct hone_filter hone_filter_gaussian = {
                     .help =
                         "how: the same cost for every sigma, or every weight of the window; both are within "
                         "the bounds"}},
-    .symbols = {"R", "S100"},
+    .symbols = {"R", "S100", "NEAR"},
     .prepare = prepare,
     .table = gaussian_table,
     .reference = gaussian_reference,

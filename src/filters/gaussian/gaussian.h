@@ -10,6 +10,8 @@ void gaussian_reference(const struct filter_case *c, const struct view *in, cons
 
 /* The window reaches so many pixels to each side: what lies beyond sums to less than 1e-6. */
 int64_t gaussian_radius(double sigma);
+/* The radius that is enough for u8: what lies beyond moves a result by at most 0.24 levels. */
+int64_t gaussian_near(double sigma);
 
 /* weights[0..radius] of a sampled Gaussian, normalised: weights[0] + 2 * (the others) is 1. */
 void gaussian_weights(double sigma, int64_t radius, double *weights);
@@ -19,6 +21,7 @@ enum {
     TABLE_WEIGHTS,  /* float: weights[0 .. R] */
     TABLE_POLES,    /* float: POLE_FLOATS for each complex pole: two for u8, three otherwise */
     TABLE_SECTIONS, /* float: SECTION_FLOATS for each of two real sections of second order */
+    TABLE_NEAR,     /* weights[0 .. NEAR]: of u8 ushort, parts of 65536; else float */
     POLE_FLOATS = 8,
     SECTION_FLOATS = 8
 };

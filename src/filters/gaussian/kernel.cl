@@ -58,7 +58,7 @@ __kernel void gaussian_direct_rows(__global const PIXEL *in, int in_offset, int 
     int i = get_global_id(0), y = get_global_id(1);
     if (i >= width * HONE_C || y >= height)
         return;
-    int x = i / HONE_C, channel = i % HONE_C;
+    int x = i / HONE_C, channel = i - x * HONE_C;
     struct line l = {in + in_offset + y * in_pitch + channel, 0, HONE_C, width, (float)border};
     rows[y * width * HONE_C + i] = IS_ALPHA(channel) ? line_inside(&l, x) : weighted(&l, x, weights, radius);
 }
@@ -72,7 +72,7 @@ __kernel void gaussian_direct_columns(__global const float *rows, __global RESUL
         return;
     struct line l = {0, rows + i, width * HONE_C, height, (float)border};
     out[out_offset + y * out_pitch + i] =
-        IS_ALPHA(i % HONE_C) ? (RESULT)line_inside(&l, y)
+        IS_ALPHA(i & 3) ? (RESULT)line_inside(&l, y)
                              : finish(weighted(&l, y, weights, radius), i / HONE_C, y, width, height, radius);
 }
 #endif
@@ -242,7 +242,7 @@ __kernel void gaussian_lines_rows(__global const PIXEL *in, int in_offset, int i
                                   int height, BORDER_TYPE border, __constant const float *weights,
                                   __constant const float *numbers, int radius)
 {
-    int i = get_global_id(0), y = i / HONE_C, channel = i % HONE_C;
+    int i = get_global_id(0), y = i / HONE_C, channel = i - y * HONE_C;
     if (y >= height)
         return;
     struct line l = {in + in_offset + y * in_pitch + channel, 0, HONE_C, width, (float)border};
@@ -263,7 +263,7 @@ __kernel void gaussian_lines_columns(__global const float *rows, __global float 
         return;
     struct line l = {0, rows + i, step, height, (float)border};
     struct target t = {sweep + i, step, out + out_offset + i, out_pitch, i / HONE_C, 0, width, height, radius};
-    if (IS_ALPHA(i % HONE_C))
+    if (IS_ALPHA(i & 3))
         copy_line(&l, &t);
     else
         filter_line(&l, &t, true, weights, numbers);
@@ -286,7 +286,7 @@ __kernel void gaussian_down_pixels(__global const PIXEL *in, int in_offset, int 
         return;
     struct line l = {in + in_offset + i, 0, in_pitch, height, (float)border};
     struct target t = {columns + i, step, 0, 0, 0, 0, width, height, radius};
-    if (IS_ALPHA(i % HONE_C))
+    if (IS_ALPHA(i & 3))
         copy_line(&l, &t);
     else
         filter_line(&l, &t, true, weights, numbers);
@@ -302,7 +302,7 @@ __kernel void gaussian_down_floats(__global const float *in, __global float *out
         return;
     struct line l = {0, in + i, step, count, (float)border};
     struct target t = {out + i, step, 0, 0, 0, 0, across, count, radius};
-    if (IS_ALPHA(i % HONE_C))
+    if (IS_ALPHA(i & 3))
         copy_line(&l, &t);
     else
         filter_line(&l, &t, true, weights, numbers);

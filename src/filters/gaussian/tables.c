@@ -83,12 +83,35 @@ static void fill_weights(const struct filter_case *c, float *table, size_t count
     free(weights);
 }
 
+int64_t gaussian_near(double sigma)
+{
+    return (int64_t)ceil(fmax(1, 3.5 * sigma - 0.5));
+}
+
+/* Each rounded, but the centre, which takes what is missing: the sum is 65536 exactly. */
+static void fill_fixed_weights(const struct filter_case *c, uint16_t *table, size_t count)
+{
+    double *weights = calloc(count, sizeof *weights);
+    if (!weights)
+        return;
+    gaussian_weights(case_number(c, "sigma"), (int64_t)count - 1, weights);
+    int64_t rest = 65536;
+    for (size_t i = 1; i < count; i++) {
+        table[i] = (uint16_t)lrint(weights[i] * 65536);
+        rest -= 2 * table[i];
+    }
+    table[0] = (uint16_t)rest;
+    free(weights);
+}
+
 void gaussian_table(const struct filter_case *c, int index, void *table, size_t bytes)
 {
     if (index == TABLE_POLES)
         fill_poles(c, table, bytes / sizeof(float) / POLE_FLOATS);
     else if (index == TABLE_SECTIONS)
         fill_sections(c, table, bytes / sizeof(float) / SECTION_FLOATS);
+    else if (index == TABLE_NEAR && c->in.type == HONE_U8)
+        fill_fixed_weights(c, table, bytes / sizeof(uint16_t));
     else
         fill_weights(c, table, bytes / sizeof(float));
 }

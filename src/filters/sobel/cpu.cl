@@ -37,8 +37,6 @@ typedef double doubles __attribute__((ext_vector_type(LANES)));
 typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
 typedef results results_at __attribute__((aligned(sizeof(RESULT))));
 
-#define LOAD(p)       (*(__global const pixels_at *)(p))
-#define STORE(p, v)   (*(__global results_at *)(p) = (v))
 #define CONVERT(v, t) __builtin_convertvector(v, t)
 
 /* Lane i of the result is lane i-k, or i+k, of v; beyond the end comes what `in` holds there. */
@@ -61,44 +59,65 @@ struct three {
 };
 
 struct strip {
-    __global const PIXEL *in;
-    int pitch, width, height, count; /* count: elements of a row */
-    int at;                          /* first element of the strip */
-    bool first, last;                /* the neighbours on this side are outside */
+    struct source source;
+    int width, height, count; /* count: elements of a row */
+    int at;                   /* first element of the strip */
+    bool first, last;         /* the neighbours on this side are outside */
     PIXEL border;
 };
 
-inline PIXEL edge(__global const PIXEL *row, int x, int channel, const struct strip *s)
+inline pixels load(const struct strip *s, int i, int y)
+{
+#if HONE_BEFORE
+    pixels v;
+    for (int k = 0; k < LANES; k++)
+        v[k] = source_get(&s->source, i + k, y);
+    return v;
+#else
+    return *(__global const pixels_at *)(s->source.at + y * s->source.pitch + i);
+#endif
+}
+
+inline void store(const struct sink *sink, int i, int y, results v)
+{
+#if HONE_AFTER
+    for (int k = 0; k < LANES; k++)
+        sink_put(sink, i + k, y, v[k]);
+#else
+    *(__global results_at *)(sink->at + y * sink->pitch + i) = v;
+#endif
+}
+
+inline PIXEL edge(int x, int y, int channel, const struct strip *s)
 {
     int from = hone_fold(x, s->width);
-    return from < 0 ? s->border : row[from * HONE_C + channel];
+    return from < 0 ? s->border : source_get(&s->source, from * HONE_C + channel, y);
 }
 
 inline struct three read_row(const struct strip *s, int y)
 {
     struct three t;
-    int inside;
-    __global const PIXEL *row = hone_row(s->in, s->pitch, y, s->height, &inside);
-    if (HONE_BORDER == BORDER_CONSTANT && !inside) {
+    int row = hone_fold(y, s->height);
+    if (HONE_BORDER == BORDER_CONSTANT && row < 0) {
         t.left = t.centre = t.right = (pixels)s->border;
         return t;
     }
-    t.centre = LOAD(row + s->at);
+    t.centre = load(s, s->at, row);
     if (s->first) {
         pixels beyond = 0;
         for (int channel = 0; channel < HONE_C; channel++)
-            beyond[channel] = edge(row, -1, channel, s);
+            beyond[channel] = edge(-1, row, channel, s);
         t.left = __builtin_shufflevector(t.centre, beyond, LANES_BY(UP));
     } else {
-        t.left = LOAD(row + s->at - HONE_C);
+        t.left = load(s, s->at - HONE_C, row);
     }
     if (s->last) {
         pixels beyond = 0;
         for (int channel = 0; channel < HONE_C; channel++)
-            beyond[LANES - HONE_C + channel] = edge(row, s->width, channel, s);
+            beyond[LANES - HONE_C + channel] = edge(s->width, row, channel, s);
         t.right = __builtin_shufflevector(t.centre, beyond, LANES_BY(DOWN));
     } else {
-        t.right = LOAD(row + s->at + HONE_C);
+        t.right = load(s, s->at + HONE_C, row);
     }
     return t;
 }
@@ -193,7 +212,7 @@ inline struct terms terms(struct three t)
     return r;
 }
 
-inline void walk(struct strip s, __global RESULT *out, int out_pitch, int y, int end)
+inline void walk(struct strip s, const struct sink *sink, int y, int end)
 {
     struct three middle = read_row(&s, y);
     struct terms above = terms(read_row(&s, y - 1)), now = terms(middle);
@@ -203,7 +222,7 @@ inline void walk(struct strip s, __global RESULT *out, int out_pitch, int y, int
         struct terms below = terms(next);
         values lower = now.difference + below.difference;
         results r = keep_alpha(finish(upper + lower, below.smooth - above.smooth), middle.centre);
-        STORE(out + y * out_pitch + s.at, clear_outside(r, &s, y));
+        store(sink, s.at, y, clear_outside(r, &s, y));
         above = now;
         now = below;
         upper = lower;
@@ -212,46 +231,44 @@ inline void walk(struct strip s, __global RESULT *out, int out_pitch, int y, int
 }
 
 /* Images narrower than a vector. */
-inline void walk_narrow(struct strip s, __global RESULT *out, int out_pitch, int y, int end)
+inline void walk_narrow(struct strip s, const struct sink *sink, int y, int end)
 {
     for (; y < end; y++)
         for (int i = 0; i < s.count; i++) {
             values dx = 0, dy = 0;
             int x = i / HONE_C, channel = i % HONE_C;
             NUMBER p[3][3];
-            for (int j = 0; j < 3; j++) {
-                int inside;
-                __global const PIXEL *row = hone_row(s.in, s.pitch, y + j - 1, s.height, &inside);
+            for (int j = 0; j < 3; j++)
                 for (int k = 0; k < 3; k++)
-                    p[j][k] = hone_at(row, inside, x + k - 1, channel, s.width, s.border);
-            }
+                    p[j][k] = source_at(&s.source, x + k - 1, y + j - 1, channel, s.width, s.height, s.border);
             dx[0] = (p[0][2] - p[0][0]) + 2 * (p[1][2] - p[1][0]) + (p[2][2] - p[2][0]);
             dy[0] = (p[2][0] - p[0][0]) + 2 * (p[2][1] - p[0][1]) + (p[2][2] - p[0][2]);
             bool leaves = x < 1 || y < 1 || x + 1 >= s.width || y + 1 >= s.height;
             RESULT r = HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves ? (RESULT)0 : finish(dx, dy)[0];
-            out[y * out_pitch + i] = IS_ALPHA(channel) ? (RESULT)p[1][1] : r;
+            sink_put(sink, i, y, IS_ALPHA(channel) ? (RESULT)p[1][1] : r);
         }
 }
 
-__kernel void sobel_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
-                            int out_offset, int out_pitch, int width, int height, BORDER_TYPE border)
+__kernel void sobel_vectors(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out,
+                            int out_offset, int out_pitch, int width, int height,
+                            BORDER_TYPE border FUSED_PARAMETERS)
 {
+    struct sink sink = SINK(out);
     int count = width * HONE_C, strips = max(1, count / LANES), number = get_global_id(0);
     int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     if (number >= strips || y >= height)
         return;
-    struct strip s = {in + in_offset, in_pitch, width, height, count, number * LANES, number == 0, false, border};
-    out += out_offset;
+    struct strip s = {SOURCE(in), width, height, count, number * LANES, number == 0, false, border};
     if (count < LANES) {
-        walk_narrow(s, out, out_pitch, y, end);
+        walk_narrow(s, &sink, y, end);
         return;
     }
     s.last = s.at + LANES == count;
-    walk(s, out, out_pitch, y, end);
+    walk(s, &sink, y, end);
     if (number == strips - 1 && !s.last) { /* what is left of the row, overlapping what this work-item has just done */
         s.at = count - LANES;
         s.first = false;
         s.last = true;
-        walk(s, out, out_pitch, y, end);
+        walk(s, &sink, y, end);
     }
 }

@@ -51,25 +51,23 @@ inline RESULT inside_or_zero(RESULT result, int x, int y, int width, int height)
 
 #if defined(HONE_ALL) || defined(VARIANT_direct)
 /* One result per work-item, nine reads: the guide's starting point. */
-__kernel void sobel_direct(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                           int out_pitch, int width, int height, BORDER_TYPE border)
+__kernel void sobel_direct(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out, int out_offset,
+                           int out_pitch, int width, int height, BORDER_TYPE border FUSED_PARAMETERS)
 {
+    struct source source = SOURCE(in);
+    struct sink sink = SINK(out);
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
         return;
-    in += in_offset;
-    out += out_offset + y * out_pitch + x * HONE_C;
     for (int channel = 0; channel < HONE_C; channel++) {
         SUM p[3][3];
-        for (int j = 0; j < 3; j++) {
-            int inside;
-            __global const PIXEL *row = hone_row(in, in_pitch, y + j - 1, height, &inside);
+        for (int j = 0; j < 3; j++)
             for (int i = 0; i < 3; i++)
-                p[j][i] = hone_at(row, inside, x + i - 1, channel, width, border);
-        }
+                p[j][i] = source_at(&source, x + i - 1, y + j - 1, channel, width, height, border);
         SUM dx = (p[0][2] - p[0][0]) + 2 * (p[1][2] - p[1][0]) + (p[2][2] - p[2][0]);
         SUM dy = (p[2][0] - p[0][0]) + 2 * (p[2][1] - p[0][1]) + (p[2][2] - p[0][2]);
-        out[channel] = IS_ALPHA(channel) ? (RESULT)p[1][1] : inside_or_zero(finish(dx, dy), x, y, width, height);
+        sink_put(&sink, x * HONE_C + channel, y,
+                 IS_ALPHA(channel) ? (RESULT)p[1][1] : inside_or_zero(finish(dx, dy), x, y, width, height));
     }
 }
 #endif

@@ -132,23 +132,25 @@ inline uint clear_outside(uint word, int x, int y, int width, int height)
     return word;
 }
 
-inline void store_row(__global uchar *out, int out_pitch, const struct strip *s, int y, const uint *result)
+inline void store_row(const struct sink *sink, const struct strip *s, int y, const uint *result)
 {
-    out += y * out_pitch + s->at;
-#if TAIL
+#if TAIL || HONE_AFTER
     int left = s->width - s->at;
-    if (left < 4 * WORDS) {
+    if (HONE_AFTER || left < 4 * WORDS) {
 #pragma unroll
         for (int k = 0; k < 4 * WORDS; k++)
             if (k < left)
-                out[k] = (uchar)(result[k / 4] >> 8 * (k % 4));
+                sink_put(sink, s->at + k, y, (uchar)(result[k / 4] >> 8 * (k % 4)));
         return;
     }
 #endif
+#if !HONE_AFTER
+    __global uchar *out = sink->at + y * sink->pitch + s->at;
 #if WORDS == 4
     *(__global uint4 *)out = (uint4)(result[0], result[1], result[2], result[3]);
 #else
     *(__global uint2 *)out = (uint2)(result[0], result[1]);
+#endif
 #endif
 }
 
@@ -377,9 +379,10 @@ inline uint swar_magnitude(uint dx, uint dy)
 #define WALK           sobel_swar
 #endif
 
-__kernel void WALK(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out, int out_offset,
-                   int out_pitch, int width, int height, int border)
+__kernel void WALK(__global const uchar *in, int in_offset, int in_pitch, __global FINAL *out, int out_offset,
+                   int out_pitch, int width, int height, int border FUSED_PARAMETERS)
 {
+    struct sink sink = SINK(out);
     struct strip s = {in + in_offset, in_pitch, width, height, border, get_global_id(0) * 4 * WORDS};
     int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     bool idle = s.at >= width; /* stays for the shuffles of its neighbours */
@@ -388,7 +391,6 @@ __kernel void WALK(__global const uchar *in, int in_offset, int in_pitch, __glob
 #if !TAIL
     s.at = idle ? 0 : s.at; /* whatever it reads, it must be there */
 #endif
-    out += out_offset;
     uint w[WORDS + 2], result[WORDS];
     uint upper_even[WORDS], upper_odd[WORDS]; /* differences of the two rows above, added */
     /* Of two neighbouring rows by turns: in round r, [r % 2] of the smooth is the row above and of the differences the row
@@ -426,7 +428,7 @@ __kernel void WALK(__global const uchar *in, int in_offset, int in_pitch, __glob
                 upper_odd[k] = lower_odd;
             }
             if (!idle)
-                store_row(out, out_pitch, &s, y, result);
+                store_row(&sink, &s, y, result);
             if (++y >= end)
                 return;
         }

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sliding windows in registers: a work-item owns a strip of a few elements across and walks it down. Each row is read once
+ * and added to all results that it belongs to, one for each row of the kernel; the oldest is then complete.
+ */
+#ifndef SUMS
+#define SUMS 0 /* what holds a window's sum of integers: 0 int, 1 long, 2 float (below 2^24, where it is exact, too) */
+#endif
+#ifndef KW
+#define KW 5 /* the kernel's width */
+#endif
+#ifndef KH
+#define KH 3 /* and height */
+#endif
+#ifndef PX
+#define PX 4 /* elements across */
+#endif
+#ifndef ROWS
+#define ROWS 16 /* rows per work-item */
+#endif
+#ifndef WITH_PTX
+#define WITH_PTX 0
+#endif
+#ifndef WEIGHTS
+#define WEIGHTS 0 /* the weights, row by row */
+#endif
+
+#if FLOATING || SUMS == 2
+#define SUM    float
+#define WEIGHT float
+#else
+#define SUM    PASTE(SUM_, SUMS)
+#define SUM_0  int
+#define SUM_1  long
+#define WEIGHT int
+#endif
+
+#if FLOATING && defined(FP_FAST_FMAF)
+#define ADD_PRODUCT(a, b, sum) fma(a, b, sum)
+#else
+#define ADD_PRODUCT(a, b, sum) ((SUM)(a) * (SUM)(b) + (sum))
+#endif
+
+struct strip {
+    __global const PIXEL *in;
+    int pitch, width, height;
+    int left, top; /* of the window */
+    int at;        /* the strip's first element */
+    BORDER_TYPE border;
+};
+
+inline RESULT finish(float sum, float factor, float offset)
+{
+    float product = sum * factor;
+    return hone_result(product + offset);
+}
+
+inline bool leaves(const struct strip *s, int x, int y)
+{
+    int left = x - s->left, top = y - s->top;
+    return left < 0 || top < 0 || left + KW > s->width || top + KH > s->height;
+}
+
+/* Element i of a row, counted in elements; i may lie outside. */
+inline NUMBER element(const struct strip *s, __global const PIXEL *row, int inside, int i)
+{
+    int x = i >= 0 ? i / HONE_C : -((HONE_C - 1 - i) / HONE_C);
+    return hone_at(row, inside, x, i - x * HONE_C, s->width, s->border);
+}
+
+/* Alpha, and border=zero-outside. */
+inline RESULT result_or(const struct strip *s, RESULT result, int i, int y)
+{
+    if (IS_ALPHA(i % HONE_C))
+        return (RESULT)s->in[y * s->pitch + i];
+    return HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves(s, i / HONE_C, y) ? (RESULT)0 : result;
+}
+
+#if defined(HONE_ALL) || defined(VARIANT_sliding) || defined(VARIANT_literal)
+#define ACROSS (PX + (KW - 1) * HONE_C)
+
+inline void load_row(SUM *value, const struct strip *s, int y)
+{
+    int inside, first = s->at - s->left * HONE_C;
+    __global const PIXEL *row = hone_row(s->in, s->pitch, y, s->height, &inside);
+    if (first >= 0 && first + ACROSS <= s->width * HONE_C && REAL_ROW(inside)) {
+#pragma unroll
+        for (int k = 0; k < ACROSS; k++)
+            value[k] = (SUM)row[first + k];
+    } else {
+#pragma unroll
+        for (int k = 0; k < ACROSS; k++)
+            value[k] = (SUM)element(s, row, inside, first + k);
+    }
+}
+
+/* sums[a] belongs to the result whose window has row KH - 1 - a here. */
+inline void add_row(SUM sums[KH][PX], const SUM *value, __constant const WEIGHT *weights)
+{
+#pragma unroll
+    for (int a = 0; a < KH; a++)
+#pragma unroll
+        for (int p = 0; p < PX; p++) {
+            SUM part = FLOATING ? 0 : sums[a][p]; /* of f32, each row apart: errors grow with the sides alone */
+#pragma unroll
+            for (int i = 0; i < KW; i++)
+                part = ADD_PRODUCT(weights[(KH - 1 - a) * KW + i], value[p + i * HONE_C], part);
+            sums[a][p] = FLOATING ? sums[a][p] + part : part;
+        }
+}
+
+inline void slide(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+                  int out_pitch, int width, int height, int left, int top, float factor, float offset,
+                  BORDER_TYPE border, __constant const WEIGHT *weights)
+{
+    const struct strip s = {in + in_offset, in_pitch, width, height, left, top, get_global_id(0) * PX, border};
+    int first = get_global_id(1) * ROWS, end = min(first + ROWS, height), count = width * HONE_C;
+    SUM sums[KH][PX], value[ACROSS];
+    if (s.at >= count || first >= height)
+        return;
+    out += out_offset;
+#pragma unroll
+    for (int a = 0; a < KH; a++)
+#pragma unroll
+        for (int p = 0; p < PX; p++)
+            sums[a][p] = 0;
+#pragma unroll 1
+    for (int y = first - KH + 1; y < end; y++) { /* the row of the result that is complete below */
+        load_row(value, &s, y - top + KH - 1);
+        add_row(sums, value, weights);
+#pragma unroll
+        for (int p = 0; p < PX; p++)
+            if (y >= first && s.at + p < count)
+                out[y * out_pitch + s.at + p] =
+                    result_or(&s, finish((float)sums[0][p], factor, offset), s.at + p, y);
+#pragma unroll
+        for (int a = 0; a < KH; a++)
+#pragma unroll
+            for (int p = 0; p < PX; p++)
+                sums[a][p] = a + 1 < KH ? sums[a + 1 < KH ? a + 1 : a][p] : 0;
+    }
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_sliding)
+__kernel void convolve_sliding(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                               int out_offset, int out_pitch, int width, int height, int left, int top, float factor,
+                               float offset, BORDER_TYPE border, __constant const WEIGHT *weights)
+{
+    slide(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, left, top, factor, offset, border, weights);
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_literal)
+__constant WEIGHT literals[KW * KH] = {WEIGHTS};
+
+__kernel void convolve_literal(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                               int out_offset, int out_pitch, int width, int height, int left, int top, float factor,
+                               float offset, BORDER_TYPE border)
+{
+    slide(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, left, top, factor, offset, border, literals);
+}
+#endif
+
+#if defined(VARIANT_packed) || (defined(HONE_ALL) && HONE_T == 0 && HONE_C == 1)
+/* Four results from words of four neighbours: a word that begins at any element is a shift of two words. */
+#define GROUPS ((KW + 3) / 4)
+#define SPAN   (4 * GROUPS + 3)  /* elements that begin a word of products */
+#define WORDS  ((SPAN + 3 + 3) / 4 + 1)
+
+__constant int packed_weights[KH * GROUPS] = {WEIGHTS};
+
+/* Four products of a pixel and a signed weight. */
+inline int dot4(uint pixels, int weights, int sum)
+{
+#if WITH_PTX
+    int r;
+    asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(pixels), "r"(weights), "r"(sum));
+    return r;
+#else
+    return sum + (int)(pixels & 0xff) * (weights << 24 >> 24) + (int)(pixels >> 8 & 0xff) * (weights << 16 >> 24) +
+           (int)(pixels >> 16 & 0xff) * (weights << 8 >> 24) + (int)(pixels >> 24) * (weights >> 24);
+#endif
+}
+
+/* The words that begin at each element of the strip's windows; the strip begins at a multiple of four. */
+inline void load_words(uint *word, const struct strip *s, int y)
+{
+    int inside, first = s->at - s->left, shift = (first & 3) * 8;
+    int begin = first & ~3;
+    __global const uchar *row = hone_row(s->in, s->pitch, y, s->height, &inside);
+    uint aligned[WORDS];
+    if (begin >= 0 && begin + 4 * WORDS <= s->width && REAL_ROW(inside)) {
+#pragma unroll
+        for (int k = 0; k < WORDS; k++)
+            aligned[k] = *(__global const uint *)(row + begin + 4 * k);
+    } else {
+#pragma unroll
+        for (int k = 0; k < WORDS; k++) {
+            aligned[k] = 0;
+#pragma unroll
+            for (int b = 0; b < 4; b++)
+                aligned[k] |= (uint)element(s, row, inside, begin + 4 * k + b) << 8 * b;
+        }
+    }
+    /* first the shift that the anchor asks for, the same for all, then those that are known here */
+#pragma unroll
+    for (int k = 0; k + 1 < WORDS; k++)
+        aligned[k] = (uint)(((ulong)aligned[k + 1] << 32 | aligned[k]) >> shift);
+#pragma unroll
+    for (int d = 0; d < SPAN; d++)
+        word[d] = d % 4 == 0 ? aligned[d / 4] : aligned[d / 4] >> 8 * (d % 4) | aligned[d / 4 + 1] << (32 - 8 * (d % 4)) % 32;
+}
+
+__kernel void convolve_packed(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out, int out_offset,
+                              int out_pitch, int width, int height, int left, int top, float factor, float offset,
+                              int border)
+{
+    const struct strip s = {in + in_offset, in_pitch, width, height, left, top, get_global_id(0) * 4, border};
+    int first = get_global_id(1) * ROWS, end = min(first + ROWS, height);
+    int sums[KH][4];
+    uint word[SPAN];
+    if (s.at >= width || first >= height)
+        return;
+    out += out_offset + s.at;
+#pragma unroll
+    for (int a = 0; a < KH; a++)
+#pragma unroll
+        for (int p = 0; p < 4; p++)
+            sums[a][p] = 0;
+#pragma unroll 1
+    for (int y = first - KH + 1; y < end; y++) { /* the row of the result that is complete below */
+        load_words(word, &s, y - top + KH - 1);
+#pragma unroll
+        for (int a = 0; a < KH; a++)
+#pragma unroll
+            for (int g = 0; g < GROUPS; g++)
+#pragma unroll
+                for (int p = 0; p < 4; p++)
+                    sums[a][p] = dot4(word[p + 4 * g], packed_weights[(KH - 1 - a) * GROUPS + g], sums[a][p]);
+        if (y >= first) {
+            uchar r[4];
+#pragma unroll
+            for (int p = 0; p < 4; p++)
+                r[p] = result_or(&s, finish((float)sums[0][p], factor, offset), min(s.at + p, width - 1), y);
+            if (s.at + 4 <= width)
+                *(__global uint *)(out + y * out_pitch) = r[0] | (uint)r[1] << 8 | (uint)r[2] << 16 | (uint)r[3] << 24;
+            else
+#pragma unroll
+                for (int p = 0; p < 4; p++)
+                    if (s.at + p < width)
+                        out[y * out_pitch + p] = r[p];
+        }
+#pragma unroll
+        for (int a = 0; a < KH; a++)
+#pragma unroll
+            for (int p = 0; p < 4; p++)
+                sums[a][p] = a + 1 < KH ? sums[a + 1 < KH ? a + 1 : a][p] : 0;
+    }
+}
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For CPUs: one work-item owns a band of whole rows and works on 64-byte vectors of clang's own types.
+ *
+ * The sums of columns slide from row to row (add the row that enters, subtract the one that leaves). The window's sum slides
+ * along the row in the same way, a whole vector at a time: the differences between the column that enters and the one that
+ * leaves are summed up inside a vector, and the last lane carries over to the next one. Sums wrap around; a result is right
+ * because one window's sum fits.
+ */
+#ifndef MASK
+#define MASK 0 /* 1: a pixel that is not 0 counts 1 */
+#endif
+#ifndef COLUMN_BITS
+#define COLUMN_BITS 16 /* 16 where the sum of a window's column fits, else 32 */
+#endif
+#ifndef ROWS
+#define ROWS 256 /* rows of a band */
+#endif
+
+#if COLUMN_BITS == 16
+#define COLUMN        ushort
+#define SIGNED_COLUMN short
+#else
+#define COLUMN        uint
+#define SIGNED_COLUMN int
+#endif
+#define SUM RESULT
+
+#if HONE_OT == 1
+#define LANES 32
+#else
+#define LANES 16
+#endif
+#define COLUMN_LANES (512 / COLUMN_BITS)
+
+typedef SUM sums __attribute__((ext_vector_type(LANES)));
+typedef COLUMN sum_columns __attribute__((ext_vector_type(LANES)));
+typedef PIXEL sum_pixels __attribute__((ext_vector_type(LANES)));
+typedef COLUMN columns_vector __attribute__((ext_vector_type(COLUMN_LANES)));
+typedef SIGNED_COLUMN signed_columns __attribute__((ext_vector_type(COLUMN_LANES)));
+typedef PIXEL pixels __attribute__((ext_vector_type(COLUMN_LANES)));
+typedef sums sums_at __attribute__((aligned(sizeof(SUM))));
+typedef sum_columns sum_columns_at __attribute__((aligned(sizeof(COLUMN))));
+typedef sum_pixels sum_pixels_at __attribute__((aligned(sizeof(PIXEL))));
+typedef columns_vector columns_at __attribute__((aligned(sizeof(COLUMN))));
+typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
+
+/* Lane i of the result is lane i-k of v; the first k are 0. */
+#define FROM(i, k) ((i) < (k) ? 0 : LANES + (i) - (k))
+#define FROM4(i, k) FROM(i, k), FROM((i) + 1, k), FROM((i) + 2, k), FROM((i) + 3, k)
+#define FROM16(i, k) FROM4(i, k), FROM4((i) + 4, k), FROM4((i) + 8, k), FROM4((i) + 12, k)
+/* The sums at the end of one vector, for every lane of the next: lane i continues lane LANES - C + i % C. */
+#define LAST(i) (LANES - HONE_C + (i) % HONE_C)
+#define LAST4(i) LAST(i), LAST((i) + 1), LAST((i) + 2), LAST((i) + 3)
+#define LAST16(i) LAST4(i), LAST4((i) + 4), LAST4((i) + 8), LAST4((i) + 12)
+#if LANES == 32
+#define SHIFT(v, k) __builtin_shufflevector((sums)0, v, FROM16(0, k), FROM16(16, k))
+#define CARRY(v)    __builtin_shufflevector(v, v, LAST16(0), LAST16(16))
+#else
+#define SHIFT(v, k) __builtin_shufflevector((sums)0, v, FROM16(0, k))
+#define CARRY(v)    __builtin_shufflevector(v, v, LAST16(0))
+#endif
+
+/* Running sums inside a vector: channels are HONE_C elements apart. */
+inline sums scan(sums v)
+{
+    v += SHIFT(v, HONE_C);
+    v += SHIFT(v, 2 * HONE_C);
+    v += SHIFT(v, 4 * HONE_C);
+#if HONE_C == 1 || LANES == 32
+    v += SHIFT(v, 8 * HONE_C);
+#endif
+#if HONE_C == 1 && LANES == 32
+    v += SHIFT(v, 16);
+#endif
+    return v;
+}
+
+/* The elements of an input row, or the border value everywhere. */
+struct source_row {
+    __global const PIXEL *at;
+    int inside;
+};
+
+inline struct source_row source_row(__global const PIXEL *in, int pitch, int y, int height)
+{
+    struct source_row row;
+    row.at = hone_row(in, pitch, y, height, &row.inside);
+    return row;
+}
+
+inline columns_vector row_columns(struct source_row row, int i, COLUMN outside)
+{
+    if (HONE_BORDER == BORDER_CONSTANT && !row.inside)
+        return (columns_vector)outside;
+    pixels v = *(__global const pixels_at *)(row.at + i);
+#if MASK
+    return __builtin_convertvector(-__builtin_convertvector(v != (pixels)0, signed_columns), columns_vector);
+#else
+    return __builtin_convertvector(v, columns_vector);
+#endif
+}
+
+inline COLUMN row_column(struct source_row row, int i, COLUMN outside)
+{
+    if (HONE_BORDER == BORDER_CONSTANT && !row.inside)
+        return outside;
+    return MASK ? (COLUMN)(row.at[i] != 0) : (COLUMN)row.at[i];
+}
+
+/* columns[i] += enter[i] - leave[i] */
+inline void update(__global COLUMN *columns, int count, struct source_row enter, struct source_row leave, COLUMN outside)
+{
+    int i = 0;
+    for (; i + COLUMN_LANES <= count; i += COLUMN_LANES) {
+        __global columns_at *at = (__global columns_at *)(columns + i);
+        *at = *at + row_columns(enter, i, outside) - row_columns(leave, i, outside);
+    }
+    for (; i < count; i++)
+        columns[i] += row_column(enter, i, outside) - row_column(leave, i, outside);
+}
+
+inline void add(__global COLUMN *columns, int count, struct source_row enter, COLUMN outside)
+{
+    int i = 0;
+    for (; i + COLUMN_LANES <= count; i += COLUMN_LANES)
+        *(__global columns_at *)(columns + i) += row_columns(enter, i, outside);
+    for (; i < count; i++)
+        columns[i] += row_column(enter, i, outside);
+}
+
+/* The columns beyond both edges hold what the border rule says: sums of the columns they fold onto. */
+inline void extend(__global COLUMN *columns, int width, int left, int right, COLUMN outside)
+{
+    for (int x = -left; x < width + right; x++) {
+        if (x == 0)
+            x = width;
+        int from = hone_fold(x, width);
+        for (int channel = 0; channel < HONE_C && x < width + right; channel++)
+            columns[x * HONE_C + channel] = from < 0 ? outside : columns[from * HONE_C + channel];
+    }
+}
+
+inline sums load_columns(__global const COLUMN *at)
+{
+    return __builtin_convertvector(*(__global const sum_columns_at *)at, sums);
+}
+
+/* In each lane the sum of its channel's first window, without that window's last column. */
+inline sums first_windows(__global const COLUMN *columns, int left, int right)
+{
+    SUM start[HONE_C];
+    union {
+        sums vector;
+        SUM lane[LANES];
+    } all;
+    for (int channel = 0; channel < HONE_C; channel++) {
+        start[channel] = 0;
+        for (int x = -left; x < right; x++)
+            start[channel] += columns[x * HONE_C + channel];
+    }
+    for (int i = 0; i < LANES; i++)
+        all.lane[i] = start[i % HONE_C];
+    return all.vector;
+}
+
+#if HONE_C == 4
+#define ALPHA1 0, 0, 0, 1
+#define ALPHA4 ALPHA1, ALPHA1, ALPHA1, ALPHA1
+#if LANES == 32
+#define ALPHA ALPHA4, ALPHA4
+#else
+#define ALPHA ALPHA4
+#endif
+#endif
+
+inline void write_row(__global const COLUMN *columns, __global const PIXEL *centre, __global RESULT *out, int count,
+                      int left, int right, SUM below)
+{
+    __global const COLUMN *enter = columns + right * HONE_C, *leave = columns - (left + 1) * HONE_C;
+    sums carry = first_windows(columns, left, right);
+    int i = 0;
+    for (; i < count; i += LANES) {
+        sums v = scan(load_columns(enter + i) - load_columns(leave + i)) + carry;
+        carry = CARRY(v);
+        v = v > below ? v : (sums)0;
+        if (i + LANES > count) {
+            for (int k = 0; i + k < count; k++)
+                out[i + k] = IS_ALPHA((i + k) % HONE_C) ? centre[i + k] : v[k];
+            return;
+        }
+#if HONE_C == 4
+        const sums alpha = {ALPHA};
+        v = v * ((SUM)1 - alpha) + __builtin_convertvector(*(__global const sum_pixels_at *)(centre + i), sums) * alpha;
+#endif
+        *(__global sums_at *)(out + i) = v;
+    }
+}
+
+inline void clear_outside(__global RESULT *out, int y, int width, int height, int left, int right)
+{
+    bool row_leaves = y < left || y + right >= height;
+    for (int x = 0; x < width; x++) {
+        if (!row_leaves && x == left)
+            x = max(left, width - right);
+        for (int channel = 0; channel < HONE_C && x < width; channel++)
+            if (!IS_ALPHA(channel))
+                out[x * HONE_C + channel] = 0;
+    }
+}
+
+__kernel void density_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                            int out_offset, int out_pitch, int width, int height, int size, int border, uint below,
+                            __global COLUMN *scratch, int scratch_elements)
+{
+    int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height);
+    int left = size / 2, right = size - 1 - left, count = width * HONE_C;
+    COLUMN outside = MASK ? border != 0 : border;
+    if (y >= height)
+        return;
+    scratch += (size_t)band * scratch_elements;
+    /* a column of zeros in front, which leaves the first window, and one vector behind */
+    __global COLUMN *columns = scratch + (left + 1) * HONE_C;
+    in += in_offset;
+    out += out_offset;
+    for (int i = 0; i < scratch_elements; i++)
+        scratch[i] = 0;
+    for (int j = 0; j < size; j++)
+        add(columns, count, source_row(in, in_pitch, y - left + j, height), outside);
+    for (; y < end; y++) {
+        extend(columns, width, left, right, (COLUMN)(outside * size));
+        write_row(columns, in + y * in_pitch, out + y * out_pitch, count, left, right, (SUM)below);
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+        clear_outside(out + y * out_pitch, y, width, height, left, right);
+#endif
+        update(columns, count, source_row(in, in_pitch, y + right + 1, height),
+               source_row(in, in_pitch, y - left, height), outside);
+    }
+}

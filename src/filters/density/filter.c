@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filters/density/density.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+static hone_status prepare(struct filter_case *c, hone_error *error)
+{
+    int64_t size = (int64_t)case_number(c, "size"), threshold = (int64_t)case_number(c, "threshold");
+    int64_t most = case_number(c, "mask") != 0 ? 1 : (int64_t)type_full_scale(c->in.type);
+    int64_t largest = size * size * most, fits = 1;
+    while ((fits + 1) * (fits + 1) * most <= UINT32_MAX)
+        fits++;
+    if (largest > UINT32_MAX)
+        return case_wrong(error,
+                          "density: a window of %lldx%lld may sum to more than 2^32-1; "
+                          "size= takes at most %lld here",
+                          (long long)size, (long long)size, (long long)fits);
+    c->out.type = largest <= UINT16_MAX ? HONE_U16 : HONE_U32;
+    /* sum >= threshold is sum > BELOW, which has the type of the sums; a sum of 0 is 0 either way. */
+    int64_t below = threshold > 0 ? threshold - 1 : 0;
+    case_set_symbol(c, "BELOW", c->out.type == HONE_U16 && below > UINT16_MAX ? UINT16_MAX : below);
+    case_set_symbol(c, "COLUMN", size * most);
+    return HONE_OK;
+}
+
+/* The result is u16 or u32. */
+#define SUM_SIZE "(OTYPE == 1 ? 2 : 4)"
+/* Reading the pixels once and writing the results once. */
+#define IN_AND_OUT "C*BITS/8 + C*" SUM_SIZE
+
+/* The integral image: size - 1 columns and rows more than the image, and zeros in front; vectors of eight are
+ * read. */
+#define STRIDE "roundup((W + size)*C + 8, 8)"
+
+static const struct variant variants[] = {
+    {.name = "direct",
+     .summary = "one result per work-item, every pixel of the window read",
+     .path = "buffer",
+     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32 64", "work-group width"},
+                  {"WG_Y", TUNABLE_LAUNCH, "4 1 2 8", "work-group height"}},
+     .defines = {"MASK=mask"},
+     .passes = {{.kernel = "density_direct",
+                 .extent = {"W*C", "H"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", "size", "border", "BELOW"}}},
+     .cost = {IN_AND_OUT, "C*size*size", "C*size*size"}},
+    {.name = "integral",
+     .summary = "the write-up's: four corners of an integral image, eight results per work-item",
+     .path = "local",
+     .needs = NEEDS_LOCAL,
+     .tunables = {{"SPLIT", TUNABLE_DEFINE, "0 1",
+                   "four corners: 0 in one expression, 1 one after the other"},
+                  {"WG_X", TUNABLE_LAUNCH, "64 16 32 256", "work-group width of all passes"}},
+     .defines = {"MASK=mask"},
+     .scratch = {{.bytes = "(H + size)*" STRIDE "*" SUM_SIZE}},
+     .passes = {{.kernel = "density_along",
+                 .extent = {"WG_X", "H + size", "C"},
+                 .local = {"WG_X", "1", "1"},
+                 .arguments = {"in", "tmp0", STRIDE, "local:WG_X*" SUM_SIZE, "W", "H", "size", "border"}},
+                {.kernel = "density_down",
+                 .extent = {STRIDE},
+                 .local = {"WG_X"},
+                 .arguments = {"tmp0", STRIDE, "H + size"}},
+                {.kernel = "density_corners",
+                 .extent = {"W*C", "H"},
+                 .block = {"8"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"tmp0", "in", "out", STRIDE, "W", "H", "size", "BELOW"}}},
+     /* The integral image is written along rows, summed down in place, and read for two rows of corners. */
+     .cost = {"C*BITS/8 + C*6*" SUM_SIZE, "C*(2 + 4/8)", "C*(2 + 2*log2(WG_X) + 4)"}},
+    {.name = "bands",
+     .summary = "CPU: bands of rows, sums that slide down and along in 64-byte vectors",
+     .source = "cpu.cl",
+     .needs = NEEDS_WIDE,
+     .path = "wide",
+     .specialised = "two classes of windows: the sum of a column has 16 bits where it fits, else 32",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "256 32 128 512 1024", "rows of a band"},
+                  {"WG_X", TUNABLE_LAUNCH, "1 2", "bands per work-group"}},
+     .defines = {"MASK=mask", "COLUMN_BITS=COLUMN <= 65535 ? 16 : 32"},
+     .scratch = {{.bytes = "ceildiv(H, ROWS)*roundup((W + size)*C + 64, 64)*(COLUMN <= 65535 ? 2 : 4)"}},
+     .passes = {{.kernel = "density_bands",
+                 .extent = {"H"},
+                 .block = {"ROWS"},
+                 .local = {"WG_X"},
+                 .arguments = {"in", "out", "W", "H", "size", "border", "BELOW", "tmp0",
+                               "roundup((W + size)*C + 64, 64)"}}},
+     .cost = {IN_AND_OUT, "C*(2 + size/ROWS)", "C*(10 + size/ROWS)"}},
+};
+
+static const struct seed seeds[] = {
+    {"WIDE && size <= 64", "bands", "ROWS=256"},
+    {"WIDE", "bands", "ROWS=1024"},
+    {"size <= 5", "direct", ""},
+    {NULL, "integral", ""},
+    {NULL, "direct", ""},
+};
+
+static const struct rung rungs[] = {
+    {"expression", "vload8 of four corners in one expression: 41 vector registers, 5 waves at once",
+     "integral", "SPLIT=0", 1, "Chinese write-up on the density filter, an AMD GPU"},
+    {"split", "one vload8 after the other into the same variable: 6 vector registers, 10 waves", "integral",
+     "SPLIT=1", 0, "Chinese write-up on the density filter, an AMD GPU"},
+    {"direct", "no integral image: every pixel of every window", "direct", "", 0, "hone"},
+    {"wide", "no integral image: sliding sums in 64-byte vectors", "bands", "", 0, "hone"},
+};
+
+/* What tests and the doctor try: sums of 16 and of 32 bits, pixels and masks, thresholds inside and beyond.
+ */
+static const char *const trials[] = {"size=5 threshold=2400", "size=18 threshold=20000",
+                                     "size=33 mask=yes threshold=1000", "size=1 mask=yes threshold=70000",
+                                     NULL};
+
+static const char *const usual[] = {"mask=yes", "", NULL};
+
+const struct hone_filter hone_filter_density = {
+    .name = "density",
+    .summary = "sum over a square window, where it reaches a threshold, else 0",
+    .origin = "Chinese write-up on registers and vload8 (object density filter)",
+    .types = TYPE_U8 | TYPE_U16,
+    .channels = CHANNELS_ALL,
+    .inputs = 1,
+    .spatial = true,
+    .parameters = {{.name = "size",
+                    .kind = PARAMETER_INTEGER,
+                    .otherwise = "31",
+                    .least = 1,
+                    .most = 65535,
+                    .unit = "pixels",
+                    .help = "width and height of the window"},
+                   {.name = "threshold",
+                    .kind = PARAMETER_INTEGER,
+                    .otherwise = "1",
+                    .least = 0,
+                    .most = 4294967295.0,
+                    .help = "smaller sums become 0"},
+                   {.name = "mask",
+                    .kind = PARAMETER_CHOICE,
+                    .otherwise = "no",
+                    .choices = "no|yes",
+                    .help = "yes: a pixel that is not 0 counts 1, whatever its value"}},
+    .symbols = {"BELOW", "COLUMN"},
+    .prepare = prepare,
+    .reference = density_reference,
+    /* Sums of integers: exact. */
+    .bounds = {0, 0, 0},
+    .variants = variants,
+    .variant_count = COUNT_OF(variants),
+    .seeds = seeds,
+    .seed_count = COUNT_OF(seeds),
+    .rungs = rungs,
+    .rung_count = COUNT_OF(rungs),
+    .trials = trials,
+    .usual = usual,
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The sum over a square window where it reaches the threshold, else 0. Sums of integers, taken afresh from
+ * their pixels in double precision, which holds them exactly up to 2^53. */
+#include "filters/density/density.h"
+
+#include <stdlib.h>
+
+/* What a pixel adds to the sum. */
+static double counted(const struct filter_case *c, double value)
+{
+    return case_number(c, "mask") != 0 ? value != 0 : value;
+}
+
+static double row_sum(const struct filter_case *c, const struct view *in, int64_t left, int64_t size,
+                      int64_t y, uint32_t channel)
+{
+    double sum = 0;
+    for (int64_t x = left; x < left + size; x++)
+        sum += counted(c, view_border_get(in, c->border, c->border_value, x, y, channel));
+    return sum;
+}
+
+/* The windows of a column share the sums of their rows. */
+static void one_column(const struct filter_case *c, const struct view *in, struct view *out, int64_t x,
+                       uint32_t channel, double *sums)
+{
+    int64_t size = (int64_t)case_number(c, "size"), before = size / 2, behind = size - 1 - before;
+    double threshold = case_number(c, "threshold");
+    for (int64_t i = 0; i < (int64_t)c->in.height + size - 1; i++)
+        sums[i] = row_sum(c, in, x - before, size, i - before, channel);
+    for (int64_t y = 0; y < c->in.height; y++) {
+        double sum = 0;
+        for (int64_t i = 0; i < size; i++)
+            sum += sums[y + i];
+        if (c->border == HONE_BORDER_ZERO_OUTSIDE &&
+            view_window_leaves(&c->in, x, y, before, behind, before, behind))
+            sum = 0;
+        view_set(out, x, y, channel, sum >= threshold ? sum : 0);
+    }
+}
+
+static void copy_alpha(const struct view *in, struct view *out)
+{
+    for (int64_t y = 0; y < in->desc.height; y++)
+        for (int64_t x = 0; x < in->desc.width; x++)
+            view_set(out, x, y, 3, view_get(in, x, y, 3));
+}
+
+void density_reference(const struct filter_case *c, const struct view *in, const struct view *second,
+                       struct view *out)
+{
+    (void)second;
+    uint32_t channels = desc_has_alpha(&c->in) ? 3 : c->in.channels;
+    double *sums = calloc(c->in.height + (size_t)case_number(c, "size"), sizeof *sums);
+    for (int64_t x = 0; sums && x < c->in.width; x++)
+        for (uint32_t channel = 0; channel < channels; channel++)
+            one_column(c, in, out, x, channel, sums);
+    free(sums);
+    if (desc_has_alpha(&c->in))
+        copy_alpha(in, out);
+}

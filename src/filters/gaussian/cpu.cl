@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For CPUs: a work-item owns a band of whole rows. A row of results takes two steps: the rows of the window are weighted into
+ * a line of its own, which stays in the first cache, and the line is weighted along itself. Both work on 64-byte vectors of
+ * clang's own types, on four of them at a time, so that a weight is fetched once for all.
+ *
+ * u8 computes in 16 bits: a line holds levels times 128, weights are parts of 65536, and the upper half of a product is all
+ * that is kept. Each of the products drops at most one unit, half of one on average, which `bias` gives back; 17 products a
+ * step are off by at most 0.13 levels.
+ */
+#ifndef ROWS
+#define ROWS 32 /* rows of a band */
+#endif
+#ifndef REACH
+#define REACH 64 /* the window's radius is at most this */
+#endif
+
+#if HONE_T == 0
+#define LANES 32
+#define VALUE ushort
+#define WIDER uint
+#else
+#define LANES 16
+#define VALUE float
+#endif
+
+typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
+typedef VALUE values __attribute__((ext_vector_type(LANES)));
+typedef uint words __attribute__((ext_vector_type(LANES)));
+typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
+typedef values values_at __attribute__((aligned(sizeof(VALUE))));
+
+#define CONVERT(v, t)   __builtin_convertvector(v, t)
+#define LOAD_PIXELS(p)  CONVERT(*(__global const pixels_at *)(p), values)
+#define LOAD_VALUES(p)  (*(__global const values_at *)(p))
+#define STORE(p, v)     (*(__global values_at *)(p) = (v))
+
+/* Vectors as arguments also make clang take the widest registers. */
+#if HONE_T == 0
+inline values weigh(values v, VALUE weight)
+{
+    words product = CONVERT(v, words) * CONVERT((values)weight, words);
+    return CONVERT(product >> 16u, values);
+}
+#define RAISE(v) ((v) << (VALUE)7)
+#define LOWER(v) CONVERT(((v) + (VALUE)64) >> (VALUE)7, pixels)
+#else
+inline values weigh(values v, VALUE weight)
+{
+    return v * weight;
+}
+#define RAISE(v) (v)
+#endif
+
+#if HONE_T == 1
+/* Values are positive and below 2^16, so that adding 2^23 leaves the nearest integer, ties to even. */
+inline pixels lower(values v)
+{
+    v = v < 65535.0f ? v : (values)65535.0f;
+    return CONVERT(CONVERT((v + 8388608.0f) - 8388608.0f, words), pixels);
+}
+#define LOWER(v) lower(v)
+#elif HONE_T == 2
+#define LOWER(v) (v)
+#endif
+
+struct window {
+    __global const PIXEL *rows[2 * REACH + 1];
+    __constant const VALUE *weights;
+    int radius;
+    VALUE bias;
+};
+
+/* What two rows of the window give together, from element i on. */
+inline values pair_of_rows(__global const PIXEL *above, __global const PIXEL *below, VALUE weight)
+{
+    return weigh(RAISE(LOAD_PIXELS(above) + LOAD_PIXELS(below)), weight);
+}
+
+inline values centre_row(const struct window *w, int i)
+{
+    return weigh(RAISE(LOAD_PIXELS(w->rows[w->radius] + i)), w->weights[0]) + w->bias;
+}
+
+/* One vector of the line. */
+inline void weigh_rows(const struct window *w, __global VALUE *line, int i)
+{
+    values sum = centre_row(w, i);
+    for (int k = 1; k <= w->radius; k++)
+        sum += pair_of_rows(w->rows[w->radius - k] + i, w->rows[w->radius + k] + i, w->weights[k]);
+    STORE(line + i, sum);
+}
+
+/* Four of them: sums that compilers are sure to keep in registers. */
+inline void weigh_rows_block(const struct window *w, __global VALUE *line, int i)
+{
+    values a = centre_row(w, i), b = centre_row(w, i + LANES);
+    values c = centre_row(w, i + 2 * LANES), d = centre_row(w, i + 3 * LANES);
+    for (int k = 1; k <= w->radius; k++) {
+        __global const PIXEL *above = w->rows[w->radius - k] + i, *below = w->rows[w->radius + k] + i;
+        VALUE weight = w->weights[k];
+        a += pair_of_rows(above, below, weight);
+        b += pair_of_rows(above + LANES, below + LANES, weight);
+        c += pair_of_rows(above + 2 * LANES, below + 2 * LANES, weight);
+        d += pair_of_rows(above + 3 * LANES, below + 3 * LANES, weight);
+    }
+    STORE(line + i, a);
+    STORE(line + i + LANES, b);
+    STORE(line + i + 2 * LANES, c);
+    STORE(line + i + 3 * LANES, d);
+}
+
+inline values pair_of_columns(__global const VALUE *left, __global const VALUE *right, VALUE weight)
+{
+    return weigh(LOAD_VALUES(left) + LOAD_VALUES(right), weight);
+}
+
+inline values centre_column(const struct window *w, __global const VALUE *line)
+{
+    return weigh(LOAD_VALUES(line), w->weights[0]) + w->bias;
+}
+
+inline void write(__global PIXEL *out, __global const PIXEL *centre, values sum)
+{
+    pixels result = LOWER(sum);
+#if HONE_C == 4
+    pixels alpha = *(__global const pixels_at *)centre;
+    for (int lane = 3; lane < LANES; lane += 4)
+        result[lane] = alpha[lane];
+#endif
+    *(__global pixels_at *)out = result;
+}
+
+inline void weigh_line(const struct window *w, __global const VALUE *line, __global const PIXEL *centre,
+                       __global PIXEL *out)
+{
+    values sum = centre_column(w, line);
+    for (int k = 1; k <= w->radius; k++)
+        sum += pair_of_columns(line - k * HONE_C, line + k * HONE_C, w->weights[k]);
+    write(out, centre, sum);
+}
+
+inline void weigh_line_block(const struct window *w, __global const VALUE *line, __global const PIXEL *centre,
+                             __global PIXEL *out)
+{
+    values a = centre_column(w, line), b = centre_column(w, line + LANES);
+    values c = centre_column(w, line + 2 * LANES), d = centre_column(w, line + 3 * LANES);
+    for (int k = 1; k <= w->radius; k++) {
+        __global const VALUE *left = line - k * HONE_C, *right = line + k * HONE_C;
+        VALUE weight = w->weights[k];
+        a += pair_of_columns(left, right, weight);
+        b += pair_of_columns(left + LANES, right + LANES, weight);
+        c += pair_of_columns(left + 2 * LANES, right + 2 * LANES, weight);
+        d += pair_of_columns(left + 3 * LANES, right + 3 * LANES, weight);
+    }
+    write(out, centre, a);
+    write(out + LANES, centre + LANES, b);
+    write(out + 2 * LANES, centre + 2 * LANES, c);
+    write(out + 3 * LANES, centre + 3 * LANES, d);
+}
+
+/* The columns beyond both edges hold what the border rule says. */
+inline void extend(__global VALUE *line, int width, int radius, VALUE outside)
+{
+    for (int x = -radius; x < width + radius; x++) {
+        if (x == 0)
+            x = width;
+        int from = hone_fold(x, width);
+        for (int channel = 0; channel < HONE_C && x < width + radius; channel++)
+            line[x * HONE_C + channel] = from < 0 ? outside : line[from * HONE_C + channel];
+    }
+}
+
+inline void clear_outside(__global PIXEL *out, int y, int width, int height, int radius)
+{
+    bool row_leaves = y < radius || y + radius >= height;
+    for (int x = 0; x < width; x++) {
+        if (!row_leaves && x == radius)
+            x = max(radius, width - radius);
+        for (int channel = 0; channel < HONE_C && x < width; channel++)
+            if (!IS_ALPHA(channel))
+                out[x * HONE_C + channel] = 0;
+    }
+}
+
+/* Rows narrower than a vector: one element at a time, by the same arithmetic. */
+inline void narrow_row(const struct window *w, __global VALUE *line, __global PIXEL *out,
+                       int width, VALUE outside)
+{
+    int count = width * HONE_C;
+    for (int i = 0; i < count; i++) {
+        values sum = weigh(RAISE((values)(VALUE)w->rows[w->radius][i]), w->weights[0]) + w->bias;
+        for (int k = 1; k <= w->radius; k++)
+            sum += weigh(RAISE((values)(VALUE)w->rows[w->radius - k][i] + (values)(VALUE)w->rows[w->radius + k][i]),
+                         w->weights[k]);
+        line[i] = sum[0];
+    }
+    extend(line, width, w->radius, outside);
+    for (int i = 0; i < count; i++) {
+        values sum = weigh((values)line[i], w->weights[0]) + w->bias;
+        for (int k = 1; k <= w->radius; k++)
+            sum += weigh((values)line[i - k * HONE_C] + (values)line[i + k * HONE_C], w->weights[k]);
+        out[i] = IS_ALPHA(i % HONE_C) ? w->rows[w->radius][i] : LOWER(sum)[0];
+    }
+}
+
+inline void wide_row(const struct window *w, __global VALUE *line, __global PIXEL *out, int width, VALUE outside)
+{
+    __global const PIXEL *centre = w->rows[w->radius];
+    int count = width * HONE_C, blocks = count / (4 * LANES) * (4 * LANES);
+    for (int i = 0; i < blocks; i += 4 * LANES)
+        weigh_rows_block(w, line, i);
+    for (int i = blocks; i < count; i += LANES)
+        weigh_rows(w, line, min(i, count - LANES));
+    extend(line, width, w->radius, outside);
+    for (int i = 0; i < blocks; i += 4 * LANES)
+        weigh_line_block(w, line + i, centre + i, out + i);
+    for (int i = blocks; i < count; i += LANES) {
+        int at = min(i, count - LANES);
+        weigh_line(w, line + at, centre + at, out + at);
+    }
+}
+
+/* `reach` is what the border rules go by, `radius` what is weighted: for u8 a little less. */
+__kernel void gaussian_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *out, int out_offset,
+                             int out_pitch, int width, int height, BORDER_TYPE border,
+                             __constant const VALUE *weights, int radius, int reach, __global VALUE *scratch,
+                             int scratch_elements)
+{
+    int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height), count = width * HONE_C;
+    if (y >= height)
+        return;
+    __global VALUE *line = scratch + (size_t)band * scratch_elements + radius * HONE_C;
+    __global PIXEL *beyond = (__global PIXEL *)(line + count + radius * HONE_C); /* a row of border values */
+    struct window w;
+    w.weights = weights;
+    w.radius = radius;
+    w.bias = HONE_T == 0 ? (VALUE)((radius + 1) / 2) : 0;
+    in += in_offset;
+    out += out_offset;
+    for (int i = 0; HONE_BORDER == BORDER_CONSTANT && i < count; i++)
+        beyond[i] = (PIXEL)border;
+    for (; y < end; y++) {
+        for (int k = -radius; k <= radius; k++) {
+            int inside;
+            __global const PIXEL *row = hone_row(in, in_pitch, y + k, height, &inside);
+            w.rows[k + radius] = REAL_ROW(inside) ? row : beyond;
+        }
+        VALUE outside = HONE_T == 0 ? (VALUE)(border * 128) : (VALUE)border;
+        if (count >= LANES)
+            wide_row(&w, line, out + y * out_pitch, width, outside);
+        else
+            narrow_row(&w, line, out + y * out_pitch, width, outside);
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+        clear_outside(out + y * out_pitch, y, width, height, reach);
+#endif
+    }
+}

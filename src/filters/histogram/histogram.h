@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared inside this folder. */
+#ifndef FILTERS_HISTOGRAM_HISTOGRAM_H
+#define FILTERS_HISTOGRAM_HISTOGRAM_H
+
+#include "filter/filter.h"
+
+enum { HISTOGRAM_PICTURE_HEIGHT = 256 };
+
+void histogram_reference(const struct filter_case *c, const struct view *in, const struct view *second,
+                         struct view *out);
+
+#endif

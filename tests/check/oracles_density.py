@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compares `density` with OpenCV's sums and with counts in NumPy."""
+
+import os
+import subprocess
+import tempfile
+
+import cv2
+import numpy
+
+import frame
+
+RNG = numpy.random.default_rng(7)
+OPENCV_BORDERS = {"replicate": cv2.BORDER_REPLICATE, "reflect": cv2.BORDER_REFLECT,
+                  "reflect101": cv2.BORDER_REFLECT_101, "constant": cv2.BORDER_CONSTANT}
+NUMPY_BORDERS = {"replicate": "edge", "reflect": "symmetric", "reflect101": "reflect", "wrap": "wrap"}
+
+
+def apply(chain, pixels, options=()):
+    """The chain's result, from a PNG file, as text."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = os.path.join(folder, "in.png"), os.path.join(folder, "out.csv")
+        cv2.imwrite(source, pixels)
+        result = subprocess.run([os.path.join(frame.build(), "hone"), "apply", chain, source, "-o", target, "-q",
+                                 *options], capture_output=True, text=True)
+        assert result.returncode == 0, f"{chain}: {result.stderr}"
+        return numpy.loadtxt(target, dtype=numpy.int64, delimiter=",", ndmin=2)
+
+
+def same(chain, got, wanted):
+    wrong = numpy.argwhere(got != wanted)
+    assert len(wrong) == 0, (f"{chain}: {len(wrong)} wrong, the first at {wrong[0]}: {got[tuple(wrong[0])]}, "
+                             f"should be {wanted[tuple(wrong[0])]}")
+
+
+def opencv_sums(pixels, size, border):
+    """hone's window of even size reaches one pixel further before the centre than behind it, as OpenCV's."""
+    sums = cv2.boxFilter(pixels.astype(numpy.float64), cv2.CV_64F, (size, size), normalize=False,
+                         borderType=OPENCV_BORDERS[border])
+    return numpy.rint(sums).astype(numpy.int64)
+
+
+def numpy_counts(pixels, size, border):
+    before = size // 2
+    padded = numpy.pad(pixels != 0, ((before, size - 1 - before),) * 2, mode=NUMPY_BORDERS[border])
+    windows = numpy.lib.stride_tricks.sliding_window_view(padded, (size, size))
+    return windows.sum(axis=(2, 3), dtype=numpy.int64)
+
+
+def test_sums_against_opencv():
+    for dtype, sizes in ((numpy.uint8, (4, 15, 31)), (numpy.uint16, (1, 8, 31))):
+        pixels = RNG.integers(0, numpy.iinfo(dtype).max + 1, (67, 93), dtype=dtype)
+        for size, border in zip(sizes, ("replicate", "reflect101", "constant")):
+            sums = opencv_sums(pixels, size, border)
+            threshold = int(numpy.median(sums))
+            chain = f"density size={size} threshold={threshold} border={border}"
+            same(chain, apply(chain, pixels), numpy.where(sums >= threshold, sums, 0))
+
+
+def test_counts_against_numpy():
+    mask = (RNG.random((71, 90)) < 0.03).astype(numpy.uint8) * 200
+    for size, border in ((31, "replicate"), (12, "reflect"), (45, "wrap")):
+        counts = numpy_counts(mask, size, border)
+        threshold = int(numpy.median(counts))
+        chain = f"density size={size} threshold={threshold} mask=yes border={border}"
+        same(chain, apply(chain, mask), numpy.where(counts >= threshold, counts, 0))
+
+
+def test_all_sums_add_up():
+    """Under border=wrap each pixel lies in size*size windows."""
+    pixels = RNG.integers(0, 256, (40, 53), dtype=numpy.uint8)
+    total = apply("density size=9 border=wrap", pixels).sum()
+    assert total == 81 * int(pixels.sum()), f"sums add up to {total}, should be {81 * int(pixels.sum())}"
+
+
+def test_type_of_the_result():
+    """u16 as long as the largest sum fits, u32 beyond, and no window whose sum might not fit that."""
+    white = numpy.full((20, 20), 255, numpy.uint8)
+    same("16", apply("density size=16", white), 65280)
+    same("17", apply("density size=17", white), 73695)
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = os.path.join(folder, "in.png"), os.path.join(folder, "out.csv")
+        cv2.imwrite(source, white)
+        result = subprocess.run([os.path.join(frame.build(), "hone"), "apply", "density size=4105", source, "-o", target],
+                                capture_output=True, text=True)
+        assert result.returncode != 0 and "at most 4104" in result.stderr, result.stderr
+
+
+frame.main(globals())
