@@ -140,7 +140,7 @@ static void record(struct session *s, const char *variant, const char *config, c
 
 static double run_limit(const struct session *s, double best)
 {
-    if (s->comparing && s->options->run_seconds <= 0)
+    if (s->comparing && s->options->run_seconds <= 0 && s->options->seconds <= 0)
         return compare_seconds;
     double least = s->options->run_seconds > 0                        ? s->options->run_seconds
                    : s->worker->device_record.kind == HONE_DEVICE_CPU ? 10
@@ -213,7 +213,7 @@ static void upcoming(void *context, const struct point *point)
         worker_prepare(s->worker, s->space.paths[point->path].name, config);
 }
 
-static double elapsed(const struct session *s)
+double session_elapsed(const struct session *s)
 {
     return (double)(clock_ns() - s->start) * 1e-9;
 }
@@ -223,7 +223,7 @@ static bool stop(void *context)
     struct session *s = context;
     if (s->options->interrupted && s->options->interrupted(s->options->context))
         s->result->interrupted = true;
-    bool late = s->options->seconds > 0 && elapsed(s) > s->options->seconds * (1 - final_share);
+    bool late = s->options->seconds > 0 && session_elapsed(s) > s->options->seconds * (1 - final_share);
     return s->result->interrupted || late;
 }
 
@@ -276,7 +276,7 @@ static hone_status save(struct session *s, hone_error *error)
     choice->device = s->worker->device_record;
     choice->c = s->record_case;
     choice->evaluations = s->evaluations;
-    choice->seconds = elapsed(s);
+    choice->seconds = session_elapsed(s);
     choice->time = (int64_t)time(NULL);
     for (size_t i = 0; i < s->seed_count && choice->seed_count < RECORD_MAX_RANKED; i++) {
         struct record_config *to = &choice->seeds[choice->seed_count++];

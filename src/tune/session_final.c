@@ -186,7 +186,8 @@ static double measured_ms(struct session *s, const char *variant, const char *co
     struct measured m;
     struct point point;
     char whole[256];
-    if (s->result->interrupted || !session_point(s, variant, config, &point) ||
+    bool late = s->options->seconds > 0 && session_elapsed(s) > s->options->seconds;
+    if (late || s->result->interrupted || !session_point(s, variant, config, &point) ||
         !point_legal(&s->space, &point))
         return -1;
     session_config(s, &point, whole, sizeof whole);

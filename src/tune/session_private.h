@@ -50,6 +50,9 @@ void session_config(const struct session *session, const struct point *point, ch
 void session_measure(struct session *session, const char *variant, const char *config, double best,
                      struct measured *measured);
 
+/* Seconds since the session began. */
+double session_elapsed(const struct session *session);
+
 /* ---- session_final.c: who wins ---- */
 
 /* Measures the leaders again by turns and fills in the choice. Puts `found` in order. */
