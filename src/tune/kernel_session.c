@@ -435,7 +435,7 @@ static void note_first(struct session *s)
             s->result->first_ms = s->result->tries[i].measured.ms;
     for (int i = 0; i < s->result->ranked_count; i++)
         if (strcmp(s->result->ranked[i].config, s->result->first) == 0)
-            s->result->first_ms = s->result->ranked[i].median;
+            s->result->first_ms = s->result->ranked[i].runs.median;
 }
 
 static hone_status search(struct session *s, hone_error *error)
@@ -481,7 +481,7 @@ static hone_status save(struct session *s, hone_error *error)
         struct record_config *to = &choice->ranked[choice->count++];
         snprintf(to->variant, sizeof to->variant, "kernel");
         snprintf(to->config, sizeof to->config, "%s", s->result->ranked[i].config);
-        to->ms = s->result->ranked[i].median;
+        to->ms = s->result->ranked[i].runs.median;
     }
     hone_status status = HONE_OK;
     if (!s->worker->no_disk && !s->result->interrupted) /* an interrupted session is resumed, not concluded */
