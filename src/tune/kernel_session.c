@@ -70,8 +70,11 @@ static hone_status make_request(struct session *s, hone_error *error)
         json_pack("{s:s, s:o, s:s, s:s, s:o, s:s}", "do", "kernel", "settings", kernel_spec_settings(s->spec),
                   "source", s->source.path, "folder", s->options->folder ? s->options->folder : "", "data",
                   data_json(s->spec), "expected", s->right.path);
-    return s->request ? HONE_OK
-                      : error_set(error, HONE_ERROR_USAGE, "names and settings must be text in UTF-8");
+    const json_t *pair, *settings = json_object_get(s->request, "settings");
+    size_t i;
+    bool whole = s->request;
+    json_array_foreach(settings, i, pair) whole = whole && !json_is_null(pair);
+    return whole ? HONE_OK : error_set(error, HONE_ERROR_USAGE, "names and settings must be text in UTF-8");
 }
 
 /* What the outcome of a configuration depends on, beside the configuration itself. */
