@@ -90,22 +90,23 @@ static void consider_ranked(struct collection *to, const struct record_choice *c
  * something. */
 static void consider_measured(struct collection *to, enum lookup_level first, enum lookup_level last)
 {
-    const struct records *own = NULL, *shipped = NULL;
+    const struct records *own = NULL;
+    struct records shipped;
     struct record_device device;
     struct record_case wanted;
     const size_t before = *to->count;
     if (to->request->without_measuring || trust_records(to->device, &own, NULL) != HONE_OK ||
-        shipped_records(to->device, &shipped, NULL) != HONE_OK)
+        shipped_records(to->c->filter->name, &shipped, NULL) != HONE_OK)
         return;
     record_device_of(to->device, &device);
     record_case_of(to->c, &wanted);
     for (int level = (int)first; level <= (int)last && *to->count == before; level++) {
-        const char *origin = lookup_level_name((enum lookup_level)level);
-        consider_ranked(to, lookup_choice(own, &device, &wanted, (enum lookup_level)level), origin);
+        enum lookup_level at = (enum lookup_level)level;
+        consider_ranked(to, lookup_choice(own, &device, &wanted, at), lookup_level_name(at));
         if (*to->count == before)
-            consider_ranked(to, lookup_choice(shipped, &device, &wanted, (enum lookup_level)level),
-                            lookup_shipped_name((enum lookup_level)level));
+            consider_ranked(to, lookup_choice(&shipped, &device, &wanted, at), lookup_shipped_name(at));
     }
+    records_finish(&shipped);
 }
 
 static void consider_seeds(struct collection *to)

@@ -223,7 +223,8 @@ static bool stop(void *context)
     struct session *s = context;
     if (s->options->interrupted && s->options->interrupted(s->options->context))
         s->result->interrupted = true;
-    bool late = s->options->seconds > 0 && session_elapsed(s) > s->options->seconds * (1 - final_share);
+    bool late = s->evaluations > 0 && s->options->seconds > 0 &&
+                session_elapsed(s) > s->options->seconds * (1 - final_share);
     return s->result->interrupted || late;
 }
 

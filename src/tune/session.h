@@ -34,9 +34,9 @@ struct session_result {
     int states[STATE_COUNT]; /* evaluations by outcome */
     int resumed;             /* of them taken from an earlier session */
     int tied;                /* configurations that cannot be told from the best */
-    double drift;            /* of the winner from the first third of the final to the last: 0.05 is 5 % slower */
-    double spread;           /* of the winner's runs: median absolute deviation / median */
-    int64_t space;           /* combinations, legal or not */
+    double drift;  /* of the winner from the first third of the final to the last: 0.05 is 5 % slower */
+    double spread; /* of the winner's runs: median absolute deviation / median */
+    int64_t space; /* combinations, legal or not */
     bool exhausted, interrupted;
     double upload_ms, download_ms;
 };

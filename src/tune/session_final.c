@@ -37,12 +37,13 @@ static bool is_default(const struct session *s, const struct point *point)
     return false;
 }
 
-/* What is chosen without tuning; -1 when there is none. */
-static int default_seed(const struct session *s)
+/* What is chosen without tuning: the first that works of what comes with hone; -1 when there is none. */
+static int default_seed(const struct session *s, const struct evaluated *all, size_t count)
 {
     for (size_t i = 0; i < s->seed_count; i++)
-        if (s->is_default[i] && point_legal(&s->space, &s->seeds[i]))
-            return (int)i;
+        for (size_t k = 0; k < count && s->is_default[i]; k++)
+            if (all[k].ms >= 0 && point_equal(&all[k].point, &s->seeds[i]))
+                return (int)i;
     return -1;
 }
 
@@ -66,7 +67,7 @@ static void take(const struct session *s, const struct evaluated *from, struct f
 static int pick_finalists(const struct session *s, const struct evaluated *sorted, size_t count,
                           struct finalist finalists[FINALISTS])
 {
-    int picked = 0, seed = default_seed(s);
+    int picked = 0, seed = s->default_seed;
     bool taken[SPACE_MAX_PATHS] = {0};
     for (size_t i = 0; i < count && seed >= 0 && sorted[i].ms >= 0; i++)
         if (point_equal(&sorted[i].point, &s->seeds[seed]) && sorted[i].ms <= sorted[0].ms * default_limit)
@@ -198,7 +199,7 @@ static double measured_ms(struct session *s, const char *variant, const char *co
 /* In the race where it took part, so that a gain is no trick of the clock. */
 static double default_ms(struct session *s, const struct finalist *finalists, int count)
 {
-    int seed = default_seed(s);
+    int seed = s->default_seed;
     char config[256];
     if (seed < 0)
         return -1;
@@ -229,6 +230,7 @@ hone_status session_final(struct session *s, struct search_result *found, hone_e
     char note[512] = "";
     json_t *answer = NULL;
     qsort(found->all, found->count, sizeof *found->all, by_score);
+    s->default_seed = default_seed(s, found->all, found->count);
     int count = pick_finalists(s, found->all, found->count, finalists), ties = 0;
     if (count == 0)
         return error_set(error, HONE_ERROR_UNSUPPORTED, "no configuration of %s could be measured on '%s'",

@@ -28,6 +28,7 @@ struct session {
     struct point seeds[MAX_SEEDS];
     bool is_default[MAX_SEEDS]; /* comes with hone: hand-written or shipped */
     size_t seed_count;
+    int default_seed; /* which of them is taken without tuning; -1: none */
     uint64_t start;
     int evaluations;
     int baseline_of;     /* which of the workers has the first rung's result to compare with */

@@ -1,44 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tune/shipped.h"
 
-#include "base/error.h"
-#include "base/mem.h"
-#include "cl/device.h"
+#include "base/text.h"
 
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Generated from data/tuning/shipped.jsonl: choices, one a line. */
 extern const char shipped_text[];
 
-static hone_status make_records(hone_device *device, void **object, hone_error *error)
+hone_status shipped_records(const char *filter, struct records *records, hone_error *error)
 {
-    (void)device;
-    struct records *records = mem_new(1, sizeof *records);
-    if (!records)
-        return error_memory(error, "shipped tuning records");
-    hone_status status = records_parse(records, shipped_text, READ_CHOICES, error);
-    if (status) {
-        records_finish(records);
-        free(records);
-        return status;
+    hone_status status = HONE_OK;
+    char mark[96];
+    snprintf(mark, sizeof mark, "\"filter\":\"%s\"", filter);
+    *records = (struct records){0};
+    for (const char *line = shipped_text; *line && !status;) {
+        size_t length = strcspn(line, "\n");
+        if (memmem(line, length, mark, strlen(mark))) {
+            struct text one = {0};
+            text_add_bytes(&one, line, length);
+            status = records_parse(records, text_view(&one), READ_CHOICES, error);
+            text_finish(&one);
+        }
+        line += length + (line[length] == '\n');
     }
-    *object = records;
-    return HONE_OK;
-}
-
-static void destroy_records(void *object)
-{
-    records_finish(object);
-    free(object);
-}
-
-static const char shipped_key;
-
-hone_status shipped_records(hone_device *device, const struct records **records, hone_error *error)
-{
-    void *object = NULL;
-    hone_status status =
-        device_attachment(device, &shipped_key, make_records, destroy_records, &object, error);
-    *records = object;
+    if (status)
+        records_finish(records);
     return status;
 }

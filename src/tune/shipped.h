@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What was measured on other machines and ships with hone. */
+/* The tuning results that come with hone: data/tuning/shipped.jsonl. */
 #ifndef TUNE_SHIPPED_H
 #define TUNE_SHIPPED_H
 
 #include "tune/records.h"
 
-/* The shipped choices, parsed once per device. */
-hone_status shipped_records(hone_device *device, const struct records **records, hone_error *error);
+/* The choices for one filter; to be finished by the caller. Of all filters it would take longer than a start
+ * may. */
+hone_status shipped_records(const char *filter, struct records *records, hone_error *error);
 
 #endif
