@@ -134,7 +134,7 @@ def candidates(lines):
     """Up to six configurations that serve these devices, in the order in which to try them."""
     tables = [speeds(line) for line in lines]
     pool = sorted({config for table in tables for config in table},
-                  key=lambda config: -sum(table.get(config, UNKNOWN) for table in tables))
+                  key=lambda config: (-sum(table.get(config, UNKNOWN) for table in tables), config))
     chosen = []
     while pool and len(chosen) < CANDIDATES:
         variants = {variant for variant, _ in chosen}
