@@ -3,7 +3,7 @@
 """The tuning results that come with hone: measures them, makes the defaults of them, records spaces for tests.
 
     scripts/tuning_data.py all [build=build] [budget=30m]     everything below, on a quiet machine
-    scripts/tuning_data.py measure [budget=30m] [devices=pocl,rusticl] [filters=box,sobel]
+    scripts/tuning_data.py measure [budget=30m] [devices=pocl,rusticl] [filters=box,sobel] [size=1920x1080] [evaluations=60]
                                    tunes every filter's usual cases on each device -> data/tuning/measured.jsonl
     scripts/tuning_data.py ship    defaults from what is measured -> data/tuning/shipped.jsonl
     scripts/tuning_data.py check   are the defaults those of the measurements? What would each device lose without its own?
@@ -11,8 +11,8 @@
 
 measured.jsonl keeps, for each device and case, every configuration that worked with its time. For each of them the defaults
 hold up to six, for the device itself, for its vendor's devices of this kind, for this kind of device, and for all: those
-that together leave the devices of the group the largest harmonic mean of their best speeds, at least one of each memory path
-that any of them likes.
+that together leave the devices of the group the largest harmonic mean of their best speeds; of equals, one of a variant that is
+not among them yet.
 """
 
 import collections
@@ -29,10 +29,11 @@ DATA = os.path.join(ROOT, "data", "tuning")
 MEASURED, SHIPPED = os.path.join(DATA, "measured.jsonl"), os.path.join(DATA, "shipped.jsonl")
 RECORDED = os.path.join(ROOT, "tests", "recorded")
 CANDIDATES = 6
-KEPT = 24  # configurations of a case in measured.jsonl: the fastest, and the fastest of each variant
+KEPT = 64  # configurations of a case in measured.jsonl: the fastest, and the fastest of each variant
 UNKNOWN = 0.25  # the speed to expect of a configuration on a device where it was not measured
 DEVICES = {"pocl": {"OCL_ICD_VENDORS": "pocl.icd"},
            "rusticl": {"OCL_ICD_VENDORS": "rusticl.icd", "RUSTICL_ENABLE": "llvmpipe"}}
+PLATFORMS = {"pocl": "Portable Computing Language", "rusticl": "rusticl"}
 # Small images, so that a recording takes minutes: name, filter, size, variants.
 SPACES = [("epsilon-pocl", "epsilon radius=2", "160x120", "direct,vectors"),
           ("sobel-pocl", "sobel norm=l1", "320x240", "direct,separable,vectors"),
@@ -100,11 +101,19 @@ def digest(records):
     return [entry for entry in cases.values() if entry["times"]]
 
 
+def build_with(lines):
+    """Builds hone with these defaults."""
+    write_lines(SHIPPED, lines)
+    subprocess.run(["cmake", "--build", os.path.join(ROOT, option("build", "build"))], check=True, stdout=subprocess.DEVNULL)
+
+
 def measure():
+    """Each device begins with the defaults that the others alone would give it, so that what it loses by them is known."""
     devices = option("devices", ",".join(DEVICES)).split(",")
     filters = [name for name in option("filters", "").split(",") if name]
     everything = {key_of(line): line for line in lines_of(MEASURED)}
     for device in devices:
+        build_with(shipped([line for line in everything.values() if line["device"]["platform"] != PLATFORMS[device]]))
         folder = tempfile.mkdtemp(prefix="hone-measure-")
         status = hone(folder, device, "tune", *filters, "--size", option("size", "1920x1080"), "--budget",
                       option("budget", "30m"), "--evaluations", option("evaluations", "60"))
@@ -114,6 +123,7 @@ def measure():
         if status:
             print(f"{device}: hone tune ended with {status}; what it measured is kept", file=sys.stderr)
     write_lines(MEASURED, [everything[key] for key in sorted(everything)])
+    build_with(shipped(lines_of(MEASURED)))
     print(f"{len(everything)} cases in {os.path.relpath(MEASURED, ROOT)}")
 
 
