@@ -89,6 +89,14 @@ def opencv(name, width, height):
     if name == 'transpose_f32':
         f32 = u8.astype(np.float32)
         return [lambda: cv2.transpose(f32)]
+    if name == 'dot':
+        a, b = (rng.random((height, width, 4), dtype=np.float32) for _ in range(2))
+        ones = np.ones((1, 4), np.float32)
+        return [lambda: cv2.transform(cv2.multiply(a, b), ones)]
+    if name == 'colormap':
+        return opencv_ways(cv2, lambda a: cv2.applyColorMap(a, cv2.COLORMAP_VIRIDIS), u8, np.dstack([u8] * 3), 0)
+    if name == 'demosaic':
+        return opencv_ways(cv2, lambda a: cv2.cvtColor(a, cv2.COLOR_BayerBG2RGB), u8, np.dstack([u8] * 3), 2)
     if name == 'histogram':
         return [lambda: cv2.calcHist([u8], [0], None, [256], [0, 256])]
     raise SystemExit(f'opencv has nothing like {name}')
@@ -96,6 +104,9 @@ def opencv(name, width, height):
 
 def numpy_ways(name, width, height):
     rng = np.random.default_rng(1)
+    if name == 'dot':
+        a, b = (rng.random((height, width, 4), dtype=np.float32) for _ in range(2))
+        return [lambda: np.einsum('yxc,yxc->yx', a, b)]
     if name == 'add':
         a, b = (rng.random((height, width), dtype=np.float32) for _ in range(2))
         c = np.empty_like(a)

@@ -25,6 +25,7 @@ static float *f_source, *f_other, *f_result;
 static float weights[64];
 static int16_t int_weights[961];
 static int radius;
+static uint8_t palette[256][3];
 
 typedef void (*band_function)(int from, int to);
 
@@ -247,6 +248,39 @@ static void dot4(int from, int to)
                       f_source[4 * i + 2] * f_other[4 * i + 2] + f_source[4 * i + 3] * f_other[4 * i + 3];
 }
 
+/* Three bytes of a table for each byte. */
+static void colormap(int from, int to)
+{
+    uint8_t *out = (uint8_t *)f_result + 3 * from * width;
+    for (int i = from * width; i < to * width; i++, out += 3)
+        memcpy(out, palette[source[i]], 3);
+}
+
+static void set_color(uint8_t *out, int red, int green, int blue)
+{
+    out[0] = (uint8_t)red;
+    out[1] = (uint8_t)green;
+    out[2] = (uint8_t)blue;
+}
+
+/* Bilinear, red first: two rows of two kinds of pixels each; from and to are pairs of rows. */
+static void demosaic(int from, int to)
+{
+    for (int y = 2 * from; y < 2 * to; y += 2) {
+        const uint8_t *a = source + (y - 1) * width, *b = a + width, *c = b + width, *d = c + width;
+        uint8_t *upper = (uint8_t *)f_result + 3 * y * width, *lower = upper + 3 * width;
+        for (int x = 2; x < width - 2; x += 2) {
+            int e = x + 1;
+            set_color(upper + 3 * x, b[x], (a[x] + c[x] + b[x - 1] + b[e] + 2) >> 2,
+                      (a[x - 1] + a[e] + c[x - 1] + c[e] + 2) >> 2);
+            set_color(upper + 3 * e, (b[x] + b[x + 2] + 1) >> 1, b[e], (a[e] + c[e] + 1) >> 1);
+            set_color(lower + 3 * x, (b[x] + d[x] + 1) >> 1, c[x], (c[x - 1] + c[e] + 1) >> 1);
+            set_color(lower + 3 * e, (b[x] + b[x + 2] + d[x] + d[x + 2] + 2) >> 2,
+                      (b[e] + d[e] + c[x] + c[x + 2] + 2) >> 2, c[e]);
+        }
+    }
+}
+
 static void run_box(void)
 {
     in_bands(box8, 4, height - 4);
@@ -288,6 +322,14 @@ static void run_dot(void)
 {
     in_bands(dot4, 0, height);
 }
+static void run_colormap(void)
+{
+    in_bands(colormap, 0, height);
+}
+static void run_demosaic(void)
+{
+    in_bands(demosaic, 1, height / 2 - 1);
+}
 static void run_gauss(void)
 {
     in_bands(gauss_rows, 0, height);
@@ -323,6 +365,8 @@ static const struct {
              {"transpose_f32", run_transpose_f32, 0, 0},
              {"add", run_add, 0, 0},
              {"dot", run_dot, 0, 0},
+             {"colormap", run_colormap, 0, 0},
+             {"demosaic", run_demosaic, 0, 0},
              {"copy", run_copy, 0, 0}};
 
 static double now(void)
@@ -340,6 +384,8 @@ static void fill(size_t pixels)
         source[i] = (uint8_t)(state >> 24);
         other[i] = (uint8_t)(state >> 16);
     }
+    for (int i = 0; i < 256; i++)
+        set_color(palette[i], i, 255 - i, i ^ 85);
     for (size_t i = 0; i < pixels * 4; i++)
         f_source[i] = f_other[i] = (float)(i % 251) / 251.0f;
 }

@@ -8,8 +8,8 @@ build=${BUILD:-build}
 out=demo
 hone=$build/hone
 quality=50
-smoothing=${SMOOTHING:-box size=3} # takes the blocks of the JPEG out
-edges=sobel
+smoothing=${SMOOTHING:-epsilon radius=2 threshold=10} # takes the blocks of the JPEG out and keeps edges
+edges=${EDGES:-sobel}
 
 cd "$(dirname "$0")/.."
 if [ ! -x "$hone" ]; then

@@ -89,6 +89,11 @@ static bool accept(struct parser *p, const char *token)
 
 static int parse_choice(struct parser *p);
 
+static bool is_comparison(enum op op)
+{
+    return op >= OP_EQ && op <= OP_GT;
+}
+
 static int parse_number(struct parser *p)
 {
     char *end;
@@ -172,13 +177,19 @@ static const struct binary *accept_binary(struct parser *p, int level)
     return NULL;
 }
 
+/* `a < b < c` means what it does in mathematics and in Python: b is compared with both. */
 static int parse_binary(struct parser *p, int level)
 {
-    int left = parse_unary(p);
+    int left = parse_unary(p), middle = -1, compared_at = 0;
     const struct binary *binary;
     while (!p->failed && (binary = accept_binary(p, level))) {
         int right = parse_binary(p, binary->level + 1);
-        left = add_node(p, binary->op, left, right, -1);
+        if (is_comparison(binary->op) && binary->level == compared_at)
+            left = add_node(p, OP_AND, left, add_node(p, binary->op, middle, right, -1), -1);
+        else
+            left = add_node(p, binary->op, left, right, -1);
+        middle = right;
+        compared_at = is_comparison(binary->op) ? binary->level : 0;
     }
     return left;
 }
@@ -276,11 +287,6 @@ static int64_t arithmetic(struct evaluation *e, enum op op, int64_t a, int64_t b
     if (overflow)
         evaluation_fails(e, "an expression overflows 64 bits", "");
     return result;
-}
-
-static bool is_comparison(enum op op)
-{
-    return op >= OP_EQ && op <= OP_GT;
 }
 
 static int compare(enum op op, double a, double b)

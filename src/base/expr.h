@@ -5,7 +5,7 @@
  *   ?:   || or   && and   == != < <= > >=   + -   * / %   unary - ! not   ( )
  *   min(a,b) max(a,b) ceildiv(a,b) roundup(a,b) abs(a) sqrt(a) log2(a)    names   123  1.5
  *
- * Evaluated in two ways. Integers (64 bits, `/` truncates, overflow and division by zero are errors) for launches,
+ * Comparisons in a row, `8 <= a*b <= 64`, all have to hold. Evaluated in two ways. Integers (64 bits, `/` truncates, overflow and division by zero are errors) for launches,
  * sizes and constraints; doubles for cost formulas. `and`, `or` and `//` are accepted as Kernel Tuner and T1 files
  * write them. Parsing is bounded in length and depth, so that text from a file cannot exhaust the stack.
  */

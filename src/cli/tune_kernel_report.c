@@ -6,6 +6,7 @@
 #include "base/text.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,10 +41,11 @@ static void print_ranks(const struct kernel_session_result *r)
 {
     for (int i = 1; i < r->ranked_count; i++)
         if (r->ranked[i].tied)
-            printf("  as fast    %s (%.4g ms)\n", r->ranked[i].config, r->ranked[i].median);
+            printf("  as fast    %s (%.4g ms)\n", r->ranked[i].config, r->ranked[i].runs.median);
         else
-            printf("  %+7.1f %%  %s (%.4g ms)\n", (r->ranked[i].median / r->ranked[0].median - 1) * 100,
-                   r->ranked[i].config, r->ranked[i].median);
+            printf("  %+7.1f %%  %s (%.4g ms)\n",
+                   (r->ranked[i].runs.median / r->ranked[0].runs.median - 1) * 100, r->ranked[i].config,
+                   r->ranked[i].runs.median);
 }
 
 static bool differs_in_one(const struct point *a, const struct point *b, int index)
@@ -60,7 +62,7 @@ static double search_ms(const struct kernel_session_result *r)
     for (size_t i = 0; i < r->count; i++)
         if (point_equal(&r->tries[i].point, &r->ranked[0].point))
             return r->tries[i].measured.ms;
-    return r->ranked[0].median;
+    return r->ranked[0].runs.median;
 }
 
 /* What the winner would lose with another value of one parameter, as far as the search has seen it. */
@@ -90,7 +92,7 @@ static void print_neighbours(const struct kernel_run *run)
 static void print_best(const struct kernel_run *run)
 {
     const struct kernel_session_result *r = &run->result;
-    double ms = r->ranked[0].median;
+    double ms = r->ranked[0].runs.median;
     printf("%s of %s on %s\n", run->spec->kernel, run->spec->file, r->device.name);
     printf("  best       %s: %.4g ms", r->ranked[0].config, ms);
     if (r->bytes > 0 && ms > 0)
@@ -116,6 +118,10 @@ static void print_table(const struct kernel_run *run)
     print_states(r);
     printf("\n  how sure   spread %.1f %%, %d other%s cannot be told from it%s\n", r->spread * 100, r->tied,
            r->tied == 1 ? "" : "s", r->interrupted ? "; interrupted: run again to resume" : "");
+    if (fabs(r->drift) > 0.05)
+        printf(
+            "  unsteady   the last runs of the final took %.0f %% %s than the first: clocks or other work\n",
+            fabs(r->drift) * 100, r->drift > 0 ? "more" : "less");
 }
 
 static json_t *ranked_json(const struct kernel_session_result *r)
@@ -123,7 +129,7 @@ static json_t *ranked_json(const struct kernel_session_result *r)
     json_t *ranked = json_array();
     for (int i = 0; i < r->ranked_count; i++)
         json_array_append_new(ranked, json_pack("{s:s, s:o}", "config", r->ranked[i].config, "ms",
-                                                cli_json_real(r->ranked[i].median)));
+                                                cli_json_real(r->ranked[i].runs.median)));
     return ranked;
 }
 
@@ -148,6 +154,7 @@ static json_t *report_json(const struct kernel_run *run)
         ranked_json(r), "tries", tries_json(r), "resumed", r->resumed, "tied", r->tied, "space",
         (json_int_t)r->space, "legal", (json_int_t)r->legal, "exhausted", r->exhausted, "interrupted",
         r->interrupted, "seconds", r->seconds, "spread", r->spread);
+    json_object_set_new(report, "drift", cli_json_real(r->drift));
     json_object_set_new(report, "bytes", cli_json_real(r->bytes));
     json_object_set_new(report, "flops", cli_json_real(r->flops));
     return report;

@@ -7,7 +7,7 @@
 #include "filter/case.h"
 #include "filter/instance.h"
 
-enum { MAX_TABLES = 4, READINGS = 3 };
+enum { MAX_TABLES = 8, READINGS = 3 };
 
 struct instance {
     hone_device *device;

@@ -18,16 +18,16 @@ static bool worked(const struct kernel_try *t)
 static int by_median(const void *a, const void *b)
 {
     const struct kernel_finalist *x = a, *y = b;
-    return (x->median > y->median) - (x->median < y->median);
+    return (x->runs.median > y->runs.median) - (x->runs.median < y->runs.median);
 }
 
 static void add(struct kernel_session_result *r, const struct kernel_try *t)
 {
-    struct kernel_finalist f = {.point = t->point, .median = t->measured.ms};
+    struct kernel_finalist f = {.point = t->point, .runs.median = t->measured.ms};
     snprintf(f.config, sizeof f.config, "%s", t->config);
     if (r->ranked_count < KERNEL_FINALISTS)
         r->ranked[r->ranked_count++] = f;
-    else if (f.median < r->ranked[KERNEL_FINALISTS - 1].median)
+    else if (f.runs.median < r->ranked[KERNEL_FINALISTS - 1].runs.median)
         r->ranked[KERNEL_FINALISTS - 1] = f;
     qsort(r->ranked, (size_t)r->ranked_count, sizeof *r->ranked, by_median);
 }
@@ -40,7 +40,7 @@ static void add_first(struct kernel_session_result *r)
             return;
     for (size_t i = 0; i < r->count; i++)
         if (strcmp(r->tries[i].config, r->first) == 0 && worked(&r->tries[i]) &&
-            r->tries[i].measured.ms <= r->ranked[0].median * first_limit) {
+            r->tries[i].measured.ms <= r->ranked[0].runs.median * first_limit) {
             r->ranked_count -= r->ranked_count == KERNEL_FINALISTS;
             add(r, &r->tries[i]);
             return;
@@ -61,16 +61,6 @@ static void pick(struct kernel_session_result *r)
         add_first(r);
 }
 
-static void summarise(struct kernel_finalist *f)
-{
-    double sorted[MEASURE_RUNS], distances[MEASURE_RUNS];
-    memcpy(sorted, f->runs, sizeof sorted);
-    f->median = measure_median(sorted, f->run_count);
-    for (int i = 0; i < f->run_count; i++)
-        distances[i] = fabs(f->runs[i] - f->median);
-    f->deviation = measure_median(distances, f->run_count);
-}
-
 static void race(struct worker *worker, struct kernel_session_result *r)
 {
     char note[512];
@@ -80,27 +70,17 @@ static void race(struct worker *worker, struct kernel_session_result *r)
                               json_pack("{s:s, s:s}", "variant", "kernel", "config", r->ranked[i].config));
     json_t *request = json_pack("{s:s, s:o, s:i}", "do", "race", "points", points, "rounds", FINAL_ROUNDS);
     double seconds =
-        60 + r->ranked[r->ranked_count - 1].median * 1e-3 * r->ranked_count * (FINAL_ROUNDS + 2) * 10;
+        60 + r->ranked[r->ranked_count - 1].runs.median * 1e-3 * r->ranked_count * (FINAL_ROUNDS + 2) * 10;
     if (request && worker_ask(worker, request, seconds, &answer, note) == WORKER_ANSWERED)
         for (int i = 0; i < r->ranked_count; i++) {
             const json_t *runs = json_array_get(json_object_get(answer, "runs"), (size_t)i);
-            struct kernel_finalist *f = &r->ranked[i];
+            struct leader *leader = &r->ranked[i].runs;
             for (size_t k = 0; k < json_array_size(runs) && k < MEASURE_RUNS; k++)
-                f->runs[f->run_count++] = json_number_value(json_array_get(runs, k));
-            if (f->run_count > 0)
-                summarise(f);
+                leader->runs[leader->run_count++] = json_number_value(json_array_get(runs, k));
+            leader_summarise(leader);
         }
     json_decref(request);
     json_decref(answer);
-}
-
-/* Whether two medians cannot be told apart: their intervals of about two standard errors overlap. */
-static bool tied(const struct kernel_finalist *a, const struct kernel_finalist *b)
-{
-    const double sigma = 1.4826; /* from the median absolute deviation */
-    double error_a = 2 * sigma * a->deviation / sqrt(a->run_count > 0 ? a->run_count : 1);
-    double error_b = 2 * sigma * b->deviation / sqrt(b->run_count > 0 ? b->run_count : 1);
-    return fabs(a->median - b->median) <= fmax(0.01 * fmin(a->median, b->median), error_a + error_b);
 }
 
 static bool earlier(const struct point *a, const struct point *b)
@@ -116,7 +96,7 @@ static void crown(struct kernel_session_result *r)
     int best = 0;
     r->ranked[0].tied = true;
     for (int i = 1; i < r->ranked_count; i++) {
-        if (!tied(&r->ranked[0], &r->ranked[i]))
+        if (!leader_tied(&r->ranked[0].runs, &r->ranked[i].runs))
             continue;
         r->tied++;
         r->ranked[i].tied = true;
@@ -126,7 +106,8 @@ static void crown(struct kernel_session_result *r)
     struct kernel_finalist winner = r->ranked[best];
     memmove(&r->ranked[1], &r->ranked[0], sizeof winner * (size_t)best);
     r->ranked[0] = winner;
-    r->spread = winner.median > 0 ? winner.deviation / winner.median : 0;
+    r->spread = winner.runs.median > 0 ? winner.runs.deviation / winner.runs.median : 0;
+    r->drift = leader_drift(&winner.runs);
 }
 
 void kernel_final(struct worker *worker, struct kernel_session_result *r)

@@ -148,9 +148,9 @@ void kernel_results_header(const struct kernel_spec *spec, const struct kernel_s
     add_comment(out, r->device.platform);
     text_add(out, ", driver ");
     add_comment(out, r->device.driver);
-    text_add(out, "): %.4g ms", best->median);
-    if (r->first_ms > 0 && best->median > 0)
-        text_add(out, "; %.3gx of the first configuration", r->first_ms / best->median);
+    text_add(out, "): %.4g ms", best->runs.median);
+    if (r->first_ms > 0 && best->runs.median > 0)
+        text_add(out, "; %.3gx of the first configuration", r->first_ms / best->runs.median);
     text_add(out, ". */\n");
     for (int i = 0; i < spec->parameter_count; i++)
         text_add(out, "#define %s %lld\n", spec->parameters[i].name, (long long)best->point.values[i]);

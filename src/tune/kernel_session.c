@@ -70,8 +70,11 @@ static hone_status make_request(struct session *s, hone_error *error)
         json_pack("{s:s, s:o, s:s, s:s, s:o, s:s}", "do", "kernel", "settings", kernel_spec_settings(s->spec),
                   "source", s->source.path, "folder", s->options->folder ? s->options->folder : "", "data",
                   data_json(s->spec), "expected", s->right.path);
-    return s->request ? HONE_OK
-                      : error_set(error, HONE_ERROR_USAGE, "names and settings must be text in UTF-8");
+    const json_t *pair, *settings = json_object_get(s->request, "settings");
+    size_t i;
+    bool whole = s->request;
+    json_array_foreach(settings, i, pair) whole = whole && !json_is_null(pair);
+    return whole ? HONE_OK : error_set(error, HONE_ERROR_USAGE, "names and settings must be text in UTF-8");
 }
 
 /* What the outcome of a configuration depends on, beside the configuration itself. */
@@ -435,7 +438,7 @@ static void note_first(struct session *s)
             s->result->first_ms = s->result->tries[i].measured.ms;
     for (int i = 0; i < s->result->ranked_count; i++)
         if (strcmp(s->result->ranked[i].config, s->result->first) == 0)
-            s->result->first_ms = s->result->ranked[i].median;
+            s->result->first_ms = s->result->ranked[i].runs.median;
 }
 
 static hone_status search(struct session *s, hone_error *error)
@@ -481,7 +484,7 @@ static hone_status save(struct session *s, hone_error *error)
         struct record_config *to = &choice->ranked[choice->count++];
         snprintf(to->variant, sizeof to->variant, "kernel");
         snprintf(to->config, sizeof to->config, "%s", s->result->ranked[i].config);
-        to->ms = s->result->ranked[i].median;
+        to->ms = s->result->ranked[i].runs.median;
     }
     hone_status status = HONE_OK;
     if (!s->worker->no_disk && !s->result->interrupted) /* an interrupted session is resumed, not concluded */

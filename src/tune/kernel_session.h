@@ -10,6 +10,7 @@
 #define TUNE_KERNEL_SESSION_H
 
 #include "tune/kernel_spec.h"
+#include "tune/leader.h"
 #include "tune/worker.h"
 
 enum { KERNEL_FINALISTS = 8 };
@@ -50,8 +51,7 @@ struct kernel_try {
 struct kernel_finalist {
     struct point point;
     char config[256];
-    double runs[MEASURE_RUNS], median, deviation; /* ms */
-    int run_count;
+    struct leader runs;
     bool tied; /* cannot be told from the fastest */
 };
 
@@ -63,6 +63,7 @@ struct kernel_session_result {
     char first[256]; /* the baseline: the first legal configuration */
     double first_ms; /* negative: not measured */
     int states[STATE_COUNT], resumed, tied;
+    double drift;         /* of the winner's runs during the final, see leader_drift */
     double spread;        /* of the winner's runs: median absolute deviation / median */
     int64_t space, legal; /* combinations; how many of them are legal (-1: too many to count) */
     bool exhausted, interrupted;

@@ -474,10 +474,12 @@ hone_status kernel_spec_check(const struct kernel_spec *spec, hone_error *error)
 
 /* ---- As settings ---- */
 
+/* null stands for what is no UTF-8. */
 static void add(json_t *settings, const char *name, const char *value)
 {
+    json_t *pair = value ? json_pack("[s, s]", name, value) : NULL;
     if (value)
-        json_array_append_new(settings, json_pack("[s, s]", name, value));
+        json_array_append_new(settings, pair ? pair : json_null());
 }
 
 static void add_list(json_t *settings, const char *name, struct formula *const *sizes)

@@ -115,7 +115,8 @@ hone_status kernel_spec_set_size(struct kernel_spec *spec, uint32_t width, uint3
 /* Whether everything that is needed is there, and what is there makes sense together. */
 hone_status kernel_spec_check(const struct kernel_spec *spec, hone_error *error);
 
-/* The settings as an array of pairs, and back. Data of files is not part of it. */
+/* The settings as an array of pairs (null for one that is no UTF-8), and back. Data of files is not part of
+ * it. */
 json_t *kernel_spec_settings(const struct kernel_spec *spec);
 hone_status kernel_spec_from(struct kernel_spec *spec, const json_t *settings, hone_error *error);
 

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -22,9 +23,23 @@ struct child {
     struct target *target;
 };
 
+/* Compilers quote sources, which may be in any encoding; JSON is UTF-8. */
+static json_t *text_json(const char *text)
+{
+    char ascii[sizeof((hone_error *)0)->message];
+    json_t *json = json_string(text);
+    if (json)
+        return json;
+    snprintf(ascii, sizeof ascii, "%s", text);
+    for (char *at = ascii; *at; at++)
+        if (*at & 0x80)
+            *at = '?';
+    return json_string(ascii);
+}
+
 static json_t *failure(const hone_error *error)
 {
-    return json_pack("{s:s, s:i}", "error", error->message, "status", (int)error->status);
+    return json_pack("{s:o, s:i}", "error", text_json(error->message), "status", (int)error->status);
 }
 
 static const char *text_of(const json_t *request, const char *key)
@@ -92,8 +107,8 @@ static json_t *measure_one(struct child *child, const json_t *request)
     double best = json_number_value(json_object_get(request, "best"));
     child->target->ops->measure(child->target, text_of(request, "variant"), text_of(request, "config"), best,
                                 &m);
-    return json_pack("{s:s, s:f, s:o, s:f, s:s}", "state", record_state_name(m.state), "ms", m.ms, "runs",
-                     runs_json(m.runs, m.run_count), "build_ms", m.build_ms, "note", m.note);
+    return json_pack("{s:s, s:f, s:o, s:f, s:o}", "state", record_state_name(m.state), "ms", m.ms, "runs",
+                     runs_json(m.runs, m.run_count), "build_ms", m.build_ms, "note", text_json(m.note));
 }
 
 static json_t *race(struct child *child, const json_t *request)

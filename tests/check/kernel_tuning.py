@@ -54,7 +54,7 @@ class Place:
     def run(self, *arguments, status=0):
         process = self.start(*arguments)
         out, err = process.communicate(timeout=200)
-        frame.check(process.returncode == status, f"{' '.join(arguments)} ends with {process.returncode}, not {status}: "
+        frame.check(process.returncode == status, f"{' '.join(map(str, arguments))} ends with {process.returncode}, not {status}: "
                                                   f"{out[-300:]}{err[-600:]}")
         return out, err
 
@@ -66,7 +66,7 @@ class Place:
 
     def refuses(self, text, *arguments, status=2):
         err = self.run(*arguments, status=status)[1]
-        frame.check(text in err, f"{' '.join(arguments)} should say '{text}', it says: {err}")
+        frame.check(text in err, f"{' '.join(map(str, arguments))} should say '{text}', it says: {err}")
 
 
 def check_t4(t4):
@@ -348,6 +348,20 @@ def test_results_can_be_replayed():
         example(place, "stencil.cl", "--define", "W=61", "--define", "H=37")
         out = place.run("--replay", "t4.json", "--repeat", "2")[0]
         frame.check("5 configurations work" in out, out)
+
+
+def test_text_in_any_encoding():
+    with Place() as place:
+        source = "/* Größe */ kernel void k(global int *out) { out[0] = A * B; %s }\n"
+        place.write("good.cl", (source % "").encode("latin-1"))
+        place.write("bad.cl", (source % '"Größe" #error').encode("latin-1"))
+        place.write("some.cl", (source % '\n#if A == 2\n"Größe" x;\n#endif\n').encode("latin-1"))
+        flags = ["--param", "A=1,2", "--options", "-DB=1", "--global", "1", "--arg", "out:s32:1", "--tolerance", "1"]
+        place.run("--kernel-file", "good.cl", *flags)
+        place.refuses("cannot be built with A=1", "--kernel-file", "bad.cl", *flags)
+        report, _ = place.tune("--kernel-file", "some.cl", *flags)
+        frame.check(states(report) == {"A=1": "ok", "A=2": "compile"}, f"{report['tries']}")
+        place.refuses("must be text in UTF-8", "--kernel-file", "good.cl", *flags, "--options", b"-DX=\xfc")
 
 
 def test_included_files_are_never_stale():

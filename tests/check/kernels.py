@@ -16,6 +16,7 @@ import frame
 
 SRC = os.path.join(frame.ROOT, "src")
 HEADER = os.path.join(SRC, "filter", "kernel.clh")
+FUSE = os.path.join(SRC, "filter", "fuse.clh")
 # Helpers take what some of their forms need: parameters that one form does not use are no mistake.
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"]
 
@@ -33,7 +34,7 @@ def compile_kernel(path, options):
         assembly = "-DPART_PTX" in options
     target = PTX if assembly else GENERAL
     command = ["clang", "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header", "-fsyntax-only", *WARNINGS,
-               *target, "-include", HEADER, *options, path]
+               *target, "-include", HEADER, "-include", FUSE, *options, path]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode == 0 and not result.stderr:
         return None

@@ -79,7 +79,8 @@ class Place:
         if not os.path.exists(kernels):
             os.makedirs(os.path.join(kernels, "filter"))
             os.makedirs(os.path.join(kernels, "filters", "box"))
-            shutil.copy(os.path.join(frame.ROOT, "src", "filter", "kernel.clh"), os.path.join(kernels, "filter"))
+            for header in ("kernel.clh", "fuse.clh"):
+                shutil.copy(os.path.join(frame.ROOT, "src", "filter", header), os.path.join(kernels, "filter"))
             with open(os.path.join(kernels, "filters", "box", "kernel.cl"), "w", encoding="utf-8") as file:
                 file.write("this is no kernel;\n")
         return kernels

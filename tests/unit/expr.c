@@ -32,6 +32,19 @@ static void refused(const char *text, const char *part, int column)
         CHECK_EQ(error.column, column);
 }
 
+TEST(comparisons_in_a_row_all_have_to_hold)
+{
+    CHECK_EQ(value("1 < 2 < 3"), 1);
+    CHECK_EQ(value("3 > 2 > 2"), 0);
+    CHECK_EQ(value("32 <= WG_X*2 <= 64 and 1 <= H"), 1);
+    CHECK_EQ(value("32 <= WG_X*8 <= 64"), 0);
+    CHECK_EQ(value("5 == 5 == 5"), 1);
+    CHECK_EQ(value("(3 > 2) > 0"), 1);
+    CHECK_EQ(value("1 < 2 == 2 < 3"), 1); /* two comparisons that are equal */
+    CHECK_EQ(value("0 < 5 < 4 < 9"), 0);
+    CHECK_EQ(value("2 < 3 ? 7 : 8"), 7);
+}
+
 TEST(names_have_their_values)
 {
     CHECK_EQ(value("W*H"), 1920 * 1080);

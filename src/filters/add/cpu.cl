@@ -83,8 +83,8 @@ __kernel void add_vectors(__global const RAW *in, int in_offset, int in_pitch, _
                           int second_offset, int second_pitch, __global FINAL *out, int out_offset, int out_pitch,
                           int count, int height FUSED_PARAMETERS)
 {
-    struct source source = SOURCE(in);
-    struct sink sink = SINK(out);
+    struct source source = SOURCE_OF(in);
+    struct sink sink = SINK_OF(out);
     int i = get_global_id(0) * (VECTORS * LANES), y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     int length = min(count - i, VECTORS * LANES);
     if (length <= 0)

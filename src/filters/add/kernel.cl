@@ -28,8 +28,8 @@ __kernel void add_scalar(__global const RAW *in, int in_offset, int in_pitch, __
                          int second_offset, int second_pitch, __global FINAL *out, int out_offset, int out_pitch,
                          int count, int height FUSED_PARAMETERS)
 {
-    struct source source = SOURCE(in);
-    struct sink sink = SINK(out);
+    struct source source = SOURCE_OF(in);
+    struct sink sink = SINK_OF(out);
     int i = get_global_id(ALONG ? 0 : 1), y = get_global_id(ALONG ? 1 : 0);
     if (i >= count || y >= height)
         return;
@@ -126,8 +126,8 @@ __kernel void add_wide16(__global const RAW *in, int in_offset, int in_pitch, __
                          int second_offset, int second_pitch, __global FINAL *out, int out_offset, int out_pitch,
                          int count, int height FUSED_PARAMETERS)
 {
-    struct source source = SOURCE(in);
-    struct sink sink = SINK(out);
+    struct source source = SOURCE_OF(in);
+    struct sink sink = SINK_OF(out);
     int i = get_global_id(0) * PER, y = get_global_id(1) * ROWS, rows = min(ROWS, height - y);
     if (i >= count || rows <= 0)
         return;

@@ -227,8 +227,8 @@ __kernel void box_bands(__global const RAW *in, int in_offset, int in_pitch, __g
                         BORDER_TYPE border, uint half_area, uint multiplier, uint shift, __global SUM *scratch,
                         int scratch_elements FUSED_PARAMETERS)
 {
-    struct source source = SOURCE(in);
-    struct sink sink = SINK(out);
+    struct source source = SOURCE_OF(in);
+    struct sink sink = SINK_OF(out);
     int band = get_global_id(0);
     int y = band * ROWS, end = min(y + ROWS, height);
     int left = kernel_width / 2, right = kernel_width - 1 - left, top = kernel_height / 2;

@@ -37,8 +37,8 @@ __kernel void box_direct(__global const RAW *in, int in_offset, int in_pitch, __
                          int out_pitch, int width, int height, int kernel_width, int kernel_height,
                          BORDER_TYPE border FUSED_PARAMETERS)
 {
-    struct source source = SOURCE(in);
-    struct sink sink = SINK(out);
+    struct source source = SOURCE_OF(in);
+    struct sink sink = SINK_OF(out);
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
         return;

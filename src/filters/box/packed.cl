@@ -373,7 +373,7 @@ inline void store_row(const struct strip *s, const struct sink *sink, int y, con
 __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, __global FINAL *out,
                          int out_offset, int out_pitch, int width, int height, int border FUSED_PARAMETERS)
 {
-    struct sink sink = SINK(out);
+    struct sink sink = SINK_OF(out);
     struct strip s = {in + in_offset, in_pitch, width, height, border, get_global_id(0) * 4 * WORDS};
     int y = get_global_id(1) * ROWS, end = min(y + ROWS, height), top = KH / 2;
     bool idle = s.at >= width * HONE_C; /* stays for the shuffles of its neighbours */

@@ -96,7 +96,7 @@ __kernel void colormap_vectors(__global const RAW *in, int in_offset, int in_pit
                                int out_offset, int out_pitch, __global const uint *palette, int width,
                                int height FUSED_PARAMETERS)
 {
-    struct source source = SOURCE(in);
+    struct source source = SOURCE_OF(in);
     int x = get_global_id(0) * LENGTH, y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     int length = min(width - x, LENGTH);
     out += out_offset + 3 * x;

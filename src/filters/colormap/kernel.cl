@@ -32,7 +32,7 @@ __kernel void colormap_constant(__global const RAW *in, int in_offset, int in_pi
                                 int out_offset, int out_pitch, __constant uint *palette, int width,
                                 int height FUSED_PARAMETERS)
 {
-    struct source source = SOURCE(in);
+    struct source source = SOURCE_OF(in);
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
         return;
@@ -138,7 +138,7 @@ __kernel void colormap_words(__global const RAW *in, int in_offset, int in_pitch
                              int out_offset, int out_pitch, __global const uint *palette, __local uint *near,
                              int width, int height FUSED_PARAMETERS)
 {
-    struct source source = SOURCE(in);
+    struct source source = SOURCE_OF(in);
     int lane = get_local_id(0), lanes = get_local_size(0), y = get_global_id(1);
     for (int i = lane; i < LEVELS; i += lanes)
         near[i] = palette[i];

@@ -47,6 +47,7 @@ bool weights_make_whole(struct weights *w, bool integer, double full, double sca
 double weights_total(const struct weights *w);
 int64_t weights_whole_total(const struct weights *w);
 int64_t weights_whole_most(const struct weights *w);
+bool weights_hold_zero(const struct weights *w);
 
 /* Of dots.cl, which adds products with u8 pixels in pairs in lanes of 16 bits: how many rows of the kernel in
  * a row such a lane always holds; 0: not even one. */

@@ -8,7 +8,7 @@
 #define SUMS 0 /* what holds a window's sum of integers: 0 int, 1 long, 2 float (below 2^24, where it is exact, too) */
 #endif
 #ifndef LINES
-#define LINES 4 /* rows of results at once */
+#define LINES 4 /* rows of results at once; never more than the kernel's height */
 #endif
 #ifndef VECTORS
 #define VECTORS 2 /* vectors of 16 results at once */
@@ -84,27 +84,13 @@ inline void fill(const struct band *b, int y)
     extend(b, to);
 }
 
-/* Adds row j of the weights times a row of the ring to one line of results. */
-inline void add_row(sums *total, __global const CELL *from, __constant const CELL *weights, int kernel_width)
+/* Adds the products of one row of the ring to the lines first to last; line q takes row j - q of the weights. Whole numbers
+ * need no sums of their own for each row. */
+inline void add_row(sums total[LINES][VECTORS], __global const CELL *from, __constant const CELL *weights,
+                    int kernel_width, int first, int last)
 {
 #pragma OPENCL FP_CONTRACT ON
-    sums part[VECTORS];
-    for (int v = 0; v < VECTORS; v++)
-        part[v] = 0;
-    for (int i = 0; i < kernel_width; i++, from += HONE_C)
-#pragma unroll
-        for (int v = 0; v < VECTORS; v++)
-            part[v] += CONVERT(*(__global const cells_at *)(from + v * LANES), sums) * (sums)(SUM)weights[i];
-    for (int v = 0; v < VECTORS; v++)
-        total[v] += part[v];
-}
-
-/* The same for all lines at once: line q takes row j - q of the weights. */
-inline void add_to_all(sums total[LINES][VECTORS], __global const CELL *from, __constant const CELL *weights,
-                       int kernel_width)
-{
-#pragma OPENCL FP_CONTRACT ON
-    sums part[LINES][VECTORS]; /* whole numbers need no sums of their own */
+    sums part[LINES][VECTORS];
 #pragma unroll
     for (int q = 0; q < LINES; q++)
 #pragma unroll
@@ -117,6 +103,8 @@ inline void add_to_all(sums total[LINES][VECTORS], __global const CELL *from, __
             value[v] = CONVERT(*(__global const cells_at *)(from + v * LANES), sums);
 #pragma unroll
         for (int q = 0; q < LINES; q++) {
+            if (q < first || q > last)
+                continue;
             sums weight = (sums)(SUM)weights[i - q * kernel_width];
 #pragma unroll
             for (int v = 0; v < VECTORS; v++)
@@ -133,22 +121,20 @@ inline void add_to_all(sums total[LINES][VECTORS], __global const CELL *from, __
 /* Sums of LINES rows of results from y on, of the strip that begins at element `at`. */
 inline void sum_up(sums total[LINES][VECTORS], const struct band *b, __constant const CELL *weights, int y, int at)
 {
+    int y0 = y - b->top, height = b->kernel_height, width = b->kernel_width;
 #pragma unroll
     for (int q = 0; q < LINES; q++)
 #pragma unroll
         for (int v = 0; v < VECTORS; v++)
             total[q][v] = 0;
-    for (int j = 0; j < b->kernel_height + LINES - 1; j++) {
-        __global const CELL *from = ring_row(b, y - b->top + j) + at;
-        if (j >= LINES - 1 && j < b->kernel_height) {
-            add_to_all(total, from, weights + j * b->kernel_width, b->kernel_width);
-            continue;
-        }
 #pragma unroll
-        for (int q = 0; q < LINES; q++)
-            if (j - q >= 0 && j - q < b->kernel_height)
-                add_row(total[q], from, weights + (j - q) * b->kernel_width, b->kernel_width);
-    }
+    for (int j = 0; j < LINES - 1; j++) /* rows that only the first lines see */
+        add_row(total, ring_row(b, y0 + j) + at, weights + j * width, width, 0, j);
+    for (int j = LINES - 1; j < height; j++)
+        add_row(total, ring_row(b, y0 + j) + at, weights + j * width, width, 0, LINES - 1);
+#pragma unroll
+    for (int j = 1; j < LINES; j++) /* and those that only the last ones see */
+        add_row(total, ring_row(b, y0 + height - 1 + j) + at, weights + (height - 1 + j) * width, width, j, LINES - 1);
 }
 
 inline pixels rounded(sums sum, float factor, float offset)

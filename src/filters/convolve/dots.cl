@@ -27,10 +27,24 @@ typedef bytes bytes_at __attribute__((aligned(1)));
 
 #define CONVERT(v, t) __builtin_convertvector(v, t)
 
-#if defined(__AVX512BW__) && defined(__has_builtin)
+/* The compiler's own vectors for two instructions that have no other name. */
+#if defined(__has_builtin) && defined(__AVX512BW__)
 #if __has_builtin(__builtin_ia32_pmaddubsw512) && __has_builtin(__builtin_ia32_pmaddwd512)
-#define HAS_MADD
+#define NATIVE     64
+#define MADD_BYTES __builtin_ia32_pmaddubsw512
+#define MADD_WORDS __builtin_ia32_pmaddwd512
 #endif
+#elif defined(__has_builtin) && defined(__AVX2__)
+#if __has_builtin(__builtin_ia32_pmaddubsw256) && __has_builtin(__builtin_ia32_pmaddwd256)
+#define NATIVE     32
+#define MADD_BYTES __builtin_ia32_pmaddubsw256
+#define MADD_WORDS __builtin_ia32_pmaddwd256
+#endif
+#endif
+#ifdef NATIVE
+typedef char native_bytes __attribute__((vector_size(NATIVE)));
+typedef short native_words __attribute__((vector_size(NATIVE)));
+typedef int native_ints __attribute__((vector_size(NATIVE)));
 #endif
 
 union lanes {
@@ -39,10 +53,10 @@ union lanes {
     ushorts u16;
     ints s32;
     words u32;
-#ifdef HAS_MADD /* the compiler's own types of the same vectors */
-    char native8 __attribute__((vector_size(64)));
-    short native16 __attribute__((vector_size(64)));
-    int native32 __attribute__((vector_size(64)));
+#ifdef NATIVE
+    native_bytes n8[64 / NATIVE];
+    native_words n16[64 / NATIVE];
+    native_ints n32[64 / NATIVE];
 #endif
 };
 
@@ -50,8 +64,11 @@ union lanes {
 inline shorts pairs_of_products(bytes pixels, ints weights)
 {
     const union lanes p = {.u8 = pixels}, w = {.s32 = weights};
-#ifdef HAS_MADD
-    const union lanes r = {.native16 = __builtin_ia32_pmaddubsw512(p.native8, w.native8)};
+#ifdef NATIVE
+    union lanes r;
+#pragma unroll
+    for (int k = 0; k < 64 / NATIVE; k++)
+        r.n16[k] = MADD_BYTES(p.n8[k], w.n8[k]);
     return r.s16;
 #else
     const union lanes even = {.u16 = p.u16 & (ushort)0xff}, odd = {.u16 = p.u16 >> (ushort)8};
@@ -63,9 +80,12 @@ inline shorts pairs_of_products(bytes pixels, ints weights)
 inline ints sum_of_pairs(shorts v)
 {
     const union lanes p = {.s16 = v};
-#ifdef HAS_MADD
+#ifdef NATIVE
     const union lanes one = {.s16 = (shorts)(short)1};
-    const union lanes r = {.native32 = __builtin_ia32_pmaddwd512(p.native16, one.native16)};
+    union lanes r;
+#pragma unroll
+    for (int k = 0; k < 64 / NATIVE; k++)
+        r.n32[k] = MADD_WORDS(p.n16[k], one.n16[k]);
     return r.s32;
 #else
     return (p.s32 >> 16) + ((p.s32 << 16) >> 16);

@@ -31,6 +31,7 @@ static void set_symbols(struct filter_case *c, const struct weights *w)
     case_set_symbol(c, "SUM24", sum < 0x1p24);
     case_set_symbol(c, "BYTES", c->in.type == HONE_U8 && weights_whole_most(w) <= INT8_MAX);
     case_set_symbol(c, "CAPACITY", c->in.type == HONE_U8 ? weights_capacity(w) : 0);
+    case_set_symbol(c, "ZEROS", weights_hold_zero(w));
     case_set_symbol(c, "SEPARABLE", w->separable);
     case_set_real(c, "factor", w->factor);
 }
@@ -167,10 +168,11 @@ static const struct variant variants[] = {
                  .arguments = {"in", "out", "W", "H", "LEFT", "TOP", "float:factor", "float:offset", "border",
                                "table1:KW*KH*4"}}},
      .cost = {"2*C*BITS/8", "C*(PX + (KW - 1)*C)*(ROWS + KH - 1)/PX/ROWS", ALL_TAPS "*(ROWS + KH - 1)/ROWS"}},
+    /* Of f32 only without zeros: llvmpipe leaves out what is multiplied by one, and with it infinities. */
     {.name = "literal",
      .summary = "the same with the weights compiled in",
      .source = "gpu.cl",
-     .condition = "KW*KH <= 225 && (FLOAT || SUM24)",
+     .condition = "KW*KH <= 225 && (FLOAT ? !ZEROS : SUM24)",
      .path = "buffer",
      .specialised = "the weights become operands of instructions, which neither loads nor registers hold",
      .tunables = {STRIP_TUNABLES, {"PX", TUNABLE_DEFINE, "4 2 8", "elements across"}},
@@ -206,10 +208,10 @@ static const struct variant variants[] = {
      .path = "wide",
      .specialised = "classes of weights: float sums below 2^24, where they are exact, else integers",
      .tunables = {{"ROWS", TUNABLE_DEFINE, "32 64 128", "rows of a band"},
-                  {"LINES", TUNABLE_DEFINE, "4 2", "rows of results at once"},
+                  {"LINES", TUNABLE_DEFINE, "4 2 1", "rows of results at once"},
                   {"VECTORS", TUNABLE_DEFINE, "2 4", "vectors of 16 results at once"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
-     .constraints = {"LINES*VECTORS <= 16"},
+     .constraints = {"LINES <= KH"},
      .defines = {SUMS_WIDE},
      .scratch = {{.bytes = "ceildiv(H, ROWS)*(KH + LINES - 1)*" CELLS "*4"}},
      .passes = {{.kernel = "convolve_vectors",
@@ -248,8 +250,9 @@ static const struct seed seeds[] = {
     {"WIDE && KH == 3", "dots", "LINES=3"},
     {"WIDE && KH == 2", "dots", "LINES=2"},
     {"WIDE", "dots", "LINES=1"},
-    {"WIDE && KH > 3", "vectors", "LINES=4 VECTORS=2"},
-    {"WIDE", "vectors", "LINES=2 VECTORS=2"},
+    {"WIDE && KH >= 4", "vectors", "LINES=4 VECTORS=2"},
+    {"WIDE && KH >= 2", "vectors", "LINES=2 VECTORS=2"},
+    {"WIDE", "vectors", "LINES=1 VECTORS=2"},
     {"SEPARABLE && KW + KH >= 10", "separable", ""},
     {"KW*KH >= 9", "tile", "WG_X=32 WG_Y=8"},
     {NULL, "global", ""},
@@ -329,7 +332,7 @@ const struct hone_filter hone_filter_convolve = {
           .most = SIDE_MOST - 1,
           .unit = "pixels",
           .help = "row of the window that lies on the result's pixel; without: height / 2"}},
-    .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "BYTES", "CAPACITY", "SEPARABLE"},
+    .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "BYTES", "CAPACITY", "ZEROS", "SEPARABLE"},
     .reals = {"factor"},
     .prepare = prepare,
     .table = convolve_table,

@@ -88,9 +88,14 @@ inline void load_row(SUM *value, const struct strip *s, int y)
         for (int k = 0; k < ACROSS; k++)
             value[k] = (SUM)row[first + k];
     } else {
+        /* a loop that stays one, without an index into registers that is known only when it runs */
+#pragma unroll 1
+        for (int k = 0; k < ACROSS; k++) {
+            SUM next = (SUM)element(s, row, inside, first + k);
 #pragma unroll
-        for (int k = 0; k < ACROSS; k++)
-            value[k] = (SUM)element(s, row, inside, first + k);
+            for (int m = 0; m < ACROSS; m++)
+                value[m] = m == k ? next : k ? value[m] : 0;
+        }
     }
 }
 
@@ -183,6 +188,18 @@ inline int dot4(uint pixels, int weights, int sum)
 #endif
 }
 
+/* Four bytes out of eight, `bits` further on. */
+inline uint funnel(uint low, uint high, int bits)
+{
+#if WITH_PTX
+    uint r;
+    asm("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(low), "r"(high), "r"(bits));
+    return r;
+#else
+    return (uint)(((ulong)high << 32 | low) >> bits);
+#endif
+}
+
 /* The words that begin at each element of the strip's windows; the strip begins at a multiple of four. */
 inline void load_words(uint *word, const struct strip *s, int y)
 {
@@ -195,21 +212,35 @@ inline void load_words(uint *word, const struct strip *s, int y)
         for (int k = 0; k < WORDS; k++)
             aligned[k] = *(__global const uint *)(row + begin + 4 * k);
     } else {
-#pragma unroll
+#pragma unroll 1
         for (int k = 0; k < WORDS; k++) {
-            aligned[k] = 0;
-#pragma unroll
+            uint next = 0;
+#pragma unroll 1
             for (int b = 0; b < 4; b++)
-                aligned[k] |= (uint)element(s, row, inside, begin + 4 * k + b) << 8 * b;
+                next |= (uint)element(s, row, inside, begin + 4 * k + b) << 8 * b;
+#pragma unroll
+            for (int m = 0; m < WORDS; m++)
+                aligned[m] = m == k ? next : k ? aligned[m] : 0;
         }
     }
     /* first the shift that the anchor asks for, the same for all, then those that are known here */
 #pragma unroll
     for (int k = 0; k + 1 < WORDS; k++)
-        aligned[k] = (uint)(((ulong)aligned[k + 1] << 32 | aligned[k]) >> shift);
+        aligned[k] = funnel(aligned[k], aligned[k + 1], shift);
 #pragma unroll
     for (int d = 0; d < SPAN; d++)
-        word[d] = d % 4 == 0 ? aligned[d / 4] : aligned[d / 4] >> 8 * (d % 4) | aligned[d / 4 + 1] << (32 - 8 * (d % 4)) % 32;
+        word[d] = d % 4 == 0 ? aligned[d / 4] : funnel(aligned[d / 4], aligned[d / 4 + 1], 8 * (d % 4));
+}
+
+/* The same as finish(), without conversions, of which GPUs do few at a time: a float of this size has no places after the
+ * point, so that the addition rounds to nearest even. A sum of integers is never NaN. */
+inline uchar finish_byte(int sum, float factor, float offset)
+{
+    float product = (float)sum * factor;
+    float value = product + offset;
+    value = value > 0.0f ? value : 0.0f;
+    value = value < 255.0f ? value : 255.0f;
+    return (uchar)(as_uint(value + 8388608.0f) & 0xffu);
 }
 
 __kernel void convolve_packed(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out, int out_offset,
@@ -242,7 +273,7 @@ __kernel void convolve_packed(__global const uchar *in, int in_offset, int in_pi
             uchar r[4];
 #pragma unroll
             for (int p = 0; p < 4; p++)
-                r[p] = result_or(&s, finish((float)sums[0][p], factor, offset), min(s.at + p, width - 1), y);
+                r[p] = result_or(&s, finish_byte(sums[0][p], factor, offset), min(s.at + p, width - 1), y);
             if (s.at + 4 <= width)
                 *(__global uint *)(out + y * out_pitch) = r[0] | (uint)r[1] << 8 | (uint)r[2] << 16 | (uint)r[3] << 24;
             else

@@ -39,6 +39,14 @@ int64_t weights_whole_most(const struct weights *w)
     return most;
 }
 
+bool weights_hold_zero(const struct weights *w)
+{
+    for (int i = 0; i < taps(w); i++)
+        if (w->real[i] == 0)
+            return true;
+    return false;
+}
+
 /* The larger of what the two lanes of 16 bits get from a row, per level of the brightest pixel. */
 static int64_t lane_total(const struct weights *w, int row)
 {

@@ -19,7 +19,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     /* sum >= threshold is sum > BELOW, which has the type of the sums; a sum of 0 is 0 either way. */
     int64_t below = threshold > 0 ? threshold - 1 : 0;
     case_set_symbol(c, "BELOW", c->out.type == HONE_U16 && below > UINT16_MAX ? UINT16_MAX : below);
-    case_set_symbol(c, "COLUMN", size * most);
+    case_set_symbol(c, "MOST", most);
     return HONE_OK;
 }
 
@@ -31,6 +31,10 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* The integral image: size - 1 columns and rows more than the image, and zeros in front; vectors of eight are
  * read. */
 #define STRIDE "roundup((W + size)*C + 8, 8)"
+
+/* Cells of the image as windows see it. */
+#define ACROSS "ceildiv(W + size - 1, CELL)"
+#define DOWN   "ceildiv(H + size - 1, CELL)"
 
 static const struct variant variants[] = {
     {.name = "direct",
@@ -68,6 +72,51 @@ static const struct variant variants[] = {
                  .arguments = {"tmp0", "in", "out", STRIDE, "W", "H", "size", "BELOW"}}},
      /* The integral image is written along rows, summed down in place, and read for two rows of corners. */
      .cost = {"C*BITS/8 + C*6*" SUM_SIZE, "C*(2 + 4/8)", "C*(2 + 2*log2(WG_X) + 4)"}},
+    {.name = "sliding",
+     .summary = "one channel: sums of columns slide down in registers, local memory makes windows of them",
+     .condition = "C == 1 && size <= 128",
+     .path = "local",
+     .needs = NEEDS_LOCAL,
+     .align = 32,
+     .specialised = "the window's size says which sums of neighbours a window is made of",
+     .tunables = {{"PX", TUNABLE_DEFINE, "4 8", "columns of a work-item"},
+                  {"ROWS", TUNABLE_DEFINE, "64 16 256", "rows of a strip"},
+                  {"WG_X", TUNABLE_LAUNCH, "128 32 64 256", "work-group width"}},
+     .constraints = {"4*ceildiv(size/2, PX) <= WG_X"},
+     .defines = {"MASK=mask", "SIZE=size"},
+     .passes =
+         {{.kernel = "density_sliding",
+           .extent = {"ceildiv(W, (WG_X - ceildiv(size/2, PX) - ceildiv(size - 1 - size/2, PX))*PX)*WG_X",
+                      "H"},
+           .block = {NULL, "ROWS"},
+           .local = {"WG_X", "1"},
+           .arguments = {"in", "out", "local:8*PX*WG_X", "W", "H", "border", "BELOW"}}},
+     .cost = {IN_AND_OUT, "2*(1 + size/ROWS)/PX + 3 + size/PX/PX", "8 + 2*size/ROWS + size/PX/PX"}},
+    {.name = "compact",
+     .summary = "two phases: list the positions that may reach the threshold, then sum windows there alone",
+     .condition = "(size + 32)*(size + 32)*MOST <= 4294967295 && W*H*C < 4294967295",
+     .path = "local",
+     .needs = NEEDS_LOCAL,
+     .tunables = {{"CELL", TUNABLE_DEFINE, "8 16", "side of a cell"},
+                  {"WG_X", TUNABLE_LAUNCH, "64 16 32 256", "work-group width"},
+                  {"GROUPS", TUNABLE_LAUNCH, "16 64", "work-groups of phase two per compute unit"}},
+     .defines = {"MASK=mask"},
+     .scratch = {{.bytes = ACROSS "*" DOWN "*C*4"}, {.bytes = "(W*H*C + 1)*4"}},
+     .passes = {{.kernel = "density_cells",
+                 .extent = {ACROSS "*C", DOWN},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "tmp0", "tmp1", "W", "H", "size", "border", ACROSS, DOWN}},
+                {.kernel = "density_list",
+                 .extent = {"W*C", "H"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"tmp0", "in", "out", "tmp1", "local:8", "W", "H", "size", "BELOW", ACROSS}},
+                {.kernel = "density_listed",
+                 .extent = {"CU*GROUPS*WG_X"},
+                 .local = {"WG_X"},
+                 .arguments = {"tmp1", "in", "out", "W", "H", "size", "border", "BELOW"}}},
+     /* Where one position in a hundred is listed. */
+     .cost = {IN_AND_OUT " + C*BITS/8", "C*(1 + (size/CELL + 1)*(size/CELL + 1) + size*size/100)",
+              "C*(1 + (size/CELL + 1)*(size/CELL + 1) + size*size/100)"}},
     {.name = "bands",
      .summary = "CPU: bands of rows, sums that slide down and along in 64-byte vectors",
      .source = "cpu.cl",
@@ -76,8 +125,8 @@ static const struct variant variants[] = {
      .specialised = "two classes of windows: the sum of a column has 16 bits where it fits, else 32",
      .tunables = {{"ROWS", TUNABLE_DEFINE, "256 32 128 512 1024", "rows of a band"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2", "bands per work-group"}},
-     .defines = {"MASK=mask", "COLUMN_BITS=COLUMN <= 65535 ? 16 : 32"},
-     .scratch = {{.bytes = "ceildiv(H, ROWS)*roundup((W + size)*C + 64, 64)*(COLUMN <= 65535 ? 2 : 4)"}},
+     .defines = {"MASK=mask", "COLUMN_BITS=size*MOST <= 65535 ? 16 : 32"},
+     .scratch = {{.bytes = "ceildiv(H, ROWS)*roundup((W + size)*C + 64, 64)*(size*MOST <= 65535 ? 2 : 4)"}},
      .passes = {{.kernel = "density_bands",
                  .extent = {"H"},
                  .block = {"ROWS"},
@@ -90,6 +139,8 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"WIDE && size <= 64", "bands", "ROWS=256"},
     {"WIDE", "bands", "ROWS=1024"},
+    {"GPU && C == 1 && size <= 128 && H >= 4096", "sliding", "PX=8 ROWS=256 WG_X=256"},
+    {"GPU && C == 1 && size <= 128", "sliding", "ROWS=64 WG_X=128"},
     {"size <= 5", "direct", ""},
     {NULL, "integral", ""},
     {NULL, "direct", ""},
@@ -101,6 +152,9 @@ static const struct rung rungs[] = {
     {"split", "one vload8 after the other into the same variable: 6 vector registers, 10 waves", "integral",
      "SPLIT=1", 0, "Chinese write-up on the density filter, an AMD GPU"},
     {"direct", "no integral image: every pixel of every window", "direct", "", 0, "hone"},
+    {"two-phase", "positions that may reach the threshold are listed, then summed", "compact", "", 0,
+     "guide 6.6.3, applied to this filter"},
+    {"sliding", "no integral image: sliding sums in registers and local memory", "sliding", "", 0, "hone"},
     {"wide", "no integral image: sliding sums in 64-byte vectors", "bands", "", 0, "hone"},
 };
 
@@ -138,7 +192,7 @@ const struct hone_filter hone_filter_density = {
                     .otherwise = "no",
                     .choices = "no|yes",
                     .help = "yes: a pixel that is not 0 counts 1, whatever its value"}},
-    .symbols = {"BELOW", "COLUMN"},
+    .symbols = {"BELOW", "MOST"},
     .prepare = prepare,
     .reference = density_reference,
     /* Sums of integers: exact. */

@@ -121,10 +121,12 @@ inline void store8(sums8 sums, uint below, __global const PIXEL *in, int in_pitc
         SUM element[8];
     } all;
     all.vector = sums;
-    for (int k = 0; k < 8 && i + k < count; k++)
-        out[y * out_pitch + i + k] =
-            IS_ALPHA((i + k) % HONE_C) ? (RESULT)in[y * in_pitch + i + k]
-                                       : dense(all.element[k], below, (i + k) / HONE_C, y, width, height, size);
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+        if (i + k < count)
+            out[y * out_pitch + i + k] =
+                IS_ALPHA((i + k) % HONE_C) ? (RESULT)in[y * in_pitch + i + k]
+                                           : dense(all.element[k], below, (i + k) / HONE_C, y, width, height, size);
 }
 
 /*
@@ -148,5 +150,194 @@ __kernel void density_corners(__global const SUM *integral, __global const PIXEL
     sums8 sum = vload8(x, a4) + vload8(x, a1) - vload8(x, a2) - vload8(x, a3);
 #endif
     store8(sum, below, in + in_offset, in_pitch, out + out_offset, out_pitch, x * 8, y, width, height, size);
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_sliding)
+/*
+ * For GPUs, one channel: from the pixels to the result in one kernel, without an integral image. A work-item owns PX columns
+ * and walks down ROWS rows; the sums of its columns slide along in registers. In every row each work-item puts the running
+ * sums over its own columns into local memory, of which the last is their total; a window's sum is made of totals of whole
+ * neighbours and the running sums of the two that it cuts. The outermost work-items of a group only serve the others. Two
+ * buffers take turns, so that one barrier per row is enough.
+ */
+#ifndef PX
+#define PX 4 /* columns of a work-item */
+#endif
+#ifndef ROWS
+#define ROWS 64 /* rows of a strip */
+#endif
+#ifndef SIZE
+#define SIZE 31 /* of the window */
+#endif
+#define LEFT       (SIZE / 2)
+#define RIGHT      (SIZE - 1 - LEFT)
+#define HALO_LEFT  ((LEFT + PX - 1) / PX) /* work-items that windows of others reach into */
+#define HALO_RIGHT ((RIGHT + PX - 1) / PX)
+
+/* columns[k] += sign * pixel k of row y */
+inline void add_row(uint *columns, uint sign, __global const PIXEL *in, int pitch, int x, int y, int width, int height,
+                    int border)
+{
+    int inside;
+    __global const PIXEL *row = hone_row(in, pitch, y, height, &inside);
+    if (x >= 0 && x + PX <= width && REAL_ROW(inside)) {
+        union {
+            VECTOR(PIXEL, PX) vector;
+            PIXEL element[PX];
+        } v;
+        v.vector = *(__global const VECTOR(PIXEL, PX) *)(row + x);
+#pragma unroll
+        for (int k = 0; k < PX; k++)
+            columns[k] += sign * counted(v.element[k]);
+    } else {
+#pragma unroll
+        for (int k = 0; k < PX; k++)
+            columns[k] += sign * counted(hone_at(row, inside, x + k, 0, width, border));
+    }
+}
+
+/* The sum of the first k columns of work-item `item`, counted from the own one. */
+inline uint first_columns(__local const uint *own, int group, int item, int k)
+{
+    return k == 0 ? 0 : own[(k - 1) * group + item];
+}
+
+inline void write_sums(__local const uint *own, int group, __global RESULT *out, int x, int y, int width, int height,
+                       uint below)
+{
+    union {
+        VECTOR(RESULT, PX) vector;
+        RESULT element[PX];
+    } r;
+    uint whole = 0; /* work-items from the one that the window cuts on the left to before the one on the right */
+#pragma unroll
+    for (int item = -HALO_LEFT; item < (RIGHT + 1) / PX; item++)
+        whole += first_columns(own, group, item, PX);
+#pragma unroll
+    for (int e = 0; e < PX; e++) {
+        int from = e - LEFT + HALO_LEFT * PX, left = from / PX - HALO_LEFT, to = e + RIGHT + 1, right = to / PX;
+        if (e > 0 && from % PX == 0)
+            whole -= first_columns(own, group, left - 1, PX);
+        if (e > 0 && to % PX == 0)
+            whole += first_columns(own, group, right - 1, PX);
+        uint sum = whole + first_columns(own, group, right, to % PX) - first_columns(own, group, left, from % PX);
+        r.element[e] = dense((SUM)sum, below, x + e, y, width, height, SIZE);
+    }
+    if (x + PX <= width) {
+        *(__global VECTOR(RESULT, PX) *)out = r.vector;
+    } else {
+#pragma unroll
+        for (int e = 0; e < PX; e++)
+            if (x + e < width)
+                out[e] = r.element[e];
+    }
+}
+
+__kernel void density_sliding(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                              int out_offset, int out_pitch, __local uint *part, int width, int height, int border,
+                              uint below)
+{
+    int lid = get_local_id(0), group = get_local_size(0), y = get_group_id(1) * ROWS, end = min(y + ROWS, height);
+    int x = ((int)get_group_id(0) * (group - HALO_LEFT - HALO_RIGHT) + lid - HALO_LEFT) * PX;
+    bool gives = lid >= HALO_LEFT && lid < group - HALO_RIGHT && x < width;
+    uint columns[PX] = {0};
+    in += in_offset;
+    out += out_offset + x;
+#pragma unroll 1
+    for (int j = 0; j < SIZE; j++)
+        add_row(columns, 1, in, in_pitch, x, y - LEFT + j, width, height, border);
+    for (int buffer = 0;; buffer ^= 1) {
+        __local uint *own = part + buffer * PX * group + lid;
+        uint sum = 0;
+#pragma unroll
+        for (int k = 0; k < PX; k++) {
+            sum += columns[k];
+            own[k * group] = sum;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (gives)
+            write_sums(own, group, out + y * out_pitch, x, y, width, height, below);
+        if (++y >= end)
+            return;
+        add_row(columns, 1, in, in_pitch, x, y + RIGHT, width, height, border);
+        add_row(columns, -1, in, in_pitch, x, y - 1 - LEFT, width, height, border);
+    }
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_compact)
+/*
+ * Two phases, so that work-groups are loaded evenly (guide 6.6.3). Where marked pixels are few, most windows cannot reach the
+ * threshold: the sums of the cells that a window touches are never less than its own. Phase one writes zeros there and
+ * lists the other positions, counting in local memory first and adding to the list's length once per work-group (guide 7.3).
+ * Phase two walks the list, every work-item as much of it as any other, and sums whole windows.
+ */
+#ifndef CELL
+#define CELL 8 /* side of a cell */
+#endif
+
+/* Sums of cells over the image as windows see it. The list begins with its length. */
+__kernel void density_cells(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *cells,
+                            __global uint *list, int width, int height, int size, int border, int across, int down)
+{
+    int i = get_global_id(0), cy = get_global_id(1), cx = i / HONE_C, channel = i - cx * HONE_C;
+    if (cx >= across || cy >= down)
+        return;
+    if (i == 0 && cy == 0)
+        list[0] = 0;
+    uint sum = 0;
+    for (int y = cy * CELL; y < min(cy * CELL + CELL, height + size - 1); y++) {
+        int inside;
+        __global const PIXEL *row = hone_row(in + in_offset, in_pitch, y - size / 2, height, &inside);
+        for (int x = cx * CELL; x < min(cx * CELL + CELL, width + size - 1); x++)
+            sum += counted(hone_at(row, inside, x - size / 2, channel, width, border));
+    }
+    cells[cy * across * HONE_C + i] = sum;
+}
+
+/* The sum of all cells that a window touches. */
+inline uint at_most(__global const uint *cells, int x, int y, int channel, int size, int across)
+{
+    uint sum = 0;
+    for (int cy = y / CELL; cy <= (y + size - 1) / CELL; cy++)
+        for (int cx = x / CELL; cx <= (x + size - 1) / CELL; cx++)
+            sum += cells[(cy * across + cx) * HONE_C + channel];
+    return sum;
+}
+
+__kernel void density_list(__global const uint *cells, __global const PIXEL *in, int in_offset, int in_pitch,
+                           __global RESULT *out, int out_offset, int out_pitch, __global uint *list,
+                           __local uint *shared, int width, int height, int size, uint below, int across)
+{
+    int i = get_global_id(0), y = get_global_id(1), x = i / HONE_C, channel = i - x * HONE_C;
+    bool first = get_local_id(0) == 0 && get_local_id(1) == 0, real = x < width && y < height;
+    bool wanted = real && !(IS_ALPHA(channel)) && at_most(cells, x, y, channel, size, across) > below;
+    uint place = 0;
+    if (first)
+        shared[0] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (wanted)
+        place = atomic_inc(shared);
+    else if (real)
+        out[out_offset + y * out_pitch + i] = IS_ALPHA(channel) ? (RESULT)in[in_offset + y * in_pitch + i] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (first)
+        shared[1] = atomic_add(list, shared[0]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (wanted)
+        list[1 + shared[1] + place] = (uint)y * (width * HONE_C) + i;
+}
+
+__kernel void density_listed(__global const uint *list, __global const PIXEL *in, int in_offset, int in_pitch,
+                             __global RESULT *out, int out_offset, int out_pitch, int width, int height, int size,
+                             int border, uint below)
+{
+    uint found = list[0], elements = width * HONE_C;
+    for (uint k = get_global_id(0); k < found; k += get_global_size(0)) {
+        int y = list[1 + k] / elements, i = list[1 + k] - y * elements, x = i / HONE_C;
+        SUM sum = window_sum(in + in_offset, in_pitch, x, y, i - x * HONE_C, width, height, size, border);
+        out[out_offset + y * out_pitch + i] = dense(sum, below, x, y, width, height, size);
+    }
 }
 #endif

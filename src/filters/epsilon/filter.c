@@ -14,6 +14,26 @@ static int64_t flush_class(int64_t fitting, int64_t side)
     return classes[i] < side ? classes[i] : side;
 }
 
+/* The bits of a whole number from 1 to 2048 in half precision. */
+static int64_t half_bits(int64_t number)
+{
+    int exponent = 0;
+    while (number >> (exponent + 1))
+        exponent++;
+    return (int64_t)(exponent + 15) << 10 | ((number << 11 >> exponent >> 1) & 0x3ff);
+}
+
+/* What the kernels of packed.cl take: the threshold as they compare, and how many neighbours fit a sum in
+ * half precision (of three classes), which is exact up to 2048. */
+static void set_packed(struct filter_case *c, int64_t side, int64_t threshold)
+{
+    int64_t fitting = threshold > 0 ? 2048 / threshold : side * side;
+    case_set_symbol(c, "HIGH", threshold > 127);
+    case_set_symbol(c, "BIAS", (threshold > 127 ? 255 - threshold : 127 - threshold) * 0x01010101);
+    case_set_symbol(c, "LIMITS", half_bits(threshold + 1) * 0x00010001);
+    case_set_symbol(c, "HALF_FLUSH", fitting >= side * side ? 0 : fitting >= side ? side : 8);
+}
+
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
     double threshold = case_number(c, "threshold"), most = type_full_scale(c->in.type);
@@ -30,6 +50,8 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "SIDE", side);
     case_set_symbol(c, "FLUSH", flush_class((int64_t)most / (span > 0 ? span : 1), side));
     case_set_symbol(c, "BIG", c->in.type == HONE_U8 && side * side * span > UINT16_MAX);
+    if (c->in.type == HONE_U8)
+        set_packed(c, side, (int64_t)threshold);
     return HONE_OK;
 }
 
@@ -43,7 +65,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GROUP_TILE                                                                                           \
     {"WG_X", TUNABLE_LAUNCH, "8 32", "work-group width"},                                                    \
     {                                                                                                        \
-        "WG_Y", TUNABLE_LAUNCH, "16 8 24", "work-group height"                                               \
+        "WG_Y", TUNABLE_LAUNCH, "16 4 24", "work-group height"                                               \
     }
 #define BRANCHES                                                                                             \
     {                                                                                                        \
@@ -52,6 +74,14 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define PIXELS(values)                                                                                       \
     {                                                                                                        \
         "PX", TUNABLE_DEFINE, values, "results per work-item"                                                \
+    }
+/* Of kernels whose work-items make blocks of results. */
+#define BLOCK                                                                                                \
+    {"PX", TUNABLE_DEFINE, "8 4 16", "results per work-item, across"},                                       \
+        {"ROWS", TUNABLE_DEFINE, "4 2 8", "and down"},                                                       \
+        {"WG_X", TUNABLE_LAUNCH, "32 8 64", "work-group width"},                                             \
+    {                                                                                                        \
+        "WG_Y", TUNABLE_LAUNCH, "4 1 8", "work-group height"                                                 \
     }
 /* The guide's kernels are written for 9x9 windows of a plane of bytes. CPUs without half precision round
  * floats after each operation, if their compiler knows _Float16. */
@@ -173,6 +203,39 @@ static const struct variant variants[] = {
                  .arguments = {"in:packed", "sampler", "local:" TILE_BYTES "*2", "out", "W", "H",
                                "float:limit"}}},
      .cost = {"2", "SIDE*(PX/4 + 2)/PX", "4*SIDE*SIDE"}},
+    {.name = "bytes",
+     .summary = "four neighbours in a register, compared at once and summed by dot products of bytes",
+     .source = "packed.cl",
+     .condition = "TYPE == 0 && C == 1",
+     .path = "packed",
+     .align = 16,
+     .specialised =
+         "the loop over a row of the window is unrolled, and thresholds from 128 on are compared in "
+         "another form",
+     .tunables = {BLOCK},
+     .constraints = {"PX*ROWS <= 32"},
+     .defines = {"RADIUS=radius", "HIGH=HIGH", "WITH_PTX=PTX"},
+     .passes = {{.kernel = "epsilon_bytes",
+                 .block = {"PX", "ROWS"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", "border", "BIAS"}}},
+     .cost = {"2", "(SIDE + ROWS - 1)*(PX + 2*radius)/4/PX/ROWS", "6*ceildiv(SIDE*SIDE, 4) + 16"}},
+    {.name = "halves",
+     .summary = "one neighbour of two pixels in a register, as half precision numbers, exact",
+     .source = "packed.cl",
+     .condition = "TYPE == 0 && C == 1 && " HALF_KIND,
+     .path = "packed",
+     .align = 16,
+     .specialised = "the loop over a row of the window is unrolled, and the threshold's class sets how often "
+                    "sums leave half precision",
+     .tunables = {BLOCK},
+     .constraints = {"PX*ROWS <= 32"},
+     .defines = {"RADIUS=radius", "FLUSH=HALF_FLUSH", "WITH_PTX=PTX", "WITH_HALF=HALF"},
+     .passes = {{.kernel = "epsilon_halves",
+                 .block = {"PX", "ROWS"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", "border", "LIMITS"}}},
+     .cost = {"2", "(SIDE + ROWS - 1)*(PX + 2*radius)/4/PX/ROWS", "2*SIDE*SIDE + 16"}},
     {.name = "vectors",
      .summary = "CPU: strips of one 64-byte vector, one comparison per neighbour",
      .source = "cpu.cl",
@@ -193,6 +256,9 @@ static const struct variant variants[] = {
 
 static const struct seed seeds[] = {
     {"WIDE", "vectors", "ROWS=32 WG_X=4"},
+    {"PTX && TYPE == 0 && C == 1", "bytes", "PX=8 ROWS=4 WG_X=32 WG_Y=4"},
+    {"PTX && TYPE == 0 && C == 1", "halves", "PX=8 ROWS=4 WG_X=32 WG_Y=4"},
+    {"GPU && HALF && TYPE == 0 && C == 1", "halves", "PX=8 ROWS=2 WG_X=32 WG_Y=4"},
     {"GPU && radius*C <= 32", "strips", "PX=4 WG_X=16 WG_Y=16"},
     {"GPU && TYPE == 0 && C == 1", "tiles", "PX=4 WG_X=8 WG_Y=16"},
     {"GPU", "image", ""},
@@ -227,6 +293,8 @@ static const struct rung rungs[] = {
     {"4-1-2-exact", "rung 4-1-2 by buffer, whole numbers", "tiles", "PX=4 BRANCHES=0 WG_X=8 WG_Y=24", 0,
      TABLE ", made exact"},
     {"4-2-exact", "rung 4-2 by buffer, whole numbers", "strips", "PX=4 BRANCHES=0", 0, TABLE ", made exact"},
+    {"half2", "two pixels in a register, half precision, exact", "halves", "", 0, "hone"},
+    {"packed", "four neighbours in a register", "bytes", "", 0, "hone"},
     {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
 };
 
@@ -255,7 +323,7 @@ const struct hone_filter hone_filter_epsilon = {
                     .most = 65535,
                     .unit = "levels",
                     .help = "largest difference from the centre that counts; of f32 in 1/255"}},
-    .symbols = {"SIDE", "FLUSH", "BIG"},
+    .symbols = {"SIDE", "FLUSH", "BIG", "HIGH", "BIAS", "LIMITS", "HALF_FLUSH"},
     .reals = {"limit"},
     .prepare = prepare,
     .reference = epsilon_reference,

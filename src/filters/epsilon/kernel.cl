@@ -120,7 +120,7 @@ __kernel void epsilon_image(__read_only image2d_t in, __global RESULT *out, int 
 typedef float number;
 #else
 #define NORMALISED epsilon_unorm_half
-#if WITH_HALF
+#if WITH_HALF || !defined(__FLT16_MANT_DIG__)
 #ifndef cl_khr_fp16
 #define cl_khr_fp16 1
 #endif

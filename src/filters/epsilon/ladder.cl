@@ -39,7 +39,7 @@
 /* ---- Pixels as numbers, sums of them, and their mean ---- */
 
 #if HALVES
-#if WITH_HALF
+#if WITH_HALF || !defined(__FLT16_MANT_DIG__)
 #ifndef cl_khr_fp16
 #define cl_khr_fp16 1
 #endif
@@ -170,15 +170,13 @@ inline void load4(number *to, PICTURE, int e, int y)
 /* The work-group's pixels with those around them. */
 inline void fill_tile(__local stored *tile, int tile_width, int tile_height, int left, int top, PICTURE)
 {
-    int items = get_local_size(0) * get_local_size(1);
-    for (int at = get_local_id(1) * get_local_size(0) + get_local_id(0); at < tile_width / 4 * tile_height; at += items) {
-        int x = at % (tile_width / 4) * 4, y = at / (tile_width / 4);
-        number four[4];
-        load4(four, PARTS, left + x, top + y);
-        for (int k = 0; k < 4; k++)
-            tile[y * tile_width + x + k] = (stored)four[k];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int y = get_local_id(1); y < tile_height; y += get_local_size(1))
+        for (int x = 4 * get_local_id(0); x < tile_width; x += 4 * get_local_size(0)) {
+            number four[4];
+            load4(four, PARTS, left + x, top + y);
+            for (int k = 0; k < 4; k++)
+                tile[y * tile_width + x + k] = (stored)four[k];
+        }
 }
 #endif
 
@@ -285,6 +283,7 @@ __kernel void KERNEL(
     int group_width = get_local_size(0) * PX, group_height = get_local_size(1), tile_width = group_width + 2 * EDGE;
     fill_tile(tile, tile_width, group_height + 2 * RADIUS, get_group_id(0) * group_width - EDGE,
               get_group_id(1) * group_height - RADIUS, SOURCE);
+    barrier(CLK_LOCAL_MEM_FENCE);
     tile += get_local_id(1) * tile_width + get_local_id(0) * PX;
 #endif
     if (at >= width * HONE_C || y >= height)

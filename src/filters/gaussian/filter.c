@@ -5,6 +5,20 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
+/* How the coarse form samples, see tables.c. */
+static void set_coarse(struct filter_case *c, double sigma)
+{
+    bool bytes = c->in.type == HONE_U8;
+    int64_t step = (int64_t)(sigma / (bytes ? 1.25 : 1.5)),
+            narrow = (int64_t)ceil((bytes ? 3.7 : 4.5) * sigma * M_SQRT1_2);
+    step = step > 1 ? step : 1;
+    case_set_symbol(c, "STEP", step);
+    case_set_symbol(c, "NARROW", narrow);
+    case_set_symbol(c, "BEFORE", narrow / step);
+    case_set_symbol(c, "TAPS", 2 * (narrow / step) + 2);
+    case_set_symbol(c, "ACROSS", bytes ? gaussian_near(sigma) : gaussian_radius(sigma));
+}
+
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
     (void)error;
@@ -12,6 +26,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "R", gaussian_radius(sigma));
     case_set_symbol(c, "S100", (int64_t)ceil(100 * sigma));
     case_set_symbol(c, "NEAR", c->in.type == HONE_U8 ? gaussian_near(sigma) : gaussian_radius(sigma));
+    set_coarse(c, sigma);
     return HONE_OK;
 }
 
@@ -61,6 +76,11 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* Elements: a line with its borders, a row of border values. */
 #define BAND_LINE "roundup((2*W + 2*NEAR)*C + 64, 64)"
 
+/* Coarse rows and their elements; elements of a line with its borders and a row of border values. */
+#define COARSE_ROWS  "((H - 1)/STEP + 2 + 2*BEFORE)"
+#define COARSE_PITCH "roundup(W*C, 16)"
+#define COARSE_LINE  "roundup((2*W + 2*R)*C + 16, 16)"
+
 static const struct variant variants[] = {
     {.name = "direct",
      .summary = "every weight of the window, along rows, then along columns",
@@ -95,6 +115,31 @@ static const struct variant variants[] = {
                  .arguments = {"in", "out", "W", "H", "border", "table3:(TYPE == 0 ? 2 : 4)*(NEAR + 1)",
                                "NEAR", "R", "tmp0", BAND_LINE}}},
      .cost = {"2*C*BITS/8", "C*(4*NEAR + 2)*BITS/512", "C*(6*NEAR + 2)"}},
+    {.name = "coarse",
+     .summary = "CPU: any sigma at the same cost: every few rows blurred, and all rows from those, in "
+                "64-byte vectors",
+     .source = "coarse.cl",
+     .condition = "method == 0 && STEP >= 2",
+     .needs = NEEDS_WIDE,
+     .path = "wide",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "32 8 128", "rows of a band in the second pass"},
+                  {"WG_X", TUNABLE_LAUNCH, "1 2 4", "lines or bands per work-group"}},
+     .scratch = {{.bytes = "4*" COARSE_ROWS "*" COARSE_PITCH},
+                 {.bytes = "4*max(" COARSE_ROWS ", ceildiv(H, ROWS))*" COARSE_LINE}},
+     .passes = {{.kernel = "gaussian_coarse_rows",
+                 .extent = {COARSE_ROWS},
+                 .local = {"WG_X"},
+                 .arguments = {"in", "tmp0", "tmp1", "W", "H", "border", COARSE_ROWS, "BEFORE", "STEP",
+                               "table4:4*NARROW + 4", "NARROW", "table5:4*ACROSS + 4", "ACROSS", COARSE_PITCH,
+                               COARSE_LINE}},
+                {.kernel = "gaussian_coarse_join",
+                 .extent = {"H"},
+                 .block = {"ROWS"},
+                 .local = {"WG_X"},
+                 .arguments = {"in", "tmp0", "out", "tmp1", "W", "H", "border", "STEP", "table6:4*STEP*TAPS",
+                               "TAPS", WEIGHTS, "R", COARSE_PITCH, COARSE_LINE}}},
+     .cost = {"C*(2*BITS/8 + 8/STEP)", "C*((4*NARROW + 2*ACROSS)/STEP + TAPS)/16",
+              "C*((3*NARROW + 3*ACROSS)/STEP + 2*TAPS)"}},
     {.name = "lines",
      .summary = "recursive: a work-item for each row, then for each column; coupled complex poles",
      .condition = RECURSIVE,
@@ -140,7 +185,8 @@ static const struct variant variants[] = {
 };
 
 static const struct seed seeds[] = {
-    {"WIDE && (method == 2 || S100 <= 600)", "bands", ""},
+    {"WIDE && (method == 2 || S100 <= 350)", "bands", ""},
+    {"WIDE", "coarse", ""},
     {"method == 2 || (method == 0 && S100 < 500)", "direct", ""},
     {"GPU", "transposed", "TILES=1 WG_X=64"},
     {NULL, "lines", ""},
@@ -187,7 +233,7 @@ const struct hone_filter hone_filter_gaussian = {
                     .help =
                         "how: the same cost for every sigma, or every weight of the window; both are within "
                         "the bounds"}},
-    .symbols = {"R", "S100", "NEAR"},
+    .symbols = {"R", "S100", "NEAR", "STEP", "NARROW", "BEFORE", "TAPS", "ACROSS"},
     .prepare = prepare,
     .table = gaussian_table,
     .reference = gaussian_reference,

@@ -22,6 +22,9 @@ enum {
     TABLE_POLES,    /* float: POLE_FLOATS for each complex pole: two for u8, three otherwise */
     TABLE_SECTIONS, /* float: SECTION_FLOATS for each of two real sections of second order */
     TABLE_NEAR,     /* weights[0 .. NEAR]: of u8 ushort, parts of 65536; else float */
+    TABLE_NARROW,   /* float: weights[0 .. NARROW] of a Gaussian of sigma / sqrt(2) */
+    TABLE_ACROSS,   /* float: weights[0 .. ACROSS] */
+    TABLE_JOIN,     /* float: TAPS weights for each of STEP rows */
     POLE_FLOATS = 8,
     SECTION_FLOATS = 8
 };

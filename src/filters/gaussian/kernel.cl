@@ -11,6 +11,9 @@
 #define PAIRS 2 /* pairs of poles: 2 is 4th order, 3 is 6th */
 #endif
 
+/* Where state goes by pointer: in registers on every device, and understood by simulators. */
+#define INLINE inline __attribute__((always_inline))
+
 /* A line of the image or of floats between passes, `step` elements from one to the next. */
 struct line {
     __global const PIXEL *pixels; /* or 0 */
@@ -104,16 +107,14 @@ struct state {
 };
 enum { NUMBERS = 8 };
 
-inline struct state still(__constant const float *t, float x, int backward)
+INLINE void start(struct state *s, __constant const float *t, float x, int backward)
 {
-    struct state s;
-    s.before = x;
+    s->before = x;
     for (int k = 0; k < 2; k++)
-        s.u1[k] = s.u2[k] = x * t[NUMBERS * k + 6 + backward];
-    return s;
+        s->u1[k] = s->u2[k] = x * t[NUMBERS * k + 6 + backward];
 }
 
-inline float advance(struct state *s, __constant const float *t, float x, int backward)
+INLINE float advance(struct state *s, __constant const float *t, float x, int backward)
 {
     float y = 0;
     for (int k = 0; k < 2; k++) {
@@ -127,20 +128,20 @@ inline float advance(struct state *s, __constant const float *t, float x, int ba
     return y;
 }
 
-inline float forward(struct state *s, __constant const float *t, float x)
+INLINE float forward(struct state *s, __constant const float *t, float x)
 {
     return advance(s, t, x, 0);
 }
 
 /* Gives the result beside x, then takes x in. */
-inline float backward(struct state *s, __constant const float *t, float x)
+INLINE float backward(struct state *s, __constant const float *t, float x)
 {
     float y = s->u1[0] + s->u1[1];
     advance(s, t, x, 1);
     return y;
 }
 
-inline bool damaged(const struct state *s)
+INLINE bool damaged(const struct state *s)
 {
     return !isfinite(s->u1[0] + s->u1[1] + s->u2[0] + s->u2[1] + s->before);
 }
@@ -151,17 +152,15 @@ struct state {
 };
 enum { NUMBERS = 8 };
 
-inline struct state still(__constant const float *t, float x, int backward)
+INLINE void start(struct state *s, __constant const float *t, float x, int backward)
 {
-    struct state s;
     for (int k = 0; k < PAIRS; k++) {
-        s.re[k] = x * t[NUMBERS * k + 6];
-        s.im[k] = x * t[NUMBERS * k + 7];
+        s->re[k] = x * t[NUMBERS * k + 6];
+        s->im[k] = x * t[NUMBERS * k + 7];
     }
-    return s;
 }
 
-inline void take(struct state *s, __constant const float *t, float x)
+INLINE void take(struct state *s, __constant const float *t, float x)
 {
     for (int k = 0; k < PAIRS; k++) {
         __constant const float *n = t + NUMBERS * k;
@@ -171,7 +170,7 @@ inline void take(struct state *s, __constant const float *t, float x)
     }
 }
 
-inline float give(const struct state *s, __constant const float *t, int at)
+INLINE float give(const struct state *s, __constant const float *t, int at)
 {
     float y = 0;
     for (int k = 0; k < PAIRS; k++)
@@ -179,20 +178,20 @@ inline float give(const struct state *s, __constant const float *t, int at)
     return y;
 }
 
-inline float forward(struct state *s, __constant const float *t, float x)
+INLINE float forward(struct state *s, __constant const float *t, float x)
 {
     take(s, t, x);
     return give(s, t, 2);
 }
 
-inline float backward(struct state *s, __constant const float *t, float x)
+INLINE float backward(struct state *s, __constant const float *t, float x)
 {
     float y = give(s, t, 4);
     take(s, t, x);
     return y;
 }
 
-inline bool damaged(const struct state *s)
+INLINE bool damaged(const struct state *s)
 {
     float sum = 0;
     for (int k = 0; k < PAIRS; k++)
@@ -208,14 +207,15 @@ inline void filter_line(const struct line *l, const struct target *t, bool down,
                         __constant const float *numbers)
 {
     int radius = t->radius, count = l->count;
-    struct state s = still(numbers, line_at(l, -radius), 0);
+    struct state s;
+    start(&s, numbers, line_at(l, -radius), 0);
     for (int i = -radius; i < count; i++) {
         float y = forward(&s, numbers, line_at(l, i));
         if (i >= 0)
             t->floats[i * t->step] = y;
     }
     bool bad = FLOATING && damaged(&s);
-    s = still(numbers, line_at(l, count - 1 + radius), 1);
+    start(&s, numbers, line_at(l, count - 1 + radius), 1);
     for (int i = count - 1 + radius; i >= 0; i--) {
         float y = backward(&s, numbers, line_at(l, i));
         if (i < count)

@@ -253,12 +253,12 @@ __kernel void sobel_vectors(__global const RAW *in, int in_offset, int in_pitch,
                             int out_offset, int out_pitch, int width, int height,
                             BORDER_TYPE border FUSED_PARAMETERS)
 {
-    struct sink sink = SINK(out);
+    struct sink sink = SINK_OF(out);
     int count = width * HONE_C, strips = max(1, count / LANES), number = get_global_id(0);
     int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     if (number >= strips || y >= height)
         return;
-    struct strip s = {SOURCE(in), width, height, count, number * LANES, number == 0, false, border};
+    struct strip s = {SOURCE_OF(in), width, height, count, number * LANES, number == 0, false, border};
     if (count < LANES) {
         walk_narrow(s, &sink, y, end);
         return;

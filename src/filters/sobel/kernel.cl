@@ -54,8 +54,8 @@ inline RESULT inside_or_zero(RESULT result, int x, int y, int width, int height)
 __kernel void sobel_direct(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out, int out_offset,
                            int out_pitch, int width, int height, BORDER_TYPE border FUSED_PARAMETERS)
 {
-    struct source source = SOURCE(in);
-    struct sink sink = SINK(out);
+    struct source source = SOURCE_OF(in);
+    struct sink sink = SINK_OF(out);
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
         return;

@@ -382,7 +382,7 @@ inline uint swar_magnitude(uint dx, uint dy)
 __kernel void WALK(__global const uchar *in, int in_offset, int in_pitch, __global FINAL *out, int out_offset,
                    int out_pitch, int width, int height, int border FUSED_PARAMETERS)
 {
-    struct sink sink = SINK(out);
+    struct sink sink = SINK_OF(out);
     struct strip s = {in + in_offset, in_pitch, width, height, border, get_global_id(0) * 4 * WORDS};
     int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     bool idle = s.at >= width; /* stays for the shuffles of its neighbours */

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filters/demosaic/demosaic.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+static hone_status prepare(struct filter_case *c, hone_error *error)
+{
+    /* rggb, bggr, grbg, gbrg */
+    static const int red_x[] = {0, 1, 1, 0}, red_y[] = {0, 1, 0, 1};
+    int pattern = (int)case_number(c, "pattern");
+    (void)error;
+    case_set_symbol(c, RED_X_SYMBOL, red_x[pattern]);
+    case_set_symbol(c, RED_Y_SYMBOL, red_y[pattern]);
+    c->out.channels = 3;
+    return HONE_OK;
+}
+
+#define SHAPE                                                                                                \
+    {                                                                                                        \
+        "RED_X=RX", "RED_Y=RY", "MALVAR=method"                                                              \
+    }
+#define COST_BYTES      "4*BITS/8"
+#define COST_OPERATIONS "method ? 20 : 7"
+
+static const struct variant variants[] = {
+    {.name = "direct",
+     .summary = "one pixel per work-item, all samples that it needs read",
+     .path = "buffer",
+     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32", "work-group width"},
+                  {"WG_Y", TUNABLE_LAUNCH, "8 1 4", "work-group height"}},
+     .defines = SHAPE,
+     .passes = {{.kernel = "demosaic_direct",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", "border"}}},
+     .cost = {COST_BYTES, "method ? 13 : 9", COST_OPERATIONS}},
+    {.name = "tile",
+     .summary = "a work-group's samples in local memory",
+     .needs = NEEDS_LOCAL,
+     .path = "local",
+     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32", "work-group width"},
+                  {"WG_Y", TUNABLE_LAUNCH, "8 2 4", "work-group height"}},
+     .defines = SHAPE,
+     .passes = {{.kernel = "demosaic_tile",
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "local:(WG_X + 4)*(WG_Y + 4)*BITS/8", "W", "H", "border"}}},
+     .cost = {COST_BYTES, "(WG_X + 4)*(WG_Y + 4)/WG_X/WG_Y", COST_OPERATIONS}},
+    {.name = "quads",
+     .summary = "strips two or more pixels wide that slide down two rows at a time, samples in registers",
+     .path = "buffer",
+     .tunables = {{"PX", TUNABLE_DEFINE, "4 2 8", "pixels across per work-item"},
+                  {"ROWS", TUNABLE_DEFINE, "8 2 16", "rows per work-item, an even number"},
+                  {"WG_X", TUNABLE_LAUNCH, "32 64", "work-group width"}},
+     .defines = SHAPE,
+     .passes = {{.kernel = "demosaic_quads",
+                 .block = {"PX", "ROWS"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", "W", "H", "border"}}},
+     .cost = {COST_BYTES, "(PX + 4)*(ROWS + 4)/PX/ROWS", COST_OPERATIONS}},
+    {.name = "vectors",
+     .summary = "CPU: rows in 64-byte vectors, colours picked by blending",
+     .needs = NEEDS_WIDE,
+     .path = "wide",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "8 2 32", "rows per work-item"}},
+     .defines = SHAPE,
+     .passes = {{.kernel = "demosaic_vectors",
+                 .extent = {"H"},
+                 .block = {"ROWS"},
+                 .local = {"1"},
+                 .arguments = {"in", "out", "W", "H", "border"}}},
+     .cost = {COST_BYTES, "(method ? 13 : 9)*BITS/256", "method ? 40 : 17"}},
+};
+
+static const struct seed seeds[] = {
+    {"WIDE", "vectors", ""},
+    {"GPU && H >= 1024", "quads", "PX=4 ROWS=16 WG_X=64"},
+    {"GPU", "quads", "PX=4 ROWS=2 WG_X=32"},
+    {"CPU", "quads", "PX=8 ROWS=16 WG_X=32"},
+    {NULL, "direct", ""},
+};
+
+static const struct rung rungs[] = {
+    {"direct", "one pixel per work-item", "direct", "", 1, "Japanese write-up, comments: camera data to RGB"},
+    {"local", "samples in local memory", "tile", "", 0, "hone"},
+    {"quad", "2x2 pixels per work-item", "quads", "PX=2 ROWS=2", 0, "hone"},
+    {"sliding", "strips of four pixels that slide down", "quads", "PX=4 ROWS=16", 0, "hone"},
+    {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
+};
+
+static const char *const trials[] = {
+    "method=malvar", "", "pattern=bggr", "pattern=grbg method=malvar", "pattern=gbrg method=malvar", NULL};
+
+static const char *const usual[] = {"method=bilinear", "method=malvar", NULL};
+
+const struct hone_filter hone_filter_demosaic = {
+    .name = "demosaic",
+    .summary = "colours from the samples of a camera's colour filter array",
+    .origin = "Japanese write-up, comments; Malvar, He and Cutler 2004",
+    .types = TYPE_U8 | TYPE_U16,
+    .channels = CHANNELS_1,
+    .inputs = 1,
+    .spatial = true,
+    .parameters = {{.name = "pattern",
+                    .kind = PARAMETER_CHOICE,
+                    .otherwise = "rggb",
+                    .choices = "rggb|bggr|grbg|gbrg",
+                    .help = "colours of the first two samples of the first row, then of the second"},
+                   {.name = "method",
+                    .kind = PARAMETER_CHOICE,
+                    .otherwise = "bilinear",
+                    .choices = "bilinear|malvar",
+                    .help = "mean of the nearest samples, or corrected by the gradient of the pixel's own "
+                            "colour"}},
+    .symbols = {RED_X_SYMBOL, RED_Y_SYMBOL},
+    .prepare = prepare,
+    .reference = demosaic_reference,
+    .bounds = {0, 0, 0}, /* integers */
+    .variants = variants,
+    .variant_count = COUNT_OF(variants),
+    .seeds = seeds,
+    .seed_count = COUNT_OF(seeds),
+    .rungs = rungs,
+    .rung_count = COUNT_OF(rungs),
+    .trials = trials,
+    .usual = usual,
+};

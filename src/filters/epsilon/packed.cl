@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For GPUs, planes of bytes: a work-item makes a block of PX x ROWS results. Each row that their windows see is loaded once, as
+ * words of four pixels, and serves all rows of results that it belongs to.
+ *
+ * bytes: four neighbours of one pixel in a register. With d = |n - centre| in each byte, d is near where d + (127 - threshold)
+ * stays below 128, computed in the lower seven bits so that no byte carries into the next. The flags, 128 or 0, are
+ * multiplied with the neighbours and with ones by dot products of four bytes: 128 times the sum and the count.
+ *
+ * halves: one neighbour of two pixels in a register, in half precision, which holds integers up to 2048 exactly. With
+ * d = n - centre, m = saturate(threshold + 1 - |d|) is 1 for what is near and 0 for what is far; sums of m * d are moved to
+ * floats before they can pass 2048. 0x6400 | p is 1024 + p, so a byte becomes a number without a conversion.
+ */
+#ifndef PX
+#define PX 8 /* results per work-item, across */
+#endif
+#ifndef ROWS
+#define ROWS 4 /* and down */
+#endif
+#ifndef RADIUS
+#define RADIUS 4 /* of the window */
+#endif
+#ifndef HIGH
+#define HIGH 0 /* 1: the threshold is 128 or more */
+#endif
+#ifndef FLUSH
+#define FLUSH 0 /* neighbours whose sum fits a half; 0: all */
+#endif
+#ifndef WITH_PTX
+#define WITH_PTX 0
+#endif
+#ifndef WITH_HALF
+#define WITH_HALF 1 /* 0: no `half`, but a compiler for a CPU that may have _Float16 */
+#endif
+
+#define SIDE  (2 * RADIUS + 1)
+#define EDGE  ((RADIUS + 3) / 4) /* words left and right of the block */
+#define WORDS (PX / 4)
+#define ALL   (WORDS + 2 * EDGE)
+#define FIRST (4 * EDGE - RADIUS) /* where the first window begins in a row */
+
+struct block {
+    __global const uchar *in;
+    int pitch, width, height, border;
+    int at; /* the block's first column */
+};
+
+/* A word made of single pixels, where some are beyond the image. */
+inline uint edge_word(const struct block *b, __global const uchar *row, int inside, int x)
+{
+    uint word = 0;
+#pragma unroll 1
+    for (int i = 0; i < 4; i++)
+        word |= (uint)hone_at(row, inside, x + i, 0, b->width, b->border) << 8 * i;
+    return word;
+}
+
+inline void load_row(uint *w, const struct block *b, int y)
+{
+    int inside, from = b->at - 4 * EDGE;
+    __global const uchar *row = hone_row(b->in, b->pitch, y, b->height, &inside);
+    if (from >= 0 && from + 4 * ALL <= b->width && REAL_ROW(inside)) {
+#pragma unroll
+        for (int k = 0; k < ALL; k++)
+            w[k] = *(__global const uint *)(row + from + 4 * k);
+    } else {
+#pragma unroll
+        for (int k = 0; k < ALL; k++)
+            w[k] = edge_word(b, row, inside, from + 4 * k);
+    }
+}
+
+/* Words beyond the last hold only lanes that do not count. */
+#define WORD(w, q) ((q) < ALL ? (w)[(q) < ALL ? (q) : 0] : 0u)
+
+/*
+ * The nearest whole number, halves upwards, of sum / count for |sum / count| < 256 and counts up to 961: what is no half
+ * is at least 1/1922 away from one, and the quotient is off by less than 1/8192.
+ */
+inline float rounded(float sum, float count)
+{
+#if WITH_PTX
+    float reciprocal = native_recip(count); /* 1 ulp there */
+#else
+    float reciprocal = 1.0f / count;
+#endif
+    return floor(sum * reciprocal + (0.5f + 1.0f / 4096));
+}
+
+inline uint cleared_outside(uint word, int x, int y, int width, int height)
+{
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        if (y < RADIUS || y + RADIUS >= height || x + i < RADIUS || x + i + RADIUS >= width)
+            word &= ~(0xffu << 8 * i);
+#endif
+    return word;
+}
+
+inline void store_row(__global uchar *out, const struct block *b, int y, const uint *result)
+{
+    int left = b->width - b->at;
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        uint word = cleared_outside(result[k], b->at + 4 * k, y, b->width, b->height);
+        if (4 * k + 4 <= left)
+            *(__global uint *)(out + 4 * k) = word;
+        else
+            for (int i = 0; i < left - 4 * k; i++)
+                out[4 * k + i] = (uchar)(word >> 8 * i);
+    }
+}
+
+#if !defined(VARIANT_halves)
+#define KERNEL epsilon_bytes
+
+#if WITH_PTX
+inline uint distances(uint a, uint b)
+{
+    uint r;
+    asm("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(0u));
+    return r;
+}
+inline uint dot4(uint a, uint b, uint sum)
+{
+    uint r;
+    asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(sum));
+    return r;
+}
+#else
+inline uint distances(uint a, uint b)
+{
+    return as_uint(abs_diff(as_uchar4(a), as_uchar4(b)));
+}
+inline uint dot4(uint a, uint b, uint sum)
+{
+    uint4 product = convert_uint4(as_uchar4(a)) * convert_uint4(as_uchar4(b));
+    return sum + product.x + product.y + product.z + product.w;
+}
+#endif
+
+#define BYTES(n) ((uint)(n)*0x01010101u)
+
+/* Windows whose radius is a multiple of four have whole words left and right of the centre, and above and below it. */
+#if RADIUS % 4 == 0
+#define CROSS 1
+#define STEPS (RADIUS / 2)
+#else
+#define CROSS 0
+#define STEPS ((SIDE + 3) / 4)
+#endif
+
+struct sums {
+    uint sum[PX], count[PX]; /* times 128 */
+    uint centre[PX];         /* in all four bytes */
+};
+
+/* Four of the eight bytes of two words, from byte `first` on: 1 to 3. */
+inline uint bytes_from(uint low, uint high, int first)
+{
+#if WITH_PTX
+    uint r;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(low), "r"(high), "r"(0x3210u + 0x1111u * first));
+    return r;
+#else
+    return (uint)(upsample(high, low) >> 8 * first);
+#endif
+}
+
+/* The four bytes that begin at element e. */
+#define FROM(w, e) ((e) % 4 ? bytes_from(WORD(w, (e) / 4), WORD(w, (e) / 4 + 1), (e) % 4) : WORD(w, (e) / 4))
+
+/* What a row gives to all rows of results. */
+struct row {
+    uint w[ALL];
+    uint down[PX]; /* the last four rows of the centres' columns */
+};
+
+inline void clear(struct row *r)
+{
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        r->down[k] = 0;
+}
+
+inline void prepare(struct row *r)
+{
+#if CROSS
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        r->down[k] = bytes_from(r->down[k], FROM(r->w, 4 * EDGE + k), 1);
+#endif
+}
+
+/* `lanes`: those that count. */
+inline void add(struct sums *s, int k, uint n, uint bias, uint lanes)
+{
+    uint d = distances(n, s->centre[k]);
+    uint t = (d & BYTES(127)) + bias;
+    uint near = ~(HIGH ? t & d : t | d) & lanes;
+    s->count[k] = dot4(near, BYTES(1), s->count[k]);
+    s->sum[k] = dot4(near, n, s->sum[k]);
+}
+
+/* A row of the windows, and where `with_down` the last four rows of the centres' columns. */
+inline void add_row(struct sums *s, const struct row *r, bool with_down, uint bias)
+{
+#pragma unroll
+    for (int k = 0; k < PX; k++) {
+#pragma unroll
+        for (int i = 0; i < STEPS; i++) {
+            int e = FIRST + k + 4 * i + (CROSS && i >= STEPS / 2);
+            uint lanes = !CROSS && i == STEPS - 1 ? 0x80808080u >> (32 - 8 * (SIDE - 4 * i)) : 0x80808080u;
+            add(s, k, FROM(r->w, e), bias, lanes);
+        }
+    }
+#if CROSS
+    if (with_down) {
+#pragma unroll
+        for (int k = 0; k < PX; k++)
+            add(s, k, r->down[k], bias, 0x80808080u);
+    }
+#endif
+}
+
+inline void begin(struct sums *s, const uint *w)
+{
+#pragma unroll
+    for (int k = 0; k < PX; k++) {
+        uint centre = w[EDGE + k / 4] >> 8 * (k % 4) & 0xffu;
+        s->centre[k] = BYTES(centre);
+        s->sum[k] = CROSS ? 128 * centre : 0;
+        s->count[k] = CROSS ? 128 : 0;
+    }
+}
+
+inline void finish(uint *result, const struct sums *s)
+{
+#pragma unroll
+    for (int k = 0; k < PX; k++) {
+        uint mean = (uint)rounded((float)s->sum[k], (float)s->count[k]);
+        result[k / 4] = (k % 4 ? result[k / 4] : 0u) | mean << 8 * (k % 4);
+    }
+}
+
+#else
+#define KERNEL epsilon_halves
+#if WITH_HALF || !defined(__FLT16_MANT_DIG__)
+#ifndef cl_khr_fp16
+#define cl_khr_fp16 1
+#endif
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef half number;
+typedef half2 numbers;
+#else
+typedef _Float16 number;
+typedef _Float16 numbers __attribute__((ext_vector_type(2)));
+#endif
+#define CROSS 0
+
+typedef union {
+    uint bits;
+    numbers value;
+} pair;
+
+#if WITH_PTX
+inline uint minus(uint a, uint b)
+{
+    uint r;
+    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+inline uint plus(uint a, uint b)
+{
+    uint r;
+    asm("add.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+inline uint times_plus(uint a, uint b, uint c)
+{
+    uint r;
+    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+    return r;
+}
+/* saturate(reach - |d|) */
+inline uint nearness(uint d, uint reach)
+{
+    uint r;
+    asm("{.reg .b32 a; abs.f16x2 a, %1; sub.sat.f16x2 %0, %2, a;}" : "=r"(r) : "r"(d), "r"(reach));
+    return r;
+}
+inline uint numbers_even(uint w)
+{
+    uint r;
+    asm("prmt.b32 %0, %1, %2, 0x4240;" : "=r"(r) : "r"(w), "r"(0x64646464u));
+    return r;
+}
+inline uint numbers_odd(uint w)
+{
+    uint r;
+    asm("prmt.b32 %0, %1, %2, 0x4341;" : "=r"(r) : "r"(w), "r"(0x64646464u));
+    return r;
+}
+#else
+inline uint minus(uint a, uint b)
+{
+    pair x, y;
+    x.bits = a;
+    y.bits = b;
+    x.value = x.value - y.value;
+    return x.bits;
+}
+inline uint plus(uint a, uint b)
+{
+    pair x, y;
+    x.bits = a;
+    y.bits = b;
+    x.value = x.value + y.value;
+    return x.bits;
+}
+inline uint times_plus(uint a, uint b, uint c)
+{
+    pair x, y, z;
+    x.bits = a;
+    y.bits = b;
+    z.bits = c;
+    x.value = x.value * y.value + z.value; /* of integers that half holds: fused or not is the same */
+    return x.bits;
+}
+inline uint nearness(uint d, uint reach)
+{
+    pair x, y;
+    x.bits = d & 0x7fff7fffu;
+    y.bits = reach;
+    x.value = y.value - x.value;
+    uint low = x.bits & 0xffffu, high = x.bits >> 16; /* whole numbers: anything above 0 is at least 1 */
+    return (low - 1u < 0x7fffu ? 0x3c00u : 0u) | (high - 1u < 0x7fffu ? 0x3c000000u : 0u);
+}
+inline uint numbers_even(uint w)
+{
+    return (w & 0x00ff00ffu) | 0x64006400u;
+}
+inline uint numbers_odd(uint w)
+{
+    return (w >> 8 & 0x00ff00ffu) | 0x64006400u;
+}
+#endif
+
+/* Of each word of four results the even and the odd two. */
+struct sums {
+    uint sum[2 * WORDS], count[2 * WORDS], centre[2 * WORDS];
+#if FLUSH
+    float whole[PX];
+#endif
+};
+
+/* The pair of elements e and e + 2. */
+#define FUNNEL(a, b) ((a) >> 16 | (b) << 16)
+#define PLACE(e)     ((e) / 4 < ALL ? (e) / 4 : 0)
+#define BEHIND(e)    ((e) / 4 + 1 < ALL ? (e) / 4 + 1 : 0)
+#define FROM(even, odd, e)                                                                                   \
+    ((e) % 4 == 0   ? (even)[PLACE(e)]                                                                       \
+     : (e) % 4 == 1 ? (odd)[PLACE(e)]                                                                        \
+     : (e) % 4 == 2 ? FUNNEL((even)[PLACE(e)], (even)[BEHIND(e)])                                            \
+                    : FUNNEL((odd)[PLACE(e)], (odd)[BEHIND(e)]))
+
+/* Element of the pair: lane 0 or 1. */
+inline float lane_of(uint bits, int lane)
+{
+    pair p;
+    p.bits = bits;
+    return lane ? (float)p.value.y : (float)p.value.x;
+}
+
+inline void flush(struct sums *s)
+{
+#if FLUSH
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        s->whole[k] += lane_of(s->sum[k / 4 * 2 + k % 2], k % 4 / 2);
+#pragma unroll
+    for (int k = 0; k < 2 * WORDS; k++)
+        s->sum[k] = 0;
+#endif
+}
+
+struct row {
+    uint w[ALL];
+    uint even[ALL], odd[ALL]; /* the same as numbers */
+};
+
+inline void clear(struct row *r)
+{
+}
+
+inline void prepare(struct row *r)
+{
+#pragma unroll
+    for (int k = 0; k < ALL; k++) {
+        r->even[k] = numbers_even(r->w[k]);
+        r->odd[k] = numbers_odd(r->w[k]);
+    }
+}
+
+inline void add_row(struct sums *s, const struct row *r, bool with_down, uint reach)
+{
+#pragma unroll
+    for (int i = 0; i < SIDE; i++) {
+#pragma unroll
+        for (int k = 0; k < 2 * WORDS; k++) {
+            uint n = FROM(r->even, r->odd, FIRST + k / 2 * 4 + k % 2 + i);
+            uint d = minus(n, s->centre[k]), m = nearness(d, reach);
+            s->sum[k] = times_plus(m, d, s->sum[k]);
+            s->count[k] = plus(s->count[k], m);
+        }
+        if (FLUSH && ((i + 1) % (FLUSH ? FLUSH : 1) == 0 || i + 1 == SIDE))
+            flush(s);
+    }
+}
+
+inline void begin(struct sums *s, const uint *w)
+{
+#pragma unroll
+    for (int k = 0; k < 2 * WORDS; k++) {
+        s->centre[k] = k % 2 ? numbers_odd(w[EDGE + k / 2]) : numbers_even(w[EDGE + k / 2]);
+        s->sum[k] = s->count[k] = 0;
+    }
+#if FLUSH
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        s->whole[k] = 0;
+#endif
+}
+
+inline void finish(uint *result, const struct sums *s)
+{
+#pragma unroll
+    for (int k = 0; k < PX; k++) {
+        int place = k / 4 * 2 + k % 2, lane = k % 4 / 2;
+#if FLUSH
+        float sum = s->whole[k];
+#else
+        float sum = lane_of(s->sum[place], lane);
+#endif
+        uint centre = s->centre[place] >> 16 * lane & 0xffu;
+        uint mean = (uint)((int)rounded(sum, lane_of(s->count[place], lane)) + (int)centre);
+        result[k / 4] = (k % 4 ? result[k / 4] : 0u) | mean << 8 * (k % 4);
+    }
+}
+#endif
+
+/* Whether row `off` below the centre ends four rows above or below it that begin or end beside it. */
+#define ENDS_FOUR(off) (((off) < 0 && ((off)&3) == 3) || ((off) > 0 && ((off)&3) == 0))
+
+/* `limits`: of bytes what is added to distances, in each byte; of halves the threshold + 1 as two numbers. */
+__kernel void KERNEL(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out, int out_offset,
+                     int out_pitch, int width, int height, int border, uint limits)
+{
+    struct block b = {in + in_offset, in_pitch, width, height, border, get_global_id(0) * PX};
+    int y = get_global_id(1) * ROWS;
+    if (b.at >= width || y >= height)
+        return;
+    struct sums s[ROWS];
+    struct row r;
+    uint result[WORDS];
+#pragma unroll
+    for (int q = 0; q < ROWS; q++) {
+        load_row(r.w, &b, y + q);
+        begin(&s[q], r.w);
+    }
+    clear(&r);
+#pragma unroll 1
+    for (int j = 0; j < SIDE + ROWS - 1; j++) {
+        load_row(r.w, &b, y + j - RADIUS);
+        prepare(&r);
+#pragma unroll
+        for (int q = 0; q < ROWS; q++)
+            if ((uint)(j - q) < SIDE)
+                add_row(&s[q], &r, ENDS_FOUR(j - q - RADIUS), limits);
+    }
+    out += out_offset + y * out_pitch + b.at;
+#pragma unroll
+    for (int q = 0; q < ROWS; q++)
+        if (y + q < height) {
+            finish(result, &s[q]);
+            store_row(out + q * out_pitch, &b, y + q, result);
+        }
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For CPUs, in clang's 64-byte vectors: sums of 16 neighbours by steps that double their reach inside a register. The image
+ * is cut into bands of rows; the sums of columns above each band are known before (two short passes), so that bands are
+ * independent. A work-item walks along LINES rows of its band at once: the chains of carries of the rows overlap in time,
+ * and the sums of what is above are read and written once for all of them.
+ */
+#ifndef ROWS
+#define ROWS 64 /* rows of a band */
+#endif
+#ifndef LINES
+#define LINES 4 /* rows walked along together */
+#endif
+#ifndef STREAM
+#define STREAM 0 /* 1: stores that fill whole cache lines go past the caches */
+#endif
+
+#if FLOATING
+#define SUM float
+#else
+#define SUM uint
+#endif
+#define LANES 16
+#define STRIP 256 /* elements whose columns the first pass sums at once */
+#define BLOCK 32  /* vectors of floats after which a chain of additions begins anew, which bounds its error */
+
+typedef SUM sums __attribute__((ext_vector_type(LANES)));
+typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
+typedef sums sums_at __attribute__((aligned(sizeof(SUM))));
+typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
+
+#define LOAD_SUMS(p)     (*(__global const sums_at *)(p))
+#define STORE_SUMS(p, v) (*(__global sums_at *)(p) = (v))
+
+inline sums load(__global const PIXEL *from)
+{
+    return __builtin_convertvector(*(__global const pixels_at *)from, sums);
+}
+
+#if FLOATING
+inline void sum_strip(__global const PIXEL *in, int pitch, __global SUM *to, int rows)
+{
+    sums sum[STRIP / LANES];
+#pragma unroll
+    for (int k = 0; k < STRIP / LANES; k++)
+        sum[k] = 0;
+    for (int y = 0; y < rows; y++)
+#pragma unroll
+        for (int k = 0; k < STRIP / LANES; k++)
+            sum[k] += load(in + y * pitch + k * LANES);
+#pragma unroll
+    for (int k = 0; k < STRIP / LANES; k++)
+        STORE_SUMS(to + k * LANES, sum[k]);
+}
+#else
+/*
+ * Pairs of pixels are summed as they lie in memory, as one number of twice the width, and the upper ones alone: the lower
+ * sums are the difference, which is right when it fits, whatever was lost above. Three operations for a register full of
+ * pixels, where widening each pixel would take eight.
+ */
+#if HONE_T == 0
+#define PAIR  ushort /* holds a column of 257 bytes */
+#define PAIRS 32
+#define L_ALL(f) L16(f, 0), L16(f, 16), L16(f, 32), L16(f, 48)
+#else
+#define PAIR  uint
+#define PAIRS 16
+#define L_ALL(f) L16(f, 0), L16(f, 16)
+#endif
+#define L4(f, i)  f(i), f((i) + 1), f((i) + 2), f((i) + 3)
+#define L16(f, i) L4(f, i), L4(f, (i) + 4), L4(f, (i) + 8), L4(f, (i) + 12)
+#define WEAVE(i)  ((i) % 2 ? PAIRS + (i) / 2 : (i) / 2)
+#define HALF_BITS ((PAIR)(4 * sizeof(PAIR)))
+
+typedef PAIR pairs __attribute__((ext_vector_type(PAIRS)));
+typedef SUM many __attribute__((ext_vector_type(PAIRS)));
+typedef SUM more __attribute__((ext_vector_type(2 * PAIRS)));
+typedef pairs pairs_at __attribute__((aligned(sizeof(PIXEL))));
+typedef more more_at __attribute__((aligned(sizeof(SUM))));
+
+inline void sum_strip(__global const PIXEL *in, int pitch, __global SUM *to, int rows)
+{
+    pairs both[STRIP / PAIRS / 2], upper[STRIP / PAIRS / 2];
+#pragma unroll
+    for (int k = 0; k < STRIP / PAIRS / 2; k++)
+        both[k] = upper[k] = 0;
+    for (int y = 0; y < rows; y++)
+#pragma unroll
+        for (int k = 0; k < STRIP / PAIRS / 2; k++) {
+            pairs v = *(__global const pairs_at *)(in + y * pitch + k * 2 * PAIRS);
+            both[k] += v;
+            upper[k] += v >> HALF_BITS;
+        }
+#pragma unroll
+    for (int k = 0; k < STRIP / PAIRS / 2; k++) {
+        many even = __builtin_convertvector(both[k] - (upper[k] << HALF_BITS), many);
+        many odd = __builtin_convertvector(upper[k], many);
+        *(__global more_at *)(to + k * 2 * PAIRS) = __builtin_shufflevector(even, odd, L_ALL(WEAVE));
+    }
+}
+#endif
+
+inline SUM sum_column(__global const PIXEL *in, int pitch, int rows)
+{
+    SUM sum = 0;
+    for (int y = 0; y < rows; y++)
+        sum += in[y * pitch];
+    return sum;
+}
+
+/* The sum of each column over each band of rows; `stride` is a whole number of vectors. */
+__kernel void integral_wide_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *bands, int stride,
+                                 int count, int height)
+{
+    int first = get_global_id(0) * STRIP, y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
+    if (first >= count || y >= height)
+        return;
+    bands += (size_t)get_global_id(1) * stride;
+    in += in_offset;
+    if (first + STRIP <= count)
+        sum_strip(in + y * in_pitch + first, in_pitch, bands + first, end - y);
+    else
+        for (int i = first; i < count; i++)
+            bands[i] = sum_column(in + y * in_pitch + i, in_pitch, end - y);
+}
+
+/* From the sums of each band to those of all bands above it. */
+__kernel void integral_wide_carries(__global SUM *bands, int stride, int count)
+{
+    int i = get_global_id(0) * LANES;
+    sums base = 0, part = 0;
+    if (i >= stride)
+        return;
+    for (int band = 0; band < count; band++) {
+        sums own = LOAD_SUMS(bands + (size_t)band * stride + i);
+        STORE_SUMS(bands + (size_t)band * stride + i, base + part);
+        part += own;
+        if (band % BLOCK == BLOCK - 1) {
+            base += part;
+            part = 0;
+        }
+    }
+}
+
+/* A vector's lanes moved up by k; into the first k come the last ones of the vector to its left. */
+#define FROM(i, k)        (LANES - (k) + (i))
+#define FROM4(i, k)       FROM(i, k), FROM((i) + 1, k), FROM((i) + 2, k), FROM((i) + 3, k)
+#define SHIFT(left, v, k) __builtin_shufflevector(left, v, FROM4(0, k), FROM4(4, k), FROM4(8, k), FROM4(12, k))
+
+#define BLOCK_ENDS(i) ((i) / LANES % BLOCK == BLOCK - 1)
+
+/*
+ * Running sums, the plain way: sums inside the vector, and a carry from its last pixel to all of the next one. In two parts,
+ * of which one is no longer than BLOCK vectors: whole numbers would not need that, but go this way only for the row above a
+ * band, and for three channels, which do not divide a vector.
+ */
+struct line {
+    sums zeros, part, base;
+};
+
+#define LAST(i)  (LANES - HONE_C + (i) % HONE_C)
+#define LAST4(i) LAST(i), LAST((i) + 1), LAST((i) + 2), LAST((i) + 3)
+#define CARRY(v) __builtin_shufflevector(v, v, LAST4(0), LAST4(4), LAST4(8), LAST4(12))
+/* The same carry for the vector behind the next one, whose lanes may be other channels. */
+#define NEXT(i)  (((i) + LANES) % HONE_C)
+#define NEXT4(i) NEXT(i), NEXT((i) + 1), NEXT((i) + 2), NEXT((i) + 3)
+#define TURN(v)  __builtin_shufflevector(v, v, NEXT4(0), NEXT4(4), NEXT4(8), NEXT4(12))
+
+inline void begin_line(struct line *l, SUM zero)
+{
+    l->zeros = zero;
+    l->part = zero;
+    l->base = zero;
+}
+
+inline sums continue_line(struct line *l, sums v, bool block_ends)
+{
+    v += SHIFT(l->zeros, v, HONE_C);
+    v += SHIFT(l->zeros, v, 2 * HONE_C);
+#if HONE_C < 4
+    v += SHIFT(l->zeros, v, 4 * HONE_C);
+#endif
+#if HONE_C < 2
+    v += SHIFT(l->zeros, v, 8 * HONE_C);
+#endif
+    v += l->part;
+    l->part = CARRY(v);
+    v += l->base;
+    l->base = TURN(l->base);
+    if (block_ends) {
+        l->base = CARRY(v);
+        l->part = 0;
+    }
+    return v;
+}
+
+inline void integrate_row(__global SUM *row, int stride, SUM zero)
+{
+    struct line line;
+    begin_line(&line, zero);
+    for (int i = 0; i < stride; i += LANES)
+        STORE_SUMS(row + i, continue_line(&line, LOAD_SUMS(row + i), BLOCK_ENDS(i)));
+}
+
+#if HONE_C == 3
+#define TOGETHER 1 /* rows that one struct group serves */
+struct group {
+    struct line line;
+};
+
+inline void begin_group(struct group *g, SUM zero)
+{
+    begin_line(&g->line, zero);
+}
+
+inline void continue_group(struct group *g, __global const PIXEL *const rows[], int i, sums result[])
+{
+    result[0] = continue_line(&g->line, load(rows[0] + i), BLOCK_ENDS(i));
+}
+
+/* The sum of a channel at the end of a row. */
+inline SUM end_of_row(const struct group *g, int row, int channel)
+{
+    return g->line.part[channel] + g->line.base[channel];
+}
+
+#else
+/*
+ * The sum of a window as wide as a vector, for each lane, in steps that double it: v plus v moved by a pixel, that plus
+ * itself moved by two, and so on, each moved across from the vector to the left. A lane's running sum is then its own of one
+ * vector ago plus its window: no carry has to be handed from the last lane to all others.
+ *
+ * A window of bytes fits 16 bits: two rows share the steps, one in each half of a lane. Of floats, the running sum is kept
+ * in two parts, of which one is no longer than BLOCK vectors.
+ */
+#define TOGETHER (HONE_T == 0 ? 2 : 1)
+struct group {
+    sums left[4], part[2], base;
+};
+
+inline void begin_group(struct group *g, SUM zero)
+{
+    for (int k = 0; k < 4; k++)
+        g->left[k] = zero;
+    g->part[0] = g->part[1] = g->base = zero;
+}
+
+#define WIDEN(step)                                               \
+    {                                                             \
+        sums wider = v + SHIFT(g->left[step], v, HONE_C << step); \
+        g->left[step] = v;                                        \
+        v = wider;                                                \
+    }
+
+inline void continue_group(struct group *g, __global const PIXEL *const rows[], int i, sums result[])
+{
+    sums v = load(rows[0] + i);
+#if HONE_T == 0
+    v |= load(rows[1] + i) << 16u;
+#endif
+    WIDEN(0)
+    WIDEN(1)
+#if HONE_C < 4
+    WIDEN(2)
+#endif
+#if HONE_C < 2
+    WIDEN(3)
+#endif
+#if HONE_T == 0
+    result[0] = g->part[0] += v & 0xffffu;
+    result[1] = g->part[1] += v >> 16u;
+#elif FLOATING
+    g->part[0] += v;
+    result[0] = g->base + g->part[0];
+    if (BLOCK_ENDS(i)) {
+        g->base = result[0];
+        g->part[0] = 0;
+    }
+#else
+    result[0] = g->part[0] += v;
+#endif
+}
+
+/* The sum of a channel at the end of a row. */
+inline SUM end_of_row(const struct group *g, int row, int channel)
+{
+    sums sum = g->base + g->part[row];
+    return sum[LANES - HONE_C + channel];
+}
+#endif
+
+inline void store(__global SUM *row, int i, sums v, bool stream)
+{
+#if STREAM
+    if (stream) {
+        __builtin_nontemporal_store(v, (__global sums *)(row + i));
+        return;
+    }
+#endif
+    STORE_SUMS(row + i, v);
+}
+
+/* What is left of a vector at the end of `lines` rows, from the sums at the left. */
+inline void finish_lines(__global const PIXEL *const rows[LINES], __global SUM *out, int out_pitch, __global SUM *above,
+                         SUM left[LINES][HONE_C], int lines, int i, int count)
+{
+    for (int k = 0; k < count - i; k++)
+        for (int line = 0; line < lines; line++) {
+            left[line][k % HONE_C] += rows[line][i + k];
+            above[i + k] += left[line][k % HONE_C];
+            out[line * out_pitch + i + k] = above[i + k];
+        }
+}
+
+/*
+ * `lines` rows: sums along each row, and on to those above. Of fewer than LINES rows the last one stands in for the others,
+ * whose sums go nowhere.
+ */
+inline void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM *out, int out_pitch, __global SUM *above,
+                            int lines, int count, SUM zero)
+{
+    struct group groups[LINES / TOGETHER];
+    __global const PIXEL *rows[LINES];
+    SUM left[LINES][HONE_C];
+    const bool stream = (((ulong)out | (ulong)out_pitch * sizeof(SUM)) & 63) == 0;
+    int i = 0;
+#pragma unroll
+    for (int line = 0; line < LINES; line++)
+        rows[line] = in + min(line, lines - 1) * in_pitch;
+#pragma unroll
+    for (int k = 0; k < LINES / TOGETHER; k++)
+        begin_group(&groups[k], zero);
+    for (; i + LANES <= count; i += LANES) {
+        sums sum = LOAD_SUMS(above + i), result[TOGETHER];
+#pragma unroll
+        for (int line = 0; line < LINES; line++) {
+            if (line % TOGETHER == 0)
+                continue_group(&groups[line / TOGETHER], rows + line, i, result);
+            sum += result[line % TOGETHER];
+            if (line < lines)
+                store(out + line * out_pitch, i, sum, stream);
+        }
+        STORE_SUMS(above + i, sum);
+    }
+#pragma unroll
+    for (int line = 0; line < LINES; line++)
+#pragma unroll
+        for (int channel = 0; channel < HONE_C; channel++)
+            left[line][channel] = end_of_row(&groups[line / TOGETHER], line % TOGETHER, channel);
+    finish_lines(rows, out, out_pitch, above, left, lines, i, count);
+}
+
+__kernel void integral_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out, int out_offset,
+                               int out_pitch, __global SUM *bands, int stride, int count, int height)
+{
+    int y = get_global_id(0) * ROWS, end = min(y + ROWS, height);
+    if (y >= height)
+        return;
+    __global SUM *above = bands + (size_t)get_global_id(0) * stride;
+    /* No row is so long. Of zeros that it knows, the compiler makes instructions of twice the cost. */
+    const SUM zero = (SUM)((uint)in_pitch >> 31);
+    integrate_row(above, stride, zero);
+    in += in_offset;
+    out += out_offset;
+    for (; y < end; y += LINES)
+        integrate_lines(in + y * in_pitch, in_pitch, out + y * out_pitch, out_pitch, above, min(LINES, end - y), count,
+                        zero);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filters/integral/integral.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+static hone_status prepare(struct filter_case *c, hone_error *error)
+{
+    (void)error;
+    double width = c->in.width, height = c->in.height;
+    c->out.type = c->in.type == HONE_F32 ? HONE_F32 : HONE_U32;
+    /* The unit of the bound for floats, see below: terms of a sum times the additions that a term goes
+     * through. */
+    c->gain = width * height * (200 + (width + height) / 16);
+    return HONE_OK;
+}
+
+#define BANDS "ceildiv(H, ROWS)"
+
+/* Elements of a row of column sums. */
+#define STRIDE "roundup(W*C, 16)"
+
+static const struct variant variants[] = {
+    {.name = "scans",
+     .summary = "a work-item per row, then a work-item per column",
+     .path = "buffer",
+     .tunables = {{"WG_ROWS", TUNABLE_LAUNCH, "16 1 4 64", "work-group height of the pass along rows"},
+                  {"WG_X", TUNABLE_LAUNCH, "64 16 32 128", "work-group width of the pass along columns"}},
+     .passes = {{.kernel = "integral_rows",
+                 .extent = {"C", "H"},
+                 .local = {"1", "WG_ROWS"},
+                 .arguments = {"in", "out", "W", "H"}},
+                {.kernel = "integral_columns",
+                 .extent = {"W*C"},
+                 .local = {"WG_X"},
+                 .arguments = {"out", "W*C", "H"}}},
+     .cost = {"C*(BITS/8 + 12)", "2*C", "2*C"}},
+    {.name = "bands",
+     .summary =
+         "three passes without waiting: column sums of bands of rows, those above each band, then each "
+         "band by a work-group that scans rows in local memory",
+     .path = "local",
+     .needs = NEEDS_LOCAL,
+     .align = 16,
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "32 64", "rows of a band"},
+                  {"PX", TUNABLE_DEFINE, "4 8", "pixels side by side per work-item"},
+                  {"LINES", TUNABLE_DEFINE, "4 2", "rows whose scans share their barriers"},
+                  {"GROUP", TUNABLE_DEFINE, "64 32 256", "work-items that scan rows together"},
+                  {"WG_X", TUNABLE_LAUNCH, "64 32", "work-group width of the first passes"}},
+     .passes = {{.kernel = "integral_band_sums",
+                 .extent = {"W*C", "H"},
+                 .block = {"4", "ROWS"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "tmp0", STRIDE, "W*C", "H"}},
+                {.kernel = "integral_band_carries",
+                 .extent = {STRIDE},
+                 .local = {"WG_X"},
+                 .arguments = {"tmp0", STRIDE, BANDS}},
+                {.kernel = "integral_bands",
+                 .extent = {"GROUP", "H"},
+                 .block = {NULL, "ROWS"},
+                 .local = {"GROUP", "1"},
+                 .arguments = {"in", "out", "tmp0", STRIDE, "W*C", "H", "local:(ROWS + LINES)*C*4",
+                               "local:2*GROUP*LINES*C*4"}}},
+     .scratch = {{.bytes = BANDS "*" STRIDE "*4"}},
+     .cost = {"C*(2*BITS/8 + 4 + 16/ROWS)", "C*(0.5 + 4/ROWS)", "C*(4 + (2 + log2(GROUP))/PX)"}},
+    {.name = "vectors",
+     .summary = "CPU: bands of rows, sums along several rows at once in 64-byte vectors",
+     .source = "cpu.cl",
+     .needs = NEEDS_WIDE,
+     .path = "wide",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "64 32 128", "rows of a band"},
+                  {"LINES", TUNABLE_DEFINE, "4 2 8", "rows walked along together"},
+                  {"STREAM", TUNABLE_DEFINE, "0 1", "stores that fill whole cache lines go past the caches"}},
+     .passes = {{.kernel = "integral_wide_sums",
+                 .extent = {"W*C", "H"},
+                 .block = {"256", "ROWS"},
+                 .local = {"1", "1"},
+                 .arguments = {"in", "tmp0", STRIDE, "W*C", "H"}},
+                {.kernel = "integral_wide_carries",
+                 .extent = {STRIDE},
+                 .block = {"16"},
+                 .local = {"1"},
+                 .arguments = {"tmp0", STRIDE, BANDS}},
+                {.kernel = "integral_vectors",
+                 .extent = {"H"},
+                 .block = {"ROWS"},
+                 .local = {"1"},
+                 .arguments = {"in", "out", "tmp0", STRIDE, "W*C", "H"}}},
+     .scratch = {{.bytes = BANDS "*" STRIDE "*4"}},
+     .cost = {"C*(2*BITS/8 + 4 + 16/ROWS)", "C*(2 + 1/LINES)/16", "7*C"}},
+};
+
+static const struct seed seeds[] = {
+    {"WIDE && W*H*C >= 1048576", "vectors", "STREAM=1"},
+    {"WIDE", "vectors", ""},
+    {"GPU", "bands", ""},
+    {"CPU && LMEM >= 16384", "bands", "GROUP=32 WG_X=32 LINES=2"},
+    {NULL, "scans", ""},
+};
+
+static const struct rung rungs[] = {
+    {"scans", "a work-item per row, then one per column", "scans", "", 1, "hone"},
+    {"bands", "bands of rows: sums, carries, final", "bands", "", 0, "hone"},
+    {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
+};
+
+const struct hone_filter hone_filter_integral = {
+    .name = "integral",
+    .summary = "sum of all pixels up to and with each one (integers: u32, modulo 2^32)",
+    .origin = "input of the density write-up",
+    .types = TYPES_ALL,
+    .channels = CHANNELS_ALL,
+    .inputs = 1,
+    .prepare = prepare,
+    .reference = integral_reference,
+    /* Integers: exact modulo 2^32. Floats: on its way into a sum of n terms, each term goes through at most d
+     * additions, which round by at most 2^-24 of a partial sum; so the error is at most d * 2^-24 * n * the
+     * largest magnitude. No variant's d is over 200 + (width + height) / 16 (see README.md): gain is n * d.
+     */
+    .bounds = {0, 0, 6e-8},
+    .variants = variants,
+    .variant_count = COUNT_OF(variants),
+    .seeds = seeds,
+    .seed_count = COUNT_OF(seeds),
+    .rungs = rungs,
+    .rung_count = COUNT_OF(rungs),
+};

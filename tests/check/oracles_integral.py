@@ -1,0 +1,88 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""`integral` against NumPy's cumulative sums and OpenCV."""
+
+import cv2
+import numpy
+
+import bridge
+import frame
+
+SEED = 20240611
+
+
+def picture(kind, shape):
+    source = numpy.random.default_rng(SEED)
+    if kind == "float32":
+        return source.normal(0, 1, shape).astype(kind)
+    return source.integers(0, numpy.iinfo(kind).max + 1, shape, dtype=kind)
+
+
+def sums(a):
+    """Whole numbers wrap around in 32 bits; floats in double precision."""
+    wide = numpy.float64 if a.dtype == numpy.float32 else numpy.uint32
+    return a.cumsum(axis=1, dtype=wide).cumsum(axis=0, dtype=wide)
+
+
+def near(got, a, what):
+    """The bound of the filter's description."""
+    height, width = a.shape[:2]
+    wanted = sums(a)
+    bound = 0
+    if a.dtype == numpy.float32:
+        bound = 6e-8 * numpy.abs(a).max() * width * height * (200 + (width + height) / 16)
+    frame.check(got.dtype == (numpy.float32 if bound else numpy.uint32), f"{what}: the result is {got.dtype}")
+    wrong = numpy.argwhere(numpy.abs(got.astype(float) - wanted.astype(float)) > bound)
+    frame.check(len(wrong) == 0, f"{what}: {len(wrong)} sums differ, the first at {wrong[:1].tolist()}")
+
+
+def test_every_format_against_numpy():
+    for kind in ("uint8", "uint16", "float32"):
+        for channels in (1, 2, 3, 4):
+            a = picture(kind, (147, 203) if channels == 1 else (147, 203, channels))
+            for variant in bridge.variants("integral"):
+                near(bridge.apply("integral", a, variant=variant), a, f"{variant} {kind} x{channels}")
+
+
+def test_sums_wrap_around():
+    a = numpy.full((420, 400), 65535, numpy.uint16)
+    frame.check(a.sum(dtype=numpy.uint64) > 2**33, "the picture is too small to wrap")
+    for variant in bridge.variants("integral"):
+        near(bridge.apply("integral", a, variant=variant), a, variant)
+
+
+def test_bright_bytes():
+    """The largest sums that parts of registers must hold."""
+    for channels in (1, 2, 4):
+        a = numpy.full((300, 513, channels), 255, numpy.uint8)
+        a = a[:, :, 0] if channels == 1 else a
+        for variant in bridge.variants("integral"):
+            near(bridge.apply("integral", a, variant=variant), a, f"{variant} x{channels}")
+
+
+def test_against_opencv():
+    a = picture("uint8", (777, 1031))
+    wanted = cv2.integral(a)[1:, 1:].astype(numpy.uint32)
+    frame.check(numpy.array_equal(bridge.apply("integral", a), wanted), "differs from cv2.integral")
+
+
+def test_floats_keep_their_small_parts():
+    """Long sums, whose error would grow with each term if they were one chain."""
+    a = numpy.full((512, 4096), 0.1, numpy.float32)
+    wanted = sums(a)
+    for variant in bridge.variants("integral"):
+        got = bridge.apply("integral", a, variant=variant)
+        worst = numpy.abs(got / wanted - 1).max()
+        frame.check(worst < 2e-5, f"{variant}: off by {worst:.2g} of a sum")
+
+
+def test_window_sums_by_corners():
+    """What integral images are for: any window's sum from four of them, wrapped or not."""
+    a = picture("uint16", (400, 700))
+    s = numpy.pad(bridge.apply("integral", a), ((1, 0), (1, 0)))
+    got = s[31:, 31:] - s[:-31, 31:] - s[31:, :-31] + s[:-31, :-31]
+    wanted = numpy.lib.stride_tricks.sliding_window_view(a, (31, 31)).sum(axis=(2, 3), dtype=numpy.uint32)
+    frame.check(numpy.array_equal(got, wanted), "windows of 31x31 differ")
+
+
+frame.main(globals())
