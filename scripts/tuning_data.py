@@ -3,7 +3,7 @@
 """The tuning results that come with hone: measures them, makes the defaults of them, records spaces for tests.
 
     scripts/tuning_data.py all [build=build] [budget=30m]     everything below, on a quiet machine
-    scripts/tuning_data.py measure [budget=30m] [devices=pocl,rusticl] [filters=box,sobel]
+    scripts/tuning_data.py measure [budget=30m] [devices=pocl,rusticl] [filters=box,sobel] [size=1920x1080] [evaluations=60]
                                    tunes every filter's usual cases on each device -> data/tuning/measured.jsonl
     scripts/tuning_data.py ship    defaults from what is measured -> data/tuning/shipped.jsonl
     scripts/tuning_data.py check   are the defaults those of the measurements? What would each device lose without its own?
@@ -11,8 +11,8 @@
 
 measured.jsonl keeps, for each device and case, every configuration that worked with its time. For each of them the defaults
 hold up to six, for the device itself, for its vendor's devices of this kind, for this kind of device, and for all: those
-that together leave the devices of the group the largest harmonic mean of their best speeds, at least one of each memory path
-that any of them likes.
+that together leave the devices of the group the largest harmonic mean of their best speeds; of equals, one of a variant that is
+not among them yet.
 """
 
 import collections
@@ -29,17 +29,16 @@ DATA = os.path.join(ROOT, "data", "tuning")
 MEASURED, SHIPPED = os.path.join(DATA, "measured.jsonl"), os.path.join(DATA, "shipped.jsonl")
 RECORDED = os.path.join(ROOT, "tests", "recorded")
 CANDIDATES = 6
-KEPT = 24  # configurations of a case in measured.jsonl: the fastest, and the fastest of each variant
+KEPT = 64  # configurations of a case in measured.jsonl: the fastest, and the fastest of each variant
 UNKNOWN = 0.25  # the speed to expect of a configuration on a device where it was not measured
 DEVICES = {"pocl": {"OCL_ICD_VENDORS": "pocl.icd"},
            "rusticl": {"OCL_ICD_VENDORS": "rusticl.icd", "RUSTICL_ENABLE": "llvmpipe"}}
+PLATFORMS = {"pocl": "Portable Computing Language", "rusticl": "rusticl"}
 # Small images, so that a recording takes minutes: name, filter, size, variants.
-# Without the variants that leave all others far behind: the race would measure those others but once.
 SPACES = [("epsilon-pocl", "epsilon radius=2", "160x120", "direct,vectors"),
-          ("transpose-pocl", "transpose", "640x480", None),
-          ("box8-pocl", "box size=8", "320x240", "running,bands,separable,direct"),
-          ("box3-strips-pocl", "box size=3", "320x240", "strips"),
-          ("sobel-strips-pocl", "sobel norm=l1", "320x240", "strips")]
+          ("sobel-pocl", "sobel norm=l1", "320x240", "direct,separable,vectors"),
+          ("box8-pocl", "box size=8", "320x240", "direct,separable,running,bands"),
+          ("box3-strips-pocl", "box size=3", "320x240", "strips")]  # one variant, a large space
 
 
 def option(name, otherwise):
@@ -49,7 +48,7 @@ def option(name, otherwise):
 
 def hone(folder, device, *arguments):
     """Runs hone with records in `folder`."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("HONE_", "OCL_", "RUSTICL_"))}
+    environment = {key: value for key, value in os.environ.items() if key == "HONE_TUNE_CLOCK" or not key.startswith(("HONE_", "OCL_", "RUSTICL_"))}
     environment.update(DEVICES[device], XDG_DATA_HOME=folder)
     program = os.path.join(ROOT, option("build", "build"), "hone")
     return subprocess.run([program, *arguments], env=environment, check=False).returncode
@@ -102,11 +101,19 @@ def digest(records):
     return [entry for entry in cases.values() if entry["times"]]
 
 
+def build_with(lines):
+    """Builds hone with these defaults."""
+    write_lines(SHIPPED, lines)
+    subprocess.run(["cmake", "--build", os.path.join(ROOT, option("build", "build"))], check=True, stdout=subprocess.DEVNULL)
+
+
 def measure():
+    """Each device begins with the defaults that the others alone would give it, so that what it loses by them is known."""
     devices = option("devices", ",".join(DEVICES)).split(",")
     filters = [name for name in option("filters", "").split(",") if name]
     everything = {key_of(line): line for line in lines_of(MEASURED)}
     for device in devices:
+        build_with(shipped([line for line in everything.values() if line["device"]["platform"] != PLATFORMS[device]]))
         folder = tempfile.mkdtemp(prefix="hone-measure-")
         status = hone(folder, device, "tune", *filters, "--size", option("size", "1920x1080"), "--budget",
                       option("budget", "30m"), "--evaluations", option("evaluations", "60"))
@@ -116,6 +123,7 @@ def measure():
         if status:
             print(f"{device}: hone tune ended with {status}; what it measured is kept", file=sys.stderr)
     write_lines(MEASURED, [everything[key] for key in sorted(everything)])
+    build_with(shipped(lines_of(MEASURED)))
     print(f"{len(everything)} cases in {os.path.relpath(MEASURED, ROOT)}")
 
 
@@ -136,7 +144,7 @@ def candidates(lines):
     """Up to six configurations that serve these devices, in the order in which to try them."""
     tables = [speeds(line) for line in lines]
     pool = sorted({config for table in tables for config in table},
-                  key=lambda config: -sum(table.get(config, UNKNOWN) for table in tables))
+                  key=lambda config: (-sum(table.get(config, UNKNOWN) for table in tables), config))
     chosen = []
     while pool and len(chosen) < CANDIDATES:
         variants = {variant for variant, _ in chosen}
@@ -199,20 +207,23 @@ def leave_one_out(measured):
         print("leave one device out: only one device was measured, nothing can be told")
         return
     for platform, name in devices:
-        first, best = [], []
+        first, best, unknown = [], [], 0
         for line in measured:
             others = [o for o in measured if case_key(o) == case_key(line) and o["device"]["name"] + o["device"]["platform"]
                       != name + platform]
             if (line["device"]["platform"], line["device"]["name"]) != (platform, name) or not others:
                 continue
             chosen, table = candidates(others), speeds(line)
-            first.append(table.get(chosen[0], UNKNOWN))
-            best.append(max(table.get(config, UNKNOWN) for config in chosen))
-        if first:
-            print(f"leave one device out: {name} ({platform}): {mean(first):.0%} of its optimum with the first default, "
-                  f"{mean(best):.0%} with the best of {CANDIDATES}, worst {min(best):.0%}; {len(first)} cases")
-    print("Configurations that were not measured on a device count as "
-          f"{UNKNOWN:.0%}: with few devices the figures are pessimistic.")
+            known = [table[config] for config in chosen if config in table]
+            unknown += not known
+            first += [table[chosen[0]]] if chosen[0] in table else []
+            best += [max(known)] if known else []
+        if best:
+            print(f"leave one device out: {name} ({platform}): {mean(first or [UNKNOWN]):.0%} of its optimum with the first "
+                  f"default, {mean(best):.0%} with the best of {CANDIDATES}, worst {min(best):.0%}; {len(best)} cases")
+        if unknown:
+            print(f"leave one device out: {name} ({platform}): in {unknown} cases none of the others' candidates was measured "
+                  "there (or none works)")
 
 
 def check():

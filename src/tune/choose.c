@@ -102,7 +102,8 @@ static void consider_measured(struct collection *to, enum lookup_level first, en
     record_case_of(to->c, &wanted);
     for (int level = (int)first; level <= (int)last && *to->count == before; level++) {
         enum lookup_level at = (enum lookup_level)level;
-        consider_ranked(to, lookup_choice(own, &device, &wanted, at), lookup_level_name(at));
+        if (!to->request->without_own)
+            consider_ranked(to, lookup_choice(own, &device, &wanted, at), lookup_level_name(at));
         if (*to->count == before)
             consider_ranked(to, lookup_choice(&shipped, &device, &wanted, at), lookup_shipped_name(at));
     }

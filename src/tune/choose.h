@@ -15,6 +15,7 @@ struct choose_request {
     const char *variant;    /* name of a variant or a rung; NULL: free */
     const char *config;     /* tunables to force; NULL: free */
     bool without_measuring; /* hand-written choices only */
+    bool without_own;       /* not what was measured here: as if nothing had been tuned */
 };
 
 enum { MAX_CHOICES = 24 };

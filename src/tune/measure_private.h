@@ -20,6 +20,7 @@ struct measure {
     hone_device *device;
     struct filter_case c;
     struct timing_clock clock;
+    unsigned processors;        /* not 0: times are processor time, divided by so many */
     struct instance *incumbent; /* the fastest so far, to keep the device awake with */
     double incumbent_ms;
     struct bench_image inputs[INPUTS], second, out;

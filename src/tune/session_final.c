@@ -3,6 +3,7 @@
 #include "tune/session_private.h"
 
 #include "base/error.h"
+#include "base/mem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,19 +33,22 @@ static int by_score(const void *a, const void *b)
 static bool is_default(const struct session *s, const struct point *point)
 {
     for (size_t i = 0; i < s->seed_count; i++)
-        if (s->is_default[i] && point_equal(&s->seeds[i], point))
+        if (s->default_rank[i] && point_equal(&s->seeds[i], point))
             return true;
     return false;
 }
 
-/* What is chosen without tuning: the first that works of what comes with hone; -1 when there is none. */
-static int default_seed(const struct session *s, const struct evaluated *all, size_t count)
+/* What is chosen without tuning: the first that works of what comes with hone. */
+static void find_default(struct session *s, const struct evaluated *all, size_t count)
 {
+    int first = MAX_SEEDS + 1;
+    s->without_tuning.ms = -1;
     for (size_t i = 0; i < s->seed_count; i++)
-        for (size_t k = 0; k < count && s->is_default[i]; k++)
-            if (all[k].ms >= 0 && point_equal(&all[k].point, &s->seeds[i]))
-                return (int)i;
-    return -1;
+        for (size_t k = 0; k < count && s->default_rank[i] && s->default_rank[i] < first; k++)
+            if (all[k].ms >= 0 && point_equal(&all[k].point, &s->seeds[i])) {
+                s->without_tuning = all[k];
+                first = s->default_rank[i];
+            }
 }
 
 static bool is_taken(const struct finalist *finalists, int count, const struct point *point)
@@ -67,11 +71,10 @@ static void take(const struct session *s, const struct evaluated *from, struct f
 static int pick_finalists(const struct session *s, const struct evaluated *sorted, size_t count,
                           struct finalist finalists[FINALISTS])
 {
-    int picked = 0, seed = s->default_seed;
+    int picked = 0;
     bool taken[SPACE_MAX_PATHS] = {0};
-    for (size_t i = 0; i < count && seed >= 0 && sorted[i].ms >= 0; i++)
-        if (point_equal(&sorted[i].point, &s->seeds[seed]) && sorted[i].ms <= sorted[0].ms * default_limit)
-            take(s, &sorted[i], &finalists[picked++]);
+    if (count > 0 && s->without_tuning.ms >= 0 && s->without_tuning.ms <= sorted[0].ms * default_limit)
+        take(s, &s->without_tuning, &finalists[picked++]);
     for (int pass = 0; pass < 2; pass++) /* the first of each path, then the rest */
         for (size_t i = 0; i < count && picked < FINALISTS && sorted[i].ms >= 0; i++) {
             int path = sorted[i].point.path;
@@ -182,44 +185,62 @@ static void rank(struct session *s, const struct finalist *finalists, int count,
 
 /* ---- Comparisons that users want to see ---- */
 
-static double measured_ms(struct session *s, const char *variant, const char *config)
+/* A point of the search, or one that is measured now and takes part from here on: what is compared with may
+ * turn out the best. False when it cannot run. */
+static bool compare_with(struct session *s, struct search_result *found, const char *variant,
+                         const char *config, struct evaluated *to)
 {
     struct measured m;
-    struct point point;
     char whole[256];
+    double best = found->best >= 0 ? found->all[found->best].ms : -1;
+    size_t capacity = found->count;
     bool late = s->options->seconds > 0 && session_elapsed(s) > s->options->seconds;
-    if (late || s->result->interrupted || !session_point(s, variant, config, &point) ||
-        !point_legal(&s->space, &point))
-        return -1;
-    session_config(s, &point, whole, sizeof whole);
-    session_measure(s, variant, whole, s->result->choice.ranked[0].ms, &m); /* far slower: once is enough */
-    return m.state == STATE_OK || m.state == STATE_SLOW ? m.ms : -1;
+    if (!session_point(s, variant, config, &to->point) || !point_legal(&s->space, &to->point))
+        return false;
+    for (size_t i = 0; i < found->count; i++)
+        if (point_equal(&found->all[i].point, &to->point)) {
+            to->ms = found->all[i].ms;
+            return to->ms >= 0;
+        }
+    if (late || s->result->interrupted)
+        return false;
+    session_config(s, &to->point, whole, sizeof whole);
+    session_measure(s, variant, whole, best, &m);
+    to->ms = m.state == STATE_OK || m.state == STATE_SLOW ? m.ms : -1;
+    if (to->ms >= 0 && mem_grow(&found->all, &capacity, found->count + 1, sizeof *found->all))
+        found->all[found->count++] = *to;
+    return to->ms >= 0;
 }
 
-/* In the race where it took part, so that a gain is no trick of the clock. */
-static double default_ms(struct session *s, const struct finalist *finalists, int count)
+/* One pixel per work-item in groups of 16x16, which is the first variant of the table with its defaults; and
+ * the first rung of the ladder that can run here. */
+static void measure_comparisons(struct session *s, struct search_result *found)
 {
-    int seed = s->default_seed;
-    char config[256];
-    if (seed < 0)
-        return -1;
-    for (int i = 0; i < count; i++)
-        if (point_equal(&finalists[i].point, &s->seeds[seed]))
+    const struct hone_filter *filter = s->c->filter;
+    s->comparing = true;
+    s->plain.ms = s->first_rung.ms = -1;
+    compare_with(s, found, s->space.paths[0].name, "", &s->plain);
+    for (size_t i = 0; i < filter->rung_count; i++)
+        if (compare_with(s, found, filter->rungs[i].variant, filter->rungs[i].config, &s->first_rung))
+            return;
+    s->first_rung.ms = -1;
+}
+
+/* In the race where it took part, so that a gain is no trick of the clock; else as it was measured. */
+static double time_of(const struct finalist *finalists, int count, const struct evaluated *one)
+{
+    for (int i = 0; i < count && one->ms >= 0; i++)
+        if (point_equal(&finalists[i].point, &one->point))
             return finalists[i].median;
-    session_config(s, &s->seeds[seed], config, sizeof config);
-    return measured_ms(s, s->space.paths[s->seeds[seed].path].name, config);
+    return one->ms;
 }
 
 static void compare(struct session *s, const struct finalist *finalists, int count)
 {
     struct record_choice *choice = &s->result->choice;
-    const struct hone_filter *filter = s->c->filter;
-    s->comparing = true;
-    choice->first_rung_ms = choice->plain_ms = -1;
-    choice->default_ms = default_ms(s, finalists, count);
-    choice->plain_ms = measured_ms(s, s->space.paths[0].name, "");
-    for (size_t i = 0; i < filter->rung_count && choice->first_rung_ms < 0; i++)
-        choice->first_rung_ms = measured_ms(s, filter->rungs[i].variant, filter->rungs[i].config);
+    choice->default_ms = time_of(finalists, count, &s->without_tuning);
+    choice->plain_ms = time_of(finalists, count, &s->plain);
+    choice->first_rung_ms = time_of(finalists, count, &s->first_rung);
 }
 
 /* ---- The final ---- */
@@ -229,8 +250,9 @@ hone_status session_final(struct session *s, struct search_result *found, hone_e
     struct finalist finalists[FINALISTS] = {0};
     char note[512] = "";
     json_t *answer = NULL;
+    find_default(s, found->all, found->count);
+    measure_comparisons(s, found);
     qsort(found->all, found->count, sizeof *found->all, by_score);
-    s->default_seed = default_seed(s, found->all, found->count);
     int count = pick_finalists(s, found->all, found->count, finalists), ties = 0;
     if (count == 0)
         return error_set(error, HONE_ERROR_UNSUPPORTED, "no configuration of %s could be measured on '%s'",

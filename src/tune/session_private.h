@@ -26,9 +26,11 @@ struct session {
     int64_t values[MAX_NAMES];
     struct expr_scope scope;
     struct point seeds[MAX_SEEDS];
-    bool is_default[MAX_SEEDS]; /* comes with hone: hand-written or shipped */
+    int default_rank[MAX_SEEDS]; /* comes with hone, hand-written or shipped: 1 the first choice; 0: does not
+                                  */
     size_t seed_count;
-    int default_seed; /* which of them is taken without tuning; -1: none */
+    struct evaluated without_tuning, plain,
+        first_rung; /* what the best is compared with; ms negative: not known */
     uint64_t start;
     int evaluations;
     int baseline_of;     /* which of the workers has the first rung's result to compare with */

@@ -91,19 +91,21 @@ void session_config(const struct session *s, const struct point *point, char *to
     text_finish(&text);
 }
 
-static void add_seed(struct session *s, const struct point *point, bool is_default)
+static void add_seed(struct session *s, const struct point *point, int default_rank)
 {
     for (size_t i = 0; i < s->seed_count; i++)
-        if (point_equal(&s->seeds[i], point))
+        if (point_equal(&s->seeds[i], point)) {
+            s->default_rank[i] = s->default_rank[i] ? s->default_rank[i] : default_rank;
             return;
+        }
     if (s->seed_count == MAX_SEEDS)
         return;
-    s->is_default[s->seed_count] = is_default;
+    s->default_rank[s->seed_count] = default_rank;
     s->seeds[s->seed_count++] = *point;
 }
 
 /* What choosing would try, as far as it knows something of this case. */
-static void read_seeds(struct session *s, const json_t *seeds)
+static void read_seeds(struct session *s, const json_t *seeds, bool defaults)
 {
     for (size_t i = 0; i < json_array_size(seeds); i++) {
         const json_t *seed = json_array_get(seeds, i);
@@ -113,7 +115,7 @@ static void read_seeds(struct session *s, const json_t *seeds)
         struct point point;
         if (variant && config && origin && strcmp(origin, "last resort") != 0 &&
             session_point(s, variant, config, &point))
-            add_seed(s, &point, strcmp(origin, "hand-written") == 0 || text_starts(origin, "shipped"));
+            add_seed(s, &point, defaults ? (int)i + 1 : 0);
     }
 }
 
@@ -165,6 +167,7 @@ hone_status session_read_description(struct session *s, hone_error *error)
     }
     if (s->space.count == 0)
         return none_can_run(s, variants, error);
-    read_seeds(s, json_object_get(description, "seeds"));
+    read_seeds(s, json_object_get(description, "seeds"), false);
+    read_seeds(s, json_object_get(description, "defaults"), true);
     return HONE_OK;
 }

@@ -179,11 +179,11 @@ static json_t *variants_json(const struct filter_target *t, const struct filter_
     return variants;
 }
 
-/* Candidates in the order of choosing. */
-static json_t *seeds_json(const struct filter_target *t, const struct filter_case *c)
+/* Candidates in the order of choosing; with what was measured here, or as if nothing had been. */
+static json_t *seeds_json(const struct filter_target *t, const struct filter_case *c, bool without_own)
 {
     struct choice choices[MAX_CHOICES];
-    const struct choose_request request = {0};
+    const struct choose_request request = {.without_own = without_own};
     json_t *seeds = json_array();
     size_t count = 0;
     if (choose(choices, &count, t->device, c, &request, NULL) != HONE_OK)
@@ -205,9 +205,9 @@ json_t *target_filter_describe(const struct target *target)
     const hone_device_info *info = hone_device_get_info(t->device);
     struct case_scope scope;
     case_scope_init(&scope, c, t->device);
-    return json_pack("{s:o, s:o, s:o, s:[I, I, I, I, I]}", "names", names_json(&scope.scope), "variants",
-                     variants_json(t, c), "seeds", seeds_json(t, c), "limits",
-                     (json_int_t)info->max_work_group, (json_int_t)info->max_work_items[0],
-                     (json_int_t)info->max_work_items[1], (json_int_t)info->max_work_items[2],
-                     (json_int_t)info->local_memory);
+    return json_pack("{s:o, s:o, s:o, s:o, s:[I, I, I, I, I]}", "names", names_json(&scope.scope), "variants",
+                     variants_json(t, c), "seeds", seeds_json(t, c, false), "defaults",
+                     seeds_json(t, c, true), "limits", (json_int_t)info->max_work_group,
+                     (json_int_t)info->max_work_items[0], (json_int_t)info->max_work_items[1],
+                     (json_int_t)info->max_work_items[2], (json_int_t)info->local_memory);
 }
