@@ -11,9 +11,6 @@
  * d = n - centre, m = saturate(threshold + 1 - |d|) is 1 for what is near and 0 for what is far; sums of m * d are moved to
  * floats before they can pass 2048. 0x6400 | p is 1024 + p, so a byte becomes a number without a conversion.
  */
-/* Arrays that are passed stay in registers only where nothing is called. */
-#define INLINE inline __attribute__((always_inline))
-
 #ifndef PX
 #define PX 8 /* results per work-item, across */
 #endif
@@ -49,7 +46,7 @@ struct block {
 };
 
 /* A word made of single pixels, where some are beyond the image. */
-INLINE uint edge_word(const struct block *b, __global const uchar *row, int inside, int x)
+inline uint edge_word(const struct block *b, __global const uchar *row, int inside, int x)
 {
     uint word = 0;
 #pragma unroll 1
@@ -58,7 +55,7 @@ INLINE uint edge_word(const struct block *b, __global const uchar *row, int insi
     return word;
 }
 
-INLINE void load_row(uint *w, const struct block *b, int y)
+inline void load_row(uint *w, const struct block *b, int y)
 {
     int inside, from = b->at - 4 * EDGE;
     __global const uchar *row = hone_row(b->in, b->pitch, y, b->height, &inside);
@@ -73,6 +70,15 @@ INLINE void load_row(uint *w, const struct block *b, int y)
     }
 }
 
+/* The centres of a row of results; beyond the image, where nothing is stored, its last pixel. */
+inline void load_centres(uint *pixel, const struct block *b, int y)
+{
+    __global const uchar *row = b->in + min(y, b->height - 1) * b->pitch;
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        pixel[k] = row[min(b->at + k, b->width - 1)];
+}
+
 /* Words beyond the last hold only lanes that do not count. */
 #define WORD(w, q) ((q) < ALL ? (w)[(q) < ALL ? (q) : 0] : 0u)
 
@@ -80,7 +86,7 @@ INLINE void load_row(uint *w, const struct block *b, int y)
  * The nearest whole number, halves upwards, of sum / count for |sum / count| < 256 and counts up to 961: what is no half
  * is at least 1/1922 away from one, and the quotient is off by less than 1/8192.
  */
-INLINE float rounded(float sum, float count)
+inline float rounded(float sum, float count)
 {
 #if WITH_PTX
     float reciprocal = native_recip(count); /* 1 ulp there */
@@ -90,7 +96,7 @@ INLINE float rounded(float sum, float count)
     return floor(sum * reciprocal + (0.5f + 1.0f / 4096));
 }
 
-INLINE uint cleared_outside(uint word, int x, int y, int width, int height)
+inline uint cleared_outside(uint word, int x, int y, int width, int height)
 {
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
 #pragma unroll
@@ -101,7 +107,7 @@ INLINE uint cleared_outside(uint word, int x, int y, int width, int height)
     return word;
 }
 
-INLINE void store_row(__global uchar *out, const struct block *b, int y, const uint *result)
+inline void store_row(__global uchar *out, const struct block *b, int y, const uint *result)
 {
     int left = b->width - b->at;
 #pragma unroll
@@ -119,24 +125,24 @@ INLINE void store_row(__global uchar *out, const struct block *b, int y, const u
 #define KERNEL epsilon_bytes
 
 #if WITH_PTX
-INLINE uint distances(uint a, uint b)
+inline uint distances(uint a, uint b)
 {
     uint r;
     asm("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(0u));
     return r;
 }
-INLINE uint dot4(uint a, uint b, uint sum)
+inline uint dot4(uint a, uint b, uint sum)
 {
     uint r;
     asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(sum));
     return r;
 }
 #else
-INLINE uint distances(uint a, uint b)
+inline uint distances(uint a, uint b)
 {
     return as_uint(abs_diff(as_uchar4(a), as_uchar4(b)));
 }
-INLINE uint dot4(uint a, uint b, uint sum)
+inline uint dot4(uint a, uint b, uint sum)
 {
     uint4 product = convert_uint4(as_uchar4(a)) * convert_uint4(as_uchar4(b));
     return sum + product.x + product.y + product.z + product.w;
@@ -160,7 +166,7 @@ struct sums {
 };
 
 /* Four of the eight bytes of two words, from byte `first` on: 1 to 3. */
-INLINE uint bytes_from(uint low, uint high, int first)
+inline uint bytes_from(uint low, uint high, int first)
 {
 #if WITH_PTX
     uint r;
@@ -180,14 +186,14 @@ struct row {
     uint down[PX]; /* the last four rows of the centres' columns */
 };
 
-INLINE void clear(struct row *r)
+inline void clear(struct row *r)
 {
 #pragma unroll
     for (int k = 0; k < PX; k++)
         r->down[k] = 0;
 }
 
-INLINE void prepare(struct row *r)
+inline void prepare(struct row *r)
 {
 #if CROSS
 #pragma unroll
@@ -197,7 +203,7 @@ INLINE void prepare(struct row *r)
 }
 
 /* `lanes`: those that count. */
-INLINE void add(struct sums *s, int k, uint n, uint bias, uint lanes)
+inline void add(struct sums *s, int k, uint n, uint bias, uint lanes)
 {
     uint d = distances(n, s->centre[k]);
     uint t = (d & BYTES(127)) + bias;
@@ -207,7 +213,7 @@ INLINE void add(struct sums *s, int k, uint n, uint bias, uint lanes)
 }
 
 /* A row of the windows, and where `with_down` the last four rows of the centres' columns. */
-INLINE void add_row(struct sums *s, const struct row *r, bool with_down, uint bias)
+inline void add_row(struct sums *s, const struct row *r, bool with_down, uint bias)
 {
 #pragma unroll
     for (int k = 0; k < PX; k++) {
@@ -227,18 +233,17 @@ INLINE void add_row(struct sums *s, const struct row *r, bool with_down, uint bi
 #endif
 }
 
-INLINE void begin(struct sums *s, const uint *w)
+inline void begin(struct sums *s, const uint *pixel)
 {
 #pragma unroll
     for (int k = 0; k < PX; k++) {
-        uint centre = w[EDGE + k / 4] >> 8 * (k % 4) & 0xffu;
-        s->centre[k] = BYTES(centre);
-        s->sum[k] = CROSS ? 128 * centre : 0;
+        s->centre[k] = BYTES(pixel[k]);
+        s->sum[k] = CROSS ? 128 * pixel[k] : 0;
         s->count[k] = CROSS ? 128 : 0;
     }
 }
 
-INLINE void finish(uint *result, const struct sums *s)
+inline void finish(uint *result, const struct sums *s)
 {
 #pragma unroll
     for (int k = 0; k < PX; k++) {
@@ -268,45 +273,45 @@ typedef union {
 } pair;
 
 #if WITH_PTX
-INLINE uint minus(uint a, uint b)
+inline uint minus(uint a, uint b)
 {
     uint r;
     asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
     return r;
 }
-INLINE uint plus(uint a, uint b)
+inline uint plus(uint a, uint b)
 {
     uint r;
     asm("add.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
     return r;
 }
-INLINE uint times_plus(uint a, uint b, uint c)
+inline uint times_plus(uint a, uint b, uint c)
 {
     uint r;
     asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
     return r;
 }
 /* saturate(reach - |d|) */
-INLINE uint nearness(uint d, uint reach)
+inline uint nearness(uint d, uint reach)
 {
     uint r;
     asm("{.reg .b32 a; abs.f16x2 a, %1; sub.sat.f16x2 %0, %2, a;}" : "=r"(r) : "r"(d), "r"(reach));
     return r;
 }
-INLINE uint numbers_even(uint w)
+inline uint numbers_even(uint w)
 {
     uint r;
     asm("prmt.b32 %0, %1, %2, 0x4240;" : "=r"(r) : "r"(w), "r"(0x64646464u));
     return r;
 }
-INLINE uint numbers_odd(uint w)
+inline uint numbers_odd(uint w)
 {
     uint r;
     asm("prmt.b32 %0, %1, %2, 0x4341;" : "=r"(r) : "r"(w), "r"(0x64646464u));
     return r;
 }
 #else
-INLINE uint minus(uint a, uint b)
+inline uint minus(uint a, uint b)
 {
     pair x, y;
     x.bits = a;
@@ -314,7 +319,7 @@ INLINE uint minus(uint a, uint b)
     x.value = x.value - y.value;
     return x.bits;
 }
-INLINE uint plus(uint a, uint b)
+inline uint plus(uint a, uint b)
 {
     pair x, y;
     x.bits = a;
@@ -322,7 +327,7 @@ INLINE uint plus(uint a, uint b)
     x.value = x.value + y.value;
     return x.bits;
 }
-INLINE uint times_plus(uint a, uint b, uint c)
+inline uint times_plus(uint a, uint b, uint c)
 {
     pair x, y, z;
     x.bits = a;
@@ -331,7 +336,7 @@ INLINE uint times_plus(uint a, uint b, uint c)
     x.value = x.value * y.value + z.value; /* of integers that half holds: fused or not is the same */
     return x.bits;
 }
-INLINE uint nearness(uint d, uint reach)
+inline uint nearness(uint d, uint reach)
 {
     pair x, y;
     x.bits = d & 0x7fff7fffu;
@@ -340,11 +345,11 @@ INLINE uint nearness(uint d, uint reach)
     uint low = x.bits & 0xffffu, high = x.bits >> 16; /* whole numbers: anything above 0 is at least 1 */
     return (low - 1u < 0x7fffu ? 0x3c00u : 0u) | (high - 1u < 0x7fffu ? 0x3c000000u : 0u);
 }
-INLINE uint numbers_even(uint w)
+inline uint numbers_even(uint w)
 {
     return (w & 0x00ff00ffu) | 0x64006400u;
 }
-INLINE uint numbers_odd(uint w)
+inline uint numbers_odd(uint w)
 {
     return (w >> 8 & 0x00ff00ffu) | 0x64006400u;
 }
@@ -369,14 +374,14 @@ struct sums {
                     : FUNNEL((odd)[PLACE(e)], (odd)[BEHIND(e)]))
 
 /* Element of the pair: lane 0 or 1. */
-INLINE float lane_of(uint bits, int lane)
+inline float lane_of(uint bits, int lane)
 {
     pair p;
     p.bits = bits;
     return lane ? (float)p.value.y : (float)p.value.x;
 }
 
-INLINE void flush(struct sums *s)
+inline void flush(struct sums *s)
 {
 #if FLUSH
 #pragma unroll
@@ -393,11 +398,11 @@ struct row {
     uint even[ALL], odd[ALL]; /* the same as numbers */
 };
 
-INLINE void clear(struct row *r)
+inline void clear(struct row *r)
 {
 }
 
-INLINE void prepare(struct row *r)
+inline void prepare(struct row *r)
 {
 #pragma unroll
     for (int k = 0; k < ALL; k++) {
@@ -406,7 +411,7 @@ INLINE void prepare(struct row *r)
     }
 }
 
-INLINE void add_row(struct sums *s, const struct row *r, bool with_down, uint reach)
+inline void add_row(struct sums *s, const struct row *r, bool with_down, uint reach)
 {
 #pragma unroll
     for (int i = 0; i < SIDE; i++) {
@@ -422,11 +427,12 @@ INLINE void add_row(struct sums *s, const struct row *r, bool with_down, uint re
     }
 }
 
-INLINE void begin(struct sums *s, const uint *w)
+inline void begin(struct sums *s, const uint *pixel)
 {
 #pragma unroll
     for (int k = 0; k < 2 * WORDS; k++) {
-        s->centre[k] = k % 2 ? numbers_odd(w[EDGE + k / 2]) : numbers_even(w[EDGE + k / 2]);
+        int first = k / 2 * 4 + k % 2;
+        s->centre[k] = 0x64006400u | pixel[first] | pixel[first + 2] << 16;
         s->sum[k] = s->count[k] = 0;
     }
 #if FLUSH
@@ -436,7 +442,7 @@ INLINE void begin(struct sums *s, const uint *w)
 #endif
 }
 
-INLINE void finish(uint *result, const struct sums *s)
+inline void finish(uint *result, const struct sums *s)
 {
 #pragma unroll
     for (int k = 0; k < PX; k++) {
@@ -469,8 +475,9 @@ __kernel void KERNEL(__global const uchar *in, int in_offset, int in_pitch, __gl
     uint result[WORDS];
 #pragma unroll
     for (int q = 0; q < ROWS; q++) {
-        load_row(r.w, &b, y + q);
-        begin(&s[q], r.w);
+        uint pixel[PX];
+        load_centres(pixel, &b, y + q);
+        begin(&s[q], pixel);
     }
     clear(&r);
 #pragma unroll 1
