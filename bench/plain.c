@@ -22,7 +22,7 @@ static uint8_t *source, *other, *result;
 static uint16_t *wide;
 static uint32_t *sums;
 static float *f_source, *f_other, *f_result;
-static float weights[64];
+static float weights[128];
 static int16_t int_weights[961];
 static int radius;
 static uint8_t palette[256][3];
@@ -161,6 +161,30 @@ static void gauss_columns(int from, int to)
         }
         for (int x = 0; x < width; x++)
             result[y * width + x] = (uint8_t)(sum[x] + 0.5f);
+    }
+}
+
+static void gauss_rows_f32(int from, int to)
+{
+    for (int y = from; y < to; y++)
+        for (int x = radius; x < width - radius; x++) {
+            float sum = 0;
+            for (int i = -radius; i <= radius; i++)
+                sum += weights[abs(i)] * f_source[y * width + x + i];
+            f_other[y * width + x] = sum;
+        }
+}
+
+static void gauss_columns_f32(int from, int to)
+{
+    for (int y = from; y < to; y++) {
+        float *sum = f_result + y * width;
+        memset(sum, 0, (size_t)width * sizeof *sum);
+        for (int j = -radius; j <= radius; j++) {
+            const float *n = f_other + (y + j) * width;
+            for (int x = 0; x < width; x++)
+                sum[x] += weights[abs(j)] * n[x];
+        }
     }
 }
 
@@ -335,6 +359,11 @@ static void run_gauss(void)
     in_bands(gauss_rows, 0, height);
     in_bands(gauss_columns, radius, height - radius);
 }
+static void run_gauss_f32(void)
+{
+    in_bands(gauss_rows_f32, 0, height);
+    in_bands(gauss_columns_f32, radius, height - radius);
+}
 static void run_integral(void)
 {
     in_bands(integral_rows, 0, height);
@@ -358,6 +387,8 @@ static const struct {
              {"convolve15", run_convolve, 7, 0},
              {"gauss2", run_gauss, 8, 2},
              {"gauss10", run_gauss, 40, 10},
+             {"gauss30", run_gauss, 120, 30},
+             {"gauss10_f32", run_gauss_f32, 40, 10},
              {"integral", run_integral, 0, 0},
              {"density31", run_density, 15, 0},
              {"histogram", run_histogram, 0, 0},

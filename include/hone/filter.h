@@ -38,6 +38,8 @@ typedef struct hone_variant_info {
     const char *specialised; /**< why some parameter is compiled in, or NULL */
     bool relaxed;            /**< not exact; chosen only under accuracy=relaxed */
     unsigned passes;
+    /** What an ideal machine does for a pixel of the result, over all passes; expressions, as in `condition`. */
+    const char *bytes, *loads, *operations;
 } hone_variant_info;
 
 typedef struct hone_tunable_info {

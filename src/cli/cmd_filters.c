@@ -270,7 +270,9 @@ static json_t *variants_json(const char *filter)
         json_t *one = json_pack("{s:s, s:s, s:s, s:b, s:i, s:o}", "name", v.name, "summary", v.summary,
                                 "path", v.path, "relaxed", v.relaxed, "passes", (int)v.passes, "tunables",
                                 tunables_json(filter, v.name));
-        ok = one && put_text(one, "condition", v.condition) && put_text(one, "specialised", v.specialised);
+        ok = one && put_text(one, "condition", v.condition) && put_text(one, "specialised", v.specialised) &&
+             put_text(one, "bytes", v.bytes) && put_text(one, "loads", v.loads) &&
+             put_text(one, "operations", v.operations);
         ok = json_array_append_new(list, one) == 0 && ok;
     }
     return list;

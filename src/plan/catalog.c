@@ -75,7 +75,10 @@ bool hone_filter_variant(const char *name, size_t index, hone_variant_info *out)
                                v->condition,
                                v->specialised,
                                v->relaxed,
-                               (unsigned)variant_pass_count(v)};
+                               (unsigned)variant_pass_count(v),
+                               v->cost.bytes,
+                               v->cost.loads,
+                               v->cost.operations};
     return true;
 }
 

@@ -78,6 +78,7 @@ def test_type_of_the_result():
     """u16 as long as the largest sum fits, u32 beyond, and no window whose sum might not fit that."""
     white = numpy.full((20, 20), 255, numpy.uint8)
     same("16", apply("density size=16", white), 65280)
+    same("beyond 16 bits", apply("density size=16 threshold=65536", white), 0)
     same("17", apply("density size=17", white), 73695)
     with tempfile.TemporaryDirectory() as folder:
         source, target = os.path.join(folder, "in.png"), os.path.join(folder, "out.csv")

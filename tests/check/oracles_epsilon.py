@@ -118,9 +118,12 @@ def compare(got, image, radius, threshold, text, allowed=0.0, **rest):
     assert worst[place] <= allowed, f"{text}: {got[place]} at {place}, should be {wanted[place]}"
 
 
+PACKED = (None, "bytes", "halves")  # the variant of one's own choice, and those for planes of bytes
+
+
 def test_formula():
     cases = [("uint8", (41, 67), 4, 16, {}), ("uint8", (23, 90), 1, 0, {}), ("uint8", (40, 45), 15, 255, {}),
-             ("uint8", (37, 61), 7, 40, {}), ("uint8", (33, 70), 5, 127, {}), ("uint8", (33, 70), 8, 128, {}),
+             ("uint8", (37, 61), 7, 40, {}), ("uint8", (33, 70), 8, 128, {}), ("uint8", (33, 70), 5, 127, {}),
              ("uint8", (29, 50, 3), 3, 90, {}), ("uint8", (29, 50, 4), 2, 25, {}),
              ("uint16", (31, 70), 4, 4000, {}), ("uint16", (20, 33, 3), 15, 65535, {}),
              ("float32", (31, 70), 4, 16, {}), ("float32", (20, 33, 4), 6, 30.5, {})]
@@ -132,20 +135,29 @@ def test_formula():
         chain = f"epsilon radius={radius} threshold={threshold}"
         chain += f" border={rest['border']}" if "border" in rest else ""
         chain += f" border-value={rest['value']}" if "value" in rest else ""
-        compare(HONE.apply(chain, image), image, radius, threshold, f"{chain} {kind} {shape}",
-                1e-5 if kind == "float32" else 0, **rest)
+        for variant in PACKED if kind == "uint8" and len(shape) == 2 and number % 2 == 0 else PACKED[:1]:
+            compare(HONE.apply(chain, image, variant), image, radius, threshold, f"{chain} {kind} {shape} {variant}",
+                    1e-5 if kind == "float32" else 0, **rest)
 
 
 def test_every_threshold():
     """One picture that holds each difference from the centre about as often as the others."""
     image = numpy.random.default_rng(7).integers(0, 256, (24, 70), numpy.uint8)
-    plan_of = {}
-    for threshold in range(0, 256, 5):
-        got = HONE.apply(f"epsilon radius=2 threshold={threshold}", image)
-        compare(got, image, 2, threshold, f"threshold {threshold}")
-        plan_of[threshold] = got
-    assert (plan_of[0] == image).all(), "threshold=0 of a picture that differs everywhere changes nothing"
-    assert (plan_of[255][4:-4, 4:-4] != image[4:-4, 4:-4]).mean() > 0.9, "threshold=255 is a box"
+    for variant in PACKED:
+        for threshold in (*range(0, 256, 15), 126, 127, 128, 254):
+            got = HONE.apply(f"epsilon radius=2 threshold={threshold}", image, variant)
+            compare(got, image, 2, threshold, f"threshold {threshold} {variant}")
+
+
+def test_largest_sums():
+    """Edges as high as the threshold: the windows whose sums in half precision come nearest to what that holds."""
+    for threshold in (16, 25, 26, 100, 227, 228, 255):
+        image = numpy.zeros((30, 60), numpy.uint8)
+        image[:, 29:] = threshold
+        image[11, 7] = image[20, 40] = 255
+        for variant in PACKED[1:]:
+            chain = f"epsilon threshold={threshold}"
+            compare(HONE.apply(chain, image, variant), image, 4, threshold, f"{chain} {variant}")
 
 
 def rung_pictures():

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BORDERS = HONE_BORDER_ZERO_OUTSIDE + 1, ALL_CONFIGS = 2000, SAMPLED = 3, SAMPLED_TINY = 1 };
+enum { BORDERS = HONE_BORDER_ZERO_OUTSIDE + 1, ALL_CONFIGS = 2000, SAMPLED = 2, SAMPLED_TINY = 1 };
 
 static void add_choices(const struct parameter *parameter, char texts[MAX_TRIALS][MAX_TRIAL_TEXT],
                         size_t *count)
@@ -99,12 +99,13 @@ static uint32_t fewest_channels(const struct hone_filter *filter)
     return channels;
 }
 
-/* Each format once, borders taking turns. */
-static void add_formats(struct shapes *shapes, const char *parameters, unsigned turn)
+/* Each type with two numbers of channels, borders taking turns; with all of them when `whole`. */
+static void add_formats(struct shapes *shapes, const char *parameters, unsigned turn, bool whole)
 {
     for (unsigned type = HONE_U8; type <= HONE_F32; type++)
         for (uint32_t channels = 1; channels <= 4; channels++)
-            add_shape(shapes, parameters, (hone_type)type, channels, turn++);
+            if (whole || (channels + type) % 2 || !(shapes->filter->channels & 1u << (channels % 4 + 1)))
+                add_shape(shapes, parameters, (hone_type)type, channels, turn++);
 }
 
 /* Each border with one type; formats take the rest by turns. */
@@ -168,9 +169,9 @@ size_t harness_shapes(const struct hone_filter *filter, enum effort effort, char
             add_types(&shapes, texts[i], 0);
         } else if (i == 0) {
             add_borders(&shapes, texts[i]);
-            add_formats(&shapes, texts[i], 1);
+            add_formats(&shapes, texts[i], 1, false);
         } else {
-            add_types(&shapes, texts[i], (unsigned)i);
+            add_turn(&shapes, texts[i], (unsigned)i);
         }
     }
     *list = shapes.list;
@@ -217,7 +218,7 @@ static void add_each_value(struct configs *configs, const struct variant *varian
         size_t count = values_of(variant, i, values);
         for (size_t k = 1; k < count; k++) {
             struct config config;
-            if (effort <= EFFORT_TINY && k != 1 && k + 1 != count)
+            if (effort != EFFORT_ALL && k != 1 && k + 1 != count)
                 continue;
             config_default(variant, &config);
             config.values[i] = values[k];
@@ -298,7 +299,8 @@ size_t harness_configs(const struct hone_filter *filter, const struct variant *v
         add_named(&configs, variant, filter->seeds[i].variant, filter->seeds[i].config);
     for (size_t i = 0; i < filter->rung_count && effort > EFFORT_TINY; i++)
         add_named(&configs, variant, filter->rungs[i].variant, filter->rungs[i].config);
-    add_each_value(&configs, variant, effort);
+    if (effort > EFFORT_LEAST)
+        add_each_value(&configs, variant, effort);
     add_smallest(&configs, variant);
     if (effort == EFFORT_ALL && few_enough(variant))
         add_all(&configs, variant);

@@ -86,8 +86,8 @@ static const struct rung rungs[] = {
     {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
 };
 
-static const char *const trials[] = {
-    "method=malvar", "", "pattern=bggr", "pattern=grbg method=malvar", "pattern=gbrg method=malvar", NULL};
+static const char *const trials[] = {"method=malvar", "pattern=bggr", "pattern=grbg method=malvar",
+                                     "pattern=gbrg", NULL};
 
 static const char *const usual[] = {"method=bilinear", "method=malvar", NULL};
 

@@ -6,6 +6,9 @@
  * strips, tiles: from a buffer, exact, any format. texels_half, tiles_half: as in the guide, from an image whose texels are
  * four pixels read as 0..1, in half precision. The tiles are copied to local memory first.
  */
+/* Arrays that are passed stay in registers only where nothing is called. */
+#define INLINE inline __attribute__((always_inline))
+
 #ifndef PX
 #define PX 4 /* results per work-item */
 #endif
@@ -69,12 +72,12 @@ typedef uint total;
 
 #if HALVES
 /* Thresholds lie half a level beyond whole ones, so that rounding does not decide what is near. */
-inline number strength(float threshold)
+INLINE number strength(float threshold)
 {
     return (number)((threshold + 0.5f) / 255.0f);
 }
 
-inline void add(total *sum, total *count, number p, number centre, number threshold, bool self)
+INLINE void add(total *sum, total *count, number p, number centre, number threshold, bool self)
 {
     number d = p - centre;
     bool near = (d < (number)0 ? -d : d) <= threshold;
@@ -88,13 +91,13 @@ inline void add(total *sum, total *count, number p, number centre, number thresh
 #endif
 }
 
-inline RESULT mean(number centre, total sum, total count)
+INLINE RESULT mean(number centre, total sum, total count)
 {
     return (RESULT)((float)(sum / count) * 255.0f + 0.5f);
 }
 #elif FLOATING
 /* Differences are summed: they are small, whatever the pixels are. The centre counts even when it is no number. */
-inline void add(total *sum, total *count, number p, number centre, number threshold, bool self)
+INLINE void add(total *sum, total *count, number p, number centre, number threshold, bool self)
 {
     number d = p - centre;
     bool near = fabs(d) <= threshold && !self;
@@ -108,12 +111,12 @@ inline void add(total *sum, total *count, number p, number centre, number thresh
 #endif
 }
 
-inline RESULT mean(number centre, total sum, total count)
+INLINE RESULT mean(number centre, total sum, total count)
 {
     return centre + sum / (count + 1.0f);
 }
 #else
-inline void add(total *sum, total *count, number p, number centre, number threshold, bool self)
+INLINE void add(total *sum, total *count, number p, number centre, number threshold, bool self)
 {
     bool near = (number)abs(p - centre) <= threshold;
 #if BRANCHES
@@ -126,7 +129,7 @@ inline void add(total *sum, total *count, number p, number centre, number thresh
 }
 
 /* Half up, exactly. */
-inline RESULT mean(number centre, total sum, total count)
+INLINE RESULT mean(number centre, total sum, total count)
 {
     return (RESULT)((2 * sum + count) / (2 * count));
 }
@@ -136,7 +139,7 @@ inline RESULT mean(number centre, total sum, total count)
 
 /* Four elements of row y from element e on, a multiple of four; any of them may be outside. */
 #if HALVES
-inline void load4(number *to, PICTURE, int e, int y)
+INLINE void load4(number *to, PICTURE, int e, int y)
 {
     int x = e >> 2;
     float4 t = read_imagef(in, edge, (int2)(x, y));
@@ -147,7 +150,7 @@ inline void load4(number *to, PICTURE, int e, int y)
     to[3] = (number)t.w;
 }
 #else
-inline void load4(number *to, PICTURE, int e, int y)
+INLINE void load4(number *to, PICTURE, int e, int y)
 {
     int inside;
     __global const PIXEL *row = hone_row(in, pitch, y, height, &inside);
@@ -168,7 +171,7 @@ inline void load4(number *to, PICTURE, int e, int y)
 
 #if LOCAL
 /* The work-group's pixels with those around them. */
-inline void fill_tile(__local stored *tile, int tile_width, int tile_height, int left, int top, PICTURE)
+INLINE void fill_tile(__local stored *tile, int tile_width, int tile_height, int left, int top, PICTURE)
 {
     for (int y = get_local_id(1); y < tile_height; y += get_local_size(1))
         for (int x = 4 * get_local_id(0); x < tile_width; x += 4 * get_local_size(0)) {
@@ -182,7 +185,7 @@ inline void fill_tile(__local stored *tile, int tile_width, int tile_height, int
 
 /* What the item's windows show of a row: of line j of the tile, or of row y of the picture. */
 #if LOCAL
-inline void fill_line(number *line, __local const stored *tile, int tile_width, int j)
+INLINE void fill_line(number *line, __local const stored *tile, int tile_width, int j)
 {
 #pragma unroll
     for (int i = 0; i < LINE; i++)
@@ -190,7 +193,7 @@ inline void fill_line(number *line, __local const stored *tile, int tile_width, 
 }
 #define FILL_LINE(j) fill_line(line, tile, tile_width, j)
 #else
-inline void fill_line(number *line, PICTURE, int left, int y)
+INLINE void fill_line(number *line, PICTURE, int left, int y)
 {
 #pragma unroll
     for (int i = 0; i < LINE; i += 4)
@@ -200,7 +203,7 @@ inline void fill_line(number *line, PICTURE, int left, int y)
 #endif
 
 /* A row of the windows; `centre_row`: that of their centres. */
-inline void add_line(total *sum, total *count, const number *line, const number *centre, number threshold, int start,
+INLINE void add_line(total *sum, total *count, const number *line, const number *centre, number threshold, int start,
                      bool centre_row)
 {
 #if PX == 1 /* the window begins anywhere in the first texel */
@@ -222,7 +225,7 @@ inline void add_line(total *sum, total *count, const number *line, const number 
 #if HALVES
 #define FINISHED(result, centre, at, y) (result)
 #else
-inline RESULT finished(RESULT result, number centre, int at, int y, int width, int height)
+INLINE RESULT finished(RESULT result, number centre, int at, int y, int width, int height)
 {
     int x = at / HONE_C;
     bool leaves = x < RADIUS || y < RADIUS || x + RADIUS >= width || y + RADIUS >= height;
@@ -239,7 +242,7 @@ union results {
     RESULT one[4 * FOURS];
 };
 
-inline void store(__global RESULT *out, const union results *r, int left)
+INLINE void store(__global RESULT *out, const union results *r, int left)
 {
     if (PX > 1 && left >= PX)
         for (int k = 0; k < FOURS; k++)

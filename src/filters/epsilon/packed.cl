@@ -11,6 +11,9 @@
  * d = n - centre, m = saturate(threshold + 1 - |d|) is 1 for what is near and 0 for what is far; sums of m * d are moved to
  * floats before they can pass 2048. 0x6400 | p is 1024 + p, so a byte becomes a number without a conversion.
  */
+/* Arrays that are passed stay in registers only where nothing is called. */
+#define INLINE inline __attribute__((always_inline))
+
 #ifndef PX
 #define PX 8 /* results per work-item, across */
 #endif
@@ -46,7 +49,7 @@ struct block {
 };
 
 /* A word made of single pixels, where some are beyond the image. */
-inline uint edge_word(const struct block *b, __global const uchar *row, int inside, int x)
+INLINE uint edge_word(const struct block *b, __global const uchar *row, int inside, int x)
 {
     uint word = 0;
 #pragma unroll 1
@@ -55,7 +58,7 @@ inline uint edge_word(const struct block *b, __global const uchar *row, int insi
     return word;
 }
 
-inline void load_row(uint *w, const struct block *b, int y)
+INLINE void load_row(uint *w, const struct block *b, int y)
 {
     int inside, from = b->at - 4 * EDGE;
     __global const uchar *row = hone_row(b->in, b->pitch, y, b->height, &inside);
@@ -77,7 +80,7 @@ inline void load_row(uint *w, const struct block *b, int y)
  * The nearest whole number, halves upwards, of sum / count for |sum / count| < 256 and counts up to 961: what is no half
  * is at least 1/1922 away from one, and the quotient is off by less than 1/8192.
  */
-inline float rounded(float sum, float count)
+INLINE float rounded(float sum, float count)
 {
 #if WITH_PTX
     float reciprocal = native_recip(count); /* 1 ulp there */
@@ -87,7 +90,7 @@ inline float rounded(float sum, float count)
     return floor(sum * reciprocal + (0.5f + 1.0f / 4096));
 }
 
-inline uint cleared_outside(uint word, int x, int y, int width, int height)
+INLINE uint cleared_outside(uint word, int x, int y, int width, int height)
 {
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
 #pragma unroll
@@ -98,7 +101,7 @@ inline uint cleared_outside(uint word, int x, int y, int width, int height)
     return word;
 }
 
-inline void store_row(__global uchar *out, const struct block *b, int y, const uint *result)
+INLINE void store_row(__global uchar *out, const struct block *b, int y, const uint *result)
 {
     int left = b->width - b->at;
 #pragma unroll
@@ -116,24 +119,24 @@ inline void store_row(__global uchar *out, const struct block *b, int y, const u
 #define KERNEL epsilon_bytes
 
 #if WITH_PTX
-inline uint distances(uint a, uint b)
+INLINE uint distances(uint a, uint b)
 {
     uint r;
     asm("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(0u));
     return r;
 }
-inline uint dot4(uint a, uint b, uint sum)
+INLINE uint dot4(uint a, uint b, uint sum)
 {
     uint r;
     asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(sum));
     return r;
 }
 #else
-inline uint distances(uint a, uint b)
+INLINE uint distances(uint a, uint b)
 {
     return as_uint(abs_diff(as_uchar4(a), as_uchar4(b)));
 }
-inline uint dot4(uint a, uint b, uint sum)
+INLINE uint dot4(uint a, uint b, uint sum)
 {
     uint4 product = convert_uint4(as_uchar4(a)) * convert_uint4(as_uchar4(b));
     return sum + product.x + product.y + product.z + product.w;
@@ -157,7 +160,7 @@ struct sums {
 };
 
 /* Four of the eight bytes of two words, from byte `first` on: 1 to 3. */
-inline uint bytes_from(uint low, uint high, int first)
+INLINE uint bytes_from(uint low, uint high, int first)
 {
 #if WITH_PTX
     uint r;
@@ -177,14 +180,14 @@ struct row {
     uint down[PX]; /* the last four rows of the centres' columns */
 };
 
-inline void clear(struct row *r)
+INLINE void clear(struct row *r)
 {
 #pragma unroll
     for (int k = 0; k < PX; k++)
         r->down[k] = 0;
 }
 
-inline void prepare(struct row *r)
+INLINE void prepare(struct row *r)
 {
 #if CROSS
 #pragma unroll
@@ -194,7 +197,7 @@ inline void prepare(struct row *r)
 }
 
 /* `lanes`: those that count. */
-inline void add(struct sums *s, int k, uint n, uint bias, uint lanes)
+INLINE void add(struct sums *s, int k, uint n, uint bias, uint lanes)
 {
     uint d = distances(n, s->centre[k]);
     uint t = (d & BYTES(127)) + bias;
@@ -204,7 +207,7 @@ inline void add(struct sums *s, int k, uint n, uint bias, uint lanes)
 }
 
 /* A row of the windows, and where `with_down` the last four rows of the centres' columns. */
-inline void add_row(struct sums *s, const struct row *r, bool with_down, uint bias)
+INLINE void add_row(struct sums *s, const struct row *r, bool with_down, uint bias)
 {
 #pragma unroll
     for (int k = 0; k < PX; k++) {
@@ -224,7 +227,7 @@ inline void add_row(struct sums *s, const struct row *r, bool with_down, uint bi
 #endif
 }
 
-inline void begin(struct sums *s, const uint *w)
+INLINE void begin(struct sums *s, const uint *w)
 {
 #pragma unroll
     for (int k = 0; k < PX; k++) {
@@ -235,7 +238,7 @@ inline void begin(struct sums *s, const uint *w)
     }
 }
 
-inline void finish(uint *result, const struct sums *s)
+INLINE void finish(uint *result, const struct sums *s)
 {
 #pragma unroll
     for (int k = 0; k < PX; k++) {
@@ -265,45 +268,45 @@ typedef union {
 } pair;
 
 #if WITH_PTX
-inline uint minus(uint a, uint b)
+INLINE uint minus(uint a, uint b)
 {
     uint r;
     asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
     return r;
 }
-inline uint plus(uint a, uint b)
+INLINE uint plus(uint a, uint b)
 {
     uint r;
     asm("add.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
     return r;
 }
-inline uint times_plus(uint a, uint b, uint c)
+INLINE uint times_plus(uint a, uint b, uint c)
 {
     uint r;
     asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
     return r;
 }
 /* saturate(reach - |d|) */
-inline uint nearness(uint d, uint reach)
+INLINE uint nearness(uint d, uint reach)
 {
     uint r;
     asm("{.reg .b32 a; abs.f16x2 a, %1; sub.sat.f16x2 %0, %2, a;}" : "=r"(r) : "r"(d), "r"(reach));
     return r;
 }
-inline uint numbers_even(uint w)
+INLINE uint numbers_even(uint w)
 {
     uint r;
     asm("prmt.b32 %0, %1, %2, 0x4240;" : "=r"(r) : "r"(w), "r"(0x64646464u));
     return r;
 }
-inline uint numbers_odd(uint w)
+INLINE uint numbers_odd(uint w)
 {
     uint r;
     asm("prmt.b32 %0, %1, %2, 0x4341;" : "=r"(r) : "r"(w), "r"(0x64646464u));
     return r;
 }
 #else
-inline uint minus(uint a, uint b)
+INLINE uint minus(uint a, uint b)
 {
     pair x, y;
     x.bits = a;
@@ -311,7 +314,7 @@ inline uint minus(uint a, uint b)
     x.value = x.value - y.value;
     return x.bits;
 }
-inline uint plus(uint a, uint b)
+INLINE uint plus(uint a, uint b)
 {
     pair x, y;
     x.bits = a;
@@ -319,7 +322,7 @@ inline uint plus(uint a, uint b)
     x.value = x.value + y.value;
     return x.bits;
 }
-inline uint times_plus(uint a, uint b, uint c)
+INLINE uint times_plus(uint a, uint b, uint c)
 {
     pair x, y, z;
     x.bits = a;
@@ -328,7 +331,7 @@ inline uint times_plus(uint a, uint b, uint c)
     x.value = x.value * y.value + z.value; /* of integers that half holds: fused or not is the same */
     return x.bits;
 }
-inline uint nearness(uint d, uint reach)
+INLINE uint nearness(uint d, uint reach)
 {
     pair x, y;
     x.bits = d & 0x7fff7fffu;
@@ -337,11 +340,11 @@ inline uint nearness(uint d, uint reach)
     uint low = x.bits & 0xffffu, high = x.bits >> 16; /* whole numbers: anything above 0 is at least 1 */
     return (low - 1u < 0x7fffu ? 0x3c00u : 0u) | (high - 1u < 0x7fffu ? 0x3c000000u : 0u);
 }
-inline uint numbers_even(uint w)
+INLINE uint numbers_even(uint w)
 {
     return (w & 0x00ff00ffu) | 0x64006400u;
 }
-inline uint numbers_odd(uint w)
+INLINE uint numbers_odd(uint w)
 {
     return (w >> 8 & 0x00ff00ffu) | 0x64006400u;
 }
@@ -366,14 +369,14 @@ struct sums {
                     : FUNNEL((odd)[PLACE(e)], (odd)[BEHIND(e)]))
 
 /* Element of the pair: lane 0 or 1. */
-inline float lane_of(uint bits, int lane)
+INLINE float lane_of(uint bits, int lane)
 {
     pair p;
     p.bits = bits;
     return lane ? (float)p.value.y : (float)p.value.x;
 }
 
-inline void flush(struct sums *s)
+INLINE void flush(struct sums *s)
 {
 #if FLUSH
 #pragma unroll
@@ -390,11 +393,11 @@ struct row {
     uint even[ALL], odd[ALL]; /* the same as numbers */
 };
 
-inline void clear(struct row *r)
+INLINE void clear(struct row *r)
 {
 }
 
-inline void prepare(struct row *r)
+INLINE void prepare(struct row *r)
 {
 #pragma unroll
     for (int k = 0; k < ALL; k++) {
@@ -403,7 +406,7 @@ inline void prepare(struct row *r)
     }
 }
 
-inline void add_row(struct sums *s, const struct row *r, bool with_down, uint reach)
+INLINE void add_row(struct sums *s, const struct row *r, bool with_down, uint reach)
 {
 #pragma unroll
     for (int i = 0; i < SIDE; i++) {
@@ -419,7 +422,7 @@ inline void add_row(struct sums *s, const struct row *r, bool with_down, uint re
     }
 }
 
-inline void begin(struct sums *s, const uint *w)
+INLINE void begin(struct sums *s, const uint *w)
 {
 #pragma unroll
     for (int k = 0; k < 2 * WORDS; k++) {
@@ -433,7 +436,7 @@ inline void begin(struct sums *s, const uint *w)
 #endif
 }
 
-inline void finish(uint *result, const struct sums *s)
+INLINE void finish(uint *result, const struct sums *s)
 {
 #pragma unroll
     for (int k = 0; k < PX; k++) {

@@ -279,20 +279,18 @@ __kernel void gaussian_coarse_join(__global const PIXEL *in, int in_offset, int 
         bool finite = join_row(coarse + (size_t)number * coarse_pitch, coarse_pitch,
                                join_weights + (y - number * step) * taps, taps, in + y * in_pitch, out + y * out_pitch,
                                count);
-#if FLOATING
-        if (!finite) {
+        if (FLOATING && !finite) {
             __global float *line = scratch + (size_t)band * scratch_elements + radius * HONE_C;
             __global PIXEL *beyond = (__global PIXEL *)(line + count + radius * HONE_C);
             for (int i = 0; HONE_BORDER == BORDER_CONSTANT && i < count; i++)
-                beyond[i] = border;
+                beyond[i] = (PIXEL)border;
             struct picture p = {in, beyond, in_pitch, width, height, count};
             weigh_rows(&p, line, y, weights, radius);
-            extend(line, width, radius, border);
+            extend(line, width, radius, (float)border);
             for (int i = 0; i < count; i++)
                 out[y * out_pitch + i] =
-                    IS_ALPHA(i & 3) ? in[y * in_pitch + i] : weigh_one(line + i, weights, radius);
+                    IS_ALPHA(i & 3) ? in[y * in_pitch + i] : hone_result(weigh_one(line + i, weights, radius));
         }
-#endif
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
         clear_outside(out + y * out_pitch, y, width, height, radius);
 #endif

@@ -76,6 +76,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* Elements: a line with its borders, a row of border values. */
 #define BAND_LINE "roundup((2*W + 2*NEAR)*C + 64, 64)"
 
+/* A tile of 32x32 pixels with what its windows see, and that after the rows' pass. */
+#define TILE_BYTES "(4*(32 + 2*ACROSS)*(64 + 2*ACROSS))"
+
 /* Coarse rows and their elements; elements of a line with its borders and a row of border values. */
 #define COARSE_ROWS  "((H - 1)/STEP + 2 + 2*BEFORE)"
 #define COARSE_PITCH "roundup(W*C, 16)"
@@ -140,6 +143,19 @@ static const struct variant variants[] = {
                                "TAPS", WEIGHTS, "R", COARSE_PITCH, COARSE_LINE}}},
      .cost = {"C*(2*BITS/8 + 8/STEP)", "C*((4*NARROW + 2*ACROSS)/STEP + TAPS)/16",
               "C*((3*NARROW + 3*ACROSS)/STEP + 2*TAPS)"}},
+    {.name = "tile",
+     .summary = "every weight, both passes over a tile in local memory: the picture is read and written once",
+     .condition = DIRECT " && " TILE_BYTES " <= 32000",
+     .needs = NEEDS_LOCAL,
+     .path = "local",
+     .constraints = {TILE_BYTES " <= LMEM"},
+     .passes = {{.kernel = "gaussian_tile",
+                 .extent = {"ceildiv(W, 32)*256", "ceildiv(H, 32)"},
+                 .local = {"256", "1"},
+                 .arguments = {"in", "out", "W", "H", "border", "table5:4*ACROSS + 4", "ACROSS", "R",
+                               "local:4*(32 + 2*ACROSS)*(32 + 2*ACROSS)", "local:4*32*(32 + 2*ACROSS)"}}},
+     .cost = {"2*C*BITS/8", "C*((32 + 2*ACROSS)*(32 + 2*ACROSS)/1024 + (2*ACROSS + 4)/4*(2 + ACROSS/16))",
+              "C*2*(2*ACROSS + 1)*(2 + ACROSS/16)"}},
     {.name = "lines",
      .summary = "recursive: a work-item for each row, then for each column; coupled complex poles",
      .condition = RECURSIVE,
@@ -149,6 +165,31 @@ static const struct variant variants[] = {
      .scratch = TWO_PICTURES,
      .passes = LINE_PASSES(POLES),
      .cost = {"C*(3*BITS/8 + 28)", "6*C", COUPLED_OPS}},
+    {.name = "segments",
+     .summary = "recursive, no transposes: rows through local memory, and lines in segments that begin at "
+                "the edge of "
+                "their first window",
+     .condition = RECURSIVE,
+     .needs = NEEDS_LOCAL,
+     .path = "local",
+     .tunables = {{"LINES", TUNABLE_DEFINE, "32 64", "lines per work-group along rows"},
+                  {"WG_X", TUNABLE_LAUNCH, "64 16 256", "columns per work-group"},
+                  {"ALONG", TUNABLE_LAUNCH, "512 16 128 1024", "pixels of a segment of a row"},
+                  {"DOWN", TUNABLE_LAUNCH, "512 16 128 1024", "rows of a segment of a column"}},
+     .defines = {"PAIRS=" PAIRS},
+     .scratch = TWO_PICTURES,
+     .passes = {{.kernel = "gaussian_segments_rows",
+                 .extent = {"H*C", "W"},
+                 .block = {NULL, "ALONG"},
+                 .local = {"LINES", "1"},
+                 .arguments = {"in", "tmp0", "W", "H", "border", WEIGHTS, POLES, "R", "ALONG"}},
+                {.kernel = "gaussian_segments_columns",
+                 .extent = {"W*C", "H"},
+                 .block = {NULL, "DOWN"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"tmp0", "tmp1", "out", "W", "H", "border", WEIGHTS, POLES, "R", "DOWN"}}},
+     .cost = {"C*(3*BITS/8 + 28)", "C*(6 + 2*R/ALONG + 2*R/DOWN)",
+              "C*(11*" PAIRS "*(4 + 2*R/ALONG + 2*R/DOWN) + 2)"}},
     {.name = "lines4",
      .summary = "the write-up's rgH and rgV, of 4th order, as two real sections",
      .condition = AS_WRITTEN,
@@ -187,8 +228,9 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"WIDE && (method == 2 || S100 <= 350)", "bands", ""},
     {"WIDE", "coarse", ""},
+    {"GPU && (method == 2 || S100 <= 500)", "tile", ""},
+    {"GPU", "segments", ""},
     {"method == 2 || (method == 0 && S100 < 500)", "direct", ""},
-    {"GPU", "transposed", "TILES=1 WG_X=64"},
     {NULL, "lines", ""},
     {NULL, "direct", ""},
 };
@@ -203,11 +245,14 @@ static const struct rung rungs[] = {
     {"rgH+rgV-exact", "the same, as exact as every other variant", "lines", "", 0, "hone"},
     {"V+T+V+T-exact", "the same, as exact as every other variant", "transposed", "", 0, "hone"},
     {"V+TL+V+TL-exact", "the same, as exact as every other variant", "transposed", "TILES=1", 0, "hone"},
+    {"segments", "no transposes, complex poles, rows through local memory", "segments", "", 0, "hone"},
     {"direct", "every weight of the window", "direct", "", 0, "hone"},
+    {"tile", "every weight, both passes in local memory", "tile", "", 0, "hone"},
+    {"bands", "every weight, 64-byte vectors", "bands", "", 0, "hone"},
+    {"coarse", "every few rows, and all from those", "coarse", "", 0, "hone"},
 };
 
-static const char *const trials[] = {"",  "sigma=0.3", "sigma=0.9", "sigma=6.5", "sigma=25 method=recursive",
-                                     NULL};
+static const char *const trials[] = {"sigma=4", "", "sigma=0.3", "sigma=25 method=recursive", NULL};
 
 static const char *const usual[] = {"sigma=2", "sigma=10", "sigma=30", NULL};
 

@@ -200,36 +200,36 @@ INLINE bool damaged(const struct state *s)
 }
 #endif
 
-/* Both sweeps over a line. What lies beyond its ends is swept, too, as far as the window reaches; beyond that, the line is
- * taken to go on as it is there. NaN and infinity never leave a recursion: where one came in, the line is done again with
- * weights. */
-inline void filter_line(const struct line *l, const struct target *t, bool down, __constant const float *weights,
-                        __constant const float *numbers)
+/* Both sweeps over pixels first..last-1 of a line. What lies beyond them, in the image or outside, is swept too, as far as the
+ * window reaches; beyond that, the line is taken to go on as it is there. NaN and infinity never leave a recursion: where one
+ * came in, the pixels are done again with weights. */
+inline void filter_line(const struct line *l, const struct target *t, bool down, int first, int last,
+                        __constant const float *weights, __constant const float *numbers)
 {
-    int radius = t->radius, count = l->count;
+    int radius = t->radius;
     struct state s;
-    start(&s, numbers, line_at(l, -radius), 0);
-    for (int i = -radius; i < count; i++) {
+    start(&s, numbers, line_at(l, first - radius), 0);
+    for (int i = first - radius; i < last; i++) {
         float y = forward(&s, numbers, line_at(l, i));
-        if (i >= 0)
+        if (i >= first)
             t->floats[i * t->step] = y;
     }
     bool bad = FLOATING && damaged(&s);
-    start(&s, numbers, line_at(l, count - 1 + radius), 1);
-    for (int i = count - 1 + radius; i >= 0; i--) {
+    start(&s, numbers, line_at(l, last - 1 + radius), 1);
+    for (int i = last - 1 + radius; i >= first; i--) {
         float y = backward(&s, numbers, line_at(l, i));
-        if (i < count)
+        if (i < last)
             line_store(t, i, t->floats[i * t->step] + y, down);
     }
     if (FLOATING && (bad || damaged(&s)))
-        for (int i = 0; i < count; i++)
+        for (int i = first; i < last; i++)
             line_store(t, i, weighted(l, i, weights, radius), down);
 }
 
 /* Alpha goes along as it is. */
-inline void copy_line(const struct line *l, const struct target *t)
+inline void copy_line(const struct line *l, const struct target *t, int first, int last)
 {
-    for (int i = 0; i < l->count; i++)
+    for (int i = first; i < last; i++)
         if (t->results)
             t->results[i * t->result_step] = (RESULT)line_inside(l, i);
         else
@@ -248,9 +248,9 @@ __kernel void gaussian_lines_rows(__global const PIXEL *in, int in_offset, int i
     struct line l = {in + in_offset + y * in_pitch + channel, 0, HONE_C, width, (float)border};
     struct target t = {rows + y * width * HONE_C + channel, HONE_C, 0, 0, 0, y, width, height, radius};
     if (IS_ALPHA(channel))
-        copy_line(&l, &t);
+        copy_line(&l, &t, 0, l.count);
     else
-        filter_line(&l, &t, false, weights, numbers);
+        filter_line(&l, &t, false, 0, l.count, weights, numbers);
 }
 
 /* rgV: a work-item for each column. */
@@ -264,9 +264,9 @@ __kernel void gaussian_lines_columns(__global const float *rows, __global float 
     struct line l = {0, rows + i, step, height, (float)border};
     struct target t = {sweep + i, step, out + out_offset + i, out_pitch, i / HONE_C, 0, width, height, radius};
     if (IS_ALPHA(i & 3))
-        copy_line(&l, &t);
+        copy_line(&l, &t, 0, l.count);
     else
-        filter_line(&l, &t, true, weights, numbers);
+        filter_line(&l, &t, true, 0, l.count, weights, numbers);
 }
 #endif
 
@@ -287,9 +287,9 @@ __kernel void gaussian_down_pixels(__global const PIXEL *in, int in_offset, int 
     struct line l = {in + in_offset + i, 0, in_pitch, height, (float)border};
     struct target t = {columns + i, step, 0, 0, 0, 0, width, height, radius};
     if (IS_ALPHA(i & 3))
-        copy_line(&l, &t);
+        copy_line(&l, &t, 0, l.count);
     else
-        filter_line(&l, &t, true, weights, numbers);
+        filter_line(&l, &t, true, 0, l.count, weights, numbers);
 }
 
 /* rgV on the transposed floats: `across` lines of `count`. Channels stay together: pixels are transposed. */
@@ -303,9 +303,9 @@ __kernel void gaussian_down_floats(__global const float *in, __global float *out
     struct line l = {0, in + i, step, count, (float)border};
     struct target t = {out + i, step, 0, 0, 0, 0, across, count, radius};
     if (IS_ALPHA(i & 3))
-        copy_line(&l, &t);
+        copy_line(&l, &t, 0, l.count);
     else
-        filter_line(&l, &t, true, weights, numbers);
+        filter_line(&l, &t, true, 0, l.count, weights, numbers);
 }
 
 inline void store_pixel(__global RESULT *to, const float *value, int x, int y, int width, int height, int radius)
@@ -372,4 +372,171 @@ __kernel void gaussian_transpose_back(__global const float *in, __global RESULT 
     }
 }
 #endif
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_segments)
+#ifndef LINES
+#define LINES 32 /* lines of a work-group in the pass along rows, one for each work-item */
+#endif
+#define PART 32 /* pixels of each line in local memory at a time */
+
+/* The lines of a work-group: numbers `line`, line + 1 ... stand for rows and channels. */
+struct lines {
+    __global const PIXEL *in;
+    int pitch, width, height, line, item;
+    float outside;
+};
+
+/* Pixels x..x+PART-1 of all lines. Neighbouring work-items read neighbouring pixels. */
+inline void load_part(const struct lines *l, __local float *part, int x)
+{
+    for (int e = l->item; e < LINES * PART; e += LINES) {
+        int q = e / PART, i = e - q * PART;
+        int line = min(l->line + q, l->height * HONE_C - 1), y = line / HONE_C;
+        struct line one = {l->in + y * l->pitch + (line - y * HONE_C), 0, HONE_C, l->width, l->outside};
+        part[q * (PART + 1) + i] = line_at(&one, x + i);
+    }
+}
+
+/* The same for floats between the sweeps, those of first..last-1; `store`: from local memory, else to it. */
+inline void move_part(const struct lines *l, __local float *part, __global float *floats, int x, int first, int last,
+                      bool store)
+{
+    for (int e = l->item; e < LINES * PART; e += LINES) {
+        int q = e / PART, i = e - q * PART, line = l->line + q, y = line / HONE_C;
+        if (line >= l->height * HONE_C || x + i < first || x + i >= last)
+            continue;
+        __global float *at = floats + (y * l->width + x + i) * HONE_C + (line - y * HONE_C);
+        if (store)
+            *at = part[q * (PART + 1) + i];
+        else
+            part[q * (PART + 1) + i] = *at;
+    }
+}
+
+/* Along rows: a work-item owns a line, and a work-group moves pixels between memory and local memory for all of its lines.
+ * Segments of a line are independent: each begins where the window of its first pixel does. */
+__kernel __attribute__((reqd_work_group_size(LINES, 1, 1))) void
+gaussian_segments_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global float *rows, int width,
+                       int height, BORDER_TYPE border, __constant const float *weights,
+                       __constant const float *numbers, int radius, int segment)
+{
+    __local float part[LINES * (PART + 1)], sums[LINES * (PART + 1)];
+    struct lines l = {in + in_offset, in_pitch, width, height, get_group_id(0) * LINES, get_local_id(0), (float)border};
+    __local float *own = part + l.item * (PART + 1), *own_sums = sums + l.item * (PART + 1);
+    int first = get_group_id(1) * segment, last = min(first + segment, width);
+    int line = min(l.line + l.item, height * HONE_C - 1), y = line / HONE_C, channel = line - y * HONE_C;
+    int parts = (last - first + radius + PART - 1) / PART;
+    bool bad = false, alpha = IS_ALPHA(channel);
+    struct state s;
+    for (int sweep = 0; sweep < 2; sweep++) {
+        for (int n = 0; n < parts; n++) {
+            int x = sweep ? last + radius - PART * (n + 1) : first - radius + PART * n;
+            load_part(&l, part, x);
+            if (sweep)
+                move_part(&l, sums, rows, x, first, last, false);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (n == 0)
+                start(&s, numbers, own[sweep ? PART - 1 : 0], sweep);
+            for (int i = 0; i < PART; i++) {
+                int k = sweep ? PART - 1 - i : i;
+                if (x + k < first - radius || x + k >= last + radius)
+                    continue;
+                float sum = sweep ? own_sums[k] + backward(&s, numbers, own[k]) : forward(&s, numbers, own[k]);
+                own_sums[k] = alpha ? own[k] : sum;
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            move_part(&l, sums, rows, x, first, last, true);
+            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        }
+        bad = FLOATING && (bad || damaged(&s));
+    }
+    if (bad && !alpha && l.line + l.item < height * HONE_C) {
+        struct line whole = {l.in + y * in_pitch + channel, 0, HONE_C, width, l.outside};
+        for (int x = first; x < last; x++)
+            rows[(y * width + x) * HONE_C + channel] = weighted(&whole, x, weights, radius);
+    }
+}
+
+/* Along columns: a work-item for each column and segment; neighbours read neighbours anyway. */
+__kernel void gaussian_segments_columns(__global const float *rows, __global float *sweep, __global RESULT *out,
+                                        int out_offset, int out_pitch, int width, int height, BORDER_TYPE border,
+                                        __constant const float *weights, __constant const float *numbers, int radius,
+                                        int segment)
+{
+    int i = get_global_id(0), first = get_global_id(1) * segment, last = min(first + segment, height);
+    int step = width * HONE_C;
+    if (i >= step || first >= height)
+        return;
+    struct line l = {0, rows + i, step, height, (float)border};
+    struct target t = {sweep + i, step, out + out_offset + i, out_pitch, i / HONE_C, 0, width, height, radius};
+    if (IS_ALPHA(i & 3))
+        copy_line(&l, &t, first, last);
+    else
+        filter_line(&l, &t, true, first, last, weights, numbers);
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_tile)
+#define ACROSS 32 /* pixels of a tile; four of them, one beside or below the other, for each work-item */
+#define DOWN   32
+#define ITEMS  (ACROSS * DOWN / 4)
+
+/* Weighted sums of four neighbours that lie `step` apart, from `at` on, which is the first pixel of the first one's window.
+ * Each pixel is read once for all four; none sees what is outside of its own window. */
+inline float4 weighted_four(__local const float *at, int step, __constant const float *weights, int radius)
+{
+    float v0 = at[0], v1 = at[step], v2 = at[2 * step];
+    float w0 = weights[abs(2 - radius)], w1 = weights[abs(1 - radius)], w2 = weights[radius];
+    float4 sum = (float4)(w2 * v0 + w1 * v1 + w0 * v2, w2 * v1 + w1 * v2, w2 * v2, 0);
+    int last = 2 * radius;
+    for (int k = 3; k <= last; k++) {
+        float v = at[k * step], w = weights[abs(k - radius)];
+        sum += (float4)(w, w0, w1, w2) * v;
+        w2 = w1;
+        w1 = w0;
+        w0 = w;
+    }
+    float v = at[(last + 1) * step], far = at[(last + 2) * step], farthest = at[(last + 3) * step];
+    sum.yzw += (float3)(w0, w1, w2) * v;
+    sum.zw += (float2)(w0, w1) * far;
+    sum.w += w0 * farthest;
+    return sum;
+}
+
+/* Both passes over a tile in local memory: the picture is read and written once. */
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
+gaussian_tile(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+              int out_pitch, int width, int height, BORDER_TYPE border, __constant const float *weights, int radius,
+              int reach, __local float *source, __local float *rows)
+{
+    int item = get_local_id(0), left = get_group_id(0) * ACROSS, top = get_group_id(1) * DOWN;
+    int across = ACROSS + 2 * radius, down = DOWN + 2 * radius;
+    in += in_offset;
+    out += out_offset;
+    for (int channel = 0; channel < HONE_C; channel++) {
+        for (int e = item; e < across * down; e += ITEMS) {
+            int j = e / across, inside;
+            __global const PIXEL *row = hone_row(in, in_pitch, top - radius + j, height, &inside);
+            source[e] = (float)hone_at(row, inside, left - radius + e - j * across, channel, width, border);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int e = item; e < ACROSS / 4 * down; e += ITEMS) {
+            int j = e / (ACROSS / 4), i = (e - j * (ACROSS / 4)) * 4;
+            vstore4(weighted_four(source + j * across + i, 1, weights, radius), 0, rows + j * ACROSS + i);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        int j = item / ACROSS * 4, i = item % ACROSS, x = left + i;
+        float4 sum = weighted_four(rows + j * ACROSS + i, ACROSS, weights, radius);
+        float results[4] = {sum.x, sum.y, sum.z, sum.w};
+        for (int k = 0; k < 4; k++) {
+            int y = top + j + k, at = x * HONE_C + channel;
+            if (x < width && y < height)
+                out[y * out_pitch + at] = IS_ALPHA(channel)
+                                              ? (RESULT)in[y * in_pitch + at]
+                                              : finish(results[k], x, y, width, height, reach);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
 #endif
