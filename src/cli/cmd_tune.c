@@ -45,8 +45,7 @@ hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *er
     double unit = strcmp(end, "h") == 0 ? 3600 : strcmp(end, "m") == 0 || strcmp(end, "min") == 0 ? 60 : 1;
     bool known = unit > 1 || *end == '\0' || strcmp(end, "s") == 0;
     if (end == text || !known || !isfinite(number) || number <= 0)
-        return error_set(error, HONE_ERROR_USAGE, "a time is written like 60s, 5m or 1h, not '%s'",
-                         text);
+        return error_set(error, HONE_ERROR_USAGE, "a time is written like 60s, 5m or 1h, not '%s'", text);
     *seconds = number * unit;
     return HONE_OK;
 }
