@@ -63,6 +63,42 @@ static const struct variant variants[] = {
                                "local:2*GROUP*LINES*C*4"}}},
      .scratch = {{.bytes = BANDS "*" STRIDE "*4"}},
      .cost = {"C*(2*BITS/8 + 4 + 16/ROWS)", "C*(0.5 + 4/ROWS)", "C*(4 + (2 + log2(GROUP))/PX)"}},
+    {.name = "lookback",
+     .summary =
+         "one pass: bands publish what they add and whole sums, and look back at the bands above; formed "
+         "again by `scans` where work-groups that wait do not let others run",
+     .path = "local",
+     .needs = NEEDS_LOCAL,
+     /* Words are numbered by int. */
+     .condition = "ceildiv(H, 16)*W*C*2 <= 2147483647",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "16 32", "rows of a band"},
+                  {"PX", TUNABLE_DEFINE, "1 4", "pixels side by side per work-item"},
+                  {"GROUP", TUNABLE_DEFINE, "32 64 128", "work-items that scan rows together"},
+                  {"SPINS", TUNABLE_DEFINE, "20000 0", "times that a work-item looks before it gives up"}},
+     .passes = {{.kernel = "integral_clear",
+                 .extent = {"max(2, " BANDS "*W*C*2)"},
+                 .local = {"32"},
+                 .arguments = {"tmp0", "tmp1", "tmp2", BANDS "*W*C*2"}},
+                {.kernel = "integral_lookback",
+                 .extent = {"GROUP", "H"},
+                 .block = {NULL, "ROWS"},
+                 .local = {"GROUP", "1"},
+                 .arguments = {"in", "out", "tmp0", "tmp1", "tmp2", "W*C", "H", "local:ROWS*C*4",
+                               "local:2*GROUP*4*C*4"}},
+                {.kernel = "integral_redo_rows",
+                 .extent = {"C", "H"},
+                 .local = {"1", "16"},
+                 .arguments = {"in", "out", "tmp0", "W", "H"}},
+                {.kernel = "integral_redo_columns",
+                 .extent = {"W*C"},
+                 .local = {"32"},
+                 .arguments = {"out", "tmp0", "W*C", "H"}}},
+     /* The least size: Oclgrind 21.10 takes what atomic operations meet in a buffer for uninitialised where a
+      * smaller buffer had its number before. */
+     .scratch = {{.bytes = "8"},
+                 {.bytes = "max(65536, " BANDS "*W*C*8)"},
+                 {.bytes = "max(65536, " BANDS "*W*C*8)"}},
+     .cost = {"C*(BITS/8 + 4 + 64/ROWS)", "C*(1 + 4/ROWS)", "C*(4 + (2 + log2(GROUP))/PX)"}},
     {.name = "vectors",
      .summary = "CPU: bands of rows, sums along several rows at once in 64-byte vectors",
      .source = "cpu.cl",
@@ -101,6 +137,8 @@ static const struct seed seeds[] = {
 static const struct rung rungs[] = {
     {"scans", "a work-item per row, then one per column", "scans", "", 1, "hone"},
     {"bands", "bands of rows: sums, carries, final", "bands", "", 0, "hone"},
+    {"single-pass", "bands publish sums and look back", "lookback", "GROUP=128", 0,
+     "hone; Merrill and Garland 2016"},
     {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
 };
 
