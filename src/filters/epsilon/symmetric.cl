@@ -5,10 +5,8 @@
  * until it is their turn. Pixels beside the strip are compared for the strip's side alone.
  *
  * A sum holds the number of its pixels from bit 20 on.
+ * Functions are static: C99 gives large inline ones no body where a compiler decides to call them.
  */
-/* Arrays that are passed stay in registers only where nothing is called. */
-#define INLINE inline __attribute__((always_inline))
-
 #ifndef PX
 #define PX 8 /* results across */
 #endif
@@ -28,7 +26,7 @@ struct strip {
     int at; /* first column */
 };
 
-INLINE void load_line(int *line, const struct strip *s, int y)
+static inline void load_line(int *line, const struct strip *s, int y)
 {
     int inside;
     __global const uchar *row = hone_row(s->in, s->pitch, y, s->height, &inside);
@@ -44,7 +42,7 @@ INLINE void load_line(int *line, const struct strip *s, int y)
 }
 
 /* Columns a of the upper row and b of the lower one; those below RADIUS and from RADIUS + PX on lie beside the strip. */
-INLINE void meet(uint *upper_sum, uint *lower_sum, const int *upper, const int *lower, int a, int b, int threshold)
+static inline void meet(uint *upper_sum, uint *lower_sum, const int *upper, const int *lower, int a, int b, int threshold)
 {
     bool near = (int)abs(upper[a] - lower[b]) <= threshold;
     if (a >= RADIUS && a < RADIUS + PX)
@@ -53,13 +51,13 @@ INLINE void meet(uint *upper_sum, uint *lower_sum, const int *upper, const int *
         lower_sum[b - RADIUS] += near ? (uint)upper[a] + COUNT : 0u;
 }
 
-INLINE bool in_strip(int column)
+static inline bool in_strip(int column)
 {
     return column >= RADIUS && column < RADIUS + PX;
 }
 
 /* A row with itself: each pair from left to right. */
-INLINE void meet_itself(uint *sum, const int *line, int threshold)
+static inline void meet_itself(uint *sum, const int *line, int threshold)
 {
 #pragma unroll
     for (int a = 0; a < LINE; a++)
@@ -69,7 +67,7 @@ INLINE void meet_itself(uint *sum, const int *line, int threshold)
                 meet(sum, sum, line, line, a, b, threshold);
 }
 
-INLINE void meet_below(uint *upper_sum, uint *lower_sum, const int *upper, const int *lower, int threshold)
+static inline void meet_below(uint *upper_sum, uint *lower_sum, const int *upper, const int *lower, int threshold)
 {
 #pragma unroll
     for (int a = 0; a < LINE; a++)
@@ -79,7 +77,7 @@ INLINE void meet_below(uint *upper_sum, uint *lower_sum, const int *upper, const
                 meet(upper_sum, lower_sum, upper, lower, a, b, threshold);
 }
 
-INLINE void store_line(__global uchar *out, const struct strip *s, const uint *sum, const int *line, int y)
+static inline void store_line(__global uchar *out, const struct strip *s, const uint *sum, const int *line, int y)
 {
     for (int k = 0; k < PX && s->at + k < s->width; k++) {
         uint count = (sum[k] >> 20) + 1, total = (sum[k] & (COUNT - 1)) + (uint)line[RADIUS + k];
