@@ -478,30 +478,35 @@ __kernel void gaussian_segments_columns(__global const float *rows, __global flo
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_tile)
-#define ACROSS 32 /* pixels of a tile; four of them, one beside or below the other, for each work-item */
+#define ACROSS 32 /* pixels of a tile */
 #define DOWN   32
-#define ITEMS  (ACROSS * DOWN / 4)
+#ifndef ITEMS
+#define ITEMS 256 /* work-items of a tile; each makes four results, one beside or below the other, at a time */
+#endif
 
 /* Weighted sums of four neighbours that lie `step` apart, from `at` on, which is the first pixel of the first one's window.
  * Each pixel is read once for all four; none sees what is outside of its own window. */
-inline float4 weighted_four(__local const float *at, int step, __constant const float *weights, int radius)
+INLINE void weighted_four(__local const float *at, int step, __constant const float *weights, int radius, float *sums)
 {
     float v0 = at[0], v1 = at[step], v2 = at[2 * step];
-    float w0 = weights[abs(2 - radius)], w1 = weights[abs(1 - radius)], w2 = weights[radius];
-    float4 sum = (float4)(w2 * v0 + w1 * v1 + w0 * v2, w2 * v1 + w1 * v2, w2 * v2, 0);
+    float w0 = weights[max(radius - 2, 2 - radius)], w1 = weights[radius - 1], w2 = weights[radius];
+    float a = w2 * v0 + w1 * v1 + w0 * v2, b = w2 * v1 + w1 * v2, c = w2 * v2, d = 0;
     int last = 2 * radius;
     for (int k = 3; k <= last; k++) {
-        float v = at[k * step], w = weights[abs(k - radius)];
-        sum += (float4)(w, w0, w1, w2) * v;
+        float v = at[k * step], w = weights[max(k - radius, radius - k)];
+        a += w * v;
+        b += w0 * v;
+        c += w1 * v;
+        d += w2 * v;
         w2 = w1;
         w1 = w0;
         w0 = w;
     }
-    float v = at[(last + 1) * step], far = at[(last + 2) * step], farthest = at[(last + 3) * step];
-    sum.yzw += (float3)(w0, w1, w2) * v;
-    sum.zw += (float2)(w0, w1) * far;
-    sum.w += w0 * farthest;
-    return sum;
+    float v = at[(last + 1) * step], far = at[(last + 2) * step];
+    sums[0] = a;
+    sums[1] = b + w0 * v;
+    sums[2] = c + w1 * v + w0 * far;
+    sums[3] = d + w2 * v + w1 * far + w0 * at[(last + 3) * step];
 }
 
 /* Both passes over a tile in local memory: the picture is read and written once. */
@@ -515,6 +520,7 @@ gaussian_tile(__global const PIXEL *in, int in_offset, int in_pitch, __global RE
     in += in_offset;
     out += out_offset;
     for (int channel = 0; channel < HONE_C; channel++) {
+        bool alpha = IS_ALPHA(channel);
         for (int e = item; e < across * down; e += ITEMS) {
             int j = e / across, inside;
             __global const PIXEL *row = hone_row(in, in_pitch, top - radius + j, height, &inside);
@@ -523,18 +529,22 @@ gaussian_tile(__global const PIXEL *in, int in_offset, int in_pitch, __global RE
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int e = item; e < ACROSS / 4 * down; e += ITEMS) {
             int j = e / (ACROSS / 4), i = (e - j * (ACROSS / 4)) * 4;
-            vstore4(weighted_four(source + j * across + i, 1, weights, radius), 0, rows + j * ACROSS + i);
+            float sums[4];
+            weighted_four(source + j * across + i, 1, weights, radius, sums);
+            for (int k = 0; k < 4; k++)
+                rows[j * ACROSS + i + k] = sums[k];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        int j = item / ACROSS * 4, i = item % ACROSS, x = left + i;
-        float4 sum = weighted_four(rows + j * ACROSS + i, ACROSS, weights, radius);
-        float results[4] = {sum.x, sum.y, sum.z, sum.w};
-        for (int k = 0; k < 4; k++) {
-            int y = top + j + k, at = x * HONE_C + channel;
-            if (x < width && y < height)
-                out[y * out_pitch + at] = IS_ALPHA(channel)
-                                              ? (RESULT)in[y * in_pitch + at]
-                                              : finish(results[k], x, y, width, height, reach);
+        for (int e = item; e < ACROSS * DOWN / 4; e += ITEMS) {
+            int row = e / ACROSS, i = e - row * ACROSS, x = left + i, at = x * HONE_C + channel;
+            float sums[4];
+            weighted_four(rows + row * 4 * ACROSS + i, ACROSS, weights, radius, sums);
+            for (int k = 0; k < 4; k++) {
+                int y = top + row * 4 + k;
+                if (x < width && y < height)
+                    out[y * out_pitch + at] = alpha ? (RESULT)in[y * in_pitch + at]
+                                                    : finish(sums[k], x, y, width, height, reach);
+            }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
