@@ -7,10 +7,15 @@
 
 const char *hone_status_name(hone_status status)
 {
-    static const char *const names[] = {
-        "HONE_OK",           "HONE_ERROR_USAGE",  "HONE_ERROR_IO",          "HONE_ERROR_NO_DEVICE",
-        "HONE_ERROR_DEVICE", "HONE_ERROR_MEMORY", "HONE_ERROR_UNSUPPORTED", "HONE_ERROR_CHECK",
-        "HONE_ERROR_INTERNAL"};
+    static const char *const names[] = {"HONE_OK",
+                                        "HONE_ERROR_USAGE",
+                                        "HONE_ERROR_IO",
+                                        "HONE_ERROR_NO_DEVICE",
+                                        "HONE_ERROR_DEVICE",
+                                        "HONE_ERROR_MEMORY",
+                                        "HONE_ERROR_UNSUPPORTED",
+                                        "HONE_ERROR_CHECK",
+                                        "HONE_ERROR_INTERNAL"};
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
 }
 

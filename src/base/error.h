@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Filling a hone_error. Each function returns the status it was given, so that `return error_set(...)` reads well. */
+/* Filling a hone_error. Each function returns the status it was given, so that `return error_set(...)` reads
+ * well. */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 

@@ -11,9 +11,31 @@
 #include <string.h>
 
 enum op {
-    OP_NUMBER, OP_NAME, OP_NEGATE, OP_NOT, OP_CHOOSE,
-    OP_OR, OP_AND, OP_EQ, OP_NE, OP_LE, OP_GE, OP_LT, OP_GT, OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MOD,
-    OP_MIN, OP_MAX, OP_CEILDIV, OP_ROUNDUP, OP_ABS, OP_SQRT, OP_LOG2
+    OP_NUMBER,
+    OP_NAME,
+    OP_NEGATE,
+    OP_NOT,
+    OP_CHOOSE,
+    OP_OR,
+    OP_AND,
+    OP_EQ,
+    OP_NE,
+    OP_LE,
+    OP_GE,
+    OP_LT,
+    OP_GT,
+    OP_ADD,
+    OP_SUB,
+    OP_MUL,
+    OP_DIV,
+    OP_MOD,
+    OP_MIN,
+    OP_MAX,
+    OP_CEILDIV,
+    OP_ROUNDUP,
+    OP_ABS,
+    OP_SQRT,
+    OP_LOG2
 };
 
 enum { MAX_DEPTH = 40 };
@@ -31,10 +53,10 @@ static const struct binary {
     const char *text;
     enum op op;
     int level;
-} binaries[] = {{"||", OP_OR, 1},  {"or", OP_OR, 1},   {"&&", OP_AND, 2}, {"and", OP_AND, 2}, {"==", OP_EQ, 3},
-                {"!=", OP_NE, 3},  {"<=", OP_LE, 4},   {">=", OP_GE, 4},  {"<", OP_LT, 4},    {">", OP_GT, 4},
-                {"+", OP_ADD, 5},  {"-", OP_SUB, 5},   {"*", OP_MUL, 6},  {"//", OP_DIV, 6},  {"/", OP_DIV, 6},
-                {"%", OP_MOD, 6}};
+} binaries[] = {{"||", OP_OR, 1}, {"or", OP_OR, 1},  {"&&", OP_AND, 2}, {"and", OP_AND, 2},
+                {"==", OP_EQ, 3}, {"!=", OP_NE, 3},  {"<=", OP_LE, 4},  {">=", OP_GE, 4},
+                {"<", OP_LT, 4},  {">", OP_GT, 4},   {"+", OP_ADD, 5},  {"-", OP_SUB, 5},
+                {"*", OP_MUL, 6}, {"//", OP_DIV, 6}, {"/", OP_DIV, 6},  {"%", OP_MOD, 6}};
 
 static const struct function {
     const char *name;
@@ -63,8 +85,8 @@ static int add_node(struct parser *p, enum op op, int left, int right, int third
     if (p->expr->count == EXPR_MAX_NODES)
         return fail(p, "too long; split it into several");
     struct expr_node *node = &p->expr->nodes[p->expr->count];
-    *node = (struct expr_node){.op = (int16_t)op, .left = (int16_t)left, .right = (int16_t)right,
-                               .third = (int16_t)third};
+    *node = (struct expr_node){
+        .op = (int16_t)op, .left = (int16_t)left, .right = (int16_t)right, .third = (int16_t)third};
     return p->expr->count++;
 }
 
@@ -275,14 +297,30 @@ static int64_t arithmetic(struct evaluation *e, enum op op, int64_t a, int64_t b
     int64_t result = 0;
     bool overflow = false;
     switch (op) {
-    case OP_ADD: overflow = __builtin_add_overflow(a, b, &result); break;
-    case OP_SUB: overflow = __builtin_sub_overflow(a, b, &result); break;
-    case OP_MUL: overflow = __builtin_mul_overflow(a, b, &result); break;
-    case OP_NEGATE: overflow = __builtin_sub_overflow(0, a, &result); break;
-    case OP_ABS: overflow = a == INT64_MIN; result = a < 0 && !overflow ? -a : a; break;
-    case OP_SQRT: result = a > 0 ? (int64_t)sqrt((double)a) : 0; break;
-    case OP_LOG2: result = a > 0 ? 63 - __builtin_clzll((unsigned long long)a) : 0; break;
-    default: return divide(e, a, b, op);
+    case OP_ADD:
+        overflow = __builtin_add_overflow(a, b, &result);
+        break;
+    case OP_SUB:
+        overflow = __builtin_sub_overflow(a, b, &result);
+        break;
+    case OP_MUL:
+        overflow = __builtin_mul_overflow(a, b, &result);
+        break;
+    case OP_NEGATE:
+        overflow = __builtin_sub_overflow(0, a, &result);
+        break;
+    case OP_ABS:
+        overflow = a == INT64_MIN;
+        result = a < 0 && !overflow ? -a : a;
+        break;
+    case OP_SQRT:
+        result = a > 0 ? (int64_t)sqrt((double)a) : 0;
+        break;
+    case OP_LOG2:
+        result = a > 0 ? 63 - __builtin_clzll((unsigned long long)a) : 0;
+        break;
+    default:
+        return divide(e, a, b, op);
     }
     if (overflow)
         evaluation_fails(e, "an expression overflows 64 bits", "");
@@ -292,12 +330,18 @@ static int64_t arithmetic(struct evaluation *e, enum op op, int64_t a, int64_t b
 static int compare(enum op op, double a, double b)
 {
     switch (op) {
-    case OP_EQ: return a == b;
-    case OP_NE: return a != b;
-    case OP_LE: return a <= b;
-    case OP_GE: return a >= b;
-    case OP_LT: return a < b;
-    default: return a > b;
+    case OP_EQ:
+        return a == b;
+    case OP_NE:
+        return a != b;
+    case OP_LE:
+        return a <= b;
+    case OP_GE:
+        return a >= b;
+    case OP_LT:
+        return a < b;
+    default:
+        return a > b;
     }
 }
 
@@ -338,19 +382,32 @@ static double real_arithmetic(struct evaluation *e, enum op op, double a, double
     if (b == 0 && (op == OP_DIV || op == OP_MOD || op == OP_CEILDIV || op == OP_ROUNDUP))
         evaluation_fails(e, "division by zero in an expression", "");
     switch (op) {
-    case OP_ADD: return a + b;
-    case OP_SUB: return a - b;
-    case OP_MUL: return a * b;
-    case OP_NEGATE: return -a;
-    case OP_ABS: return fabs(a);
-    case OP_SQRT: return a > 0 ? sqrt(a) : 0;
-    case OP_LOG2: return a > 0 ? log2(a) : 0;
-    case OP_MIN: return a < b ? a : b;
-    case OP_MAX: return a > b ? a : b;
-    case OP_MOD: return fmod(a, b);
-    case OP_CEILDIV: return ceil(a / b);
-    case OP_ROUNDUP: return ceil(a / b) * b;
-    default: return a / b;
+    case OP_ADD:
+        return a + b;
+    case OP_SUB:
+        return a - b;
+    case OP_MUL:
+        return a * b;
+    case OP_NEGATE:
+        return -a;
+    case OP_ABS:
+        return fabs(a);
+    case OP_SQRT:
+        return a > 0 ? sqrt(a) : 0;
+    case OP_LOG2:
+        return a > 0 ? log2(a) : 0;
+    case OP_MIN:
+        return a < b ? a : b;
+    case OP_MAX:
+        return a > b ? a : b;
+    case OP_MOD:
+        return fmod(a, b);
+    case OP_CEILDIV:
+        return ceil(a / b);
+    case OP_ROUNDUP:
+        return ceil(a / b) * b;
+    default:
+        return a / b;
     }
 }
 
@@ -379,7 +436,8 @@ static double real_value(struct evaluation *e, int index)
     return is_comparison(op) ? compare(op, a, b) : real_arithmetic(e, op, a, b);
 }
 
-hone_status expr_value(const struct expr *expr, const struct expr_scope *scope, int64_t *value, hone_error *error)
+hone_status expr_value(const struct expr *expr, const struct expr_scope *scope, int64_t *value,
+                       hone_error *error)
 {
     struct evaluation e = {expr, scope, error, false};
     int64_t result = integer_value(&e, expr->root);
@@ -389,7 +447,8 @@ hone_status expr_value(const struct expr *expr, const struct expr_scope *scope, 
     return HONE_OK;
 }
 
-hone_status expr_real(const struct expr *expr, const struct expr_scope *scope, double *value, hone_error *error)
+hone_status expr_real(const struct expr *expr, const struct expr_scope *scope, double *value,
+                      hone_error *error)
 {
     struct evaluation e = {expr, scope, error, false};
     double result = real_value(&e, expr->root);
@@ -399,8 +458,8 @@ hone_status expr_real(const struct expr *expr, const struct expr_scope *scope, d
     return HONE_OK;
 }
 
-hone_status expr_text_value(const char *text, const struct expr_scope *scope, int64_t otherwise, int64_t *value,
-                            hone_error *error)
+hone_status expr_text_value(const char *text, const struct expr_scope *scope, int64_t otherwise,
+                            int64_t *value, hone_error *error)
 {
     struct expr expr;
     *value = otherwise;

@@ -5,9 +5,10 @@
  *   ?:   || or   && and   == != < <= > >=   + -   * / %   unary - ! not   ( )
  *   min(a,b) max(a,b) ceildiv(a,b) roundup(a,b) abs(a) sqrt(a) log2(a)    names   123  1.5
  *
- * Comparisons in a row, `8 <= a*b <= 64`, all have to hold. Evaluated in two ways. Integers (64 bits, `/` truncates, overflow and division by zero are errors) for launches,
- * sizes and constraints; doubles for cost formulas. `and`, `or` and `//` are accepted as Kernel Tuner and T1 files
- * write them. Parsing is bounded in length and depth, so that text from a file cannot exhaust the stack.
+ * Comparisons in a row, `8 <= a*b <= 64`, all have to hold. Evaluated in two ways. Integers (64 bits, `/`
+ * truncates, overflow and division by zero are errors) for launches, sizes and constraints; doubles for cost
+ * formulas. `and`, `or` and `//` are accepted as Kernel Tuner and T1 files write them. Parsing is bounded in
+ * length and depth, so that text from a file cannot exhaust the stack.
  */
 #ifndef BASE_EXPR_H
 #define BASE_EXPR_H
@@ -42,12 +43,14 @@ struct expr_scope {
 hone_status expr_parse(struct expr *expr, const char *text, hone_error *error);
 
 /* The value with names from scope. Unknown name, overflow, division by zero: HONE_ERROR_USAGE. */
-hone_status expr_value(const struct expr *expr, const struct expr_scope *scope, int64_t *value, hone_error *error);
-hone_status expr_real(const struct expr *expr, const struct expr_scope *scope, double *value, hone_error *error);
+hone_status expr_value(const struct expr *expr, const struct expr_scope *scope, int64_t *value,
+                       hone_error *error);
+hone_status expr_real(const struct expr *expr, const struct expr_scope *scope, double *value,
+                      hone_error *error);
 
 /* Parses and evaluates in one step. NULL or "" gives `otherwise`. */
-hone_status expr_text_value(const char *text, const struct expr_scope *scope, int64_t otherwise, int64_t *value,
-                            hone_error *error);
+hone_status expr_text_value(const char *text, const struct expr_scope *scope, int64_t otherwise,
+                            int64_t *value, hone_error *error);
 hone_status expr_text_real(const char *text, const struct expr_scope *scope, double otherwise, double *value,
                            hone_error *error);
 

@@ -108,8 +108,8 @@ hone_status file_output_begin(struct file_output *output, const char *target, ho
                          sizeof output->target - 1);
     memcpy(output->target, target, length + 1);
     if (lstat(target, &info) == 0 && S_ISDIR(info.st_mode))
-        return error_set(error, HONE_ERROR_IO, "cannot write '%s': it is a folder; end it with '/' to write into it",
-                         target);
+        return error_set(error, HONE_ERROR_IO,
+                         "cannot write '%s': it is a folder; end it with '/' to write into it", target);
     for (unsigned attempt = 0; attempt < 100; attempt++) {
         if (!temporary_name(output, attempt))
             return error_set(error, HONE_ERROR_IO, "the name of the output is too long: '%s'", target);
@@ -131,7 +131,8 @@ static bool sync_folder(const char *file)
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool ok = fsync(fd) == 0 || errno == EINVAL || errno == EROFS; /* file systems that cannot sync a folder */
+    bool ok =
+        fsync(fd) == 0 || errno == EINVAL || errno == EROFS; /* file systems that cannot sync a folder */
     close(fd);
     return ok;
 }
@@ -227,7 +228,8 @@ static hone_status enter_folder(int *fd, const char *name, const char *path, boo
     return check_folder(next, path, ours || made, error);
 }
 
-static hone_status private_base(const char *variable, const char *fallback, char path[PATH_MAX], hone_error *error)
+static hone_status private_base(const char *variable, const char *fallback, char path[PATH_MAX],
+                                hone_error *error)
 {
     const char *set = getenv(variable), *home = getenv("HOME");
     int used = -1;
@@ -238,7 +240,8 @@ static hone_status private_base(const char *variable, const char *fallback, char
     else if (home && home[0] == '/')
         used = snprintf(path, PATH_MAX, "%s/%s", home, fallback);
     else
-        return error_set(error, HONE_ERROR_IO, "no private folder: set HOME or %s to an absolute path", variable);
+        return error_set(error, HONE_ERROR_IO, "no private folder: set HOME or %s to an absolute path",
+                         variable);
     if (used < 0 || used >= PATH_MAX)
         return error_set(error, HONE_ERROR_IO, "the path in %s or HOME is too long", variable);
     return HONE_OK;
@@ -258,8 +261,8 @@ static hone_status walk(int *fd, char *path, hone_error *error)
     return HONE_OK;
 }
 
-hone_status file_private_folder(const char *variable, const char *fallback, const char *sub, char path[PATH_MAX],
-                                int *fd, hone_error *error)
+hone_status file_private_folder(const char *variable, const char *fallback, const char *sub,
+                                char path[PATH_MAX], int *fd, hone_error *error)
 {
     char own[PATH_MAX], *save = NULL;
     hone_status status = private_base(variable, fallback, path, error);
@@ -328,7 +331,8 @@ hone_status file_private_write(int fd, const char *name, const void *bytes, size
     return status;
 }
 
-/* Trees. By descriptors from folder to folder, so that a name which is swapped for a link meanwhile leads nowhere. */
+/* Trees. By descriptors from folder to folder, so that a name which is swapped for a link meanwhile leads
+ * nowhere. */
 
 enum { MAX_TREE_DEPTH = 32 }; /* one open descriptor each */
 
@@ -352,7 +356,8 @@ static bool visit_entries(struct tree_walk *walk, DIR *list, unsigned depth)
 
 static bool visit_folder(struct tree_walk *walk, int parent, const char *name, unsigned depth)
 {
-    int fd = depth < MAX_TREE_DEPTH ? openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    int fd =
+        depth < MAX_TREE_DEPTH ? openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
     DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
     if (!list) {
         if (fd >= 0)

@@ -23,10 +23,10 @@ bool file_same(const char *a, const char *b);
 /**
  * An output that is written beside its target and renamed over it when complete.
  *
- * begin() creates an empty temporary file in the target's folder, readable under `temporary`; the caller fills it
- * (by name or through `fd`); commit() syncs it, gives it the old target's permissions (0666 less the umask for a new
- * one) and renames. A symbolic link in the target's place is replaced, never followed. abort() removes the temporary
- * file and is a no-op after commit, so it can stand in every exit path.
+ * begin() creates an empty temporary file in the target's folder, readable under `temporary`; the caller
+ * fills it (by name or through `fd`); commit() syncs it, gives it the old target's permissions (0666 less the
+ * umask for a new one) and renames. A symbolic link in the target's place is replaced, never followed.
+ * abort() removes the temporary file and is a no-op after commit, so it can stand in every exit path.
  */
 struct file_output {
     char target[PATH_MAX], temporary[PATH_MAX];
@@ -43,25 +43,25 @@ void file_output_abort(struct file_output *output);
 hone_status file_write(const char *target, const void *bytes, size_t count, hone_error *error);
 
 /**
- * Opens (and makes, 0700) the private folder $VARIABLE/hone[/sub], or ~/fallback/hone[/sub] where the variable is
- * unset or relative (the XDG rule). The folder must be a real folder of the calling user that no one else may write
- * to, and so must every folder that hone made above it; folders above those must not be writable by others unless
- * sticky. Fails (HONE_ERROR_IO) for set-user-id programs and wherever one of this does not hold.
- * path gets the name (for messages only); *fd the folder, which the caller closes.
+ * Opens (and makes, 0700) the private folder $VARIABLE/hone[/sub], or ~/fallback/hone[/sub] where the
+ * variable is unset or relative (the XDG rule). The folder must be a real folder of the calling user that no
+ * one else may write to, and so must every folder that hone made above it; folders above those must not be
+ * writable by others unless sticky. Fails (HONE_ERROR_IO) for set-user-id programs and wherever one of this
+ * does not hold. path gets the name (for messages only); *fd the folder, which the caller closes.
  */
-hone_status file_private_folder(const char *variable, const char *fallback, const char *sub, char path[PATH_MAX],
-                                int *fd, hone_error *error);
+hone_status file_private_folder(const char *variable, const char *fallback, const char *sub,
+                                char path[PATH_MAX], int *fd, hone_error *error);
 
-/* Appends the regular file `name` of folder `fd` to out, only when it is the user's own, private and not over `limit`.
- * A missing file is HONE_ERROR_IO too; *missing (may be NULL) tells. */
+/* Appends the regular file `name` of folder `fd` to out, only when it is the user's own, private and not over
+ * `limit`. A missing file is HONE_ERROR_IO too; *missing (may be NULL) tells. */
 hone_status file_private_read(int fd, const char *name, size_t limit, struct text *out, bool *missing,
                               hone_error *error);
 
 /* Writes `name` in folder `fd` whole: temporary file 0600, sync, rename. */
 hone_status file_private_write(int fd, const char *name, const void *bytes, size_t count, hone_error *error);
 
-/* Adds up the bytes of regular files in `name` (a folder or a file) below folder `fd`. Links are not followed,
- * other file systems not entered. False when something could not be looked at. */
+/* Adds up the bytes of regular files in `name` (a folder or a file) below folder `fd`. Links are not
+ * followed, other file systems not entered. False when something could not be looked at. */
 bool file_tree_bytes(int fd, const char *name, uint64_t *bytes);
 
 /* Removes `name` with all that lies in it, by the same rules; *bytes grows by what regular files held.

@@ -74,7 +74,8 @@ void disk_clear_busy(const struct disk *disk, const char *name)
 
 bool disk_read(const struct disk *disk, const char *name, struct text *bytes)
 {
-    if (file_private_read(disk->folder, name, ENTRY_MAX_BYTES + ENTRY_MAX_KEY + 4096, bytes, NULL, NULL) != HONE_OK)
+    if (file_private_read(disk->folder, name, ENTRY_MAX_BYTES + ENTRY_MAX_KEY + 4096, bytes, NULL, NULL) !=
+        HONE_OK)
         return false;
     utimensat(disk->folder, name, NULL, AT_SYMLINK_NOFOLLOW); /* it was used: trimming goes by this */
     return true;

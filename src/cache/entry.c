@@ -6,7 +6,14 @@
 
 static const char magic[8] = {'H', 'O', 'N', 'E', 'P', 'R', 'G', '\n'};
 
-enum { AT_FORMAT = 8, AT_KEY_LENGTH = 12, AT_BINARY_LENGTH = 16, AT_BINARY_HASH = 24, AT_HEAD_HASH = 56, HEAD = 88 };
+enum {
+    AT_FORMAT = 8,
+    AT_KEY_LENGTH = 12,
+    AT_BINARY_LENGTH = 16,
+    AT_BINARY_HASH = 24,
+    AT_HEAD_HASH = 56,
+    HEAD = 88
+};
 
 static void put(uint8_t *at, uint64_t value, int bytes)
 {
@@ -46,8 +53,8 @@ void entry_encode(struct text *out, const char *key, const void *binary, size_t 
     text_add_bytes(out, binary, count);
 }
 
-bool entry_decode(const void *bytes, size_t count, const char *expected_key, struct text *key, const void **binary,
-                  size_t *binary_count)
+bool entry_decode(const void *bytes, size_t count, const char *expected_key, struct text *key,
+                  const void **binary, size_t *binary_count)
 {
     const uint8_t *head = bytes;
     uint8_t digest[SHA256_SIZE];

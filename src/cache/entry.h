@@ -23,8 +23,9 @@ enum { ENTRY_FORMAT = 1, ENTRY_MAX_BYTES = 256 << 20, ENTRY_MAX_KEY = 1 << 16 };
  */
 void entry_encode(struct text *out, const char *key, const void *binary, size_t count);
 
-/* True when bytes are a whole and undamaged entry. key and binary then point into bytes. `expected_key` may be NULL. */
-bool entry_decode(const void *bytes, size_t count, const char *expected_key, struct text *key, const void **binary,
-                  size_t *binary_count);
+/* True when bytes are a whole and undamaged entry. key and binary then point into bytes. `expected_key` may
+ * be NULL. */
+bool entry_decode(const void *bytes, size_t count, const char *expected_key, struct text *key,
+                  const void **binary, size_t *binary_count);
 
 #endif

@@ -31,7 +31,8 @@ struct store {
     struct held *held;
     struct disk disk;
     bool disk_works;
-    unsigned lock_users; /* threads that build now; the first takes the lock between processes, the last gives it back */
+    unsigned lock_users; /* threads that build now; the first takes the lock between processes, the last gives
+                            it back */
     bool lock_taken;
 };
 
@@ -80,8 +81,8 @@ static hone_status store_of(struct hone_device *device, struct store **store, ho
 }
 
 /* Everything that changes the binary, a line each; the file's name is the digest of it. */
-static hone_status describe(const struct hone_device *device, const struct program_unit *unit, struct text *key,
-                            char name[SHA256_TEXT_SIZE], hone_error *error)
+static hone_status describe(const struct hone_device *device, const struct program_unit *unit,
+                            struct text *key, char name[SHA256_TEXT_SIZE], hone_error *error)
 {
     uint8_t digest[SHA256_SIZE];
     char source[SHA256_TEXT_SIZE];
@@ -97,8 +98,8 @@ static hone_status describe(const struct hone_device *device, const struct progr
     return HONE_OK;
 }
 
-hone_status programs_digest(const struct hone_device *device, const struct program_unit *unit, char digest[65],
-                            hone_error *error)
+hone_status programs_digest(const struct hone_device *device, const struct program_unit *unit,
+                            char digest[65], hone_error *error)
 {
     struct text key = {0};
     hone_status status = describe(device, unit, &key, digest, error);
@@ -186,7 +187,8 @@ static bool load(const struct job *job, struct program **program, struct kernel 
     bool ok = false;
     if (job->mark == DISK_CLEAN && disk_read(&job->store->disk, job->name, &bytes)) {
         ok = entry_decode(bytes.data, bytes.length, job->key, NULL, &binary, &count) &&
-             program_from_binary(program, job->store->device, binary, count, job->unit->options, NULL) == HONE_OK;
+             program_from_binary(program, job->store->device, binary, count, job->unit->options, NULL) ==
+                 HONE_OK;
         if (ok && kernel_create(kernel, *program, job->kernel, NULL) != HONE_OK) {
             program_destroy(program);
             ok = false;
@@ -194,7 +196,8 @@ static bool load(const struct job *job, struct program **program, struct kernel 
         if (ok)
             device_count_disk_load(job->store->device);
         else
-            disk_remove(&job->store->disk, job->name); /* damaged, or refused by the driver: built again below */
+            disk_remove(&job->store->disk,
+                        job->name); /* damaged, or refused by the driver: built again below */
     }
     text_finish(&bytes);
     return ok;
@@ -213,7 +216,8 @@ static void save(const struct job *job, const struct program *program)
     if (!status)
         disk_trim(&job->store->disk, programs_disk_limit);
     else if (status != HONE_ERROR_UNSUPPORTED)
-        device_log(job->store->device, HONE_LOG_WARNING, "a compiled program is not kept on disk: %s", why.message);
+        device_log(job->store->device, HONE_LOG_WARNING, "a compiled program is not kept on disk: %s",
+                   why.message);
     text_finish(&binary);
     text_finish(&file);
 }
@@ -221,7 +225,8 @@ static void save(const struct job *job, const struct program *program)
 static hone_status compile(const struct job *job, bool keep, struct program **program, struct kernel **kernel,
                            hone_error *error)
 {
-    hone_status status = program_from_source(program, job->store->device, job->unit->source, job->unit->options, error);
+    hone_status status =
+        program_from_source(program, job->store->device, job->unit->source, job->unit->options, error);
     if (!status)
         status = kernel_create(kernel, *program, job->kernel, error);
     if (status) {
@@ -239,9 +244,10 @@ static hone_status build(struct job *job, struct program **program, struct kerne
     hone_status status = HONE_OK;
     job->mark = disk ? disk_get_mark(&job->store->disk, job->name) : DISK_CLEAN;
     if (job->mark == DISK_CRASHED_TWICE) {
-        status = error_set(error, HONE_ERROR_UNSUPPORTED,
-                           "building %s ended the process twice with this driver; `hone cache clear` allows a new try",
-                           job->unit->label);
+        status = error_set(
+            error, HONE_ERROR_UNSUPPORTED,
+            "building %s ended the process twice with this driver; `hone cache clear` allows a new try",
+            job->unit->label);
     } else {
         if (disk)
             disk_set_busy(&job->store->disk, job->name);

@@ -2,9 +2,10 @@
 /**
  * Compiled programs: one per device, source and options, kept in memory and on disk.
  *
- * A program binary is native code that drivers load unchecked, so the driver sees only bytes that this module wrote into a
- * private folder and whose header, key, length and SHA-256 it has verified. Everything odd is a miss. A lock keeps
- * processes apart while they build; a busy mark turns a driver's crash into a quarantine at the next start.
+ * A program binary is native code that drivers load unchecked, so the driver sees only bytes that this module
+ * wrote into a private folder and whose header, key, length and SHA-256 it has verified. Everything odd is a
+ * miss. A lock keeps processes apart while they build; a busy mark turns a driver's crash into a quarantine
+ * at the next start.
  */
 #ifndef CACHE_PROGRAMS_H
 #define CACHE_PROGRAMS_H
@@ -21,14 +22,15 @@ struct program_unit {
     const char *options; /* for the compiler */
 };
 
-/* Makes a kernel of the unit's program: from memory, from disk, or by compiling. Threads: safe; the kernel is the caller's,
- * for one thread at a time. A program that crashed its driver twice is HONE_ERROR_UNSUPPORTED. */
+/* Makes a kernel of the unit's program: from memory, from disk, or by compiling. Threads: safe; the kernel is
+ * the caller's, for one thread at a time. A program that crashed its driver twice is HONE_ERROR_UNSUPPORTED.
+ */
 hone_status programs_kernel(struct kernel **out, struct hone_device *device, const struct program_unit *unit,
                             const char *kernel, hone_error *error);
 
 /* The digest of everything that makes the program: device, driver, options, source. 64 hexadecimal digits. */
-hone_status programs_digest(const struct hone_device *device, const struct program_unit *unit, char digest[65],
-                            hone_error *error);
+hone_status programs_digest(const struct hone_device *device, const struct program_unit *unit,
+                            char digest[65], hone_error *error);
 
 /* Bytes that programs may take on disk. */
 extern const uint64_t programs_disk_limit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much memory hone lets itself hold. Drivers for CPUs grant more than there is, until the system kills the
- * process; so the limit is ours. */
+/* How much memory hone lets itself hold. Drivers for CPUs grant more than there is, until the system kills
+ * the process; so the limit is ours. */
 #include "cl/private.h"
 
 #include "base/file.h"
@@ -32,7 +32,8 @@ static uint64_t number_in_file(const char *path, const char *after, uint64_t oth
 
 static uint64_t cgroup_limit(void)
 {
-    /* Version 2, then version 1. "max" is no number, which leaves the fallback. Usage of the group is ours mostly. */
+    /* Version 2, then version 1. "max" is no number, which leaves the fallback. Usage of the group is ours
+     * mostly. */
     uint64_t limit = number_in_file("/sys/fs/cgroup/memory.max", "", UINT64_MAX);
     return smaller(limit, number_in_file("/sys/fs/cgroup/memory/memory.limit_in_bytes", "", UINT64_MAX));
 }

@@ -15,7 +15,8 @@
 
 static const hone_device_request default_request;
 
-static hone_status create_context(struct hone_device *device, const hone_device_request *request, hone_error *error)
+static hone_status create_context(struct hone_device *device, const hone_device_request *request,
+                                  hone_error *error)
 {
     cl_context_properties properties[8] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
     vendor_context_properties(device->id, device->extensions, request->performance, properties);
@@ -53,7 +54,8 @@ static hone_status take_compute_units(struct hone_device *device, unsigned wante
                          "'%s' has %u compute units and %s be divided: %u of them cannot be used alone",
                          device->info.name, device->info.compute_units,
                          device->info.max_sub_devices < 2 ? "cannot" : "can", wanted);
-    const cl_device_partition_property how[] = {CL_DEVICE_PARTITION_BY_COUNTS, (cl_device_partition_property)wanted,
+    const cl_device_partition_property how[] = {CL_DEVICE_PARTITION_BY_COUNTS,
+                                                (cl_device_partition_property)wanted,
                                                 CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
     cl_device_id part = NULL;
     cl_int code = clCreateSubDevices(device->id, how, 1, &part, NULL);
@@ -62,13 +64,15 @@ static hone_status take_compute_units(struct hone_device *device, unsigned wante
     device->id = part;
     device->is_sub_device = true;
     device->info.compute_units = wanted;
-    /* PoCL 3.1 ends the process (an assertion in pocl_validate_rect_copy) in copies to and from images of a part. */
+    /* PoCL 3.1 ends the process (an assertion in pocl_validate_rect_copy) in copies to and from images of a
+     * part. */
     if (strcmp(device->info.platform, "Portable Computing Language") == 0)
         device->info.images = false;
     return HONE_OK;
 }
 
-static hone_status copy_request(struct hone_device *device, const hone_device_request *request, hone_error *error)
+static hone_status copy_request(struct hone_device *device, const hone_device_request *request,
+                                hone_error *error)
 {
     const char *folder = request->kernel_folder ? request->kernel_folder : getenv("HONE_KERNEL_DIR");
     device->profile = request->profile;
@@ -103,7 +107,8 @@ hone_status device_open_found(hone_device **out, const struct found_device *foun
         return error_memory(error, "a device");
     device->platform = found->platform;
     device->id = found->id;
-    hone_status status = platform_describe(found->platform, found->id, &device->info, &device->extensions, error);
+    hone_status status =
+        platform_describe(found->platform, found->id, &device->info, &device->extensions, error);
     device->info.index = index;
     if (!status)
         status = take_compute_units(device, request->compute_units, error);
@@ -140,12 +145,14 @@ static hone_status examine_queue(struct hone_device *device, cl_command_queue qu
     if (code == CL_SUCCESS)
         code = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
     if (code == CL_SUCCESS)
-        code = clGetDeviceInfo(device->id, CL_DEVICE_PLATFORM, sizeof device->platform, &device->platform, NULL);
+        code =
+            clGetDeviceInfo(device->id, CL_DEVICE_PLATFORM, sizeof device->platform, &device->platform, NULL);
     if (code == CL_SUCCESS)
         code = clRetainContext(device->context);
     if (code != CL_SUCCESS) {
         device->context = NULL;
-        return cl_failed(error, code, "clGetCommandQueueInfo, clGetDeviceInfo or clRetainContext for the caller's queue");
+        return cl_failed(error, code,
+                         "clGetCommandQueueInfo, clGetDeviceInfo or clRetainContext for the caller's queue");
     }
     device->profile = properties & CL_QUEUE_PROFILING_ENABLE;
     device->out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
@@ -160,7 +167,8 @@ hone_status hone_device_from_queue(hone_device **out, struct _cl_command_queue *
                                    const hone_device_request *request, hone_error *error)
 {
     if (!out || !queue)
-        return error_set(error, HONE_ERROR_USAGE, "hone_device_from_queue needs a queue and a place for the device");
+        return error_set(error, HONE_ERROR_USAGE,
+                         "hone_device_from_queue needs a queue and a place for the device");
     *out = NULL;
     struct hone_device *device = new_device();
     if (!device)
@@ -283,13 +291,14 @@ hone_status device_reserve(struct hone_device *device, uint64_t bytes, const cha
     pthread_mutex_unlock(&device->lock);
     if (!fits)
         return error_set(error, HONE_ERROR_MEMORY,
-                         "%s needs %.1f MB, but of the %.1f MB that hone may hold on '%s' %.1f MB are in use", purpose,
-                         (double)bytes * mega, (double)budget * mega, device->info.name, (double)held * mega);
+                         "%s needs %.1f MB, but of the %.1f MB that hone may hold on '%s' %.1f MB are in use",
+                         purpose, (double)bytes * mega, (double)budget * mega, device->info.name,
+                         (double)held * mega);
     if (device->info.max_allocation && bytes > device->info.max_allocation) {
         device_unreserve(device, bytes);
-        return error_set(error, HONE_ERROR_MEMORY, "%s needs %.1f MB in one piece, but '%s' gives at most %.1f MB",
-                         purpose, (double)bytes * mega, device->info.name,
-                         (double)device->info.max_allocation * mega);
+        return error_set(error, HONE_ERROR_MEMORY,
+                         "%s needs %.1f MB in one piece, but '%s' gives at most %.1f MB", purpose,
+                         (double)bytes * mega, device->info.name, (double)device->info.max_allocation * mega);
     }
     return HONE_OK;
 }
@@ -364,7 +373,8 @@ static hone_status make_attachment(struct hone_device *device, const void *key,
 }
 
 hone_status device_attachment(struct hone_device *device, const void *key,
-                              hone_status (*make)(struct hone_device *device, void **object, hone_error *error),
+                              hone_status (*make)(struct hone_device *device, void **object,
+                                                  hone_error *error),
                               void (*destroy)(void *object), void **object, hone_error *error)
 {
     hone_status status = HONE_OK;

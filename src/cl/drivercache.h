@@ -21,9 +21,9 @@
 /* NAME.crashed1, NAME.crashed2: a process ended in NAME so many times. */
 #define CRASHED_SUFFIX ".crashed"
 
-/* Waits for the lock between processes that compile or load programs: drivers' own caches race. At most two minutes, for
- * whoever holds it longer hangs, and we go on without. `folder` is PROGRAM_FOLDER. Returns a descriptor, to be closed when
- * the work is done, or -1. */
+/* Waits for the lock between processes that compile or load programs: drivers' own caches race. At most two
+ * minutes, for whoever holds it longer hangs, and we go on without. `folder` is PROGRAM_FOLDER. Returns a
+ * descriptor, to be closed when the work is done, or -1. */
 int build_lock(int folder);
 /* The same for callers without that folder open; -1 also where it cannot be used. */
 int build_lock_anywhere(void);

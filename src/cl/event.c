@@ -65,7 +65,8 @@ hone_status hone_event_wait(const hone_event *event, hone_error *error)
 
 static hone_status execution_status(const hone_event *event, cl_int *status, hone_error *error)
 {
-    cl_int code = clGetEventInfo(event->last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *status, status, NULL);
+    cl_int code =
+        clGetEventInfo(event->last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *status, status, NULL);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clGetEventInfo");
     return *status < 0 ? cl_failed(error, *status, "a command failed on the device") : HONE_OK;
@@ -74,7 +75,8 @@ static hone_status execution_status(const hone_event *event, cl_int *status, hon
 hone_status hone_event_poll(const hone_event *event, int *done, hone_error *error)
 {
     if (!event || !done)
-        return error_set(error, HONE_ERROR_USAGE, "hone_event_poll needs an event and a place for the answer");
+        return error_set(error, HONE_ERROR_USAGE,
+                         "hone_event_poll needs an event and a place for the answer");
     cl_int state = CL_QUEUED;
     hone_status status = execution_status(event, &state, error);
     *done = !status && state == CL_COMPLETE;
@@ -92,14 +94,15 @@ static cl_int stamp(cl_event event, cl_profiling_info what, uint64_t *value)
 hone_status hone_event_times(const hone_event *event, hone_times *times, hone_error *error)
 {
     if (!event || !times)
-        return error_set(error, HONE_ERROR_USAGE, "hone_event_times needs an event and a place for the times");
+        return error_set(error, HONE_ERROR_USAGE,
+                         "hone_event_times needs an event and a place for the times");
     *times = (hone_times){0};
     if (!event->device->profile)
         return error_set(error, HONE_ERROR_UNSUPPORTED,
                          "no time stamps: open the device with `profile` set in its request");
     if (!selftest_holds(event->device, SELFTEST_CLOCK))
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "no time stamps: the clock of '%s' failed the self-test",
-                         event->device->info.name);
+        return error_set(error, HONE_ERROR_UNSUPPORTED,
+                         "no time stamps: the clock of '%s' failed the self-test", event->device->info.name);
     cl_int code = stamp(event->first, CL_PROFILING_COMMAND_QUEUED, &times->queued);
     if (code == CL_SUCCESS)
         code = stamp(event->first, CL_PROFILING_COMMAND_SUBMIT, &times->submitted);
@@ -123,8 +126,8 @@ static void CL_CALLBACK notify(cl_event event, cl_int code, void *user)
     free(notification);
 }
 
-hone_status hone_event_notify(const hone_event *event, void (*function)(void *user, hone_status status), void *user,
-                              hone_error *error)
+hone_status hone_event_notify(const hone_event *event, void (*function)(void *user, hone_status status),
+                              void *user, hone_error *error)
 {
     if (!event || !function)
         return error_set(error, HONE_ERROR_USAGE, "hone_event_notify needs an event and a function");
@@ -150,7 +153,8 @@ void hone_event_destroy(hone_event **event)
     *event = NULL;
 }
 
-hone_status hone_event_from_cl(hone_event **out, hone_device *device, struct _cl_event *event, hone_error *error)
+hone_status hone_event_from_cl(hone_event **out, hone_device *device, struct _cl_event *event,
+                               hone_error *error)
 {
     if (!out || !device || !event)
         return error_set(error, HONE_ERROR_USAGE, "hone_event_from_cl needs a device and an event");

@@ -6,7 +6,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define NAMED(code) {code, #code}
+#define NAMED(code)                                                                                          \
+    {                                                                                                        \
+        code, #code                                                                                          \
+    }
 
 static const struct {
     int code;
@@ -108,12 +111,16 @@ static hone_status status_of(cl_int code)
 {
     switch (code) {
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
-    case CL_OUT_OF_HOST_MEMORY: return HONE_ERROR_MEMORY;
+    case CL_OUT_OF_HOST_MEMORY:
+        return HONE_ERROR_MEMORY;
     case CL_IMAGE_FORMAT_NOT_SUPPORTED:
-    case CL_INVALID_IMAGE_SIZE: return HONE_ERROR_UNSUPPORTED;
+    case CL_INVALID_IMAGE_SIZE:
+        return HONE_ERROR_UNSUPPORTED;
     case CL_DEVICE_NOT_FOUND:
-    case CL_DEVICE_NOT_AVAILABLE: return HONE_ERROR_NO_DEVICE;
-    default: return HONE_ERROR_DEVICE;
+    case CL_DEVICE_NOT_AVAILABLE:
+        return HONE_ERROR_NO_DEVICE;
+    default:
+        return HONE_ERROR_DEVICE;
     }
 }
 

@@ -27,7 +27,8 @@ static cl_int ask_devices(cl_platform_id platform, cl_device_id ids[MAX_DEVICES]
     return code == CL_DEVICE_NOT_FOUND ? CL_SUCCESS : code;
 }
 
-static hone_status add_devices(struct found_device *list, size_t *count, cl_platform_id platform, hone_error *error)
+static hone_status add_devices(struct found_device *list, size_t *count, cl_platform_id platform,
+                               hone_error *error)
 {
     cl_device_id ids[MAX_DEVICES];
     char name[128];
@@ -74,8 +75,8 @@ hone_status platform_find_devices(struct found_device **list, size_t *count, hon
     return HONE_OK;
 }
 
-/* Asking. A device that does not know a property leaves the zero that was there; asking the few properties without which
- * nothing works is checked by the caller. */
+/* Asking. A device that does not know a property leaves the zero that was there; asking the few properties
+ * without which nothing works is checked by the caller. */
 
 static bool ask(cl_device_id id, cl_device_info what, void *value, size_t size)
 {
@@ -214,19 +215,27 @@ static void describe_features(cl_device_id id, const char *extensions, hone_devi
 
 static void note_used_extensions(const char *extensions, hone_device_info *info)
 {
-    static const char *const used[] = {
-        "cl_khr_fp16", "cl_khr_fp64", "cl_khr_subgroups", "cl_khr_egl_image", "cl_khr_image2d_from_buffer",
-        "cl_khr_integer_dot_product", "cl_khr_byte_addressable_store", "cl_qcom_perf_hint", "cl_qcom_ion_host_ptr",
-        "cl_qcom_android_native_buffer_host_ptr", "cl_nv_device_attribute_query", "cl_amd_device_attribute_query"};
+    static const char *const used[] = {"cl_khr_fp16",
+                                       "cl_khr_fp64",
+                                       "cl_khr_subgroups",
+                                       "cl_khr_egl_image",
+                                       "cl_khr_image2d_from_buffer",
+                                       "cl_khr_integer_dot_product",
+                                       "cl_khr_byte_addressable_store",
+                                       "cl_qcom_perf_hint",
+                                       "cl_qcom_ion_host_ptr",
+                                       "cl_qcom_android_native_buffer_host_ptr",
+                                       "cl_nv_device_attribute_query",
+                                       "cl_amd_device_attribute_query"};
     size_t length = 0;
     for (size_t i = 0; i < COUNT_OF(used); i++)
         if (text_has_word(extensions, used[i]))
-            length += (size_t)snprintf(info->used_extensions + length, sizeof info->used_extensions - length, "%s%s",
-                                       length ? " " : "", used[i]);
+            length += (size_t)snprintf(info->used_extensions + length, sizeof info->used_extensions - length,
+                                       "%s%s", length ? " " : "", used[i]);
 }
 
-hone_status platform_describe(cl_platform_id platform, cl_device_id id, hone_device_info *info, char **extensions,
-                              hone_error *error)
+hone_status platform_describe(cl_platform_id platform, cl_device_id id, hone_device_info *info,
+                              char **extensions, hone_error *error)
 {
     *info = (hone_device_info){0};
     *extensions = platform_device_text(id, CL_DEVICE_EXTENSIONS);
@@ -253,7 +262,8 @@ hone_status platform_describe(cl_platform_id platform, cl_device_id id, hone_dev
     vendor_describe(id, *extensions, info);
     /* What is asked of a driver, and what is not, depends on whose it is. */
     if (info->name[0] == '\0' || info->platform[0] == '\0' || info->max_work_group == 0)
-        return free(*extensions), *extensions = NULL,
+        return free(*extensions),
+               *extensions = NULL,
                error_set(error, HONE_ERROR_DEVICE, "a device of platform '%s' does not describe itself",
                          info->platform);
     return HONE_OK;

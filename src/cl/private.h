@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared inside src/cl only. This header and the sources beside it are the one place that includes CL/cl.h. */
+/* Shared inside src/cl only. This header and the sources beside it are the one place that includes CL/cl.h.
+ */
 #ifndef CL_PRIVATE_H
 #define CL_PRIVATE_H
 
@@ -20,9 +21,12 @@ hone_status cl_failed(hone_error *error, cl_int code, const char *format, ...)
 
 /* Entry points of extensions; NULL where missing. Looked up once per device. */
 struct extension_calls {
-    cl_mem(CL_API_CALL *create_from_egl_image)(cl_context, void *, void *, cl_mem_flags, const intptr_t *, cl_int *);
-    cl_int(CL_API_CALL *acquire_egl)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *);
-    cl_int(CL_API_CALL *release_egl)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *);
+    cl_mem(CL_API_CALL *create_from_egl_image)(cl_context, void *, void *, cl_mem_flags, const intptr_t *,
+                                               cl_int *);
+    cl_int(CL_API_CALL *acquire_egl)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *,
+                                     cl_event *);
+    cl_int(CL_API_CALL *release_egl)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *,
+                                     cl_event *);
 };
 
 struct attachment {
@@ -63,8 +67,8 @@ struct found_device {
     cl_device_id id;
 };
 hone_status platform_find_devices(struct found_device **list, size_t *count, hone_error *error);
-hone_status platform_describe(cl_platform_id platform, cl_device_id id, hone_device_info *info, char **extensions,
-                              hone_error *error);
+hone_status platform_describe(cl_platform_id platform, cl_device_id id, hone_device_info *info,
+                              char **extensions, hone_error *error);
 /* Asks a text property; *text is "" when the device does not know it. NULL only when memory is short. */
 char *platform_device_text(cl_device_id id, cl_device_info what);
 
@@ -74,8 +78,8 @@ void vendor_find_calls(struct hone_device *device);
 /* Adds what the performance hint needs to a zero-terminated property list with room for two more. */
 void vendor_context_properties(cl_device_id id, const char *extensions, hone_performance hint,
                                cl_context_properties *properties);
-hone_status vendor_import(struct hone_device *device, const hone_external *external, size_t bytes, cl_mem *object,
-                          hone_error *error);
+hone_status vendor_import(struct hone_device *device, const hone_external *external, size_t bytes,
+                          cl_mem *object, hone_error *error);
 
 /* program.c */
 struct kernel;

@@ -20,12 +20,13 @@ struct kernel {
     struct hone_device *device;
     cl_kernel object;
     char name[64];
-    cl_sampler samplers[MAX_SAMPLERS + MAX_OTHER_SAMPLERS]; /* by border; then those of kernel_set_any_sampler */
-    unsigned sampler_of[MAX_OTHER_SAMPLERS];                /* for which argument they are */
+    cl_sampler
+        samplers[MAX_SAMPLERS + MAX_OTHER_SAMPLERS]; /* by border; then those of kernel_set_any_sampler */
+    unsigned sampler_of[MAX_OTHER_SAMPLERS];         /* for which argument they are */
 };
 
-static hone_status new_program(struct program **out, struct hone_device *device, cl_program object, cl_int code,
-                               const char *call, hone_error *error)
+static hone_status new_program(struct program **out, struct hone_device *device, cl_program object,
+                               cl_int code, const char *call, hone_error *error)
 {
     *out = NULL;
     if (code != CL_SUCCESS)
@@ -42,7 +43,8 @@ static hone_status new_program(struct program **out, struct hone_device *device,
 hone_status program_log(const struct program *program, struct text *out, hone_error *error)
 {
     size_t size = 0;
-    cl_int code = clGetProgramBuildInfo(program->object, program->device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    cl_int code =
+        clGetProgramBuildInfo(program->object, program->device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clGetProgramBuildInfo");
     char *log = size < MAX_LOG ? mem_new(size + 1, 1) : NULL;
@@ -88,12 +90,13 @@ hone_status program_from_source(struct program **out, struct hone_device *device
     return settle(out, build(*out, options, error));
 }
 
-hone_status program_from_binary(struct program **out, struct hone_device *device, const void *bytes, size_t count,
-                                const char *options, hone_error *error)
+hone_status program_from_binary(struct program **out, struct hone_device *device, const void *bytes,
+                                size_t count, const char *options, hone_error *error)
 {
     cl_int code = CL_SUCCESS, loaded = CL_SUCCESS;
     const unsigned char *start = bytes;
-    cl_program object = clCreateProgramWithBinary(device->context, 1, &device->id, &count, &start, &loaded, &code);
+    cl_program object =
+        clCreateProgramWithBinary(device->context, 1, &device->id, &count, &start, &loaded, &code);
     if (code == CL_SUCCESS && loaded != CL_SUCCESS) {
         clReleaseProgram(object);
         code = loaded;
@@ -138,7 +141,7 @@ hone_status kernel_create(struct kernel **out, struct program *program, const ch
     if (!*out)
         return error_memory(error, "a kernel");
     (*out)->device = program->device;
-    snprintf((*out)->name, sizeof (*out)->name, "%s", name);
+    snprintf((*out)->name, sizeof(*out)->name, "%s", name);
     (*out)->object = clCreateKernel(program->object, name, &code);
     if (code == CL_SUCCESS)
         return HONE_OK;
@@ -174,7 +177,8 @@ hone_status kernel_get_facts(const struct kernel *kernel, struct kernel_facts *f
     cl_int code = clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_WORK_GROUP_SIZE,
                                            sizeof facts->max_work_group, &facts->max_work_group, NULL);
     if (code == CL_SUCCESS)
-        code = clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
+        code = clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local,
+                                        NULL);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clGetKernelWorkGroupInfo of '%s'", kernel->name);
     code = clGetKernelInfo(kernel->object, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, NULL);
@@ -182,7 +186,8 @@ hone_status kernel_get_facts(const struct kernel *kernel, struct kernel_facts *f
         return cl_failed(error, code, "clGetKernelInfo of '%s'", kernel->name);
     /* These two are hints: a driver that does not know them is no failure. */
     if (clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
-                                 sizeof facts->preferred_multiple, &facts->preferred_multiple, NULL) != CL_SUCCESS)
+                                 sizeof facts->preferred_multiple, &facts->preferred_multiple,
+                                 NULL) != CL_SUCCESS)
         facts->preferred_multiple = 1;
     if (clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof private_bytes,
                                  &private_bytes, NULL) != CL_SUCCESS)
@@ -192,8 +197,8 @@ hone_status kernel_get_facts(const struct kernel *kernel, struct kernel_facts *f
     facts->arguments = arguments;
     cl_kernel_arg_address_qualifier address;
     facts->has_argument_info =
-        arguments > 0 && clGetKernelArgInfo(kernel->object, 0, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof address,
-                                            &address, NULL) == CL_SUCCESS;
+        arguments > 0 && clGetKernelArgInfo(kernel->object, 0, CL_KERNEL_ARG_ADDRESS_QUALIFIER,
+                                            sizeof address, &address, NULL) == CL_SUCCESS;
     return HONE_OK;
 }
 
@@ -216,8 +221,8 @@ hone_status kernel_get_argument(const struct kernel *kernel, unsigned index, str
         code = clGetKernelArgInfo(kernel->object, index, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifiers,
                                   &qualifiers, NULL);
     if (code == CL_SUCCESS)
-        code = clGetKernelArgInfo(kernel->object, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access,
-                                  NULL);
+        code = clGetKernelArgInfo(kernel->object, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access,
+                                  &access, NULL);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clGetKernelArgInfo %u of '%s'", index, kernel->name);
     argument->is_const = (qualifiers & CL_KERNEL_ARG_TYPE_CONST) != 0;
@@ -246,7 +251,8 @@ hone_status kernel_set_value(struct kernel *kernel, unsigned index, const void *
     return set_argument(kernel, index, bytes, value, error);
 }
 
-hone_status kernel_set_memory(struct kernel *kernel, unsigned index, const struct memory *memory, hone_error *error)
+hone_status kernel_set_memory(struct kernel *kernel, unsigned index, const struct memory *memory,
+                              hone_error *error)
 {
     cl_mem object = memory_cl(memory);
     return set_argument(kernel, index, sizeof object, &object, error);
@@ -262,9 +268,9 @@ hone_status kernel_set_sampler(struct kernel *kernel, unsigned index, hone_borde
     int slot = border == HONE_BORDER_CONSTANT;
     if (!kernel->samplers[slot]) {
         cl_int code = CL_SUCCESS;
-        kernel->samplers[slot] = clCreateSampler(kernel->device->context, CL_FALSE,
-                                                 slot ? CL_ADDRESS_CLAMP : CL_ADDRESS_CLAMP_TO_EDGE,
-                                                 CL_FILTER_NEAREST, &code);
+        kernel->samplers[slot] =
+            clCreateSampler(kernel->device->context, CL_FALSE,
+                            slot ? CL_ADDRESS_CLAMP : CL_ADDRESS_CLAMP_TO_EDGE, CL_FILTER_NEAREST, &code);
         if (code != CL_SUCCESS) {
             kernel->samplers[slot] = NULL;
             return cl_failed(error, code, "clCreateSampler");
@@ -281,8 +287,9 @@ static cl_int make_sampler(struct kernel *kernel, const struct sampler *wanted, 
                                                [SAMPLER_EDGE_REPEAT] = CL_ADDRESS_REPEAT,
                                                [SAMPLER_EDGE_MIRROR] = CL_ADDRESS_MIRRORED_REPEAT};
     cl_int code = CL_SUCCESS;
-    *sampler = clCreateSampler(kernel->device->context, wanted->normalised ? CL_TRUE : CL_FALSE,
-                               edges[wanted->edge], wanted->linear ? CL_FILTER_LINEAR : CL_FILTER_NEAREST, &code);
+    *sampler =
+        clCreateSampler(kernel->device->context, wanted->normalised ? CL_TRUE : CL_FALSE, edges[wanted->edge],
+                        wanted->linear ? CL_FILTER_LINEAR : CL_FILTER_NEAREST, &code);
     if (code != CL_SUCCESS)
         *sampler = NULL;
     return code;
@@ -318,12 +325,15 @@ hone_status kernel_enqueue(struct kernel *kernel, const struct launch *launch, s
     if (status)
         return status;
     const size_t *local = launch->local[0] ? launch->local : NULL;
-    cl_int code = clEnqueueNDRangeKernel(kernel->device->queue, kernel->object, launch->dimensions, NULL,
-                                         launch->global, local, waits.count, waits.events, done ? &event : NULL);
+    cl_int code =
+        clEnqueueNDRangeKernel(kernel->device->queue, kernel->object, launch->dimensions, NULL,
+                               launch->global, local, waits.count, waits.events, done ? &event : NULL);
     waits_finish(&waits);
     if (code != CL_SUCCESS)
-        return cl_failed(error, code, "clEnqueueNDRangeKernel of '%s' with %zux%zux%zu work-items in groups of %zux%zux%zu",
-                         kernel->name, launch->global[0], launch->global[1], launch->global[2], launch->local[0],
-                         launch->local[1], launch->local[2]);
+        return cl_failed(
+            error, code,
+            "clEnqueueNDRangeKernel of '%s' with %zux%zux%zu work-items in groups of %zux%zux%zu",
+            kernel->name, launch->global[0], launch->global[1], launch->global[2], launch->local[0],
+            launch->local[1], launch->local[2]);
     return done ? event_adopt(done, kernel->device, event, error) : HONE_OK;
 }

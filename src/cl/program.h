@@ -17,8 +17,8 @@ struct kernel;
 hone_status program_from_source(struct program **out, struct hone_device *device, const char *source,
                                 const char *options, hone_error *error);
 /* Loads a binary that program_binary gave. The driver does not check it: the caller must have. */
-hone_status program_from_binary(struct program **out, struct hone_device *device, const void *bytes, size_t count,
-                                const char *options, hone_error *error);
+hone_status program_from_binary(struct program **out, struct hone_device *device, const void *bytes,
+                                size_t count, const char *options, hone_error *error);
 /* Appends the program's binary for its one device. */
 hone_status program_binary(const struct program *program, struct text *out, hone_error *error);
 /* The compiler's output, warnings included; "" when there is none. */
@@ -37,8 +37,9 @@ struct kernel_facts {
 };
 hone_status kernel_get_facts(const struct kernel *kernel, struct kernel_facts *facts, hone_error *error);
 
-/* One argument as the source declares it. address: 'g' global, 'c' constant, 'l' local, 'p' private (a value).
- * access: 'r' read_only, 'w' write_only, 'b' read_write, '-' where it is no image. is_const: of what it points to. */
+/* One argument as the source declares it. address: 'g' global, 'c' constant, 'l' local, 'p' private (a
+ * value). access: 'r' read_only, 'w' write_only, 'b' read_write, '-' where it is no image. is_const: of what
+ * it points to. */
 struct kernel_argument {
     char name[64], type[64], address, access;
     bool is_const;
@@ -48,10 +49,11 @@ hone_status kernel_get_argument(const struct kernel *kernel, unsigned index, str
 
 hone_status kernel_set_value(struct kernel *kernel, unsigned index, const void *value, size_t bytes,
                              hone_error *error);
-hone_status kernel_set_memory(struct kernel *kernel, unsigned index, const struct memory *memory, hone_error *error);
+hone_status kernel_set_memory(struct kernel *kernel, unsigned index, const struct memory *memory,
+                              hone_error *error);
 hone_status kernel_set_local(struct kernel *kernel, unsigned index, size_t bytes, hone_error *error);
-/* A nearest-neighbour sampler with integer coordinates; how it reads beyond the edge follows `border` as far as
- * samplers can: replicate and constant 0. */
+/* A nearest-neighbour sampler with integer coordinates; how it reads beyond the edge follows `border` as far
+ * as samplers can: replicate and constant 0. */
 hone_status kernel_set_sampler(struct kernel *kernel, unsigned index, hone_border border, hone_error *error);
 
 /* Any sampler. Repeating needs coordinates from 0 to 1 (normalised). */

@@ -20,8 +20,10 @@ struct candidate {
 /* Without a measurement: GPUs first, then what the data sheet would call fast. */
 static double score(const hone_device_info *info)
 {
-    static const double kinds[] = {[HONE_DEVICE_CPU] = 1e9, [HONE_DEVICE_GPU] = 3e9,
-                                   [HONE_DEVICE_ACCELERATOR] = 2e9, [HONE_DEVICE_OTHER] = 0};
+    static const double kinds[] = {[HONE_DEVICE_CPU] = 1e9,
+                                   [HONE_DEVICE_GPU] = 3e9,
+                                   [HONE_DEVICE_ACCELERATOR] = 2e9,
+                                   [HONE_DEVICE_OTHER] = 0};
     return kinds[info->kind] + (double)info->compute_units * info->clock_mhz;
 }
 
@@ -48,18 +50,20 @@ static int by_score(const void *a, const void *b)
     return (first->index > second->index) - (first->index < second->index);
 }
 
-static hone_status nothing_found(const struct candidate *all, size_t count, const char *spec, hone_error *error)
+static hone_status nothing_found(const struct candidate *all, size_t count, const char *spec,
+                                 hone_error *error)
 {
     if (count == 0)
-        return error_set(error, HONE_ERROR_NO_DEVICE,
-                         "no OpenCL device on this machine; install your GPU's OpenCL driver, or PoCL to use the CPU "
-                         "(Debian: apt install pocl-opencl-icd)");
+        return error_set(
+            error, HONE_ERROR_NO_DEVICE,
+            "no OpenCL device on this machine; install your GPU's OpenCL driver, or PoCL to use the CPU "
+            "(Debian: apt install pocl-opencl-icd)");
     struct text names = {0};
     for (size_t i = 0; i < count; i++)
         text_add(&names, "%s%u '%s' (%s)", i ? ", " : "", all[i].index, all[i].info.name,
                  hone_device_kind_name(all[i].info.kind));
-    hone_status status = error_set(error, HONE_ERROR_NO_DEVICE, "no OpenCL device fits '%s'; there are %s", spec,
-                                   text_view(&names));
+    hone_status status = error_set(error, HONE_ERROR_NO_DEVICE, "no OpenCL device fits '%s'; there are %s",
+                                   spec, text_view(&names));
     text_finish(&names);
     return status;
 }
@@ -79,7 +83,8 @@ static hone_status open_best(hone_device **out, const struct candidate *list, si
             *out = device;
             break;
         }
-        device_log(device, HONE_LOG_WARNING, "device '%s' failed its self-test (see `hone doctor`); trying the next",
+        device_log(device, HONE_LOG_WARNING,
+                   "device '%s' failed its self-test (see `hone doctor`); trying the next",
                    list[i].info.name);
         if (failed)
             hone_device_close(&device);
@@ -94,8 +99,8 @@ static hone_status open_best(hone_device **out, const struct candidate *list, si
     return *out ? HONE_OK : status;
 }
 
-static hone_status open_matching(hone_device **out, const struct candidate *all, size_t count, const char *spec,
-                                 const hone_device_request *request, hone_error *error)
+static hone_status open_matching(hone_device **out, const struct candidate *all, size_t count,
+                                 const char *spec, const hone_device_request *request, hone_error *error)
 {
     struct candidate *list = mem_new(count, sizeof *list);
     if (!list)
@@ -105,8 +110,8 @@ static hone_status open_matching(hone_device **out, const struct candidate *all,
         if (matches(&all[i], spec))
             list[fitting++] = all[i];
     qsort(list, fitting, sizeof *list, by_score);
-    hone_status status = fitting ? open_best(out, list, fitting, request, error)
-                                 : nothing_found(all, count, spec, error);
+    hone_status status =
+        fitting ? open_best(out, list, fitting, request, error) : nothing_found(all, count, spec, error);
     free(list);
     return status;
 }
@@ -128,7 +133,8 @@ static hone_status try_specs(hone_device **out, const struct candidate *all, siz
     }
     free(copy);
     return any ? status
-               : error_set(error, HONE_ERROR_USAGE, "an empty device spec; use a number, cpu, gpu or part of a name");
+               : error_set(error, HONE_ERROR_USAGE,
+                           "an empty device spec; use a number, cpu, gpu or part of a name");
 }
 
 hone_status select_device(hone_device **out, const hone_device_request *request, hone_error *error)
@@ -147,7 +153,8 @@ hone_status select_device(hone_device **out, const hone_device_request *request,
         struct candidate *candidate = &all[described];
         candidate->found = found[i];
         candidate->index = (unsigned)i;
-        if (platform_describe(found[i].platform, found[i].id, &candidate->info, &extensions, error) == HONE_OK) {
+        if (platform_describe(found[i].platform, found[i].id, &candidate->info, &extensions, error) ==
+            HONE_OK) {
             candidate->info.index = (unsigned)i;
             candidate->score = score(&candidate->info);
             described++;

@@ -22,7 +22,8 @@ extern const char selftest_source[];
 
 enum { FORMAT = 1, ANSWERS = 4096, MAX_VERDICT_FILE = 4096 };
 
-/* Unknown: not asked yet. Running: was being asked when the process ended, which makes it a failure next time. */
+/* Unknown: not asked yet. Running: was being asked when the process ended, which makes it a failure next
+ * time. */
 enum answer { ANSWER_UNKNOWN = 0, ANSWER_FAILS, ANSWER_HOLDS, ANSWER_RUNNING };
 static const char marks[] = "?-+!";
 
@@ -37,14 +38,17 @@ static const struct {
 } items[SELFTEST_COUNT] = {
     [SELFTEST_BUILD] = {"build", "programs compile and kernels run", "nothing can run here"},
     [SELFTEST_LOOPS] = {"loops", "loops run to their end", "large windows and images may come out wrong"},
-    [SELFTEST_LOCAL] = {"local", "local memory and barriers", "variants that share local memory are not used"},
+    [SELFTEST_LOCAL] = {"local", "local memory and barriers",
+                        "variants that share local memory are not used"},
     [SELFTEST_INTEGERS] = {"integers", "integer arithmetic", "no result can be trusted"},
     [SELFTEST_FLOATS] = {"floats", "floating point without contraction, NaN", "f32 results can be off"},
     [SELFTEST_ATOMICS] = {"atomics", "atomic addition", "counts and sums can be off"},
     [SELFTEST_CLOCK] = {"clock", "time stamps of commands", "no device times are given"},
-    [SELFTEST_IMAGES] = {"images", "integer images with clamping samplers", "variants that read images are not used"},
+    [SELFTEST_IMAGES] = {"images", "integer images with clamping samplers",
+                         "variants that read images are not used"},
     [SELFTEST_HALF_STORE] = {"half-store", "storing half precision", "nothing is kept in half precision"},
-    [SELFTEST_HALF] = {"half", "half precision arithmetic", "variants that compute in half precision are not used"},
+    [SELFTEST_HALF] = {"half", "half precision arithmetic",
+                       "variants that compute in half precision are not used"},
     [SELFTEST_WIDE] = {"wide", "64-byte vectors (CPUs)", "variants with 64-byte vectors are not used"},
     [SELFTEST_PTX] = {"ptx", "inline assembly (NVIDIA)", "variants with inline PTX are not used"},
     [SELFTEST_SUBGROUPS] = {"subgroups", "subgroup functions", "variants with subgroups are not used"},
@@ -77,7 +81,8 @@ static bool question_begin(struct question *q, struct hone_device *device, const
         return false;
     }
     return program_from_source(&q->program, device, selftest_source, options, &q->error) == HONE_OK &&
-           memory_create(&q->memory, device, ANSWERS * sizeof *q->words, HONE_MEMORY_DEVICE, &q->error) == HONE_OK;
+           memory_create(&q->memory, device, ANSWERS * sizeof *q->words, HONE_MEMORY_DEVICE, &q->error) ==
+               HONE_OK;
 }
 
 static void question_end(struct question *q)
@@ -152,14 +157,14 @@ static bool check_floats(struct question *q, struct kernel *kernel)
     const float rest = square - 1.0f;
     uint32_t expected;
     memcpy(&expected, &rest, sizeof expected);
-    return set_float(q, kernel, 1, a) && set_float(q, kernel, 2, nanf("")) && ask(q, kernel, 1, 1) && q->words[0] == 1 &&
-           q->words[1] == 1 && q->words[2] == expected;
+    return set_float(q, kernel, 1, a) && set_float(q, kernel, 2, nanf("")) && ask(q, kernel, 1, 1) &&
+           q->words[0] == 1 && q->words[1] == 1 && q->words[2] == expected;
 }
 
 static bool check_atomics(struct question *q, struct kernel *kernel)
 {
-    return kernel_set_local(kernel, 1, 4, &q->error) == HONE_OK && ask(q, kernel, 256, 64) && q->words[0] == 256 &&
-           q->words[1] == 512;
+    return kernel_set_local(kernel, 1, 4, &q->error) == HONE_OK && ask(q, kernel, 256, 64) &&
+           q->words[0] == 256 && q->words[1] == 512;
 }
 
 /* Every finite half comes back as it was: 1024 of them, from all exponents. */
@@ -187,13 +192,14 @@ static bool check_wide(struct question *q, struct kernel *kernel)
 static bool check_half(struct question *q, struct kernel *kernel)
 {
     /* (1.5, 3) * 2 - (1, 0.5) = (2, 5.5) */
-    return set_word(q, kernel, 1, 0x42003e00u) && set_word(q, kernel, 2, 0x38003c00u) && ask(q, kernel, 1, 1) &&
-           q->words[0] == 0x45804000u;
+    return set_word(q, kernel, 1, 0x42003e00u) && set_word(q, kernel, 2, 0x38003c00u) &&
+           ask(q, kernel, 1, 1) && q->words[0] == 0x45804000u;
 }
 
 static bool check_ptx(struct question *q, struct kernel *kernel)
 {
-    bool ok = set_word(q, kernel, 1, 0x40302010u) && set_word(q, kernel, 2, 0x01020304u) && ask(q, kernel, 32, 32);
+    bool ok =
+        set_word(q, kernel, 1, 0x40302010u) && set_word(q, kernel, 2, 0x01020304u) && ask(q, kernel, 32, 32);
     ok = ok && q->words[0] == 0x02300410u && q->words[1] == 0x3f2e1d0cu &&
          q->words[2] == 7 + 0x40 * 1 + 0x30 * 2 + 0x20 * 3 + 0x10 * 4 && q->words[3] == 0x45004200u;
     for (uint32_t i = 0; ok && i < 31; i++)
@@ -211,20 +217,23 @@ static bool check_subgroups(struct question *q, struct kernel *kernel)
 
 enum { SIDE = 8 };
 
-static bool check_image_pixels(struct question *q, struct kernel *kernel, struct memory *from, struct memory *to)
+static bool check_image_pixels(struct question *q, struct kernel *kernel, struct memory *from,
+                               struct memory *to)
 {
     const struct wait_list none = {0};
     const struct launch launch = {2, {SIDE, SIDE, 1}, {SIDE, SIDE, 1}};
     uint8_t *pixels = (uint8_t *)q->words, *copy = pixels + SIDE * SIDE;
     for (unsigned i = 0; i < SIDE * SIDE; i++)
         pixels[i] = (uint8_t)(i * 3 + 1);
-    bool ok = kernel_set_memory(kernel, 0, from, &q->error) == HONE_OK && kernel_set_memory(kernel, 1, to, &q->error) == HONE_OK &&
-              kernel_set_sampler(kernel, 2, HONE_BORDER_REPLICATE, &q->error) == HONE_OK &&
-              memory_write(q->memory, &all_words, q->words, all_words.pitch, none, NULL, &q->error) == HONE_OK &&
-              memory_buffer_to_image(q->memory, 0, from, SIDE, SIDE, none, NULL, &q->error) == HONE_OK &&
-              kernel_enqueue(kernel, &launch, none, NULL, &q->error) == HONE_OK &&
-              memory_image_to_buffer(to, q->memory, SIDE * SIDE, SIDE, SIDE, none, NULL, &q->error) == HONE_OK &&
-              memory_read(q->memory, &all_words, q->words, all_words.pitch, none, NULL, &q->error) == HONE_OK;
+    bool ok =
+        kernel_set_memory(kernel, 0, from, &q->error) == HONE_OK &&
+        kernel_set_memory(kernel, 1, to, &q->error) == HONE_OK &&
+        kernel_set_sampler(kernel, 2, HONE_BORDER_REPLICATE, &q->error) == HONE_OK &&
+        memory_write(q->memory, &all_words, q->words, all_words.pitch, none, NULL, &q->error) == HONE_OK &&
+        memory_buffer_to_image(q->memory, 0, from, SIDE, SIDE, none, NULL, &q->error) == HONE_OK &&
+        kernel_enqueue(kernel, &launch, none, NULL, &q->error) == HONE_OK &&
+        memory_image_to_buffer(to, q->memory, SIDE * SIDE, SIDE, SIDE, none, NULL, &q->error) == HONE_OK &&
+        memory_read(q->memory, &all_words, q->words, all_words.pitch, none, NULL, &q->error) == HONE_OK;
     for (int y = 0; ok && y < SIDE; y++)
         for (int x = 0; ok && x < SIDE; x++)
             ok = copy[y * SIDE + x] == pixels[(y ? y - 1 : 0) * SIDE + (x ? x - 1 : 0)];
@@ -264,8 +273,8 @@ static bool time_a_kernel(struct question *q, cl_kernel kernel, cl_command_queue
         cl_failed(&q->error, code, "timing a kernel");
         return false;
     }
-    /* Short against the wall is normal (launching takes time); longer, still or backwards is not, and nothing that goes
-     * through a queue is over in nanoseconds (rusticl 22.3: stamps of 1 and 2). */
+    /* Short against the wall is normal (launching takes time); longer, still or backwards is not, and nothing
+     * that goes through a queue is over in nanoseconds (rusticl 22.3: stamps of 1 and 2). */
     const cl_ulong least = 100;
     return end >= start + least && end - start <= 2 * wall + 1000000;
 }
@@ -304,8 +313,9 @@ static bool may_have_half(const struct hone_device *device)
     return device->info.fp16 || device_has_extension(device, "cl_nv_device_attribute_query");
 }
 
-/* Only compilers that take OpenCL C straight to machine code know vectors of 64. Mesa's way through SPIR-V ends the
- * process with "LLVM ERROR: Unsupported vector type" (rusticl 22.3), which no error code can tell. */
+/* Only compilers that take OpenCL C straight to machine code know vectors of 64. Mesa's way through SPIR-V
+ * ends the process with "LLVM ERROR: Unsupported vector type" (rusticl 22.3), which no error code can tell.
+ */
 static bool may_have_wide(const struct hone_device *device)
 {
     return device->info.kind == HONE_DEVICE_CPU && !text_contains_nocase(device->info.platform, "rusticl") &&
@@ -427,8 +437,8 @@ static void load(struct verdict *verdict)
 
 /* Asking, with the file saying what is being asked. */
 
-/* A wrong answer stays wrong. But a driver that was short of something may have it next time, and no device shall be
- * condemned for ever because one call of a required item failed. */
+/* A wrong answer stays wrong. But a driver that was short of something may have it next time, and no device
+ * shall be condemned for ever because one call of a required item failed. */
 static bool may_pass(const struct question *q, enum selftest_item item)
 {
     return q->error.status && (item < SELFTEST_CLOCK || q->error.status == HONE_ERROR_MEMORY ||
@@ -471,7 +481,8 @@ static void run_part(struct verdict *verdict, const struct part *part)
     if (!any)
         return;
     save(verdict);
-    snprintf(options, sizeof options, "%s%s", part->options, verdict->device->info.images ? " -DHAVE_IMAGES" : "");
+    snprintf(options, sizeof options, "%s%s", part->options,
+             verdict->device->info.images ? " -DHAVE_IMAGES" : "");
     bool built = question_begin(&q, verdict->device, options);
     for (size_t i = 0; i < COUNT_OF(part->probes); i++) {
         const struct probe *probe = &part->probes[i];
@@ -537,7 +548,8 @@ static const char verdict_key;
 static struct verdict *verdict_of(hone_device *device)
 {
     void *object = NULL;
-    return device_attachment(device, &verdict_key, make_verdict, free, &object, NULL) == HONE_OK ? object : NULL;
+    return device_attachment(device, &verdict_key, make_verdict, free, &object, NULL) == HONE_OK ? object
+                                                                                                 : NULL;
 }
 
 bool selftest_holds(hone_device *device, enum selftest_item item)
@@ -592,8 +604,8 @@ bool hone_device_feature(hone_device *device, size_t index, hone_feature_info *o
     if (index >= SELFTEST_COUNT)
         return false;
     enum selftest_item item = (enum selftest_item)index;
-    *out = (hone_feature_info){items[item].name, items[item].meaning, items[item].without, item < SELFTEST_CLOCK,
-                               selftest_holds(device, item)};
+    *out = (hone_feature_info){items[item].name, items[item].meaning, items[item].without,
+                               item < SELFTEST_CLOCK, selftest_holds(device, item)};
     return true;
 }
 

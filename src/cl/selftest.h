@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * What a device's driver really does, found out by running small kernels: at most two seconds once per driver
- * version, remembered on disk. Sources of each check: drivers that cut loops, clocks that stand still, features
- * that are listed and missing or present and unlisted.
+ * version, remembered on disk. Sources of each check: drivers that cut loops, clocks that stand still,
+ * features that are listed and missing or present and unlisted.
  */
 #ifndef CL_SELFTEST_H
 #define CL_SELFTEST_H
@@ -15,12 +15,12 @@
 
 enum selftest_item {
     /* Must hold, or results cannot be trusted. */
-    SELFTEST_BUILD,      /* a program compiles, a kernel runs, a buffer comes back */
-    SELFTEST_LOOPS,      /* a loop of 100,000 rounds runs to its end (llvmpipe 22.3: 65,535) */
-    SELFTEST_LOCAL,      /* local memory and barriers */
-    SELFTEST_INTEGERS,   /* mul_hi, shifts, wrap-around, saturation */
-    SELFTEST_FLOATS,     /* no contraction under FP_CONTRACT OFF, NaN is NaN */
-    SELFTEST_ATOMICS,    /* atomic_add in global and local memory */
+    SELFTEST_BUILD,    /* a program compiles, a kernel runs, a buffer comes back */
+    SELFTEST_LOOPS,    /* a loop of 100,000 rounds runs to its end (llvmpipe 22.3: 65,535) */
+    SELFTEST_LOCAL,    /* local memory and barriers */
+    SELFTEST_INTEGERS, /* mul_hi, shifts, wrap-around, saturation */
+    SELFTEST_FLOATS,   /* no contraction under FP_CONTRACT OFF, NaN is NaN */
+    SELFTEST_ATOMICS,  /* atomic_add in global and local memory */
     /* May fail; what needs it is switched off. */
     SELFTEST_CLOCK,      /* time stamps advance and agree with the host's clock within a factor of ten */
     SELFTEST_IMAGES,     /* integer reads and writes of a one-channel 8-bit image, clamped */
@@ -36,7 +36,8 @@ enum selftest_item {
 const char *selftest_item_name(enum selftest_item item);
 const char *selftest_item_meaning(enum selftest_item item);
 
-/* Whether the item holds on the device. The first question on a device reads the verdict from disk or runs the test. */
+/* Whether the item holds on the device. The first question on a device reads the verdict from disk or runs
+ * the test. */
 bool selftest_holds(hone_device *device, enum selftest_item item);
 
 /* All required items hold. */
@@ -45,8 +46,8 @@ bool selftest_passes(hone_device *device);
 /* Runs the test now and replaces what is remembered; *milliseconds (may be NULL) gets how long it took. */
 hone_status selftest_run(hone_device *device, double *milliseconds, hone_error *error);
 
-/* Removes the verdicts on all devices from disk; devices that are open keep theirs. *files and *bytes grow by what was
- * removed. */
+/* Removes the verdicts on all devices from disk; devices that are open keep theirs. *files and *bytes grow by
+ * what was removed. */
 void selftest_forget(size_t *files, uint64_t *bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Vendors' extensions, found at run time. Each has a fallback: the fact stays unknown, the hint is not given, the memory
- * is wrapped in the ordinary way. Values are those of the Khronos registry, here because CL/cl_ext.h of older
- * distributions lacks some. */
+/* Vendors' extensions, found at run time. Each has a fallback: the fact stays unknown, the hint is not given,
+ * the memory is wrapped in the ordinary way. Values are those of the Khronos registry, here because
+ * CL/cl_ext.h of older distributions lacks some. */
 #include "cl/private.h"
 
 #include "base/text.h"
@@ -98,9 +98,11 @@ void vendor_find_calls(struct hone_device *device)
 void vendor_context_properties(cl_device_id id, const char *extensions, hone_performance hint,
                                cl_context_properties *properties)
 {
-    static const cl_context_properties values[] = {0, QCOM_PERF_HINT_HIGH, QCOM_PERF_HINT_NORMAL, QCOM_PERF_HINT_LOW};
+    static const cl_context_properties values[] = {0, QCOM_PERF_HINT_HIGH, QCOM_PERF_HINT_NORMAL,
+                                                   QCOM_PERF_HINT_LOW};
     (void)id;
-    if (hint < HONE_PERFORMANCE_HIGH || hint > HONE_PERFORMANCE_LOW || !text_has_word(extensions, "cl_qcom_perf_hint"))
+    if (hint < HONE_PERFORMANCE_HIGH || hint > HONE_PERFORMANCE_LOW ||
+        !text_has_word(extensions, "cl_qcom_perf_hint"))
         return;
     while (*properties)
         properties += 2;
@@ -109,11 +111,12 @@ void vendor_context_properties(cl_device_id id, const char *extensions, hone_per
     properties[2] = 0;
 }
 
-static hone_status import_host_pointer(struct hone_device *device, void *description, size_t bytes, cl_mem *object,
-                                       hone_error *error)
+static hone_status import_host_pointer(struct hone_device *device, void *description, size_t bytes,
+                                       cl_mem *object, hone_error *error)
 {
     cl_int code = CL_SUCCESS;
-    *object = clCreateBuffer(device->context, CL_MEM_USE_HOST_PTR | qcom_ext_host_ptr, bytes, description, &code);
+    *object =
+        clCreateBuffer(device->context, CL_MEM_USE_HOST_PTR | qcom_ext_host_ptr, bytes, description, &code);
     return code == CL_SUCCESS ? HONE_OK : cl_failed(error, code, "clCreateBuffer (external memory)");
 }
 
@@ -122,8 +125,8 @@ static hone_status import_egl(struct hone_device *device, const hone_external *e
 {
     cl_int code = CL_SUCCESS;
     if (!device->calls.create_from_egl_image || !device->calls.acquire_egl || !device->calls.release_egl)
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "the device '%s' lists cl_khr_egl_image without its functions",
-                         device->info.name);
+        return error_set(error, HONE_ERROR_UNSUPPORTED,
+                         "the device '%s' lists cl_khr_egl_image without its functions", device->info.name);
     *object = device->calls.create_from_egl_image(device->context, external->display, external->host,
                                                   CL_MEM_READ_WRITE, NULL, &code);
     return code == CL_SUCCESS ? HONE_OK : cl_failed(error, code, "clCreateFromEGLImageKHR");
@@ -131,14 +134,17 @@ static hone_status import_egl(struct hone_device *device, const hone_external *e
 
 static hone_status unsupported(struct hone_device *device, const char *extension, hone_error *error)
 {
-    return error_set(error, HONE_ERROR_UNSUPPORTED, "the device '%s' does not offer %s", device->info.name, extension);
+    return error_set(error, HONE_ERROR_UNSUPPORTED, "the device '%s' does not offer %s", device->info.name,
+                     extension);
 }
 
-hone_status vendor_import(struct hone_device *device, const hone_external *external, size_t bytes, cl_mem *object,
-                          hone_error *error)
+hone_status vendor_import(struct hone_device *device, const hone_external *external, size_t bytes,
+                          cl_mem *object, hone_error *error)
 {
-    struct qcom_ion_host_ptr ion = {{QCOM_ION_HOST_PTR, QCOM_HOST_WRITEBACK}, (int)external->handle, external->host};
-    struct qcom_android_buffer android = {{QCOM_ANDROID_NATIVE_BUFFER_HOST_PTR, QCOM_HOST_WRITEBACK}, external->host};
+    struct qcom_ion_host_ptr ion = {
+        {QCOM_ION_HOST_PTR, QCOM_HOST_WRITEBACK}, (int)external->handle, external->host};
+    struct qcom_android_buffer android = {{QCOM_ANDROID_NATIVE_BUFFER_HOST_PTR, QCOM_HOST_WRITEBACK},
+                                          external->host};
     switch (external->kind) {
     case HONE_EXTERNAL_ION:
         if (!device_has_extension(device, "cl_qcom_ion_host_ptr"))

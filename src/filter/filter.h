@@ -101,7 +101,8 @@ enum need {
     NEEDS_LOCAL = 1 << 5
 };
 
-/* What a one-pass variant's kernel lets run with it: it reads by source_get, or writes by sink_put (fuse.clh). */
+/* What a one-pass variant's kernel lets run with it: it reads by source_get, or writes by sink_put
+ * (fuse.clh). */
 enum fuse { FUSES_BEFORE = 1 << 0, FUSES_AFTER = 1 << 1 };
 
 /* A number that changes speed only. */

@@ -170,8 +170,8 @@ static hone_status add_fused(struct text *out, const char *folder, const struct 
         status = add_stage(out, folder, c, i, error);
     text_add(out, "#line 1 \"fused\"\n#define HONE_FUSED\n#define HONE_BEFORE %u\n#define HONE_AFTER %u\n",
              c->before, c->fused_count - c->before);
-    text_add(out, "#define RAW %s\n#define FINAL %s\n#define FUSED_PARAMETERS ", cl_types[case_input(c)->type],
-             cl_types[case_result(c)->type]);
+    text_add(out, "#define RAW %s\n#define FINAL %s\n#define FUSED_PARAMETERS ",
+             cl_types[case_input(c)->type], cl_types[case_result(c)->type]);
     if (!status)
         status = spell_all(out, AS_PARAMETER, c, error);
     text_add(out, "\n#define FUSED_VALUES , {0");

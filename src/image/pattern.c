@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-static const char *const names[PATTERN_COUNT] = {"random", "least", "most", "impulse", "ramp", "steps", "special"};
+static const char *const names[PATTERN_COUNT] = {"random", "least", "most",   "impulse",
+                                                 "ramp",   "steps", "special"};
 
 const char *pattern_name(enum pattern pattern)
 {
@@ -46,17 +47,24 @@ static double value_at(struct fill *f, int64_t x, int64_t y, uint32_t channel)
 {
     const hone_image_desc *d = &f->view->desc;
     switch (f->pattern) {
-    case PATTERN_RANDOM: return uniform(f);
-    case PATTERN_LEAST: return d->type == HONE_F32 ? -f->most : 0;
-    case PATTERN_MOST: return f->most;
-    case PATTERN_IMPULSE: return x == d->width / 2 && y == d->height / 2 ? f->most : 0;
-    case PATTERN_RAMP: return fmod((double)(x * 3 + y * 7 + channel * 50), 250) * (d->type == HONE_F32 ? 0.01 : 1);
+    case PATTERN_RANDOM:
+        return uniform(f);
+    case PATTERN_LEAST:
+        return d->type == HONE_F32 ? -f->most : 0;
+    case PATTERN_MOST:
+        return f->most;
+    case PATTERN_IMPULSE:
+        return x == d->width / 2 && y == d->height / 2 ? f->most : 0;
+    case PATTERN_RAMP:
+        return fmod((double)(x * 3 + y * 7 + channel * 50), 250) * (d->type == HONE_F32 ? 0.01 : 1);
     case PATTERN_STEPS: {
         double base = (double)((x / 5 + y / 4) % 3 + 1) * f->most / 5;
-        double noise = ((double)(pattern_random(&f->state) % 41) - 20) * (d->type == HONE_F32 ? f->most / 255 : 1);
+        double noise =
+            ((double)(pattern_random(&f->state) % 41) - 20) * (d->type == HONE_F32 ? f->most / 255 : 1);
         return fmax(0, fmin(f->most, d->type == HONE_F32 ? base + noise : floor(base + noise)));
     }
-    default: return special(f);
+    default:
+        return special(f);
     }
 }
 

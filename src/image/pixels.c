@@ -28,7 +28,8 @@ hone_status hone_type_parse(hone_type *out, const char *name, hone_error *error)
             *out = (hone_type)i;
             return HONE_OK;
         }
-    return error_set(error, HONE_ERROR_USAGE, "unknown pixel type '%s'; there are u8, u16, f32, s16, u32", name);
+    return error_set(error, HONE_ERROR_USAGE, "unknown pixel type '%s'; there are u8, u16, f32, s16, u32",
+                     name);
 }
 
 hone_status hone_image_desc_check(const hone_image_desc *desc, hone_error *error)
@@ -36,18 +37,20 @@ hone_status hone_image_desc_check(const hone_image_desc *desc, hone_error *error
     if (hone_type_size(desc->type) == 0)
         return error_set(error, HONE_ERROR_USAGE, "an image has an unknown pixel type (%d)", (int)desc->type);
     if (desc->channels < 1 || desc->channels > 4)
-        return error_set(error, HONE_ERROR_USAGE, "an image has %u channels; 1 to 4 are possible", desc->channels);
+        return error_set(error, HONE_ERROR_USAGE, "an image has %u channels; 1 to 4 are possible",
+                         desc->channels);
     if (desc->width < 1 || desc->height < 1 || desc->width > HONE_MAX_SIDE || desc->height > HONE_MAX_SIDE)
-        return error_set(error, HONE_ERROR_USAGE, "an image is %ux%u; each side must be 1 to %d pixels", desc->width,
-                         desc->height, HONE_MAX_SIDE);
+        return error_set(error, HONE_ERROR_USAGE, "an image is %ux%u; each side must be 1 to %d pixels",
+                         desc->width, desc->height, HONE_MAX_SIDE);
     if ((uint64_t)desc->width * desc->height > HONE_MAX_PIXELS)
         return error_set(error, HONE_ERROR_USAGE, "an image is %ux%u, which is over the limit of 2^30 pixels",
                          desc->width, desc->height);
     if (desc->pitch && (desc->pitch < hone_image_row_bytes(desc) || desc->pitch % hone_type_size(desc->type)))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "a row pitch of %zu bytes does not fit %u pixels: it must be at least %zu and a multiple "
-                         "of %zu",
-                         desc->pitch, desc->width, hone_image_row_bytes(desc), hone_type_size(desc->type));
+        return error_set(
+            error, HONE_ERROR_USAGE,
+            "a row pitch of %zu bytes does not fit %u pixels: it must be at least %zu and a multiple "
+            "of %zu",
+            desc->pitch, desc->width, hone_image_row_bytes(desc), hone_type_size(desc->type));
     if (desc->pitch > (size_t)1 << 40)
         return error_set(error, HONE_ERROR_USAGE, "a row pitch of %zu bytes is too large", desc->pitch);
     return HONE_OK;
@@ -68,8 +71,8 @@ size_t hone_image_bytes(const hone_image_desc *desc)
     return hone_image_pitch(desc) * (desc->height - 1) + hone_image_row_bytes(desc);
 }
 
-hone_status hone_frame_plane(hone_layout layout, uint32_t width, uint32_t height, size_t pitch, unsigned index,
-                             hone_image_desc *plane, size_t *offset, hone_error *error)
+hone_status hone_frame_plane(hone_layout layout, uint32_t width, uint32_t height, size_t pitch,
+                             unsigned index, hone_image_desc *plane, size_t *offset, hone_error *error)
 {
     static const unsigned planes[] = {2, 3, 2};
     if ((unsigned)layout >= COUNT_OF(planes) || index >= planes[layout])
@@ -96,6 +99,7 @@ hone_status hone_frame_plane(hone_layout layout, uint32_t width, uint32_t height
 
 const char *hone_border_name(hone_border border)
 {
-    static const char *const names[] = {"replicate", "reflect", "reflect101", "wrap", "constant", "zero-outside"};
+    static const char *const names[] = {"replicate", "reflect",  "reflect101",
+                                        "wrap",      "constant", "zero-outside"};
     return (unsigned)border < COUNT_OF(names) ? names[border] : "?";
 }

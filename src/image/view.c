@@ -28,11 +28,16 @@ double view_get(const struct view *view, int64_t x, int64_t y, uint32_t channel)
 {
     const void *at = element(view, x, y, channel);
     switch (view->desc.type) {
-    case HONE_U8: return *(const uint8_t *)at;
-    case HONE_U16: return *(const uint16_t *)at;
-    case HONE_S16: return *(const int16_t *)at;
-    case HONE_U32: return *(const uint32_t *)at;
-    default: return (double)*(const float *)at;
+    case HONE_U8:
+        return *(const uint8_t *)at;
+    case HONE_U16:
+        return *(const uint16_t *)at;
+    case HONE_S16:
+        return *(const int16_t *)at;
+    case HONE_U32:
+        return *(const uint32_t *)at;
+    default:
+        return (double)*(const float *)at;
     }
 }
 
@@ -48,11 +53,21 @@ void view_set(struct view *view, int64_t x, int64_t y, uint32_t channel, double 
 {
     void *at = element(view, x, y, channel);
     switch (view->desc.type) {
-    case HONE_U8: *(uint8_t *)at = (uint8_t)integer_result(value, 0, UINT8_MAX); break;
-    case HONE_U16: *(uint16_t *)at = (uint16_t)integer_result(value, 0, UINT16_MAX); break;
-    case HONE_S16: *(int16_t *)at = (int16_t)integer_result(value, INT16_MIN, INT16_MAX); break;
-    case HONE_U32: *(uint32_t *)at = (uint32_t)integer_result(value, 0, UINT32_MAX); break;
-    default: *(float *)at = (float)value; break;
+    case HONE_U8:
+        *(uint8_t *)at = (uint8_t)integer_result(value, 0, UINT8_MAX);
+        break;
+    case HONE_U16:
+        *(uint16_t *)at = (uint16_t)integer_result(value, 0, UINT16_MAX);
+        break;
+    case HONE_S16:
+        *(int16_t *)at = (int16_t)integer_result(value, INT16_MIN, INT16_MAX);
+        break;
+    case HONE_U32:
+        *(uint32_t *)at = (uint32_t)integer_result(value, 0, UINT32_MAX);
+        break;
+    default:
+        *(float *)at = (float)value;
+        break;
     }
 }
 
@@ -68,8 +83,10 @@ int64_t border_index(hone_border border, int64_t at, int64_t size)
         return at;
     int64_t folded;
     switch (border) {
-    case HONE_BORDER_CONSTANT: return -1;
-    case HONE_BORDER_WRAP: return modulo(at, size);
+    case HONE_BORDER_CONSTANT:
+        return -1;
+    case HONE_BORDER_WRAP:
+        return modulo(at, size);
     case HONE_BORDER_REFLECT:
         folded = modulo(at, 2 * size);
         return folded < size ? folded : 2 * size - 1 - folded;
@@ -78,7 +95,8 @@ int64_t border_index(hone_border border, int64_t at, int64_t size)
             return 0;
         folded = modulo(at, 2 * size - 2);
         return folded < size ? folded : 2 * size - 2 - folded;
-    default: return at < 0 ? 0 : size - 1;
+    default:
+        return at < 0 ? 0 : size - 1;
     }
 }
 
@@ -90,8 +108,8 @@ double view_border_get(const struct view *view, hone_border border, double borde
     return inside_x < 0 || inside_y < 0 ? border_value : view_get(view, inside_x, inside_y, channel);
 }
 
-bool view_window_leaves(const hone_image_desc *desc, int64_t x, int64_t y, int64_t left, int64_t right, int64_t top,
-                        int64_t bottom)
+bool view_window_leaves(const hone_image_desc *desc, int64_t x, int64_t y, int64_t left, int64_t right,
+                        int64_t top, int64_t bottom)
 {
     return x - left < 0 || y - top < 0 || x + right >= desc->width || y + bottom >= desc->height;
 }
@@ -104,11 +122,16 @@ bool desc_has_alpha(const hone_image_desc *desc)
 double type_full_scale(hone_type type)
 {
     switch (type) {
-    case HONE_U8: return UINT8_MAX;
-    case HONE_U16: return UINT16_MAX;
-    case HONE_S16: return INT16_MAX;
-    case HONE_U32: return UINT32_MAX;
-    default: return 1;
+    case HONE_U8:
+        return UINT8_MAX;
+    case HONE_U16:
+        return UINT16_MAX;
+    case HONE_S16:
+        return INT16_MAX;
+    case HONE_U32:
+        return UINT32_MAX;
+    default:
+        return 1;
     }
 }
 

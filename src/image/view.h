@@ -18,11 +18,12 @@ void view_finish(struct view *view);
 
 double view_get(const struct view *view, int64_t x, int64_t y, uint32_t channel);
 
-/* Stores a value by the rule of the contract: integers are rounded to nearest even and saturated, NaN becomes 0. */
+/* Stores a value by the rule of the contract: integers are rounded to nearest even and saturated, NaN becomes
+ * 0. */
 void view_set(struct view *view, int64_t x, int64_t y, uint32_t channel, double value);
 
-/* The position inside 0..size-1 that `at` stands for; -1: outside under a constant border. The rule repeats, so any
- * distance from the image is fine. zero-outside reads like replicate (its results are overwritten). */
+/* The position inside 0..size-1 that `at` stands for; -1: outside under a constant border. The rule repeats,
+ * so any distance from the image is fine. zero-outside reads like replicate (its results are overwritten). */
 int64_t border_index(hone_border border, int64_t at, int64_t size);
 
 /* A pixel, also outside of the image. */
@@ -30,8 +31,8 @@ double view_border_get(const struct view *view, hone_border border, double borde
                        uint32_t channel);
 
 /* True when the window x-left..x+right, y-top..y+bottom leaves the image. */
-bool view_window_leaves(const hone_image_desc *desc, int64_t x, int64_t y, int64_t left, int64_t right, int64_t top,
-                        int64_t bottom);
+bool view_window_leaves(const hone_image_desc *desc, int64_t x, int64_t y, int64_t left, int64_t right,
+                        int64_t top, int64_t bottom);
 
 /* The fourth channel of a colour image carries alpha, which spatial filters copy. */
 bool desc_has_alpha(const hone_image_desc *desc);

@@ -29,15 +29,18 @@ struct hone_plan {
         broken; /* steps from this one on (counted from 1) could neither be changed nor put back; 0: none */
 };
 
-/* The step in which filter `index` of the chain runs, and which of its members it is; NULL beyond the last. */
+/* The step in which filter `index` of the chain runs, and which of its members it is; NULL beyond the last.
+ */
 struct step *plan_find(const hone_plan *plan, size_t index, unsigned *member);
 
 /* ---- fusing.c ---- */
 
-/* How many of `count` prepared cases the next step may take together, and in *c the case of that step: a copy of the one whose
- * kernel runs, with the others fused. The caller finishes it. A single case is always possible. */
-hone_status fusing_next(struct filter_case *c, size_t *taken, hone_plan *plan, const struct filter_case *cases,
-                        size_t count, const hone_plan_options *options, hone_error *error);
+/* How many of `count` prepared cases the next step may take together, and in *c the case of that step: a copy
+ * of the one whose kernel runs, with the others fused. The caller finishes it. A single case is always
+ * possible. */
+hone_status fusing_next(struct filter_case *c, size_t *taken, hone_plan *plan,
+                        const struct filter_case *cases, size_t count, const hone_plan_options *options,
+                        hone_error *error);
 
 /* ---- choosing.c ---- */
 

@@ -10,8 +10,8 @@
  *   LAYER_SITE=OFFSET   count only calls from this place of the program (hexadecimal, as the report shows it)
  *   LAYER_STICKY=1      fail all later ones, too: the device is lost
  *   LAYER_CODE=-5       fail with this code; default: one that fits the call
- *   LAYER_KEEP=1        memory objects are never really released, so that none begins where another one was: Oclgrind
- *                       21.10 mistakes the new one's bytes for the old one's, and calls what lies beyond uninitialised
+ *   LAYER_KEEP=1        memory objects are never really released, so that none begins where another one was:
+ * Oclgrind 21.10 mistakes the new one's bytes for the old one's, and calls what lies beyond uninitialised
  *   LAYER_GUARD=end     buffers that the driver would allocate end at a page that cannot be touched; begin:
  *                       begin behind one. Only for devices that work on host memory
  *   LAYER_POISON=0xa5   what fresh buffers of guarded memory hold (default 0xa5)

@@ -82,7 +82,8 @@ static unsigned check_formats(const struct hone_filter *filter, const struct var
     unsigned ran = 0;
     for (unsigned i = 0; i < 3; i++)
         if (filter->types & 1u << formats[i].type && filter->channels & 1u << formats[i].channels)
-            ran += check_variant(filter, variant, &formats[i], (hone_border)((2 * i + after) % 6), before, after);
+            ran += check_variant(filter, variant, &formats[i], (hone_border)((2 * i + after) % 6), before,
+                                 after);
     return ran;
 }
 

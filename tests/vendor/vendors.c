@@ -100,7 +100,8 @@ static void check_import(hone_device *device, const hone_external *external, con
     hone_image *source = NULL, *target = NULL;
     hone_event *done = NULL;
     hone_error error;
-    hone_plan *plan = support_plan(device, "box size=3", &in->desc, NULL); /* the self-test copies images, too */
+    hone_plan *plan =
+        support_plan(device, "box size=3", &in->desc, NULL); /* the self-test copies images, too */
     unlink(log_file);
     REQUIRE_OK(hone_image_import(&source, device, &in->desc, external, &error));
     REQUIRE_OK(hone_image_create(&target, device, &in->desc, HONE_MEMORY_DEVICE, &error));
@@ -203,8 +204,7 @@ static void check_egl(const hone_device_request *request)
     hone_error error;
     const hone_external first = {.kind = HONE_EXTERNAL_EGL_IMAGE, .host = &from, .display = FAKE_EGL_DISPLAY};
     const hone_external second = {.kind = HONE_EXTERNAL_EGL_IMAGE, .host = &to, .display = FAKE_EGL_DISPLAY};
-    hone_plan *plan =
-        support_plan(device, "box size=3", &in.desc, NULL);
+    hone_plan *plan = support_plan(device, "box size=3", &in.desc, NULL);
     unlink(log_file);
     REQUIRE_OK(hone_image_import(&source, device, &in.desc, &first, &error));
     REQUIRE_OK(hone_image_import(&target, device, &in.desc, &second, &error));

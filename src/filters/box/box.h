@@ -5,6 +5,7 @@
 
 #include "filter/filter.h"
 
-void box_reference(const struct filter_case *c, const struct view *in, const struct view *second, struct view *out);
+void box_reference(const struct filter_case *c, const struct view *in, const struct view *second,
+                   struct view *out);
 
 #endif
