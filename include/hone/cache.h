@@ -39,18 +39,16 @@ HONE_API void hone_cache_list_free(hone_cache_entry **list);
 typedef struct hone_cache_info {
     char folder[4096];
     uint64_t driver_bytes; /**< in the driver's own cache */
-    uint64_t
-        limit; /**< programs are held under so many bytes; those that were not used for longest go first */
+    uint64_t limit;        /**< programs are held under so many bytes; those that were not used for longest go first */
 } hone_cache_info;
 
 HONE_API hone_status hone_cache_get_info(hone_cache_info *info, hone_error *error);
 
 /** What was removed. */
 typedef struct hone_cache_removed {
-    size_t programs, marks, verdicts,
-        leftovers;                /**< files; leftovers are pieces of writes that never ended */
-    size_t driver_folders;        /**< of the driver's own cache */
-    size_t driver_folders_in_use; /**< left, because a process that still runs works with them */
+    size_t programs, marks, verdicts, leftovers; /**< files; leftovers are pieces of writes that never ended */
+    size_t driver_folders;                       /**< of the driver's own cache */
+    size_t driver_folders_in_use;                /**< left, because a process that still runs works with them */
     uint64_t bytes;
 } hone_cache_removed;
 

@@ -38,8 +38,7 @@ typedef struct hone_variant_info {
     const char *specialised; /**< why some parameter is compiled in, or NULL */
     bool relaxed;            /**< not exact; chosen only under accuracy=relaxed */
     unsigned passes;
-    /** What an ideal machine does for a pixel of the result, over all passes; expressions, as in `condition`.
-     */
+    /** What an ideal machine does for a pixel of the result, over all passes; expressions, as in `condition`. */
     const char *bytes, *loads, *operations;
 } hone_variant_info;
 
@@ -56,14 +55,13 @@ typedef struct hone_rung_info {
 } hone_rung_info;
 
 /** Each fills *out and returns true, or returns false beyond the last or for an unknown name. Filters come in
- *  alphabetical order, the rest in the order of the description; a filter's own parameters come before the
- * common ones. */
+ *  alphabetical order, the rest in the order of the description; a filter's own parameters come before the common ones.
+ */
 HONE_API bool hone_filter_at(size_t index, hone_filter_info *out);
 HONE_API bool hone_filter_find(const char *name, hone_filter_info *out);
 HONE_API bool hone_filter_parameter(const char *filter, size_t index, hone_parameter_info *out);
 HONE_API bool hone_filter_variant(const char *filter, size_t index, hone_variant_info *out);
-HONE_API bool hone_filter_tunable(const char *filter, const char *variant, size_t index,
-                                  hone_tunable_info *out);
+HONE_API bool hone_filter_tunable(const char *filter, const char *variant, size_t index, hone_tunable_info *out);
 HONE_API bool hone_filter_rung(const char *filter, size_t index, hone_rung_info *out);
 
 #ifdef __cplusplus

@@ -33,15 +33,14 @@ HONE_API hone_status hone_type_parse(hone_type *out, const char *name, hone_erro
 
 /**
  * An image in memory: rows from top to bottom, `channels` interleaved elements per pixel.
- * One channel is gray (or a plane), three are colour, four are colour and alpha: filters that look at
- * neighbours copy the fourth channel. Two channels occur as the colour plane of NV12 and P010 and are both
- * filtered.
+ * One channel is gray (or a plane), three are colour, four are colour and alpha: filters that look at neighbours copy
+ * the fourth channel. Two channels occur as the colour plane of NV12 and P010 and are both filtered.
  */
 typedef struct hone_image_desc {
     uint32_t width, height; /**< Pixels, each 1 .. 2^20, and width * height at most 2^30. */
     hone_type type;
     uint32_t channels; /**< 1 to 4. */
-    size_t pitch; /**< Bytes from one row to the next; 0: rows are tight. A multiple of the element's size. */
+    size_t pitch;      /**< Bytes from one row to the next; 0: rows are tight. A multiple of the element's size. */
 } hone_image_desc;
 
 enum { HONE_MAX_SIDE = 1 << 20, HONE_MAX_PIXELS = 1 << 30 };
@@ -63,14 +62,13 @@ typedef enum hone_layout {
 } hone_layout;
 
 /**
- * Describes plane `index` of a frame of width x height (luma) pixels in one piece of memory whose luma rows
- * are `pitch` bytes apart (0: tight); chroma pitch follows as video APIs have it (equal for NV12 and P010,
- * half for I420). *offset gets the byte at which the plane begins. Odd sizes round chroma up. Returns
- * HONE_ERROR_USAGE for an index beyond the layout's planes (2, 3, 2), so a caller may simply count up.
+ * Describes plane `index` of a frame of width x height (luma) pixels in one piece of memory whose luma rows are `pitch`
+ * bytes apart (0: tight); chroma pitch follows as video APIs have it (equal for NV12 and P010, half for I420).
+ * *offset gets the byte at which the plane begins. Odd sizes round chroma up.
+ * Returns HONE_ERROR_USAGE for an index beyond the layout's planes (2, 3, 2), so a caller may simply count up.
  */
-HONE_API hone_status hone_frame_plane(hone_layout layout, uint32_t width, uint32_t height, size_t pitch,
-                                      unsigned index, hone_image_desc *plane, size_t *offset,
-                                      hone_error *error);
+HONE_API hone_status hone_frame_plane(hone_layout layout, uint32_t width, uint32_t height, size_t pitch, unsigned index,
+                                      hone_image_desc *plane, size_t *offset, hone_error *error);
 
 /** What a filter sees beyond the edge of an image "abcdefgh". */
 typedef enum hone_border {

@@ -23,12 +23,11 @@ extern "C" {
 /** What a call came to. Zero is success; the values are part of the ABI and never change their meaning. */
 typedef enum hone_status {
     HONE_OK = 0,
-    HONE_ERROR_USAGE =
-        1, /**< An argument, a chain or an option is wrong; the message says what would be right. */
-    HONE_ERROR_IO = 2,          /**< A file could not be read or written. */
-    HONE_ERROR_NO_DEVICE = 3,   /**< No OpenCL device fits the request. */
-    HONE_ERROR_DEVICE = 4,      /**< An OpenCL call failed; cl_code holds its code. */
-    HONE_ERROR_MEMORY = 5,      /**< Host memory, or the memory budget of a device, does not suffice. */
+    HONE_ERROR_USAGE = 1,     /**< An argument, a chain or an option is wrong; the message says what would be right. */
+    HONE_ERROR_IO = 2,        /**< A file could not be read or written. */
+    HONE_ERROR_NO_DEVICE = 3, /**< No OpenCL device fits the request. */
+    HONE_ERROR_DEVICE = 4,    /**< An OpenCL call failed; cl_code holds its code. */
+    HONE_ERROR_MEMORY = 5,    /**< Host memory, or the memory budget of a device, does not suffice. */
     HONE_ERROR_UNSUPPORTED = 6, /**< Valid, but this device, format or build cannot do it. */
     HONE_ERROR_CHECK = 7,       /**< A comparison or self-test failed. */
     HONE_ERROR_INTERNAL = 8     /**< A defect of hone itself: please report it. */
@@ -50,8 +49,8 @@ typedef struct hone_error {
 /** The name of a status, such as "HONE_ERROR_IO"; never NULL. The string is static. Threads: safe. */
 HONE_API const char *hone_status_name(hone_status status);
 
-/** The name of an OpenCL error code, such as "CL_INVALID_WORK_GROUP_SIZE", or "unknown OpenCL error"; never
- * NULL, static. Threads: safe. */
+/** The name of an OpenCL error code, such as "CL_INVALID_WORK_GROUP_SIZE", or "unknown OpenCL error"; never NULL,
+ *  static. Threads: safe. */
 HONE_API const char *hone_cl_error_name(int cl_code);
 
 #ifdef __cplusplus
