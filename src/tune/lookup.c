@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double far_away = 3;
+static const double far_away = 3, parameter_weight = 3;
 
 const char *lookup_level_name(enum lookup_level level)
 {
@@ -47,7 +47,8 @@ static size_t next_word(const char **at)
     return strcspn(*at, " ");
 }
 
-/* One value against another: numbers by their ratio, anything else by being the same or not. */
+/* One value against another: numbers by their ratio, anything else by being the same or not. Twice the sigma
+ * or the side of a window is as far as a measurement reaches: beyond, another variant may be best. */
 static double value_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     char *a_end, *b_end;
@@ -56,7 +57,7 @@ static double value_distance(const char *a, size_t a_length, const char *b, size
     double x = strtod(a, &a_end), y = strtod(b, &b_end);
     if (a_end != a + a_length || b_end != b + b_length || x <= 0 || y <= 0)
         return 4;
-    return fabs(log2(x / y));
+    return parameter_weight * fabs(log2(x / y));
 }
 
 static const char *find_value(const char *list, const char *name, size_t name_length, size_t *length)

@@ -57,8 +57,10 @@ static double distance(const char *parameters, uint32_t width, uint32_t channels
 TEST(distances_of_cases)
 {
     CHECK(distance("size=8", 1024, 1) == 0);
-    CHECK(distance("size=16", 1024, 1) == 1);
-    CHECK(distance("size=4", 1024, 1) == 1);
+    CHECK(distance("size=16", 1024, 1) == 3);
+    CHECK(distance("size=4", 1024, 1) == 3);
+    CHECK(distance("size=40", 1024, 1) >
+          3); /* another variant may be best: sigma 2 says nothing of sigma 10 */
     CHECK(distance("size=8", 2048, 1) == 1);
     CHECK(distance("size=8", 1024, 3) == 1);
     CHECK(distance("size=9", 1024, 1) < distance("size=16", 1024, 1));

@@ -136,7 +136,9 @@ static const struct variant variants[] = {
 };
 
 static const struct seed seeds[] = {
-    {"WIDE", "vectors", "ROWS=128 WG_X=8"},
+    /* Few rows and many strips side by side: with long rows each row of a strip lies on a page of its own. */
+    {"WIDE && W*C*BITS >= 65536", "vectors", "ROWS=16 WG_X=64"},
+    {"WIDE", "vectors", "ROWS=32 WG_X=64"},
     {"PTX && H >= 2048", "halves", "ROWS=16 WORDS=4 WG_X=128"},
     {"PTX", "halves", "ROWS=8 WORDS=4 WG_X=64"},
     {"GPU", "swar", "ROWS=16 WORDS=4 WG_X=64"},
