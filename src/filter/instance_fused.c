@@ -18,7 +18,7 @@ static hone_status each_fused(struct instance *instance, fused_step step, const 
         for (unsigned i = 0; i < MAX_POINT_ARGUMENTS && point->arguments[i]; i++) {
             struct argument argument;
             hone_status status = argument_parse(&argument, point->arguments[i], error);
-            if (!status && step)
+            if (!status)
                 status = step(instance, stage, slot, &argument, user, error);
             if (status)
                 return status;

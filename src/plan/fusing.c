@@ -49,14 +49,15 @@ static struct group widest(hone_plan *plan, const struct filter_case *cases, siz
     struct group g = {.before = points_before(cases, count)};
     if (g.before == count || g.before == MAX_FUSED) /* nothing but point filters: the first one is the host */
         g.before = 0;
-    unsigned fuses = g.before + 1 < count || g.before ? fuses_of(plan, &cases[g.before], options) : 0;
+    g.after = points_after(cases + g.before + 1, count - g.before - 1);
+    unsigned fuses = g.before || g.after ? fuses_of(plan, &cases[g.before], options) : 0;
     if (g.before && !(fuses & FUSES_BEFORE)) {
-        count = g.before;
+        g.after = points_after(cases + 1, g.before - 1);
         g.before = 0;
-        fuses = count > 1 ? fuses_of(plan, &cases[0], options) : 0;
+        fuses = g.after ? fuses_of(plan, &cases[0], options) : 0;
     }
-    if (fuses & FUSES_AFTER)
-        g.after = points_after(cases + g.before + 1, count - g.before - 1);
+    if (!(fuses & FUSES_AFTER))
+        g.after = 0;
     if (g.after > MAX_FUSED - g.before)
         g.after = MAX_FUSED - g.before;
     return g;
