@@ -63,6 +63,7 @@ void measure_close(struct measure **slot)
     case_finish(&m->c);
     pthread_mutex_destroy(&m->lock);
     free(m->baseline);
+    free(m->result);
     free(m);
     *slot = NULL;
 }
@@ -161,22 +162,20 @@ static void score(struct measure *m, struct instance *instance, double best, str
 
 /* ---- Right at full size ---- */
 
-static void *read_result(struct measure *m, hone_error *error)
+/* Memory is kept from one reading to the next: fresh pages of a large result cost more than the rest. */
+static hone_status read_result(struct measure *m, void **bytes, hone_error *error)
 {
-    void *bytes = mem_new(m->out.bytes, 1);
     const struct span span = {0, m->out.bytes, m->out.bytes, 1};
-    if (bytes && memory_read(m->out.memory, &span, bytes, m->out.bytes, no_wait, NULL, error) != HONE_OK) {
-        free(bytes);
-        return NULL;
-    }
-    if (!bytes)
-        error_memory(error, "a result");
-    return bytes;
+    if (!*bytes)
+        *bytes = mem_new(m->out.bytes, 1);
+    if (!*bytes)
+        return error_memory(error, "a result");
+    return memory_read(m->out.memory, &span, *bytes, m->out.bytes, no_wait, NULL, error);
 }
 
-/* The result on input 0, as the last of launches that follow each other as those that are timed: what races,
- * races under load. */
-static void *result_of(struct measure *m, struct instance *instance, hone_error *error)
+/* Leaves the result on input 0 in m->out, as the last of launches that follow each other as those that are
+ * timed: what races, races under load. */
+static hone_status make_result(struct measure *m, struct instance *instance, hone_error *error)
 {
     hone_status status = HONE_OK;
     for (int i = INPUTS - 1; i >= 0 && !status; i--) {
@@ -186,7 +185,7 @@ static void *result_of(struct measure *m, struct instance *instance, hone_error 
         status = instance_enqueue(instance, &surfaces, no_wait, NULL, error);
     }
     hone_status finished = hone_device_finish(m->device, status ? NULL : error);
-    return status || finished ? NULL : read_result(m, error);
+    return status ? status : finished;
 }
 
 static struct view view_of(const struct measure *m, void *bytes)
@@ -207,24 +206,23 @@ void measure_baseline(struct measure *m)
         config_default(&filter->variants[i], &config);
         if (!filter->variants[i].relaxed &&
             instance_create(&instance, m->device, &m->c, &filter->variants[i], &config, NULL) == HONE_OK &&
-            trust_check(m->device, instance, NULL) == HONE_OK)
-            m->baseline = result_of(m, instance, NULL);
+            trust_check(m->device, instance, NULL) == HONE_OK && make_result(m, instance, NULL) == HONE_OK &&
+            read_result(m, &m->baseline, NULL) != HONE_OK) {
+            free(m->baseline);
+            m->baseline = NULL;
+        }
         instance_destroy(&instance);
     }
 }
 
 /* Two results of one bound may lie on both sides of the truth. */
-static void check_full_size(struct measure *m, struct instance *instance, struct measured *r)
+static void compare_full_size(struct measure *m, struct instance *instance, struct measured *r)
 {
-    hone_error error = {0};
     struct check_result result = {0};
     struct text evidence = {0};
-    void *bytes = m->baseline ? result_of(m, instance, &error) : NULL;
-    if (bytes) {
-        struct view got = view_of(m, bytes), wanted = view_of(m, m->baseline);
-        double bound = 2 * case_bound(&m->c, instance_variant(instance), type_full_scale(m->c.in.type));
-        check_compare(&got, &wanted, bound, &result);
-    }
+    struct view got = view_of(m, m->result), wanted = view_of(m, m->baseline);
+    double bound = 2 * case_bound(&m->c, instance_variant(instance), type_full_scale(m->c.in.type));
+    check_compare(&got, &wanted, bound, &result);
     if (result.wrong) {
         check_explain(&result, &evidence);
         r->state = STATE_WRONG;
@@ -234,7 +232,17 @@ static void check_full_size(struct measure *m, struct instance *instance, struct
         trust_quarantine(m->device, instance, r->note, NULL);
     }
     text_finish(&evidence);
-    free(bytes);
+}
+
+static void check_full_size(struct measure *m, struct instance *instance, const struct measure_phase *phase,
+                            struct measured *r)
+{
+    if (!m->baseline || make_result(m, instance, NULL) != HONE_OK)
+        return;
+    if (phase->ran)
+        phase->ran(phase->context);
+    if (read_result(m, &m->result, NULL) == HONE_OK)
+        compare_full_size(m, instance, r);
 }
 
 const struct filter_case *measure_case(const struct measure *m)
@@ -265,7 +273,7 @@ void measure_try(struct measure *m, const struct variant *variant, const struct 
         score(m, instance, best, r);
     }
     if (r->state == STATE_OK)
-        check_full_size(m, instance, r);
+        check_full_size(m, instance, &phase, r);
     keep_or_destroy(m, &instance, r);
 }
 

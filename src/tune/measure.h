@@ -40,6 +40,8 @@ void measure_baseline(struct measure *measure);
  * the result, never a status. */
 struct measure_phase {
     void (*built)(void *context); /* called between building and running; may be NULL */
+    void (*ran)(
+        void *context); /* called when no kernel runs any more and only the host compares; may be NULL */
     void *context;
 };
 void measure_try(struct measure *measure, const struct variant *variant, const struct config *config,

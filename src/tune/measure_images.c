@@ -9,6 +9,7 @@
 #include "image/view.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROW_ALIGN = 64 };
 static const struct wait_list no_wait;
@@ -24,7 +25,28 @@ static hone_status image_make(struct bench_image *image, hone_device *device, co
     return memory_create(&image->memory, device, image->bytes, HONE_MEMORY_DEVICE, error);
 }
 
-/* Noise: kernels whose speed depends on the picture must not look better than they are. */
+/* Noise: kernels whose speed depends on the picture must not look better than they are. Making it costs more
+ * than moving it, so what lies below a first part of a large image is that part again, pushed aside further
+ * every time. */
+static void fill_large(struct view *view, uint32_t seed)
+{
+    enum { MADE = 1 << 20 }; /* elements */
+    const size_t pitch = view->desc.pitch, row = hone_image_row_bytes(&view->desc),
+                 pixel = row / view->desc.width;
+    uint32_t rows = (uint32_t)(MADE / (row / hone_type_size(view->desc.type)) + 1),
+             height = view->desc.height;
+    struct view first = *view;
+    first.desc.height = rows < height ? rows : height;
+    pattern_fill(&first, PATTERN_STEPS, seed);
+    for (uint32_t y = rows; y < height; y++) {
+        const char *from = (const char *)view->data + y % rows * pitch;
+        char *to = (char *)view->data + y * pitch;
+        size_t aside = (size_t)y / rows * 37 % view->desc.width * pixel;
+        memcpy(to, from + aside, row - aside);
+        memcpy(to + row - aside, from, aside);
+    }
+}
+
 static hone_status image_fill(struct bench_image *image, const hone_image_desc *desc, uint32_t seed,
                               hone_error *error)
 {
@@ -33,7 +55,7 @@ static hone_status image_fill(struct bench_image *image, const hone_image_desc *
     struct view view = {padded, mem_new(image->bytes, 1)};
     if (!view.data)
         return error_memory(error, "an input to measure with");
-    pattern_fill(&view, PATTERN_STEPS, seed);
+    fill_large(&view, seed);
     const struct span span = {0, image->bytes, image->bytes, 1};
     hone_status status = memory_write(image->memory, &span, view.data, image->bytes, no_wait, NULL, error);
     view_finish(&view);

@@ -25,6 +25,7 @@ struct measure {
     double incumbent_ms;
     struct bench_image inputs[INPUTS], second, out;
     void *baseline; /* the first rung's result on input 0; NULL until it is known */
+    void *result;   /* the one that is compared with it */
     pthread_t builder;
     bool building, builder_done;
     pthread_mutex_t lock;

@@ -33,6 +33,8 @@ struct target {
     /* Called by measure() between building and running: from then on another time limit counts. May be NULL.
      */
     void (*built)(void *context);
+    /* Called by measure() when no kernel runs any more: what is left is the host's work. May be NULL. */
+    void (*ran)(void *context);
     void *context;
 };
 

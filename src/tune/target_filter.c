@@ -43,7 +43,7 @@ static void measure_one(struct target *target, const char *variant_name, const c
     struct config config;
     hone_error error = {0};
     if (find(t, variant_name, text, &variant, &config, &error)) {
-        const struct measure_phase phase = {target->built, target->context};
+        const struct measure_phase phase = {target->built, target->ran, target->context};
         measure_try(t->measure, variant, &config, best, phase, result);
     } else {
         *result = (struct measured){.state = STATE_COMPILE, .ms = -1};

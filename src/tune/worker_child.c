@@ -78,6 +78,12 @@ static void say_built(void *context)
     send_line(child->out, json_pack("{s:s}", "phase", "built"));
 }
 
+static void say_ran(void *context)
+{
+    struct child *child = context;
+    send_line(child->out, json_pack("{s:s}", "phase", "ran"));
+}
+
 static json_t *open_target(struct child *child, const json_t *request,
                            hone_status (*open)(struct target **, hone_device *, const json_t *, hone_error *),
                            json_t *(*describe)(const struct target *))
@@ -89,6 +95,7 @@ static json_t *open_target(struct child *child, const json_t *request,
     if (open(&child->target, child->device, request, &error) != HONE_OK)
         return failure(&error);
     child->target->built = say_built;
+    child->target->ran = say_ran;
     child->target->context = child;
     return describe(child->target);
 }
