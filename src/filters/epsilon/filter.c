@@ -78,10 +78,10 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* Of kernels whose work-items make blocks of results. */
 #define BLOCK                                                                                                \
     {"PX", TUNABLE_DEFINE, "8 4 16", "results per work-item, across"},                                       \
-        {"ROWS", TUNABLE_DEFINE, "4 2 8", "and down"},                                                       \
-        {"WG_X", TUNABLE_LAUNCH, "32 8 64", "work-group width"},                                             \
+        {"ROWS", TUNABLE_DEFINE, "4 2 3 8", "and down"},                                                     \
+        {"WG_X", TUNABLE_LAUNCH, "32 8 16 64", "work-group width"},                                          \
     {                                                                                                        \
-        "WG_Y", TUNABLE_LAUNCH, "4 1 8", "work-group height"                                                 \
+        "WG_Y", TUNABLE_LAUNCH, "4 1 2 8", "work-group height"                                               \
     }
 /* The guide's kernels are written for 9x9 windows of a plane of bytes. CPUs without half precision round
  * floats after each operation, if their compiler knows _Float16. */

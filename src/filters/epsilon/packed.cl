@@ -55,19 +55,27 @@ inline uint edge_word(const struct block *b, __global const uchar *row, int insi
     return word;
 }
 
-inline void load_row(uint *w, const struct block *b, int y)
+/* Whether all that the block's windows see lies inside the image. */
+inline bool inside_image(const struct block *b, int y, int rows)
+{
+    int from = b->at - 4 * EDGE;
+    return from >= 0 && from + 4 * ALL <= b->width && y >= RADIUS && y + rows + RADIUS <= b->height;
+}
+
+inline void load_row(uint *w, const struct block *b, int y, bool plain)
 {
     int inside, from = b->at - 4 * EDGE;
-    __global const uchar *row = hone_row(b->in, b->pitch, y, b->height, &inside);
-    if (from >= 0 && from + 4 * ALL <= b->width && REAL_ROW(inside)) {
+    if (plain) {
+        __global const uint *at = (__global const uint *)(b->in + y * b->pitch + from);
 #pragma unroll
         for (int k = 0; k < ALL; k++)
-            w[k] = *(__global const uint *)(row + from + 4 * k);
-    } else {
-#pragma unroll
-        for (int k = 0; k < ALL; k++)
-            w[k] = edge_word(b, row, inside, from + 4 * k);
+            w[k] = at[k];
+        return;
     }
+    __global const uchar *row = hone_row(b->in, b->pitch, y, b->height, &inside);
+#pragma unroll
+    for (int k = 0; k < ALL; k++)
+        w[k] = edge_word(b, row, inside, from + 4 * k);
 }
 
 /* The centres of a row of results; beyond the image, where nothing is stored, its last pixel. */
@@ -177,6 +185,18 @@ inline uint bytes_from(uint low, uint high, int first)
 #endif
 }
 
+/* The last three bytes of a column's four and a new one: byte `place` of a word. */
+inline uint moved_down(uint column, uint word, int place)
+{
+#if WITH_PTX
+    uint r;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(column), "r"(word), "r"(0x4321u + 0x1000u * place));
+    return r;
+#else
+    return column >> 8 | word >> 8 * place << 24;
+#endif
+}
+
 /* The four bytes that begin at element e. */
 #define FROM(w, e) ((e) % 4 ? bytes_from(WORD(w, (e) / 4), WORD(w, (e) / 4 + 1), (e) % 4) : WORD(w, (e) / 4))
 
@@ -198,7 +218,7 @@ inline void prepare(struct row *r)
 #if CROSS
 #pragma unroll
     for (int k = 0; k < PX; k++)
-        r->down[k] = bytes_from(r->down[k], FROM(r->w, 4 * EDGE + k), 1);
+        r->down[k] = moved_down(r->down[k], r->w[EDGE + k / 4], k % 4);
 #endif
 }
 
@@ -473,6 +493,7 @@ __kernel void KERNEL(__global const uchar *in, int in_offset, int in_pitch, __gl
     struct sums s[ROWS];
     struct row r;
     uint result[WORDS];
+    bool plain = inside_image(&b, y, ROWS);
 #pragma unroll
     for (int q = 0; q < ROWS; q++) {
         uint pixel[PX];
@@ -482,7 +503,7 @@ __kernel void KERNEL(__global const uchar *in, int in_offset, int in_pitch, __gl
     clear(&r);
 #pragma unroll 1
     for (int j = 0; j < SIDE + ROWS - 1; j++) {
-        load_row(r.w, &b, y + j - RADIUS);
+        load_row(r.w, &b, y + j - RADIUS, plain);
         prepare(&r);
 #pragma unroll
         for (int q = 0; q < ROWS; q++)
