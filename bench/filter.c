@@ -6,7 +6,8 @@
  *   filter CHAIN WIDTH HEIGHT TYPE CHANNELS ROUNDS [VARIANT [CONFIG]]
  *
  * prints the least milliseconds of so many rounds, then for each further line of standard input (a number of
- * rounds) again. The first line says what was chosen: "# variant config device driver".
+ * rounds) again. The first line says what was chosen: "# variant config | device, driver | bytes", the last
+ * being those of all images that go in or come out, which no filter can help to read or write once.
  */
 #include <hone/hone.h>
 
@@ -92,12 +93,20 @@ static hone_status open_images(struct bench *b, const hone_image_desc *in, hone_
     return status;
 }
 
+static void introduce(const struct bench *b, const hone_image_desc *in)
+{
+    const hone_device_info *device = hone_device_get_info(b->device);
+    hone_step_info step = {0};
+    hone_plan_step(b->plan, 0, &step);
+    printf("# %s %s | %s, driver %s | %zu\n", step.variant, step.config, device->name, device->driver_version,
+           hone_image_bytes(in) * (b->second ? 2 : 1) + hone_image_bytes(hone_plan_output(b->plan)));
+}
+
 int main(int argc, char **argv)
 {
     hone_error error = {0};
     hone_chain *chain = NULL;
     struct bench b = {0};
-    hone_step_info step = {0};
     const hone_device_request request = {.profile = true};
     int rounds = argc > 6 ? atoi(argv[6]) : 0;
     if (argc < 7 || rounds < 1)
@@ -114,9 +123,7 @@ int main(int argc, char **argv)
         hone_chain_parse(&chain, argv[1], &error) ||
         hone_plan_create(&b.plan, b.device, chain, &in, &options, &error) || open_images(&b, &in, &error))
         return fail(&error);
-    hone_plan_step(b.plan, 0, &step);
-    printf("# %s %s | %s, driver %s\n", step.variant, step.config, hone_device_get_info(b.device)->name,
-           hone_device_get_info(b.device)->driver_version);
+    introduce(&b, &in);
     if (measure(&b, 2, &error) || measure(&b, rounds, &error)) /* the first line is the warm-up */
         return fail(&error);
     while (scanf("%d", &rounds) == 1 && rounds > 0)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What bench/run measures: a chain on images of one size and kind, beside those of its peers that do the same."""
+from typing import NamedTuple
+
+
+class Case(NamedTuple):
+    name: str  # by which peers know it
+    chain: str
+    size: tuple
+    kind: str
+    channels: int
+    peers: list
+    rung: str = ''  # of the filter's ladder; else what hone chooses
+
+
+PHOTO, PANORAMA, SQUARE = (3264, 2448), (16384, 8192), (16384, 16384)
+
+CPU_CASES = [
+    Case('box8', 'box size=8', PHOTO, 'u8', 1, ['opencv', 'plain', 'ffmpeg']),
+    Case('box8', 'box size=8', PANORAMA, 'u8', 1, ['opencv', 'plain']),
+    Case('sobel', 'sobel norm=l1', PHOTO, 'u8', 1, ['opencv', 'plain', 'ffmpeg']),
+    Case('sobel', 'sobel norm=l1', PANORAMA, 'u8', 1, ['opencv', 'plain']),
+    Case('epsilon9', 'epsilon radius=4 threshold=16', PHOTO, 'u8', 1, ['plain', 'ffmpeg', 'magick']),
+    Case('convolve5', "convolve kernel='5x5: {5}' scale=0.00390625", PHOTO, 'u8', 1, ['opencv', 'plain', 'ffmpeg']),
+    Case('convolve7', "convolve kernel='7x7: {7}' scale=0.00390625", PHOTO, 'u8', 1, ['opencv', 'plain', 'ffmpeg']),
+    Case('convolve15', "convolve kernel='15x15: {15}' scale=0.00390625", PHOTO, 'u8', 1, ['opencv', 'plain']),
+    Case('gauss2', 'gaussian sigma=2', PHOTO, 'u8', 1, ['opencv', 'plain', 'ffmpeg', 'magick']),
+    Case('gauss10', 'gaussian sigma=10', PHOTO, 'u8', 1, ['opencv', 'plain', 'ffmpeg', 'magick']),
+    Case('gauss30', 'gaussian sigma=30', PHOTO, 'u8', 1, ['opencv', 'plain', 'ffmpeg', 'magick']),
+    Case('gauss10_f32', 'gaussian sigma=10', PHOTO, 'f32', 1, ['opencv', 'plain']),
+    Case('integral', 'integral', PHOTO, 'u8', 1, ['opencv', 'plain']),
+    Case('density31', 'density size=31 mask=yes', PHOTO, 'u8', 1, ['opencv', 'plain']),
+    Case('density31', 'density size=31', PHOTO, 'u8', 1, ['opencv', 'plain']),
+    Case('transpose', 'transpose', PHOTO, 'u8', 1, ['opencv', 'plain', 'ffmpeg', 'magick']),
+    Case('transpose_f32', 'transpose', PHOTO, 'f32', 1, ['opencv', 'plain']),
+    Case('add', 'add', PHOTO, 'f32', 1, ['numpy', 'plain']),
+    Case('dot', 'dot', (2500, 2000), 'f32', 4, ['opencv', 'numpy', 'plain']),
+    Case('colormap', 'colormap map=viridis', PHOTO, 'u8', 1, ['opencv', 'plain']),
+    Case('demosaic', 'demosaic', PHOTO, 'u8', 1, ['opencv', 'plain']),
+    Case('demosaic_malvar', 'demosaic method=malvar', PHOTO, 'u8', 1, []),
+    Case('histogram', 'histogram', PHOTO, 'u8', 1, ['opencv', 'numpy', 'plain']),
+]
+
+GPU_CASES = [
+    Case('box8', 'box size=8', PHOTO, 'u8', 1, ['npp']),
+    Case('box8', 'box size=8', SQUARE, 'u8', 1, ['npp']),
+    Case('sobel', 'sobel norm=l1', PHOTO, 'u8', 1, ['npp']),
+    Case('sobel', 'sobel norm=l1', SQUARE, 'u8', 1, ['npp']),
+    Case('epsilon9', 'epsilon radius=4 threshold=16', SQUARE, 'u8', 1, []),
+    Case('epsilon9', 'epsilon radius=4 threshold=16 accuracy=relaxed', SQUARE, 'u8', 1, [], '1'),
+    Case('convolve5', "convolve kernel='5x5: {5}' scale=0.00390625", SQUARE, 'u8', 1, ['npp']),
+    Case('convolve7', "convolve kernel='7x7: {7}' scale=0.00390625", SQUARE, 'u8', 1, ['npp']),
+    Case('convolve15', "convolve kernel='15x15: {15}' scale=0.00390625", SQUARE, 'u8', 1, ['npp']),
+    Case('gauss2', 'gaussian sigma=2', SQUARE, 'u8', 1, ['npp']),
+    Case('gauss10', 'gaussian sigma=10', SQUARE, 'u8', 1, ['npp']),
+    Case('gauss30', 'gaussian sigma=30', SQUARE, 'u8', 1, ['npp']),
+    Case('gauss10_f32', 'gaussian sigma=10', SQUARE, 'f32', 1, ['npp']),
+    Case('integral', 'integral', SQUARE, 'u8', 1, ['npp']),
+    Case('density31', 'density size=31 mask=yes', SQUARE, 'u8', 1, []),
+    Case('density31', 'density size=31', SQUARE, 'u8', 1, []),
+    Case('transpose', 'transpose', SQUARE, 'u8', 1, ['npp']),
+    Case('transpose_f32', 'transpose', SQUARE, 'f32', 1, ['npp']),
+    Case('add', 'add', SQUARE, 'f32', 1, ['npp']),
+    Case('dot', 'dot', (2500, 2000), 'f32', 4, []),
+    Case('histogram', 'histogram', SQUARE, 'u8', 1, ['npp']),
+    Case('colormap', 'colormap map=viridis', SQUARE, 'u8', 1, ['npp']),
+    Case('demosaic', 'demosaic', SQUARE, 'u8', 1, ['npp']),
+]
+
+
+def weights(side):
+    return ' '.join(str(i * 37 % 19 - 9) for i in range(side * side))
+
+
+def chain_of(case):
+    """The chain with the weights of its kernel written out."""
+    chain = case.chain
+    for side in (5, 7, 15):
+        chain = chain.replace('{%d}' % side, weights(side))
+    return chain
+
+
+def label(case):
+    """What the table calls it."""
+    side = f' {case.name[8:]}x{case.name[8:]}' if case.name.startswith('convolve') else ''
+    return case.chain.split(' kernel=')[0] + side + (f', rung {case.rung}' if case.rung else '')
