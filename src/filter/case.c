@@ -359,6 +359,13 @@ static void add_name(struct case_scope *s, const char *name, int64_t value)
     s->values[s->scope.count++] = value;
 }
 
+/* NVIDIA's compute capability times ten, where its inline assembly works; else 0. */
+static int64_t compute_capability(hone_device *device)
+{
+    const char *name = hone_device_get_info(device)->architecture;
+    return selftest_holds(device, SELFTEST_PTX) && strncmp(name, "sm_", 3) == 0 ? atoi(name + 3) : 0;
+}
+
 static void add_device(struct case_scope *s, hone_device *device)
 {
     const hone_device_info *info = hone_device_get_info(device);
@@ -374,6 +381,7 @@ static void add_device(struct case_scope *s, hone_device *device)
     add_name(s, "HALF", selftest_holds(device, SELFTEST_HALF));
     add_name(s, "WIDE", selftest_holds(device, SELFTEST_WIDE));
     add_name(s, "PTX", selftest_holds(device, SELFTEST_PTX));
+    add_name(s, "SM", compute_capability(device));
     add_name(s, "SUBGROUPS", selftest_holds(device, SELFTEST_SUBGROUPS));
 }
 

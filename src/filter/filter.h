@@ -18,6 +18,7 @@
  *   MAXWG LMEM    largest work-group, local bytes VENDOR  PCI vendor number
  *   WARP          warp or wavefront width, or 0   UNIFIED 1 when it shares memory with the host
  *   IMAGES HALF WIDE PTX SUBGROUPS   1 where the self-test found the feature to work
+ *   SM            compute capability times ten of NVIDIA devices whose inline assembly works, else 0
  */
 #ifndef FILTER_FILTER_H
 #define FILTER_FILTER_H
