@@ -20,7 +20,8 @@
 #define SHUFFLE 0 /* neighbours' words: 0 by loads, 1 from the neighbouring lane (PTX) */
 #endif
 #ifndef KEEP
-#define KEEP 0 /* rows of the window stay in registers until they leave: 0 read again, 1 kept */
+#define KEEP                                                                                                 \
+    0 /* rows of the window in registers: 0 read again when they leave, 1 kept until then, 2 in batches */
 #endif
 #ifndef UNROLL
 #define UNROLL 1 /* rows per round of the loop */
@@ -236,13 +237,13 @@ inline void load_row(uint *w, const struct strip *s, int y)
  * one more.
  */
 #define FIRST (START % 2)
-inline void across(const uint *even, const uint *odd, uint *result_even, uint *result_odd)
+inline void across(const uint *even, const uint *odd, uint start, uint *result_even, uint *result_odd)
 {
     uint level[ALL]; /* sums that begin at even places */
     int done = 0;
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
-        result_even[k] = HALF;
+        result_even[k] = start;
     /* Bits of KW: bit 0 is a single element at the window's end, which keeps the rest at even places. */
     if (KW & 1) {
 #pragma unroll
@@ -276,13 +277,13 @@ inline void across(const uint *even, const uint *odd, uint *result_even, uint *r
     }
 }
 #else
-inline void across(const uint *even, const uint *odd, uint *result_even, uint *result_odd)
+inline void across(const uint *even, const uint *odd, uint start, uint *result_even, uint *result_odd)
 {
     uint level_even[ALL], level_odd[ALL], next_even[ALL], next_odd[ALL];
     int done = START;
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
-        result_even[k] = result_odd[k] = HALF;
+        result_even[k] = result_odd[k] = start;
 #pragma unroll
     for (int j = 0; j < ALL; j++) {
         level_even[j] = even[j];
@@ -343,10 +344,11 @@ inline uint finish(uint word, const struct strip *s, int i, int y)
     return word;
 }
 
-inline void store_row(const struct strip *s, const struct sink *sink, int y, const uint *even, const uint *odd)
+/* Stores the means of windows whose sums hold half of the area already. */
+inline void store_sums(const struct strip *s, const struct sink *sink, int y, const uint *r_even,
+                       const uint *r_odd)
 {
-    uint r_even[WORDS], r_odd[WORDS], result[WORDS];
-    across(even, odd, r_even, r_odd);
+    uint result[WORDS];
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
         result[k] = finish(means(r_even[k], r_odd[k]), s, s->at + 4 * k, y);
@@ -370,6 +372,91 @@ inline void store_row(const struct strip *s, const struct sink *sink, int y, con
 #endif
 }
 
+inline void store_row(const struct strip *s, const struct sink *sink, int y, const uint *even,
+                      const uint *odd)
+{
+    uint r_even[WORDS], r_odd[WORDS];
+    across(even, odd, HALF, r_even, r_odd);
+    store_sums(s, sink, y, r_even, r_odd);
+}
+
+#if KEEP == 2
+/* A row's sums over the window's width. */
+inline void sum_row(const uint *w, uint *sum_even, uint *sum_odd)
+{
+    uint even[ALL], odd[ALL];
+#pragma unroll
+    for (int k = 0; k < ALL; k++) {
+        even[k] = EVENS(w[k]);
+        odd[k] = ODDS(w[k]);
+    }
+    across(even, odd, 0, sum_even, sum_odd);
+}
+
+/* Sums of the last rows of a batch, from each row on: what windows that begin there hold of it. */
+inline void sum_tails(uint (*even)[WORDS], uint (*odd)[WORDS])
+{
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        even[KH - 1][k] += HALF;
+        odd[KH - 1][k] += HALF;
+    }
+#pragma unroll
+    for (int j = KH - 2; j >= 0; j--) {
+#pragma unroll
+        for (int k = 0; k < WORDS; k++) {
+            even[j][k] += even[j + 1][k];
+            odd[j][k] += odd[j + 1][k];
+        }
+    }
+}
+
+/*
+ * Rows come in batches as high as the window, all loads of a batch under way at once. A window is the tail of
+ * one batch and the head of the next (M. van Herk, 1992): nothing is subtracted, and no row is read twice.
+ */
+inline void slide_batches(const struct strip *s, const struct sink *sink, int y, int end, bool idle)
+{
+    uint raw[KH][ALL], even[KH][WORDS], odd[KH][WORDS];
+    int from = y - KH / 2;
+#pragma unroll
+    for (int j = 0; j < KH; j++)
+        load_row(raw[j], s, from + j);
+#pragma unroll
+    for (int j = 0; j < KH; j++)
+        sum_row(raw[j], even[j], odd[j]);
+    sum_tails(even, odd);
+#pragma unroll 1
+    for (; y < end; y += KH) {
+        uint head_even[WORDS], head_odd[WORDS], window_even[WORDS], window_odd[WORDS];
+        from += KH;
+#pragma unroll
+        for (int j = 0; j < KH; j++)
+            load_row(raw[j], s, from + j);
+#pragma unroll
+        for (int k = 0; k < WORDS; k++)
+            head_even[k] = head_odd[k] = 0;
+#pragma unroll
+        for (int j = 0; j < KH; j++) {
+#pragma unroll
+            for (int k = 0; k < WORDS; k++) {
+                window_even[k] = even[j][k] + head_even[k];
+                window_odd[k] = odd[j][k] + head_odd[k];
+            }
+            if (!idle && y + j < end)
+                store_sums(s, sink, y + j, window_even, window_odd);
+            sum_row(raw[j], even[j], odd[j]);
+#pragma unroll
+            for (int k = 0; k < WORDS; k++) {
+                head_even[k] += even[j][k];
+                head_odd[k] += odd[j][k];
+            }
+        }
+        sum_tails(even, odd);
+    }
+}
+#endif
+
 __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, __global FINAL *out,
                          int out_offset, int out_pitch, int width, int height, int border FUSED_PARAMETERS)
 {
@@ -382,6 +469,9 @@ __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, 
 #if !TAIL
     s.at = idle ? 0 : s.at; /* whatever it reads, it must be there */
 #endif
+#if KEEP == 2
+    slide_batches(&s, &sink, y, end, idle);
+#else
     uint even[ALL], odd[ALL], enter[ALL];
 #pragma unroll
     for (int k = 0; k < ALL; k++)
@@ -440,5 +530,6 @@ __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, 
             }
         }
     }
+#endif
 #endif
 }
