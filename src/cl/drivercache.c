@@ -202,6 +202,23 @@ static bool is_ours(const char *value)
            is_numbered(value, open_temporary_folder(NULL, path), path);
 }
 
+/* PoCL leaves an empty tempfile_XXXXXX behind each time it looks whether it can write. A young one may be in
+ * use. */
+static void remove_probes(int folder)
+{
+    enum { DAY = 24 * 60 * 60 };
+    const time_t now = time(NULL);
+    struct stat info;
+    DIR *list = list_folder(folder);
+    for (struct dirent *entry; list && (entry = readdir(list));)
+        if (text_starts(entry->d_name, "tempfile_") &&
+            fstatat(folder, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
+            info.st_size == 0 && info.st_mtime < now - DAY)
+            unlinkat(folder, entry->d_name, 0);
+    if (list)
+        closedir(list);
+}
+
 /* Locks a folder for the rest of the process: the descriptor is kept. False when it is being removed. */
 static bool hold(int folder)
 {
@@ -224,7 +241,9 @@ static bool take_folder(char path[PATH_MAX])
     int folder = open_driver_folder(number, path);
     bool current = hold(folder) && generation(above) == now;
     close(above);
-    if (!current && folder >= 0)
+    if (current)
+        remove_probes(folder);
+    else if (folder >= 0)
         close(folder);
     return current;
 }

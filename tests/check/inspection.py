@@ -11,6 +11,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import time
 
 import frame
 
@@ -222,6 +223,19 @@ def test_an_inherited_driver_folder_is_replaced_by_the_current():
         frame.check(os.path.exists(place.cache("driver", "1")), "the current folder was not used")
         place.apply("sobel", POCL_CACHE_DIR=place.path("mine"))
         frame.check(os.path.exists(place.path("mine")), "the user's own folder was not used")
+
+
+def test_pocl_leaves_no_empty_files():
+    with Place() as place:
+        place.run("devices")
+        names = {"tempfile_old": (b"", 25), "tempfile_young": (b"", 1), "tempfile_full": (b"x", 25), "other": (b"", 25)}
+        for name, (content, hours) in names.items():
+            with open(place.cache("driver", "0", name), "wb") as file:
+                file.write(content)
+            os.utime(file.name, (time.time() - hours * 3600,) * 2)
+        place.run("devices")
+        left = set(names) & set(os.listdir(place.cache("driver", "0")))
+        frame.check(left == {"tempfile_young", "tempfile_full", "other"}, f"{left}")
 
 
 def without_home(place):
