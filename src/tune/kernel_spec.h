@@ -157,7 +157,7 @@ void kernel_spec_space(const struct kernel_spec *spec, struct space *space);
 hone_status kernel_spec_first(const struct kernel_spec *spec, const struct expr_scope *outer,
                               const struct variant_limits *limits, int64_t *values, hone_error *error);
 
-/* ---- Inside kernel_spec*.c ---- */
+/* ---- For the files kernel_*.c that read settings ---- */
 
 /* "out:u8:W*H" */
 hone_status kernel_argument_parse(struct kernel_argument_spec *argument, const char *text, const char *folder,
