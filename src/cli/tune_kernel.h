@@ -42,6 +42,7 @@ hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *er
     "none\n"                                                                                                 \
     "  --tolerance T    largest difference that is right (default: 0 for integers)\n"                        \
     "  --relative T     the same as a part of the right value; both add up\n"                                \
+    "  --cold           empty the caches before each launch that is timed\n"                                 \
     "  --bytes E        moved by a launch, for GB/s\n"                                                       \
     "  --flops E        done by a launch, for GFLOP/s\n"                                                     \
     "  -o, --output F   all results as a T4 file\n"                                                          \
@@ -57,7 +58,7 @@ struct kernel_run {
     struct option_list params, rules, arguments, defines, options, checks;
     double evaluations; /* 0: by --quick and --full */
     double memory;      /* MiB; 0: by the machine */
-    bool quick, full, fresh;
+    bool quick, full, fresh, cold;
     struct kernel_spec *spec;
     struct text source;
     char *folder; /* of the kernel's file */

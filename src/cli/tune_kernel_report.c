@@ -116,8 +116,9 @@ static void print_table(const struct kernel_run *run)
     if (r->legal >= 0)
         printf(", %lld legal", (long long)r->legal);
     print_states(r);
-    printf("\n  how sure   spread %.1f %%, %d other%s cannot be told from it%s\n", r->spread * 100, r->tied,
-           r->tied == 1 ? "" : "s", r->interrupted ? "; interrupted: run again to resume" : "");
+    printf("%s\n  how sure   spread %.1f %%, %d other%s cannot be told from it%s\n",
+           run->spec->cold ? "; caches cold" : "", r->spread * 100, r->tied, r->tied == 1 ? "" : "s",
+           r->interrupted ? "; interrupted: run again to resume" : "");
     if (fabs(r->drift) > 0.05)
         printf(
             "  unsteady   the last runs of the final took %.0f %% %s than the first: clocks or other work\n",

@@ -59,12 +59,12 @@ static void pick(struct kernel_session_result *r)
         add_first(r);
 }
 
-static void race(struct worker *worker, struct kernel_session_result *r)
+static void race(struct worker *worker, struct kernel_session_result *r, double beside)
 {
     struct racer racers[RACE_MOST];
     for (int i = 0; i < r->ranked_count; i++)
         racers[i] = (struct racer){"kernel", r->ranked[i].config, &r->ranked[i].runs};
-    race_by_turns(worker, racers, r->ranked_count);
+    race_by_turns(worker, racers, r->ranked_count, beside);
 }
 
 static bool earlier(const struct point *a, const struct point *b)
@@ -94,13 +94,13 @@ static void crown(struct kernel_session_result *r)
     r->drift = leader_drift(&winner.runs);
 }
 
-void kernel_final(struct worker *worker, struct kernel_session_result *r)
+void kernel_final(struct worker *worker, struct kernel_session_result *r, double beside)
 {
     pick(r);
     if (r->ranked_count == 0)
         return;
     if (!r->interrupted)
-        race(worker, r);
+        race(worker, r, beside);
     qsort(r->ranked, (size_t)r->ranked_count, sizeof *r->ranked, by_median);
     crown(r);
 }

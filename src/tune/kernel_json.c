@@ -81,6 +81,8 @@ json_t *kernel_spec_settings(const struct kernel_spec *spec)
     }
     if (spec->summed)
         add(settings, "summed", "yes");
+    if (spec->cold)
+        add(settings, "cold", "yes");
     add(settings, "bytes", spec->bytes ? spec->bytes->text : NULL);
     add(settings, "flops", spec->flops ? spec->flops->text : NULL);
     return settings;

@@ -13,7 +13,8 @@
 #include <time.h>
 
 enum { COUNT_LIMIT = 1 << 20 };
-static const double final_share = 0.2; /* of the time that is kept for the final */
+static const double final_share = 0.2;                           /* of the time that is kept for the final */
+static const double cold_seconds = 30, cold_final_seconds = 300; /* for flushing caches */
 
 /* ---- Evaluating ---- */
 
@@ -21,10 +22,10 @@ static const double final_share = 0.2; /* of the time that is kept for the final
 static double run_limit(const struct kernel_session *s, double best)
 {
     double least = s->worker->device_record.kind == HONE_DEVICE_CPU ? 10 : 2;
-    double by_best = best * 1e-3 * 10 * MEASURE_RUNS;
+    double by_best = best * 1e-3 * 10 * MEASURE_RUNS, beside = s->spec->cold ? cold_seconds : 0;
     if (s->options->run_seconds > 0)
-        return s->options->run_seconds;
-    return best < 0 ? KERNEL_FIRST_SECONDS : by_best > least ? by_best : least;
+        return s->options->run_seconds + beside;
+    return (best < 0 ? KERNEL_FIRST_SECONDS : by_best > least ? by_best : least) + beside;
 }
 
 static void keep_try(struct kernel_session *s, const struct point *point, const char *config,
@@ -119,7 +120,7 @@ static hone_status search(struct kernel_session *s, hone_error *error)
     s->result->space = space_size(&s->space);
     s->result->legal = s->result->space <= COUNT_LIMIT ? space_count_legal(&s->space, COUNT_LIMIT) : -1;
     search_finish(&found);
-    kernel_final(s->worker, s->result);
+    kernel_final(s->worker, s->result, s->spec->cold ? cold_final_seconds : 0);
     if (s->result->ranked_count == 0)
         return error_set(
             error, s->result->states[STATE_WRONG] ? HONE_ERROR_CHECK : HONE_ERROR_UNSUPPORTED,

@@ -212,6 +212,14 @@ static hone_status set_bound(struct kernel_spec *spec, double *number, const cha
     return set_number(number, text, error);
 }
 
+static hone_status set_switch(bool *to, const char *text, hone_error *error)
+{
+    *to = strcmp(text, "yes") == 0;
+    return *to || strcmp(text, "no") == 0
+               ? HONE_OK
+               : error_set(error, HONE_ERROR_USAGE, "is yes or no, not '%s'", text);
+}
+
 static hone_status set_file(struct kernel_spec *spec, const char *value, const char *folder,
                             hone_error *error)
 {
@@ -226,7 +234,7 @@ static hone_status set(struct kernel_spec *s, const char *name, const char *valu
     const char *const names[] = {"kernel-file", "kernel", "param",  "restrict", "global",
                                  "local",       "arg",    "define", "options",  "check",
                                  "tolerance",   "bytes",  "flops",  "relative", "global-in-groups",
-                                 "summed"};
+                                 "summed",      "cold"};
     size_t index = 0;
     while (index < COUNT_OF(names) && strcmp(name, names[index]) != 0)
         index++;
@@ -265,6 +273,8 @@ static hone_status set(struct kernel_spec *s, const char *name, const char *valu
     case 15:
         s->summed = true;
         return HONE_OK;
+    case 16:
+        return set_switch(&s->cold, value, e);
     default:
         return error_set(e, HONE_ERROR_USAGE, "there is no such setting");
     }

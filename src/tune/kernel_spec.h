@@ -87,6 +87,7 @@ struct kernel_spec {
     char *checks[KERNEL_MAX_CHECKS]; /* files, one per output; or "library.so:function" */
     int check_count;
     bool has_tolerance, summed;
+    bool cold;                     /* caches are emptied before each launch that is timed */
     double tolerance, relative;    /* |difference| <= tolerance + relative * |right| */
     struct formula *bytes, *flops; /* of one launch, for GB/s and GFLOP/s; may be NULL */
     int budget_count;              /* of evaluations, and seconds, that a T1 file asks for; 0: nothing */
@@ -98,9 +99,9 @@ void kernel_spec_free(struct kernel_spec *spec);
 
 /**
  * Takes one setting: kernel-file, kernel, param, restrict, global, local, arg, define, options, check,
- * tolerance, relative, bytes, flops. Names of files are taken relative to `folder` (NULL: as they are). param
- * and define replace what had the same name; restrict, arg, options add; the others replace. HONE_ERROR_USAGE
- * names the setting.
+ * tolerance, relative, bytes, flops, cold. Names of files are taken relative to `folder` (NULL: as they are).
+ * param and define replace what had the same name; restrict, arg, options add; the others replace.
+ * HONE_ERROR_USAGE names the setting.
  */
 hone_status kernel_spec_set(struct kernel_spec *spec, const char *name, const char *value, const char *folder,
                             hone_error *error);

@@ -36,11 +36,12 @@ static void read_runs(const json_t *answer, const struct racer *racers, int coun
     }
 }
 
-void race_by_turns(struct worker *worker, const struct racer *racers, int count)
+void race_by_turns(struct worker *worker, const struct racer *racers, int count, double beside)
 {
     char note[512];
     json_t *answer = NULL, *request = request_for(racers, count);
-    if (request && worker_ask(worker, request, time_limit(racers, count), &answer, note) == WORKER_ANSWERED)
+    if (request &&
+        worker_ask(worker, request, beside + time_limit(racers, count), &answer, note) == WORKER_ANSWERED)
         read_runs(answer, racers, count);
     json_decref(request);
     json_decref(answer);

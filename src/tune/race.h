@@ -18,7 +18,8 @@ struct racer {
     struct leader *runs; /* the median is its score so far */
 };
 
-/* At most RACE_MOST. Where the worker fails, medians stay what they were. */
-void race_by_turns(struct worker *worker, const struct racer *racers, int count);
+/* At most RACE_MOST. Where the worker fails, medians stay what they were. `beside`: seconds that it may need
+ * for more than launches. */
+void race_by_turns(struct worker *worker, const struct racer *racers, int count, double beside);
 
 #endif

@@ -191,7 +191,7 @@ static void race(const struct session *s, struct finalist *finalists, int count)
     for (int i = 0; i < count; i++)
         racers[i] = (struct racer){s->space.paths[finalists[i].point.path].name, finalists[i].config,
                                    &finalists[i].runs};
-    race_by_turns(s->worker, racers, count);
+    race_by_turns(s->worker, racers, count, 0);
 }
 
 hone_status session_final(struct session *s, struct search_result *found, hone_error *error)

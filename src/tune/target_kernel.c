@@ -21,6 +21,7 @@ static void close_target(struct target *target)
     if (t->incumbent)
         attempt_finish(t->incumbent);
     free(t->incumbent);
+    cold_close(&t->cold);
     kernel_memory_close(&t->memory);
     kernel_spec_free(t->spec);
     text_finish(&t->source);
@@ -159,6 +160,8 @@ static hone_status open_all(struct kernel_target *t, const json_t *request, hone
         t->got = mem_new(kernel_memory_output_bytes(t->memory), 1);
     if (!status && !t->got)
         status = error_memory(error, "outputs");
+    if (!status && t->spec->cold)
+        status = cold_open(&t->cold, t->device, error);
     if (!status && json_is_true(json_object_get(request, "ready")))
         status = kernel_target_load_expected(t, error);
     return status;

@@ -4,6 +4,7 @@
 #define TUNE_TARGET_KERNEL_PRIVATE_H
 
 #include "base/text.h"
+#include "tune/cold.h"
 #include "tune/kernel_memory.h"
 #include "tune/target_kernel.h"
 #include "tune/timing.h"
@@ -32,6 +33,7 @@ struct kernel_target {
         *got;        /* outputs: right ones (NULL: not known yet), and room for those of a run */
     bool repeatable; /* running twice without a reset gives the same outputs */
     struct timing_clock clock;
+    struct cold *cold;         /* NULL: caches are left as they are */
     struct attempt *incumbent; /* the fastest so far, to keep the device awake with; NULL: none */
     double incumbent_ms;
     pthread_t builder;

@@ -309,6 +309,40 @@ def test_trouble_is_survived_and_never_tried_again():
         frame.check(time.monotonic() - start < 60, "what hangs was tried again")
 
 
+def launches(place, *arguments):
+    """Launches of each kernel, as the layer between hone and the driver saw them."""
+    place.environment.update(OPENCL_LAYERS=os.path.abspath(os.path.join(frame.build(), "tests", "layer.so")),
+                             LAYER_REPORT=place.path("layer"))
+    place.run(*arguments)
+    counts = {}
+    with open(place.path("layer"), encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("kernel "):
+                counts[line.split()[1]] = counts.get(line.split()[1], 0) + int(line.split()[2])
+    os.unlink(place.path("layer"))
+    return counts
+
+
+def test_cold_caches_are_flushed_before_each_timed_launch():
+    with Place() as place:
+        place.write("copy.cl", "kernel void copy(global const uchar *in, global uchar *out)\n"
+                               "{ out[get_global_id(0)] = in[get_global_id(0)] + A * 0; }\n")
+        arguments = ["--kernel-file", "copy.cl", "--param", "A=1", "--global", "4096", "--arg", "random:u8:4096", "--arg",
+                     "out:u8:4096", "-o", "t4.json"]
+        warm = launches(place, *arguments)
+        frame.check("hone_flush_caches" not in warm and warm["copy"] > 0, f"warm: {warm}")
+        cold = launches(place, *arguments, "--cold")
+        # At least 3 samples before the final, and 14 in it. Not timed: the baseline, 2 checks before and at most 1 after.
+        flushes = cold["hone_flush_caches"]
+        frame.check(flushes >= 17 and flushes < cold["copy"] <= flushes + 4, f"cold: {cold}")
+        with open(place.path("t4.json"), encoding="utf-8") as file:
+            t4 = json.load(file)
+        frame.check(["cold", "yes"] in t4["metadata"]["x_hone"]["settings"], "the results do not tell that they are cold")
+        frame.check("caches cold" in place.run(*arguments, "--cold")[0], "the report does not tell")
+        place.write("copy.cl", "//@tune cold maybe\nkernel void copy(global int *out) { out[0] = A; }\n")
+        place.refuses("is yes or no, not 'maybe'", *arguments)
+
+
 def test_a_baseline_that_hangs_is_told():
     with Place() as place:
         place.write("trouble.cl", TROUBLE)
