@@ -27,7 +27,8 @@ hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *er
     "  --spec F         all of it from a T1 file\n"                                                          \
     "  --kernel NAME    which kernel of the source\n"                                                        \
     "  --param N=V,V    values of a macro, or of a name in the expressions; the first is where the search "  \
-    "begins\n"                                                                                               \
+    "begins;\n"                                                                                              \
+    "                   words and fractions (float4, 0.5) are for macros alone\n"                            \
     "  --restrict E     an expression that must hold; again for more\n"                                      \
     "  --global E,E,E   work-items\n"                                                                        \
     "  --local E,E,E    of a work-group (default: the driver chooses)\n"                                     \

@@ -37,8 +37,10 @@ static void add_parameters(json_t *settings, const struct kernel_spec *spec)
         const struct space_parameter *p = &spec->parameters[i];
         struct text text = {0};
         text_add(&text, "%s=", p->name);
-        for (int k = 0; k < p->count; k++)
-            text_add(&text, "%s%lld", k ? "," : "", (long long)p->values[k]);
+        for (int k = 0; k < p->count; k++) {
+            text_add(&text, k ? "," : "");
+            kernel_value_print(spec, i, p->values[k], &text);
+        }
         add(settings, "param", text_view(&text));
         text_finish(&text);
     }

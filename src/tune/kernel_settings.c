@@ -22,8 +22,7 @@ static bool is_name(const char *text, size_t length)
     return true;
 }
 
-/* "NAME=rest": the length of the name. */
-static hone_status split_name(const char *what, const char *text, size_t *length, hone_error *error)
+hone_status kernel_split_name(const char *what, const char *text, size_t *length, hone_error *error)
 {
     *length = strcspn(text, "=");
     if (text[*length] != '=' || !is_name(text, *length))
@@ -40,72 +39,10 @@ static hone_status set_text(char **to, const char *value, hone_error *error)
     return *to ? HONE_OK : error_memory(error, "a setting");
 }
 
-static hone_status add_value(struct space_parameter *p, int64_t value, hone_error *error)
-{
-    for (int i = 0; i < p->count; i++)
-        if (p->values[i] == value)
-            return error_set(error, HONE_ERROR_USAGE, "param %s has the value %lld twice", p->name,
-                             (long long)value);
-    if (p->count == SPACE_MAX_VALUES)
-        return error_set(error, HONE_ERROR_USAGE, "param %s has more than %d values", p->name,
-                         SPACE_MAX_VALUES);
-    p->values[p->count++] = value;
-    return HONE_OK;
-}
-
-/* "8,16,32" or "1..4" */
-static hone_status parse_values(struct space_parameter *p, const char *text, hone_error *error)
-{
-    hone_status status = HONE_OK;
-    while (!status) {
-        char *end;
-        long long first = strtoll(text, &end, 0), last = first;
-        bool ok = end != text;
-        if (ok && strncmp(end, "..", 2) == 0) {
-            const char *from = end + 2;
-            last = strtoll(from, &end, 0);
-            ok = end != from && last >= first;
-        }
-        if (!ok || (*end && *end != ','))
-            return error_set(error, HONE_ERROR_USAGE,
-                             "param %s takes whole numbers such as 1,2,4 or 1..4, not '%s'", p->name, text);
-        for (long long value = first; !status; value++) {
-            status = add_value(p, value, error);
-            if (value == last)
-                break;
-        }
-        if (!*end)
-            break;
-        text = end + 1;
-    }
-    return status;
-}
-
-static hone_status set_parameter(struct kernel_spec *spec, const char *text, hone_error *error)
-{
-    struct space_parameter p = {0};
-    size_t length;
-    hone_status status = split_name("param", text, &length, error);
-    if (status)
-        return status;
-    snprintf(p.name, sizeof p.name, "%.*s", (int)length, text);
-    status = parse_values(&p, text + length + 1, error);
-    if (status)
-        return status;
-    int index = 0;
-    while (index < spec->parameter_count && strcmp(spec->parameters[index].name, p.name) != 0)
-        index++;
-    if (index == SPACE_MAX_PARAMETERS)
-        return error_set(error, HONE_ERROR_USAGE, "there are more than %d parameters", SPACE_MAX_PARAMETERS);
-    spec->parameters[index] = p;
-    spec->parameter_count += index == spec->parameter_count;
-    return HONE_OK;
-}
-
 static hone_status set_define(struct kernel_spec *spec, const char *text, hone_error *error)
 {
     size_t length;
-    hone_status status = split_name("define", text, &length, error);
+    hone_status status = kernel_split_name("define", text, &length, error);
     int index = 0;
     while (!status && index < spec->define_count &&
            !(strlen(spec->defines[index].name) == length &&
@@ -244,7 +181,7 @@ static hone_status set(struct kernel_spec *s, const char *name, const char *valu
     case 1:
         return set_text(&s->kernel, value, e);
     case 2:
-        return set_parameter(s, value, e);
+        return kernel_parameter_set(s, value, e);
     case 3:
         return add_rule(s, value, e);
     case 4:

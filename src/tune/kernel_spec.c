@@ -114,8 +114,10 @@ static hone_status check_names(const struct kernel_spec *spec, hone_error *error
             if (strcmp(spec->defines[k].name, p->name) == 0)
                 return error_set(error, HONE_ERROR_USAGE, "'%s' is a parameter and a definition", p->name);
         for (int k = 0; k < p->count; k++) {
-            size_t digits = (size_t)snprintf(NULL, 0, "%lld", (long long)p->values[k]);
-            longest = digits > longest ? digits : longest;
+            struct text value = {0};
+            kernel_value_print(spec, i, p->values[k], &value);
+            longest = value.length > longest ? value.length : longest;
+            text_finish(&value);
         }
         length += strlen(p->name) + longest + 2;
     }
@@ -152,6 +154,47 @@ static hone_status check_sizes(const struct kernel_spec *spec, hone_error *error
     return HONE_OK;
 }
 
+static hone_status check_formula(const struct kernel_spec *spec, const char *what,
+                                 const struct formula *formula, hone_error *error)
+{
+    for (int i = 0; formula && i < spec->parameter_count; i++)
+        if (kernel_has_words(spec, i) && expr_mentions(&formula->expr, spec->parameters[i].name))
+            return error_set(
+                error, HONE_ERROR_USAGE,
+                "%s '%s' takes %s for a number, but its values are words or fractions, such as %s: "
+                "the kernel alone can use those; number them (1,2,...) where expressions need them",
+                what, formula->text, spec->parameters[i].name, spec->words[i].list[0]);
+    return HONE_OK;
+}
+
+static hone_status check_argument(const struct kernel_spec *spec, const struct kernel_argument_spec *a,
+                                  hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (int i = 0; i < 3 && !status; i++)
+        status = check_formula(spec, "arg", a->sizes[i], error);
+    for (int i = 0; i < KERNEL_MAX_LANES && !status; i++)
+        status = check_formula(spec, "arg", a->values[i], error);
+    return status;
+}
+
+/* Values that are no numbers may not stand in expressions. */
+static hone_status check_words(const struct kernel_spec *spec, hone_error *error)
+{
+    hone_status status = check_formula(spec, "bytes", spec->bytes, error);
+    if (!status)
+        status = check_formula(spec, "flops", spec->flops, error);
+    for (int i = 0; i < spec->rule_count && !status; i++)
+        status = check_formula(spec, "restrict", spec->rules[i], error);
+    for (int i = 0; i < 3 && !status; i++)
+        status = check_formula(spec, "global", spec->global[i], error);
+    for (int i = 0; i < 3 && !status; i++)
+        status = check_formula(spec, "local", spec->local[i], error);
+    for (int i = 0; i < spec->argument_count && !status; i++)
+        status = check_argument(spec, &spec->arguments[i], error);
+    return status;
+}
+
 hone_status kernel_spec_check(const struct kernel_spec *spec, hone_error *error)
 {
     if (!spec->kernel)
@@ -174,5 +217,7 @@ hone_status kernel_spec_check(const struct kernel_spec *spec, hone_error *error)
             "no --arg is an output (out:TYPE:COUNT or inout:...), so that nothing could be checked; "
             "--check none goes without");
     hone_status status = check_names(spec, error);
+    if (!status)
+        status = check_words(spec, error);
     return status ? status : check_sizes(spec, error);
 }

@@ -12,8 +12,10 @@ static void print_options(const struct kernel_target *t, const int64_t *values, 
 {
     text_add(options, "-cl-kernel-arg-info");
     for (int i = 0; i < t->spec->parameter_count; i++)
-        if (t->used[i])
-            text_add(options, " -D%s=%lld", t->spec->parameters[i].name, (long long)values[i]);
+        if (t->used[i]) {
+            text_add(options, " -D%s=", t->spec->parameters[i].name);
+            kernel_value_print(t->spec, i, values[i], options);
+        }
     for (int i = 0; i < t->spec->option_count; i++)
         text_add(options, " %s", t->spec->options[i]);
     if (t->includes && t->folder[0])

@@ -231,7 +231,8 @@ def test_mistakes_are_told_before_a_device_is_opened():
         cases = [("Name it with --kernel", good[:2] + good[4:]), ("nothing to tune", good[:4] + good[6:]),
                  ("how many work-items?", good[:6] + good[8:]), ("so that nothing could be checked", good[:8]),
                  ("takes NAME=VALUE,VALUE...", good + ["--param", "5=3"]),
-                 ("takes whole numbers such as 1,2,4 or 1..4", good + ["--param", "A=1.5"]),
+                 ("takes whole numbers such as 1,2,4 or 1..4", good + ["--param", "A=1 -DB"]),
+                 ("takes A for a number, but its values are words", good + ["--param", "A=x,y", "--restrict", "A<N"]),
                  ("has the value 2 twice", good + ["--param", "A=1..3,2"]),
                  ("column 4", good + ["--restrict", "N*("]), ("is none of in:FILE", good + ["--arg", "nothing:x"]),
                  ("depends on a tuned parameter", good[:8] + ["--arg", "out:s32:N"]),
@@ -246,7 +247,7 @@ def test_mistakes_are_told_before_a_device_is_opened():
         place.refuses("nothing to tune", "--kernel-file", "one.cl")
         place.refuses("where is the kernel?", "--param", "N=1,2")
         place.refuses("cannot write '/nowhere/t4.json'", *good, "-o", "/nowhere/t4.json", status=3)
-        for text, change in (("parameters are whole numbers here", {"Type": "float"}),
+        for text, change in (("such as \"[0.5, 1.0]\"", {"Type": "float", "Values": "range(4)"}),
                              ("must be a list such as", {"Values": "[2**i for i in range(4)]"})):
             parameter = {"Name": "N", "Type": "int", "Values": "[1, 2]", **change}
             place.write("t1.json", json.dumps({"ConfigurationSpace": {"TuningParameters": [parameter]},
@@ -307,6 +308,43 @@ def test_trouble_is_survived_and_never_tried_again():
         again, _ = place.tune("--kernel-file", "trouble.cl", "--timeout", "100")
         frame.check(again["resumed"] == 5 and states(again) == wanted, f"{again['resumed']} {states(again)}")
         frame.check(time.monotonic() - start < 60, "what hangs was tried again")
+
+
+WORDS = """
+//@tune param TYPE=int,long,bogus
+//@tune param SCALE=0.5,0.25
+//@tune param LX=8,16
+//@tune restrict LX<=16
+//@tune global 64
+//@tune local LX
+//@tune arg random:u8:64
+//@tune arg out:s32:64
+kernel void words(global const uchar *in, global int *out)
+{
+    TYPE value = in[get_global_id(0)];
+    out[get_global_id(0)] = (int)(value * SCALE / SCALE);
+}
+"""
+
+
+def test_values_that_are_no_whole_numbers():
+    with Place() as place:
+        place.write("words.cl", WORDS)
+        report, t4 = place.tune("--kernel-file", "words.cl", "--full", "--header", "tuned.h")
+        found = states(report)
+        wanted = {f"TYPE={t} SCALE={s} LX={x}" for t in ("int", "long", "bogus") for s in ("0.5", "0.25") for x in (8, 16)}
+        frame.check(set(found) == wanted and report["first"] == "TYPE=int SCALE=0.5 LX=8", f"{found} {report['first']}")
+        for config, state in found.items():
+            frame.check((state == "compile") == ("bogus" in config) and state in ("ok", "slow", "compile"), f"{found}")
+        tried = [one["configuration"] for one in t4["results"]]
+        frame.check({"TYPE": "long", "SCALE": 0.25, "LX": 16} in tried, f"{tried}")
+        with open(place.path("tuned.h"), encoding="utf-8") as file:
+            header = file.read()
+        frame.check(re.search(r"^#define TYPE (int|long)\n#define SCALE 0\.2?5\n#define LX (8|16)$", header, re.M), header)
+        place.run("--replay", "t4.json", "--repeat", "3")
+        again, _ = place.tune("--kernel-file", "words.cl", "--full", "--param", "TYPE=long,bogus,int,short")
+        frame.check({state for config, state in states(again).items() if "bogus" in config} == {"compile"}, f"{again}")
+        frame.check(again["resumed"] == 4, f"what does not build is known by its words: {again['resumed']}")
 
 
 def launches(place, *arguments):
