@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/error.h"
 
+#include "base/mem.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +18,7 @@ const char *hone_status_name(hone_status status)
                                         "HONE_ERROR_UNSUPPORTED",
                                         "HONE_ERROR_CHECK",
                                         "HONE_ERROR_INTERNAL"};
-    return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
+    return (unsigned)status < COUNT_OF(names) ? names[status] : "unknown status";
 }
 
 /* A message is one line: what comes from a driver or a file may hold anything. */

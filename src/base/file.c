@@ -228,13 +228,16 @@ static hone_status enter_folder(int *fd, const char *name, const char *path, boo
     return check_folder(next, path, ours || made, error);
 }
 
+static bool is_set_user_id(void)
+{
+    return geteuid() != getuid() || getegid() != getgid() || getauxval(AT_SECURE);
+}
+
 static hone_status private_base(const char *variable, const char *fallback, char path[PATH_MAX],
                                 hone_error *error)
 {
     const char *set = getenv(variable), *home = getenv("HOME");
     int used = -1;
-    if (geteuid() != getuid() || getegid() != getgid() || getauxval(AT_SECURE))
-        return error_set(error, HONE_ERROR_IO, "no private folder is used in a set-user-id program");
     if (set && set[0] == '/')
         used = snprintf(path, PATH_MAX, "%s", set);
     else if (home && home[0] == '/')
@@ -261,14 +264,15 @@ static hone_status walk(int *fd, char *path, hone_error *error)
     return HONE_OK;
 }
 
-hone_status file_private_folder(const char *variable, const char *fallback, const char *sub,
-                                char path[PATH_MAX], int *fd, hone_error *error)
+/* Opens name[/sub] below the folder `path`, and puts the whole path there. */
+static hone_status open_own_folder(char path[PATH_MAX], const char *name, const char *sub, int *fd,
+                                   hone_error *error)
 {
     char own[PATH_MAX], *save = NULL;
-    hone_status status = private_base(variable, fallback, path, error);
-    if (status)
-        return status;
-    if (snprintf(own, sizeof own, "hone/%s", sub ? sub : "") >= (int)sizeof own ||
+    hone_status status;
+    if (is_set_user_id())
+        return error_set(error, HONE_ERROR_IO, "no private folder is used in a set-user-id program");
+    if (snprintf(own, sizeof own, "%s/%s", name, sub ? sub : "") >= (int)sizeof own ||
         strlen(path) + strlen(own) + 2 > PATH_MAX)
         return error_set(error, HONE_ERROR_IO, "the path of the private folder is too long");
     int at = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -285,6 +289,25 @@ hone_status file_private_folder(const char *variable, const char *fallback, cons
     }
     *fd = at;
     return HONE_OK;
+}
+
+hone_status file_private_folder(const char *variable, const char *fallback, const char *sub,
+                                char path[PATH_MAX], int *fd, hone_error *error)
+{
+    hone_status status = private_base(variable, fallback, path, error);
+    return status ? status : open_own_folder(path, "hone", sub, fd, error);
+}
+
+hone_status file_temporary_folder(const char *sub, char path[PATH_MAX], int *fd, hone_error *error)
+{
+    const char *set = getenv("TMPDIR");
+    struct stat info;
+    char name[32];
+    snprintf(name, sizeof name, "hone-%lu", (unsigned long)geteuid());
+    const bool usable = set && set[0] == '/' && strlen(set) < PATH_MAX && stat(set, &info) == 0 &&
+                        S_ISDIR(info.st_mode) && access(set, W_OK | X_OK) == 0;
+    snprintf(path, PATH_MAX, "%s", usable ? set : "/tmp");
+    return open_own_folder(path, name, sub, fd, error);
 }
 
 hone_status file_private_read(int fd, const char *name, size_t limit, struct text *out, bool *missing,

@@ -52,6 +52,12 @@ hone_status file_write(const char *target, const void *bytes, size_t count, hone
 hone_status file_private_folder(const char *variable, const char *fallback, const char *sub,
                                 char path[PATH_MAX], int *fd, hone_error *error);
 
+/**
+ * The same for hone-USER[/sub] (the user's number) below $TMPDIR, or below /tmp where the variable is unset,
+ * relative or leads nowhere: for what may be lost, when there is no private folder.
+ */
+hone_status file_temporary_folder(const char *sub, char path[PATH_MAX], int *fd, hone_error *error);
+
 /* Appends the regular file `name` of folder `fd` to out, only when it is the user's own, private and not over
  * `limit`. A missing file is HONE_ERROR_IO too; *missing (may be NULL) tells. */
 hone_status file_private_read(int fd, const char *name, size_t limit, struct text *out, bool *missing,

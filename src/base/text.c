@@ -166,3 +166,12 @@ unsigned text_distance(const char *a, const char *b, unsigned limit)
     }
     return row[n % 3][m] < limit ? row[n % 3][m] : limit;
 }
+
+void text_add_choices(struct text *text, const char *near, const char *verb, const char *choices)
+{
+    if (near)
+        text_add(text, "; did you mean '%s'? %c%s %s", near, toupper((unsigned char)*verb), verb + 1,
+                 choices);
+    else
+        text_add(text, "; %s %s", verb, choices);
+}

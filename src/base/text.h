@@ -36,5 +36,8 @@ bool text_contains_nocase(const char *text, const char *needle);
 bool text_has_word(const char *list, const char *word);
 /* Edits (insert, delete, replace, swap) from a to b, at most `limit`; for "did you mean". */
 unsigned text_distance(const char *a, const char *b, unsigned limit);
+/* What follows the complaint about an unknown name: "; there are a, b", or where one is near (else NULL)
+ * "; did you mean 'a'? There are a, b". `verb` is "there are" or the like. */
+void text_add_choices(struct text *text, const char *near, const char *verb, const char *choices);
 
 #endif

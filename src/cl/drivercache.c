@@ -29,6 +29,15 @@ static int open_driver_folder(const char *sub, char path[PATH_MAX])
     return ok ? folder : -1;
 }
 
+/* The same below the folder for temporary files. */
+static int open_temporary_folder(const char *sub, char path[PATH_MAX])
+{
+    char name[32];
+    int folder;
+    snprintf(name, sizeof name, "driver%s%s", sub ? "/" : "", sub ? sub : "");
+    return file_temporary_folder(name, path, &folder, NULL) == HONE_OK ? folder : -1;
+}
+
 static DIR *list_folder(int folder)
 {
     int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -66,11 +75,9 @@ static void remove_unused(int folder, const char *name, struct driver_cache_remo
     close(fd);
 }
 
-static void remove_old(int folder, unsigned current, struct driver_cache_removed *removed)
+static void remove_old(int folder, const char *kept, struct driver_cache_removed *removed)
 {
-    char kept[16];
     DIR *list = list_folder(folder);
-    snprintf(kept, sizeof kept, "%u", current);
     for (struct dirent *entry; list && (entry = readdir(list));)
         if (is_number(entry->d_name) && strcmp(entry->d_name, kept) != 0)
             remove_unused(folder, entry->d_name, removed);
@@ -85,10 +92,9 @@ void driver_cache_discard(struct driver_cache_removed *removed)
     int folder = open_driver_folder(NULL, path);
     if (folder < 0)
         return;
-    unsigned next = generation(folder) + 1;
-    snprintf(number, sizeof number, "%u\n", next);
+    snprintf(number, sizeof number, "%u", generation(folder) + 1);
     if (file_private_write(folder, generation_file, number, strlen(number), NULL) == HONE_OK)
-        remove_old(folder, next, removed ? removed : &unseen);
+        remove_old(folder, number, removed ? removed : &unseen);
     close(folder);
 }
 
@@ -179,38 +185,86 @@ static void look_for_crashes(void)
 
 /* This process's folder */
 
+static bool is_numbered(const char *value, int folder, const char *path)
+{
+    if (folder < 0)
+        return false;
+    close(folder);
+    return text_starts(value, path) && value[strlen(path)] == '/' && is_number(value + strlen(path) + 1);
+}
+
 /* True when a process above this one set the variable to a folder of ours; by now another one may be current.
  */
 static bool is_ours(const char *value)
 {
     char path[PATH_MAX];
-    int folder = open_driver_folder(NULL, path);
-    if (folder < 0)
-        return false;
-    close(folder);
-    size_t length = strlen(path);
-    return strncmp(value, path, length) == 0 && value[length] == '/' && is_number(value + length + 1);
+    return is_numbered(value, open_driver_folder(NULL, path), path) ||
+           is_numbered(value, open_temporary_folder(NULL, path), path);
 }
 
-/* Opens the current folder and locks it for the rest of the process: the descriptor is kept. Removing runs
- * beside this, so what was current a moment ago may be going; then false, for another try. */
+/* PoCL leaves an empty tempfile_XXXXXX behind each time it looks whether it can write. A young one may be in
+ * use. */
+static void remove_probes(int folder)
+{
+    enum { DAY = 24 * 60 * 60 };
+    const time_t now = time(NULL);
+    struct stat info;
+    DIR *list = list_folder(folder);
+    for (struct dirent *entry; list && (entry = readdir(list));)
+        if (text_starts(entry->d_name, "tempfile_") &&
+            fstatat(folder, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
+            info.st_size == 0 && info.st_mtime < now - DAY)
+            unlinkat(folder, entry->d_name, 0);
+    if (list)
+        closedir(list);
+}
+
+/* Locks a folder for the rest of the process: the descriptor is kept. False when it is being removed. */
+static bool hold(int folder)
+{
+    struct stat info;
+    /* A file system that cannot lock folders never lets remove_unused() in either. */
+    return folder >= 0 && (flock(folder, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+           fstat(folder, &info) == 0 && info.st_nlink > 0;
+}
+
+/* Opens and holds the current folder. Removing runs beside this, so what was current a moment ago may be
+ * going; then false, for another try. */
 static bool take_folder(char path[PATH_MAX])
 {
     char number[16], parent[PATH_MAX];
-    struct stat info;
     int above = open_driver_folder(NULL, parent);
     if (above < 0)
         return false;
     unsigned now = generation(above);
     snprintf(number, sizeof number, "%u", now);
     int folder = open_driver_folder(number, path);
-    /* A file system that cannot lock folders never lets remove_unused() in either. */
-    bool held = folder >= 0 && (flock(folder, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK);
-    bool current = held && generation(above) == now && fstat(folder, &info) == 0 && info.st_nlink > 0;
+    bool current = hold(folder) && generation(above) == now;
     close(above);
-    if (!current && folder >= 0)
+    if (current)
+        remove_probes(folder);
+    else if (folder >= 0)
         close(folder);
     return current;
+}
+
+/* Without a private folder there is neither a lock between processes that build nor a mark of those that
+ * crashed: each gets a folder of its own, and removes those of processes that have ended. */
+static bool take_temporary(char path[PATH_MAX])
+{
+    struct driver_cache_removed unseen = {0};
+    char number[24], parent[PATH_MAX];
+    int above = open_temporary_folder(NULL, parent);
+    if (above < 0)
+        return false;
+    remove_old(above, "", &unseen);
+    close(above);
+    snprintf(number, sizeof number, "%ld%09u", (long)getpid(), (unsigned)(clock_ns() % 1000000000));
+    int folder = open_temporary_folder(number, path);
+    bool held = hold(folder);
+    if (!held && folder >= 0)
+        close(folder);
+    return held;
 }
 
 static void prepare(void)
@@ -223,8 +277,8 @@ static void prepare(void)
     const char *set = getenv(variable);
     if (set && !is_ours(set))
         return;
-    for (int i = 0; i < TRIES; i++)
-        if (take_folder(path)) {
+    for (int i = 0; i < 2 * TRIES; i++)
+        if (i < TRIES ? take_folder(path) : take_temporary(path)) {
             setenv(variable, path, 1);
             return;
         }

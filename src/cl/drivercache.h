@@ -7,6 +7,9 @@
  * a process that was loading or building a program ended without saying so, N is counted up before the next
  * process makes its first OpenCL call. A process holds a shared lock on its folder until it ends; a folder
  * that is no longer current is removed when nobody holds it.
+ *
+ * Where there is no private folder (no HOME, or one that cannot be written, without which PoCL shows no
+ * device), each process gets a folder of its own below that for temporary files.
  */
 #ifndef CL_DRIVERCACHE_H
 #define CL_DRIVERCACHE_H

@@ -77,6 +77,13 @@ void engine_end(struct engine *engine);
 void engine_apply(struct engine *engine, const struct item *item, const char *root,
                   struct apply_result *result);
 
+/* Whether the result goes to standard output (-o -). */
+bool apply_to_stdout(const struct apply_options *options);
+/* Writes the result of the plan's last run, `input` being the image that it was made of. */
+struct media_input;
+hone_status apply_store(const struct engine *engine, const struct item *item, const char *root,
+                        const struct media_input *input, hone_error *error);
+
 /* Opens the device that the options name, or the one that is expected to be done first. */
 hone_status apply_open_device(const struct engine *engine, const hone_image_desc *input,
                               const hone_image_desc *second, hone_device **out, hone_error *error);

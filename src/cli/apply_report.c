@@ -163,7 +163,8 @@ void apply_report(const struct engine *engine, struct apply_result *result, size
     if (options->common.json) {
         if (!cli_print_json_line(result->exit_status ? failure_json(result) : success_json(engine, result)))
             result->exit_status = EXIT_DEVICE;
-    } else if (result->exit_status == EXIT_DONE && !options->common.quiet && isatty(STDOUT_FILENO)) {
+    } else if (result->exit_status == EXIT_DONE && !options->common.quiet && !apply_to_stdout(options) &&
+               isatty(STDOUT_FILENO)) {
         print_line(engine, result);
     }
     fflush(stdout);

@@ -74,7 +74,10 @@ static int check_options(const struct apply_options *options, const struct opera
     if (operands->count < 2)
         return cli_usage(&command_apply, "an input is missing");
     if (!options->output)
-        return cli_usage(&command_apply, "the output is missing: -o FILE, or -o FOLDER/");
+        return cli_usage(&command_apply, "the output is missing: -o FILE, -o FOLDER/ or -o -");
+    if (apply_to_stdout(options) && options->common.json)
+        return cli_usage(&command_apply, "the report of --json and the result of -o - would mix on standard "
+                                         "output: name a file (-o FILE)");
     const char *tune = options->tune ? options->tune : "auto";
     if (strcmp(tune, "off") != 0 && strcmp(tune, "auto") != 0 && strcmp(tune, "full") != 0)
         return cli_usage(&command_apply, "--tune is auto, off or full, not '%s'", tune);
@@ -123,17 +126,24 @@ const struct command command_apply = {
         "it is missing).\n"
         "The suffix of an output says its format: .png .tif .jpg .webp .pam .pgm .ppm .pnm .pfm, "
         "or .csv .json\n"
-        "for the numbers as text. Profiles, EXIF and the like are kept where the format can; images are "
+        "for the numbers as text. '-o -' is standard output: CSV where the result is a table of one row (a "
+        "histogram),\n"
+        "else what --format says. Profiles, EXIF and the like are kept where the format can; images are "
         "turned upright.\n"
         "An output is written whole or not at all.\n"
         "\n"
         "  hone apply 'box size=8 | sobel norm=l1' in.png -o out.png\n"
         "  hone apply 'sobel' a.jpg b.jpg photos/ -o edges/ --format png\n"
+        "  hone apply histogram in.png -o -\n"
         "\n"
         "options:\n"
-        "  -o, --output OUTPUT  where the results go; a folder ends with '/' or is there already\n"
+        "  -o, --output OUTPUT  where the results go; a folder ends with '/' or is there already;\n"
+        "                       - is standard output\n"
         "  -r, --recursive      take the folders below a folder, too\n"
-        "  --format SUFFIX      suffix of the outputs in a folder (default: that of the input)\n"
+        "  --format SUFFIX      suffix of the outputs in a folder (default: that of the input), or of what "
+        "goes "
+        "to\n"
+        "                       standard output\n"
         "  --quality N          of JPEG and WebP, 1 to 100 (default 90)\n"
         "  --force              let an output replace its own input\n"
         "  -j, --jobs N         images at a time (default: the number of processors, at most 8)\n"

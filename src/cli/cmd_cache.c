@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "hone/cache.h"
 
 #include <jansson.h>
@@ -191,9 +192,11 @@ static int unknown_action(const char *name)
     for (size_t i = 0; i < COUNT_OF(actions); i++)
         names[i] = actions[i].name;
     const char *near = cli_nearest(name, names, COUNT_OF(actions));
-    return cli_usage(&command_cache, "there is no '%s'%s%s%s", name,
-                     near ? "; did you mean '" : "; there are list, tuning, verify and clear",
-                     near ? near : "", near ? "'?" : "");
+    struct text answer = {0};
+    text_add_choices(&answer, near, "there are", "list, tuning, verify and clear");
+    int status = cli_usage(&command_cache, "there is no '%s'%s", name, text_view(&answer));
+    text_finish(&answer);
+    return status;
 }
 
 static int run(int argc, char **argv)

@@ -343,16 +343,15 @@ static int unknown_filter(const char *name)
     const char *names[256];
     hone_filter_info info;
     size_t count = 0;
-    struct text all = {0};
+    struct text all = {0}, answer = {0};
     for (; count < COUNT_OF(names) && hone_filter_at(count, &info); count++) {
         names[count] = info.name;
         text_add(&all, "%s%s", count ? ", " : "", info.name);
     }
-    const char *near = cli_nearest(name, names, count);
-    int status =
-        cli_usage(&command_filters, "there is no filter '%s'%s%s%s; there are %s", name,
-                  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", text_view(&all));
+    text_add_choices(&answer, cli_nearest(name, names, count), "there are", text_view(&all));
+    int status = cli_usage(&command_filters, "there is no filter '%s'%s", name, text_view(&answer));
     text_finish(&all);
+    text_finish(&answer);
     return status;
 }
 

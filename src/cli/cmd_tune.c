@@ -108,6 +108,8 @@ static hone_status collect(struct tune_run *run, const struct operands *operands
     } usual[] = {{"u8", 1}, {"u8", 3}, {"f32", 1}};
     hone_image_desc in = {.width = 3264, .height = 2448, .type = HONE_U8, .channels = 1};
     hone_status status = run->size ? parse_size(run->size, &in, error) : HONE_OK;
+    for (int i = 0; i < operands->count && !status; i++) /* told once, and before a device is opened */
+        status = tune_case_check(operands->items[i], error);
     bool named = run->format || run->channels > 0;
     for (size_t i = 0; i < (named ? 1 : COUNT_OF(usual)) && !status; i++) {
         status = hone_type_parse(&in.type, run->format ? run->format : named ? "u8" : usual[i].type, error);

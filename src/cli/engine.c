@@ -333,30 +333,28 @@ static hone_status compute(struct engine *engine, struct apply_result *result, h
     return status;
 }
 
-static hone_status store(const struct engine *engine, const struct item *item, const char *root,
-                         const struct media_input *input, hone_error *error)
+/* Where outputs have no names of their own, the way out is another suffix for all. */
+static hone_status suggest_format(const struct engine *engine, hone_status status, const char *root,
+                                  hone_error *error)
 {
-    const struct media_write_options options = {.quality = (int)engine->options->quality};
-    struct guarded_output output = GUARDED_OUTPUT_NONE;
-    hone_status status = root ? items_make_folders(item->output, root, error) : HONE_OK;
-    if (!status)
-        status = guard_output_begin(&output, item->output, error);
-    if (!status)
-        status = media_write(output.file.fd, item->output, hone_plan_output(engine->plan), engine->out.data,
-                             input, &options, error);
-    if (!status)
-        status = guard_output_commit(&output, error);
-    guard_output_abort(&output);
+    const hone_error plain = *error;
+    if (status && (root || apply_to_stdout(engine->options)))
+        error_set(error, status, "%s (--format gives the outputs another suffix)", plain.message);
     return status;
 }
 
-/* In a folder, names follow the inputs: there the way out is another suffix for all. */
-static hone_status suggest_format(hone_status status, const char *root, hone_error *error)
+/* Without a word about the format only what is short becomes numbers: a picture's would fill the terminal. */
+static hone_status check_output(const struct engine *engine, const struct item *item, const char *root,
+                                bool gray_alpha, hone_error *error)
 {
-    const hone_error plain = *error;
-    if (status && root)
-        error_set(error, status, "%s (--format gives the outputs another suffix)", plain.message);
-    return status;
+    const hone_image_desc *desc = hone_plan_output(engine->plan);
+    if (apply_to_stdout(engine->options) && !engine->options->format && desc->height > 1)
+        return error_set(
+            error, HONE_ERROR_USAGE,
+            "a result of %ux%u is no table: --format says how it goes to standard output, such as "
+            "--format png, or --format csv for its numbers",
+            desc->width, desc->height);
+    return suggest_format(engine, media_check_output(item->output, desc, gray_alpha, error), root, error);
 }
 
 /* Everything that can be refused is refused before pixels are decoded. */
@@ -372,8 +370,7 @@ static hone_status prepare(struct engine *engine, const struct item *item, const
     if (!status) {
         result->in = info->desc;
         result->out = *hone_plan_output(engine->plan);
-        status = suggest_format(media_check_output(item->output, &result->out, info->gray_alpha, error), root,
-                                error);
+        status = check_output(engine, item, root, info->gray_alpha, error);
     }
     if (!status)
         status = ensure_memory(engine, error);
@@ -396,7 +393,7 @@ static hone_status filter(struct engine *engine, const struct item *item, const 
         status = compute(engine, result, error);
         pthread_mutex_unlock(&engine->shared->lock);
     }
-    return status ? status : store(engine, item, root, input, error);
+    return status ? status : apply_store(engine, item, root, input, error);
 }
 
 void engine_apply(struct engine *engine, const struct item *item, const char *root,
@@ -408,8 +405,8 @@ void engine_apply(struct engine *engine, const struct item *item, const char *ro
     *result = (struct apply_result){.item = item};
     hone_status status = media_open(&input, item->input, &options, error);
     if (!status)
-        status = suggest_format(media_check_name(item->output, error), root, error);
-    if (!status)
+        status = suggest_format(engine, media_check_name(item->output, error), root, error);
+    if (!status && !apply_to_stdout(engine->options))
         status = items_check_folder(item->output, root != NULL, error);
     if (!status)
         status = filter(engine, item, root, input, result, error);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -94,7 +95,7 @@ static void choose_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     sigemptyset(&guard.signals);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         struct sigaction now;
         if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
             sigaddset(&guard.signals, numbers[i]);

@@ -54,6 +54,14 @@ static char *join(const char *folder, const char *name, const char *format)
     return text_take(&path);
 }
 
+/* A name that says the format, as those of files do. */
+static char *stdout_name(const char *format)
+{
+    struct text name = {0};
+    text_add(&name, "-%s%s", format && format[0] == '.' ? "" : ".", format ? format : "csv");
+    return text_take(&name);
+}
+
 static hone_status add_folder(struct items *items, const struct items_request *request, const char *folder,
                               hone_error *error)
 {
@@ -76,12 +84,25 @@ static hone_status add_input(struct items *items, const struct items_request *re
     if (strcmp(input, "-") == 0)
         return error_set(error, HONE_ERROR_USAGE,
                          "standard input cannot be read from: name a file ('./-' is the file '-')");
+    if (items->to_stdout)
+        return add_item(items, mem_copy_text(input), stdout_name(request->format), error);
     if (is_folder(input))
         return add_folder(items, request, input, error);
     return add_item(items, mem_copy_text(input),
                     items->to_folder ? join(request->output, base_name(input), request->format)
                                      : mem_copy_text(request->output),
                     error);
+}
+
+static hone_status check_stdout(struct items *items, const struct items_request *request, hone_error *error)
+{
+    items->to_stdout = true;
+    if (request->count == 1 && !is_folder(request->inputs[0]))
+        return HONE_OK;
+    return error_set(
+        error, HONE_ERROR_USAGE,
+        "standard output takes the result of one image; several inputs and folders need a folder "
+        "for the outputs: -o FOLDER/");
 }
 
 static hone_status check_output(struct items *items, const struct items_request *request, hone_error *error)
@@ -91,8 +112,7 @@ static hone_status check_output(struct items *items, const struct items_request 
     for (int i = 0; i < request->count; i++)
         several = several || is_folder(request->inputs[i]);
     if (strcmp(request->output, "-") == 0)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "standard output cannot be written to: name a file ('./-.png' is the file '-.png')");
+        return check_stdout(items, request, error);
     if (length == 0)
         return error_set(error, HONE_ERROR_USAGE, "the name of the output is empty");
     items->to_folder = request->output[length - 1] == '/' || is_folder(request->output);
@@ -197,8 +217,9 @@ hone_status items_make(struct items *items, const struct items_request *request,
     hone_status status = check_output(items, request, error);
     for (int i = 0; i < request->count && !status; i++)
         status = add_input(items, request, request->inputs[i], error);
-    if (!status)
-        status = check_unique(items, error);
+    if (status || items->to_stdout)
+        return status;
+    status = check_unique(items, error);
     return status ? status : check_inputs_survive(items, request, error);
 }
 

@@ -16,13 +16,15 @@ struct items {
     struct item *list;
     size_t count, capacity;
     bool to_folder; /* outputs go into a folder, which may be made */
+    bool to_stdout; /* the one output goes to standard output; its name is "-" and the suffix of its format */
 };
 
 struct items_request {
     char *const *inputs; /* files and folders */
     int count;
-    const char *output; /* a file, or a folder (with a '/' at its end, or there already) */
-    const char *format; /* suffix of outputs in a folder, with or without its dot; NULL: that of the input */
+    const char *output; /* a file, a folder (with a '/' at its end, or there already), or "-" */
+    const char *format; /* suffix of outputs that have no name, with or without its dot; NULL: in a folder
+                           that of the input, on standard output ".csv" */
     bool recursive, force;
     char *const *also_read; /* further files that must not be overwritten */
     size_t also_count;

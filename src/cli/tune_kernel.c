@@ -60,8 +60,9 @@ static hone_status set_flags(struct kernel_run *run, hone_error *error)
 {
     const struct {
         const char *name, *value;
-    } singles[] = {{"global", run->global},     {"local", run->local}, {"tolerance", run->tolerance},
-                   {"relative", run->relative}, {"bytes", run->bytes}, {"flops", run->flops}};
+    } singles[] = {{"global", run->global},           {"local", run->local}, {"tolerance", run->tolerance},
+                   {"relative", run->relative},       {"bytes", run->bytes}, {"flops", run->flops},
+                   {"cold", run->cold ? "yes" : NULL}};
     const struct {
         const char *name;
         const struct option_list *list;
@@ -281,6 +282,7 @@ int tune_kernel(int argc, char **argv)
                                  {"quick", 0, OPTION_FLAG, &run.quick, 0, 0},
                                  {"full", 0, OPTION_FLAG, &run.full, 0, 0},
                                  {"fresh", 0, OPTION_FLAG, &run.fresh, 0, 0},
+                                 {"cold", 0, OPTION_FLAG, &run.cold, 0, 0},
                                  {0}};
     for (int i = 0; i < KERNEL_MAX_ARGUMENTS; i++)
         run.held[i].fd = -1;

@@ -27,7 +27,8 @@ hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *er
     "  --spec F         all of it from a T1 file\n"                                                          \
     "  --kernel NAME    which kernel of the source\n"                                                        \
     "  --param N=V,V    values of a macro, or of a name in the expressions; the first is where the search "  \
-    "begins\n"                                                                                               \
+    "begins;\n"                                                                                              \
+    "                   words and fractions (float4, 0.5) are for macros alone\n"                            \
     "  --restrict E     an expression that must hold; again for more\n"                                      \
     "  --global E,E,E   work-items\n"                                                                        \
     "  --local E,E,E    of a work-group (default: the driver chooses)\n"                                     \
@@ -42,6 +43,7 @@ hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *er
     "none\n"                                                                                                 \
     "  --tolerance T    largest difference that is right (default: 0 for integers)\n"                        \
     "  --relative T     the same as a part of the right value; both add up\n"                                \
+    "  --cold           empty the caches before each launch that is timed\n"                                 \
     "  --bytes E        moved by a launch, for GB/s\n"                                                       \
     "  --flops E        done by a launch, for GFLOP/s\n"                                                     \
     "  -o, --output F   all results as a T4 file\n"                                                          \
@@ -57,7 +59,7 @@ struct kernel_run {
     struct option_list params, rules, arguments, defines, options, checks;
     double evaluations; /* 0: by --quick and --full */
     double memory;      /* MiB; 0: by the machine */
-    bool quick, full, fresh;
+    bool quick, full, fresh, cold;
     struct kernel_spec *spec;
     struct text source;
     char *folder; /* of the kernel's file */

@@ -71,21 +71,24 @@ static void print_neighbours(const struct kernel_run *run)
     const struct kernel_session_result *r = &run->result;
     const struct point *best = &r->ranked[0].point;
     for (int i = 0; i < run->spec->parameter_count; i++) {
-        struct text line = {0};
+        struct text line = {0}, own = {0};
         for (size_t k = 0; k < r->count; k++) {
             const struct kernel_try *t = &r->tries[k];
             if (!differs_in_one(&t->point, best, i))
                 continue;
-            text_add(&line, "%s%lld ", line.length ? ", " : "", (long long)t->point.values[i]);
+            text_add(&line, line.length ? ", " : "");
+            kernel_value_print(run->spec, i, t->point.values[i], &line);
+            text_add(&line, " ");
             if (t->measured.ms >= 0)
                 text_add(&line, "%+.0f %%", (t->measured.ms / search_ms(r) - 1) * 100);
             else
                 text_add(&line, "%s", record_state_name(t->measured.state));
         }
+        kernel_value_print(run->spec, i, best->values[i], &own);
         if (line.length)
-            printf("  %-10s %lld; with %s\n", run->spec->parameters[i].name, (long long)best->values[i],
-                   text_view(&line));
+            printf("  %-10s %s; with %s\n", run->spec->parameters[i].name, text_view(&own), text_view(&line));
         text_finish(&line);
+        text_finish(&own);
     }
 }
 
@@ -116,8 +119,9 @@ static void print_table(const struct kernel_run *run)
     if (r->legal >= 0)
         printf(", %lld legal", (long long)r->legal);
     print_states(r);
-    printf("\n  how sure   spread %.1f %%, %d other%s cannot be told from it%s\n", r->spread * 100, r->tied,
-           r->tied == 1 ? "" : "s", r->interrupted ? "; interrupted: run again to resume" : "");
+    printf("%s\n  how sure   spread %.1f %%, %d other%s cannot be told from it%s\n",
+           run->spec->cold ? "; caches cold" : "", r->spread * 100, r->tied, r->tied == 1 ? "" : "s",
+           r->interrupted ? "; interrupted: run again to resume" : "");
     if (fabs(r->drift) > 0.05)
         printf(
             "  unsteady   the last runs of the final took %.0f %% %s than the first: clocks or other work\n",

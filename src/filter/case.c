@@ -128,7 +128,7 @@ static hone_status unknown_parameter(const struct hone_filter *filter, const cha
 {
     const char *nearest = NULL;
     unsigned best = 1000;
-    struct text all = {0};
+    struct text all = {0}, answer = {0};
     for (size_t i = 0; i < filter_parameter_count(filter); i++) {
         consider(name, filter->parameters[i].name, &nearest, &best);
         text_add(&all, "%s%s", all.length ? ", " : "", filter->parameters[i].name);
@@ -139,11 +139,12 @@ static hone_status unknown_parameter(const struct hone_filter *filter, const cha
             text_add(&all, "%s%s", all.length ? ", " : "", common_parameters[i].name);
         }
     bool near = nearest && best <= 3 && best < strlen(nearest);
-    error_set(error, HONE_ERROR_USAGE, "%s has no parameter '%s'%s%s%s; it takes %s", filter->name, name,
-              near ? "; did you mean '" : "", near ? nearest : "", near ? "'?" : "", text_view(&all));
+    text_add_choices(&answer, near ? nearest : NULL, "it takes", text_view(&all));
+    error_set(error, HONE_ERROR_USAGE, "%s has no parameter '%s'%s", filter->name, name, text_view(&answer));
     if (error)
         error->column = 1;
     text_finish(&all);
+    text_finish(&answer);
     return HONE_ERROR_USAGE;
 }
 

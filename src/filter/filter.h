@@ -23,6 +23,7 @@
 #ifndef FILTER_FILTER_H
 #define FILTER_FILTER_H
 
+#include "base/mem.h" /* COUNT_OF */
 #include "hone/pixels.h"
 #include "image/view.h"
 

@@ -133,15 +133,14 @@ static hone_status read_parameters(struct reader *r, struct filter_case *c)
 
 static hone_status unknown_filter(struct reader *r, const char *where)
 {
-    struct text message = {0};
+    struct text message = {0}, all = {0};
     const struct hone_filter *near = registry_nearest(r->word);
-    text_add(&message, "there is no filter '%s'", r->word);
-    if (near)
-        text_add(&message, "; did you mean '%s'?", near->name);
-    text_add(&message, " There are");
     for (size_t i = 0; registry_at(i); i++)
-        text_add(&message, "%s %s", i ? "," : "", registry_at(i)->name);
+        text_add(&all, "%s%s", i ? ", " : "", registry_at(i)->name);
+    text_add(&message, "there is no filter '%s'", r->word);
+    text_add_choices(&message, near ? near->name : NULL, "there are", text_view(&all));
     hone_status status = mistake(r, where, text_view(&message));
+    text_finish(&all);
     text_finish(&message);
     return status;
 }

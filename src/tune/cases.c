@@ -57,23 +57,52 @@ static hone_status set_parameters(struct filter_case *c, const char *text, const
     }
 }
 
-hone_status tune_case_parse(struct filter_case *c, const char *text, const hone_image_desc *in,
-                            hone_error *error)
+static hone_status unknown_filter(const char *name, hone_error *error)
+{
+    const struct hone_filter *near = registry_nearest(name);
+    struct text all = {0}, answer = {0};
+    for (size_t i = 0; registry_at(i); i++)
+        text_add(&all, "%s%s", i ? ", " : "", registry_at(i)->name);
+    text_add_choices(&answer, near ? near->name : NULL, "there are", text_view(&all));
+    error_set(error, HONE_ERROR_USAGE, "there is no filter '%s'%s", name, text_view(&answer));
+    text_finish(&all);
+    text_finish(&answer);
+    return HONE_ERROR_USAGE;
+}
+
+/* All that a text says by itself; the case is to be finished where that went well. */
+static hone_status read_case(struct filter_case *c, const char *text, hone_error *error)
 {
     char name[MAX_VALUE];
     const char *at = text;
     if (!take_word(&at, name))
         return malformed(text, error);
-    const struct hone_filter *filter = registry_find(name), *near = filter ? NULL : registry_nearest(name);
-    if (!filter)
-        return error_set(error, HONE_ERROR_USAGE, "there is no filter '%s'%s%s%s", name,
-                         near ? "; did you mean '" : "", near ? near->name : "", near ? "'?" : "");
-    hone_status status = case_init(c, filter, error);
+    const struct hone_filter *filter = registry_find(name);
+    hone_status status = filter ? case_init(c, filter, error) : unknown_filter(name, error);
     if (status)
         return status;
     status = set_parameters(c, text, at, error);
+    if (status)
+        case_finish(c);
+    return status;
+}
+
+hone_status tune_case_check(const char *text, hone_error *error)
+{
+    struct filter_case c;
+    hone_status status = read_case(&c, text, error);
     if (!status)
-        status = case_prepare(c, in, filter->inputs > 1 ? in : NULL, error);
+        case_finish(&c);
+    return status;
+}
+
+hone_status tune_case_parse(struct filter_case *c, const char *text, const hone_image_desc *in,
+                            hone_error *error)
+{
+    hone_status status = read_case(c, text, error);
+    if (status)
+        return status;
+    status = case_prepare(c, in, c->filter->inputs > 1 ? in : NULL, error);
     if (status)
         case_finish(c);
     return status;

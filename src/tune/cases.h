@@ -9,6 +9,8 @@
  */
 hone_status tune_case_parse(struct filter_case *c, const char *text, const hone_image_desc *in,
                             hone_error *error);
+/* What is wrong with such a text whatever the images are. */
+hone_status tune_case_check(const char *text, hone_error *error);
 void tune_case_finish(struct filter_case *c);
 /* "box size=8" */
 struct text;

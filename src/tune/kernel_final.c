@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tune/kernel_final.h"
 
+#include "tune/race.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FINAL_ROUNDS = 12 };
-static const double first_limit = 8;
-static const double leader_limit = 1.5; /* finalists are at most so much slower than the best score */
 
 static bool worked(const struct kernel_try *t)
 {
@@ -40,7 +38,7 @@ static void add_first(struct kernel_session_result *r)
             return;
     for (size_t i = 0; i < r->count; i++)
         if (strcmp(r->tries[i].config, r->first) == 0 && worked(&r->tries[i]) &&
-            r->tries[i].measured.ms <= r->ranked[0].runs.median * first_limit) {
+            r->tries[i].measured.ms <= r->ranked[0].runs.median * RACE_LIMIT_BASELINE) {
             r->ranked_count -= r->ranked_count == KERNEL_FINALISTS;
             add(r, &r->tries[i]);
             return;
@@ -53,7 +51,7 @@ static void pick(struct kernel_session_result *r)
     double limit = INFINITY;
     for (size_t i = 0; i < r->count; i++)
         if (worked(&r->tries[i]))
-            limit = fmin(limit, r->tries[i].measured.ms * leader_limit);
+            limit = fmin(limit, r->tries[i].measured.ms * RACE_LIMIT);
     for (size_t i = 0; i < r->count; i++)
         if (worked(&r->tries[i]) && r->tries[i].measured.ms <= limit)
             add(r, &r->tries[i]);
@@ -61,26 +59,12 @@ static void pick(struct kernel_session_result *r)
         add_first(r);
 }
 
-static void race(struct worker *worker, struct kernel_session_result *r)
+static void race(struct worker *worker, struct kernel_session_result *r, double beside)
 {
-    char note[512];
-    json_t *answer = NULL, *points = json_array();
+    struct racer racers[RACE_MOST];
     for (int i = 0; i < r->ranked_count; i++)
-        json_array_append_new(points,
-                              json_pack("{s:s, s:s}", "variant", "kernel", "config", r->ranked[i].config));
-    json_t *request = json_pack("{s:s, s:o, s:i}", "do", "race", "points", points, "rounds", FINAL_ROUNDS);
-    double seconds =
-        60 + r->ranked[r->ranked_count - 1].runs.median * 1e-3 * r->ranked_count * (FINAL_ROUNDS + 2) * 10;
-    if (request && worker_ask(worker, request, seconds, &answer, note) == WORKER_ANSWERED)
-        for (int i = 0; i < r->ranked_count; i++) {
-            const json_t *runs = json_array_get(json_object_get(answer, "runs"), (size_t)i);
-            struct leader *leader = &r->ranked[i].runs;
-            for (size_t k = 0; k < json_array_size(runs) && k < MEASURE_RUNS; k++)
-                leader->runs[leader->run_count++] = json_number_value(json_array_get(runs, k));
-            leader_summarise(leader);
-        }
-    json_decref(request);
-    json_decref(answer);
+        racers[i] = (struct racer){"kernel", r->ranked[i].config, &r->ranked[i].runs};
+    race_by_turns(worker, racers, r->ranked_count, beside);
 }
 
 static bool earlier(const struct point *a, const struct point *b)
@@ -110,13 +94,13 @@ static void crown(struct kernel_session_result *r)
     r->drift = leader_drift(&winner.runs);
 }
 
-void kernel_final(struct worker *worker, struct kernel_session_result *r)
+void kernel_final(struct worker *worker, struct kernel_session_result *r, double beside)
 {
     pick(r);
     if (r->ranked_count == 0)
         return;
     if (!r->interrupted)
-        race(worker, r);
+        race(worker, r, beside);
     qsort(r->ranked, (size_t)r->ranked_count, sizeof *r->ranked, by_median);
     crown(r);
 }

@@ -6,7 +6,7 @@
 
 /* Measures the fastest tries again, by turns, and ranks them by their medians; of those that cannot be told
  * from the fastest, the one with the earliest values wins. Without a worker that answers the search's scores
- * decide. */
-void kernel_final(struct worker *worker, struct kernel_session_result *result);
+ * decide. `beside` as in race_by_turns. */
+void kernel_final(struct worker *worker, struct kernel_session_result *result, double beside);
 
 #endif

@@ -10,10 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool kernel_has_words(const struct kernel_spec *spec, int parameter)
+{
+    return spec->words[parameter].list[0][0] != '\0';
+}
+
+void kernel_value_print(const struct kernel_spec *spec, int parameter, int64_t value, struct text *out)
+{
+    if (kernel_has_words(spec, parameter) && value >= 0 && value < spec->parameters[parameter].count)
+        text_add(out, "%s", spec->words[parameter].list[value]);
+    else
+        text_add(out, "%lld", (long long)value);
+}
+
 void kernel_spec_print(const struct kernel_spec *spec, const int64_t *values, struct text *out)
 {
-    for (int i = 0; i < spec->parameter_count; i++)
-        text_add(out, "%s%s=%lld", i ? " " : "", spec->parameters[i].name, (long long)values[i]);
+    for (int i = 0; i < spec->parameter_count; i++) {
+        text_add(out, "%s%s=", i ? " " : "", spec->parameters[i].name);
+        kernel_value_print(spec, i, values[i], out);
+    }
 }
 
 static int find_parameter(const struct kernel_spec *spec, const char *name, size_t length)
@@ -25,22 +40,41 @@ static int find_parameter(const struct kernel_spec *spec, const char *name, size
     return -1;
 }
 
+/* Behind "NAME=": the value, and where the text goes on. */
+static hone_status parse_value(const struct kernel_spec *spec, int parameter, const char *text,
+                               int64_t *value, const char **end, hone_error *error)
+{
+    const size_t length = strcspn(text, " ");
+    const struct kernel_words *words = &spec->words[parameter];
+    char *stop;
+    *end = text + length;
+    for (int i = 0; kernel_has_words(spec, parameter) && i < spec->parameters[parameter].count; i++)
+        if (strlen(words->list[i]) == length && strncmp(words->list[i], text, length) == 0) {
+            *value = i;
+            return HONE_OK;
+        }
+    if (kernel_has_words(spec, parameter))
+        return error_set(error, HONE_ERROR_USAGE, "'%.*s' is no value of %s", (int)length, text,
+                         spec->parameters[parameter].name);
+    *value = strtoll(text, &stop, 10);
+    if (stop != text && stop == *end)
+        return HONE_OK;
+    return error_set(error, HONE_ERROR_USAGE, "'%s' is no whole number", text);
+}
+
 hone_status kernel_spec_parse(const struct kernel_spec *spec, const char *config, int64_t *values,
                               hone_error *error)
 {
     while (*config) {
         size_t length = strcspn(config, "= ");
-        char *end;
         int index = find_parameter(spec, config, length);
         if (index < 0 || config[length] != '=')
             return error_set(error, HONE_ERROR_USAGE, "'%s' does not begin with NAME=VALUE of a parameter",
                              config);
-        values[index] = strtoll(config + length + 1, &end, 10);
-        if (end == config + length + 1 || (*end && *end != ' '))
-            return error_set(error, HONE_ERROR_USAGE, "'%s' is no whole number", config + length + 1);
-        while (*end == ' ')
-            end++;
-        config = end;
+        hone_status status = parse_value(spec, index, config + length + 1, &values[index], &config, error);
+        if (status)
+            return status;
+        config += strspn(config, " ");
     }
     return HONE_OK;
 }

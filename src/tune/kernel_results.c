@@ -38,11 +38,24 @@ static double correctness(const struct measured *m)
     return 1 - (double)wrong / (double)all;
 }
 
+static json_t *value_json(const struct kernel_spec *spec, int parameter, int64_t value)
+{
+    struct text word = {0};
+    char *end;
+    if (!kernel_has_words(spec, parameter))
+        return json_integer(value);
+    kernel_value_print(spec, parameter, value, &word);
+    const double number = text_number(text_view(&word), &end);
+    json_t *json = *end || !isfinite(number) ? json_string(text_view(&word)) : json_real(number);
+    text_finish(&word);
+    return json;
+}
+
 static json_t *configuration(const struct kernel_spec *spec, const struct point *point)
 {
     json_t *object = json_object();
     for (int i = 0; i < spec->parameter_count; i++)
-        json_object_set_new(object, spec->parameters[i].name, json_integer(point->values[i]));
+        json_object_set_new(object, spec->parameters[i].name, value_json(spec, i, point->values[i]));
     return object;
 }
 
@@ -93,7 +106,7 @@ static json_t *space(const struct kernel_spec *spec, const struct kernel_session
         const struct space_parameter *p = &spec->parameters[i];
         json_t *values = json_array();
         for (int k = 0; k < p->count; k++)
-            json_array_append_new(values, json_integer(p->values[k]));
+            json_array_append_new(values, value_json(spec, i, p->values[k]));
         json_array_append_new(parameters, json_pack("{s:s, s:b, s:o}", "name", p->name, "launch",
                                                     r->launch[i], "values", values));
     }
@@ -152,6 +165,9 @@ void kernel_results_header(const struct kernel_spec *spec, const struct kernel_s
     if (r->first_ms > 0 && best->runs.median > 0)
         text_add(out, "; %.3gx of the first configuration", r->first_ms / best->runs.median);
     text_add(out, ". */\n");
-    for (int i = 0; i < spec->parameter_count; i++)
-        text_add(out, "#define %s %lld\n", spec->parameters[i].name, (long long)best->point.values[i]);
+    for (int i = 0; i < spec->parameter_count; i++) {
+        text_add(out, "#define %s ", spec->parameters[i].name);
+        kernel_value_print(spec, i, best->point.values[i], out);
+        text_add(out, "\n");
+    }
 }

@@ -10,10 +10,10 @@
 #define TUNE_KERNEL_SESSION_H
 
 #include "tune/kernel_spec.h"
-#include "tune/leader.h"
+#include "tune/race.h"
 #include "tune/worker.h"
 
-enum { KERNEL_FINALISTS = 8 };
+enum { KERNEL_FINALISTS = RACE_MOST };
 
 /* Bytes that the worker can read (and write) by a name: a file without a place in any folder. */
 struct held_file {

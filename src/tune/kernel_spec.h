@@ -24,8 +24,11 @@ enum {
     KERNEL_MAX_OPTIONS = 16,
     KERNEL_MAX_LANES = 16,
     KERNEL_MAX_CHECKS = 8,
+    KERNEL_MAX_WORD = 39,
     KERNEL_MAX_SOURCE = 4 << 20
 };
+
+struct text;
 
 /* An expression and the text it was made of. */
 struct formula {
@@ -70,10 +73,17 @@ struct kernel_define {
     struct formula *value;
 };
 
+/* Of a parameter whose values are no whole numbers ("float4", "0.5"): its value i stands for word i. The
+ * first is "" where they are. */
+struct kernel_words {
+    char list[SPACE_MAX_VALUES][KERNEL_MAX_WORD + 1];
+};
+
 struct kernel_spec {
     char *file, *kernel, *options[KERNEL_MAX_OPTIONS];
     int option_count;
     struct space_parameter parameters[SPACE_MAX_PARAMETERS];
+    struct kernel_words words[SPACE_MAX_PARAMETERS];
     int parameter_count;
     struct formula *rules[KERNEL_MAX_RULES];
     int rule_count;
@@ -87,6 +97,7 @@ struct kernel_spec {
     char *checks[KERNEL_MAX_CHECKS]; /* files, one per output; or "library.so:function" */
     int check_count;
     bool has_tolerance, summed;
+    bool cold;                     /* caches are emptied before each launch that is timed */
     double tolerance, relative;    /* |difference| <= tolerance + relative * |right| */
     struct formula *bytes, *flops; /* of one launch, for GB/s and GFLOP/s; may be NULL */
     int budget_count;              /* of evaluations, and seconds, that a T1 file asks for; 0: nothing */
@@ -98,9 +109,9 @@ void kernel_spec_free(struct kernel_spec *spec);
 
 /**
  * Takes one setting: kernel-file, kernel, param, restrict, global, local, arg, define, options, check,
- * tolerance, relative, bytes, flops. Names of files are taken relative to `folder` (NULL: as they are). param
- * and define replace what had the same name; restrict, arg, options add; the others replace. HONE_ERROR_USAGE
- * names the setting.
+ * tolerance, relative, bytes, flops, cold. Names of files are taken relative to `folder` (NULL: as they are).
+ * param and define replace what had the same name; restrict, arg, options add; the others replace.
+ * HONE_ERROR_USAGE names the setting.
  */
 hone_status kernel_spec_set(struct kernel_spec *spec, const char *name, const char *value, const char *folder,
                             hone_error *error);
@@ -122,8 +133,11 @@ hone_status kernel_spec_from(struct kernel_spec *spec, const json_t *settings, h
 
 /* ---- Configurations ---- */
 
+bool kernel_has_words(const struct kernel_spec *spec, int parameter);
+/* A value as the compiler gets it. */
+void kernel_value_print(const struct kernel_spec *spec, int parameter, int64_t value, struct text *out);
+
 /* "TILE=8 VEC=1", and back: names that are missing keep what values held. */
-struct text;
 void kernel_spec_print(const struct kernel_spec *spec, const int64_t *values, struct text *out);
 hone_status kernel_spec_parse(const struct kernel_spec *spec, const char *config, int64_t *values,
                               hone_error *error);
@@ -157,8 +171,12 @@ void kernel_spec_space(const struct kernel_spec *spec, struct space *space);
 hone_status kernel_spec_first(const struct kernel_spec *spec, const struct expr_scope *outer,
                               const struct variant_limits *limits, int64_t *values, hone_error *error);
 
-/* ---- Inside kernel_spec*.c ---- */
+/* ---- For the files kernel_*.c that read settings ---- */
 
+/* "TILE=8,16,32" */
+hone_status kernel_parameter_set(struct kernel_spec *spec, const char *text, hone_error *error);
+/* "NAME=rest" of the setting `what`: the length of the name. */
+hone_status kernel_split_name(const char *what, const char *text, size_t *length, hone_error *error);
 /* "out:u8:W*H" */
 hone_status kernel_argument_parse(struct kernel_argument_spec *argument, const char *text, const char *folder,
                                   hone_error *error);

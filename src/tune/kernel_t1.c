@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "tune/kernel_t1.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -79,111 +80,23 @@ static void add_value(struct text *out, const json_t *value)
 
 /* ---- Parameters ---- */
 
-struct values {
-    int64_t list[SPACE_MAX_VALUES];
-    int count;
-};
-
-static bool add_number(struct values *v, int64_t value)
-{
-    if (v->count == SPACE_MAX_VALUES)
-        return false;
-    v->list[v->count++] = value;
-    return true;
-}
-
-/* "range(1, 9)" or "range(9)" or "range(1, 9, 2)"; `text` behind the parenthesis. */
-static bool read_range(struct values *v, const char *text)
-{
-    long long numbers[3] = {0, 0, 1};
-    int count = 0;
-    for (char *end; count < 3; text = end + 1) {
-        numbers[count++] = strtoll(text, &end, 10);
-        while (*end == ' ')
-            end++;
-        if (end == text || (*end != ',' && *end != ')'))
-            return false;
-        if (*end == ')')
-            break;
-    }
-    long long from = count > 1 ? numbers[0] : 0, to = count > 1 ? numbers[1] : numbers[0];
-    if (numbers[2] < 1 || count == 0)
-        return false;
-    if (numbers[2] > INT32_MAX) /* so that adding it cannot overflow where it matters */
-        return false;
-    for (long long value = from; value < to; value += numbers[2])
-        if (!add_number(v, value) || value > INT64_MAX - numbers[2])
-            return false;
-    return true;
-}
-
-/* "1, 2, 4]" */
-static bool read_list(struct values *v, const char *text)
-{
-    for (;;) {
-        text += strspn(text, " ");
-        char *end;
-        long long value = strtoll(text, &end, 0);
-        if (end == text && (text_starts(text, "True") || text_starts(text, "true"))) {
-            value = 1;
-            end += 4;
-        } else if (end == text && (text_starts(text, "False") || text_starts(text, "false"))) {
-            value = 0;
-            end += 5;
-        }
-        if (end == text || !add_number(v, value))
-            return false;
-        end += strspn(end, " ");
-        if (*end == ']')
-            return end[1 + strspn(end + 1, " ")] == '\0';
-        if (*end != ',')
-            return false;
-        text = end + 1;
-    }
-}
-
-static bool read_values(struct values *v, const char *text)
-{
-    text += strspn(text, " ");
-    if (text_starts(text, "list("))
-        text += 5;
-    if (text_starts(text, "range("))
-        return read_range(v, text + 6);
-    return *text == '[' && read_list(v, text + 1);
-}
-
-/* The default comes first: a search begins there. */
-static void put_first(struct values *v, const json_t *value)
-{
-    int64_t first = json_is_true(value) ? 1 : json_integer_value(value);
-    if (!json_is_integer(value) && !json_is_boolean(value))
-        return;
-    for (int i = 0; i < v->count; i++)
-        if (v->list[i] == first) {
-            memmove(&v->list[1], &v->list[0], sizeof first * (size_t)i);
-            v->list[0] = first;
-        }
-}
-
 static hone_status read_parameter(struct reader *r, const json_t *parameter)
 {
-    const char *name = text_of(parameter, "Name"), *type = text_of(parameter, "Type");
-    struct values values = {0};
-    if (strcmp(type, "float") == 0 || strcmp(type, "string") == 0)
-        return refuse(r, name,
-                      "parameters are whole numbers here: number the choices and use #if in the kernel");
-    if (!read_values(&values, text_of(parameter, "Values")))
-        return error_set(
-            r->error, HONE_ERROR_USAGE,
-            "the values of '%s' must be a list such as \"[1, 2, 4]\" or \"range(1, 9)\" of at most %d "
-            "whole numbers, not \"%s\"",
-            name, SPACE_MAX_VALUES, text_of(parameter, "Values"));
-    put_first(&values, json_object_get(parameter, "Default"));
+    const char *name = text_of(parameter, "Name"), *type = text_of(parameter, "Type"),
+               *values = text_of(parameter, "Values");
+    const json_t *first = json_object_get(parameter, "Default");
+    const bool words = strcmp(type, "float") == 0 || strcmp(type, "string") == 0;
     struct text setting = {0};
     text_add(&setting, "%s=", name);
-    for (int i = 0; i < values.count; i++)
-        text_add(&setting, "%s%lld", i ? "," : "", (long long)values.list[i]);
-    return set(r, "param", &setting);
+    if (words ? t1_words(values, first, &setting) : t1_numbers(values, first, &setting))
+        return set(r, "param", &setting);
+    text_finish(&setting);
+    return error_set(r->error, HONE_ERROR_USAGE,
+                     words ? "the values of '%s' must be a list such as \"[0.5, 1.0]\" or \"['float', "
+                             "'float4']\" of at most %d, not \"%s\""
+                           : "the values of '%s' must be a list such as \"[1, 2, 4]\" or \"range(1, 9)\" of "
+                             "at most %d whole numbers, not \"%s\"",
+                     name, SPACE_MAX_VALUES, values);
 }
 
 static hone_status read_space(struct reader *r, const json_t *space)

@@ -4,21 +4,16 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "tune/race.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FINALISTS = 8, FINAL_ROUNDS = 12 };
-static const double default_limit = 8;  /* the default races unless it is hopeless */
-static const double leader_limit = 1.5; /* finalists are at most so much slower than the best score */
-
 struct finalist {
     struct point point;
     char config[256];
-    double runs[MEASURE_RUNS], median, deviation;
-    int run_count;
+    struct leader runs;
     bool is_default;
 };
 
@@ -61,7 +56,7 @@ static bool is_taken(const struct finalist *finalists, int count, const struct p
 
 static void take(const struct session *s, const struct evaluated *from, struct finalist *to)
 {
-    *to = (struct finalist){.point = from->point, .median = from->ms};
+    *to = (struct finalist){.point = from->point, .runs.median = from->ms};
     to->is_default = is_default(s, &from->point);
     session_config(s, &from->point, to->config, sizeof to->config);
 }
@@ -69,16 +64,16 @@ static void take(const struct session *s, const struct evaluated *from, struct f
 /* The fastest, of every path its fastest that is not hopeless, and the default, which the gain
  * is told against. `sorted` is in order. */
 static int pick_finalists(const struct session *s, const struct evaluated *sorted, size_t count,
-                          struct finalist finalists[FINALISTS])
+                          struct finalist finalists[RACE_MOST])
 {
     int picked = 0;
     bool taken[SPACE_MAX_PATHS] = {0};
-    if (count > 0 && s->without_tuning.ms >= 0 && s->without_tuning.ms <= sorted[0].ms * default_limit)
+    if (count > 0 && s->without_tuning.ms >= 0 && s->without_tuning.ms <= sorted[0].ms * RACE_LIMIT_BASELINE)
         take(s, &s->without_tuning, &finalists[picked++]);
     for (int pass = 0; pass < 2; pass++) /* the first of each path, then the rest */
-        for (size_t i = 0; i < count && picked < FINALISTS && sorted[i].ms >= 0; i++) {
+        for (size_t i = 0; i < count && picked < RACE_MOST && sorted[i].ms >= 0; i++) {
             int path = sorted[i].point.path;
-            if (sorted[i].ms > sorted[0].ms * leader_limit)
+            if (sorted[i].ms > sorted[0].ms * RACE_LIMIT)
                 break;
             if ((pass == 0 && taken[path]) || is_taken(finalists, picked, &sorted[i].point))
                 continue;
@@ -88,65 +83,10 @@ static int pick_finalists(const struct session *s, const struct evaluated *sorte
     return picked;
 }
 
-static json_t *race_request(const struct session *s, const struct finalist *finalists, int count)
-{
-    json_t *points = json_array();
-    for (int i = 0; i < count; i++)
-        json_array_append_new(points,
-                              json_pack("{s:s, s:s}", "variant", s->space.paths[finalists[i].point.path].name,
-                                        "config", finalists[i].config));
-    return json_pack("{s:s, s:o, s:i}", "do", "race", "points", points, "rounds", FINAL_ROUNDS);
-}
-
-static void summarise(struct finalist *f)
-{
-    double sorted[MEASURE_RUNS], distances[MEASURE_RUNS];
-    memcpy(sorted, f->runs, sizeof sorted);
-    f->median = measure_median(sorted, f->run_count);
-    for (int i = 0; i < f->run_count; i++)
-        distances[i] = fabs(f->runs[i] - f->median);
-    f->deviation = measure_median(distances, f->run_count);
-}
-
-/* Runs are in the order they were taken: a device that is throttled gets slower. */
-static double drift_of(const struct finalist *f)
-{
-    double first[MEASURE_RUNS], last[MEASURE_RUNS];
-    int third = f->run_count / 3;
-    if (third == 0)
-        return 0;
-    memcpy(first, f->runs, sizeof first);
-    memcpy(last, f->runs + f->run_count - third, sizeof *last * (size_t)third);
-    return measure_median(last, third) / measure_median(first, third) - 1;
-}
-
-static void read_race(const json_t *answer, struct finalist *finalists, int count)
-{
-    const json_t *all = json_object_get(answer, "runs");
-    for (int i = 0; i < count; i++) {
-        const json_t *runs = json_array_get(all, (size_t)i);
-        finalists[i].run_count = 0;
-        for (size_t k = 0; k < json_array_size(runs) && k < MEASURE_RUNS; k++)
-            finalists[i].runs[finalists[i].run_count++] = json_number_value(json_array_get(runs, k));
-        if (finalists[i].run_count > 0)
-            summarise(&finalists[i]);
-    }
-}
-
 static int by_median(const void *a, const void *b)
 {
     const struct finalist *x = a, *y = b;
-    return (x->median > y->median) - (x->median < y->median);
-}
-
-/* Whether two medians cannot be told apart: their intervals of about two standard errors overlap. */
-static bool tied(const struct finalist *a, const struct finalist *b)
-{
-    const double sigma = 1.4826; /* from the median absolute deviation */
-    double error_a = 2 * sigma * a->deviation / sqrt(a->run_count > 0 ? a->run_count : 1);
-    double error_b = 2 * sigma * b->deviation / sqrt(b->run_count > 0 ? b->run_count : 1);
-    double difference = fabs(a->median - b->median), least = 0.01 * fmin(a->median, b->median);
-    return difference <= fmax(least, error_a + error_b);
+    return (x->runs.median > y->runs.median) - (x->runs.median < y->runs.median);
 }
 
 /* Of those tied with the fastest one that comes with hone wins, else the first in the order of the table: the
@@ -156,7 +96,7 @@ static int winner(const struct finalist *finalists, int count, int *ties)
     int best = 0;
     *ties = 0;
     for (int i = 1; i < count; i++) {
-        if (!tied(&finalists[0], &finalists[i]))
+        if (!leader_tied(&finalists[0].runs, &finalists[i].runs))
             continue;
         ++*ties;
         const struct finalist *f = &finalists[i], *b = &finalists[best];
@@ -179,7 +119,7 @@ static void rank(struct session *s, const struct finalist *finalists, int count,
         struct record_config *to = &choice->ranked[choice->count++];
         snprintf(to->variant, sizeof to->variant, "%s", s->space.paths[finalists[i].point.path].name);
         snprintf(to->config, sizeof to->config, "%s", finalists[i].config);
-        to->ms = finalists[i].median;
+        to->ms = finalists[i].runs.median;
     }
 }
 
@@ -231,7 +171,7 @@ static double time_of(const struct finalist *finalists, int count, const struct 
 {
     for (int i = 0; i < count && one->ms >= 0; i++)
         if (point_equal(&finalists[i].point, &one->point))
-            return finalists[i].median;
+            return finalists[i].runs.median;
     return one->ms;
 }
 
@@ -245,11 +185,18 @@ static void compare(struct session *s, const struct finalist *finalists, int cou
 
 /* ---- The final ---- */
 
+static void race(const struct session *s, struct finalist *finalists, int count)
+{
+    struct racer racers[RACE_MOST];
+    for (int i = 0; i < count; i++)
+        racers[i] = (struct racer){s->space.paths[finalists[i].point.path].name, finalists[i].config,
+                                   &finalists[i].runs};
+    race_by_turns(s->worker, racers, count, 0);
+}
+
 hone_status session_final(struct session *s, struct search_result *found, hone_error *error)
 {
-    struct finalist finalists[FINALISTS] = {0};
-    char note[512] = "";
-    json_t *answer = NULL;
+    struct finalist finalists[RACE_MOST] = {0};
     find_default(s, found->all, found->count);
     measure_comparisons(s, found);
     qsort(found->all, found->count, sizeof *found->all, by_score);
@@ -257,21 +204,14 @@ hone_status session_final(struct session *s, struct search_result *found, hone_e
     if (count == 0)
         return error_set(error, HONE_ERROR_UNSUPPORTED, "no configuration of %s could be measured on '%s'",
                          s->c->filter->name, s->worker->device_record.name);
-    json_t *request = race_request(s, finalists, count);
-    double slowest = 0;
-    for (int i = 0; i < count; i++)
-        slowest = fmax(slowest, finalists[i].median);
-    double seconds = 60 + slowest * 1e-3 * count * (FINAL_ROUNDS + 2) * 10;
-    if (!s->result->interrupted && worker_ask(s->worker, request, seconds, &answer, note) == WORKER_ANSWERED)
-        read_race(answer, finalists, count);
-    json_decref(request);
-    json_decref(answer);
+    if (!s->result->interrupted)
+        race(s, finalists, count);
     qsort(finalists, (size_t)count, sizeof *finalists, by_median);
     int first = winner(finalists, count, &ties);
+    const struct leader *runs = &finalists[first].runs;
     s->result->tied = ties;
-    s->result->spread =
-        finalists[first].median > 0 ? finalists[first].deviation / finalists[first].median : 0;
-    s->result->drift = drift_of(&finalists[first]);
+    s->result->spread = runs->median > 0 ? runs->deviation / runs->median : 0;
+    s->result->drift = leader_drift(runs);
     rank(s, finalists, count, first);
     compare(s, finalists, count);
     return HONE_OK;

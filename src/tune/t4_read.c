@@ -121,9 +121,11 @@ static bool read_space(struct recording *r, const json_t *paths)
             if (!parameter)
                 return false;
             parameter->launch_only = json_is_true(json_object_get(one, "launch"));
-            for (size_t v = 0; v < json_array_size(values); v++)
-                if (!add_value(parameter, json_integer_value(json_array_get(values, v))))
+            for (size_t v = 0; v < json_array_size(values); v++) {
+                int64_t value;
+                if (!value_of(r, json_array_get(values, v), &value) || !add_value(parameter, value))
                     return false;
+            }
         }
         if (!path)
             return false;

@@ -8,8 +8,10 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
+import time
 
 import frame
 
@@ -221,6 +223,47 @@ def test_an_inherited_driver_folder_is_replaced_by_the_current():
         frame.check(os.path.exists(place.cache("driver", "1")), "the current folder was not used")
         place.apply("sobel", POCL_CACHE_DIR=place.path("mine"))
         frame.check(os.path.exists(place.path("mine")), "the user's own folder was not used")
+
+
+def test_pocl_leaves_no_empty_files():
+    with Place() as place:
+        place.run("devices")
+        names = {"tempfile_old": (b"", 25), "tempfile_young": (b"", 1), "tempfile_full": (b"x", 25), "other": (b"", 25)}
+        for name, (content, hours) in names.items():
+            with open(place.cache("driver", "0", name), "wb") as file:
+                file.write(content)
+            os.utime(file.name, (time.time() - hours * 3600,) * 2)
+        place.run("devices")
+        left = set(names) & set(os.listdir(place.cache("driver", "0")))
+        frame.check(left == {"tempfile_young", "tempfile_full", "other"}, f"{left}")
+
+
+def without_home(place):
+    """An environment in which no home can be made, not even by root."""
+    return {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "", "TMPDIR": place.folder}
+
+
+def test_pocl_needs_no_home():
+    with Place() as place:
+        driver = place.path(f"hone-{os.geteuid()}", "driver")
+        wanted = [device["name"] for device in place.json("devices")["devices"]]
+        for _ in range(2):
+            found = [device["name"] for device in place.json("devices", **without_home(place))["devices"]]
+            frame.check(found == wanted, f"{found}, not {wanted}")
+            frame.check(len(os.listdir(driver)) == 1, f"one folder each, removed by the next: {os.listdir(driver)}")
+        frame.check(stat.S_IMODE(os.stat(os.path.dirname(driver)).st_mode) == 0o700, "others can look into it")
+        place.apply(**without_home(place))
+
+
+def test_a_foreign_temporary_folder_is_not_used():
+    with Place() as place:
+        os.mkdir(place.path("theirs"))
+        os.symlink(place.path("theirs"), place.path(f"hone-{os.geteuid()}"))
+        place.run("devices", **without_home(place), POCL_CACHE_DIR=place.path("mine"))
+        frame.check(os.listdir(place.path("mine")), "the user's folder was not used")
+        subprocess.run([os.path.join(frame.build(), "hone"), "devices"], capture_output=True, check=False,
+                       env={**place.environment, **without_home(place)})
+        frame.check(not os.listdir(place.path("theirs")), "the link was followed")
 
 
 def test_an_unusable_cache_is_an_error_of_the_cache_alone():

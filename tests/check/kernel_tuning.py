@@ -231,7 +231,8 @@ def test_mistakes_are_told_before_a_device_is_opened():
         cases = [("Name it with --kernel", good[:2] + good[4:]), ("nothing to tune", good[:4] + good[6:]),
                  ("how many work-items?", good[:6] + good[8:]), ("so that nothing could be checked", good[:8]),
                  ("takes NAME=VALUE,VALUE...", good + ["--param", "5=3"]),
-                 ("takes whole numbers such as 1,2,4 or 1..4", good + ["--param", "A=1.5"]),
+                 ("takes whole numbers such as 1,2,4 or 1..4", good + ["--param", "A=1 -DB"]),
+                 ("takes A for a number, but its values are words", good + ["--param", "A=x,y", "--restrict", "A<N"]),
                  ("has the value 2 twice", good + ["--param", "A=1..3,2"]),
                  ("column 4", good + ["--restrict", "N*("]), ("is none of in:FILE", good + ["--arg", "nothing:x"]),
                  ("depends on a tuned parameter", good[:8] + ["--arg", "out:s32:N"]),
@@ -246,7 +247,7 @@ def test_mistakes_are_told_before_a_device_is_opened():
         place.refuses("nothing to tune", "--kernel-file", "one.cl")
         place.refuses("where is the kernel?", "--param", "N=1,2")
         place.refuses("cannot write '/nowhere/t4.json'", *good, "-o", "/nowhere/t4.json", status=3)
-        for text, change in (("parameters are whole numbers here", {"Type": "float"}),
+        for text, change in (("such as \"[0.5, 1.0]\"", {"Type": "float", "Values": "range(4)"}),
                              ("must be a list such as", {"Values": "[2**i for i in range(4)]"})):
             parameter = {"Name": "N", "Type": "int", "Values": "[1, 2]", **change}
             place.write("t1.json", json.dumps({"ConfigurationSpace": {"TuningParameters": [parameter]},
@@ -307,6 +308,77 @@ def test_trouble_is_survived_and_never_tried_again():
         again, _ = place.tune("--kernel-file", "trouble.cl", "--timeout", "100")
         frame.check(again["resumed"] == 5 and states(again) == wanted, f"{again['resumed']} {states(again)}")
         frame.check(time.monotonic() - start < 60, "what hangs was tried again")
+
+
+WORDS = """
+//@tune param TYPE=int,long,bogus
+//@tune param SCALE=0.5,0.25
+//@tune param LX=8,16
+//@tune restrict LX<=16
+//@tune global 64
+//@tune local LX
+//@tune arg random:u8:64
+//@tune arg out:s32:64
+kernel void words(global const uchar *in, global int *out)
+{
+    TYPE value = in[get_global_id(0)];
+    out[get_global_id(0)] = (int)(value * SCALE / SCALE);
+}
+"""
+
+
+def test_values_that_are_no_whole_numbers():
+    with Place() as place:
+        place.write("words.cl", WORDS)
+        report, t4 = place.tune("--kernel-file", "words.cl", "--full", "--header", "tuned.h")
+        found = states(report)
+        wanted = {f"TYPE={t} SCALE={s} LX={x}" for t in ("int", "long", "bogus") for s in ("0.5", "0.25") for x in (8, 16)}
+        frame.check(set(found) == wanted and report["first"] == "TYPE=int SCALE=0.5 LX=8", f"{found} {report['first']}")
+        for config, state in found.items():
+            frame.check((state == "compile") == ("bogus" in config) and state in ("ok", "slow", "compile"), f"{found}")
+        tried = [one["configuration"] for one in t4["results"]]
+        frame.check({"TYPE": "long", "SCALE": 0.25, "LX": 16} in tried, f"{tried}")
+        with open(place.path("tuned.h"), encoding="utf-8") as file:
+            header = file.read()
+        frame.check(re.search(r"^#define TYPE (int|long)\n#define SCALE 0\.2?5\n#define LX (8|16)$", header, re.M), header)
+        place.run("--replay", "t4.json", "--repeat", "3")
+        again, _ = place.tune("--kernel-file", "words.cl", "--full", "--param", "TYPE=long,bogus,int,short")
+        frame.check({state for config, state in states(again).items() if "bogus" in config} == {"compile"}, f"{again}")
+        frame.check(again["resumed"] == 4, f"what does not build is known by its words: {again['resumed']}")
+
+
+def launches(place, *arguments):
+    """Launches of each kernel, as the layer between hone and the driver saw them."""
+    place.environment.update(OPENCL_LAYERS=os.path.abspath(os.path.join(frame.build(), "tests", "layer.so")),
+                             LAYER_REPORT=place.path("layer"))
+    place.run(*arguments)
+    counts = {}
+    with open(place.path("layer"), encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("kernel "):
+                counts[line.split()[1]] = counts.get(line.split()[1], 0) + int(line.split()[2])
+    os.unlink(place.path("layer"))
+    return counts
+
+
+def test_cold_caches_are_flushed_before_each_timed_launch():
+    with Place() as place:
+        place.write("copy.cl", "kernel void copy(global const uchar *in, global uchar *out)\n"
+                               "{ out[get_global_id(0)] = in[get_global_id(0)] + A * 0; }\n")
+        arguments = ["--kernel-file", "copy.cl", "--param", "A=1", "--global", "4096", "--arg", "random:u8:4096", "--arg",
+                     "out:u8:4096", "-o", "t4.json"]
+        warm = launches(place, *arguments)
+        frame.check("hone_flush_caches" not in warm and warm["copy"] > 0, f"warm: {warm}")
+        cold = launches(place, *arguments, "--cold")
+        # At least 3 samples before the final, and 14 in it. Not timed: the baseline, 2 checks before and at most 1 after.
+        flushes = cold["hone_flush_caches"]
+        frame.check(flushes >= 17 and flushes < cold["copy"] <= flushes + 4, f"cold: {cold}")
+        with open(place.path("t4.json"), encoding="utf-8") as file:
+            t4 = json.load(file)
+        frame.check(["cold", "yes"] in t4["metadata"]["x_hone"]["settings"], "the results do not tell that they are cold")
+        frame.check("caches cold" in place.run(*arguments, "--cold")[0], "the report does not tell")
+        place.write("copy.cl", "//@tune cold maybe\nkernel void copy(global int *out) { out[0] = A; }\n")
+        place.refuses("is yes or no, not 'maybe'", *arguments)
 
 
 def test_a_baseline_that_hangs_is_told():

@@ -47,7 +47,7 @@ class Place:
 
     def start(self, *arguments, **options):
         return subprocess.Popen([os.path.join(frame.build(), "hone"), *arguments], stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, env=self.environment, **options)
+                                stderr=subprocess.PIPE, text=True, **{"env": self.environment, **options})
 
     def run(self, *arguments, status=0, **options):
         process = self.start(*arguments, **options)
@@ -286,6 +286,14 @@ def test_kernels_that_misbehave():
         frame.check(any(w["variant"] == "strips" and "pixel (" in w["evidence"] for w in listed["quarantine"]), f"{listed}")
         frame.check("quarantine: box" in place.run("cache", "tuning")[0], "hone cache tuning lists it")
         frame.check("in quarantine" in place.run("cache")[0], "hone cache counts it")
+
+
+def test_a_mistake_is_told_once():
+    with Place() as place:
+        for text, wanted in (("sobl", "did you mean 'sobel'? There are add, "), ("zzzzzz size=3", "'zzzzzz'; there are add, "),
+                             ("box siz=3", "did you mean 'size'? It takes size, "), ("box size", "is not written as a filter")):
+            err = place.run("tune", text, status=2, env={**place.environment, "OCL_ICD_VENDORS": "/nonexistent"})[1]
+            frame.check(err.count("hone: ") == 1 and wanted in err, f"{text}: {err}")
 
 
 if __name__ == "__main__":

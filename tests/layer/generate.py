@@ -123,6 +123,13 @@ def failing(call):
     return "return NULL;"
 
 
+def enqueued(call, target, event, number):
+    kind = call.returns if call.returns.endswith("*") else call.returns + " "
+    worked = "result == CL_SUCCESS" if call.returns == "cl_int" else "result"
+    return [f"{kind}result = {target};", f"if ({worked} && p{event})",
+            f"    layer_made(LAYER_EVENT, *p{event}, {number});", "return result;"]
+
+
 def body(call, number):
     """Statements after counting."""
     target = f"layer_target->{call.name}({call.arguments()})"
@@ -137,6 +144,8 @@ def body(call, number):
     if call.name == "clCreateBuffer":
         return [f"cl_mem made = layer_create_buffer({call.arguments()});", "if (made)",
                 f"    layer_made(LAYER_MEMORY, made, {number});", "return made;"]
+    if call.name == "clEnqueueNDRangeKernel":
+        return ["layer_launched(p1);"] + enqueued(call, target, event, number)
     if call.name == "clSVMAlloc":
         return [f"void *made = {target};", "if (made)", f"    layer_made(LAYER_SHARED, made, {number});", "return made;"]
     if call.name == "clSVMFree":
@@ -147,10 +156,7 @@ def body(call, number):
                 "for (cl_uint i = 0; code == CL_SUCCESS && p3 && i < count && i < p2; i++)",
                 f"    layer_made(LAYER_DEVICE, p3[i], {number});", "return code;"]
     if event is not None:
-        kind = call.returns if call.returns.endswith("*") else call.returns + " "
-        worked = "result == CL_SUCCESS" if call.returns == "cl_int" else "result"
-        return [f"{kind}result = {target};", f"if ({worked} && p{event})",
-                f"    layer_made(LAYER_EVENT, *p{event}, {number});", "return result;"]
+        return enqueued(call, target, event, number)
     if call.returns in HANDLES:
         return [f"{call.returns} made = {target};", "if (made)",
                 f"    layer_made({HANDLES[call.returns]}, made, {number});", "return made;"]

@@ -13,7 +13,7 @@
 static const char *const kind_names[] = {"context", "queue", "memory", "program",      "kernel",
                                          "sampler", "event", "device", "shared-memory"};
 
-enum { BUCKETS = 4096, MAX_SITES = 2048, PAGE = 4096, ALIGN = 128 };
+enum { BUCKETS = 4096, MAX_SITES = 2048, MAX_KERNELS = 256, PAGE = 4096, ALIGN = 128 };
 
 struct object {
     const void *handle;
@@ -39,12 +39,19 @@ static struct {
     int poison;
 } wish;
 
+struct launched {
+    char name[64];
+    long number;
+};
+
 /* What happened; under the lock. */
 static struct {
     pthread_mutex_t lock;
     struct object *objects[BUCKETS];
     struct site sites[MAX_SITES];
     int site_count;
+    struct launched launched[MAX_KERNELS];
+    int launched_count;
     long calls, countable, over, damaged;
     int failed_call; /* -1: none */
     uintptr_t failed_site;
@@ -168,6 +175,26 @@ void layer_releasing(enum layer_kind kind, const void *handle, int call)
     pthread_mutex_unlock(&seen.lock);
 }
 
+/* ---- Launches ---- */
+
+void layer_launched(cl_kernel kernel)
+{
+    char name[sizeof seen.launched->name];
+    if (!wish.report ||
+        layer_target->clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL) != CL_SUCCESS)
+        return;
+    pthread_mutex_lock(&seen.lock);
+    int i = 0;
+    while (i < seen.launched_count && strcmp(seen.launched[i].name, name) != 0)
+        i++;
+    if (i < MAX_KERNELS) {
+        seen.launched_count += i == seen.launched_count;
+        snprintf(seen.launched[i].name, sizeof name, "%s", name);
+        seen.launched[i].number++;
+    }
+    pthread_mutex_unlock(&seen.lock);
+}
+
 /* ---- Guard pages ---- */
 
 /* A buffer's memory between two pages that nobody may touch. Its start is aligned as a driver's would be, so
@@ -251,6 +278,8 @@ static void report(void)
     for (int i = 0; i < seen.site_count; i++)
         fprintf(file, "site %s %lx %ld\n", layer_call_names[seen.sites[i].call],
                 (unsigned long)offset_of(seen.sites[i].address), seen.sites[i].number);
+    for (int i = 0; i < seen.launched_count; i++)
+        fprintf(file, "kernel %s %ld\n", seen.launched[i].name, seen.launched[i].number);
     if (seen.failed_call >= 0)
         fprintf(file, "failed %s %ld %lx\n", layer_call_names[seen.failed_call], seen.failed_number,
                 (unsigned long)seen.failed_site);

@@ -20,6 +20,7 @@
  *
  *   calls NUMBER COUNTABLE          all calls; those that were candidates for failing
  *   site NAME OFFSET NUMBER         calls of NAME from that place of the program
+ *   kernel NAME NUMBER              launches of a kernel
  *   failed NAME NUMBER OFFSET       an injected failure (the first one, when sticky)
  *   leak KIND NAME NUMBER           an object that was never released, made by call NAME
  *   over KIND NAME                  a release of something that is not there
@@ -71,6 +72,9 @@ cl_int layer_code(cl_int fitting);
 void layer_made(enum layer_kind kind, const void *object, int call);
 void layer_retained(enum layer_kind kind, const void *object);
 void layer_releasing(enum layer_kind kind, const void *object, int call);
+
+/* Counts launches by the kernel's name. */
+void layer_launched(cl_kernel kernel);
 
 /* clCreateBuffer with guard pages where they are asked for. */
 cl_mem layer_create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code);

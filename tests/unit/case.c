@@ -99,9 +99,10 @@ TEST(defaults_and_values)
 
 TEST(wrong_names)
 {
-    set_refused("radus", "3", "did you mean 'radius'", 1);
+    set_refused("radus", "3", "has no parameter 'radus'; did you mean 'radius'? It takes radius,", 1);
     set_refused("bordr", "wrap", "did you mean 'border'", 1);
-    set_refused("zzzzzzzz", "3", "it takes radius, strength, mode-word, table, border", 1);
+    set_refused("zzzzzzzz", "3",
+                "has no parameter 'zzzzzzzz'; it takes radius, strength, mode-word, table, border", 1);
     set_refused("", "3", "has no parameter ''", 1);
 }
 

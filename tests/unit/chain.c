@@ -66,9 +66,9 @@ TEST(mistakes_have_columns)
     refused("|", 1, "expected the name of a filter");
     refused("box |", 6, "expected the name of a filter");
     refused("box || sobel", 6, "expected the name of a filter");
-    refused("boks", 1, "did you mean 'box'");
+    refused("boks", 1, "there is no filter 'boks'; did you mean 'box'? There are ");
     refused("box | sobbel", 7, "did you mean 'sobel'");
-    refused("zzzzzzzzzz", 1, "There are");
+    refused("zzzzzzzzzz", 1, "there is no filter 'zzzzzzzzzz'; there are ");
     refused("box size", 9, "expected '='");
     refused("box size=", 10, "expected a value");
     refused("box size= 3", 10, "expected a value");

@@ -341,6 +341,78 @@ TEST(folder_that_cannot_be_opened)
     refused("cannot open the folder");
 }
 
+/* ---- The one for what may be lost ---- */
+
+/* hone-USER below TMPDIR, which is made here. */
+static const char *temporary(void)
+{
+    static char name[64];
+    begin();
+    make_folder("tmp", 0777);
+    REQUIRE(chmod(below("tmp"), 01777) == 0);
+    setenv("TMPDIR", below("tmp"), 1);
+    snprintf(name, sizeof name, "tmp/hone-%lu", (unsigned long)syscall(SYS_geteuid));
+    return name;
+}
+
+static hone_status open_temporary(const char *wanted, hone_error *error)
+{
+    char path[PATH_MAX];
+    int fd = -1;
+    hone_status status = file_temporary_folder("driver", path, &fd, error);
+    if (!status) {
+        CHECK_TEXT(path, below(wanted));
+        CHECK_EQ(mode_of(path), 0700);
+        close(fd);
+    }
+    return status;
+}
+
+TEST(temporary_folder_is_private_and_of_the_user)
+{
+    char driver[80];
+    hone_error error;
+    const char *own = temporary();
+    umask(0);
+    snprintf(driver, sizeof driver, "%s/driver", own);
+    CHECK_STATUS(open_temporary(driver, &error), HONE_OK);
+    CHECK_STATUS(open_temporary(driver, &error), HONE_OK); /* found again */
+    CHECK_EQ(mode_of(below(own)), 0700);
+}
+
+TEST(temporary_folder_that_was_laid_out_by_others_is_refused)
+{
+    hone_error error;
+    const char *own = temporary();
+    make_folder("elsewhere", 0700);
+    REQUIRE(symlink(below("elsewhere"), below(own)) == 0);
+    CHECK_STATUS(open_temporary(own, &error), HONE_ERROR_IO);
+    CHECK_EQ(support_count_files(below("elsewhere"), NULL), 0);
+    REQUIRE(unlink(below(own)) == 0);
+    make_folder(own, 0770);
+    CHECK_STATUS(open_temporary(own, &error), HONE_ERROR_IO);
+    CHECK_HAS(error.message, "chmod 700");
+    REQUIRE(chmod(below(own), 0700) == 0 && chmod(below("tmp"), 0777) == 0);
+    CHECK_STATUS(open_temporary(own, &error), HONE_ERROR_IO);
+    CHECK_HAS(error.message, "everyone may write to it");
+}
+
+TEST(temporary_folder_of_another_user_is_refused)
+{
+    hone_error error;
+    temporary();
+    pretend_user = 1;
+    char name[64];
+    snprintf(name, sizeof name, "tmp/hone-%lu", (unsigned long)geteuid());
+    make_folder(name, 0700);
+    CHECK_STATUS(open_temporary(name, &error), HONE_ERROR_IO);
+    CHECK_HAS(error.message, "belongs to another user");
+    pretend_user = 0;
+    pretend_effective = 1;
+    CHECK_STATUS(open_temporary(name, &error), HONE_ERROR_IO);
+    CHECK_HAS(error.message, "set-user-id");
+}
+
 /* ---- Files in it ---- */
 
 static int open_programs(void)

@@ -176,7 +176,13 @@ TEST(hostile_settings)
             kernel_spec_free(spec);
         }
     refused("param", "A=1,1");
-    refused("param", "A=1.5");
+    refused("param", "A=a b");
+    refused("param", "A=0.5,0.50");
+    refused("param", "A=float,float");
+    refused("param", "A=0.5,1..4");
+    refused("param", "A=x -DB=1");
+    refused("param", "A=9..1");
+    refused("param", "A=a,");
     refused("param", "A=1..100");
     refused("arg", "float4:1,2");
     refused("arg", "out:u8");
@@ -271,6 +277,83 @@ TEST(t1_values)
     }
 }
 
+static void config_is(const struct kernel_spec *spec, const int64_t *values, const char *wanted)
+{
+    struct text config = {0};
+    kernel_spec_print(spec, values, &config);
+    CHECK_TEXT(text_view(&config), wanted);
+    text_finish(&config);
+}
+
+TEST(t1_words)
+{
+    static const struct {
+        const char *text, *first, *last;
+    } cases[] = {
+        {T1("{\"Name\":\"A\",\"Type\":\"string\",\"Values\":\"['float', 'float4']\"}", ""), "A=float",
+         "A=float4"},
+        {T1("{\"Name\":\"A\",\"Type\":\"string\",\"Values\":\"[\\\"x\\\",y ]\",\"Default\":\"y\"}", ""),
+         "A=y", "A=x"},
+        {T1("{\"Name\":\"A\",\"Type\":\"float\",\"Values\":\"[0.5, 1e-3, 2.0]\",\"Default\":2}", ""), "A=2.0",
+         "A=1e-3"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hone_error error = {0};
+        struct kernel_spec *spec = t1(cases[i].text, HONE_OK, &error);
+        const struct space_parameter *p = &spec->parameters[0];
+        config_is(spec, &p->values[0], cases[i].first);
+        config_is(spec, &p->values[p->count - 1], cases[i].last);
+        kernel_spec_free(spec);
+    }
+}
+
+TEST(words_are_for_the_compiler_alone)
+{
+    static const char *const users[][2] = {{"restrict", "8 <= N*TYPE"}, {"global", "16,TYPE"},
+                                           {"local", "TYPE"},           {"arg", "int:TYPE"},
+                                           {"arg", "local:u8:TYPE"},    {"bytes", "TYPE"}};
+    static const char *const settings[][2] = {{"kernel-file", "k.cl"}, {"kernel", "k"},
+                                              {"param", "N=1,2"},      {"param", "TYPE=float,float4"},
+                                              {"global", "N"},         {"arg", "out:u8:1"}};
+    for (size_t user = 0; user <= sizeof users / sizeof *users; user++) {
+        struct kernel_spec *spec = kernel_spec_new();
+        hone_error error = {0};
+        for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+            CHECK_STATUS(kernel_spec_set(spec, settings[i][0], settings[i][1], NULL, &error), HONE_OK);
+        if (user == sizeof users / sizeof *users) {
+            CHECK_STATUS(kernel_spec_check(spec, &error), HONE_OK);
+        } else {
+            CHECK_STATUS(kernel_spec_set(spec, users[user][0], users[user][1], NULL, &error), HONE_OK);
+            CHECK_STATUS(kernel_spec_check(spec, &error), HONE_ERROR_USAGE);
+            CHECK_HAS(error.message,
+                      "takes TYPE for a number, but its values are words or fractions, such as float:");
+        }
+        kernel_spec_free(spec);
+    }
+}
+
+TEST(words_become_texts_and_come_back)
+{
+    struct kernel_spec *spec = kernel_spec_new(), *again = kernel_spec_new();
+    hone_error error = {0};
+    int64_t values[SPACE_MAX_PARAMETERS] = {7, 0, 0};
+    CHECK_STATUS(kernel_spec_set(spec, "param", "N=1..8", NULL, &error), HONE_OK);
+    CHECK_STATUS(kernel_spec_set(spec, "param", "TYPE=float,float4", NULL, &error), HONE_OK);
+    CHECK_STATUS(kernel_spec_set(spec, "param", "BIAS=0.5,-1.25,3", NULL, &error), HONE_OK);
+    CHECK_STATUS(kernel_spec_parse(spec, "BIAS=-1.25 N=7 TYPE=float4", values, &error), HONE_OK);
+    config_is(spec, values, "N=7 TYPE=float4 BIAS=-1.25");
+    CHECK_STATUS(kernel_spec_parse(spec, "TYPE=float44", values, &error), HONE_ERROR_USAGE);
+    CHECK_HAS(error.message, "'float44' is no value of TYPE");
+    json_t *settings = kernel_spec_settings(spec);
+    json_array_remove(settings, json_array_size(settings) - 1); /* the check, which needs no device either */
+    CHECK_STATUS(kernel_spec_from(again, settings, &error), HONE_OK);
+    config_is(again, values, "N=7 TYPE=float4 BIAS=-1.25");
+    CHECK_STATUS(kernel_spec_set(spec, "param", "TYPE=3,4", NULL, &error), HONE_OK); /* numbers again */
+    CHECK(!kernel_has_words(spec, 1) && kernel_has_words(spec, 2));
+    json_decref(settings);
+    kernel_spec_free(spec);
+    kernel_spec_free(again);
+}
+
 TEST(t1_arguments)
 {
     static const char text[] = T1(
@@ -309,7 +392,12 @@ TEST(t1_refusals)
     static const char *const texts[][2] = {
         {"{", "line 1"},
         {"[]", "ConfigurationSpace: is missing"},
-        {T1("{\"Name\":\"A\",\"Type\":\"string\",\"Values\":\"['a']\"}", ""), "whole numbers here"},
+        {T1("{\"Name\":\"A\",\"Type\":\"string\",\"Values\":\"['a'\"}", ""), "'float4'"},
+        {T1("{\"Name\":\"A\",\"Type\":\"string\",\"Values\":\"['a\"}", ""), "must be a list"},
+        {T1("{\"Name\":\"A\",\"Type\":\"string\",\"Values\":\"['a,b']\"}", ""), "must be a list"},
+        {T1("{\"Name\":\"A\",\"Type\":\"string\",\"Values\":\"['a b']\"}", ""),
+         "takes whole numbers such as"},
+        {T1("{\"Name\":\"A\",\"Type\":\"float\",\"Values\":\"\"}", ""), "must be a list"},
         {T1(PARAMETER("[2**3]"), ""), "must be a list"},
         {T1(PARAMETER("[1"), ""), "must be a list"},
         {T1(PARAMETER("range(1,2,0)"), ""), "must be a list"},

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filters/box/box.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 static int64_t side(const struct filter_case *c, const char *name)
 {
     const struct value *own = case_value(c, name);

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
     (void)error;

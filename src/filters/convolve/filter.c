@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 static hone_status check_anchor(const struct filter_case *c, const char *name, int size, int *anchor,
                                 hone_error *error)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filters/density/density.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
     int64_t size = (int64_t)case_number(c, "size"), threshold = (int64_t)case_number(c, "threshold");

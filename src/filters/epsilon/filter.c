@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filters/epsilon/epsilon.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 /* How many neighbours may be summed before the sum outgrows a pixel: few classes, so that few programs are
  * compiled. */
 static int64_t flush_class(int64_t fitting, int64_t side)

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 /* How the coarse form samples, see tables.c. */
 static void set_coarse(struct filter_case *c, double sigma)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filters/sobel/sobel.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
     (void)error;

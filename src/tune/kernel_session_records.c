@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What earlier sessions found out, and what later ones shall know of this one. */
+#include "tune/kernel_session_private.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "tune/lookup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static bool same_case(const struct kernel_session *s, const struct record_case *c)
+{
+    return strcmp(c->filter, s->record_case.filter) == 0 && strcmp(c->source, s->record_case.source) == 0;
+}
+
+static bool same_device(const struct kernel_session *s, const struct record_device *device)
+{
+    return lookup_level_of(device, &s->worker->device_record) == LEVEL_EXACT;
+}
+
+/* Choices seed the search: of other devices and sizes too, where kernel and file have the same names. */
+static int64_t read_choices(struct kernel_session *s, const struct records *all)
+{
+    int64_t finished = INT64_MIN;
+    for (size_t i = all->choice_count; i-- > 0;) {
+        const struct record_choice *choice = &all->choices[i];
+        if (strcmp(choice->c.filter, s->record_case.filter) != 0 ||
+            strcmp(choice->c.parameters, s->record_case.parameters) != 0)
+            continue;
+        if (choice->count > 0)
+            kernel_session_add_seed(s, choice->ranked[0].config);
+        if (finished == INT64_MIN && same_case(s, &choice->c) && same_device(s, &choice->device))
+            finished = choice->time;
+    }
+    return finished;
+}
+
+/* Keeps the tries of this case. */
+hone_status kernel_session_load(struct kernel_session *s, hone_error *error)
+{
+    struct records all = {0};
+    if (s->worker->no_disk || s->options->fresh)
+        return HONE_OK;
+    hone_status status = records_load(&all, READ_TRIES | READ_CHOICES, error);
+    s->finished = status ? 0 : read_choices(s, &all);
+    for (size_t i = 0; i < all.try_count && !status; i++) {
+        const struct record_try *t = &all.tries[i];
+        if (!same_case(s, &t->c) || !same_device(s, &t->device))
+            continue;
+        if (!mem_grow(&s->known.tries, &s->known.try_capacity, s->known.try_count + 1,
+                      sizeof *s->known.tries))
+            status = error_memory(error, "tuning records");
+        else
+            s->known.tries[s->known.try_count++] = *t;
+    }
+    records_finish(&all);
+    return status;
+}
+
+const struct record_try *kernel_session_known(const struct kernel_session *s, const char *config)
+{
+    size_t i = s->known.try_count;
+    while (i > 0 && strcmp(s->known.tries[i - 1].config.config, config) != 0)
+        i--;
+    const struct record_try *t = i > 0 ? &s->known.tries[i - 1] : NULL;
+    bool fine = t && (t->state == STATE_OK || t->state == STATE_SLOW);
+    return fine && t->time <= s->finished ? NULL : t;
+}
+
+bool kernel_session_recall(struct kernel_session *s, const char *config, struct measured *m)
+{
+    const struct record_try *t = kernel_session_known(s, config);
+    if (!t)
+        return false;
+    *m = (struct measured){.state = t->state == STATE_STARTED ? STATE_CRASH : t->state, .ms = t->config.ms};
+    for (int i = 0; i < t->run_count && i < MEASURE_RUNS; i++)
+        m->runs[m->run_count++] = t->runs[i];
+    m->build_ms = t->build_ms;
+    snprintf(m->note, sizeof m->note, "%s", t->state == STATE_STARTED ? "a session ended in it" : t->note);
+    if (m->state != STATE_OK && m->state != STATE_SLOW)
+        m->ms = -1;
+    s->result->resumed++;
+    return true;
+}
+
+void kernel_session_record(struct kernel_session *s, const char *config, const struct measured *m,
+                           enum record_state state)
+{
+    struct record_try *t = s->worker->no_disk ? NULL : mem_new(1, sizeof *t);
+    hone_error error;
+    if (!t)
+        return;
+    t->device = s->worker->device_record;
+    t->c = s->record_case;
+    t->state = state;
+    t->config.ms = -1;
+    t->time = (int64_t)time(NULL);
+    snprintf(t->config.variant, sizeof t->config.variant, "kernel");
+    snprintf(t->config.config, sizeof t->config.config, "%s", config);
+    if (m) {
+        t->config.ms = m->ms;
+        t->build_ms = m->build_ms;
+        t->run_count = m->run_count;
+        memcpy(t->runs, m->runs, sizeof m->runs);
+        snprintf(t->note, sizeof t->note, "%s", m->note);
+    }
+    if (records_add_try(t, &error) != HONE_OK && s->io_error.status == HONE_OK)
+        s->io_error = error;
+    free(t);
+}
+
+hone_status kernel_session_save(struct kernel_session *s, hone_error *error)
+{
+    struct record_choice *choice = mem_new(1, sizeof *choice);
+    if (!choice)
+        return error_memory(error, "a tuning record");
+    choice->device = s->worker->device_record;
+    choice->c = s->record_case;
+    choice->default_ms = s->result->first_ms;
+    choice->first_rung_ms = choice->plain_ms = -1;
+    choice->evaluations = (int)s->result->count;
+    choice->seconds = kernel_session_elapsed(s);
+    choice->time = (int64_t)time(NULL);
+    for (int i = 0; i < s->result->ranked_count && choice->count < RECORD_MAX_RANKED; i++) {
+        struct record_config *to = &choice->ranked[choice->count++];
+        snprintf(to->variant, sizeof to->variant, "kernel");
+        snprintf(to->config, sizeof to->config, "%s", s->result->ranked[i].config);
+        to->ms = s->result->ranked[i].runs.median;
+    }
+    hone_status status = HONE_OK;
+    if (!s->worker->no_disk && !s->result->interrupted) /* an interrupted session is resumed, not concluded */
+        status = records_add_choice(choice, error);
+    free(choice);
+    if (!status && s->io_error.status != HONE_OK) {
+        if (error)
+            *error = s->io_error;
+        status = s->io_error.status;
+    }
+    return status;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A kernel of the user's own, in the worker process: what the files target_kernel*.c share. */
+#ifndef TUNE_TARGET_KERNEL_PRIVATE_H
+#define TUNE_TARGET_KERNEL_PRIVATE_H
+
+#include "base/text.h"
+#include "tune/cold.h"
+#include "tune/kernel_memory.h"
+#include "tune/target_kernel.h"
+#include "tune/timing.h"
+
+#include <limits.h>
+#include <pthread.h>
+
+enum { KERNEL_TARGET_NAMES = 48 };
+
+struct kernel_target {
+    struct target base;
+    hone_device *device;
+    struct kernel_spec *spec;
+    struct text source;
+    char folder[PATH_MAX];
+    bool includes;                   /* the source includes files, which no key of a cache would cover */
+    bool used[SPACE_MAX_PARAMETERS]; /* parameters that the source mentions: the others compile nothing */
+    const char *names[KERNEL_TARGET_NAMES];
+    int64_t values[KERNEL_TARGET_NAMES];
+    struct expr_scope scope;
+    struct variant_limits limits;
+    int64_t first[SPACE_MAX_PARAMETERS]; /* the first legal configuration */
+    struct kernel_memory *memory;
+    char expected_path[PATH_MAX];
+    unsigned char *expected,
+        *got;        /* outputs: right ones (NULL: not known yet), and room for those of a run */
+    bool repeatable; /* running twice without a reset gives the same outputs */
+    struct timing_clock clock;
+    struct cold *cold;         /* NULL: caches are left as they are */
+    struct attempt *incumbent; /* the fastest so far, to keep the device awake with; NULL: none */
+    double incumbent_ms;
+    pthread_t builder;
+    bool building, builder_done;
+    pthread_mutex_t lock;
+    int64_t builder_values[SPACE_MAX_PARAMETERS];
+};
+
+/* A configuration made ready to run. */
+struct attempt {
+    struct kernel_target *target;
+    struct kernel *kernel;
+    struct launch launch;
+    struct kernel_scope scope;
+    int64_t values[SPACE_MAX_PARAMETERS];
+};
+
+static inline struct kernel_target *kernel_target_of(struct target *target)
+{
+    return (struct kernel_target *)target;
+}
+
+/* ---- Building ---- */
+
+/* The kernel keeps its program alive. from_source: past all caches. */
+hone_status kernel_target_build(const struct kernel_target *target, const int64_t *values, bool from_source,
+                                struct kernel **kernel, hone_error *error);
+/* HONE_ERROR_USAGE and others: the text, rules or limits are broken; nothing was built. */
+hone_status attempt_read(struct attempt *attempt, struct kernel_target *target, const char *config,
+                         hone_error *error);
+hone_status attempt_build(struct attempt *attempt, hone_error *error);
+/* Checks the work-group against what was compiled, and gives the kernel its arguments. */
+hone_status attempt_bind(struct attempt *attempt, hone_error *error);
+void attempt_finish(struct attempt *attempt);
+/* target_ops.prepare: compiles on a thread of its own. */
+void kernel_target_prepare(struct target *target, const char *variant, const char *config);
+
+/* ---- Running ---- */
+
+/* target_ops.measure: the variant "reference" makes the right outputs instead of measuring. */
+void kernel_target_measure(struct target *target, const char *variant, const char *config, double best,
+                           struct measured *measured);
+void kernel_target_race(struct target *target, const char *const *variants, const char *const *configs,
+                        int count, int rounds, double (*runs)[MEASURE_RUNS], int *counts);
+/* The right outputs, from the file in which the parent keeps them. */
+hone_status kernel_target_load_expected(struct kernel_target *target, hone_error *error);
+
+#endif

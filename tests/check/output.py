@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What hone apply writes to standard output.  output.py build=FOLDER"""
+
+import json
+import os
+import subprocess
+
+import frame
+from inspection import Place
+
+WIDTH, HEIGHT = 5, 3
+PIXELS = bytes((x * x * 11 + y * 40) & 255 for y in range(HEIGHT) for x in range(WIDTH))
+
+
+def picture(place):
+    with open(place.path("in.pgm"), "wb") as file:
+        file.write(b"P5 %d %d 255\n" % (WIDTH, HEIGHT) + PIXELS)
+    return place.path("in.pgm")
+
+
+def pixels_of(raw):
+    """Size and pixels of a binary PGM without comments."""
+    kind, width, height, white = raw.split(maxsplit=4)[:4]
+    frame.check(kind == b"P5" and white == b"255", f"no PGM of bytes: {raw[:40]}")
+    return int(width), int(height), raw[-int(width) * int(height):]
+
+
+def refused(place, wanted, *arguments):
+    said = place.run("apply", *arguments, status=2)
+    frame.check(wanted in said.stderr and not said.stdout, f"{arguments}: {said.stdout[:80]}{said.stderr}")
+
+
+def test_a_table_is_csv_or_json():
+    counts = [0] * 4
+    for value in PIXELS:
+        counts[value // 64] += 1
+    with Place() as place:
+        text = place.run("apply", "histogram bins=4", picture(place), "-o", "-").stdout
+        frame.check(text == ",".join(map(str, counts)) + "\n", f"CSV: {text}")
+        for suffix in ("json", ".json"):
+            table = json.loads(place.run("apply", "histogram bins=4", picture(place), "-o", "-", "--format", suffix).stdout)
+            frame.check(table["rows"] == [counts] and table["width"] == 4, f"JSON: {table}")
+        frame.check(os.listdir(place.folder) in (["in.pgm", "cache"], ["cache", "in.pgm"]), f"{os.listdir(place.folder)}")
+
+
+def test_a_picture_goes_in_the_format_that_is_named():
+    turned = bytes(PIXELS[y * WIDTH + x] for x in range(WIDTH) for y in range(HEIGHT))
+    with Place() as place:
+        command = [os.path.join(frame.build(), "hone"), "apply", "transpose", picture(place), "-o", "-", "--format"]
+        raw = subprocess.run([*command, "pgm"], capture_output=True, env=place.environment, check=True).stdout
+        frame.check(pixels_of(raw) == (HEIGHT, WIDTH, turned), f"{raw}")
+        text = place.run(*command[1:], "csv").stdout
+        rows = [list(turned[y * HEIGHT:(y + 1) * HEIGHT]) for y in range(WIDTH)]
+        frame.check([[int(n) for n in line.split(",")] for line in text.splitlines()] == rows, text)
+        refused(place, "--format csv", "transpose", picture(place), "-o", "-")
+
+
+def test_what_cannot_be_is_refused():
+    with Place() as place:
+        name = picture(place)
+        refused(place, "-o FOLDER/", "histogram", name, name, "-o", "-")
+        refused(place, "-o FOLDER/", "histogram", place.folder, "-o", "-")
+        refused(place, "--json", "histogram", name, "-o", "-", "--json")
+        refused(place, "one of", "histogram", name, "-o", "-", "--format", "xyz")
+
+
+def test_a_full_or_closed_output_is_an_error():
+    with Place() as place, open("/dev/full", "wb") as full:
+        command = [os.path.join(frame.build(), "hone"), "apply", "histogram", picture(place), "-o", "-"]
+        said = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=place.environment, check=False)
+        frame.check(said.returncode == 3 and "standard output" in said.stderr, f"full: {said.returncode} {said.stderr}")
+        end, begin = os.pipe()
+        os.close(end)
+        said = subprocess.run(command, stdout=begin, stderr=subprocess.PIPE, text=True, env=place.environment, check=False)
+        os.close(begin)
+        frame.check(said.returncode == 3 and "standard output" in said.stderr, f"closed: {said.returncode} {said.stderr}")
+
+
+if __name__ == "__main__":
+    frame.main(globals())
