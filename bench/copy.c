@@ -116,7 +116,7 @@ static double least_of(const struct copy *c, int rounds)
 
 static void measure(const struct copy *c, int rounds)
 {
-    printf("%.4f\n", least_of(c, rounds));
+    printf("%.6f\n", least_of(c, rounds));
     fflush(stdout);
 }
 

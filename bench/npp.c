@@ -419,7 +419,7 @@ static void measure(const struct job *j, way_function run, int rounds)
     NppStatus status = NPP_SUCCESS;
     double ms = least_of(j, run, rounds, &status);
     check_npp(status, "the call");
-    printf("%.4f\n", ms);
+    printf("%.6f\n", ms);
     fflush(stdout);
 }
 

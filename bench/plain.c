@@ -442,7 +442,7 @@ static void measure(int number, int rounds)
         double ms = now() - start;
         least = ms < least ? ms : least;
     }
-    printf("%.4f\n", least);
+    printf("%.6f\n", least);
     fflush(stdout);
 }
 

@@ -5,6 +5,7 @@
     scripts/tuning_data.py all [build=build] [budget=30m]     everything below, on a quiet machine
     scripts/tuning_data.py measure [budget=30m] [devices=pocl,rusticl] [filters=box,sobel] [size=1920x1080] [evaluations=60]
                                    tunes every filter's usual cases on each device -> data/tuning/measured.jsonl
+    scripts/tuning_data.py add FILE...   what `hone tune` measured elsewhere: the tuning.jsonl of other machines
     scripts/tuning_data.py ship    defaults from what is measured -> data/tuning/shipped.jsonl
     scripts/tuning_data.py check   are the defaults those of the measurements? What would each device lose without its own?
     scripts/tuning_data.py record  whole spaces, small ones -> tests/recorded/
@@ -124,6 +125,15 @@ def measure():
             print(f"{device}: hone tune ended with {status}; what it measured is kept", file=sys.stderr)
     write_lines(MEASURED, [everything[key] for key in sorted(everything)])
     build_with(shipped(lines_of(MEASURED)))
+    print(f"{len(everything)} cases in {os.path.relpath(MEASURED, ROOT)}")
+
+
+def add():
+    everything = {key_of(line): line for line in lines_of(MEASURED)}
+    for name in sys.argv[2:]:
+        for line in digest(lines_of(name)):
+            everything[key_of(line)] = line
+    write_lines(MEASURED, [everything[key] for key in sorted(everything)])
     print(f"{len(everything)} cases in {os.path.relpath(MEASURED, ROOT)}")
 
 
@@ -257,7 +267,7 @@ def all_of_it():
     check()
 
 
-ACTIONS = {"measure": measure, "ship": ship, "check": check, "record": record, "all": all_of_it}
+ACTIONS = {"measure": measure, "add": add, "ship": ship, "check": check, "record": record, "all": all_of_it}
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in ACTIONS:
