@@ -288,9 +288,30 @@ static const struct variant variants[] = {
                  .arguments = {"in", "out", "W", "H", "KW", "KH", "border", "AREA/2", "DIV16 ? DM16 : DM",
                                "DIV16 ? DS16 : DS", "tmp0", "roundup(2*(W + KW)*C + 64, 64)"}}},
      .cost = {"2*C*BITS/8", "C*(2 + KH/ROWS)", "C*(9 + KH/ROWS)"}},
+    {.name = "lines",
+     .summary = "CPU: blocks whose column sums stay in the first cache, window sums in a logarithmic number "
+                "of steps",
+     .source = "lines.cl",
+     .condition = "TYPE == 0 && DIV16 && (KW - 1)*C <= 31 && C != 4",
+     .needs = NEEDS_WIDE,
+     .path = "wide",
+     .specialised = "the window's sides set the steps of the sum, its area the division",
+     .tunables = {{"BLOCK", TUNABLE_DEFINE, "2048 512 1024 4096", "pixels across a block"},
+                  {"ROWS", TUNABLE_DEFINE, "256 32 64 128 512", "rows of a block"},
+                  {"WG_X", TUNABLE_LAUNCH, "1 2", "blocks per work-group"}},
+     .defines = {"KW=KW", "KH=KH", "MULTIPLIER=POWER >= 0 ? 32768 : DM16",
+                 "SHIFT=POWER >= 0 ? POWER + 15 : DS16"},
+     .passes = {{.kernel = "box_lines",
+                 .extent = {"W", "H"},
+                 .block = {"BLOCK", "ROWS"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", "W", "H", "border"}}},
+     .cost = {"2*C", "C*(2 + KH/ROWS)", "C*(4 + log2(KW) + KH/ROWS)"}},
 };
 
 static const struct seed seeds[] = {
+    {"WIDE && KH <= 32", "lines", ""},
+    {"WIDE && KH <= 256", "lines", "ROWS=512 BLOCK=512"},
     {"WIDE && KH <= 64", "bands", "ROWS=128"},
     {"WIDE && KH <= 512", "bands", "ROWS=512"},
     {"WIDE", "bands", "ROWS=4096"},
@@ -322,6 +343,7 @@ static const struct rung rungs[] = {
     {"running", "the same cost for any window", "running", "", 0, "hone"},
     {"packed", "two sums per register", "packed", "", 0, "hone"},
     {"wide", "64-byte vectors", "bands", "", 0, "hone"},
+    {"wide-blocks", "64-byte vectors, blocks that stay in the first cache", "lines", "", 0, "hone"},
 };
 
 /* What tests and the doctor try. */

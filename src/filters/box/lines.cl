@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For CPUs, u8, windows whose sum fits 16 bits: one work-item walks down a block of ROWS rows and BLOCK
+ * pixels, small enough that its sums of columns stay in the first cache. Each row updates them (add the row
+ * that enters the window, subtract the one that leaves it); sums over the window's width are made of them in
+ * a logarithmic number of steps, each one addition of a line to itself, moved: plain vector loads from where
+ * they are needed, no prefix sums, no shuffles.
+ */
+#ifndef BLOCK
+#define BLOCK 1024 /* pixels across */
+#endif
+#ifndef ROWS
+#define ROWS 64 /* and down */
+#endif
+#ifndef KW
+#define KW 8 /* the window's width */
+#endif
+#ifndef KH
+#define KH 8 /* and height */
+#endif
+#ifndef MULTIPLIER
+#define MULTIPLIER 32768 /* (sum + half of the area) * MULTIPLIER >> SHIFT is the mean */
+#endif
+#ifndef SHIFT
+#define SHIFT 21 /* at least 16 */
+#endif
+
+#define LANES  32
+#define HALF   (KW * KH / 2)
+#define LEFT   (KW / 2 * HONE_C)
+#define BEYOND ((KW - 1) * HONE_C) /* elements of a line more than there are results */
+#define LENGTH ((BLOCK * HONE_C + BEYOND + 8 * LANES) / LANES * LANES)
+/* Level l: sums of 2^l columns. The width is made of them; a power of two is two of the level below. */
+#define POWER  (KW > 1 && (KW & (KW - 1)) == 0)
+#define LEVELS ((KW >= 2) + (KW >= 4) + (KW >= 8) + (KW >= 16) + (KW >= 32))
+#define TOP    (LEVELS - POWER)
+/* Vectors by which a level is behind the columns: each one takes the next of the level below. */
+#define BEHIND(l) ((l) > 1 ? (l)-1 : 0)
+#define DELAY     (BEHIND(TOP) + 1)
+/* Columns of the window before those of this level, where the width has its bit. */
+#define BEFORE(l) (KW >> ((l) + 1) << ((l) + 1))
+
+/* The vector that begins k elements after a, b being the next one. */
+#define RUN4(k)        (k), (k) + 1, (k) + 2, (k) + 3
+#define RUN16(k)       RUN4(k), RUN4((k) + 4), RUN4((k) + 8), RUN4((k) + 12)
+#define MOVED(a, b, k) __builtin_shufflevector(a, b, RUN16((k) % LANES), RUN16((k) % LANES + 16))
+
+typedef ushort sums __attribute__((ext_vector_type(LANES)));
+typedef uint words __attribute__((ext_vector_type(LANES)));
+typedef uchar pixels __attribute__((ext_vector_type(LANES)));
+typedef sums sums_at __attribute__((aligned(2)));
+typedef pixels pixels_at __attribute__((aligned(1)));
+
+struct block {
+    __global const uchar *in;
+    int pitch, width, height, border;
+    int from, to;      /* the line's elements, counted in the image */
+    int first, behind; /* of those the ones that are added by vectors: inside the image */
+};
+
+/* A row of the input; NULL: nowhere, all of it is the border value. */
+inline __global const uchar *row_at(const struct block *b, int y)
+{
+    int inside;
+    __global const uchar *row = hone_row(b->in, b->pitch, y, b->height, &inside);
+    return REAL_ROW(inside) ? row : 0;
+}
+
+inline ushort element(const struct block *b, __global const uchar *row, int i)
+{
+    int x = i >= 0 ? i / HONE_C : -((HONE_C - 1 - i) / HONE_C);
+    return row ? (ushort)hone_at(row, 1, x, i - x * HONE_C, b->width, b->border) : (ushort)b->border;
+}
+
+inline sums row_sums(const struct block *b, __global const uchar *row, int i)
+{
+    return row ? __builtin_convertvector(*(__global const pixels_at *)(row + i), sums)
+               : (sums)(ushort)b->border;
+}
+
+/* columns += enter - leave; without `leave` nothing leaves. */
+inline void update(const struct block *b, ushort *columns, __global const uchar *enter,
+                   __global const uchar *leave, bool leaves)
+{
+    int i = b->first;
+    for (; i + LANES <= b->behind; i += LANES) {
+        sums_at *at = (sums_at *)(columns + i - b->from);
+        *at += row_sums(b, enter, i) - (leaves ? row_sums(b, leave, i) : (sums)0);
+    }
+    for (; i < b->to; i++)
+        columns[i - b->from] += element(b, enter, i) - (leaves ? element(b, leave, i) : 0);
+    for (i = b->from; i < b->first; i++)
+        columns[i - b->from] += element(b, enter, i) - (leaves ? element(b, leave, i) : 0);
+}
+
+#define AT(line, i) (*(const sums_at *)((line) + (i)))
+
+/* The last vectors of each level, the newest first. */
+struct levels {
+    sums of[5][6];
+};
+
+inline void push(sums *level, sums v)
+{
+#pragma unroll
+    for (int k = 5; k > 0; k--)
+        level[k] = level[k - 1];
+    level[0] = v;
+}
+
+/* Takes the columns from element i on. */
+inline void advance(struct levels *s, const ushort *columns, int i)
+{
+    push(s->of[0], AT(columns, i));
+    if (TOP >= 1) /* by one element: a load is cheaper than moving single words */
+        push(s->of[1], s->of[0][0] + AT(columns, i + HONE_C));
+    if (TOP >= 2)
+        push(s->of[2], s->of[1][1] + MOVED(s->of[1][1], s->of[1][0], 2 * HONE_C));
+    if (TOP >= 3)
+        push(s->of[3], s->of[2][1] + MOVED(s->of[2][1], s->of[2][0], 4 * HONE_C));
+    if (TOP >= 4)
+        push(s->of[4], s->of[3][1] + MOVED(s->of[3][1], s->of[3][0], 8 * HONE_C));
+}
+
+/* What level l gives to the windows that begin DELAY vectors behind the columns. */
+#define PART(s, l)                                                                                           \
+    (TOP > (l) && KW >> (l)&1                                                                                \
+         ? MOVED((s)->of[l][DELAY - BEHIND(l)], (s)->of[l][DELAY - BEHIND(l) - 1], BEFORE(l) * HONE_C)       \
+         : (sums)0)
+
+inline sums window(const struct levels *s)
+{
+    sums sum = s->of[TOP][1];
+    if (POWER)
+        return sum + MOVED(sum, s->of[TOP][0], HONE_C << TOP);
+    return sum + PART(s, 0) + PART(s, 1) + PART(s, 2) + PART(s, 3);
+}
+
+inline pixels means(sums sum)
+{
+    if (MULTIPLIER == 32768) /* a power of two */
+        return __builtin_convertvector((sum + (ushort)HALF) >> (ushort)(SHIFT - 15), pixels);
+    words product = __builtin_convertvector(sum + (ushort)HALF, words) * (words)(uint)MULTIPLIER;
+    return __builtin_convertvector(__builtin_convertvector(product >> 16u, sums) >> (ushort)(SHIFT - 16),
+                                   pixels);
+}
+
+inline void write_row(const ushort *columns, __global uchar *out, int count)
+{
+    struct levels levels;
+#pragma unroll
+    for (int j = 0; j < DELAY; j++)
+        advance(&levels, columns, j * LANES);
+    int i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        advance(&levels, columns, i + DELAY * LANES);
+        *(__global pixels_at *)(out + i) = means(window(&levels));
+    }
+    if (i < count) {
+        advance(&levels, columns, i + DELAY * LANES);
+        pixels last = means(window(&levels));
+        for (int k = 0; i + k < count; k++)
+            out[i + k] = last[k];
+    }
+}
+
+inline void clear_outside(const struct block *b, __global uchar *out, int y, int at, int count)
+{
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+    int top = KH / 2, right = KW - 1 - KW / 2;
+    bool row_leaves = y < top || y + KH - 1 - top >= b->height;
+    for (int i = 0; i < count; i++) {
+        int x = (at + i) / HONE_C;
+        if (row_leaves || x < KW / 2 || x + right >= b->width)
+            out[i] = 0;
+    }
+#endif
+}
+
+__kernel void box_lines(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out,
+                        int out_offset, int out_pitch, int width, int height, int border)
+{
+    ushort columns[LENGTH];
+    int elements = width * HONE_C, at = get_global_id(0) * BLOCK * HONE_C;
+    int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
+    if (at >= elements || y >= height)
+        return;
+    int count = min(BLOCK * HONE_C, elements - at);
+    struct block b = {
+        in + in_offset, in_pitch, width, height, border, at - LEFT, at - LEFT + count + BEYOND, 0, 0};
+    b.first = max(b.from, 0);
+    /* Whole vectors, where the image goes on. */
+    b.behind = min(elements, b.first + (b.to - b.first + LANES - 1) / LANES * LANES);
+    b.to = max(b.to, b.first + (b.behind - b.first) / LANES * LANES);
+    for (int i = 0; i < LENGTH; i++)
+        columns[i] = 0;
+    for (int j = 0; j < KH; j++)
+        update(&b, columns, row_at(&b, y - KH / 2 + j), 0, false);
+    for (; y < end; y++) {
+        __global uchar *row = out + out_offset + (size_t)y * out_pitch + at;
+        write_row(columns, row, count);
+        clear_outside(&b, row, y, at, count);
+        update(&b, columns, row_at(&b, y - KH / 2 + KH), row_at(&b, y - KH / 2), true);
+    }
+}
