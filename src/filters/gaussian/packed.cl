@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For GPUs, u8, one channel, small sigma: every weight, both passes in registers.
+ * For GPUs, one channel, small sigma: every weight, both passes in registers.
  *
- * A work-item owns PX neighbouring pixels and walks down ROWS rows. Along the row, products of two bytes of a
- * word with two weights of 16 bits are added at once (dp2a), without unpacking; pairs of bytes begin at even
- * places for every result, for what is too much has the weight 0. The sum starts at the bits of 2^23 as a float: it
- * stays below 2^24, so its bits are the float 2^23 + sum, and nothing is converted. Down the column, that
- * float is added with its weight to all results whose windows hold the row, one of which is then complete;
- * what the 2^23 add up to is a constant, since all weights sum to 1, and leaves with the rounding.
+ * A work-item owns PX neighbouring pixels and walks down ROWS rows. Each row is weighted along itself; that sum is added with its
+ * weight to all results whose windows hold the row, one of which is then complete.
+ *
+ * Of u8, products of two bytes of a word with two weights of 16 bits are added at once (dp2a), without
+ * unpacking; pairs of bytes begin at even places for every result, for what is too much has the weight 0. The
+ * sum starts at the bits of 2^23 as a float: it stays below 2^24, so its bits are the float 2^23 + sum, and nothing is
+ * converted. What the 2^23 add up to is a constant, since all weights sum to 1, and leaves with the rounding.
  *
  * Every loop over pixels, words and rows of the window is unrolled: their indices must be constants for the
  * arrays to live in registers.
@@ -28,7 +29,9 @@
 #define WITH_PTX 0
 #endif
 
-#define WORDS  (PX / 4)
+#define BYTES  (1 << HONE_T)    /* of a pixel */
+#define PART   (4 / BYTES)      /* pixels of a word */
+#define WORDS  (PX / PART)
 #define SIDE   ((RADIUS + PX - 1) / PX) /* loads of PX pixels to each side of the strip */
 #define BEFORE (SIDE * WORDS)
 #define ALL    (2 * BEFORE + WORDS)
@@ -42,23 +45,30 @@
 #endif
 #define BLOCK 32 /* neighbouring work-items of which all take the slow path at an edge, or none */
 
-#if PX == 4
-#define CHUNK uint
-#elif PX == 8
-#define CHUNK uint2
+/* What one load takes: up to 16 bytes. */
+#if WORDS == 1
+#define LOAD uint
+#elif WORDS == 2
+#define LOAD uint2
 #else
-#define CHUNK uint4
+#define LOAD uint4
 #endif
+#define LOADED (WORDS < 4 ? WORDS : 4)
 
 struct strip {
-    __global const uchar *in;
-    int pitch, width, height, border;
+    __global const PIXEL *in;
+    int pitch, width, height;
+    BORDER_TYPE border;
     int at; /* the strip's first pixel */
 };
 
-/* Bits of 2^23 as a float, and what rounds a float + 256 to an integer in its lowest bits. */
+/* Bits of 2^23 as a float, and what rounds a float (of u8: + 256) to an integer in its lowest bits. */
 #define START 0x4B000000u
+#if HONE_T == 0
 #define ROUND (12582912.0f - 256.0f)
+#else
+#define ROUND 12582912.0f
+#endif
 
 #if WITH_PTX
 inline uint add_low(uint pixels, uint weights, uint sum)
@@ -107,47 +117,62 @@ inline uint pack(uint a, uint b, uint c, uint d)
 #define ADD_PRODUCT(a, b, sum) ((a) * (b) + (sum))
 #endif
 
-/* A word made of single pixels, each where the border rule says. */
-inline uint edge_word(const struct strip *s, __global const uchar *row, int inside, int x)
+/* A word that may lie at an edge: then of single pixels, each where the border rule says. */
+inline uint edge_word(const struct strip *s, __global const PIXEL *row, int inside, int x)
 {
+    if (x >= 0 && x + PART <= s->width)
+        return *(__global const uint *)(row + x);
+#if FLOATING
+    return as_uint(hone_at(row, inside, x, 0, s->width, s->border));
+#else
     uint word = 0;
 #pragma unroll 1
-    for (int k = 0; k < 4; k++)
-        word |= (uint)hone_at(row, inside, x + k, 0, s->width, s->border) << 8 * k;
+    for (int k = 0; k < PART; k++)
+        word |= (uint)hone_at(row, inside, x + k, 0, s->width, s->border) << 8 * BYTES * k;
     return word;
+#endif
+}
+
+/* A word of border values. */
+inline uint outside_word(const struct strip *s)
+{
+#if FLOATING
+    return as_uint(s->border);
+#else
+    return (uint)s->border * (HONE_T ? 0x00010001u : 0x01010101u);
+#endif
 }
 
 inline void load_row(uint *w, const struct strip *s, int y, bool edge)
 {
     int inside;
-    __global const uchar *row = hone_row(s->in, s->pitch, y, s->height, &inside);
+    __global const PIXEL *row = hone_row(s->in, s->pitch, y, s->height, &inside);
     if (edge) {
 #pragma unroll
         for (int k = 0; k < ALL; k++)
-            w[k] = edge_word(s, row, inside, s->at + 4 * (k - BEFORE));
-        return;
-    }
+            w[k] = edge_word(s, row, inside, s->at + PART * (k - BEFORE));
+    } else {
 #pragma unroll
-    for (int k = 0; k < ALL; k += WORDS) {
-        CHUNK chunk = *(__global const CHUNK *)(row + s->at + 4 * (k - BEFORE));
-#if PX == 4
-        w[k] = chunk;
+        for (int k = 0; k < ALL; k += LOADED) {
+            LOAD words = *(__global const LOAD *)(row + s->at + PART * (k - BEFORE));
+#if WORDS == 1
+            w[k] = words;
 #else
-        w[k] = chunk.x;
-        w[k + 1] = chunk.y;
+            w[k] = words.x;
+            w[k + 1] = words.y;
 #endif
-#if PX == 16
-        w[k + 2] = chunk.z;
-        w[k + 3] = chunk.w;
+#if WORDS > 2
+            w[k + 2] = words.z;
+            w[k + 3] = words.w;
 #endif
+        }
     }
-#if HONE_BORDER == BORDER_CONSTANT
 #pragma unroll
     for (int k = 0; k < ALL; k++)
-        w[k] = inside ? w[k] : (uint)s->border * 0x01010101u;
-#endif
+        w[k] = REAL_ROW(inside) ? w[k] : outside_word(s);
 }
 
+#if HONE_T == 0
 struct weights {
     uint across[SPAN + 2];  /* of the pixels i and i + 1, counted from the result's, i = -RADIUS - 1 ... RADIUS */
     float down[RADIUS + 1]; /* of sums of parts of 2^15 */
@@ -188,6 +213,47 @@ inline void sum_across(float *sums, const uint *w, const struct weights *weights
     }
 }
 
+#else
+struct weights {
+    float down[RADIUS + 1]; /* and across */
+};
+
+inline void make_weights(struct weights *to, __constant const float *table)
+{
+#pragma unroll
+    for (int i = 0; i <= RADIUS; i++)
+        to->down[i] = table[i];
+}
+
+inline float pixel(const uint *w, int i)
+{
+#if FLOATING
+    return as_float(w[i]);
+#else
+    return as_float(START | (i & 1 ? w[i / 2] >> 16 : w[i / 2] & 0xffffu)) - as_float(START);
+#endif
+}
+
+/* The weighted sums along the row. */
+inline void sum_across(float *sums, const uint *w, const struct weights *weights)
+{
+    float value[PX + SPAN];
+#pragma unroll
+    for (int i = 0; i < PX + SPAN; i++)
+        value[i] = pixel(w, PART * BEFORE - RADIUS + i);
+#pragma unroll
+    for (int p = 0; p < PX; p++) {
+        float sum = weights->down[0] * value[p + RADIUS];
+#pragma unroll
+        for (int i = 1; i <= RADIUS; i++) {
+            sum = ADD_PRODUCT(weights->down[i], value[p + RADIUS - i], sum);
+            sum = ADD_PRODUCT(weights->down[i], value[p + RADIUS + i], sum);
+        }
+        sums[p] = sum;
+    }
+}
+#endif
+
 /* Adds a row to all results that it belongs to. sums[j] lack j + 1 rows; those of 0 go to `done`. */
 inline void add_row(float sums[SPAN][PX], float *done, const float *row, const struct weights *weights)
 {
@@ -207,34 +273,50 @@ inline void add_row(float sums[SPAN][PX], float *done, const float *row, const s
 inline uint finish(uint word, const struct strip *s, int x, int y, int reach)
 {
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < PART; k++)
         if (x + k < reach || y < reach || x + k + reach >= s->width || y + reach >= s->height)
-            word &= ~(0xffu << 8 * k);
+            word &= ~(0xffffffffu >> (32 - 8 * BYTES) << 8 * BYTES * k);
 #endif
     return word;
 }
 
-inline void store_row(const float *done, const struct strip *s, __global uchar *out, int y, int reach, bool edge)
+/* A word of results. */
+inline uint result_word(const float *done)
+{
+#if FLOATING
+    return as_uint(done[0]);
+#elif HONE_T == 1
+    return (as_uint(done[0] + ROUND) & 0xffffu) | as_uint(done[1] + ROUND) << 16;
+#else
+    return pack(as_uint(done[0] + ROUND), as_uint(done[1] + ROUND), as_uint(done[2] + ROUND), as_uint(done[3] + ROUND));
+#endif
+}
+
+inline void store_row(const float *done, const struct strip *s, __global RESULT *out, int y, int reach, bool edge)
 {
     uint word[WORDS];
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
-        word[k] = finish(pack(as_uint(done[4 * k] + ROUND), as_uint(done[4 * k + 1] + ROUND),
-                              as_uint(done[4 * k + 2] + ROUND), as_uint(done[4 * k + 3] + ROUND)),
-                         s, s->at + 4 * k, y, reach);
+        word[k] = finish(result_word(done + PART * k), s, s->at + PART * k, y, reach);
     if (edge) {
 #pragma unroll
         for (int k = 0; k < PX; k++)
             if (s->at + k < s->width)
-                out[k] = (uchar)(word[k / 4] >> 8 * (k % 4));
+#if FLOATING
+                out[k] = as_float(word[k]);
+#else
+                out[k] = (RESULT)(word[k / PART] >> 8 * BYTES * (k % PART));
+#endif
         return;
     }
-#if PX == 4
+#if WORDS == 1
     *(__global uint *)out = word[0];
-#elif PX == 8
+#elif WORDS == 2
     *(__global uint2 *)out = (uint2)(word[0], word[1]);
 #else
-    *(__global uint4 *)out = (uint4)(word[0], word[1], word[2], word[3]);
+#pragma unroll
+    for (int k = 0; k < WORDS; k += 4)
+        *(__global uint4 *)(out + PART * k) = (uint4)(word[k], word[k + 1], word[k + 2], word[k + 3]);
 #endif
 }
 
@@ -252,7 +334,7 @@ inline void take_row(float sums[SPAN][PX], float *done, uint *ahead, const struc
     add_row(sums, done, row, weights);
 }
 
-inline void walk(const struct strip *s, __global uchar *out, int out_pitch, int first, int end,
+inline void walk(const struct strip *s, __global RESULT *out, int out_pitch, int first, int end,
                  const struct weights *weights, int reach, bool edge)
 {
     float sums[SPAN][PX], done[PX];
@@ -275,8 +357,8 @@ inline void walk(const struct strip *s, __global uchar *out, int out_pitch, int 
     }
 }
 
-__kernel void gaussian_packed(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out,
-                              int out_offset, int out_pitch, int width, int height, int border,
+__kernel void gaussian_packed(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                              int out_offset, int out_pitch, int width, int height, BORDER_TYPE border,
                               __constant const float *table, int reach)
 {
     int item = get_global_id(0), first = get_global_id(1) * ROWS, end = min(first + ROWS, height);
