@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For GPUs, one channel, small sigma: every weight, both passes in registers.
+ *
+ * A work-item owns PX neighbouring pixels and walks down ROWS rows. Each row is weighted along itself; that sum is added with its
+ * weight to all results whose windows hold the row, one of which is then complete.
+ *
+ * Of u8, products of two bytes of a word with two weights of 16 bits are added at once (dp2a), without
+ * unpacking; pairs of bytes begin at even places for every result, for what is too much has the weight 0. The
+ * sum starts at the bits of 2^23 as a float: it stays below 2^24, so its bits are the float 2^23 + sum, and nothing is
+ * converted. What the 2^23 add up to is a constant, since all weights sum to 1, and leaves with the rounding.
+ *
+ * Every loop over pixels, words and rows of the window is unrolled: their indices must be constants for the
+ * arrays to live in registers.
+ */
+#ifndef PX
+#define PX 4 /* pixels across: 4, 8 or 16 */
+#endif
+#ifndef ROWS
+#define ROWS 64 /* rows per work-item */
+#endif
+#ifndef UNROLL
+#define UNROLL 2 /* rows per round of the loop */
+#endif
+#ifndef RADIUS
+#define RADIUS 7 /* the window reaches so far */
+#endif
+#ifndef WITH_PTX
+#define WITH_PTX 0
+#endif
+
+#define BYTES  (1 << HONE_T)    /* of a pixel */
+#define PART   (4 / BYTES)      /* pixels of a word */
+#define WORDS  (PX / PART)
+#define SIDE   ((RADIUS + PX - 1) / PX) /* loads of PX pixels to each side of the strip */
+#define BEFORE (SIDE * WORDS)
+#define ALL    (2 * BEFORE + WORDS)
+#define SPAN   (2 * RADIUS)
+
+/* Pixels to each side that no edge may cut off. */
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+#define MARGIN(reach) max(reach, SIDE *PX)
+#else
+#define MARGIN(reach) (SIDE * PX)
+#endif
+#define BLOCK 32 /* neighbouring work-items of which all take the slow path at an edge, or none */
+
+/* What one load takes: up to 16 bytes. */
+#if WORDS == 1
+#define LOAD uint
+#elif WORDS == 2
+#define LOAD uint2
+#else
+#define LOAD uint4
+#endif
+#define LOADED (WORDS < 4 ? WORDS : 4)
+
+struct strip {
+    __global const PIXEL *in;
+    int pitch, width, height;
+    BORDER_TYPE border;
+    int at; /* the strip's first pixel */
+};
+
+/* Bits of 2^23 as a float, and what rounds a float (of u8: + 256) to an integer in its lowest bits. */
+#define START 0x4B000000u
+#if HONE_T == 0
+#define ROUND (12582912.0f - 256.0f)
+#else
+#define ROUND 12582912.0f
+#endif
+
+#if WITH_PTX
+inline uint add_low(uint pixels, uint weights, uint sum)
+{
+    uint r;
+    asm("dp2a.lo.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(weights), "r"(pixels), "r"(sum));
+    return r;
+}
+
+inline uint add_high(uint pixels, uint weights, uint sum)
+{
+    uint r;
+    asm("dp2a.hi.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(weights), "r"(pixels), "r"(sum));
+    return r;
+}
+
+/* The lowest bytes of four words. */
+inline uint pack(uint a, uint b, uint c, uint d)
+{
+    uint low, high, r;
+    asm("prmt.b32 %0, %1, %2, 0x0040;" : "=r"(low) : "r"(a), "r"(b));
+    asm("prmt.b32 %0, %1, %2, 0x0040;" : "=r"(high) : "r"(c), "r"(d));
+    asm("prmt.b32 %0, %1, %2, 0x5410;" : "=r"(r) : "r"(low), "r"(high));
+    return r;
+}
+#else
+inline uint add_low(uint pixels, uint weights, uint sum)
+{
+    return sum + (pixels & 0xffu) * (weights & 0xffffu) + (pixels >> 8 & 0xffu) * (weights >> 16);
+}
+
+inline uint add_high(uint pixels, uint weights, uint sum)
+{
+    return add_low(pixels >> 16, weights, sum);
+}
+
+inline uint pack(uint a, uint b, uint c, uint d)
+{
+    return (a & 0xffu) | (b & 0xffu) << 8 | (c & 0xffu) << 16 | d << 24;
+}
+#endif
+
+#if WITH_PTX || defined(FP_FAST_FMAF)
+#define ADD_PRODUCT(a, b, sum) fma(a, b, sum)
+#else
+#define ADD_PRODUCT(a, b, sum) ((a) * (b) + (sum))
+#endif
+
+/* A word that may lie at an edge: then of single pixels, each where the border rule says. */
+inline uint edge_word(const struct strip *s, __global const PIXEL *row, int inside, int x)
+{
+    if (x >= 0 && x + PART <= s->width)
+        return *(__global const uint *)(row + x);
+#if FLOATING
+    return as_uint(hone_at(row, inside, x, 0, s->width, s->border));
+#else
+    uint word = 0;
+#pragma unroll 1
+    for (int k = 0; k < PART; k++)
+        word |= (uint)hone_at(row, inside, x + k, 0, s->width, s->border) << 8 * BYTES * k;
+    return word;
+#endif
+}
+
+/* A word of border values. */
+inline uint outside_word(const struct strip *s)
+{
+#if FLOATING
+    return as_uint(s->border);
+#else
+    return (uint)s->border * (HONE_T ? 0x00010001u : 0x01010101u);
+#endif
+}
+
+inline void load_row(uint *w, const struct strip *s, int y, bool edge)
+{
+    int inside;
+    __global const PIXEL *row = hone_row(s->in, s->pitch, y, s->height, &inside);
+    if (edge) {
+#pragma unroll
+        for (int k = 0; k < ALL; k++)
+            w[k] = edge_word(s, row, inside, s->at + PART * (k - BEFORE));
+    } else {
+#pragma unroll
+        for (int k = 0; k < ALL; k += LOADED) {
+            LOAD words = *(__global const LOAD *)(row + s->at + PART * (k - BEFORE));
+#if WORDS == 1
+            w[k] = words;
+#else
+            w[k] = words.x;
+            w[k + 1] = words.y;
+#endif
+#if WORDS > 2
+            w[k + 2] = words.z;
+            w[k + 3] = words.w;
+#endif
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < ALL; k++)
+        w[k] = REAL_ROW(inside) ? w[k] : outside_word(s);
+}
+
+#if HONE_T == 0
+struct weights {
+    uint across[SPAN + 2];  /* of the pixels i and i + 1, counted from the result's, i = -RADIUS - 1 ... RADIUS */
+    float down[RADIUS + 1]; /* of sums of parts of 2^15 */
+};
+
+/* Along rows in parts of 2^15, rounded but for the centre, which takes what is missing to exactly 2^15. */
+inline void make_weights(struct weights *to, __constant const float *table)
+{
+    uint part[RADIUS + 2], rest = 32768;
+#pragma unroll
+    for (int i = RADIUS; i >= 0; i--) {
+        part[i] = i ? (uint)(table[i] * 32768.0f + 0.5f) : rest;
+        rest -= 2 * part[i];
+        to->down[i] = table[i] * 0x1p-15f;
+    }
+    part[RADIUS + 1] = 0;
+#pragma unroll
+    for (int i = 0; i <= RADIUS; i++) {
+        to->across[RADIUS + 1 + i] = part[i] | part[i + 1] << 16;
+        to->across[RADIUS - i] = part[i + 1] | part[i] << 16;
+    }
+}
+
+/* 2^23 + 2^15 times the weighted sums along the row. */
+inline void sum_across(float *sums, const uint *w, const struct weights *weights)
+{
+#pragma unroll
+    for (int p = 0; p < PX; p++) {
+        uint sum = START;
+        int first = p - RADIUS - ((p - RADIUS) & 1);
+#pragma unroll
+        for (int j = 0; j <= RADIUS; j++) {
+            int at = 4 * BEFORE + first + 2 * j;
+            uint pair = weights->across[first + 2 * j - p + RADIUS + 1];
+            sum = at & 2 ? add_high(w[at / 4], pair, sum) : add_low(w[at / 4], pair, sum);
+        }
+        sums[p] = as_float(sum);
+    }
+}
+
+#else
+struct weights {
+    float down[RADIUS + 1]; /* and across */
+};
+
+inline void make_weights(struct weights *to, __constant const float *table)
+{
+#pragma unroll
+    for (int i = 0; i <= RADIUS; i++)
+        to->down[i] = table[i];
+}
+
+inline float pixel(const uint *w, int i)
+{
+#if FLOATING
+    return as_float(w[i]);
+#else
+    return as_float(START | (i & 1 ? w[i / 2] >> 16 : w[i / 2] & 0xffffu)) - as_float(START);
+#endif
+}
+
+/* The weighted sums along the row. */
+inline void sum_across(float *sums, const uint *w, const struct weights *weights)
+{
+    float value[PX + SPAN];
+#pragma unroll
+    for (int i = 0; i < PX + SPAN; i++)
+        value[i] = pixel(w, PART * BEFORE - RADIUS + i);
+#pragma unroll
+    for (int p = 0; p < PX; p++) {
+        float sum = weights->down[0] * value[p + RADIUS];
+#pragma unroll
+        for (int i = 1; i <= RADIUS; i++) {
+            sum = ADD_PRODUCT(weights->down[i], value[p + RADIUS - i], sum);
+            sum = ADD_PRODUCT(weights->down[i], value[p + RADIUS + i], sum);
+        }
+        sums[p] = sum;
+    }
+}
+#endif
+
+/* Adds a row to all results that it belongs to. sums[j] lack j + 1 rows; those of 0 go to `done`. */
+inline void add_row(float sums[SPAN][PX], float *done, const float *row, const struct weights *weights)
+{
+#pragma unroll
+    for (int p = 0; p < PX; p++) {
+        done[p] = ADD_PRODUCT(row[p], weights->down[RADIUS], sums[0][p]);
+#pragma unroll
+        for (int j = 0; j < SPAN; j++) {
+            float weight = weights->down[RADIUS - 1 - j >= 0 ? RADIUS - 1 - j : j + 1 - RADIUS];
+            sums[j][p] =
+                j + 1 < SPAN ? ADD_PRODUCT(row[p], weight, sums[j + 1 < SPAN ? j + 1 : j][p]) : row[p] * weight;
+        }
+    }
+}
+
+/* border=zero-outside */
+inline uint finish(uint word, const struct strip *s, int x, int y, int reach)
+{
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+    for (int k = 0; k < PART; k++)
+        if (x + k < reach || y < reach || x + k + reach >= s->width || y + reach >= s->height)
+            word &= ~(0xffffffffu >> (32 - 8 * BYTES) << 8 * BYTES * k);
+#endif
+    return word;
+}
+
+/* A word of results. */
+inline uint result_word(const float *done)
+{
+#if FLOATING
+    return as_uint(done[0]);
+#elif HONE_T == 1
+    return (as_uint(done[0] + ROUND) & 0xffffu) | as_uint(done[1] + ROUND) << 16;
+#else
+    return pack(as_uint(done[0] + ROUND), as_uint(done[1] + ROUND), as_uint(done[2] + ROUND), as_uint(done[3] + ROUND));
+#endif
+}
+
+inline void store_row(const float *done, const struct strip *s, __global RESULT *out, int y, int reach, bool edge)
+{
+    uint word[WORDS];
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        word[k] = finish(result_word(done + PART * k), s, s->at + PART * k, y, reach);
+    if (edge) {
+#pragma unroll
+        for (int k = 0; k < PX; k++)
+            if (s->at + k < s->width)
+#if FLOATING
+                out[k] = as_float(word[k]);
+#else
+                out[k] = (RESULT)(word[k / PART] >> 8 * BYTES * (k % PART));
+#endif
+        return;
+    }
+#if WORDS == 1
+    *(__global uint *)out = word[0];
+#elif WORDS == 2
+    *(__global uint2 *)out = (uint2)(word[0], word[1]);
+#else
+#pragma unroll
+    for (int k = 0; k < WORDS; k += 4)
+        *(__global uint4 *)(out + PART * k) = (uint4)(word[k], word[k + 1], word[k + 2], word[k + 3]);
+#endif
+}
+
+/* Takes the row that is under way, and lets row y be the next. */
+inline void take_row(float sums[SPAN][PX], float *done, uint *ahead, const struct strip *s, int y,
+                     const struct weights *weights, bool edge)
+{
+    uint now[ALL];
+    float row[PX];
+#pragma unroll
+    for (int k = 0; k < ALL; k++)
+        now[k] = ahead[k];
+    load_row(ahead, s, y, edge);
+    sum_across(row, now, weights);
+    add_row(sums, done, row, weights);
+}
+
+inline void walk(const struct strip *s, __global RESULT *out, int out_pitch, int first, int end,
+                 const struct weights *weights, int reach, bool edge)
+{
+    float sums[SPAN][PX], done[PX];
+    uint ahead[ALL];
+#pragma unroll
+    for (int j = 0; j < SPAN; j++)
+#pragma unroll
+        for (int p = 0; p < PX; p++)
+            sums[j][p] = 0;
+    load_row(ahead, s, first - RADIUS, edge);
+#pragma unroll 1
+    for (int y = first - RADIUS; y < first + RADIUS; y++)
+        take_row(sums, done, ahead, s, y + 1, weights, edge);
+    out += first * out_pitch + s->at;
+#pragma unroll UNROLL
+    for (int y = first; y < end; y++) {
+        take_row(sums, done, ahead, s, y + RADIUS + 1, weights, edge);
+        store_row(done, s, out, y, reach, edge);
+        out += out_pitch;
+    }
+}
+
+__kernel void gaussian_packed(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                              int out_offset, int out_pitch, int width, int height, BORDER_TYPE border,
+                              __constant const float *table, int reach)
+{
+    int item = get_global_id(0), first = get_global_id(1) * ROWS, end = min(first + ROWS, height);
+    struct strip s = {in + in_offset, in_pitch, width, height, border, item * PX};
+    if (s.at >= width || first >= height)
+        return;
+    struct weights weights;
+    make_weights(&weights, table);
+    int left = item / BLOCK * BLOCK * PX, right = left + BLOCK * PX;
+    if (left < MARGIN(reach) || right + MARGIN(reach) > width)
+        walk(&s, out + out_offset, out_pitch, first, end, &weights, reach, true);
+    else
+        walk(&s, out + out_offset, out_pitch, first, end, &weights, reach, false);
+}
