@@ -27,6 +27,8 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "S100", (int64_t)ceil(100 * sigma));
     case_set_symbol(c, "NEAR", c->in.type == HONE_U8 ? gaussian_near(sigma) : gaussian_radius(sigma));
     set_coarse(c, sigma);
+    case_set_symbol(c, "GRID_STEP", gaussian_grid_step(c->in.type == HONE_U8, sigma));
+    case_set_symbol(c, "GRID_REACH", gaussian_grid_reach(c->in.type == HONE_U8, sigma));
     return HONE_OK;
 }
 
@@ -83,6 +85,22 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define COARSE_ROWS  "((H - 1)/STEP + 2 + 2*BEFORE)"
 #define COARSE_PITCH "roundup(W*C, 16)"
 #define COARSE_LINE  "roundup((2*W + 2*R)*C + 16, 16)"
+
+/* Where the grid has a step. */
+#define GRID "method == 0 && GRID_STEP >= 2"
+
+/* The grid's results across and down, from one point before the picture to two cells after it; what is gathered for
+ * these; work-groups that gather, and blocks across that they note NaN of. A group's first 4 items repeat those before. */
+#define GRID_POINTS(pixels) "(8*ceildiv(" pixels ", 8*GRID_STEP) + 4)"
+#define GRID_COLUMNS        GRID_POINTS("W")
+#define GRID_ROWS           GRID_POINTS("H")
+#define GATHERED_COLUMNS    "(" GRID_COLUMNS " + 2*GRID_REACH)"
+#define GATHERED_ROWS       "(" GRID_ROWS " + 2*GRID_REACH)"
+#define GATHER_CELLS        "min(4, max(1, ceildiv(8*TAKE, GRID_STEP*BITS)))"
+#define GATHER_GROUPS       "ceildiv(" GATHERED_COLUMNS ", (GROUP - 4)*" GATHER_CELLS ")"
+#define GATHER_STRIPS       "ceildiv(" GATHERED_ROWS ", ROWS)"
+#define GRID_FLAGS          "(" GATHER_GROUPS "*(GROUP - 4) + 4)"
+#define GRID_TABLE          "table7:4*(4*GRID_STEP + 2*GRID_REACH + 7)"
 
 static const struct variant variants[] = {
     {.name = "direct",
@@ -157,6 +175,47 @@ static const struct variant variants[] = {
                                "local:4*(32 + 2*ACROSS)*(32 + 2*ACROSS)", "local:4*32*(32 + 2*ACROSS)"}}},
      .cost = {"2*C*BITS/8", "C*((32 + 2*ACROSS)*(32 + 2*ACROSS)/1024 + (2*ACROSS + 4)/4*(2 + ACROSS/16))",
               "C*2*(2*ACROSS + 1)*(2 + ACROSS/16)"}},
+    {.name = "grid",
+     .summary = "any sigma at nearly the cost of a copy: every few rows and columns, blurred, and all pixels from those",
+     .source = "grid.cl",
+     .condition = GRID,
+     .needs = NEEDS_LOCAL,
+     .path = "local",
+     .align = 16,
+     .specialised = "the grid's step, which changes where sigma doubles, sets what stays in registers",
+     .tunables = {{"TAKE", TUNABLE_DEFINE, "8 16", "bytes of a row per work-item that gathers, if that is a cell"},
+                  {"GIVE", TUNABLE_DEFINE, "16 8", "bytes of a row per work-item that spreads"},
+                  {"GROUP", TUNABLE_DEFINE, "128 64 256", "work-items of a group that gathers"},
+                  {"ROWS", TUNABLE_DEFINE, "16 4 8 32", "rows of the grid that they make"},
+                  {"DOWN", TUNABLE_DEFINE, "4 1 2 8 16", "cells down per work-item that spreads"},
+                  {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width of the other passes"}},
+     .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX"},
+     .scratch = {{.bytes = "4*C*" GATHERED_COLUMNS "*" GATHERED_ROWS},
+                 {.bytes = "4*C*" GRID_COLUMNS "*" GATHERED_ROWS},
+                 {.bytes = "FLOAT ? C*" GRID_FLAGS "*(" GATHERED_ROWS " + 3) : 1"},
+                 {.bytes = "FLOAT ? C*" GATHER_GROUPS "*" GATHER_STRIPS " : 1"}},
+     .passes = {{.kernel = "gaussian_grid_gather",
+                 .extent = {GATHER_GROUPS "*GROUP", GATHER_STRIPS, "C"},
+                 .local = {"GROUP", "1", "1"},
+                 .arguments = {"in", "tmp0", "tmp2", "tmp3", "W", "H", "border", "GRID_REACH", GATHERED_COLUMNS,
+                               GATHERED_ROWS, GRID_FLAGS}},
+                {.kernel = "gaussian_grid_rows",
+                 .extent = {GRID_COLUMNS "/4", GATHERED_ROWS, "C"},
+                 .local = {"WG_X", "1", "1"},
+                 .arguments = {"tmp0", "tmp1", GRID_TABLE, "GRID_REACH", GATHERED_COLUMNS, GATHERED_ROWS,
+                               GRID_COLUMNS}},
+                {.kernel = "gaussian_grid_columns",
+                 .extent = {GRID_COLUMNS "/4", GRID_ROWS "/4", "C"},
+                 .local = {"WG_X", "1", "1"},
+                 .arguments = {"tmp1", "tmp0", GRID_TABLE, "GRID_REACH", GATHERED_ROWS, GRID_COLUMNS, GRID_ROWS}},
+                {.kernel = "gaussian_grid_spread",
+                 .extent = {"W", "H", "C"},
+                 .block = {"8*GIVE/BITS", "DOWN*GRID_STEP", "1"},
+                 .local = {"WG_X", "1", "1"},
+                 .arguments = {"in", "tmp0", "tmp2", "tmp3", "out", "W", "H", "border", "GRID_REACH", "R",
+                               GRID_COLUMNS, GRID_ROWS, GATHERED_ROWS, GRID_FLAGS}}},
+     .cost = {"C*(2*BITS/8 + 24/GRID_STEP/GRID_STEP)", "C*(2 + 16/GRID_STEP/GRID_STEP)*BITS/128",
+              "C*(20 + 32/GRID_STEP + (8*GRID_REACH + 16)/GRID_STEP/GRID_STEP)"}},
     {.name = "lines",
      .summary = "recursive: a work-item for each row, then for each column; coupled complex poles",
      .condition = RECURSIVE,
@@ -229,6 +288,10 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"WIDE && (method == 2 || S100 <= 350)", "bands", ""},
     {"WIDE", "coarse", ""},
+    {"GPU && " GRID " && TYPE == 0 && W*H >= 33554432", "grid", ""},
+    {"GPU && " GRID " && TYPE == 0", "grid", "ROWS=4 DOWN=1"},
+    {"GPU && " GRID " && W*H >= 33554432", "grid", "TAKE=16"},
+    {"GPU && " GRID, "grid", "TAKE=16 ROWS=4 DOWN=1"},
     {"GPU && (method == 2 || S100 <= 500)", "tile", ""},
     {"GPU", "segments", ""},
     {"method == 2 || (method == 0 && S100 < 500)", "direct", ""},
@@ -251,9 +314,10 @@ static const struct rung rungs[] = {
     {"tile", "every weight, both passes in local memory", "tile", "", 0, "hone"},
     {"bands", "every weight, 64-byte vectors", "bands", "", 0, "hone"},
     {"coarse", "every few rows, and all from those", "coarse", "", 0, "hone"},
+    {"grid", "every few rows and columns, and all from those", "grid", "", 0, "hone"},
 };
 
-static const char *const trials[] = {"sigma=4", "", "sigma=0.3", "sigma=25 method=recursive", NULL};
+static const char *const trials[] = {"sigma=4", "sigma=12", "", "sigma=0.3", "sigma=21", "sigma=25 method=recursive", NULL};
 
 static const char *const usual[] = {"sigma=2", "sigma=10", "sigma=30", NULL};
 
@@ -279,7 +343,7 @@ const struct hone_filter hone_filter_gaussian = {
                     .help =
                         "how: the same cost for every sigma, or every weight of the window; both are within "
                         "the bounds"}},
-    .symbols = {"R", "S100", "NEAR", "STEP", "NARROW", "BEFORE", "TAPS", "ACROSS"},
+    .symbols = {"R", "S100", "NEAR", "STEP", "NARROW", "BEFORE", "TAPS", "ACROSS", "GRID_STEP", "GRID_REACH"},
     .prepare = prepare,
     .table = gaussian_table,
     .reference = gaussian_reference,
