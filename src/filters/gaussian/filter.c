@@ -25,6 +25,8 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "S100", (int64_t)ceil(100 * sigma));
     case_set_symbol(c, "NEAR", c->in.type == HONE_U8 ? gaussian_near(sigma) : gaussian_radius(sigma));
     set_coarse(c, sigma);
+    case_set_symbol(c, "GRID_STEP", gaussian_grid_step(c->in.type == HONE_U8, sigma));
+    case_set_symbol(c, "GRID_REACH", gaussian_grid_reach(c->in.type == HONE_U8, sigma));
     return HONE_OK;
 }
 
@@ -81,6 +83,23 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define COARSE_ROWS  "((H - 1)/STEP + 2 + 2*BEFORE)"
 #define COARSE_PITCH "roundup(W*C, 16)"
 #define COARSE_LINE  "roundup((2*W + 2*R)*C + 16, 16)"
+
+/* Where the grid has a step. */
+#define GRID "method == 0 && GRID_STEP >= 2"
+
+/* The grid's results across and down, from one point before the picture to two cells after it; what is
+ * gathered for these; work-groups that gather, and blocks across that they note NaN of. A group's first 4
+ * items repeat those before. */
+#define GRID_POINTS(pixels) "(8*ceildiv(" pixels ", 8*GRID_STEP) + 4)"
+#define GRID_COLUMNS        GRID_POINTS("W")
+#define GRID_ROWS           GRID_POINTS("H")
+#define GATHERED_COLUMNS    "(" GRID_COLUMNS " + 2*GRID_REACH)"
+#define GATHERED_ROWS       "(" GRID_ROWS " + 2*GRID_REACH)"
+#define GATHER_CELLS        "min(4, max(1, ceildiv(8*TAKE, GRID_STEP*BITS)))"
+#define GATHER_GROUPS       "ceildiv(" GATHERED_COLUMNS ", (GROUP - 4)*" GATHER_CELLS ")"
+#define GATHER_STRIPS       "ceildiv(" GATHERED_ROWS ", ROWS)"
+#define GRID_FLAGS          "(" GATHER_GROUPS "*(GROUP - 4) + 4)"
+#define GRID_TABLE          "table7:4*(4*GRID_STEP + 2*GRID_REACH + 7)"
 
 static const struct variant variants[] = {
     {.name = "direct",
@@ -179,7 +198,7 @@ static const struct variant variants[] = {
     {.name = "matrix",
      .summary = "every weight, both passes as products of 16x16 matrices of halves in registers",
      .source = "matrix.cl",
-     .condition = DIRECT " && TYPE == 0 && NEAR <= 32 && NEAR*C <= 64 && (PTX || W*H <= 65536)",
+     .condition = DIRECT " && TYPE == 0 && NEAR <= 32 && NEAR*C <= 64 && (SM >= 80 || W*H <= 65536)",
      .path = "packed",
      .align = 16,
      .specialised = "the window's radius sets the depth of the products",
@@ -187,7 +206,7 @@ static const struct variant variants[] = {
                   {"ROWS", TUNABLE_DEFINE, "128 32 64 256 512", "rows per warp"},
                   {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}},
      .constraints = {"WG_X <= MAXWG"},
-     .defines = {"RADIUS=NEAR", "WITH_PTX=PTX"},
+     .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
      .passes = {{.kernel = "gaussian_matrix",
                  .extent = {"ceildiv(W*C, 16*TILES)*32", "H"},
                  .block = {"1", "ROWS"},
@@ -195,6 +214,52 @@ static const struct variant variants[] = {
                  .arguments = {"in", "out", "W", "H", "border", "table5:4*ACROSS + 4", "R"}}},
      /* The products are done by units of their own; what is left is packing and rounding. */
      .cost = {"2*C", "C*(16*TILES + 16*ceildiv(NEAR*C, 8))/(64*TILES)", "8*C"}},
+    {.name = "grid",
+     .summary = "any sigma at nearly the cost of a copy: every few rows and columns, blurred, and all pixels "
+                "from those",
+     .source = "grid.cl",
+     .condition = GRID,
+     .needs = NEEDS_LOCAL,
+     .path = "local",
+     .align = 16,
+     .specialised = "the grid's step, which changes where sigma doubles, sets what stays in registers",
+     .tunables = {{"TAKE", TUNABLE_DEFINE, "8 16",
+                   "bytes of a row per work-item that gathers, if that is a cell"},
+                  {"GIVE", TUNABLE_DEFINE, "16 8", "bytes of a row per work-item that spreads"},
+                  {"AHEAD", TUNABLE_DEFINE, "0 1", "a row of cells is read while that before is taken in"},
+                  {"GROUP", TUNABLE_DEFINE, "128 64 256", "work-items of a group that gathers"},
+                  {"ROWS", TUNABLE_DEFINE, "16 4 8 32", "rows of the grid that they make"},
+                  {"DOWN", TUNABLE_DEFINE, "4 1 2 8 16", "cells down per work-item that spreads"},
+                  {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width of the other passes"}},
+     .constraints = {"!AHEAD || GRID_STEP*max(TAKE, GRID_STEP*BITS/8) <= 64"},
+     .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX"},
+     .scratch = {{.bytes = "4*C*" GATHERED_COLUMNS "*" GATHERED_ROWS},
+                 {.bytes = "4*C*" GRID_COLUMNS "*" GATHERED_ROWS},
+                 {.bytes = "FLOAT ? C*" GRID_FLAGS "*(" GATHERED_ROWS " + 3) : 1"},
+                 {.bytes = "FLOAT ? C*" GATHER_GROUPS "*" GATHER_STRIPS " : 1"}},
+     .passes = {{.kernel = "gaussian_grid_gather",
+                 .extent = {GATHER_GROUPS "*GROUP", GATHER_STRIPS, "C"},
+                 .local = {"GROUP", "1", "1"},
+                 .arguments = {"in", "tmp0", "tmp2", "tmp3", "W", "H", "border", "GRID_REACH",
+                               GATHERED_COLUMNS, GATHERED_ROWS, GRID_FLAGS}},
+                {.kernel = "gaussian_grid_rows",
+                 .extent = {GRID_COLUMNS "/4", GATHERED_ROWS, "C"},
+                 .local = {"WG_X", "1", "1"},
+                 .arguments = {"tmp0", "tmp1", GRID_TABLE, "GRID_REACH", GATHERED_COLUMNS, GATHERED_ROWS,
+                               GRID_COLUMNS}},
+                {.kernel = "gaussian_grid_columns",
+                 .extent = {GRID_COLUMNS "/4", GRID_ROWS "/4", "C"},
+                 .local = {"32", "WG_X/32", "1"},
+                 .arguments = {"tmp1", "tmp0", GRID_TABLE, "GRID_REACH", GATHERED_ROWS, GRID_COLUMNS,
+                               GRID_ROWS}},
+                {.kernel = "gaussian_grid_spread",
+                 .extent = {"W", "H", "C"},
+                 .block = {"8*GIVE/BITS", "DOWN*GRID_STEP", "1"},
+                 .local = {"WG_X", "1", "1"},
+                 .arguments = {"in", "tmp0", "tmp2", "tmp3", "out", "W", "H", "border", "GRID_REACH", "R",
+                               GRID_COLUMNS, GRID_ROWS, GATHERED_ROWS, GRID_FLAGS}}},
+     .cost = {"C*(2*BITS/8 + 24/GRID_STEP/GRID_STEP)", "C*(2 + 16/GRID_STEP/GRID_STEP)*BITS/128",
+              "C*(20 + 32/GRID_STEP + (8*GRID_REACH + 16)/GRID_STEP/GRID_STEP)"}},
     {.name = "lines",
      .summary = "recursive: a work-item for each row, then for each column; coupled complex poles",
      .condition = RECURSIVE,
@@ -264,11 +329,24 @@ static const struct variant variants[] = {
      .cost = {"C*(3*BITS/8 + 44)", "8*C", AS_WRITTEN_OPS}},
 };
 
+/* Enough pixels for GPUs to be busy with long strips. */
+#define LARGE "W*H >= 33554432"
+
 static const struct seed seeds[] = {
     {"WIDE && (method == 2 || S100 <= 350)", "bands", ""},
     {"WIDE", "coarse", ""},
-    {"PTX && H >= 2048", "matrix", ""},
-    {"PTX", "matrix", "ROWS=32"},
+    {"SM >= 80 && S100 < 450 && H >= 2048", "matrix", ""},
+    {"SM >= 80 && S100 < 450", "matrix", "ROWS=32"},
+    {"GPU && S100 < 300 && H >= 2048", "packed", ""},
+    {"GPU && S100 < 300", "packed", "ROWS=16"},
+    {"GPU && " GRID " && " LARGE " && TYPE == 0 && GRID_STEP < 16", "grid", "AHEAD=1 DOWN=2 WG_X=128"},
+    {"GPU && " GRID " && " LARGE " && TYPE == 0", "grid", "GROUP=64 ROWS=8 DOWN=1"},
+    {"GPU && " GRID " && " LARGE " && GRID_STEP < 8", "grid", "TAKE=16 AHEAD=1 ROWS=32 DOWN=2 WG_X=128"},
+    {"GPU && " GRID " && " LARGE, "grid", "TAKE=16 DOWN=2"},
+    {"GPU && " GRID " && TYPE == 0", "grid", "ROWS=4 DOWN=2"},
+    {"GPU && " GRID, "grid", "TAKE=16 ROWS=8 DOWN=2"},
+    {"SM >= 80 && H >= 2048", "matrix", ""},
+    {"SM >= 80", "matrix", "ROWS=32"},
     {"GPU && H >= 2048", "packed", ""},
     {"GPU", "packed", "ROWS=16"},
     {"GPU && (method == 2 || S100 <= 500)", "tile", ""},
@@ -295,9 +373,11 @@ static const struct rung rungs[] = {
     {"matrix", "every weight, both passes by matrix units", "matrix", "", 0, "hone"},
     {"bands", "every weight, 64-byte vectors", "bands", "", 0, "hone"},
     {"coarse", "every few rows, and all from those", "coarse", "", 0, "hone"},
+    {"grid", "every few rows and columns, and all from those", "grid", "", 0, "hone"},
 };
 
-static const char *const trials[] = {"sigma=4", "", "sigma=0.3", "sigma=25 method=recursive", NULL};
+static const char *const trials[] = {
+    "sigma=4", "sigma=12", "", "sigma=0.3", "sigma=21", "sigma=25 method=recursive", NULL};
 
 static const char *const usual[] = {"sigma=2", "sigma=10", "sigma=30", NULL};
 
@@ -323,7 +403,7 @@ const struct hone_filter hone_filter_gaussian = {
                     .help =
                         "how: the same cost for every sigma, or every weight of the window; both are within "
                         "the bounds"}},
-    .symbols = {"R", "S100", "NEAR", "STEP", "NARROW", "BEFORE", "TAPS", "ACROSS"},
+    .symbols = {"R", "S100", "NEAR", "STEP", "NARROW", "BEFORE", "TAPS", "ACROSS", "GRID_STEP", "GRID_REACH"},
     .prepare = prepare,
     .table = gaussian_table,
     .reference = gaussian_reference,

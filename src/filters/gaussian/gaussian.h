@@ -13,6 +13,12 @@ int64_t gaussian_radius(double sigma);
 /* The radius that is enough for u8: what lies beyond moves a result by at most 0.24 levels. */
 int64_t gaussian_near(double sigma);
 
+/* Of the grid form: pixels from one grid point to the next, and grid points (a multiple of 4) to each side.
+ */
+int64_t gaussian_grid_step(bool bytes, double sigma);
+int64_t gaussian_grid_reach(bool bytes, double sigma);
+void gaussian_grid_table(const struct filter_case *c, float *table, size_t count);
+
 /* weights[0..radius] of a sampled Gaussian, normalised: weights[0] + 2 * (the others) is 1. */
 void gaussian_weights(double sigma, int64_t radius, double *weights);
 
@@ -25,8 +31,10 @@ enum {
     TABLE_NARROW,   /* float: weights[0 .. NARROW] of a Gaussian of sigma / sqrt(2) */
     TABLE_ACROSS,   /* float: weights[0 .. ACROSS] */
     TABLE_JOIN,     /* float: TAPS weights for each of STEP rows */
+    TABLE_GRID,     /* float: what grid.c says: phi, then the taps between GRID_PADDING zeros on both sides */
     POLE_FLOATS = 8,
-    SECTION_FLOATS = 8
+    SECTION_FLOATS = 8,
+    GRID_PADDING = 3
 };
 
 void gaussian_table(const struct filter_case *c, int index, void *table, size_t bytes);

@@ -139,6 +139,8 @@ void gaussian_table(const struct filter_case *c, int index, void *table, size_t 
         fill_fixed_weights(c, table, bytes / sizeof(uint16_t));
     else if (index == TABLE_JOIN)
         fill_join(c, table);
+    else if (index == TABLE_GRID)
+        gaussian_grid_table(c, table, bytes / sizeof(float));
     else
         fill_weights(index == TABLE_NARROW ? sigma * M_SQRT1_2 : sigma, table, bytes / sizeof(float));
 }

@@ -1,0 +1,818 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For GPUs: any sigma at nearly the cost of reading and writing the picture. What a Gaussian leaves is so
+ * smooth that every STEP-th row and column of it say all; grid.c has the formula, and how little is lost.
+ *
+ *   1. gather: pixels are weighted onto a grid of every STEP-th row and column; each counts for 4x4 grid
+ * points;
+ *   2. rows, columns: a filter along both axes of the grid;
+ *   3. spread: every pixel is a weighted sum of the 4x4 grid points around it.
+ *
+ * The grid goes on beyond the edges as far as is needed, so that the border rule matters to `gather` alone.
+ * Cell b is the pixels b * STEP .. b * STEP + STEP - 1 and lies between grid points b and b + 1. Channels are
+ * grids of their own. NaN and infinity count as 0 in the grid; `gather` notes where there are some, and
+ * `spread` does the results again whose windows hold one.
+ *
+ * Loops over pixels, cells and weights are unrolled: their indices must be constants for the arrays to live
+ * in registers and for phi to become literals.
+ */
+#ifndef STEP
+#define STEP 2 /* pixels of a cell's side */
+#endif
+#ifndef PHI /* the weights of a cell's pixels for the grid points -1, 0, 1 and 2 */
+#define PHI 0.05f, 0.55f, 0.35f, 0.05f, 0.05f, 0.35f, 0.55f, 0.05f
+#endif
+#ifndef TAKE
+#define TAKE 8 /* bytes of a channel's row per work-item of `gather`, at least a cell and at most four */
+#endif
+#ifndef GIVE
+#define GIVE 16 /* the same of `spread`; also less than a cell */
+#endif
+#ifndef GROUP
+#define GROUP 128 /* work-items of `gather` */
+#endif
+#ifndef ROWS
+#define ROWS 16 /* rows of the grid that they make */
+#endif
+#ifndef DOWN
+#define DOWN 4 /* cells, one below the other, per work-item of `spread` */
+#endif
+#ifndef AHEAD
+#define AHEAD 0 /* 1: `gather` reads a row of cells while it takes in the one before */
+#endif
+#ifndef WITH_PTX
+#define WITH_PTX 0
+#endif
+
+#if HONE_T == 0
+#define BYTES 1
+#elif HONE_T == 1
+#define BYTES 2
+#else
+#define BYTES 4
+#endif
+
+/* A work-item of `gather`: cells, one beside the other, their pixels, and the grid points that they see. */
+#if TAKE <= STEP * BYTES
+#define CELLS 1
+#elif TAKE <= 2 * STEP * BYTES
+#define CELLS 2
+#else
+#define CELLS 4
+#endif
+#define PX     (CELLS * STEP)
+#define POINTS (CELLS + 3)
+#define OVERLAP                                                                                              \
+    4 /* work-items whose cells the group before holds too: at least 3, and 4 keep loads aligned */
+
+/* And one of `spread`: pixels and grid points. */
+#define WIDE       (GIVE / BYTES)
+#define WIDE_CELLS (WIDE > STEP ? WIDE / STEP : 1)
+#define AROUND     (WIDE_CELLS + 3)
+
+__constant float phi[4 * STEP] = {PHI};
+
+/* Values as `gather` takes them, before its weights: of u8 128 + value / 256, whose bits need no conversion.
+ * Floats are halved on the grid: its filter overshoots, and must not overflow. */
+#if HONE_T == 0
+#define OFFSET 128.0f
+#define GATHER 256.0f
+#define SPREAD 1.0f
+#elif FLOATING
+#define OFFSET 0.0f
+#define GATHER 0.5f
+#define SPREAD 2.0f
+#else
+#define OFFSET 0.0f
+#define GATHER 1.0f
+#define SPREAD 1.0f
+#endif
+
+/* u8 with NVIDIA's instruction for two products of a byte and 16 bits: weights are parts of ONE, and sums of
+ * a row stay below 2^23, since of the weights of a cell at most half are for one point. */
+#define PAIRED (HONE_T == 0 && HONE_C == 1 && WITH_PTX)
+#if PAIRED
+#define ONE          ((CELLS == 1 ? 65536.0f : 32768.0f) / STEP)
+#define WHOLE(d, i)  ((uint)(phi[4 * (d) + (i)] * ONE + 0.5f))
+#define ACROSS(d, i) (phi[4 * (d) + (i)] * (GATHER * ONE))
+#define UNIT         (1.0f / (ONE * STEP))
+#else
+#define ACROSS(d, i) (phi[4 * (d) + (i)] * (GATHER / STEP))
+#define UNIT         1.0f
+#endif
+#define BELOW(d, i) (phi[4 * (d) + (i)] * (1.0f / STEP))
+
+#define IS_NAN      1
+#define IS_PLUS     2
+#define IS_MINUS    4
+
+inline uint kind_of(float value)
+{
+    return isnan(value) ? IS_NAN : !isinf(value) ? 0 : value > 0 ? IS_PLUS : IS_MINUS;
+}
+
+inline float from_pixel(NUMBER value)
+{
+#if HONE_T == 0
+    return as_float(0x43000000u | (uint)value << 8);
+#elif HONE_T == 1
+    return as_float(0x4b000000u | (uint)value) - 8388608.0f;
+#else
+    return value;
+#endif
+}
+
+/* ---- Pixels as vectors: one channel ---- */
+
+#if HONE_C == 1
+#define WORDS(pixels) ((pixels)*BYTES / 4)
+
+inline void load_words(__global const PIXEL *at, uint *w, int count)
+{
+    if (count == 1)
+        w[0] = *(__global const uint *)at;
+    if (count == 2) {
+        uint2 two = *(__global const uint2 *)at;
+        w[0] = two.x;
+        w[1] = two.y;
+    }
+#pragma unroll
+    for (int q = 0; q < count / 4; q++) {
+        uint4 four = ((__global const uint4 *)at)[q];
+        w[4 * q] = four.x;
+        w[4 * q + 1] = four.y;
+        w[4 * q + 2] = four.z;
+        w[4 * q + 3] = four.w;
+    }
+}
+
+inline void store_words(__global RESULT *at, const uint *w, int count)
+{
+    if (count == 1)
+        *(__global uint *)at = w[0];
+    if (count == 2)
+        *(__global uint2 *)at = (uint2)(w[0], w[1]);
+#pragma unroll
+    for (int q = 0; q < count / 4; q++)
+        ((__global uint4 *)at)[q] = (uint4)(w[4 * q], w[4 * q + 1], w[4 * q + 2], w[4 * q + 3]);
+}
+
+/* Bytes of a and b chosen by the digits of `how`, the lowest byte first. */
+#if WITH_PTX
+inline uint permute(uint a, uint b, uint how)
+{
+    uint r;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(how));
+    return r;
+}
+#endif
+
+#if PAIRED
+/* sum + the products of two of four bytes, the lower two or, with `upper`, the others, with the halves of
+ * `weights`. */
+inline uint add_products(uint bytes, uint weights, int upper, uint sum)
+{
+    uint r;
+    if (upper)
+        asm("dp2a.hi.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(weights), "r"(bytes), "r"(sum));
+    else
+        asm("dp2a.lo.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(weights), "r"(bytes), "r"(sum));
+    return r;
+}
+#endif
+
+inline float value_of(const uint *w, int k)
+{
+#if HONE_T == 0 && WITH_PTX
+    return as_float(permute(w[k / 4], 0x43000000u, 0x7404u | (uint)(k % 4) << 4));
+#elif HONE_T == 0
+    return from_pixel(w[k / 4] >> 8 * (k % 4) & 0xffu);
+#elif HONE_T == 1
+    return from_pixel(w[k / 2] >> 16 * (k % 2) & 0xffffu);
+#else
+    return as_float(w[k]);
+#endif
+}
+
+/* The lowest bytes, or halves, of the bits of floats that end in integers. */
+inline uint pack(const float *v)
+{
+#if HONE_T == 2
+    return as_uint(v[0]);
+#elif HONE_T == 1 && WITH_PTX
+    return permute(as_uint(v[0]), as_uint(v[1]), 0x5410u);
+#elif HONE_T == 1
+    return (as_uint(v[0]) & 0xffffu) | as_uint(v[1]) << 16;
+#elif WITH_PTX
+    return permute(permute(as_uint(v[0]), as_uint(v[1]), 0x0040u),
+                   permute(as_uint(v[2]), as_uint(v[3]), 0x0040u), 0x5410u);
+#else
+    return (as_uint(v[0]) & 0xffu) | (as_uint(v[1]) & 0xffu) << 8 | (as_uint(v[2]) & 0xffu) << 16 |
+           as_uint(v[3]) << 24;
+#endif
+}
+#endif
+
+inline void load_values(__global const PIXEL *at, float *v)
+{
+#if HONE_C == 1
+    uint w[WORDS(PX)];
+    load_words(at, w, WORDS(PX));
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        v[k] = value_of(w, k);
+#else
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        v[k] = from_pixel(at[k * HONE_C]);
+#endif
+}
+
+/* A whole number, ties to even, in the lowest bits: floats from 2^23 on have no others. What the filter
+ * overshoots in u8 is less than half a level. */
+inline float to_integer(float value)
+{
+#if FLOATING
+    return value;
+#elif HONE_T == 1
+    return clamp(value, 0.0f, 65535.0f) + 12582912.0f;
+#else
+    return value + 12582912.0f;
+#endif
+}
+
+inline void store_values(__global RESULT *at, float *v)
+{
+#pragma unroll
+    for (int k = 0; k < WIDE; k++)
+        v[k] = to_integer(v[k]);
+#if HONE_C == 1
+    uint w[WORDS(WIDE)];
+#pragma unroll
+    for (int q = 0; q < WORDS(WIDE); q++)
+        w[q] = pack(v + 4 / BYTES * q);
+    store_words(at, w, WORDS(WIDE));
+#else
+#pragma unroll
+    for (int k = 0; k < WIDE; k++)
+        at[k * HONE_C] = FLOATING ? (RESULT)v[k] : (RESULT)as_uint(v[k]);
+#endif
+}
+
+/* ---- Gather ---- */
+
+/* The cells of a work-item: x is their first pixel. */
+struct cells {
+    __global const PIXEL *in; /* the channel's first element */
+    int pitch, width, height, x;
+    BORDER_TYPE border;
+};
+
+/* sums[4 * point + i]: the i-th of four rows of the grid. `below`: the row's weights for these. */
+inline void add_across(float *sums, const float *across, const float *below)
+{
+#pragma unroll
+    for (int p = 0; p < POINTS; p++)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            sums[4 * p + i] = mad(across[p], below[i], sums[4 * p + i]);
+}
+
+inline void add_row(float *sums, const float *v, const float *below)
+{
+    float across[POINTS];
+#pragma unroll
+    for (int p = 0; p < POINTS; p++) {
+        across[p] = 0;
+#pragma unroll
+        for (int k = 0; k < PX; k++)
+            if (p - k / STEP >= 0 && p - k / STEP < 4)
+                across[p] -= OFFSET * ACROSS(k % STEP, p - k / STEP);
+    }
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            across[k / STEP + i] = mad(v[k], ACROSS(k % STEP, i), across[k / STEP + i]);
+    add_across(sums, across, below);
+}
+
+/* A row of cells as it comes from memory: with one channel as words. */
+#if HONE_C == 1
+#define CELL_WORD uint
+#define ROW_WORDS WORDS(PX)
+#else
+#define CELL_WORD float
+#define ROW_WORDS PX
+#endif
+
+inline void add_words(float *sums, const CELL_WORD *w, const float *below)
+{
+#if PAIRED
+    uint whole[POINTS];
+    float across[POINTS];
+#pragma unroll
+    for (int p = 0; p < POINTS; p++)
+        whole[p] = 0x4b000000u; /* the bits of 2^23; with a sum below that, those of 2^23 + sum */
+#pragma unroll
+    for (int k = 0; k < PX; k += 2)
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            uint weights = WHOLE(k % STEP, i) | WHOLE(k % STEP + 1, i) << 16;
+            whole[k / STEP + i] = add_products(w[k / 4], weights, k % 4, whole[k / STEP + i]);
+        }
+#pragma unroll
+    for (int p = 0; p < POINTS; p++)
+        across[p] = as_float(whole[p]) - 8388608.0f;
+    add_across(sums, across, below);
+#elif HONE_C == 1
+    float v[PX];
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        v[k] = value_of(w, k);
+    add_row(sums, v, below);
+#else
+    add_row(sums, w, below);
+#endif
+}
+
+inline void load_row(CELL_WORD *w, __global const PIXEL *at)
+{
+#if HONE_C == 1
+    load_words(at, w, ROW_WORDS);
+#else
+    load_values(at, w);
+#endif
+}
+
+inline void load_cells(CELL_WORD *words, const struct cells *s, int y)
+{
+    __global const PIXEL *at = s->in + y * s->pitch + s->x * HONE_C;
+#pragma unroll
+    for (int d = 0; d < STEP; d++)
+        load_row(words + d * ROW_WORDS, at + d * s->pitch);
+}
+
+/* With AHEAD they are in `words` already. */
+inline void add_inside(float *sums, const struct cells *s, int y, const CELL_WORD *words)
+{
+    __global const PIXEL *at = s->in + y * s->pitch + s->x * HONE_C;
+#pragma unroll
+    for (int d = 0; d < STEP; d++) {
+        const float below[4] = {BELOW(d, 0), BELOW(d, 1), BELOW(d, 2), BELOW(d, 3)};
+        CELL_WORD w[ROW_WORDS];
+        if (!AHEAD)
+            load_row(w, at + d * s->pitch);
+        add_words(sums, AHEAD ? words + d * ROW_WORDS : w, below);
+    }
+}
+
+/* Rows of the border, above or below the picture. */
+inline void add_beyond(float *sums, const struct cells *s, int y)
+{
+#pragma unroll 4
+    for (int d = 0; d < STEP; d++) {
+        int inside;
+        __global const PIXEL *row = hone_row(s->in, s->pitch, y + d, s->height, &inside);
+        const float below[4] = {BELOW(d, 0), BELOW(d, 1), BELOW(d, 2), BELOW(d, 3)};
+        float v[PX];
+        load_values(row + s->x * HONE_C, v);
+#pragma unroll
+        for (int k = 0; k < PX; k++)
+            v[k] = REAL_ROW(inside) ? v[k] : from_pixel(s->border);
+        add_row(sums, v, below);
+    }
+}
+
+/* Pixel by pixel with the border rule, and without NaN and infinity; gives the kinds of these. */
+inline uint add_carefully(float *sums, const struct cells *s, int y)
+{
+    int from[PX];
+    uint kinds = 0;
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        from[k] = hone_fold(s->x + k, s->width);
+#pragma unroll 4
+    for (int d = 0; d < STEP; d++) {
+        int inside;
+        __global const PIXEL *row = hone_row(s->in, s->pitch, y + d, s->height, &inside);
+        const float below[4] = {BELOW(d, 0), BELOW(d, 1), BELOW(d, 2), BELOW(d, 3)};
+        float v[PX];
+#pragma unroll
+        for (int k = 0; k < PX; k++) {
+            NUMBER value = row[max(from[k], 0) * HONE_C];
+            v[k] = from_pixel(REAL_ROW(inside && from[k] >= 0) ? value : s->border);
+#if FLOATING
+            uint kind = kind_of(v[k]);
+            v[k] = kind ? 0 : v[k];
+            kinds |= kind;
+#endif
+        }
+        add_row(sums, v, below);
+    }
+    return kinds;
+}
+
+inline bool is_inside(const struct cells *s, int y)
+{
+    return s->x >= 0 && s->x + PX <= s->width && y >= 0 && y + STEP <= s->height;
+}
+
+/* `words`: with AHEAD the cells, where they are inside. Gives the kinds of NaN and infinity in them. */
+inline uint add_block(float *sums, const struct cells *s, int y, const CELL_WORD *words)
+{
+    bool across = s->x >= 0 && s->x + PX <= s->width;
+#if FLOATING
+    float block[4 * POINTS], total = 0;
+    uint kinds = 0;
+#pragma unroll
+    for (int k = 0; k < 4 * POINTS; k++)
+        block[k] = 0;
+#else
+    float *block = sums;
+#endif
+    if (is_inside(s, y))
+        add_inside(block, s, y, words);
+    else if (across)
+        add_beyond(block, s, y);
+#if FLOATING
+#pragma unroll
+    for (int p = 0; p < POINTS; p++)
+        total += block[4 * p + 1];
+    if (!across || !isfinite(total)) {
+#pragma unroll
+        for (int k = 0; k < 4 * POINTS; k++)
+            block[k] = 0;
+        kinds = add_carefully(block, s, y);
+    }
+#pragma unroll
+    for (int k = 0; k < 4 * POINTS; k++)
+        sums[k] += block[k];
+    return kinds;
+#else
+    return across ? 0 : add_carefully(block, s, y);
+#endif
+}
+
+/* The work-items' sums for the first of the four rows, put together: the last three points of each are seen
+ * by those after it, too. */
+inline void store_points(const float *sums, __local float *passed, __global float *to, int item, bool wanted)
+{
+#pragma unroll
+    for (int e = 0; e < 3; e++)
+        passed[e * GROUP + item] = sums[4 * (CELLS + e)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (!wanted)
+        return;
+#pragma unroll
+    for (int u = 0; u < CELLS; u++) {
+        float total = sums[4 * u];
+#pragma unroll
+        for (int n = 1; u + n * CELLS < POINTS; n++)
+            total += passed[(u + (n - 1) * CELLS) * GROUP + item - n];
+        to[u] = total * UNIT;
+    }
+}
+
+/* The grid's row a and column 0 stand `reach` + 1 points before the picture's first. A row of cells completes
+ * the row of the grid above it; it has that row's number here.
+ * Work-groups at the edges take longest, so they come first: those of the last columns, of the first, then
+ * the others. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+gaussian_grid_gather(__global const PIXEL *in, int in_offset, int in_pitch, __global float *grid,
+                     __global uchar *flags, __global uchar *tiles, int width, int height, BORDER_TYPE border,
+                     int reach, int pitch, int rows, int flag_pitch)
+{
+    __local float passed[2][3 * GROUP];
+#if FLOATING
+    __local uint any;
+#endif
+    int groups = get_num_groups(0), strips = get_num_groups(1);
+    int place = get_group_id(1) * groups + get_group_id(0);
+    int group = (place / strips + groups - 1) % groups, strip = (place % strips + strips - 1) % strips;
+    int item = get_local_id(0), first = strip * ROWS, last = min(first + ROWS, rows);
+    int number = group * (GROUP - OVERLAP) + item, column = (number - OVERLAP) * CELLS;
+    int channel = get_group_id(2);
+    struct cells s = {in + in_offset + channel, in_pitch, width, height, (column - reach) * STEP, border};
+    float sums[4 * POINTS];
+#if FLOATING
+    uint seen = 0;
+    if (item == 0)
+        any = 0;
+#endif
+#pragma unroll
+    for (int k = 0; k < 4 * POINTS; k++)
+        sums[k] = 0;
+    CELL_WORD next[STEP * ROW_WORDS];
+    if (AHEAD && is_inside(&s, (first - 3 - reach) * STEP))
+        load_cells(next, &s, (first - 3 - reach) * STEP);
+    for (int a = first - 3; a < last; a++) {
+        int y = (a - reach) * STEP;
+        CELL_WORD now[STEP * ROW_WORDS];
+#if AHEAD
+#pragma unroll
+        for (int k = 0; k < STEP * ROW_WORDS; k++)
+            now[k] = next[k];
+        if (a + 1 < last && is_inside(&s, y + STEP))
+            load_cells(next, &s, y + STEP);
+#endif
+#if FLOATING
+        uint kinds = add_block(sums, &s, y, now);
+        flags[(channel * (rows + 3) + a + 3) * flag_pitch + number] = (uchar)kinds;
+        seen |= kinds;
+#else
+        add_block(sums, &s, y, now);
+#endif
+        store_points(sums, passed[a & 1], grid + (channel * rows + a) * pitch + column, item,
+                     a >= first && item >= OVERLAP && column < pitch);
+#pragma unroll
+        for (int p = 0; p < POINTS; p++) {
+            sums[4 * p] = sums[4 * p + 1];
+            sums[4 * p + 1] = sums[4 * p + 2];
+            sums[4 * p + 2] = sums[4 * p + 3];
+            sums[4 * p + 3] = 0;
+        }
+    }
+#if FLOATING
+    if (seen)
+        atomic_or(&any, seen);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0)
+        tiles[(channel * strips + strip) * groups + group] = (uchar)any;
+#endif
+}
+
+/* ---- The filter on the grid ---- */
+
+/* Four results, one after the other, from each value read. */
+#define ADD_TAPS(sums, value, taps)                                                                          \
+    do {                                                                                                     \
+        sums[0] = mad(value, (taps)[3], sums[0]);                                                            \
+        sums[1] = mad(value, (taps)[2], sums[1]);                                                            \
+        sums[2] = mad(value, (taps)[1], sums[2]);                                                            \
+        sums[3] = mad(value, (taps)[0], sums[3]);                                                            \
+    } while (0)
+
+/* Row and column 0 of the results' grid stand one point before the picture's first. */
+__kernel void gaussian_grid_rows(__global const float *grid, __global float *out,
+                                 __constant const float *table, int reach, int pitch, int rows, int out_pitch)
+{
+    int column = get_global_id(0) * 4, row = get_global_id(1), channel = get_global_id(2);
+    if (column >= out_pitch || row >= rows)
+        return;
+    __global const float4 *from = (__global const float4 *)(grid + (channel * rows + row) * pitch + column);
+    __constant const float *taps = table + 4 * STEP;
+    float sums[4] = {0, 0, 0, 0};
+    for (int q = 0; q <= reach / 2; q++) {
+        float4 four = from[q];
+        ADD_TAPS(sums, four.x, taps + 4 * q);
+        ADD_TAPS(sums, four.y, taps + 4 * q + 1);
+        ADD_TAPS(sums, four.z, taps + 4 * q + 2);
+        ADD_TAPS(sums, four.w, taps + 4 * q + 3);
+    }
+    *(__global float4 *)(out + (channel * rows + row) * out_pitch + column) =
+        (float4)(sums[0], sums[1], sums[2], sums[3]);
+}
+
+__kernel void gaussian_grid_columns(__global const float *grid, __global float *out,
+                                    __constant const float *table, int reach, int rows, int pitch,
+                                    int out_rows)
+{
+    int column = get_global_id(0) * 4, row = get_global_id(1) * 4, channel = get_global_id(2);
+    if (column >= pitch || row >= out_rows)
+        return;
+    __global const float *from = grid + (channel * rows + row) * pitch + column;
+    __global float *to = out + (channel * out_rows + row) * pitch + column;
+    __constant const float *taps = table + 4 * STEP;
+    float4 sums[4] = {0, 0, 0, 0};
+#pragma unroll 4
+    for (int k = 0; k < 2 * reach + 4; k++)
+        ADD_TAPS(sums, *(__global const float4 *)(from + k * pitch), taps + k);
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        *(__global float4 *)(to + i * pitch) = sums[i];
+}
+
+/* ---- Spread ---- */
+
+struct target {
+    __global RESULT *out; /* the channel's first element */
+    int pitch, width, height, radius, x;
+};
+
+/* The weights of pixel k for the points across; a work-item that makes less than a cell keeps those of its
+ * part. */
+#if WIDE < STEP
+#define PARTS           (4 * WIDE)
+#define SPREAD_AT(k, i) part[4 * (k) + (i)]
+#else
+#define PARTS           1
+#define SPREAD_AT(k, i) (phi[4 * ((k) % STEP) + (i)] * SPREAD)
+#endif
+
+/* A row of results from the points around it, points[4 * point + i]; `below`: the row's weights for their
+ * four rows. */
+inline void make_row(const float *points, const float *part, const float *below, float *v)
+{
+    float across[AROUND];
+#pragma unroll
+    for (int p = 0; p < AROUND; p++) {
+        across[p] = points[4 * p] * below[0];
+#pragma unroll
+        for (int i = 1; i < 4; i++)
+            across[p] = mad(points[4 * p + i], below[i], across[p]);
+    }
+#pragma unroll
+    for (int k = 0; k < WIDE; k++) {
+        v[k] = across[k / STEP] * SPREAD_AT(k, 0);
+#pragma unroll
+        for (int i = 1; i < 4; i++)
+            v[k] = mad(across[k / STEP + i], SPREAD_AT(k, i), v[k]);
+    }
+}
+
+inline void store_inside(const float *points, const float *part, const struct target *t, int y)
+{
+    __global RESULT *at = t->out + y * t->pitch + t->x * HONE_C;
+#pragma unroll
+    for (int d = 0; d < STEP; d++) {
+        const float below[4] = {phi[4 * d], phi[4 * d + 1], phi[4 * d + 2], phi[4 * d + 3]};
+        float v[WIDE];
+        make_row(points, part, below, v);
+        store_values(at + d * t->pitch, v);
+    }
+}
+
+inline bool leaves(const struct target *t, int x, int y)
+{
+    int r = t->radius;
+    return HONE_BORDER == BORDER_ZERO_OUTSIDE && (x < r || y < r || x + r >= t->width || y + r >= t->height);
+}
+
+inline void store_carefully(const float *points, const float *part, const struct target *t, int y)
+{
+#pragma unroll 1
+    for (int d = 0; d < STEP && y + d < t->height; d++) {
+        const float below[4] = {phi[4 * d], phi[4 * d + 1], phi[4 * d + 2], phi[4 * d + 3]};
+        __global RESULT *at = t->out + (y + d) * t->pitch + t->x * HONE_C;
+        float v[WIDE];
+        make_row(points, part, below, v);
+#pragma unroll
+        for (int k = 0; k < WIDE; k++)
+            if (t->x + k < t->width)
+                at[k * HONE_C] = leaves(t, t->x + k, y + d) ? (RESULT)0 : hone_result(v[k]);
+    }
+}
+
+inline void store_block(const float *points, const float *part, const struct target *t, int y)
+{
+    bool inside = t->x + WIDE <= t->width && y + STEP <= t->height && !leaves(t, t->x, y) &&
+                  !leaves(t, t->x + WIDE - 1, y + STEP - 1);
+    if (inside)
+        store_inside(points, part, t, y);
+    else
+        store_carefully(points, part, t, y);
+}
+
+#if FLOATING
+/* Where a row or column of blocks of `side` pixels is seen by windows: by some of those of pixels at .. at +
+ * side - 1 from `outer` blocks before to `outer` after, by all of these from `inner` before to `inner` after
+ * (none if negative). */
+#define OUTER(radius, side) (((radius) + (side)-1) / (side))
+#define INNER(radius, side) ((radius) + 1 >= (side) ? ((radius) + 1 - (side)) / (side) : -1)
+
+struct marks {
+    __global const uchar *flags; /* of the block at the picture's first pixel */
+    int pitch;
+};
+
+/* The kinds in the window of one pixel, of blocks that only some windows hold; bx, by: the pixel's own block.
+ */
+inline uint kinds_around(const struct cells *s, const struct marks *m, int x, int y, int bx, int by,
+                         int radius)
+{
+    int across = OUTER(radius, PX), down = OUTER(radius, STEP), inner_across = INNER(radius, PX);
+    int inner_down = INNER(radius, STEP);
+    uint kinds = 0;
+    for (int j = by - down; j <= by + down; j++)
+        for (int i = bx - across; i <= bx + across; i++) {
+            bool inner = (int)abs(j - by) <= inner_down && (int)abs(i - bx) <= inner_across;
+            if (inner && i == bx - inner_across)
+                i = bx + inner_across;
+            if (inner || !m->flags[j * m->pitch + i])
+                continue;
+            for (int v = max(j * STEP, y - radius); v < min(j * STEP + STEP, y + radius + 1); v++) {
+                int inside;
+                __global const PIXEL *row = hone_row(s->in, s->pitch, v, s->height, &inside);
+                for (int u = max(i * PX, x - radius); u < min(i * PX + PX, x + radius + 1); u++)
+                    kinds |= kind_of(hone_at(row, inside, u, 0, s->width, s->border));
+            }
+        }
+    return kinds;
+}
+
+/* The kinds in blocks that the windows of all pixels of block bx, by hold. */
+inline uint kinds_within(const struct marks *m, int bx, int by, int radius)
+{
+    int across = INNER(radius, PX), down = INNER(radius, STEP);
+    uint kinds = 0;
+    for (int j = by - down; j <= by + down && across >= 0; j++)
+        for (int i = bx - across; i <= bx + across; i++)
+            kinds |= m->flags[j * m->pitch + i];
+    return kinds;
+}
+
+/* Those of a target's row of cells that lie in block bx. */
+inline void mend_block(const struct cells *s, const struct marks *m, const struct target *t, int bx, int y)
+{
+    int by = y / STEP, right = min(min(t->x + WIDE, bx * PX + PX), t->width);
+    uint within = kinds_within(m, bx, by, t->radius);
+    for (int v = y; v < min(y + STEP, t->height); v++)
+        for (int x = max(t->x, bx * PX); x < right; x++) {
+            uint kinds = within & IS_NAN ? within : within | kinds_around(s, m, x, v, bx, by, t->radius);
+            if (!kinds || leaves(t, x, v))
+                continue;
+            t->out[v * t->pitch + x * HONE_C] = kinds == IS_PLUS    ? INFINITY
+                                                : kinds == IS_MINUS ? -INFINITY
+                                                                    : NAN;
+        }
+}
+
+/* Whether any of the groups of `gather` around a block saw NaN or infinity. */
+inline bool is_marked(__global const uchar *tiles, int bx, int by, int radius, int reach, int flag_pitch,
+                      int rows)
+{
+    int across = OUTER(radius, PX), down = OUTER(radius, STEP), strips = (rows + ROWS - 1) / ROWS;
+    int groups = (flag_pitch - OVERLAP) / (GROUP - OVERLAP);
+    int column = bx + reach / CELLS + OVERLAP, row = by + reach + 3;
+    int left = (column - across) / (GROUP - OVERLAP),
+        right = min((column + across) / (GROUP - OVERLAP), groups - 1);
+    int top = (row - down) / ROWS, bottom = min((row + down) / ROWS, strips - 1);
+    uint any = 0;
+    for (int j = min(top, strips - 1); j <= bottom; j++)
+        for (int i = min(left, groups - 1); i <= right; i++)
+            any |= tiles[j * groups + i];
+    return any != 0;
+}
+#endif
+
+inline void copy_alpha(__global const PIXEL *in, int in_pitch, const struct target *t, int y)
+{
+    for (int v = y; v < min(y + DOWN * STEP, t->height); v++)
+        for (int x = t->x; x < min(t->x + WIDE, t->width); x++)
+            t->out[v * t->pitch + x * HONE_C] = (RESULT)in[v * in_pitch + x * HONE_C];
+}
+
+inline void load_points(float *points, __global const float *at)
+{
+#pragma unroll
+    for (int p = 0; p < AROUND; p++) {
+        points[4 * p] = points[4 * p + 1];
+        points[4 * p + 1] = points[4 * p + 2];
+        points[4 * p + 2] = points[4 * p + 3];
+        points[4 * p + 3] = at[p];
+    }
+}
+
+__kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int in_pitch,
+                                   __global const float *grid, __global const uchar *flags,
+                                   __global const uchar *tiles, __global RESULT *out, int out_offset,
+                                   int out_pitch, int width, int height, BORDER_TYPE border, int reach,
+                                   int radius, int pitch, int rows, int gathered_rows, int flag_pitch)
+{
+    int x = get_global_id(0) * WIDE, by = get_global_id(1) * DOWN, channel = get_global_id(2);
+    struct target t = {out + out_offset + channel, out_pitch, width, height, radius, x};
+    if (t.x >= width || by * STEP >= height)
+        return;
+    if (IS_ALPHA(channel)) {
+        copy_alpha(in + in_offset + channel, in_pitch, &t, by * STEP);
+        return;
+    }
+    __global const float *at = grid + (channel * rows + by) * pitch + x / STEP;
+    int count = min(DOWN, (height - by * STEP + STEP - 1) / STEP);
+    float points[4 * AROUND], part[PARTS];
+#pragma unroll
+    for (int k = 0; k < PARTS; k++)
+        part[k] = phi[4 * (x % STEP) + k] * SPREAD;
+#pragma unroll
+    for (int k = 0; k < 4 * AROUND; k++)
+        points[k] = 0;
+    for (int n = 0; n < 3; n++)
+        load_points(points, at + n * pitch);
+    for (int n = 0; n < count; n++) {
+        load_points(points, at + (n + 3) * pitch);
+        store_block(points, part, &t, (by + n) * STEP);
+    }
+#if FLOATING
+    int strips = (gathered_rows + ROWS - 1) / ROWS, groups = (flag_pitch - OVERLAP) / (GROUP - OVERLAP);
+    struct cells s = {in + in_offset + channel, in_pitch, width, height, 0, border};
+    struct marks m = {flags + (channel * (gathered_rows + 3) + reach + 3) * flag_pitch + reach / CELLS +
+                          OVERLAP,
+                      flag_pitch};
+    for (int n = 0; n < count; n++)
+        for (int bx = x / PX; bx * PX < x + WIDE; bx++)
+            if (is_marked(tiles + channel * strips * groups, bx, by + n, radius, reach, flag_pitch,
+                          gathered_rows))
+                mend_block(&s, &m, &t, bx, (by + n) * STEP);
+#endif
+}
