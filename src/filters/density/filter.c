@@ -36,6 +36,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define ACROSS "ceildiv(W + size - 1, CELL)"
 #define DOWN   "ceildiv(H + size - 1, CELL)"
 
+/* Work-items of `packed` that serve each other. */
+#define LANES "(SHUFFLE ? 32 : WG_X)"
+
 static const struct variant variants[] = {
     {.name = "direct",
      .summary = "one result per work-item, every pixel of the window read",
@@ -92,6 +95,30 @@ static const struct variant variants[] = {
            .local = {"WG_X", "1"},
            .arguments = {"in", "out", "local:8*PX*WG_X", "W", "H", "border", "BELOW"}}},
      .cost = {IN_AND_OUT, "2*(1 + size/ROWS)/PX + 3 + size/PX/PX", "8 + 2*size/ROWS + size/PX/PX"}},
+    {.name = "packed",
+     .summary = "masks of u8: marks of the window stay in registers, four sums of columns in each",
+     .source = "packed.cl",
+     .condition = "C == 1 && TYPE == 0 && mask == 1 && size <= 65",
+     .path = "packed",
+     .needs = NEEDS_LOCAL,
+     .align = 32,
+     .specialised = "the window's size says which registers it reaches into",
+     .tunables = {{"WORDS", TUNABLE_DEFINE, "4 2", "words of four pixels per work-item and row"},
+                  {"ROWS", TUNABLE_DEFINE, "64 32 128 192 256 288 320 384 512", "rows per work-item"},
+                  {"AHEAD", TUNABLE_DEFINE, "2 1 4 8", "rows under way before they are needed"},
+                  {"SHUFFLE", TUNABLE_DEFINE, "0 1",
+                   "sums from the next lane instead of local memory (PTX)"},
+                  {"SWAP", TUNABLE_DEFINE, "0 1", "lanes swap halves of results, for whole sectors (PTX)"},
+                  {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width"}},
+     .constraints = {"2*ceildiv(size/2, 4*WORDS) < " LANES, "!SHUFFLE || (PTX && WG_X % 32 == 0)",
+                     "!SWAP || (SHUFFLE && WORDS == 4)"},
+     .defines = {"SIZE=size", "WITH_PTX=PTX"},
+     .passes = {{.kernel = "density_packed",
+                 .extent = {"ceildiv(W, (" LANES " - 2*ceildiv(size/2, 4*WORDS))*4*WORDS)*" LANES, "H"},
+                 .block = {NULL, "ROWS"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", "local:SHUFFLE ? 4 : 8*WORDS*WG_X", "W", "H", "border", "BELOW"}}},
+     .cost = {IN_AND_OUT, "(1 + size/ROWS)/WORDS/4", "8 + 2*size/ROWS"}},
     {.name = "compact",
      .summary = "two phases: list the positions that may reach the threshold, then sum windows there alone",
      .condition = "(size + 32)*(size + 32)*MOST <= 4294967295 && W*H*C < 4294967295",
@@ -139,6 +166,8 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"WIDE && size <= 64", "bands", "ROWS=256"},
     {"WIDE", "bands", "ROWS=1024"},
+    {"PTX && H >= 4096", "packed", "WORDS=4 ROWS=288 AHEAD=2 SHUFFLE=1 SWAP=1 WG_X=64"},
+    {"PTX", "packed", "WORDS=2 ROWS=64 AHEAD=2 SHUFFLE=1 WG_X=64"},
     {"GPU && C == 1 && size <= 128 && H >= 4096", "sliding", "PX=8 ROWS=256 WG_X=256"},
     {"GPU && C == 1 && size <= 128", "sliding", "ROWS=64 WG_X=128"},
     {"size <= 5", "direct", ""},

@@ -92,12 +92,25 @@ __kernel void density_along(__global const PIXEL *in, int in_offset, int in_pitc
     }
 }
 
-/* In place: running sums down the columns. */
+/* In place: running sums down the columns. Work-items are few, so each has many rows under way: a load behind a store to the
+ * same buffer would wait for it. */
+#define DOWN_ROWS 16
 __kernel void density_down(__global SUM *integral, int stride, int rows)
 {
-    int i = get_global_id(0);
-    SUM sum = 0;
-    for (int y = 0; i < stride && y < rows; y++) {
+    int i = get_global_id(0), y = 0;
+    SUM sum = 0, at[DOWN_ROWS];
+    if (i >= stride)
+        return;
+    for (; y + DOWN_ROWS <= rows; y += DOWN_ROWS) {
+        __global SUM *from = integral + (size_t)y * stride + i;
+#pragma unroll
+        for (int k = 0; k < DOWN_ROWS; k++)
+            at[k] = from[(size_t)k * stride];
+#pragma unroll
+        for (int k = 0; k < DOWN_ROWS; k++)
+            from[(size_t)k * stride] = sum += at[k];
+    }
+    for (; y < rows; y++) {
         sum += integral[(size_t)y * stride + i];
         integral[(size_t)y * stride + i] = sum;
     }

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For GPUs, masks of u8: four sums of columns in every 32-bit register, and every pixel read once.
+ *
+ * A work-item owns a strip of 4 * WORDS neighbouring pixels and walks down ROWS rows. A pixel's mark is one bit, so the marks of
+ * all rows in the window stay in registers, eight rows to a word of four pixels: what leaves the window is not read again. The
+ * sums of columns have one byte each. Those of the strips beside it come from the neighbouring lanes; the outermost lanes only
+ * serve the others. A window's sum is the one before it plus the column that enters minus the one that leaves, two pixels to a
+ * register: multiplied by 0x00010001, the differences of two pixels become their running sums.
+ *
+ * Every loop over words is unrolled: their indices must be constants for the arrays to live in registers.
+ */
+#ifndef WORDS
+#define WORDS 4 /* words of four pixels per work-item and row */
+#endif
+#ifndef ROWS
+#define ROWS 64 /* rows per work-item, a multiple of 8 */
+#endif
+#ifndef AHEAD
+#define AHEAD 2 /* rows that are under way before they are needed: 1, 2, 4 or 8 */
+#endif
+#ifndef SHUFFLE
+#define SHUFFLE 0 /* neighbours' sums: 0 through local memory, 1 from lane to lane (PTX) */
+#endif
+#ifndef SWAP
+#define SWAP 0 /* 1: pairs of lanes swap halves of their results, so that each store fills whole sectors (PTX) */
+#endif
+#ifndef SIZE
+#define SIZE 31 /* of the window; at most 127: two sums of columns must be told apart by their sign */
+#endif
+#ifndef WITH_PTX
+#define WITH_PTX 0
+#endif
+
+#define LEFT   (SIZE / 2)
+#define RIGHT  (SIZE - 1 - LEFT)
+#define SPAN   (4 * WORDS) /* pixels of a strip */
+#define HALO   ((LEFT + SPAN - 1) / SPAN) /* lanes on either side that windows of others reach into */
+#define BEFORE ((LEFT + 3) / 4)  /* words left of the strip */
+#define BEHIND ((RIGHT + 3) / 4) /* and right of it */
+#define ALL    (BEFORE + WORDS + BEHIND)
+#define START  (4 * BEFORE - LEFT) /* where the window of the strip's first pixel begins */
+#define WARM   ((SIZE + 6) / 8 * 8) /* rows before the first result: whole rounds of eight */
+#define EARLY  (WARM - (SIZE - 1))  /* of which so many have left again by then */
+#define ROUNDS ((SIZE + 7) / 8 + 1) /* of which marks are remembered */
+
+#if SHUFFLE
+#define LANES 32
+#else
+#define LANES ((int)get_local_size(0))
+#endif
+
+struct strip {
+    __global const uchar *in;
+    __global ushort *out;
+    int pitch, out_pitch, width, height;
+    int x, y;      /* the first pixel */
+    int lane;      /* among those that serve each other */
+    bool gives;    /* has results of its own */
+    uint outside;  /* four marks beyond the edges */
+    uint reaching; /* added to two sums sets bit 15 where they reach the threshold */
+    __local uint *part;
+};
+
+/* Bytes of a and b in any order, as PRMT has it; here for those orders that occur. */
+#if WITH_PTX
+inline uint permute(uint a, uint b, uint order)
+{
+    uint r;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(order));
+    return r;
+}
+#define FIRST_TWO(w)   permute(w, 0, 0x4140)
+#define LAST_TWO(w)    permute(w, 0, 0x4342)
+#define ONLY_SECOND(w) permute(w, 0, 0x4144)
+#define UPPER_TWICE(w) permute(w, 0, 0x3232)
+#define SIGNS(w)       permute(w, 0, 0xbb99)
+#else
+#define FIRST_TWO(w)   (((w)&0xffu) | ((w)&0xff00u) << 8)
+#define LAST_TWO(w)    ((w) >> 16 & 0xffu | ((w) >> 8 & 0xff0000u))
+#define ONLY_SECOND(w) (((w)&0xff00u) << 8)
+#define UPPER_TWICE(w) (((w) >> 16) * 0x00010001u)
+#define SIGNS(w)       (((w) >> 15 & 0x00010001u) * 0xffffu)
+#endif
+
+/* Bit 0 of every byte that is not 0. */
+inline uint marks(uint w)
+{
+    return ((((w & 0x7f7f7f7fu) + 0x7f7f7f7fu) | w) & 0x80808080u) >> 7;
+}
+
+/* The sums of columns after a row of marks has entered in phase p of a round. Remembered is bit p of every pixel; q rounds ago
+ * the row that leaves was remembered. */
+inline void enter_marks(uint *columns, uint history[ROUNDS][WORDS], const uint *entering, int p)
+{
+    int q = (SIZE - p + 7) / 8, bit = (p + 8 * ROUNDS - SIZE) % 8;
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        uint leaving = history[q][k] >> bit & 0x01010101u;
+        columns[k] = columns[k] + entering[k] - leaving;
+        history[0][k] += entering[k] << p;
+    }
+}
+
+inline void next_round(uint history[ROUNDS][WORDS])
+{
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+#pragma unroll
+        for (int q = ROUNDS - 1; q > 0; q--)
+            history[q][k] = history[q - 1][k];
+        history[0][k] = 0;
+    }
+}
+
+#if SHUFFLE
+inline uint from_left(uint w, int lanes)
+{
+    uint r;
+    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(r) : "r"(w), "r"(lanes));
+    return r;
+}
+
+inline uint from_right(uint w, int lanes)
+{
+    uint r;
+    asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(r) : "r"(w), "r"(lanes));
+    return r;
+}
+
+/* The words of a row of sums that the strip's windows touch. */
+inline void gather(uint *all, const uint *columns, const struct strip *s, int buffer)
+{
+#pragma unroll
+    for (int j = 0; j < BEFORE; j++) {
+        int back = (BEFORE - j + WORDS - 1) / WORDS;
+        all[j] = from_left(columns[j - BEFORE + back * WORDS], back);
+    }
+#pragma unroll
+    for (int j = 0; j < BEHIND; j++)
+        all[BEFORE + WORDS + j] = from_right(columns[j % WORDS], 1 + j / WORDS);
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        all[BEFORE + k] = columns[k];
+}
+#else
+/* The same through local memory. Two buffers take turns, so that one barrier per row is enough. */
+inline void gather(uint *all, const uint *columns, const struct strip *s, int buffer)
+{
+    __local uint *row = s->part + buffer * WORDS * LANES;
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        row[k * LANES + s->lane] = columns[k];
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (int j = 0; j < ALL; j++) {
+        int item = (j - BEFORE + HALO * WORDS) / WORDS - HALO, k = j - BEFORE - item * WORDS;
+        all[j] = row[k * LANES + clamp(s->lane + item, 0, LANES - 1)];
+    }
+}
+#endif
+
+/* The sum over the first window of the strip. */
+inline uint first_window(const uint *all)
+{
+    uint sum = 0;
+#pragma unroll
+    for (int j = 0; j < ALL; j++) {
+        int from = max(START - 4 * j, 0), to = min(START + SIZE - 4 * j, 4);
+        if (from < to) {
+            uint ones = 0x01010101u >> 8 * (4 - (to - from)) << 8 * from;
+#if WITH_PTX
+            asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(all[j]), "r"(ones), "r"(sum));
+#else
+            uint w = all[j] & ones * 255u;
+            sum += (w & 0x00ff00ffu) + (w >> 8 & 0x00ff00ffu);
+#endif
+        }
+    }
+    return WITH_PTX ? sum : (sum + (sum >> 16)) & 0xffffu;
+}
+
+/* Four bytes from byte i on, which is at least -4; before the first there is nothing. */
+inline uint bytes_at(const uint *all, int i)
+{
+    int j = (i + 4) / 4 - 1, shift = 8 * ((i + 4) % 4);
+    uint low = j < 0 ? 0 : all[max(j, 0)], high = all[min(j + 1, ALL - 1)];
+#if WITH_PTX
+    return shift == 0 ? low : permute(low, high, 0x3210u + shift / 8 * 0x1111u);
+#else
+    return shift == 0 ? low : low >> shift | high << (32 - shift);
+#endif
+}
+
+/* Sums of windows, two to a word. */
+inline void windows(const uint *all, uint *sums)
+{
+    uint before = first_window(all) * 0x00010001u;
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        uint enter = bytes_at(all, START + SIZE - 1 + 4 * k), leave = bytes_at(all, START - 1 + 4 * k);
+        uint first = k == 0 ? ONLY_SECOND(enter) - ONLY_SECOND(leave) : FIRST_TWO(enter) - FIRST_TWO(leave);
+        sums[2 * k] = first * 0x00010001u + before;
+        before = UPPER_TWICE(sums[2 * k]);
+        sums[2 * k + 1] = (LAST_TWO(enter) - LAST_TWO(leave)) * 0x00010001u + before;
+        before = UPPER_TWICE(sums[2 * k + 1]);
+    }
+}
+
+inline void results(const uint *columns, const struct strip *s, int buffer, uint *sums)
+{
+    uint all[ALL];
+    gather(all, columns, s, buffer);
+    windows(all, sums);
+#pragma unroll
+    for (int k = 0; k < 2 * WORDS; k++)
+        sums[k] &= SIGNS(sums[k] + s->reaching);
+}
+
+inline void store_strip(__global ushort *out, const uint *sums)
+{
+#pragma unroll
+    for (int k = 0; k < 2 * WORDS; k += 4)
+        *(__global uint4 *)(out + 2 * k) = (uint4)(sums[k], sums[k + 1], sums[k + 2], sums[k + 3]);
+}
+
+#if SWAP
+/* The lanes of a pair store both halves of the even one's strip together, then both of the odd one's. */
+inline void store_pairs(const struct strip *s, __global ushort *out, const uint *sums)
+{
+    int even = s->lane & ~1;
+    bool even_gives = even >= HALO && even < LANES - HALO, odd_gives = even + 1 >= HALO && even + 1 < LANES - HALO;
+    uint odd = s->lane & 1 ? 0xffffffffu : 0, first[4], second[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        uint other, give = bitselect(sums[k + 4], sums[k], odd);
+        asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;" : "=r"(other) : "r"(give));
+        first[k] = bitselect(sums[k], other, odd);
+        second[k] = bitselect(other, sums[k + 4], odd);
+    }
+    out += odd ? 8 - SPAN : 0;
+    if (even_gives)
+        *(__global uint4 *)out = (uint4)(first[0], first[1], first[2], first[3]);
+    out += SPAN;
+    if (odd_gives)
+        *(__global uint4 *)out = (uint4)(second[0], second[1], second[2], second[3]);
+}
+#endif
+
+/* PTX: a compiler that sees one word at a time used of a load long under way makes several loads of it. */
+inline void load_strip(uint *w, __global const uchar *at)
+{
+#if WITH_PTX && WORDS == 4
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                 : "l"(at));
+#elif WITH_PTX
+    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(at));
+#elif WORDS == 4
+    uint4 v = *(__global const uint4 *)at;
+    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
+#else
+    uint2 v = *(__global const uint2 *)at;
+    w[0] = v.x, w[1] = v.y;
+#endif
+}
+
+/* Takes the next row in phase p, and sends for the one AHEAD of it. */
+inline void next_row(uint *columns, uint history[ROUNDS][WORDS], uint ahead[AHEAD][WORDS], __global const uchar *at, int p)
+{
+    uint entering[WORDS];
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        entering[k] = ahead[p % AHEAD][k];
+    load_strip(ahead[p % AHEAD], at);
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        entering[k] = marks(entering[k]);
+    enter_marks(columns, history, entering, p);
+}
+
+/* Where neither edges of the image nor rows that end early are in reach of any lane. */
+inline void slide_inside(const struct strip *s)
+{
+    uint columns[WORDS] = {0}, history[ROUNDS][WORDS] = {{0}}, ahead[AHEAD][WORDS], sums[2 * WORDS];
+    __global const uchar *at = s->in + (s->y - LEFT - EARLY) * s->pitch + s->x;
+    __global ushort *out = s->out + s->y * s->out_pitch + s->x;
+#pragma unroll
+    for (int a = 0; a < AHEAD; a++, at += s->pitch)
+        load_strip(ahead[a], at);
+#pragma unroll 1
+    for (int round = 0; round < WARM / 8; round++) {
+#pragma unroll
+        for (int p = 0; p < 8; p++, at += s->pitch)
+            next_row(columns, history, ahead, at, p);
+        next_round(history);
+    }
+#pragma unroll 1
+    for (int round = 0; round < ROWS / 8; round++) {
+#pragma unroll
+        for (int p = 0; p < 8; p++, at += s->pitch, out += s->out_pitch) {
+            next_row(columns, history, ahead, at, p);
+            results(columns, s, p & 1, sums);
+#if SWAP
+            store_pairs(s, out, sums);
+#else
+            if (s->gives)
+                store_strip(out, sums);
+#endif
+        }
+        next_round(history);
+    }
+}
+
+/* ---- Near the edges: each pixel from where the border rule says ---- */
+
+struct edge {
+    int from[SPAN];   /* columns that the strip's pixels read */
+    uint real[WORDS]; /* border=constant: 0xff where there is one */
+};
+
+inline void find_edge(struct edge *e, const struct strip *s)
+{
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        e->real[k] = 0;
+#pragma unroll
+    for (int i = 0; i < SPAN; i++) {
+        int from = hone_fold(s->x + i, s->width);
+        e->from[i] = max(from, 0);
+        e->real[i / 4] |= from < 0 ? 0 : 0xffu << 8 * (i % 4);
+    }
+}
+
+inline void load_edge(uchar *bytes, const struct strip *s, const struct edge *e, int y)
+{
+    int inside;
+    __global const uchar *row = hone_row(s->in, s->pitch, y, s->height, &inside);
+#pragma unroll
+    for (int i = 0; i < SPAN; i++)
+        bytes[i] = row[e->from[i]];
+}
+
+inline void edge_marks(uint *entering, const uchar *bytes, const struct strip *s, const struct edge *e, int y)
+{
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        entering[k] = (uint)(bytes[4 * k] != 0) | (uint)(bytes[4 * k + 1] != 0) << 8 |
+                      (uint)(bytes[4 * k + 2] != 0) << 16 | (uint)(bytes[4 * k + 3] != 0) << 24;
+#if HONE_BORDER == BORDER_CONSTANT
+        uint real = (uint)y < (uint)s->height ? e->real[k] : 0;
+        entering[k] = (entering[k] & real) | (s->outside & ~real);
+#endif
+    }
+}
+
+/* Takes row y in phase p; its pixels are there already. Sends for the next one. */
+inline void next_edge_row(uint *columns, uint history[ROUNDS][WORDS], uchar *bytes, const struct strip *s,
+                          const struct edge *e, int y, int p)
+{
+    uint entering[WORDS];
+    edge_marks(entering, bytes, s, e, y);
+    load_edge(bytes, s, e, y + 1);
+    enter_marks(columns, history, entering, p);
+}
+
+inline void store_edge(const struct strip *s, uint *sums, int y)
+{
+    __global ushort *out = s->out + y * s->out_pitch + s->x;
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+#pragma unroll
+    for (int i = 0; i < SPAN; i++) {
+        int x = s->x + i;
+        if (x < LEFT || x + RIGHT >= s->width || y < LEFT || y + RIGHT >= s->height)
+            sums[i / 2] &= i % 2 == 0 ? 0xffff0000u : 0x0000ffffu;
+    }
+#endif
+    if (s->x + SPAN <= s->width) {
+        store_strip(out, sums);
+    } else {
+#pragma unroll
+        for (int i = 0; i < SPAN; i++)
+            if (s->x + i < s->width)
+                out[i] = (ushort)(sums[i / 2] >> 16 * (i % 2));
+    }
+}
+
+inline void slide_edges(const struct strip *s)
+{
+    uint columns[WORDS] = {0}, history[ROUNDS][WORDS] = {{0}}, sums[2 * WORDS];
+    uchar bytes[SPAN];
+    struct edge e;
+    int end = min(s->y + ROWS, s->height), y = s->y - LEFT - EARLY;
+    find_edge(&e, s);
+    load_edge(bytes, s, &e, y);
+#pragma unroll 1
+    for (int round = 0; round < WARM / 8; round++) {
+#pragma unroll
+        for (int p = 0; p < 8; p++, y++)
+            next_edge_row(columns, history, bytes, s, &e, y, p);
+        next_round(history);
+    }
+#pragma unroll 1
+    while (y - RIGHT < end) {
+#pragma unroll
+        for (int p = 0; p < 8; p++, y++) {
+            next_edge_row(columns, history, bytes, s, &e, y, p);
+            results(columns, s, p & 1, sums);
+            if (s->gives && y - RIGHT < end)
+                store_edge(s, sums, y - RIGHT);
+        }
+        next_round(history);
+    }
+}
+
+__kernel void density_packed(__global const uchar *in, int in_offset, int in_pitch, __global ushort *out, int out_offset,
+                             int out_pitch, __local uint *part, int width, int height, int border, uint below)
+{
+    int lanes = LANES, lane = get_local_id(0) % lanes;
+    int first = (int)get_global_id(0) / lanes * (lanes - 2 * HALO) - HALO; /* strip of lane 0 */
+    if ((first + HALO) * SPAN >= width)
+        return;
+    struct strip s = {in + in_offset, out + out_offset, in_pitch, out_pitch, width, height};
+    s.x = (first + lane) * SPAN;
+    s.y = get_global_id(1) * ROWS;
+    s.lane = lane;
+    s.gives = lane >= HALO && lane < lanes - HALO && s.x < width;
+    s.outside = border != 0 ? 0x01010101u : 0;
+    s.reaching = (0x7fffu - min(below, 0x7fffu)) * 0x00010001u;
+    s.part = part;
+    /* All lanes alike: they serve each other. */
+    if (first >= 0 && (first + lanes) * SPAN <= width && s.y - LEFT - EARLY >= 0 &&
+        s.y + ROWS + RIGHT + AHEAD <= height)
+        slide_inside(&s);
+    else
+        slide_edges(&s);
+}
