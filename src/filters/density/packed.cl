@@ -25,11 +25,17 @@
 #ifndef SWAP
 #define SWAP 0 /* 1: pairs of lanes swap halves of their results, so that each store fills whole sectors (PTX) */
 #endif
+#ifndef HINT
+#define HINT 0
+#endif
 #ifndef SIZE
 #define SIZE 31 /* of the window; at most 127: two sums of columns must be told apart by their sign */
 #endif
 #ifndef WITH_PTX
 #define WITH_PTX 0
+#endif
+#ifndef TAIL
+#define TAIL 1 /* 0: rows are a whole number of strips */
 #endif
 
 #define LEFT   (SIZE / 2)
@@ -40,9 +46,13 @@
 #define BEHIND ((RIGHT + 3) / 4) /* and right of it */
 #define ALL    (BEFORE + WORDS + BEHIND)
 #define START  (4 * BEFORE - LEFT) /* where the window of the strip's first pixel begins */
+#define BACK   (START > 0)         /* whether the window of the pixel before that is at hand, too */
+#define FIRST  (BACK ? 0xffffffffu : 0xffffff00u) /* else nothing enters and leaves with the first pixel */
 #define WARM   ((SIZE + 6) / 8 * 8) /* rows before the first result: whole rounds of eight */
 #define EARLY  (WARM - (SIZE - 1))  /* of which so many have left again by then */
 #define ROUNDS ((SIZE + 7) / 8 + 1) /* of which marks are remembered */
+/* Whole strips beyond the left and right edge read whole strips, so that what they read takes no loads of its own. */
+#define FOLDS (!TAIL && HONE_BORDER != BORDER_REFLECT101)
 
 #if SHUFFLE
 #define LANES 32
@@ -55,8 +65,10 @@ struct strip {
     __global ushort *out;
     int pitch, out_pitch, width, height;
     int x, y;      /* the first pixel */
+    int from;      /* the first column that it reads */
     int lane;      /* among those that serve each other */
     bool gives;    /* has results of its own */
+    bool beyond;   /* reads otherwise than it lies: the same pixel everywhere, backwards, or nothing */
     uint outside;  /* four marks beyond the edges */
     uint reaching; /* added to two sums sets bit 15 where they reach the threshold */
     __local uint *part;
@@ -72,15 +84,19 @@ inline uint permute(uint a, uint b, uint order)
 }
 #define FIRST_TWO(w)   permute(w, 0, 0x4140)
 #define LAST_TWO(w)    permute(w, 0, 0x4342)
-#define ONLY_SECOND(w) permute(w, 0, 0x4144)
 #define UPPER_TWICE(w) permute(w, 0, 0x3232)
 #define SIGNS(w)       permute(w, 0, 0xbb99)
+#define BACKWARDS(w)   permute(w, 0, 0x0123)
+#define FIRST_ONE(w)   permute(w, 0, 0)
+#define LAST_ONE(w)    permute(w, 0, 0x3333)
 #else
 #define FIRST_TWO(w)   (((w)&0xffu) | ((w)&0xff00u) << 8)
 #define LAST_TWO(w)    ((w) >> 16 & 0xffu | ((w) >> 8 & 0xff0000u))
-#define ONLY_SECOND(w) (((w)&0xff00u) << 8)
 #define UPPER_TWICE(w) (((w) >> 16) * 0x00010001u)
 #define SIGNS(w)       (((w) >> 15 & 0x00010001u) * 0xffffu)
+#define BACKWARDS(w)   as_uint(as_uchar4(w).s3210)
+#define FIRST_ONE(w)   (((w)&0xffu) * 0x01010101u)
+#define LAST_ONE(w)    (((w) >> 24) * 0x01010101u)
 #endif
 
 /* Bit 0 of every byte that is not 0. */
@@ -160,13 +176,13 @@ inline void gather(uint *all, const uint *columns, const struct strip *s, int bu
 }
 #endif
 
-/* The sum over the first window of the strip. */
+/* The sum over the window of the pixel before the strip or, where that begins too early, of its first one. */
 inline uint first_window(const uint *all)
 {
     uint sum = 0;
 #pragma unroll
     for (int j = 0; j < ALL; j++) {
-        int from = max(START - 4 * j, 0), to = min(START + SIZE - 4 * j, 4);
+        int from = max(START - BACK - 4 * j, 0), to = min(START - BACK + SIZE - 4 * j, 4);
         if (from < to) {
             uint ones = 0x01010101u >> 8 * (4 - (to - from)) << 8 * from;
 #if WITH_PTX
@@ -199,10 +215,18 @@ inline void windows(const uint *all, uint *sums)
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
         uint enter = bytes_at(all, START + SIZE - 1 + 4 * k), leave = bytes_at(all, START - 1 + 4 * k);
-        uint first = k == 0 ? ONLY_SECOND(enter) - ONLY_SECOND(leave) : FIRST_TWO(enter) - FIRST_TWO(leave);
-        sums[2 * k] = first * 0x00010001u + before;
+        enter &= k == 0 ? FIRST : 0xffffffffu;
+        leave &= k == 0 ? FIRST : 0xffffffffu;
+#if SIZE <= 31
+        /* Running sums of four differences; each is less than 128 either way. */
+        uint running = (enter - leave) * 0x01010101u + 0x80808080u;
+        sums[2 * k] = FIRST_TWO(running) + before - 0x00800080u;
+        sums[2 * k + 1] = LAST_TWO(running) + before - 0x00800080u;
+#else
+        sums[2 * k] = (FIRST_TWO(enter) - FIRST_TWO(leave)) * 0x00010001u + before;
         before = UPPER_TWICE(sums[2 * k]);
         sums[2 * k + 1] = (LAST_TWO(enter) - LAST_TWO(leave)) * 0x00010001u + before;
+#endif
         before = UPPER_TWICE(sums[2 * k + 1]);
     }
 }
@@ -217,19 +241,29 @@ inline void results(const uint *columns, const struct strip *s, int buffer, uint
         sums[k] &= SIGNS(sums[k] + s->reaching);
 }
 
+inline void store4(__global ushort *at, uint a, uint b, uint c, uint d)
+{
+#if WITH_PTX && HINT
+    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" : : "l"(at), "r"(a), "r"(b), "r"(c), "r"(d));
+#else
+    *(__global uint4 *)at = (uint4)(a, b, c, d);
+#endif
+}
+
 inline void store_strip(__global ushort *out, const uint *sums)
 {
 #pragma unroll
     for (int k = 0; k < 2 * WORDS; k += 4)
-        *(__global uint4 *)(out + 2 * k) = (uint4)(sums[k], sums[k + 1], sums[k + 2], sums[k + 3]);
+        store4(out + 2 * k, sums[k], sums[k + 1], sums[k + 2], sums[k + 3]);
 }
 
 #if SWAP
 /* The lanes of a pair store both halves of the even one's strip together, then both of the odd one's. */
-inline void store_pairs(const struct strip *s, __global ushort *out, const uint *sums)
+inline void store_pairs(const struct strip *s, __global ushort *out, const uint *sums, bool real)
 {
-    int even = s->lane & ~1;
-    bool even_gives = even >= HALO && even < LANES - HALO, odd_gives = even + 1 >= HALO && even + 1 < LANES - HALO;
+    int even = s->lane & ~1, x = s->x - (s->lane & 1) * SPAN;
+    bool even_gives = even >= HALO && even < LANES - HALO && x < s->width;
+    bool odd_gives = even + 1 >= HALO && even + 1 < LANES - HALO && x + SPAN < s->width;
     uint odd = s->lane & 1 ? 0xffffffffu : 0, first[4], second[4];
 #pragma unroll
     for (int k = 0; k < 4; k++) {
@@ -239,23 +273,28 @@ inline void store_pairs(const struct strip *s, __global ushort *out, const uint 
         second[k] = bitselect(other, sums[k + 4], odd);
     }
     out += odd ? 8 - SPAN : 0;
-    if (even_gives)
-        *(__global uint4 *)out = (uint4)(first[0], first[1], first[2], first[3]);
+    if (even_gives && real)
+        store4(out, first[0], first[1], first[2], first[3]);
     out += SPAN;
-    if (odd_gives)
-        *(__global uint4 *)out = (uint4)(second[0], second[1], second[2], second[3]);
+    if (odd_gives && real)
+        store4(out, second[0], second[1], second[2], second[3]);
 }
 #endif
 
 /* PTX: a compiler that sees one word at a time used of a load long under way makes several loads of it. */
 inline void load_strip(uint *w, __global const uchar *at)
 {
+#if HINT == 2
+#define LOAD "ld.global.L1::no_allocate."
+#else
+#define LOAD "ld.global."
+#endif
 #if WITH_PTX && WORDS == 4
-    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile(LOAD "v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
                  : "l"(at));
 #elif WITH_PTX
-    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(at));
+    asm volatile(LOAD "v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(at));
 #elif WORDS == 4
     uint4 v = *(__global const uint4 *)at;
     w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
@@ -265,46 +304,95 @@ inline void load_strip(uint *w, __global const uchar *at)
 #endif
 }
 
-/* Takes the next row in phase p, and sends for the one AHEAD of it. */
-inline void next_row(uint *columns, uint history[ROUNDS][WORDS], uint ahead[AHEAD][WORDS], __global const uchar *at, int p)
+/* Where a strip that may lie beyond the left or right edge reads. */
+inline void find_columns(struct strip *s)
 {
+#if FOLDS
+    int strips = s->width / SPAN, strip = s->x / SPAN, times = strip < 0 ? (strip + 1) / strips - 1 : strip / strips;
+    s->from = max(hone_fold(strip, strips), 0) * SPAN;
+    s->beyond = HONE_BORDER == BORDER_REFLECT ? times & 1 : times != 0;
+#else
+    s->from = s->x;
+    s->beyond = false;
+#endif
+}
+
+/* The marks of row y out of its pixels, in the way of the border rule. */
+inline void strip_marks(uint *w, const struct strip *s, int y)
+{
+    uint v[WORDS];
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        v[k] = marks(w[k]);
+    uint same = s->x < 0 ? FIRST_ONE(v[0]) : LAST_ONE(v[WORDS - 1]);
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+#if HONE_BORDER == BORDER_CONSTANT
+        w[k] = s->beyond || (uint)y >= (uint)s->height ? s->outside : v[k];
+#elif FOLDS && HONE_BORDER == BORDER_REFLECT
+        w[k] = s->beyond ? BACKWARDS(v[WORDS - 1 - k]) : v[k];
+#elif FOLDS && HONE_BORDER != BORDER_WRAP
+        w[k] = s->beyond ? same : v[k];
+#else
+        w[k] = v[k];
+#endif
+    }
+}
+
+/* border=zero-outside: only what does not leave the image in row y. */
+inline void clear_leaving(uint *sums, const struct strip *s, int y)
+{
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+#pragma unroll
+    for (int i = 0; i < SPAN; i++) {
+        int x = s->x + i;
+        if (x < LEFT || x + RIGHT >= s->width || y < LEFT || y + RIGHT >= s->height)
+            sums[i / 2] &= i % 2 == 0 ? 0xffff0000u : 0x0000ffffu;
+    }
+#endif
+}
+
+/* Takes row y in phase p, and sends for the one AHEAD of it. */
+inline void next_row(uint *columns, uint history[ROUNDS][WORDS], uint ahead[AHEAD][WORDS], const struct strip *s, int y,
+                     int p)
+{
+    int inside;
     uint entering[WORDS];
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
         entering[k] = ahead[p % AHEAD][k];
-    load_strip(ahead[p % AHEAD], at);
-#pragma unroll
-    for (int k = 0; k < WORDS; k++)
-        entering[k] = marks(entering[k]);
+    load_strip(ahead[p % AHEAD], hone_row(s->in, s->pitch, y + AHEAD, s->height, &inside) + s->from);
+    strip_marks(entering, s, y);
     enter_marks(columns, history, entering, p);
 }
 
-/* Where neither edges of the image nor rows that end early are in reach of any lane. */
-inline void slide_inside(const struct strip *s)
+/* Where every strip reads a whole strip. */
+inline void slide(const struct strip *s)
 {
     uint columns[WORDS] = {0}, history[ROUNDS][WORDS] = {{0}}, ahead[AHEAD][WORDS], sums[2 * WORDS];
-    __global const uchar *at = s->in + (s->y - LEFT - EARLY) * s->pitch + s->x;
+    int y = s->y - LEFT - EARLY, end = min(s->y + ROWS, s->height) + RIGHT, inside;
     __global ushort *out = s->out + s->y * s->out_pitch + s->x;
 #pragma unroll
-    for (int a = 0; a < AHEAD; a++, at += s->pitch)
-        load_strip(ahead[a], at);
+    for (int a = 0; a < AHEAD; a++)
+        load_strip(ahead[a], hone_row(s->in, s->pitch, y + a, s->height, &inside) + s->from);
 #pragma unroll 1
     for (int round = 0; round < WARM / 8; round++) {
 #pragma unroll
-        for (int p = 0; p < 8; p++, at += s->pitch)
-            next_row(columns, history, ahead, at, p);
+        for (int p = 0; p < 8; p++, y++)
+            next_row(columns, history, ahead, s, y, p);
         next_round(history);
     }
 #pragma unroll 1
-    for (int round = 0; round < ROWS / 8; round++) {
+    while (y < end) {
 #pragma unroll
-        for (int p = 0; p < 8; p++, at += s->pitch, out += s->out_pitch) {
-            next_row(columns, history, ahead, at, p);
+        for (int p = 0; p < 8; p++, y++, out += s->out_pitch) {
+            next_row(columns, history, ahead, s, y, p);
             results(columns, s, p & 1, sums);
+            clear_leaving(sums, s, y - RIGHT);
 #if SWAP
-            store_pairs(s, out, sums);
+            store_pairs(s, out, sums, y < end);
 #else
-            if (s->gives)
+            if (s->gives && y < end)
                 store_strip(out, sums);
 #endif
         }
@@ -312,6 +400,7 @@ inline void slide_inside(const struct strip *s)
     }
 }
 
+#if !FOLDS
 /* ---- Near the edges: each pixel from where the border rule says ---- */
 
 struct edge {
@@ -367,14 +456,7 @@ inline void next_edge_row(uint *columns, uint history[ROUNDS][WORDS], uchar *byt
 inline void store_edge(const struct strip *s, uint *sums, int y)
 {
     __global ushort *out = s->out + y * s->out_pitch + s->x;
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-#pragma unroll
-    for (int i = 0; i < SPAN; i++) {
-        int x = s->x + i;
-        if (x < LEFT || x + RIGHT >= s->width || y < LEFT || y + RIGHT >= s->height)
-            sums[i / 2] &= i % 2 == 0 ? 0xffff0000u : 0x0000ffffu;
-    }
-#endif
+    clear_leaving(sums, s, y);
     if (s->x + SPAN <= s->width) {
         store_strip(out, sums);
     } else {
@@ -413,6 +495,8 @@ inline void slide_edges(const struct strip *s)
     }
 }
 
+#endif
+
 __kernel void density_packed(__global const uchar *in, int in_offset, int in_pitch, __global ushort *out, int out_offset,
                              int out_pitch, __local uint *part, int width, int height, int border, uint below)
 {
@@ -422,16 +506,19 @@ __kernel void density_packed(__global const uchar *in, int in_offset, int in_pit
         return;
     struct strip s = {in + in_offset, out + out_offset, in_pitch, out_pitch, width, height};
     s.x = (first + lane) * SPAN;
-    s.y = get_global_id(1) * ROWS;
+    s.y = get_group_id(1) * ROWS;
     s.lane = lane;
     s.gives = lane >= HALO && lane < lanes - HALO && s.x < width;
     s.outside = border != 0 ? 0x01010101u : 0;
     s.reaching = (0x7fffu - min(below, 0x7fffu)) * 0x00010001u;
     s.part = part;
-    /* All lanes alike: they serve each other. */
-    if (first >= 0 && (first + lanes) * SPAN <= width && s.y - LEFT - EARLY >= 0 &&
-        s.y + ROWS + RIGHT + AHEAD <= height)
-        slide_inside(&s);
+    find_columns(&s);
+#if FOLDS
+    slide(&s);
+#else
+    if (first >= 0 && (first + lanes) * SPAN <= width) /* all lanes alike: they serve each other */
+        slide(&s);
     else
         slide_edges(&s);
+#endif
 }
