@@ -13,6 +13,9 @@
 #ifndef WORDS
 #define WORDS 4 /* words of four pixels per work-item and row */
 #endif
+#ifndef MASK
+#define MASK 0 /* 1: a pixel that is not 0 counts 1 */
+#endif
 #ifndef ROWS
 #define ROWS 64 /* rows per work-item, a multiple of 8 */
 #endif
@@ -42,15 +45,23 @@
 #define RIGHT  (SIZE - 1 - LEFT)
 #define SPAN   (4 * WORDS) /* pixels of a strip */
 #define HALO   ((LEFT + SPAN - 1) / SPAN) /* lanes on either side that windows of others reach into */
-#define BEFORE ((LEFT + 3) / 4)  /* words left of the strip */
-#define BEHIND ((RIGHT + 3) / 4) /* and right of it */
-#define ALL    (BEFORE + WORDS + BEHIND)
-#define START  (4 * BEFORE - LEFT) /* where the window of the strip's first pixel begins */
-#define BACK   (START > 0)         /* whether the window of the pixel before that is at hand, too */
-#define FIRST  (BACK ? 0xffffffffu : 0xffffff00u) /* else nothing enters and leaves with the first pixel */
-#define WARM   ((SIZE + 6) / 8 * 8) /* rows before the first result: whole rounds of eight */
-#define EARLY  (WARM - (SIZE - 1))  /* of which so many have left again by then */
-#define ROUNDS ((SIZE + 7) / 8 + 1) /* of which marks are remembered */
+#define PER    (MASK ? 4 : 2) /* sums of columns in a word */
+#define CELLS  (SPAN / PER)   /* words of them */
+#define BEFORE ((LEFT + PER - 1) / PER)  /* words left of the strip */
+#define BEHIND ((RIGHT + PER - 1) / PER) /* and right of it */
+#define ALL    (BEFORE + CELLS + BEHIND)
+#define START  (PER * BEFORE - LEFT) /* where the window of the strip's first pixel begins */
+#define BACK   (START > 0)           /* whether the window of the pixel before that is at hand, too */
+#define OUTS   (SPAN / (HONE_OT == 1 ? 2 : 1)) /* words of results */
+#if MASK
+#define LOADS WORDS                  /* words of pixels for a row */
+#define WARM  ((SIZE + 6) / 8 * 8)   /* rows before the first result: whole rounds of eight */
+#else
+#define LOADS (2 * WORDS)            /* those that enter, then those that leave */
+#define WARM  ((SIZE + 7) / 8 * 8)   /* so that the first row to leave has entered */
+#endif
+#define EARLY  (WARM - (SIZE - 1))   /* of which so many have left again with the first result */
+#define ROUNDS ((SIZE + 7) / 8 + 1)  /* of which marks are remembered */
 /* Whole strips beyond the left and right edge read whole strips, so that what they read takes no loads of its own. */
 #define FOLDS (!TAIL && HONE_BORDER != BORDER_REFLECT101)
 
@@ -62,15 +73,15 @@
 
 struct strip {
     __global const uchar *in;
-    __global ushort *out;
+    __global RESULT *out;
     int pitch, out_pitch, width, height;
     int x, y;      /* the first pixel */
     int from;      /* the first column that it reads */
     int lane;      /* among those that serve each other */
     bool gives;    /* has results of its own */
     bool beyond;   /* reads otherwise than it lies: the same pixel everywhere, backwards, or nothing */
-    uint outside;  /* four marks beyond the edges */
-    uint reaching; /* added to two sums sets bit 15 where they reach the threshold */
+    uint outside;  /* four marks or pixels beyond the edges */
+    uint below;    /* largest sum that becomes 0; of masks: what added to two sums sets bit 15 where they are larger */
     __local uint *part;
 };
 
@@ -99,24 +110,41 @@ inline uint permute(uint a, uint b, uint order)
 #define LAST_ONE(w)    (((w) >> 24) * 0x01010101u)
 #endif
 
+#if MASK
 /* Bit 0 of every byte that is not 0. */
-inline uint marks(uint w)
+inline uint counted(uint w)
 {
     return ((((w & 0x7f7f7f7fu) + 0x7f7f7f7fu) | w) & 0x80808080u) >> 7;
 }
 
 /* The sums of columns after a row of marks has entered in phase p of a round. Remembered is bit p of every pixel; q rounds ago
  * the row that leaves was remembered. */
-inline void enter_marks(uint *columns, uint history[ROUNDS][WORDS], const uint *entering, int p)
+inline void slide_columns(uint *columns, uint history[ROUNDS][WORDS], const uint *row, int p)
 {
     int q = (SIZE - p + 7) / 8, bit = (p + 8 * ROUNDS - SIZE) % 8;
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
         uint leaving = history[q][k] >> bit & 0x01010101u;
-        columns[k] = columns[k] + entering[k] - leaving;
-        history[0][k] += entering[k] << p;
+        columns[k] = columns[k] + row[k] - leaving;
+        history[0][k] += row[k] << p;
     }
 }
+#else
+inline uint counted(uint w)
+{
+    return w;
+}
+
+/* The sums of columns after one row has entered and another one has left. */
+inline void slide_columns(uint *columns, uint history[ROUNDS][WORDS], const uint *row, int p)
+{
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        columns[2 * k] += FIRST_TWO(row[k]) - FIRST_TWO(row[WORDS + k]);
+        columns[2 * k + 1] += LAST_TWO(row[k]) - LAST_TWO(row[WORDS + k]);
+    }
+}
+#endif
 
 inline void next_round(uint history[ROUNDS][WORDS])
 {
@@ -149,33 +177,34 @@ inline void gather(uint *all, const uint *columns, const struct strip *s, int bu
 {
 #pragma unroll
     for (int j = 0; j < BEFORE; j++) {
-        int back = (BEFORE - j + WORDS - 1) / WORDS;
-        all[j] = from_left(columns[j - BEFORE + back * WORDS], back);
+        int back = (BEFORE - j + CELLS - 1) / CELLS;
+        all[j] = from_left(columns[j - BEFORE + back * CELLS], back);
     }
 #pragma unroll
     for (int j = 0; j < BEHIND; j++)
-        all[BEFORE + WORDS + j] = from_right(columns[j % WORDS], 1 + j / WORDS);
+        all[BEFORE + CELLS + j] = from_right(columns[j % CELLS], 1 + j / CELLS);
 #pragma unroll
-    for (int k = 0; k < WORDS; k++)
+    for (int k = 0; k < CELLS; k++)
         all[BEFORE + k] = columns[k];
 }
 #else
 /* The same through local memory. Two buffers take turns, so that one barrier per row is enough. */
 inline void gather(uint *all, const uint *columns, const struct strip *s, int buffer)
 {
-    __local uint *row = s->part + buffer * WORDS * LANES;
+    __local uint *row = s->part + buffer * CELLS * LANES;
 #pragma unroll
-    for (int k = 0; k < WORDS; k++)
+    for (int k = 0; k < CELLS; k++)
         row[k * LANES + s->lane] = columns[k];
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (int j = 0; j < ALL; j++) {
-        int item = (j - BEFORE + HALO * WORDS) / WORDS - HALO, k = j - BEFORE - item * WORDS;
+        int item = (j - BEFORE + HALO * CELLS) / CELLS - HALO, k = j - BEFORE - item * CELLS;
         all[j] = row[k * LANES + clamp(s->lane + item, 0, LANES - 1)];
     }
 }
 #endif
 
+#if MASK
 /* The sum over the window of the pixel before the strip or, where that begins too early, of its first one. */
 inline uint first_window(const uint *all)
 {
@@ -195,6 +224,8 @@ inline uint first_window(const uint *all)
     }
     return WITH_PTX ? sum : (sum + (sum >> 16)) & 0xffffu;
 }
+
+#define FIRST (BACK ? 0xffffffffu : 0xffffff00u) /* else nothing enters and leaves with the first pixel */
 
 /* Four bytes from byte i on, which is at least -4; before the first there is nothing. */
 inline uint bytes_at(const uint *all, int i)
@@ -231,17 +262,85 @@ inline void windows(const uint *all, uint *sums)
     }
 }
 
+inline void threshold(uint *sums, uint below)
+{
+#pragma unroll
+    for (int k = 0; k < OUTS; k++)
+        sums[k] &= SIGNS(sums[k] + below);
+}
+#else
+/* sum + sign * element i, of which two are in a word; before the first there is nothing. */
+inline uint add_element(uint sum, const uint *all, int i, int sign)
+{
+    uint pair = all[max(i, 0) / 2];
+    if (i < 0)
+        return sum;
+#if WITH_PTX
+    uint which = (sign < 0 ? 0xffu : 1u) << 8 * (i % 2);
+    asm("dp2a.lo.u32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(pair), "r"(which), "r"(sum));
+    return sum;
+#else
+    return sum + sign * (i % 2 == 0 ? pair & 0xffffu : pair >> 16);
+#endif
+}
+
+inline uint first_window(const uint *all)
+{
+    uint sum = 0;
+#pragma unroll
+    for (int j = 0; j < ALL; j++) {
+        int from = max(START - BACK - 2 * j, 0), to = min(START - BACK + SIZE - 2 * j, 2);
+#if WITH_PTX
+        uint ones = from == 0 && to == 2 ? 0x0101u : 1u << 8 * from;
+        if (from < to)
+            asm("dp2a.lo.u32.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(all[j]), "r"(ones), "r"(sum));
+#else
+        if (from == 0 && to > 0)
+            sum = add_element(sum, all, 2 * j, 1);
+        if (from <= 1 && to == 2)
+            sum = add_element(sum, all, 2 * j + 1, 1);
+#endif
+    }
+    return sum;
+}
+
+/* Sums of windows, one to a word. */
+inline void windows(const uint *all, uint *sums)
+{
+    uint sum = first_window(all);
+#pragma unroll
+    for (int i = 0; i < SPAN; i++) {
+        if (i > 0 || BACK) {
+            sum = add_element(sum, all, START + SIZE - 1 + i, 1);
+            sum = add_element(sum, all, START - 1 + i, -1);
+        }
+        sums[i] = sum;
+    }
+}
+
+/* ... of which results are made; of 16 bits, two to a word. */
+inline void threshold(uint *sums, uint below)
+{
+#pragma unroll
+    for (int i = 0; i < SPAN; i++)
+        sums[i] = sums[i] > below ? sums[i] : 0;
+#if HONE_OT == 1
+#pragma unroll
+    for (int k = 0; k < OUTS; k++)
+        sums[k] = sums[2 * k] | sums[2 * k + 1] << 16;
+#endif
+}
+#endif
+
 inline void results(const uint *columns, const struct strip *s, int buffer, uint *sums)
 {
     uint all[ALL];
     gather(all, columns, s, buffer);
     windows(all, sums);
-#pragma unroll
-    for (int k = 0; k < 2 * WORDS; k++)
-        sums[k] &= SIGNS(sums[k] + s->reaching);
+    threshold(sums, s->below);
 }
 
-inline void store4(__global ushort *at, uint a, uint b, uint c, uint d)
+inline void store4(__global RESULT *at, uint a, uint b, uint c, uint d)
 {
 #if WITH_PTX && HINT
     asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" : : "l"(at), "r"(a), "r"(b), "r"(c), "r"(d));
@@ -250,34 +349,39 @@ inline void store4(__global ushort *at, uint a, uint b, uint c, uint d)
 #endif
 }
 
-inline void store_strip(__global ushort *out, const uint *sums)
+#define STORED (16 / (int)sizeof(RESULT)) /* results in one store */
+
+inline void store_strip(__global RESULT *out, const uint *sums)
 {
 #pragma unroll
-    for (int k = 0; k < 2 * WORDS; k += 4)
-        store4(out + 2 * k, sums[k], sums[k + 1], sums[k + 2], sums[k + 3]);
+    for (int k = 0; k < OUTS; k += 4)
+        store4(out + k / 4 * STORED, sums[k], sums[k + 1], sums[k + 2], sums[k + 3]);
 }
 
 #if SWAP
-/* The lanes of a pair store both halves of the even one's strip together, then both of the odd one's. */
-inline void store_pairs(const struct strip *s, __global ushort *out, const uint *sums, bool real)
+/* The lanes of a pair store the even one's strip together, both halves of every two stores, then the odd one's. */
+inline void store_pairs(const struct strip *s, __global RESULT *out, const uint *sums, bool real)
 {
     int even = s->lane & ~1, x = s->x - (s->lane & 1) * SPAN;
     bool even_gives = even >= HALO && even < LANES - HALO && x < s->width;
     bool odd_gives = even + 1 >= HALO && even + 1 < LANES - HALO && x + SPAN < s->width;
-    uint odd = s->lane & 1 ? 0xffffffffu : 0, first[4], second[4];
+    uint odd = s->lane & 1 ? 0xffffffffu : 0;
+    out += odd ? STORED - SPAN : 0;
 #pragma unroll
-    for (int k = 0; k < 4; k++) {
-        uint other, give = bitselect(sums[k + 4], sums[k], odd);
-        asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;" : "=r"(other) : "r"(give));
-        first[k] = bitselect(sums[k], other, odd);
-        second[k] = bitselect(other, sums[k + 4], odd);
+    for (int block = 0; block < OUTS; block += 8, out += 2 * STORED) {
+        uint first[4], second[4];
+#pragma unroll
+        for (int k = block; k < block + 4; k++) {
+            uint other, give = bitselect(sums[k + 4], sums[k], odd);
+            asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;" : "=r"(other) : "r"(give));
+            first[k - block] = bitselect(sums[k], other, odd);
+            second[k - block] = bitselect(other, sums[k + 4], odd);
+        }
+        if (even_gives && real)
+            store4(out, first[0], first[1], first[2], first[3]);
+        if (odd_gives && real)
+            store4(out + SPAN, second[0], second[1], second[2], second[3]);
     }
-    out += odd ? 8 - SPAN : 0;
-    if (even_gives && real)
-        store4(out, first[0], first[1], first[2], first[3]);
-    out += SPAN;
-    if (odd_gives && real)
-        store4(out, second[0], second[1], second[2], second[3]);
 }
 #endif
 
@@ -317,13 +421,13 @@ inline void find_columns(struct strip *s)
 #endif
 }
 
-/* The marks of row y out of its pixels, in the way of the border rule. */
-inline void strip_marks(uint *w, const struct strip *s, int y)
+/* What row y counts out of its pixels, in the way of the border rule. */
+inline void count_row(uint *w, const struct strip *s, int y)
 {
     uint v[WORDS];
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
-        v[k] = marks(w[k]);
+        v[k] = counted(w[k]);
     uint same = s->x < 0 ? FIRST_ONE(v[0]) : LAST_ONE(v[WORDS - 1]);
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
@@ -347,46 +451,65 @@ inline void clear_leaving(uint *sums, const struct strip *s, int y)
     for (int i = 0; i < SPAN; i++) {
         int x = s->x + i;
         if (x < LEFT || x + RIGHT >= s->width || y < LEFT || y + RIGHT >= s->height)
-            sums[i / 2] &= i % 2 == 0 ? 0xffff0000u : 0x0000ffffu;
+            sums[i * OUTS / SPAN] &= OUTS == SPAN ? 0 : i % 2 == 0 ? 0xffff0000u : 0x0000ffffu;
     }
 #endif
 }
 
-/* Takes row y in phase p, and sends for the one AHEAD of it. */
-inline void next_row(uint *columns, uint history[ROUNDS][WORDS], uint ahead[AHEAD][WORDS], const struct strip *s, int y,
-                     int p)
+/* Before the first row that could leave has entered, nothing does. */
+inline void keep_early(uint *row, const struct strip *s, int y)
+{
+#pragma unroll
+    for (int k = WORDS; k < LOADS; k++)
+        row[k] = y - SIZE < s->y - LEFT - EARLY ? 0 : row[k];
+}
+
+inline void load_rows(uint *row, const struct strip *s, int y)
 {
     int inside;
-    uint entering[WORDS];
+    load_strip(row, hone_row(s->in, s->pitch, y, s->height, &inside) + s->from);
+    if (!MASK)
+        load_strip(row + LOADS - WORDS, hone_row(s->in, s->pitch, y - SIZE, s->height, &inside) + s->from);
+}
+
+/* Takes row y in phase p, and sends for the one AHEAD of it. */
+inline void next_row(uint *columns, uint history[ROUNDS][WORDS], uint ahead[AHEAD][LOADS], const struct strip *s, int y,
+                     int p, bool early)
+{
+    uint row[LOADS];
 #pragma unroll
-    for (int k = 0; k < WORDS; k++)
-        entering[k] = ahead[p % AHEAD][k];
-    load_strip(ahead[p % AHEAD], hone_row(s->in, s->pitch, y + AHEAD, s->height, &inside) + s->from);
-    strip_marks(entering, s, y);
-    enter_marks(columns, history, entering, p);
+    for (int k = 0; k < LOADS; k++)
+        row[k] = ahead[p % AHEAD][k];
+    load_rows(ahead[p % AHEAD], s, y + AHEAD);
+    count_row(row, s, y);
+    if (!MASK)
+        count_row(row + LOADS - WORDS, s, y - SIZE);
+    if (early)
+        keep_early(row, s, y);
+    slide_columns(columns, history, row, p);
 }
 
 /* Where every strip reads a whole strip. */
 inline void slide(const struct strip *s)
 {
-    uint columns[WORDS] = {0}, history[ROUNDS][WORDS] = {{0}}, ahead[AHEAD][WORDS], sums[2 * WORDS];
-    int y = s->y - LEFT - EARLY, end = min(s->y + ROWS, s->height) + RIGHT, inside;
-    __global ushort *out = s->out + s->y * s->out_pitch + s->x;
+    uint columns[CELLS] = {0}, history[ROUNDS][WORDS] = {{0}}, ahead[AHEAD][LOADS], sums[SPAN];
+    int y = s->y - LEFT - EARLY, end = min(s->y + ROWS, s->height) + RIGHT;
+    __global RESULT *out = s->out + s->y * s->out_pitch + s->x;
 #pragma unroll
     for (int a = 0; a < AHEAD; a++)
-        load_strip(ahead[a], hone_row(s->in, s->pitch, y + a, s->height, &inside) + s->from);
+        load_rows(ahead[a], s, y + a);
 #pragma unroll 1
     for (int round = 0; round < WARM / 8; round++) {
 #pragma unroll
         for (int p = 0; p < 8; p++, y++)
-            next_row(columns, history, ahead, s, y, p);
+            next_row(columns, history, ahead, s, y, p, true);
         next_round(history);
     }
 #pragma unroll 1
     while (y < end) {
 #pragma unroll
         for (int p = 0; p < 8; p++, y++, out += s->out_pitch) {
-            next_row(columns, history, ahead, s, y, p);
+            next_row(columns, history, ahead, s, y, p, false);
             results(columns, s, p & 1, sums);
             clear_leaving(sums, s, y - RIGHT);
 #if SWAP
@@ -430,15 +553,22 @@ inline void load_edge(uchar *bytes, const struct strip *s, const struct edge *e,
         bytes[i] = row[e->from[i]];
 }
 
-inline void edge_marks(uint *entering, const uchar *bytes, const struct strip *s, const struct edge *e, int y)
+inline void load_edges(uchar *bytes, const struct strip *s, const struct edge *e, int y)
+{
+    load_edge(bytes, s, e, y);
+    if (!MASK)
+        load_edge(bytes + 4 * LOADS - SPAN, s, e, y - SIZE);
+}
+
+inline void count_edge(uint *row, const uchar *bytes, const struct strip *s, const struct edge *e, int y)
 {
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
-        entering[k] = (uint)(bytes[4 * k] != 0) | (uint)(bytes[4 * k + 1] != 0) << 8 |
-                      (uint)(bytes[4 * k + 2] != 0) << 16 | (uint)(bytes[4 * k + 3] != 0) << 24;
+        const uchar *b = bytes + 4 * k;
+        row[k] = counted((uint)b[0] | (uint)b[1] << 8 | (uint)b[2] << 16 | (uint)b[3] << 24);
 #if HONE_BORDER == BORDER_CONSTANT
         uint real = (uint)y < (uint)s->height ? e->real[k] : 0;
-        entering[k] = (entering[k] & real) | (s->outside & ~real);
+        row[k] = (row[k] & real) | (s->outside & ~real);
 #endif
     }
 }
@@ -447,15 +577,18 @@ inline void edge_marks(uint *entering, const uchar *bytes, const struct strip *s
 inline void next_edge_row(uint *columns, uint history[ROUNDS][WORDS], uchar *bytes, const struct strip *s,
                           const struct edge *e, int y, int p)
 {
-    uint entering[WORDS];
-    edge_marks(entering, bytes, s, e, y);
-    load_edge(bytes, s, e, y + 1);
-    enter_marks(columns, history, entering, p);
+    uint row[LOADS];
+    count_edge(row, bytes, s, e, y);
+    if (!MASK)
+        count_edge(row + LOADS - WORDS, bytes + 4 * LOADS - SPAN, s, e, y - SIZE);
+    load_edges(bytes, s, e, y + 1);
+    keep_early(row, s, y);
+    slide_columns(columns, history, row, p);
 }
 
 inline void store_edge(const struct strip *s, uint *sums, int y)
 {
-    __global ushort *out = s->out + y * s->out_pitch + s->x;
+    __global RESULT *out = s->out + y * s->out_pitch + s->x;
     clear_leaving(sums, s, y);
     if (s->x + SPAN <= s->width) {
         store_strip(out, sums);
@@ -463,18 +596,18 @@ inline void store_edge(const struct strip *s, uint *sums, int y)
 #pragma unroll
         for (int i = 0; i < SPAN; i++)
             if (s->x + i < s->width)
-                out[i] = (ushort)(sums[i / 2] >> 16 * (i % 2));
+                out[i] = (RESULT)(OUTS == SPAN ? sums[i] : sums[i / 2] >> 16 * (i % 2));
     }
 }
 
 inline void slide_edges(const struct strip *s)
 {
-    uint columns[WORDS] = {0}, history[ROUNDS][WORDS] = {{0}}, sums[2 * WORDS];
-    uchar bytes[SPAN];
+    uint columns[CELLS] = {0}, history[ROUNDS][WORDS] = {{0}}, sums[SPAN];
+    uchar bytes[4 * LOADS];
     struct edge e;
     int end = min(s->y + ROWS, s->height), y = s->y - LEFT - EARLY;
     find_edge(&e, s);
-    load_edge(bytes, s, &e, y);
+    load_edges(bytes, s, &e, y);
 #pragma unroll 1
     for (int round = 0; round < WARM / 8; round++) {
 #pragma unroll
@@ -497,7 +630,7 @@ inline void slide_edges(const struct strip *s)
 
 #endif
 
-__kernel void density_packed(__global const uchar *in, int in_offset, int in_pitch, __global ushort *out, int out_offset,
+__kernel void density_packed(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
                              int out_pitch, __local uint *part, int width, int height, int border, uint below)
 {
     int lanes = LANES, lane = get_local_id(0) % lanes;
@@ -509,8 +642,8 @@ __kernel void density_packed(__global const uchar *in, int in_offset, int in_pit
     s.y = get_group_id(1) * ROWS;
     s.lane = lane;
     s.gives = lane >= HALO && lane < lanes - HALO && s.x < width;
-    s.outside = border != 0 ? 0x01010101u : 0;
-    s.reaching = (0x7fffu - min(below, 0x7fffu)) * 0x00010001u;
+    s.outside = (MASK ? border != 0 : border) * 0x01010101u;
+    s.below = MASK ? (0x7fffu - min(below, 0x7fffu)) * 0x00010001u : below;
     s.part = part;
     find_columns(&s);
 #if FOLDS
