@@ -96,7 +96,7 @@ static const struct variant variants[] = {
            .arguments = {"in", "out", "local:8*PX*WG_X", "W", "H", "border", "BELOW"}}},
      .cost = {IN_AND_OUT, "2*(1 + size/ROWS)/PX + 3 + size/PX/PX", "8 + 2*size/ROWS + size/PX/PX"}},
     {.name = "packed",
-     .summary = "masks of u8: marks of the window stay in registers, four sums of columns in each",
+     .summary = "one channel of u8: two or four sums of columns in each register; marks of masks stay in registers",
      .source = "packed.cl",
      .condition = "C == 1 && TYPE == 0 && size <= 65",
      .path = "packed",
@@ -119,7 +119,8 @@ static const struct variant variants[] = {
                  .block = {NULL, "ROWS"},
                  .local = {"WG_X", "1"},
                  .arguments = {"in", "out", "local:SHUFFLE ? 4 : (mask ? 8 : 16)*WORDS*WG_X", "W", "H", "border", "BELOW"}}},
-     .cost = {IN_AND_OUT, "(1 + size/ROWS)/WORDS/4", "8 + 2*size/ROWS"}},
+     /* Rows above a strip are read for it alone; those that leave, of masks, not again. */
+     .cost = {IN_AND_OUT, "(2 - mask + size/ROWS)/WORDS/4", "12 - 4*mask + 2*size/ROWS"}},
     {.name = "compact",
      .summary = "two phases: list the positions that may reach the threshold, then sum windows there alone",
      .condition = "(size + 32)*(size + 32)*MOST <= 4294967295 && W*H*C < 4294967295",
@@ -185,6 +186,8 @@ static const struct rung rungs[] = {
     {"two-phase", "positions that may reach the threshold are listed, then summed", "compact", "", 0,
      "guide 6.6.3, applied to this filter"},
     {"sliding", "no integral image: sliding sums in registers and local memory", "sliding", "", 0, "hone"},
+    {"packed", "no integral image: two or four sliding sums in every register, lanes share them", "packed", "", 0,
+     "hone"},
     {"wide", "no integral image: sliding sums in 64-byte vectors", "bands", "", 0, "hone"},
 };
 
