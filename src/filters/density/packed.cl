@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For GPUs, masks of u8: four sums of columns in every 32-bit register, and every pixel read once.
+ * For GPUs, one channel of u8: sums of columns two to a 32-bit register, of masks four.
  *
- * A work-item owns a strip of 4 * WORDS neighbouring pixels and walks down ROWS rows. A pixel's mark is one bit, so the marks of
- * all rows in the window stay in registers, eight rows to a word of four pixels: what leaves the window is not read again. The
- * sums of columns have one byte each. Those of the strips beside it come from the neighbouring lanes; the outermost lanes only
- * serve the others. A window's sum is the one before it plus the column that enters minus the one that leaves, two pixels to a
- * register: multiplied by 0x00010001, the differences of two pixels become their running sums.
+ * A work-item owns a strip of 4 * WORDS neighbouring pixels and walks down ROWS rows; the sums of its columns slide along in
+ * registers. Those of the strips beside it come from the neighbouring lanes; the outermost lanes only serve the others. A
+ * window's sum is the one before it plus the column that enters minus the one that leaves.
+ *
+ * A pixel of a mask is one bit, so the marks of all rows in the window stay in registers, eight rows to a word of four pixels:
+ * what leaves the window is not read again. The sums of columns have one byte each, those of windows 16 bits; multiplied by
+ * 0x01010101, the differences of four pixels become their running sums.
  *
  * Every loop over words is unrolled: their indices must be constants for the arrays to live in registers.
  */
@@ -340,22 +342,28 @@ inline void results(const uint *columns, const struct strip *s, int buffer, uint
     threshold(sums, s->below);
 }
 
-inline void store4(__global RESULT *at, uint a, uint b, uint c, uint d)
+/* PTX: without a branch. A compiler that does not know that lanes must shuffle together may double the code behind one, and
+ * lanes that wait in either copy wait forever. */
+inline void store4(__global RESULT *at, const uint *w, int real)
 {
-#if WITH_PTX && HINT
-    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" : : "l"(at), "r"(a), "r"(b), "r"(c), "r"(d));
+#if WITH_PTX
+    asm volatile("{\n .reg .pred p;\n setp.ne.s32 p, %5, 0;\n @p st.global.v4.u32 [%0], {%1, %2, %3, %4};\n}"
+                 :
+                 : "l"(at), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"(real)
+                 : "memory");
 #else
-    *(__global uint4 *)at = (uint4)(a, b, c, d);
+    if (real)
+        *(__global uint4 *)at = (uint4)(w[0], w[1], w[2], w[3]);
 #endif
 }
 
 #define STORED (16 / (int)sizeof(RESULT)) /* results in one store */
 
-inline void store_strip(__global RESULT *out, const uint *sums)
+inline void store_strip(__global RESULT *out, const uint *sums, int real)
 {
 #pragma unroll
     for (int k = 0; k < OUTS; k += 4)
-        store4(out + k / 4 * STORED, sums[k], sums[k + 1], sums[k + 2], sums[k + 3]);
+        store4(out + k / 4 * STORED, sums + k, real);
 }
 
 #if SWAP
@@ -363,8 +371,8 @@ inline void store_strip(__global RESULT *out, const uint *sums)
 inline void store_pairs(const struct strip *s, __global RESULT *out, const uint *sums, bool real)
 {
     int even = s->lane & ~1, x = s->x - (s->lane & 1) * SPAN;
-    bool even_gives = even >= HALO && even < LANES - HALO && x < s->width;
-    bool odd_gives = even + 1 >= HALO && even + 1 < LANES - HALO && x + SPAN < s->width;
+    int even_gives = real && even >= HALO && even < LANES - HALO && x < s->width;
+    int odd_gives = real && even + 1 >= HALO && even + 1 < LANES - HALO && x + SPAN < s->width;
     uint odd = s->lane & 1 ? 0xffffffffu : 0;
     out += odd ? STORED - SPAN : 0;
 #pragma unroll
@@ -377,10 +385,8 @@ inline void store_pairs(const struct strip *s, __global RESULT *out, const uint 
             first[k - block] = bitselect(sums[k], other, odd);
             second[k - block] = bitselect(other, sums[k + 4], odd);
         }
-        if (even_gives && real)
-            store4(out, first[0], first[1], first[2], first[3]);
-        if (odd_gives && real)
-            store4(out + SPAN, second[0], second[1], second[2], second[3]);
+        store4(out, first, even_gives);
+        store4(out + SPAN, second, odd_gives);
     }
 }
 #endif
@@ -388,8 +394,12 @@ inline void store_pairs(const struct strip *s, __global RESULT *out, const uint 
 /* PTX: a compiler that sees one word at a time used of a load long under way makes several loads of it. */
 inline void load_strip(uint *w, __global const uchar *at)
 {
-#if HINT == 2
-#define LOAD "ld.global.L1::no_allocate."
+#if HINT == 1
+#define LOAD "ld.global.L2::256B."
+#elif HINT == 2
+#define LOAD "ld.global.L1::no_allocate.L2::256B."
+#elif HINT == 3
+#define LOAD "ld.global.nc.L1::no_allocate.L2::256B."
 #else
 #define LOAD "ld.global."
 #endif
@@ -428,7 +438,6 @@ inline void count_row(uint *w, const struct strip *s, int y)
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
         v[k] = counted(w[k]);
-    uint same = s->x < 0 ? FIRST_ONE(v[0]) : LAST_ONE(v[WORDS - 1]);
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
 #if HONE_BORDER == BORDER_CONSTANT
@@ -436,7 +445,7 @@ inline void count_row(uint *w, const struct strip *s, int y)
 #elif FOLDS && HONE_BORDER == BORDER_REFLECT
         w[k] = s->beyond ? BACKWARDS(v[WORDS - 1 - k]) : v[k];
 #elif FOLDS && HONE_BORDER != BORDER_WRAP
-        w[k] = s->beyond ? same : v[k];
+        w[k] = !s->beyond ? v[k] : s->x < 0 ? FIRST_ONE(v[0]) : LAST_ONE(v[WORDS - 1]);
 #else
         w[k] = v[k];
 #endif
@@ -515,8 +524,7 @@ inline void slide(const struct strip *s)
 #if SWAP
             store_pairs(s, out, sums, y < end);
 #else
-            if (s->gives && y < end)
-                store_strip(out, sums);
+            store_strip(out, sums, s->gives && y < end);
 #endif
         }
         next_round(history);
@@ -586,16 +594,30 @@ inline void next_edge_row(uint *columns, uint history[ROUNDS][WORDS], uchar *byt
     slide_columns(columns, history, row, p);
 }
 
-inline void store_edge(const struct strip *s, uint *sums, int y)
+#if SHUFFLE
+/* The same number, of which no compiler knows that it never changes: else it may make loops of its own, shuffles and all, for
+ * the lanes that store. */
+inline int opaque(int number)
+{
+    int r;
+    asm volatile("mov.b32 %0, %1;" : "=r"(r) : "r"(number));
+    return r;
+}
+#else
+#define opaque(number) (number)
+#endif
+
+/* The first `count` results of row y. */
+inline void store_edge(const struct strip *s, uint *sums, int y, int count)
 {
     __global RESULT *out = s->out + y * s->out_pitch + s->x;
     clear_leaving(sums, s, y);
-    if (s->x + SPAN <= s->width) {
-        store_strip(out, sums);
+    if (count >= SPAN) {
+        store_strip(out, sums, 1);
     } else {
 #pragma unroll
         for (int i = 0; i < SPAN; i++)
-            if (s->x + i < s->width)
+            if (i < count)
                 out[i] = (RESULT)(OUTS == SPAN ? sums[i] : sums[i / 2] >> 16 * (i % 2));
     }
 }
@@ -621,13 +643,11 @@ inline void slide_edges(const struct strip *s)
         for (int p = 0; p < 8; p++, y++) {
             next_edge_row(columns, history, bytes, s, &e, y, p);
             results(columns, s, p & 1, sums);
-            if (s->gives && y - RIGHT < end)
-                store_edge(s, sums, y - RIGHT);
+            store_edge(s, sums, y - RIGHT, opaque(s->gives && y - RIGHT < end ? s->width - s->x : 0));
         }
         next_round(history);
     }
 }
-
 #endif
 
 __kernel void density_packed(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
@@ -637,7 +657,13 @@ __kernel void density_packed(__global const uchar *in, int in_offset, int in_pit
     int first = (int)get_global_id(0) / lanes * (lanes - 2 * HALO) - HALO; /* strip of lane 0 */
     if ((first + HALO) * SPAN >= width)
         return;
-    struct strip s = {in + in_offset, out + out_offset, in_pitch, out_pitch, width, height};
+    struct strip s;
+    s.in = in + in_offset;
+    s.out = out + out_offset;
+    s.pitch = in_pitch;
+    s.out_pitch = out_pitch;
+    s.width = width;
+    s.height = height;
     s.x = (first + lane) * SPAN;
     s.y = get_group_id(1) * ROWS;
     s.lane = lane;
