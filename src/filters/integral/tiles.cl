@@ -2,26 +2,33 @@
 /*
  * For GPUs: the image in tiles of ROWS rows and PIECES * 128 pixels, each one walked down by 32 lanes. A lane owns four
  * pixels of each piece of 128, so that neighbouring lanes load and store neighbouring vectors. No lane waits for another
- * tile: the first pass leaves what each tile adds (to the columns below, to the rows on its right, in all), two short
- * passes make sums of what is above and of what is left out of it, and the last one forms the results.
+ * tile: the first pass leaves what each tile adds (to the columns below, to the rows on its right, in all), a short one
+ * makes sums of what is above and of what is left out of it, and the last one forms the results.
  *
  * Lanes exchange values by shuffles where there is PTX, and by local memory, a work-group to a tile, elsewhere. They are
  * never apart: rows behind the image's end are read as its last one, and what they give is neither stored nor used.
  */
 #if FLOATING
-#define SUM float
+#define SUM          float
+#define ASM_TYPE     "f32"
+#define ASM_REGISTER "f"
 #else
-#define SUM uint
+#define SUM          uint
+#define ASM_TYPE     "u32"
+#define ASM_REGISTER "r"
 #endif
 
 #ifndef ROWS
-#define ROWS 64 /* rows of a tile; bytes: at most 256, whose sums fit 16 bits */
+#define ROWS 64 /* rows of a tile, a multiple of 32; bytes: at most 256, whose sums fit 16 bits */
 #endif
 #ifndef PIECES
 #define PIECES 4 /* of 128 pixels, side by side */
 #endif
 #ifndef LINES
 #define LINES 2 /* rows scanned together; divides ROWS */
+#endif
+#ifndef STREAM
+#define STREAM 0 /* 1: stores go past the caches (PTX) */
 #endif
 #ifndef WITH_PTX
 #define WITH_PTX 0
@@ -30,6 +37,13 @@
 #define TAIL 1 /* 0: rows are a whole number of vectors of four elements */
 #endif
 
+#if HONE_T == 0
+#define PIXEL_BYTES 1
+#elif HONE_T == 1
+#define PIXEL_BYTES 2
+#else
+#define PIXEL_BYTES 4
+#endif
 #define LANES  32
 #define ACROSS (4 * HONE_C)      /* elements of a piece that a lane owns */
 #define PIECE  (LANES * ACROSS)  /* from a lane's elements in one piece to those in the next */
@@ -39,11 +53,14 @@
 typedef VECTOR(PIXEL, 4) pixels4;
 typedef VECTOR(SUM, 4) sums4;
 
-/* Rows begin where vectors may. Behind a row's end there are zeros. */
-inline pixels4 load4(__global const PIXEL *row, int i, int count)
+/*
+ * Rows begin where vectors may. Vectors end at `limit`: the row's end, or behind it, where rows below follow; what is there
+ * is right of all that counts. In a whole tile there is no end.
+ */
+inline pixels4 load4(__global const PIXEL *row, int i, int count, int limit, bool whole)
 {
     pixels4 v = 0;
-    if (i + 4 <= count)
+    if (whole || i + 4 <= limit)
         v = *(__global const pixels4 *)(row + i);
 #if TAIL
     else if (i < count) {
@@ -55,10 +72,29 @@ inline pixels4 load4(__global const PIXEL *row, int i, int count)
     return v;
 }
 
-inline void store4(__global SUM *row, int i, int count, const SUM *v)
+/* How far vectors of row y may reach. */
+#if TAIL
+#define LIMIT(y, end, count) ((y) < (end) ? ((count) + 3) / 4 * 4 : (count))
+#else
+#define LIMIT(y, end, count) (count)
+#endif
+
+inline void store_vector(__global sums4 *to, const SUM *v)
 {
-    if (i + 4 <= count)
-        *(__global sums4 *)(row + i) = (sums4)(v[0], v[1], v[2], v[3]);
+#if STREAM && WITH_PTX
+    asm volatile("st.global.cs.v4.b32 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(to), ASM_REGISTER(v[0]), ASM_REGISTER(v[1]), ASM_REGISTER(v[2]), ASM_REGISTER(v[3])
+                 : "memory");
+#else
+    *to = (sums4)(v[0], v[1], v[2], v[3]);
+#endif
+}
+
+inline void store4(__global SUM *row, int i, int count, bool whole, const SUM *v)
+{
+    if (whole || i + 4 <= count)
+        store_vector((__global sums4 *)(row + i), v);
 #if TAIL
     else
         for (int k = 0; k < 3; k++)
@@ -78,13 +114,6 @@ inline void store4(__global SUM *row, int i, int count, const SUM *v)
  * all.
  */
 #if WITH_PTX
-#if FLOATING
-#define ASM_TYPE     "f32"
-#define ASM_REGISTER "f"
-#else
-#define ASM_TYPE     "u32"
-#define ASM_REGISTER "r"
-#endif
 #define STEP(v, reach)                                                                                                 \
     asm volatile("{ .reg .pred inside; .reg ." ASM_TYPE " other; shfl.sync.up.b32 other|inside, %0, " #reach           \
                  ", 0, 0xffffffff; @inside add." ASM_TYPE " %0, %0, other; }"                                          \
@@ -100,8 +129,12 @@ inline void lanes_scan(SUM *before, SUM *totals, int n, int lane, __local SUM *a
         STEP(v, 4);
         STEP(v, 8);
         STEP(v, 16);
-        asm volatile("shfl.sync.up.b32 %0, %1, 1, 0, 0xffffffff;" : "=" ASM_REGISTER(from_left) : ASM_REGISTER(v));
-        asm volatile("shfl.sync.idx.b32 %0, %1, 31, 31, 0xffffffff;" : "=" ASM_REGISTER(totals[k]) : ASM_REGISTER(v));
+        asm volatile("shfl.sync.up.b32 %0, %1, 1, 0, 0xffffffff;"
+                     : "=" ASM_REGISTER(from_left)
+                     : ASM_REGISTER(v));
+        asm volatile("shfl.sync.idx.b32 %0, %1, 31, 31, 0xffffffff;"
+                     : "=" ASM_REGISTER(totals[k])
+                     : ASM_REGISTER(v));
         before[k] = lane > 0 ? from_left : (SUM)0;
     }
 }
@@ -205,26 +238,55 @@ inline sums4 columns_get(const struct columns *c, int k)
 /* Where vector k of a lane's own begins, counted from the lane's first element. */
 #define AT(k) ((k) / HONE_C * PIECE + (k) % HONE_C * 4)
 
-inline void load_row(pixels4 v[OWN / 4], __global const PIXEL *row, int at, int count)
+inline void load_row(pixels4 v[OWN / 4], __global const PIXEL *row, int at, int count, int limit, bool whole)
 {
 #pragma unroll
     for (int k = 0; k < OWN / 4; k++)
-        v[k] = load4(row, at + AT(k), count);
+        v[k] = load4(row, at + AT(k), count, limit, whole);
+}
+
+/* The same of neighbours, as the first pass owns them. */
+inline void load_neighbours(pixels4 v[OWN / 4], __global const PIXEL *row, int at, int count, int limit, bool whole)
+{
+#if OWN * PIXEL_BYTES % 16 == 0
+    if (whole) {
+#pragma unroll
+        for (int k = 0; k < OWN / 4; k += 4 / PIXEL_BYTES) {
+            uint4 words = *(__global const uint4 *)(row + at + 4 * k);
+#if PIXEL_BYTES == 1
+            v[k] = as_uchar4(words.x);
+            v[k + 1] = as_uchar4(words.y);
+            v[k + 2] = as_uchar4(words.z);
+            v[k + 3] = as_uchar4(words.w);
+#elif PIXEL_BYTES == 2
+            v[k] = as_ushort4(words.xy);
+            v[k + 1] = as_ushort4(words.zw);
+#else
+            v[k] = as_float4(words);
+#endif
+        }
+        return;
+    }
+#endif
+#pragma unroll
+    for (int k = 0; k < OWN / 4; k++)
+        v[k] = load4(row, at + 4 * k, count, limit, whole);
 }
 
 /*
- * 32 rows: each lane leaves its part of each row in local memory, and then adds up one row. The odd distance between rows
+ * LANES rows: each lane leaves its part of each row in local memory, and then adds up one row. The odd distance between rows
  * keeps lanes out of each other's banks.
  */
 #define APART (LANES + 1)
 inline void sum_rows(struct columns *c, SUM sums[HONE_C], __global const PIXEL *in, int pitch, int y, int at, int count,
-                     int height, int lane, __local SUM *area)
+                     int height, int lane, bool whole, __local SUM *area)
 {
 #pragma unroll 8
     for (int row = 0; row < LANES; row++) {
         pixels4 v[OWN / 4];
         SUM across[HONE_C];
-        load_row(v, in + min(y + row, height - 1) * pitch, at, count);
+        int from = min(y + row, height - 1);
+        load_neighbours(v, in + from * pitch, at, count, LIMIT(from, height - 1, count), whole);
         for (int channel = 0; channel < HONE_C; channel++)
             across[channel] = 0;
         columns_add(c, v, across);
@@ -240,13 +302,16 @@ inline void sum_rows(struct columns *c, SUM sums[HONE_C], __global const PIXEL *
     TILE_BARRIER();
 }
 
-/* `above` has a row of sums of columns for each band of tiles, ended by the tiles' own sums; `left` has for each tile and
- * channel the sums of its rows, `rows` of them in a column of tiles. */
+/*
+ * `above` has a row of sums of columns for each band of tiles, ended by the tiles' own sums; `left` has for each tile and
+ * channel the sums of its rows, `rows` of them in a column of tiles. Nothing is right of the last tile or below the last
+ * band, so that what they give may be wrong.
+ */
 __kernel void integral_tile_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *above, int stride,
                                  __global SUM *left, int rows, int count, int height, __local SUM *area)
 {
     int lane = get_local_id(0) % LANES, tile = get_global_id(0) / LANES, band = get_global_id(1);
-    int tiles = (count + WIDTH - 1) / WIDTH, at = tile * WIDTH + lane * ACROSS;
+    int tiles = (count + WIDTH - 1) / WIDTH, at = tile * WIDTH + lane * OWN;
     if (tile >= tiles)
         return;
     in += in_offset;
@@ -259,7 +324,10 @@ __kernel void integral_tile_sums(__global const PIXEL *in, int in_offset, int in
     for (int channel = 0; channel < HONE_C; channel++)
         totals[channel] = 0;
     for (int row = 0; row < ROWS; row += LANES) {
-        sum_rows(&c, sums, in, in_pitch, band * ROWS + row, at, count, height, lane, area);
+        if ((tile + 1) * WIDTH <= count)
+            sum_rows(&c, sums, in, in_pitch, band * ROWS + row, at, count, height, lane, true, area);
+        else
+            sum_rows(&c, sums, in, in_pitch, band * ROWS + row, at, count, height, lane, false, area);
         for (int channel = 0; channel < HONE_C; channel++) {
             left[channel * rows + row + lane] = sums[channel];
             totals[channel] += sums[channel];
@@ -267,22 +335,21 @@ __kernel void integral_tile_sums(__global const PIXEL *in, int in_offset, int in
     }
     lanes_scan(before, totals, HONE_C, lane, area);
     for (int k = 0; k < OWN / 4; k++)
-        *(__global sums4 *)(above + at + AT(k)) = columns_get(&c, k);
+        *(__global sums4 *)(above + at + 4 * k) = columns_get(&c, k);
     if (lane == 0)
         for (int channel = 0; channel < HONE_C; channel++)
             above[tiles * WIDTH + tile * HONE_C + channel] = totals[channel];
 }
 
-/* ---- Second and third: from what each tile adds to what is before it ---- */
+/* ---- Second: from what each tile adds to what is before it ---- */
 
 #define PARTS 8  /* work-items to a column */
 #define DEPTH 16 /* sums that each adds up at a time */
 
-/* Down each column of a matrix, in its place: the sum of all rows above. Groups of LANES columns. */
-__kernel void integral_tile_carries(__global SUM *matrix, int stride, int count)
+/* Down a column of a matrix of `count` rows, in its place: the sum of all rows above. */
+inline void scan_column(__global SUM *matrix, int stride, int count, int column, __local SUM *parts)
 {
-    __local SUM parts[PARTS * LANES];
-    int lane = get_local_id(0), part = get_local_id(1), column = get_global_id(0);
+    int lane = get_local_id(0), part = get_local_id(1);
     bool inside = column < stride;
     SUM carry = 0;
     for (int first = 0; first < count; first += PARTS * DEPTH) {
@@ -310,6 +377,16 @@ __kernel void integral_tile_carries(__global SUM *matrix, int stride, int count)
             before += v[i];
         }
     }
+}
+
+/* Work-groups of LANES columns: first those of `above`, then those of `left`. */
+__kernel void integral_tile_carries(__global SUM *above, int stride, int bands, __global SUM *left, int rows, int tiles)
+{
+    __local SUM parts[PARTS * LANES];
+    int column = get_global_id(0), first = (stride + LANES - 1) / LANES * LANES;
+    bool lower = column >= first;
+    scan_column(lower ? left : above, lower ? rows : stride, lower ? tiles : bands, lower ? column - first : column,
+                parts);
 }
 
 /* ---- Last: the results ---- */
@@ -366,15 +443,17 @@ struct tile {
     __global const SUM *left;
     int in_pitch, out_pitch, rows; /* `rows`: from one channel of `left` to the next */
     int at, count, lane;
+    int end; /* the image's last row, counted from the tile's first one */
 };
 
 /* LINES rows from memory, rows behind `last` as that one. */
-inline void load_lines(pixels4 v[LINES][OWN / 4], SUM base[LINES * HONE_C], const struct tile *t, int row, int last)
+inline void load_lines(pixels4 v[LINES][OWN / 4], SUM base[LINES * HONE_C], const struct tile *t, int row, int last,
+                       bool whole)
 {
 #pragma unroll
     for (int line = 0; line < LINES; line++) {
         int y = min(row + line, last);
-        load_row(v[line], t->in + y * t->in_pitch, t->at, t->count);
+        load_row(v[line], t->in + y * t->in_pitch, t->at, t->count, LIMIT(y, t->end, t->count), whole);
 #pragma unroll
         for (int channel = 0; channel < HONE_C; channel++)
             base[line * HONE_C + channel] = t->left[channel * t->rows + y];
@@ -382,7 +461,7 @@ inline void load_lines(pixels4 v[LINES][OWN / 4], SUM base[LINES * HONE_C], cons
 }
 
 inline void finish_lines(SUM acc[OWN], pixels4 from[LINES][OWN / 4], SUM base[LINES * HONE_C], const struct tile *t,
-                         int row, int last, __local SUM *area)
+                         int row, int last, bool whole, __local SUM *area)
 {
     SUM v[LINES][OWN];
 #pragma unroll
@@ -403,35 +482,19 @@ inline void finish_lines(SUM acc[OWN], pixels4 from[LINES][OWN / 4], SUM base[LI
         if (row + line <= last)
 #pragma unroll
             for (int k = 0; k < OWN / 4; k++)
-                store4(t->out + (row + line) * t->out_pitch, t->at + AT(k), t->count, acc + 4 * k);
+                store4(t->out + (row + line) * t->out_pitch, t->at + AT(k), t->count, whole, acc + 4 * k);
     }
 }
 
-/* A row of loads is under way while the ones before become results. */
-__kernel void integral_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out, int out_offset,
-                             int out_pitch, __global const SUM *above, int stride, __global const SUM *left, int rows,
-                             int count, int height, __local SUM *area)
+/* Down a tile, over rows 0..last: loads are under way while the ones before become results. */
+inline void walk(SUM acc[OWN], const struct tile *t, int last, bool whole, __local SUM *area)
 {
-    int lane = get_local_id(0) % LANES, tile = get_global_id(0) / LANES, band = get_global_id(1);
-    int tiles = (count + WIDTH - 1) / WIDTH, y = band * ROWS, last = min(ROWS, height - y) - 1;
-    if (tile >= tiles)
-        return;
-    struct tile t = {in + in_offset + y * in_pitch,
-                     out + out_offset + y * out_pitch,
-                     left + tile * HONE_C * rows + y,
-                     in_pitch,
-                     out_pitch,
-                     rows,
-                     tile * WIDTH + lane * ACROSS,
-                     count,
-                     lane};
     pixels4 now[LINES][OWN / 4], next[LINES][OWN / 4];
-    SUM base[LINES * HONE_C], base_next[LINES * HONE_C], acc[OWN];
-    load_lines(now, base, &t, 0, last);
-    start_tile(acc, above + band * stride, tile, tiles, lane, area);
+    SUM base[LINES * HONE_C], base_next[LINES * HONE_C];
+    load_lines(now, base, t, 0, last, whole);
     for (int row = 0; row <= last; row += LINES) {
-        load_lines(next, base_next, &t, row + LINES, last);
-        finish_lines(acc, now, base, &t, row, last, area);
+        load_lines(next, base_next, t, row + LINES, last, whole);
+        finish_lines(acc, now, base, t, row, last, whole, area);
 #pragma unroll
         for (int line = 0; line < LINES; line++) {
 #pragma unroll
@@ -442,4 +505,30 @@ __kernel void integral_tiles(__global const PIXEL *in, int in_offset, int in_pit
                 base[line * HONE_C + channel] = base_next[line * HONE_C + channel];
         }
     }
+}
+
+__kernel void integral_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out, int out_offset,
+                             int out_pitch, __global const SUM *above, int stride, __global const SUM *left, int rows,
+                             int count, int height, __local SUM *area)
+{
+    int lane = get_local_id(0) % LANES, tile = get_global_id(0) / LANES, tiles = (count + WIDTH - 1) / WIDTH;
+    int band = get_global_id(1), y = band * ROWS, last = min(ROWS, height - y) - 1;
+    if (tile >= tiles)
+        return;
+    struct tile t = {in + in_offset + y * in_pitch,
+                     out + out_offset + y * out_pitch,
+                     left + tile * HONE_C * rows + y,
+                     in_pitch,
+                     out_pitch,
+                     rows,
+                     tile * WIDTH + lane * ACROSS,
+                     count,
+                     lane,
+                     height - y - 1};
+    SUM acc[OWN];
+    start_tile(acc, above + band * stride, tile, tiles, lane, area);
+    if ((tile + 1) * WIDTH <= count)
+        walk(acc, &t, last, true, area);
+    else
+        walk(acc, &t, last, false, area);
 }
