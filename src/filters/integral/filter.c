@@ -17,6 +17,11 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* Elements of a row of column sums. */
 #define STRIDE "roundup(W*C, 16)"
 
+/* Of `tiles`: columns of tiles, a row of column sums with the tiles' own behind, a column of row sums. */
+#define TILES       "ceildiv(W, PIECES*128)"
+#define TILE_STRIDE "roundup(" TILES "*(PIECES*128 + 1)*C, 4)"
+#define TILE_ROWS   "(" BANDS "*ROWS)"
+
 static const struct variant variants[] = {
     {.name = "scans",
      .summary = "a work-item per row, then a work-item per column",
@@ -97,6 +102,43 @@ static const struct variant variants[] = {
                  {.bytes = "max(65536, " BANDS "*W*C*8)"},
                  {.bytes = "max(65536, " BANDS "*W*C*8)"}},
      .cost = {"C*(BITS/8 + 4 + 64/ROWS)", "C*(1 + 4/ROWS)", "C*(4 + (2 + log2(GROUP))/PX)"}},
+    {.name = "tiles",
+     .summary =
+         "three passes without waiting: what tiles add, what is above and left of them, then each tile by 32 "
+         "lanes that exchange sums in registers",
+     .source = "tiles.cl",
+     .path = "packed",
+     .needs = NEEDS_LOCAL,
+     .align = 16,
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "64 32 128 256", "rows of a tile"},
+                  {"PIECES", TUNABLE_DEFINE, "4 1 2", "128 pixels side by side in a tile"},
+                  {"LINES", TUNABLE_DEFINE, "2 1 4", "rows scanned together"},
+                  {"STREAM", TUNABLE_DEFINE, "0 1", "stores go past the caches (PTX)"},
+                  {"WG_SUMS", TUNABLE_LAUNCH, "32 64 128", "work-group width of the first pass"},
+                  {"WG_X", TUNABLE_LAUNCH, "32 64 128 256", "work-group width of the last pass"}},
+     /* Without PTX the lanes of a tile meet at barriers, which are the work-group's. Floats: see README.md.
+      */
+     .constraints = {"PTX || (WG_X == 32 && WG_SUMS == 32)", "!FLOAT || ROWS <= 64", "PIECES*C*LINES <= 32",
+                     "C*WG_SUMS <= 256", "!STREAM || PTX"},
+     .defines = {"WITH_PTX=PTX", "TAIL=W*C % 4 != 0"},
+     .passes = {{.kernel = "integral_tile_sums",
+                 .extent = {TILES "*32", "H"},
+                 .block = {NULL, "ROWS"},
+                 .local = {"WG_SUMS", "1"},
+                 .arguments = {"in", "tmp0", TILE_STRIDE, "tmp1", TILE_ROWS, "W*C", "H",
+                               "local:C*33*WG_SUMS*4"}},
+                {.kernel = "integral_tile_carries",
+                 .extent = {"roundup(" TILE_STRIDE ", 32) + " TILE_ROWS "*C", "8"},
+                 .local = {"32", "8"},
+                 .arguments = {"tmp0", TILE_STRIDE, BANDS, "tmp1", TILE_ROWS "*C", TILES}},
+                {.kernel = "integral_tiles",
+                 .extent = {TILES "*32", "H"},
+                 .block = {NULL, "ROWS"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", "tmp0", TILE_STRIDE, "tmp1", TILE_ROWS, "W*C", "H",
+                               "local:(PTX ? 1 : 64*LINES*PIECES*C)*4"}}},
+     .scratch = {{.bytes = BANDS "*" TILE_STRIDE "*4"}, {.bytes = TILES "*" TILE_ROWS "*C*4"}},
+     .cost = {"C*(2*BITS/8 + 4 + 16/ROWS + 16/PIECES/128)", "C*(0.5 + 8/ROWS)", "C*(6 + 8/4)"}},
     {.name = "vectors",
      .summary = "CPU: bands of rows, sums along several rows at once in 64-byte vectors",
      .source = "cpu.cl",
@@ -127,6 +169,11 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"WIDE && W*H*C >= 1048576", "vectors", "STREAM=1"},
     {"WIDE", "vectors", ""},
+    {"GPU && PTX && W*H*C >= 134217728 && !FLOAT && W*C % 4 == 0", "tiles", "ROWS=128 STREAM=1"},
+    {"GPU && PTX && W*H*C >= 134217728", "tiles", "PIECES=2 STREAM=1"},
+    {"GPU && PTX && C > 1", "tiles", ""},
+    {"GPU && PTX && W*H >= 16777216", "tiles", "ROWS=32"},
+    {"GPU && PTX", "tiles", "ROWS=32 PIECES=1 LINES=4 STREAM=1 WG_SUMS=64 WG_X=64"},
     {"GPU", "bands", ""},
     {"CPU && LMEM >= 16384", "bands", "GROUP=32 WG_X=32 LINES=2"},
     {NULL, "scans", ""},
@@ -137,6 +184,7 @@ static const struct rung rungs[] = {
     {"bands", "bands of rows: sums, carries, final", "bands", "", 0, "hone"},
     {"single-pass", "bands publish sums and look back", "lookback", "GROUP=128", 0,
      "hone; Merrill and Garland 2016"},
+    {"tiles", "tiles: sums, carries, final by shuffles", "tiles", "", 0, "hone"},
     {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
 };
 
