@@ -89,8 +89,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* Where the grid has a step. */
 #define GRID "method == 0 && GRID_STEP >= 2"
 
-/* The grid's results across and down, from one point before the picture to two cells after it; what is gathered for
- * these; work-groups that gather, and blocks across that they note NaN of. A group's first 4 items repeat those before. */
+/* The grid's results across and down, from one point before the picture to two cells after it; what is
+ * gathered for these; work-groups that gather, and blocks across that they note NaN of. A group's first 4
+ * items repeat those before. */
 #define GRID_POINTS(pixels) "(8*ceildiv(" pixels ", 8*GRID_STEP) + 4)"
 #define GRID_COLUMNS        GRID_POINTS("W")
 #define GRID_ROWS           GRID_POINTS("H")
@@ -176,19 +177,23 @@ static const struct variant variants[] = {
      .cost = {"2*C*BITS/8", "C*((32 + 2*ACROSS)*(32 + 2*ACROSS)/1024 + (2*ACROSS + 4)/4*(2 + ACROSS/16))",
               "C*2*(2*ACROSS + 1)*(2 + ACROSS/16)"}},
     {.name = "grid",
-     .summary = "any sigma at nearly the cost of a copy: every few rows and columns, blurred, and all pixels from those",
+     .summary = "any sigma at nearly the cost of a copy: every few rows and columns, blurred, and all pixels "
+                "from those",
      .source = "grid.cl",
      .condition = GRID,
      .needs = NEEDS_LOCAL,
      .path = "local",
      .align = 16,
      .specialised = "the grid's step, which changes where sigma doubles, sets what stays in registers",
-     .tunables = {{"TAKE", TUNABLE_DEFINE, "8 16", "bytes of a row per work-item that gathers, if that is a cell"},
+     .tunables = {{"TAKE", TUNABLE_DEFINE, "8 16",
+                   "bytes of a row per work-item that gathers, if that is a cell"},
                   {"GIVE", TUNABLE_DEFINE, "16 8", "bytes of a row per work-item that spreads"},
+                  {"AHEAD", TUNABLE_DEFINE, "0 1", "a row of cells is read while that before is taken in"},
                   {"GROUP", TUNABLE_DEFINE, "128 64 256", "work-items of a group that gathers"},
                   {"ROWS", TUNABLE_DEFINE, "16 4 8 32", "rows of the grid that they make"},
                   {"DOWN", TUNABLE_DEFINE, "4 1 2 8 16", "cells down per work-item that spreads"},
                   {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width of the other passes"}},
+     .constraints = {"!AHEAD || GRID_STEP*max(TAKE, GRID_STEP*BITS/8) <= 64"},
      .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX"},
      .scratch = {{.bytes = "4*C*" GATHERED_COLUMNS "*" GATHERED_ROWS},
                  {.bytes = "4*C*" GRID_COLUMNS "*" GATHERED_ROWS},
@@ -197,8 +202,8 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "gaussian_grid_gather",
                  .extent = {GATHER_GROUPS "*GROUP", GATHER_STRIPS, "C"},
                  .local = {"GROUP", "1", "1"},
-                 .arguments = {"in", "tmp0", "tmp2", "tmp3", "W", "H", "border", "GRID_REACH", GATHERED_COLUMNS,
-                               GATHERED_ROWS, GRID_FLAGS}},
+                 .arguments = {"in", "tmp0", "tmp2", "tmp3", "W", "H", "border", "GRID_REACH",
+                               GATHERED_COLUMNS, GATHERED_ROWS, GRID_FLAGS}},
                 {.kernel = "gaussian_grid_rows",
                  .extent = {GRID_COLUMNS "/4", GATHERED_ROWS, "C"},
                  .local = {"WG_X", "1", "1"},
@@ -206,8 +211,9 @@ static const struct variant variants[] = {
                                GRID_COLUMNS}},
                 {.kernel = "gaussian_grid_columns",
                  .extent = {GRID_COLUMNS "/4", GRID_ROWS "/4", "C"},
-                 .local = {"WG_X", "1", "1"},
-                 .arguments = {"tmp1", "tmp0", GRID_TABLE, "GRID_REACH", GATHERED_ROWS, GRID_COLUMNS, GRID_ROWS}},
+                 .local = {"32", "WG_X/32", "1"},
+                 .arguments = {"tmp1", "tmp0", GRID_TABLE, "GRID_REACH", GATHERED_ROWS, GRID_COLUMNS,
+                               GRID_ROWS}},
                 {.kernel = "gaussian_grid_spread",
                  .extent = {"W", "H", "C"},
                  .block = {"8*GIVE/BITS", "DOWN*GRID_STEP", "1"},
@@ -285,13 +291,18 @@ static const struct variant variants[] = {
      .cost = {"C*(3*BITS/8 + 44)", "8*C", AS_WRITTEN_OPS}},
 };
 
+/* Enough pixels for GPUs to be busy with long strips. */
+#define LARGE "W*H >= 33554432"
+
 static const struct seed seeds[] = {
     {"WIDE && (method == 2 || S100 <= 350)", "bands", ""},
     {"WIDE", "coarse", ""},
-    {"GPU && " GRID " && TYPE == 0 && W*H >= 33554432", "grid", ""},
-    {"GPU && " GRID " && TYPE == 0", "grid", "ROWS=4 DOWN=1"},
-    {"GPU && " GRID " && W*H >= 33554432", "grid", "TAKE=16"},
-    {"GPU && " GRID, "grid", "TAKE=16 ROWS=4 DOWN=1"},
+    {"GPU && " GRID " && " LARGE " && TYPE == 0 && GRID_STEP < 16", "grid", "AHEAD=1 DOWN=2 WG_X=128"},
+    {"GPU && " GRID " && " LARGE " && TYPE == 0", "grid", "GROUP=64 ROWS=8 DOWN=1"},
+    {"GPU && " GRID " && " LARGE " && GRID_STEP < 8", "grid", "TAKE=16 AHEAD=1 ROWS=32 DOWN=2 WG_X=128"},
+    {"GPU && " GRID " && " LARGE, "grid", "TAKE=16 DOWN=2"},
+    {"GPU && " GRID " && TYPE == 0", "grid", "ROWS=4 DOWN=2"},
+    {"GPU && " GRID, "grid", "TAKE=16 ROWS=8 DOWN=2"},
     {"GPU && (method == 2 || S100 <= 500)", "tile", ""},
     {"GPU", "segments", ""},
     {"method == 2 || (method == 0 && S100 < 500)", "direct", ""},
@@ -317,7 +328,8 @@ static const struct rung rungs[] = {
     {"grid", "every few rows and columns, and all from those", "grid", "", 0, "hone"},
 };
 
-static const char *const trials[] = {"sigma=4", "sigma=12", "", "sigma=0.3", "sigma=21", "sigma=25 method=recursive", NULL};
+static const char *const trials[] = {
+    "sigma=4", "sigma=12", "", "sigma=0.3", "sigma=21", "sigma=25 method=recursive", NULL};
 
 static const char *const usual[] = {"sigma=2", "sigma=10", "sigma=30", NULL};
 

@@ -13,7 +13,8 @@ int64_t gaussian_radius(double sigma);
 /* The radius that is enough for u8: what lies beyond moves a result by at most 0.24 levels. */
 int64_t gaussian_near(double sigma);
 
-/* Of the grid form: pixels from one grid point to the next, and grid points (a multiple of 4) to each side. */
+/* Of the grid form: pixels from one grid point to the next, and grid points (a multiple of 4) to each side.
+ */
 int64_t gaussian_grid_step(bool bytes, double sigma);
 int64_t gaussian_grid_reach(bool bytes, double sigma);
 void gaussian_grid_table(const struct filter_case *c, float *table, size_t count);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers of the grid form. Pixels are gathered onto every STEP-th row and column with a kernel `phi`, a filter runs over
- * that grid, and phi spreads it over all pixels:
+ * Numbers of the grid form. Pixels are gathered onto every STEP-th row and column with a kernel `phi`, a
+ * filter runs over that grid, and phi spreads it over all pixels:
  *
  *     h(x,y) = sum over j, k of phi(x - k STEP) taps(k - j) phi(y - j STEP) / STEP        along each axis
  *
- * Cell b is the pixels b STEP .. b STEP + STEP - 1; grid point b stands half a pixel before the first of them, so that phi is
- * the same from both sides. phi reaches two cells to each side; of each pixel, the weights for the four grid points around it
- * sum to 1. The two polynomials that make it were fitted so that the best taps leave the least error: one for STEP = sigma / 1.5
- * (u8), one for sigma / 2.5 (finer formats). `taps` is the least-squares fit to the Gaussian over all positions of x and y.
- * The sum of |h - Gaussian| of both axes is 0.4 of 255 levels at sigma / STEP = 1.25 and 0.1 at 1.5; with the second phi
- * 2.5e-5 at 2.5. A picture between 0 and full scale errs by at most half of the sum of both axes, that is by as much.
+ * Cell b is the pixels b STEP .. b STEP + STEP - 1; grid point b stands half a pixel before the first of
+ * them, so that phi is the same from both sides. phi reaches two cells to each side; of each pixel, the
+ * weights for the four grid points around it sum to 1. The two polynomials that make it were fitted so that
+ * the best taps leave the least error: one for STEP = sigma / 1.5 (u8), one for sigma / 2.5 (finer formats).
+ * `taps` is the least-squares fit to the Gaussian over all positions of x and y. The sum of |h - Gaussian| of
+ * both axes is 0.4 of 255 levels at sigma / STEP = 1.25 and 0.1 at 1.5; with the second phi 2.5e-5 at 2.5. A
+ * picture between 0 and full scale errs by at most half of the sum of both axes, that is by as much.
  */
 #include "filters/gaussian/gaussian.h"
 
@@ -83,7 +84,8 @@ static double correlation(const double *phi, int64_t step, int64_t shift)
     return sum / (double)(step * step);
 }
 
-/* Solves the banded symmetric system for two right sides at once; no pivots, since it is positive definite. */
+/* Solves the banded symmetric system for two right sides at once; no pivots, since it is positive definite.
+ */
 static void solve(double (*rows)[BAND + 1], double (*sides)[2], int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
@@ -102,7 +104,8 @@ static void solve(double (*rows)[BAND + 1], double (*sides)[2], int64_t count)
         }
 }
 
-/* The normal equations: rows hold the upper band, sides the Gaussian seen through phi, and ones for the constraint. */
+/* The normal equations: rows hold the upper band, sides the Gaussian seen through phi, and ones for the
+ * constraint. */
 static void set_up(const double *phi, int64_t step, double sigma, int64_t reach, double (*rows)[BAND + 1],
                    double (*sides)[2])
 {

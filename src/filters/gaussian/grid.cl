@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For GPUs: any sigma at nearly the cost of reading and writing the picture. What a Gaussian leaves is so smooth that every STEP-th
- * row and column of it say all; grid.c has the formula, and how little is lost.
+ * For GPUs: any sigma at nearly the cost of reading and writing the picture. What a Gaussian leaves is so
+ * smooth that every STEP-th row and column of it say all; grid.c has the formula, and how little is lost.
  *
- *   1. gather: pixels are weighted onto a grid of every STEP-th row and column; each counts for 4x4 grid points;
+ *   1. gather: pixels are weighted onto a grid of every STEP-th row and column; each counts for 4x4 grid
+ * points;
  *   2. rows, columns: a filter along both axes of the grid;
  *   3. spread: every pixel is a weighted sum of the 4x4 grid points around it.
  *
- * The grid goes on beyond the edges as far as is needed, so that the border rule matters to `gather` alone. Cell b is the
- * pixels b * STEP .. b * STEP + STEP - 1 and lies between grid points b and b + 1. Channels are grids of their own.
- * NaN and infinity count as 0 in the grid; `gather` notes where there are some, and `spread` does the results again whose
- * windows hold one.
+ * The grid goes on beyond the edges as far as is needed, so that the border rule matters to `gather` alone.
+ * Cell b is the pixels b * STEP .. b * STEP + STEP - 1 and lies between grid points b and b + 1. Channels are
+ * grids of their own. NaN and infinity count as 0 in the grid; `gather` notes where there are some, and
+ * `spread` does the results again whose windows hold one.
  *
- * Loops over pixels, cells and weights are unrolled: their indices must be constants for the arrays to live in registers and for
- * phi to become literals.
+ * Loops over pixels, cells and weights are unrolled: their indices must be constants for the arrays to live
+ * in registers and for phi to become literals.
  */
 #ifndef STEP
 #define STEP 2 /* pixels of a cell's side */
@@ -36,6 +37,9 @@
 #ifndef DOWN
 #define DOWN 4 /* cells, one below the other, per work-item of `spread` */
 #endif
+#ifndef AHEAD
+#define AHEAD 0 /* 1: `gather` reads a row of cells while it takes in the one before */
+#endif
 #ifndef WITH_PTX
 #define WITH_PTX 0
 #endif
@@ -56,9 +60,10 @@
 #else
 #define CELLS 4
 #endif
-#define PX      (CELLS * STEP)
-#define POINTS  (CELLS + 3)
-#define OVERLAP 4 /* work-items whose cells the group before holds too: at least 3, and 4 keep loads aligned */
+#define PX     (CELLS * STEP)
+#define POINTS (CELLS + 3)
+#define OVERLAP                                                                                              \
+    4 /* work-items whose cells the group before holds too: at least 3, and 4 keep loads aligned */
 
 /* And one of `spread`: pixels and grid points. */
 #define WIDE       (GIVE / BYTES)
@@ -67,8 +72,8 @@
 
 __constant float phi[4 * STEP] = {PHI};
 
-/* Values as `gather` takes them, before its weights: of u8 128 + value / 256, whose bits need no conversion. Floats are halved on the
- * grid: its filter overshoots, and must not overflow. */
+/* Values as `gather` takes them, before its weights: of u8 128 + value / 256, whose bits need no conversion.
+ * Floats are halved on the grid: its filter overshoots, and must not overflow. */
 #if HONE_T == 0
 #define OFFSET 128.0f
 #define GATHER 256.0f
@@ -83,12 +88,23 @@ __constant float phi[4 * STEP] = {PHI};
 #define SPREAD 1.0f
 #endif
 
+/* u8 with NVIDIA's instruction for two products of a byte and 16 bits: weights are parts of ONE, and sums of
+ * a row stay below 2^23, since of the weights of a cell at most half are for one point. */
+#define PAIRED (HONE_T == 0 && HONE_C == 1 && WITH_PTX)
+#if PAIRED
+#define ONE          ((CELLS == 1 ? 65536.0f : 32768.0f) / STEP)
+#define WHOLE(d, i)  ((uint)(phi[4 * (d) + (i)] * ONE + 0.5f))
+#define ACROSS(d, i) (phi[4 * (d) + (i)] * (GATHER * ONE))
+#define UNIT         (1.0f / (ONE * STEP))
+#else
 #define ACROSS(d, i) (phi[4 * (d) + (i)] * (GATHER / STEP))
-#define BELOW(d, i)  (phi[4 * (d) + (i)] * (1.0f / STEP))
+#define UNIT         1.0f
+#endif
+#define BELOW(d, i) (phi[4 * (d) + (i)] * (1.0f / STEP))
 
-#define IS_NAN   1
-#define IS_PLUS  2
-#define IS_MINUS 4
+#define IS_NAN      1
+#define IS_PLUS     2
+#define IS_MINUS    4
 
 inline uint kind_of(float value)
 {
@@ -151,6 +167,20 @@ inline uint permute(uint a, uint b, uint how)
 }
 #endif
 
+#if PAIRED
+/* sum + the products of two of four bytes, the lower two or, with `upper`, the others, with the halves of
+ * `weights`. */
+inline uint add_products(uint bytes, uint weights, int upper, uint sum)
+{
+    uint r;
+    if (upper)
+        asm("dp2a.hi.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(weights), "r"(bytes), "r"(sum));
+    else
+        asm("dp2a.lo.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(weights), "r"(bytes), "r"(sum));
+    return r;
+}
+#endif
+
 inline float value_of(const uint *w, int k)
 {
 #if HONE_T == 0 && WITH_PTX
@@ -198,8 +228,8 @@ inline void load_values(__global const PIXEL *at, float *v)
 #endif
 }
 
-/* A whole number, ties to even, in the lowest bits: floats from 2^23 on have no others. What the filter overshoots in
- * u8 is less than half a level. */
+/* A whole number, ties to even, in the lowest bits: floats from 2^23 on have no others. What the filter
+ * overshoots in u8 is less than half a level. */
 inline float to_integer(float value)
 {
 #if FLOATING
@@ -239,6 +269,15 @@ struct cells {
 };
 
 /* sums[4 * point + i]: the i-th of four rows of the grid. `below`: the row's weights for these. */
+inline void add_across(float *sums, const float *across, const float *below)
+{
+#pragma unroll
+    for (int p = 0; p < POINTS; p++)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            sums[4 * p + i] = mad(across[p], below[i], sums[4 * p + i]);
+}
+
 inline void add_row(float *sums, const float *v, const float *below)
 {
     float across[POINTS];
@@ -255,22 +294,76 @@ inline void add_row(float *sums, const float *v, const float *below)
 #pragma unroll
         for (int i = 0; i < 4; i++)
             across[k / STEP + i] = mad(v[k], ACROSS(k % STEP, i), across[k / STEP + i]);
-#pragma unroll
-    for (int p = 0; p < POINTS; p++)
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            sums[4 * p + i] = mad(across[p], below[i], sums[4 * p + i]);
+    add_across(sums, across, below);
 }
 
-inline void add_inside(float *sums, const struct cells *s, int y)
+/* A row of cells as it comes from memory: with one channel as words. */
+#if HONE_C == 1
+#define CELL_WORD uint
+#define ROW_WORDS WORDS(PX)
+#else
+#define CELL_WORD float
+#define ROW_WORDS PX
+#endif
+
+inline void add_words(float *sums, const CELL_WORD *w, const float *below)
+{
+#if PAIRED
+    uint whole[POINTS];
+    float across[POINTS];
+#pragma unroll
+    for (int p = 0; p < POINTS; p++)
+        whole[p] = 0x4b000000u; /* the bits of 2^23; with a sum below that, those of 2^23 + sum */
+#pragma unroll
+    for (int k = 0; k < PX; k += 2)
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            uint weights = WHOLE(k % STEP, i) | WHOLE(k % STEP + 1, i) << 16;
+            whole[k / STEP + i] = add_products(w[k / 4], weights, k % 4, whole[k / STEP + i]);
+        }
+#pragma unroll
+    for (int p = 0; p < POINTS; p++)
+        across[p] = as_float(whole[p]) - 8388608.0f;
+    add_across(sums, across, below);
+#elif HONE_C == 1
+    float v[PX];
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        v[k] = value_of(w, k);
+    add_row(sums, v, below);
+#else
+    add_row(sums, w, below);
+#endif
+}
+
+inline void load_row(CELL_WORD *w, __global const PIXEL *at)
+{
+#if HONE_C == 1
+    load_words(at, w, ROW_WORDS);
+#else
+    load_values(at, w);
+#endif
+}
+
+inline void load_cells(CELL_WORD *words, const struct cells *s, int y)
+{
+    __global const PIXEL *at = s->in + y * s->pitch + s->x * HONE_C;
+#pragma unroll
+    for (int d = 0; d < STEP; d++)
+        load_row(words + d * ROW_WORDS, at + d * s->pitch);
+}
+
+/* With AHEAD they are in `words` already. */
+inline void add_inside(float *sums, const struct cells *s, int y, const CELL_WORD *words)
 {
     __global const PIXEL *at = s->in + y * s->pitch + s->x * HONE_C;
 #pragma unroll
     for (int d = 0; d < STEP; d++) {
-        float v[PX];
         const float below[4] = {BELOW(d, 0), BELOW(d, 1), BELOW(d, 2), BELOW(d, 3)};
-        load_values(at + d * s->pitch, v);
-        add_row(sums, v, below);
+        CELL_WORD w[ROW_WORDS];
+        if (!AHEAD)
+            load_row(w, at + d * s->pitch);
+        add_words(sums, AHEAD ? words + d * ROW_WORDS : w, below);
     }
 }
 
@@ -320,9 +413,15 @@ inline uint add_carefully(float *sums, const struct cells *s, int y)
     return kinds;
 }
 
-inline uint add_block(float *sums, const struct cells *s, int y)
+inline bool is_inside(const struct cells *s, int y)
 {
-    bool across = s->x >= 0 && s->x + PX <= s->width, down = y >= 0 && y + STEP <= s->height;
+    return s->x >= 0 && s->x + PX <= s->width && y >= 0 && y + STEP <= s->height;
+}
+
+/* `words`: with AHEAD the cells, where they are inside. Gives the kinds of NaN and infinity in them. */
+inline uint add_block(float *sums, const struct cells *s, int y, const CELL_WORD *words)
+{
+    bool across = s->x >= 0 && s->x + PX <= s->width;
 #if FLOATING
     float block[4 * POINTS], total = 0;
     uint kinds = 0;
@@ -332,8 +431,8 @@ inline uint add_block(float *sums, const struct cells *s, int y)
 #else
     float *block = sums;
 #endif
-    if (across && down)
-        add_inside(block, s, y);
+    if (is_inside(s, y))
+        add_inside(block, s, y, words);
     else if (across)
         add_beyond(block, s, y);
 #if FLOATING
@@ -355,8 +454,8 @@ inline uint add_block(float *sums, const struct cells *s, int y)
 #endif
 }
 
-/* The work-items' sums for the first of the four rows, put together: the last three points of each are seen by those
- * after it, too. */
+/* The work-items' sums for the first of the four rows, put together: the last three points of each are seen
+ * by those after it, too. */
 inline void store_points(const float *sums, __local float *passed, __global float *to, int item, bool wanted)
 {
 #pragma unroll
@@ -371,12 +470,14 @@ inline void store_points(const float *sums, __local float *passed, __global floa
 #pragma unroll
         for (int n = 1; u + n * CELLS < POINTS; n++)
             total += passed[(u + (n - 1) * CELLS) * GROUP + item - n];
-        to[u] = total;
+        to[u] = total * UNIT;
     }
 }
 
-/* The grid's row a and column 0 stand `reach` + 1 points before the picture's first. A row of cells completes the row of the
- * grid above it; it has that row's number here. */
+/* The grid's row a and column 0 stand `reach` + 1 points before the picture's first. A row of cells completes
+ * the row of the grid above it; it has that row's number here.
+ * Work-groups at the edges take longest, so they come first: those of the last columns, of the first, then
+ * the others. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 gaussian_grid_gather(__global const PIXEL *in, int in_offset, int in_pitch, __global float *grid,
                      __global uchar *flags, __global uchar *tiles, int width, int height, BORDER_TYPE border,
@@ -386,8 +487,11 @@ gaussian_grid_gather(__global const PIXEL *in, int in_offset, int in_pitch, __gl
 #if FLOATING
     __local uint any;
 #endif
-    int item = get_local_id(0), first = get_group_id(1) * ROWS, last = min(first + ROWS, rows);
-    int number = get_group_id(0) * (GROUP - OVERLAP) + item, column = (number - OVERLAP) * CELLS;
+    int groups = get_num_groups(0), strips = get_num_groups(1);
+    int place = get_group_id(1) * groups + get_group_id(0);
+    int group = (place / strips + groups - 1) % groups, strip = (place % strips + strips - 1) % strips;
+    int item = get_local_id(0), first = strip * ROWS, last = min(first + ROWS, rows);
+    int number = group * (GROUP - OVERLAP) + item, column = (number - OVERLAP) * CELLS;
     int channel = get_group_id(2);
     struct cells s = {in + in_offset + channel, in_pitch, width, height, (column - reach) * STEP, border};
     float sums[4 * POINTS];
@@ -399,13 +503,25 @@ gaussian_grid_gather(__global const PIXEL *in, int in_offset, int in_pitch, __gl
 #pragma unroll
     for (int k = 0; k < 4 * POINTS; k++)
         sums[k] = 0;
+    CELL_WORD next[STEP * ROW_WORDS];
+    if (AHEAD && is_inside(&s, (first - 3 - reach) * STEP))
+        load_cells(next, &s, (first - 3 - reach) * STEP);
     for (int a = first - 3; a < last; a++) {
+        int y = (a - reach) * STEP;
+        CELL_WORD now[STEP * ROW_WORDS];
+#if AHEAD
+#pragma unroll
+        for (int k = 0; k < STEP * ROW_WORDS; k++)
+            now[k] = next[k];
+        if (a + 1 < last && is_inside(&s, y + STEP))
+            load_cells(next, &s, y + STEP);
+#endif
 #if FLOATING
-        uint kinds = add_block(sums, &s, (a - reach) * STEP);
+        uint kinds = add_block(sums, &s, y, now);
         flags[(channel * (rows + 3) + a + 3) * flag_pitch + number] = (uchar)kinds;
         seen |= kinds;
 #else
-        add_block(sums, &s, (a - reach) * STEP);
+        add_block(sums, &s, y, now);
 #endif
         store_points(sums, passed[a & 1], grid + (channel * rows + a) * pitch + column, item,
                      a >= first && item >= OVERLAP && column < pitch);
@@ -422,24 +538,24 @@ gaussian_grid_gather(__global const PIXEL *in, int in_offset, int in_pitch, __gl
         atomic_or(&any, seen);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0)
-        tiles[(channel * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0)] = (uchar)any;
+        tiles[(channel * strips + strip) * groups + group] = (uchar)any;
 #endif
 }
 
 /* ---- The filter on the grid ---- */
 
 /* Four results, one after the other, from each value read. */
-#define ADD_TAPS(sums, value, taps)                                                                                            \
-    do {                                                                                                                       \
-        sums[0] = mad(value, (taps)[3], sums[0]);                                                                              \
-        sums[1] = mad(value, (taps)[2], sums[1]);                                                                              \
-        sums[2] = mad(value, (taps)[1], sums[2]);                                                                              \
-        sums[3] = mad(value, (taps)[0], sums[3]);                                                                              \
+#define ADD_TAPS(sums, value, taps)                                                                          \
+    do {                                                                                                     \
+        sums[0] = mad(value, (taps)[3], sums[0]);                                                            \
+        sums[1] = mad(value, (taps)[2], sums[1]);                                                            \
+        sums[2] = mad(value, (taps)[1], sums[2]);                                                            \
+        sums[3] = mad(value, (taps)[0], sums[3]);                                                            \
     } while (0)
 
 /* Row and column 0 of the results' grid stand one point before the picture's first. */
-__kernel void gaussian_grid_rows(__global const float *grid, __global float *out, __constant const float *table,
-                                 int reach, int pitch, int rows, int out_pitch)
+__kernel void gaussian_grid_rows(__global const float *grid, __global float *out,
+                                 __constant const float *table, int reach, int pitch, int rows, int out_pitch)
 {
     int column = get_global_id(0) * 4, row = get_global_id(1), channel = get_global_id(2);
     if (column >= out_pitch || row >= rows)
@@ -458,8 +574,9 @@ __kernel void gaussian_grid_rows(__global const float *grid, __global float *out
         (float4)(sums[0], sums[1], sums[2], sums[3]);
 }
 
-__kernel void gaussian_grid_columns(__global const float *grid, __global float *out, __constant const float *table,
-                                    int reach, int rows, int pitch, int out_rows)
+__kernel void gaussian_grid_columns(__global const float *grid, __global float *out,
+                                    __constant const float *table, int reach, int rows, int pitch,
+                                    int out_rows)
 {
     int column = get_global_id(0) * 4, row = get_global_id(1) * 4, channel = get_global_id(2);
     if (column >= pitch || row >= out_rows)
@@ -483,16 +600,18 @@ struct target {
     int pitch, width, height, radius, x;
 };
 
-/* The weights of pixel k for the points across; a work-item that makes less than a cell keeps those of its part. */
+/* The weights of pixel k for the points across; a work-item that makes less than a cell keeps those of its
+ * part. */
 #if WIDE < STEP
-#define PARTS          (4 * WIDE)
+#define PARTS           (4 * WIDE)
 #define SPREAD_AT(k, i) part[4 * (k) + (i)]
 #else
-#define PARTS          1
+#define PARTS           1
 #define SPREAD_AT(k, i) (phi[4 * ((k) % STEP) + (i)] * SPREAD)
 #endif
 
-/* A row of results from the points around it, points[4 * point + i]; `below`: the row's weights for their four rows. */
+/* A row of results from the points around it, points[4 * point + i]; `below`: the row's weights for their
+ * four rows. */
 inline void make_row(const float *points, const float *part, const float *below, float *v)
 {
     float across[AROUND];
@@ -556,8 +675,9 @@ inline void store_block(const float *points, const float *part, const struct tar
 }
 
 #if FLOATING
-/* Where a row or column of blocks of `side` pixels is seen by windows: by some of those of pixels at .. at + side - 1
- * from `outer` blocks before to `outer` after, by all of these from `inner` before to `inner` after (none if negative). */
+/* Where a row or column of blocks of `side` pixels is seen by windows: by some of those of pixels at .. at +
+ * side - 1 from `outer` blocks before to `outer` after, by all of these from `inner` before to `inner` after
+ * (none if negative). */
 #define OUTER(radius, side) (((radius) + (side)-1) / (side))
 #define INNER(radius, side) ((radius) + 1 >= (side) ? ((radius) + 1 - (side)) / (side) : -1)
 
@@ -566,8 +686,10 @@ struct marks {
     int pitch;
 };
 
-/* The kinds in the window of one pixel, of blocks that only some windows hold; bx, by: the pixel's own block. */
-inline uint kinds_around(const struct cells *s, const struct marks *m, int x, int y, int bx, int by, int radius)
+/* The kinds in the window of one pixel, of blocks that only some windows hold; bx, by: the pixel's own block.
+ */
+inline uint kinds_around(const struct cells *s, const struct marks *m, int x, int y, int bx, int by,
+                         int radius)
 {
     int across = OUTER(radius, PX), down = OUTER(radius, STEP), inner_across = INNER(radius, PX);
     int inner_down = INNER(radius, STEP);
@@ -617,12 +739,14 @@ inline void mend_block(const struct cells *s, const struct marks *m, const struc
 }
 
 /* Whether any of the groups of `gather` around a block saw NaN or infinity. */
-inline bool is_marked(__global const uchar *tiles, int bx, int by, int radius, int reach, int flag_pitch, int rows)
+inline bool is_marked(__global const uchar *tiles, int bx, int by, int radius, int reach, int flag_pitch,
+                      int rows)
 {
     int across = OUTER(radius, PX), down = OUTER(radius, STEP), strips = (rows + ROWS - 1) / ROWS;
     int groups = (flag_pitch - OVERLAP) / (GROUP - OVERLAP);
     int column = bx + reach / CELLS + OVERLAP, row = by + reach + 3;
-    int left = (column - across) / (GROUP - OVERLAP), right = min((column + across) / (GROUP - OVERLAP), groups - 1);
+    int left = (column - across) / (GROUP - OVERLAP),
+        right = min((column + across) / (GROUP - OVERLAP), groups - 1);
     int top = (row - down) / ROWS, bottom = min((row + down) / ROWS, strips - 1);
     uint any = 0;
     for (int j = min(top, strips - 1); j <= bottom; j++)
@@ -650,10 +774,11 @@ inline void load_points(float *points, __global const float *at)
     }
 }
 
-__kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int in_pitch, __global const float *grid,
-                                   __global const uchar *flags, __global const uchar *tiles, __global RESULT *out,
-                                   int out_offset, int out_pitch, int width, int height, BORDER_TYPE border,
-                                   int reach, int radius, int pitch, int rows, int gathered_rows, int flag_pitch)
+__kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int in_pitch,
+                                   __global const float *grid, __global const uchar *flags,
+                                   __global const uchar *tiles, __global RESULT *out, int out_offset,
+                                   int out_pitch, int width, int height, BORDER_TYPE border, int reach,
+                                   int radius, int pitch, int rows, int gathered_rows, int flag_pitch)
 {
     int x = get_global_id(0) * WIDE, by = get_global_id(1) * DOWN, channel = get_global_id(2);
     struct target t = {out + out_offset + channel, out_pitch, width, height, radius, x};
@@ -681,11 +806,13 @@ __kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int 
 #if FLOATING
     int strips = (gathered_rows + ROWS - 1) / ROWS, groups = (flag_pitch - OVERLAP) / (GROUP - OVERLAP);
     struct cells s = {in + in_offset + channel, in_pitch, width, height, 0, border};
-    struct marks m = {flags + (channel * (gathered_rows + 3) + reach + 3) * flag_pitch + reach / CELLS + OVERLAP,
+    struct marks m = {flags + (channel * (gathered_rows + 3) + reach + 3) * flag_pitch + reach / CELLS +
+                          OVERLAP,
                       flag_pitch};
     for (int n = 0; n < count; n++)
         for (int bx = x / PX; bx * PX < x + WIDE; bx++)
-            if (is_marked(tiles + channel * strips * groups, bx, by + n, radius, reach, flag_pitch, gathered_rows))
+            if (is_marked(tiles + channel * strips * groups, bx, by + n, radius, reach, flag_pitch,
+                          gathered_rows))
                 mend_block(&s, &m, &t, bx, (by + n) * STEP);
 #endif
 }
