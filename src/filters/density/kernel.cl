@@ -65,8 +65,10 @@ __kernel void density_direct(__global const PIXEL *in, int in_offset, int in_pit
 #define SPLIT 0 /* four corners: 0 in one expression, 1 one after the other */
 #endif
 
-/* Running sums along the rows, each row of each channel by one work-group, which carries from chunk to chunk. What is beyond
- * the last pixel, up to the stride, is read in vectors and not used. */
+/* Running sums along the rows, each row of each channel by one work-group, which carries from chunk to chunk. A work-item sums
+ * several pixels by itself, so that the steps through local memory are few. What is beyond the last pixel, up to the stride, is
+ * read in vectors and not used. */
+#define ALONG 4 /* pixels of a work-item in a chunk */
 __kernel void density_along(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *integral, int stride,
                             __local SUM *part, int width, int height, int size, int border)
 {
@@ -74,10 +76,17 @@ __kernel void density_along(__global const PIXEL *in, int in_offset, int in_pitc
     __global const PIXEL *from = hone_row(in + in_offset, in_pitch, y - 1 - size / 2, height, &inside);
     __global SUM *row = integral + (size_t)y * stride;
     SUM carry = 0;
-    for (int start = 0; start * HONE_C < stride; start += group) {
-        int x = start + lid, at = x - 1 - size / 2, i = x * HONE_C + channel;
-        bool real = y > 0 && x > 0 && x < width + size;
-        part[lid] = real ? counted(hone_at(from, inside, at, channel, width, border)) : 0;
+    for (int start = 0; start * HONE_C < stride; start += group * ALONG) {
+        int first = start + lid * ALONG;
+        SUM own[ALONG], sum = 0;
+#pragma unroll
+        for (int k = 0; k < ALONG; k++) {
+            int x = first + k, at = x - 1 - size / 2;
+            bool real = y > 0 && x > 0 && x < width + size;
+            sum += real ? counted(hone_at(from, inside, at, channel, width, border)) : 0;
+            own[k] = sum;
+        }
+        part[lid] = sum;
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int step = 1; step < group; step *= 2) {
             SUM before = lid >= step ? part[lid - step] : 0;
@@ -85,19 +94,35 @@ __kernel void density_along(__global const PIXEL *in, int in_offset, int in_pitc
             part[lid] += before;
             barrier(CLK_LOCAL_MEM_FENCE);
         }
-        if (i < stride)
-            row[i] = part[lid] + carry;
+        SUM before = carry + part[lid] - sum;
+#pragma unroll
+        for (int k = 0; k < ALONG; k++)
+            if ((first + k) * HONE_C + channel < stride)
+                row[(first + k) * HONE_C + channel] = before + own[k];
         carry += part[group - 1];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
 
-/* In place: running sums down the columns. */
+/* In place: running sums down the columns. Work-items are few, so each has many rows under way: a load behind a store to the
+ * same buffer would wait for it. */
+#define DOWN_ROWS 32
 __kernel void density_down(__global SUM *integral, int stride, int rows)
 {
-    int i = get_global_id(0);
-    SUM sum = 0;
-    for (int y = 0; i < stride && y < rows; y++) {
+    int i = get_global_id(0), y = 0;
+    SUM sum = 0, at[DOWN_ROWS];
+    if (i >= stride)
+        return;
+    for (; y + DOWN_ROWS <= rows; y += DOWN_ROWS) {
+        __global SUM *from = integral + (size_t)y * stride + i;
+#pragma unroll
+        for (int k = 0; k < DOWN_ROWS; k++)
+            at[k] = from[(size_t)k * stride];
+#pragma unroll
+        for (int k = 0; k < DOWN_ROWS; k++)
+            from[(size_t)k * stride] = sum += at[k];
+    }
+    for (; y < rows; y++) {
         sum += integral[(size_t)y * stride + i];
         integral[(size_t)y * stride + i] = sum;
     }
