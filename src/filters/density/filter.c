@@ -36,6 +36,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define ACROSS "ceildiv(W + size - 1, CELL)"
 #define DOWN   "ceildiv(H + size - 1, CELL)"
 
+/* Work-items of `packed` that serve each other. */
+#define LANES "(SHUFFLE ? 32 : WG_X)"
+
 static const struct variant variants[] = {
     {.name = "direct",
      .summary = "one result per work-item, every pixel of the window read",
@@ -92,6 +95,32 @@ static const struct variant variants[] = {
            .local = {"WG_X", "1"},
            .arguments = {"in", "out", "local:8*PX*WG_X", "W", "H", "border", "BELOW"}}},
      .cost = {IN_AND_OUT, "2*(1 + size/ROWS)/PX + 3 + size/PX/PX", "8 + 2*size/ROWS + size/PX/PX"}},
+    {.name = "packed",
+     .summary =
+         "one channel of u8: two or four sums of columns in each register; marks of masks stay in registers",
+     .source = "packed.cl",
+     .condition = "C == 1 && TYPE == 0 && size <= 65",
+     .path = "packed",
+     .needs = NEEDS_LOCAL,
+     .align = 32,
+     .specialised = "the window's size says which registers it reaches into",
+     .tunables = {{"WORDS", TUNABLE_DEFINE, "4 2", "words of four pixels per work-item and row"},
+                  {"ROWS", TUNABLE_DEFINE, "64 16 32 96 128 192 256 272 512", "rows per work-item"},
+                  {"AHEAD", TUNABLE_DEFINE, "2 1 4 8", "rows under way before they are needed"},
+                  {"SHUFFLE", TUNABLE_DEFINE, "0 1", "sums from the next lane instead of local memory (PTX)"},
+                  {"SWAP", TUNABLE_DEFINE, "0 1", "lanes swap halves of results, for whole sectors (PTX)"},
+                  {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width"}},
+     .constraints = {"2*ceildiv(size/2, 4*WORDS) < " LANES, "!SHUFFLE || (PTX && mask && WG_X % 32 == 0)",
+                     "!SWAP || (SHUFFLE && (OTYPE != 1 || WORDS == 4))"},
+     .defines = {"MASK=mask", "SIZE=size", "WITH_PTX=PTX", "TAIL=W % (4*WORDS) != 0"},
+     .passes = {{.kernel = "density_packed",
+                 .extent = {"ceildiv(W, (" LANES " - 2*ceildiv(size/2, 4*WORDS))*4*WORDS)*" LANES, "H"},
+                 .block = {NULL, "ROWS"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", "local:SHUFFLE ? 4 : (mask ? 8 : 16)*WORDS*WG_X", "W", "H",
+                               "border", "BELOW"}}},
+     /* Rows above a strip are read for it alone; those that leave, of masks, not again. */
+     .cost = {IN_AND_OUT, "(2 - mask + size/ROWS)/WORDS/4", "12 - 4*mask + 2*size/ROWS"}},
     {.name = "compact",
      .summary = "two phases: list the positions that may reach the threshold, then sum windows there alone",
      .condition = "(size + 32)*(size + 32)*MOST <= 4294967295 && W*H*C < 4294967295",
@@ -139,6 +168,7 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"WIDE && size <= 64", "bands", "ROWS=256"},
     {"WIDE", "bands", "ROWS=1024"},
+    {"PTX && mask && W*H >= 100000000", "packed", "ROWS=256 AHEAD=4 SHUFFLE=1 SWAP=1"},
     {"GPU && C == 1 && size <= 128 && H >= 4096", "sliding", "PX=8 ROWS=256 WG_X=256"},
     {"GPU && C == 1 && size <= 128", "sliding", "ROWS=64 WG_X=128"},
     {"size <= 5", "direct", ""},
@@ -155,6 +185,8 @@ static const struct rung rungs[] = {
     {"two-phase", "positions that may reach the threshold are listed, then summed", "compact", "", 0,
      "guide 6.6.3, applied to this filter"},
     {"sliding", "no integral image: sliding sums in registers and local memory", "sliding", "", 0, "hone"},
+    {"packed", "no integral image: two or four sliding sums in every register, lanes share them", "packed",
+     "", 0, "hone"},
     {"wide", "no integral image: sliding sums in 64-byte vectors", "bands", "", 0, "hone"},
 };
 

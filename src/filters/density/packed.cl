@@ -1,0 +1,671 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For GPUs, one channel of u8: sums of columns two to a 32-bit register, of masks four.
+ *
+ * A work-item owns a strip of 4 * WORDS neighbouring pixels and walks down ROWS rows; the sums of its columns slide along in
+ * registers. Those of the strips beside it come from the neighbouring lanes; the outermost lanes only serve the others. A
+ * window's sum is the one before it plus the column that enters minus the one that leaves.
+ *
+ * A pixel of a mask is one bit, so the marks of all rows in the window stay in registers, eight rows to a word of four pixels:
+ * what leaves the window is not read again. The sums of columns have one byte each, those of windows 16 bits; multiplied by
+ * 0x01010101, the differences of four pixels become their running sums.
+ *
+ * Every loop over words is unrolled: their indices must be constants for the arrays to live in registers.
+ */
+#ifndef WORDS
+#define WORDS 4 /* words of four pixels per work-item and row */
+#endif
+#ifndef MASK
+#define MASK 0 /* 1: a pixel that is not 0 counts 1 */
+#endif
+#ifndef ROWS
+#define ROWS 64 /* rows per work-item, a multiple of 8 */
+#endif
+#ifndef AHEAD
+#define AHEAD 2 /* rows that are under way before they are needed: 1, 2, 4 or 8 */
+#endif
+#ifndef SHUFFLE
+#define SHUFFLE 0 /* neighbours' sums: 0 through local memory, 1 from lane to lane (PTX) */
+#endif
+#ifndef SWAP
+#define SWAP 0 /* 1: pairs of lanes swap halves of their results, so that each store fills whole sectors (PTX) */
+#endif
+#ifndef SIZE
+#define SIZE 31 /* of the window; at most 127: two sums of columns must be told apart by their sign */
+#endif
+#ifndef WITH_PTX
+#define WITH_PTX 0
+#endif
+#ifndef TAIL
+#define TAIL 1 /* 0: rows are a whole number of strips */
+#endif
+
+#define LEFT   (SIZE / 2)
+#define RIGHT  (SIZE - 1 - LEFT)
+#define SPAN   (4 * WORDS) /* pixels of a strip */
+#define HALO   ((LEFT + SPAN - 1) / SPAN) /* lanes on either side that windows of others reach into */
+#define PER    (MASK ? 4 : 2) /* sums of columns in a word */
+#define CELLS  (SPAN / PER)   /* words of them */
+#define BEFORE ((LEFT + PER - 1) / PER)  /* words left of the strip */
+#define BEHIND ((RIGHT + PER - 1) / PER) /* and right of it */
+#define ALL    (BEFORE + CELLS + BEHIND)
+#define START  (PER * BEFORE - LEFT) /* where the window of the strip's first pixel begins */
+#define BACK   (START > 0)           /* whether the window of the pixel before that is at hand, too */
+#define OUTS   (SPAN / (HONE_OT == 1 ? 2 : 1)) /* words of results */
+#if MASK
+#define LOADS WORDS                  /* words of pixels for a row */
+#define WARM  ((SIZE + 6) / 8 * 8)   /* rows before the first result: whole rounds of eight */
+#else
+#define LOADS (2 * WORDS)            /* those that enter, then those that leave */
+#define WARM  ((SIZE + 7) / 8 * 8)   /* so that the first row to leave has entered */
+#endif
+#define EARLY  (WARM - (SIZE - 1))   /* of which so many have left again with the first result */
+#define ROUNDS ((SIZE + 7) / 8 + 1)  /* of which marks are remembered */
+/* Whole strips beyond the left and right edge read whole strips, so that what they read takes no loads of its own. */
+#define FOLDS (!TAIL && HONE_BORDER != BORDER_REFLECT101)
+
+#if SHUFFLE
+#define LANES 32
+#else
+#define LANES ((int)get_local_size(0))
+#endif
+
+struct strip {
+    __global const uchar *in;
+    __global RESULT *out;
+    int pitch, out_pitch, width, height;
+    int x, y;      /* the first pixel */
+    int from;      /* the first column that it reads */
+    int lane;      /* among those that serve each other */
+    bool gives;    /* has results of its own */
+    bool beyond;   /* reads otherwise than it lies: the same pixel everywhere, backwards, or nothing */
+    uint outside;  /* four marks or pixels beyond the edges */
+    uint below;    /* largest sum that becomes 0; of masks: what added to two sums sets bit 15 where they are larger */
+    __local uint *part;
+};
+
+/* Bytes of a and b in any order, as PRMT has it; here for those orders that occur. */
+#if WITH_PTX
+inline uint permute(uint a, uint b, uint order)
+{
+    uint r;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(order));
+    return r;
+}
+#define FIRST_TWO(w)   permute(w, 0, 0x4140)
+#define LAST_TWO(w)    permute(w, 0, 0x4342)
+#define UPPER_TWICE(w) permute(w, 0, 0x3232)
+#define SIGNS(w)       permute(w, 0, 0xbb99)
+#define BACKWARDS(w)   permute(w, 0, 0x0123)
+#define FIRST_ONE(w)   permute(w, 0, 0)
+#define LAST_ONE(w)    permute(w, 0, 0x3333)
+#else
+#define FIRST_TWO(w)   (((w)&0xffu) | ((w)&0xff00u) << 8)
+#define LAST_TWO(w)    ((w) >> 16 & 0xffu | ((w) >> 8 & 0xff0000u))
+#define UPPER_TWICE(w) (((w) >> 16) * 0x00010001u)
+#define SIGNS(w)       (((w) >> 15 & 0x00010001u) * 0xffffu)
+#define BACKWARDS(w)   as_uint(as_uchar4(w).s3210)
+#define FIRST_ONE(w)   (((w)&0xffu) * 0x01010101u)
+#define LAST_ONE(w)    (((w) >> 24) * 0x01010101u)
+#endif
+
+#if MASK
+/* Bit 0 of every byte that is not 0. */
+inline uint counted(uint w)
+{
+    return ((((w & 0x7f7f7f7fu) + 0x7f7f7f7fu) | w) & 0x80808080u) >> 7;
+}
+
+/* The sums of columns after a row of marks has entered in phase p of a round. Remembered is bit p of every pixel; q rounds ago
+ * the row that leaves was remembered. */
+inline void slide_columns(uint *columns, uint history[ROUNDS][WORDS], const uint *row, int p)
+{
+    int q = (SIZE - p + 7) / 8, bit = (p + 8 * ROUNDS - SIZE) % 8;
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        uint leaving = history[q][k] >> bit & 0x01010101u;
+        columns[k] = columns[k] + row[k] - leaving;
+        history[0][k] += row[k] << p;
+    }
+}
+#else
+inline uint counted(uint w)
+{
+    return w;
+}
+
+/* The sums of columns after one row has entered and another one has left. */
+inline void slide_columns(uint *columns, uint history[ROUNDS][WORDS], const uint *row, int p)
+{
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        columns[2 * k] += FIRST_TWO(row[k]) - FIRST_TWO(row[WORDS + k]);
+        columns[2 * k + 1] += LAST_TWO(row[k]) - LAST_TWO(row[WORDS + k]);
+    }
+}
+#endif
+
+inline void next_round(uint history[ROUNDS][WORDS])
+{
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+#pragma unroll
+        for (int q = ROUNDS - 1; q > 0; q--)
+            history[q][k] = history[q - 1][k];
+        history[0][k] = 0;
+    }
+}
+
+#if SHUFFLE
+inline uint from_left(uint w, int lanes)
+{
+    uint r;
+    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(r) : "r"(w), "r"(lanes));
+    return r;
+}
+
+inline uint from_right(uint w, int lanes)
+{
+    uint r;
+    asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(r) : "r"(w), "r"(lanes));
+    return r;
+}
+
+/* The words of a row of sums that the strip's windows touch. */
+inline void gather(uint *all, const uint *columns, const struct strip *s, int buffer)
+{
+#pragma unroll
+    for (int j = 0; j < BEFORE; j++) {
+        int back = (BEFORE - j + CELLS - 1) / CELLS;
+        all[j] = from_left(columns[j - BEFORE + back * CELLS], back);
+    }
+#pragma unroll
+    for (int j = 0; j < BEHIND; j++)
+        all[BEFORE + CELLS + j] = from_right(columns[j % CELLS], 1 + j / CELLS);
+#pragma unroll
+    for (int k = 0; k < CELLS; k++)
+        all[BEFORE + k] = columns[k];
+}
+#else
+/* The same through local memory. Two buffers take turns, so that one barrier per row is enough. */
+inline void gather(uint *all, const uint *columns, const struct strip *s, int buffer)
+{
+    __local uint *row = s->part + buffer * CELLS * LANES;
+#pragma unroll
+    for (int k = 0; k < CELLS; k++)
+        row[k * LANES + s->lane] = columns[k];
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (int j = 0; j < ALL; j++) {
+        int item = (j - BEFORE + HALO * CELLS) / CELLS - HALO, k = j - BEFORE - item * CELLS;
+        all[j] = row[k * LANES + clamp(s->lane + item, 0, LANES - 1)];
+    }
+}
+#endif
+
+#if MASK
+/* The sum over the window of the pixel before the strip or, where that begins too early, of its first one. */
+inline uint first_window(const uint *all)
+{
+    uint sum = 0;
+#pragma unroll
+    for (int j = 0; j < ALL; j++) {
+        int from = max(START - BACK - 4 * j, 0), to = min(START - BACK + SIZE - 4 * j, 4);
+        if (from < to) {
+            uint ones = 0x01010101u >> 8 * (4 - (to - from)) << 8 * from;
+#if WITH_PTX
+            asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(all[j]), "r"(ones), "r"(sum));
+#else
+            uint w = all[j] & ones * 255u;
+            sum += (w & 0x00ff00ffu) + (w >> 8 & 0x00ff00ffu);
+#endif
+        }
+    }
+    return WITH_PTX ? sum : (sum + (sum >> 16)) & 0xffffu;
+}
+
+#define FIRST (BACK ? 0xffffffffu : 0xffffff00u) /* else nothing enters and leaves with the first pixel */
+
+/* Four bytes from byte i on, which is at least -4; before the first there is nothing. */
+inline uint bytes_at(const uint *all, int i)
+{
+    int j = (i + 4) / 4 - 1, shift = 8 * ((i + 4) % 4);
+    uint low = j < 0 ? 0 : all[max(j, 0)], high = all[min(j + 1, ALL - 1)];
+#if WITH_PTX
+    return shift == 0 ? low : permute(low, high, 0x3210u + shift / 8 * 0x1111u);
+#else
+    return shift == 0 ? low : low >> shift | high << (32 - shift);
+#endif
+}
+
+/* Sums of windows, two to a word. */
+inline void windows(const uint *all, uint *sums)
+{
+    uint before = first_window(all) * 0x00010001u;
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        uint enter = bytes_at(all, START + SIZE - 1 + 4 * k), leave = bytes_at(all, START - 1 + 4 * k);
+        enter &= k == 0 ? FIRST : 0xffffffffu;
+        leave &= k == 0 ? FIRST : 0xffffffffu;
+#if SIZE <= 31
+        /* Running sums of four differences; each is less than 128 either way. */
+        uint running = (enter - leave) * 0x01010101u + 0x80808080u;
+        sums[2 * k] = FIRST_TWO(running) + before - 0x00800080u;
+        sums[2 * k + 1] = LAST_TWO(running) + before - 0x00800080u;
+#else
+        sums[2 * k] = (FIRST_TWO(enter) - FIRST_TWO(leave)) * 0x00010001u + before;
+        before = UPPER_TWICE(sums[2 * k]);
+        sums[2 * k + 1] = (LAST_TWO(enter) - LAST_TWO(leave)) * 0x00010001u + before;
+#endif
+        before = UPPER_TWICE(sums[2 * k + 1]);
+    }
+}
+
+inline void threshold(uint *sums, uint below)
+{
+#pragma unroll
+    for (int k = 0; k < OUTS; k++)
+        sums[k] &= SIGNS(sums[k] + below);
+}
+#else
+/* sum + sign * element i, of which two are in a word; before the first there is nothing. */
+inline uint add_element(uint sum, const uint *all, int i, int sign)
+{
+    uint pair = all[max(i, 0) / 2];
+    if (i < 0)
+        return sum;
+#if WITH_PTX
+    uint which = (sign < 0 ? 0xffu : 1u) << 8 * (i % 2);
+    asm("dp2a.lo.u32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(pair), "r"(which), "r"(sum));
+    return sum;
+#else
+    return sum + sign * (i % 2 == 0 ? pair & 0xffffu : pair >> 16);
+#endif
+}
+
+inline uint first_window(const uint *all)
+{
+    uint sum = 0;
+#pragma unroll
+    for (int j = 0; j < ALL; j++) {
+        int from = max(START - BACK - 2 * j, 0), to = min(START - BACK + SIZE - 2 * j, 2);
+#if WITH_PTX
+        uint ones = from == 0 && to == 2 ? 0x0101u : 1u << 8 * from;
+        if (from < to)
+            asm("dp2a.lo.u32.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(all[j]), "r"(ones), "r"(sum));
+#else
+        if (from == 0 && to > 0)
+            sum = add_element(sum, all, 2 * j, 1);
+        if (from <= 1 && to == 2)
+            sum = add_element(sum, all, 2 * j + 1, 1);
+#endif
+    }
+    return sum;
+}
+
+/* Sums of windows, one to a word. */
+inline void windows(const uint *all, uint *sums)
+{
+    uint sum = first_window(all);
+#pragma unroll
+    for (int i = 0; i < SPAN; i++) {
+        if (i > 0 || BACK) {
+            sum = add_element(sum, all, START + SIZE - 1 + i, 1);
+            sum = add_element(sum, all, START - 1 + i, -1);
+        }
+        sums[i] = sum;
+    }
+}
+
+/* ... of which results are made; of 16 bits, two to a word. */
+inline void threshold(uint *sums, uint below)
+{
+#pragma unroll
+    for (int i = 0; i < SPAN; i++)
+        sums[i] = sums[i] > below ? sums[i] : 0;
+#if HONE_OT == 1
+#pragma unroll
+    for (int k = 0; k < OUTS; k++)
+        sums[k] = sums[2 * k] | sums[2 * k + 1] << 16;
+#endif
+}
+#endif
+
+inline void results(const uint *columns, const struct strip *s, int buffer, uint *sums)
+{
+    uint all[ALL];
+    gather(all, columns, s, buffer);
+    windows(all, sums);
+    threshold(sums, s->below);
+}
+
+/* PTX: without a branch. A compiler that does not know that lanes must shuffle together may double the code behind one, and
+ * lanes that wait in either copy wait forever. */
+inline void store4(__global RESULT *at, const uint *w, int real)
+{
+#if WITH_PTX
+    asm volatile("{\n .reg .pred p;\n setp.ne.s32 p, %5, 0;\n @p st.global.v4.u32 [%0], {%1, %2, %3, %4};\n}"
+                 :
+                 : "l"(at), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"(real)
+                 : "memory");
+#else
+    if (real)
+        *(__global uint4 *)at = (uint4)(w[0], w[1], w[2], w[3]);
+#endif
+}
+
+#define STORED (16 / (int)sizeof(RESULT)) /* results in one store */
+
+inline void store_strip(__global RESULT *out, const uint *sums, int real)
+{
+#pragma unroll
+    for (int k = 0; k < OUTS; k += 4)
+        store4(out + k / 4 * STORED, sums + k, real);
+}
+
+#if SWAP
+/* The lanes of a pair store the even one's strip together, both halves of every two stores, then the odd one's. */
+inline void store_pairs(const struct strip *s, __global RESULT *out, const uint *sums, bool real)
+{
+    int even = s->lane & ~1, x = s->x - (s->lane & 1) * SPAN;
+    int even_gives = real && even >= HALO && even < LANES - HALO && x < s->width;
+    int odd_gives = real && even + 1 >= HALO && even + 1 < LANES - HALO && x + SPAN < s->width;
+    uint odd = s->lane & 1 ? 0xffffffffu : 0;
+    out += odd ? STORED - SPAN : 0;
+#pragma unroll
+    for (int block = 0; block < OUTS; block += 8, out += 2 * STORED) {
+        uint first[4], second[4];
+#pragma unroll
+        for (int k = block; k < block + 4; k++) {
+            uint other, give = bitselect(sums[k + 4], sums[k], odd);
+            asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;" : "=r"(other) : "r"(give));
+            first[k - block] = bitselect(sums[k], other, odd);
+            second[k - block] = bitselect(other, sums[k + 4], odd);
+        }
+        store4(out, first, even_gives);
+        store4(out + SPAN, second, odd_gives);
+    }
+}
+#endif
+
+/* PTX: a compiler that sees one word at a time used of a load long under way makes several loads of it. */
+inline void load_strip(uint *w, __global const uchar *at)
+{
+#if WITH_PTX && WORDS == 4
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                 : "l"(at));
+#elif WITH_PTX
+    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(at));
+#elif WORDS == 4
+    uint4 v = *(__global const uint4 *)at;
+    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
+#else
+    uint2 v = *(__global const uint2 *)at;
+    w[0] = v.x, w[1] = v.y;
+#endif
+}
+
+/* Where a strip that may lie beyond the left or right edge reads. */
+inline void find_columns(struct strip *s)
+{
+#if FOLDS
+    int strips = s->width / SPAN, strip = s->x / SPAN, times = strip < 0 ? (strip + 1) / strips - 1 : strip / strips;
+    s->from = max(hone_fold(strip, strips), 0) * SPAN;
+    s->beyond = HONE_BORDER == BORDER_REFLECT ? times & 1 : times != 0;
+#else
+    s->from = s->x;
+    s->beyond = false;
+#endif
+}
+
+/* What row y counts out of its pixels, in the way of the border rule. */
+inline void count_row(uint *w, const struct strip *s, int y)
+{
+    uint v[WORDS];
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        v[k] = counted(w[k]);
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+#if HONE_BORDER == BORDER_CONSTANT
+        w[k] = s->beyond || (uint)y >= (uint)s->height ? s->outside : v[k];
+#elif FOLDS && HONE_BORDER == BORDER_REFLECT
+        w[k] = s->beyond ? BACKWARDS(v[WORDS - 1 - k]) : v[k];
+#elif FOLDS && HONE_BORDER != BORDER_WRAP
+        w[k] = !s->beyond ? v[k] : s->x < 0 ? FIRST_ONE(v[0]) : LAST_ONE(v[WORDS - 1]);
+#else
+        w[k] = v[k];
+#endif
+    }
+}
+
+/* border=zero-outside: only what does not leave the image in row y. */
+inline void clear_leaving(uint *sums, const struct strip *s, int y)
+{
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+#pragma unroll
+    for (int i = 0; i < SPAN; i++) {
+        int x = s->x + i;
+        if (x < LEFT || x + RIGHT >= s->width || y < LEFT || y + RIGHT >= s->height)
+            sums[i * OUTS / SPAN] &= OUTS == SPAN ? 0 : i % 2 == 0 ? 0xffff0000u : 0x0000ffffu;
+    }
+#endif
+}
+
+/* Before the first row that could leave has entered, nothing does. */
+inline void keep_early(uint *row, const struct strip *s, int y)
+{
+#pragma unroll
+    for (int k = WORDS; k < LOADS; k++)
+        row[k] = y - SIZE < s->y - LEFT - EARLY ? 0 : row[k];
+}
+
+inline void load_rows(uint *row, const struct strip *s, int y)
+{
+    int inside;
+    load_strip(row, hone_row(s->in, s->pitch, y, s->height, &inside) + s->from);
+    if (!MASK)
+        load_strip(row + LOADS - WORDS, hone_row(s->in, s->pitch, y - SIZE, s->height, &inside) + s->from);
+}
+
+/* Takes row y in phase p, and sends for the one AHEAD of it. */
+inline void next_row(uint *columns, uint history[ROUNDS][WORDS], uint ahead[AHEAD][LOADS], const struct strip *s, int y,
+                     int p, bool early)
+{
+    uint row[LOADS];
+#pragma unroll
+    for (int k = 0; k < LOADS; k++)
+        row[k] = ahead[p % AHEAD][k];
+    load_rows(ahead[p % AHEAD], s, y + AHEAD);
+    count_row(row, s, y);
+    if (!MASK)
+        count_row(row + LOADS - WORDS, s, y - SIZE);
+    if (early)
+        keep_early(row, s, y);
+    slide_columns(columns, history, row, p);
+}
+
+/* Where every strip reads a whole strip. */
+inline void slide(const struct strip *s)
+{
+    uint columns[CELLS] = {0}, history[ROUNDS][WORDS] = {{0}}, ahead[AHEAD][LOADS], sums[SPAN];
+    int y = s->y - LEFT - EARLY, end = min(s->y + ROWS, s->height) + RIGHT;
+    __global RESULT *out = s->out + s->y * s->out_pitch + s->x;
+#pragma unroll
+    for (int a = 0; a < AHEAD; a++)
+        load_rows(ahead[a], s, y + a);
+#pragma unroll 1
+    for (int round = 0; round < WARM / 8; round++) {
+#pragma unroll
+        for (int p = 0; p < 8; p++, y++)
+            next_row(columns, history, ahead, s, y, p, true);
+        next_round(history);
+    }
+#pragma unroll 1
+    while (y < end) {
+#pragma unroll
+        for (int p = 0; p < 8; p++, y++, out += s->out_pitch) {
+            next_row(columns, history, ahead, s, y, p, false);
+            results(columns, s, p & 1, sums);
+            clear_leaving(sums, s, y - RIGHT);
+#if SWAP
+            store_pairs(s, out, sums, y < end);
+#else
+            store_strip(out, sums, s->gives && y < end);
+#endif
+        }
+        next_round(history);
+    }
+}
+
+#if !FOLDS
+/* ---- Near the edges: each pixel from where the border rule says ---- */
+
+struct edge {
+    int from[SPAN];   /* columns that the strip's pixels read */
+    uint real[WORDS]; /* border=constant: 0xff where there is one */
+};
+
+inline void find_edge(struct edge *e, const struct strip *s)
+{
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        e->real[k] = 0;
+#pragma unroll
+    for (int i = 0; i < SPAN; i++) {
+        int from = hone_fold(s->x + i, s->width);
+        e->from[i] = max(from, 0);
+        e->real[i / 4] |= from < 0 ? 0 : 0xffu << 8 * (i % 4);
+    }
+}
+
+inline void load_edge(uchar *bytes, const struct strip *s, const struct edge *e, int y)
+{
+    int inside;
+    __global const uchar *row = hone_row(s->in, s->pitch, y, s->height, &inside);
+#pragma unroll
+    for (int i = 0; i < SPAN; i++)
+        bytes[i] = row[e->from[i]];
+}
+
+inline void load_edges(uchar *bytes, const struct strip *s, const struct edge *e, int y)
+{
+    load_edge(bytes, s, e, y);
+    if (!MASK)
+        load_edge(bytes + 4 * LOADS - SPAN, s, e, y - SIZE);
+}
+
+inline void count_edge(uint *row, const uchar *bytes, const struct strip *s, const struct edge *e, int y)
+{
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        const uchar *b = bytes + 4 * k;
+        row[k] = counted((uint)b[0] | (uint)b[1] << 8 | (uint)b[2] << 16 | (uint)b[3] << 24);
+#if HONE_BORDER == BORDER_CONSTANT
+        uint real = (uint)y < (uint)s->height ? e->real[k] : 0;
+        row[k] = (row[k] & real) | (s->outside & ~real);
+#endif
+    }
+}
+
+/* Takes row y in phase p; its pixels are there already. Sends for the next one. */
+inline void next_edge_row(uint *columns, uint history[ROUNDS][WORDS], uchar *bytes, const struct strip *s,
+                          const struct edge *e, int y, int p)
+{
+    uint row[LOADS];
+    count_edge(row, bytes, s, e, y);
+    if (!MASK)
+        count_edge(row + LOADS - WORDS, bytes + 4 * LOADS - SPAN, s, e, y - SIZE);
+    load_edges(bytes, s, e, y + 1);
+    keep_early(row, s, y);
+    slide_columns(columns, history, row, p);
+}
+
+#if SHUFFLE
+/* The same number, of which no compiler knows that it never changes: else it may make loops of its own, shuffles and all, for
+ * the lanes that store. */
+inline int opaque(int number)
+{
+    int r;
+    asm volatile("mov.b32 %0, %1;" : "=r"(r) : "r"(number));
+    return r;
+}
+#else
+#define opaque(number) (number)
+#endif
+
+/* The first `count` results of row y. */
+inline void store_edge(const struct strip *s, uint *sums, int y, int count)
+{
+    __global RESULT *out = s->out + y * s->out_pitch + s->x;
+    clear_leaving(sums, s, y);
+    if (count >= SPAN) {
+        store_strip(out, sums, 1);
+    } else {
+#pragma unroll
+        for (int i = 0; i < SPAN; i++)
+            if (i < count)
+                out[i] = (RESULT)(OUTS == SPAN ? sums[i] : sums[i / 2] >> 16 * (i % 2));
+    }
+}
+
+inline void slide_edges(const struct strip *s)
+{
+    uint columns[CELLS] = {0}, history[ROUNDS][WORDS] = {{0}}, sums[SPAN];
+    uchar bytes[4 * LOADS];
+    struct edge e;
+    int end = min(s->y + ROWS, s->height), y = s->y - LEFT - EARLY;
+    find_edge(&e, s);
+    load_edges(bytes, s, &e, y);
+#pragma unroll 1
+    for (int round = 0; round < WARM / 8; round++) {
+#pragma unroll
+        for (int p = 0; p < 8; p++, y++)
+            next_edge_row(columns, history, bytes, s, &e, y, p);
+        next_round(history);
+    }
+#pragma unroll 1
+    while (y - RIGHT < end) {
+#pragma unroll
+        for (int p = 0; p < 8; p++, y++) {
+            next_edge_row(columns, history, bytes, s, &e, y, p);
+            results(columns, s, p & 1, sums);
+            store_edge(s, sums, y - RIGHT, opaque(s->gives && y - RIGHT < end ? s->width - s->x : 0));
+        }
+        next_round(history);
+    }
+}
+#endif
+
+__kernel void density_packed(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+                             int out_pitch, __local uint *part, int width, int height, int border, uint below)
+{
+    int lanes = LANES, lane = get_local_id(0) % lanes;
+    int first = (int)get_global_id(0) / lanes * (lanes - 2 * HALO) - HALO; /* strip of lane 0 */
+    if ((first + HALO) * SPAN >= width)
+        return;
+    struct strip s;
+    s.in = in + in_offset;
+    s.out = out + out_offset;
+    s.pitch = in_pitch;
+    s.out_pitch = out_pitch;
+    s.width = width;
+    s.height = height;
+    s.x = (first + lane) * SPAN;
+    s.y = get_group_id(1) * ROWS;
+    s.lane = lane;
+    s.gives = lane >= HALO && lane < lanes - HALO && s.x < width;
+    s.outside = (MASK ? border != 0 : border) * 0x01010101u;
+    s.below = MASK ? (0x7fffu - min(below, 0x7fffu)) * 0x00010001u : below;
+    s.part = part;
+    find_columns(&s);
+#if FOLDS
+    slide(&s);
+#else
+    if (first >= 0 && (first + lanes) * SPAN <= width) /* all lanes alike: they serve each other */
+        slide(&s);
+    else
+        slide_edges(&s);
+#endif
+}
