@@ -30,9 +30,6 @@
 #ifndef SWAP
 #define SWAP 0 /* 1: pairs of lanes swap halves of their results, so that each store fills whole sectors (PTX) */
 #endif
-#ifndef HINT
-#define HINT 0
-#endif
 #ifndef SIZE
 #define SIZE 31 /* of the window; at most 127: two sums of columns must be told apart by their sign */
 #endif
@@ -394,21 +391,12 @@ inline void store_pairs(const struct strip *s, __global RESULT *out, const uint 
 /* PTX: a compiler that sees one word at a time used of a load long under way makes several loads of it. */
 inline void load_strip(uint *w, __global const uchar *at)
 {
-#if HINT == 1
-#define LOAD "ld.global.L2::256B."
-#elif HINT == 2
-#define LOAD "ld.global.L1::no_allocate.L2::256B."
-#elif HINT == 3
-#define LOAD "ld.global.nc.L1::no_allocate.L2::256B."
-#else
-#define LOAD "ld.global."
-#endif
 #if WITH_PTX && WORDS == 4
-    asm volatile(LOAD "v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
                  : "l"(at));
 #elif WITH_PTX
-    asm volatile(LOAD "v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(at));
+    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(at));
 #elif WORDS == 4
     uint4 v = *(__global const uint4 *)at;
     w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
