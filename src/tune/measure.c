@@ -260,6 +260,8 @@ void measure_try(struct measure *m, const struct variant *variant, const struct 
     hone_status status = instance_create(&instance, m->device, &m->c, variant, config, &error);
     r->build_ms = (double)(clock_ns() - start) * 1e-6;
     r->state = status ? STATE_COMPILE : STATE_OK;
+    if (!status)
+        trust_build(m->device, instance);
     if (phase.built)
         phase.built(phase.context);
     if (!status) {

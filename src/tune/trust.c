@@ -172,20 +172,29 @@ static void small_size(const struct filter_case *c, hone_image_desc *in)
     in->height = costly ? 23 : 43;
 }
 
+/* The case of an instance, on a small picture. */
+static hone_status small_case(struct filter_case *c, const struct instance *instance, hone_error *error)
+{
+    hone_image_desc in;
+    hone_status status = case_copy(c, instance_case(instance), error);
+    if (status)
+        return status;
+    small_size(instance_case(instance), &in);
+    status = case_prepare(c, &in, c->filter->inputs > 1 ? &in : NULL, error);
+    if (status)
+        case_finish(c);
+    return status;
+}
+
 static hone_status check_small(hone_device *device, const struct instance *instance,
                                struct check_result *result, hone_error *error)
 {
-    const struct filter_case *used = instance_case(instance);
     struct filter_case c;
     struct check check;
-    hone_image_desc in;
-    hone_status status = case_copy(&c, used, error);
+    hone_status status = small_case(&c, instance, error);
     if (status)
         return status;
-    small_size(used, &in);
-    status = case_prepare(&c, &in, c.filter->inputs > 1 ? &in : NULL, error);
-    if (!status)
-        status = check_init(&check, &c, PATTERN_RANDOM, 1, error);
+    status = check_init(&check, &c, PATTERN_RANDOM, 1, error);
     if (!status) {
         const struct check_layout padded = {.pad = 16, .offset = 64};
         status = check_run(&check, device, instance_variant(instance), instance_config(instance), padded,
@@ -225,6 +234,22 @@ hone_status trust_check(hone_device *device, const struct instance *instance, ho
     if (!find(knowledge, key, &evidence))
         return check_now(device, instance, error);
     return evidence ? in_quarantine(instance, evidence, error) : HONE_OK;
+}
+
+void trust_build(hone_device *device, const struct instance *instance)
+{
+    struct instance *small = NULL;
+    struct knowledge *knowledge;
+    struct filter_case c;
+    char key[RECORD_DIGEST];
+    const char *evidence;
+    key_of(instance, key);
+    if (knowledge_of(device, &knowledge, NULL) != HONE_OK || find(knowledge, key, &evidence) ||
+        small_case(&c, instance, NULL) != HONE_OK)
+        return;
+    instance_create(&small, device, &c, instance_variant(instance), instance_config(instance), NULL);
+    instance_destroy(&small);
+    case_finish(&c);
 }
 
 hone_status trust_quarantine(hone_device *device, const struct instance *instance, const char *evidence,
