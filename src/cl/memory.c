@@ -359,10 +359,70 @@ static bool span_is_solid(const struct span *span, size_t host_pitch)
     return span->rows == 1 || (span->pitch == span->row_bytes && host_pitch == span->row_bytes);
 }
 
+/* NVIDIA's driver counts every row of a rectangle with its padding, and refuses one whose last row ends with
+ * its pixels at the end of the buffer. Such a row goes by itself. */
+static bool ends_early(const struct memory *memory, const struct span *span)
+{
+    return span->rows > 1 && (span->offset / span->pitch + span->rows) * span->pitch > memory->bytes;
+}
+
+static struct span rows_of(const struct span *span, size_t first, size_t rows)
+{
+    return (struct span){span->offset + first * span->pitch, span->pitch, span->row_bytes, rows};
+}
+
+static hone_status write_in_two(struct memory *memory, const struct span *to, const char *host,
+                                size_t host_pitch, struct wait_list wait, hone_event **done,
+                                hone_error *error)
+{
+    const struct span most = rows_of(to, 0, to->rows - 1), last = rows_of(to, to->rows - 1, 1);
+    hone_event *first = NULL;
+    hone_status status = memory_write(memory, &most, host, host_pitch, wait, done ? &first : NULL, error);
+    const hone_event *const events[] = {first};
+    if (!status)
+        status = memory_write(memory, &last, host + most.rows * host_pitch, host_pitch,
+                              (struct wait_list){events, first != NULL}, done, error);
+    hone_event_destroy(&first);
+    return status;
+}
+
+static hone_status read_in_two(struct memory *memory, const struct span *from, char *host, size_t host_pitch,
+                               struct wait_list wait, hone_event **done, hone_error *error)
+{
+    const struct span most = rows_of(from, 0, from->rows - 1), last = rows_of(from, from->rows - 1, 1);
+    hone_event *first = NULL;
+    hone_status status = memory_read(memory, &most, host, host_pitch, wait, done ? &first : NULL, error);
+    const hone_event *const events[] = {first};
+    if (!status)
+        status = memory_read(memory, &last, host + most.rows * host_pitch, host_pitch,
+                             (struct wait_list){events, first != NULL}, done, error);
+    hone_event_destroy(&first);
+    return status;
+}
+
+static hone_status copy_in_two(struct memory *from, const struct span *source, struct memory *to,
+                               const struct span *target, struct wait_list wait, hone_event **done,
+                               hone_error *error)
+{
+    const size_t rows = source->rows - 1;
+    const struct span most = rows_of(source, 0, rows), last = rows_of(source, rows, 1),
+                      most_to = rows_of(target, 0, rows), last_to = rows_of(target, rows, 1);
+    hone_event *first = NULL;
+    hone_status status = memory_copy(from, &most, to, &most_to, wait, done ? &first : NULL, error);
+    const hone_event *const events[] = {first};
+    const struct wait_list after = first ? (struct wait_list){events, 1} : wait;
+    if (!status)
+        status = memory_copy(from, &last, to, &last_to, after, done, error);
+    hone_event_destroy(&first);
+    return status;
+}
+
 hone_status memory_write(struct memory *memory, const struct span *to, const void *host, size_t host_pitch,
                          struct wait_list wait, hone_event **done, hone_error *error)
 {
     struct command c;
+    if (!span_is_solid(to, host_pitch) && ends_early(memory, to))
+        return write_in_two(memory, to, host, host_pitch, wait, done, error);
     hone_status status = command_begin(&c, wait, done, error);
     if (status)
         return status;
@@ -388,6 +448,8 @@ hone_status memory_read(struct memory *memory, const struct span *from, void *ho
                         struct wait_list wait, hone_event **done, hone_error *error)
 {
     struct command c;
+    if (!span_is_solid(from, host_pitch) && ends_early(memory, from))
+        return read_in_two(memory, from, host, host_pitch, wait, done, error);
     hone_status status = command_begin(&c, wait, done, error);
     if (status)
         return status;
@@ -453,6 +515,8 @@ hone_status memory_copy(struct memory *from, const struct span *source, struct m
                         hone_error *error)
 {
     struct command c;
+    if (!span_is_solid(source, target->pitch) && (ends_early(from, source) || ends_early(to, target)))
+        return copy_in_two(from, source, to, target, wait, done, error);
     hone_status status = command_begin(&c, wait, done, error);
     if (status)
         return status;

@@ -42,6 +42,12 @@ static hone_status nowhere(hone_error *error)
     return error_set(error, HONE_ERROR_USAGE, "an image needs a place to be stored in");
 }
 
+/* With the padding of the last row: transfers of rectangles are simpler then. */
+static size_t whole_rows(const hone_image_desc *desc)
+{
+    return desc->pitch * desc->height;
+}
+
 hone_status hone_image_create(hone_image **out, hone_device *device, const hone_image_desc *desc,
                               hone_memory memory, hone_error *error)
 {
@@ -50,7 +56,7 @@ hone_status hone_image_create(hone_image **out, hone_device *device, const hone_
         return nowhere(error);
     hone_status status = new_image(&image, device, desc, error);
     if (!status)
-        status = memory_create(&image->memory, device, hone_image_bytes(&image->desc), memory, error);
+        status = memory_create(&image->memory, device, whole_rows(&image->desc), memory, error);
     if (!status)
         image->zero_copy = memory != HONE_MEMORY_DEVICE && hone_device_get_info(device)->unified_memory;
     return settle(out, image, status);
@@ -63,8 +69,7 @@ static hone_status wrap_by_copy(hone_image *image, hone_error *error)
     size_t row = hone_image_row_bytes(&image->desc);
     image->desc.pitch = (row + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
     image->host_is_new = true;
-    return memory_create(&image->memory, image->device, hone_image_bytes(&image->desc), HONE_MEMORY_DEVICE,
-                         error);
+    return memory_create(&image->memory, image->device, whole_rows(&image->desc), HONE_MEMORY_DEVICE, error);
 }
 
 hone_status hone_image_wrap(hone_image **out, hone_device *device, const hone_image_desc *desc, void *pixels,

@@ -269,7 +269,7 @@ static const struct variant variants[] = {
 
 static const struct seed seeds[] = {
     {"WIDE", "vectors", "ROWS=32 WG_X=4"},
-    {"PTX && TYPE == 0 && C == 1", "bytes", "PX=8 ROWS=4 WG_X=32 WG_Y=4"},
+    {"PTX && TYPE == 0 && C == 1", "bytes", "PX=8 ROWS=2 WG_X=8 WG_Y=8"},
     {"PTX && TYPE == 0 && C == 1", "halves", "PX=8 ROWS=4 WG_X=32 WG_Y=4"},
     {"GPU && HALF && TYPE == 0 && C == 1", "halves", "PX=8 ROWS=2 WG_X=32 WG_Y=4"},
     {"GPU && radius*C <= 32", "strips", "PX=4 WG_X=16 WG_Y=16"},

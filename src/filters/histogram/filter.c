@@ -86,6 +86,7 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"CPU && bins <= 4096", "private", "ROWS=256"},
     {"CPU", "private", "ROWS=1024 COPIES=2"},
+    {"SM >= 80 && bins*C <= 1024 && IH >= 8192", "local", "COPIES=1 PX=4 ROWS=16 WG_X=256"},
     {"GPU && bins*C <= 1024 && IH >= 8192", "local", "COPIES=8 PX=16 ROWS=16"},
     {"GPU && bins*C <= 1024", "local", "COPIES=8 ROWS=4"},
     {"bins*C <= 4096", "local", "COPIES=1"},
