@@ -210,8 +210,13 @@ def mean(values):
     return len(values) / sum(1 / value for value in values)
 
 
+def sizeless(line):
+    """Devices were not all measured at the same sizes."""
+    return json.dumps({**line["case"], "source": "", "width": 0, "height": 0}, sort_keys=True)
+
+
 def leave_one_out(measured):
-    """What each device reaches with defaults made of the others alone: the first of them, the best of them."""
+    """What each device reaches with defaults made of others of its kind alone: the first of them, the best of them."""
     devices = sorted({(line["device"]["platform"], line["device"]["name"]) for line in measured})
     if len(devices) < 2:
         print("leave one device out: only one device was measured, nothing can be told")
@@ -219,8 +224,8 @@ def leave_one_out(measured):
     for platform, name in devices:
         first, best, unknown = [], [], 0
         for line in measured:
-            others = [o for o in measured if case_key(o) == case_key(line) and o["device"]["name"] + o["device"]["platform"]
-                      != name + platform]
+            others = [o for o in measured if sizeless(o) == sizeless(line) and o["device"]["kind"] == line["device"]["kind"] and
+                      (o["device"]["platform"], o["device"]["name"]) != (platform, name)]
             if (line["device"]["platform"], line["device"]["name"]) != (platform, name) or not others:
                 continue
             chosen, table = candidates(others), speeds(line)
@@ -231,6 +236,8 @@ def leave_one_out(measured):
         if best:
             print(f"leave one device out: {name} ({platform}): {mean(first or [UNKNOWN]):.0%} of its optimum with the first "
                   f"default, {mean(best):.0%} with the best of {CANDIDATES}, worst {min(best):.0%}; {len(best)} cases")
+        if not best and not unknown:
+            print(f"leave one device out: {name} ({platform}): no other device of its kind was measured in its cases; hand-written choices")
         if unknown:
             print(f"leave one device out: {name} ({platform}): in {unknown} cases none of the others' candidates was measured "
                   "there (or none works)")
