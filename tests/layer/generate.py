@@ -146,6 +146,10 @@ def body(call, number):
                 f"    layer_made(LAYER_MEMORY, made, {number});", "return made;"]
     if call.name == "clEnqueueNDRangeKernel":
         return ["layer_launched(p1);"] + enqueued(call, target, event, number)
+    if re.match(r"clEnqueue(Read|Write|Copy)BufferRect$", call.name):
+        copy = "Copy" in call.name
+        beyond = "layer_beyond(p1, p3, p5, p6)" + (" || layer_beyond(p2, p4, p5, p8)" if copy else "")
+        return [f"if ({beyond})", "    return CL_INVALID_VALUE;"] + enqueued(call, target, event, number)
     if call.name == "clSVMAlloc":
         return [f"void *made = {target};", "if (made)", f"    layer_made(LAYER_SHARED, made, {number});", "return made;"]
     if call.name == "clSVMFree":

@@ -33,7 +33,7 @@ struct site {
 static struct {
     const char *report, *only;
     long fail;
-    bool sticky, keep, guard_end, guard_begin, has_code;
+    bool sticky, keep, guard_end, guard_begin, has_code, whole_rows;
     uintptr_t site;
     cl_int code;
     int poison;
@@ -258,6 +258,15 @@ cl_mem layer_create_buffer(cl_context context, cl_mem_flags flags, size_t size, 
     return made;
 }
 
+bool layer_beyond(cl_mem buffer, const size_t *origin, const size_t *region, size_t pitch)
+{
+    size_t bytes = 0;
+    if (!wish.whole_rows ||
+        layer_target->clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL) != CL_SUCCESS)
+        return false;
+    return (origin[1] + region[1]) * (pitch ? pitch : region[0]) > bytes;
+}
+
 /* ---- The report ---- */
 
 static void report_leaks(FILE *file)
@@ -319,6 +328,7 @@ static void read_wishes(void)
     wish.guard_end = guard && strcmp(guard, "end") == 0;
     wish.guard_begin = guard && strcmp(guard, "begin") == 0;
     wish.keep = wished_number("LAYER_KEEP", 10) != 0;
+    wish.whole_rows = wished_number("LAYER_WHOLE_ROWS", 10) != 0;
     wish.poison = wished_text("LAYER_POISON") ? (int)wished_number("LAYER_POISON", 0) : 0xa5;
 }
 

@@ -14,6 +14,7 @@
  * Oclgrind 21.10 mistakes the new one's bytes for the old one's, and calls what lies beyond uninitialised
  *   LAYER_GUARD=end     buffers that the driver would allocate end at a page that cannot be touched; begin:
  *                       begin behind one. Only for devices that work on host memory
+ *   LAYER_WHOLE_ROWS=1  rectangles whose last row has no room for its padding are refused, as by NVIDIA's driver
  *   LAYER_POISON=0xa5   what fresh buffers of guarded memory hold (default 0xa5)
  *
  * The report has a line for each fact:
@@ -75,6 +76,9 @@ void layer_releasing(enum layer_kind kind, const void *object, int call);
 
 /* Counts launches by the kernel's name. */
 void layer_launched(cl_kernel kernel);
+
+/* Whether a rectangle is to be refused: with the padding of its last row it ends beyond the buffer. */
+bool layer_beyond(cl_mem buffer, const size_t *origin, const size_t *region, size_t pitch);
 
 /* clCreateBuffer with guard pages where they are asked for. */
 cl_mem layer_create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code);

@@ -124,6 +124,38 @@ TEST(buffers_with_offset_and_pitch)
     end();
 }
 
+/* Rows with padding in a buffer that ends with the last row's pixels, there and back, with events and
+ * without. */
+TEST(transfers_to_buffers_that_end_with_their_pixels)
+{
+    begin(0);
+    const hone_image_desc desc = {10, 7, HONE_U8, 1, 16};
+    cl_mem memory = buffer(hone_image_bytes(&desc));
+    uint8_t from[7 * 13], to[7 * 11];
+    hone_image *image = NULL;
+    hone_event *there = NULL, *back = NULL;
+    hone_error error;
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (uint8_t)(i * 7);
+    REQUIRE_OK(hone_image_from_cl(&image, device, &desc, memory, 0, &error));
+    for (int events = 0; events < 2; events++) {
+        memset(to, 0xee, sizeof to);
+        REQUIRE_OK(hone_image_upload(image, from, 13, NULL, 0, events ? &there : NULL, &error));
+        const hone_event *const wait[] = {there};
+        REQUIRE_OK(hone_image_download(image, to, 11, wait, events ? 1 : 0, events ? &back : NULL, &error));
+        if (events)
+            REQUIRE_OK(hone_event_wait(back, &error));
+        for (size_t y = 0; y < 7; y++)
+            for (size_t x = 0; x < 11; x++)
+                CHECK_EQ(to[y * 11 + x], x < 10 ? from[y * 13 + x] : 0xee);
+    }
+    hone_event_destroy(&there);
+    hone_event_destroy(&back);
+    hone_image_destroy(&image);
+    clReleaseMemObject(memory);
+    end();
+}
+
 TEST(buffers_that_do_not_fit)
 {
     begin(0);
