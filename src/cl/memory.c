@@ -417,6 +417,34 @@ static hone_status copy_in_two(struct memory *from, const struct span *source, s
     return status;
 }
 
+/* What a driver refuses as a rectangle goes row by row: slow, but it goes. All but the last block, so that
+ * its event tells of all. */
+static cl_int write_rows(struct memory *memory, const struct span *to, const char *host, size_t host_pitch,
+                         const struct command *c, cl_bool blocking)
+{
+    cl_int code = CL_SUCCESS;
+    for (size_t row = 0; row < to->rows && code == CL_SUCCESS; row++) {
+        bool last = row + 1 == to->rows;
+        code = clEnqueueWriteBuffer(memory->device->queue, memory->object, last ? blocking : CL_TRUE,
+                                    to->offset + row * to->pitch, to->row_bytes, host + row * host_pitch,
+                                    c->waits.count, c->waits.events, last ? c->slot : NULL);
+    }
+    return code;
+}
+
+static cl_int read_rows(struct memory *memory, const struct span *from, char *host, size_t host_pitch,
+                        const struct command *c, cl_bool blocking)
+{
+    cl_int code = CL_SUCCESS;
+    for (size_t row = 0; row < from->rows && code == CL_SUCCESS; row++) {
+        bool last = row + 1 == from->rows;
+        code = clEnqueueReadBuffer(memory->device->queue, memory->object, last ? blocking : CL_TRUE,
+                                   from->offset + row * from->pitch, from->row_bytes, host + row * host_pitch,
+                                   c->waits.count, c->waits.events, last ? c->slot : NULL);
+    }
+    return code;
+}
+
 hone_status memory_write(struct memory *memory, const struct span *to, const void *host, size_t host_pitch,
                          struct wait_list wait, hone_event **done, hone_error *error)
 {
@@ -440,6 +468,8 @@ hone_status memory_write(struct memory *memory, const struct span *to, const voi
         code =
             clEnqueueWriteBufferRect(queue, memory->object, blocking, buffer_at, host_at, region, to->pitch,
                                      0, host_pitch, 0, host, c.waits.count, c.waits.events, c.slot);
+        if (code == CL_INVALID_VALUE)
+            code = write_rows(memory, to, host, host_pitch, &c, blocking);
     }
     return command_end(&c, memory->device, code, call, done, error);
 }
@@ -468,6 +498,8 @@ hone_status memory_read(struct memory *memory, const struct span *from, void *ho
         code =
             clEnqueueReadBufferRect(queue, memory->object, blocking, buffer_at, host_at, region, from->pitch,
                                     0, host_pitch, 0, host, c.waits.count, c.waits.events, c.slot);
+        if (code == CL_INVALID_VALUE)
+            code = read_rows(memory, from, host, host_pitch, &c, blocking);
     }
     return command_end(&c, memory->device, code, call, done, error);
 }

@@ -33,7 +33,8 @@ struct site {
 static struct {
     const char *report, *only;
     long fail;
-    bool sticky, keep, guard_end, guard_begin, has_code, whole_rows;
+    bool sticky, keep, guard_end, guard_begin, has_code;
+    long whole_rows;
     uintptr_t site;
     cl_int code;
     int poison;
@@ -264,7 +265,7 @@ bool layer_beyond(cl_mem buffer, const size_t *origin, const size_t *region, siz
     if (!wish.whole_rows ||
         layer_target->clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL) != CL_SUCCESS)
         return false;
-    return (origin[1] + region[1]) * (pitch ? pitch : region[0]) > bytes;
+    return wish.whole_rows > 1 || (origin[1] + region[1]) * (pitch ? pitch : region[0]) > bytes;
 }
 
 /* ---- The report ---- */
@@ -328,7 +329,7 @@ static void read_wishes(void)
     wish.guard_end = guard && strcmp(guard, "end") == 0;
     wish.guard_begin = guard && strcmp(guard, "begin") == 0;
     wish.keep = wished_number("LAYER_KEEP", 10) != 0;
-    wish.whole_rows = wished_number("LAYER_WHOLE_ROWS", 10) != 0;
+    wish.whole_rows = wished_number("LAYER_WHOLE_ROWS", 10);
     wish.poison = wished_text("LAYER_POISON") ? (int)wished_number("LAYER_POISON", 0) : 0xa5;
 }
 
