@@ -185,20 +185,26 @@ static bool is_usable(const struct gallery *gallery, hone_device *device, const 
 }
 
 /* The configuration for trying formats: the default, or where the device cannot run that, the first that it
- * can. */
+ * can. What its compiler makes may allow smaller work-groups than any configuration has. */
 static const struct config *base_config(const struct gallery *gallery, hone_device *device,
                                         const struct variant *variant, const struct config *configs,
-                                        size_t count)
+                                        size_t count, struct report *report)
 {
+    hone_error error;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < gallery->count; k++) {
             const struct filter_case *c = &gallery->pictures[k].check.c;
             struct instance *instance = NULL;
-            if (config_legal(device, c, variant, &configs[i], NULL) == HONE_OK &&
-                instance_create(&instance, device, c, variant, &configs[i], NULL) != HONE_ERROR_UNSUPPORTED) {
+            if (config_legal(device, c, variant, &configs[i], NULL) != HONE_OK)
+                continue;
+            if (instance_create(&instance, device, c, variant, &configs[i], &error) !=
+                HONE_ERROR_UNSUPPORTED) {
                 instance_destroy(&instance);
                 return &configs[i];
             }
+            text_finish(&report->refusals);
+            text_add(&report->refusals, "%s", error.message);
+            report->needs_driver = true;
         }
     return NULL;
 }
@@ -215,7 +221,7 @@ static void run_shapes(const struct hone_filter *filter, const struct variant *v
                      (unsigned)i, report);
         if (is_usable(&gallery, device, variant, report)) {
             if (!base)
-                base = base_config(&gallery, device, variant, configs, config_count);
+                base = base_config(&gallery, device, variant, configs, config_count, report);
             bool ran = base && run_config(&gallery, device, variant, base, report);
             /* All configurations at the first shape that runs, and at its last pictures only. */
             for (size_t k = 0; ran && !configured && k < config_count; k++)
@@ -232,8 +238,8 @@ static void run_shapes(const struct hone_filter *filter, const struct variant *v
 /* Whether a condition speaks of the device, so that another device may keep it. */
 static bool speaks_of_device(const char *condition)
 {
-    static const char *const names[] = {"CPU",     "GPU",    "CU",   "MAXWG", "LMEM", "VENDOR",   "WARP",
-                                        "UNIFIED", "IMAGES", "HALF", "WIDE",  "PTX",  "SUBGROUPS"};
+    static const char *const names[] = {"CPU",     "GPU",    "CU",   "MAXWG", "LMEM", "VENDOR", "WARP",
+                                        "UNIFIED", "IMAGES", "HALF", "WIDE",  "PTX",  "SM",     "SUBGROUPS"};
     struct expr expr;
     if (!condition || expr_parse(&expr, condition, NULL) != HONE_OK)
         return false;
@@ -272,7 +278,8 @@ void harness_variant(const struct hone_filter *filter, const struct variant *var
         text_add(&report->refusals, "the simulator does not follow copies to images");
     else
         run_shapes(filter, variant, device, effort, shapes, shape_count, configs, config_count, report);
-    report->needs_driver = blind || lacks_a_need(variant, device) || speaks_of_device(variant->condition);
+    report->needs_driver = report->needs_driver || blind || lacks_a_need(variant, device) ||
+                           speaks_of_device(variant->condition);
     if (report->runs == 0 && !report->needs_driver && report->failures == 0)
         report_add(report, "variant %s of %s never ran: %s", variant->name, filter->name,
                    text_view(&report->refusals));
