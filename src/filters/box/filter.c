@@ -294,6 +294,7 @@ static const struct variant variants[] = {
      .source = "lines.cl",
      .condition = "TYPE == 0 && DIV16 && (KW - 1)*C <= 31 && C != 4",
      .needs = NEEDS_WIDE,
+     .fuses = FUSES_AFTER,
      .path = "wide",
      .specialised = "the window's sides set the steps of the sum, its area the division",
      .tunables = {{"BLOCK", TUNABLE_DEFINE, "2048 512 1024 4096", "pixels across a block"},

@@ -145,41 +145,48 @@ inline pixels means(sums sum)
                                    pixels);
 }
 
-inline void write_row(const ushort *columns, __global uchar *out, int count)
+inline void store_pixels(const struct sink *sink, int i, int y, pixels v, int count)
+{
+#if !HONE_AFTER
+    if (count >= LANES) {
+        *(__global pixels_at *)(sink->at + (size_t)y * sink->pitch + i) = v;
+        return;
+    }
+#endif
+    for (int k = 0; k < min(count, LANES); k++)
+        sink_put(sink, i + k, y, v[k]);
+}
+
+/* Results from element `at` on, of columns that begin where their windows do. */
+inline void write_row(const ushort *columns, const struct sink *sink, int at, int y, int count)
 {
     struct levels levels;
 #pragma unroll
     for (int j = 0; j < DELAY; j++)
         advance(&levels, columns, j * LANES);
-    int i = 0;
-    for (; i + LANES <= count; i += LANES) {
+    for (int i = 0; i < count; i += LANES) {
         advance(&levels, columns, i + DELAY * LANES);
-        *(__global pixels_at *)(out + i) = means(window(&levels));
-    }
-    if (i < count) {
-        advance(&levels, columns, i + DELAY * LANES);
-        pixels last = means(window(&levels));
-        for (int k = 0; i + k < count; k++)
-            out[i + k] = last[k];
+        store_pixels(sink, at + i, y, means(window(&levels)), count - i);
     }
 }
 
-inline void clear_outside(const struct block *b, __global uchar *out, int y, int at, int count)
+inline void clear_outside(const struct block *b, const struct sink *sink, int y, int at, int count)
 {
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
     int top = KH / 2, right = KW - 1 - KW / 2;
     bool row_leaves = y < top || y + KH - 1 - top >= b->height;
-    for (int i = 0; i < count; i++) {
-        int x = (at + i) / HONE_C;
+    for (int i = at; i < at + count; i++) {
+        int x = i / HONE_C;
         if (row_leaves || x < KW / 2 || x + right >= b->width)
-            out[i] = 0;
+            sink_put(sink, i, y, 0);
     }
 #endif
 }
 
-__kernel void box_lines(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out,
-                        int out_offset, int out_pitch, int width, int height, int border)
+__kernel void box_lines(__global const uchar *in, int in_offset, int in_pitch, __global FINAL *out,
+                        int out_offset, int out_pitch, int width, int height, int border FUSED_PARAMETERS)
 {
+    struct sink sink = SINK_OF(out);
     ushort columns[LENGTH];
     int elements = width * HONE_C, at = get_global_id(0) * BLOCK * HONE_C;
     int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
@@ -197,9 +204,8 @@ __kernel void box_lines(__global const uchar *in, int in_offset, int in_pitch, _
     for (int j = 0; j < KH; j++)
         update(&b, columns, row_at(&b, y - KH / 2 + j), 0, false);
     for (; y < end; y++) {
-        __global uchar *row = out + out_offset + (size_t)y * out_pitch + at;
-        write_row(columns, row, count);
-        clear_outside(&b, row, y, at, count);
+        write_row(columns, &sink, at, y, count);
+        clear_outside(&b, &sink, y, at, count);
         update(&b, columns, row_at(&b, y - KH / 2 + KH), row_at(&b, y - KH / 2), true);
     }
 }
