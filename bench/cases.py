@@ -67,20 +67,40 @@ GPU_CASES = [
     Case('demosaic', 'demosaic', SQUARE, 'u8', 1, ['npp']),
 ]
 
+# What the ladders run where defaults would keep rungs out; each is a ladder of its own.
+LADDERS = {
+    'box': ['box size=8'],
+    'convolve': ["convolve kernel='5x5: {5}' scale=0.00390625", "convolve kernel='5x5: {5x5}' scale=0.00390625"],
+    'density': ['density size=31 mask=yes'],
+    'epsilon': ['epsilon radius=4 threshold=16'],
+    'gaussian': ['gaussian sigma=2', 'gaussian sigma=10'],
+}
+
 
 def weights(side):
     return ' '.join(str(i * 37 % 19 - 9) for i in range(side * side))
 
 
-def chain_of(case):
-    """The chain with the weights of its kernel written out."""
-    chain = case.chain
+def binomial():
+    """Those of a kernel that is a row times a column."""
+    row = (1, 4, 6, 4, 1)
+    return ' '.join(str(x * y) for y in row for x in row)
+
+
+def written_out(chain):
+    """The chain with the weights of its kernel."""
     for side in (5, 7, 15):
         chain = chain.replace('{%d}' % side, weights(side))
-    return chain
+    return chain.replace('{5x5}', binomial())
+
+
+def short(chain):
+    """What a table calls it."""
+    name, _, kernel = chain.partition(" kernel='")
+    if not kernel:
+        return name
+    return f"{name} {kernel.split(':')[0]}" + (', a row times a column' if '{5x5}' in kernel else '')
 
 
 def label(case):
-    """What the table calls it."""
-    side = f' {case.name[8:]}x{case.name[8:]}' if case.name.startswith('convolve') else ''
-    return case.chain.split(' kernel=')[0] + side + (f', rung {case.rung}' if case.rung else '')
+    return short(case.chain) + (f', rung {case.rung}' if case.rung else '')

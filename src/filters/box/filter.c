@@ -342,7 +342,10 @@ static const struct rung rungs[] = {
     {"strips-8", "running sums in strips 8 pixels wide", "strips", "PX=8", 0, "hone"},
     {"strips-16", "running sums in strips 16 pixels wide", "strips", "PX=16", 0, "hone"},
     {"running", "the same cost for any window", "running", "", 0, "hone"},
+    {"blocks", "the same for floats, no sum ever subtracted from another", "blocks", "", 0, "hone"},
     {"packed", "two sums per register", "packed", "", 0, "hone"},
+    {"packed-batches", "two sums per register, rows in batches: none is read twice or kept", "packed",
+     "WORDS=2 ROWS=16 KEEP=2 WG_X=32 WG_Y=4", 0, "hone"},
     {"wide", "64-byte vectors", "bands", "", 0, "hone"},
     {"wide-blocks", "64-byte vectors, blocks that stay in the first cache", "lines", "", 0, "hone"},
 };
