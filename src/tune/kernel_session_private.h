@@ -21,7 +21,7 @@ struct kernel_session {
     struct held_file source, right;
     struct record_case record_case;
     struct records known; /* earlier tries of this kernel on these arguments */
-    int64_t finished;     /* when the last session was concluded */
+    size_t finished;      /* so many of the known tries are of sessions that were concluded */
     struct space space;
     struct variant_limits limits;
     const char *names[KERNEL_MAX_NAMES];

@@ -22,9 +22,9 @@ static bool same_device(const struct kernel_session *s, const struct record_devi
 }
 
 /* Choices seed the search: of other devices and sizes too, where kernel and file have the same names. */
-static int64_t read_choices(struct kernel_session *s, const struct records *all)
+static size_t read_choices(struct kernel_session *s, const struct records *all)
 {
-    int64_t finished = INT64_MIN;
+    size_t finished = 0; /* tries before the last choice of this case */
     for (size_t i = all->choice_count; i-- > 0;) {
         const struct record_choice *choice = &all->choices[i];
         if (strcmp(choice->c.filter, s->record_case.filter) != 0 ||
@@ -32,8 +32,8 @@ static int64_t read_choices(struct kernel_session *s, const struct records *all)
             continue;
         if (choice->count > 0)
             kernel_session_add_seed(s, choice->ranked[0].config);
-        if (finished == INT64_MIN && same_case(s, &choice->c) && same_device(s, &choice->device))
-            finished = choice->time;
+        if (finished == 0 && same_case(s, &choice->c) && same_device(s, &choice->device))
+            finished = choice->tries_before;
     }
     return finished;
 }
@@ -45,9 +45,11 @@ hone_status kernel_session_load(struct kernel_session *s, hone_error *error)
     if (s->worker->no_disk || s->options->fresh)
         return HONE_OK;
     hone_status status = records_load(&all, READ_TRIES | READ_CHOICES, error);
-    s->finished = status ? 0 : read_choices(s, &all);
+    size_t finished = status ? 0 : read_choices(s, &all);
     for (size_t i = 0; i < all.try_count && !status; i++) {
         const struct record_try *t = &all.tries[i];
+        if (i == finished)
+            s->finished = s->known.try_count;
         if (!same_case(s, &t->c) || !same_device(s, &t->device))
             continue;
         if (!mem_grow(&s->known.tries, &s->known.try_capacity, s->known.try_count + 1,
@@ -56,6 +58,8 @@ hone_status kernel_session_load(struct kernel_session *s, hone_error *error)
         else
             s->known.tries[s->known.try_count++] = *t;
     }
+    if (finished == all.try_count)
+        s->finished = s->known.try_count;
     records_finish(&all);
     return status;
 }
@@ -67,7 +71,7 @@ const struct record_try *kernel_session_known(const struct kernel_session *s, co
         i--;
     const struct record_try *t = i > 0 ? &s->known.tries[i - 1] : NULL;
     bool fine = t && (t->state == STATE_OK || t->state == STATE_SLOW);
-    return fine && t->time <= s->finished ? NULL : t;
+    return fine && i <= s->finished ? NULL : t;
 }
 
 bool kernel_session_recall(struct kernel_session *s, const char *config, struct measured *m)

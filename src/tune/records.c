@@ -124,6 +124,7 @@ static hone_status add_line(struct records *records, const json_t *object, const
     } else if (strcmp(kind, "choice") == 0 && record_read_choice(object, &choice)) {
         grown = mem_grow(&records->choices, &records->choice_capacity, records->choice_count + 1,
                          sizeof *records->choices);
+        choice.tries_before = records->try_count;
         if (grown)
             records->choices[records->choice_count++] = choice;
     } else if (strcmp(kind, "trust") == 0 && record_read_trust(object, &trust)) {

@@ -50,14 +50,14 @@ static bool keep(struct session *s, const struct record_try *t)
     return true;
 }
 
-/* When this case was last tuned to the end. */
-static int64_t time_of_choice(const struct session *s, const struct records *all)
+/* How many tries stand before the end of this case's last tuning. */
+static size_t tries_finished(const struct session *s, const struct records *all)
 {
-    int64_t time = INT64_MIN;
+    size_t tries = 0;
     for (size_t i = 0; i < all->choice_count; i++)
         if (same_device(s, &all->choices[i].device) && same_case(&all->choices[i].c, &s->record_case))
-            time = all->choices[i].time;
-    return time;
+            tries = all->choices[i].tries_before;
+    return tries;
 }
 
 /* Keeps the tries of this case: all that ended badly or never, and of the others those since the last choice.
@@ -66,7 +66,7 @@ static hone_status load_known(struct session *s, hone_error *error)
 {
     struct records all = {0};
     hone_status status = s->worker->no_disk ? HONE_OK : records_load(&all, READ_TRIES | READ_CHOICES, error);
-    int64_t finished = time_of_choice(s, &all);
+    size_t finished = tries_finished(s, &all);
     for (size_t i = 0; i < all.try_count && !status; i++) {
         const struct record_try *t = &all.tries[i];
         if (!same_device(s, &t->device) || !same_case(&t->c, &s->record_case))
@@ -74,7 +74,7 @@ static hone_status load_known(struct session *s, hone_error *error)
         if (t->state != STATE_STARTED)
             forget_start(&s->known, t);
         bool well = t->state == STATE_OK || t->state == STATE_SLOW;
-        if ((!well || (t->time > finished && !s->options->fresh)) && !keep(s, t))
+        if ((!well || (i >= finished && !s->options->fresh)) && !keep(s, t))
             status = error_memory(error, "tuning records");
     }
     s->resumable = s->known.try_count;

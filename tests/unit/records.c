@@ -142,6 +142,25 @@ TEST(only_wanted_kinds_are_read)
 }
 
 /* Every prefix of a file, and every byte turned over, is read without harm; other lines are not lost. */
+/* What a session measured is taken up again by the next one unless a choice stands behind it, in the same second or not. */
+TEST(a_choice_knows_what_came_before_it)
+{
+    use_folder();
+    hone_error error;
+    const struct record_choice choice = choice_of("strips", 0.5);
+    const struct record_try attempt = {.device = device, .c = box, .state = STATE_OK, .time = choice.time};
+    REQUIRE_OK(records_add_try(&attempt, &error));
+    REQUIRE_OK(records_add_choice(&choice, &error));
+    REQUIRE_OK(records_add_try(&attempt, &error));
+    REQUIRE_OK(records_add_try(&attempt, &error));
+    REQUIRE_OK(records_add_choice(&choice, &error));
+    struct records all = load(READ_TRIES | READ_CHOICES);
+    REQUIRE(all.try_count == 3 && all.choice_count == 2);
+    CHECK_EQ(all.choices[0].tries_before, 1);
+    CHECK_EQ(all.choices[1].tries_before, 3);
+    records_finish(&all);
+}
+
 TEST(damage_costs_one_line)
 {
     hone_error error;
