@@ -104,19 +104,16 @@ VARIANTS = ("direct", "integral", "sliding", "packed", "compact")
 def test_marks_at_the_ends():
     """A threshold of 0 marks what has nothing around it, too, and one beyond all sums nothing; in every variant that needs
     no more than OpenCL, and in the one that is chosen."""
+    black, white, inside = (numpy.full((40, 50), value, numpy.uint8) for value in (0, 255, 0))
+    inside[4:-4, 4:-4] = 255
     for options in ((), *(("--variant", name) for name in VARIANTS)):
-        for mask in ("yes", "no"):
-            chain = f"density size=9 mask={mask} output=marks"
-            black, white = (numpy.full((40, 50), value, numpy.uint8) for value in (0, 255))
-            largest = 81 if mask == "yes" else 81 * 255
-            inside = numpy.zeros((40, 50), numpy.uint8)
-            inside[4:-4, 4:-4] = 255
-            same_marks(f"{chain} threshold=0", black, 255, options)
-            same_marks(f"{chain} threshold=0 border=zero-outside", black, inside, options)
-            same_marks(f"{chain} threshold=1", black, 0, options)
-            same_marks(f"{chain} threshold={largest}", white, 255, options)
+        for mask, largest in (("yes", 81), ("no", 81 * 255)):
+            chain = f"density size=9 mask={mask} output=marks border=zero-outside"
+            same_marks(f"{chain} threshold=0", black, inside, options)
+            same_marks(f"{chain} threshold={largest}", white, inside, options)
             same_marks(f"{chain} threshold={largest + 1}", white, 0, options)
-            same_marks(f"{chain} threshold=4294967295", white, 0, options)
+    for threshold, wanted in ((0, 255), (1, 0), (4294967295, 0)):
+        same_marks(f"density size=9 output=marks threshold={threshold}", black, wanted)
 
 
 def test_largest_sum_of_sixteen_bits():
