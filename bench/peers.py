@@ -84,6 +84,10 @@ def opencv(name, width, height):
     if name == 'density31':
         wide = np.empty((height, width), np.uint16)
         return opencv_ways(cv2, lambda a: cv2.boxFilter(a, cv2.CV_16U, (31, 31), normalize=False), u8, wide, 15)
+    if name == 'density31_marks':  # of masks of 0 and 255: 16 bits saturate beyond the threshold
+        def marks(a):
+            return cv2.compare(cv2.boxFilter(a, cv2.CV_16U, (31, 31), normalize=False), 100 * 255, cv2.CMP_GE)
+        return opencv_ways(cv2, marks, u8, target, 15)
     if name == 'transpose':
         return [lambda: cv2.transpose(u8)]
     if name == 'transpose_f32':

@@ -224,6 +224,28 @@ static void density31(int from, int to)
     free(columns);
 }
 
+/* Where 100 or more of the pixels around are not 0. */
+static void density31_marks(int from, int to)
+{
+    uint32_t *columns = calloc((size_t)width, sizeof *columns);
+    for (int j = -15; j <= 15; j++)
+        for (int x = 0; x < width; x++)
+            columns[x] += source[(from + j) * width + x] != 0;
+    for (int y = from; y < to; y++) {
+        uint32_t sum = 0;
+        for (int x = 0; x < 31; x++)
+            sum += columns[x];
+        for (int x = 15; x < width - 16; x++) {
+            result[y * width + x] = (uint8_t)(sum >= 100 ? 255 : 0);
+            sum += columns[x + 16] - columns[x - 15];
+        }
+        const uint8_t *enter = source + (y + 16) * width, *leave = source + (y - 15) * width;
+        for (int x = 0; x < width; x++)
+            columns[x] += (uint32_t)(enter[x] != 0) - (uint32_t)(leave[x] != 0);
+    }
+    free(columns);
+}
+
 /* A table per thread, added up under a lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -333,6 +355,10 @@ static void run_density(void)
 {
     in_bands(density31, 15, height - 16);
 }
+static void run_density_marks(void)
+{
+    in_bands(density31_marks, 15, height - 16);
+}
 static void run_histogram(void)
 {
     memset(sums, 0, 256 * sizeof *sums);
@@ -391,6 +417,7 @@ static const struct {
              {"gauss10_f32", run_gauss_f32, 40, 10},
              {"integral", run_integral, 0, 0},
              {"density31", run_density, 15, 0},
+             {"density31_marks", run_density_marks, 15, 0},
              {"histogram", run_histogram, 0, 0},
              {"transpose", run_transpose, 0, 0},
              {"transpose_f32", run_transpose_f32, 0, 0},

@@ -17,14 +17,16 @@ OPENCV_BORDERS = {"replicate": cv2.BORDER_REPLICATE, "reflect": cv2.BORDER_REFLE
 NUMPY_BORDERS = {"replicate": "edge", "reflect": "symmetric", "reflect101": "reflect", "wrap": "wrap"}
 
 
-def apply(chain, pixels, options=()):
-    """The chain's result, from a PNG file, as text."""
+def apply(chain, pixels, options=(), kind="csv"):
+    """The chain's result, from a PNG file: sums as text, marks also as a PNG file."""
     with tempfile.TemporaryDirectory() as folder:
-        source, target = os.path.join(folder, "in.png"), os.path.join(folder, "out.csv")
+        source, target = os.path.join(folder, "in.png"), os.path.join(folder, "out." + kind)
         cv2.imwrite(source, pixels)
         result = subprocess.run([os.path.join(frame.build(), "hone"), "apply", chain, source, "-o", target, "-q",
                                  *options], capture_output=True, text=True)
         assert result.returncode == 0, f"{chain}: {result.stderr}"
+        if kind == "png":
+            return cv2.imread(target, cv2.IMREAD_UNCHANGED)
         return numpy.loadtxt(target, dtype=numpy.int64, delimiter=",", ndmin=2)
 
 
@@ -65,6 +67,75 @@ def test_counts_against_numpy():
         threshold = int(numpy.median(counts))
         chain = f"density size={size} threshold={threshold} mask=yes border={border}"
         same(chain, apply(chain, mask), numpy.where(counts >= threshold, counts, 0))
+
+
+def marks_of(sums, threshold):
+    return numpy.where(sums >= threshold, 255, 0).astype(numpy.uint8)
+
+
+def same_marks(chain, pixels, wanted, options=()):
+    got = apply(chain, pixels, options, "png")
+    assert got.dtype == numpy.uint8, f"{chain}: marks are {got.dtype}, should be uint8"
+    same(f"{chain} {' '.join(options)}", got, wanted)
+
+
+def test_marks_against_opencv():
+    for dtype, sizes in ((numpy.uint8, (4, 15, 31)), (numpy.uint16, (1, 8, 31))):
+        pixels = RNG.integers(0, numpy.iinfo(dtype).max + 1, (67, 93), dtype=dtype)
+        for size, border in zip(sizes, ("replicate", "reflect101", "constant")):
+            sums = opencv_sums(pixels, size, border)
+            for threshold in (int(numpy.median(sums)), int(sums.max()), int(sums.max()) + 1):
+                chain = f"density size={size} threshold={threshold} output=marks border={border}"
+                same_marks(chain, pixels, marks_of(sums, threshold))
+
+
+def test_marks_of_counts_against_numpy():
+    mask = (RNG.random((71, 90)) < 0.03).astype(numpy.uint8) * 200
+    for size, border in ((31, "replicate"), (12, "reflect"), (45, "wrap")):
+        counts = numpy_counts(mask, size, border)
+        for threshold in (1, int(numpy.median(counts)), int(counts.max())):
+            chain = f"density size={size} threshold={threshold} mask=yes output=marks border={border}"
+            same_marks(chain, mask, marks_of(counts, threshold))
+
+
+VARIANTS = ("direct", "integral", "sliding", "packed", "compact")
+
+
+def test_marks_at_the_ends():
+    """A threshold of 0 marks what has nothing around it, too, and one beyond all sums nothing; in every variant that needs
+    no more than OpenCL, and in the one that is chosen."""
+    black, white, inside = (numpy.full((40, 50), value, numpy.uint8) for value in (0, 255, 0))
+    inside[4:-4, 4:-4] = 255
+    for options in ((), *(("--variant", name) for name in VARIANTS)):
+        for mask, largest in (("yes", 81), ("no", 81 * 255)):
+            chain = f"density size=9 mask={mask} output=marks border=zero-outside"
+            same_marks(f"{chain} threshold=0", black, inside, options)
+            same_marks(f"{chain} threshold={largest}", white, inside, options)
+            same_marks(f"{chain} threshold={largest + 1}", white, 0, options)
+    for threshold, wanted in ((0, 255), (1, 0), (4294967295, 0)):
+        same_marks(f"density size=9 output=marks threshold={threshold}", black, wanted)
+
+
+def test_largest_sum_of_sixteen_bits():
+    """One pixel of 65535: thresholds beyond it are none of 16 bits."""
+    white = numpy.full((20, 30), 65535, numpy.uint16)
+    same_marks("density size=1 threshold=65535 output=marks", white, 255)
+    same_marks("density size=1 threshold=65536 output=marks", white, 0)
+    same("sums of 65535", apply("density size=1 threshold=65535", white), 65535)
+    same("sums beyond", apply("density size=1 threshold=65536", white), 0)
+
+
+def test_alpha_beside_marks():
+    """Colours are marked each on its own; alpha stays, of 16 bits as its share of 255."""
+    for dtype in (numpy.uint8, numpy.uint16):
+        most = numpy.iinfo(dtype).max
+        pixels = RNG.integers(0, most + 1, (47, 61, 4), dtype=dtype)
+        if dtype == numpy.uint16:
+            pixels[0, :2, 3] = 25828, 25829  # on either side of 100.5 shares of 257
+        wanted = numpy.dstack([marks_of(opencv_sums(pixels[:, :, c], 6, "replicate"), 18 * most) for c in range(4)])
+        wanted[:, :, 3] = numpy.floor(pixels[:, :, 3] / (most / 255) + 0.5)
+        for options in ((), *(("--variant", name) for name in ("direct", "integral", "compact"))):
+            same_marks(f"density size=6 threshold={18 * most} output=marks", pixels, wanted, options)
 
 
 def test_all_sums_add_up():

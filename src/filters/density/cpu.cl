@@ -13,6 +13,9 @@
 #ifndef COLUMN_BITS
 #define COLUMN_BITS 16 /* 16 where the sum of a window's column fits, else 32 */
 #endif
+#ifndef SUM_BITS
+#define SUM_BITS 16 /* 16 where a window's sum fits, and one more than the largest too, else 32 */
+#endif
 #ifndef ROWS
 #define ROWS 256 /* rows of a band */
 #endif
@@ -24,22 +27,26 @@
 #define COLUMN        uint
 #define SIGNED_COLUMN int
 #endif
-#define SUM RESULT
 
-#if HONE_OT == 1
+#if SUM_BITS == 16
+#define SUM   ushort
 #define LANES 32
 #else
+#define SUM   uint
 #define LANES 16
 #endif
+
+#define MARKS (HONE_OT == 0) /* results of u8: sums never are */
 #define COLUMN_LANES (512 / COLUMN_BITS)
 
 typedef SUM sums __attribute__((ext_vector_type(LANES)));
+typedef RESULT results __attribute__((ext_vector_type(LANES)));
 typedef COLUMN sum_columns __attribute__((ext_vector_type(LANES)));
 typedef PIXEL sum_pixels __attribute__((ext_vector_type(LANES)));
 typedef COLUMN columns_vector __attribute__((ext_vector_type(COLUMN_LANES)));
 typedef SIGNED_COLUMN signed_columns __attribute__((ext_vector_type(COLUMN_LANES)));
 typedef PIXEL pixels __attribute__((ext_vector_type(COLUMN_LANES)));
-typedef sums sums_at __attribute__((aligned(sizeof(SUM))));
+typedef results results_at __attribute__((aligned(sizeof(RESULT))));
 typedef sum_columns sum_columns_at __attribute__((aligned(sizeof(COLUMN))));
 typedef sum_pixels sum_pixels_at __attribute__((aligned(sizeof(PIXEL))));
 typedef columns_vector columns_at __attribute__((aligned(sizeof(COLUMN))));
@@ -164,36 +171,62 @@ inline sums first_windows(__global const COLUMN *columns, int left, int right)
     return all.vector;
 }
 
+/* Alpha of u16 beside marks: as much of 255 as it was of 65535, to the nearest. */
+#if HONE_OT == 0 && HONE_T == 1
+#define COPIED(v) (((v) + 128u) / 257u)
+#else
+#define COPIED(v) (v)
+#endif
+
 #if HONE_C == 4
-#define ALPHA1 0, 0, 0, 1
+#define ALPHA1 0, 0, 0, (RESULT)-1
 #define ALPHA4 ALPHA1, ALPHA1, ALPHA1, ALPHA1
 #if LANES == 32
 #define ALPHA ALPHA4, ALPHA4
 #else
 #define ALPHA ALPHA4
 #endif
+
+typedef uint alphas __attribute__((ext_vector_type(LANES)));
+
+/* The results with the pixels' alpha in every fourth lane. */
+inline results with_alpha(results r, __global const PIXEL *pixels)
+{
+    const results alpha = {ALPHA};
+    alphas copied = COPIED(__builtin_convertvector(*(__global const sum_pixels_at *)pixels, alphas));
+    return (r & ~alpha) | (__builtin_convertvector(copied, results) & alpha);
+}
 #endif
 
+/* A comparison of vectors gives all bits where it holds: a mark. */
+inline results dense(sums v, SUM least)
+{
+#if MARKS
+    return __builtin_convertvector(v >= least, results);
+#else
+    return __builtin_convertvector(v >= least ? v : (sums)0, results);
+#endif
+}
+
 inline void write_row(__global const COLUMN *columns, __global const PIXEL *centre, __global RESULT *out, int count,
-                      int left, int right, SUM below)
+                      int left, int right, SUM least)
 {
     __global const COLUMN *enter = columns + right * HONE_C, *leave = columns - (left + 1) * HONE_C;
     sums carry = first_windows(columns, left, right);
     int i = 0;
     for (; i < count; i += LANES) {
         sums v = scan(load_columns(enter + i) - load_columns(leave + i)) + carry;
+        results r = dense(v, least);
         carry = CARRY(v);
-        v = v > below ? v : (sums)0;
         if (i + LANES > count) {
             for (int k = 0; i + k < count; k++)
-                out[i + k] = IS_ALPHA((i + k) % HONE_C) ? centre[i + k] : v[k];
+                out[i + k] = IS_ALPHA((i + k) % HONE_C) ? (RESULT)COPIED(centre[i + k]) : r[k];
             return;
         }
 #if HONE_C == 4
-        const sums alpha = {ALPHA};
-        v = v * ((SUM)1 - alpha) + __builtin_convertvector(*(__global const sum_pixels_at *)(centre + i), sums) * alpha;
+        r = with_alpha(r, centre + i);
 #endif
-        *(__global sums_at *)(out + i) = v;
+        *(__global results_at *)(out + i) = r;
     }
 }
 
@@ -210,7 +243,7 @@ inline void clear_outside(__global RESULT *out, int y, int width, int height, in
 }
 
 __kernel void density_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
-                            int out_offset, int out_pitch, int width, int height, int size, int border, uint below,
+                            int out_offset, int out_pitch, int width, int height, int size, int border, uint least,
                             __global COLUMN *scratch, int scratch_elements)
 {
     int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height);
@@ -229,7 +262,7 @@ __kernel void density_bands(__global const PIXEL *in, int in_offset, int in_pitc
         add(columns, count, source_row(in, in_pitch, y - left + j, height), outside);
     for (; y < end; y++) {
         extend(columns, width, left, right, (COLUMN)(outside * size));
-        write_row(columns, in + y * in_pitch, out + y * out_pitch, count, left, right, (SUM)below);
+        write_row(columns, in + y * in_pitch, out + y * out_pitch, count, left, right, (SUM)least);
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
         clear_outside(out + y * out_pitch, y, width, height, left, right);
 #endif

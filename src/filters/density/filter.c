@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filters/density/density.h"
 
+/* Sums count from LEAST on. Where none reaches the threshold that is one more than the largest, which the
+ * sums' type must hold, too. A sum of 0 is a result of 0, but under a threshold of 0 a mark. */
+static void set_least(struct filter_case *c, int64_t threshold, int64_t largest, bool marks)
+{
+    int64_t least = threshold <= largest ? threshold : largest + 1;
+    case_set_symbol(c, "LEAST", marks || least > 0 ? least : 1);
+    case_set_symbol(c, "SUM_BITS", largest < UINT16_MAX ? 16 : 32);
+}
+
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
     int64_t size = (int64_t)case_number(c, "size"), threshold = (int64_t)case_number(c, "threshold");
@@ -13,18 +22,20 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
                           "density: a window of %lldx%lld may sum to more than 2^32-1; "
                           "size= takes at most %lld here",
                           (long long)size, (long long)size, (long long)fits);
-    c->out.type = largest <= UINT16_MAX ? HONE_U16 : HONE_U32;
-    /* sum >= threshold is sum > BELOW, which has the type of the sums; a sum of 0 is 0 either way. */
-    int64_t below = threshold > 0 ? threshold - 1 : 0;
-    case_set_symbol(c, "BELOW", c->out.type == HONE_U16 && below > UINT16_MAX ? UINT16_MAX : below);
+    bool marks = case_number(c, "output") != 0;
+    c->out.type = marks ? HONE_U8 : largest <= UINT16_MAX ? HONE_U16 : HONE_U32;
+    set_least(c, threshold, largest, marks);
     case_set_symbol(c, "MOST", most);
     return HONE_OK;
 }
 
-/* The result is u16 or u32. */
-#define SUM_SIZE "(OTYPE == 1 ? 2 : 4)"
+/* Bytes of a sum and of a result, which is a mark of u8 or a sum. */
+#define SUM_SIZE    "(SUM_BITS/8)"
+#define RESULT_SIZE "(OTYPE == 0 ? 1 : OTYPE == 1 ? 2 : 4)"
 /* Reading the pixels once and writing the results once. */
-#define IN_AND_OUT "C*BITS/8 + C*" SUM_SIZE
+#define IN_AND_OUT  "C*BITS/8 + C*" RESULT_SIZE
+
+#define SUM_DEFINES "MASK=mask", "SUM_BITS=SUM_BITS"
 
 /* The integral image: size - 1 columns and rows more than the image, and zeros in front; vectors of eight are
  * read. */
@@ -43,11 +54,11 @@ static const struct variant variants[] = {
      .path = "buffer",
      .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32 64", "work-group width"},
                   {"WG_Y", TUNABLE_LAUNCH, "4 1 2 8", "work-group height"}},
-     .defines = {"MASK=mask"},
+     .defines = {SUM_DEFINES},
      .passes = {{.kernel = "density_direct",
                  .extent = {"W*C", "H"},
                  .local = {"WG_X", "WG_Y"},
-                 .arguments = {"in", "out", "W", "H", "size", "border", "BELOW"}}},
+                 .arguments = {"in", "out", "W", "H", "size", "border", "LEAST"}}},
      .cost = {IN_AND_OUT, "C*size*size", "C*size*size"}},
     {.name = "integral",
      .summary = "the write-up's: four corners of an integral image, eight results per work-item",
@@ -56,7 +67,7 @@ static const struct variant variants[] = {
      .tunables = {{"SPLIT", TUNABLE_DEFINE, "0 1",
                    "four corners: 0 in one expression, 1 one after the other"},
                   {"WG_X", TUNABLE_LAUNCH, "64 16 32 256", "work-group width of all passes"}},
-     .defines = {"MASK=mask"},
+     .defines = {SUM_DEFINES},
      .scratch = {{.bytes = "(H + size)*" STRIDE "*" SUM_SIZE}},
      .passes = {{.kernel = "density_along",
                  .extent = {"WG_X", "H + size", "C"},
@@ -70,9 +81,9 @@ static const struct variant variants[] = {
                  .extent = {"W*C", "H"},
                  .block = {"8"},
                  .local = {"WG_X", "1"},
-                 .arguments = {"tmp0", "in", "out", STRIDE, "W", "H", "size", "BELOW"}}},
+                 .arguments = {"tmp0", "in", "out", STRIDE, "W", "H", "size", "LEAST"}}},
      /* The integral image is written along rows, summed down in place, and read for two rows of corners. */
-     .cost = {"C*BITS/8 + C*6*" SUM_SIZE, "C*(2 + 4/8)", "C*(2 + 2*log2(WG_X) + 4)"}},
+     .cost = {IN_AND_OUT " + C*5*" SUM_SIZE, "C*(2 + 4/8)", "C*(2 + 2*log2(WG_X) + 4)"}},
     {.name = "sliding",
      .summary = "one channel: sums of columns slide down in registers, local memory makes windows of them",
      .condition = "C == 1 && size <= 128",
@@ -84,14 +95,14 @@ static const struct variant variants[] = {
                   {"ROWS", TUNABLE_DEFINE, "64 16 256", "rows of a strip"},
                   {"WG_X", TUNABLE_LAUNCH, "128 32 64 256", "work-group width"}},
      .constraints = {"4*ceildiv(size/2, PX) <= WG_X"},
-     .defines = {"MASK=mask", "SIZE=size"},
+     .defines = {SUM_DEFINES, "SIZE=size"},
      .passes =
          {{.kernel = "density_sliding",
            .extent = {"ceildiv(W, (WG_X - ceildiv(size/2, PX) - ceildiv(size - 1 - size/2, PX))*PX)*WG_X",
                       "H"},
            .block = {NULL, "ROWS"},
            .local = {"WG_X", "1"},
-           .arguments = {"in", "out", "local:8*PX*WG_X", "W", "H", "border", "BELOW"}}},
+           .arguments = {"in", "out", "local:8*PX*WG_X", "W", "H", "border", "LEAST"}}},
      .cost = {IN_AND_OUT, "2*(1 + size/ROWS)/PX + 3 + size/PX/PX", "8 + 2*size/ROWS + size/PX/PX"}},
     {.name = "packed",
      .summary =
@@ -109,14 +120,14 @@ static const struct variant variants[] = {
                   {"SWAP", TUNABLE_DEFINE, "0 1", "lanes swap halves of results, for whole sectors (PTX)"},
                   {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width"}},
      .constraints = {"2*ceildiv(size/2, 4*WORDS) < " LANES, "!SHUFFLE || (PTX && mask && WG_X % 32 == 0)",
-                     "!SWAP || (SHUFFLE && (OTYPE != 1 || WORDS == 4))"},
+                     "!SWAP || (SHUFFLE && OTYPE != 0 && (OTYPE != 1 || WORDS == 4))"},
      .defines = {"MASK=mask", "SIZE=size", "WITH_PTX=PTX", "TAIL=W % (4*WORDS) != 0"},
      .passes = {{.kernel = "density_packed",
                  .extent = {"ceildiv(W, (" LANES " - 2*ceildiv(size/2, 4*WORDS))*4*WORDS)*" LANES, "H"},
                  .block = {NULL, "ROWS"},
                  .local = {"WG_X", "1"},
                  .arguments = {"in", "out", "local:SHUFFLE ? 4 : (mask ? 8 : 16)*WORDS*WG_X", "W", "H",
-                               "border", "BELOW"}}},
+                               "border", "LEAST"}}},
      /* Rows above a strip are read for it alone; those that leave, of masks, not again. */
      .cost = {IN_AND_OUT, "(2 - mask + size/ROWS)/WORDS/4", "12 - 4*mask + 2*size/ROWS"}},
     {.name = "compact",
@@ -127,7 +138,7 @@ static const struct variant variants[] = {
      .tunables = {{"CELL", TUNABLE_DEFINE, "8 16", "side of a cell"},
                   {"WG_X", TUNABLE_LAUNCH, "64 16 32 256", "work-group width"},
                   {"GROUPS", TUNABLE_LAUNCH, "16 64", "work-groups of phase two per compute unit"}},
-     .defines = {"MASK=mask"},
+     .defines = {SUM_DEFINES},
      .scratch = {{.bytes = ACROSS "*" DOWN "*C*4"}, {.bytes = "(W*H*C + 1)*4"}},
      .passes = {{.kernel = "density_cells",
                  .extent = {ACROSS "*C", DOWN},
@@ -136,11 +147,11 @@ static const struct variant variants[] = {
                 {.kernel = "density_list",
                  .extent = {"W*C", "H"},
                  .local = {"WG_X", "1"},
-                 .arguments = {"tmp0", "in", "out", "tmp1", "local:8", "W", "H", "size", "BELOW", ACROSS}},
+                 .arguments = {"tmp0", "in", "out", "tmp1", "local:8", "W", "H", "size", "LEAST", ACROSS}},
                 {.kernel = "density_listed",
                  .extent = {"CU*GROUPS*WG_X"},
                  .local = {"WG_X"},
-                 .arguments = {"tmp1", "in", "out", "W", "H", "size", "border", "BELOW"}}},
+                 .arguments = {"tmp1", "in", "out", "W", "H", "size", "border", "LEAST"}}},
      /* Where one position in a hundred is listed. */
      .cost = {IN_AND_OUT " + C*BITS/8", "C*(1 + (size/CELL + 1)*(size/CELL + 1) + size*size/100)",
               "C*(1 + (size/CELL + 1)*(size/CELL + 1) + size*size/100)"}},
@@ -152,13 +163,13 @@ static const struct variant variants[] = {
      .specialised = "two classes of windows: the sum of a column has 16 bits where it fits, else 32",
      .tunables = {{"ROWS", TUNABLE_DEFINE, "256 32 128 512 1024", "rows of a band"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2", "bands per work-group"}},
-     .defines = {"MASK=mask", "COLUMN_BITS=size*MOST <= 65535 ? 16 : 32"},
+     .defines = {SUM_DEFINES, "COLUMN_BITS=size*MOST <= 65535 ? 16 : 32"},
      .scratch = {{.bytes = "ceildiv(H, ROWS)*roundup((W + size)*C + 64, 64)*(size*MOST <= 65535 ? 2 : 4)"}},
      .passes = {{.kernel = "density_bands",
                  .extent = {"H"},
                  .block = {"ROWS"},
                  .local = {"WG_X"},
-                 .arguments = {"in", "out", "W", "H", "size", "border", "BELOW", "tmp0",
+                 .arguments = {"in", "out", "W", "H", "size", "border", "LEAST", "tmp0",
                                "roundup((W + size)*C + 64, 64)"}}},
      .cost = {IN_AND_OUT, "C*(2 + size/ROWS)", "C*(10 + size/ROWS)"}},
 };
@@ -166,6 +177,8 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"WIDE && size <= 64", "bands", "ROWS=256"},
     {"WIDE", "bands", "ROWS=1024"},
+    {"PTX && mask && output && W*H >= 100000000", "packed", "ROWS=256 AHEAD=4 SHUFFLE=1"},
+    {"PTX && mask && output", "packed", "ROWS=32 AHEAD=4 SHUFFLE=1 WG_X=32"},
     {"PTX && mask && W*H >= 100000000", "packed", "ROWS=256 AHEAD=4 SHUFFLE=1 SWAP=1"},
     {"PTX && mask", "packed", "ROWS=32 AHEAD=4 SHUFFLE=1 SWAP=1 WG_X=32"},
     {"GPU && C == 1 && size <= 128 && H >= 4096", "sliding", "PX=8 ROWS=256 WG_X=256"},
@@ -189,16 +202,26 @@ static const struct rung rungs[] = {
     {"wide", "no integral image: sliding sums in 64-byte vectors", "bands", "", 0, "hone"},
 };
 
-/* What tests and the doctor try: sums of 16 and of 32 bits, pixels and masks, thresholds inside and beyond.
- */
-static const char *const trials[] = {"size=5 threshold=2400", "size=18 threshold=20000",
-                                     "size=33 mask=yes threshold=1000", NULL};
+/* What tests and the doctor try: sums of 16 and of 32 bits, pixels and masks, thresholds inside and beyond
+ * reach; marks where 0, which any sum reaches, tells them from sums. Sums of 65535, of one pixel, are the
+ * largest beside 16 bits. */
+static const char *const trials[] = {"size=5 threshold=2400",
+                                     "size=18 threshold=20000",
+                                     "size=33 mask=yes threshold=1000",
+                                     "size=31 mask=yes output=marks threshold=957",
+                                     "size=18 output=marks threshold=10600000",
+                                     "size=9 output=marks threshold=0",
+                                     "size=12 output=marks threshold=18400",
+                                     "size=1 output=marks threshold=65536",
+                                     "size=6 mask=yes output=marks threshold=0",
+                                     "size=6 mask=yes output=marks threshold=37",
+                                     NULL};
 
 static const char *const usual[] = {"mask=yes", "", NULL};
 
 const struct hone_filter hone_filter_density = {
     .name = "density",
-    .summary = "sum over a square window, where it reaches a threshold, else 0",
+    .summary = "sum over a square window, or a mark, where it reaches a threshold, else 0",
     .origin = "Chinese write-up on registers and vload8 (object density filter)",
     .types = TYPE_U8 | TYPE_U16,
     .channels = CHANNELS_ALL,
@@ -221,8 +244,13 @@ const struct hone_filter hone_filter_density = {
                     .kind = PARAMETER_CHOICE,
                     .otherwise = "no",
                     .choices = "no|yes",
-                    .help = "yes: a pixel that is not 0 counts 1, whatever its value"}},
-    .symbols = {"BELOW", "MOST"},
+                    .help = "yes: a pixel that is not 0 counts 1, whatever its value"},
+                   {.name = "output",
+                    .kind = PARAMETER_CHOICE,
+                    .otherwise = "sums",
+                    .choices = "sums|marks",
+                    .help = "sums: u16 or u32; marks: 255 where a sum reaches the threshold, u8"}},
+    .symbols = {"LEAST", "MOST", "SUM_BITS"},
     .prepare = prepare,
     .reference = density_reference,
     /* Sums of integers: exact. */

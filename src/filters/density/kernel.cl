@@ -3,13 +3,31 @@
 #define MASK 0 /* 1: a pixel that is not 0 counts 1 */
 #endif
 
-/* The host chose the type of the result so that one window's sum fits. Longer sums may wrap around: their differences are
- * still right. */
-#define SUM RESULT
+#ifndef SUM_BITS
+#define SUM_BITS 16 /* 16 or 32 */
+#endif
+
+/* The host chose the type of the sums so that one window's fits, and one more than the largest too. Longer sums may wrap
+ * around: their differences are still right. */
+#if SUM_BITS == 16
+#define SUM ushort
+#else
+#define SUM uint
+#endif
+
+/* Results of u8 are marks: sums never are. */
+#define MARKS (HONE_OT == 0)
+#define MARK  255
 
 inline SUM counted(NUMBER value)
 {
     return MASK ? (SUM)(value != 0) : (SUM)value;
+}
+
+/* Alpha of u16 beside marks: as much of 255 as it was of 65535, to the nearest. */
+inline RESULT copied(PIXEL alpha)
+{
+    return sizeof(RESULT) < sizeof(PIXEL) ? (RESULT)(((uint)alpha + 128) / 257) : (RESULT)alpha;
 }
 
 inline int window_leaves(int x, int y, int width, int height, int size)
@@ -18,11 +36,11 @@ inline int window_leaves(int x, int y, int width, int height, int size)
     return left < 0 || top < 0 || left + size > width || top + size > height;
 }
 
-/* The sum where it reaches the threshold, which is `below` + 1, and the border rule allows it. */
-inline RESULT dense(SUM sum, uint below, int x, int y, int width, int height, int size)
+/* The sum, or a mark, where it is at least `least` and the border rule allows it. */
+inline RESULT dense(SUM sum, uint least, int x, int y, int width, int height, int size)
 {
     bool nothing = HONE_BORDER == BORDER_ZERO_OUTSIDE && window_leaves(x, y, width, height, size);
-    return nothing || sum <= below ? (RESULT)0 : sum;
+    return nothing || sum < least ? (RESULT)0 : (RESULT)(MARKS ? MARK : sum);
 }
 
 #if defined(HONE_ALL) || defined(VARIANT_direct) || defined(VARIANT_compact)
@@ -43,15 +61,15 @@ inline SUM window_sum(__global const PIXEL *in, int pitch, int x, int y, int cha
 
 #if defined(HONE_ALL) || defined(VARIANT_direct)
 __kernel void density_direct(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
-                             int out_offset, int out_pitch, int width, int height, int size, int border, uint below)
+                             int out_offset, int out_pitch, int width, int height, int size, int border, uint least)
 {
     int i = get_global_id(0), x = i / HONE_C, channel = i - x * HONE_C, y = get_global_id(1);
     if (x >= width || y >= height)
         return;
     in += in_offset;
     out[out_offset + y * out_pitch + i] =
-        IS_ALPHA(channel) ? (RESULT)in[y * in_pitch + i]
-                          : dense(window_sum(in, in_pitch, x, y, channel, width, height, size, border), below, x, y,
+        IS_ALPHA(channel) ? copied(in[y * in_pitch + i])
+                          : dense(window_sum(in, in_pitch, x, y, channel, width, height, size, border), least, x, y,
                                   width, height, size);
 }
 #endif
@@ -130,14 +148,24 @@ __kernel void density_down(__global SUM *integral, int stride, int rows)
 
 typedef VECTOR(SUM, 8) sums8;
 
+/* Where no border rule and no alpha has a say; a comparison of vectors gives all bits where it holds. */
+inline VECTOR(RESULT, 8) dense8(sums8 sums, sums8 least)
+{
+    sums8 reached = PASTE(as_, VECTOR(SUM, 8))(sums >= least);
+#if !MARKS
+    reached &= sums;
+#endif
+    return PASTE(convert_, VECTOR(RESULT, 8))(reached);
+}
+
 /* Eight results; what lies beyond the row is not written. */
-inline void store8(sums8 sums, uint below, __global const PIXEL *in, int in_pitch, __global RESULT *out, int out_pitch,
+inline void store8(sums8 sums, uint least, __global const PIXEL *in, int in_pitch, __global RESULT *out, int out_pitch,
                    int i, int y, int width, int height, int size)
 {
     int count = width * HONE_C;
 #if HONE_C != 4 && HONE_BORDER != BORDER_ZERO_OUTSIDE
     if (i + 8 <= count) {
-        vstore8(select((sums8)0, sums, PASTE(as_, VECTOR(SUM, 8))(sums > (sums8)(SUM)below)), 0, out + y * out_pitch + i);
+        vstore8(dense8(sums, (sums8)(SUM)least), 0, out + y * out_pitch + i);
         return;
     }
 #endif
@@ -150,8 +178,8 @@ inline void store8(sums8 sums, uint below, __global const PIXEL *in, int in_pitc
     for (int k = 0; k < 8; k++)
         if (i + k < count)
             out[y * out_pitch + i + k] =
-                IS_ALPHA((i + k) % HONE_C) ? (RESULT)in[y * in_pitch + i + k]
-                                           : dense(all.element[k], below, (i + k) / HONE_C, y, width, height, size);
+                IS_ALPHA((i + k) % HONE_C) ? copied(in[y * in_pitch + i + k])
+                                           : dense(all.element[k], least, (i + k) / HONE_C, y, width, height, size);
 }
 
 /*
@@ -161,7 +189,7 @@ inline void store8(sums8 sums, uint below, __global const PIXEL *in, int in_pitc
  */
 __kernel void density_corners(__global const SUM *integral, __global const PIXEL *in, int in_offset, int in_pitch,
                               __global RESULT *out, int out_offset, int out_pitch, int stride, int width, int height,
-                              int size, uint below)
+                              int size, uint least)
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x * 8 >= width * HONE_C || y >= height)
@@ -174,7 +202,7 @@ __kernel void density_corners(__global const SUM *integral, __global const PIXEL
 #else
     sums8 sum = vload8(x, a4) + vload8(x, a1) - vload8(x, a2) - vload8(x, a3);
 #endif
-    store8(sum, below, in + in_offset, in_pitch, out + out_offset, out_pitch, x * 8, y, width, height, size);
+    store8(sum, least, in + in_offset, in_pitch, out + out_offset, out_pitch, x * 8, y, width, height, size);
 }
 #endif
 
@@ -229,7 +257,7 @@ inline uint first_columns(__local const uint *own, int group, int item, int k)
 }
 
 inline void write_sums(__local const uint *own, int group, __global RESULT *out, int x, int y, int width, int height,
-                       uint below)
+                       uint least)
 {
     union {
         VECTOR(RESULT, PX) vector;
@@ -247,7 +275,7 @@ inline void write_sums(__local const uint *own, int group, __global RESULT *out,
         if (e > 0 && to % PX == 0)
             whole += first_columns(own, group, right - 1, PX);
         uint sum = whole + first_columns(own, group, right, to % PX) - first_columns(own, group, left, from % PX);
-        r.element[e] = dense((SUM)sum, below, x + e, y, width, height, SIZE);
+        r.element[e] = dense((SUM)sum, least, x + e, y, width, height, SIZE);
     }
     if (x + PX <= width) {
         *(__global VECTOR(RESULT, PX) *)out = r.vector;
@@ -261,7 +289,7 @@ inline void write_sums(__local const uint *own, int group, __global RESULT *out,
 
 __kernel void density_sliding(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                               int out_offset, int out_pitch, __local uint *part, int width, int height, int border,
-                              uint below)
+                              uint least)
 {
     int lid = get_local_id(0), group = get_local_size(0), y = get_group_id(1) * ROWS, end = min(y + ROWS, height);
     int x = ((int)get_group_id(0) * (group - HALO_LEFT - HALO_RIGHT) + lid - HALO_LEFT) * PX;
@@ -282,7 +310,7 @@ __kernel void density_sliding(__global const PIXEL *in, int in_offset, int in_pi
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (gives)
-            write_sums(own, group, out + y * out_pitch, x, y, width, height, below);
+            write_sums(own, group, out + y * out_pitch, x, y, width, height, least);
         if (++y >= end)
             return;
         add_row(columns, 1, in, in_pitch, x, y + RIGHT, width, height, border);
@@ -333,11 +361,11 @@ inline uint at_most(__global const uint *cells, int x, int y, int channel, int s
 
 __kernel void density_list(__global const uint *cells, __global const PIXEL *in, int in_offset, int in_pitch,
                            __global RESULT *out, int out_offset, int out_pitch, __global uint *list,
-                           __local uint *shared, int width, int height, int size, uint below, int across)
+                           __local uint *shared, int width, int height, int size, uint least, int across)
 {
     int i = get_global_id(0), y = get_global_id(1), x = i / HONE_C, channel = i - x * HONE_C;
     bool first = get_local_id(0) == 0 && get_local_id(1) == 0, real = x < width && y < height;
-    bool wanted = real && !(IS_ALPHA(channel)) && at_most(cells, x, y, channel, size, across) > below;
+    bool wanted = real && !(IS_ALPHA(channel)) && at_most(cells, x, y, channel, size, across) >= least;
     uint place = 0;
     if (first)
         shared[0] = 0;
@@ -345,7 +373,7 @@ __kernel void density_list(__global const uint *cells, __global const PIXEL *in,
     if (wanted)
         place = atomic_inc(shared);
     else if (real)
-        out[out_offset + y * out_pitch + i] = IS_ALPHA(channel) ? (RESULT)in[in_offset + y * in_pitch + i] : 0;
+        out[out_offset + y * out_pitch + i] = IS_ALPHA(channel) ? copied(in[in_offset + y * in_pitch + i]) : 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (first)
         shared[1] = atomic_add(list, shared[0]);
@@ -356,13 +384,13 @@ __kernel void density_list(__global const uint *cells, __global const PIXEL *in,
 
 __kernel void density_listed(__global const uint *list, __global const PIXEL *in, int in_offset, int in_pitch,
                              __global RESULT *out, int out_offset, int out_pitch, int width, int height, int size,
-                             int border, uint below)
+                             int border, uint least)
 {
     uint found = list[0], elements = width * HONE_C;
     for (uint k = get_global_id(0); k < found; k += get_global_size(0)) {
         int y = list[1 + k] / elements, i = list[1 + k] - y * elements, x = i / HONE_C;
         SUM sum = window_sum(in + in_offset, in_pitch, x, y, i - x * HONE_C, width, height, size, border);
-        out[out_offset + y * out_pitch + i] = dense(sum, below, x, y, width, height, size);
+        out[out_offset + y * out_pitch + i] = dense(sum, least, x, y, width, height, size);
     }
 }
 #endif

@@ -10,6 +10,8 @@
  * what leaves the window is not read again. The sums of columns have one byte each, those of windows 16 bits; multiplied by
  * 0x01010101, the differences of four pixels become their running sums.
  *
+ * Marks instead of sums (results of u8) are made of signs: of two words with a bit 15 and a bit 31 each, four bytes.
+ *
  * Every loop over words is unrolled: their indices must be constants for the arrays to live in registers.
  */
 #ifndef WORDS
@@ -51,7 +53,9 @@
 #define ALL    (BEFORE + CELLS + BEHIND)
 #define START  (PER * BEFORE - LEFT) /* where the window of the strip's first pixel begins */
 #define BACK   (START > 0)           /* whether the window of the pixel before that is at hand, too */
-#define OUTS   (SPAN / (HONE_OT == 1 ? 2 : 1)) /* words of results */
+#define MARKS  (HONE_OT == 0)  /* results of u8: sums never are */
+#define PACKED (HONE_OT == 0 ? 4 : HONE_OT == 1 ? 2 : 1) /* results in a word */
+#define OUTS   (SPAN / PACKED) /* words of them */
 #if MASK
 #define LOADS WORDS                  /* words of pixels for a row */
 #define WARM  ((SIZE + 6) / 8 * 8)   /* rows before the first result: whole rounds of eight */
@@ -80,7 +84,7 @@ struct strip {
     bool gives;    /* has results of its own */
     bool beyond;   /* reads otherwise than it lies: the same pixel everywhere, backwards, or nothing */
     uint outside;  /* four marks or pixels beyond the edges */
-    uint below;    /* largest sum that becomes 0; of masks: what added to two sums sets bit 15 where they are larger */
+    uint least;    /* smallest sum that counts; of masks: what added to two sums sets bit 15 where they are not smaller */
     __local uint *part;
 };
 
@@ -96,6 +100,8 @@ inline uint permute(uint a, uint b, uint order)
 #define LAST_TWO(w)    permute(w, 0, 0x4342)
 #define UPPER_TWICE(w) permute(w, 0, 0x3232)
 #define SIGNS(w)       permute(w, 0, 0xbb99)
+#define FOUR_SIGNS(a, b) permute(a, b, 0xfdb9)
+#define UPPER(a, b)    permute(a, b, 0x7632)
 #define BACKWARDS(w)   permute(w, 0, 0x0123)
 #define FIRST_ONE(w)   permute(w, 0, 0)
 #define LAST_ONE(w)    permute(w, 0, 0x3333)
@@ -104,6 +110,8 @@ inline uint permute(uint a, uint b, uint order)
 #define LAST_TWO(w)    ((w) >> 16 & 0xffu | ((w) >> 8 & 0xff0000u))
 #define UPPER_TWICE(w) (((w) >> 16) * 0x00010001u)
 #define SIGNS(w)       (((w) >> 15 & 0x00010001u) * 0xffffu)
+#define FOUR_SIGNS(a, b) as_uint(as_uchar4((((a) >> 15 & 0x00010001u) | ((b) >> 7 & 0x01000100u)) * 0xffu).s0213)
+#define UPPER(a, b)    ((a) >> 16 | ((b)&0xffff0000u))
 #define BACKWARDS(w)   as_uint(as_uchar4(w).s3210)
 #define FIRST_ONE(w)   (((w)&0xffu) * 0x01010101u)
 #define LAST_ONE(w)    (((w) >> 24) * 0x01010101u)
@@ -261,11 +269,16 @@ inline void windows(const uint *all, uint *sums)
     }
 }
 
-inline void threshold(uint *sums, uint below)
+inline void threshold(uint *sums, uint least)
 {
 #pragma unroll
-    for (int k = 0; k < OUTS; k++)
-        sums[k] &= SIGNS(sums[k] + below);
+    for (int k = 0; k < OUTS; k++) {
+#if MARKS
+        sums[k] = FOUR_SIGNS(sums[2 * k] + least, sums[2 * k + 1] + least);
+#else
+        sums[k] &= SIGNS(sums[k] + least);
+#endif
+    }
 }
 #else
 /* sum + sign * element i, of which two are in a word; before the first there is nothing. */
@@ -317,12 +330,22 @@ inline void windows(const uint *all, uint *sums)
     }
 }
 
-/* ... of which results are made; of 16 bits, two to a word. */
-inline void threshold(uint *sums, uint below)
+/* ... of which results are made; of 16 bits, two to a word, marks four. */
+inline void threshold(uint *sums, uint least)
 {
+#if MARKS
+    uint before = least - 1; /* less any sum that counts, this is negative: sums are below 2^31 */
+#pragma unroll
+    for (int k = 0; k < OUTS; k++) {
+        uint first = UPPER(before - sums[4 * k], before - sums[4 * k + 1]);
+        uint second = UPPER(before - sums[4 * k + 2], before - sums[4 * k + 3]);
+        sums[k] = FOUR_SIGNS(first, second);
+    }
+#else
 #pragma unroll
     for (int i = 0; i < SPAN; i++)
-        sums[i] = sums[i] > below ? sums[i] : 0;
+        sums[i] = sums[i] >= least ? sums[i] : 0;
+#endif
 #if HONE_OT == 1
 #pragma unroll
     for (int k = 0; k < OUTS; k++)
@@ -336,7 +359,7 @@ inline void results(const uint *columns, const struct strip *s, int buffer, uint
     uint all[ALL];
     gather(all, columns, s, buffer);
     windows(all, sums);
-    threshold(sums, s->below);
+    threshold(sums, s->least);
 }
 
 /* PTX: without a branch. A compiler that does not know that lanes must shuffle together may double the code behind one, and
@@ -354,13 +377,30 @@ inline void store4(__global RESULT *at, const uint *w, int real)
 #endif
 }
 
+inline void store2(__global RESULT *at, const uint *w, int real)
+{
+#if WITH_PTX
+    asm volatile("{\n .reg .pred p;\n setp.ne.s32 p, %3, 0;\n @p st.global.v2.u32 [%0], {%1, %2};\n}"
+                 :
+                 : "l"(at), "r"(w[0]), "r"(w[1]), "r"(real)
+                 : "memory");
+#else
+    if (real)
+        *(__global uint2 *)at = (uint2)(w[0], w[1]);
+#endif
+}
+
 #define STORED (16 / (int)sizeof(RESULT)) /* results in one store */
 
 inline void store_strip(__global RESULT *out, const uint *sums, int real)
 {
+#if OUTS == 2
+    store2(out, sums, real);
+#else
 #pragma unroll
     for (int k = 0; k < OUTS; k += 4)
         store4(out + k / 4 * STORED, sums + k, real);
+#endif
 }
 
 #if SWAP
@@ -440,6 +480,9 @@ inline void count_row(uint *w, const struct strip *s, int y)
     }
 }
 
+/* Where result i of a strip lies in its word. */
+#define PLACE(i) (32 / PACKED * ((i) % PACKED))
+
 /* border=zero-outside: only what does not leave the image in row y. */
 inline void clear_leaving(uint *sums, const struct strip *s, int y)
 {
@@ -448,7 +491,7 @@ inline void clear_leaving(uint *sums, const struct strip *s, int y)
     for (int i = 0; i < SPAN; i++) {
         int x = s->x + i;
         if (x < LEFT || x + RIGHT >= s->width || y < LEFT || y + RIGHT >= s->height)
-            sums[i * OUTS / SPAN] &= OUTS == SPAN ? 0 : i % 2 == 0 ? 0xffff0000u : 0x0000ffffu;
+            sums[i / PACKED] &= ~(0xffffffffu >> (32 - 32 / PACKED) << PLACE(i));
     }
 #endif
 }
@@ -606,7 +649,7 @@ inline void store_edge(const struct strip *s, uint *sums, int y, int count)
 #pragma unroll
         for (int i = 0; i < SPAN; i++)
             if (i < count)
-                out[i] = (RESULT)(OUTS == SPAN ? sums[i] : sums[i / 2] >> 16 * (i % 2));
+                out[i] = (RESULT)(sums[i / PACKED] >> PLACE(i));
     }
 }
 
@@ -639,7 +682,7 @@ inline void slide_edges(const struct strip *s)
 #endif
 
 __kernel void density_packed(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                             int out_pitch, __local uint *part, int width, int height, int border, uint below)
+                             int out_pitch, __local uint *part, int width, int height, int border, uint least)
 {
     int lanes = LANES, lane = get_local_id(0) % lanes;
     int first = (int)get_global_id(0) / lanes * (lanes - 2 * HALO) - HALO; /* strip of lane 0 */
@@ -657,7 +700,7 @@ __kernel void density_packed(__global const uchar *in, int in_offset, int in_pit
     s.lane = lane;
     s.gives = lane >= HALO && lane < lanes - HALO && s.x < width;
     s.outside = (MASK ? border != 0 : border) * 0x01010101u;
-    s.below = MASK ? (0x7fffu - min(below, 0x7fffu)) * 0x00010001u : below;
+    s.least = MASK ? (0x8000u - least) * 0x00010001u : least;
     s.part = part;
     find_columns(&s);
 #if FOLDS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sum over a square window where it reaches the threshold, else 0. Sums of integers, taken afresh from
- * their pixels in double precision, which holds them exactly up to 2^53. */
+/* The sum over a square window, or a mark, where it reaches the threshold, else 0. Sums of integers, taken
+ * afresh from their pixels in double precision, which holds them exactly up to 2^53. */
 #include "filters/density/density.h"
 
 #include <stdlib.h>
@@ -26,24 +26,26 @@ static void one_column(const struct filter_case *c, const struct view *in, struc
 {
     int64_t size = (int64_t)case_number(c, "size"), before = size / 2, behind = size - 1 - before;
     double threshold = case_number(c, "threshold");
+    bool marks = case_number(c, "output") != 0;
     for (int64_t i = 0; i < (int64_t)c->in.height + size - 1; i++)
         sums[i] = row_sum(c, in, x - before, size, i - before, channel);
     for (int64_t y = 0; y < c->in.height; y++) {
         double sum = 0;
         for (int64_t i = 0; i < size; i++)
             sum += sums[y + i];
-        if (c->border == HONE_BORDER_ZERO_OUTSIDE &&
-            view_window_leaves(&c->in, x, y, before, behind, before, behind))
-            sum = 0;
-        view_set(out, x, y, channel, sum >= threshold ? sum : 0);
+        bool nothing = c->border == HONE_BORDER_ZERO_OUTSIDE &&
+                       view_window_leaves(&c->in, x, y, before, behind, before, behind);
+        view_set(out, x, y, channel, nothing || sum < threshold ? 0 : marks ? 255 : sum);
     }
 }
 
+/* Beside marks, which are u8, alpha of u16 is as much of 255 as it was of 65535, rounded. */
 static void copy_alpha(const struct view *in, struct view *out)
 {
+    double scale = out->desc.type == HONE_U8 ? 255 / type_full_scale(in->desc.type) : 1;
     for (int64_t y = 0; y < in->desc.height; y++)
         for (int64_t x = 0; x < in->desc.width; x++)
-            view_set(out, x, y, 3, view_get(in, x, y, 3));
+            view_set(out, x, y, 3, view_get(in, x, y, 3) * scale);
 }
 
 void density_reference(const struct filter_case *c, const struct view *in, const struct view *second,
