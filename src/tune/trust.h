@@ -17,8 +17,8 @@
  * not run. */
 hone_status trust_check(hone_device *device, const struct instance *instance, hone_error *error);
 
-/* Builds what trust_check would have to, so that the time that it takes then is that of kernels alone. Failures
- * are left to trust_check. */
+/* Builds what trust_check would have to, so that the time that it takes then is that of kernels alone.
+ * Failures are left to trust_check. */
 void trust_build(hone_device *device, const struct instance *instance);
 
 /* Puts a program into quarantine that was found wrong elsewhere (at the tuning size, say). */
