@@ -266,7 +266,21 @@ struct cells {
     __global const PIXEL *in; /* the channel's first element */
     int pitch, width, height, x;
     BORDER_TYPE border;
+    int end;             /* the first pixel that no point of the grid sees */
+    float start[POINTS]; /* what a row of them begins with: minus what OFFSET adds to it */
 };
+
+inline void set_start(struct cells *s)
+{
+#pragma unroll
+    for (int p = 0; p < POINTS; p++)
+        s->start[p] = 0;
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            s->start[k / STEP + i] -= OFFSET * ACROSS(k % STEP, i);
+}
 
 /* sums[4 * point + i]: the i-th of four rows of the grid. `below`: the row's weights for these. */
 inline void add_across(float *sums, const float *across, const float *below)
@@ -278,22 +292,19 @@ inline void add_across(float *sums, const float *across, const float *below)
             sums[4 * p + i] = mad(across[p], below[i], sums[4 * p + i]);
 }
 
-inline void add_row(float *sums, const float *v, const float *below)
+inline void add_row(float *sums, const float *v, const float *below, const float *start)
 {
     float across[POINTS];
 #pragma unroll
-    for (int p = 0; p < POINTS; p++) {
-        across[p] = 0;
+    for (int p = 0; p < POINTS; p++)
+        across[p] = start[p];
 #pragma unroll
-        for (int k = 0; k < PX; k++)
-            if (p - k / STEP >= 0 && p - k / STEP < 4)
-                across[p] -= OFFSET * ACROSS(k % STEP, p - k / STEP);
-    }
+    for (int u = 0; u < CELLS; u++)
 #pragma unroll
-    for (int k = 0; k < PX; k++)
+        for (int d = 0; d < STEP; d++)
 #pragma unroll
-        for (int i = 0; i < 4; i++)
-            across[k / STEP + i] = mad(v[k], ACROSS(k % STEP, i), across[k / STEP + i]);
+            for (int i = 0; i < 4; i++)
+                across[u + i] = mad(v[u * STEP + d], ACROSS(d, i), across[u + i]);
     add_across(sums, across, below);
 }
 
@@ -306,7 +317,7 @@ inline void add_row(float *sums, const float *v, const float *below)
 #define ROW_WORDS PX
 #endif
 
-inline void add_words(float *sums, const CELL_WORD *w, const float *below)
+inline void add_words(float *sums, const CELL_WORD *w, const float *below, const float *start)
 {
 #if PAIRED
     uint whole[POINTS];
@@ -330,9 +341,9 @@ inline void add_words(float *sums, const CELL_WORD *w, const float *below)
 #pragma unroll
     for (int k = 0; k < PX; k++)
         v[k] = value_of(w, k);
-    add_row(sums, v, below);
+    add_row(sums, v, below, start);
 #else
-    add_row(sums, w, below);
+    add_row(sums, w, below, start);
 #endif
 }
 
@@ -363,7 +374,7 @@ inline void add_inside(float *sums, const struct cells *s, int y, const CELL_WOR
         CELL_WORD w[ROW_WORDS];
         if (!AHEAD)
             load_row(w, at + d * s->pitch);
-        add_words(sums, AHEAD ? words + d * ROW_WORDS : w, below);
+        add_words(sums, AHEAD ? words + d * ROW_WORDS : w, below, s->start);
     }
 }
 
@@ -380,7 +391,7 @@ inline void add_beyond(float *sums, const struct cells *s, int y)
 #pragma unroll
         for (int k = 0; k < PX; k++)
             v[k] = REAL_ROW(inside) ? v[k] : from_pixel(s->border);
-        add_row(sums, v, below);
+        add_row(sums, v, below, s->start);
     }
 }
 
@@ -408,7 +419,7 @@ inline uint add_carefully(float *sums, const struct cells *s, int y)
             kinds |= kind;
 #endif
         }
-        add_row(sums, v, below);
+        add_row(sums, v, below, s->start);
     }
     return kinds;
 }
@@ -422,6 +433,8 @@ inline bool is_inside(const struct cells *s, int y)
 inline uint add_block(float *sums, const struct cells *s, int y, const CELL_WORD *words)
 {
     bool across = s->x >= 0 && s->x + PX <= s->width;
+    if (!across && s->x >= s->end)
+        return 0;
 #if FLOATING
     float block[4 * POINTS], total = 0;
     uint kinds = 0;
@@ -493,7 +506,9 @@ gaussian_grid_gather(__global const PIXEL *in, int in_offset, int in_pitch, __gl
     int item = get_local_id(0), first = strip * ROWS, last = min(first + ROWS, rows);
     int number = group * (GROUP - OVERLAP) + item, column = (number - OVERLAP) * CELLS;
     int channel = get_group_id(2);
-    struct cells s = {in + in_offset + channel, in_pitch, width, height, (column - reach) * STEP, border};
+    struct cells s = {in + in_offset + channel, in_pitch, width, height, (column - reach) * STEP, border,
+                      (pitch - reach) * STEP, {0}};
+    set_start(&s);
     float sums[4 * POINTS];
 #if FLOATING
     uint seen = 0;
@@ -805,7 +820,7 @@ __kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int 
     }
 #if FLOATING
     int strips = (gathered_rows + ROWS - 1) / ROWS, groups = (flag_pitch - OVERLAP) / (GROUP - OVERLAP);
-    struct cells s = {in + in_offset + channel, in_pitch, width, height, 0, border};
+    struct cells s = {in + in_offset + channel, in_pitch, width, height, 0, border, 0, {0}};
     struct marks m = {flags + (channel * (gathered_rows + 3) + reach + 3) * flag_pitch + reach / CELLS +
                           OVERLAP,
                       flag_pitch};
