@@ -40,9 +40,6 @@
 #ifndef AHEAD
 #define AHEAD 0 /* 1: `gather` reads a row of cells while it takes in the one before */
 #endif
-#ifndef WITH_PTX
-#define WITH_PTX 0
-#endif
 
 #if HONE_T == 0
 #define BYTES 1
@@ -157,34 +154,10 @@ inline void store_words(__global RESULT *at, const uint *w, int count)
         ((__global uint4 *)at)[q] = (uint4)(w[4 * q], w[4 * q + 1], w[4 * q + 2], w[4 * q + 3]);
 }
 
-/* Bytes of a and b chosen by the digits of `how`, the lowest byte first. */
-#if WITH_PTX
-inline uint permute(uint a, uint b, uint how)
-{
-    uint r;
-    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(how));
-    return r;
-}
-#endif
-
-#if PAIRED
-/* sum + the products of two of four bytes, the lower two or, with `upper`, the others, with the halves of
- * `weights`. */
-inline uint add_products(uint bytes, uint weights, int upper, uint sum)
-{
-    uint r;
-    if (upper)
-        asm("dp2a.hi.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(weights), "r"(bytes), "r"(sum));
-    else
-        asm("dp2a.lo.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(weights), "r"(bytes), "r"(sum));
-    return r;
-}
-#endif
-
 inline float value_of(const uint *w, int k)
 {
 #if HONE_T == 0 && WITH_PTX
-    return as_float(permute(w[k / 4], 0x43000000u, 0x7404u | (uint)(k % 4) << 4));
+    return as_float(hone_bytes(w[k / 4], 0x43000000u, 0x7404u | (uint)(k % 4) << 4));
 #elif HONE_T == 0
     return from_pixel(w[k / 4] >> 8 * (k % 4) & 0xffu);
 #elif HONE_T == 1
@@ -200,15 +173,11 @@ inline uint pack(const float *v)
 #if HONE_T == 2
     return as_uint(v[0]);
 #elif HONE_T == 1 && WITH_PTX
-    return permute(as_uint(v[0]), as_uint(v[1]), 0x5410u);
+    return hone_bytes(as_uint(v[0]), as_uint(v[1]), 0x5410u);
 #elif HONE_T == 1
     return (as_uint(v[0]) & 0xffffu) | as_uint(v[1]) << 16;
-#elif WITH_PTX
-    return permute(permute(as_uint(v[0]), as_uint(v[1]), 0x0040u),
-                   permute(as_uint(v[2]), as_uint(v[3]), 0x0040u), 0x5410u);
 #else
-    return (as_uint(v[0]) & 0xffu) | (as_uint(v[1]) & 0xffu) << 8 | (as_uint(v[2]) & 0xffu) << 16 |
-           as_uint(v[3]) << 24;
+    return hone_pack(as_uint(v[0]), as_uint(v[1]), as_uint(v[2]), as_uint(v[3]));
 #endif
 }
 #endif
@@ -330,7 +299,8 @@ inline void add_words(float *sums, const CELL_WORD *w, const float *below, const
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             uint weights = WHOLE(k % STEP, i) | WHOLE(k % STEP + 1, i) << 16;
-            whole[k / STEP + i] = add_products(w[k / 4], weights, k % 4, whole[k / STEP + i]);
+            whole[k / STEP + i] = k % 4 ? hone_products_high(w[k / 4], weights, whole[k / STEP + i])
+                                        : hone_products_low(w[k / 4], weights, whole[k / STEP + i]);
         }
 #pragma unroll
     for (int p = 0; p < POINTS; p++)

@@ -30,9 +30,6 @@
 #ifndef STREAM
 #define STREAM 0 /* 1: stores go past the caches (PTX) */
 #endif
-#ifndef WITH_PTX
-#define WITH_PTX 0
-#endif
 #ifndef TAIL
 #define TAIL 1 /* 0: rows are a whole number of vectors of four elements */
 #endif
