@@ -371,31 +371,28 @@ static struct span rows_of(const struct span *span, size_t first, size_t rows)
     return (struct span){span->offset + first * span->pitch, span->pitch, span->row_bytes, rows};
 }
 
-static hone_status write_in_two(struct memory *memory, const struct span *to, const char *host,
-                                size_t host_pitch, struct wait_list wait, hone_event **done,
-                                hone_error *error)
-{
-    const struct span most = rows_of(to, 0, to->rows - 1), last = rows_of(to, to->rows - 1, 1);
-    hone_event *first = NULL;
-    hone_status status = memory_write(memory, &most, host, host_pitch, wait, done ? &first : NULL, error);
-    const hone_event *const events[] = {first};
-    if (!status)
-        status = memory_write(memory, &last, host + most.rows * host_pitch, host_pitch,
-                              (struct wait_list){events, first != NULL}, done, error);
-    hone_event_destroy(&first);
-    return status;
-}
+/* Between a buffer and the caller's memory: `host` is written when reading, and only then. */
+struct transfer {
+    struct memory *memory;
+    bool reads;
+    char *host;
+    size_t host_pitch;
+};
 
-static hone_status read_in_two(struct memory *memory, const struct span *from, char *host, size_t host_pitch,
-                               struct wait_list wait, hone_event **done, hone_error *error)
+static hone_status transfer_run(const struct transfer *t, const struct span *span, struct wait_list wait,
+                                hone_event **done, hone_error *error);
+
+static hone_status transfer_in_two(const struct transfer *t, const struct span *span, struct wait_list wait,
+                                   hone_event **done, hone_error *error)
 {
-    const struct span most = rows_of(from, 0, from->rows - 1), last = rows_of(from, from->rows - 1, 1);
+    const struct span most = rows_of(span, 0, span->rows - 1), last = rows_of(span, span->rows - 1, 1);
+    struct transfer rest = *t;
     hone_event *first = NULL;
-    hone_status status = memory_read(memory, &most, host, host_pitch, wait, done ? &first : NULL, error);
+    hone_status status = transfer_run(t, &most, wait, done ? &first : NULL, error);
     const hone_event *const events[] = {first};
+    rest.host += most.rows * t->host_pitch;
     if (!status)
-        status = memory_read(memory, &last, host + most.rows * host_pitch, host_pitch,
-                             (struct wait_list){events, first != NULL}, done, error);
+        status = transfer_run(&rest, &last, (struct wait_list){events, first != NULL}, done, error);
     hone_event_destroy(&first);
     return status;
 }
@@ -417,91 +414,83 @@ static hone_status copy_in_two(struct memory *from, const struct span *source, s
     return status;
 }
 
+static cl_int transfer_solid(const struct transfer *t, size_t offset, size_t bytes, char *host,
+                             const struct command *c, cl_bool blocking, cl_event *event)
+{
+    cl_command_queue queue = t->memory->device->queue;
+    if (t->reads)
+        return clEnqueueReadBuffer(queue, t->memory->object, blocking, offset, bytes, host, c->waits.count,
+                                   c->waits.events, event);
+    return clEnqueueWriteBuffer(queue, t->memory->object, blocking, offset, bytes, host, c->waits.count,
+                                c->waits.events, event);
+}
+
+static cl_int transfer_rectangle(const struct transfer *t, const struct span *span, const struct command *c,
+                                 cl_bool blocking)
+{
+    cl_command_queue queue = t->memory->device->queue;
+    const size_t buffer_at[3] = {span->offset % span->pitch, span->offset / span->pitch, 0}, host_at[3] = {0},
+                 region[3] = {span->row_bytes, span->rows, 1};
+    if (t->reads)
+        return clEnqueueReadBufferRect(queue, t->memory->object, blocking, buffer_at, host_at, region,
+                                       span->pitch, 0, t->host_pitch, 0, t->host, c->waits.count,
+                                       c->waits.events, c->slot);
+    return clEnqueueWriteBufferRect(queue, t->memory->object, blocking, buffer_at, host_at, region,
+                                    span->pitch, 0, t->host_pitch, 0, t->host, c->waits.count,
+                                    c->waits.events, c->slot);
+}
+
 /* What a driver refuses as a rectangle goes row by row: slow, but it goes. All but the last block, so that
  * its event tells of all. */
-static cl_int write_rows(struct memory *memory, const struct span *to, const char *host, size_t host_pitch,
-                         const struct command *c, cl_bool blocking)
+static cl_int transfer_rows(const struct transfer *t, const struct span *span, const struct command *c,
+                            cl_bool blocking)
 {
     cl_int code = CL_SUCCESS;
-    for (size_t row = 0; row < to->rows && code == CL_SUCCESS; row++) {
-        bool last = row + 1 == to->rows;
-        code = clEnqueueWriteBuffer(memory->device->queue, memory->object, last ? blocking : CL_TRUE,
-                                    to->offset + row * to->pitch, to->row_bytes, host + row * host_pitch,
-                                    c->waits.count, c->waits.events, last ? c->slot : NULL);
+    for (size_t row = 0; row < span->rows && code == CL_SUCCESS; row++) {
+        bool last = row + 1 == span->rows;
+        code = transfer_solid(t, span->offset + row * span->pitch, span->row_bytes,
+                              t->host + row * t->host_pitch, c, last ? blocking : CL_TRUE,
+                              last ? c->slot : NULL);
     }
     return code;
 }
 
-static cl_int read_rows(struct memory *memory, const struct span *from, char *host, size_t host_pitch,
-                        const struct command *c, cl_bool blocking)
+static hone_status transfer_run(const struct transfer *t, const struct span *span, struct wait_list wait,
+                                hone_event **done, hone_error *error)
 {
-    cl_int code = CL_SUCCESS;
-    for (size_t row = 0; row < from->rows && code == CL_SUCCESS; row++) {
-        bool last = row + 1 == from->rows;
-        code = clEnqueueReadBuffer(memory->device->queue, memory->object, last ? blocking : CL_TRUE,
-                                   from->offset + row * from->pitch, from->row_bytes, host + row * host_pitch,
-                                   c->waits.count, c->waits.events, last ? c->slot : NULL);
+    const bool solid = span_is_solid(span, t->host_pitch);
+    const cl_bool blocking = done ? CL_FALSE : CL_TRUE;
+    const char *call = t->reads ? "clEnqueueReadBuffer" : "clEnqueueWriteBuffer";
+    struct command c;
+    cl_int code;
+    if (!solid && ends_early(t->memory, span))
+        return transfer_in_two(t, span, wait, done, error);
+    hone_status status = command_begin(&c, wait, done, error);
+    if (status)
+        return status;
+    if (solid) {
+        code = transfer_solid(t, span->offset, span->row_bytes * span->rows, t->host, &c, blocking, c.slot);
+    } else {
+        call = t->reads ? "clEnqueueReadBufferRect" : "clEnqueueWriteBufferRect";
+        code = transfer_rectangle(t, span, &c, blocking);
+        if (code == CL_INVALID_VALUE)
+            code = transfer_rows(t, span, &c, blocking);
     }
-    return code;
+    return command_end(&c, t->memory->device, code, call, done, error);
 }
 
 hone_status memory_write(struct memory *memory, const struct span *to, const void *host, size_t host_pitch,
                          struct wait_list wait, hone_event **done, hone_error *error)
 {
-    struct command c;
-    if (!span_is_solid(to, host_pitch) && ends_early(memory, to))
-        return write_in_two(memory, to, host, host_pitch, wait, done, error);
-    hone_status status = command_begin(&c, wait, done, error);
-    if (status)
-        return status;
-    cl_command_queue queue = memory->device->queue;
-    cl_bool blocking = done ? CL_FALSE : CL_TRUE;
-    const char *call = "clEnqueueWriteBuffer";
-    cl_int code;
-    if (span_is_solid(to, host_pitch)) {
-        code = clEnqueueWriteBuffer(queue, memory->object, blocking, to->offset, to->row_bytes * to->rows,
-                                    host, c.waits.count, c.waits.events, c.slot);
-    } else {
-        call = "clEnqueueWriteBufferRect";
-        const size_t buffer_at[3] = {to->offset % to->pitch, to->offset / to->pitch, 0}, host_at[3] = {0};
-        const size_t region[3] = {to->row_bytes, to->rows, 1};
-        code =
-            clEnqueueWriteBufferRect(queue, memory->object, blocking, buffer_at, host_at, region, to->pitch,
-                                     0, host_pitch, 0, host, c.waits.count, c.waits.events, c.slot);
-        if (code == CL_INVALID_VALUE)
-            code = write_rows(memory, to, host, host_pitch, &c, blocking);
-    }
-    return command_end(&c, memory->device, code, call, done, error);
+    const struct transfer t = {memory, false, (char *)host, host_pitch};
+    return transfer_run(&t, to, wait, done, error);
 }
 
 hone_status memory_read(struct memory *memory, const struct span *from, void *host, size_t host_pitch,
                         struct wait_list wait, hone_event **done, hone_error *error)
 {
-    struct command c;
-    if (!span_is_solid(from, host_pitch) && ends_early(memory, from))
-        return read_in_two(memory, from, host, host_pitch, wait, done, error);
-    hone_status status = command_begin(&c, wait, done, error);
-    if (status)
-        return status;
-    cl_command_queue queue = memory->device->queue;
-    cl_bool blocking = done ? CL_FALSE : CL_TRUE;
-    const char *call = "clEnqueueReadBuffer";
-    cl_int code;
-    if (span_is_solid(from, host_pitch)) {
-        code = clEnqueueReadBuffer(queue, memory->object, blocking, from->offset,
-                                   from->row_bytes * from->rows, host, c.waits.count, c.waits.events, c.slot);
-    } else {
-        call = "clEnqueueReadBufferRect";
-        const size_t buffer_at[3] = {from->offset % from->pitch, from->offset / from->pitch, 0},
-                     host_at[3] = {0};
-        const size_t region[3] = {from->row_bytes, from->rows, 1};
-        code =
-            clEnqueueReadBufferRect(queue, memory->object, blocking, buffer_at, host_at, region, from->pitch,
-                                    0, host_pitch, 0, host, c.waits.count, c.waits.events, c.slot);
-        if (code == CL_INVALID_VALUE)
-            code = read_rows(memory, from, host, host_pitch, &c, blocking);
-    }
-    return command_end(&c, memory->device, code, call, done, error);
+    const struct transfer t = {memory, true, host, host_pitch};
+    return transfer_run(&t, from, wait, done, error);
 }
 
 hone_status memory_fill(struct memory *memory, const void *pattern, size_t pattern_bytes, size_t bytes,

@@ -1,38 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tune/kernel_memory.h"
+#include "tune/kernel_memory_private.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <dlfcn.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { GUARD = 1024, GUARD_BYTE = 0xa5, MAX_VALUE = 16 * 8 };
 static const struct wait_list no_wait;
-
-struct piece {
-    struct memory *memory;  /* NULL: not in memory */
-    struct memory *staging; /* of an image */
-    unsigned char *initial; /* of inputs that are also outputs */
-    size_t bytes, count;    /* without the guard; elements */
-    size_t channels, width, height;
-};
-
-struct kernel_memory {
-    hone_device *device;
-    const struct kernel_spec *spec;
-    struct piece pieces[KERNEL_MAX_ARGUMENTS];
-    size_t output_bytes;
-};
-
-static const struct kernel_argument_spec *argument(const struct kernel_memory *m, int i)
-{
-    return &m->spec->arguments[i];
-}
 
 static bool in_memory(const struct kernel_argument_spec *a)
 {
@@ -159,7 +138,7 @@ static hone_status make_piece(struct kernel_memory *m, int i, const struct expr_
                               hone_error *error)
 {
     struct piece *p = &m->pieces[i];
-    const struct kernel_argument_spec *a = argument(m, i);
+    const struct kernel_argument_spec *a = kernel_memory_argument(m, i);
     hone_status status = size_piece(p, a, names, error);
     if (!status && a->kind == ARGUMENT_IMAGE)
         status = make_image(p, m->device, a, error);
@@ -192,7 +171,7 @@ hone_status kernel_memory_open(struct kernel_memory **out, hone_device *device,
     m->device = device;
     m->spec = spec;
     for (int i = 0; i < spec->argument_count && !status; i++)
-        if (in_memory(argument(m, i)))
+        if (in_memory(kernel_memory_argument(m, i)))
             status = make_piece(m, i, names, error);
     if (!status)
         status = kernel_memory_reset(m, error);
@@ -216,7 +195,7 @@ hone_status kernel_memory_reset(struct kernel_memory *m, hone_error *error)
 {
     hone_status status = HONE_OK;
     for (int i = 0; i < m->spec->argument_count && !status; i++) {
-        const struct kernel_argument_spec *a = argument(m, i);
+        const struct kernel_argument_spec *a = kernel_memory_argument(m, i);
         if (!in_memory(a) || a->role == ROLE_IN)
             continue;
         status = write_piece(&m->pieces[i], a, error);
@@ -266,7 +245,7 @@ static hone_status scalar_bytes(const struct kernel_argument_spec *a, const stru
 static hone_status bind_one(struct kernel_memory *m, int i, struct kernel *kernel,
                             const struct expr_scope *scope, hone_error *error)
 {
-    const struct kernel_argument_spec *a = argument(m, i);
+    const struct kernel_argument_spec *a = kernel_memory_argument(m, i);
     unsigned char bytes[MAX_VALUE];
     size_t size = 0;
     hone_status status;
@@ -292,7 +271,7 @@ hone_status kernel_memory_bind(struct kernel_memory *m, struct kernel *kernel, c
     for (int i = 0; i < m->spec->argument_count && !status; i++) {
         status = bind_one(m, i, kernel, scope, error);
         if (status)
-            error_prefix(error, "--arg %d '%s'", i + 1, argument(m, i)->text);
+            error_prefix(error, "--arg %d '%s'", i + 1, kernel_memory_argument(m, i)->text);
     }
     return status;
 }
@@ -320,7 +299,7 @@ hone_status kernel_memory_read(struct kernel_memory *m, unsigned char *outputs, 
 {
     hone_status status = HONE_OK;
     for (int i = 0; i < m->spec->argument_count && !status; i++)
-        if (argument(m, i)->role != ROLE_IN) {
+        if (kernel_memory_argument(m, i)->role != ROLE_IN) {
             status = read_piece(m, i, outputs, error);
             outputs += m->pieces[i].bytes;
         }
@@ -331,10 +310,10 @@ json_t *kernel_memory_describe(const struct kernel_memory *m)
 {
     json_t *outputs = json_array();
     for (int i = 0; i < m->spec->argument_count; i++)
-        if (argument(m, i)->role != ROLE_IN)
+        if (kernel_memory_argument(m, i)->role != ROLE_IN)
             json_array_append_new(outputs, json_pack("{s:i, s:s, s:I}", "argument", i, "type",
-                                                     element_name(argument(m, i)->element), "count",
-                                                     (json_int_t)m->pieces[i].count));
+                                                     element_name(kernel_memory_argument(m, i)->element),
+                                                     "count", (json_int_t)m->pieces[i].count));
     return outputs;
 }
 
@@ -342,7 +321,7 @@ hone_status kernel_memory_check_ends(struct kernel_memory *m, hone_error *error)
 {
     hone_status status = HONE_OK;
     for (int i = 0; i < m->spec->argument_count && !status; i++) {
-        const struct kernel_argument_spec *a = argument(m, i);
+        const struct kernel_argument_spec *a = kernel_memory_argument(m, i);
         unsigned char bytes[GUARD];
         const struct span span = {m->pieces[i].bytes, GUARD, GUARD, 1};
         if (a->kind != ARGUMENT_BUFFER || a->role == ROLE_IN)
@@ -354,87 +333,6 @@ hone_status kernel_memory_check_ends(struct kernel_memory *m, hone_error *error)
                                    "wrote behind the end of argument %d '%s': byte %zu of %zu", i + 1,
                                    a->text, m->pieces[i].bytes + k, m->pieces[i].bytes);
     }
-    return status;
-}
-
-/* ---- Comparing ---- */
-
-struct bounds {
-    double absolute, relative;
-};
-
-/* What is usual where the user names no tolerance: sums in another order, not other results. */
-static struct bounds bounds_of(const struct kernel_spec *spec, enum element element)
-{
-    if (spec->has_tolerance)
-        return (struct bounds){spec->tolerance, spec->relative};
-    if (!element_is_float(element))
-        return (struct bounds){0, 0};
-    return element == ELEMENT_F16   ? (struct bounds){1e-3, 1e-2}
-           : element == ELEMENT_F32 ? (struct bounds){1e-5, 1e-4}
-                                    : (struct bounds){1e-12, 1e-10};
-}
-
-static double distance(double a, double b)
-{
-    if (isnan(a) || isnan(b))
-        return isnan(a) && isnan(b) ? 0 : INFINITY;
-    return a == b ? 0 : fabs(a - b); /* infinities of one sign are equal */
-}
-
-struct mistakes {
-    size_t count, first;
-    double largest, sum;
-};
-
-static struct mistakes count_mistakes(const struct kernel_spec *spec, enum element element, size_t count,
-                                      const unsigned char *got, const unsigned char *right)
-{
-    const struct bounds bounds = bounds_of(spec, element);
-    struct mistakes found = {0};
-    for (size_t i = 0; i < count; i++) {
-        double wanted = element_get(element, right, i);
-        double d = distance(element_get(element, got, i), wanted);
-        double bound = bounds.absolute + (bounds.relative > 0 ? bounds.relative * fabs(wanted) : 0);
-        found.largest = fmax(found.largest, d);
-        found.sum += d;
-        if (!spec->summed && !(d <= bound) && found.count++ == 0)
-            found.first = i;
-    }
-    return found;
-}
-
-static hone_status compare_piece(const struct kernel_memory *m, int i, const unsigned char *got,
-                                 const unsigned char *right, hone_error *error)
-{
-    const struct piece *p = &m->pieces[i];
-    enum element element = argument(m, i)->element;
-    if (memcmp(got, right, p->bytes) == 0)
-        return HONE_OK;
-    const struct mistakes found = count_mistakes(m->spec, element, p->count, got, right);
-    if (m->spec->summed && found.sum > m->spec->tolerance)
-        return error_set(error, HONE_ERROR_CHECK, "argument %d '%s': differences add up to %.6g", i + 1,
-                         argument(m, i)->text, found.sum);
-    if (found.count == 0)
-        return HONE_OK;
-    return error_set(
-        error, HONE_ERROR_CHECK,
-        "argument %d '%s': %zu of %zu elements are wrong, the first is element %zu: %.9g, right is "
-        "%.9g; the largest difference is %.6g",
-        i + 1, argument(m, i)->text, found.count, p->count, found.first,
-        element_get(element, got, found.first), element_get(element, right, found.first), found.largest);
-}
-
-hone_status kernel_memory_compare(const struct kernel_memory *m, const unsigned char *outputs,
-                                  const unsigned char *right, hone_error *error)
-{
-    hone_status status = HONE_OK;
-    for (int i = 0; i < m->spec->argument_count && !status; i++)
-        if (argument(m, i)->role != ROLE_IN) {
-            status = compare_piece(m, i, outputs, right, error);
-            outputs += m->pieces[i].bytes;
-            right += m->pieces[i].bytes;
-        }
     return status;
 }
 
@@ -466,7 +364,7 @@ static hone_status find_function(const char *text, void **library, reference_fun
 static hone_status take_argument(struct kernel_memory *m, int i, const struct expr_scope *scope,
                                  void **pointer, size_t *bytes, hone_error *error)
 {
-    const struct kernel_argument_spec *a = argument(m, i);
+    const struct kernel_argument_spec *a = kernel_memory_argument(m, i);
     *bytes = in_memory(a) ? m->pieces[i].bytes : MAX_VALUE;
     if (a->kind == ARGUMENT_LOCAL || a->kind == ARGUMENT_SAMPLER)
         return *bytes = 0, HONE_OK;
@@ -479,7 +377,7 @@ static hone_status take_argument(struct kernel_memory *m, int i, const struct ex
 static void copy_outputs(const struct kernel_memory *m, void *const *pointers, unsigned char *outputs)
 {
     for (int i = 0; i < m->spec->argument_count; i++)
-        if (argument(m, i)->role != ROLE_IN) {
+        if (kernel_memory_argument(m, i)->role != ROLE_IN) {
             memcpy(outputs, pointers[i], m->pieces[i].bytes);
             outputs += m->pieces[i].bytes;
         }

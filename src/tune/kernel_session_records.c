@@ -79,13 +79,7 @@ bool kernel_session_recall(struct kernel_session *s, const char *config, struct 
     const struct record_try *t = kernel_session_known(s, config);
     if (!t)
         return false;
-    *m = (struct measured){.state = t->state == STATE_STARTED ? STATE_CRASH : t->state, .ms = t->config.ms};
-    for (int i = 0; i < t->run_count && i < MEASURE_RUNS; i++)
-        m->runs[m->run_count++] = t->runs[i];
-    m->build_ms = t->build_ms;
-    snprintf(m->note, sizeof m->note, "%s", t->state == STATE_STARTED ? "a session ended in it" : t->note);
-    if (m->state != STATE_OK && m->state != STATE_SLOW)
-        m->ms = -1;
+    measured_recall(m, t);
     s->result->resumed++;
     return true;
 }
@@ -99,18 +93,7 @@ void kernel_session_record(struct kernel_session *s, const char *config, const s
         return;
     t->device = s->worker->device_record;
     t->c = s->record_case;
-    t->state = state;
-    t->config.ms = -1;
-    t->time = (int64_t)time(NULL);
-    snprintf(t->config.variant, sizeof t->config.variant, "kernel");
-    snprintf(t->config.config, sizeof t->config.config, "%s", config);
-    if (m) {
-        t->config.ms = m->ms;
-        t->build_ms = m->build_ms;
-        t->run_count = m->run_count;
-        memcpy(t->runs, m->runs, sizeof m->runs);
-        snprintf(t->note, sizeof t->note, "%s", m->note);
-    }
+    measured_record(m, "kernel", config, state, t);
     if (records_add_try(t, &error) != HONE_OK && s->io_error.status == HONE_OK)
         s->io_error = error;
     free(t);

@@ -26,6 +26,12 @@ struct measured {
     char note[512];  /* why it failed */
 };
 
+/* What an earlier try came to. One that was started and never ended took its process along. */
+void measured_recall(struct measured *measured, const struct record_try *t);
+/* Fills in a record but for device and case; `measured` NULL: the try is only about to begin. */
+void measured_record(const struct measured *measured, const char *variant, const char *config,
+                     enum record_state state, struct record_try *t);
+
 /* Makes inputs (random, the same on every machine) and an output of the case's size on the device. */
 hone_status measure_open(struct measure **out, hone_device *device, const struct filter_case *c,
                          hone_error *error);

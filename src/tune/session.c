@@ -82,7 +82,7 @@ static hone_status load_known(struct session *s, hone_error *error)
     return status;
 }
 
-/* The last word on a configuration. One that was started and never ended took its process along. */
+/* The last word on a configuration. */
 static const struct record_try *known_try(const struct session *s, const char *variant, const char *config)
 {
     for (size_t i = s->known.try_count; i-- > 0;)
@@ -97,12 +97,7 @@ static bool recall(struct session *s, const char *variant, const char *config, s
     const struct record_try *t = known_try(s, variant, config);
     if (!t)
         return false;
-    *m = (struct measured){.state = t->state == STATE_STARTED ? STATE_CRASH : t->state, .ms = t->config.ms};
-    for (int i = 0; i < t->run_count && i < MEASURE_RUNS; i++)
-        m->runs[m->run_count++] = t->runs[i];
-    snprintf(m->note, sizeof m->note, "%s", t->state == STATE_STARTED ? "a session ended in it" : t->note);
-    if (m->state != STATE_OK && m->state != STATE_SLOW)
-        m->ms = -1;
+    measured_recall(m, t);
     s->result->resumed += t < s->known.tries + s->resumable;
     return true;
 }
@@ -118,18 +113,7 @@ static void record(struct session *s, const char *variant, const char *config, c
         return;
     t->device = s->worker->device_record;
     t->c = s->record_case;
-    t->state = state;
-    t->config.ms = -1;
-    t->time = (int64_t)time(NULL);
-    snprintf(t->config.variant, sizeof t->config.variant, "%s", variant);
-    snprintf(t->config.config, sizeof t->config.config, "%s", config);
-    if (m) {
-        t->config.ms = m->ms;
-        t->build_ms = m->build_ms;
-        t->run_count = m->run_count;
-        memcpy(t->runs, m->runs, sizeof m->runs);
-        snprintf(t->note, sizeof t->note, "%s", m->note);
-    }
+    measured_record(m, variant, config, state, t);
     if (!s->worker->no_disk && records_add_try(t, &error) != HONE_OK && s->io_error.status == HONE_OK)
         s->io_error = error;
     if (m &&

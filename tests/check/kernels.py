@@ -32,6 +32,7 @@ def compile_kernel(path, options):
         assembly = re.search(r"\basm\b", file.read()) is not None
     if path.endswith("selftest.cl"):
         assembly = "-DPART_PTX" in options
+    assembly = assembly or "-DWITH_PTX=1" in options  # what comes before every kernel has some, then
     target = PTX if assembly else GENERAL
     command = ["clang", "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header", "-fsyntax-only", *WARNINGS,
                *target, "-include", HEADER, "-include", FUSE, *options, path]

@@ -14,6 +14,9 @@
 
 enum { BORDERS = HONE_BORDER_ZERO_OUTSIDE + 1, ALL_CONFIGS = 2000, SAMPLED = 2, SAMPLED_TINY = 1 };
 
+/* Where each takes a simulator seconds: the default and the first that seeds name, before the smallest. */
+enum { SEEDED_LEAST = 4 };
+
 static void add_choices(const struct parameter *parameter, char texts[MAX_TRIALS][MAX_TRIAL_TEXT],
                         size_t *count)
 {
@@ -295,7 +298,7 @@ size_t harness_configs(const struct hone_filter *filter, const struct variant *v
     struct config config;
     config_default(variant, &config);
     add_config(&configs, &config);
-    for (size_t i = 0; i < filter->seed_count; i++)
+    for (size_t i = 0; i < filter->seed_count && (effort > EFFORT_LEAST || configs.count < SEEDED_LEAST); i++)
         add_named(&configs, variant, filter->seeds[i].variant, filter->seeds[i].config);
     for (size_t i = 0; i < filter->rung_count && effort > EFFORT_TINY; i++)
         add_named(&configs, variant, filter->rungs[i].variant, filter->rungs[i].config);

@@ -274,16 +274,8 @@ void harness_variant(const struct hone_filter *filter, const struct variant *var
     size_t config_count = harness_configs(filter, variant, effort, &configs);
     /* Oclgrind 21.10 takes what is copied from a buffer to an image for uninitialised. */
     bool blind = effort == EFFORT_LEAST && (variant->needs & NEEDS_IMAGES);
-    /* Not seen through by the simulator yet: one takes it minutes, of the other it reports idle lanes'
-     * values. */
-    bool open = effort == EFFORT_LEAST &&
-                (strcmp(variant->name, "grid") == 0 || strcmp(variant->name, "tiles") == 0) &&
-                strcmp(filter->name, "gaussian") * strcmp(filter->name, "integral") == 0;
-    blind = blind || open;
     if (blind)
-        text_add(&report->refusals, "%s",
-                 open ? "the simulator is not at ease with it"
-                      : "the simulator does not follow copies to images");
+        text_add(&report->refusals, "the simulator does not follow copies to images");
     else
         run_shapes(filter, variant, device, effort, shapes, shape_count, configs, config_count, report);
     report->needs_driver = report->needs_driver || blind || lacks_a_need(variant, device) ||

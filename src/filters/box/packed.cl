@@ -38,9 +38,6 @@
 #ifndef MULTIPLIER
 #define MULTIPLIER 0
 #endif
-#ifndef WITH_PTX
-#define WITH_PTX 0
-#endif
 #ifndef TAIL
 #define TAIL 1 /* 0: rows are a whole number of strips */
 #endif
@@ -53,16 +50,9 @@
 #define START        (4 * BEFORE - LEFT) /* where the window of the strip's first element begins */
 #define HALF         ((KW * KH / 2) * 0x00010001u)
 
-#define FUNNEL(a, b) ((a) >> 16 | (b) << 16) /* the upper half of a, the lower half of b */
 #define EVENS(w)     ((w)&0x00ff00ffu)
 #if WITH_PTX
-inline uint odds(uint w) /* one instruction instead of two */
-{
-    uint r;
-    asm("prmt.b32 %0, %1, 0, 0x4341;" : "=r"(r) : "r"(w));
-    return r;
-}
-#define ODDS(w) odds(w)
+#define ODDS(w) hone_bytes(w, 0, 0x4341u) /* one instruction instead of two */
 #else
 #define ODDS(w) ((w) >> 8 & 0x00ff00ffu)
 #endif

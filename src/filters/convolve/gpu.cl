@@ -18,9 +18,6 @@
 #ifndef ROWS
 #define ROWS 16 /* rows per work-item */
 #endif
-#ifndef WITH_PTX
-#define WITH_PTX 0
-#endif
 #ifndef WEIGHTS
 #define WEIGHTS 0 /* the weights, row by row */
 #endif

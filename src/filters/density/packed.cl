@@ -35,9 +35,6 @@
 #ifndef SIZE
 #define SIZE 31 /* of the window; at most 127: two sums of columns must be told apart by their sign */
 #endif
-#ifndef WITH_PTX
-#define WITH_PTX 0
-#endif
 #ifndef TAIL
 #define TAIL 1 /* 0: rows are a whole number of strips */
 #endif
@@ -90,21 +87,15 @@ struct strip {
 
 /* Bytes of a and b in any order, as PRMT has it; here for those orders that occur. */
 #if WITH_PTX
-inline uint permute(uint a, uint b, uint order)
-{
-    uint r;
-    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(order));
-    return r;
-}
-#define FIRST_TWO(w)   permute(w, 0, 0x4140)
-#define LAST_TWO(w)    permute(w, 0, 0x4342)
-#define UPPER_TWICE(w) permute(w, 0, 0x3232)
-#define SIGNS(w)       permute(w, 0, 0xbb99)
-#define FOUR_SIGNS(a, b) permute(a, b, 0xfdb9)
-#define UPPER(a, b)    permute(a, b, 0x7632)
-#define BACKWARDS(w)   permute(w, 0, 0x0123)
-#define FIRST_ONE(w)   permute(w, 0, 0)
-#define LAST_ONE(w)    permute(w, 0, 0x3333)
+#define FIRST_TWO(w)     hone_bytes(w, 0, 0x4140)
+#define LAST_TWO(w)      hone_bytes(w, 0, 0x4342)
+#define UPPER_TWICE(w)   hone_bytes(w, 0, 0x3232)
+#define SIGNS(w)         hone_bytes(w, 0, 0xbb99)
+#define FOUR_SIGNS(a, b) hone_bytes(a, b, 0xfdb9)
+#define UPPER(a, b)      hone_bytes(a, b, 0x7632)
+#define BACKWARDS(w)     hone_bytes(w, 0, 0x0123)
+#define FIRST_ONE(w)     hone_bytes(w, 0, 0)
+#define LAST_ONE(w)      hone_bytes(w, 0, 0x3333)
 #else
 #define FIRST_TWO(w)   (((w)&0xffu) | ((w)&0xff00u) << 8)
 #define LAST_TWO(w)    ((w) >> 16 & 0xffu | ((w) >> 8 & 0xff0000u))
@@ -240,7 +231,7 @@ inline uint bytes_at(const uint *all, int i)
     int j = (i + 4) / 4 - 1, shift = 8 * ((i + 4) % 4);
     uint low = j < 0 ? 0 : all[max(j, 0)], high = all[min(j + 1, ALL - 1)];
 #if WITH_PTX
-    return shift == 0 ? low : permute(low, high, 0x3210u + shift / 8 * 0x1111u);
+    return shift == 0 ? low : hone_bytes(low, high, 0x3210u + shift / 8 * 0x1111u);
 #else
     return shift == 0 ? low : low >> shift | high << (32 - shift);
 #endif

@@ -26,9 +26,6 @@
 #ifndef FLUSH
 #define FLUSH 0 /* neighbours whose sum fits a half; 0: all */
 #endif
-#ifndef WITH_PTX
-#define WITH_PTX 0
-#endif
 #ifndef WITH_HALF
 #define WITH_HALF 1 /* 0: no `half`, but a compiler for a CPU that may have _Float16 */
 #endif
@@ -177,9 +174,7 @@ struct sums {
 inline uint bytes_from(uint low, uint high, int first)
 {
 #if WITH_PTX
-    uint r;
-    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(low), "r"(high), "r"(0x3210u + 0x1111u * first));
-    return r;
+    return hone_bytes(low, high, 0x3210u + 0x1111u * first);
 #else
     return (uint)(upsample(high, low) >> 8 * first);
 #endif
@@ -189,9 +184,7 @@ inline uint bytes_from(uint low, uint high, int first)
 inline uint moved_down(uint column, uint word, int place)
 {
 #if WITH_PTX
-    uint r;
-    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(column), "r"(word), "r"(0x4321u + 0x1000u * place));
-    return r;
+    return hone_bytes(column, word, 0x4321u + 0x1000u * place);
 #else
     return column >> 8 | word >> 8 * place << 24;
 #endif
@@ -318,18 +311,6 @@ inline uint nearness(uint d, uint reach)
     asm("{.reg .b32 a; abs.f16x2 a, %1; sub.sat.f16x2 %0, %2, a;}" : "=r"(r) : "r"(d), "r"(reach));
     return r;
 }
-inline uint numbers_even(uint w)
-{
-    uint r;
-    asm("prmt.b32 %0, %1, %2, 0x4240;" : "=r"(r) : "r"(w), "r"(0x64646464u));
-    return r;
-}
-inline uint numbers_odd(uint w)
-{
-    uint r;
-    asm("prmt.b32 %0, %1, %2, 0x4341;" : "=r"(r) : "r"(w), "r"(0x64646464u));
-    return r;
-}
 #else
 inline uint minus(uint a, uint b)
 {
@@ -365,14 +346,6 @@ inline uint nearness(uint d, uint reach)
     uint low = x.bits & 0xffffu, high = x.bits >> 16; /* whole numbers: anything above 0 is at least 1 */
     return (low - 1u < 0x7fffu ? 0x3c00u : 0u) | (high - 1u < 0x7fffu ? 0x3c000000u : 0u);
 }
-inline uint numbers_even(uint w)
-{
-    return (w & 0x00ff00ffu) | 0x64006400u;
-}
-inline uint numbers_odd(uint w)
-{
-    return (w >> 8 & 0x00ff00ffu) | 0x64006400u;
-}
 #endif
 
 /* Of each word of four results the even and the odd two. */
@@ -384,7 +357,6 @@ struct sums {
 };
 
 /* The pair of elements e and e + 2. */
-#define FUNNEL(a, b) ((a) >> 16 | (b) << 16)
 #define PLACE(e)     ((e) / 4 < ALL ? (e) / 4 : 0)
 #define BEHIND(e)    ((e) / 4 + 1 < ALL ? (e) / 4 + 1 : 0)
 #define FROM(even, odd, e)                                                                                   \
@@ -426,8 +398,8 @@ inline void prepare(struct row *r)
 {
 #pragma unroll
     for (int k = 0; k < ALL; k++) {
-        r->even[k] = numbers_even(r->w[k]);
-        r->odd[k] = numbers_odd(r->w[k]);
+        r->even[k] = hone_halves_even(r->w[k]);
+        r->odd[k] = hone_halves_odd(r->w[k]);
     }
 }
 

@@ -40,9 +40,6 @@
 #ifndef AHEAD
 #define AHEAD 0 /* 1: `gather` reads a row of cells while it takes in the one before */
 #endif
-#ifndef WITH_PTX
-#define WITH_PTX 0
-#endif
 
 #if HONE_T == 0
 #define BYTES 1
@@ -157,34 +154,10 @@ inline void store_words(__global RESULT *at, const uint *w, int count)
         ((__global uint4 *)at)[q] = (uint4)(w[4 * q], w[4 * q + 1], w[4 * q + 2], w[4 * q + 3]);
 }
 
-/* Bytes of a and b chosen by the digits of `how`, the lowest byte first. */
-#if WITH_PTX
-inline uint permute(uint a, uint b, uint how)
-{
-    uint r;
-    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(how));
-    return r;
-}
-#endif
-
-#if PAIRED
-/* sum + the products of two of four bytes, the lower two or, with `upper`, the others, with the halves of
- * `weights`. */
-inline uint add_products(uint bytes, uint weights, int upper, uint sum)
-{
-    uint r;
-    if (upper)
-        asm("dp2a.hi.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(weights), "r"(bytes), "r"(sum));
-    else
-        asm("dp2a.lo.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(weights), "r"(bytes), "r"(sum));
-    return r;
-}
-#endif
-
 inline float value_of(const uint *w, int k)
 {
 #if HONE_T == 0 && WITH_PTX
-    return as_float(permute(w[k / 4], 0x43000000u, 0x7404u | (uint)(k % 4) << 4));
+    return as_float(hone_bytes(w[k / 4], 0x43000000u, 0x7404u | (uint)(k % 4) << 4));
 #elif HONE_T == 0
     return from_pixel(w[k / 4] >> 8 * (k % 4) & 0xffu);
 #elif HONE_T == 1
@@ -200,15 +173,11 @@ inline uint pack(const float *v)
 #if HONE_T == 2
     return as_uint(v[0]);
 #elif HONE_T == 1 && WITH_PTX
-    return permute(as_uint(v[0]), as_uint(v[1]), 0x5410u);
+    return hone_bytes(as_uint(v[0]), as_uint(v[1]), 0x5410u);
 #elif HONE_T == 1
     return (as_uint(v[0]) & 0xffffu) | as_uint(v[1]) << 16;
-#elif WITH_PTX
-    return permute(permute(as_uint(v[0]), as_uint(v[1]), 0x0040u),
-                   permute(as_uint(v[2]), as_uint(v[3]), 0x0040u), 0x5410u);
 #else
-    return (as_uint(v[0]) & 0xffu) | (as_uint(v[1]) & 0xffu) << 8 | (as_uint(v[2]) & 0xffu) << 16 |
-           as_uint(v[3]) << 24;
+    return hone_pack(as_uint(v[0]), as_uint(v[1]), as_uint(v[2]), as_uint(v[3]));
 #endif
 }
 #endif
@@ -266,7 +235,21 @@ struct cells {
     __global const PIXEL *in; /* the channel's first element */
     int pitch, width, height, x;
     BORDER_TYPE border;
+    int end;             /* the first pixel that no point of the grid sees */
+    float start[POINTS]; /* what a row of them begins with: minus what OFFSET adds to it */
 };
+
+inline void set_start(struct cells *s)
+{
+#pragma unroll
+    for (int p = 0; p < POINTS; p++)
+        s->start[p] = 0;
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            s->start[k / STEP + i] -= OFFSET * ACROSS(k % STEP, i);
+}
 
 /* sums[4 * point + i]: the i-th of four rows of the grid. `below`: the row's weights for these. */
 inline void add_across(float *sums, const float *across, const float *below)
@@ -278,22 +261,19 @@ inline void add_across(float *sums, const float *across, const float *below)
             sums[4 * p + i] = mad(across[p], below[i], sums[4 * p + i]);
 }
 
-inline void add_row(float *sums, const float *v, const float *below)
+inline void add_row(float *sums, const float *v, const float *below, const float *start)
 {
     float across[POINTS];
 #pragma unroll
-    for (int p = 0; p < POINTS; p++) {
-        across[p] = 0;
+    for (int p = 0; p < POINTS; p++)
+        across[p] = start[p];
 #pragma unroll
-        for (int k = 0; k < PX; k++)
-            if (p - k / STEP >= 0 && p - k / STEP < 4)
-                across[p] -= OFFSET * ACROSS(k % STEP, p - k / STEP);
-    }
+    for (int u = 0; u < CELLS; u++)
 #pragma unroll
-    for (int k = 0; k < PX; k++)
+        for (int d = 0; d < STEP; d++)
 #pragma unroll
-        for (int i = 0; i < 4; i++)
-            across[k / STEP + i] = mad(v[k], ACROSS(k % STEP, i), across[k / STEP + i]);
+            for (int i = 0; i < 4; i++)
+                across[u + i] = mad(v[u * STEP + d], ACROSS(d, i), across[u + i]);
     add_across(sums, across, below);
 }
 
@@ -306,7 +286,7 @@ inline void add_row(float *sums, const float *v, const float *below)
 #define ROW_WORDS PX
 #endif
 
-inline void add_words(float *sums, const CELL_WORD *w, const float *below)
+inline void add_words(float *sums, const CELL_WORD *w, const float *below, const float *start)
 {
 #if PAIRED
     uint whole[POINTS];
@@ -319,7 +299,8 @@ inline void add_words(float *sums, const CELL_WORD *w, const float *below)
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             uint weights = WHOLE(k % STEP, i) | WHOLE(k % STEP + 1, i) << 16;
-            whole[k / STEP + i] = add_products(w[k / 4], weights, k % 4, whole[k / STEP + i]);
+            whole[k / STEP + i] = k % 4 ? hone_products_high(w[k / 4], weights, whole[k / STEP + i])
+                                        : hone_products_low(w[k / 4], weights, whole[k / STEP + i]);
         }
 #pragma unroll
     for (int p = 0; p < POINTS; p++)
@@ -330,9 +311,9 @@ inline void add_words(float *sums, const CELL_WORD *w, const float *below)
 #pragma unroll
     for (int k = 0; k < PX; k++)
         v[k] = value_of(w, k);
-    add_row(sums, v, below);
+    add_row(sums, v, below, start);
 #else
-    add_row(sums, w, below);
+    add_row(sums, w, below, start);
 #endif
 }
 
@@ -363,7 +344,7 @@ inline void add_inside(float *sums, const struct cells *s, int y, const CELL_WOR
         CELL_WORD w[ROW_WORDS];
         if (!AHEAD)
             load_row(w, at + d * s->pitch);
-        add_words(sums, AHEAD ? words + d * ROW_WORDS : w, below);
+        add_words(sums, AHEAD ? words + d * ROW_WORDS : w, below, s->start);
     }
 }
 
@@ -380,7 +361,7 @@ inline void add_beyond(float *sums, const struct cells *s, int y)
 #pragma unroll
         for (int k = 0; k < PX; k++)
             v[k] = REAL_ROW(inside) ? v[k] : from_pixel(s->border);
-        add_row(sums, v, below);
+        add_row(sums, v, below, s->start);
     }
 }
 
@@ -408,7 +389,7 @@ inline uint add_carefully(float *sums, const struct cells *s, int y)
             kinds |= kind;
 #endif
         }
-        add_row(sums, v, below);
+        add_row(sums, v, below, s->start);
     }
     return kinds;
 }
@@ -422,6 +403,8 @@ inline bool is_inside(const struct cells *s, int y)
 inline uint add_block(float *sums, const struct cells *s, int y, const CELL_WORD *words)
 {
     bool across = s->x >= 0 && s->x + PX <= s->width;
+    if (!across && s->x >= s->end)
+        return 0;
 #if FLOATING
     float block[4 * POINTS], total = 0;
     uint kinds = 0;
@@ -493,7 +476,9 @@ gaussian_grid_gather(__global const PIXEL *in, int in_offset, int in_pitch, __gl
     int item = get_local_id(0), first = strip * ROWS, last = min(first + ROWS, rows);
     int number = group * (GROUP - OVERLAP) + item, column = (number - OVERLAP) * CELLS;
     int channel = get_group_id(2);
-    struct cells s = {in + in_offset + channel, in_pitch, width, height, (column - reach) * STEP, border};
+    struct cells s = {in + in_offset + channel, in_pitch, width, height, (column - reach) * STEP, border,
+                      (pitch - reach) * STEP, {0}};
+    set_start(&s);
     float sums[4 * POINTS];
 #if FLOATING
     uint seen = 0;
@@ -805,7 +790,7 @@ __kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int 
     }
 #if FLOATING
     int strips = (gathered_rows + ROWS - 1) / ROWS, groups = (flag_pitch - OVERLAP) / (GROUP - OVERLAP);
-    struct cells s = {in + in_offset + channel, in_pitch, width, height, 0, border};
+    struct cells s = {in + in_offset + channel, in_pitch, width, height, 0, border, 0, {0}};
     struct marks m = {flags + (channel * (gathered_rows + 3) + reach + 3) * flag_pitch + reach / CELLS +
                           OVERLAP,
                       flag_pitch};

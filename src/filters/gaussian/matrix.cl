@@ -29,9 +29,6 @@
 #ifndef RADIUS
 #define RADIUS 7 /* the window reaches so far */
 #endif
-#ifndef WITH_PTX
-#define WITH_PTX 0
-#endif
 
 #define REACH_X ((RADIUS * HONE_C + 7) / 8 * 8) /* elements to each side that go into a product */
 #define REACH_Y ((RADIUS + 7) / 8 * 8)          /* and rows */
@@ -116,31 +113,6 @@ inline int hidden(int x) /* from the compiler, which would keep what follows fro
     asm volatile("" : "+r"(x));
     return x;
 }
-
-/* 1024 + a byte, twice. */
-inline uint low_pixels(uint word)
-{
-    uint r;
-    asm("prmt.b32 %0, %1, %2, 0x4140;" : "=r"(r) : "r"(word), "r"(0x64646464u));
-    return r;
-}
-
-inline uint high_pixels(uint word)
-{
-    uint r;
-    asm("prmt.b32 %0, %1, %2, 0x4342;" : "=r"(r) : "r"(word), "r"(0x64646464u));
-    return r;
-}
-
-/* The lowest bytes of four words. */
-inline uint pack(uint a, uint b, uint c, uint d)
-{
-    uint low, high, r;
-    asm("prmt.b32 %0, %1, %2, 0x0040;" : "=r"(low) : "r"(a), "r"(b));
-    asm("prmt.b32 %0, %1, %2, 0x0040;" : "=r"(high) : "r"(c), "r"(d));
-    asm("prmt.b32 %0, %1, %2, 0x5410;" : "=r"(r) : "r"(low), "r"(high));
-    return r;
-}
 #else
 inline int hidden(int x)
 {
@@ -190,22 +162,26 @@ inline void multiply(float *sum, const uint *left, uint top, uint bottom, const 
             sum[i] += vload_half(k % 2, (__local const half *)a) * vload_half(k % 2, (__local const half *)b);
         }
 }
+#endif
 
+/* 1024 + a byte, twice. */
 inline uint low_pixels(uint word)
 {
+#if WITH_PTX
+    return hone_bytes(word, 0x64646464u, 0x4140u);
+#else
     return 0x64006400u | (word & 0xffu) | (word & 0xff00u) << 8;
+#endif
 }
 
 inline uint high_pixels(uint word)
 {
+#if WITH_PTX
+    return hone_bytes(word, 0x64646464u, 0x4342u);
+#else
     return low_pixels(word >> 16);
-}
-
-inline uint pack(uint a, uint b, uint c, uint d)
-{
-    return (a & 0xffu) | (b & 0xffu) << 8 | (c & 0xffu) << 16 | d << 24;
-}
 #endif
+}
 
 struct weights {
     uint across[DEPTH_X][4], down[DEPTH_Y][4]; /* the lane's places of the matrices on the left */
@@ -363,8 +339,8 @@ inline void down_columns(uint *upper, uint *lower, uint held[HELD][TILES][2], in
         for (int i = 0; i < 4; i++)
             n[side][i] = as_uint(sum[i] + ROUND);
     }
-    *upper = pack(n[0][0], n[0][1], n[1][0], n[1][1]);
-    *lower = pack(n[0][2], n[0][3], n[1][2], n[1][3]);
+    *upper = hone_pack(n[0][0], n[0][1], n[1][0], n[1][1]);
+    *lower = hone_pack(n[0][2], n[0][3], n[1][2], n[1][3]);
 }
 
 /* 16 rows of results from y on. What the lanes of a group hold of four tiles are the words of two rows; after the exchange each

@@ -25,9 +25,6 @@
 #ifndef RADIUS
 #define RADIUS 7 /* the window reaches so far */
 #endif
-#ifndef WITH_PTX
-#define WITH_PTX 0
-#endif
 
 #define BYTES  (1 << HONE_T)    /* of a pixel */
 #define PART   (4 / BYTES)      /* pixels of a word */
@@ -68,47 +65,6 @@ struct strip {
 #define ROUND (12582912.0f - 256.0f)
 #else
 #define ROUND 12582912.0f
-#endif
-
-#if WITH_PTX
-inline uint add_low(uint pixels, uint weights, uint sum)
-{
-    uint r;
-    asm("dp2a.lo.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(weights), "r"(pixels), "r"(sum));
-    return r;
-}
-
-inline uint add_high(uint pixels, uint weights, uint sum)
-{
-    uint r;
-    asm("dp2a.hi.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(weights), "r"(pixels), "r"(sum));
-    return r;
-}
-
-/* The lowest bytes of four words. */
-inline uint pack(uint a, uint b, uint c, uint d)
-{
-    uint low, high, r;
-    asm("prmt.b32 %0, %1, %2, 0x0040;" : "=r"(low) : "r"(a), "r"(b));
-    asm("prmt.b32 %0, %1, %2, 0x0040;" : "=r"(high) : "r"(c), "r"(d));
-    asm("prmt.b32 %0, %1, %2, 0x5410;" : "=r"(r) : "r"(low), "r"(high));
-    return r;
-}
-#else
-inline uint add_low(uint pixels, uint weights, uint sum)
-{
-    return sum + (pixels & 0xffu) * (weights & 0xffffu) + (pixels >> 8 & 0xffu) * (weights >> 16);
-}
-
-inline uint add_high(uint pixels, uint weights, uint sum)
-{
-    return add_low(pixels >> 16, weights, sum);
-}
-
-inline uint pack(uint a, uint b, uint c, uint d)
-{
-    return (a & 0xffu) | (b & 0xffu) << 8 | (c & 0xffu) << 16 | d << 24;
-}
 #endif
 
 #if WITH_PTX || defined(FP_FAST_FMAF)
@@ -207,7 +163,7 @@ inline void sum_across(float *sums, const uint *w, const struct weights *weights
         for (int j = 0; j <= RADIUS; j++) {
             int at = 4 * BEFORE + first + 2 * j;
             uint pair = weights->across[first + 2 * j - p + RADIUS + 1];
-            sum = at & 2 ? add_high(w[at / 4], pair, sum) : add_low(w[at / 4], pair, sum);
+            sum = at & 2 ? hone_products_high(w[at / 4], pair, sum) : hone_products_low(w[at / 4], pair, sum);
         }
         sums[p] = as_float(sum);
     }
@@ -288,7 +244,8 @@ inline uint result_word(const float *done)
 #elif HONE_T == 1
     return (as_uint(done[0] + ROUND) & 0xffffu) | as_uint(done[1] + ROUND) << 16;
 #else
-    return pack(as_uint(done[0] + ROUND), as_uint(done[1] + ROUND), as_uint(done[2] + ROUND), as_uint(done[3] + ROUND));
+    return hone_pack(as_uint(done[0] + ROUND), as_uint(done[1] + ROUND), as_uint(done[2] + ROUND),
+                     as_uint(done[3] + ROUND));
 #endif
 }
 

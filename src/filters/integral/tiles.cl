@@ -30,9 +30,6 @@
 #ifndef STREAM
 #define STREAM 0 /* 1: stores go past the caches (PTX) */
 #endif
-#ifndef WITH_PTX
-#define WITH_PTX 0
-#endif
 #ifndef TAIL
 #define TAIL 1 /* 0: rows are a whole number of vectors of four elements */
 #endif
@@ -346,11 +343,12 @@ __kernel void integral_tile_sums(__global const PIXEL *in, int in_offset, int in
 #define PARTS 8  /* work-items to a column */
 #define DEPTH 16 /* sums that each adds up at a time */
 
-/* Down a column of a matrix of `count` rows, in its place: the sum of all rows above. */
-inline void scan_column(__global SUM *matrix, int stride, int count, int column, __local SUM *parts)
+/* Down a column of a matrix of `count` rows, in its place: the sum of all rows above. Work-items right of the last column
+ * come along for the barriers. */
+inline void scan_column(__global SUM *matrix, int stride, int count, int column, int columns, __local SUM *parts)
 {
     int lane = get_local_id(0), part = get_local_id(1);
-    bool inside = column < stride;
+    bool inside = column < columns;
     SUM carry = 0;
     for (int first = 0; first < count; first += PARTS * DEPTH) {
         int row = first + part * DEPTH;
@@ -379,14 +377,14 @@ inline void scan_column(__global SUM *matrix, int stride, int count, int column,
     }
 }
 
-/* Work-groups of LANES columns: first those of `above`, then those of `left`. */
+/* Work-groups of LANES columns: first those of `above`, whose rows end in padding that nobody wrote, then those of `left`. */
 __kernel void integral_tile_carries(__global SUM *above, int stride, int bands, __global SUM *left, int rows, int tiles)
 {
     __local SUM parts[PARTS * LANES];
     int column = get_global_id(0), first = (stride + LANES - 1) / LANES * LANES;
     bool lower = column >= first;
     scan_column(lower ? left : above, lower ? rows : stride, lower ? tiles : bands, lower ? column - first : column,
-                parts);
+                lower ? rows : tiles * (WIDTH + HONE_C), parts);
 }
 
 /* ---- Last: the results ---- */

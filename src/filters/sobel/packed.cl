@@ -22,17 +22,12 @@
 #ifndef NORM
 #define NORM 1 /* of the magnitude: 0 L2, 1 L1 */
 #endif
-#ifndef WITH_PTX
-#define WITH_PTX 0
-#endif
 #ifndef TAIL
 #define TAIL 1 /* 0: rows are a whole number of strips */
 #endif
 #ifndef UNROLL
 #define UNROLL 2 /* rows per round of the loop */
 #endif
-
-#define FUNNEL(a, b) ((a) >> 16 | (b) << 16) /* the upper half of a, the lower half of b */
 
 struct strip {
     __global const uchar *in;
@@ -209,23 +204,9 @@ inline uint h_min(uint a, uint b)
     asm("min.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
     return r;
 }
-inline uint even(uint w)
-{
-    uint r;
-    asm("prmt.b32 %0, %1, %2, 0x4240;" : "=r"(r) : "r"(w), "r"(0x64646464u));
-    return r;
-}
-inline uint odd(uint w)
-{
-    uint r;
-    asm("prmt.b32 %0, %1, %2, 0x4341;" : "=r"(r) : "r"(w), "r"(0x64646464u));
-    return r;
-}
 inline uint join(uint e, uint o)
 {
-    uint r;
-    asm("prmt.b32 %0, %1, %2, 0x6240;" : "=r"(r) : "r"(e), "r"(o));
-    return r;
+    return hone_bytes(e, o, 0x6240u);
 }
 #else
 inline uint h_add(uint a, uint b)
@@ -263,14 +244,6 @@ inline uint h_min(uint a, uint b)
     uint low = min(a & 0xffffu, b & 0xffffu), high = min(a >> 16, b >> 16);
     return low | high << 16;
 }
-inline uint even(uint w)
-{
-    return (w & 0x00ff00ffu) | 0x64006400u;
-}
-inline uint odd(uint w)
-{
-    return (w >> 8 & 0x00ff00ffu) | 0x64006400u;
-}
 inline uint join(uint e, uint o)
 {
     return (e & 0x00ff00ffu) | (o & 0x00ff00ffu) << 8;
@@ -283,8 +256,8 @@ inline void half_terms(const uint *w, uint *difference_even, uint *difference_od
 {
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
-        uint e = even(w[k + 1]), o = odd(w[k + 1]);
-        uint before = FUNNEL(odd(w[k]), o), after = FUNNEL(e, even(w[k + 2]));
+        uint e = hone_halves_even(w[k + 1]), o = hone_halves_odd(w[k + 1]);
+        uint before = FUNNEL(hone_halves_odd(w[k]), o), after = FUNNEL(e, hone_halves_even(w[k + 2]));
         difference_even[k] = h_sub(o, before);
         difference_odd[k] = h_sub(after, e);
         smooth_even[k] = h_add(h_add(h_fma(e, TWOS, BIAS4), before), o);

@@ -10,9 +10,6 @@
 #ifndef LINES
 #define LINES 8 /* rows of blocks that a work-group moves at a time: its height */
 #endif
-#ifndef WITH_PTX
-#define WITH_PTX 0
-#endif
 
 #define PIXEL_BYTES (HONE_C * (HONE_T == 0 ? 1 : HONE_T == 1 ? 2 : 4))
 #if HONE_T == 0
@@ -49,16 +46,10 @@ inline void store_word(__global RESULT *row, int x, int width, uint word)
 }
 
 #if WITH_PTX
-inline uint select_bytes(uint a, uint b, uint choice)
-{
-    uint r;
-    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(choice));
-    return r;
-}
-#define LOW_SHORTS(a, b)  select_bytes(a, b, 0x5410u)
-#define HIGH_SHORTS(a, b) select_bytes(a, b, 0x7632u)
-#define EVEN_BYTES(a, b)  select_bytes(a, b, 0x6240u)
-#define ODD_BYTES(a, b)   select_bytes(a, b, 0x7351u)
+#define LOW_SHORTS(a, b)  hone_bytes(a, b, 0x5410u)
+#define HIGH_SHORTS(a, b) hone_bytes(a, b, 0x7632u)
+#define EVEN_BYTES(a, b)  hone_bytes(a, b, 0x6240u)
+#define ODD_BYTES(a, b)   hone_bytes(a, b, 0x7351u)
 #else
 #define LOW_SHORTS(a, b)  (((a)&0xffffu) | (b) << 16)
 #define HIGH_SHORTS(a, b) ((a) >> 16 | ((b)&0xffff0000u))
