@@ -168,7 +168,7 @@ def candidates(lines):
 def choice(device, lines, chosen):
     """A line as hone reads it. Times of a group mean nothing and stay out."""
     first = {(variant, config): ms for variant, config, ms in lines[0]["times"]} if len(lines) == 1 else {}
-    return {"v": 1, "kind": "choice", "time": 0, "device": device, "case": lines[-1]["case"],
+    return {"v": 1, "kind": "choice", "time": 0, "device": device, "case": {**lines[-1]["case"], "source": ""},
             "ranked": [{"variant": v, "config": c, "ms": first.get((v, c), 0)} for v, c in chosen], "seeds": [],
             "default_ms": -1, "first_rung_ms": -1, "plain_ms": -1, "evaluations": 0, "seconds": 0}
 

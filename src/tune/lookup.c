@@ -100,7 +100,8 @@ double lookup_distance(const struct record_case *record, const struct record_cas
         distance += fabs(log2(pixels / wanted_pixels));
     distance += record->channels != wanted->channels;
     distance += strcmp(record->border, wanted->border) != 0 ? 0.25 : 0;
-    distance += strcmp(record->source, wanted->source) != 0 ? 2 : 0; /* other kernels: a hint, no more */
+    /* Of other kernels: a hint, no more. What comes with hone names none: it was made for those that come with it. */
+    distance += record->source[0] && strcmp(record->source, wanted->source) != 0 ? 2 : 0;
     return distance;
 }
 

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs: a work-item owns a strip as wide as one 64-byte vector of the input and walks it down, keeping in registers
- * what three rows have in common: sums of neighbouring differences for dx, smoothed rows for dy.
+ * For CPUs: a strip as wide as one 64-byte vector of the input is walked down, keeping in registers what three rows have in
+ * common: sums of neighbouring differences for dx, smoothed rows for dy.
+ *
+ * `vectors`: each work-item owns such a strip. `lines`: a work-item owns a band of rows and walks down STEP rows of one strip
+ * after the other, so that memory is read as it lies.
+ *
+ * `lines` knows |dx| + |dy| as max(|dx + dy|, |dx - dy|), whose arguments are even: with l, c, r the pixels left of, at and
+ * right of a place, and a, b, d the rows above, at and below it,
+ *
+ *     (dx + dy) / 2 = (br - bl) + (dc + dr) - (al + ac)
+ *     (dx - dy) / 2 = (br - bl) + (ac + ar) - (dl + dc)
+ *
+ * so that two sums of neighbours are all that a row gives. They are taken of even and odd elements apart, which needs no
+ * widening: of one channel, one instruction sums the pairs of a vector.
  */
 #ifndef OUTPUT
 #define OUTPUT 0 /* 0 magnitude, 1 dx, 2 dy */
@@ -10,7 +22,13 @@
 #define NORM 1 /* of the magnitude: 0 L2, 1 L1 */
 #endif
 #ifndef ROWS
-#define ROWS 64 /* rows of a strip */
+#define ROWS 64 /* rows of a strip, or of a band */
+#endif
+#ifndef BLOCK
+#define BLOCK 256 /* strips across a band */
+#endif
+#ifndef STEP
+#define STEP 4 /* rows walked down at once */
 #endif
 
 #if HONE_T == 0
@@ -249,6 +267,148 @@ inline void walk_narrow(struct strip s, const struct sink *sink, int y, int end)
         }
 }
 
+#if HONE_T == 0 && OUTPUT == 0 && NORM == 1 && (defined(HONE_ALL) || defined(VARIANT_lines))
+typedef short shorts __attribute__((ext_vector_type(LANES / 2)));
+typedef ushort ushorts __attribute__((ext_vector_type(LANES / 2)));
+
+/* The compiler's own vectors for an instruction that has no other name. */
+#if defined(__has_builtin) && defined(__AVX512BW__)
+#if __has_builtin(__builtin_ia32_pmaddubsw512)
+#define NATIVE     64
+#define MADD_BYTES __builtin_ia32_pmaddubsw512
+#endif
+#elif defined(__has_builtin) && defined(__AVX2__)
+#if __has_builtin(__builtin_ia32_pmaddubsw256)
+#define NATIVE     32
+#define MADD_BYTES __builtin_ia32_pmaddubsw256
+#endif
+#endif
+#ifdef NATIVE
+typedef char native_bytes __attribute__((vector_size(NATIVE)));
+typedef short native_words __attribute__((vector_size(NATIVE)));
+#endif
+
+union elements {
+    pixels bytes;
+    ushorts pairs;
+    shorts sums;
+#ifdef NATIVE
+    native_bytes n8[64 / NATIVE];
+    native_words n16[64 / NATIVE];
+#endif
+};
+
+inline shorts even(pixels v)
+{
+    const union elements e = {v};
+    const union elements r = {.pairs = e.pairs & (ushort)0xff};
+    return r.sums;
+}
+
+inline shorts odd(pixels v)
+{
+    const union elements e = {v};
+    const union elements r = {.pairs = e.pairs >> (ushort)8};
+    return r.sums;
+}
+
+/* Each even element and the odd one behind it. */
+inline shorts sums_of_pairs(pixels v)
+{
+#ifdef NATIVE
+    const union elements e = {v}, ones = {(pixels)1};
+    union elements r;
+#pragma unroll
+    for (int k = 0; k < 64 / NATIVE; k++)
+        r.n16[k] = MADD_BYTES(e.n8[k], ones.n8[k]);
+    return r.sums;
+#else
+    return even(v) + odd(v);
+#endif
+}
+
+/* Of a row: each pixel and the one on its left, or on its right; of even and of odd elements. */
+struct sides {
+    shorts left[2], right[2];
+};
+
+inline struct sides sides(struct three t)
+{
+    struct sides s;
+#if HONE_C == 1
+    s.left[0] = sums_of_pairs(t.left);
+    s.right[0] = s.left[1] = sums_of_pairs(t.centre);
+    s.right[1] = sums_of_pairs(t.right);
+#else
+    s.left[0] = even(t.left) + even(t.centre);
+    s.left[1] = odd(t.left) + odd(t.centre);
+    s.right[0] = even(t.right) + even(t.centre);
+    s.right[1] = odd(t.right) + odd(t.centre);
+#endif
+    return s;
+}
+
+inline ushorts magnitudes(const struct sides *above, const struct sides *now, const struct sides *below, int parity)
+{
+    shorts difference = now->right[parity] - now->left[parity];
+    shorts sum = difference + (below->right[parity] - above->left[parity]);
+    shorts other = difference + (above->right[parity] - below->left[parity]);
+    sum = sum < (short)0 ? -sum : sum;
+    other = other < (short)0 ? -other : other;
+    const union elements twice = {.sums = (sum > other ? sum : other) * (short)2};
+    return twice.pairs < (ushort)255 ? twice.pairs : (ushorts)255;
+}
+
+/* STEP rows from y on, fewer at `end`. */
+inline void walk_step(const struct strip *s, const struct sink *sink, int y, int end)
+{
+    struct three middle = read_row(s, y);
+    struct sides above = sides(read_row(s, y - 1)), now = sides(middle);
+#pragma unroll
+    for (int k = 0; k < STEP; k++) {
+        if (y + k >= end)
+            return;
+        struct three next = read_row(s, y + k + 1);
+        struct sides below = sides(next);
+        const union elements r = {.pairs = magnitudes(&above, &now, &below, 0) |
+                                           magnitudes(&above, &now, &below, 1) << (ushort)8};
+        store(sink, s->at, y + k, clear_outside(keep_alpha(r.bytes, middle.centre), s, y + k));
+        above = now;
+        now = below;
+        middle = next;
+    }
+}
+
+/* The strips from one element on; the last one of a row may overlap the one before. */
+inline void walk_lines(struct strip s, const struct sink *sink, int from, int behind, int y, int end)
+{
+    for (int i = from; i < behind; i += LANES) {
+        s.at = min(i, s.count - LANES);
+        s.first = s.at == 0;
+        s.last = s.at + LANES == s.count;
+        walk_step(&s, sink, y, end);
+    }
+}
+
+__kernel void sobel_lines(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out, int out_offset,
+                          int out_pitch, int width, int height, BORDER_TYPE border FUSED_PARAMETERS)
+{
+    struct sink sink = SINK_OF(out);
+    int count = width * HONE_C, from = get_global_id(0) * BLOCK * LANES;
+    int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
+    if (from >= count || y >= height)
+        return;
+    struct strip s = {SOURCE_OF(in), width, height, count, 0, false, false, border};
+    if (count < LANES) {
+        walk_narrow(s, &sink, y, end);
+        return;
+    }
+    for (; y < end; y += STEP)
+        walk_lines(s, &sink, from, min(from + BLOCK * LANES, count), y, end);
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_vectors)
 __kernel void sobel_vectors(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out,
                             int out_offset, int out_pitch, int width, int height,
                             BORDER_TYPE border FUSED_PARAMETERS)
@@ -272,3 +432,4 @@ __kernel void sobel_vectors(__global const RAW *in, int in_offset, int in_pitch,
         walk(s, &sink, y, end);
     }
 }
+#endif
