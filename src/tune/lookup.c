@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tune/lookup.h"
 
+#include "filter/registry.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +49,24 @@ static size_t next_word(const char **at)
     return strcspn(*at, " ");
 }
 
+/* Texts are recorded as head:digest; 5x5 weights run as others do. */
+static bool same_head(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    const char *a_colon = memchr(a, ':', a_length), *b_colon = memchr(b, ':', b_length);
+    return a_colon && b_colon && a_colon > a && a_colon - a == b_colon - b &&
+           strncmp(a, b, (size_t)(a_colon - a)) == 0;
+}
+
+static bool incidental(const struct hone_filter *filter, const char *name, size_t length)
+{
+    size_t count = filter ? filter_parameter_count(filter) : 0;
+    for (size_t i = 0; i < count; i++)
+        if (strlen(filter->parameters[i].name) == length &&
+            strncmp(filter->parameters[i].name, name, length) == 0)
+            return filter->parameters[i].incidental;
+    return false;
+}
+
 /* One value against another: numbers by their ratio, anything else by being the same or not. Twice the sigma
  * or the side of a window is as far as a measurement reaches: beyond, another variant may be best. */
 static double value_distance(const char *a, size_t a_length, const char *b, size_t b_length)
@@ -54,6 +74,8 @@ static double value_distance(const char *a, size_t a_length, const char *b, size
     char *a_end, *b_end;
     if (a_length == b_length && strncmp(a, b, a_length) == 0)
         return 0;
+    if (same_head(a, a_length, b, b_length))
+        return 0.5;
     double x = strtod(a, &a_end), y = strtod(b, &b_end);
     if (a_end != a + a_length || b_end != b + b_length || x <= 0 || y <= 0)
         return 4;
@@ -74,7 +96,7 @@ static const char *find_value(const char *list, const char *name, size_t name_le
     }
 }
 
-static double parameter_distance(const char *a, const char *b)
+static double parameter_distance(const struct hone_filter *filter, const char *a, const char *b)
 {
     double distance = 0;
     for (const char *at = a;;) {
@@ -84,7 +106,8 @@ static double parameter_distance(const char *a, const char *b)
         while (name < word && at[name] != '=')
             name++;
         const char *other = name < word ? find_value(b, at, name, &length) : NULL;
-        distance += other ? value_distance(at + name + 1, word - name - 1, other, length) : 2;
+        double one = other ? value_distance(at + name + 1, word - name - 1, other, length) : 2;
+        distance += one > 0 && incidental(filter, at, name) ? 0.25 : one;
         at += word;
     }
 }
@@ -93,14 +116,16 @@ double lookup_distance(const struct record_case *record, const struct record_cas
 {
     if (strcmp(record->filter, wanted->filter) != 0 || record->type != wanted->type)
         return -1;
-    double distance = parameter_distance(record->parameters, wanted->parameters);
+    double distance =
+        parameter_distance(registry_find(record->filter), record->parameters, wanted->parameters);
     double pixels = (double)record->width * record->height,
            wanted_pixels = (double)wanted->width * wanted->height;
     if (pixels > 0 && wanted_pixels > 0)
         distance += fabs(log2(pixels / wanted_pixels));
     distance += record->channels != wanted->channels;
     distance += strcmp(record->border, wanted->border) != 0 ? 0.25 : 0;
-    /* Of other kernels: a hint, no more. What comes with hone names none: it was made for those that come with it. */
+    /* Of other kernels: a hint, no more. What comes with hone names none: it was made for those that come
+     * with it. */
     distance += record->source[0] && strcmp(record->source, wanted->source) != 0 ? 2 : 0;
     return distance;
 }

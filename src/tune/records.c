@@ -72,6 +72,29 @@ static void source_digest(const struct hone_filter *filter, char out[20])
     snprintf(out, 20, "%.16s", text);
 }
 
+/* A text as one word: what stands before its colon (5x5, say), and a digest of all of it. */
+static void add_text_value(struct text *out, const char *value)
+{
+    struct sha256 hash;
+    uint8_t digest[SHA256_SIZE];
+    char hex[SHA256_TEXT_SIZE];
+    size_t head = strcspn(value, ": \t\n");
+    sha256_init(&hash);
+    sha256_add_text(&hash, value);
+    sha256_end(&hash, digest);
+    sha256_text(digest, hex);
+    text_add(out, "%.*s:%.8s", value[head] == ':' && head < 16 ? (int)head : 0, value, hex);
+}
+
+static void add_value(struct text *out, const struct parameter *parameter, const char *value)
+{
+    text_add(out, "%s%s=", out->length ? " " : "", parameter->name);
+    if (parameter->kind == PARAMETER_TEXT)
+        add_text_value(out, value);
+    else
+        text_add(out, "%s", value);
+}
+
 void record_case_of(const struct filter_case *c, struct record_case *out)
 {
     struct text parameters = {0};
@@ -82,8 +105,7 @@ void record_case_of(const struct filter_case *c, struct record_case *out)
     size_t count = filter_parameter_count(c->filter);
     for (size_t i = 0; i < count; i++)
         if (c->values[i].text)
-            text_add(&parameters, "%s%s=%s", parameters.length ? " " : "", c->filter->parameters[i].name,
-                     c->values[i].text);
+            add_value(&parameters, &c->filter->parameters[i], c->values[i].text);
     snprintf(out->parameters, sizeof out->parameters, "%s", text_view(&parameters));
     text_finish(&parameters);
     source_digest(c->filter, out->source);

@@ -86,10 +86,14 @@ class Place:
         while len(self.ended()) < count and process.poll() is None:
             time.sleep(0.01)
 
-    def apply(self, *arguments, status=0):
-        source, target = os.path.join(self.folder, "in.pgm"), os.path.join(self.folder, "out.pgm")
-        with open(source, "wb") as file:
+    def pgm(self):
+        name = os.path.join(self.folder, "in.pgm")
+        with open(name, "wb") as file:
             file.write(b"P5 64 48 255\n" + bytes(random.Random(1).randbytes(64 * 48)))
+        return name
+
+    def apply(self, *arguments, status=0):
+        source, target = self.pgm(), os.path.join(self.folder, "out.pgm")
         return self.run("apply", CASE[0], source, "-o", target, "-v", *arguments, status=status)[1]
 
 
@@ -115,6 +119,16 @@ def test_results_are_used():
         shown = place.run("filters", "box")[0]
         frame.check("measured here" not in shown or best["variant"] in shown, shown)
         none_after_a_choice(place)
+
+
+def test_weights_of_a_kernel_are_known_again():
+    tuned, other = ("convolve kernel='3x3: 1 2 1 2 %d 2 1 2 1' scale=0.0625" % middle for middle in (4, 5))
+    with Place() as place:
+        place.run("tune", tuned, "--size", "64x48", "--format", "u8", "--variant", "direct,tile", "--evaluations", "3")
+        for chain in (tuned, other):
+            source, target = place.pgm(), os.path.join(place.folder, "out.pgm")
+            said = place.run("apply", chain, source, "-o", target, "-v")[1]
+            frame.check("measured here" in said, f"{chain}: {said}")
 
 
 def test_launch_parameters_compile_nothing():

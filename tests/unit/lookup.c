@@ -77,6 +77,29 @@ TEST(distances_of_cases)
     CHECK(lookup_distance(&other, &box8) > 0);
 }
 
+static double between(const char *filter, const char *recorded, const char *wanted)
+{
+    struct record_case a = box8, b = box8;
+    snprintf(a.filter, sizeof a.filter, "%s", filter);
+    snprintf(b.filter, sizeof b.filter, "%s", filter);
+    snprintf(a.parameters, sizeof a.parameters, "%s", recorded);
+    snprintf(b.parameters, sizeof b.parameters, "%s", wanted);
+    return lookup_distance(&a, &b);
+}
+
+TEST(values_that_say_little)
+{
+    /* Weights of one size run alike, whatever they are; those of another size do not. */
+    CHECK(between("convolve", "kernel=5x5:0a0a0a0a scale=1", "kernel=5x5:0a0a0a0a scale=1") == 0);
+    double others = between("convolve", "kernel=5x5:0a0a0a0a scale=1", "kernel=5x5:0b0b0b0b scale=0.004");
+    CHECK(others > 0 && others < 1);
+    CHECK(between("convolve", "kernel=5x5:0a0a0a0a scale=1", "kernel=7x7:0a0a0a0a scale=1") > 3);
+    CHECK(between("convolve", "kernel=:0a0a0a0a", "kernel=:0b0b0b0b") > 3);
+    double threshold = between("density", "size=31 threshold=1", "size=31 threshold=4000");
+    CHECK(threshold > 0 && threshold < 1);
+    CHECK(between("density", "size=31 threshold=1", "size=5 threshold=1") > 3);
+}
+
 static void add(struct records *records, struct record_choice *slot, uint32_t width, const char *driver,
                 const char *variant)
 {

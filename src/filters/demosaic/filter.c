@@ -99,6 +99,7 @@ const struct hone_filter hone_filter_demosaic = {
     .spatial = true,
     .parameters = {{.name = "pattern",
                     .kind = PARAMETER_CHOICE,
+                    .incidental = true,
                     .otherwise = "rggb",
                     .choices = "rggb|bggr|grbg|gbrg",
                     .help = "colours of the first two samples of the first row, then of the second"},

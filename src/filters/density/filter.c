@@ -237,6 +237,7 @@ const struct hone_filter hone_filter_density = {
                     .help = "width and height of the window"},
                    {.name = "threshold",
                     .kind = PARAMETER_INTEGER,
+                    .incidental = true,
                     .otherwise = "1",
                     .least = 0,
                     .most = 4294967295.0,

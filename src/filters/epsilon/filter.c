@@ -332,6 +332,7 @@ const struct hone_filter hone_filter_epsilon = {
                     .help = "the window has 2 * radius + 1 pixels a side"},
                    {.name = "threshold",
                     .kind = PARAMETER_REAL,
+                    .incidental = true,
                     .otherwise = "16",
                     .least = 0,
                     .most = 65535,
