@@ -136,10 +136,12 @@ static void check_few(struct tally *tally)
     static const struct {
         hone_type type;
         uint32_t channels;
-    } formats[] = {{HONE_U8, 1}, {HONE_U8, 3}, {HONE_F32, 1}};
+    } formats[] = {{HONE_U8, 1}, {HONE_U8, 3}, {HONE_F32, 1}, {HONE_F32, 4}};
+    const size_t rare = 3; /* only for filters that take none of the others */
     for (size_t i = 0; i < COUNT_OF(formats); i++)
         if ((tally->filter->types & 1u << formats[i].type) &&
             (tally->filter->channels & 1u << formats[i].channels) &&
+            (i < rare || tally->right + tally->wrong + tally->impossible == 0) &&
             !check_format(tally, formats[i].type, formats[i].channels, few_pictures[0],
                           HONE_BORDER_REPLICATE))
             return;
