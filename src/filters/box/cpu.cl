@@ -32,20 +32,13 @@ typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
 #define LOAD_SUMS(p)     (*(__global const sums_at *)(p))
 #define STORE_SUMS(p, v) (*(__global sums_at *)(p) = (v))
 
-/* Lane i of the result is lane i-k of v; the first k are 0. */
-#define FROM(i, k) ((i) < (k) ? 0 : LANES + (i) - (k))
-#define FROM4(i, k) FROM(i, k), FROM((i) + 1, k), FROM((i) + 2, k), FROM((i) + 3, k)
-#define FROM16(i, k) FROM4(i, k), FROM4((i) + 4, k), FROM4((i) + 8, k), FROM4((i) + 12, k)
-/* The running sums at the end of one vector, for every lane of the next: lane i continues lane LANES - C + i % C. */
-#define LAST(i) (LANES - HONE_C + (i) % HONE_C)
-#define LAST4(i) LAST(i), LAST((i) + 1), LAST((i) + 2), LAST((i) + 3)
-#define LAST16(i) LAST4(i), LAST4((i) + 4), LAST4((i) + 8), LAST4((i) + 12)
+/* The first lanes become 0. */
 #if LANES == 32
-#define SHIFT(v, k) __builtin_shufflevector((sums)0, v, FROM16(0, k), FROM16(16, k))
-#define CARRY(v)    __builtin_shufflevector(v, v, LAST16(0), LAST16(16))
+#define SHIFT(v, k) __builtin_shufflevector((sums)0, v, LANE_FROM16(0, k), LANE_FROM16(16, k))
+#define CARRY(v)    __builtin_shufflevector(v, v, L16(LANE_LAST, 0), L16(LANE_LAST, 16))
 #else
-#define SHIFT(v, k) __builtin_shufflevector((sums)0, v, FROM16(0, k))
-#define CARRY(v)    __builtin_shufflevector(v, v, LAST16(0))
+#define SHIFT(v, k) __builtin_shufflevector((sums)0, v, LANE_FROM16(0, k))
+#define CARRY(v)    __builtin_shufflevector(v, v, L16(LANE_LAST, 0))
 #endif
 
 /* Running sums over pixels inside a vector: channels are HONE_C elements apart. */

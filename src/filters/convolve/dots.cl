@@ -27,26 +27,6 @@ typedef bytes bytes_at __attribute__((aligned(1)));
 
 #define CONVERT(v, t) __builtin_convertvector(v, t)
 
-/* The compiler's own vectors for two instructions that have no other name. */
-#if defined(__has_builtin) && defined(__AVX512BW__)
-#if __has_builtin(__builtin_ia32_pmaddubsw512) && __has_builtin(__builtin_ia32_pmaddwd512)
-#define NATIVE     64
-#define MADD_BYTES __builtin_ia32_pmaddubsw512
-#define MADD_WORDS __builtin_ia32_pmaddwd512
-#endif
-#elif defined(__has_builtin) && defined(__AVX2__)
-#if __has_builtin(__builtin_ia32_pmaddubsw256) && __has_builtin(__builtin_ia32_pmaddwd256)
-#define NATIVE     32
-#define MADD_BYTES __builtin_ia32_pmaddubsw256
-#define MADD_WORDS __builtin_ia32_pmaddwd256
-#endif
-#endif
-#ifdef NATIVE
-typedef char native_bytes __attribute__((vector_size(NATIVE)));
-typedef short native_words __attribute__((vector_size(NATIVE)));
-typedef int native_ints __attribute__((vector_size(NATIVE)));
-#endif
-
 union lanes {
     bytes u8;
     shorts s16;

@@ -48,8 +48,6 @@ typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
 #define LOAD_LINE(p)  (*(const pixels_at *)(p))
 #define CONVERT(v, t) __builtin_convertvector(v, t)
 
-#define L4(f, i)  f(i), f((i) + 1), f((i) + 2), f((i) + 3)
-#define L16(f, i) L4(f, i), L4(f, (i) + 4), L4(f, (i) + 8), L4(f, (i) + 12)
 #if LANES == 64
 #define LANES_BY(f) L16(f, 0), L16(f, 16), L16(f, 32), L16(f, 48)
 #elif LANES == 32

@@ -67,8 +67,6 @@ inline void sum_strip(__global const PIXEL *in, int pitch, __global SUM *to, int
 #define PAIRS 16
 #define L_ALL(f) L16(f, 0), L16(f, 16)
 #endif
-#define L4(f, i)  f(i), f((i) + 1), f((i) + 2), f((i) + 3)
-#define L16(f, i) L4(f, i), L4(f, (i) + 4), L4(f, (i) + 8), L4(f, (i) + 12)
 #define WEAVE(i)  ((i) % 2 ? PAIRS + (i) / 2 : (i) / 2)
 #define HALF_BITS ((PAIR)(4 * sizeof(PAIR)))
 
@@ -158,13 +156,10 @@ struct line {
     sums zeros, part, base;
 };
 
-#define LAST(i)  (LANES - HONE_C + (i) % HONE_C)
-#define LAST4(i) LAST(i), LAST((i) + 1), LAST((i) + 2), LAST((i) + 3)
-#define CARRY(v) __builtin_shufflevector(v, v, LAST4(0), LAST4(4), LAST4(8), LAST4(12))
+#define CARRY(v) __builtin_shufflevector(v, v, L16(LANE_LAST, 0))
 /* The same carry for the vector behind the next one, whose lanes may be other channels. */
 #define NEXT(i)  (((i) + LANES) % HONE_C)
-#define NEXT4(i) NEXT(i), NEXT((i) + 1), NEXT((i) + 2), NEXT((i) + 3)
-#define TURN(v)  __builtin_shufflevector(v, v, NEXT4(0), NEXT4(4), NEXT4(8), NEXT4(12))
+#define TURN(v)  __builtin_shufflevector(v, v, L16(NEXT, 0))
 
 inline void begin_line(struct line *l, SUM zero)
 {

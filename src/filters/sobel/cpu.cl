@@ -60,8 +60,6 @@ typedef results results_at __attribute__((aligned(sizeof(RESULT))));
 /* Lane i of the result is lane i-k, or i+k, of v; beyond the end comes what `in` holds there. */
 #define UP(i)     ((i) < HONE_C ? LANES + (i) : (i) - HONE_C)
 #define DOWN(i)   ((i) + HONE_C < LANES ? (i) + HONE_C : (i) + LANES)
-#define L4(f, i)  f(i), f((i) + 1), f((i) + 2), f((i) + 3)
-#define L16(f, i) L4(f, i), L4(f, (i) + 4), L4(f, (i) + 8), L4(f, (i) + 12)
 #if LANES == 64
 #define LANES_BY(f) L16(f, 0), L16(f, 16), L16(f, 32), L16(f, 48)
 #elif LANES == 32
@@ -270,23 +268,6 @@ inline void walk_narrow(struct strip s, const struct sink *sink, int y, int end)
 #if HONE_T == 0 && OUTPUT == 0 && NORM == 1 && (defined(HONE_ALL) || defined(VARIANT_lines))
 typedef short shorts __attribute__((ext_vector_type(LANES / 2)));
 typedef ushort ushorts __attribute__((ext_vector_type(LANES / 2)));
-
-/* The compiler's own vectors for an instruction that has no other name. */
-#if defined(__has_builtin) && defined(__AVX512BW__)
-#if __has_builtin(__builtin_ia32_pmaddubsw512)
-#define NATIVE     64
-#define MADD_BYTES __builtin_ia32_pmaddubsw512
-#endif
-#elif defined(__has_builtin) && defined(__AVX2__)
-#if __has_builtin(__builtin_ia32_pmaddubsw256)
-#define NATIVE     32
-#define MADD_BYTES __builtin_ia32_pmaddubsw256
-#endif
-#endif
-#ifdef NATIVE
-typedef char native_bytes __attribute__((vector_size(NATIVE)));
-typedef short native_words __attribute__((vector_size(NATIVE)));
-#endif
 
 union elements {
     pixels bytes;

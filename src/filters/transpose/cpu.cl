@@ -46,8 +46,6 @@ typedef lane lane_at __attribute__((aligned(1)));
 typedef half_vector half_at __attribute__((aligned(1)));
 typedef bytes bytes_at __attribute__((aligned(1)));
 
-#define L4(f, i)  f(i), f((i) + 1), f((i) + 2), f((i) + 3)
-#define L16(f, i) L4(f, i), L4(f, (i) + 4), L4(f, (i) + 8), L4(f, (i) + 12)
 #define L32(f)    L16(f, 0), L16(f, 16)
 #define L64(f)    L16(f, 0), L16(f, 16), L16(f, 32), L16(f, 48)
 
