@@ -44,7 +44,7 @@ static void describe(const void *user)
 {
     const struct subject *subject = user;
     struct report report = {0};
-    hone_device *device = support_open(NULL);
+    hone_device *device = support_open_without_disk();
     harness_describe(subject->filter, device, &report);
     conclude(&report);
     hone_device_close(&device);
@@ -54,7 +54,7 @@ static void run(const void *user)
 {
     const struct subject *subject = user;
     struct report report = {0};
-    hone_device *device = support_open(NULL);
+    hone_device *device = support_open_without_disk();
     harness_variant(subject->filter, subject->variant, device, wished_effort(), &report);
     test_note("%s %s: %lu programs, %lu comparisons, %lu refused", subject->filter->name,
               subject->variant->name, report.programs, report.runs, report.refused);
@@ -68,7 +68,7 @@ static void run(const void *user)
 static void print_options(const void *user)
 {
     (void)user;
-    hone_device *device = support_open(NULL);
+    hone_device *device = support_open_without_disk();
     harness_print_options(device, wished_effort());
     hone_device_close(&device);
 }
