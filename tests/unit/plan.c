@@ -14,7 +14,7 @@
 
 static hone_device *device;
 
-/* Without programs on disk: see support_open_without_disk(). */
+/* Without programs on disk: see support_open_quick(). */
 static void begin_with(const hone_device_request *request)
 {
     hone_device_request own = *request;
