@@ -115,6 +115,16 @@ bool support_is_pocl(const hone_device *device)
     return strcmp(hone_device_get_info(device)->platform, "Portable Computing Language") == 0;
 }
 
+hone_device *support_open_quick(void)
+{
+    hone_device *device = support_open(NULL);
+    if (support_is_pocl(device)) {
+        hone_device_close(&device);
+        device = support_open(&(hone_device_request){.no_disk_cache = true});
+    }
+    return device;
+}
+
 const char *support_kernel_folder(const char *filter, const char *from)
 {
     char command[4 * PATH_MAX];

@@ -30,6 +30,10 @@ int support_in_child(void (*function)(void *user), void *user);
 
 /* Opens a device; a failure ends the test. */
 hone_device *support_open(const hone_device_request *request);
+/* The first device, for tests that compile much: PoCL's without programs on disk. Asked for a binary to keep,
+ * it would compile every kernel a second time, for work-groups of any size; what it keeps itself it finds
+ * again all the same. */
+hone_device *support_open_quick(void);
 bool support_is_pocl(const hone_device *device);
 
 /* A folder laid out like src/ with the kernels of one filter, for hone_device_request.kernel_folder. */

@@ -114,7 +114,7 @@ static hone_device *open_with_kernels(void)
 {
     static char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", support_kernel_folder("blur3", "tests/broken"));
-    const hone_device_request request = {.kernel_folder = folder};
+    const hone_device_request request = {.kernel_folder = folder, .no_disk_cache = true};
     return support_open(&request);
 }
 

@@ -25,6 +25,13 @@ class Error(ctypes.Structure):
                 ("message", ctypes.c_char * 1024), ("log", ctypes.c_char * 4096)]
 
 
+class Request(ctypes.Structure):
+    _fields_ = [("spec", ctypes.c_char_p), ("profile", ctypes.c_bool), ("out_of_order", ctypes.c_bool),
+                ("no_disk_cache", ctypes.c_bool), ("compute_units", ctypes.c_uint), ("performance", ctypes.c_int),
+                ("kernel_folder", ctypes.c_char_p), ("memory_limit", ctypes.c_uint64), ("log", ctypes.c_void_p),
+                ("log_user", ctypes.c_void_p)]
+
+
 class Desc(ctypes.Structure):
     _fields_ = [("width", ctypes.c_uint32), ("height", ctypes.c_uint32), ("type", ctypes.c_int),
                 ("channels", ctypes.c_uint32), ("pitch", ctypes.c_size_t)]
@@ -54,8 +61,9 @@ def call(name, *arguments):
 
 @functools.lru_cache(None)
 def device():
+    """The first. Asked for a binary to keep on disk, PoCL would compile every kernel a second time."""
     found = ctypes.c_void_p()
-    call("hone_device_open", ctypes.byref(found), None)
+    call("hone_device_open", ctypes.byref(found), ctypes.byref(Request(no_disk_cache=True)))
     return found
 
 

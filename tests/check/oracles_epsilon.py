@@ -12,6 +12,7 @@ import tempfile
 
 import numpy
 
+import bridge
 import frame
 
 # An empty cache of our own, before the library looks.
@@ -20,16 +21,6 @@ os.environ["XDG_CACHE_HOME"] = os.environ["XDG_DATA_HOME"] = FOLDER
 
 TYPES = {"uint8": 0, "uint16": 1, "float32": 2}
 BORDERS = {"replicate": "edge", "reflect": "symmetric", "reflect101": "reflect", "wrap": "wrap", "constant": "constant"}
-
-
-class Error(ctypes.Structure):
-    _fields_ = [("status", ctypes.c_int), ("cl_code", ctypes.c_int), ("column", ctypes.c_int),
-                ("message", ctypes.c_char * 1024), ("log", ctypes.c_char * 4096)]
-
-
-class Desc(ctypes.Structure):
-    _fields_ = [("width", ctypes.c_uint32), ("height", ctypes.c_uint32), ("type", ctypes.c_int),
-                ("channels", ctypes.c_uint32), ("pitch", ctypes.c_size_t)]
 
 
 class Options(ctypes.Structure):
@@ -42,8 +33,8 @@ class Hone:
 
     def __init__(self):
         self.library = ctypes.CDLL(os.path.join(frame.build(), "libhone.so"))
-        self.error = Error()
-        self.device = self.make("hone_device_open", None)
+        self.error = bridge.Error()
+        self.device = self.make("hone_device_open", ctypes.byref(bridge.Request(no_disk_cache=True)))
 
     def call(self, name, *arguments):
         status = getattr(self.library, name)(*arguments, ctypes.byref(self.error))
@@ -66,7 +57,7 @@ class Hone:
     def apply(self, chain, picture, variant=None):
         height, width = picture.shape[:2]
         channels = picture.shape[2] if picture.ndim == 3 else 1
-        plan = self.plan(chain, Desc(width, height, TYPES[picture.dtype.name], channels, 0), variant)
+        plan = self.plan(chain, bridge.Desc(width, height, TYPES[picture.dtype.name], channels, 0), variant)
         result = numpy.empty_like(picture)
         pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (picture, result)]
         self.call("hone_plan_apply", plan, pointers[0], ctypes.c_size_t(0), pointers[1], ctypes.c_size_t(0))
@@ -195,7 +186,7 @@ def test_luma_in_place():
     """The Y plane of an NV12 frame is filtered where it lies: no copy of it, and nothing else of the frame is touched."""
     width, height = 214, 60
     for pitch, start in ((214, 0), (256, 0), (219, 3), (320, 64)):
-        desc, offset = Desc(), ctypes.c_size_t()
+        desc, offset = bridge.Desc(), ctypes.c_size_t()
         HONE.call("hone_frame_plane", 0, width, height, ctypes.c_size_t(pitch), 0, ctypes.byref(desc),
                   ctypes.byref(offset))
         bytes_ = start + pitch * height + pitch * ((height + 1) // 2)

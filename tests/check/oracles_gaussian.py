@@ -5,11 +5,11 @@
 import json
 import os
 import subprocess
-import tempfile
 
 import numpy
 import scipy.ndimage
 
+import bridge
 import frame
 
 SEED = 20240611
@@ -20,35 +20,8 @@ BOUNDS = {"uint8": 1, "uint16": 2e-4 * 65535, "float32": 2e-4}
 DIRECT_BOUNDS = {"uint8": 1, "uint16": 1.5, "float32": 1e-5}
 
 
-def write(path, image):
-    """PGM, or PFM for floats."""
-    height, width = image.shape
-    with open(path, "wb") as file:
-        if image.dtype == numpy.float32:
-            file.write(b"Pf\n%d %d\n-1.0\n" % (width, height) + image[::-1].astype("<f4").tobytes())
-        else:
-            most = numpy.iinfo(image.dtype).max
-            file.write(b"P5\n%d %d\n%d\n" % (width, height, most) + image.astype(image.dtype.newbyteorder(">")).tobytes())
-
-
-def read(path, kind, shape):
-    size = numpy.dtype(kind).itemsize * shape[0] * shape[1]
-    with open(path, "rb") as file:
-        data = file.read()[-size:]
-    if kind == "float32":
-        return numpy.frombuffer(data, "<f4").reshape(shape)[::-1].astype(float)
-    return numpy.frombuffer(data, numpy.dtype(kind).newbyteorder(">")).reshape(shape).astype(float)
-
-
 def blurred(image, chain, variant=None):
-    with tempfile.TemporaryDirectory() as folder:
-        suffix = "pfm" if image.dtype == numpy.float32 else "pgm"
-        source, target = (os.path.join(folder, f"{name}.{suffix}") for name in ("in", "out"))
-        write(source, image)
-        forced = ["--variant", variant] if variant else []
-        subprocess.run([os.path.join(frame.build(), "hone"), "apply", "-q", "--tune", "off", *forced, chain, source, "-o",
-                        target], check=True, timeout=200)
-        return read(target, image.dtype.name, image.shape)
+    return bridge.apply(chain, image, variant=variant).astype(float)
 
 
 def picture(kind, shape, smooth=False):

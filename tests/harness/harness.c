@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A test for each filter's description and for each variant of the registry: "box", "box.direct".
- * HONE_TEST_EFFORT=least|tiny|default|all; OPTIONS=1 prints compiler options instead (harness_print_options).
+ * HONE_TEST_EFFORT=least|tiny|default|all; OPTIONS=1 prints compiler options instead (harness_print_options),
+ * SELFTEST=1 runs the device's self-test alone, for its cache.
  */
 #include "harness.h"
 
+#include "cl/selftest.h"
 #include "filter/registry.h"
 #include "support.h"
 
@@ -44,7 +46,7 @@ static void describe(const void *user)
 {
     const struct subject *subject = user;
     struct report report = {0};
-    hone_device *device = support_open(NULL);
+    hone_device *device = support_open_quick();
     harness_describe(subject->filter, device, &report);
     conclude(&report);
     hone_device_close(&device);
@@ -54,7 +56,7 @@ static void run(const void *user)
 {
     const struct subject *subject = user;
     struct report report = {0};
-    hone_device *device = support_open(NULL);
+    hone_device *device = support_open_quick();
     harness_variant(subject->filter, subject->variant, device, wished_effort(), &report);
     test_note("%s %s: %lu programs, %lu comparisons, %lu refused", subject->filter->name,
               subject->variant->name, report.programs, report.runs, report.refused);
@@ -68,17 +70,21 @@ static void run(const void *user)
 static void print_options(const void *user)
 {
     (void)user;
-    hone_device *device = support_open(NULL);
+    hone_device *device = support_open_quick();
     harness_print_options(device, wished_effort());
     hone_device_close(&device);
 }
 
-void test_register(void)
+static void run_self_test(const void *user)
 {
-    if (getenv("OPTIONS")) {
-        test_add("options", print_options, NULL);
-        return;
-    }
+    (void)user;
+    hone_device *device = support_open_quick();
+    CHECK(selftest_holds(device, SELFTEST_BUILD));
+    hone_device_close(&device);
+}
+
+static void register_filters(void)
+{
     for (size_t f = 0; registry_at(f); f++) {
         const struct hone_filter *filter = registry_at(f);
         struct subject *subjects = calloc(filter->variant_count + 1, sizeof *subjects);
@@ -93,4 +99,14 @@ void test_register(void)
             test_add(name, run, &subjects[v + 1]);
         }
     }
+}
+
+void test_register(void)
+{
+    if (getenv("OPTIONS"))
+        test_add("options", print_options, NULL);
+    else if (getenv("SELFTEST"))
+        test_add("self-test", run_self_test, NULL);
+    else
+        register_filters();
 }

@@ -106,7 +106,7 @@ static void check_filter(const struct hone_filter *filter)
 
 TEST(every_variant_that_fuses)
 {
-    device = support_open(NULL);
+    device = support_open_quick();
     for (size_t i = 0; registry_at(i); i++)
         check_filter(registry_at(i));
     hone_device_close(&device);
@@ -194,7 +194,7 @@ static void compare(const char *chain, hone_type type, uint32_t channels, const 
 
 TEST(plans_give_the_same_with_and_without)
 {
-    device = support_open(NULL);
+    device = support_open_quick();
     bool wide = strstr(hone_device_get_info(device)->platform, "Portable") != NULL;
     compare("sobel | colormap", HONE_U8, 1, NULL, wide);
     compare("add | box size=4 | add", HONE_U16, 4, NULL, wide ? 2 : 0);

@@ -29,7 +29,7 @@ static void run_box(hone_image *in, hone_image *out)
 
 static void check_memory_kind(hone_memory kind, size_t pitch)
 {
-    device = support_open(NULL);
+    device = support_open_quick();
     struct view in = support_picture(33, 14, HONE_U16, 1, 9), wanted = support_expected("box size=3", &in);
     hone_image_desc desc = in.desc;
     hone_image *source = NULL, *target = NULL;
@@ -87,7 +87,7 @@ TEST(shared_virtual_memory)
 
 TEST(writing_through_a_map)
 {
-    device = support_open(NULL);
+    device = support_open_quick();
     struct view in = support_picture(16, 8, HONE_U8, 1, 9), wanted = support_expected("box size=3", &in);
     hone_image *source = NULL, *target = NULL;
     void *pixels = NULL;
@@ -143,7 +143,7 @@ static void check_wrapped(size_t pitch, size_t shift)
 
 TEST(wrapped_memory)
 {
-    device = support_open(NULL);
+    device = support_open_quick();
     check_wrapped(40, 0);
     check_wrapped(48, 0);
     check_wrapped(44, 2);
@@ -153,7 +153,7 @@ TEST(wrapped_memory)
 
 TEST(wrapped_memory_frame_after_frame)
 {
-    device = support_open(NULL);
+    device = support_open_quick();
     struct view in = support_picture(31, 17, HONE_U8, 3, 1);
     uint8_t *from = malloc(31 * 17 * 3), *to = malloc(31 * 17 * 3);
     hone_image *source = NULL, *target = NULL;
@@ -189,7 +189,7 @@ TEST(wrapped_memory_frame_after_frame)
 
 TEST(memory_may_go_as_soon_as_the_image_is_gone)
 {
-    device = support_open(NULL);
+    device = support_open_quick();
     const hone_image_desc desc = {64, 64, HONE_U8, 1, 0};
     hone_plan *plan = support_plan(device, "box size=3", &desc, NULL);
     hone_error error;
@@ -214,7 +214,7 @@ TEST(memory_may_go_as_soon_as_the_image_is_gone)
 
 TEST(uploads_and_downloads_with_pitches)
 {
-    device = support_open(NULL);
+    device = support_open_quick();
     const hone_image_desc desc = {10, 4, HONE_U16, 2, 64};
     hone_image *image = NULL;
     uint8_t from[4 * 50], to[4 * 44];
@@ -237,7 +237,7 @@ TEST(uploads_and_downloads_with_pitches)
 
 TEST(wrong_requests)
 {
-    device = support_open(NULL);
+    device = support_open_quick();
     const hone_image_desc good = {4, 4, HONE_F32, 1, 0}, none = {0, 4, HONE_F32, 1, 0};
     _Alignas(16) char memory[128] = {0};
     hone_image *image = (hone_image *)memory;
@@ -260,7 +260,7 @@ TEST(wrong_requests)
 
 TEST(more_memory_than_the_device_gives)
 {
-    device = support_open(NULL);
+    device = support_open_quick();
     const hone_image_desc huge = {1 << 20, 1 << 10, HONE_F32, 4, 0};
     hone_image *image = NULL;
     hone_error error;
