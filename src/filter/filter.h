@@ -62,7 +62,8 @@ struct parameter {
     const char *otherwise; /* default as text; NULL: none (the value's `given` tells) */
     double least, most;    /* both allowed; integers and reals */
     const char *choices;   /* "l2|l1" */
-    bool incidental;       /* its value says little of which variant is fast: what was tuned with one serves others */
+    bool incidental; /* its value says little of which variant is fast: what was tuned with one serves others
+                      */
 };
 
 struct value {

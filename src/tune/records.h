@@ -86,7 +86,8 @@ struct record_choice {
     int evaluations;
     double seconds;
     int64_t time;
-    size_t tries_before; /* where it was read: so many tries stood before it. Seconds do not tell what came first. */
+    size_t tries_before; /* where it was read: so many tries stood before it. Seconds do not tell what came
+                            first. */
 };
 
 struct record_trust {

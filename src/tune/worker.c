@@ -369,7 +369,8 @@ void worker_measure(struct worker *w, const char *variant, const char *config, d
         read_measured(answer, m);
     else if (outcome == WORKER_TIMED_OUT)
         m->state = STATE_TIMEOUT;
-    /* An illegal access may leave a context in which nothing works any more: the next gets another process. */
+    /* An illegal access may leave a context in which nothing works any more: the next gets another process.
+     */
     if (outcome == WORKER_ANSWERED && m->state == STATE_RUN)
         reap(w, true, NULL, 0);
     json_decref(request);

@@ -14,8 +14,8 @@
  * Oclgrind 21.10 mistakes the new one's bytes for the old one's, and calls what lies beyond uninitialised
  *   LAYER_GUARD=end     buffers that the driver would allocate end at a page that cannot be touched; begin:
  *                       begin behind one. Only for devices that work on host memory
- *   LAYER_WHOLE_ROWS=1  rectangles whose last row has no room for its padding are refused, as by NVIDIA's driver; 2: all
- *   LAYER_POISON=0xa5   what fresh buffers of guarded memory hold (default 0xa5)
+ *   LAYER_WHOLE_ROWS=1  rectangles whose last row has no room for its padding are refused, as by NVIDIA's
+ * driver; 2: all LAYER_POISON=0xa5   what fresh buffers of guarded memory hold (default 0xa5)
  *
  * The report has a line for each fact:
  *

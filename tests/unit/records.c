@@ -142,7 +142,8 @@ TEST(only_wanted_kinds_are_read)
 }
 
 /* Every prefix of a file, and every byte turned over, is read without harm; other lines are not lost. */
-/* What a session measured is taken up again by the next one unless a choice stands behind it, in the same second or not. */
+/* What a session measured is taken up again by the next one unless a choice stands behind it, in the same
+ * second or not. */
 TEST(a_choice_knows_what_came_before_it)
 {
     use_folder();
