@@ -14,7 +14,8 @@ struct finalist {
     struct point point;
     char config[256];
     struct leader runs;
-    bool is_default;
+    int default_rank; /* among what comes with hone: 1 is what runs without tuning; beyond all ranks: it does
+                         not */
 };
 
 static int by_score(const void *a, const void *b)
@@ -25,12 +26,12 @@ static int by_score(const void *a, const void *b)
     return (x->ms > y->ms) - (x->ms < y->ms);
 }
 
-static bool is_default(const struct session *s, const struct point *point)
+static int default_rank(const struct session *s, const struct point *point)
 {
     for (size_t i = 0; i < s->seed_count; i++)
         if (s->default_rank[i] && point_equal(&s->seeds[i], point))
-            return true;
-    return false;
+            return s->default_rank[i];
+    return MAX_SEEDS + 1;
 }
 
 /* What is chosen without tuning: the first that works of what comes with hone. */
@@ -57,7 +58,7 @@ static bool is_taken(const struct finalist *finalists, int count, const struct p
 static void take(const struct session *s, const struct evaluated *from, struct finalist *to)
 {
     *to = (struct finalist){.point = from->point, .runs.median = from->ms};
-    to->is_default = is_default(s, &from->point);
+    to->default_rank = default_rank(s, &from->point);
     session_config(s, &from->point, to->config, sizeof to->config);
 }
 
@@ -89,8 +90,8 @@ static int by_median(const void *a, const void *b)
     return (x->runs.median > y->runs.median) - (x->runs.median < y->runs.median);
 }
 
-/* Of those tied with the fastest one that comes with hone wins, else the first in the order of the table: the
- * same winner again and again. */
+/* Of those tied with the fastest the one wins that would run without tuning, or is tried next then; else the
+ * first in the order of the table: the same winner again and again. */
 static int winner(const struct finalist *finalists, int count, int *ties)
 {
     int best = 0;
@@ -103,7 +104,7 @@ static int winner(const struct finalist *finalists, int count, int *ties)
         bool earlier = f->point.path < b->point.path ||
                        (f->point.path == b->point.path &&
                         memcmp(f->point.values, b->point.values, sizeof b->point.values) < 0);
-        if ((f->is_default && !b->is_default) || (f->is_default == b->is_default && earlier))
+        if (f->default_rank < b->default_rank || (f->default_rank == b->default_rank && earlier))
             best = i;
     }
     return best;
