@@ -52,6 +52,8 @@ static const struct {
     [SELFTEST_WIDE] = {"wide", "64-byte vectors (CPUs)", "variants with 64-byte vectors are not used"},
     [SELFTEST_PTX] = {"ptx", "inline assembly (NVIDIA)", "variants with inline PTX are not used"},
     [SELFTEST_SUBGROUPS] = {"subgroups", "subgroup functions", "variants with subgroups are not used"},
+    [SELFTEST_PROGRESS] = {"progress", "work-groups that wait for earlier ones",
+                           "variants in which work-groups wait are not used"},
 };
 
 const char *selftest_item_name(enum selftest_item item)
@@ -215,6 +217,16 @@ static bool check_subgroups(struct question *q, struct kernel *kernel)
     return ok;
 }
 
+/* Long enough for a processor to come back to a thread that it left; on others few, for each look goes to
+ * memory. */
+static bool check_progress(struct question *q, struct kernel *kernel)
+{
+    enum { GROUPS = 256, LOOKS = 10000, LOOKS_OF_CPU = 20000000 };
+    bool cpu = q->device->info.kind == HONE_DEVICE_CPU;
+    return set_word(q, kernel, 1, cpu ? LOOKS_OF_CPU : LOOKS) && ask(q, kernel, GROUPS, 1) &&
+           q->words[0] == GROUPS && q->words[1] == 0;
+}
+
 enum { SIDE = 8 };
 
 static bool check_image_pixels(struct question *q, struct kernel *kernel, struct memory *from,
@@ -334,7 +346,7 @@ static bool has_subgroups(const struct hone_device *device)
 
 static const struct part {
     const char *options;
-    struct probe probes[9];
+    struct probe probes[10];
 } parts[] = {
     {"-DPART_CORE",
      {{SELFTEST_BUILD, "loops", check_build, NULL},
@@ -345,7 +357,8 @@ static const struct part {
       {SELFTEST_ATOMICS, "atomics", check_atomics, NULL},
       {SELFTEST_CLOCK, "loops", check_clock, NULL},
       {SELFTEST_HALF_STORE, "half_store", check_half_store, NULL},
-      {SELFTEST_IMAGES, "image_copy", check_images, has_images}}},
+      {SELFTEST_IMAGES, "image_copy", check_images, has_images},
+      {SELFTEST_PROGRESS, "progress", check_progress, NULL}}},
     {"-DPART_HALF", {{SELFTEST_HALF, "halves", check_half, may_have_half}}},
     {"-DPART_WIDE", {{SELFTEST_WIDE, "wide", check_wide, may_have_wide}}},
     {"-DPART_PTX", {{SELFTEST_PTX, "ptx", check_ptx, is_nvidia}}},

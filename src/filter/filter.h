@@ -102,7 +102,8 @@ enum need {
     NEEDS_WIDE = 1 << 2, /* clang's vectors of 64 bytes */
     NEEDS_PTX = 1 << 3,
     NEEDS_SUBGROUPS = 1 << 4,
-    NEEDS_LOCAL = 1 << 5
+    NEEDS_LOCAL = 1 << 5,
+    NEEDS_PROGRESS = 1 << 6 /* work-groups that wait for earlier ones */
 };
 
 /* What a one-pass variant's kernel lets run with it: it reads by source_get, or writes by sink_put

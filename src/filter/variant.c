@@ -125,6 +125,7 @@ static hone_status check_needs(hone_device *device, const struct filter_case *c,
         {NEEDS_PTX, SELFTEST_PTX, "the compiler takes no PTX"},
         {NEEDS_SUBGROUPS, SELFTEST_SUBGROUPS, "the device has no subgroups"},
         {NEEDS_LOCAL, SELFTEST_LOCAL, "the device has no working local memory"},
+        {NEEDS_PROGRESS, SELFTEST_PROGRESS, "work-groups that wait do not let others run"},
     };
     for (size_t i = 0; i < COUNT_OF(needs); i++)
         if ((variant->needs & needs[i].need) && !selftest_holds(device, needs[i].item))

@@ -293,6 +293,21 @@ def test_an_unusable_cache_is_an_error_of_the_cache_alone():
                     "the doctor tells, and the rest is fine")
 
 
+def test_what_the_self_test_denies_is_not_used():
+    with Place() as place:
+        out = place.path("out.tif")
+        place.run("apply", "integral", place.picture(64, 48), "-o", out, "--variant", "lookback")
+        [verdict] = glob.glob(place.cache("verdicts", "*"))
+        with open(verdict, encoding="ascii") as file:
+            text = file.read()
+        frame.check("progress +" in text, text)
+        with open(verdict, "w", encoding="ascii") as file:
+            file.write(text.replace("progress +", "progress -"))
+        denied = place.run("apply", "integral", place.picture(64, 48), "-o", out, "--variant", "lookback", status=2)
+        frame.check("work-groups that wait do not let others run" in denied.stderr, denied.stderr)
+        place.run("apply", "integral", place.picture(64, 48), "-o", out)
+
+
 # ---- doctor ----
 
 def test_the_doctor_finds_this_machine_fine():

@@ -256,7 +256,8 @@ static bool lacks_a_need(const struct variant *variant, hone_device *device)
         enum selftest_item item;
     } needs[] = {{NEEDS_IMAGES, SELFTEST_IMAGES},       {NEEDS_HALF, SELFTEST_HALF},
                  {NEEDS_WIDE, SELFTEST_WIDE},           {NEEDS_PTX, SELFTEST_PTX},
-                 {NEEDS_SUBGROUPS, SELFTEST_SUBGROUPS}, {NEEDS_LOCAL, SELFTEST_LOCAL}};
+                 {NEEDS_SUBGROUPS, SELFTEST_SUBGROUPS}, {NEEDS_LOCAL, SELFTEST_LOCAL},
+                 {NEEDS_PROGRESS, SELFTEST_PROGRESS}};
     for (size_t i = 0; i < COUNT_OF(needs); i++)
         if ((variant->needs & needs[i].need) && !selftest_holds(device, needs[i].item))
             return true;

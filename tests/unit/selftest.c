@@ -70,6 +70,7 @@ TEST(this_device_passes)
         CHECK(selftest_passes(device));
         CHECK(selftest_holds(device, SELFTEST_IMAGES));
         CHECK(selftest_holds(device, SELFTEST_WIDE));
+        CHECK(selftest_holds(device, SELFTEST_PROGRESS));
         CHECK(!selftest_holds(device, SELFTEST_PTX));
     }
     for (int i = 0; i < SELFTEST_COUNT; i++)
@@ -147,7 +148,7 @@ TEST(what_ended_the_process_is_not_asked_again)
     ask(SELFTEST_BUILD, &holds);
     static const char text[] =
         "hone verdict 1\nbuild +\nloops +\nlocal +\nintegers +\nfloats +\natomics +\nclock +\nimages +\n"
-        "half-store +\nhalf -\nwide !\nptx -\nsubgroups -\n";
+        "half-store +\nhalf -\nwide !\nptx -\nsubgroups -\nprogress +\n";
     support_write(only_file(), text, sizeof text - 1);
     CHECK_EQ(ask(SELFTEST_WIDE, &holds), 0);
     CHECK(!holds);

@@ -71,7 +71,7 @@ static const struct variant variants[] = {
          "one pass: bands publish what they add and whole sums, and look back at the bands above; formed "
          "again by `scans` where work-groups that wait do not let others run",
      .path = "local",
-     .needs = NEEDS_LOCAL,
+     .needs = NEEDS_LOCAL | NEEDS_PROGRESS,
      /* Words are numbered by int. */
      .condition = "ceildiv(H, 16)*W*C*2 <= 2147483647",
      .tunables = {{"ROWS", TUNABLE_DEFINE, "16 32", "rows of a band"},
