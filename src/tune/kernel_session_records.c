@@ -48,8 +48,6 @@ hone_status kernel_session_load(struct kernel_session *s, hone_error *error)
     size_t finished = status ? 0 : read_choices(s, &all);
     for (size_t i = 0; i < all.try_count && !status; i++) {
         const struct record_try *t = &all.tries[i];
-        if (i == finished)
-            s->finished = s->known.try_count;
         if (!same_case(s, &t->c) || !same_device(s, &t->device))
             continue;
         if (!mem_grow(&s->known.tries, &s->known.try_capacity, s->known.try_count + 1,
@@ -57,9 +55,9 @@ hone_status kernel_session_load(struct kernel_session *s, hone_error *error)
             status = error_memory(error, "tuning records");
         else
             s->known.tries[s->known.try_count++] = *t;
+        if (i < finished)
+            s->finished = s->known.try_count;
     }
-    if (finished == all.try_count)
-        s->finished = s->known.try_count;
     records_finish(&all);
     return status;
 }

@@ -4,6 +4,7 @@
 #include "filter/registry.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,12 +60,10 @@ static bool same_head(const char *a, size_t a_length, const char *b, size_t b_le
 
 static bool incidental(const struct hone_filter *filter, const char *name, size_t length)
 {
-    size_t count = filter ? filter_parameter_count(filter) : 0;
-    for (size_t i = 0; i < count; i++)
-        if (strlen(filter->parameters[i].name) == length &&
-            strncmp(filter->parameters[i].name, name, length) == 0)
-            return filter->parameters[i].incidental;
-    return false;
+    char text[64];
+    snprintf(text, sizeof text, "%.*s", (int)length, name);
+    int index = filter ? filter_parameter(filter, text) : -1;
+    return index >= 0 && filter->parameters[index].incidental;
 }
 
 /* One value against another: numbers by their ratio, anything else by being the same or not. Twice the sigma
