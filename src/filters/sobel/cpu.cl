@@ -375,17 +375,19 @@ __kernel void sobel_lines(__global const RAW *in, int in_offset, int in_pitch, _
                           int out_pitch, int width, int height, BORDER_TYPE border FUSED_PARAMETERS)
 {
     struct sink sink = SINK_OF(out);
-    int count = width * HONE_C, from = get_global_id(0) * BLOCK * LANES;
+    int count = width * HONE_C, strips = max(1, count / LANES), first = get_global_id(0) * BLOCK;
     int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
-    if (from >= count || y >= height)
+    if (first >= strips || y >= height)
         return;
+    /* What is left of the row goes with its last whole strip, over whose results the last vector lies. */
+    int behind = first + BLOCK >= strips ? count : (first + BLOCK) * LANES;
     struct strip s = {SOURCE_OF(in), width, height, count, 0, false, false, border};
     if (count < LANES) {
         walk_narrow(s, &sink, y, end);
         return;
     }
     for (; y < end; y += STEP)
-        walk_lines(s, &sink, from, min(from + BLOCK * LANES, count), y, end);
+        walk_lines(s, &sink, first * LANES, behind, y, end);
 }
 #endif
 

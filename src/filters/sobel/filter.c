@@ -144,7 +144,7 @@ static const struct variant variants[] = {
      .constraints = {"STEP <= ROWS"},
      .defines = {"OUTPUT=output", "NORM=norm"},
      .passes = {{.kernel = "sobel_lines",
-                 .extent = {"ceildiv(W*C, 64)", "H"},
+                 .extent = {"max(1, W*C/64)", "H"},
                  .block = {"BLOCK", "ROWS"},
                  .local = {"1", "1"},
                  .arguments = {"in", "out", "W", "H", "border"}}},
