@@ -3,22 +3,26 @@
 """The tuning results that come with hone: measures them, makes the defaults of them, records spaces for tests.
 
     scripts/tuning_data.py all [build=build] [budget=30m]     everything below, on a quiet machine
-    scripts/tuning_data.py measure [budget=30m] [devices=pocl,rusticl] [filters=box,sobel] [size=1920x1080] [evaluations=60]
-                                   tunes every filter's usual cases on each device -> data/tuning/measured.jsonl
-    scripts/tuning_data.py add FILE...   what `hone tune` measured elsewhere: the tuning.jsonl of other machines
+    scripts/tuning_data.py measure [budget=30m] [devices=pocl-avx2,rusticl,pocl] [filters=box,sobel] [size=1920x1080]
+                                   [evaluations=60] tunes every filter's usual cases on each device -> data/tuning/measured.jsonl
+    scripts/tuning_data.py without NAME   builds hone with the defaults that devices whose name holds NAME would get without their own
+    scripts/tuning_data.py add [unseen=yes] FILE...   what `hone tune` measured elsewhere: the tuning.jsonl of other machines; with
+                                   unseen=yes by a hone that was built `without` that device
     scripts/tuning_data.py ship    defaults from what is measured -> data/tuning/shipped.jsonl
     scripts/tuning_data.py check   are the defaults those of the measurements? What would each device lose without its own?
     scripts/tuning_data.py record  whole spaces, small ones -> tests/recorded/
 
-measured.jsonl keeps, for each device and case, every configuration that worked with its time. For each of them the defaults
-hold up to six, for the device itself, for its vendor's devices of this kind, for this kind of device, and for all: those
-that together leave the devices of the group the largest harmonic mean of their best speeds; of equals, one of a variant that is
-not among them yet.
+measured.jsonl keeps, for each device and case, the configurations that worked with their times, and as "unseen" the time of what
+hone would have run there without having seen that device. For each of them the defaults hold up to six, for the device itself, for
+devices of its architecture, for its vendor's devices of this kind (of CPUs: by the same platform), for this kind of device, and
+for all: those that together leave the devices of the group the largest harmonic mean of their best speeds; of equals, one of a
+variant that is not among them yet.
 """
 
 import collections
 import glob
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -32,9 +36,10 @@ RECORDED = os.path.join(ROOT, "tests", "recorded")
 CANDIDATES = 6
 KEPT = 64  # configurations of a case in measured.jsonl: the fastest, and the fastest of each variant
 UNKNOWN = 0.25  # the speed to expect of a configuration on a device where it was not measured
-DEVICES = {"pocl": {"OCL_ICD_VENDORS": "pocl.icd"},
-           "rusticl": {"OCL_ICD_VENDORS": "rusticl.icd", "RUSTICL_ENABLE": "llvmpipe"}}
-PLATFORMS = {"pocl": "Portable Computing Language", "rusticl": "rusticl"}
+# PoCL compiles for an older processor when it is told to: that measures what code without AVX-512 can reach here.
+DEVICES = {"pocl-avx2": {"OCL_ICD_VENDORS": "pocl.icd", "POCL_KERNELLIB_NAME": "avx2"},
+           "rusticl": {"OCL_ICD_VENDORS": "rusticl.icd", "RUSTICL_ENABLE": "llvmpipe"},
+           "pocl": {"OCL_ICD_VENDORS": "pocl.icd"}}
 # Small images, so that a recording takes minutes: name, filter, size, variants.
 SPACES = [("epsilon-pocl", "epsilon radius=2", "160x120", "direct,vectors"),
           ("sobel-pocl", "sobel norm=l1", "320x240", "direct,separable,vectors"),
@@ -47,12 +52,19 @@ def option(name, otherwise):
     return values[-1] if values else otherwise
 
 
-def hone(folder, device, *arguments):
+def hone(folder, device, *arguments, **options):
     """Runs hone with records in `folder`."""
-    environment = {key: value for key, value in os.environ.items() if key == "HONE_TUNE_CLOCK" or not key.startswith(("HONE_", "OCL_", "RUSTICL_"))}
+    environment = {key: value for key, value in os.environ.items()
+                   if key == "HONE_TUNE_CLOCK" or not key.startswith(("HONE_", "OCL_", "RUSTICL_", "POCL_"))}
     environment.update(DEVICES[device], XDG_DATA_HOME=folder)
     program = os.path.join(ROOT, option("build", "build"), "hone")
-    return subprocess.run([program, *arguments], env=environment, check=False).returncode
+    return subprocess.run([program, *arguments], env=environment, check=False, **options)
+
+
+def name_of(device):
+    """What the device calls itself."""
+    answer = hone("/nonexistent", device, "devices", "--json", stdout=subprocess.PIPE)
+    return json.loads(answer.stdout)["devices"][0]["name"]
 
 
 def lines_of(path):
@@ -79,7 +91,7 @@ def case_key(line):
 
 # ---- Measuring ----
 
-def digest(records):
+def digest(records, unseen):
     """One line for each device and case: what worked, fastest first, with the final's medians where there are some."""
     cases = collections.OrderedDict()
     for record in records:
@@ -90,6 +102,8 @@ def digest(records):
         if record["kind"] == "choice":
             for ranked in record["ranked"]:
                 entry["times"][(ranked["variant"], ranked["config"])] = ranked["ms"]
+            if unseen and record["default_ms"] > 0:
+                entry["unseen"] = float(f"{record['default_ms']:.4g}")
         elif record["state"] in ("ok", "slow") and record["config"]["ms"] > 0:
             entry["times"][(record["config"]["variant"], record["config"]["config"])] = record["config"]["ms"]
     for entry in cases.values():
@@ -109,30 +123,38 @@ def build_with(lines):
 
 
 def measure():
-    """Each device begins with the defaults that the others alone would give it, so that what it loses by them is known."""
+    """Each device is tuned by a hone that has not seen it, so that what an unseen device loses is known."""
     devices = option("devices", ",".join(DEVICES)).split(",")
     filters = [name for name in option("filters", "").split(",") if name]
     everything = {key_of(line): line for line in lines_of(MEASURED)}
     for device in devices:
-        build_with(shipped([line for line in everything.values() if line["device"]["platform"] != PLATFORMS[device]]))
+        name = name_of(device)
+        build_with(shipped([line for line in everything.values() if line["device"]["name"] != name]))
         folder = tempfile.mkdtemp(prefix="hone-measure-")
         status = hone(folder, device, "tune", *filters, "--size", option("size", "1920x1080"), "--budget",
-                      option("budget", "30m"), "--evaluations", option("evaluations", "60"))
-        for line in digest(lines_of(os.path.join(folder, "hone", "tuning.jsonl"))):
+                      option("budget", "30m"), "--evaluations", option("evaluations", "60")).returncode
+        for line in digest(lines_of(os.path.join(folder, "hone", "tuning.jsonl")), True):
             everything[key_of(line)] = line
+        write_lines(MEASURED, [everything[key] for key in sorted(everything)])
         shutil.rmtree(folder)
         if status:
             print(f"{device}: hone tune ended with {status}; what it measured is kept", file=sys.stderr)
-    write_lines(MEASURED, [everything[key] for key in sorted(everything)])
     build_with(shipped(lines_of(MEASURED)))
     print(f"{len(everything)} cases in {os.path.relpath(MEASURED, ROOT)}")
 
 
+def without():
+    """For measuring elsewhere what an unseen device loses; `ship` and a build bring the defaults back."""
+    names = [argument for argument in sys.argv[2:] if "=" not in argument]
+    build_with(shipped([line for line in lines_of(MEASURED) if not any(name in line["device"]["name"] for name in names)]))
+
+
 def add():
     everything = {key_of(line): line for line in lines_of(MEASURED)}
-    for name in sys.argv[2:]:
-        for line in digest(lines_of(name)):
-            everything[key_of(line)] = line
+    for name in [argument for argument in sys.argv[2:] if not argument.startswith("unseen=")]:
+        for line in digest(lines_of(name), option("unseen", "no") == "yes"):
+            before = everything.get(key_of(line), {})
+            everything[key_of(line)] = {**({"unseen": before["unseen"]} if "unseen" in before else {}), **line}
     write_lines(MEASURED, [everything[key] for key in sorted(everything)])
     print(f"{len(everything)} cases in {os.path.relpath(MEASURED, ROOT)}")
 
@@ -173,28 +195,40 @@ def choice(device, lines, chosen):
             "default_ms": -1, "first_rung_ms": -1, "plain_ms": -1, "evaluations": 0, "seconds": 0}
 
 
-def group_device(lines, level):
-    """What stands for a group: it is of no name, so that only its level fits."""
-    device = lines[0]["device"]
-    kind = device["kind"] if level != "all" else "other"
-    return {"name": "", "vendor": device["vendor"] if level == "vendor" else "", "platform": "", "driver": "",
-            "architecture": "", "kind": kind, "vendor_id": device["vendor_id"] if level == "vendor" else 0,
-            "compute_units": 0}
+LEVELS = ("architecture", "vendor", "kind", "all")
 
 
 def group_of(line, level):
-    return {"vendor": (line["device"]["vendor_id"], line["device"]["kind"]), "kind": line["device"]["kind"],
-            "all": None}[level]
+    """Devices of the same are one group; None: of no group."""
+    device = line["device"]
+    # A processor runs what its OpenCL makes of a kernel.
+    comparable = (device["kind"], device["platform"] if device["kind"] == "cpu" else "")
+    if level == "architecture":
+        return (*comparable, device["architecture"]) if device["architecture"] else None
+    return {"vendor": (*comparable, device["vendor_id"]), "kind": device["kind"], "all": "all"}[level]
+
+
+def group_device(line, level):
+    """What stands for a group: it is of no name, so that only its level fits."""
+    device = line["device"]
+    near = level in ("architecture", "vendor")
+    return {"name": "", "vendor": device["vendor"] if level == "vendor" else "",
+            "platform": device["platform"] if near and device["kind"] == "cpu" else "", "driver": "",
+            "architecture": device["architecture"] if level == "architecture" else "",
+            "kind": device["kind"] if level != "all" else "other", "vendor_id": device["vendor_id"] if near else 0,
+            "compute_units": 0}
 
 
 def shipped(measured):
     lines = [choice(line["device"], [line], candidates([line])) for line in measured]
-    for level in ("vendor", "kind", "all"):
+    for level in LEVELS:
         groups = collections.OrderedDict()
         for line in measured:
-            groups.setdefault((group_of(line, level), case_key(line)), []).append(line)
-        for group in groups.values():
-            lines.append(choice(group_device(group, level), group, candidates(group)))
+            if group_of(line, level):
+                groups.setdefault((group_of(line, level), case_key(line)), []).append(line)
+        # A device alone needs no line for its group: its own is found at each level. Of equals the later line counts.
+        for group in [group for group in groups.values() if len(group) > 1]:
+            lines.append(choice(group_device(group[0], level), group, candidates(group)))
     return lines
 
 
@@ -207,40 +241,50 @@ def ship():
 # ---- Checking ----
 
 def mean(values):
-    return len(values) / sum(1 / value for value in values)
+    return math.exp(sum(math.log(value) for value in values) / len(values))
 
 
-def sizeless(line):
-    """Devices were not all measured at the same sizes."""
-    return json.dumps({**line["case"], "source": "", "width": 0, "height": 0}, sort_keys=True)
+def of_the_optimum(parts):
+    """Of (part of the optimum, case)."""
+    worst = min(parts)
+    return f"{mean([part for part, _ in parts]):.0%} of its optimum, worst {worst[0]:.0%} ({worst[1]}); {len(parts)} cases"
+
+
+def case_name(line):
+    case = line["case"]
+    return f"{case['filter']} {case['parameters']}".strip()[:40] + f" {case['type']}x{case['channels']}"
+
+
+def unseen(lines):
+    """What ran before anything was tuned, by a hone that has not seen the device."""
+    parts = [(min(1, line["times"][0][2] / line["unseen"]), case_name(line)) for line in lines if "unseen" in line]
+    return [f"without having been seen: {of_the_optimum(parts)}"] if parts else []
+
+
+def from_others(lines, measured, level):
+    """What the defaults of other devices give, at a level and in the same cases."""
+    first, best = [], []
+    for line in lines:
+        others = [o for o in measured if case_key(o) == case_key(line) and group_of(o, level) and
+                  group_of(o, level) == group_of(line, level) and o["device"]["name"] != line["device"]["name"]]
+        chosen, table = candidates(others), speeds(line)
+        first += [(table[chosen[0]], case_name(line))] if chosen and chosen[0] in table else []
+        known = [table[config] for config in chosen if config in table]
+        best += [(max(known), case_name(line))] if known else []
+    said = [f"first default of the {level}: {of_the_optimum(first)}"] if first else []
+    return said + ([f"best of its {CANDIDATES}: {of_the_optimum(best)}"] if best else [])
 
 
 def leave_one_out(measured):
-    """What each device reaches with defaults made of others of its kind alone: the first of them, the best of them."""
-    devices = sorted({(line["device"]["platform"], line["device"]["name"]) for line in measured})
-    if len(devices) < 2:
-        print("leave one device out: only one device was measured, nothing can be told")
-        return
-    for platform, name in devices:
-        first, best, unknown = [], [], 0
-        for line in measured:
-            others = [o for o in measured if sizeless(o) == sizeless(line) and o["device"]["kind"] == line["device"]["kind"] and
-                      (o["device"]["platform"], o["device"]["name"]) != (platform, name)]
-            if (line["device"]["platform"], line["device"]["name"]) != (platform, name) or not others:
-                continue
-            chosen, table = candidates(others), speeds(line)
-            known = [table[config] for config in chosen if config in table]
-            unknown += not known
-            first += [table[chosen[0]]] if chosen[0] in table else []
-            best += [max(known)] if known else []
-        if best:
-            print(f"leave one device out: {name} ({platform}): {mean(first or [UNKNOWN]):.0%} of its optimum with the first "
-                  f"default, {mean(best):.0%} with the best of {CANDIDATES}, worst {min(best):.0%}; {len(best)} cases")
-        if not best and not unknown:
-            print(f"leave one device out: {name} ({platform}): no other device of its kind was measured in its cases; hand-written choices")
-        if unknown:
-            print(f"leave one device out: {name} ({platform}): in {unknown} cases none of the others' candidates was measured "
-                  "there (or none works)")
+    """What each device reaches with what is known of others."""
+    devices = collections.OrderedDict()
+    for line in measured:
+        devices.setdefault((line["device"]["name"], line["device"]["platform"]), []).append(line)
+    for (name, platform), lines in devices.items():
+        said = unseen(lines) + [text for level in LEVELS[:-1] for text in from_others(lines, measured, level)]
+        print(f"leave one device out: {name} ({platform})")
+        for text in said or ["no other device of its kind was measured in its cases, nothing can be told"]:
+            print(f"    {text}")
 
 
 def check():
@@ -274,7 +318,7 @@ def all_of_it():
     check()
 
 
-ACTIONS = {"measure": measure, "add": add, "ship": ship, "check": check, "record": record, "all": all_of_it}
+ACTIONS = {"measure": measure, "without": without, "add": add, "ship": ship, "check": check, "record": record, "all": all_of_it}
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in ACTIONS:

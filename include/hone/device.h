@@ -32,7 +32,8 @@ typedef struct hone_device_info {
     hone_device_kind kind;
     char name[256], vendor[128], platform[128], platform_version[256];
     char driver_version[128], device_version[256], c_version[128];
-    char architecture[64]; /**< "sm_90", "gfx1030" ... where a vendor extension tells, else "". */
+    char architecture[64]; /**< "sm_90", "gfx1030" ... where a vendor extension tells; the target of
+                                  PoCL's compiler; else "". */
     char board[128];       /**< Marketing name where it differs from `name` (AMD), else "". */
     unsigned version;      /**< OpenCL version of the device times 100: 120, 200, 300. */
     unsigned compute_units, clock_mhz, address_bits;

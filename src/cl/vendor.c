@@ -71,8 +71,21 @@ static void describe_amd(cl_device_id id, hone_device_info *info)
         snprintf(info->architecture, sizeof info->architecture, "gfx%u.%u", major, minor);
 }
 
+/* PoCL names the processor that it compiles for at the end of the version: "... PoCL HSTR:
+ * pthread-x86_64-pc-linux-gnu-haswell". Behind the name of its driver that is what programs depend on. */
+static void describe_pocl(hone_device_info *info)
+{
+    const char *built_for = strstr(info->device_version, "PoCL HSTR: ");
+    const char *dash = built_for ? strchr(built_for, '-') : NULL;
+    if (dash)
+        snprintf(info->architecture, sizeof info->architecture, "%.*s", (int)strcspn(dash + 1, "; "),
+                 dash + 1);
+}
+
 void vendor_describe(cl_device_id id, const char *extensions, hone_device_info *info)
 {
+    if (info->kind == HONE_DEVICE_CPU)
+        describe_pocl(info);
     if (text_has_word(extensions, "cl_nv_device_attribute_query"))
         describe_nvidia(id, info);
     if (text_has_word(extensions, "cl_amd_device_attribute_query"))

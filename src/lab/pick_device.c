@@ -40,7 +40,8 @@ static double roof_seconds(const struct filter_case *c, const struct roofs *roof
     return isfinite(best) ? best * below_roof : pixels / roofs->operations;
 }
 
-/* What was measured for another size counts by its pixels. */
+/* What was measured for another size counts by its pixels, on another device of the architecture by its
+ * compute units. */
 static bool measured_seconds(const struct records *records, const struct record_device *device,
                              const struct filter_case *c, double *seconds)
 {
@@ -52,7 +53,10 @@ static bool measured_seconds(const struct records *records, const struct record_
             continue;
         const double there = (double)choice->c.width * choice->c.height,
                      here = (double)wanted.width * wanted.height;
-        *seconds = choice->ranked[0].ms * 1e-3 * here / there;
+        const double units = device->compute_units && level == LEVEL_ARCHITECTURE
+                                 ? (double)choice->device.compute_units / device->compute_units
+                                 : 1;
+        *seconds = choice->ranked[0].ms * 1e-3 * here / there * units;
         return true;
     }
     return false;

@@ -162,10 +162,11 @@ hone_status choose(struct choice choices[MAX_CHOICES], size_t *count, hone_devic
         *count = 1;
         return forced(&choices[0], device, c, request, error);
     }
-    consider_measured(&to, LEVEL_EXACT, LEVEL_KIND);
+    consider_measured(&to, LEVEL_EXACT, LEVEL_VENDOR);
+    /* The best of another vendor's device, or of a CPU by another OpenCL, may be many times slower here: what
+     * was thought of comes before. */
     consider_seeds(&to);
-    consider_measured(&to, LEVEL_ALL,
-                      LEVEL_ALL); /* a GPU's best is no CPU's: what was thought of comes before */
+    consider_measured(&to, LEVEL_KIND, LEVEL_ALL);
     consider_all(&to);
     if (*count > 0)
         return HONE_OK;

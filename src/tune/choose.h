@@ -22,10 +22,10 @@ enum { MAX_CHOICES = 24 };
 
 /**
  * Candidates in the order in which to try them, best first: the first whose kernels build, and give right
- * results, is taken. What was measured comes first, from the nearest device on (the user's own records before
- * those that ship with hone), then hand-written choices, then what was measured on other kinds of
- * devices, then every variant there is, with its defaults and
- * with the smallest work-groups. At least one, or an error that says why none can run. A forced variant is
+ * results, is taken. What was measured here or on a like device comes first, from the nearest on (the user's
+ * own records before those that ship with hone), then hand-written choices, then what was measured on devices
+ * of other vendors and kinds, then every variant there is, with its defaults and with the smallest
+ * work-groups. At least one, or an error that says why none can run. A forced variant is
  * the only candidate. Candidates are usable and legal; whether their kernels build is not known yet.
  */
 hone_status choose(struct choice choices[MAX_CHOICES], size_t *count, hone_device *device,

@@ -36,9 +36,13 @@ enum lookup_level lookup_level_of(const struct record_device *record, const stru
         strcmp(record->name, device->name) == 0 && strcmp(record->platform, device->platform) == 0;
     if (same_device)
         return strcmp(record->driver, device->driver) == 0 ? LEVEL_EXACT : LEVEL_DRIVER;
-    if (device->architecture[0] && strcmp(record->architecture, device->architecture) == 0)
+    /* A processor runs what its OpenCL makes of a kernel: of the same one under another OpenCL nothing is
+     * known. */
+    bool comparable = record->kind == device->kind &&
+                      (device->kind != HONE_DEVICE_CPU || strcmp(record->platform, device->platform) == 0);
+    if (comparable && device->architecture[0] && strcmp(record->architecture, device->architecture) == 0)
         return LEVEL_ARCHITECTURE;
-    if (record->vendor_id == device->vendor_id && record->kind == device->kind)
+    if (comparable && record->vendor_id == device->vendor_id)
         return LEVEL_VENDOR;
     return record->kind == device->kind ? LEVEL_KIND : LEVEL_ALL;
 }

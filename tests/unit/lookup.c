@@ -39,10 +39,29 @@ TEST(levels_of_devices)
     CHECK_EQ(lookup_level_of(&other, &here), LEVEL_KIND);
     other.kind = HONE_DEVICE_CPU;
     CHECK_EQ(lookup_level_of(&other, &here), LEVEL_ALL);
+    other.vendor_id = 7; /* an architecture, as a vendor, says nothing of another kind */
+    strcpy(other.architecture, "slot 4");
+    CHECK_EQ(lookup_level_of(&other, &here), LEVEL_ALL);
+    other.vendor_id = 8;
     /* Without an architecture two devices are not of the same one. */
     struct record_device a = here, b = other;
     a.architecture[0] = b.architecture[0] = '\0';
     CHECK_EQ(lookup_level_of(&b, &a), LEVEL_ALL);
+}
+
+TEST(levels_of_processors_are_those_of_one_platform)
+{
+    struct record_device cpu = here, other;
+    cpu.kind = HONE_DEVICE_CPU;
+    other = cpu;
+    strcpy(other.name, "Toaster 2000");
+    CHECK_EQ(lookup_level_of(&other, &cpu), LEVEL_ARCHITECTURE);
+    strcpy(other.platform, "Toast");
+    CHECK_EQ(lookup_level_of(&other, &cpu), LEVEL_KIND);
+    strcpy(other.architecture, "slot 2");
+    CHECK_EQ(lookup_level_of(&other, &cpu), LEVEL_KIND);
+    strcpy(other.platform, cpu.platform);
+    CHECK_EQ(lookup_level_of(&other, &cpu), LEVEL_VENDOR);
 }
 
 static double distance(const char *parameters, uint32_t width, uint32_t channels)
