@@ -107,6 +107,17 @@ static void print_best(const struct kernel_run *run)
         printf("  %8.3gx  the first configuration, %s (%.4g ms)\n", r->first_ms / ms, r->first, r->first_ms);
 }
 
+static void print_sure(const struct kernel_session_result *r)
+{
+    printf("  how sure   ");
+    if (r->raced)
+        printf("spread %.1f %%, %d other%s cannot be told from it", r->spread * 100, r->tied,
+               r->tied == 1 ? "" : "s");
+    else
+        printf("no final took place: these are times of the search");
+    printf("%s\n", r->interrupted ? "; interrupted: run again to resume" : "");
+}
+
 static void print_table(const struct kernel_run *run)
 {
     const struct kernel_session_result *r = &run->result;
@@ -119,9 +130,8 @@ static void print_table(const struct kernel_run *run)
     if (r->legal >= 0)
         printf(", %lld legal", (long long)r->legal);
     print_states(r);
-    printf("%s\n  how sure   spread %.1f %%, %d other%s cannot be told from it%s\n",
-           run->spec->cold ? "; caches cold" : "", r->spread * 100, r->tied, r->tied == 1 ? "" : "s",
-           r->interrupted ? "; interrupted: run again to resume" : "");
+    printf("%s\n", run->spec->cold ? "; caches cold" : "");
+    print_sure(r);
     if (fabs(r->drift) > 0.05)
         printf(
             "  unsteady   the last runs of the final took %.0f %% %s than the first: clocks or other work\n",
@@ -152,13 +162,14 @@ static json_t *report_json(const struct kernel_run *run)
 {
     const struct kernel_session_result *r = &run->result;
     json_t *report = json_pack(
-        "{s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:i, s:I, s:I, s:b, s:b, s:f, s:f}", "kernel",
+        "{s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:i, s:I, s:I, s:b, s:b, s:f, s:o}", "kernel",
         run->spec->kernel, "file", cli_json_text(run->spec->file), "device", r->device.name, "best",
         r->ranked[0].config, "first", r->first, "first_ms", cli_json_real(r->first_ms), "ranked",
         ranked_json(r), "tries", tries_json(r), "resumed", r->resumed, "tied", r->tied, "space",
         (json_int_t)r->space, "legal", (json_int_t)r->legal, "exhausted", r->exhausted, "interrupted",
-        r->interrupted, "seconds", r->seconds, "spread", r->spread);
-    json_object_set_new(report, "drift", cli_json_real(r->drift));
+        r->interrupted, "seconds", r->seconds, "spread", cli_json_real(r->raced ? r->spread : NAN));
+    json_object_set_new(report, "final", json_boolean(r->raced));
+    json_object_set_new(report, "drift", cli_json_real(r->raced ? r->drift : NAN));
     json_object_set_new(report, "bytes", cli_json_real(r->bytes));
     json_object_set_new(report, "flops", cli_json_real(r->flops));
     return report;

@@ -84,8 +84,13 @@ void tune_print_result(const struct record_choice *choice, const struct session_
         printf(
             "\n  unsteady   the last runs of the final took %.0f %% %s than the first: clocks or other work",
             fabs(r->drift) * 100, r->drift > 0 ? "more" : "less");
-    printf("\n  how sure   spread %.1f %%, %d other%s cannot be told from it%s\n", r->spread * 100, r->tied,
-           r->tied == 1 ? "" : "s", r->interrupted ? "; interrupted: run again to resume" : "");
+    printf("\n  how sure   ");
+    if (r->raced)
+        printf("spread %.1f %%, %d other%s cannot be told from it", r->spread * 100, r->tied,
+               r->tied == 1 ? "" : "s");
+    else
+        printf("no final took place: these are times of the search");
+    printf("%s\n", r->interrupted ? "; interrupted: run again to resume" : "");
 }
 
 void tune_add_report(struct tune_run *run, const struct session_result *r)
@@ -100,8 +105,9 @@ void tune_add_report(struct tune_run *run, const struct session_result *r)
             json_object_set_new(states, record_state_name((enum record_state)i), json_integer(r->states[i]));
     json_object_set_new(object, "states", states);
     json_object_set_new(object, "tied", json_integer(r->tied));
-    json_object_set_new(object, "spread", cli_json_real(r->spread));
-    json_object_set_new(object, "drift", cli_json_real(r->drift));
+    json_object_set_new(object, "final", json_boolean(r->raced));
+    json_object_set_new(object, "spread", cli_json_real(r->raced ? r->spread : NAN));
+    json_object_set_new(object, "drift", cli_json_real(r->raced ? r->drift : NAN));
     json_object_set_new(object, "resumed", json_integer(r->resumed));
     json_object_set_new(object, "interrupted", json_boolean(r->interrupted));
     json_object_set_new(object, "space", json_integer((json_int_t)r->space));

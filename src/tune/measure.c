@@ -300,9 +300,10 @@ static void race_round(struct shot *shots, struct measure_entry *entries, const 
         if (!shots[i].instance)
             continue;
         double ms = batch(&shots[i], batches[i], NULL);
-        if (ms < 0)
+        if (ms < 0) {
             instance_destroy(&shots[i].instance);
-        else if (!warm_up && entries[i].run_count < MEASURE_RUNS)
+            entries[i].run_count = 0; /* one that failed has lost, however fast it was before */
+        } else if (!warm_up && entries[i].run_count < MEASURE_RUNS)
             entries[i].runs[entries[i].run_count++] = ms;
     }
 }

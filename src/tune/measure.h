@@ -53,8 +53,7 @@ struct measure_phase {
 void measure_try(struct measure *measure, const struct variant *variant, const struct config *config,
                  double best, struct measure_phase phase, struct measured *result);
 
-/* Times the given configurations again, by turns; medians become the scores. Those that fail keep a negative
- * one. */
+/* Times the given configurations again, by turns. Those that fail have no runs. */
 struct measure_entry {
     const struct variant *variant;
     struct config config;

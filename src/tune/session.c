@@ -104,8 +104,8 @@ static bool recall(struct session *s, const char *variant, const char *config, s
 
 /* ---- Evaluating ---- */
 
-static void record(struct session *s, const char *variant, const char *config, const struct measured *m,
-                   enum record_state state)
+void session_record(struct session *s, const char *variant, const char *config, const struct measured *m,
+                    enum record_state state)
 {
     struct record_try *t = mem_new(1, sizeof *t);
     hone_error error;
@@ -160,9 +160,9 @@ void session_measure(struct session *s, const char *variant, const char *config,
     if (recall(s, variant, config, m))
         return;
     give_baseline(s);
-    record(s, variant, config, NULL, STATE_STARTED);
+    session_record(s, variant, config, NULL, STATE_STARTED);
     worker_measure(s->worker, variant, config, best, build, run_limit(s, best), m);
-    record(s, variant, config, m, m->state);
+    session_record(s, variant, config, m, m->state);
 }
 
 static double evaluate(void *context, const struct point *point, double best)

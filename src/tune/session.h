@@ -31,9 +31,10 @@ struct session_options {
 
 struct session_result {
     struct record_choice choice;
-    int states[STATE_COUNT]; /* evaluations by outcome */
+    int states[STATE_COUNT]; /* evaluations by outcome, and finalists that failed in the final */
     int resumed;             /* of them taken from an earlier session */
     int tied;                /* configurations that cannot be told from the best */
+    bool raced;              /* a final took place; without one the ranks are those of the search */
     double drift;  /* of the winner from the first third of the final to the last: 0.05 is 5 % slower */
     double spread; /* of the winner's runs: median absolute deviation / median */
     int64_t space; /* combinations, legal or not */

@@ -186,13 +186,33 @@ static void compare(struct session *s, const struct finalist *finalists, int cou
 
 /* ---- The final ---- */
 
-static void race(const struct session *s, struct finalist *finalists, int count)
+/* One that failed in the final is never tried again, and nothing is compared with it. */
+static void drop(struct session *s, const struct finalist *f, const struct racer *racer)
+{
+    struct evaluated *const compared[] = {&s->without_tuning, &s->plain, &s->first_rung};
+    session_record(s, racer->variant, racer->config, &racer->fault, racer->fault.state);
+    s->result->states[racer->fault.state]++;
+    for (size_t i = 0; i < COUNT_OF(compared); i++)
+        if (compared[i]->ms >= 0 && point_equal(&compared[i]->point, &f->point))
+            compared[i]->ms = -1;
+}
+
+/* How many are left. */
+static int race(struct session *s, struct finalist *finalists, int count)
 {
     struct racer racers[RACE_MOST];
+    int left = 0;
     for (int i = 0; i < count; i++)
-        racers[i] = (struct racer){s->space.paths[finalists[i].point.path].name, finalists[i].config,
-                                   &finalists[i].runs};
-    race_by_turns(s->worker, racers, count, 0);
+        racers[i] = (struct racer){.variant = s->space.paths[finalists[i].point.path].name,
+                                   .config = finalists[i].config,
+                                   .runs = &finalists[i].runs};
+    s->result->raced = race_by_turns(s->worker, racers, count, RACE_ROUNDS, 0);
+    for (int i = 0; i < count; i++)
+        if (racers[i].fault.state == STATE_OK)
+            finalists[left++] = finalists[i];
+        else
+            drop(s, &finalists[i], &racers[i]);
+    return left;
 }
 
 hone_status session_final(struct session *s, struct search_result *found, hone_error *error)
@@ -206,7 +226,7 @@ hone_status session_final(struct session *s, struct search_result *found, hone_e
         return error_set(error, HONE_ERROR_UNSUPPORTED, "no configuration of %s could be measured on '%s'",
                          s->c->filter->name, s->worker->device_record.name);
     if (!s->result->interrupted)
-        race(s, finalists, count);
+        count = race(s, finalists, count);
     qsort(finalists, (size_t)count, sizeof *finalists, by_median);
     int first = winner(finalists, count, &ties);
     const struct leader *runs = &finalists[first].runs;

@@ -53,6 +53,10 @@ void session_config(const struct session *session, const struct point *point, ch
 void session_measure(struct session *session, const char *variant, const char *config, double best,
                      struct measured *measured);
 
+/* Writes down how a try began or ended; a failure to write is told in the end. */
+void session_record(struct session *session, const char *variant, const char *config,
+                    const struct measured *measured, enum record_state state);
+
 /* Seconds since the session began. */
 double session_elapsed(const struct session *session);
 

@@ -233,9 +233,10 @@ static void race_round(struct attempt *attempts, const int *batches, int count, 
         if (!attempts[i].kernel)
             continue;
         double ms = timing_of(&attempts[i]).batch(&attempts[i], batches[i], NULL);
-        if (ms < 0)
+        if (ms < 0) {
             attempt_finish(&attempts[i]);
-        else if (!warm_up && counts[i] < MEASURE_RUNS)
+            counts[i] = 0; /* one that failed has lost, however fast it was before */
+        } else if (!warm_up && counts[i] < MEASURE_RUNS)
             runs[i][counts[i]++] = ms;
     }
 }
