@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "support.h"
 #include "tune/cases.h"
+#include "tune/kernel_session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 /* ---- The worker: FINAL_SCENE says what becomes of each variant, as JSON ----
  *
  * {"strips": {"ms": 1, "final": "crash"}, ...}: `ms` in the search, in the final `final`: milliseconds,
- * "fail" or "crash"; FINAL_SEEDS names variants in the order of the search. */
+ * "fail" or "crash". FINAL_DEFAULT names the variant that runs without tuning. Of a kernel of one's own
+ * configurations stand in place of variants. */
 
 static json_t *scene;
 
@@ -45,9 +47,18 @@ static json_t *describe(void)
 
 static const json_t *fate(const json_t *request, const char *key)
 {
-    const json_t *of = json_object_get(scene, json_string_value(json_object_get(request, "variant")));
+    const char *variant = json_string_value(json_object_get(request, "variant"));
+    bool kernel = strcmp(variant, "kernel") == 0;
+    const json_t *of =
+        json_object_get(scene, kernel ? json_string_value(json_object_get(request, "config")) : variant);
     const json_t *what = json_object_get(of, key);
     return what ? what : json_object_get(of, "ms");
+}
+
+static json_t *describe_kernel(void)
+{
+    return json_pack("{s:{}, s:[i, i, i, i, i], s:[], s:s}", "names", "limits", 1024, 1024, 1024, 1024, 65536,
+                     "outputs", "first", "A=1");
 }
 
 static json_t *measure(const json_t *request)
@@ -83,6 +94,7 @@ static json_t *answer_to(const json_t *request)
                          "platform", "Bread", "driver", "1.0", "architecture", "slot", "vendor_id", 1,
                          "compute_units", 2, "kind", (int)HONE_DEVICE_CPU);
     return strcmp(what, "filter") == 0    ? describe()
+           : strcmp(what, "kernel") == 0  ? describe_kernel()
            : strcmp(what, "measure") == 0 ? measure(request)
            : strcmp(what, "race") == 0    ? race(request)
                                           : json_pack("{s:b}", "ok", 1);
@@ -203,4 +215,60 @@ TEST(nothing_is_compared_with_what_failed)
         tune("sobel", "{\"direct\": {\"ms\": 1.4, \"final\": \"fail\"}, \"strips\": {\"ms\": 1}}", NULL);
     CHECK_EQ(r.choice.count, 1);
     CHECK(r.choice.default_ms < 0 && r.choice.plain_ms < 0 && r.choice.first_rung_ms < 0);
+}
+
+/* ---- Kernels of one's own ---- */
+
+static struct kernel_session_result tune_kernel(const char *what)
+{
+    static const char *const settings[][2] = {{"kernel-file", "k.cl"}, {"kernel", "k"},  {"param", "A=1,2,3"},
+                                              {"global", "16"},        {"arg", "int:1"}, {"check", "none"}};
+    hone_error error;
+    struct worker worker;
+    struct kernel_session_result result;
+    struct kernel_spec *spec = kernel_spec_new();
+    const struct kernel_session_options options = {
+        .source = "__kernel void k(int i) {}", .folder = "", .budget = 3, .random_seed = 1, .fresh = true};
+    setenv("FINAL_SCENE", what, 1);
+    setenv("XDG_DATA_HOME", support_folder(), 1);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        REQUIRE_OK(kernel_spec_set(spec, settings[i][0], settings[i][1], NULL, &error));
+    REQUIRE_OK(worker_start(&worker, "0", false, &error));
+    REQUIRE_OK(kernel_session_tune(&worker, spec, &options, &result, &error));
+    worker_stop(&worker);
+    kernel_spec_free(spec);
+    return result;
+}
+
+TEST(a_kernel_that_fails_in_the_final_cannot_win)
+{
+    static const char *const ends[] = {"fail", "crash"};
+    static const enum record_state states[] = {STATE_RUN, STATE_CRASH};
+    for (size_t i = 0; i < 2; i++) {
+        char what[256];
+        snprintf(what, sizeof what,
+                 "{\"A=1\": {\"ms\": 1.4, \"final\": 1.5}, \"A=2\": {\"ms\": 1, \"final\": \"%s\"},"
+                 " \"A=3\": {\"ms\": 1.3, \"final\": 1.7}}",
+                 ends[i]);
+        struct kernel_session_result r = tune_kernel(what);
+        CHECK(r.raced);
+        CHECK_EQ(r.ranked_count, 2);
+        CHECK_TEXT(r.ranked[0].config, "A=1");
+        CHECK(r.ranked[0].runs.median == 1.5 && r.first_ms == 1.5);
+        CHECK_EQ(r.states[states[i]], 1);
+        CHECK_EQ(r.states[STATE_OK], 2);
+        kernel_session_finish(&r);
+    }
+}
+
+TEST(without_a_final_of_kernels_the_search_decides)
+{
+    struct kernel_session_result r = tune_kernel("{\"A=1\": {\"ms\": 1.4, \"final\": \"crash\"},"
+                                                 " \"A=2\": {\"ms\": 1, \"final\": \"crash\"},"
+                                                 " \"A=3\": {\"ms\": 1.3, \"final\": \"crash\"}}");
+    CHECK(!r.raced);
+    CHECK_EQ(r.ranked_count, 3);
+    CHECK_TEXT(r.ranked[0].config, "A=2");
+    CHECK(r.ranked[0].runs.median == 1);
+    kernel_session_finish(&r);
 }
