@@ -75,7 +75,7 @@ void tune_print_result(const struct record_choice *choice, const struct session_
            best->ms > 0 ? pixels / best->ms * 1e-6 : 0);
     print_gain("the choice without tuning", choice->default_ms, best->ms);
     print_gain("the first rung", choice->first_rung_ms, best->ms);
-    print_gain("one pixel per work-item, 16x16", choice->plain_ms, best->ms);
+    print_gain(r->plain, choice->plain_ms, best->ms);
     printf("  how        %d evaluations%s in %.1f s, %d of them from before; space of %lld",
            choice->evaluations, r->exhausted ? " (all there are)" : "", choice->seconds, r->resumed,
            (long long)r->space);
@@ -111,6 +111,7 @@ void tune_add_report(struct tune_run *run, const struct session_result *r)
     json_object_set_new(object, "resumed", json_integer(r->resumed));
     json_object_set_new(object, "interrupted", json_boolean(r->interrupted));
     json_object_set_new(object, "space", json_integer((json_int_t)r->space));
+    json_object_set_new(object, "plain", json_string(r->plain));
     json_object_set_new(object, "upload_ms", cli_json_real(r->upload_ms));
     json_object_set_new(object, "download_ms", cli_json_real(r->download_ms));
     json_array_append_new(run->report, object);

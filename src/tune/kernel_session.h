@@ -13,7 +13,7 @@
 #include "tune/race.h"
 #include "tune/worker.h"
 
-enum { KERNEL_FINALISTS = RACE_MOST };
+enum { KERNEL_FINALISTS = RACE_LEADERS };
 
 /* Bytes that the worker can read (and write) by a name: a file without a place in any folder. */
 struct held_file {

@@ -4,6 +4,7 @@
 #include "tune/session.h"
 
 #include "base/file.h"
+#include "filter/case.h"
 #include "support.h"
 #include "tune/cases.h"
 #include "tune/kernel_session.h"
@@ -21,13 +22,17 @@
 
 static json_t *scene;
 
-static json_t *describe(void)
+static const hone_image_desc gray = {.width = 64, .height = 48, .type = HONE_U8, .channels = 1};
+
+static json_t *describe(const json_t *request)
 {
-    static const char *const names[] = {"W", "H", "C", "BITS", "TYPE", "OTYPE", "BORDER", "CPU"};
-    static const int values[] = {64, 48, 1, 8, 0, 0, 0, 1};
+    struct filter_case c;
+    struct case_scope scope;
     json_t *all = json_object(), *seeds = json_array(), *variants = json_array();
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        json_object_set_new(all, names[i], json_integer(values[i]));
+    tune_case_parse(&c, json_string_value(json_object_get(request, "filter")), &gray, NULL);
+    case_scope_init(&scope, &c, NULL);
+    for (int i = 0; i < scope.scope.count; i++)
+        json_object_set_new(all, scope.scope.names[i], json_integer(scope.scope.values[i]));
     const char *name;
     json_t *value;
     json_object_foreach(scene, name, value)
@@ -93,7 +98,7 @@ static json_t *answer_to(const json_t *request)
         return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i}", "name", "Toaster", "vendor", "Kitchen",
                          "platform", "Bread", "driver", "1.0", "architecture", "slot", "vendor_id", 1,
                          "compute_units", 2, "kind", (int)HONE_DEVICE_CPU);
-    return strcmp(what, "filter") == 0    ? describe()
+    return strcmp(what, "filter") == 0    ? describe(request)
            : strcmp(what, "kernel") == 0  ? describe_kernel()
            : strcmp(what, "measure") == 0 ? measure(request)
            : strcmp(what, "race") == 0    ? race(request)
@@ -127,15 +132,14 @@ static struct session_result tune(const char *filter, const char *what, const ch
     struct worker worker;
     struct filter_case c;
     struct session_result result;
-    const hone_image_desc in = {.width = 64, .height = 48, .type = HONE_U8, .channels = 1};
     setenv("FINAL_SCENE", what, 1);
     setenv("XDG_DATA_HOME", support_folder(), 1);
     json_t *all = json_loads(what, 0, NULL);
     const struct session_options options = {
-        .budget = (int)json_object_size(all), .random_seed = 1, .variants = variants};
+        .budget = (int)json_object_size(all), .random_seed = 1, .variants = variants, .fresh = true};
     json_decref(all);
     REQUIRE_OK(worker_start(&worker, "0", false, &error));
-    REQUIRE_OK(tune_case_parse(&c, filter, &in, &error));
+    REQUIRE_OK(tune_case_parse(&c, filter, &gray, &error));
     REQUIRE_OK(session_tune(&worker, &c, &options, &result, &error));
     tune_case_finish(&c);
     worker_stop(&worker);
@@ -215,6 +219,51 @@ TEST(nothing_is_compared_with_what_failed)
         tune("sobel", "{\"direct\": {\"ms\": 1.4, \"final\": \"fail\"}, \"strips\": {\"ms\": 1}}", NULL);
     CHECK_EQ(r.choice.count, 1);
     CHECK(r.choice.default_ms < 0 && r.choice.plain_ms < 0 && r.choice.first_rung_ms < 0);
+}
+
+TEST(comparisons_take_part)
+{
+    /* Nine that are faster than the plain kernel, which is the first rung here, too. */
+    static const char what[] =
+        "{\"strips\": {\"ms\": 1}, \"separable\": {\"ms\": 1.1}, \"halves\": {\"ms\": 1.1},"
+        " \"swar\": {\"ms\": 1.1}, \"vectors\": {\"ms\": 1.1}, \"lines\": {\"ms\": 1.1},"
+        " \"image\": {\"ms\": 1.1}, \"direct\": {\"ms\": 7, \"final\": 9}}";
+    const struct session_result r = tune("sobel", what, NULL);
+    CHECK(r.choice.plain_ms == 9 && r.choice.first_rung_ms == 9);
+    CHECK_TEXT(r.choice.ranked[0].variant, "strips");
+}
+
+TEST(the_plain_kernel_is_named_as_it_is)
+{
+    static const struct {
+        const char *filter, *scene, *variants, *plain;
+    } cases[] = {
+        {"sobel", "{\"direct\": {\"ms\": 2}, \"strips\": {\"ms\": 1}}", NULL,
+         "one pixel per work-item, 16x16 (direct)"},
+        {"sobel", "{\"direct\": {\"ms\": 2}, \"strips\": {\"ms\": 1}}", "strips", ""},
+        {"add", "{\"scalar\": {\"ms\": 2}}", NULL, "one pixel per work-item, 64x1 (scalar)"},
+        {"density", "{\"direct\": {\"ms\": 2}}", NULL, "one pixel per work-item, 16x4 (direct)"},
+        {"histogram", "{\"global\": {\"ms\": 2}}", NULL, "one pixel per work-item, 64x1 (global)"},
+        {"integral", "{\"scans\": {\"ms\": 2}}", NULL, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct session_result r = tune(cases[i].filter, cases[i].scene, cases[i].variants);
+        CHECK_TEXT(r.plain, cases[i].plain);
+        CHECK((r.choice.plain_ms > 0) == (cases[i].plain[0] != '\0'));
+    }
+}
+
+TEST(slow_comparisons_have_medians_too)
+{
+    setenv("FINAL_DEFAULT", "separable", 1);
+    const struct session_result r = tune("sobel",
+                                         "{\"strips\": {\"ms\": 1}, \"direct\": {\"ms\": 70, \"final\": 20},"
+                                         " \"separable\": {\"ms\": 30, \"final\": \"fail\"}}",
+                                         NULL);
+    CHECK(r.choice.plain_ms == 20 && r.choice.first_rung_ms == 20);
+    CHECK(r.choice.default_ms < 0);
+    CHECK_EQ(r.choice.count, 1); /* they are compared with, no more */
+    CHECK_EQ(recorded("separable"), STATE_RUN);
 }
 
 /* ---- Kernels of one's own ---- */
