@@ -293,7 +293,7 @@ double measure_median(double *values, int count)
     return count == 0 ? -1 : count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-static void race_round(struct shot *shots, struct measure_entry *entries, const int *batches, int count,
+static void race_round(struct shot *shots, struct measure_entry *entries, int *batches, int count,
                        bool warm_up)
 {
     for (int i = 0; i < count; i++) {
@@ -303,7 +303,10 @@ static void race_round(struct shot *shots, struct measure_entry *entries, const 
         if (ms < 0) {
             instance_destroy(&shots[i].instance);
             entries[i].run_count = 0; /* one that failed has lost, however fast it was before */
-        } else if (!warm_up && entries[i].run_count < MEASURE_RUNS)
+        } else if (warm_up) {
+            const struct timing timing = timing_of(&shots[i]);
+            batches[i] = timing_batch(&timing, ms); /* the run before was a cold one */
+        } else if (entries[i].run_count < MEASURE_RUNS)
             entries[i].runs[entries[i].run_count++] = ms;
     }
 }

@@ -64,10 +64,11 @@ int timing_batch(const struct timing *t, double ms)
 }
 
 /* Runs until two samples agree, or it is clear that this will not win; *batch becomes the launches per
- * sample. */
+ * sample. The first run is a cold one, which compiles on some drivers: unless it is hopeless there is
+ * another, however long it takes. */
 static double settle(const struct timing *t, double best, int *batch, struct measured *r, hone_error *error)
 {
-    double last = t->batch(t->context, 1, error), spent = last;
+    double last = t->batch(t->context, 1, error), spent = 0;
     if (last < 0)
         return last;
     if (best >= 0 && last > best * hopeless) {
@@ -75,12 +76,14 @@ static double settle(const struct timing *t, double best, int *batch, struct mea
         return last;
     }
     *batch = timing_batch(t, last);
-    for (int i = 0; i < SETTLE_RUNS && spent < settle_ms; i++) {
+    for (int i = 1; i < SETTLE_RUNS && spent < settle_ms; i++) {
         double now = t->batch(t->context, *batch, error);
         if (now < 0)
             return now;
         spent += now * *batch;
-        bool agree = now <= last * agreement && last <= now * agreement;
+        int wanted = timing_batch(t, now); /* more, where the cold run was long */
+        bool agree = now <= last * agreement && last <= now * agreement && wanted <= 2 * *batch;
+        *batch = wanted;
         last = now;
         if (agree)
             break;
