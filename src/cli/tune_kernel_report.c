@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone tune --kernel-file: what came of it. */
+#include "cli/tune.h"
 #include "cli/tune_kernel.h"
 
 #include "base/mem.h"
@@ -132,6 +133,7 @@ static void print_table(const struct kernel_run *run)
     print_states(r);
     printf("%s\n", run->spec->cold ? "; caches cold" : "");
     print_sure(r);
+    tune_print_clock(r->clock, r->clock_reason);
     if (fabs(r->drift) > 0.05)
         printf(
             "  unsteady   the last runs of the final took %.0f %% %s than the first: clocks or other work\n",
@@ -168,6 +170,8 @@ static json_t *report_json(const struct kernel_run *run)
         ranked_json(r), "tries", tries_json(r), "resumed", r->resumed, "tied", r->tied, "space",
         (json_int_t)r->space, "legal", (json_int_t)r->legal, "exhausted", r->exhausted, "interrupted",
         r->interrupted, "seconds", r->seconds, "spread", cli_json_real(r->raced ? r->spread : NAN));
+    json_object_set_new(report, "clock", json_string(r->clock));
+    json_object_set_new(report, "clock_reason", json_string(r->clock_reason));
     json_object_set_new(report, "final", json_boolean(r->raced));
     json_object_set_new(report, "drift", cli_json_real(r->raced ? r->drift : NAN));
     json_object_set_new(report, "bytes", cli_json_real(r->bytes));

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* By the budget, or by what an evaluation took so far. */
 static void describe_left(const struct tune_run *run, int evaluations, char *to, size_t size)
@@ -64,6 +65,14 @@ static void print_states(const struct session_result *r)
             printf("; %d %s", r->states[bad[i].state], bad[i].words);
 }
 
+void tune_print_clock(const char *clock, const char *reason)
+{
+    if (strcmp(clock, "host") == 0)
+        printf("  clock      host's clock: %s\n", reason);
+    else if (strcmp(clock, "processor") == 0)
+        printf("  clock      processor time: %s\n", reason);
+}
+
 void tune_print_result(const struct record_choice *choice, const struct session_result *r)
 {
     const struct record_config *best = &choice->ranked[0];
@@ -91,6 +100,7 @@ void tune_print_result(const struct record_choice *choice, const struct session_
     else
         printf("no final took place: these are times of the search");
     printf("%s\n", r->interrupted ? "; interrupted: run again to resume" : "");
+    tune_print_clock(choice->clock, r->clock_reason);
 }
 
 void tune_add_report(struct tune_run *run, const struct session_result *r)
@@ -105,6 +115,7 @@ void tune_add_report(struct tune_run *run, const struct session_result *r)
             json_object_set_new(states, record_state_name((enum record_state)i), json_integer(r->states[i]));
     json_object_set_new(object, "states", states);
     json_object_set_new(object, "tied", json_integer(r->tied));
+    json_object_set_new(object, "clock_reason", json_string(r->clock_reason));
     json_object_set_new(object, "final", json_boolean(r->raced));
     json_object_set_new(object, "spread", cli_json_real(r->raced ? r->spread : NAN));
     json_object_set_new(object, "drift", cli_json_real(r->raced ? r->drift : NAN));

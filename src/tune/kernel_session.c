@@ -121,6 +121,8 @@ static hone_status search(struct kernel_session *s, hone_error *error)
     s->result->legal = s->result->space <= COUNT_LIMIT ? space_count_legal(&s->space, COUNT_LIMIT) : -1;
     search_finish(&found);
     kernel_final(s, s->spec->cold ? cold_final_seconds : 0);
+    snprintf(s->result->clock, sizeof s->result->clock, "%s", s->worker->clock);
+    snprintf(s->result->clock_reason, sizeof s->result->clock_reason, "%s", s->worker->clock_reason);
     if (s->result->ranked_count == 0)
         return error_set(
             error, s->result->states[STATE_WRONG] ? HONE_ERROR_CHECK : HONE_ERROR_UNSUPPORTED,

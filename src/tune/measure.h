@@ -62,6 +62,9 @@ struct measure_entry {
 };
 void measure_race(struct measure *measure, struct measure_entry *entries, int count, int rounds);
 
+/* What times are read from: "device", "host" or "processor"; *reason says why not from the device. */
+const char *measure_clock(const struct measure *measure, const char **reason);
+
 /* The case that is measured. */
 const struct filter_case *measure_case(const struct measure *measure);
 

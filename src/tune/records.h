@@ -85,6 +85,7 @@ struct record_choice {
     double default_ms, first_rung_ms, plain_ms; /* negative: not measured */
     int evaluations;
     double seconds;
+    char clock[16]; /* what times were read from: "device", "host", "processor"; empty: not told */
     int64_t time;
     size_t tries_before; /* where it was read: so many tries stood before it. Seconds do not tell what came
                             first. */

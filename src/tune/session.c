@@ -261,6 +261,8 @@ static hone_status save(struct session *s, hone_error *error)
     choice->device = s->worker->device_record;
     choice->c = s->record_case;
     choice->evaluations = s->evaluations;
+    snprintf(choice->clock, sizeof choice->clock, "%s", s->worker->clock);
+    snprintf(s->result->clock_reason, sizeof s->result->clock_reason, "%s", s->worker->clock_reason);
     choice->seconds = session_elapsed(s);
     choice->time = (int64_t)time(NULL);
     for (size_t i = 0; i < s->seed_count && choice->seed_count < RECORD_MAX_RANKED; i++) {

@@ -26,6 +26,8 @@ struct target_ops {
     void (*baseline)(struct target *target);
     /* Milliseconds of moving inputs and outputs. May be NULL. */
     void (*transfers)(struct target *target, double *upload_ms, double *download_ms);
+    /* What times are read from, as measure_clock. */
+    const char *(*clock)(const struct target *target, const char **reason);
     void (*close)(struct target *target);
 };
 

@@ -31,8 +31,18 @@ static void close_target(struct target *target)
     free(t);
 }
 
-static const struct target_ops ops = {
-    kernel_target_measure, kernel_target_race, kernel_target_prepare, NULL, NULL, close_target};
+static const char *clock_of(const struct target *target, const char **reason)
+{
+    const struct kernel_target *t = (const struct kernel_target *)target;
+    *reason = t->clock.reason;
+    return t->clock.believed ? "device" : "host";
+}
+
+static const struct target_ops ops = {.measure = kernel_target_measure,
+                                      .race = kernel_target_race,
+                                      .prepare = kernel_target_prepare,
+                                      .clock = clock_of,
+                                      .close = close_target};
 
 static void add_name(struct kernel_target *t, const char *name, int64_t value)
 {

@@ -54,8 +54,12 @@ static double cold_batch(void *context, int count, hone_error *error)
 
 static struct timing timing_of(struct attempt *a)
 {
-    return (struct timing){a->target->cold ? cold_batch : batch, a,
-                           (double)hone_device_get_info(a->target->device)->timer_resolution * 1e-6};
+    return (struct timing){.batch = a->target->cold ? cold_batch : batch,
+                           .context = a,
+                           .resolution_ms =
+                               (double)hone_device_get_info(a->target->device)->timer_resolution * 1e-6,
+                           .clock = &a->target->clock,
+                           .batch_as_is = batch};
 }
 
 static hone_status run_once(struct attempt *a, bool reset, hone_error *error)

@@ -210,12 +210,24 @@ static enum worker_outcome receive(struct worker *w, double seconds, json_t **an
     }
 }
 
+static void note_clock(struct worker *w, const json_t *answer)
+{
+    const char *clock = json_string_value(json_object_get(answer, "clock"));
+    const char *reason = json_string_value(json_object_get(answer, "clock_reason"));
+    if (clock)
+        snprintf(w->clock, sizeof w->clock, "%s", clock);
+    if (clock)
+        snprintf(w->clock_reason, sizeof w->clock_reason, "%s", reason ? reason : "");
+}
+
 static enum worker_outcome ask_running(struct worker *w, const json_t *request, double seconds,
                                        json_t **answer, char note[512])
 {
     *answer = NULL;
     enum worker_outcome outcome = send_request(w, request) ? receive(w, seconds, answer) : WORKER_DIED;
-    if (outcome == WORKER_TIMED_OUT) {
+    if (outcome == WORKER_ANSWERED) {
+        note_clock(w, *answer);
+    } else if (outcome == WORKER_TIMED_OUT) {
         reap(w, true, NULL, 0);
         snprintf(note, 512, "no answer in time; the process was killed");
     } else if (outcome == WORKER_TOO_LARGE) {

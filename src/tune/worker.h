@@ -36,7 +36,9 @@ struct worker {
     uint64_t memory;     /* bytes that the child may hold; a larger one is killed. Set by worker_start */
     double run_seconds;  /* limit from "built" on, in the request under way */
     int started;         /* children so far */
-    char name[256];      /* of the device, as the child opened it */
+    char clock[16],
+        clock_reason[128]; /* what the last times were read from, see measure_clock; empty: none yet */
+    char name[256];        /* of the device, as the child opened it */
     struct record_device device_record;
     char pending[1 << 16]; /* bytes of an answer that is not whole yet */
     size_t pending_length;

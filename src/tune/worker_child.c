@@ -108,14 +108,24 @@ static json_t *runs_json(const double *runs, int count)
     return array;
 }
 
+/* Every time is told with the clock that it was read from. */
+static json_t *with_clock(const struct child *child, json_t *answer)
+{
+    const char *reason, *clock = child->target->ops->clock(child->target, &reason);
+    json_object_set_new(answer, "clock", json_string(clock));
+    json_object_set_new(answer, "clock_reason", json_string(reason));
+    return answer;
+}
+
 static json_t *measure_one(struct child *child, const json_t *request)
 {
     struct measured m;
     double best = json_number_value(json_object_get(request, "best"));
     child->target->ops->measure(child->target, text_of(request, "variant"), text_of(request, "config"), best,
                                 &m);
-    return json_pack("{s:s, s:f, s:o, s:f, s:o}", "state", record_state_name(m.state), "ms", m.ms, "runs",
-                     runs_json(m.runs, m.run_count), "build_ms", m.build_ms, "note", text_json(m.note));
+    return with_clock(child, json_pack("{s:s, s:f, s:o, s:f, s:o}", "state", record_state_name(m.state), "ms",
+                                       m.ms, "runs", runs_json(m.runs, m.run_count), "build_ms", m.build_ms,
+                                       "note", text_json(m.note)));
 }
 
 static json_t *race(struct child *child, const json_t *request)
@@ -134,7 +144,7 @@ static json_t *race(struct child *child, const json_t *request)
     json_t *all = json_array();
     for (int i = 0; i < count; i++)
         json_array_append_new(all, runs_json(runs[i], counts[i]));
-    return json_pack("{s:o}", "runs", all);
+    return with_clock(child, json_pack("{s:o}", "runs", all));
 }
 
 static json_t *transfers(struct child *child)

@@ -121,6 +121,19 @@ def test_results_are_used():
         none_after_a_choice(place)
 
 
+def test_the_clock_is_told():
+    with Place() as place:
+        few = ["--evaluations", "2", "--variant", "direct"]
+        frame.check(place.tune(*few)["clock"] == "device", "PoCL's clock is right")
+        place.environment.update(OPENCL_LAYERS=os.path.abspath(os.path.join(frame.build(), "tests", "layer.so")), LAYER_CLOCK="50")
+        slow = place.tune("--fresh", *few)
+        frame.check(slow["clock"] == "host" and "went by" in slow["clock_reason"], f"{slow['clock']}: {slow['clock_reason']}")
+        frame.check("host's clock: the device's shows" in place.run("tune", *CASE, "--fresh", *few)[0], "the report says so")
+        place.environment["HONE_TUNE_CLOCK"] = "processor"
+        frame.check(place.tune("--fresh", *few)["clock"] == "processor", "the wish counts more")
+        frame.check([o["clock"] for o in place.lines("choice")] == ["device", "host", "host", "processor"], "records have it")
+
+
 def test_weights_of_a_kernel_are_known_again():
     tuned, other = ("convolve kernel='3x3: 1 2 1 2 %d 2 1 2 1' scale=0.0625" % middle for middle in (4, 5))
     with Place() as place:

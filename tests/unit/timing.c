@@ -24,7 +24,7 @@ static double play(void *context, int count, hone_error *error)
 static struct measured score(struct script *s, double best)
 {
     struct measured r = {.state = STATE_OK, .ms = -1};
-    const struct timing timing = {play, s, 1e-6};
+    const struct timing timing = {.batch = play, .context = s, .resolution_ms = 1e-6};
     timing_score(&timing, best, &r);
     return r;
 }
@@ -95,4 +95,71 @@ TEST(a_failure_is_one)
     const struct measured r = score(&later, -1);
     CHECK_EQ(r.state, STATE_RUN);
     CHECK(r.ms < 0);
+}
+
+/* ---- The clock ---- */
+
+/* Launches that take `ms` each by the host's clock, and `shown` by the device's. */
+struct clocked {
+    struct timing_clock clock;
+    double ms, shown;
+    double longest; /* batch, ms */
+};
+
+static double run_clocked(void *context, int count, hone_error *error)
+{
+    struct clocked *c = context;
+    (void)error;
+    c->longest = c->ms * count > c->longest ? c->ms * count : c->longest;
+    return timing_judge(&c->clock, c->shown * count, c->ms * count) / count;
+}
+
+static struct measured score_clocked(struct clocked *c)
+{
+    struct measured r = {.state = STATE_OK, .ms = -1};
+    const struct timing timing = {
+        .batch = run_clocked, .context = c, .resolution_ms = 1e-6, .clock = &c->clock};
+    c->clock = (struct timing_clock){.believed = true};
+    timing_score(&timing, -1, &r);
+    return r;
+}
+
+static bool near(double a, double b)
+{
+    return a < b * 1.0001 && b < a * 1.0001;
+}
+
+TEST(a_clock_that_is_right_is_believed)
+{
+    static const double lengths[] = {0.003, 0.2, 30};
+    for (size_t i = 0; i < 3; i++) {
+        struct clocked c = {.ms = lengths[i], .shown = lengths[i] * 0.8}; /* launching takes time */
+        const struct measured r = score_clocked(&c);
+        CHECK(c.clock.believed && c.clock.checked);
+        CHECK(near(r.ms, c.shown));
+        CHECK(c.longest >= 10);
+    }
+}
+
+TEST(a_clock_that_is_far_off_is_not_believed)
+{
+    static const double lengths[] = {0.003, 0.2, 30}, factors[] = {0, -1, 0.02, 50};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < 4; k++) {
+            struct clocked c = {.ms = lengths[i], .shown = lengths[i] * factors[k]};
+            const struct measured r = score_clocked(&c);
+            CHECK(!c.clock.believed);
+            CHECK(near(r.ms, c.ms));
+            CHECK_HAS(c.clock.reason, "ms went by");
+            for (int run = 0; run < r.run_count; run++)
+                CHECK(near(r.runs[run], c.ms));
+        }
+}
+
+TEST(one_compilation_is_no_proof)
+{
+    struct timing_clock clock = {.believed = true};
+    CHECK(near(timing_judge(&clock, 1, 500), 1)); /* the driver compiled meanwhile */
+    CHECK(near(timing_judge(&clock, 14, 15), 14));
+    CHECK(clock.believed && clock.checked);
 }
