@@ -116,6 +116,7 @@ static void print_sure(const struct kernel_session_result *r)
                r->tied == 1 ? "" : "s");
     else
         printf("no final took place: these are times of the search");
+    tune_print_load(r->load);
     printf("%s\n", r->interrupted ? "; interrupted: run again to resume" : "");
 }
 
@@ -170,6 +171,7 @@ static json_t *report_json(const struct kernel_run *run)
         ranked_json(r), "tries", tries_json(r), "resumed", r->resumed, "tied", r->tied, "space",
         (json_int_t)r->space, "legal", (json_int_t)r->legal, "exhausted", r->exhausted, "interrupted",
         r->interrupted, "seconds", r->seconds, "spread", cli_json_real(r->raced ? r->spread : NAN));
+    json_object_set_new(report, "load", cli_json_real(r->load >= 0 ? r->load : NAN));
     json_object_set_new(report, "clock", json_string(r->clock));
     json_object_set_new(report, "clock_reason", json_string(r->clock_reason));
     json_object_set_new(report, "final", json_boolean(r->raced));

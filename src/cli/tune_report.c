@@ -65,6 +65,12 @@ static void print_states(const struct session_result *r)
             printf("; %d %s", r->states[bad[i].state], bad[i].words);
 }
 
+void tune_print_load(double load)
+{
+    if (load > 0.1)
+        printf("; other work took %.0f %% of the processors meanwhile", load * 100);
+}
+
 void tune_print_clock(const char *clock, const char *reason)
 {
     if (strcmp(clock, "host") == 0)
@@ -99,6 +105,7 @@ void tune_print_result(const struct record_choice *choice, const struct session_
                r->tied == 1 ? "" : "s");
     else
         printf("no final took place: these are times of the search");
+    tune_print_load(r->load);
     printf("%s\n", r->interrupted ? "; interrupted: run again to resume" : "");
     tune_print_clock(choice->clock, r->clock_reason);
 }

@@ -66,6 +66,7 @@ struct kernel_session_result {
     char clock[16], clock_reason[128]; /* as in record_choice and session_result */
     bool raced;                        /* a final took place; without one the ranks are those of the search */
     double drift;                      /* of the winner's runs during the final, see leader_drift */
+    double load;                       /* as in record_choice */
     double spread;                     /* of the winner's runs: median absolute deviation / median */
     int64_t space, legal;              /* combinations; how many of them are legal (-1: too many to count) */
     bool exhausted, interrupted;

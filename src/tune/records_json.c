@@ -55,6 +55,10 @@ json_t *record_choice_json(const struct record_choice *r)
         record_case_json(&r->c), "ranked", configs_json(r->ranked, r->count), "seeds",
         configs_json(r->seeds, r->seed_count), "default_ms", r->default_ms, "first_rung_ms", r->first_rung_ms,
         "plain_ms", r->plain_ms, "evaluations", r->evaluations, "seconds", r->seconds);
+    if (r->raced)
+        json_object_set_new(json, "drift", json_real(r->drift));
+    if (r->raced && r->load >= 0)
+        json_object_set_new(json, "load", json_real(r->load));
     if (r->clock[0])
         json_object_set_new(json, "clock", json_string(r->clock));
     return json;
@@ -204,7 +208,12 @@ bool record_read_choice(const json_t *object, struct record_choice *r)
         !copy_unsigned(object, "evaluations", 1 << 30, &evaluations))
         return false;
     r->evaluations = (int)evaluations;
-    copy_string(object, "clock", r->clock, sizeof r->clock); /* optional */
+    /* What follows is not in records of before. */
+    r->raced = copy_number(object, "drift", -1, 1e9, &r->drift);
+    if (!copy_number(object, "load", 0, 1, &r->load))
+        r->load = -1;
+    if (!copy_string(object, "clock", r->clock, sizeof r->clock))
+        r->clock[0] = '\0';
     r->time = read_time(object);
     return read_configs(json_object_get(object, "ranked"), r->ranked, &r->count) && r->count > 0 &&
            read_configs(json_object_get(object, "seeds"), r->seeds, &r->seed_count);

@@ -261,6 +261,9 @@ static hone_status save(struct session *s, hone_error *error)
     choice->device = s->worker->device_record;
     choice->c = s->record_case;
     choice->evaluations = s->evaluations;
+    choice->raced = s->result->raced;
+    choice->drift = s->result->drift;
+    choice->load = s->result->load;
     snprintf(choice->clock, sizeof choice->clock, "%s", s->worker->clock);
     snprintf(s->result->clock_reason, sizeof s->result->clock_reason, "%s", s->worker->clock_reason);
     choice->seconds = session_elapsed(s);
@@ -294,6 +297,7 @@ hone_status session_tune(struct worker *worker, const struct filter_case *c,
     s->options = options;
     s->result = result;
     s->start = clock_ns();
+    s->load_known = load_now(&s->load, worker->pid);
     record_case_of(c, &s->record_case);
     json_t *request = session_request(c);
     hone_status status = request ? worker_target(worker, request, error) : error_memory(error, "a request");

@@ -38,6 +38,7 @@ struct session_result {
     char clock_reason[128]; /* why times are not of choice.clock "device"; empty: they are */
     bool raced;             /* a final took place; without one the ranks are those of the search */
     double drift;  /* of the winner from the first third of the final to the last: 0.05 is 5 % slower */
+    double load;   /* as in record_choice */
     double spread; /* of the winner's runs: median absolute deviation / median */
     int64_t space; /* combinations, legal or not */
     bool exhausted, interrupted;

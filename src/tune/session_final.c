@@ -305,6 +305,7 @@ hone_status session_final(struct session *s, struct search_result *found, hone_e
     s->result->tied = ties;
     s->result->spread = runs->median > 0 ? runs->deviation / runs->median : 0;
     s->result->drift = leader_drift(runs);
+    s->result->load = load_since(s->load_known ? &s->load : NULL, s->worker->pid);
     rank(s, finalists, count, first);
     compare(s, finalists, count);
     return HONE_OK;

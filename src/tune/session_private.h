@@ -5,6 +5,7 @@
 
 #include "base/expr.h"
 #include "filter/variant.h"
+#include "tune/load.h"
 #include "tune/search.h"
 #include "tune/session.h"
 
@@ -32,6 +33,8 @@ struct session {
     struct evaluated without_tuning, plain,
         first_rung; /* what the best is compared with; ms negative: not known */
     uint64_t start;
+    struct load load; /* at the start, where load_known */
+    bool load_known;
     int evaluations;
     int baseline_of;     /* which of the workers has the first rung's result to compare with */
     bool comparing;      /* the search is over: what runs now is only compared with */
