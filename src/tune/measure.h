@@ -4,8 +4,8 @@
  *
  * The protocol: run until two runs agree (clocks and caches settle after each compilation); give up early on
  * what is clearly slower than the best; else take the least of three. Leaders are measured again,
- * interleaved, and compared by medians. Short kernels run in batches. Inputs rotate, so that no run finds its
- * input in a cache.
+ * interleaved, and compared by medians. Short kernels run in batches. Three inputs rotate, so that no run
+ * finds its input in a cache that is too small for them.
  */
 #ifndef TUNE_MEASURE_H
 #define TUNE_MEASURE_H
