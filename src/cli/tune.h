@@ -25,6 +25,7 @@ struct tune_run {
     /* Derived. */
     double seconds; /* for all cases; 0: no limit */
     int evaluations;
+    uint32_t random_seed;
     struct worker worker;
     char *cases[MAX_CASES]; /* "box size=8" with the image behind a tab: "box size=8\tu8\t1\t3264\t2448" */
     int count, done;

@@ -172,6 +172,7 @@ static json_t *report_json(const struct kernel_run *run)
         (json_int_t)r->space, "legal", (json_int_t)r->legal, "exhausted", r->exhausted, "interrupted",
         r->interrupted, "seconds", r->seconds, "spread", cli_json_real(r->raced ? r->spread : NAN));
     json_object_set_new(report, "load", cli_json_real(r->load >= 0 ? r->load : NAN));
+    json_object_set_new(report, "seed", json_integer(run->session.random_seed));
     json_object_set_new(report, "clock", json_string(r->clock));
     json_object_set_new(report, "clock_reason", json_string(r->clock_reason));
     json_object_set_new(report, "final", json_boolean(r->raced));

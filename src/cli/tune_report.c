@@ -27,15 +27,16 @@ void tune_show_progress(void *context, int evaluation, int of, const char *confi
                         const struct measured *measured, double best_ms)
 {
     struct tune_run *run = context;
-    char left[48];
+    char left[48], best[32];
     run->evaluated++;
     describe_left(run, of - evaluation, left, sizeof left);
+    cli_best(best, best_ms);
     cli_note(&run->common, "  %s: %s%s %.4g ms%s%s", configuration, record_state_name(measured->state),
              measured->ms >= 0 ? "," : "", measured->ms >= 0 ? measured->ms : 0,
              measured->note[0] ? ": " : "", measured->note);
     if (run->on_terminal && !run->common.verbose && !run->common.quiet)
-        fprintf(stderr, "\r\033[Kcase %d of %d, %d of at most %d%s, best %.4g ms  %.60s", run->done + 1,
-                run->count, evaluation, of, left, best_ms, configuration);
+        fprintf(stderr, "\r\033[Kcase %d of %d, %d of at most %d%s%s  %.60s", run->done + 1, run->count,
+                evaluation, of, left, best, configuration);
 }
 
 void tune_clear_progress(const struct tune_run *run)
@@ -122,6 +123,7 @@ void tune_add_report(struct tune_run *run, const struct session_result *r)
             json_object_set_new(states, record_state_name((enum record_state)i), json_integer(r->states[i]));
     json_object_set_new(object, "states", states);
     json_object_set_new(object, "tied", json_integer(r->tied));
+    json_object_set_new(object, "seed", json_integer(run->random_seed));
     json_object_set_new(object, "clock_reason", json_string(r->clock_reason));
     json_object_set_new(object, "final", json_boolean(r->raced));
     json_object_set_new(object, "spread", cli_json_real(r->raced ? r->spread : NAN));

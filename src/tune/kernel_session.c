@@ -140,6 +140,7 @@ static hone_status search(struct kernel_session *s, hone_error *error)
 static hone_status run(struct kernel_session *s, hone_error *error)
 {
     hone_status status = kernel_session_request(s, error);
+    s->worker->build_seconds = kernel_session_build_limit(s);
     if (!status)
         status = worker_target(s->worker, s->request, error);
     if (status)

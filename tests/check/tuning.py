@@ -111,6 +111,7 @@ def test_results_are_used():
         frame.check(result["evaluations"] == 4 and best["ms"] > 0, f"{result}")
         frame.check(result["default_ms"] > 0 and result["first_rung_ms"] > 0 and result["plain_ms"] > 0, f"{result}")
         said = place.apply()
+        frame.check(result["seed"] == 1, "the report has the number that the random restarts began with")
         frame.check("measured here" in said and best["variant"] in said, f"apply said {said}")
         again = place.tune("--evaluations", "4", *TWO)
         frame.check(again["states"].get("ok", 0) + again["states"].get("slow", 0) == 4 and not again["resumed"],
