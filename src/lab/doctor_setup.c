@@ -42,7 +42,7 @@ static void look_at_environment(struct doctor *doctor)
         {"POCL_DEVICES", "PoCL shows these devices"},
         {"RUSTICL_ENABLE", "rusticl uses these drivers"},
         {"HONE_DEVICE", "the device that hone uses unless told otherwise"},
-        {"HONE_TUNE_CLOCK", "kernels of CPUs may be tuned by processor time"},
+        {"HONE_TUNE_CLOCK", "kernels may be tuned by another clock than the device's"},
         {"HONE_KERNEL_DIR", "kernels come from this folder instead of those compiled in"},
         {"HONE_KEEP_ENVIRONMENT", "PoCL keeps its own cache folder, which programs starting together break"}};
     for (size_t i = 0; i < COUNT_OF(variables); i++) {
