@@ -42,6 +42,15 @@ static void blame(struct racer *racer, enum record_state state, const char *note
     snprintf(racer->fault.note, sizeof racer->fault.note, "in the final: %.480s", note);
 }
 
+/* Whether everybody has runs. */
+static bool is_whole(const json_t *answer)
+{
+    const json_t *runs, *all = json_object_get(answer, "runs");
+    size_t i;
+    json_array_foreach(all, i, runs) if (json_array_size(runs) == 0) return false;
+    return json_array_size(all) > 0;
+}
+
 static void take_runs(struct racer *racer, const json_t *runs)
 {
     struct leader *leader = racer->runs;
@@ -50,7 +59,7 @@ static void take_runs(struct racer *racer, const json_t *runs)
         leader->runs[leader->run_count++] = json_number_value(json_array_get(runs, k));
     leader_summarise(leader);
     if (leader->run_count == 0)
-        blame(racer, STATE_RUN, "could not run any more");
+        blame(racer, STATE_RUN, "it could not run any more");
 }
 
 /* False when nobody has runs, which blames the device rather than all of them. */
@@ -67,26 +76,38 @@ static bool read_runs(const json_t *answer, struct racer *racers, int count)
     return any;
 }
 
-/* The worker is gone, and nobody knows with whom: each runs alone, for a round. False when no worker starts
- * any more, or when none survives: then it is not they. */
+/* How it goes for one alone, for a round. False when no worker starts any more. */
+static bool try_alone(struct worker *worker, struct racer *racer, double beside)
+{
+    char note[512];
+    json_t *answer;
+    enum worker_outcome outcome = ask(worker, racer, 1, 1, beside, &answer, note);
+    if (outcome == WORKER_ANSWERED && !is_whole(answer)) {
+        blame(racer, STATE_RUN, "it could not run any more");
+        worker_end(worker);
+    } else if (outcome != WORKER_ANSWERED && outcome != WORKER_UNABLE) {
+        blame(racer, outcome == WORKER_TIMED_OUT ? STATE_TIMEOUT : STATE_CRASH, note);
+    }
+    json_decref(answer);
+    return outcome != WORKER_UNABLE;
+}
+
+/* Somebody failed, and may have taken the process along, or the context, in which nobody else runs any more
+ * then. False when no worker starts, or when nobody can run: then it is not they. */
 static bool find_culprits(struct worker *worker, struct racer *racers, int count, double beside)
 {
-    int left = count;
-    for (int i = 0; i < count; i++) {
-        char note[512];
-        json_t *answer;
-        enum worker_outcome outcome = ask(worker, &racers[i], 1, 1, beside, &answer, note);
-        json_decref(answer);
-        if (outcome == WORKER_UNABLE)
-            return false;
-        if (outcome == WORKER_ANSWERED)
-            continue;
-        blame(&racers[i], outcome == WORKER_TIMED_OUT ? STATE_TIMEOUT : STATE_CRASH, note);
-        left--;
+    int left = 0;
+    bool alive = true;
+    worker_end(worker);
+    for (int i = 0; i < count && alive; i++) {
+        alive = try_alone(worker, &racers[i], beside);
+        left += alive && racers[i].fault.state == STATE_OK;
     }
-    for (int i = 0; i < count && left == 0; i++)
+    if (alive && left > 0)
+        return true;
+    for (int i = 0; i < count; i++)
         racers[i].fault.state = STATE_OK;
-    return left > 0;
+    return false;
 }
 
 bool race_by_turns(struct worker *worker, struct racer *racers, int count, int rounds, double beside)
@@ -96,9 +117,14 @@ bool race_by_turns(struct worker *worker, struct racer *racers, int count, int r
     for (int i = 0; i < count; i++)
         racers[i].fault.state = STATE_OK;
     enum worker_outcome outcome = ask(worker, racers, count, rounds, beside, &answer, note);
-    if (outcome != WORKER_ANSWERED && outcome != WORKER_UNABLE &&
-        find_culprits(worker, racers, count, beside))
-        outcome = ask(worker, racers, count, rounds, beside, &answer, note);
+    bool failed = outcome != WORKER_UNABLE && (outcome != WORKER_ANSWERED || !is_whole(answer));
+    if (failed) {
+        json_decref(answer);
+        answer = NULL;
+        outcome = find_culprits(worker, racers, count, beside)
+                      ? ask(worker, racers, count, rounds, beside, &answer, note)
+                      : WORKER_UNABLE;
+    }
     bool raced = outcome == WORKER_ANSWERED && read_runs(answer, racers, count);
     json_decref(answer);
     return raced;

@@ -24,9 +24,10 @@ struct racer {
     struct measured fault; /* STATE_OK, or how it failed here: then it has no runs */
 };
 
-/* At most RACE_MOST. When the worker dies or hangs, each runs alone, those with which that happens again are
- * to blame, and the others start anew. False when nobody got runs: the medians are the scores still, and
- * say nothing of a race. `beside`: seconds that it may need for more than launches. */
+/* At most RACE_MOST. When somebody fails, or the worker dies or hangs, each runs alone in a new process,
+ * those with which that happens again are to blame, and the others start anew. False when nobody got runs:
+ * the medians are the scores still, and say nothing of a race. `beside`: seconds that it may need for more
+ * than launches. */
 bool race_by_turns(struct worker *worker, struct racer *racers, int count, int rounds, double beside);
 
 #endif

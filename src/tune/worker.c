@@ -365,6 +365,11 @@ void worker_stop(struct worker *w)
     w->target = w->description = NULL;
 }
 
+void worker_end(struct worker *w)
+{
+    reap(w, true, NULL, 0);
+}
+
 enum worker_outcome worker_ask(struct worker *w, json_t *request, double seconds, json_t **answer,
                                char note[512])
 {

@@ -53,6 +53,8 @@ hone_status worker_start(struct worker *worker, const char *device, bool no_disk
 /* Opens what is to be measured; `request` ({"do": "filter", ...} or {"do": "kernel", ...}) is retained. */
 hone_status worker_target(struct worker *worker, json_t *request, hone_error *error);
 void worker_stop(struct worker *worker);
+/* Ends the child, whatever it does; the next question starts another. */
+void worker_end(struct worker *worker);
 
 /* Nine tenths of the memory that is free now. */
 uint64_t worker_memory_limit(void);

@@ -17,8 +17,8 @@
 /* ---- The worker: FINAL_SCENE says what becomes of each variant, as JSON ----
  *
  * {"strips": {"ms": 1, "final": "crash"}, ...}: `ms` in the search, in the final `final`: milliseconds,
- * "fail" or "crash". FINAL_DEFAULT names the variant that runs without tuning. Of a kernel of one's own
- * configurations stand in place of variants. */
+ * "fail" "crash" or "lost" (nothing runs in this process any more). FINAL_DEFAULT names the variant that runs
+ * without tuning. Of a kernel of one's own configurations stand in place of variants. */
 
 static json_t *scene;
 
@@ -77,6 +77,7 @@ static json_t *race(const json_t *request)
 {
     const json_t *points = json_object_get(request, "points");
     json_int_t rounds = json_integer_value(json_object_get(request, "rounds"));
+    static bool lost;
     json_t *all = json_array();
     for (size_t i = 0; i < json_array_size(points); i++) {
         const json_t *end = fate(json_array_get(points, i), "final");
@@ -84,7 +85,8 @@ static json_t *race(const json_t *request)
         json_t *runs = json_array();
         if (word && strcmp(word, "crash") == 0)
             abort();
-        for (json_int_t k = 0; k < rounds && !word; k++)
+        lost = lost || (word && strcmp(word, "lost") == 0);
+        for (json_int_t k = 0; k < rounds && !word && !lost; k++)
             json_array_append_new(runs, json_real(json_number_value(end)));
         json_array_append_new(all, runs);
     }
@@ -193,6 +195,20 @@ TEST(one_that_crashes_in_the_final_is_found)
     CHECK(r.choice.ranked[0].ms == 1.5);
     CHECK_EQ(recorded("strips"), STATE_CRASH);
     CHECK_EQ(recorded("separable"), STATE_OK);
+}
+
+TEST(one_that_takes_the_context_along_is_found)
+{
+    const struct session_result r =
+        tune("sobel",
+             "{\"strips\": {\"ms\": 1, \"final\": \"lost\"}, \"direct\": {\"ms\": 1.4},"
+             " \"separable\": {\"ms\": 1.3, \"final\": 1.2}}",
+             NULL);
+    CHECK(r.raced);
+    CHECK_EQ(r.choice.count, 2);
+    CHECK(r.choice.ranked[0].ms == 1.2 && r.choice.ranked[1].ms == 1.4);
+    CHECK_EQ(recorded("strips"), STATE_RUN);
+    CHECK_EQ(recorded("direct"), STATE_OK);
 }
 
 TEST(without_a_final_the_search_decides)
