@@ -13,6 +13,7 @@ import frame
 from inspection import Place
 
 EXPECTED = re.compile(r"device (\d+) \(.*\): ([0-9.e+-]+) ms expected.*; (\d+) of 1 filters measured")
+PATIENCE = 12  # folders until others have been compiled and tried, on a machine that has much else to do
 TWO = {"POCL_DEVICES": "basic pthread"}  # PoCL on one core, and on all
 
 
@@ -104,7 +105,7 @@ def test_images_after_the_first_ones_try_other_configurations():
             desk.image(f"frames/{number:03}.pgm", number)
         right = folder_through(desk, "off", "--tune", "off")[1]
         frame.check(len(right) == 120 and not desk.lines("choice"), f"{len(right)} results, {desk.lines('choice')}")
-        for _ in range(4):  # the first compiles candidates, and may be done before all are there
+        for _ in range(PATIENCE):  # the first compiles candidates, and may be done before all are there
             said, results = folder_through(desk, "auto")
             frame.check(results == right, "a folder through several configurations gives what one gives")
             if desk.lines("choice"):
@@ -113,6 +114,45 @@ def test_images_after_the_first_ones_try_other_configurations():
         frame.check(tried and len(tried[0]["ranked"]) > 1 and all(c["ms"] > 0 for c in tried[0]["ranked"]), f"{tried} {said}")
         said = folder_through(desk, "again")[0]
         frame.check("measured here" in said and tried[0]["ranked"][0]["variant"] in said, said)
+
+
+def launched(desk, *arguments, **changes):
+    """Names of the kernels that ran."""
+    report = desk.path("report")
+    layer = os.path.abspath(os.path.join(frame.build(), "tests", "layer.so"))
+    desk.environment.update(OPENCL_LAYERS=layer, LAYER_REPORT=report, **changes)
+    results = folder_through(desk, "out", *arguments)[1]
+    for name in ("OPENCL_LAYERS", "LAYER_REPORT", *changes):
+        del desk.environment[name]
+    with open(report, encoding="utf-8") as file:
+        return {line.split()[1] for line in file if line.startswith("kernel ")}, results
+
+
+def test_a_configuration_that_cannot_run_costs_no_result():
+    with Desk() as desk:
+        os.makedirs(desk.path("frames"))
+        for number in range(120):
+            desk.image(f"frames/{number:03}.pgm", number)
+        own, right = launched(desk, "--tune", "off")
+        tried = set()
+        for _ in range(PATIENCE):
+            tried |= launched(desk)[0] - own
+            if tried:
+                break
+        frame.check(tried, "no other configuration was tried")
+        with open(desk.records(), encoding="utf-8") as file:  # as if nothing had been tried: all is compiled and trusted
+            kept = [line for line in file if json.loads(line)["kind"] != "choice"]
+        for name in sorted(tried):
+            with open(desk.records(), "w", encoding="utf-8") as file:
+                file.writelines(kept)
+            for _ in range(PATIENCE):
+                ran, results = launched(desk, LAYER_REFUSE=name)
+                frame.check(results == right, f"without {name}: {len(results)} results of {len(right)}")
+                if name in ran:
+                    break
+            frame.check(name in ran, f"{name} was not tried again: {ran}")
+            for choice in desk.lines("choice"):
+                frame.check(choice["ranked"][0]["ms"] > 0, f"{choice}")
 
 
 if __name__ == "__main__":
