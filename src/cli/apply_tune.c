@@ -17,10 +17,11 @@ static bool shows_progress(const struct common_options *common)
 static void show_evaluation(void *context, int evaluation, int of, const char *configuration,
                             const struct measured *measured, double best_ms)
 {
+    char best[32];
     (void)measured;
+    cli_best(best, best_ms);
     if (shows_progress(context))
-        fprintf(stderr, "\r\033[Ktuning: %d of at most %d, best %.4g ms  %.60s", evaluation, of, best_ms,
-                configuration);
+        fprintf(stderr, "\r\033[Ktuning: %d of at most %d%s  %.60s", evaluation, of, best, configuration);
 }
 
 static void show_result(void *context, const struct session_result *result)

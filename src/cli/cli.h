@@ -122,6 +122,9 @@ struct json_t;
  * NULL. */
 struct json_t *cli_json_text(const char *text);
 /* A number; null where it is not finite, which JSON cannot say. */
+/* ", best 1.5 ms" for a line of progress; nothing while nothing works (negative). */
+void cli_best(char to[32], double ms);
+
 struct json_t *cli_json_real(double value);
 
 /* Prints a JSON value and a newline to stdout, and releases it: over several lines, or as one where a command

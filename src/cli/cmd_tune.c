@@ -155,8 +155,7 @@ static int tune_one(struct tune_run *run, const char *line)
     struct session_result result;
     const struct session_options options = {.budget = run->evaluations,
                                             .seconds = seconds_for_case(run),
-                                            .random_seed =
-                                                run->seed ? (uint32_t)strtoul(run->seed, NULL, 10) : 1,
+                                            .random_seed = run->random_seed,
                                             .fresh = run->fresh,
                                             .variants = run->variants,
                                             .run_seconds = run->timeout,
@@ -245,6 +244,7 @@ static int run_tune(int argc, char **argv)
         return cli_usage(&command_tune, "--quick and --full exclude each other");
     if (run.budgeted > 0 && (run.quick || run.full))
         return cli_usage(&command_tune, "--evaluations takes the place of --quick and --full");
+    run.random_seed = run.seed ? (uint32_t)strtoul(run.seed, NULL, 10) : 1;
     run.evaluations = run.budgeted > 0 ? (int)run.budgeted : run.quick ? QUICK : run.full ? FULL : NORMAL;
     if (!!run.export_to + !!run.import_from + !!run.replay_of > 1)
         return cli_usage(&command_tune, "--export, --import and --replay exclude each other");

@@ -166,6 +166,13 @@ struct json_t *cli_json_text(const char *text)
     return value;
 }
 
+void cli_best(char to[32], double ms)
+{
+    to[0] = '\0';
+    if (ms >= 0)
+        snprintf(to, 32, ", best %.4g ms", ms);
+}
+
 struct json_t *cli_json_real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();

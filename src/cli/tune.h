@@ -25,6 +25,7 @@ struct tune_run {
     /* Derived. */
     double seconds; /* for all cases; 0: no limit */
     int evaluations;
+    uint32_t random_seed;
     struct worker worker;
     char *cases[MAX_CASES]; /* "box size=8" with the image behind a tab: "box size=8\tu8\t1\t3264\t2448" */
     int count, done;
@@ -39,6 +40,10 @@ struct tune_run {
 /* For session_options.progress; the context is the run. */
 void tune_show_progress(void *context, int evaluation, int of, const char *configuration,
                         const struct measured *measured, double best_ms);
+/* A line of a report that says by which clock, unless by the device's. */
+/* The words of a report on other work, where it took more than a tenth of the processors. */
+void tune_print_load(double load);
+void tune_print_clock(const char *clock, const char *reason);
 void tune_clear_progress(const struct tune_run *run);
 void tune_print_result(const struct record_choice *choice, const struct session_result *result);
 /* Adds a result to the JSON report. */

@@ -127,7 +127,8 @@ static void show_progress(void *context, int evaluation, int of, const char *con
                           const struct measured *measured, double best_ms)
 {
     const struct kernel_run *run = context;
-    char left[32] = "";
+    char left[32] = "", best[32];
+    cli_best(best, best_ms);
     if (run->session.seconds > 0)
         snprintf(left, sizeof left, ", %.0f s left",
                  fmax(0, run->session.seconds - (double)(clock_ns() - run->start) * 1e-9));
@@ -135,8 +136,7 @@ static void show_progress(void *context, int evaluation, int of, const char *con
              measured->ms >= 0 ? "," : "", measured->ms >= 0 ? measured->ms : 0,
              measured->note[0] ? ": " : "", measured->note);
     if (run->on_terminal && !run->common.verbose && !run->common.quiet)
-        fprintf(stderr, "\r\033[K%d of at most %d%s, best %.4g ms  %.60s", evaluation, of, left, best_ms,
-                config);
+        fprintf(stderr, "\r\033[K%d of at most %d%s%s  %.60s", evaluation, of, left, best, config);
 }
 
 static hone_status read_limits(struct kernel_run *run, hone_error *error)

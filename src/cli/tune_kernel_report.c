@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone tune --kernel-file: what came of it. */
+#include "cli/tune.h"
 #include "cli/tune_kernel.h"
 
 #include "base/mem.h"
@@ -107,6 +108,18 @@ static void print_best(const struct kernel_run *run)
         printf("  %8.3gx  the first configuration, %s (%.4g ms)\n", r->first_ms / ms, r->first, r->first_ms);
 }
 
+static void print_sure(const struct kernel_session_result *r)
+{
+    printf("  how sure   ");
+    if (r->raced)
+        printf("spread %.1f %%, %d other%s cannot be told from it", r->spread * 100, r->tied,
+               r->tied == 1 ? "" : "s");
+    else
+        printf("no final took place: these are times of the search");
+    tune_print_load(r->load);
+    printf("%s\n", r->interrupted ? "; interrupted: run again to resume" : "");
+}
+
 static void print_table(const struct kernel_run *run)
 {
     const struct kernel_session_result *r = &run->result;
@@ -119,9 +132,9 @@ static void print_table(const struct kernel_run *run)
     if (r->legal >= 0)
         printf(", %lld legal", (long long)r->legal);
     print_states(r);
-    printf("%s\n  how sure   spread %.1f %%, %d other%s cannot be told from it%s\n",
-           run->spec->cold ? "; caches cold" : "", r->spread * 100, r->tied, r->tied == 1 ? "" : "s",
-           r->interrupted ? "; interrupted: run again to resume" : "");
+    printf("%s\n", run->spec->cold ? "; caches cold" : "");
+    print_sure(r);
+    tune_print_clock(r->clock, r->clock_reason);
     if (fabs(r->drift) > 0.05)
         printf(
             "  unsteady   the last runs of the final took %.0f %% %s than the first: clocks or other work\n",
@@ -152,13 +165,18 @@ static json_t *report_json(const struct kernel_run *run)
 {
     const struct kernel_session_result *r = &run->result;
     json_t *report = json_pack(
-        "{s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:i, s:I, s:I, s:b, s:b, s:f, s:f}", "kernel",
+        "{s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:i, s:I, s:I, s:b, s:b, s:f, s:o}", "kernel",
         run->spec->kernel, "file", cli_json_text(run->spec->file), "device", r->device.name, "best",
         r->ranked[0].config, "first", r->first, "first_ms", cli_json_real(r->first_ms), "ranked",
         ranked_json(r), "tries", tries_json(r), "resumed", r->resumed, "tied", r->tied, "space",
         (json_int_t)r->space, "legal", (json_int_t)r->legal, "exhausted", r->exhausted, "interrupted",
-        r->interrupted, "seconds", r->seconds, "spread", r->spread);
-    json_object_set_new(report, "drift", cli_json_real(r->drift));
+        r->interrupted, "seconds", r->seconds, "spread", cli_json_real(r->raced ? r->spread : NAN));
+    json_object_set_new(report, "load", cli_json_real(r->load >= 0 ? r->load : NAN));
+    json_object_set_new(report, "seed", json_integer(run->session.random_seed));
+    json_object_set_new(report, "clock", json_string(r->clock));
+    json_object_set_new(report, "clock_reason", json_string(r->clock_reason));
+    json_object_set_new(report, "final", json_boolean(r->raced));
+    json_object_set_new(report, "drift", cli_json_real(r->raced ? r->drift : NAN));
     json_object_set_new(report, "bytes", cli_json_real(r->bytes));
     json_object_set_new(report, "flops", cli_json_real(r->flops));
     return report;

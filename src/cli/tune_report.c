@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* By the budget, or by what an evaluation took so far. */
 static void describe_left(const struct tune_run *run, int evaluations, char *to, size_t size)
@@ -26,15 +27,16 @@ void tune_show_progress(void *context, int evaluation, int of, const char *confi
                         const struct measured *measured, double best_ms)
 {
     struct tune_run *run = context;
-    char left[48];
+    char left[48], best[32];
     run->evaluated++;
     describe_left(run, of - evaluation, left, sizeof left);
+    cli_best(best, best_ms);
     cli_note(&run->common, "  %s: %s%s %.4g ms%s%s", configuration, record_state_name(measured->state),
              measured->ms >= 0 ? "," : "", measured->ms >= 0 ? measured->ms : 0,
              measured->note[0] ? ": " : "", measured->note);
     if (run->on_terminal && !run->common.verbose && !run->common.quiet)
-        fprintf(stderr, "\r\033[Kcase %d of %d, %d of at most %d%s, best %.4g ms  %.60s", run->done + 1,
-                run->count, evaluation, of, left, best_ms, configuration);
+        fprintf(stderr, "\r\033[Kcase %d of %d, %d of at most %d%s%s  %.60s", run->done + 1, run->count,
+                evaluation, of, left, best, configuration);
 }
 
 void tune_clear_progress(const struct tune_run *run)
@@ -64,6 +66,20 @@ static void print_states(const struct session_result *r)
             printf("; %d %s", r->states[bad[i].state], bad[i].words);
 }
 
+void tune_print_load(double load)
+{
+    if (load > 0.1)
+        printf("; other work took %.0f %% of the processors meanwhile", load * 100);
+}
+
+void tune_print_clock(const char *clock, const char *reason)
+{
+    if (strcmp(clock, "host") == 0)
+        printf("  clock      host's clock: %s\n", reason);
+    else if (strcmp(clock, "processor") == 0)
+        printf("  clock      processor time: %s\n", reason);
+}
+
 void tune_print_result(const struct record_choice *choice, const struct session_result *r)
 {
     const struct record_config *best = &choice->ranked[0];
@@ -75,7 +91,7 @@ void tune_print_result(const struct record_choice *choice, const struct session_
            best->ms > 0 ? pixels / best->ms * 1e-6 : 0);
     print_gain("the choice without tuning", choice->default_ms, best->ms);
     print_gain("the first rung", choice->first_rung_ms, best->ms);
-    print_gain("one pixel per work-item, 16x16", choice->plain_ms, best->ms);
+    print_gain(r->plain, choice->plain_ms, best->ms);
     printf("  how        %d evaluations%s in %.1f s, %d of them from before; space of %lld",
            choice->evaluations, r->exhausted ? " (all there are)" : "", choice->seconds, r->resumed,
            (long long)r->space);
@@ -84,8 +100,15 @@ void tune_print_result(const struct record_choice *choice, const struct session_
         printf(
             "\n  unsteady   the last runs of the final took %.0f %% %s than the first: clocks or other work",
             fabs(r->drift) * 100, r->drift > 0 ? "more" : "less");
-    printf("\n  how sure   spread %.1f %%, %d other%s cannot be told from it%s\n", r->spread * 100, r->tied,
-           r->tied == 1 ? "" : "s", r->interrupted ? "; interrupted: run again to resume" : "");
+    printf("\n  how sure   ");
+    if (r->raced)
+        printf("spread %.1f %%, %d other%s cannot be told from it", r->spread * 100, r->tied,
+               r->tied == 1 ? "" : "s");
+    else
+        printf("no final took place: these are times of the search");
+    tune_print_load(r->load);
+    printf("%s\n", r->interrupted ? "; interrupted: run again to resume" : "");
+    tune_print_clock(choice->clock, r->clock_reason);
 }
 
 void tune_add_report(struct tune_run *run, const struct session_result *r)
@@ -100,11 +123,15 @@ void tune_add_report(struct tune_run *run, const struct session_result *r)
             json_object_set_new(states, record_state_name((enum record_state)i), json_integer(r->states[i]));
     json_object_set_new(object, "states", states);
     json_object_set_new(object, "tied", json_integer(r->tied));
-    json_object_set_new(object, "spread", cli_json_real(r->spread));
-    json_object_set_new(object, "drift", cli_json_real(r->drift));
+    json_object_set_new(object, "seed", json_integer(run->random_seed));
+    json_object_set_new(object, "clock_reason", json_string(r->clock_reason));
+    json_object_set_new(object, "final", json_boolean(r->raced));
+    json_object_set_new(object, "spread", cli_json_real(r->raced ? r->spread : NAN));
+    json_object_set_new(object, "drift", cli_json_real(r->raced ? r->drift : NAN));
     json_object_set_new(object, "resumed", json_integer(r->resumed));
     json_object_set_new(object, "interrupted", json_boolean(r->interrupted));
     json_object_set_new(object, "space", json_integer((json_int_t)r->space));
+    json_object_set_new(object, "plain", json_string(r->plain));
     json_object_set_new(object, "upload_ms", cli_json_real(r->upload_ms));
     json_object_set_new(object, "download_ms", cli_json_real(r->download_ms));
     json_array_append_new(run->report, object);

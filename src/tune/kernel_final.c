@@ -59,12 +59,34 @@ static void pick(struct kernel_session_result *r)
         add_first(r);
 }
 
-static void race(struct worker *worker, struct kernel_session_result *r, double beside)
+/* One that failed in the final did not work. */
+static void drop(struct kernel_session *s, const struct racer *racer)
+{
+    struct kernel_session_result *r = s->result;
+    kernel_session_record(s, racer->config, &racer->fault, racer->fault.state);
+    for (size_t i = 0; i < r->count; i++)
+        if (strcmp(r->tries[i].config, racer->config) == 0) {
+            r->states[r->tries[i].measured.state]--;
+            r->states[racer->fault.state]++;
+            r->tries[i].measured = racer->fault;
+        }
+}
+
+static void race(struct kernel_session *s, double beside)
 {
     struct racer racers[RACE_MOST];
-    for (int i = 0; i < r->ranked_count; i++)
-        racers[i] = (struct racer){"kernel", r->ranked[i].config, &r->ranked[i].runs};
-    race_by_turns(worker, racers, r->ranked_count, beside);
+    struct kernel_session_result *r = s->result;
+    int count = r->ranked_count;
+    for (int i = 0; i < count; i++)
+        racers[i] =
+            (struct racer){.variant = "kernel", .config = r->ranked[i].config, .runs = &r->ranked[i].runs};
+    r->raced = race_by_turns(s->worker, racers, count, RACE_ROUNDS, beside);
+    r->ranked_count = 0;
+    for (int i = 0; i < count; i++)
+        if (racers[i].fault.state == STATE_OK)
+            r->ranked[r->ranked_count++] = r->ranked[i];
+        else
+            drop(s, &racers[i]);
 }
 
 static bool earlier(const struct point *a, const struct point *b)
@@ -94,13 +116,14 @@ static void crown(struct kernel_session_result *r)
     r->drift = leader_drift(&winner.runs);
 }
 
-void kernel_final(struct worker *worker, struct kernel_session_result *r, double beside)
+void kernel_final(struct kernel_session *s, double beside)
 {
+    struct kernel_session_result *r = s->result;
     pick(r);
     if (r->ranked_count == 0)
         return;
     if (!r->interrupted)
-        race(worker, r, beside);
+        race(s, beside);
     qsort(r->ranked, (size_t)r->ranked_count, sizeof *r->ranked, by_median);
     crown(r);
 }

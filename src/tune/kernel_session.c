@@ -120,7 +120,10 @@ static hone_status search(struct kernel_session *s, hone_error *error)
     s->result->space = space_size(&s->space);
     s->result->legal = s->result->space <= COUNT_LIMIT ? space_count_legal(&s->space, COUNT_LIMIT) : -1;
     search_finish(&found);
-    kernel_final(s->worker, s->result, s->spec->cold ? cold_final_seconds : 0);
+    kernel_final(s, s->spec->cold ? cold_final_seconds : 0);
+    s->result->load = load_since(s->load_known ? &s->load : NULL, s->worker->pid);
+    snprintf(s->result->clock, sizeof s->result->clock, "%s", s->worker->clock);
+    snprintf(s->result->clock_reason, sizeof s->result->clock_reason, "%s", s->worker->clock_reason);
     if (s->result->ranked_count == 0)
         return error_set(
             error, s->result->states[STATE_WRONG] ? HONE_ERROR_CHECK : HONE_ERROR_UNSUPPORTED,
@@ -137,6 +140,7 @@ static hone_status search(struct kernel_session *s, hone_error *error)
 static hone_status run(struct kernel_session *s, hone_error *error)
 {
     hone_status status = kernel_session_request(s, error);
+    s->worker->build_seconds = kernel_session_build_limit(s);
     if (!status)
         status = worker_target(s->worker, s->request, error);
     if (status)
@@ -167,6 +171,7 @@ hone_status kernel_session_tune(struct worker *worker, const struct kernel_spec 
     s->result = result;
     s->source.fd = s->right.fd = -1;
     s->start = clock_ns();
+    s->load_known = load_now(&s->load, worker->pid);
     hone_status status = run(s, error);
     json_decref(s->request);
     json_decref(s->description);

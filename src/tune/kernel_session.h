@@ -13,7 +13,7 @@
 #include "tune/race.h"
 #include "tune/worker.h"
 
-enum { KERNEL_FINALISTS = RACE_MOST };
+enum { KERNEL_FINALISTS = RACE_LEADERS };
 
 /* Bytes that the worker can read (and write) by a name: a file without a place in any folder. */
 struct held_file {
@@ -63,9 +63,12 @@ struct kernel_session_result {
     char first[256]; /* the baseline: the first legal configuration */
     double first_ms; /* negative: not measured */
     int states[STATE_COUNT], resumed, tied;
-    double drift;         /* of the winner's runs during the final, see leader_drift */
-    double spread;        /* of the winner's runs: median absolute deviation / median */
-    int64_t space, legal; /* combinations; how many of them are legal (-1: too many to count) */
+    char clock[16], clock_reason[128]; /* as in record_choice and session_result */
+    bool raced;                        /* a final took place; without one the ranks are those of the search */
+    double drift;                      /* of the winner's runs during the final, see leader_drift */
+    double load;                       /* as in record_choice */
+    double spread;                     /* of the winner's runs: median absolute deviation / median */
+    int64_t space, legal;              /* combinations; how many of them are legal (-1: too many to count) */
     bool exhausted, interrupted;
     bool launch[SPACE_MAX_PARAMETERS]; /* parameters that compile nothing */
     double seconds;

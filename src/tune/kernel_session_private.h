@@ -4,6 +4,7 @@
 #define TUNE_KERNEL_SESSION_PRIVATE_H
 
 #include "tune/kernel_session.h"
+#include "tune/load.h"
 #include "tune/records.h"
 
 enum { KERNEL_MAX_SEEDS = 8, KERNEL_MAX_NAMES = 64 };
@@ -30,6 +31,8 @@ struct kernel_session {
     struct point seeds[KERNEL_MAX_SEEDS];
     size_t seed_count;
     uint64_t start;
+    struct load load; /* then, where load_known */
+    bool load_known;
     hone_error io_error; /* the first failure to write records */
 };
 

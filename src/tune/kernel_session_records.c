@@ -109,6 +109,10 @@ hone_status kernel_session_save(struct kernel_session *s, hone_error *error)
     choice->evaluations = (int)s->result->count;
     choice->seconds = kernel_session_elapsed(s);
     choice->time = (int64_t)time(NULL);
+    choice->raced = s->result->raced;
+    choice->drift = s->result->drift;
+    choice->load = s->result->load;
+    snprintf(choice->clock, sizeof choice->clock, "%s", s->worker->clock);
     for (int i = 0; i < s->result->ranked_count && choice->count < RECORD_MAX_RANKED; i++) {
         struct record_config *to = &choice->ranked[choice->count++];
         snprintf(to->variant, sizeof to->variant, "kernel");

@@ -7,8 +7,6 @@
 void leader_summarise(struct leader *l)
 {
     double sorted[MEASURE_RUNS], distances[MEASURE_RUNS];
-    if (l->run_count == 0)
-        return;
     memcpy(sorted, l->runs, sizeof sorted);
     l->median = measure_median(sorted, l->run_count);
     for (int i = 0; i < l->run_count; i++)

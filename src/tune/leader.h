@@ -11,7 +11,7 @@ struct leader {
     double median, deviation; /* the latter from the former, median absolute */
 };
 
-/* Fills in median and deviation; without runs they stay as they are. */
+/* Fills in median and deviation; without runs both are negative. */
 void leader_summarise(struct leader *leader);
 
 /* From the first third of the runs to the last: 0.05 is 5 % slower, as on a device that is throttled. */

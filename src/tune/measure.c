@@ -70,7 +70,6 @@ void measure_close(struct measure **slot)
 
 /* ---- Timing ---- */
 
-/* `count` launches one after the other; milliseconds per launch, or negative with the error set. */
 static double processor_ms(void)
 {
     struct timespec spent;
@@ -78,6 +77,17 @@ static double processor_ms(void)
     return (double)spent.tv_sec * 1e3 + (double)spent.tv_nsec * 1e-6;
 }
 
+const char *measure_clock(const struct measure *m, const char **reason)
+{
+    if (m->processors) {
+        *reason = "HONE_TUNE_CLOCK wishes processor time, divided by the number of cores";
+        return "processor";
+    }
+    *reason = m->clock.reason;
+    return m->clock.believed ? "device" : "host";
+}
+
+/* `count` launches one after the other; milliseconds per launch, or negative with the error set. */
 static double time_batch(struct measure *m, struct instance *instance, int count, int *turn,
                          hone_error *error)
 {
@@ -150,7 +160,10 @@ static double batch(void *context, int count, hone_error *error)
 static struct timing timing_of(struct shot *shot)
 {
     double resolution = (double)hone_device_get_info(shot->m->device)->timer_resolution * 1e-6;
-    return (struct timing){batch, shot, resolution};
+    return (struct timing){.batch = batch,
+                           .context = shot,
+                           .resolution_ms = resolution,
+                           .clock = shot->m->processors ? NULL : &shot->m->clock};
 }
 
 static void score(struct measure *m, struct instance *instance, double best, struct measured *r)
@@ -293,16 +306,20 @@ double measure_median(double *values, int count)
     return count == 0 ? -1 : count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-static void race_round(struct shot *shots, struct measure_entry *entries, const int *batches, int count,
+static void race_round(struct shot *shots, struct measure_entry *entries, int *batches, int count,
                        bool warm_up)
 {
     for (int i = 0; i < count; i++) {
         if (!shots[i].instance)
             continue;
         double ms = batch(&shots[i], batches[i], NULL);
-        if (ms < 0)
+        if (ms < 0) {
             instance_destroy(&shots[i].instance);
-        else if (!warm_up && entries[i].run_count < MEASURE_RUNS)
+            entries[i].run_count = 0; /* one that failed has lost, however fast it was before */
+        } else if (warm_up) {
+            const struct timing timing = timing_of(&shots[i]);
+            batches[i] = timing_batch(&timing, ms); /* the run before was a cold one */
+        } else if (entries[i].run_count < MEASURE_RUNS)
             entries[i].runs[entries[i].run_count++] = ms;
     }
 }

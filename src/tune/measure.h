@@ -4,8 +4,8 @@
  *
  * The protocol: run until two runs agree (clocks and caches settle after each compilation); give up early on
  * what is clearly slower than the best; else take the least of three. Leaders are measured again,
- * interleaved, and compared by medians. Short kernels run in batches. Inputs rotate, so that no run finds its
- * input in a cache.
+ * interleaved, and compared by medians. Short kernels run in batches. Three inputs rotate, so that no run
+ * finds its input in a cache that is too small for them.
  */
 #ifndef TUNE_MEASURE_H
 #define TUNE_MEASURE_H
@@ -53,8 +53,7 @@ struct measure_phase {
 void measure_try(struct measure *measure, const struct variant *variant, const struct config *config,
                  double best, struct measure_phase phase, struct measured *result);
 
-/* Times the given configurations again, by turns; medians become the scores. Those that fail keep a negative
- * one. */
+/* Times the given configurations again, by turns. Those that fail have no runs. */
 struct measure_entry {
     const struct variant *variant;
     struct config config;
@@ -62,6 +61,9 @@ struct measure_entry {
     int run_count;
 };
 void measure_race(struct measure *measure, struct measure_entry *entries, int count, int rounds);
+
+/* What times are read from: "device", "host" or "processor"; *reason says why not from the device. */
+const char *measure_clock(const struct measure *measure, const char **reason);
 
 /* The case that is measured. */
 const struct filter_case *measure_case(const struct measure *measure);

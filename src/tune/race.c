@@ -2,47 +2,104 @@
 #include "tune/race.h"
 
 #include <math.h>
+#include <stdio.h>
 
-enum { ROUNDS = 12 };
-
-static json_t *request_for(const struct racer *racers, int count)
+static json_t *request_for(const struct racer *racers, int count, int rounds)
 {
     json_t *points = json_array();
     for (int i = 0; i < count; i++)
-        json_array_append_new(
-            points, json_pack("{s:s, s:s}", "variant", racers[i].variant, "config", racers[i].config));
-    return json_pack("{s:s, s:o, s:i}", "do", "race", "points", points, "rounds", ROUNDS);
+        if (racers[i].fault.state == STATE_OK)
+            json_array_append_new(
+                points, json_pack("{s:s, s:s}", "variant", racers[i].variant, "config", racers[i].config));
+    return json_pack("{s:s, s:o, s:i}", "do", "race", "points", points, "rounds", rounds);
 }
 
 /* Ten times what it should take, beside compiling. */
-static double time_limit(const struct racer *racers, int count)
+static double time_limit(const struct racer *racers, int count, int rounds)
 {
     double slowest = 0;
     for (int i = 0; i < count; i++)
         slowest = fmax(slowest, racers[i].runs->median);
-    return 60 + slowest * 1e-3 * count * (ROUNDS + 2) * 10;
+    return 60 + slowest * 1e-3 * count * (rounds + 2) * 10;
 }
 
-static void read_runs(const json_t *answer, const struct racer *racers, int count)
+static enum worker_outcome ask(struct worker *worker, const struct racer *racers, int count, int rounds,
+                               double beside, json_t **answer, char note[512])
+{
+    json_t *request = request_for(racers, count, rounds);
+    *answer = NULL;
+    enum worker_outcome outcome =
+        request ? worker_ask(worker, request, beside + time_limit(racers, count, rounds), answer, note)
+                : WORKER_UNABLE;
+    json_decref(request);
+    return outcome;
+}
+
+static void blame(struct racer *racer, enum record_state state, const char *note)
+{
+    racer->fault = (struct measured){.state = state, .ms = -1};
+    racer->runs->run_count = 0;
+    snprintf(racer->fault.note, sizeof racer->fault.note, "in the final: %.480s", note);
+}
+
+static void take_runs(struct racer *racer, const json_t *runs)
+{
+    struct leader *leader = racer->runs;
+    leader->run_count = 0;
+    for (size_t k = 0; k < json_array_size(runs) && k < MEASURE_RUNS; k++)
+        leader->runs[leader->run_count++] = json_number_value(json_array_get(runs, k));
+    leader_summarise(leader);
+    if (leader->run_count == 0)
+        blame(racer, STATE_RUN, "could not run any more");
+}
+
+/* False when nobody has runs, which blames the device rather than all of them. */
+static bool read_runs(const json_t *answer, struct racer *racers, int count)
 {
     const json_t *all = json_object_get(answer, "runs");
-    for (int i = 0; i < count; i++) {
-        const json_t *runs = json_array_get(all, (size_t)i);
-        struct leader *leader = racers[i].runs;
-        leader->run_count = 0;
-        for (size_t k = 0; k < json_array_size(runs) && k < MEASURE_RUNS; k++)
-            leader->runs[leader->run_count++] = json_number_value(json_array_get(runs, k));
-        leader_summarise(leader);
-    }
+    bool any = false;
+    size_t next = 0;
+    for (size_t i = 0; i < json_array_size(all); i++)
+        any = any || json_array_size(json_array_get(all, i)) > 0;
+    for (int i = 0; i < count && any; i++)
+        if (racers[i].fault.state == STATE_OK)
+            take_runs(&racers[i], json_array_get(all, next++));
+    return any;
 }
 
-void race_by_turns(struct worker *worker, const struct racer *racers, int count, double beside)
+/* The worker is gone, and nobody knows with whom: each runs alone, for a round. False when no worker starts
+ * any more, or when none survives: then it is not they. */
+static bool find_culprits(struct worker *worker, struct racer *racers, int count, double beside)
+{
+    int left = count;
+    for (int i = 0; i < count; i++) {
+        char note[512];
+        json_t *answer;
+        enum worker_outcome outcome = ask(worker, &racers[i], 1, 1, beside, &answer, note);
+        json_decref(answer);
+        if (outcome == WORKER_UNABLE)
+            return false;
+        if (outcome == WORKER_ANSWERED)
+            continue;
+        blame(&racers[i], outcome == WORKER_TIMED_OUT ? STATE_TIMEOUT : STATE_CRASH, note);
+        left--;
+    }
+    for (int i = 0; i < count && left == 0; i++)
+        racers[i].fault.state = STATE_OK;
+    return left > 0;
+}
+
+bool race_by_turns(struct worker *worker, struct racer *racers, int count, int rounds, double beside)
 {
     char note[512];
-    json_t *answer = NULL, *request = request_for(racers, count);
-    if (request &&
-        worker_ask(worker, request, beside + time_limit(racers, count), &answer, note) == WORKER_ANSWERED)
-        read_runs(answer, racers, count);
-    json_decref(request);
+    json_t *answer;
+    for (int i = 0; i < count; i++)
+        racers[i].fault.state = STATE_OK;
+    enum worker_outcome outcome = ask(worker, racers, count, rounds, beside, &answer, note);
+    if (outcome != WORKER_ANSWERED && outcome != WORKER_UNABLE &&
+        find_culprits(worker, racers, count, beside))
+        outcome = ask(worker, racers, count, rounds, beside, &answer, note);
+    bool raced = outcome == WORKER_ANSWERED && read_runs(answer, racers, count);
     json_decref(answer);
+    return raced;
 }

@@ -11,15 +11,22 @@
 #define RACE_LIMIT          1.5
 #define RACE_LIMIT_BASELINE 8.0
 
-enum { RACE_MOST = 8 };
+enum {
+    RACE_LEADERS = 8,
+    RACE_MOST = RACE_LEADERS + 2, /* with what the best is compared with */
+    RACE_ROUNDS = 12,
+    RACE_ROUNDS_SLOW = 3 /* for what was too slow to take part */
+};
 
 struct racer {
     const char *variant, *config;
-    struct leader *runs; /* the median is its score so far */
+    struct leader *runs;   /* the median is its score so far */
+    struct measured fault; /* STATE_OK, or how it failed here: then it has no runs */
 };
 
-/* At most RACE_MOST. Where the worker fails, medians stay what they were. `beside`: seconds that it may need
- * for more than launches. */
-void race_by_turns(struct worker *worker, const struct racer *racers, int count, double beside);
+/* At most RACE_MOST. When the worker dies or hangs, each runs alone, those with which that happens again are
+ * to blame, and the others start anew. False when nobody got runs: the medians are the scores still, and
+ * say nothing of a race. `beside`: seconds that it may need for more than launches. */
+bool race_by_turns(struct worker *worker, struct racer *racers, int count, int rounds, double beside);
 
 #endif

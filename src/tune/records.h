@@ -85,6 +85,10 @@ struct record_choice {
     double default_ms, first_rung_ms, plain_ms; /* negative: not measured */
     int evaluations;
     double seconds;
+    bool raced;     /* there was a final: the two below are known */
+    double drift;   /* of the winner from the first third of the final to the last: 0.05 is 5 % slower */
+    double load;    /* share of the processors that other work had meanwhile, 0 to 1; negative: not known */
+    char clock[16]; /* what times were read from: "device", "host", "processor"; empty: not told */
     int64_t time;
     size_t tries_before; /* where it was read: so many tries stood before it. Seconds do not tell what came
                             first. */

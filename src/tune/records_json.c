@@ -49,12 +49,19 @@ static json_t *configs_json(const struct record_config *configs, int count)
 
 json_t *record_choice_json(const struct record_choice *r)
 {
-    return json_pack("{s:i, s:s, s:I, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:i, s:f}", "v", RECORD_VERSION,
-                     "kind", "choice", "time", (json_int_t)r->time, "device", record_device_json(&r->device),
-                     "case", record_case_json(&r->c), "ranked", configs_json(r->ranked, r->count), "seeds",
-                     configs_json(r->seeds, r->seed_count), "default_ms", r->default_ms, "first_rung_ms",
-                     r->first_rung_ms, "plain_ms", r->plain_ms, "evaluations", r->evaluations, "seconds",
-                     r->seconds);
+    json_t *json = json_pack(
+        "{s:i, s:s, s:I, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:i, s:f}", "v", RECORD_VERSION, "kind", "choice",
+        "time", (json_int_t)r->time, "device", record_device_json(&r->device), "case",
+        record_case_json(&r->c), "ranked", configs_json(r->ranked, r->count), "seeds",
+        configs_json(r->seeds, r->seed_count), "default_ms", r->default_ms, "first_rung_ms", r->first_rung_ms,
+        "plain_ms", r->plain_ms, "evaluations", r->evaluations, "seconds", r->seconds);
+    if (r->raced)
+        json_object_set_new(json, "drift", json_real(r->drift));
+    if (r->raced && r->load >= 0)
+        json_object_set_new(json, "load", json_real(r->load));
+    if (r->clock[0])
+        json_object_set_new(json, "clock", json_string(r->clock));
+    return json;
 }
 
 json_t *record_trust_json(const struct record_trust *r)
@@ -201,6 +208,12 @@ bool record_read_choice(const json_t *object, struct record_choice *r)
         !copy_unsigned(object, "evaluations", 1 << 30, &evaluations))
         return false;
     r->evaluations = (int)evaluations;
+    /* What follows is not in records of before. */
+    r->raced = copy_number(object, "drift", -1, 1e9, &r->drift);
+    if (!copy_number(object, "load", 0, 1, &r->load))
+        r->load = -1;
+    if (!copy_string(object, "clock", r->clock, sizeof r->clock))
+        r->clock[0] = '\0';
     r->time = read_time(object);
     return read_configs(json_object_get(object, "ranked"), r->ranked, &r->count) && r->count > 0 &&
            read_configs(json_object_get(object, "seeds"), r->seeds, &r->seed_count);

@@ -104,8 +104,8 @@ static bool recall(struct session *s, const char *variant, const char *config, s
 
 /* ---- Evaluating ---- */
 
-static void record(struct session *s, const char *variant, const char *config, const struct measured *m,
-                   enum record_state state)
+void session_record(struct session *s, const char *variant, const char *config, const struct measured *m,
+                    enum record_state state)
 {
     struct record_try *t = mem_new(1, sizeof *t);
     hone_error error;
@@ -160,9 +160,9 @@ void session_measure(struct session *s, const char *variant, const char *config,
     if (recall(s, variant, config, m))
         return;
     give_baseline(s);
-    record(s, variant, config, NULL, STATE_STARTED);
+    session_record(s, variant, config, NULL, STATE_STARTED);
     worker_measure(s->worker, variant, config, best, build, run_limit(s, best), m);
-    record(s, variant, config, m, m->state);
+    session_record(s, variant, config, m, m->state);
 }
 
 static double evaluate(void *context, const struct point *point, double best)
@@ -261,6 +261,11 @@ static hone_status save(struct session *s, hone_error *error)
     choice->device = s->worker->device_record;
     choice->c = s->record_case;
     choice->evaluations = s->evaluations;
+    choice->raced = s->result->raced;
+    choice->drift = s->result->drift;
+    choice->load = s->result->load;
+    snprintf(choice->clock, sizeof choice->clock, "%s", s->worker->clock);
+    snprintf(s->result->clock_reason, sizeof s->result->clock_reason, "%s", s->worker->clock_reason);
     choice->seconds = session_elapsed(s);
     choice->time = (int64_t)time(NULL);
     for (size_t i = 0; i < s->seed_count && choice->seed_count < RECORD_MAX_RANKED; i++) {
@@ -292,6 +297,7 @@ hone_status session_tune(struct worker *worker, const struct filter_case *c,
     s->options = options;
     s->result = result;
     s->start = clock_ns();
+    s->load_known = load_now(&s->load, worker->pid);
     record_case_of(c, &s->record_case);
     json_t *request = session_request(c);
     hone_status status = request ? worker_target(worker, request, error) : error_memory(error, "a request");

@@ -31,10 +31,14 @@ struct session_options {
 
 struct session_result {
     struct record_choice choice;
-    int states[STATE_COUNT]; /* evaluations by outcome */
+    int states[STATE_COUNT]; /* evaluations by outcome, and finalists that failed in the final */
     int resumed;             /* of them taken from an earlier session */
     int tied;                /* configurations that cannot be told from the best */
+    char plain[128]; /* what plain_ms is of: "one pixel per work-item, 16x16 (direct)"; empty: nothing */
+    char clock_reason[128]; /* why times are not of choice.clock "device"; empty: they are */
+    bool raced;             /* a final took place; without one the ranks are those of the search */
     double drift;  /* of the winner from the first third of the final to the last: 0.05 is 5 % slower */
+    double load;   /* as in record_choice */
     double spread; /* of the winner's runs: median absolute deviation / median */
     int64_t space; /* combinations, legal or not */
     bool exhausted, interrupted;

@@ -6,9 +6,12 @@
 #include "base/mem.h"
 #include "tune/race.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { COMPARED = 3 };
 
 struct finalist {
     struct point point;
@@ -62,17 +65,30 @@ static void take(const struct session *s, const struct evaluated *from, struct f
     session_config(s, &from->point, to->config, sizeof to->config);
 }
 
-/* The fastest, of every path its fastest that is not hopeless, and the default, which the gain
- * is told against. `sorted` is in order. */
+/* What the gain is told against: within `least` to `most` ms, each once. */
+static int pick_compared(const struct session *s, double least, double most, struct finalist *picked)
+{
+    const struct evaluated *const compared[COMPARED] = {&s->without_tuning, &s->plain, &s->first_rung};
+    int count = 0;
+    for (int i = 0; i < COMPARED; i++)
+        if (compared[i]->ms > least && compared[i]->ms <= most &&
+            !is_taken(picked, count, &compared[i]->point))
+            take(s, compared[i], &picked[count++]);
+    return count;
+}
+
+/* The fastest, of every path its fastest that is not hopeless, and what the gain is told against. `sorted` is
+ * in order. */
 static int pick_finalists(const struct session *s, const struct evaluated *sorted, size_t count,
                           struct finalist finalists[RACE_MOST])
 {
-    int picked = 0;
     bool taken[SPACE_MAX_PATHS] = {0};
-    if (count > 0 && s->without_tuning.ms >= 0 && s->without_tuning.ms <= sorted[0].ms * RACE_LIMIT_BASELINE)
-        take(s, &s->without_tuning, &finalists[picked++]);
+    if (count == 0 || sorted[0].ms < 0)
+        return 0;
+    int picked = pick_compared(s, -1, sorted[0].ms * RACE_LIMIT_BASELINE, finalists);
+    int most = picked > 1 ? RACE_LEADERS + picked - 1 : RACE_LEADERS;
     for (int pass = 0; pass < 2; pass++) /* the first of each path, then the rest */
-        for (size_t i = 0; i < count && picked < RACE_MOST && sorted[i].ms >= 0; i++) {
+        for (size_t i = 0; i < count && picked < most && sorted[i].ms >= 0; i++) {
             int path = sorted[i].point.path;
             if (sorted[i].ms > sorted[0].ms * RACE_LIMIT)
                 break;
@@ -126,6 +142,11 @@ static void rank(struct session *s, const struct finalist *finalists, int count,
 
 /* ---- Comparisons that users want to see ---- */
 
+static bool is_late(const struct session *s)
+{
+    return s->options->seconds > 0 && session_elapsed(s) > s->options->seconds;
+}
+
 /* A point of the search, or one that is measured now and takes part from here on: what is compared with may
  * turn out the best. False when it cannot run. */
 static bool compare_with(struct session *s, struct search_result *found, const char *variant,
@@ -135,7 +156,6 @@ static bool compare_with(struct session *s, struct search_result *found, const c
     char whole[256];
     double best = found->best >= 0 ? found->all[found->best].ms : -1;
     size_t capacity = found->count;
-    bool late = s->options->seconds > 0 && session_elapsed(s) > s->options->seconds;
     if (!session_point(s, variant, config, &to->point) || !point_legal(&s->space, &to->point))
         return false;
     for (size_t i = 0; i < found->count; i++)
@@ -143,7 +163,7 @@ static bool compare_with(struct session *s, struct search_result *found, const c
             to->ms = found->all[i].ms;
             return to->ms >= 0;
         }
-    if (late || s->result->interrupted)
+    if (is_late(s) || s->result->interrupted)
         return false;
     session_config(s, &to->point, whole, sizeof whole);
     session_measure(s, variant, whole, best, &m);
@@ -153,21 +173,58 @@ static bool compare_with(struct session *s, struct search_result *found, const c
     return to->ms >= 0;
 }
 
-/* One pixel per work-item in groups of 16x16, which is the first variant of the table with its defaults; and
- * the first rung of the ladder that can run here. */
+/* The pass of a variant, with its defaults, that has a work-item for each pixel or each of its channels;
+ * false when it has none. */
+static bool plain_pass(const struct session *s, const struct variant *variant, struct pass_geometry *g,
+                       int64_t *items)
+{
+    struct config config;
+    struct config_scope scope;
+    config_default(variant, &config);
+    config_scope_init(&scope, variant, &config, &s->scope);
+    for (int p = 0; p < MAX_PASSES && variant->passes[p].kernel; p++) {
+        if (pass_geometry(&variant->passes[p], &scope.scope, g, NULL) != HONE_OK)
+            return false;
+        *items = g->extent[0] * g->extent[1] * g->extent[2];
+        if (g->block[0] * g->block[1] * g->block[2] == 1 &&
+            *items >= (int64_t)s->c->in.width * s->c->in.height)
+            return true;
+    }
+    return false;
+}
+
+/* The first variant of the table is the plain one, where it leaves a work-item one pixel. */
+static void measure_plain(struct session *s, struct search_result *found)
+{
+    const struct variant *variant = &s->c->filter->variants[0];
+    struct session_result *r = s->result;
+    struct pass_geometry g;
+    int64_t items;
+    if (!plain_pass(s, variant, &g, &items) || !compare_with(s, found, variant->name, "", &s->plain)) {
+        s->plain.ms = -1;
+        return;
+    }
+    const char *what = items > (int64_t)s->c->in.width * s->c->in.height ? "element" : "pixel";
+    if (g.local[0] > 0)
+        snprintf(r->plain, sizeof r->plain, "one %s per work-item, %lldx%lld (%s)", what,
+                 (long long)g.local[0], (long long)g.local[1], variant->name);
+    else
+        snprintf(r->plain, sizeof r->plain, "one %s per work-item (%s)", what, variant->name);
+}
+
 static void measure_comparisons(struct session *s, struct search_result *found)
 {
     const struct hone_filter *filter = s->c->filter;
     s->comparing = true;
     s->plain.ms = s->first_rung.ms = -1;
-    compare_with(s, found, s->space.paths[0].name, "", &s->plain);
+    measure_plain(s, found);
     for (size_t i = 0; i < filter->rung_count; i++)
         if (compare_with(s, found, filter->rungs[i].variant, filter->rungs[i].config, &s->first_rung))
             return;
     s->first_rung.ms = -1;
 }
 
-/* In the race where it took part, so that a gain is no trick of the clock; else as it was measured. */
+/* In the race where it took part, so that a gain is no trick of the clock; else as it is known. */
 static double time_of(const struct finalist *finalists, int count, const struct evaluated *one)
 {
     for (int i = 0; i < count && one->ms >= 0; i++)
@@ -186,13 +243,47 @@ static void compare(struct session *s, const struct finalist *finalists, int cou
 
 /* ---- The final ---- */
 
-static void race(const struct session *s, struct finalist *finalists, int count)
+/* One that failed in the final is never tried again, and nothing is compared with it. */
+static void drop(struct session *s, const struct finalist *f, const struct racer *racer)
+{
+    struct evaluated *const compared[COMPARED] = {&s->without_tuning, &s->plain, &s->first_rung};
+    session_record(s, racer->variant, racer->config, &racer->fault, racer->fault.state);
+    s->result->states[racer->fault.state]++;
+    for (size_t i = 0; i < COMPARED; i++)
+        if (compared[i]->ms >= 0 && point_equal(&compared[i]->point, &f->point))
+            compared[i]->ms = -1;
+}
+
+/* How many are left. */
+static int race(struct session *s, struct finalist *finalists, int count, int rounds, bool *raced)
 {
     struct racer racers[RACE_MOST];
+    int left = 0;
     for (int i = 0; i < count; i++)
-        racers[i] = (struct racer){s->space.paths[finalists[i].point.path].name, finalists[i].config,
-                                   &finalists[i].runs};
-    race_by_turns(s->worker, racers, count, 0);
+        racers[i] = (struct racer){.variant = s->space.paths[finalists[i].point.path].name,
+                                   .config = finalists[i].config,
+                                   .runs = &finalists[i].runs};
+    *raced = race_by_turns(s->worker, racers, count, rounds, 0);
+    for (int i = 0; i < count; i++)
+        if (racers[i].fault.state == STATE_OK)
+            finalists[left++] = finalists[i];
+        else
+            drop(s, &finalists[i], &racers[i]);
+    return left;
+}
+
+/* Medians are compared with medians: what was too slow for the final has a short one of its own. */
+static void race_slow(struct session *s, double limit)
+{
+    struct evaluated *const compared[COMPARED] = {&s->without_tuning, &s->plain, &s->first_rung};
+    struct finalist slow[COMPARED];
+    bool raced = false;
+    int count = pick_compared(s, limit, INFINITY, slow);
+    if (count == 0 || !s->result->raced || is_late(s))
+        return;
+    count = race(s, slow, count, RACE_ROUNDS_SLOW, &raced);
+    for (int i = 0; i < COMPARED && raced; i++)
+        compared[i]->ms = time_of(slow, count, compared[i]);
 }
 
 hone_status session_final(struct session *s, struct search_result *found, hone_error *error)
@@ -206,13 +297,15 @@ hone_status session_final(struct session *s, struct search_result *found, hone_e
         return error_set(error, HONE_ERROR_UNSUPPORTED, "no configuration of %s could be measured on '%s'",
                          s->c->filter->name, s->worker->device_record.name);
     if (!s->result->interrupted)
-        race(s, finalists, count);
+        count = race(s, finalists, count, RACE_ROUNDS, &s->result->raced);
+    race_slow(s, found->all[0].ms * RACE_LIMIT_BASELINE);
     qsort(finalists, (size_t)count, sizeof *finalists, by_median);
     int first = winner(finalists, count, &ties);
     const struct leader *runs = &finalists[first].runs;
     s->result->tied = ties;
     s->result->spread = runs->median > 0 ? runs->deviation / runs->median : 0;
     s->result->drift = leader_drift(runs);
+    s->result->load = load_since(s->load_known ? &s->load : NULL, s->worker->pid);
     rank(s, finalists, count, first);
     compare(s, finalists, count);
     return HONE_OK;

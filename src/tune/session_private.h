@@ -5,6 +5,7 @@
 
 #include "base/expr.h"
 #include "filter/variant.h"
+#include "tune/load.h"
 #include "tune/search.h"
 #include "tune/session.h"
 
@@ -32,6 +33,8 @@ struct session {
     struct evaluated without_tuning, plain,
         first_rung; /* what the best is compared with; ms negative: not known */
     uint64_t start;
+    struct load load; /* at the start, where load_known */
+    bool load_known;
     int evaluations;
     int baseline_of;     /* which of the workers has the first rung's result to compare with */
     bool comparing;      /* the search is over: what runs now is only compared with */
@@ -52,6 +55,10 @@ void session_config(const struct session *session, const struct point *point, ch
 /* One configuration in the worker, recorded before and after; what is known already is not measured again. */
 void session_measure(struct session *session, const char *variant, const char *config, double best,
                      struct measured *measured);
+
+/* Writes down how a try began or ended; a failure to write is told in the end. */
+void session_record(struct session *session, const char *variant, const char *config,
+                    const struct measured *measured, enum record_state state);
 
 /* Seconds since the session began. */
 double session_elapsed(const struct session *session);

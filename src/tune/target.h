@@ -16,7 +16,8 @@ struct target_ops {
     /* Measures one configuration. Failures are in the result. */
     void (*measure)(struct target *target, const char *variant, const char *config, double best,
                     struct measured *result);
-    /* Measures several again, by turns; runs of entry i go to runs[i], their number to counts[i]. */
+    /* Measures several again, by turns; runs of entry i go to runs[i], their number to
+     * counts[i]: 0 for one that failed. */
     void (*race)(struct target *target, const char *const *variants, const char *const *configs, int count,
                  int rounds, double (*runs)[MEASURE_RUNS], int *counts);
     /* Begins to compile one that will be measured soon. */
@@ -25,6 +26,8 @@ struct target_ops {
     void (*baseline)(struct target *target);
     /* Milliseconds of moving inputs and outputs. May be NULL. */
     void (*transfers)(struct target *target, double *upload_ms, double *download_ms);
+    /* What times are read from, as measure_clock. */
+    const char *(*clock)(const struct target *target, const char **reason);
     void (*close)(struct target *target);
 };
 

@@ -90,6 +90,11 @@ static void transfers(struct target *target, double *upload_ms, double *download
     measure_transfers(filter_target_of(target)->measure, upload_ms, download_ms);
 }
 
+static const char *clock_of(const struct target *target, const char **reason)
+{
+    return measure_clock(((const struct filter_target *)target)->measure, reason);
+}
+
 static void close_target(struct target *target)
 {
     struct filter_target *t = filter_target_of(target);
@@ -97,7 +102,8 @@ static void close_target(struct target *target)
     free(t);
 }
 
-static const struct target_ops ops = {measure_one, race, prepare, baseline, transfers, close_target};
+static const struct target_ops ops = {measure_one, race,     prepare,     baseline,
+                                      transfers,   clock_of, close_target};
 
 /* "size=8 kernel=..." with the separator that requests use between parameters: a newline. */
 static hone_status set_parameters(struct filter_case *c, const json_t *request, hone_error *error)

@@ -31,8 +31,18 @@ static void close_target(struct target *target)
     free(t);
 }
 
-static const struct target_ops ops = {
-    kernel_target_measure, kernel_target_race, kernel_target_prepare, NULL, NULL, close_target};
+static const char *clock_of(const struct target *target, const char **reason)
+{
+    const struct kernel_target *t = (const struct kernel_target *)target;
+    *reason = t->clock.reason;
+    return t->clock.believed ? "device" : "host";
+}
+
+static const struct target_ops ops = {.measure = kernel_target_measure,
+                                      .race = kernel_target_race,
+                                      .prepare = kernel_target_prepare,
+                                      .clock = clock_of,
+                                      .close = close_target};
 
 static void add_name(struct kernel_target *t, const char *name, int64_t value)
 {
@@ -120,20 +130,33 @@ static hone_status say_not_built(const struct kernel_target *t, hone_error *erro
     return status;
 }
 
+/* A compiler that hangs or crashes now is no fault of the device: whoever waits is told. */
+static hone_status build_first(struct kernel_target *t, const struct target_opening *opening,
+                               bool from_source, struct kernel **kernel, hone_error *error)
+{
+    struct text config = {0};
+    kernel_spec_print(t->spec, t->first, &config);
+    opening->compiling(opening->context, text_view(&config));
+    text_finish(&config);
+    hone_status status = kernel_target_build(t, t->first, from_source, kernel, error);
+    opening->compiling(opening->context, NULL);
+    return status;
+}
+
 /* Compiles one configuration to see what arguments the kernel takes. Loaded programs may not tell. */
-static hone_status inspect(struct kernel_target *t, hone_error *error)
+static hone_status inspect(struct kernel_target *t, const struct target_opening *opening, hone_error *error)
 {
     struct kernel *kernel = NULL;
     struct kernel_facts facts = {0};
     hone_status status = kernel_spec_first(t->spec, &t->scope, &t->limits, t->first, error);
     if (status)
         return status;
-    status = kernel_target_build(t, t->first, false, &kernel, error);
+    status = build_first(t, opening, false, &kernel, error);
     if (!status)
         status = kernel_get_facts(kernel, &facts, error);
     if (!status && facts.arguments > 0 && !facts.has_argument_info) {
         kernel_destroy(&kernel);
-        status = kernel_target_build(t, t->first, true, &kernel, error);
+        status = build_first(t, opening, true, &kernel, error);
     }
     if (status)
         say_not_built(t, error);
@@ -143,7 +166,8 @@ static hone_status inspect(struct kernel_target *t, hone_error *error)
     return status;
 }
 
-static hone_status open_all(struct kernel_target *t, const json_t *request, hone_error *error)
+static hone_status open_all(struct kernel_target *t, const json_t *request,
+                            const struct target_opening *opening, hone_error *error)
 {
     hone_status status = kernel_spec_from(t->spec, json_object_get(request, "settings"), error);
     if (!status)
@@ -153,7 +177,7 @@ static hone_status open_all(struct kernel_target *t, const json_t *request, hone
     read_data(t, json_object_get(request, "data"));
     status = add_names(t, error);
     if (!status)
-        status = inspect(t, error);
+        status = inspect(t, opening, error);
     if (!status)
         status = kernel_memory_open(&t->memory, t->device, t->spec, &t->scope, error);
     if (!status)
@@ -168,7 +192,7 @@ static hone_status open_all(struct kernel_target *t, const json_t *request, hone
 }
 
 hone_status target_kernel_open(struct target **out, hone_device *device, const json_t *request,
-                               hone_error *error)
+                               const struct target_opening *opening, hone_error *error)
 {
     struct kernel_target *t = mem_new(1, sizeof *t);
     *out = NULL;
@@ -182,7 +206,7 @@ hone_status target_kernel_open(struct target **out, hone_device *device, const j
     t->device = device;
     t->clock = timing_clock_of(device);
     pthread_mutex_init(&t->lock, NULL);
-    hone_status status = open_all(t, request, error);
+    hone_status status = open_all(t, request, opening, error);
     if (status)
         close_target(&t->base);
     else

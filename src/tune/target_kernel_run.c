@@ -54,8 +54,12 @@ static double cold_batch(void *context, int count, hone_error *error)
 
 static struct timing timing_of(struct attempt *a)
 {
-    return (struct timing){a->target->cold ? cold_batch : batch, a,
-                           (double)hone_device_get_info(a->target->device)->timer_resolution * 1e-6};
+    return (struct timing){.batch = a->target->cold ? cold_batch : batch,
+                           .context = a,
+                           .resolution_ms =
+                               (double)hone_device_get_info(a->target->device)->timer_resolution * 1e-6,
+                           .clock = &a->target->clock,
+                           .batch_as_is = batch};
 }
 
 static hone_status run_once(struct attempt *a, bool reset, hone_error *error)
@@ -226,16 +230,20 @@ void kernel_target_measure(struct target *target, const char *variant, const cha
     keep_or_finish(&a, r);
 }
 
-static void race_round(struct attempt *attempts, const int *batches, int count, double (*runs)[MEASURE_RUNS],
+static void race_round(struct attempt *attempts, int *batches, int count, double (*runs)[MEASURE_RUNS],
                        int *counts, bool warm_up)
 {
     for (int i = 0; i < count; i++) {
         if (!attempts[i].kernel)
             continue;
-        double ms = timing_of(&attempts[i]).batch(&attempts[i], batches[i], NULL);
-        if (ms < 0)
+        const struct timing timing = timing_of(&attempts[i]);
+        double ms = timing.batch(&attempts[i], batches[i], NULL);
+        if (ms < 0) {
             attempt_finish(&attempts[i]);
-        else if (!warm_up && counts[i] < MEASURE_RUNS)
+            counts[i] = 0; /* one that failed has lost, however fast it was before */
+        } else if (warm_up)
+            batches[i] = timing_batch(&timing, ms); /* the run before was a cold one */
+        else if (counts[i] < MEASURE_RUNS)
             runs[i][counts[i]++] = ms;
     }
 }

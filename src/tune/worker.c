@@ -169,14 +169,23 @@ static bool too_large(const struct worker *w)
     return number_in(path, "VmRSS:") * 1024 > w->memory;
 }
 
+static double phase_seconds(const struct worker *w, const char *phase)
+{
+    return strcmp(phase, "compile") == 0    ? w->build_seconds
+           : strcmp(phase, "compiled") == 0 ? open_seconds
+           : strcmp(phase, "ran") == 0      ? host_seconds
+                                            : w->run_seconds;
+}
+
 /* Takes what has arrived. A message that a phase is over gives the next one its own time. */
 static json_t *take_answer(struct worker *w, uint64_t *end)
 {
     json_t *answer;
     const char *phase;
     while ((answer = take_line(w)) && (phase = json_string_value(json_object_get(answer, "phase")))) {
-        double seconds = strcmp(phase, "ran") == 0 ? host_seconds : w->run_seconds;
-        *end = clock_ns() + (uint64_t)(seconds * 1e9);
+        const char *config = json_string_value(json_object_get(answer, "config"));
+        snprintf(w->compiling, sizeof w->compiling, "%s", config ? config : "");
+        *end = clock_ns() + (uint64_t)(phase_seconds(w, phase) * 1e9);
         json_decref(answer);
     }
     return answer;
@@ -210,12 +219,25 @@ static enum worker_outcome receive(struct worker *w, double seconds, json_t **an
     }
 }
 
+static void note_clock(struct worker *w, const json_t *answer)
+{
+    const char *clock = json_string_value(json_object_get(answer, "clock"));
+    const char *reason = json_string_value(json_object_get(answer, "clock_reason"));
+    if (clock)
+        snprintf(w->clock, sizeof w->clock, "%s", clock);
+    if (clock)
+        snprintf(w->clock_reason, sizeof w->clock_reason, "%s", reason ? reason : "");
+}
+
 static enum worker_outcome ask_running(struct worker *w, const json_t *request, double seconds,
                                        json_t **answer, char note[512])
 {
     *answer = NULL;
+    w->compiling[0] = '\0';
     enum worker_outcome outcome = send_request(w, request) ? receive(w, seconds, answer) : WORKER_DIED;
-    if (outcome == WORKER_TIMED_OUT) {
+    if (outcome == WORKER_ANSWERED) {
+        note_clock(w, *answer);
+    } else if (outcome == WORKER_TIMED_OUT) {
         reap(w, true, NULL, 0);
         snprintf(note, 512, "no answer in time; the process was killed");
     } else if (outcome == WORKER_TOO_LARGE) {
@@ -260,11 +282,26 @@ static void note_device(struct worker *w, const json_t *answer)
     d->kind = (hone_device_kind)json_integer_value(json_object_get(answer, "kind"));
 }
 
+/* Compilers crash and hang, too: that is about a kernel, and not about the device. */
+static hone_status compiler_failed(const struct worker *w, enum worker_outcome outcome, const char *note,
+                                   hone_error *error)
+{
+    static const char advice[] =
+        "put other values first: what is built with the first ones tells the arguments";
+    if (outcome == WORKER_TIMED_OUT)
+        return error_set(error, HONE_ERROR_USAGE, "compiling %s took longer than %g s (--build-timeout); %s",
+                         w->compiling, w->build_seconds, advice);
+    return error_set(error, HONE_ERROR_USAGE, "the compiler failed with %s: %s; %s", w->compiling, note,
+                     advice);
+}
+
 /* One question during the start; a child that dies or hangs here is the device's failure. */
 static hone_status ask_at_start(struct worker *w, json_t *request, json_t **answer, hone_error *error)
 {
     char note[512];
     enum worker_outcome outcome = ask_running(w, request, open_seconds, answer, note);
+    if (outcome != WORKER_ANSWERED && w->compiling[0])
+        return compiler_failed(w, outcome, note, error);
     if (outcome != WORKER_ANSWERED)
         return error_set(error, HONE_ERROR_DEVICE, "the device cannot be used for measuring: %s", note);
     return answer_error(*answer, error);

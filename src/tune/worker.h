@@ -31,12 +31,16 @@ struct worker {
     int to, from;
     char device[300]; /* spec */
     bool no_disk;
-    json_t *target;      /* the request that opened the target, sent again to a new child */
-    json_t *description; /* the answer to it */
-    uint64_t memory;     /* bytes that the child may hold; a larger one is killed. Set by worker_start */
-    double run_seconds;  /* limit from "built" on, in the request under way */
-    int started;         /* children so far */
-    char name[256];      /* of the device, as the child opened it */
+    json_t *target;       /* the request that opened the target, sent again to a new child */
+    json_t *description;  /* the answer to it */
+    uint64_t memory;      /* bytes that the child may hold; a larger one is killed. Set by worker_start */
+    double build_seconds; /* limit for compiling while a target opens */
+    char compiling[256];  /* the configuration at which that is; empty: at none */
+    double run_seconds;   /* limit from "built" on, in the request under way */
+    int started;          /* children so far */
+    char clock[16],
+        clock_reason[128]; /* what the last times were read from, see measure_clock; empty: none yet */
+    char name[256];        /* of the device, as the child opened it */
     struct record_device device_record;
     char pending[1 << 16]; /* bytes of an answer that is not whole yet */
     size_t pending_length;

@@ -84,15 +84,35 @@ static void say_ran(void *context)
     send_line(child->out, json_pack("{s:s}", "phase", "ran"));
 }
 
+static void say_compiling(void *context, const char *config)
+{
+    struct child *child = context;
+    if (config)
+        send_line(child->out, json_pack("{s:s, s:o}", "phase", "compile", "config", text_json(config)));
+    else
+        send_line(child->out, json_pack("{s:s}", "phase", "compiled"));
+}
+
+static hone_status open_filter(struct child *child, const json_t *request, hone_error *error)
+{
+    return target_filter_open(&child->target, child->device, request, error);
+}
+
+static hone_status open_kernel(struct child *child, const json_t *request, hone_error *error)
+{
+    const struct target_opening opening = {say_compiling, child};
+    return target_kernel_open(&child->target, child->device, request, &opening, error);
+}
+
 static json_t *open_target(struct child *child, const json_t *request,
-                           hone_status (*open)(struct target **, hone_device *, const json_t *, hone_error *),
+                           hone_status (*open)(struct child *, const json_t *, hone_error *),
                            json_t *(*describe)(const struct target *))
 {
     hone_error error = {0};
     if (child->target)
         child->target->ops->close(child->target);
     child->target = NULL;
-    if (open(&child->target, child->device, request, &error) != HONE_OK)
+    if (open(child, request, &error) != HONE_OK)
         return failure(&error);
     child->target->built = say_built;
     child->target->ran = say_ran;
@@ -108,14 +128,24 @@ static json_t *runs_json(const double *runs, int count)
     return array;
 }
 
+/* Every time is told with the clock that it was read from. */
+static json_t *with_clock(const struct child *child, json_t *answer)
+{
+    const char *reason, *clock = child->target->ops->clock(child->target, &reason);
+    json_object_set_new(answer, "clock", json_string(clock));
+    json_object_set_new(answer, "clock_reason", json_string(reason));
+    return answer;
+}
+
 static json_t *measure_one(struct child *child, const json_t *request)
 {
     struct measured m;
     double best = json_number_value(json_object_get(request, "best"));
     child->target->ops->measure(child->target, text_of(request, "variant"), text_of(request, "config"), best,
                                 &m);
-    return json_pack("{s:s, s:f, s:o, s:f, s:o}", "state", record_state_name(m.state), "ms", m.ms, "runs",
-                     runs_json(m.runs, m.run_count), "build_ms", m.build_ms, "note", text_json(m.note));
+    return with_clock(child, json_pack("{s:s, s:f, s:o, s:f, s:o}", "state", record_state_name(m.state), "ms",
+                                       m.ms, "runs", runs_json(m.runs, m.run_count), "build_ms", m.build_ms,
+                                       "note", text_json(m.note)));
 }
 
 static json_t *race(struct child *child, const json_t *request)
@@ -134,7 +164,7 @@ static json_t *race(struct child *child, const json_t *request)
     json_t *all = json_array();
     for (int i = 0; i < count; i++)
         json_array_append_new(all, runs_json(runs[i], counts[i]));
-    return json_pack("{s:o}", "runs", all);
+    return with_clock(child, json_pack("{s:o}", "runs", all));
 }
 
 static json_t *transfers(struct child *child)
@@ -154,9 +184,9 @@ static json_t *answer(struct child *child, const json_t *request)
     if (!child->device)
         return error_set(&error, HONE_ERROR_USAGE, "no device is open"), failure(&error);
     if (strcmp(what, "filter") == 0)
-        return open_target(child, request, target_filter_open, target_filter_describe);
+        return open_target(child, request, open_filter, target_filter_describe);
     if (strcmp(what, "kernel") == 0)
-        return open_target(child, request, target_kernel_open, target_kernel_describe);
+        return open_target(child, request, open_kernel, target_kernel_describe);
     if (!child->target)
         return error_set(&error, HONE_ERROR_USAGE, "nothing to measure is open"), failure(&error);
     if (strcmp(what, "measure") == 0)

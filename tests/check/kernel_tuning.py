@@ -48,8 +48,8 @@ class Place:
     def start(self, *arguments, **options):
         return subprocess.Popen([os.path.abspath(os.path.join(frame.build(), "hone")), "tune", "--device", "cpu",
                                  *arguments],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment,
-                                cwd=self.folder, **options)
+                                **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": self.environment,
+                                   "cwd": self.folder, **options})
 
     def run(self, *arguments, status=0):
         process = self.start(*arguments)
@@ -379,6 +379,30 @@ def test_cold_caches_are_flushed_before_each_timed_launch():
         frame.check("caches cold" in place.run(*arguments, "--cold")[0], "the report does not tell")
         place.write("copy.cl", "//@tune cold maybe\nkernel void copy(global int *out) { out[0] = A; }\n")
         place.refuses("is yes or no, not 'maybe'", *arguments)
+
+
+def test_a_compiler_that_fails_at_first_is_told():
+    """Macros that take forever to become nothing, and a request that clang has for tests of crashes."""
+    doubling = "#define M0\n" + "".join(f"#define M{n + 1} M{n} M{n}\n" for n in range(48))
+    with Place() as place:
+        for trouble, option, words in (("M48", "1", "compiling A=1 took longer than 1 s (--build-timeout)"),
+                                       ("#pragma clang __debug crash", "50", "the compiler failed with A=1: the process ")):
+            place.write("odd.cl", f"{doubling}kernel void odd(global int *out)\n{{\n#if A == 1\n{trouble}\n#endif\nout[0] = 1;\n}}\n")
+            place.refuses(words, "--kernel-file", "odd.cl", "--param", "A=1,2", "--global", "1", "--arg", "out:s32:1",
+                          "--build-timeout", option)
+
+
+def test_progress_tells_of_no_best_before_there_is_one():
+    with Place() as place:
+        place.write("trouble.cl", TROUBLE)
+        terminal, end = os.openpty()
+        place.start("--kernel-file", "trouble.cl", "--param", "MODE=4,0", "--check", "none", stderr=end).communicate(timeout=100)
+        os.close(end)
+        said = os.read(terminal, 1 << 16).decode().split("\r")
+        os.close(terminal)
+        lines = [line for line in said if "of at most" in line]
+        frame.check("MODE=4" in lines[0] and "best" not in lines[0], f"{lines}")
+        frame.check("MODE=0" in lines[1] and ", best 0." in lines[1], f"{lines}")
 
 
 def test_a_baseline_that_hangs_is_told():

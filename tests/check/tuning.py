@@ -111,6 +111,7 @@ def test_results_are_used():
         frame.check(result["evaluations"] == 4 and best["ms"] > 0, f"{result}")
         frame.check(result["default_ms"] > 0 and result["first_rung_ms"] > 0 and result["plain_ms"] > 0, f"{result}")
         said = place.apply()
+        frame.check(result["seed"] == 1, "the report has the number that the random restarts began with")
         frame.check("measured here" in said and best["variant"] in said, f"apply said {said}")
         again = place.tune("--evaluations", "4", *TWO)
         frame.check(again["states"].get("ok", 0) + again["states"].get("slow", 0) == 4 and not again["resumed"],
@@ -119,6 +120,19 @@ def test_results_are_used():
         shown = place.run("filters", "box")[0]
         frame.check("measured here" not in shown or best["variant"] in shown, shown)
         none_after_a_choice(place)
+
+
+def test_the_clock_is_told():
+    with Place() as place:
+        few = ["--evaluations", "2", "--variant", "direct"]
+        frame.check(place.tune(*few)["clock"] == "device", "PoCL's clock is right")
+        place.environment.update(OPENCL_LAYERS=os.path.abspath(os.path.join(frame.build(), "tests", "layer.so")), LAYER_CLOCK="50")
+        slow = place.tune("--fresh", *few)
+        frame.check(slow["clock"] == "host" and "went by" in slow["clock_reason"], f"{slow['clock']}: {slow['clock_reason']}")
+        frame.check("host's clock: the device's shows" in place.run("tune", *CASE, "--fresh", *few)[0], "the report says so")
+        place.environment["HONE_TUNE_CLOCK"] = "processor"
+        frame.check(place.tune("--fresh", *few)["clock"] == "processor", "the wish counts more")
+        frame.check([o["clock"] for o in place.lines("choice")] == ["device", "host", "host", "processor"], "records have it")
 
 
 def test_weights_of_a_kernel_are_known_again():

@@ -150,6 +150,8 @@ def body(call, number):
         copy = "Copy" in call.name
         beyond = "layer_beyond(p1, p3, p5, p6)" + (" || layer_beyond(p2, p4, p5, p8)" if copy else "")
         return [f"if ({beyond})", "    return CL_INVALID_VALUE;"] + enqueued(call, target, event, number)
+    if call.name == "clGetEventProfilingInfo":
+        return [f"cl_int code = {target};", "if (code == CL_SUCCESS)", "    layer_stamped(p1, p3);", "return code;"]
     if call.name == "clSVMAlloc":
         return [f"void *made = {target};", "if (made)", f"    layer_made(LAYER_SHARED, made, {number});", "return made;"]
     if call.name == "clSVMFree":

@@ -34,7 +34,7 @@ static struct {
     const char *report, *only, *refuse;
     long fail;
     bool sticky, keep, guard_end, guard_begin, has_code;
-    long whole_rows;
+    long whole_rows, clock;
     uintptr_t site;
     cl_int code;
     int poison;
@@ -260,6 +260,17 @@ cl_mem layer_create_buffer(cl_context context, cl_mem_flags flags, size_t size, 
     return made;
 }
 
+void layer_stamped(cl_profiling_info what, void *value)
+{
+    bool stamp = what >= CL_PROFILING_COMMAND_QUEUED && what <= CL_PROFILING_COMMAND_END;
+    cl_ulong ns;
+    if (!wish.clock || !value || !stamp)
+        return;
+    memcpy(&ns, value, sizeof ns);
+    ns /= (cl_ulong)wish.clock;
+    memcpy(value, &ns, sizeof ns);
+}
+
 bool layer_beyond(cl_mem buffer, const size_t *origin, const size_t *region, size_t pitch)
 {
     size_t bytes = 0;
@@ -332,6 +343,7 @@ static void read_wishes(void)
     wish.guard_begin = guard && strcmp(guard, "begin") == 0;
     wish.keep = wished_number("LAYER_KEEP", 10) != 0;
     wish.whole_rows = wished_number("LAYER_WHOLE_ROWS", 10);
+    wish.clock = wished_number("LAYER_CLOCK", 10);
     wish.poison = wished_text("LAYER_POISON") ? (int)wished_number("LAYER_POISON", 0) : 0xa5;
 }
 

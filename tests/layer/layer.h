@@ -17,6 +17,7 @@
  *                       begin behind one. Only for devices that work on host memory
  *   LAYER_WHOLE_ROWS=1  rectangles whose last row has no room for its padding are refused, as by NVIDIA's
  * driver; 2: all LAYER_POISON=0xa5   what fresh buffers of guarded memory hold (default 0xa5)
+ *   LAYER_CLOCK=50      time stamps count that many times too slowly
  *
  * The report has a line for each fact:
  *
@@ -80,6 +81,9 @@ bool layer_launched(cl_kernel kernel);
 
 /* Whether a rectangle is to be refused: with the padding of its last row it ends beyond the buffer. */
 bool layer_beyond(cl_mem buffer, const size_t *origin, const size_t *region, size_t pitch);
+
+/* Slows a time stamp down where that is asked for; `value` may be NULL. */
+void layer_stamped(cl_profiling_info what, void *value);
 
 /* clCreateBuffer with guard pages where they are asked for. */
 cl_mem layer_create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code);

@@ -38,6 +38,10 @@ static struct record_choice choice_of(const char *variant, double ms)
                                    .default_ms = 2,
                                    .first_rung_ms = -1,
                                    .plain_ms = 8,
+                                   .raced = true,
+                                   .drift = 0.0625,
+                                   .load = 0.25,
+                                   .clock = "host",
                                    .evaluations = 20,
                                    .seconds = 1.5,
                                    .time = 1700000000};
@@ -97,11 +101,32 @@ TEST(records_are_read_as_they_were_written)
     CHECK(all.tries[0].runs[1] == 1.25 && all.tries[0].build_ms == 12.5);
     CHECK_TEXT(all.choices[0].ranked[0].variant, "strips");
     CHECK(all.choices[0].plain_ms == 8);
+    CHECK(all.choices[0].raced && all.choices[0].drift == 0.0625 && all.choices[0].load == 0.25);
+    CHECK_TEXT(all.choices[0].clock, "host");
     CHECK_EQ(all.choices[0].device.kind, HONE_DEVICE_GPU);
     CHECK_EQ(all.choices[0].c.width, 640);
     CHECK_TEXT(all.wrong[0].evidence, wrong.evidence);
     CHECK_TEXT(all.right[0], right.program);
     records_finish(&all);
+}
+
+/* What records of before the final was told of do not have. */
+TEST(older_choices_are_read)
+{
+    hone_error error;
+    struct text line = {0};
+    struct record_choice choice = choice_of("strips", 0.5);
+    choice.raced = false;
+    choice.clock[0] = '\0';
+    record_choice_print(&choice, &line);
+    CHECK(!strstr(text_view(&line), "drift") && !strstr(text_view(&line), "clock"));
+    struct records old = {0};
+    REQUIRE_OK(records_parse(&old, text_view(&line), READ_ALL, &error));
+    REQUIRE(old.choice_count == 1);
+    CHECK(!old.choices[0].raced && old.choices[0].load < 0);
+    CHECK_TEXT(old.choices[0].clock, "");
+    records_finish(&old);
+    text_finish(&line);
 }
 
 /* The quick way of reading right verdicts gives what the parser gives. */

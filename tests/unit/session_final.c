@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who wins a session, with a worker that answers what a test has written down: this program is its own
+ * worker, and no device is used. */
+#include "tune/session.h"
+
+#include "base/file.h"
+#include "filter/case.h"
+#include "support.h"
+#include "tune/cases.h"
+#include "tune/kernel_session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- The worker: FINAL_SCENE says what becomes of each variant, as JSON ----
+ *
+ * {"strips": {"ms": 1, "final": "crash"}, ...}: `ms` in the search, in the final `final`: milliseconds,
+ * "fail" or "crash". FINAL_DEFAULT names the variant that runs without tuning. Of a kernel of one's own
+ * configurations stand in place of variants. */
+
+static json_t *scene;
+
+static const hone_image_desc gray = {.width = 64, .height = 48, .type = HONE_U8, .channels = 1};
+
+static json_t *describe(const json_t *request)
+{
+    struct filter_case c;
+    struct case_scope scope;
+    json_t *all = json_object(), *seeds = json_array(), *variants = json_array();
+    tune_case_parse(&c, json_string_value(json_object_get(request, "filter")), &gray, NULL);
+    case_scope_init(&scope, &c, NULL);
+    for (int i = 0; i < scope.scope.count; i++)
+        json_object_set_new(all, scope.scope.names[i], json_integer(scope.scope.values[i]));
+    const char *name;
+    json_t *value;
+    json_object_foreach(scene, name, value)
+    {
+        json_array_append_new(variants, json_string(name));
+        json_array_append_new(seeds,
+                              json_pack("{s:s, s:s, s:s}", "variant", name, "config", "", "origin", "test"));
+    }
+    const char *standard = getenv("FINAL_DEFAULT");
+    json_t *defaults = json_array();
+    if (standard)
+        json_array_append_new(
+            defaults, json_pack("{s:s, s:s, s:s}", "variant", standard, "config", "", "origin", "test"));
+    return json_pack("{s:o, s:o, s:o, s:o, s:[i, i, i, i, i]}", "names", all, "variants", variants, "seeds",
+                     seeds, "defaults", defaults, "limits", 1024, 1024, 1024, 1024, 65536);
+}
+
+static const json_t *fate(const json_t *request, const char *key)
+{
+    const char *variant = json_string_value(json_object_get(request, "variant"));
+    bool kernel = strcmp(variant, "kernel") == 0;
+    const json_t *of =
+        json_object_get(scene, kernel ? json_string_value(json_object_get(request, "config")) : variant);
+    const json_t *what = json_object_get(of, key);
+    return what ? what : json_object_get(of, "ms");
+}
+
+static json_t *describe_kernel(void)
+{
+    return json_pack("{s:{}, s:[i, i, i, i, i], s:[], s:s}", "names", "limits", 1024, 1024, 1024, 1024, 65536,
+                     "outputs", "first", "A=1");
+}
+
+static json_t *measure(const json_t *request)
+{
+    double ms = json_number_value(fate(request, "ms"));
+    return json_pack("{s:s, s:f, s:[f], s:f, s:s}", "state", ms < 0 ? "run" : "ok", "ms", ms, "runs", ms,
+                     "build_ms", 1.0, "note", "");
+}
+
+static json_t *race(const json_t *request)
+{
+    const json_t *points = json_object_get(request, "points");
+    json_int_t rounds = json_integer_value(json_object_get(request, "rounds"));
+    json_t *all = json_array();
+    for (size_t i = 0; i < json_array_size(points); i++) {
+        const json_t *end = fate(json_array_get(points, i), "final");
+        const char *word = json_string_value(end);
+        json_t *runs = json_array();
+        if (word && strcmp(word, "crash") == 0)
+            abort();
+        for (json_int_t k = 0; k < rounds && !word; k++)
+            json_array_append_new(runs, json_real(json_number_value(end)));
+        json_array_append_new(all, runs);
+    }
+    return json_pack("{s:o}", "runs", all);
+}
+
+static json_t *answer_to(const json_t *request)
+{
+    const char *what = json_string_value(json_object_get(request, "do"));
+    if (strcmp(what, "open") == 0)
+        return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i}", "name", "Toaster", "vendor", "Kitchen",
+                         "platform", "Bread", "driver", "1.0", "architecture", "slot", "vendor_id", 1,
+                         "compute_units", 2, "kind", (int)HONE_DEVICE_CPU);
+    return strcmp(what, "filter") == 0    ? describe(request)
+           : strcmp(what, "kernel") == 0  ? describe_kernel()
+           : strcmp(what, "measure") == 0 ? measure(request)
+           : strcmp(what, "race") == 0    ? race(request)
+                                          : json_pack("{s:b}", "ok", 1);
+}
+
+__attribute__((constructor)) static void work(int argc, char **argv)
+{
+    char line[1 << 16];
+    if (argc < 2 || strcmp(argv[1], "--tune-worker") != 0)
+        return;
+    FILE *in = fdopen(WORKER_IN, "r");
+    scene = json_loads(getenv("FINAL_SCENE"), 0, NULL);
+    while (in && fgets(line, sizeof line, in)) {
+        json_t *request = json_loads(line, 0, NULL), *answer = answer_to(request);
+        char *text = json_dumps(answer, JSON_COMPACT);
+        file_write_all(WORKER_OUT, text, strlen(text));
+        file_write_all(WORKER_OUT, "\n", 1);
+        free(text);
+        json_decref(request);
+        json_decref(answer);
+    }
+    _exit(0);
+}
+
+/* ---- The tests ---- */
+
+static struct session_result tune(const char *filter, const char *what, const char *variants)
+{
+    hone_error error;
+    struct worker worker;
+    struct filter_case c;
+    struct session_result result;
+    setenv("FINAL_SCENE", what, 1);
+    setenv("XDG_DATA_HOME", support_folder(), 1);
+    json_t *all = json_loads(what, 0, NULL);
+    const struct session_options options = {
+        .budget = (int)json_object_size(all), .random_seed = 1, .variants = variants, .fresh = true};
+    json_decref(all);
+    REQUIRE_OK(worker_start(&worker, "0", false, &error));
+    REQUIRE_OK(tune_case_parse(&c, filter, &gray, &error));
+    REQUIRE_OK(session_tune(&worker, &c, &options, &result, &error));
+    tune_case_finish(&c);
+    worker_stop(&worker);
+    return result;
+}
+
+/* The state in which a variant's last try is recorded. */
+static enum record_state recorded(const char *variant)
+{
+    struct records records = {0};
+    enum record_state state = STATE_COUNT;
+    hone_error error;
+    REQUIRE_OK(records_load(&records, READ_TRIES, &error));
+    for (size_t i = 0; i < records.try_count; i++)
+        if (strcmp(records.tries[i].config.variant, variant) == 0)
+            state = records.tries[i].state;
+    records_finish(&records);
+    return state;
+}
+
+TEST(the_least_median_of_the_final_wins)
+{
+    const struct session_result r =
+        tune("sobel", "{\"direct\": {\"ms\": 2}, \"strips\": {\"ms\": 1.9, \"final\": 2.5}}", NULL);
+    CHECK(r.raced);
+    CHECK_TEXT(r.choice.ranked[0].variant, "direct");
+    CHECK(r.choice.ranked[0].ms == 2 && r.choice.ranked[1].ms == 2.5);
+}
+
+TEST(one_that_fails_in_the_final_cannot_win)
+{
+    const struct session_result r =
+        tune("sobel", "{\"direct\": {\"ms\": 1.4}, \"strips\": {\"ms\": 1, \"final\": \"fail\"}}", NULL);
+    CHECK(r.raced);
+    CHECK_EQ(r.choice.count, 1);
+    CHECK_TEXT(r.choice.ranked[0].variant, "direct");
+    CHECK_EQ(recorded("strips"), STATE_RUN);
+    CHECK_EQ(r.states[STATE_RUN], 1);
+}
+
+TEST(one_that_crashes_in_the_final_is_found)
+{
+    const struct session_result r = tune("sobel",
+                                         "{\"direct\": {\"ms\": 1.4, \"final\": 1.5},"
+                                         " \"strips\": {\"ms\": 1, \"final\": \"crash\"},"
+                                         " \"separable\": {\"ms\": 1.3, \"final\": 1.7}}",
+                                         NULL);
+    CHECK(r.raced);
+    CHECK_EQ(r.choice.count, 2);
+    CHECK_TEXT(r.choice.ranked[0].variant, "direct");
+    CHECK(r.choice.ranked[0].ms == 1.5);
+    CHECK_EQ(recorded("strips"), STATE_CRASH);
+    CHECK_EQ(recorded("separable"), STATE_OK);
+}
+
+TEST(without_a_final_the_search_decides)
+{
+    static const char *const ends[] = {"crash", "fail"};
+    for (size_t i = 0; i < 2; i++) {
+        char what[256];
+        snprintf(what, sizeof what,
+                 "{\"direct\": {\"ms\": 1.4, \"final\": \"%s\"}, \"strips\": {\"ms\": 1, \"final\": \"%s\"}}",
+                 ends[i], ends[i]);
+        const struct session_result r = tune("sobel", what, NULL);
+        CHECK(!r.raced);
+        CHECK_TEXT(r.choice.ranked[0].variant, "strips");
+        CHECK(r.choice.ranked[0].ms == 1 && r.choice.ranked[1].ms == 1.4);
+        CHECK_EQ(recorded("strips"), STATE_OK); /* nobody is to blame */
+        CHECK_EQ(recorded("direct"), STATE_OK);
+    }
+}
+
+TEST(nothing_is_compared_with_what_failed)
+{
+    setenv("FINAL_DEFAULT", "direct", 1);
+    const struct session_result r =
+        tune("sobel", "{\"direct\": {\"ms\": 1.4, \"final\": \"fail\"}, \"strips\": {\"ms\": 1}}", NULL);
+    CHECK_EQ(r.choice.count, 1);
+    CHECK(r.choice.default_ms < 0 && r.choice.plain_ms < 0 && r.choice.first_rung_ms < 0);
+}
+
+TEST(comparisons_take_part)
+{
+    /* Nine that are faster than the plain kernel, which is the first rung here, too. */
+    static const char what[] =
+        "{\"strips\": {\"ms\": 1}, \"separable\": {\"ms\": 1.1}, \"halves\": {\"ms\": 1.1},"
+        " \"swar\": {\"ms\": 1.1}, \"vectors\": {\"ms\": 1.1}, \"lines\": {\"ms\": 1.1},"
+        " \"image\": {\"ms\": 1.1}, \"direct\": {\"ms\": 7, \"final\": 9}}";
+    const struct session_result r = tune("sobel", what, NULL);
+    CHECK(r.choice.plain_ms == 9 && r.choice.first_rung_ms == 9);
+    CHECK_TEXT(r.choice.ranked[0].variant, "strips");
+}
+
+TEST(the_plain_kernel_is_named_as_it_is)
+{
+    static const struct {
+        const char *filter, *scene, *variants, *plain;
+    } cases[] = {
+        {"sobel", "{\"direct\": {\"ms\": 2}, \"strips\": {\"ms\": 1}}", NULL,
+         "one pixel per work-item, 16x16 (direct)"},
+        {"sobel", "{\"direct\": {\"ms\": 2}, \"strips\": {\"ms\": 1}}", "strips", ""},
+        {"add", "{\"scalar\": {\"ms\": 2}}", NULL, "one pixel per work-item, 64x1 (scalar)"},
+        {"density", "{\"direct\": {\"ms\": 2}}", NULL, "one pixel per work-item, 16x4 (direct)"},
+        {"histogram", "{\"global\": {\"ms\": 2}}", NULL, "one pixel per work-item, 64x1 (global)"},
+        {"integral", "{\"scans\": {\"ms\": 2}}", NULL, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct session_result r = tune(cases[i].filter, cases[i].scene, cases[i].variants);
+        CHECK_TEXT(r.plain, cases[i].plain);
+        CHECK((r.choice.plain_ms > 0) == (cases[i].plain[0] != '\0'));
+    }
+}
+
+TEST(slow_comparisons_have_medians_too)
+{
+    setenv("FINAL_DEFAULT", "separable", 1);
+    const struct session_result r = tune("sobel",
+                                         "{\"strips\": {\"ms\": 1}, \"direct\": {\"ms\": 70, \"final\": 20},"
+                                         " \"separable\": {\"ms\": 30, \"final\": \"fail\"}}",
+                                         NULL);
+    CHECK(r.choice.plain_ms == 20 && r.choice.first_rung_ms == 20);
+    CHECK(r.choice.default_ms < 0);
+    CHECK_EQ(r.choice.count, 1); /* they are compared with, no more */
+    CHECK_EQ(recorded("separable"), STATE_RUN);
+}
+
+/* ---- Kernels of one's own ---- */
+
+static struct kernel_session_result tune_kernel(const char *what)
+{
+    static const char *const settings[][2] = {{"kernel-file", "k.cl"}, {"kernel", "k"},  {"param", "A=1,2,3"},
+                                              {"global", "16"},        {"arg", "int:1"}, {"check", "none"}};
+    hone_error error;
+    struct worker worker;
+    struct kernel_session_result result;
+    struct kernel_spec *spec = kernel_spec_new();
+    const struct kernel_session_options options = {
+        .source = "__kernel void k(int i) {}", .folder = "", .budget = 3, .random_seed = 1, .fresh = true};
+    setenv("FINAL_SCENE", what, 1);
+    setenv("XDG_DATA_HOME", support_folder(), 1);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        REQUIRE_OK(kernel_spec_set(spec, settings[i][0], settings[i][1], NULL, &error));
+    REQUIRE_OK(worker_start(&worker, "0", false, &error));
+    REQUIRE_OK(kernel_session_tune(&worker, spec, &options, &result, &error));
+    worker_stop(&worker);
+    kernel_spec_free(spec);
+    return result;
+}
+
+TEST(a_kernel_that_fails_in_the_final_cannot_win)
+{
+    static const char *const ends[] = {"fail", "crash"};
+    static const enum record_state states[] = {STATE_RUN, STATE_CRASH};
+    for (size_t i = 0; i < 2; i++) {
+        char what[256];
+        snprintf(what, sizeof what,
+                 "{\"A=1\": {\"ms\": 1.4, \"final\": 1.5}, \"A=2\": {\"ms\": 1, \"final\": \"%s\"},"
+                 " \"A=3\": {\"ms\": 1.3, \"final\": 1.7}}",
+                 ends[i]);
+        struct kernel_session_result r = tune_kernel(what);
+        CHECK(r.raced);
+        CHECK_EQ(r.ranked_count, 2);
+        CHECK_TEXT(r.ranked[0].config, "A=1");
+        CHECK(r.ranked[0].runs.median == 1.5 && r.first_ms == 1.5);
+        CHECK_EQ(r.states[states[i]], 1);
+        CHECK_EQ(r.states[STATE_OK], 2);
+        kernel_session_finish(&r);
+    }
+}
+
+TEST(without_a_final_of_kernels_the_search_decides)
+{
+    struct kernel_session_result r = tune_kernel("{\"A=1\": {\"ms\": 1.4, \"final\": \"crash\"},"
+                                                 " \"A=2\": {\"ms\": 1, \"final\": \"crash\"},"
+                                                 " \"A=3\": {\"ms\": 1.3, \"final\": \"crash\"}}");
+    CHECK(!r.raced);
+    CHECK_EQ(r.ranked_count, 3);
+    CHECK_TEXT(r.ranked[0].config, "A=2");
+    CHECK(r.ranked[0].runs.median == 1);
+    kernel_session_finish(&r);
+}
