@@ -91,6 +91,12 @@ void tune_print_result(const struct record_choice *choice, const struct session_
     else
         printf("no final took place: these are times of the search");
     printf("%s\n", r->interrupted ? "; interrupted: run again to resume" : "");
+    if (!r->compared_with[0] && !r->interrupted)
+        printf("  unchecked  results at this size were compared with nothing, only those on a small picture: "
+               "plain C "
+               "takes too long (HONE_TUNE_REFERENCE sets the seconds that it may take), and no variant could "
+               "take "
+               "its place\n");
 }
 
 void tune_add_report(struct tune_run *run, const struct session_result *r)
@@ -105,6 +111,7 @@ void tune_add_report(struct tune_run *run, const struct session_result *r)
             json_object_set_new(states, record_state_name((enum record_state)i), json_integer(r->states[i]));
     json_object_set_new(object, "states", states);
     json_object_set_new(object, "tied", json_integer(r->tied));
+    json_object_set_new(object, "compared_with", json_string(r->compared_with));
     json_object_set_new(object, "final", json_boolean(r->raced));
     json_object_set_new(object, "spread", cli_json_real(r->raced ? r->spread : NAN));
     json_object_set_new(object, "drift", cli_json_real(r->raced ? r->drift : NAN));

@@ -32,7 +32,7 @@ static void close_target(struct target *target)
 }
 
 static const struct target_ops ops = {
-    kernel_target_measure, kernel_target_race, kernel_target_prepare, NULL, NULL, close_target};
+    kernel_target_measure, kernel_target_race, kernel_target_prepare, NULL, NULL, NULL, close_target};
 
 static void add_name(struct kernel_target *t, const char *name, int64_t value)
 {
