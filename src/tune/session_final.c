@@ -197,21 +197,45 @@ static void drop(struct session *s, const struct finalist *f, const struct racer
             compared[i]->ms = -1;
 }
 
+static void forget(struct search_result *found, const struct point *point)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (point_equal(&found->all[i].point, point))
+            found->all[i].ms = -1;
+}
+
 /* How many are left. */
-static int race(struct session *s, struct finalist *finalists, int count)
+static int race(struct session *s, struct search_result *found, struct finalist *finalists, int count)
 {
     struct racer racers[RACE_MOST];
     int left = 0;
+    session_find_right(s); /* where all that was measured was known from before */
     for (int i = 0; i < count; i++)
         racers[i] = (struct racer){.variant = s->space.paths[finalists[i].point.path].name,
                                    .config = finalists[i].config,
                                    .runs = &finalists[i].runs};
     s->result->raced = race_by_turns(s->worker, racers, count, RACE_ROUNDS, 0);
     for (int i = 0; i < count; i++)
-        if (racers[i].fault.state == STATE_OK)
+        if (racers[i].fault.state == STATE_OK) {
             finalists[left++] = finalists[i];
-        else
+        } else {
             drop(s, &finalists[i], &racers[i]);
+            forget(found, &finalists[i].point);
+        }
+    return left;
+}
+
+/* Where all that took part fail, those behind them follow. */
+static int race_until_some_are_left(struct session *s, struct search_result *found,
+                                    struct finalist finalists[RACE_MOST])
+{
+    int count, left = 0;
+    do {
+        qsort(found->all, found->count, sizeof *found->all, by_score);
+        left = count = pick_finalists(s, found->all, found->count, finalists);
+        if (count > 0 && !s->result->interrupted)
+            left = race(s, found, finalists, count);
+    } while (left == 0 && count > 0);
     return left;
 }
 
@@ -220,13 +244,10 @@ hone_status session_final(struct session *s, struct search_result *found, hone_e
     struct finalist finalists[RACE_MOST] = {0};
     find_default(s, found->all, found->count);
     measure_comparisons(s, found);
-    qsort(found->all, found->count, sizeof *found->all, by_score);
-    int count = pick_finalists(s, found->all, found->count, finalists), ties = 0;
+    int count = race_until_some_are_left(s, found, finalists), ties = 0;
     if (count == 0)
         return error_set(error, HONE_ERROR_UNSUPPORTED, "no configuration of %s could be measured on '%s'",
                          s->c->filter->name, s->worker->device_record.name);
-    if (!s->result->interrupted)
-        count = race(s, finalists, count);
     qsort(finalists, (size_t)count, sizeof *finalists, by_median);
     int first = winner(finalists, count, &ties);
     const struct leader *runs = &finalists[first].runs;
