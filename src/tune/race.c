@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static json_t *request_for(const struct racer *racers, int count, int rounds)
 {
@@ -42,7 +43,7 @@ static void blame(struct racer *racer, enum record_state state, const char *note
     snprintf(racer->fault.note, sizeof racer->fault.note, "in the final: %.480s", note);
 }
 
-static void take_runs(struct racer *racer, const json_t *runs)
+static void take_runs(struct racer *racer, const json_t *runs, const char *note)
 {
     struct leader *leader = racer->runs;
     leader->run_count = 0;
@@ -50,20 +51,36 @@ static void take_runs(struct racer *racer, const json_t *runs)
         leader->runs[leader->run_count++] = json_number_value(json_array_get(runs, k));
     leader_summarise(leader);
     if (leader->run_count == 0)
-        blame(racer, STATE_RUN, "could not run any more");
+        blame(racer, STATE_RUN, note && *note ? note : "could not run any more");
 }
 
-/* False when nobody has runs, which blames the device rather than all of them. */
+/* What a last look at the results found wrong. */
+static bool is_wrong(const json_t *answer, size_t index)
+{
+    const char *state = json_string_value(json_array_get(json_object_get(answer, "states"), index));
+    return state && strcmp(state, record_state_name(STATE_WRONG)) == 0;
+}
+
+static void take(struct racer *racer, const json_t *answer, size_t index)
+{
+    const char *note = json_string_value(json_array_get(json_object_get(answer, "notes"), index));
+    if (is_wrong(answer, index))
+        blame(racer, STATE_WRONG, note ? note : "wrong");
+    else
+        take_runs(racer, json_array_get(json_object_get(answer, "runs"), index), note);
+}
+
+/* False when nobody has runs, or wrong results, which blames the device rather than all of them. */
 static bool read_runs(const json_t *answer, struct racer *racers, int count)
 {
     const json_t *all = json_object_get(answer, "runs");
     bool any = false;
     size_t next = 0;
     for (size_t i = 0; i < json_array_size(all); i++)
-        any = any || json_array_size(json_array_get(all, i)) > 0;
+        any = any || json_array_size(json_array_get(all, i)) > 0 || is_wrong(answer, i);
     for (int i = 0; i < count && any; i++)
         if (racers[i].fault.state == STATE_OK)
-            take_runs(&racers[i], json_array_get(all, next++));
+            take(&racers[i], answer, next++);
     return any;
 }
 
