@@ -12,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-enum { COUNT_LIMIT = 1 << 20 };
 static const double final_share = 0.2;                           /* of the time that is kept for the final */
 static const double cold_seconds = 30, cold_final_seconds = 300; /* for flushing caches */
 
@@ -118,7 +117,7 @@ static hone_status search(struct kernel_session *s, hone_error *error)
         return status;
     s->result->exhausted = found.exhausted;
     s->result->space = space_size(&s->space);
-    s->result->legal = s->result->space <= COUNT_LIMIT ? space_count_legal(&s->space, COUNT_LIMIT) : -1;
+    s->result->legal = found.legal;
     search_finish(&found);
     kernel_final(s, s->spec->cold ? cold_final_seconds : 0);
     s->result->load = load_since(s->load_known ? &s->load : NULL, s->worker->pid);

@@ -9,7 +9,7 @@
 
 enum {
     RANDOM_STARTS = 10,     /* of which the best is searched from */
-    RANDOM_TRIES = 2000,    /* to find one legal point */
+    RANDOM_TRIES = 1 << 16, /* to find one point that is worth it */
     PATIENCE = 40,          /* evaluations without a gain of 1 %, after which search may end */
     MAX_STALE_RESTARTS = 6, /* restarts that evaluate nothing new */
     GIVE_UP = 3             /* failures of a path none of whose points worked */
@@ -25,6 +25,7 @@ struct search {
     const struct evaluator *evaluator;
     struct search_result *result;
     size_t capacity;
+    uint32_t *legal; /* numbers of all legal points; NULL: too many to list */
     uint32_t random;
     size_t last_gain; /* number of evaluations at the last gain of 1 % */
     double gain_from; /* the best then */
@@ -202,15 +203,28 @@ static void search_paths(struct search *s)
     }
 }
 
+/* New, and not on a path that is known to be slow or not to work. */
+static bool is_worth_it(const struct search *s, const struct point *point)
+{
+    if (!point_legal(s->space, point) || find(s, point) >= 0 || is_dead(s, point->path))
+        return false;
+    int best = best_of_path(s, point->path);
+    return best < 0 || s->result->all[best].ms <= best_ms(s) * hopeless;
+}
+
+/* Of the legal ones where they are listed: in a sparse space hardly any combination is. */
 static bool random_point(struct search *s, struct point *point)
 {
-    int64_t size = space_size(s->space);
-    for (int i = 0; i < RANDOM_TRIES; i++) {
-        uint64_t wide = (uint64_t)pattern_random(&s->random) << 32 | pattern_random(&s->random);
-        *point = space_at(s->space, (int64_t)(wide % (uint64_t)size));
-        int best = best_of_path(s, point->path);
-        bool slow = best >= 0 && s->result->all[best].ms > best_ms(s) * hopeless;
-        if (!slow && !is_dead(s, point->path) && find(s, point) < 0 && point_legal(s->space, point))
+    uint64_t size = (uint64_t)(s->legal ? s->result->legal : space_size(s->space)), wide = 0;
+    for (int i = 0; i < RANDOM_TRIES && size > 0; i++) {
+        wide = (uint64_t)pattern_random(&s->random) << 32 | pattern_random(&s->random);
+        *point = space_at(s->space, s->legal ? s->legal[wide % size] : (int64_t)(wide % size));
+        if (is_worth_it(s, point))
+            return true;
+    }
+    for (uint64_t i = 0; i < size && s->legal; i++) { /* the few that are left */
+        *point = space_at(s->space, s->legal[(wide + i) % size]);
+        if (is_worth_it(s, point))
             return true;
     }
     return false;
@@ -239,14 +253,14 @@ static bool settled(const struct search *s)
     return s->result->best >= 0 && s->result->count >= s->last_gain + PATIENCE;
 }
 
-static void visit_all(struct search *s, int64_t size)
+static void visit_all(struct search *s)
 {
-    for (int64_t i = 0; i < size && !over(s); i++) {
-        const struct point point = space_at(s->space, i);
-        if (!is_dead(s, point.path))
-            visit(s, &point);
+    bool all = true;
+    for (int64_t i = 0; i < s->result->legal && all; i++) {
+        const struct point point = space_at(s->space, s->legal[i]);
+        all = is_dead(s, point.path) || visit(s, &point) >= 0;
     }
-    s->result->exhausted = !over(s);
+    s->result->exhausted = all;
 }
 
 hone_status search_run(const struct space *space, const struct search_options *options,
@@ -259,6 +273,7 @@ hone_status search_run(const struct space *space, const struct search_options *o
                        .random = options->random_seed * 2654435761u | 1,
                        .gain_from = -1};
     *result = (struct search_result){.best = -1};
+    s.legal = space_list_legal(space, &result->legal);
     for (size_t i = 0; i < options->seed_count; i++)
         visit(&s, &options->seeds[i]);
     if (result->best < 0) /* without seeds the paths are looked at before any of them is searched */
@@ -267,11 +282,11 @@ hone_status search_run(const struct space *space, const struct search_options *o
         descend(&s, result->best);
     visit_defaults(&s);
     search_paths(&s);
-    int64_t size = space_size(space);
-    if (size <= options->budget)
-        visit_all(&s, size);
+    if (s.legal && result->legal <= options->budget)
+        visit_all(&s);
     for (int stale = 0; stale < MAX_STALE_RESTARTS && !over(&s) && !settled(&s) && !result->exhausted;)
         stale = restart(&s) ? 0 : stale + 1;
+    free(s.legal);
     if (!s.out_of_memory)
         return HONE_OK;
     search_finish(result);

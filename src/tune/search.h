@@ -40,10 +40,11 @@ struct search_result {
     struct evaluated *all; /* in the order of evaluation; freed by search_finish */
     size_t count;
     int best;       /* index, or -1 when every point failed */
-    bool exhausted; /* every legal point was evaluated */
+    bool exhausted; /* every legal point was evaluated, but for paths that do not work */
+    int64_t legal;  /* points; -1: too many combinations to count */
 };
 
-/* Where the space has at most `budget` combinations, all of them are evaluated. */
+/* Where the space has at most `budget` legal points, all of them are evaluated. */
 hone_status search_run(const struct space *space, const struct search_options *options,
                        const struct evaluator *evaluator, struct search_result *result, hone_error *error);
 void search_finish(struct search_result *result);

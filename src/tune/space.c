@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tune/space.h"
 
+#include "base/mem.h"
 #include "base/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool point_equal(const struct point *a, const struct point *b)
@@ -57,14 +59,27 @@ struct point space_at(const struct space *space, int64_t index)
     return point;
 }
 
-int64_t space_count_legal(const struct space *space, int64_t limit)
+uint32_t *space_list_legal(const struct space *space, int64_t *count)
 {
-    int64_t size = space_size(space), legal = 0;
-    for (int64_t i = 0; i < size && i < limit; i++) {
+    int64_t size = space_size(space);
+    uint32_t *list = NULL;
+    size_t capacity = 0;
+    *count = -1;
+    if (size > SPACE_MAX_LISTED)
+        return NULL;
+    *count = 0;
+    for (int64_t i = 0; i < size; i++) {
         const struct point point = space_at(space, i);
-        legal += point_legal(space, &point);
+        if (!point_legal(space, &point))
+            continue;
+        if (!mem_grow(&list, &capacity, (size_t)*count + 1, sizeof *list)) {
+            free(list);
+            *count = -1;
+            return NULL;
+        }
+        list[(*count)++] = (uint32_t)i;
     }
-    return legal;
+    return list;
 }
 
 void point_print(const struct space *space, const struct point *point, struct text *out)

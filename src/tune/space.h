@@ -53,8 +53,11 @@ bool point_legal(const struct space *space, const struct point *point);
 int64_t space_size(const struct space *space);
 /* Combination `index` (0 <= index < space_size). */
 struct point space_at(const struct space *space, int64_t index);
-/* Counts the legal ones, asking at most `limit` combinations. */
-int64_t space_count_legal(const struct space *space, int64_t limit);
+/* Numbers of all legal combinations, in order, to be freed; NULL where there are none, or more than
+ * SPACE_MAX_LISTED combinations, or no memory: *count is -1 then, but 0 where there are none. Judging takes
+ * less than a microsecond, so all are asked: pruning would save no more than that. */
+enum { SPACE_MAX_LISTED = 1 << 20 };
+uint32_t *space_list_legal(const struct space *space, int64_t *count);
 
 /* "bands ROWS=128 WG_X=1" */
 struct text;

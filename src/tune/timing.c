@@ -6,6 +6,8 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum {
     SETTLE_RUNS = 6,     /* at most, until two agree */
@@ -23,7 +25,10 @@ static const double settle_ms = 50, sample_ms = 1, short_ms = 0.05;
 struct timing_clock timing_clock_of(hone_device *device)
 {
     struct timing_clock c = {.believed = false};
-    if (!device_profiles(device))
+    const char *wish = getenv("HONE_TUNE_CLOCK");
+    if (wish && strcmp(wish, "host") == 0)
+        snprintf(c.reason, sizeof c.reason, "HONE_TUNE_CLOCK wishes it");
+    else if (!device_profiles(device))
         snprintf(c.reason, sizeof c.reason, "the device gives no time stamps");
     else if (!selftest_holds(device, SELFTEST_CLOCK))
         snprintf(c.reason, sizeof c.reason, "the device's failed the self-test");

@@ -118,12 +118,50 @@ TEST(small_spaces_are_evaluated_whole)
     l.random = true;
     struct search_result result = run(&l, 500, 1, NULL, 0);
     CHECK(result.exhausted);
-    CHECK_EQ(result.count, space_count_legal(&l.space, 1000) - SIDE * SIDE + l.of_path[2]); /* a dead path */
+    const int legal_of_bowl = SIDE * SIDE - 6; /* sums of 20 to 22 are not: 3 + 2 + 1 */
+    CHECK_EQ(result.legal, legal_of_bowl + 2 + SIDE * SIDE);
+    CHECK_EQ(result.count, legal_of_bowl + 2 + l.of_path[2]); /* the rest is a dead path */
     double least = INFINITY;
     for (size_t i = 0; i < result.count; i++)
         least = result.all[i].ms >= 0 ? fmin(least, result.all[i].ms) : least;
     CHECK(result.all[result.best].ms <= least);
     search_finish(&result);
+}
+
+/* A million combinations, of which the 32 with four equal values are legal: no line leads from one to the
+ * other. Each evaluation is a gain, so that the search has no reason to end. */
+static bool four_equal(const void *context, int path, const int64_t *values)
+{
+    (void)context, (void)path;
+    return values[0] == values[1] && values[1] == values[2] && values[2] == values[3];
+}
+
+static double ever_faster(void *context, const struct point *point, double best)
+{
+    (void)context, (void)point;
+    return best < 0 ? 1 : best * 0.9;
+}
+
+TEST(sparse_spaces_are_searched_to_the_budget)
+{
+    struct space space = {.count = 1, .legal = four_equal};
+    space.paths[0].count = 4;
+    for (int i = 0; i < 4; i++) {
+        space.paths[0].parameters[i].count = 32;
+        for (int64_t k = 0; k < 32; k++)
+            space.paths[0].parameters[i].values[k] = k;
+    }
+    const struct evaluator evaluator = {.evaluate = ever_faster};
+    for (int budget = 31; budget <= 33; budget++) {
+        hone_error error;
+        struct search_result result;
+        const struct search_options options = {.budget = budget, .random_seed = 1};
+        REQUIRE_OK(search_run(&space, &options, &evaluator, &result, &error));
+        CHECK_EQ(result.legal, 32);
+        CHECK_EQ(result.count, budget < 32 ? budget : 32);
+        CHECK(result.exhausted == (budget >= 32));
+        search_finish(&result);
+    }
 }
 
 TEST(the_budget_holds)
