@@ -41,6 +41,8 @@ void tune_show_progress(void *context, int evaluation, int of, const char *confi
                         const struct measured *measured, double best_ms);
 void tune_clear_progress(const struct tune_run *run);
 void tune_print_result(const struct record_choice *choice, const struct session_result *result);
+/* For results that were compared with nobody's. */
+extern const char tune_unchecked[];
 /* Adds a result to the JSON report. */
 void tune_add_report(struct tune_run *run, const struct session_result *result);
 
