@@ -80,6 +80,12 @@ void tune_print_clock(const char *clock, const char *reason)
         printf("  clock      processor time: %s\n", reason);
 }
 
+const char tune_unchecked[] =
+    "results at this size were compared with nothing, those on a small picture were right: plain C takes too "
+    "long here, or too much memory (HONE_TUNE_REFERENCE=SECONDS gives it more time), and no variant could "
+    "take "
+    "its place";
+
 void tune_print_result(const struct record_choice *choice, const struct session_result *r)
 {
     const struct record_config *best = &choice->ranked[0];
@@ -110,11 +116,7 @@ void tune_print_result(const struct record_choice *choice, const struct session_
     printf("%s\n", r->interrupted ? "; interrupted: run again to resume" : "");
     tune_print_clock(choice->clock, r->clock_reason);
     if (!r->compared_with[0] && !r->interrupted)
-        printf("  unchecked  results at this size were compared with nothing, only those on a small picture: "
-               "plain C "
-               "takes too long (HONE_TUNE_REFERENCE sets the seconds that it may take), and no variant could "
-               "take "
-               "its place\n");
+        printf("  unchecked  %s\n", tune_unchecked);
 }
 
 void tune_add_report(struct tune_run *run, const struct session_result *r)

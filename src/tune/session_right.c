@@ -10,14 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double usual_seconds = 2;   /* that the reference in plain C may take */
+static const double usual_seconds = 2;   /* that the reference in plain C may take, */
+static const double usual_share = 0.25;  /* and of the session's time */
 static const double beside_seconds = 60; /* for making pictures, and for a prediction that was wrong */
 
-static double reference_seconds(void)
+static double reference_seconds(const struct session *s)
 {
     const char *wish = getenv("HONE_TUNE_REFERENCE");
-    double seconds = wish && *wish ? strtod(wish, NULL) : usual_seconds;
-    return isfinite(seconds) && seconds >= 0 ? seconds : usual_seconds;
+    char *end = NULL;
+    double seconds = wish ? strtod(wish, &end) : -1;
+    if (end > wish && *end == '\0' && isfinite(seconds) && seconds >= 0)
+        return seconds;
+    return s->options->seconds > 0 ? fmin(usual_seconds, usual_share * s->options->seconds) : usual_seconds;
 }
 
 static bool is_held(const struct session *s)
@@ -30,7 +34,7 @@ static bool is_held(const struct session *s)
 static void ask_reference(struct session *s)
 {
     char note[512];
-    double seconds = reference_seconds();
+    double seconds = reference_seconds(s);
     json_t *answer = NULL, *request = json_pack("{s:s, s:f}", "do", "refer", "seconds", seconds);
     if (request && seconds > 0)
         worker_ask(s->worker, request, 5 * seconds + beside_seconds, &answer, note);

@@ -149,10 +149,8 @@ def test_launch_parameters_compile_nothing():
     with Place() as place:
         programs = os.path.join(Place.cache, "hone", "programs", "[0-9a-f]" * 64)
         before = len(glob.glob(programs))
-        out = place.run("tune", "box size=4", "--size", "64x48", "--format", "u16", "--variant", "direct", "--evaluations",
-                        "4", "--json")[0]
-        result = json.loads(out)[0]
-        configs = {config["config"] for config in result["ranked"]}
+        place.run("tune", "box size=4", "--size", "64x48", "--format", "u16", "--variant", "direct", "--evaluations", "4")
+        configs = set(place.tries("ok", "slow"))
         frame.check(len(configs) >= 2, f"{configs}")
         frame.check(len(glob.glob(programs)) == before + 1, f"{len(glob.glob(programs)) - before} programs for {configs}")
 
