@@ -2,6 +2,7 @@
 /* hone apply --tune full: the filters of the chain are tuned before the first image that needs it. */
 #include "cli/apply.h"
 
+#include "cli/tune.h"
 #include "lab/tune_chain.h"
 
 #include <stdio.h>
@@ -35,6 +36,8 @@ static void show_result(void *context, const struct session_result *result)
                  choice->c.filter, choice->c.width, choice->c.height, hone_type_name(choice->c.type),
                  choice->c.channels, best->variant, best->config, best->ms, choice->evaluations,
                  choice->seconds);
+    if (choice->count > 0 && !result->compared_with[0] && !result->interrupted)
+        cli_note(context, "%s", tune_unchecked);
 }
 
 hone_status apply_tune(const struct engine *engine, const hone_image_desc *input,

@@ -46,6 +46,8 @@ void tune_print_load(double load);
 void tune_print_clock(const char *clock, const char *reason);
 void tune_clear_progress(const struct tune_run *run);
 void tune_print_result(const struct record_choice *choice, const struct session_result *result);
+/* For results that were compared with nobody's. */
+extern const char tune_unchecked[];
 /* Adds a result to the JSON report. */
 void tune_add_report(struct tune_run *run, const struct session_result *result);
 

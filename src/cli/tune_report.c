@@ -80,6 +80,12 @@ void tune_print_clock(const char *clock, const char *reason)
         printf("  clock      processor time: %s\n", reason);
 }
 
+const char tune_unchecked[] =
+    "results at this size were compared with nothing, those on a small picture were right: plain C takes too "
+    "long here, or too much memory (HONE_TUNE_REFERENCE=SECONDS gives it more time), and no variant could "
+    "take "
+    "its place";
+
 void tune_print_result(const struct record_choice *choice, const struct session_result *r)
 {
     const struct record_config *best = &choice->ranked[0];
@@ -109,6 +115,8 @@ void tune_print_result(const struct record_choice *choice, const struct session_
     tune_print_load(r->load);
     printf("%s\n", r->interrupted ? "; interrupted: run again to resume" : "");
     tune_print_clock(choice->clock, r->clock_reason);
+    if (!r->compared_with[0] && !r->interrupted)
+        printf("  unchecked  %s\n", tune_unchecked);
 }
 
 void tune_add_report(struct tune_run *run, const struct session_result *r)
@@ -125,6 +133,7 @@ void tune_add_report(struct tune_run *run, const struct session_result *r)
     json_object_set_new(object, "tied", json_integer(r->tied));
     json_object_set_new(object, "seed", json_integer(run->random_seed));
     json_object_set_new(object, "clock_reason", json_string(r->clock_reason));
+    json_object_set_new(object, "compared_with", json_string(r->compared_with));
     json_object_set_new(object, "final", json_boolean(r->raced));
     json_object_set_new(object, "spread", cli_json_real(r->raced ? r->spread : NAN));
     json_object_set_new(object, "drift", cli_json_real(r->raced ? r->drift : NAN));

@@ -43,6 +43,8 @@ static void look_at_environment(struct doctor *doctor)
         {"RUSTICL_ENABLE", "rusticl uses these drivers"},
         {"HONE_DEVICE", "the device that hone uses unless told otherwise"},
         {"HONE_TUNE_CLOCK", "kernels may be tuned by another clock than the device's"},
+        {"HONE_TUNE_REFERENCE",
+         "plain C may take so many seconds to say what is right at the size that is tuned"},
         {"HONE_KERNEL_DIR", "kernels come from this folder instead of those compiled in"},
         {"HONE_KEEP_ENVIRONMENT", "PoCL keeps its own cache folder, which programs starting together break"}};
     for (size_t i = 0; i < COUNT_OF(variables); i++) {

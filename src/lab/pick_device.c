@@ -7,6 +7,7 @@
 #include "lab/roofs.h"
 #include "plan/chain.h"
 #include "tune/lookup.h"
+#include "tune/shipped.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,17 +43,15 @@ static double roof_seconds(const struct filter_case *c, const struct roofs *roof
 
 /* What was measured for another size counts by its pixels, on another device of the architecture by its
  * compute units. */
-static bool measured_seconds(const struct records *records, const struct record_device *device,
-                             const struct filter_case *c, double *seconds)
+static bool seconds_among(const struct records *records, const struct record_device *device,
+                          const struct record_case *wanted, double *seconds)
 {
-    struct record_case wanted;
-    record_case_of(c, &wanted);
     for (enum lookup_level level = LEVEL_EXACT; level <= LEVEL_ARCHITECTURE; level++) {
-        const struct record_choice *choice = lookup_choice(records, device, &wanted, level);
+        const struct record_choice *choice = lookup_choice(records, device, wanted, level);
         if (!choice || choice->count == 0 || choice->ranked[0].ms <= 0)
             continue;
         const double there = (double)choice->c.width * choice->c.height,
-                     here = (double)wanted.width * wanted.height;
+                     here = (double)wanted->width * wanted->height;
         const double units = device->compute_units && level == LEVEL_ARCHITECTURE
                                  ? (double)choice->device.compute_units / device->compute_units
                                  : 1;
@@ -60,6 +59,22 @@ static bool measured_seconds(const struct records *records, const struct record_
         return true;
     }
     return false;
+}
+
+/* The user's own measurements, then those that come with hone. */
+static bool measured_seconds(const struct records *own, const struct record_device *device,
+                             const struct filter_case *c, double *seconds)
+{
+    struct record_case wanted;
+    struct records shipped;
+    record_case_of(c, &wanted);
+    if (seconds_among(own, device, &wanted, seconds))
+        return true;
+    if (shipped_records(c->filter->name, &shipped, NULL) != HONE_OK)
+        return false;
+    const bool found = seconds_among(&shipped, device, &wanted, seconds);
+    records_finish(&shipped);
+    return found;
 }
 
 static struct estimate estimate(const struct filter_case *cases, size_t count, const struct records *records,
@@ -124,13 +139,25 @@ static void tell(const struct pick_request *request, const hone_device_info *inf
     request->tell(request->context, sentence);
 }
 
+/* Records that cannot be read are none: the same images come out without them. */
+static void load_own(const struct pick_request *request, struct records *records)
+{
+    hone_error why = {0};
+    char sentence[640];
+    if (records_load(records, READ_CHOICES, &why) == HONE_OK)
+        return;
+    snprintf(sentence, sizeof sentence, "what was measured here is not known: %.560s", why.message);
+    if (request->tell)
+        request->tell(request->context, sentence);
+}
+
 static hone_status pick(unsigned *index, const struct pick_request *request, const struct filter_case *cases,
                         const hone_device_info *devices, size_t count, hone_error *error)
 {
     struct records records = {0};
     double best = INFINITY;
-    hone_status status = records_load(&records, READ_CHOICES, error);
-    for (size_t i = 0; i < count && !status; i++) {
+    load_own(request, &records);
+    for (size_t i = 0; i < count; i++) {
         hone_error why = {0};
         struct roofs roofs;
         struct record_device device;
@@ -147,10 +174,10 @@ static hone_status pick(unsigned *index, const struct pick_request *request, con
         }
     }
     records_finish(&records);
-    if (!status && !isfinite(best))
-        status = error_set(error, HONE_ERROR_NO_DEVICE,
-                           "no device of this machine can be used; `hone doctor` says why");
-    return status;
+    if (isfinite(best))
+        return HONE_OK;
+    return error_set(error, HONE_ERROR_NO_DEVICE,
+                     "no device of this machine can be used; `hone doctor` says why");
 }
 
 static hone_status pick_among(unsigned *index, const struct pick_request *request,

@@ -18,9 +18,9 @@ struct pick_request {
 
 /**
  * The number of the device that is expected to be done first, its transfers included: from what was measured
- * for the chain's filters there (hone tune, and plans that tried configurations), else from the cost of the
- * best variant and the device's measured roofs. The roofs of a device are measured at the first call that
- * meets it, so that one takes longer. With a single device nothing is opened or measured.
+ * for the chain's filters there (hone tune, plans that tried configurations, and what comes with hone), else
+ * from the cost of the best variant and the device's measured roofs. The roofs of a device are measured at
+ * the first call that meets it, so that one takes longer. With a single device nothing is opened or measured.
  */
 hone_status pick_device(unsigned *index, const struct pick_request *request, hone_error *error);
 

@@ -86,14 +86,22 @@ static struct surfaces step_surfaces(const hone_plan *plan, size_t index, const 
 }
 
 /* One step; its trial, if any, says which configuration takes this run, and learns how long it took. */
-static hone_status enqueue_step(struct step *step, const struct surfaces *surfaces, struct wait_list wait,
-                                hone_event **done, hone_error *error)
+static hone_status enqueue_step(hone_device *device, struct step *step, const struct surfaces *surfaces,
+                                struct wait_list wait, hone_event **done, hone_error *error)
 {
     if (!step->trial)
         return instance_enqueue(step->instance, surfaces, wait, done, error);
     hone_event *end = NULL, *noted = NULL;
     struct instance *instance = trial_turn(step->trial, step->instance);
     hone_status status = instance_enqueue(instance, surfaces, wait, &end, error);
+    if (status && instance != step->instance) {
+        /* What was only tried must not cost anyone a result. A part of it may have begun. */
+        trial_failed(step->trial, instance);
+        instance = step->instance;
+        status = hone_device_finish(device, error);
+        if (!status)
+            status = instance_enqueue(instance, surfaces, wait, &end, error);
+    }
     if (!status && (!done || event_copy(&noted, end, NULL) == HONE_OK))
         trial_note(step->trial, instance, done ? noted : end);
     if (done)
@@ -114,7 +122,7 @@ static hone_status enqueue_steps(hone_plan *plan, hone_image *in, hone_image *ou
         if (all && chained)
             after = (struct wait_list){(const hone_event *const *)&all, 1};
         hone_event *next = NULL;
-        status = enqueue_step(&plan->steps[i], &surfaces, after, events ? &next : NULL, error);
+        status = enqueue_step(plan->device, &plan->steps[i], &surfaces, after, events ? &next : NULL, error);
         if (!status && events && all)
             event_join(&all, &next, &all);
         else if (!status && events)

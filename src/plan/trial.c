@@ -210,6 +210,13 @@ void trial_note(struct trial *t, const struct instance *instance, hone_event *ev
         t->pending[t->pending_count++] = (struct pending){event, candidate};
 }
 
+void trial_failed(struct trial *t, const struct instance *instance)
+{
+    struct candidate *candidate = &t->candidates[candidate_of(t, instance)];
+    candidate->ended = SAMPLES;
+    candidate->best_ms = -1; /* of no time: it cannot win */
+}
+
 /* ---- The end ---- */
 
 static void join(struct trial *t)

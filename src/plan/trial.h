@@ -24,6 +24,9 @@ struct instance *trial_turn(struct trial *trial, struct instance *instance);
 /* Tells how a run went; takes the event over. */
 void trial_note(struct trial *trial, const struct instance *instance, hone_event *event);
 
+/* This one, which trial_turn gave, could not run: it gets no more turns. */
+void trial_failed(struct trial *trial, const struct instance *instance);
+
 /* True once when all is known: *instance is replaced by the winner if that is another one (the old one is
  * destroyed), and *origin says so. The trial is over then. */
 bool trial_conclude(struct trial **trial, struct instance **instance, const char **origin);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tune/kernel_session.h"
+#include "tune/held_file.h"
 
 #include "base/error.h"
 #include "base/file.h"

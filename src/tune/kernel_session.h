@@ -9,19 +9,12 @@
 #ifndef TUNE_KERNEL_SESSION_H
 #define TUNE_KERNEL_SESSION_H
 
+#include "tune/held_file.h"
 #include "tune/kernel_spec.h"
 #include "tune/race.h"
 #include "tune/worker.h"
 
 enum { KERNEL_FINALISTS = RACE_LEADERS };
-
-/* Bytes that the worker can read (and write) by a name: a file without a place in any folder. */
-struct held_file {
-    int fd;         /* -1: none */
-    char path[128]; /* as long as this process lives */
-};
-hone_status held_file_make(struct held_file *file, const void *bytes, size_t count, hone_error *error);
-void held_file_close(struct held_file *file);
 
 struct kernel_session_options {
     const char *source; /* text of the kernel's file */

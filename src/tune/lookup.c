@@ -32,8 +32,10 @@ const char *lookup_shipped_name(enum lookup_level level)
 
 enum lookup_level lookup_level_of(const struct record_device *record, const struct record_device *device)
 {
-    bool same_device =
-        strcmp(record->name, device->name) == 0 && strcmp(record->platform, device->platform) == 0;
+    /* The same name may stand for a part of it, or for a larger machine. */
+    bool same_device = strcmp(record->name, device->name) == 0 &&
+                       strcmp(record->platform, device->platform) == 0 &&
+                       record->compute_units == device->compute_units;
     if (same_device)
         return strcmp(record->driver, device->driver) == 0 ? LEVEL_EXACT : LEVEL_DRIVER;
     /* A processor runs what its OpenCL makes of a kernel: of the same one under another OpenCL nothing is
@@ -133,6 +135,14 @@ double lookup_distance(const struct record_case *record, const struct record_cas
     return distance;
 }
 
+/* A device of 60 compute units is nearer to one of 80 than one of 8 is, where all else is equal. */
+static double units_distance(const struct record_device *record, const struct record_device *device)
+{
+    if (record->compute_units == 0 || device->compute_units == 0)
+        return 0; /* what stands for a group */
+    return fabs(log2((double)record->compute_units / device->compute_units)) / 16;
+}
+
 const struct record_choice *lookup_choice(const struct records *records, const struct record_device *device,
                                           const struct record_case *wanted, enum lookup_level level)
 {
@@ -143,7 +153,11 @@ const struct record_choice *lookup_choice(const struct records *records, const s
         if (lookup_level_of(&choice->device, device) != level)
             continue;
         double distance = lookup_distance(&choice->c, wanted);
-        if (distance >= 0 && distance <= best) { /* of equals the later one: it was measured last */
+        if (distance < 0)
+            continue;
+        distance += units_distance(&choice->device, device);
+        /* Of equals the one that was measured last; files that were merged are in no order. */
+        if (distance < best || (distance == best && (!nearest || choice->time >= nearest->time))) {
             best = distance;
             nearest = choice;
         }

@@ -4,11 +4,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "cl/device.h"
 #include "cl/selftest.h"
-#include "filter/check.h"
-#include "filter/registry.h"
+#include "tune/race.h"
 #include "tune/timing.h"
 #include "tune/trust.h"
 
@@ -30,12 +28,13 @@ static unsigned wished_processors(hone_device *device)
 }
 
 hone_status measure_open(struct measure **out, hone_device *device, const struct filter_case *c,
-                         hone_error *error)
+                         const char *held, hone_error *error)
 {
     struct measure *m = mem_new(1, sizeof *m);
     *out = NULL;
     if (!m)
         return error_memory(error, "a measurement");
+    m->held = -1;
     m->device = device;
     m->clock = timing_clock_of(device);
     m->processors = wished_processors(device);
@@ -43,6 +42,8 @@ hone_status measure_open(struct measure **out, hone_device *device, const struct
     hone_status status = case_copy(&m->c, c, error);
     if (!status)
         status = measure_make_images(m, error);
+    if (!status)
+        status = measure_open_right(m, held, error);
     if (status)
         measure_close(&m);
     *out = m;
@@ -60,10 +61,9 @@ void measure_close(struct measure **slot)
         memory_destroy(&m->inputs[i].memory);
     memory_destroy(&m->second.memory);
     memory_destroy(&m->out.memory);
+    measure_close_right(m);
     case_finish(&m->c);
     pthread_mutex_destroy(&m->lock);
-    free(m->baseline);
-    free(m->result);
     free(m);
     *slot = NULL;
 }
@@ -175,87 +175,39 @@ static void score(struct measure *m, struct instance *instance, double best, str
 
 /* ---- Right at full size ---- */
 
-/* Memory is kept from one reading to the next: fresh pages of a large result cost more than the rest. */
-static hone_status read_result(struct measure *m, void **bytes, hone_error *error)
+static void fail(struct measured *r, const hone_error *error)
 {
-    const struct span span = {0, m->out.bytes, m->out.bytes, 1};
-    if (!*bytes)
-        *bytes = mem_new(m->out.bytes, 1);
-    if (!*bytes)
-        return error_memory(error, "a result");
-    return memory_read(m->out.memory, &span, *bytes, m->out.bytes, no_wait, NULL, error);
+    r->state = STATE_RUN;
+    r->ms = -1;
+    snprintf(r->note, sizeof r->note, "%.500s", error->message);
 }
 
-/* Leaves the result on input 0 in m->out, as the last of launches that follow each other as those that are
- * timed: what races, races under load. */
-static hone_status make_result(struct measure *m, struct instance *instance, hone_error *error)
+/* What takes part in the final, or may be told the gain against. */
+static bool may_be_chosen(const struct measured *r, double best)
 {
-    hone_status status = HONE_OK;
-    for (int i = INPUTS - 1; i >= 0 && !status; i--) {
-        const struct surfaces surfaces = {.in = measure_surface(&m->inputs[i]),
-                                          .second = measure_surface(&m->second),
-                                          .out = measure_surface(&m->out)};
-        status = instance_enqueue(instance, &surfaces, no_wait, NULL, error);
-    }
-    hone_status finished = hone_device_finish(m->device, status ? NULL : error);
-    return status ? status : finished;
+    return r->state == STATE_OK ||
+           (r->state == STATE_SLOW && (best < 0 || r->ms <= best * RACE_LIMIT_BASELINE));
 }
 
-static struct view view_of(const struct measure *m, void *bytes)
+/* Without a right result there is nothing to compare with, which the session has told. */
+static void check_full_size(struct measure *m, struct instance *instance, bool hold,
+                            const struct measure_phase *phase, struct measured *r)
 {
-    struct view view = {m->c.out, bytes};
-    view.desc.pitch = m->out.pitch;
-    return view;
-}
-
-/* The first variant of the table that can run is the plainest one; it was checked against the reference
- * before. */
-void measure_baseline(struct measure *m)
-{
-    const struct hone_filter *filter = m->c.filter;
-    for (size_t i = 0; i < filter->variant_count && !m->baseline; i++) {
-        struct instance *instance = NULL;
-        struct config config;
-        config_default(&filter->variants[i], &config);
-        if (!filter->variants[i].relaxed &&
-            instance_create(&instance, m->device, &m->c, &filter->variants[i], &config, NULL) == HONE_OK &&
-            trust_check(m->device, instance, NULL) == HONE_OK && make_result(m, instance, NULL) == HONE_OK &&
-            read_result(m, &m->baseline, NULL) != HONE_OK) {
-            free(m->baseline);
-            m->baseline = NULL;
-        }
-        instance_destroy(&instance);
-    }
-}
-
-/* Two results of one bound may lie on both sides of the truth. */
-static void compare_full_size(struct measure *m, struct instance *instance, struct measured *r)
-{
-    struct check_result result = {0};
-    struct text evidence = {0};
-    struct view got = view_of(m, m->result), wanted = view_of(m, m->baseline);
-    double bound = 2 * case_bound(&m->c, instance_variant(instance), type_full_scale(m->c.in.type));
-    check_compare(&got, &wanted, bound, &result);
-    if (result.wrong) {
-        check_explain(&result, &evidence);
-        r->state = STATE_WRONG;
-        r->ms = -1;
-        snprintf(r->note, sizeof r->note, "at %ux%u: %.400s", m->c.in.width, m->c.in.height,
-                 text_view(&evidence));
-        trust_quarantine(m->device, instance, r->note, NULL);
-    }
-    text_finish(&evidence);
-}
-
-static void check_full_size(struct measure *m, struct instance *instance, const struct measure_phase *phase,
-                            struct measured *r)
-{
-    if (!m->baseline || make_result(m, instance, NULL) != HONE_OK)
+    hone_error error = {0};
+    bool found = false;
+    hone_status status = hold ? HONE_OK : measure_find_right(m, &found, &error);
+    if (!status && !hold && !found)
         return;
+    if (!status)
+        status = measure_make_result(m, instance, &error);
     if (phase->ran)
         phase->ran(phase->context);
-    if (read_result(m, &m->result, NULL) == HONE_OK)
-        compare_full_size(m, instance, r);
+    if (!status && hold)
+        status = measure_keep_result(m, &error);
+    else if (!status)
+        measure_compare(m, instance, r);
+    if (status)
+        fail(r, &error);
 }
 
 const struct filter_case *measure_case(const struct measure *m)
@@ -263,8 +215,24 @@ const struct filter_case *measure_case(const struct measure *m)
     return &m->c;
 }
 
-void measure_try(struct measure *m, const struct variant *variant, const struct config *config, double best,
-                 struct measure_phase phase, struct measured *r)
+/* Builds the instance, and checks it on a small picture. */
+static hone_status prepare(struct measure *m, struct instance *instance, hone_status built,
+                           const struct measure_phase *phase, struct measured *r, hone_error *error)
+{
+    r->state = built ? STATE_COMPILE : STATE_OK;
+    if (!built)
+        trust_build(m->device, instance);
+    if (phase->built)
+        phase->built(phase->context);
+    if (built)
+        return built;
+    hone_status status = trust_check(m->device, instance, error);
+    r->state = status == HONE_ERROR_CHECK ? STATE_WRONG : status ? STATE_RUN : STATE_OK;
+    return status;
+}
+
+static void try_one(struct measure *m, const struct variant *variant, const struct config *config,
+                    double best, bool hold, const struct measure_phase *phase, struct measured *r)
 {
     struct instance *instance = NULL;
     hone_error error = {0};
@@ -272,24 +240,28 @@ void measure_try(struct measure *m, const struct variant *variant, const struct 
     *r = (struct measured){.state = STATE_OK, .ms = -1};
     hone_status status = instance_create(&instance, m->device, &m->c, variant, config, &error);
     r->build_ms = (double)(clock_ns() - start) * 1e-6;
-    r->state = status ? STATE_COMPILE : STATE_OK;
-    if (!status)
-        trust_build(m->device, instance);
-    if (phase.built)
-        phase.built(phase.context);
-    if (!status) {
-        status = trust_check(m->device, instance, &error);
-        r->state = status == HONE_ERROR_CHECK ? STATE_WRONG : status ? STATE_RUN : STATE_OK;
-    }
+    status = prepare(m, instance, status, phase, r, &error);
     if (status)
         snprintf(r->note, sizeof r->note, "%.500s", error.message);
     else {
         wake(m, r->build_ms);
         score(m, instance, best, r);
     }
-    if (r->state == STATE_OK)
-        check_full_size(m, instance, &phase, r);
+    if (may_be_chosen(r, best))
+        check_full_size(m, instance, hold, phase, r);
     keep_or_destroy(m, &instance, r);
+}
+
+void measure_try(struct measure *m, const struct variant *variant, const struct config *config, double best,
+                 struct measure_phase phase, struct measured *r)
+{
+    try_one(m, variant, config, best, false, &phase, r);
+}
+
+void measure_hold(struct measure *m, const struct variant *variant, const struct config *config,
+                  struct measure_phase phase, struct measured *r)
+{
+    try_one(m, variant, config, -1, true, &phase, r);
 }
 
 /* ---- The final ---- */
@@ -310,18 +282,56 @@ static void race_round(struct shot *shots, struct measure_entry *entries, int *b
                        bool warm_up)
 {
     for (int i = 0; i < count; i++) {
+        struct measured *r = &entries[i].result;
         if (!shots[i].instance)
             continue;
         double ms = batch(&shots[i], batches[i], NULL);
         if (ms < 0) {
             instance_destroy(&shots[i].instance);
-            entries[i].run_count = 0; /* one that failed has lost, however fast it was before */
+            r->run_count = 0; /* one that failed has lost, however fast it was before */
         } else if (warm_up) {
             const struct timing timing = timing_of(&shots[i]);
             batches[i] = timing_batch(&timing, ms); /* the run before was a cold one */
-        } else if (entries[i].run_count < MEASURE_RUNS)
-            entries[i].runs[entries[i].run_count++] = ms;
+        } else if (r->run_count < MEASURE_RUNS)
+            r->runs[r->run_count++] = ms;
     }
+}
+
+/* The same, and each result is looked at. The right one is that of input 0, so the last launch gets that. */
+static void race_checked(struct measure *m, struct shot *shots, struct measure_entry *entries, int *batches,
+                         int count)
+{
+    uint64_t ended = clock_ns();
+    for (int i = 0; i < count; i++) {
+        struct measured *r = &entries[i].result;
+        hone_error error = {0};
+        if (!shots[i].instance)
+            continue;
+        wake(m, (double)(clock_ns() - ended) * 1e-6); /* comparing the one before took its time */
+        if (measure_poison(m, &error) != HONE_OK || hone_device_finish(m->device, &error) != HONE_OK)
+            fail(r, &error);
+        shots[i].turn = INPUTS - (batches[i] - 1) % INPUTS;
+        race_round(&shots[i], &entries[i], &batches[i], 1, false);
+        ended = clock_ns();
+        if (shots[i].instance && r->state == STATE_OK)
+            measure_compare(m, shots[i].instance, r);
+        if (r->state != STATE_OK)
+            r->run_count = 0;
+    }
+}
+
+/* Builds, warms up, and says how many launches make a sample. */
+static void line_up(struct measure *m, struct shot *shot, struct measure_entry *entry, int *launches)
+{
+    shot->m = m;
+    entry->result = (struct measured){.state = STATE_OK, .ms = -1};
+    *launches = 1;
+    if (instance_create(&shot->instance, m->device, &m->c, entry->variant, &entry->config, NULL) != HONE_OK)
+        return;
+    const struct timing timing = timing_of(shot);
+    double ms = batch(shot, 1, NULL);
+    if (ms >= 0)
+        *launches = timing_batch(&timing, ms);
 }
 
 void measure_race(struct measure *m, struct measure_entry *entries, int count, int rounds)
@@ -329,20 +339,22 @@ void measure_race(struct measure *m, struct measure_entry *entries, int count, i
     enum { MAX_ENTRIES = 16 };
     struct shot shots[MAX_ENTRIES] = {0};
     int batches[MAX_ENTRIES];
+    bool checked = false;
+    hone_error error = {0};
     count = count < MAX_ENTRIES ? count : MAX_ENTRIES;
-    for (int i = 0; i < count; i++) {
-        shots[i].m = m;
-        const struct timing timing = timing_of(&shots[i]);
-        entries[i].run_count = 0;
-        if (instance_create(&shots[i].instance, m->device, &m->c, entries[i].variant, &entries[i].config,
-                            NULL) != HONE_OK)
-            continue;
-        double ms = batch(&shots[i], 1, NULL);
-        batches[i] = ms >= 0 ? timing_batch(&timing, ms) : 1;
-    }
-    race_round(shots, entries, batches, count, true);
-    for (int i = 0; i < rounds; i++)
-        race_round(shots, entries, batches, count, false);
+    hone_status status = measure_find_right(m, &checked, &error);
     for (int i = 0; i < count; i++)
+        line_up(m, &shots[i], &entries[i], &batches[i]);
+    race_round(shots, entries, batches, count, true);
+    for (int i = 0; i < rounds - checked; i++)
+        race_round(shots, entries, batches, count, false);
+    if (checked && !status)
+        race_checked(m, shots, entries, batches, count);
+    for (int i = 0; i < count; i++) {
+        if (status) {
+            fail(&entries[i].result, &error);
+            entries[i].result.run_count = 0;
+        }
         instance_destroy(&shots[i].instance);
+    }
 }

@@ -32,18 +32,16 @@ void measured_recall(struct measured *measured, const struct record_try *t);
 void measured_record(const struct measured *measured, const char *variant, const char *config,
                      enum record_state state, struct record_try *t);
 
-/* Makes inputs (random, the same on every machine) and an output of the case's size on the device. */
+/* Makes inputs (random, the same on every machine) and an output of the case's size on the device. `held`
+ * names the file in which the right result at full size is kept for this process and those that come after
+ * it: empty at first. NULL: results at full size are not compared. */
 hone_status measure_open(struct measure **out, hone_device *device, const struct filter_case *c,
-                         hone_error *error);
+                         const char *held, hone_error *error);
 void measure_close(struct measure **measure);
 
-/* Takes the first rung's result at full size, which later results are compared with. It may be slow. Without
- * it (it fails, or was not asked for) that comparison is left out. */
-void measure_baseline(struct measure *measure);
-
-/* Builds, checks against the reference on a small picture, times, and checks what the timed runs wrote
- * against the first rung's result at full size. `best`: the best score so far, or negative. Failures are in
- * the result, never a status. */
+/* Builds, checks against the reference on a small picture, times, and checks the result at full size against
+ * the right one, if there is one. `best`: the best score so far, or negative. Failures are in the result,
+ * never a status. */
 struct measure_phase {
     void (*built)(void *context); /* called between building and running; may be NULL */
     void (*ran)(
@@ -53,12 +51,28 @@ struct measure_phase {
 void measure_try(struct measure *measure, const struct variant *variant, const struct config *config,
                  double best, struct measure_phase phase, struct measured *result);
 
-/* Times the given configurations again, by turns. Those that fail have no runs. */
+/* ---- The right result at full size ---- */
+
+/* Who made it, as the file begins. */
+enum measure_right { RIGHT_NONE, RIGHT_REFERENCE, RIGHT_DEVICE };
+enum measure_right measure_right_of(int file);
+
+/* Keeps what the reference in plain C makes of the first input, unless that would take more than so many
+ * seconds, or the pictures much of the machine's memory. */
+hone_status measure_refer(struct measure *measure, double seconds, hone_error *error);
+/* The same as measure_try, but keeps the result instead of comparing it: where the reference takes too long.
+ * What is compared with it may differ by twice the bound, for both may lie on the two sides of the truth. */
+void measure_hold(struct measure *measure, const struct variant *variant, const struct config *config,
+                  struct measure_phase phase, struct measured *result);
+
+/* ---- The final ---- */
+
+/* Times the given configurations again, by turns, and checks what the last timed run of each wrote. Those
+ * that fail have no runs; of one whose result was wrong, or could not be read, state and note say so. */
 struct measure_entry {
     const struct variant *variant;
     struct config config;
-    double runs[MEASURE_RUNS];
-    int run_count;
+    struct measured result; /* of it runs, run_count, state and note */
 };
 void measure_race(struct measure *measure, struct measure_entry *entries, int count, int rounds);
 

@@ -47,7 +47,12 @@ static void fill_large(struct view *view, uint32_t seed)
     }
 }
 
-static hone_status image_fill(struct bench_image *image, const hone_image_desc *desc, uint32_t seed,
+void measure_fill(struct view *view, uint32_t input)
+{
+    fill_large(view, input + 1);
+}
+
+static hone_status image_fill(struct bench_image *image, const hone_image_desc *desc, uint32_t input,
                               hone_error *error)
 {
     hone_image_desc padded = *desc;
@@ -55,7 +60,7 @@ static hone_status image_fill(struct bench_image *image, const hone_image_desc *
     struct view view = {padded, mem_new(image->bytes, 1)};
     if (!view.data)
         return error_memory(error, "an input to measure with");
-    fill_large(&view, seed);
+    measure_fill(&view, input);
     const struct span span = {0, image->bytes, image->bytes, 1};
     hone_status status = memory_write(image->memory, &span, view.data, image->bytes, no_wait, NULL, error);
     view_finish(&view);
@@ -73,12 +78,12 @@ hone_status measure_make_images(struct measure *m, hone_error *error)
     for (uint32_t i = 0; i < INPUTS && !status; i++) {
         status = image_make(&m->inputs[i], m->device, &m->c.in, error);
         if (!status)
-            status = image_fill(&m->inputs[i], &m->c.in, i + 1, error);
+            status = image_fill(&m->inputs[i], &m->c.in, i, error);
     }
     if (!status && m->c.filter->inputs > 1) {
         status = image_make(&m->second, m->device, &m->c.second, error);
         if (!status)
-            status = image_fill(&m->second, &m->c.second, INPUTS + 1, error);
+            status = image_fill(&m->second, &m->c.second, INPUTS, error);
     }
     return status;
 }
@@ -104,6 +109,6 @@ void measure_transfers(struct measure *m, double *upload_ms, double *download_ms
         *upload_ms = (double)(middle - start) * 1e-6;
         *download_ms = (double)(clock_ns() - middle) * 1e-6;
     }
-    image_fill(&m->inputs[INPUTS - 1], &m->c.in, INPUTS, NULL);
+    image_fill(&m->inputs[INPUTS - 1], &m->c.in, INPUTS - 1, NULL);
     free(host);
 }

@@ -24,8 +24,9 @@ struct measure {
     struct instance *incumbent; /* the fastest so far, to keep the device awake with */
     double incumbent_ms;
     struct bench_image inputs[INPUTS], second, out;
-    void *baseline; /* the first rung's result on input 0; NULL until it is known */
-    void *result;   /* the one that is compared with it */
+    int held;     /* the file with the right result on input 0; -1: none */
+    void *right;  /* that file, mapped; NULL until it is known to hold one */
+    void *result; /* the one that is compared with it */
     pthread_t builder;
     bool building, builder_done;
     pthread_mutex_t lock;
@@ -38,6 +39,26 @@ struct measure {
 
 hone_status measure_make_images(struct measure *measure, hone_error *error);
 struct surface measure_surface(const struct bench_image *image);
+/* The pixels of input 0 to INPUTS - 1, or (INPUTS) of the second input. */
+void measure_fill(struct view *view, uint32_t input);
+
+/* ---- measure_right.c ---- */
+
+/* Opens the file; closes it. */
+hone_status measure_open_right(struct measure *measure, const char *path, hone_error *error);
+void measure_close_right(struct measure *measure);
+/* Whether there is something to compare with; it can be compared with from then on. */
+hone_status measure_find_right(struct measure *measure, bool *found, hone_error *error);
+/* So that what a kernel leaves out is not what the one before it has left there. */
+hone_status measure_poison(struct measure *measure, hone_error *error);
+/* Runs on the inputs so that m->out has the result on input 0, as the last of launches that follow each other
+ * as those that are timed: what races, races under load. */
+hone_status measure_make_result(struct measure *measure, struct instance *instance, hone_error *error);
+/* Compares what m->out has with the right result, which is there: a wrong one goes to quarantine. State, ms
+ * and note say so. */
+void measure_compare(struct measure *measure, struct instance *instance, struct measured *result);
+/* Keeps what m->out has as the right result. Only reading it is the configuration's failure. */
+hone_status measure_keep_result(struct measure *measure, hone_error *error);
 
 /* ---- measure_ahead.c ---- */
 

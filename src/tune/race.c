@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static json_t *request_for(const struct racer *racers, int count, int rounds)
 {
@@ -42,37 +43,55 @@ static void blame(struct racer *racer, enum record_state state, const char *note
     snprintf(racer->fault.note, sizeof racer->fault.note, "in the final: %.480s", note);
 }
 
-/* Whether everybody has runs. */
-static bool is_whole(const json_t *answer)
-{
-    const json_t *runs, *all = json_object_get(answer, "runs");
-    size_t i;
-    json_array_foreach(all, i, runs) if (json_array_size(runs) == 0) return false;
-    return json_array_size(all) > 0;
-}
-
-static void take_runs(struct racer *racer, const json_t *runs)
+static void take_runs(struct racer *racer, const json_t *runs, const char *note)
 {
     struct leader *leader = racer->runs;
+    if (json_array_size(runs) == 0) {
+        blame(racer, STATE_RUN, note && *note ? note : "it could not run any more");
+        return; /* the median stays what the search found: it may not be to blame */
+    }
     leader->run_count = 0;
     for (size_t k = 0; k < json_array_size(runs) && k < MEASURE_RUNS; k++)
         leader->runs[leader->run_count++] = json_number_value(json_array_get(runs, k));
     leader_summarise(leader);
-    if (leader->run_count == 0)
-        blame(racer, STATE_RUN, "it could not run any more");
 }
 
-/* False when nobody has runs, which blames the device rather than all of them. */
+/* What a last look at the results found wrong. */
+static bool is_wrong(const json_t *answer, size_t index)
+{
+    const char *state = json_string_value(json_array_get(json_object_get(answer, "states"), index));
+    return state && strcmp(state, record_state_name(STATE_WRONG)) == 0;
+}
+
+/* Whether nobody failed to run: what ran and was wrong harms nobody else. */
+static bool is_whole(const json_t *answer)
+{
+    const json_t *runs, *all = json_object_get(answer, "runs");
+    size_t i;
+    json_array_foreach(all, i, runs) if (json_array_size(runs) == 0 && !is_wrong(answer, i)) return false;
+    return json_array_size(all) > 0;
+}
+
+static void take(struct racer *racer, const json_t *answer, size_t index)
+{
+    const char *note = json_string_value(json_array_get(json_object_get(answer, "notes"), index));
+    if (is_wrong(answer, index))
+        blame(racer, STATE_WRONG, note ? note : "wrong");
+    else
+        take_runs(racer, json_array_get(json_object_get(answer, "runs"), index), note);
+}
+
+/* False when nobody has runs, or wrong results, which blames the device rather than all of them. */
 static bool read_runs(const json_t *answer, struct racer *racers, int count)
 {
     const json_t *all = json_object_get(answer, "runs");
     bool any = false;
     size_t next = 0;
     for (size_t i = 0; i < json_array_size(all); i++)
-        any = any || json_array_size(json_array_get(all, i)) > 0;
+        any = any || json_array_size(json_array_get(all, i)) > 0 || is_wrong(answer, i);
     for (int i = 0; i < count && any; i++)
         if (racers[i].fault.state == STATE_OK)
-            take_runs(&racers[i], json_array_get(all, next++));
+            take(&racers[i], answer, next++);
     return any;
 }
 
@@ -83,7 +102,7 @@ static bool try_alone(struct worker *worker, struct racer *racer, double beside)
     json_t *answer;
     enum worker_outcome outcome = ask(worker, racer, 1, 1, beside, &answer, note);
     if (outcome == WORKER_ANSWERED && !is_whole(answer)) {
-        blame(racer, STATE_RUN, "it could not run any more");
+        take(racer, answer, 0);
         worker_end(worker);
     } else if (outcome != WORKER_ANSWERED && outcome != WORKER_UNABLE) {
         blame(racer, outcome == WORKER_TIMED_OUT ? STATE_TIMEOUT : STATE_CRASH, note);

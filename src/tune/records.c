@@ -154,7 +154,8 @@ static hone_status add_line(struct records *records, const json_t *object, const
     return grown ? HONE_OK : error_memory(error, "tuning records");
 }
 
-/* Cheap: whether a line can be of a kind that is wanted, before it is parsed. */
+/* Cheap: whether a line can be of a kind that is wanted, before it is parsed. One that hone did not write may
+ * have spaces, and can be of any. */
 static bool line_wanted(const char *line, size_t length, unsigned kinds)
 {
     static const struct {
@@ -166,9 +167,9 @@ static bool line_wanted(const char *line, size_t length, unsigned kinds)
     if (kinds == READ_ALL)
         return true;
     for (size_t i = 0; i < COUNT_OF(marks); i++)
-        if ((kinds & marks[i].kind) && memmem(line, length, marks[i].mark, strlen(marks[i].mark)))
-            return true;
-    return false;
+        if (memmem(line, length, marks[i].mark, strlen(marks[i].mark)))
+            return kinds & marks[i].kind;
+    return true;
 }
 
 /* Nearly all lines say of some program that it was right. Those are read without a parser: what is written by

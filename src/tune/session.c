@@ -83,7 +83,7 @@ static hone_status load_known(struct session *s, hone_error *error)
 }
 
 /* The last word on a configuration. */
-static const struct record_try *known_try(const struct session *s, const char *variant, const char *config)
+const struct record_try *session_known(const struct session *s, const char *variant, const char *config)
 {
     for (size_t i = s->known.try_count; i-- > 0;)
         if (strcmp(s->known.tries[i].config.variant, variant) == 0 &&
@@ -94,7 +94,7 @@ static const struct record_try *known_try(const struct session *s, const char *v
 
 static bool recall(struct session *s, const char *variant, const char *config, struct measured *m)
 {
-    const struct record_try *t = known_try(s, variant, config);
+    const struct record_try *t = session_known(s, variant, config);
     if (!t)
         return false;
     measured_recall(m, t);
@@ -142,27 +142,26 @@ static void ask_aside(struct session *s, const char *what, json_t **answer)
     json_decref(request);
 }
 
-/* A new worker does not know the first rung's result at full size. */
-static void give_baseline(struct session *s)
+void session_try(struct session *s, const char *variant, const char *config, double best, bool hold,
+                 struct measured *m)
 {
-    json_t *ignored = NULL;
-    if (s->worker->started == s->baseline_of)
-        return;
-    ask_aside(s, "baseline", &ignored);
-    json_decref(ignored);
-    s->baseline_of = s->worker->started;
+    double build = s->options->build_seconds > 0 ? s->options->build_seconds : 60;
+    session_record(s, variant, config, NULL, STATE_STARTED);
+    if (hold)
+        worker_hold(s->worker, variant, config, build, run_limit(s, best), m);
+    else
+        worker_measure(s->worker, variant, config, best, build, run_limit(s, best), m);
+    session_record(s, variant, config, m, m->state);
 }
 
 void session_measure(struct session *s, const char *variant, const char *config, double best,
                      struct measured *m)
 {
-    double build = s->options->build_seconds > 0 ? s->options->build_seconds : 60;
     if (recall(s, variant, config, m))
         return;
-    give_baseline(s);
-    session_record(s, variant, config, NULL, STATE_STARTED);
-    worker_measure(s->worker, variant, config, best, build, run_limit(s, best), m);
-    session_record(s, variant, config, m, m->state);
+    session_find_right(s);
+    if (!recall(s, variant, config, m)) /* it may have been the one to be compared with */
+        session_try(s, variant, config, best, false, m);
 }
 
 static double evaluate(void *context, const struct point *point, double best)
@@ -193,7 +192,7 @@ static void upcoming(void *context, const struct point *point)
     char config[256];
     session_config(s, point, config, sizeof config);
     if (s->worker->device_record.kind != HONE_DEVICE_CPU &&
-        !known_try(s, s->space.paths[point->path].name, config))
+        !session_known(s, s->space.paths[point->path].name, config))
         worker_prepare(s->worker, s->space.paths[point->path].name, config);
 }
 
@@ -300,7 +299,11 @@ hone_status session_tune(struct worker *worker, const struct filter_case *c,
     s->load_known = load_now(&s->load, worker->pid);
     record_case_of(c, &s->record_case);
     json_t *request = session_request(c);
-    hone_status status = request ? worker_target(worker, request, error) : error_memory(error, "a request");
+    hone_status status = held_file_make(&s->right, "", 0, error);
+    if (!status && (!request || json_object_set_new(request, "held", json_string(s->right.path)) != 0))
+        status = error_memory(error, "a request");
+    if (!status)
+        status = worker_target(worker, request, error);
     json_decref(request);
     if (!status)
         status = session_read_description(s, error);
@@ -313,6 +316,7 @@ hone_status session_tune(struct worker *worker, const struct filter_case *c,
         status = save(s, error);
     }
     records_finish(&s->known);
+    held_file_close(&s->right);
     json_decref(s->description);
     free(s);
     return status;

@@ -40,6 +40,9 @@ struct session_result {
     double drift;  /* of the winner from the first third of the final to the last: 0.05 is 5 % slower */
     double load;   /* as in record_choice */
     double spread; /* of the winner's runs: median absolute deviation / median */
+    /* Whose result at full size others were compared with: "plain C", or a variant's name. Empty: nobody's;
+     * they were right on a small picture. */
+    char compared_with[64];
     int64_t space; /* combinations, legal or not */
     bool exhausted, interrupted;
     double upload_ms, download_ms;

@@ -254,34 +254,60 @@ static void drop(struct session *s, const struct finalist *f, const struct racer
             compared[i]->ms = -1;
 }
 
+static void forget(struct search_result *found, const struct point *point)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (point_equal(&found->all[i].point, point))
+            found->all[i].ms = -1;
+}
+
 /* How many are left. */
-static int race(struct session *s, struct finalist *finalists, int count, int rounds, bool *raced)
+static int race(struct session *s, struct search_result *found, struct finalist *finalists, int count,
+                int rounds, bool *raced)
 {
     struct racer racers[RACE_MOST];
     int left = 0;
+    session_find_right(s); /* where all that was measured was known from before */
     for (int i = 0; i < count; i++)
         racers[i] = (struct racer){.variant = s->space.paths[finalists[i].point.path].name,
                                    .config = finalists[i].config,
                                    .runs = &finalists[i].runs};
     *raced = race_by_turns(s->worker, racers, count, rounds, 0);
     for (int i = 0; i < count; i++)
-        if (racers[i].fault.state == STATE_OK)
+        if (racers[i].fault.state == STATE_OK) {
             finalists[left++] = finalists[i];
-        else
+        } else {
             drop(s, &finalists[i], &racers[i]);
+            forget(found, &finalists[i].point);
+        }
+    return left;
+}
+
+/* Where all that took part fail, those behind them follow. */
+static int race_until_some_are_left(struct session *s, struct search_result *found,
+                                    struct finalist finalists[RACE_MOST])
+{
+    int count, left = 0;
+    do {
+        qsort(found->all, found->count, sizeof *found->all, by_score);
+        left = count = pick_finalists(s, found->all, found->count, finalists);
+        if (count > 0 && !s->result->interrupted)
+            left = race(s, found, finalists, count, RACE_ROUNDS, &s->result->raced);
+    } while (left == 0 && count > 0);
     return left;
 }
 
 /* Medians are compared with medians: what was too slow for the final has a short one of its own. */
-static void race_slow(struct session *s, double limit)
+static void race_slow(struct session *s, struct search_result *found)
 {
     struct evaluated *const compared[COMPARED] = {&s->without_tuning, &s->plain, &s->first_rung};
     struct finalist slow[COMPARED];
     bool raced = false;
-    int count = pick_compared(s, limit, INFINITY, slow);
+    qsort(found->all, found->count, sizeof *found->all, by_score); /* some may have dropped out */
+    int count = pick_compared(s, found->all[0].ms * RACE_LIMIT_BASELINE, INFINITY, slow);
     if (count == 0 || !s->result->raced || is_late(s))
         return;
-    count = race(s, slow, count, RACE_ROUNDS_SLOW, &raced);
+    count = race(s, found, slow, count, RACE_ROUNDS_SLOW, &raced);
     for (int i = 0; i < COMPARED && raced; i++)
         compared[i]->ms = time_of(slow, count, compared[i]);
 }
@@ -291,14 +317,11 @@ hone_status session_final(struct session *s, struct search_result *found, hone_e
     struct finalist finalists[RACE_MOST] = {0};
     find_default(s, found->all, found->count);
     measure_comparisons(s, found);
-    qsort(found->all, found->count, sizeof *found->all, by_score);
-    int count = pick_finalists(s, found->all, found->count, finalists), ties = 0;
+    int count = race_until_some_are_left(s, found, finalists), ties = 0;
     if (count == 0)
         return error_set(error, HONE_ERROR_UNSUPPORTED, "no configuration of %s could be measured on '%s'",
                          s->c->filter->name, s->worker->device_record.name);
-    if (!s->result->interrupted)
-        count = race(s, finalists, count, RACE_ROUNDS, &s->result->raced);
-    race_slow(s, found->all[0].ms * RACE_LIMIT_BASELINE);
+    race_slow(s, found);
     qsort(finalists, (size_t)count, sizeof *finalists, by_median);
     int first = winner(finalists, count, &ties);
     const struct leader *runs = &finalists[first].runs;

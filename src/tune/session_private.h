@@ -5,6 +5,7 @@
 
 #include "base/expr.h"
 #include "filter/variant.h"
+#include "tune/held_file.h"
 #include "tune/load.h"
 #include "tune/search.h"
 #include "tune/session.h"
@@ -36,7 +37,8 @@ struct session {
     struct load load; /* at the start, where load_known */
     bool load_known;
     int evaluations;
-    int baseline_of;     /* which of the workers has the first rung's result to compare with */
+    struct held_file right; /* the right result at full size, see measure_open */
+    bool right_asked;
     bool comparing;      /* the search is over: what runs now is only compared with */
     hone_error io_error; /* the first failure to write records */
 };
@@ -60,8 +62,21 @@ void session_measure(struct session *session, const char *variant, const char *c
 void session_record(struct session *session, const char *variant, const char *config,
                     const struct measured *measured, enum record_state state);
 
+/* The same, whatever is known. `hold`: its result is what others are compared with from then on. */
+void session_try(struct session *session, const char *variant, const char *config, double best, bool hold,
+                 struct measured *measured);
+/* The last word on a configuration; NULL: it was never tried. */
+const struct record_try *session_known(const struct session *session, const char *variant,
+                                       const char *config);
+
 /* Seconds since the session began. */
 double session_elapsed(const struct session *session);
+
+/* ---- session_right.c: what results are compared with ---- */
+
+/* Before anything is measured: the reference's result at full size, or where that takes too long a variant's;
+ * result->compared_with says whose. The first call does it. */
+void session_find_right(struct session *session);
 
 /* ---- session_final.c: who wins ---- */
 

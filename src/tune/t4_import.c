@@ -21,8 +21,16 @@ static void print_configuration(const json_t *configuration, struct record_confi
     json_t *value;
     struct text text = {0};
     snprintf(to->variant, sizeof to->variant, "%s", variant ? variant : "");
-    json_object_foreach((json_t *)configuration, key, value) if (json_is_integer(value))
-        text_add(&text, "%s%s=%lld", text.length ? " " : "", key, (long long)json_integer_value(value));
+    json_object_foreach((json_t *)configuration, key, value)
+    {
+        const char *space = text.length ? " " : "";
+        if (json_is_integer(value))
+            text_add(&text, "%s%s=%lld", space, key, (long long)json_integer_value(value));
+        else if (json_is_real(value))
+            text_add(&text, "%s%s=%.6g", space, key, json_real_value(value));
+        else if (json_is_string(value) && strcmp(key, "variant") != 0)
+            text_add(&text, "%s%s=%s", space, key, json_string_value(value));
+    }
     snprintf(to->config, sizeof to->config, "%s", text_view(&text));
     text_finish(&text);
 }
@@ -126,6 +134,26 @@ static hone_status add_results(const json_t *root, struct record_try *t, size_t 
     return status || choice.count == 0 || *added == 0 ? status : records_add_choice(&choice, error);
 }
 
+/* When it was measured, not when it was imported: of two results for a case the later one counts. */
+static int64_t time_in(const json_t *metadata)
+{
+    struct tm parts = {0};
+    const char *when = json_string_value(json_object_get(metadata, "timestamp"));
+    const char *end = when ? strptime(when, "%Y-%m-%dT%H:%M:%SZ", &parts) : NULL;
+    return end && *end == '\0' ? (int64_t)timegm(&parts) : 0;
+}
+
+static hone_status refuse(const char *path, const json_t *own, hone_error *error)
+{
+    if (json_is_string(json_object_get(own, "kernel")))
+        return error_set(error, HONE_ERROR_UNSUPPORTED,
+                         "'%s' holds the results of a kernel of one's own: import the tuning.jsonl of that "
+                         "machine, of which its sessions are a part",
+                         path);
+    return error_set(error, HONE_ERROR_UNSUPPORTED,
+                     "'%s' was not exported by hone: nothing in it says which filter on which images", path);
+}
+
 hone_status t4_import(const char *path, size_t *added, hone_error *error)
 {
     struct text text = {0};
@@ -138,11 +166,9 @@ hone_status t4_import(const char *path, size_t *added, hone_error *error)
         status = error_set(error, HONE_ERROR_IO, "'%s' is no JSON", path);
     else if (!status && (!record_read_device(json_object_get(own, "device"), &t->device) ||
                          !record_read_case(json_object_get(own, "case"), &t->c)))
-        status =
-            error_set(error, HONE_ERROR_UNSUPPORTED,
-                      "'%s' was not exported by hone: nothing in it says which filter on which images", path);
+        status = refuse(path, own, error);
     if (!status) {
-        t->time = (int64_t)time(NULL);
+        t->time = time_in(json_object_get(root, "metadata"));
         status = add_results(root, t, added, error);
     }
     json_decref(root);

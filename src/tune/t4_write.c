@@ -11,6 +11,8 @@
 #include "tune/lookup.h"
 #include "tune/records_json.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,18 +35,33 @@ static void print_time(int64_t seconds, char to[32])
         snprintf(to, 32, "1970-01-01T00:00:00Z");
 }
 
+/* Kernels of users have words and fractions among their values, too. */
+static json_t *value_json(const char *text)
+{
+    char *end;
+    errno = 0;
+    const long long whole = strtoll(text, &end, 10);
+    if (end > text && *end == '\0' && errno == 0)
+        return json_integer(whole);
+    char again[32];
+    const double number = strtod(text, &end);
+    snprintf(again, sizeof again, "%.6g", number); /* as reals are written here */
+    return strcmp(again, text) == 0 && isfinite(number) ? json_real(number) : json_string(text);
+}
+
 /* {"variant": "strips", "PX": 16, ...} */
 static json_t *configuration_json(const struct record_config *config)
 {
     json_t *object = json_pack("{s:s}", "variant", config->variant);
-    for (const char *at = config->config; *at;) {
-        char name[64];
-        long long value;
-        int length = 0;
-        if (sscanf(at, " %63[^= ]=%lld%n", name, &value, &length) == 2 && length > 0)
-            json_object_set_new(object, name, json_integer(value));
-        else
-            length = (int)strlen(at);
+    for (const char *at = config->config + strspn(config->config, " "); *at; at += strspn(at, " ")) {
+        char word[sizeof config->config];
+        const size_t length = strcspn(at, " ");
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        char *equals = strchr(word, '=');
+        if (equals) {
+            *equals = '\0';
+            json_object_set_new(object, word, value_json(equals + 1));
+        }
         at += length;
     }
     return object;

@@ -16,14 +16,16 @@ struct target_ops {
     /* Measures one configuration. Failures are in the result. */
     void (*measure)(struct target *target, const char *variant, const char *config, double best,
                     struct measured *result);
-    /* Measures several again, by turns; runs of entry i go to runs[i], their number to
-     * counts[i]: 0 for one that failed. */
+    /* Measures several again, by turns: runs and run_count, 0 for one that failed; where a last look found
+     * one wrong, state and note say so. */
     void (*race)(struct target *target, const char *const *variants, const char *const *configs, int count,
-                 int rounds, double (*runs)[MEASURE_RUNS], int *counts);
+                 int rounds, struct measured *results);
     /* Begins to compile one that will be measured soon. */
     void (*prepare)(struct target *target, const char *variant, const char *config);
-    /* Whatever must run once, may be slow, and is not part of any configuration. May be NULL. */
-    void (*baseline)(struct target *target);
+    /* Keeps what plain C makes of the whole input, if that takes at most so many seconds. May be NULL. */
+    void (*refer)(struct target *target, double seconds);
+    /* The same as measure, but the result is kept, for others to be compared with. May be NULL. */
+    void (*hold)(struct target *target, const char *variant, const char *config, struct measured *result);
     /* Milliseconds of moving inputs and outputs. May be NULL. */
     void (*transfers)(struct target *target, double *upload_ms, double *download_ms);
     /* What times are read from, as measure_clock. */
@@ -46,7 +48,7 @@ struct target {
 json_t *target_filter_describe(const struct target *target);
 
 /* Makes a filter's case of {"filter", "parameters", "border", "relaxed", "type", "channels", "width",
- * "height"}. */
+ * "height"}, and "held": see measure_open. */
 hone_status target_filter_open(struct target **out, hone_device *device, const json_t *request,
                                hone_error *error);
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cl/device.h"
 #include "filter/case.h"
 #include "filter/registry.h"
 #include "tune/choose.h"
@@ -35,40 +36,54 @@ static bool find(const struct filter_target *t, const char *variant_name, const 
     return config_parse(*variant, text, config, error) == HONE_OK;
 }
 
+static bool find_or_fail(const struct filter_target *t, const char *variant_name, const char *text,
+                         const struct variant **variant, struct config *config, struct measured *result)
+{
+    hone_error error = {0};
+    if (find(t, variant_name, text, variant, config, &error))
+        return true;
+    *result = (struct measured){.state = STATE_COMPILE, .ms = -1};
+    snprintf(result->note, sizeof result->note, "%.500s", error.message);
+    return false;
+}
+
 static void measure_one(struct target *target, const char *variant_name, const char *text, double best,
                         struct measured *result)
 {
     struct filter_target *t = filter_target_of(target);
+    const struct measure_phase phase = {target->built, target->ran, target->context};
     const struct variant *variant;
     struct config config;
-    hone_error error = {0};
-    if (find(t, variant_name, text, &variant, &config, &error)) {
-        const struct measure_phase phase = {target->built, target->ran, target->context};
+    if (find_or_fail(t, variant_name, text, &variant, &config, result))
         measure_try(t->measure, variant, &config, best, phase, result);
-    } else {
-        *result = (struct measured){.state = STATE_COMPILE, .ms = -1};
-        snprintf(result->note, sizeof result->note, "%.500s", error.message);
-    }
+}
+
+static void hold(struct target *target, const char *variant_name, const char *text, struct measured *result)
+{
+    struct filter_target *t = filter_target_of(target);
+    const struct measure_phase phase = {target->built, target->ran, target->context};
+    const struct variant *variant;
+    struct config config;
+    if (find_or_fail(t, variant_name, text, &variant, &config, result))
+        measure_hold(t->measure, variant, &config, phase, result);
 }
 
 static void race(struct target *target, const char *const *variants, const char *const *configs, int count,
-                 int rounds, double (*runs)[MEASURE_RUNS], int *counts)
+                 int rounds, struct measured *results)
 {
     enum { MAX_ENTRIES = 16 };
     struct filter_target *t = filter_target_of(target);
     struct measure_entry entries[MAX_ENTRIES] = {0};
     int used = 0, places[MAX_ENTRIES];
     for (int i = 0; i < count; i++) {
-        counts[i] = 0;
+        results[i] = (struct measured){.state = STATE_OK, .ms = -1};
         if (used < MAX_ENTRIES &&
             find(t, variants[i], configs[i], &entries[used].variant, &entries[used].config, NULL))
             places[used++] = i;
     }
     measure_race(t->measure, entries, used, rounds);
-    for (int i = 0; i < used; i++) {
-        counts[places[i]] = entries[i].run_count;
-        memcpy(runs[places[i]], entries[i].runs, sizeof entries[i].runs);
-    }
+    for (int i = 0; i < used; i++)
+        results[places[i]] = entries[i].result;
 }
 
 static void prepare(struct target *target, const char *variant_name, const char *text)
@@ -80,9 +95,13 @@ static void prepare(struct target *target, const char *variant_name, const char 
         measure_prepare(t->measure, variant, &config);
 }
 
-static void baseline(struct target *target)
+/* Without memory for it there is nothing to compare with, as where it takes too long. */
+static void refer(struct target *target, double seconds)
 {
-    measure_baseline(filter_target_of(target)->measure);
+    struct filter_target *t = filter_target_of(target);
+    hone_error error = {0};
+    if (measure_refer(t->measure, seconds, &error) != HONE_OK)
+        device_log(t->device, HONE_LOG_WARNING, "no reference at full size: %s", error.message);
 }
 
 static void transfers(struct target *target, double *upload_ms, double *download_ms)
@@ -102,8 +121,14 @@ static void close_target(struct target *target)
     free(t);
 }
 
-static const struct target_ops ops = {measure_one, race,     prepare,     baseline,
-                                      transfers,   clock_of, close_target};
+static const struct target_ops ops = {.measure = measure_one,
+                                      .race = race,
+                                      .prepare = prepare,
+                                      .refer = refer,
+                                      .hold = hold,
+                                      .transfers = transfers,
+                                      .clock = clock_of,
+                                      .close = close_target};
 
 /* "size=8 kernel=..." with the separator that requests use between parameters: a newline. */
 static hone_status set_parameters(struct filter_case *c, const json_t *request, hone_error *error)
@@ -153,7 +178,8 @@ hone_status target_filter_open(struct target **out, hone_device *device, const j
     if (!t)
         status = error_memory(error, "a measurement");
     else
-        status = measure_open(&t->measure, device, &c, error);
+        status =
+            measure_open(&t->measure, device, &c, json_string_value(json_object_get(request, "held")), error);
     case_finish(&c);
     if (status) {
         free(t);

@@ -77,7 +77,7 @@ void kernel_target_prepare(struct target *target, const char *variant, const cha
 void kernel_target_measure(struct target *target, const char *variant, const char *config, double best,
                            struct measured *measured);
 void kernel_target_race(struct target *target, const char *const *variants, const char *const *configs,
-                        int count, int rounds, double (*runs)[MEASURE_RUNS], int *counts);
+                        int count, int rounds, struct measured *results);
 /* The right outputs, from the file in which the parent keeps them. */
 hone_status kernel_target_load_expected(struct kernel_target *target, hone_error *error);
 

@@ -230,8 +230,8 @@ void kernel_target_measure(struct target *target, const char *variant, const cha
     keep_or_finish(&a, r);
 }
 
-static void race_round(struct attempt *attempts, int *batches, int count, double (*runs)[MEASURE_RUNS],
-                       int *counts, bool warm_up)
+static void race_round(struct attempt *attempts, int *batches, int count, struct measured *results,
+                       bool warm_up)
 {
     for (int i = 0; i < count; i++) {
         if (!attempts[i].kernel)
@@ -240,16 +240,16 @@ static void race_round(struct attempt *attempts, int *batches, int count, double
         double ms = timing.batch(&attempts[i], batches[i], NULL);
         if (ms < 0) {
             attempt_finish(&attempts[i]);
-            counts[i] = 0; /* one that failed has lost, however fast it was before */
+            results[i].run_count = 0; /* one that failed has lost, however fast it was before */
         } else if (warm_up)
             batches[i] = timing_batch(&timing, ms); /* the run before was a cold one */
-        else if (counts[i] < MEASURE_RUNS)
-            runs[i][counts[i]++] = ms;
+        else if (results[i].run_count < MEASURE_RUNS)
+            results[i].runs[results[i].run_count++] = ms;
     }
 }
 
 void kernel_target_race(struct target *target, const char *const *variants, const char *const *configs,
-                        int count, int rounds, double (*runs)[MEASURE_RUNS], int *counts)
+                        int count, int rounds, struct measured *results)
 {
     struct kernel_target *t = kernel_target_of(target);
     struct attempt attempts[MAX_ENTRIES];
@@ -257,7 +257,7 @@ void kernel_target_race(struct target *target, const char *const *variants, cons
     (void)variants;
     count = count < MAX_ENTRIES ? count : MAX_ENTRIES;
     for (int i = 0; i < count; i++) {
-        counts[i] = 0;
+        results[i] = (struct measured){.state = STATE_OK, .ms = -1};
         bool ready = attempt_read(&attempts[i], t, configs[i], NULL) == HONE_OK &&
                      attempt_build(&attempts[i], NULL) == HONE_OK &&
                      attempt_bind(&attempts[i], NULL) == HONE_OK;
@@ -268,7 +268,7 @@ void kernel_target_race(struct target *target, const char *const *variants, cons
             attempt_finish(&attempts[i]);
     }
     for (int round = 0; round < rounds + 1; round++)
-        race_round(attempts, batches, count, runs, counts, round == 0);
+        race_round(attempts, batches, count, results, round == 0);
     for (int i = 0; i < count; i++)
         attempt_finish(&attempts[i]);
 }

@@ -158,31 +158,50 @@ static hone_status in_quarantine(const struct instance *instance, const char *ev
                      instance_variant(instance)->name, instance_case(instance)->filter->name, evidence);
 }
 
-/* A small picture, but wider than most strips; smaller where one result takes thousands of reads. */
-static void small_size(const struct filter_case *c, hone_image_desc *in)
+/* Small pictures, but wider than most strips; less high where one result takes thousands of reads. The first
+ * is of an odd size, on which more goes wrong. Some configurations need rows of whole vectors: the second is
+ * for them. */
+enum { SMALL_PICTURES = 2 };
+static void small_size(const struct filter_case *c, int which, hone_image_desc *desc)
 {
     struct config config;
     struct cost_values cost = {0};
     config_default(&c->filter->variants[0], &config);
     bool costly =
         variant_cost(c, &c->filter->variants[0], &config, &cost, NULL) == HONE_OK && cost.loads > 500;
-    *in = c->in;
-    in->pitch = 0;
-    in->width = costly ? 67 : 131;
-    in->height = costly ? 23 : 43;
+    desc->pitch = 0;
+    desc->width = which > 0 ? 192 : costly ? 67 : 131;
+    desc->height = costly ? 23 : 43;
 }
 
-/* The case of an instance, on a small picture. */
-static hone_status small_case(struct filter_case *c, const struct instance *instance, hone_error *error)
+/* HONE_ERROR_UNSUPPORTED when the configuration cannot run on that picture. */
+static hone_status prepare_small(struct filter_case *c, hone_device *device, const struct instance *instance,
+                                 int which, hone_error *error)
 {
-    hone_image_desc in;
+    const struct filter_case *whole = instance_case(instance);
+    hone_image_desc in = *case_input(whole), second = whole->second;
+    small_size(whole, which, &in);
+    small_size(whole, which, &second);
+    hone_status status = case_prepare(c, &in, c->filter->inputs > 1 ? &second : NULL, error);
+    if (!status)
+        status = variant_usable(device, c, instance_variant(instance), error);
+    return status ? status
+                  : config_legal(device, c, instance_variant(instance), instance_config(instance), error);
+}
+
+/* The case of an instance, on the first small picture on which it can run. */
+static hone_status small_case(struct filter_case *c, hone_device *device, const struct instance *instance,
+                              hone_error *error)
+{
     hone_status status = case_copy(c, instance_case(instance), error);
     if (status)
         return status;
-    small_size(instance_case(instance), &in);
-    status = case_prepare(c, &in, c->filter->inputs > 1 ? &in : NULL, error);
-    if (status)
-        case_finish(c);
+    for (int i = 0; i < SMALL_PICTURES; i++) {
+        status = prepare_small(c, device, instance, i, error);
+        if (!status)
+            return HONE_OK;
+    }
+    case_finish(c);
     return status;
 }
 
@@ -191,7 +210,7 @@ static hone_status check_small(hone_device *device, const struct instance *insta
 {
     struct filter_case c;
     struct check check;
-    hone_status status = small_case(&c, instance, error);
+    hone_status status = small_case(&c, device, instance, error);
     if (status)
         return status;
     status = check_init(&check, &c, PATTERN_RANDOM, 1, error);
@@ -210,8 +229,6 @@ static hone_status check_now(hone_device *device, const struct instance *instanc
     struct check_result result;
     struct text evidence = {0};
     hone_status status = check_small(device, instance, &result, error);
-    if (status == HONE_ERROR_UNSUPPORTED) /* the small picture is too small for it: nothing was found wrong */
-        return HONE_OK;
     if (status)
         return status;
     check_explain(&result, &evidence);
@@ -245,7 +262,7 @@ void trust_build(hone_device *device, const struct instance *instance)
     const char *evidence;
     key_of(instance, key);
     if (knowledge_of(device, &knowledge, NULL) != HONE_OK || find(knowledge, key, &evidence) ||
-        small_case(&c, instance, NULL) != HONE_OK)
+        small_case(&c, device, instance, NULL) != HONE_OK)
         return;
     instance_create(&small, device, &c, instance_variant(instance), instance_config(instance), NULL);
     instance_destroy(&small);

@@ -14,7 +14,7 @@
 #include "tune/records.h"
 
 /* HONE_OK: trusted. HONE_ERROR_CHECK: in quarantine, the message holds the evidence. Others: the check could
- * not run. */
+ * not run, on no small picture (HONE_ERROR_UNSUPPORTED), say: what was not checked is not trusted. */
 hone_status trust_check(hone_device *device, const struct instance *instance, hone_error *error);
 
 /* Builds what trust_check would have to, so that the time that it takes then is that of kernels alone.

@@ -397,12 +397,12 @@ static void read_measured(const json_t *answer, struct measured *m)
     snprintf(m->note, sizeof m->note, "%s", note ? note : "");
 }
 
-void worker_measure(struct worker *w, const char *variant, const char *config, double best,
+static void measure(struct worker *w, const char *variant, const char *config, double best, bool hold,
                     double build_seconds, double run_seconds, struct measured *m)
 {
     json_t *answer = NULL;
-    json_t *request = json_pack("{s:s, s:s, s:s, s:f}", "do", "measure", "variant", variant, "config", config,
-                                "best", best);
+    json_t *request = json_pack("{s:s, s:s, s:s, s:f, s:b}", "do", "measure", "variant", variant, "config",
+                                config, "best", best, "hold", hold);
     *m = (struct measured){.state = STATE_CRASH, .ms = -1};
     w->run_seconds = run_seconds;
     enum worker_outcome outcome =
@@ -417,6 +417,18 @@ void worker_measure(struct worker *w, const char *variant, const char *config, d
         reap(w, true, NULL, 0);
     json_decref(request);
     json_decref(answer);
+}
+
+void worker_measure(struct worker *w, const char *variant, const char *config, double best,
+                    double build_seconds, double run_seconds, struct measured *m)
+{
+    measure(w, variant, config, best, false, build_seconds, run_seconds, m);
+}
+
+void worker_hold(struct worker *w, const char *variant, const char *config, double build_seconds,
+                 double run_seconds, struct measured *m)
+{
+    measure(w, variant, config, -1, true, build_seconds, run_seconds, m);
 }
 
 void worker_prepare(struct worker *w, const char *variant, const char *config)

@@ -69,6 +69,9 @@ enum worker_outcome worker_ask(struct worker *worker, json_t *request, double se
  * fails: what happens is in the result. */
 void worker_measure(struct worker *worker, const char *variant, const char *config, double best,
                     double build_seconds, double run_seconds, struct measured *result);
+/* The same, and its result is kept for others to be compared with: see measure_hold. */
+void worker_hold(struct worker *worker, const char *variant, const char *config, double build_seconds,
+                 double run_seconds, struct measured *result);
 void worker_prepare(struct worker *worker, const char *variant, const char *config);
 
 #endif

@@ -139,10 +139,14 @@ static json_t *with_clock(const struct child *child, json_t *answer)
 
 static json_t *measure_one(struct child *child, const json_t *request)
 {
-    struct measured m;
+    struct measured m = {.state = STATE_RUN, .ms = -1, .note = "such a target keeps no results"};
+    const struct target_ops *ops = child->target->ops;
     double best = json_number_value(json_object_get(request, "best"));
-    child->target->ops->measure(child->target, text_of(request, "variant"), text_of(request, "config"), best,
-                                &m);
+    const char *variant = text_of(request, "variant"), *config = text_of(request, "config");
+    if (!json_is_true(json_object_get(request, "hold")))
+        ops->measure(child->target, variant, config, best, &m);
+    else if (ops->hold)
+        ops->hold(child->target, variant, config, &m);
     return with_clock(child, json_pack("{s:s, s:f, s:o, s:f, s:o}", "state", record_state_name(m.state), "ms",
                                        m.ms, "runs", runs_json(m.runs, m.run_count), "build_ms", m.build_ms,
                                        "note", text_json(m.note)));
@@ -153,18 +157,21 @@ static json_t *race(struct child *child, const json_t *request)
     enum { MAX_ENTRIES = 16 };
     const json_t *points = json_object_get(request, "points");
     const char *variants[MAX_ENTRIES], *configs[MAX_ENTRIES];
-    double runs[MAX_ENTRIES][MEASURE_RUNS];
-    int counts[MAX_ENTRIES] = {0}, count = 0;
+    struct measured results[MAX_ENTRIES] = {0};
+    int count = 0;
     for (size_t i = 0; i < json_array_size(points) && i < MAX_ENTRIES; i++, count++) {
         variants[i] = text_of(json_array_get(points, i), "variant");
         configs[i] = text_of(json_array_get(points, i), "config");
     }
     int rounds = (int)json_integer_value(json_object_get(request, "rounds"));
-    child->target->ops->race(child->target, variants, configs, count, rounds, runs, counts);
-    json_t *all = json_array();
-    for (int i = 0; i < count; i++)
-        json_array_append_new(all, runs_json(runs[i], counts[i]));
-    return with_clock(child, json_pack("{s:o}", "runs", all));
+    child->target->ops->race(child->target, variants, configs, count, rounds, results);
+    json_t *all = json_array(), *states = json_array(), *notes = json_array();
+    for (int i = 0; i < count; i++) {
+        json_array_append_new(all, runs_json(results[i].runs, results[i].run_count));
+        json_array_append_new(states, json_string(record_state_name(results[i].state)));
+        json_array_append_new(notes, text_json(results[i].note));
+    }
+    return with_clock(child, json_pack("{s:o, s:o, s:o}", "runs", all, "states", states, "notes", notes));
 }
 
 static json_t *transfers(struct child *child)
@@ -195,8 +202,8 @@ static json_t *answer(struct child *child, const json_t *request)
         return race(child, request);
     if (strcmp(what, "transfers") == 0)
         return transfers(child);
-    if (strcmp(what, "baseline") == 0 && child->target->ops->baseline)
-        child->target->ops->baseline(child->target);
+    if (strcmp(what, "refer") == 0 && child->target->ops->refer)
+        child->target->ops->refer(child->target, json_number_value(json_object_get(request, "seconds")));
     if (strcmp(what, "prepare") == 0)
         child->target->ops->prepare(child->target, text_of(request, "variant"), text_of(request, "config"));
     return json_pack("{s:b}", "ok", 1);

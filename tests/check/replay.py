@@ -156,6 +156,19 @@ def test_imports_come_back():
         frame.check(len(other.export()["results"]) == len(TRIES), "and count")
 
 
+def test_values_that_are_no_whole_numbers():
+    config = "TYPE=float4 SCALE=0.25 THIRD=0.3333333333 N=-8"
+    with Place([attempt("direct", config, "ok", 2.0)]) as place, Place() as other:
+        document = place.export()
+        wanted = {"variant": "direct", "TYPE": "float4", "SCALE": 0.25, "THIRD": "0.3333333333", "N": -8}
+        frame.check(document["results"][0]["configuration"] == wanted, f"{document['results'][0]}")
+        other.hone("tune", "--import", place.path("out.json"))
+        with open(other.path("hone/tuning.jsonl"), encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        frame.check([line["config"]["config"] for line in lines if line["kind"] == "try"] == [config], f"{lines}")
+        frame.check({line["time"] for line in lines} == {1700000000}, f"when it was measured counts: {lines}")
+
+
 def test_other_files_are_refused():
     cases = {"no JSON": "{", "no T4 file": "{\"a\": 1}", "holds no results": "{\"results\": []}",
              "has no configuration": "{\"results\": [7]}"}
@@ -168,6 +181,9 @@ def test_other_files_are_refused():
         with open(place.path("foreign.json"), "w", encoding="utf-8") as file:
             json.dump(foreign(), file)
         frame.check("not exported by hone" in place.hone("tune", "--import", place.path("foreign.json"), status=2), "import")
+        with open(place.path("kernel.json"), "w", encoding="utf-8") as file:
+            json.dump({**foreign(), "metadata": {"x_hone": {"kernel": "blur"}}}, file)
+        frame.check("kernel of one's own" in place.hone("tune", "--import", place.path("kernel.json"), status=2), "import")
 
 
 def foreign():

@@ -149,10 +149,8 @@ def test_launch_parameters_compile_nothing():
     with Place() as place:
         programs = os.path.join(Place.cache, "hone", "programs", "[0-9a-f]" * 64)
         before = len(glob.glob(programs))
-        out = place.run("tune", "box size=4", "--size", "64x48", "--format", "u16", "--variant", "direct", "--evaluations",
-                        "4", "--json")[0]
-        result = json.loads(out)[0]
-        configs = {config["config"] for config in result["ranked"]}
+        place.run("tune", "box size=4", "--size", "64x48", "--format", "u16", "--variant", "direct", "--evaluations", "4")
+        configs = set(place.tries("ok", "slow"))
         frame.check(len(configs) >= 2, f"{configs}")
         frame.check(len(glob.glob(programs)) == before + 1, f"{len(glob.glob(programs)) - before} programs for {configs}")
 
@@ -273,13 +271,13 @@ def test_full_disk():
         frame.check("measured here" in place.apply(), "the results of before are lost")
 
 
-def broken_kernels(folder):
+def broken_kernels(folder, faults):
     shutil.copytree(os.path.join(frame.ROOT, "src", "filters", "box"), os.path.join(folder, "filters", "box"))
     shutil.copytree(os.path.join(frame.ROOT, "src", "filter"), os.path.join(folder, "filter"))
     name = os.path.join(folder, "filters", "box", "kernel.cl")
     with open(name, encoding="utf-8") as file:
         text = file.read()
-    for kernel, fault in BROKEN.items():
+    for kernel, fault in faults.items():
         text, count = re.subn(rf"__kernel void {kernel}\([^{{]*{{", lambda match, fault=fault: match.group() + fault, text)
         frame.check(count, f"there is no kernel {kernel}")
     with open(name, "w", encoding="utf-8") as file:
@@ -288,7 +286,7 @@ def broken_kernels(folder):
 
 def test_kernels_that_misbehave():
     with Place() as place:
-        broken_kernels(place.folder)
+        broken_kernels(place.folder, BROKEN)
         place.environment["HONE_KERNEL_DIR"] = place.folder
         variants = ["--variant", "direct,image,pairs,separable,strips,running"]
         result = place.tune("--evaluations", "20", "--timeout", "4", "--memory", "700", *variants)
@@ -314,6 +312,51 @@ def test_kernels_that_misbehave():
         frame.check(any(w["variant"] == "strips" and "pixel (" in w["evidence"] for w in listed["quarantine"]), f"{listed}")
         frame.check("quarantine: box" in place.run("cache", "tuning")[0], "hone cache tuning lists it")
         frame.check("in quarantine" in place.run("cache")[0], "hone cache counts it")
+
+
+def first_variant_is(fault, state, words, reference, compared_with):
+    """The variant that the others would be compared with misbehaves."""
+    with Place() as place:
+        broken_kernels(place.folder, {"box_direct": fault})
+        place.environment.update(HONE_KERNEL_DIR=place.folder, HONE_TUNE_REFERENCE=reference)
+        result = place.tune("--evaluations", "5", "--timeout", "4", "--variant", "direct,separable")
+        first = [o for o in place.lines("try") if o["config"]["variant"] == "direct"]
+        frame.check({o["state"] for o in first} == {"started", state}, f"{first}")
+        frame.check(all(words in o["note"] for o in first if o["state"] == state), f"{first}")
+        none_twice(place)
+        frame.check(result["ranked"][0]["variant"] == "separable" and result["ranked"][0]["ms"] > 0, f"{result['ranked']}")
+        frame.check(all(c["variant"] == "separable" for c in result["ranked"]), f"{result['ranked']}")
+        frame.check(compared_with(result["compared_with"]), f"compared with '{result['compared_with']}'")
+
+
+def test_a_first_variant_that_hangs():
+    # On the small picture of the first check it is right.
+    first_variant_is("for (volatile int i = width == 64; i;) ;", "timeout", "no answer in time", "0",
+                     lambda name: name not in ("", "direct", "plain C"))
+
+
+def test_a_first_variant_that_crashes():
+    for reference, compared_with in (("0", lambda name: name not in ("", "direct", "plain C")),
+                                     ("60", lambda name: name == "plain C")):
+        first_variant_is("*(volatile __global int *)8 = 1;", "crash", "signal", reference, compared_with)
+
+
+def test_a_first_variant_that_is_wrong_at_full_size():
+    first_variant_is("kernel_width -= width == 64;", "wrong", "at 64x48: pixel (", "60", lambda name: name == "plain C")
+
+
+def test_what_is_not_checked_is_told():
+    def no_large_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 21, 1 << 21))
+
+    with Place() as place:
+        arguments = ["tune", CASE[0], "--size", "2048x1100", "--format", "u8", "--evaluations", "2", *TWO]
+        place.environment["HONE_TUNE_REFERENCE"] = "0"
+        out = place.run(*arguments, preexec_fn=no_large_files)[0]  # no room for a result to compare with
+        frame.check(out.count("compared with nothing") == 1, out)
+        out = place.run(*arguments)[0]
+        frame.check("compared with" not in out, out)
 
 
 def test_a_mistake_is_told_once():

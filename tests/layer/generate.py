@@ -145,7 +145,7 @@ def body(call, number):
         return [f"cl_mem made = layer_create_buffer({call.arguments()});", "if (made)",
                 f"    layer_made(LAYER_MEMORY, made, {number});", "return made;"]
     if call.name == "clEnqueueNDRangeKernel":
-        return ["layer_launched(p1);"] + enqueued(call, target, event, number)
+        return ["if (!layer_launched(p1))", "    return layer_code(CL_OUT_OF_RESOURCES);"] + enqueued(call, target, event, number)
     if re.match(r"clEnqueue(Read|Write|Copy)BufferRect$", call.name):
         copy = "Copy" in call.name
         beyond = "layer_beyond(p1, p3, p5, p6)" + (" || layer_beyond(p2, p4, p5, p8)" if copy else "")

@@ -31,7 +31,7 @@ struct site {
 
 /* What the environment asks for. */
 static struct {
-    const char *report, *only;
+    const char *report, *only, *refuse;
     long fail;
     bool sticky, keep, guard_end, guard_begin, has_code;
     long whole_rows, clock;
@@ -178,12 +178,12 @@ void layer_releasing(enum layer_kind kind, const void *handle, int call)
 
 /* ---- Launches ---- */
 
-void layer_launched(cl_kernel kernel)
+bool layer_launched(cl_kernel kernel)
 {
     char name[sizeof seen.launched->name];
-    if (!wish.report ||
+    if ((!wish.report && !wish.refuse) ||
         layer_target->clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL) != CL_SUCCESS)
-        return;
+        return true;
     pthread_mutex_lock(&seen.lock);
     int i = 0;
     while (i < seen.launched_count && strcmp(seen.launched[i].name, name) != 0)
@@ -194,6 +194,7 @@ void layer_launched(cl_kernel kernel)
         seen.launched[i].number++;
     }
     pthread_mutex_unlock(&seen.lock);
+    return !wish.refuse || strcmp(wish.refuse, name) != 0;
 }
 
 /* ---- Guard pages ---- */
@@ -332,6 +333,7 @@ static void read_wishes(void)
     const char *guard = wished_text("LAYER_GUARD");
     wish.report = wished_text("LAYER_REPORT");
     wish.only = wished_text("LAYER_ONLY");
+    wish.refuse = wished_text("LAYER_REFUSE");
     wish.fail = wished_number("LAYER_FAIL", 10);
     wish.site = (uintptr_t)wished_number("LAYER_SITE", 16);
     wish.sticky = wished_number("LAYER_STICKY", 10) != 0;

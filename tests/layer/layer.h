@@ -10,6 +10,7 @@
  *   LAYER_SITE=OFFSET   count only calls from this place of the program (hexadecimal, as the report shows it)
  *   LAYER_STICKY=1      fail all later ones, too: the device is lost
  *   LAYER_CODE=-5       fail with this code; default: one that fits the call
+ *   LAYER_REFUSE=NAME   every launch of this kernel fails
  *   LAYER_KEEP=1        memory objects are never really released, so that none begins where another one was:
  * Oclgrind 21.10 mistakes the new one's bytes for the old one's, and calls what lies beyond uninitialised
  *   LAYER_GUARD=end     buffers that the driver would allocate end at a page that cannot be touched; begin:
@@ -75,8 +76,8 @@ void layer_made(enum layer_kind kind, const void *object, int call);
 void layer_retained(enum layer_kind kind, const void *object);
 void layer_releasing(enum layer_kind kind, const void *object, int call);
 
-/* Counts launches by the kernel's name. */
-void layer_launched(cl_kernel kernel);
+/* Counts launches by the kernel's name; false when it is to be refused. */
+bool layer_launched(cl_kernel kernel);
 
 /* Whether a rectangle is to be refused: with the padding of its last row it ends beyond the buffer. */
 bool layer_beyond(cl_mem buffer, const size_t *origin, const size_t *region, size_t pitch);

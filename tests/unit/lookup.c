@@ -29,6 +29,9 @@ TEST(levels_of_devices)
 {
     struct record_device other = here;
     CHECK_EQ(lookup_level_of(&other, &here), LEVEL_EXACT);
+    other.compute_units = 2; /* a part of it */
+    CHECK_EQ(lookup_level_of(&other, &here), LEVEL_ARCHITECTURE);
+    other.compute_units = here.compute_units;
     strcpy(other.driver, "1.0");
     CHECK_EQ(lookup_level_of(&other, &here), LEVEL_DRIVER);
     strcpy(other.name, "Toaster 2000");
@@ -148,4 +151,29 @@ TEST(the_nearest_choice_of_a_level)
     struct record_case tiny = box8;
     tiny.width = tiny.height = 16;
     CHECK(!lookup_choice(&records, &here, &tiny, LEVEL_EXACT)); /* nothing near enough */
+}
+
+TEST(of_equals_the_one_measured_last)
+{
+    struct record_choice choices[2];
+    struct records records = {.choices = choices};
+    add(&records, &choices[0], 1024, "2.0", "new");
+    add(&records, &choices[1], 1024, "2.0", "old, imported later");
+    choices[0].time = 2000;
+    choices[1].time = 1000;
+    CHECK_TEXT(lookup_choice(&records, &here, &box8, LEVEL_EXACT)->ranked[0].variant, "new");
+}
+
+TEST(of_an_architecture_the_device_of_the_most_similar_size)
+{
+    struct record_choice choices[3];
+    struct records records = {.choices = choices};
+    static const unsigned units[] = {2, 5, 64};
+    for (size_t i = 0; i < 3; i++) {
+        add(&records, &choices[i], 1024, "2.0", i == 1 ? "five" : "far");
+        choices[i].device.compute_units = units[i];
+    }
+    const struct record_choice *found = lookup_choice(&records, &here, &box8, LEVEL_ARCHITECTURE);
+    REQUIRE(found);
+    CHECK_TEXT(found->ranked[0].variant, "five");
 }

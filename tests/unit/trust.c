@@ -32,13 +32,13 @@ static void use_folder(void)
     setenv("XDG_DATA_HOME", support_folder(), 1);
 }
 
-/* The verdict on box_direct of a fresh device. */
-static hone_status verdict(const char *kernels, hone_error *why)
+/* The verdict on a variant of box of a fresh device. */
+static hone_status verdict_on(const char *name, const char *values, const char *kernels, hone_error *why)
 {
     hone_error error;
     const hone_image_desc in = {.width = 64, .height = 48, .type = HONE_U8, .channels = 1};
     const struct hone_filter *filter = registry_find("box");
-    const struct variant *variant = filter_variant(filter, "direct");
+    const struct variant *variant = filter_variant(filter, name);
     struct filter_case c;
     struct config config;
     struct instance *instance = NULL;
@@ -46,12 +46,18 @@ static hone_status verdict(const char *kernels, hone_error *why)
     REQUIRE_OK(case_init(&c, filter, &error));
     REQUIRE_OK(case_prepare(&c, &in, NULL, &error));
     config_default(variant, &config);
+    REQUIRE_OK(config_parse(variant, values, &config, &error));
     REQUIRE_OK(instance_create(&instance, device, &c, variant, &config, &error));
     hone_status status = trust_check(device, instance, why);
     instance_destroy(&instance);
     case_finish(&c);
     hone_device_close(&device);
     return status;
+}
+
+static hone_status verdict(const char *kernels, hone_error *why)
+{
+    return verdict_on("direct", "", kernels, why);
 }
 
 static struct records load(void)
@@ -108,4 +114,27 @@ TEST(wrong_wins_over_right)
     REQUIRE_OK(records_add_trust(&right, &error));
     records_finish(&records);
     CHECK_STATUS(verdict(kernels, &error), HONE_ERROR_CHECK);
+}
+
+/* These values want rows of whole vectors, which the first small picture does not have. */
+TEST(what_cannot_run_on_the_first_picture_is_checked_on_another)
+{
+    hone_error error = {0};
+    char path[2 * PATH_MAX];
+    const char *kernels = support_kernel_folder("box", "src/filters/box");
+    static const char harmless[] = "get_global_id(1) * ROWS, end", harm[] = "get_global_id(1)*ROWS+1, end";
+    snprintf(path, sizeof path, "%s/filters/box/packed.cl", kernels);
+    size_t count;
+    char *text = support_read(path, &count), *at = strstr(text, harmless);
+    REQUIRE(at && sizeof harmless == sizeof harm);
+    use_folder();
+    CHECK_STATUS(verdict_on("packed", "KEEP=2", NULL, &error), HONE_OK);
+    struct records records = load();
+    CHECK_EQ(records.right_count, 1); /* it was looked at */
+    records_finish(&records);
+    memcpy(at, harm, sizeof harm - 1); /* strips begin one row below */
+    support_write(path, text, count);
+    CHECK_STATUS(verdict_on("packed", "KEEP=2", kernels, &error), HONE_ERROR_CHECK);
+    CHECK_HAS(error.message, "in quarantine");
+    free(text);
 }

@@ -251,6 +251,7 @@ static const struct seed seeds[] = {
     {"WIDE && KH >= 4", "vectors", "LINES=4 VECTORS=2"},
     {"WIDE && KH >= 2", "vectors", "LINES=2 VECTORS=2"},
     {"WIDE", "vectors", "LINES=1 VECTORS=2"},
+    {"CPU && KW*KH <= 49", "literal", "PX=8 ROWS=32 WG_X=32"},
     {"SEPARABLE && KW + KH >= 10", "separable", ""},
     {"KW*KH >= 9", "tile", "WG_X=32 WG_Y=8"},
     {NULL, "global", ""},

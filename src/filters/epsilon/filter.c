@@ -275,6 +275,7 @@ static const struct seed seeds[] = {
     {"GPU && radius*C <= 32", "strips", "PX=4 WG_X=16 WG_Y=16"},
     {"GPU && TYPE == 0 && C == 1", "tiles", "PX=4 WG_X=8 WG_Y=16"},
     {"GPU", "image", ""},
+    {"CPU && radius <= 32 && C == 1", "strips", "PX=4 BRANCHES=0 WG_X=8 WG_Y=4"},
     {"CPU && radius*C <= 32", "strips", "PX=16 WG_X=8 WG_Y=1"},
     {NULL, "direct", ""},
 };

@@ -161,7 +161,8 @@ static const struct seed seeds[] = {
     {"GPU", "swar", "ROWS=16 WORDS=4 WG_X=64"},
     {"GPU", "strips", "PX=4 ROWS=8 WG_X=32 WG_Y=4"},
     {"GPU", "image", ""},
-    {"CPU", "strips", "PX=16 ROWS=32 WG_X=8 WG_Y=1"},
+    {"CPU && TYPE == 0 && C == 1", "swar", "WORDS=4 ROWS=16 UNROLL=2 WG_X=32"},
+    {"CPU", "strips", "PX=8 ROWS=32 WG_X=16 WG_Y=1"},
     {NULL, "direct", ""},
 };
 

@@ -102,6 +102,8 @@ static const struct seed seeds[] = {
     {"WIDE", "vectors", "COLUMNS=64 ROWS=256"},
     {"GPU && C*BITS == 32", "tiles", "TILE=64 LINES=4 PLACE=1"},
     {"GPU && C*BITS <= 32 && C*BITS != 24", "bytes", "LINES=4"},
+    {"CPU && C*BITS == 8", "bytes", "LINES=1"},
+    {"CPU", "naive", "WG_X=32 WG_Y=1"},
     {"CPU", "tiles", "TILE=16 LINES=2 PLACE=0"},
     {"MAXWG >= 256", "tiles", ""},
     {NULL, "naive", "WG_X=8 WG_Y=1"},

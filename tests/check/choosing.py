@@ -1,0 +1,159 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""hone apply chooses a device, and configurations while it works.  choosing.py build=FOLDER"""
+
+import glob
+import json
+import os
+import random
+import re
+import shutil
+
+import frame
+from inspection import Place
+
+EXPECTED = re.compile(r"device (\d+) \(.*\): ([0-9.e+-]+) ms expected.*; (\d+) of 1 filters measured")
+PATIENCE = 12  # folders until others have been compiled and tried, on a machine that has much else to do
+TWO = {"POCL_DEVICES": "basic pthread"}  # PoCL on one core, and on all
+
+
+class Desk(Place):
+    """A place with records of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.environment["XDG_DATA_HOME"] = self.path("data")
+
+    def records(self):
+        return self.path("data", "hone", "tuning.jsonl")
+
+    def lines(self, kind):
+        if not os.path.exists(self.records()):
+            return []
+        with open(self.records(), encoding="utf-8") as file:
+            return [record for record in map(json.loads, file) if record["kind"] == kind]
+
+    def image(self, name, seed, width=320, height=240):
+        with open(self.path(name), "wb") as file:
+            file.write(b"P5 %d %d 255\n" % (width, height) + random.Random(seed).randbytes(width * height))
+        return self.path(name)
+
+    def apply(self, *arguments, **changes):
+        return self.run("apply", "box size=5", *arguments, "-v", **changes).stderr
+
+
+def expectations(said):
+    """Of each device: milliseconds, filters measured."""
+    return {int(index): (float(ms), int(measured)) for index, ms, measured in EXPECTED.findall(said)}
+
+
+def taken(said):
+    return int(re.search(r"^hone: device (\d+): ", said, re.M).group(1))
+
+
+def claim(desk, device, ms, time):
+    """A record as hone writes it, of a box of 5x5 on this device."""
+    known = {"vendor": device["vendor"], "name": device["name"], "platform": device["platform"], "driver": device["driver_version"],
+             "architecture": device["architecture"], "kind": device["kind"], "vendor_id": device["vendor_id"],
+             "compute_units": device["compute_units"]}
+    case = {"filter": "box", "parameters": "size=5", "border": "replicate", "source": "", "type": "u8", "channels": 1, "width": 320,
+            "height": 240}
+    line = {"v": 1, "kind": "choice", "time": time, "device": known, "case": case, "seeds": [], "default_ms": -1, "first_rung_ms": -1,
+            "plain_ms": -1, "evaluations": 1, "seconds": 1,
+            "ranked": [{"variant": "separable", "config": "WG_X=16 WG_Y=4", "ms": ms}]}
+    with open(desk.records(), "a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def test_the_device_that_is_expected_to_be_done_first():
+    with Desk() as desk:
+        picture, out = desk.image("in.pgm", 1), desk.path("out.pgm")
+        said = desk.apply(picture, "-o", out, **TWO)
+        known = expectations(said)
+        frame.check(len(known) == 2 and known[taken(said)][0] == min(ms for ms, _ in known.values()), said)
+        devices = desk.json("devices", **TWO)["devices"]
+        for time, fast in enumerate((0, 1, 0), 1):
+            claim(desk, devices[fast], 0.5, time)
+            claim(desk, devices[1 - fast], 50, time)
+            said = desk.apply(picture, "-o", out, **TWO)
+            known = expectations(said)
+            frame.check(taken(said) == fast and 0.5 <= known[fast][0] < 50 <= known[1 - fast][0], f"{fast}: {said}")
+            frame.check([measured for _, measured in known.values()] == [1, 1], said)
+
+
+def test_records_that_cannot_be_read_stop_nothing():
+    with Desk() as desk:
+        os.makedirs(desk.records())  # a folder where the file should be
+        said = desk.apply(desk.image("in.pgm", 1), "-o", desk.path("out.pgm"), **TWO)
+        frame.check("is not known" in said and len(expectations(said)) == 2 and os.path.exists(desk.path("out.pgm")), said)
+
+
+def folder_through(desk, out, *arguments):
+    said = desk.apply(desk.path("frames"), "-o", desk.path(out) + "/", *arguments)
+    results = {}
+    for name in glob.glob(desk.path(out, "*.pgm")):
+        with open(name, "rb") as file:
+            results[os.path.basename(name)] = file.read()
+    shutil.rmtree(desk.path(out))
+    return said, results
+
+
+def test_images_after_the_first_ones_try_other_configurations():
+    with Desk() as desk:
+        os.makedirs(desk.path("frames"))
+        for number in range(120):
+            desk.image(f"frames/{number:03}.pgm", number)
+        right = folder_through(desk, "off", "--tune", "off")[1]
+        frame.check(len(right) == 120 and not desk.lines("choice"), f"{len(right)} results, {desk.lines('choice')}")
+        for _ in range(PATIENCE):  # the first compiles candidates, and may be done before all are there
+            said, results = folder_through(desk, "auto")
+            frame.check(results == right, "a folder through several configurations gives what one gives")
+            if desk.lines("choice"):
+                break
+        tried = desk.lines("choice")
+        frame.check(tried and len(tried[0]["ranked"]) > 1 and all(c["ms"] > 0 for c in tried[0]["ranked"]), f"{tried} {said}")
+        said = folder_through(desk, "again")[0]
+        frame.check("measured here" in said and tried[0]["ranked"][0]["variant"] in said, said)
+
+
+def launched(desk, *arguments, **changes):
+    """Names of the kernels that ran."""
+    report = desk.path("report")
+    layer = os.path.abspath(os.path.join(frame.build(), "tests", "layer.so"))
+    desk.environment.update(OPENCL_LAYERS=layer, LAYER_REPORT=report, **changes)
+    results = folder_through(desk, "out", *arguments)[1]
+    for name in ("OPENCL_LAYERS", "LAYER_REPORT", *changes):
+        del desk.environment[name]
+    with open(report, encoding="utf-8") as file:
+        return {line.split()[1] for line in file if line.startswith("kernel ")}, results
+
+
+def test_a_configuration_that_cannot_run_costs_no_result():
+    with Desk() as desk:
+        os.makedirs(desk.path("frames"))
+        for number in range(120):
+            desk.image(f"frames/{number:03}.pgm", number)
+        own, right = launched(desk, "--tune", "off")
+        tried = set()
+        for _ in range(PATIENCE):
+            tried |= launched(desk)[0] - own
+            if tried:
+                break
+        frame.check(tried, "no other configuration was tried")
+        with open(desk.records(), encoding="utf-8") as file:  # as if nothing had been tried: all is compiled and trusted
+            kept = [line for line in file if json.loads(line)["kind"] != "choice"]
+        for name in sorted(tried):
+            with open(desk.records(), "w", encoding="utf-8") as file:
+                file.writelines(kept)
+            for _ in range(PATIENCE):
+                ran, results = launched(desk, LAYER_REFUSE=name)
+                frame.check(results == right, f"without {name}: {len(results)} results of {len(right)}")
+                if name in ran:
+                    break
+            frame.check(name in ran, f"{name} was not tried again: {ran}")
+            for choice in desk.lines("choice"):
+                frame.check(choice["ranked"][0]["ms"] > 0, f"{choice}")
+
+
+if __name__ == "__main__":
+    frame.main(globals())
