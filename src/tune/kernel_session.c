@@ -40,18 +40,29 @@ static void keep_try(struct kernel_session *s, const struct point *point, const 
     snprintf(t->config, sizeof t->config, "%s", config);
 }
 
+/* What keeps a worker from starting is no configuration's fault: nothing is recorded before there is one. */
+static void measure(struct kernel_session *s, const char *config, double best, struct measured *m)
+{
+    *m = (struct measured){.state = STATE_ABANDONED, .ms = -1};
+    if (s->failure.status || worker_is_lost(worker_ready(s->worker, m->note), m->note, &s->failure))
+        return;
+    kernel_session_record(s, config, NULL, STATE_STARTED);
+    enum worker_outcome outcome = worker_measure(s->worker, "kernel", config, best,
+                                                 kernel_session_build_limit(s), run_limit(s, best), m);
+    kernel_session_record(s, config, m, m->state);
+    worker_is_lost(outcome, m->note, &s->failure);
+}
+
 static double evaluate(void *context, const struct point *point, double best)
 {
     struct kernel_session *s = context;
     char config[256];
     struct measured m;
     kernel_session_config(s, point, config);
-    if (!kernel_session_recall(s, config, &m)) {
-        kernel_session_record(s, config, NULL, STATE_STARTED);
-        worker_measure(s->worker, "kernel", config, best, kernel_session_build_limit(s), run_limit(s, best),
-                       &m);
-        kernel_session_record(s, config, &m, m.state);
-    }
+    if (!kernel_session_recall(s, config, &m))
+        measure(s, config, best, &m);
+    if (m.state == STATE_ABANDONED)
+        return -1;
     keep_try(s, point, config, &m);
     bool better = m.ms >= 0 && (best < 0 || m.ms < best);
     if (s->options->progress)
@@ -80,7 +91,7 @@ static bool stop(void *context)
     struct kernel_session *s = context;
     if (s->options->interrupted && s->options->interrupted(s->options->context))
         s->result->interrupted = true;
-    return s->result->interrupted ||
+    return s->result->interrupted || s->failure.status ||
            (s->options->seconds > 0 && kernel_session_elapsed(s) > s->options->seconds * (1 - final_share));
 }
 
@@ -120,6 +131,11 @@ static hone_status search(struct kernel_session *s, hone_error *error)
     s->result->space = space_size(&s->space);
     s->result->legal = s->result->space <= COUNT_LIMIT ? space_count_legal(&s->space, COUNT_LIMIT) : -1;
     search_finish(&found);
+    if (s->failure.status) {
+        if (error)
+            *error = s->failure;
+        return s->failure.status;
+    }
     kernel_final(s->worker, s->result, s->spec->cold ? cold_final_seconds : 0);
     if (s->result->ranked_count == 0)
         return error_set(

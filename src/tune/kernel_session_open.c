@@ -209,6 +209,8 @@ hone_status kernel_session_right(struct kernel_session *s, hone_error *error)
     if (status)
         return status;
     refer_first(s, &m);
+    if (m.state == STATE_ABANDONED)
+        return error_set(error, HONE_ERROR_DEVICE, "nothing can be measured: %s", m.note);
     if (m.state != STATE_OK)
         return error_set(error, HONE_ERROR_CHECK,
                          "%s failed with %s (%s): %s; put other values first, or --check none",

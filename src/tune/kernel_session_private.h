@@ -31,6 +31,7 @@ struct kernel_session {
     size_t seed_count;
     uint64_t start;
     hone_error io_error; /* the first failure to write records */
+    hone_error failure;  /* there is no worker any more: the session ends */
 };
 
 /* ---- Opening ---- */

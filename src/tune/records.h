@@ -60,6 +60,7 @@ enum record_state {
     STATE_CRASH,
     STATE_WRONG,
     STATE_SLOW,
+    STATE_ABANDONED, /* nothing was found out: readers see neither this nor the start that it ends */
     STATE_COUNT
 };
 

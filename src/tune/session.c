@@ -29,16 +29,19 @@ static bool same_device(const struct session *s, const struct record_device *dev
     return lookup_level_of(device, &s->worker->device_record) == LEVEL_EXACT;
 }
 
-/* A start is forgotten when its end comes: what is left of the starts took its process along. */
-static void forget_start(struct records *known, const struct record_try *ended)
+/* What came of a configuration takes the place of its start, and of what came of it before: a start that is
+ * left took its process along. */
+static void forget(struct records *known, const struct record_config *config)
 {
-    for (size_t i = known->try_count; i-- > 0;)
-        if (known->tries[i].state == STATE_STARTED &&
-            strcmp(known->tries[i].config.variant, ended->config.variant) == 0 &&
-            strcmp(known->tries[i].config.config, ended->config.config) == 0) {
-            memmove(&known->tries[i], &known->tries[i + 1], (--known->try_count - i) * sizeof *known->tries);
-            return;
+    size_t left = 0;
+    for (size_t i = 0; i < known->try_count; i++)
+        if (strcmp(known->tries[i].config.variant, config->variant) != 0 ||
+            strcmp(known->tries[i].config.config, config->config) != 0) {
+            if (left < i)
+                known->tries[left] = known->tries[i];
+            left++;
         }
+    known->try_count = left;
 }
 
 static bool keep(struct session *s, const struct record_try *t)
@@ -60,8 +63,16 @@ static size_t tries_finished(const struct session *s, const struct records *all)
     return tries;
 }
 
-/* Keeps the tries of this case: all that ended badly or never, and of the others those since the last choice.
- */
+/* What ended badly or never counts for good, unless the user wants it tried again: it may have had reasons
+ * that are gone. What was wrong is in quarantine. */
+static bool counts(const struct session *s, const struct record_try *t, bool since_last)
+{
+    if (s->options->fresh)
+        return t->state == STATE_WRONG;
+    return since_last || (t->state != STATE_OK && t->state != STATE_SLOW);
+}
+
+/* Keeps the tries of this case that count. */
 static hone_status load_known(struct session *s, hone_error *error)
 {
     struct records all = {0};
@@ -72,9 +83,8 @@ static hone_status load_known(struct session *s, hone_error *error)
         if (!same_device(s, &t->device) || !same_case(&t->c, &s->record_case))
             continue;
         if (t->state != STATE_STARTED)
-            forget_start(&s->known, t);
-        bool well = t->state == STATE_OK || t->state == STATE_SLOW;
-        if ((!well || (i >= finished && !s->options->fresh)) && !keep(s, t))
+            forget(&s->known, &t->config);
+        if (counts(s, t, i >= finished) && !keep(s, t))
             status = error_memory(error, "tuning records");
     }
     s->resumable = s->known.try_count;
@@ -116,7 +126,7 @@ static void record(struct session *s, const char *variant, const char *config, c
     measured_record(m, variant, config, state, t);
     if (!s->worker->no_disk && records_add_try(t, &error) != HONE_OK && s->io_error.status == HONE_OK)
         s->io_error = error;
-    if (m &&
+    if (m && state != STATE_ABANDONED &&
         mem_grow(&s->known.tries, &s->known.try_capacity, s->known.try_count + 1, sizeof *s->known.tries))
         s->known.tries[s->known.try_count++] = *t;
     free(t);
@@ -138,7 +148,7 @@ static void ask_aside(struct session *s, const char *what, json_t **answer)
     char note[512];
     json_t *request = json_pack("{s:s}", "do", what);
     if (request)
-        worker_ask(s->worker, request, 120, answer, note);
+        worker_is_lost(worker_ask(s->worker, request, 120, answer, note), note, &s->failure);
     json_decref(request);
 }
 
@@ -153,16 +163,28 @@ static void give_baseline(struct session *s)
     s->baseline_of = s->worker->started;
 }
 
+/* Before a configuration is recorded as started there is a worker that knows what to compare with: what keeps
+ * it from starting is no configuration's fault. */
+static bool make_ready(struct session *s, struct measured *m)
+{
+    *m = (struct measured){.state = STATE_ABANDONED, .ms = -1};
+    if (s->failure.status == HONE_OK &&
+        !worker_is_lost(worker_ready(s->worker, m->note), m->note, &s->failure))
+        give_baseline(s);
+    return s->failure.status == HONE_OK;
+}
+
 void session_measure(struct session *s, const char *variant, const char *config, double best,
                      struct measured *m)
 {
     double build = s->options->build_seconds > 0 ? s->options->build_seconds : 60;
-    if (recall(s, variant, config, m))
+    if (recall(s, variant, config, m) || !make_ready(s, m))
         return;
-    give_baseline(s);
     record(s, variant, config, NULL, STATE_STARTED);
-    worker_measure(s->worker, variant, config, best, build, run_limit(s, best), m);
+    enum worker_outcome outcome =
+        worker_measure(s->worker, variant, config, best, build, run_limit(s, best), m);
     record(s, variant, config, m, m->state);
+    worker_is_lost(outcome, m->note, &s->failure);
 }
 
 static double evaluate(void *context, const struct point *point, double best)
@@ -173,6 +195,8 @@ static double evaluate(void *context, const struct point *point, double best)
     const char *variant = s->space.paths[point->path].name;
     session_config(s, point, config, sizeof config);
     session_measure(s, variant, config, best, &m);
+    if (m.state == STATE_ABANDONED)
+        return -1;
     s->result->states[m.state]++;
     s->evaluations++;
     if (s->options->progress) {
@@ -209,7 +233,7 @@ static bool stop(void *context)
         s->result->interrupted = true;
     bool late = s->evaluations > 0 && s->options->seconds > 0 &&
                 session_elapsed(s) > s->options->seconds * (1 - final_share);
-    return s->result->interrupted || late;
+    return s->result->interrupted || s->failure.status || late;
 }
 
 static void ask_transfers(struct session *s)
@@ -239,6 +263,13 @@ json_t *session_request(const struct filter_case *c)
                      (int)c->in.channels, "width", (int)c->in.width, "height", (int)c->in.height);
 }
 
+static hone_status fail(const struct session *s, hone_error *error)
+{
+    if (error)
+        *error = s->failure;
+    return s->failure.status;
+}
+
 static hone_status search_and_choose(struct session *s, hone_error *error)
 {
     struct search_result found;
@@ -250,9 +281,10 @@ static hone_status search_and_choose(struct session *s, hone_error *error)
         return status;
     s->result->exhausted = found.exhausted;
     s->result->space = space_size(&s->space);
-    status = session_final(s, &found, error);
+    if (s->failure.status == HONE_OK)
+        status = session_final(s, &found, error);
     search_finish(&found);
-    return status;
+    return s->failure.status == HONE_OK ? status : fail(s, error);
 }
 
 static hone_status save(struct session *s, hone_error *error)

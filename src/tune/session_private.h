@@ -36,6 +36,7 @@ struct session {
     int baseline_of;     /* which of the workers has the first rung's result to compare with */
     bool comparing;      /* the search is over: what runs now is only compared with */
     hone_error io_error; /* the first failure to write records */
+    hone_error failure;  /* there is no worker any more: the session ends */
 };
 
 /* ---- session_space.c: what the worker says of the case ---- */

@@ -65,7 +65,8 @@ static bool read_result(const json_t *result, struct record_try *t)
     snprintf(t->note, sizeof t->note, "%s", told(result, "note"));
     for (size_t i = 0; i < json_array_size(runs) && i < RECORD_MAX_RUNS; i++)
         t->runs[t->run_count++] = json_number_value(json_array_get(runs, i));
-    return t->state != STATE_COUNT && t->state != STATE_STARTED && t->config.variant[0];
+    return t->state != STATE_COUNT && t->state != STATE_STARTED && t->state != STATE_ABANDONED &&
+           t->config.variant[0];
 }
 
 /* Keeps the fastest, in order. */

@@ -169,14 +169,23 @@ static bool too_large(const struct worker *w)
     return number_in(path, "VmRSS:") * 1024 > w->memory;
 }
 
-/* Takes what has arrived. A message that a phase is over gives the next one its own time. */
+/* A message that a phase is over gives the next one its own time. */
+static void note_phase(struct worker *w, const char *phase, uint64_t *end)
+{
+    double seconds = strcmp(phase, "ran") == 0 ? host_seconds : w->run_seconds;
+    if (strcmp(phase, "taken") == 0)
+        w->taken = true;
+    else
+        *end = clock_ns() + (uint64_t)(seconds * 1e9);
+}
+
+/* Takes what has arrived. */
 static json_t *take_answer(struct worker *w, uint64_t *end)
 {
     json_t *answer;
     const char *phase;
     while ((answer = take_line(w)) && (phase = json_string_value(json_object_get(answer, "phase")))) {
-        double seconds = strcmp(phase, "ran") == 0 ? host_seconds : w->run_seconds;
-        *end = clock_ns() + (uint64_t)(seconds * 1e9);
+        note_phase(w, phase, end);
         json_decref(answer);
     }
     return answer;
@@ -210,10 +219,12 @@ static enum worker_outcome receive(struct worker *w, double seconds, json_t **an
     }
 }
 
+/* A child that does not answer is gone afterwards. */
 static enum worker_outcome ask_running(struct worker *w, const json_t *request, double seconds,
                                        json_t **answer, char note[512])
 {
     *answer = NULL;
+    w->taken = false;
     enum worker_outcome outcome = send_request(w, request) ? receive(w, seconds, answer) : WORKER_DIED;
     if (outcome == WORKER_TIMED_OUT) {
         reap(w, true, NULL, 0);
@@ -328,16 +339,47 @@ void worker_stop(struct worker *w)
     w->target = w->description = NULL;
 }
 
+/* A child may have ended since its last answer: killed, or by what a driver did late. */
+static void forget_dead(struct worker *w)
+{
+    if (w->pid > 0 && waitpid(w->pid, NULL, WNOHANG) == w->pid) {
+        w->pid = 0;
+        close_ends(w);
+    }
+}
+
+enum worker_outcome worker_ready(struct worker *w, char note[512])
+{
+    hone_error error = {0};
+    forget_dead(w);
+    if (w->pid > 0 || open_child(w, &error) == HONE_OK)
+        return WORKER_ANSWERED;
+    snprintf(note, 512, "%.500s", error.message);
+    return WORKER_UNABLE;
+}
+
 enum worker_outcome worker_ask(struct worker *w, json_t *request, double seconds, json_t **answer,
                                char note[512])
 {
-    hone_error error = {0};
     *answer = NULL;
-    if (w->pid <= 0 && open_child(w, &error) != HONE_OK) {
-        snprintf(note, 512, "%.500s", error.message);
-        return WORKER_UNABLE;
+    for (int turn = 0; turn < 2; turn++) {
+        enum worker_outcome outcome = worker_ready(w, note);
+        if (outcome == WORKER_ANSWERED)
+            outcome = ask_running(w, request, seconds, answer, note);
+        if (outcome != WORKER_DIED || w->taken)
+            return outcome;
     }
-    return ask_running(w, request, seconds, answer, note);
+    return WORKER_UNABLE;
+}
+
+bool worker_is_lost(enum worker_outcome outcome, const char *note, hone_error *failure)
+{
+    if (outcome == WORKER_UNABLE && failure->status == HONE_OK)
+        error_set(failure, HONE_ERROR_DEVICE,
+                  "tuning ends early because no process can measure any more: %s. What was measured is kept: "
+                  "the next call resumes",
+                  note);
+    return outcome == WORKER_UNABLE;
 }
 
 static void read_measured(const json_t *answer, struct measured *m)
@@ -355,13 +397,13 @@ static void read_measured(const json_t *answer, struct measured *m)
     snprintf(m->note, sizeof m->note, "%s", note ? note : "");
 }
 
-void worker_measure(struct worker *w, const char *variant, const char *config, double best,
-                    double build_seconds, double run_seconds, struct measured *m)
+enum worker_outcome worker_measure(struct worker *w, const char *variant, const char *config, double best,
+                                   double build_seconds, double run_seconds, struct measured *m)
 {
     json_t *answer = NULL;
     json_t *request = json_pack("{s:s, s:s, s:s, s:f}", "do", "measure", "variant", variant, "config", config,
                                 "best", best);
-    *m = (struct measured){.state = STATE_CRASH, .ms = -1};
+    *m = (struct measured){.state = STATE_CRASH, .ms = -1, .note = "there is no memory for a request"};
     w->run_seconds = run_seconds;
     enum worker_outcome outcome =
         request ? worker_ask(w, request, build_seconds, &answer, m->note) : WORKER_UNABLE;
@@ -369,12 +411,15 @@ void worker_measure(struct worker *w, const char *variant, const char *config, d
         read_measured(answer, m);
     else if (outcome == WORKER_TIMED_OUT)
         m->state = STATE_TIMEOUT;
+    else if (outcome == WORKER_UNABLE)
+        m->state = STATE_ABANDONED;
     /* An illegal access may leave a context in which nothing works any more: the next gets another process.
      */
     if (outcome == WORKER_ANSWERED && m->state == STATE_RUN)
         reap(w, true, NULL, 0);
     json_decref(request);
     json_decref(answer);
+    return outcome;
 }
 
 void worker_prepare(struct worker *w, const char *variant, const char *config)

@@ -35,6 +35,7 @@ struct worker {
     json_t *description; /* the answer to it */
     uint64_t memory;     /* bytes that the child may hold; a larger one is killed. Set by worker_start */
     double run_seconds;  /* limit from "built" on, in the request under way */
+    bool taken;          /* the child has read the request under way: what happens now is its doing */
     int started;         /* children so far */
     char name[256];      /* of the device, as the child opened it */
     struct record_device device_record;
@@ -42,7 +43,7 @@ struct worker {
     size_t pending_length;
 };
 
-/* What became of a request. */
+/* What became of a request. UNABLE: there is no child to ask, and none can be started. */
 enum worker_outcome { WORKER_ANSWERED, WORKER_TIMED_OUT, WORKER_TOO_LARGE, WORKER_DIED, WORKER_UNABLE };
 
 hone_status worker_start(struct worker *worker, const char *device, bool no_disk, hone_error *error);
@@ -53,16 +54,23 @@ void worker_stop(struct worker *worker);
 /* Nine tenths of the memory that is free now. */
 uint64_t worker_memory_limit(void);
 
-/* Sends a request and waits for the answer. A child that is not running is started, and its target opened,
- * first. After WORKER_TIMED_OUT and WORKER_TOO_LARGE (it was killed) and WORKER_DIED the text says how.
- * *answer belongs to the caller. */
+/* Starts a child, and opens its target, where none is running: WORKER_ANSWERED, or what keeps it from that in
+ * `note`. To be called before something is recorded as started. */
+enum worker_outcome worker_ready(struct worker *worker, char note[512]);
+
+/* Sends a request and waits for the answer, after worker_ready. A child that ended before it took the request
+ * is not the request's fault: the next one gets it. After WORKER_TIMED_OUT and WORKER_TOO_LARGE (it was
+ * killed) and WORKER_DIED the text says how. *answer belongs to the caller. */
 enum worker_outcome worker_ask(struct worker *worker, json_t *request, double seconds, json_t **answer,
                                char note[512]);
 
-/* Measures one configuration, building it within `build_seconds` and running it within `run_seconds`; never
- * fails: what happens is in the result. */
-void worker_measure(struct worker *worker, const char *variant, const char *config, double best,
-                    double build_seconds, double run_seconds, struct measured *result);
+/* Measures one configuration, building it within `build_seconds` and running it within `run_seconds`. What
+ * happens is in the result; after WORKER_UNABLE that is STATE_ABANDONED, for it did not run. */
+enum worker_outcome worker_measure(struct worker *worker, const char *variant, const char *config,
+                                   double best, double build_seconds, double run_seconds,
+                                   struct measured *result);
+/* Whether a session must end after this outcome; then *failure says why, unless it says something already. */
+bool worker_is_lost(enum worker_outcome outcome, const char *note, hone_error *failure);
 void worker_prepare(struct worker *worker, const char *variant, const char *config);
 
 #endif

@@ -72,16 +72,19 @@ static bool send_line(int fd, json_t *object)
     return ok;
 }
 
+static bool say_phase(const struct child *child, const char *phase)
+{
+    return send_line(child->out, json_pack("{s:s}", "phase", phase));
+}
+
 static void say_built(void *context)
 {
-    struct child *child = context;
-    send_line(child->out, json_pack("{s:s}", "phase", "built"));
+    say_phase(context, "built");
 }
 
 static void say_ran(void *context)
 {
-    struct child *child = context;
-    send_line(child->out, json_pack("{s:s}", "phase", "ran"));
+    say_phase(context, "ran");
 }
 
 static json_t *open_target(struct child *child, const json_t *request,
@@ -212,7 +215,7 @@ int worker_main(int in, int out)
     go_first();
     while (ok && read_line(in, &line)) {
         json_t *request = json_loadb(text_view(&line), line.length, 0, NULL);
-        ok = request && send_line(out, answer(&child, request));
+        ok = request && say_phase(&child, "taken") && send_line(out, answer(&child, request));
         json_decref(request);
     }
     text_finish(&line);

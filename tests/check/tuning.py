@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """hone tune, for real, on PoCL: what it finds is used, and nothing that happens to it loses a result.  tuning.py build=FOLDER"""
 
+import fcntl
 import glob
 import json
 import os
@@ -12,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import termios
 import time
 
 import frame
@@ -288,7 +290,7 @@ def test_kernels_that_misbehave():
         frame.check(result["ranked"][0]["variant"] == "direct", f"{result['ranked']}")
         none_twice(place)
         before = place.tries("crash", "timeout", "wrong")
-        place.tune("--evaluations", "6", "--fresh", "--timeout", "4", "--memory", "700", *variants)
+        place.tune("--evaluations", "6", "--timeout", "4", "--memory", "700", *variants)
         again = place.tries("started")
         frame.check(all(again.count(config) == 1 for config in before), f"tried again: {before}")
         said = place.apply()
@@ -300,6 +302,96 @@ def test_kernels_that_misbehave():
         frame.check(any(w["variant"] == "strips" and "pixel (" in w["evidence"] for w in listed["quarantine"]), f"{listed}")
         frame.check("quarantine: box" in place.run("cache", "tuning")[0], "hone cache tuning lists it")
         frame.check("in quarantine" in place.run("cache")[0], "hone cache counts it")
+
+
+def test_only_fresh_tries_again_what_failed():
+    with Place() as place:
+        place.tune("--evaluations", "4", *TWO)
+        chosen = place.lines("choice")[0]["ranked"][0]
+        victim = (chosen["variant"], chosen["config"])
+
+        def judge(state):
+            lines = [json.loads(line) for line in place.bytes().splitlines()]
+            for o in lines:
+                if o["kind"] == "try" and o["state"] != "started" and (o["config"]["variant"], o["config"]["config"]) == victim:
+                    o["state"] = state
+            with open(place.file(), "w", encoding="utf-8") as file:
+                file.writelines(json.dumps(o, separators=(",", ":"), sort_keys=True) + "\n" for o in lines)
+
+        for state, again in (("crash", True), ("timeout", True), ("compile", True), ("run", True), ("wrong", False)):
+            judge(state)
+            place.tune("--evaluations", "4", *TWO)
+            count = place.tries("started").count(victim)
+            place.tune("--evaluations", "4", "--fresh", *TWO)
+            frame.check(place.tries("started").count(victim) == count + again, f"{state} and --fresh: {count} starts before")
+            result = place.tune("--evaluations", "4", *TWO)
+            frame.check((state in result["states"]) != again, f"{state} and what came later: {result['states']}")
+
+
+def drivers(place):
+    """A folder of OpenCL drivers of its own, which can be taken away."""
+    folder = os.path.join(place.folder, "vendors")
+    os.mkdir(folder)
+    for name in glob.glob("/etc/OpenCL/vendors/*pocl*.icd"):
+        shutil.copy(name, folder)
+    place.environment["OCL_ICD_VENDORS"] = folder + "/"
+    return folder
+
+
+def test_without_a_worker_nothing_is_blamed():
+    with Place() as place:
+        folder = drivers(place)
+        process = place.start("tune", *CASE, "--evaluations", "8", *TWO)
+        place.wait_for(2, process)
+        os.rename(folder, folder + ".gone")
+        for worker in children(process.pid):
+            os.kill(worker, signal.SIGKILL)
+        err = process.communicate(timeout=100)[1]
+        os.rename(folder + ".gone", folder)
+        frame.check(process.returncode == 5 and "no process can measure any more" in err, f"{process.returncode}: {err}")
+        crashed = place.tries("crash")
+        frame.check(len(crashed) <= 1 and not place.lines("choice"), f"blamed: {crashed}")
+        result = place.tune("--evaluations", "8", *TWO)
+        frame.check(result["states"].get("crash", 0) == len(crashed) and result["evaluations"] == 8, f"{result}")
+
+
+def wait_until_stopped(pid):
+    for _ in range(6000):
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            if file.read().rpartition(")")[2].split()[0] == "T":
+                return
+        time.sleep(0.001)
+    raise AssertionError("the process does not stop")
+
+
+def wait_until_idle(worker):
+    """Until it waits for its next request, which comes from descriptor 3."""
+    requests = os.open(f"/proc/{worker}/fd/3", os.O_RDONLY | os.O_NONBLOCK)
+    for _ in range(6000):
+        unread = fcntl.ioctl(requests, termios.FIONREAD, bytes(4))
+        with open(f"/proc/{worker}/syscall", encoding="ascii") as file:
+            if file.read().split()[:2] == ["0", "0x3"] and unread == bytes(4):
+                break
+        time.sleep(0.01)
+    else:
+        raise AssertionError("the worker does not become idle")
+    os.close(requests)
+
+
+def test_a_worker_that_died_idle_blames_nothing():
+    with Place() as place:
+        process = place.start("tune", *CASE, "--evaluations", "8", *TWO)
+        for _ in range(2):
+            place.wait_for(len(place.ended()) + 2, process)  # of which the second is by a worker that is up
+            process.send_signal(signal.SIGSTOP)
+            wait_until_stopped(process.pid)
+            for worker in children(process.pid):
+                wait_until_idle(worker)
+                os.kill(worker, signal.SIGKILL)
+            process.send_signal(signal.SIGCONT)
+        err = process.communicate(timeout=100)[1]
+        frame.check(process.returncode == 0 and not place.tries("crash"), f"{process.returncode}: {place.tries('crash')} {err}")
+        none_twice(place)
 
 
 def test_a_mistake_is_told_once():

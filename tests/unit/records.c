@@ -162,6 +162,34 @@ TEST(a_choice_knows_what_came_before_it)
     records_finish(&all);
 }
 
+/* A start that was called off, also one with a choice of another process behind it, leaves nothing. */
+TEST(what_was_abandoned_was_never_started)
+{
+    static const char *const configs[] = {"WG_X=16", "WG_X=32"};
+    const struct record_choice choice = choice_of("strips", 0.5);
+    struct record_try attempt = {.device = device, .c = box, .config = {"direct", "", -1}, .state = STATE_OK};
+    hone_error error;
+    use_folder();
+    for (int i = 0; i < 2; i++) {
+        snprintf(attempt.config.config, sizeof attempt.config.config, "%s", configs[i]);
+        REQUIRE_OK(records_add_try(&attempt, &error));
+        attempt.state = STATE_STARTED;
+    }
+    REQUIRE_OK(records_add_choice(&choice, &error));
+    attempt.state = STATE_ABANDONED;
+    REQUIRE_OK(records_add_try(&attempt, &error));
+    REQUIRE_OK(records_add_try(&attempt, &error)); /* there is no other start to end */
+    strcpy(attempt.config.config, configs[0]);
+    REQUIRE_OK(records_add_try(&attempt, &error)); /* nor is this one: it has ended well */
+    struct records all = load(READ_TRIES | READ_CHOICES);
+    REQUIRE(all.try_count == 1 && all.choice_count == 1);
+    CHECK_EQ(all.skipped, 0);
+    CHECK_EQ(all.tries[0].state, STATE_OK);
+    CHECK_TEXT(all.tries[0].config.config, configs[0]);
+    CHECK_EQ(all.choices[0].tries_before, 1);
+    records_finish(&all);
+}
+
 TEST(damage_costs_one_line)
 {
     hone_error error;
