@@ -413,9 +413,9 @@ enum worker_outcome worker_measure(struct worker *w, const char *variant, const 
         m->state = STATE_TIMEOUT;
     else if (outcome == WORKER_UNABLE)
         m->state = STATE_ABANDONED;
-    /* An illegal access may leave a context in which nothing works any more: the next gets another process.
-     */
-    if (outcome == WORKER_ANSWERED && m->state == STATE_RUN)
+    /* An illegal access may leave a context in which nothing works any more, and what computes wrong numbers
+     * may have written where others read: the next gets another process. */
+    if (outcome == WORKER_ANSWERED && (m->state == STATE_RUN || m->state == STATE_WRONG))
         reap(w, true, NULL, 0);
     json_decref(request);
     json_decref(answer);

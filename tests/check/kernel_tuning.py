@@ -310,6 +310,30 @@ def test_trouble_is_survived_and_never_tried_again():
         frame.check(time.monotonic() - start < 60, "what hangs was tried again")
 
 
+SPOIL = """
+//@tune param MODE=0,1,2
+//@tune global 64
+//@tune local 8
+//@tune arg random:u8:64
+//@tune arg out:u8:64
+kernel void spoil(global const uchar *in, global uchar *out)
+{
+    int i = get_global_id(0);
+    out[i] = in[i] + (MODE == 1);
+#if MODE == 1
+    ((volatile global uchar *)in)[i] = 0;
+#endif
+}
+"""
+
+
+def test_what_a_wrong_kernel_spoils_is_not_blamed_on_the_next():
+    with Place() as place:
+        place.write("spoil.cl", SPOIL)
+        found = states(place.tune("--kernel-file", "spoil.cl")[0])
+        frame.check(found.pop("MODE=1") == "wrong" and set(found.values()) <= {"ok", "slow"}, f"{found}")
+
+
 WORDS = """
 //@tune param TYPE=int,long,bogus
 //@tune param SCALE=0.5,0.25
