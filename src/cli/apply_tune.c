@@ -2,6 +2,7 @@
 /* hone apply --tune full: the filters of the chain are tuned before the first image that needs it. */
 #include "cli/apply.h"
 
+#include "cli/guard.h"
 #include "lab/tune_chain.h"
 
 #include <stdio.h>
@@ -42,14 +43,21 @@ hone_status apply_tune(const struct engine *engine, const hone_image_desc *input
     char spec[16];
     struct common_options *common = (struct common_options *)&engine->options->common;
     snprintf(spec, sizeof spec, "%u", hone_device_get_info(engine->device)->index);
-    const struct tune_chain_request request = {
-        .device = engine->device,
-        .spec = spec,
-        .chain = engine->chain,
-        .input = input,
-        .second = second,
-        .second_count = engine->second_count,
-        .options = {.budget = EVALUATIONS, .random_seed = 1, .progress = show_evaluation, .context = common},
-        .tuned = show_result};
-    return tune_chain(&request, error);
+    const struct tune_chain_request request = {.device = engine->device,
+                                               .spec = spec,
+                                               .chain = engine->chain,
+                                               .input = input,
+                                               .second = second,
+                                               .second_count = engine->second_count,
+                                               .options = {.budget = EVALUATIONS,
+                                                           .random_seed = 1,
+                                                           .interrupted = guard_is_signalled,
+                                                           .give_up = guard_is_signalled,
+                                                           .progress = show_evaluation,
+                                                           .context = common},
+                                               .tuned = show_result};
+    guard_hold(); /* the configuration under way is called off first: it would count as crashed */
+    hone_status status = tune_chain(&request, error);
+    guard_release();
+    return status;
 }

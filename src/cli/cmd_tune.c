@@ -7,31 +7,17 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/tune_kernel.h"
+#include "cli/tune_signals.h"
 #include "tune/cases.h"
 
 #include <jansson.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { QUICK = 20, NORMAL = 100, FULL = 500, EXIT_INTERRUPTED = 128 + SIGINT };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1; /* the configuration under way is finished; a second signal ends the process */
-}
-
-static bool is_interrupted(void *context)
-{
-    (void)context;
-    return interrupted;
-}
+enum { QUICK = 20, NORMAL = 100, FULL = 500 };
 
 /* ---- Options ---- */
 
@@ -160,7 +146,8 @@ static int tune_one(struct tune_run *run, const char *line)
                                             .fresh = run->fresh,
                                             .variants = run->variants,
                                             .run_seconds = run->timeout,
-                                            .interrupted = is_interrupted,
+                                            .interrupted = tune_is_interrupted,
+                                            .give_up = tune_is_given_up,
                                             .progress = tune_show_progress,
                                             .context = run};
     hone_status status = open_case(line, &c, &error);
@@ -180,17 +167,15 @@ static int tune_one(struct tune_run *run, const char *line)
 static int tune_all(struct tune_run *run)
 {
     int worst = EXIT_DONE;
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    tune_signals_begin();
     run->start = clock_ns();
-    for (; run->done < run->count && !interrupted; run->done++) {
+    for (; run->done < run->count && !tune_is_interrupted(NULL); run->done++) {
         int status = tune_one(run, run->cases[run->done]);
         worst = status > worst ? status : worst;
     }
     if (run->common.json && !cli_print_json(json_incref(run->report))) /* it takes the report over */
         worst = EXIT_DEVICE;
-    return interrupted ? EXIT_INTERRUPTED : worst;
+    return tune_is_interrupted(NULL) ? EXIT_INTERRUPTED : worst;
 }
 
 static int run_cases(struct tune_run *run, const struct operands *operands)

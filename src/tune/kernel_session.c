@@ -40,17 +40,22 @@ static void keep_try(struct kernel_session *s, const struct point *point, const 
     snprintf(t->config, sizeof t->config, "%s", config);
 }
 
+static bool is_lost(struct kernel_session *s, enum worker_outcome outcome, const char *note)
+{
+    return worker_is_lost(outcome, note, &s->failure, &s->result->interrupted);
+}
+
 /* What keeps a worker from starting is no configuration's fault: nothing is recorded before there is one. */
 static void measure(struct kernel_session *s, const char *config, double best, struct measured *m)
 {
     *m = (struct measured){.state = STATE_ABANDONED, .ms = -1};
-    if (s->failure.status || worker_is_lost(worker_ready(s->worker, m->note), m->note, &s->failure))
+    if (s->failure.status || is_lost(s, worker_ready(s->worker, m->note), m->note))
         return;
     kernel_session_record(s, config, NULL, STATE_STARTED);
     enum worker_outcome outcome = worker_measure(s->worker, "kernel", config, best,
                                                  kernel_session_build_limit(s), run_limit(s, best), m);
     kernel_session_record(s, config, m, m->state);
-    worker_is_lost(outcome, m->note, &s->failure);
+    is_lost(s, outcome, m->note);
 }
 
 static double evaluate(void *context, const struct point *point, double best)
@@ -137,6 +142,7 @@ static hone_status search(struct kernel_session *s, hone_error *error)
         return s->failure.status;
     }
     kernel_final(s->worker, s->result, s->spec->cold ? cold_final_seconds : 0);
+    s->result->interrupted = s->result->interrupted || worker_given_up(s->worker);
     if (s->result->ranked_count == 0)
         return error_set(
             error, s->result->states[STATE_WRONG] ? HONE_ERROR_CHECK : HONE_ERROR_UNSUPPORTED,
@@ -183,6 +189,8 @@ hone_status kernel_session_tune(struct worker *worker, const struct kernel_spec 
     s->result = result;
     s->source.fd = s->right.fd = -1;
     s->start = clock_ns();
+    worker->give_up = options->give_up;
+    worker->context = options->context;
     hone_status status = run(s, error);
     json_decref(s->request);
     json_decref(s->description);

@@ -143,12 +143,17 @@ static double run_limit(const struct session *s, double best)
     return by_best > least ? by_best : least;
 }
 
+static bool is_lost(struct session *s, enum worker_outcome outcome, const char *note)
+{
+    return worker_is_lost(outcome, note, &s->failure, &s->result->interrupted);
+}
+
 static void ask_aside(struct session *s, const char *what, json_t **answer)
 {
     char note[512];
     json_t *request = json_pack("{s:s}", "do", what);
     if (request)
-        worker_is_lost(worker_ask(s->worker, request, 120, answer, note), note, &s->failure);
+        is_lost(s, worker_ask(s->worker, request, 120, answer, note), note);
     json_decref(request);
 }
 
@@ -168,10 +173,9 @@ static void give_baseline(struct session *s)
 static bool make_ready(struct session *s, struct measured *m)
 {
     *m = (struct measured){.state = STATE_ABANDONED, .ms = -1};
-    if (s->failure.status == HONE_OK &&
-        !worker_is_lost(worker_ready(s->worker, m->note), m->note, &s->failure))
+    if (s->failure.status == HONE_OK && !is_lost(s, worker_ready(s->worker, m->note), m->note))
         give_baseline(s);
-    return s->failure.status == HONE_OK;
+    return s->failure.status == HONE_OK && !worker_given_up(s->worker);
 }
 
 void session_measure(struct session *s, const char *variant, const char *config, double best,
@@ -184,7 +188,7 @@ void session_measure(struct session *s, const char *variant, const char *config,
     enum worker_outcome outcome =
         worker_measure(s->worker, variant, config, best, build, run_limit(s, best), m);
     record(s, variant, config, m, m->state);
-    worker_is_lost(outcome, m->note, &s->failure);
+    is_lost(s, outcome, m->note);
 }
 
 static double evaluate(void *context, const struct point *point, double best)
@@ -265,6 +269,9 @@ json_t *session_request(const struct filter_case *c)
 
 static hone_status fail(const struct session *s, hone_error *error)
 {
+    if (s->failure.status == HONE_OK)
+        return error_set(error, HONE_ERROR_UNSUPPORTED,
+                         "interrupted before a configuration of %s was measured", s->c->filter->name);
     if (error)
         *error = s->failure;
     return s->failure.status;
@@ -281,10 +288,12 @@ static hone_status search_and_choose(struct session *s, hone_error *error)
         return status;
     s->result->exhausted = found.exhausted;
     s->result->space = space_size(&s->space);
-    if (s->failure.status == HONE_OK)
+    bool nothing = s->result->interrupted && found.best < 0;
+    if (s->failure.status == HONE_OK && !nothing)
         status = session_final(s, &found, error);
+    s->result->interrupted = s->result->interrupted || worker_given_up(s->worker);
     search_finish(&found);
-    return s->failure.status == HONE_OK ? status : fail(s, error);
+    return s->failure.status == HONE_OK && !nothing ? status : fail(s, error);
 }
 
 static hone_status save(struct session *s, hone_error *error)
@@ -324,6 +333,8 @@ hone_status session_tune(struct worker *worker, const struct filter_case *c,
     s->options = options;
     s->result = result;
     s->start = clock_ns();
+    worker->give_up = options->give_up;
+    worker->context = options->context;
     record_case_of(c, &s->record_case);
     json_t *request = session_request(c);
     hone_status status = request ? worker_target(worker, request, error) : error_memory(error, "a request");

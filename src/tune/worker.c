@@ -191,6 +191,11 @@ static json_t *take_answer(struct worker *w, uint64_t *end)
     return answer;
 }
 
+bool worker_given_up(const struct worker *w)
+{
+    return w->give_up && w->give_up(w->context);
+}
+
 static enum worker_outcome receive(struct worker *w, double seconds, json_t **answer)
 {
     uint64_t end = clock_ns() + (uint64_t)(seconds * 1e9);
@@ -201,6 +206,8 @@ static enum worker_outcome receive(struct worker *w, double seconds, json_t **an
         uint64_t now = clock_ns();
         if (now >= end)
             return WORKER_TIMED_OUT;
+        if (worker_given_up(w))
+            return WORKER_GIVEN_UP;
         if (too_large(w))
             return WORKER_TOO_LARGE;
         struct pollfd wait = {.fd = w->from, .events = POLLIN};
@@ -233,6 +240,9 @@ static enum worker_outcome ask_running(struct worker *w, const json_t *request, 
         reap(w, true, NULL, 0);
         snprintf(note, 512, "more than %llu MiB of memory; the process was killed",
                  (unsigned long long)(w->memory >> 20));
+    } else if (outcome == WORKER_GIVEN_UP) {
+        reap(w, true, NULL, 0);
+        snprintf(note, 512, "interrupted; the process was killed");
     } else if (outcome == WORKER_DIED) {
         reap(w, true, note, 512);
     }
@@ -352,10 +362,13 @@ enum worker_outcome worker_ready(struct worker *w, char note[512])
 {
     hone_error error = {0};
     forget_dead(w);
+    snprintf(note, 512, "interrupted");
+    if (worker_given_up(w))
+        return WORKER_GIVEN_UP;
     if (w->pid > 0 || open_child(w, &error) == HONE_OK)
         return WORKER_ANSWERED;
     snprintf(note, 512, "%.500s", error.message);
-    return WORKER_UNABLE;
+    return worker_given_up(w) ? WORKER_GIVEN_UP : WORKER_UNABLE;
 }
 
 enum worker_outcome worker_ask(struct worker *w, json_t *request, double seconds, json_t **answer,
@@ -372,14 +385,16 @@ enum worker_outcome worker_ask(struct worker *w, json_t *request, double seconds
     return WORKER_UNABLE;
 }
 
-bool worker_is_lost(enum worker_outcome outcome, const char *note, hone_error *failure)
+bool worker_is_lost(enum worker_outcome outcome, const char *note, hone_error *failure, bool *interrupted)
 {
+    if (outcome == WORKER_GIVEN_UP)
+        *interrupted = true;
     if (outcome == WORKER_UNABLE && failure->status == HONE_OK)
         error_set(failure, HONE_ERROR_DEVICE,
                   "tuning ends early because no process can measure any more: %s. What was measured is kept: "
                   "the next call resumes",
                   note);
-    return outcome == WORKER_UNABLE;
+    return outcome == WORKER_UNABLE || outcome == WORKER_GIVEN_UP;
 }
 
 static void read_measured(const json_t *answer, struct measured *m)
@@ -411,7 +426,7 @@ enum worker_outcome worker_measure(struct worker *w, const char *variant, const 
         read_measured(answer, m);
     else if (outcome == WORKER_TIMED_OUT)
         m->state = STATE_TIMEOUT;
-    else if (outcome == WORKER_UNABLE)
+    else if (outcome == WORKER_UNABLE || outcome == WORKER_GIVEN_UP)
         m->state = STATE_ABANDONED;
     /* An illegal access may leave a context in which nothing works any more, and what computes wrong numbers
      * may have written where others read: the next gets another process. */

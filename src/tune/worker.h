@@ -37,14 +37,25 @@ struct worker {
     double run_seconds;  /* limit from "built" on, in the request under way */
     bool taken;          /* the child has read the request under way: what happens now is its doing */
     int started;         /* children so far */
-    char name[256];      /* of the device, as the child opened it */
+    /* Asked while the child works; true ends it, and no other is started. May be NULL. */
+    bool (*give_up)(void *context);
+    void *context;
+    char name[256]; /* of the device, as the child opened it */
     struct record_device device_record;
     char pending[1 << 16]; /* bytes of an answer that is not whole yet */
     size_t pending_length;
 };
 
-/* What became of a request. UNABLE: there is no child to ask, and none can be started. */
-enum worker_outcome { WORKER_ANSWERED, WORKER_TIMED_OUT, WORKER_TOO_LARGE, WORKER_DIED, WORKER_UNABLE };
+/* What became of a request. UNABLE: there is no child to ask, and none can be started. GIVEN_UP: the user
+ * does not want to wait for the answer. */
+enum worker_outcome {
+    WORKER_ANSWERED,
+    WORKER_TIMED_OUT,
+    WORKER_TOO_LARGE,
+    WORKER_DIED,
+    WORKER_UNABLE,
+    WORKER_GIVEN_UP
+};
 
 hone_status worker_start(struct worker *worker, const char *device, bool no_disk, hone_error *error);
 /* Opens what is to be measured; `request` ({"do": "filter", ...} or {"do": "kernel", ...}) is retained. */
@@ -59,18 +70,21 @@ uint64_t worker_memory_limit(void);
 enum worker_outcome worker_ready(struct worker *worker, char note[512]);
 
 /* Sends a request and waits for the answer, after worker_ready. A child that ended before it took the request
- * is not the request's fault: the next one gets it. After WORKER_TIMED_OUT and WORKER_TOO_LARGE (it was
- * killed) and WORKER_DIED the text says how. *answer belongs to the caller. */
+ * is not the request's fault: the next one gets it. After any outcome but WORKER_ANSWERED the child is gone,
+ * and the text says how. *answer belongs to the caller. */
 enum worker_outcome worker_ask(struct worker *worker, json_t *request, double seconds, json_t **answer,
                                char note[512]);
 
 /* Measures one configuration, building it within `build_seconds` and running it within `run_seconds`. What
- * happens is in the result; after WORKER_UNABLE that is STATE_ABANDONED, for it did not run. */
+ * happens is in the result; after WORKER_UNABLE and WORKER_GIVEN_UP that is STATE_ABANDONED. */
 enum worker_outcome worker_measure(struct worker *worker, const char *variant, const char *config,
                                    double best, double build_seconds, double run_seconds,
                                    struct measured *result);
-/* Whether a session must end after this outcome; then *failure says why, unless it says something already. */
-bool worker_is_lost(enum worker_outcome outcome, const char *note, hone_error *failure);
+/* Whether a session must end after this outcome; then *failure says why, unless it says something already, or
+ * *interrupted is set. */
+bool worker_is_lost(enum worker_outcome outcome, const char *note, hone_error *failure, bool *interrupted);
+/* Whether the user wants to wait for nothing any more. */
+bool worker_given_up(const struct worker *worker);
 void worker_prepare(struct worker *worker, const char *variant, const char *config);
 
 #endif

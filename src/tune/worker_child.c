@@ -212,6 +212,7 @@ int worker_main(int in, int out)
     /* A terminal's Ctrl-C reaches both; what is under way is finished, and the parent decides. */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
     go_first();
     while (ok && read_line(in, &line)) {
         json_t *request = json_loadb(text_view(&line), line.length, 0, NULL);

@@ -310,6 +310,27 @@ def test_trouble_is_survived_and_never_tried_again():
         frame.check(time.monotonic() - start < 60, "what hangs was tried again")
 
 
+def test_what_the_user_calls_off_is_not_tried():
+    with Place() as place:
+        place.write("trouble.cl", TROUBLE)
+        name = place.path("data/hone/tuning.jsonl")
+
+        def tries():
+            with open(name, encoding="utf-8") as file:
+                found = [json.loads(line) for line in file if line.endswith("}\n")]
+            return [(one["config"]["config"], one["state"]) for one in found if one["kind"] == "try"]
+
+        process = place.start("--kernel-file", "trouble.cl", "--timeout", "60")
+        while process.poll() is None and not (os.path.exists(name) and ("MODE=1", "started") in tries()):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        frame.check(process.returncode == 130 and tries()[-1] == ("MODE=1", "abandoned"), f"{process.returncode}: {tries()}")
+        report, _ = place.tune("--kernel-file", "trouble.cl", "--timeout", "1.5")
+        frame.check(states(report)["MODE=1"] == "timeout", f"{states(report)}")
+
+
 SPOIL = """
 //@tune param MODE=0,1,2
 //@tune global 64

@@ -261,13 +261,13 @@ def test_full_disk():
         frame.check("measured here" in place.apply(), "the results of before are lost")
 
 
-def broken_kernels(folder):
+def broken_kernels(folder, faults=BROKEN):
     shutil.copytree(os.path.join(frame.ROOT, "src", "filters", "box"), os.path.join(folder, "filters", "box"))
     shutil.copytree(os.path.join(frame.ROOT, "src", "filter"), os.path.join(folder, "filter"))
     name = os.path.join(folder, "filters", "box", "kernel.cl")
     with open(name, encoding="utf-8") as file:
         text = file.read()
-    for kernel, fault in BROKEN.items():
+    for kernel, fault in faults.items():
         text, count = re.subn(rf"__kernel void {kernel}\([^{{]*{{", lambda match, fault=fault: match.group() + fault, text)
         frame.check(count, f"there is no kernel {kernel}")
     with open(name, "w", encoding="utf-8") as file:
@@ -392,6 +392,39 @@ def test_a_worker_that_died_idle_blames_nothing():
         err = process.communicate(timeout=100)[1]
         frame.check(process.returncode == 0 and not place.tries("crash"), f"{process.returncode}: {place.tries('crash')} {err}")
         none_twice(place)
+
+
+def interrupt(place, numbers, *command):
+    """Sends signals while a configuration hangs, which is returned; and the exit status."""
+    process = place.start(*command)
+    while process.poll() is None:
+        tries = place.lines("try")
+        if tries and tries[-1]["state"] == "started" and tries[-1]["config"]["variant"] != "direct":
+            break
+        time.sleep(0.01)
+    for number in numbers:
+        process.send_signal(number)
+    process.communicate(timeout=100)
+    return place.tries("started")[-1], process.returncode
+
+
+def test_what_the_user_calls_off_is_no_crash():
+    with Place() as place:
+        broken_kernels(place.folder, {kernel: BROKEN["box_parts"] for kernel in BROKEN})
+        place.environment["HONE_KERNEL_DIR"] = place.folder
+        tune = ["tune", *CASE, "--timeout", "60", *TWO]
+        apply = ["apply", CASE[0], place.pgm(), "-o", os.path.join(place.folder, "out.pgm"), "--tune", "full"]
+        for status, numbers, command in [(130, [signal.SIGINT, signal.SIGTERM], tune),
+                                         (130, [signal.SIGHUP, signal.SIGINT], tune),
+                                         (-signal.SIGINT, [signal.SIGINT], apply),
+                                         (-signal.SIGHUP, [signal.SIGHUP], apply)]:
+            config, got = interrupt(place, numbers, *command)
+            frame.check(got == status, f"{command[0]} and {numbers} end with {got}")
+            frame.check(place.tries("abandoned")[-1] == config and not place.tries("crash", "timeout"), f"{place.lines('try')[-2:]}")
+        config, got = interrupt(place, [signal.SIGKILL], *tune)  # who is killed calls nothing off
+        count = place.tries("started").count(config)
+        result = place.tune("--evaluations", "3", "--timeout", "2", *TWO)
+        frame.check(result["states"]["crash"] == 1 and place.tries("started").count(config) == count, f"{result}")
 
 
 def test_a_mistake_is_told_once():
