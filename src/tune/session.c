@@ -58,7 +58,8 @@ static size_t tries_finished(const struct session *s, const struct records *all)
 {
     size_t tries = 0;
     for (size_t i = 0; i < all->choice_count; i++)
-        if (same_device(s, &all->choices[i].device) && same_case(&all->choices[i].c, &s->record_case))
+        if (all->choices[i].origin == ORIGIN_SESSION && same_device(s, &all->choices[i].device) &&
+            same_case(&all->choices[i].c, &s->record_case))
             tries = all->choices[i].tries_before;
     return tries;
 }

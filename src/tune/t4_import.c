@@ -103,7 +103,8 @@ static bool is_there(const struct records *records, const struct record_try *t)
 static hone_status add_results(const json_t *root, struct record_try *t, size_t *added, hone_error *error)
 {
     struct records own = {0};
-    struct record_choice choice = {.device = t->device,
+    struct record_choice choice = {.origin = ORIGIN_IMPORT,
+                                   .device = t->device,
                                    .c = t->c,
                                    .default_ms = -1,
                                    .first_rung_ms = -1,

@@ -172,6 +172,30 @@ def test_interrupted_and_resumed():
         none_twice(place)
 
 
+def test_choices_of_others_end_no_session():
+    with Place() as place, Place() as other:
+        other.tune("--evaluations", "2", *TWO)
+        exported = os.path.join(other.folder, "box.json")
+        other.run("tune", "--export", exported)
+        for source in (other.file(), exported, "a trial"):
+            os.makedirs(os.path.dirname(place.file()), exist_ok=True)
+            open(place.file(), "wb").close()
+            process = place.start("tune", *CASE, "--evaluations", "8", *TWO)
+            place.wait_for(2, process)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=100)
+            before = place.ended()
+            if source == "a trial":
+                line = {**other.lines("choice")[0], "origin": "trial"}
+                with open(place.file(), "a", encoding="utf-8") as file:
+                    file.write(json.dumps(line, separators=(",", ":"), sort_keys=True) + "\n")
+            else:
+                place.run("tune", "--import", source)
+            frame.check(len(place.lines("choice")) == 1, f"{source} brings no choice")
+            result = place.tune("--evaluations", "8", *TWO)
+            frame.check(result["resumed"] >= len(before), f"{source} ended the session: {result['resumed']} of {len(before)}")
+
+
 def children(pid):
     try:
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
