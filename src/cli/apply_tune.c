@@ -45,6 +45,7 @@ hone_status apply_tune(const struct engine *engine, const hone_image_desc *input
     snprintf(spec, sizeof spec, "%u", hone_device_get_info(engine->device)->index);
     const struct tune_chain_request request = {.device = engine->device,
                                                .spec = spec,
+        .no_disk = common->no_cache,
                                                .chain = engine->chain,
                                                .input = input,
                                                .second = second,

@@ -172,6 +172,32 @@ def test_interrupted_and_resumed():
         none_twice(place)
 
 
+def test_full_tunes_what_no_session_has_tuned():
+    with Place() as place:
+        place.tune("--evaluations", "2", *TWO)  # as in a space of two
+        before = place.bytes()
+        said = place.apply("--tune", "full")
+        frame.check("measured here" in said and "tuned box" not in said and not place.bytes()[len(before):].count(b"started"),
+                    f"tuned again: {said}")
+        lines = [json.loads(line) for line in before.splitlines()]
+        with open(place.file(), "w", encoding="utf-8") as file:
+            for line in lines:
+                if line["kind"] == "choice":
+                    line["origin"] = "trial"
+                file.write(json.dumps(line, separators=(",", ":"), sort_keys=True) + "\n")
+        apply = ["apply", CASE[0], place.pgm(), "-o", os.path.join(place.folder, "out.pgm"), "--tune", "full"]
+        place.environment["HONE_KERNEL_DIR"] = place.folder
+        broken_kernels(place.folder, {kernel: BROKEN["box_parts"] for kernel in BROKEN})
+        frame.check(interrupt(place, [signal.SIGINT], *apply)[1] == -signal.SIGINT, "a trial counts as tuning")
+        before = place.bytes()
+        for name in glob.glob(os.path.join(place.folder, "filters", "box", "*.cl")):
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(BROKEN["box_image"])
+        err = place.run(*apply, "--no-cache", status=2)[1]
+        frame.check("no configuration of box could be measured" in err, f"not tuned: {err}")
+        frame.check(place.bytes() == before, "--no-cache writes records")
+
+
 def test_choices_of_others_end_no_session():
     with Place() as place, Place() as other:
         other.tune("--evaluations", "2", *TWO)
