@@ -24,6 +24,11 @@ static void show_evaluation(void *context, int evaluation, int of, const char *c
                 configuration);
 }
 
+static void show_waiting(void *context)
+{
+    cli_say_waiting(context);
+}
+
 static void show_result(void *context, const struct session_result *result)
 {
     const struct record_choice *choice = &result->choice;
@@ -45,7 +50,7 @@ hone_status apply_tune(const struct engine *engine, const hone_image_desc *input
     snprintf(spec, sizeof spec, "%u", hone_device_get_info(engine->device)->index);
     const struct tune_chain_request request = {.device = engine->device,
                                                .spec = spec,
-        .no_disk = common->no_cache,
+                                               .no_disk = common->no_cache,
                                                .chain = engine->chain,
                                                .input = input,
                                                .second = second,
@@ -54,6 +59,7 @@ hone_status apply_tune(const struct engine *engine, const hone_image_desc *input
                                                            .random_seed = 1,
                                                            .interrupted = guard_is_signalled,
                                                            .give_up = guard_is_signalled,
+                                                           .waiting = show_waiting,
                                                            .progress = show_evaluation,
                                                            .context = common},
                                                .tuned = show_result};

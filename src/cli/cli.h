@@ -95,6 +95,8 @@ int cli_usage(const struct command *command, const char *format, ...) __attribut
  * safe. */
 void cli_warn(const struct common_options *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* That another process tunes the device: said once in a process, unless --quiet. */
+void cli_say_waiting(const struct common_options *common);
 void cli_note(const struct common_options *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -148,6 +148,7 @@ static int tune_one(struct tune_run *run, const char *line)
                                             .run_seconds = run->timeout,
                                             .interrupted = tune_is_interrupted,
                                             .give_up = tune_is_given_up,
+                                            .waiting = tune_show_waiting,
                                             .progress = tune_show_progress,
                                             .context = run};
     hone_status status = open_case(line, &c, &error);

@@ -83,6 +83,14 @@ void cli_warn(const struct common_options *common, const char *format, ...)
     va_end(args);
 }
 
+void cli_say_waiting(const struct common_options *common)
+{
+    static bool said;
+    if (!said && !common->quiet)
+        fputs("hone: another hone is tuning this device: waiting for it to finish\n", stderr);
+    said = true;
+}
+
 void cli_note(const struct common_options *common, const char *format, ...)
 {
     va_list args;

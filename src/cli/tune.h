@@ -39,6 +39,8 @@ struct tune_run {
 /* For session_options.progress; the context is the run. */
 void tune_show_progress(void *context, int evaluation, int of, const char *configuration,
                         const struct measured *measured, double best_ms);
+/* For session_options.waiting. */
+void tune_show_waiting(void *context);
 void tune_clear_progress(const struct tune_run *run);
 void tune_print_result(const struct record_choice *choice, const struct session_result *result);
 /* Adds a result to the JSON report. */

@@ -125,6 +125,12 @@ static void show_progress(void *context, int evaluation, int of, const char *con
                 config);
 }
 
+static void show_waiting(void *context)
+{
+    const struct kernel_run *run = context;
+    cli_say_waiting(&run->common);
+}
+
 static hone_status read_limits(struct kernel_run *run, hone_error *error)
 {
     struct kernel_session_options *s = &run->session;
@@ -143,6 +149,7 @@ static hone_status read_limits(struct kernel_run *run, hone_error *error)
     s->read_right = tune_kernel_right;
     s->interrupted = tune_is_interrupted;
     s->give_up = tune_is_given_up;
+    s->waiting = show_waiting;
     s->progress = show_progress;
     s->context = run;
     return status;

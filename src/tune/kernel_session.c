@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "tune/device_lock.h"
 #include "tune/kernel_final.h"
 #include "tune/search.h"
 
@@ -156,9 +157,24 @@ static hone_status search(struct kernel_session *s, hone_error *error)
     return HONE_OK;
 }
 
+/* Before anything is read that another process may be about to add to. */
+static hone_status wait_for_turn(struct kernel_session *s, hone_error *error)
+{
+    const struct device_lock_wait wait = {s->options->interrupted, s->options->waiting, s->options->context};
+    if (!s->worker->no_disk && !device_lock_take(&s->worker->device_record, &wait, &s->lock)) {
+        s->result->interrupted = true;
+        return error_set(error, HONE_ERROR_UNSUPPORTED,
+                         "interrupted before a configuration of '%s' was measured", s->spec->kernel);
+    }
+    s->start = clock_ns();
+    return HONE_OK;
+}
+
 static hone_status run(struct kernel_session *s, hone_error *error)
 {
-    hone_status status = kernel_session_request(s, error);
+    hone_status status = wait_for_turn(s, error);
+    if (!status)
+        status = kernel_session_request(s, error);
     if (!status)
         status = worker_target(s->worker, s->request, error);
     if (status)
@@ -187,8 +203,7 @@ hone_status kernel_session_tune(struct worker *worker, const struct kernel_spec 
     s->spec = spec;
     s->options = options;
     s->result = result;
-    s->source.fd = s->right.fd = -1;
-    s->start = clock_ns();
+    s->source.fd = s->right.fd = s->lock = -1;
     worker->give_up = options->give_up;
     worker->context = options->context;
     hone_status status = run(s, error);
@@ -196,6 +211,7 @@ hone_status kernel_session_tune(struct worker *worker, const struct kernel_spec 
     json_decref(s->description);
     held_file_close(&s->source);
     held_file_close(&s->right);
+    device_lock_release(&s->lock);
     records_finish(&s->known);
     free(s);
     return status;

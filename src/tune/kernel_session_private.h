@@ -30,6 +30,7 @@ struct kernel_session {
     struct point seeds[KERNEL_MAX_SEEDS];
     size_t seed_count;
     uint64_t start;
+    int lock;            /* of the device, see device_lock.h */
     hone_error io_error; /* the first failure to write records */
     hone_error failure;  /* there is no worker any more: the session ends */
 };

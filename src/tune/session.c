@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "filter/registry.h"
+#include "tune/device_lock.h"
 #include "tune/lookup.h"
 
 #include <math.h>
@@ -252,6 +253,28 @@ static void ask_transfers(struct session *s)
 
 /* ---- The whole ---- */
 
+static hone_status fail(const struct session *s, hone_error *error)
+{
+    if (s->failure.status == HONE_OK)
+        return error_set(error, HONE_ERROR_UNSUPPORTED,
+                         "interrupted before a configuration of %s was measured", s->c->filter->name);
+    if (error)
+        *error = s->failure;
+    return s->failure.status;
+}
+
+/* Before anything is read that another process may be about to add to. */
+static hone_status wait_for_turn(struct session *s, hone_error *error)
+{
+    const struct device_lock_wait wait = {s->options->interrupted, s->options->waiting, s->options->context};
+    if (!s->worker->no_disk && !device_lock_take(&s->worker->device_record, &wait, &s->lock)) {
+        s->result->interrupted = true;
+        return fail(s, error);
+    }
+    s->start = clock_ns();
+    return HONE_OK;
+}
+
 json_t *session_request(const struct filter_case *c)
 {
     json_t *parameters = json_object();
@@ -266,16 +289,6 @@ json_t *session_request(const struct filter_case *c)
     return json_pack("{s:s, s:s, s:o, s:s, s:i, s:i, s:i}", "do", "filter", "filter", c->filter->name,
                      "parameters", parameters, "type", hone_type_name(c->in.type), "channels",
                      (int)c->in.channels, "width", (int)c->in.width, "height", (int)c->in.height);
-}
-
-static hone_status fail(const struct session *s, hone_error *error)
-{
-    if (s->failure.status == HONE_OK)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "interrupted before a configuration of %s was measured", s->c->filter->name);
-    if (error)
-        *error = s->failure;
-    return s->failure.status;
 }
 
 static hone_status search_and_choose(struct session *s, hone_error *error)
@@ -333,12 +346,14 @@ hone_status session_tune(struct worker *worker, const struct filter_case *c,
     s->c = c;
     s->options = options;
     s->result = result;
-    s->start = clock_ns();
+    s->lock = -1;
     worker->give_up = options->give_up;
     worker->context = options->context;
     record_case_of(c, &s->record_case);
     json_t *request = session_request(c);
-    hone_status status = request ? worker_target(worker, request, error) : error_memory(error, "a request");
+    hone_status status = request ? wait_for_turn(s, error) : error_memory(error, "a request");
+    if (!status)
+        status = worker_target(worker, request, error);
     json_decref(request);
     if (!status)
         status = session_read_description(s, error);
@@ -350,6 +365,7 @@ hone_status session_tune(struct worker *worker, const struct filter_case *c,
         ask_transfers(s);
         status = save(s, error);
     }
+    device_lock_release(&s->lock);
     records_finish(&s->known);
     json_decref(s->description);
     free(s);

@@ -24,6 +24,7 @@ struct session_options {
     double build_seconds, run_seconds;
     bool (*interrupted)(void *context); /* asked between evaluations; may be NULL */
     bool (*give_up)(void *context);     /* asked during them: ends the one under way, untried; may be NULL */
+    void (*waiting)(void *context);     /* told when another process tunes this device; may be NULL */
     /* Told after each evaluation; may be NULL. `of`: the budget. */
     void (*progress)(void *context, int evaluation, int of, const char *configuration,
                      const struct measured *measured, double best_ms);

@@ -35,6 +35,7 @@ struct session {
     int evaluations;
     int baseline_of;     /* which of the workers has the first rung's result to compare with */
     bool comparing;      /* the search is over: what runs now is only compared with */
+    int lock;            /* of the device, see device_lock.h */
     hone_error io_error; /* the first failure to write records */
     hone_error failure;  /* there is no worker any more: the session ends */
 };

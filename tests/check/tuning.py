@@ -281,13 +281,44 @@ def none_after_a_choice(place):
 def test_two_at_once():
     with Place() as place:
         processes = [place.start("tune", *CASE, "--evaluations", "4", *TWO) for _ in range(2)]
-        for process in processes:
-            out, err = process.communicate(timeout=200)
-            frame.check(process.returncode == 0, f"ended with {process.returncode}: {out}{err}")
+        place.wait_for(1, processes[0])  # one of the two goes first; a third one comes while it does
+        processes.append(place.start("tune", *CASE, "--evaluations", "4", *TWO))
+        said = [process.communicate(timeout=200) for process in processes]
+        frame.check(all(process.returncode == 0 for process in processes), f"{said}")
+        frame.check(all(err.count("another hone is tuning this device") <= 1 for _, err in said), f"{said}")
+        none_after_a_choice(place)
+        frame.check(not place.tries("crash"), f"{place.tries('crash')}")
         for line in place.bytes().split(b"\n")[:-1]:
             json.loads(line)
-        frame.check(len(place.lines("choice")) == 2, "a choice is missing")
+        frame.check(len(place.lines("choice")) == 3, "a choice is missing")
         frame.check("measured here" in place.apply(), "not used")
+
+
+def test_one_at_a_time():
+    with Place() as place:
+        place.tune("--evaluations", "1", *TWO)
+        locks = glob.glob(os.path.join(place.folder, "hone", "tuning-*.lock"))
+        frame.check(len(locks) == 1, f"{locks}")
+        before = place.bytes()
+        with open(locks[0], "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for command, status in ((["tune", *CASE, "--evaluations", "2", *TWO], 130),
+                                    (["apply", "box size=5", place.pgm(), "-o", os.path.join(place.folder, "out.pgm"), "--tune",
+                                      "full"], -signal.SIGTERM)):
+                process = place.start(*command)
+                said = process.stderr.readline()
+                frame.check("another hone is tuning this device: waiting for it to finish" in said, said)
+                process.send_signal(signal.SIGTERM)
+                out, err = process.communicate(timeout=60)
+                frame.check(process.returncode == status and place.bytes() == before, f"{process.returncode}: {out}{err}")
+            frame.check("waiting" not in place.apply(), "who does not tune waits")
+            process = place.start("tune", *CASE, "--evaluations", "2", *TWO)
+            process.stderr.readline()
+        out, err = process.communicate(timeout=100)
+        frame.check(process.returncode == 0 and len(place.lines("choice")) == 2, f"{out}{err}")
+        os.unlink(locks[0])
+        os.mkdir(locks[0])  # what cannot be locked keeps nobody from tuning
+        place.tune("--evaluations", "1", *TWO)
 
 
 def test_full_disk():
