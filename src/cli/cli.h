@@ -95,10 +95,10 @@ int cli_usage(const struct command *command, const char *format, ...) __attribut
  * safe. */
 void cli_warn(const struct common_options *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* That another process tunes the device: said once in a process, unless --quiet. */
-void cli_say_waiting(const struct common_options *common);
 void cli_note(const struct common_options *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* That another process tunes the device: said once in a process, unless --quiet. */
+void cli_say_waiting(const struct common_options *common);
 
 /* Replaces control characters by spaces: a file's name may hold what a terminal takes for a command. */
 void cli_make_one_line(char *text);

@@ -53,8 +53,10 @@ static void measure(struct kernel_session *s, const char *config, double best, s
     if (s->failure.status || is_lost(s, worker_ready(s->worker, m->note), m->note))
         return;
     kernel_session_record(s, config, NULL, STATE_STARTED);
-    enum worker_outcome outcome = worker_measure(s->worker, "kernel", config, best,
-                                                 kernel_session_build_limit(s), run_limit(s, best), m);
+    const double build = kernel_session_build_limit(s), run = run_limit(s, best);
+    enum worker_outcome outcome = worker_measure(s->worker, "kernel", config, best, build, run, m);
+    if (worker_was_preparing(s->worker, outcome)) /* it then does not prepare */
+        outcome = worker_measure(s->worker, "kernel", config, best, build, run, m);
     kernel_session_record(s, config, m, m->state);
     is_lost(s, outcome, m->note);
 }

@@ -189,6 +189,8 @@ void session_measure(struct session *s, const char *variant, const char *config,
     record(s, variant, config, NULL, STATE_STARTED);
     enum worker_outcome outcome =
         worker_measure(s->worker, variant, config, best, build, run_limit(s, best), m);
+    if (worker_was_preparing(s->worker, outcome) && make_ready(s, m))
+        outcome = worker_measure(s->worker, variant, config, best, build, run_limit(s, best), m);
     record(s, variant, config, m, m->state);
     is_lost(s, outcome, m->note);
 }

@@ -117,6 +117,7 @@ static hone_status spawn(struct worker *w, hone_error *error)
         return spawn_failed(error, code);
     }
     w->started++;
+    w->preparing = false;
     return HONE_OK;
 }
 
@@ -437,13 +438,18 @@ enum worker_outcome worker_measure(struct worker *w, const char *variant, const 
     return outcome;
 }
 
+bool worker_was_preparing(const struct worker *w, enum worker_outcome outcome)
+{
+    return w->preparing && (outcome == WORKER_DIED || outcome == WORKER_TOO_LARGE);
+}
+
 void worker_prepare(struct worker *w, const char *variant, const char *config)
 {
     char note[512];
     json_t *answer = NULL,
            *request = json_pack("{s:s, s:s, s:s}", "do", "prepare", "variant", variant, "config", config);
-    if (request && w->pid > 0)
-        worker_ask(w, request, open_seconds, &answer, note);
+    if (request && w->pid > 0 && worker_ask(w, request, open_seconds, &answer, note) == WORKER_ANSWERED)
+        w->preparing = true;
     json_decref(request);
     json_decref(answer);
 }

@@ -35,6 +35,7 @@ struct worker {
     json_t *description; /* the answer to it */
     uint64_t memory;     /* bytes that the child may hold; a larger one is killed. Set by worker_start */
     double run_seconds;  /* limit from "built" on, in the request under way */
+    bool preparing;      /* the child was asked to compile ahead, and may be about it */
     bool taken;          /* the child has read the request under way: what happens now is its doing */
     int started;         /* children so far */
     /* Asked while the child works; true ends it, and no other is started. May be NULL. */
@@ -85,6 +86,11 @@ enum worker_outcome worker_measure(struct worker *worker, const char *variant, c
 bool worker_is_lost(enum worker_outcome outcome, const char *note, hone_error *failure, bool *interrupted);
 /* Whether the user wants to wait for nothing any more. */
 bool worker_given_up(const struct worker *worker);
+/* Whether the child that this outcome is about may have ended by what it compiled ahead: then the measured
+ * configuration deserves another child, which does nothing beside, before it is blamed. To be asked before
+ * that one starts. */
+bool worker_was_preparing(const struct worker *worker, enum worker_outcome outcome);
+/* Lets the child compile what is measured next, beside its work. */
 void worker_prepare(struct worker *worker, const char *variant, const char *config);
 
 #endif

@@ -331,6 +331,35 @@ def test_what_the_user_calls_off_is_not_tried():
         frame.check(states(report)["MODE=1"] == "timeout", f"{states(report)}")
 
 
+AHEAD = """
+//@tune param MODE=0,1,2,3,4,5
+//@tune global 64
+//@tune local 8
+//@tune arg out:s32:64
+kernel void ahead(global int *out)
+{
+#if MODE == 3
+#pragma clang __debug crash
+#endif
+    int sum = MODE;
+    for (volatile int i = 0; i < 20000; i++)
+        sum += i;
+    out[get_global_id(0)] = sum - MODE;
+}
+"""
+
+
+def test_a_compiler_that_crashes_ahead_is_not_blamed_on_what_runs():
+    """GPUs alone are given the next configuration while one is measured."""
+    with Place() as place:
+        place.write("ahead.cl", AHEAD)
+        place.environment.update(OPENCL_LAYERS=os.path.abspath(os.path.join(frame.build(), "tests", "vendor.so")), FAKE_TYPE="4")
+        found = states(place.tune("--kernel-file", "ahead.cl", "--device", "gpu")[0])
+        bad = found.pop("MODE=3")  # "compile": what ended the process twice is not built a third time
+        frame.check(bad in ("crash", "compile") and len(found) == 5, f"{bad} {found}")
+        frame.check(set(found.values()) <= {"ok", "slow"}, f"{found}")
+
+
 SPOIL = """
 //@tune param MODE=0,1,2
 //@tune global 64
