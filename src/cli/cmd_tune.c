@@ -197,6 +197,7 @@ static int run_cases(struct tune_run *run, const struct operands *operands)
              run->worker.device_record.driver);
     int result = tune_all(run);
     worker_stop(&run->worker);
+    cli_warn_of_stuck(&run->common, run->worker.stuck);
     return result;
 }
 

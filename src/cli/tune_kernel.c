@@ -232,6 +232,7 @@ static int run_all(struct kernel_run *run)
     run->start = clock_ns();
     int result = tune(run, &worker);
     worker_stop(&worker);
+    cli_warn_of_stuck(&run->common, worker.stuck);
     return result;
 }
 

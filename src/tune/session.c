@@ -325,9 +325,9 @@ static hone_status save(struct session *s, hone_error *error)
         snprintf(to->variant, sizeof to->variant, "%s", s->space.paths[s->seeds[i].path].name);
         session_config(s, &s->seeds[i], to->config, sizeof to->config);
     }
-    if (s->worker->no_disk || s->result->interrupted)
-        return HONE_OK; /* an interrupted session is resumed, not concluded */
-    hone_status status = records_add_choice(choice, error);
+    hone_status status = HONE_OK;
+    if (!s->worker->no_disk && !s->result->interrupted) /* an interrupted session is resumed, not concluded */
+        status = records_add_choice(choice, error);
     if (!status && s->io_error.status != HONE_OK) {
         if (error)
             *error = s->io_error;

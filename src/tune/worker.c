@@ -18,7 +18,11 @@
 
 extern char **environ;
 
-enum { LOOK_EVERY = 50 };               /* ms between two looks at the memory that a busy child holds */
+enum {
+    LOOK_EVERY = 50, /* ms between two looks at the memory that a busy child holds */
+    STEP = 2         /* ms between two looks whether it has ended */
+};
+static const int kill_ms = 5000, call_off_ms = 1000, end_ms = 2000;
 static const double open_seconds = 120; /* a driver's first start, with a self-test */
 static const double host_seconds = 120; /* reading and comparing a result when no kernel runs any more */
 
@@ -32,23 +36,55 @@ static void close_ends(struct worker *w)
     w->pending_length = 0;
 }
 
-/* Waits for the child to be gone; how it ended goes to note. */
-static void reap(struct worker *w, bool kill_it, char *note, size_t size)
+/* Waits for the child to be gone, so long at most; its status, or -1. */
+static int wait_for_end(struct worker *w, int ms)
 {
-    int status = 0;
-    if (w->pid <= 0)
-        return;
-    if (kill_it)
-        kill(w->pid, SIGKILL);
-    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (note && WIFSIGNALED(status))
+    int status = -1;
+    for (int waited = 0; w->pid > 0; waited += STEP) {
+        pid_t gone = waitpid(w->pid, &status, WNOHANG);
+        if (gone == w->pid || (gone < 0 && errno != EINTR))
+            w->pid = 0;
+        else if (waited >= ms)
+            return -1;
+        else
+            poll(NULL, 0, STEP);
+    }
+    return status;
+}
+
+static void tell_end(int status, char *note, size_t size)
+{
+    if (WIFSIGNALED(status))
         snprintf(note, size, "the process was ended by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
-    else if (note)
+    else
         snprintf(note, size, "the process ended with status %d", WEXITSTATUS(status));
+}
+
+/* Kills the child; how it ended goes to note. One that a driver keeps in the kernel is left to the system,
+ * and another one takes its place. */
+static void reap(struct worker *w, char *note, size_t size)
+{
+    if (w->pid <= 0)
+        return;
+    kill(w->pid, SIGKILL);
+    int status = wait_for_end(w, kill_ms);
+    if (w->pid > 0) {
+        w->stuck++;
+        if (note)
+            snprintf(note, size, "the process cannot be killed, because a driver holds it");
+    } else if (note) {
+        tell_end(status, note, size);
+    }
     w->pid = 0;
     close_ends(w);
+}
+
+static const char *kill_child(struct worker *w)
+{
+    const int stuck = w->stuck;
+    reap(w, NULL, 0);
+    return w->stuck == stuck ? "was killed" : "cannot be killed, because a driver holds it";
 }
 
 static hone_status spawn_failed(hone_error *error, int code)
@@ -235,17 +271,17 @@ static enum worker_outcome ask_running(struct worker *w, const json_t *request, 
     w->taken = false;
     enum worker_outcome outcome = send_request(w, request) ? receive(w, seconds, answer) : WORKER_DIED;
     if (outcome == WORKER_TIMED_OUT) {
-        reap(w, true, NULL, 0);
-        snprintf(note, 512, "no answer in time; the process was killed");
+        snprintf(note, 512, "no answer in time; the process %s", kill_child(w));
     } else if (outcome == WORKER_TOO_LARGE) {
-        reap(w, true, NULL, 0);
-        snprintf(note, 512, "more than %llu MiB of memory; the process was killed",
-                 (unsigned long long)(w->memory >> 20));
+        snprintf(note, 512, "more than %llu MiB of memory; the process %s",
+                 (unsigned long long)(w->memory >> 20), kill_child(w));
     } else if (outcome == WORKER_GIVEN_UP) {
-        reap(w, true, NULL, 0);
-        snprintf(note, 512, "interrupted; the process was killed");
+        kill(w->pid, WORKER_CALL_OFF);
+        wait_for_end(w, call_off_ms);
+        reap(w, NULL, 0);
+        snprintf(note, 512, "interrupted; the process was ended");
     } else if (outcome == WORKER_DIED) {
-        reap(w, true, note, 512);
+        reap(w, note, 512);
     }
     return outcome;
 }
@@ -316,7 +352,7 @@ static hone_status open_child(struct worker *w, hone_error *error)
     if (!status && w->target)
         status = open_target(w, error);
     if (status)
-        reap(w, true, NULL, 0);
+        reap(w, NULL, 0);
     return status;
 }
 
@@ -338,13 +374,8 @@ hone_status worker_target(struct worker *w, json_t *request, hone_error *error)
 void worker_stop(struct worker *w)
 {
     close_ends(w); /* the end of its input ends the child, unless a kernel hangs */
-    for (int i = 0; i < 200 && w->pid > 0; i++) {
-        if (waitpid(w->pid, NULL, WNOHANG) == w->pid)
-            w->pid = 0;
-        else
-            poll(NULL, 0, 10);
-    }
-    reap(w, true, NULL, 0);
+    wait_for_end(w, end_ms);
+    reap(w, NULL, 0);
     json_decref(w->target);
     json_decref(w->description);
     w->target = w->description = NULL;
@@ -432,7 +463,7 @@ enum worker_outcome worker_measure(struct worker *w, const char *variant, const 
     /* An illegal access may leave a context in which nothing works any more, and what computes wrong numbers
      * may have written where others read: the next gets another process. */
     if (outcome == WORKER_ANSWERED && (m->state == STATE_RUN || m->state == STATE_WRONG))
-        reap(w, true, NULL, 0);
+        reap(w, NULL, 0);
     json_decref(request);
     json_decref(answer);
     return outcome;

@@ -13,6 +13,7 @@
 #include "tune/measure.h"
 
 #include <jansson.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -20,6 +21,9 @@
 
 /* Descriptors that a child is started with. */
 enum { WORKER_IN = 3, WORKER_OUT = 4 };
+
+/* The signal that calls a child off: it ends, and what it is compiling does not count as crashed. */
+#define WORKER_CALL_OFF SIGRTMIN
 
 /* The whole life of the child: answers requests from descriptor `in` on descriptor `out`; the exit status. */
 int worker_main(int in, int out);
@@ -38,6 +42,7 @@ struct worker {
     bool preparing;      /* the child was asked to compile ahead, and may be about it */
     bool taken;          /* the child has read the request under way: what happens now is its doing */
     int started;         /* children so far */
+    int stuck;           /* of them those that could not be killed */
     /* Asked while the child works; true ends it, and no other is started. May be NULL. */
     bool (*give_up)(void *context);
     void *context;

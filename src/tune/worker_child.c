@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cache/programs.h"
 #include "hone/device.h"
 #include "tune/target.h"
 #include "tune/target_kernel.h"
@@ -202,6 +203,13 @@ static void go_first(void)
     }
 }
 
+static void on_call_off(int number)
+{
+    (void)number;
+    programs_take_back();
+    _exit(1);
+}
+
 int worker_main(int in, int out)
 {
     struct child child = {.in = in, .out = out};
@@ -213,6 +221,8 @@ int worker_main(int in, int out)
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
+    programs_will_take_back();
+    signal(WORKER_CALL_OFF, on_call_off);
     go_first();
     while (ok && read_line(in, &line)) {
         json_t *request = json_loadb(text_view(&line), line.length, 0, NULL);

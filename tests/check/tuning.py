@@ -333,6 +333,14 @@ def test_full_disk():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 1500, len(before) + 1500))
 
+        process = place.start("tune", *CASE, "--evaluations", "20", "--fresh", "-v", *TWO, preexec_fn=limit)
+        while "tuning" not in process.stderr.readline() and process.poll() is None:
+            pass
+        for _ in range(4):  # evaluations: two lines each, which do not fit
+            process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=100)
+        frame.check(process.returncode == 130 and "cannot add to the tuning records" in err, f"resumes nothing: {out}{err}")
         out, err = place.run("tune", *CASE, "--evaluations", "5", "--fresh", *TWO, status=3, preexec_fn=limit)
         frame.check("cannot add to the tuning records" in err and "best" in out, f"{out}{err}")
         after = place.bytes()
