@@ -26,7 +26,7 @@ static double run_limit(const struct kernel_session *s, double best)
     double by_best = best * 1e-3 * 10 * MEASURE_RUNS, beside = s->spec->cold ? cold_seconds : 0;
     if (s->options->run_seconds > 0)
         return s->options->run_seconds + beside;
-    return (best < 0 ? KERNEL_FIRST_SECONDS : by_best > least ? by_best : least) + beside;
+    return (best < 0 ? WORKER_FIRST_SECONDS : by_best > least ? by_best : least) + beside;
 }
 
 static void keep_try(struct kernel_session *s, const struct point *point, const char *config,

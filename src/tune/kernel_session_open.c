@@ -171,7 +171,7 @@ static void refer(struct kernel_session *s, const char *config, struct measured 
 {
     double build = kernel_session_build_limit(s), run = reference_seconds;
     if (s->spec->check == CHECK_BASELINE)
-        run = s->options->run_seconds > 0 ? s->options->run_seconds : KERNEL_FIRST_SECONDS;
+        run = s->options->run_seconds > 0 ? s->options->run_seconds : WORKER_FIRST_SECONDS;
     worker_measure(s->worker, "reference", config, -1, build, run, m);
 }
 

@@ -8,9 +8,6 @@
 
 enum { KERNEL_MAX_SEEDS = 8, KERNEL_MAX_NAMES = 64 };
 
-/* How long the first run may take: nothing is known yet. */
-#define KERNEL_FIRST_SECONDS 60.0
-
 struct kernel_session {
     struct worker *worker;
     const struct kernel_spec *spec;

@@ -138,6 +138,8 @@ static double run_limit(const struct session *s, double best)
 {
     if (s->comparing && s->options->run_seconds <= 0 && s->options->seconds <= 0)
         return compare_seconds;
+    if (best < 0 && s->options->run_seconds <= 0)
+        return WORKER_FIRST_SECONDS;
     double least = s->options->run_seconds > 0                        ? s->options->run_seconds
                    : s->worker->device_record.kind == HONE_DEVICE_CPU ? 10
                                                                       : 2;

@@ -19,8 +19,8 @@ struct session_options {
     uint32_t random_seed;
     bool fresh;           /* do not resume, and try again what failed; but not what was wrong */
     const char *variants; /* names, separated by commas, to which the search is limited; NULL: all */
-    /* Limits in seconds; 0: 60 for building, for running 10 on CPUs (PoCL compiles at the first launch) and 2
-     * on others. */
+    /* Limits in seconds; 0: 60 for building, for running 60 at first, then 10 on CPUs (PoCL compiles at the
+     * first launch) and 2 on others. */
     double build_seconds, run_seconds;
     bool (*interrupted)(void *context); /* asked between evaluations; may be NULL */
     bool (*give_up)(void *context);     /* asked during them: ends the one under way, untried; may be NULL */

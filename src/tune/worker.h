@@ -30,6 +30,9 @@ int worker_main(int in, int out);
 
 /* ---- The parent ---- */
 
+/* How long a configuration may run before the first one was measured: nothing is known yet. */
+#define WORKER_FIRST_SECONDS 60.0
+
 struct worker {
     pid_t pid; /* 0: not running */
     int to, from;

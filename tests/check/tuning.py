@@ -516,6 +516,23 @@ def test_what_the_user_calls_off_is_no_crash():
         frame.check(result["states"].get("crash") == 1 and place.tries("started").count(config) == count, f"{config} {result} {place.ended()}")
 
 
+def test_the_first_run_has_time():
+    """Nothing is known of a device yet: an integrated GPU may take longer than the two seconds that GPUs have later."""
+    with Place() as place:
+        broken_kernels(place.folder, {"box_rows": BROKEN["box_parts"]})
+        place.environment.update(HONE_KERNEL_DIR=place.folder, FAKE_TYPE="4",
+                                 OPENCL_LAYERS=os.path.abspath(os.path.join(frame.build(), "tests", "vendor.so")))
+        process = place.start("tune", *CASE, "--variant", "separable")
+        while not place.tries("started") and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(4)
+        frame.check(not place.ended() and process.poll() is None, f"{place.lines('try')}")
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=100)
+        frame.check(place.lines("try")[0]["device"]["kind"] == "gpu" and process.returncode == 130, f"{out}{err}")
+
+
 def test_a_mistake_is_told_once():
     with Place() as place:
         for text, wanted in (("sobl", "did you mean 'sobel'? There are add, "), ("zzzzzz size=3", "'zzzzzz'; there are add, "),
