@@ -40,9 +40,11 @@ struct tune_run {
 /* For session_options.progress; the context is the run. */
 void tune_show_progress(void *context, int evaluation, int of, const char *configuration,
                         const struct measured *measured, double best_ms);
-/* A line of a report that says by which clock, unless by the device's. */
+/* For session_options.waiting. */
+void tune_show_waiting(void *context);
 /* The words of a report on other work, where it took more than a tenth of the processors. */
 void tune_print_load(double load);
+/* A line of a report that says by which clock, unless by the device's. */
 void tune_print_clock(const char *clock, const char *reason);
 void tune_clear_progress(const struct tune_run *run);
 void tune_print_result(const struct record_choice *choice, const struct session_result *result);
