@@ -41,10 +41,9 @@ DEVICES = {"pocl-avx2": {"OCL_ICD_VENDORS": "pocl.icd", "POCL_KERNELLIB_NAME": "
            "rusticl": {"OCL_ICD_VENDORS": "rusticl.icd", "RUSTICL_ENABLE": "llvmpipe"},
            "pocl": {"OCL_ICD_VENDORS": "pocl.icd"}}
 # Small images, so that a recording takes minutes: name, filter, size, variants.
-SPACES = [("epsilon-pocl", "epsilon radius=2", "160x120", "direct,vectors"),
-          ("sobel-pocl", "sobel norm=l1", "320x240", "direct,separable,vectors"),
-          ("box8-pocl", "box size=8", "320x240", "direct,separable,running,bands"),
-          ("box3-strips-pocl", "box size=3", "320x240", "strips")]  # one variant, a large space
+SPACES = [("epsilon-pocl", "epsilon", "640x480", "direct,vectors"),
+          ("sobel-pocl", "sobel norm=l1", "1280x720", "direct,separable,vectors,lines"),
+          ("box-pocl", "box size=8", "640x480", "direct,separable,running,bands,lines")]
 
 
 def option(name, otherwise):

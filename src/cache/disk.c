@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,10 +57,23 @@ enum disk_mark disk_get_mark(const struct disk *disk, const char *name)
     return has(disk, name, CRASHED_SUFFIX "1") ? DISK_CRASHED_ONCE : DISK_CLEAN;
 }
 
+/* The mark that was set last, for disk_take_back: only processes with one device remember it. */
+static struct {
+    bool wanted;
+    volatile sig_atomic_t set;
+    int folder;
+    char path[NAME_MAX + 1];
+} busy;
+
 void disk_set_busy(const struct disk *disk, const char *name)
 {
     char path[NAME_MAX + 1];
     snprintf(path, sizeof path, "%.100s" BUSY_SUFFIX, name);
+    if (busy.wanted) {
+        busy.folder = disk->folder;
+        memcpy(busy.path, path, sizeof path);
+        busy.set = 1;
+    }
     int fd = openat(disk->folder, path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0)
         close(fd);
@@ -70,6 +84,19 @@ void disk_clear_busy(const struct disk *disk, const char *name)
     char path[NAME_MAX + 1];
     snprintf(path, sizeof path, "%.100s" BUSY_SUFFIX, name);
     unlinkat(disk->folder, path, 0);
+    if (busy.wanted)
+        busy.set = 0;
+}
+
+void disk_will_take_back(void)
+{
+    busy.wanted = true;
+}
+
+void disk_take_back(void)
+{
+    if (busy.set)
+        unlinkat(busy.folder, busy.path, 0);
 }
 
 bool disk_read(const struct disk *disk, const char *name, struct text *bytes)

@@ -29,6 +29,10 @@ enum disk_mark disk_get_mark(const struct disk *disk, const char *name);
  * between. */
 void disk_set_busy(const struct disk *disk, const char *name);
 void disk_clear_busy(const struct disk *disk, const char *name);
+/* Clears the mark that this process set last, if it is still set and disk_will_take_back was called before.
+ * Safe in signal handlers; for processes with one device. */
+void disk_will_take_back(void);
+void disk_take_back(void);
 
 /* The whole file of a program; a miss of any kind is false. */
 bool disk_read(const struct disk *disk, const char *name, struct text *bytes);

@@ -260,6 +260,16 @@ static hone_status build(struct job *job, struct program **program, struct kerne
     return status;
 }
 
+void programs_will_take_back(void)
+{
+    disk_will_take_back();
+}
+
+void programs_take_back(void)
+{
+    disk_take_back();
+}
+
 hone_status programs_kernel(struct kernel **out, struct hone_device *device, const struct program_unit *unit,
                             const char *kernel, hone_error *error)
 {

@@ -32,6 +32,11 @@ hone_status programs_kernel(struct kernel **out, struct hone_device *device, con
 hone_status programs_digest(const struct hone_device *device, const struct program_unit *unit,
                             char digest[65], hone_error *error);
 
+/* Takes back the busy mark of a build that the process is about to end in on purpose, in a signal handler.
+ * For processes with one device, which call the first of the two before they build. */
+void programs_will_take_back(void);
+void programs_take_back(void);
+
 /* Bytes that programs may take on disk. */
 extern const uint64_t programs_disk_limit;
 

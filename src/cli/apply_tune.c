@@ -2,6 +2,7 @@
 /* hone apply --tune full: the filters of the chain are tuned before the first image that needs it. */
 #include "cli/apply.h"
 
+#include "cli/guard.h"
 #include "cli/tune.h"
 #include "lab/tune_chain.h"
 
@@ -25,6 +26,11 @@ static void show_evaluation(void *context, int evaluation, int of, const char *c
         fprintf(stderr, "\r\033[Ktuning: %d of at most %d%s  %.60s", evaluation, of, best, configuration);
 }
 
+static void show_waiting(void *context)
+{
+    cli_say_waiting(context);
+}
+
 static void show_result(void *context, const struct session_result *result)
 {
     const struct record_choice *choice = &result->choice;
@@ -46,14 +52,23 @@ hone_status apply_tune(const struct engine *engine, const hone_image_desc *input
     char spec[16];
     struct common_options *common = (struct common_options *)&engine->options->common;
     snprintf(spec, sizeof spec, "%u", hone_device_get_info(engine->device)->index);
-    const struct tune_chain_request request = {
-        .device = engine->device,
-        .spec = spec,
-        .chain = engine->chain,
-        .input = input,
-        .second = second,
-        .second_count = engine->second_count,
-        .options = {.budget = EVALUATIONS, .random_seed = 1, .progress = show_evaluation, .context = common},
-        .tuned = show_result};
-    return tune_chain(&request, error);
+    const struct tune_chain_request request = {.device = engine->device,
+                                               .spec = spec,
+                                               .no_disk = common->no_cache,
+                                               .chain = engine->chain,
+                                               .input = input,
+                                               .second = second,
+                                               .second_count = engine->second_count,
+                                               .options = {.budget = EVALUATIONS,
+                                                           .random_seed = 1,
+                                                           .interrupted = guard_is_signalled,
+                                                           .give_up = guard_is_signalled,
+                                                           .waiting = show_waiting,
+                                                           .progress = show_evaluation,
+                                                           .context = common},
+                                               .tuned = show_result};
+    guard_hold(); /* the configuration under way is called off first: it would count as crashed */
+    hone_status status = tune_chain(&request, error);
+    guard_release();
+    return status;
 }

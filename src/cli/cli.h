@@ -97,6 +97,10 @@ void cli_warn(const struct common_options *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void cli_note(const struct common_options *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* That processes of a worker could not be killed; nothing where there are none. */
+void cli_warn_of_stuck(const struct common_options *common, int count);
+/* That another process tunes the device: said once in a process, unless --quiet. */
+void cli_say_waiting(const struct common_options *common);
 
 /* Replaces control characters by spaces: a file's name may hold what a terminal takes for a command. */
 void cli_make_one_line(char *text);

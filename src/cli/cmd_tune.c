@@ -7,31 +7,17 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/tune_kernel.h"
+#include "cli/tune_signals.h"
 #include "tune/cases.h"
 
 #include <jansson.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { QUICK = 20, NORMAL = 100, FULL = 500, EXIT_INTERRUPTED = 128 + SIGINT };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1; /* the configuration under way is finished; a second signal ends the process */
-}
-
-static bool is_interrupted(void *context)
-{
-    (void)context;
-    return interrupted;
-}
+enum { QUICK = 20, NORMAL = 100, FULL = 500 };
 
 /* ---- Options ---- */
 
@@ -159,7 +145,9 @@ static int tune_one(struct tune_run *run, const char *line)
                                             .fresh = run->fresh,
                                             .variants = run->variants,
                                             .run_seconds = run->timeout,
-                                            .interrupted = is_interrupted,
+                                            .interrupted = tune_is_interrupted,
+                                            .give_up = tune_is_given_up,
+                                            .waiting = tune_show_waiting,
                                             .progress = tune_show_progress,
                                             .context = run};
     hone_status status = open_case(line, &c, &error);
@@ -179,17 +167,15 @@ static int tune_one(struct tune_run *run, const char *line)
 static int tune_all(struct tune_run *run)
 {
     int worst = EXIT_DONE;
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    tune_signals_begin();
     run->start = clock_ns();
-    for (; run->done < run->count && !interrupted; run->done++) {
+    for (; run->done < run->count && !tune_is_interrupted(NULL); run->done++) {
         int status = tune_one(run, run->cases[run->done]);
         worst = status > worst ? status : worst;
     }
     if (run->common.json && !cli_print_json(json_incref(run->report))) /* it takes the report over */
         worst = EXIT_DEVICE;
-    return interrupted ? EXIT_INTERRUPTED : worst;
+    return tune_is_interrupted(NULL) ? EXIT_INTERRUPTED : worst;
 }
 
 static int run_cases(struct tune_run *run, const struct operands *operands)
@@ -210,6 +196,7 @@ static int run_cases(struct tune_run *run, const struct operands *operands)
              run->worker.device_record.driver);
     int result = tune_all(run);
     worker_stop(&run->worker);
+    cli_warn_of_stuck(&run->common, run->worker.stuck);
     return result;
 }
 
@@ -274,7 +261,7 @@ const struct command command_tune = {
     "a\n"
     "filter with parameters; without any, all filters are tuned. Kernels that hang or crash end a process of "
     "their\n"
-    "own and are never tried again. Can be interrupted; the next call resumes.\n"
+    "own and are not tried again. Can be interrupted; the next call resumes.\n"
     "\n"
     "  hone tune\n"
     "  hone tune sobel 'box size=31' --size 3264x2448 --format u8 --budget 60s\n"
@@ -288,10 +275,11 @@ const struct command command_tune = {
     "  --full           at most 500, or all where there are fewer\n"
     "  --evaluations N  at most N\n"
     "  --variant NAMES  only these variants, separated by commas\n"
-    "  --timeout N      seconds after which a kernel that runs counts as hanging (default: 10 on CPUs, else "
-    "2)\n"
+    "  --timeout N      seconds after which a kernel that runs counts as hanging (default: 60 at first, "
+    "then\n"
+    "                   10 on CPUs, else 2)\n"
     "  --memory N       MiB that the process that measures may take (default: most of what is free)\n"
-    "  --fresh          do not resume an interrupted session\n"
+    "  --fresh          do not resume an interrupted session, and try again what failed before\n"
     "  --seed N         of the random restarts (default 1)\n"
     "\n"
     "what was measured, as files:\n"

@@ -17,7 +17,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { CHECK_MS = 100 };
+enum { CHECK_MS = 100, HOLD_SECONDS = 10 };
 
 static struct {
     pthread_mutex_t lock; /* the lists */
@@ -26,6 +26,9 @@ static struct {
     pthread_t thread;
     sigset_t signals, before;
     int signal_fd, stop_fd;
+    bool held;
+    int waiting; /* the signal that waits for the end of the hold; 0: none */
+    uint64_t waits_until;
 } guard = {.lock = PTHREAD_MUTEX_INITIALIZER, .signal_fd = -1, .stop_fd = -1};
 
 /* ---- Ending the process ---- */
@@ -49,6 +52,55 @@ static void end_by(int number)
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     kill(getpid(), number);
     _exit(128 + number);
+}
+
+/* The first signal waits while the process is held; the others say nothing new. */
+static void take_signal(int number)
+{
+    pthread_mutex_lock(&guard.lock);
+    const bool held = guard.held;
+    if (held && !guard.waiting) {
+        guard.waiting = number;
+        guard.waits_until = clock_ns() + HOLD_SECONDS * 1000000000ull;
+    }
+    pthread_mutex_unlock(&guard.lock);
+    if (!held)
+        end_by(number);
+}
+
+static void check_hold(void)
+{
+    pthread_mutex_lock(&guard.lock);
+    const int number = guard.waiting && clock_ns() > guard.waits_until ? guard.waiting : 0;
+    pthread_mutex_unlock(&guard.lock);
+    if (number)
+        end_by(number);
+}
+
+void guard_hold(void)
+{
+    pthread_mutex_lock(&guard.lock);
+    guard.held = true;
+    pthread_mutex_unlock(&guard.lock);
+}
+
+void guard_release(void)
+{
+    pthread_mutex_lock(&guard.lock);
+    const int number = guard.waiting;
+    guard.held = false;
+    pthread_mutex_unlock(&guard.lock);
+    if (number)
+        end_by(number);
+}
+
+bool guard_is_signalled(void *context)
+{
+    (void)context;
+    pthread_mutex_lock(&guard.lock);
+    const bool waits = guard.waiting != 0;
+    pthread_mutex_unlock(&guard.lock);
+    return waits;
 }
 
 static void end_by_timeout(const struct guard_watch *watch)
@@ -81,10 +133,11 @@ static void *stand_guard(void *unused)
     for (;;) {
         poll(fds, 2, CHECK_MS);
         if (fds[0].revents & POLLIN && read(guard.signal_fd, &info, sizeof info) == sizeof info)
-            end_by((int)info.ssi_signo);
+            take_signal((int)info.ssi_signo);
         if (fds[1].revents & POLLIN)
             return NULL;
         check_watches();
+        check_hold();
     }
 }
 

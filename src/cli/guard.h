@@ -19,6 +19,13 @@
 hone_status guard_begin(hone_error *error);
 void guard_end(void);
 
+/* Between the two a signal does not end the process but waits for the second, which does: what is under way
+ * has something to bring to an end, for which it has 10 s. Not nested. */
+void guard_hold(void);
+void guard_release(void);
+/* Whether a signal waits. The context is not used. */
+bool guard_is_signalled(void *context);
+
 /* A file_output that the guard knows; used in the same way. */
 struct guarded_output {
     struct file_output file;

@@ -83,6 +83,24 @@ void cli_warn(const struct common_options *common, const char *format, ...)
     va_end(args);
 }
 
+void cli_warn_of_stuck(const struct common_options *common, int count)
+{
+    if (count > 0)
+        cli_warn(
+            common,
+            "%d of the processes that measured could not be killed, because a driver held them: they may "
+            "have slowed down what was measured after them",
+            count);
+}
+
+void cli_say_waiting(const struct common_options *common)
+{
+    static bool said;
+    if (!said && !common->quiet)
+        fputs("hone: another hone is tuning this device: waiting for it to finish\n", stderr);
+    said = true;
+}
+
 void cli_note(const struct common_options *common, const char *format, ...)
 {
     va_list args;

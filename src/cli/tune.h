@@ -40,6 +40,8 @@ struct tune_run {
 /* For session_options.progress; the context is the run. */
 void tune_show_progress(void *context, int evaluation, int of, const char *configuration,
                         const struct measured *measured, double best_ms);
+/* For session_options.waiting. */
+void tune_show_waiting(void *context);
 /* The words of a report on other work, where it took more than a tenth of the processors. */
 void tune_print_load(double load);
 /* A line of a report that says by which clock, unless by the device's. */

@@ -6,33 +6,19 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/tune_signals.h"
 #include "tune/kernel_inspect.h"
 #include "tune/kernel_results.h"
 #include "tune/kernel_sources.h"
 
 #include <jansson.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { QUICK = 20, NORMAL = 100, FULL = 500, EXIT_INTERRUPTED = 128 + SIGINT };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1; /* the configuration under way is finished; a second signal ends the process */
-}
-
-static bool is_interrupted(void *context)
-{
-    (void)context;
-    return interrupted;
-}
+enum { QUICK = 20, NORMAL = 100, FULL = 500 };
 
 bool tune_wants_kernel(int argc, char **argv)
 {
@@ -139,6 +125,12 @@ static void show_progress(void *context, int evaluation, int of, const char *con
         fprintf(stderr, "\r\033[K%d of at most %d%s%s  %.60s", evaluation, of, left, best, config);
 }
 
+static void show_waiting(void *context)
+{
+    const struct kernel_run *run = context;
+    cli_say_waiting(&run->common);
+}
+
 static hone_status read_limits(struct kernel_run *run, hone_error *error)
 {
     struct kernel_session_options *s = &run->session;
@@ -155,7 +147,9 @@ static hone_status read_limits(struct kernel_run *run, hone_error *error)
     s->source = text_view(&run->source);
     s->folder = run->folder;
     s->read_right = tune_kernel_right;
-    s->interrupted = is_interrupted;
+    s->interrupted = tune_is_interrupted;
+    s->give_up = tune_is_given_up;
+    s->waiting = show_waiting;
     s->progress = show_progress;
     s->context = run;
     return status;
@@ -208,6 +202,7 @@ static int tune(struct kernel_run *run, struct worker *worker)
         if (written)
             return cli_fail(&run->common, &write_error);
     }
+    const bool interrupted = tune_is_interrupted(NULL);
     if (status && !(interrupted && run->result.ranked_count == 0))
         return cli_fail(&run->common, &error);
     return interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
@@ -233,12 +228,11 @@ static int run_all(struct kernel_run *run)
         worker.memory = (uint64_t)(run->memory * 1048576);
     cli_note(&run->common, "tuning '%s' on %s (%s, driver %s)", run->spec->kernel, worker.device_record.name,
              worker.device_record.platform, worker.device_record.driver);
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    tune_signals_begin();
     run->start = clock_ns();
     int result = tune(run, &worker);
     worker_stop(&worker);
+    cli_warn_of_stuck(&run->common, worker.stuck);
     return result;
 }
 

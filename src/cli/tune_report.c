@@ -39,6 +39,12 @@ void tune_show_progress(void *context, int evaluation, int of, const char *confi
                 evaluation, of, left, best, configuration);
 }
 
+void tune_show_waiting(void *context)
+{
+    const struct tune_run *run = context;
+    cli_say_waiting(&run->common);
+}
+
 void tune_clear_progress(const struct tune_run *run)
 {
     if (run->on_terminal && !run->common.verbose && !run->common.quiet)

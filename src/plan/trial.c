@@ -282,7 +282,8 @@ static void add_ranked(struct record_choice *record, const struct candidate *can
 
 static void remember(const struct trial *t, int best)
 {
-    struct record_choice record = {.default_ms = t->candidates[0].best_ms,
+    struct record_choice record = {.origin = ORIGIN_TRIAL,
+                                   .default_ms = t->candidates[0].best_ms,
                                    .first_rung_ms = -1,
                                    .plain_ms = -1,
                                    .time = (int64_t)time(NULL)};

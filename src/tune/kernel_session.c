@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "tune/device_lock.h"
 #include "tune/kernel_final.h"
 #include "tune/search.h"
 
@@ -24,7 +25,7 @@ static double run_limit(const struct kernel_session *s, double best)
     double by_best = best * 1e-3 * 10 * MEASURE_RUNS, beside = s->spec->cold ? cold_seconds : 0;
     if (s->options->run_seconds > 0)
         return s->options->run_seconds + beside;
-    return (best < 0 ? KERNEL_FIRST_SECONDS : by_best > least ? by_best : least) + beside;
+    return (best < 0 ? WORKER_FIRST_SECONDS : by_best > least ? by_best : least) + beside;
 }
 
 static void keep_try(struct kernel_session *s, const struct point *point, const char *config,
@@ -39,18 +40,36 @@ static void keep_try(struct kernel_session *s, const struct point *point, const 
     snprintf(t->config, sizeof t->config, "%s", config);
 }
 
+static bool is_lost(struct kernel_session *s, enum worker_outcome outcome, const char *note)
+{
+    return worker_is_lost(outcome, note, &s->failure, &s->result->interrupted);
+}
+
+/* What keeps a worker from starting is no configuration's fault: nothing is recorded before there is one. */
+static void measure(struct kernel_session *s, const char *config, double best, struct measured *m)
+{
+    *m = (struct measured){.state = STATE_ABANDONED, .ms = -1};
+    if (s->failure.status || is_lost(s, worker_ready(s->worker, m->note), m->note))
+        return;
+    kernel_session_record(s, config, NULL, STATE_STARTED);
+    const double build = kernel_session_build_limit(s), run = run_limit(s, best);
+    enum worker_outcome outcome = worker_measure(s->worker, "kernel", config, best, build, run, m);
+    if (worker_was_preparing(s->worker, outcome)) /* it then does not prepare */
+        outcome = worker_measure(s->worker, "kernel", config, best, build, run, m);
+    kernel_session_record(s, config, m, m->state);
+    is_lost(s, outcome, m->note);
+}
+
 static double evaluate(void *context, const struct point *point, double best)
 {
     struct kernel_session *s = context;
     char config[256];
     struct measured m;
     kernel_session_config(s, point, config);
-    if (!kernel_session_recall(s, config, &m)) {
-        kernel_session_record(s, config, NULL, STATE_STARTED);
-        worker_measure(s->worker, "kernel", config, best, kernel_session_build_limit(s), run_limit(s, best),
-                       &m);
-        kernel_session_record(s, config, &m, m.state);
-    }
+    if (!kernel_session_recall(s, config, &m))
+        measure(s, config, best, &m);
+    if (m.state == STATE_ABANDONED)
+        return -1;
     keep_try(s, point, config, &m);
     bool better = m.ms >= 0 && (best < 0 || m.ms < best);
     if (s->options->progress)
@@ -79,7 +98,7 @@ static bool stop(void *context)
     struct kernel_session *s = context;
     if (s->options->interrupted && s->options->interrupted(s->options->context))
         s->result->interrupted = true;
-    return s->result->interrupted ||
+    return s->result->interrupted || s->failure.status ||
            (s->options->seconds > 0 && kernel_session_elapsed(s) > s->options->seconds * (1 - final_share));
 }
 
@@ -119,7 +138,13 @@ static hone_status search(struct kernel_session *s, hone_error *error)
     s->result->space = space_size(&s->space);
     s->result->legal = found.legal;
     search_finish(&found);
+    if (s->failure.status) {
+        if (error)
+            *error = s->failure;
+        return s->failure.status;
+    }
     kernel_final(s, s->spec->cold ? cold_final_seconds : 0);
+    s->result->interrupted = s->result->interrupted || worker_given_up(s->worker);
     s->result->load = load_since(s->load_known ? &s->load : NULL, s->worker->pid);
     snprintf(s->result->clock, sizeof s->result->clock, "%s", s->worker->clock);
     snprintf(s->result->clock_reason, sizeof s->result->clock_reason, "%s", s->worker->clock_reason);
@@ -136,9 +161,25 @@ static hone_status search(struct kernel_session *s, hone_error *error)
     return HONE_OK;
 }
 
+/* Before anything is read that another process may be about to add to. */
+static hone_status wait_for_turn(struct kernel_session *s, hone_error *error)
+{
+    const struct device_lock_wait wait = {s->options->interrupted, s->options->waiting, s->options->context};
+    if (!s->worker->no_disk && !device_lock_take(&s->worker->device_record, &wait, &s->lock)) {
+        s->result->interrupted = true;
+        return error_set(error, HONE_ERROR_UNSUPPORTED,
+                         "interrupted before a configuration of '%s' was measured", s->spec->kernel);
+    }
+    s->start = clock_ns();
+    return HONE_OK;
+}
+
 static hone_status run(struct kernel_session *s, hone_error *error)
 {
-    hone_status status = kernel_session_request(s, error);
+    hone_status status = wait_for_turn(s, error);
+    s->load_known = load_now(&s->load, s->worker->pid);
+    if (!status)
+        status = kernel_session_request(s, error);
     s->worker->build_seconds = kernel_session_build_limit(s);
     if (!status)
         status = worker_target(s->worker, s->request, error);
@@ -168,14 +209,15 @@ hone_status kernel_session_tune(struct worker *worker, const struct kernel_spec 
     s->spec = spec;
     s->options = options;
     s->result = result;
-    s->source.fd = s->right.fd = -1;
-    s->start = clock_ns();
-    s->load_known = load_now(&s->load, worker->pid);
+    s->source.fd = s->right.fd = s->lock = -1;
+    worker->give_up = options->give_up;
+    worker->context = options->context;
     hone_status status = run(s, error);
     json_decref(s->request);
     json_decref(s->description);
     held_file_close(&s->source);
     held_file_close(&s->right);
+    device_lock_release(&s->lock);
     records_finish(&s->known);
     free(s);
     return status;

@@ -29,6 +29,8 @@ struct kernel_session_options {
     hone_status (*read_right)(void *context, int index, enum element element, size_t count, void *to,
                               hone_error *error);
     bool (*interrupted)(void *context); /* asked between evaluations; may be NULL */
+    bool (*give_up)(void *context);     /* asked during them: ends the one under way, untried; may be NULL */
+    void (*waiting)(void *context);     /* told when another process tunes this device; may be NULL */
     void (*progress)(void *context, int evaluation, int of, const char *config,
                      const struct measured *measured, double best_ms); /* may be NULL */
     void *context;

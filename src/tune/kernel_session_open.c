@@ -171,7 +171,7 @@ static void refer(struct kernel_session *s, const char *config, struct measured 
 {
     double build = kernel_session_build_limit(s), run = reference_seconds;
     if (s->spec->check == CHECK_BASELINE)
-        run = s->options->run_seconds > 0 ? s->options->run_seconds : KERNEL_FIRST_SECONDS;
+        run = s->options->run_seconds > 0 ? s->options->run_seconds : WORKER_FIRST_SECONDS;
     worker_measure(s->worker, "reference", config, -1, build, run, m);
 }
 
@@ -209,6 +209,8 @@ hone_status kernel_session_right(struct kernel_session *s, hone_error *error)
     if (status)
         return status;
     refer_first(s, &m);
+    if (m.state == STATE_ABANDONED)
+        return error_set(error, HONE_ERROR_DEVICE, "nothing can be measured: %s", m.note);
     if (m.state != STATE_OK)
         return error_set(error, HONE_ERROR_CHECK,
                          "%s failed with %s (%s): %s; put other values first, or --check none",

@@ -9,9 +9,6 @@
 
 enum { KERNEL_MAX_SEEDS = 8, KERNEL_MAX_NAMES = 64 };
 
-/* How long the first run may take: nothing is known yet. */
-#define KERNEL_FIRST_SECONDS 60.0
-
 struct kernel_session {
     struct worker *worker;
     const struct kernel_spec *spec;
@@ -33,7 +30,9 @@ struct kernel_session {
     uint64_t start;
     struct load load; /* then, where load_known */
     bool load_known;
+    int lock;            /* of the device, see device_lock.h */
     hone_error io_error; /* the first failure to write records */
+    hone_error failure;  /* there is no worker any more: the session ends */
 };
 
 /* ---- Opening ---- */

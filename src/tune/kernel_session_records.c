@@ -32,7 +32,8 @@ static size_t read_choices(struct kernel_session *s, const struct records *all)
             continue;
         if (choice->count > 0)
             kernel_session_add_seed(s, choice->ranked[0].config);
-        if (finished == 0 && same_case(s, &choice->c) && same_device(s, &choice->device))
+        if (finished == 0 && choice->origin == ORIGIN_SESSION && same_case(s, &choice->c) &&
+            same_device(s, &choice->device))
             finished = choice->tries_before;
     }
     return finished;

@@ -95,7 +95,13 @@ static bool read_runs(const json_t *answer, struct racer *racers, int count)
     return any;
 }
 
-/* How it goes for one alone, for a round. False when no worker starts any more. */
+/* Nobody was asked, or nobody waits for the answer: that is about no configuration. */
+static bool was_in_vain(enum worker_outcome outcome)
+{
+    return outcome == WORKER_UNABLE || outcome == WORKER_GIVEN_UP;
+}
+
+/* How it goes for one alone, for a round. False when there is no answer to be had. */
 static bool try_alone(struct worker *worker, struct racer *racer, double beside)
 {
     char note[512];
@@ -104,15 +110,15 @@ static bool try_alone(struct worker *worker, struct racer *racer, double beside)
     if (outcome == WORKER_ANSWERED && !is_whole(answer)) {
         take(racer, answer, 0);
         worker_end(worker);
-    } else if (outcome != WORKER_ANSWERED && outcome != WORKER_UNABLE) {
+    } else if (outcome != WORKER_ANSWERED && !was_in_vain(outcome)) {
         blame(racer, outcome == WORKER_TIMED_OUT ? STATE_TIMEOUT : STATE_CRASH, note);
     }
     json_decref(answer);
-    return outcome != WORKER_UNABLE;
+    return !was_in_vain(outcome);
 }
 
 /* Somebody failed, and may have taken the process along, or the context, in which nobody else runs any more
- * then. False when no worker starts, or when nobody can run: then it is not they. */
+ * then. False when there is no answer to be had, or when nobody can run: then it is not they. */
 static bool find_culprits(struct worker *worker, struct racer *racers, int count, double beside)
 {
     int left = 0;
@@ -136,7 +142,7 @@ bool race_by_turns(struct worker *worker, struct racer *racers, int count, int r
     for (int i = 0; i < count; i++)
         racers[i].fault.state = STATE_OK;
     enum worker_outcome outcome = ask(worker, racers, count, rounds, beside, &answer, note);
-    bool failed = outcome != WORKER_UNABLE && (outcome != WORKER_ANSWERED || !is_whole(answer));
+    bool failed = !was_in_vain(outcome) && (outcome != WORKER_ANSWERED || !is_whole(answer));
     if (failed) {
         json_decref(answer);
         answer = NULL;

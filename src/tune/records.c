@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const states[STATE_COUNT] = {"started", "ok",    "compile", "run",
-                                                "timeout", "crash", "wrong",   "slow"};
+static const char *const states[STATE_COUNT] = {"started", "ok",    "compile", "run",      "timeout",
+                                                "crash",   "wrong", "slow",    "abandoned"};
 
 const char *record_state_name(enum record_state state)
 {
@@ -127,6 +127,39 @@ static bool add_wrong(struct records *records, const struct record_trust *trust)
     return true;
 }
 
+static bool same_try(const struct record_try *a, const struct record_try *b)
+{
+    return strcmp(a->config.config, b->config.config) == 0 &&
+           strcmp(a->config.variant, b->config.variant) == 0 && memcmp(&a->c, &b->c, sizeof a->c) == 0 &&
+           memcmp(&a->device, &b->device, sizeof a->device) == 0;
+}
+
+/* Nothing was found out of a configuration that was started: no reader shall see that it was. */
+static void forget_start(struct records *records, const struct record_try *abandoned)
+{
+    size_t at = records->try_count;
+    while (at > 0 && !same_try(&records->tries[at - 1], abandoned))
+        at--;
+    if (at == 0 || records->tries[at - 1].state != STATE_STARTED)
+        return;
+    memmove(&records->tries[at - 1], &records->tries[at],
+            (records->try_count-- - at) * sizeof *records->tries);
+    for (size_t i = 0; i < records->choice_count; i++)
+        records->choices[i].tries_before -= records->choices[i].tries_before >= at;
+}
+
+static bool add_try(struct records *records, const struct record_try *attempt)
+{
+    if (attempt->state == STATE_ABANDONED) {
+        forget_start(records, attempt);
+        return true;
+    }
+    if (!mem_grow(&records->tries, &records->try_capacity, records->try_count + 1, sizeof *records->tries))
+        return false;
+    records->tries[records->try_count++] = *attempt;
+    return true;
+}
+
 static hone_status add_line(struct records *records, const json_t *object, const char *kind, bool *used,
                             hone_error *error)
 {
@@ -136,10 +169,7 @@ static hone_status add_line(struct records *records, const json_t *object, const
     bool grown = true;
     *used = true;
     if (strcmp(kind, "try") == 0 && record_read_try(object, &attempt)) {
-        grown =
-            mem_grow(&records->tries, &records->try_capacity, records->try_count + 1, sizeof *records->tries);
-        if (grown)
-            records->tries[records->try_count++] = attempt;
+        grown = add_try(records, &attempt);
     } else if (strcmp(kind, "choice") == 0 && record_read_choice(object, &choice)) {
         grown = mem_grow(&records->choices, &records->choice_capacity, records->choice_count + 1,
                          sizeof *records->choices);

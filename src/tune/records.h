@@ -60,6 +60,7 @@ enum record_state {
     STATE_CRASH,
     STATE_WRONG,
     STATE_SLOW,
+    STATE_ABANDONED, /* nothing was found out: readers see neither this nor the start that it ends */
     STATE_COUNT
 };
 
@@ -75,7 +76,11 @@ struct record_try {
     int64_t time; /* seconds since 1970 */
 };
 
+/* Who chose. Only a session's own choice ends the session: others may come while it is interrupted. */
+enum record_origin { ORIGIN_SESSION, ORIGIN_TRIAL, ORIGIN_IMPORT, ORIGIN_COUNT };
+
 struct record_choice {
+    enum record_origin origin;
     struct record_device device;
     struct record_case c;
     struct record_config ranked[RECORD_MAX_RANKED]; /* best first */

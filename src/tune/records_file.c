@@ -158,11 +158,16 @@ hone_status records_add_trust(const struct record_trust *record, hone_error *err
 
 /* ---- Merging ---- */
 
-/* The line in our own form, whoever wrote it; empty when it is no record. */
-static hone_status normalise(const char *line, size_t length, struct text *out, hone_error *error)
+/* The line in our own form, whoever wrote it, and a choice as imported if wanted; empty when it is no record.
+ */
+static hone_status normalise(const char *line, size_t length, bool imported, struct text *out,
+                             hone_error *error)
 {
     struct records one = {0};
     json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
+    const char *kind = json_string_value(json_object_get(object, "kind"));
+    if (imported && kind && strcmp(kind, "choice") == 0)
+        json_object_set_new(object, "origin", json_string("import"));
     if (object)
         record_json_print(object, out);
     hone_status status = records_parse(&one, text_view(out), READ_ALL, error);
@@ -178,12 +183,16 @@ static hone_status merge_lines(const char *ours, const char *theirs, size_t *add
     hone_status status = HONE_OK;
     while (*theirs && !status) {
         size_t length = strcspn(theirs, "\n");
-        struct text line = {0};
-        status = normalise(theirs, length, &line, error);
-        if (!status && line.length > 0 && !strstr(ours, text_view(&line))) {
+        struct text line = {0}, plain = {0};
+        status = normalise(theirs, length, false, &plain, error);
+        if (!status)
+            status = normalise(theirs, length, true, &line, error);
+        if (!status && line.length > 0 && !strstr(ours, text_view(&plain)) &&
+            !strstr(ours, text_view(&line))) {
             status = append(&line, error);
             *added += !status;
         }
+        text_finish(&plain);
         text_finish(&line);
         theirs += length + (theirs[length] == '\n');
     }

@@ -47,14 +47,17 @@ static json_t *configs_json(const struct record_config *configs, int count)
     return array;
 }
 
+static const char *const origins[ORIGIN_COUNT] = {"session", "trial", "import"};
+
 json_t *record_choice_json(const struct record_choice *r)
 {
-    json_t *json = json_pack(
-        "{s:i, s:s, s:I, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:i, s:f}", "v", RECORD_VERSION, "kind", "choice",
-        "time", (json_int_t)r->time, "device", record_device_json(&r->device), "case",
-        record_case_json(&r->c), "ranked", configs_json(r->ranked, r->count), "seeds",
-        configs_json(r->seeds, r->seed_count), "default_ms", r->default_ms, "first_rung_ms", r->first_rung_ms,
-        "plain_ms", r->plain_ms, "evaluations", r->evaluations, "seconds", r->seconds);
+    json_t *json =
+        json_pack("{s:i, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:i, s:f}", "v", RECORD_VERSION,
+                  "kind", "choice", "origin", origins[r->origin], "time", (json_int_t)r->time, "device",
+                  record_device_json(&r->device), "case", record_case_json(&r->c), "ranked",
+                  configs_json(r->ranked, r->count), "seeds", configs_json(r->seeds, r->seed_count),
+                  "default_ms", r->default_ms, "first_rung_ms", r->first_rung_ms, "plain_ms", r->plain_ms,
+                  "evaluations", r->evaluations, "seconds", r->seconds);
     if (r->raced)
         json_object_set_new(json, "drift", json_real(r->drift));
     if (r->raced && r->load >= 0)
@@ -196,6 +199,19 @@ static bool read_configs(const json_t *array, struct record_config configs[RECOR
     return true;
 }
 
+/* Lines of earlier versions do not say it: of what they wrote only sessions took time. What a later version
+ * may say is no session of ours. */
+static enum record_origin read_origin(const json_t *object, double seconds)
+{
+    const char *text = json_string_value(json_object_get(object, "origin"));
+    enum record_origin origin = ORIGIN_SESSION;
+    if (!text)
+        return seconds > 0 ? ORIGIN_SESSION : ORIGIN_IMPORT;
+    while (origin < ORIGIN_COUNT && strcmp(text, origins[origin]) != 0)
+        origin++;
+    return origin < ORIGIN_COUNT ? origin : ORIGIN_IMPORT;
+}
+
 bool record_read_choice(const json_t *object, struct record_choice *r)
 {
     unsigned evaluations = 0;
@@ -214,6 +230,7 @@ bool record_read_choice(const json_t *object, struct record_choice *r)
         r->load = -1;
     if (!copy_string(object, "clock", r->clock, sizeof r->clock))
         r->clock[0] = '\0';
+    r->origin = read_origin(object, r->seconds);
     r->time = read_time(object);
     return read_configs(json_object_get(object, "ranked"), r->ranked, &r->count) && r->count > 0 &&
            read_configs(json_object_get(object, "seeds"), r->seeds, &r->seed_count);

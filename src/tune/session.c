@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "filter/registry.h"
+#include "tune/device_lock.h"
 #include "tune/lookup.h"
 
 #include <math.h>
@@ -29,16 +30,19 @@ static bool same_device(const struct session *s, const struct record_device *dev
     return lookup_level_of(device, &s->worker->device_record) == LEVEL_EXACT;
 }
 
-/* A start is forgotten when its end comes: what is left of the starts took its process along. */
-static void forget_start(struct records *known, const struct record_try *ended)
+/* What came of a configuration takes the place of its start, and of what came of it before: a start that is
+ * left took its process along. */
+static void forget(struct records *known, const struct record_config *config)
 {
-    for (size_t i = known->try_count; i-- > 0;)
-        if (known->tries[i].state == STATE_STARTED &&
-            strcmp(known->tries[i].config.variant, ended->config.variant) == 0 &&
-            strcmp(known->tries[i].config.config, ended->config.config) == 0) {
-            memmove(&known->tries[i], &known->tries[i + 1], (--known->try_count - i) * sizeof *known->tries);
-            return;
+    size_t left = 0;
+    for (size_t i = 0; i < known->try_count; i++)
+        if (strcmp(known->tries[i].config.variant, config->variant) != 0 ||
+            strcmp(known->tries[i].config.config, config->config) != 0) {
+            if (left < i)
+                known->tries[left] = known->tries[i];
+            left++;
         }
+    known->try_count = left;
 }
 
 static bool keep(struct session *s, const struct record_try *t)
@@ -55,13 +59,22 @@ static size_t tries_finished(const struct session *s, const struct records *all)
 {
     size_t tries = 0;
     for (size_t i = 0; i < all->choice_count; i++)
-        if (same_device(s, &all->choices[i].device) && same_case(&all->choices[i].c, &s->record_case))
+        if (all->choices[i].origin == ORIGIN_SESSION && same_device(s, &all->choices[i].device) &&
+            same_case(&all->choices[i].c, &s->record_case))
             tries = all->choices[i].tries_before;
     return tries;
 }
 
-/* Keeps the tries of this case: all that ended badly or never, and of the others those since the last choice.
- */
+/* What ended badly or never counts for good, unless the user wants it tried again: it may have had reasons
+ * that are gone. What was wrong is in quarantine. */
+static bool counts(const struct session *s, const struct record_try *t, bool since_last)
+{
+    if (s->options->fresh)
+        return t->state == STATE_WRONG;
+    return since_last || (t->state != STATE_OK && t->state != STATE_SLOW);
+}
+
+/* Keeps the tries of this case that count. */
 static hone_status load_known(struct session *s, hone_error *error)
 {
     struct records all = {0};
@@ -72,9 +85,8 @@ static hone_status load_known(struct session *s, hone_error *error)
         if (!same_device(s, &t->device) || !same_case(&t->c, &s->record_case))
             continue;
         if (t->state != STATE_STARTED)
-            forget_start(&s->known, t);
-        bool well = t->state == STATE_OK || t->state == STATE_SLOW;
-        if ((!well || (i >= finished && !s->options->fresh)) && !keep(s, t))
+            forget(&s->known, &t->config);
+        if (counts(s, t, i >= finished) && !keep(s, t))
             status = error_memory(error, "tuning records");
     }
     s->resumable = s->known.try_count;
@@ -116,7 +128,7 @@ void session_record(struct session *s, const char *variant, const char *config, 
     measured_record(m, variant, config, state, t);
     if (!s->worker->no_disk && records_add_try(t, &error) != HONE_OK && s->io_error.status == HONE_OK)
         s->io_error = error;
-    if (m &&
+    if (m && state != STATE_ABANDONED &&
         mem_grow(&s->known.tries, &s->known.try_capacity, s->known.try_count + 1, sizeof *s->known.tries))
         s->known.tries[s->known.try_count++] = *t;
     free(t);
@@ -126,6 +138,8 @@ static double run_limit(const struct session *s, double best)
 {
     if (s->comparing && s->options->run_seconds <= 0 && s->options->seconds <= 0)
         return compare_seconds;
+    if (best < 0 && s->options->run_seconds <= 0)
+        return WORKER_FIRST_SECONDS;
     double least = s->options->run_seconds > 0                        ? s->options->run_seconds
                    : s->worker->device_record.kind == HONE_DEVICE_CPU ? 10
                                                                       : 2;
@@ -133,25 +147,49 @@ static double run_limit(const struct session *s, double best)
     return by_best > least ? by_best : least;
 }
 
+static bool is_lost(struct session *s, enum worker_outcome outcome, const char *note)
+{
+    return worker_is_lost(outcome, note, &s->failure, &s->result->interrupted);
+}
+
 static void ask_aside(struct session *s, const char *what, json_t **answer)
 {
     char note[512];
     json_t *request = json_pack("{s:s}", "do", what);
     if (request)
-        worker_ask(s->worker, request, 120, answer, note);
+        is_lost(s, worker_ask(s->worker, request, 120, answer, note), note);
     json_decref(request);
+}
+
+/* Before a configuration is recorded as started there is a worker: what keeps it from starting is no
+ * configuration's fault. */
+static bool make_ready(struct session *s, struct measured *m)
+{
+    *m = (struct measured){.state = STATE_ABANDONED, .ms = -1};
+    if (s->failure.status == HONE_OK)
+        is_lost(s, worker_ready(s->worker, m->note), m->note);
+    return s->failure.status == HONE_OK && !worker_given_up(s->worker);
+}
+
+static enum worker_outcome run_once(struct session *s, const char *variant, const char *config, double best,
+                                    bool hold, struct measured *m)
+{
+    double build = s->options->build_seconds > 0 ? s->options->build_seconds : 60;
+    return hold ? worker_hold(s->worker, variant, config, build, run_limit(s, best), m)
+                : worker_measure(s->worker, variant, config, best, build, run_limit(s, best), m);
 }
 
 void session_try(struct session *s, const char *variant, const char *config, double best, bool hold,
                  struct measured *m)
 {
-    double build = s->options->build_seconds > 0 ? s->options->build_seconds : 60;
+    if (!make_ready(s, m))
+        return;
     session_record(s, variant, config, NULL, STATE_STARTED);
-    if (hold)
-        worker_hold(s->worker, variant, config, build, run_limit(s, best), m);
-    else
-        worker_measure(s->worker, variant, config, best, build, run_limit(s, best), m);
+    enum worker_outcome outcome = run_once(s, variant, config, best, hold, m);
+    if (worker_was_preparing(s->worker, outcome) && make_ready(s, m))
+        outcome = run_once(s, variant, config, best, hold, m);
     session_record(s, variant, config, m, m->state);
+    is_lost(s, outcome, m->note);
 }
 
 void session_measure(struct session *s, const char *variant, const char *config, double best,
@@ -172,6 +210,8 @@ static double evaluate(void *context, const struct point *point, double best)
     const char *variant = s->space.paths[point->path].name;
     session_config(s, point, config, sizeof config);
     session_measure(s, variant, config, best, &m);
+    if (m.state == STATE_ABANDONED)
+        return -1;
     s->result->states[m.state]++;
     s->evaluations++;
     if (s->options->progress) {
@@ -208,7 +248,7 @@ static bool stop(void *context)
         s->result->interrupted = true;
     bool late = s->evaluations > 0 && s->options->seconds > 0 &&
                 session_elapsed(s) > s->options->seconds * (1 - final_share);
-    return s->result->interrupted || late;
+    return s->result->interrupted || s->failure.status || late;
 }
 
 static void ask_transfers(struct session *s)
@@ -221,6 +261,28 @@ static void ask_transfers(struct session *s)
 }
 
 /* ---- The whole ---- */
+
+static hone_status fail(const struct session *s, hone_error *error)
+{
+    if (s->failure.status == HONE_OK)
+        return error_set(error, HONE_ERROR_UNSUPPORTED,
+                         "interrupted before a configuration of %s was measured", s->c->filter->name);
+    if (error)
+        *error = s->failure;
+    return s->failure.status;
+}
+
+/* Before anything is read that another process may be about to add to. */
+static hone_status wait_for_turn(struct session *s, hone_error *error)
+{
+    const struct device_lock_wait wait = {s->options->interrupted, s->options->waiting, s->options->context};
+    if (!s->worker->no_disk && !device_lock_take(&s->worker->device_record, &wait, &s->lock)) {
+        s->result->interrupted = true;
+        return fail(s, error);
+    }
+    s->start = clock_ns();
+    return HONE_OK;
+}
 
 json_t *session_request(const struct filter_case *c)
 {
@@ -249,9 +311,12 @@ static hone_status search_and_choose(struct session *s, hone_error *error)
         return status;
     s->result->exhausted = found.exhausted;
     s->result->space = space_size(&s->space);
-    status = session_final(s, &found, error);
+    bool nothing = s->result->interrupted && found.best < 0;
+    if (s->failure.status == HONE_OK && !nothing)
+        status = session_final(s, &found, error);
+    s->result->interrupted = s->result->interrupted || worker_given_up(s->worker);
     search_finish(&found);
-    return status;
+    return s->failure.status == HONE_OK && !nothing ? status : fail(s, error);
 }
 
 static hone_status save(struct session *s, hone_error *error)
@@ -272,9 +337,9 @@ static hone_status save(struct session *s, hone_error *error)
         snprintf(to->variant, sizeof to->variant, "%s", s->space.paths[s->seeds[i].path].name);
         session_config(s, &s->seeds[i], to->config, sizeof to->config);
     }
-    if (s->worker->no_disk || s->result->interrupted)
-        return HONE_OK; /* an interrupted session is resumed, not concluded */
-    hone_status status = records_add_choice(choice, error);
+    hone_status status = HONE_OK;
+    if (!s->worker->no_disk && !s->result->interrupted) /* an interrupted session is resumed, not concluded */
+        status = records_add_choice(choice, error);
     if (!status && s->io_error.status != HONE_OK) {
         if (error)
             *error = s->io_error;
@@ -295,13 +360,17 @@ hone_status session_tune(struct worker *worker, const struct filter_case *c,
     s->c = c;
     s->options = options;
     s->result = result;
-    s->start = clock_ns();
-    s->load_known = load_now(&s->load, worker->pid);
+    s->lock = -1;
+    worker->give_up = options->give_up;
+    worker->context = options->context;
     record_case_of(c, &s->record_case);
     json_t *request = session_request(c);
     hone_status status = held_file_make(&s->right, "", 0, error);
     if (!status && (!request || json_object_set_new(request, "held", json_string(s->right.path)) != 0))
         status = error_memory(error, "a request");
+    if (!status)
+        status = wait_for_turn(s, error);
+    s->load_known = load_now(&s->load, worker->pid);
     if (!status)
         status = worker_target(worker, request, error);
     json_decref(request);
@@ -315,6 +384,7 @@ hone_status session_tune(struct worker *worker, const struct filter_case *c,
         ask_transfers(s);
         status = save(s, error);
     }
+    device_lock_release(&s->lock);
     records_finish(&s->known);
     held_file_close(&s->right);
     json_decref(s->description);

@@ -3,7 +3,7 @@
  * Tuning one case of a filter: search, measuring in the worker, records, the final, the choice.
  *
  * Each configuration is recorded as started before it runs and with its outcome after; those that hung,
- * crashed or were wrong here before are never tried again. A session that was interrupted is resumed: what it
+ * crashed or were wrong here before are not tried again. A session that was interrupted is resumed: what it
  * measured counts.
  */
 #ifndef TUNE_SESSION_H
@@ -17,12 +17,14 @@ struct session_options {
     int budget;     /* evaluations at most */
     double seconds; /* time at most, final included; 0: no limit */
     uint32_t random_seed;
-    bool fresh;           /* do not resume */
+    bool fresh;           /* do not resume, and try again what failed; but not what was wrong */
     const char *variants; /* names, separated by commas, to which the search is limited; NULL: all */
-    /* Limits in seconds; 0: 60 for building, for running 10 on CPUs (PoCL compiles at the first launch) and 2
-     * on others. */
+    /* Limits in seconds; 0: 60 for building, for running 60 at first, then 10 on CPUs (PoCL compiles at the
+     * first launch) and 2 on others. */
     double build_seconds, run_seconds;
     bool (*interrupted)(void *context); /* asked between evaluations; may be NULL */
+    bool (*give_up)(void *context);     /* asked during them: ends the one under way, untried; may be NULL */
+    void (*waiting)(void *context);     /* told when another process tunes this device; may be NULL */
     /* Told after each evaluation; may be NULL. `of`: the budget. */
     void (*progress)(void *context, int evaluation, int of, const char *configuration,
                      const struct measured *measured, double best_ms);
@@ -49,7 +51,8 @@ struct session_result {
 };
 
 /* `c` is prepared for the size to tune at. HONE_ERROR_UNSUPPORTED when nothing could be measured. A full disk
- * is reported (HONE_ERROR_IO) with the result filled in all the same. */
+ * is reported (HONE_ERROR_IO) with the result filled in all the same. HONE_ERROR_DEVICE when no worker can be
+ * started any more; what was measured is resumed. */
 hone_status session_tune(struct worker *worker, const struct filter_case *c,
                          const struct session_options *options, struct session_result *result,
                          hone_error *error);

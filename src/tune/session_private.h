@@ -40,7 +40,9 @@ struct session {
     struct held_file right; /* the right result at full size, see measure_open */
     bool right_asked;
     bool comparing;      /* the search is over: what runs now is only compared with */
+    int lock;            /* of the device, see device_lock.h */
     hone_error io_error; /* the first failure to write records */
+    hone_error failure;  /* there is no worker any more: the session ends */
 };
 
 /* ---- session_space.c: what the worker says of the case ---- */

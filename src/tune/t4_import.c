@@ -73,7 +73,8 @@ static bool read_result(const json_t *result, struct record_try *t)
     snprintf(t->note, sizeof t->note, "%s", told(result, "note"));
     for (size_t i = 0; i < json_array_size(runs) && i < RECORD_MAX_RUNS; i++)
         t->runs[t->run_count++] = json_number_value(json_array_get(runs, i));
-    return t->state != STATE_COUNT && t->state != STATE_STARTED && t->config.variant[0];
+    return t->state != STATE_COUNT && t->state != STATE_STARTED && t->state != STATE_ABANDONED &&
+           t->config.variant[0];
 }
 
 /* Keeps the fastest, in order. */
@@ -110,7 +111,8 @@ static bool is_there(const struct records *records, const struct record_try *t)
 static hone_status add_results(const json_t *root, struct record_try *t, size_t *added, hone_error *error)
 {
     struct records own = {0};
-    struct record_choice choice = {.device = t->device,
+    struct record_choice choice = {.origin = ORIGIN_IMPORT,
+                                   .device = t->device,
                                    .c = t->c,
                                    .default_ms = -1,
                                    .first_rung_ms = -1,

@@ -21,9 +21,9 @@
 static const char *invalidity_of(enum record_state state)
 {
     static const char *const names[STATE_COUNT] = {
-        [STATE_OK] = "correct",        [STATE_SLOW] = "correct",   [STATE_COMPILE] = "compile",
-        [STATE_RUN] = "runtime",       [STATE_CRASH] = "runtime",  [STATE_TIMEOUT] = "timeout",
-        [STATE_WRONG] = "correctness", [STATE_STARTED] = "runtime"};
+        [STATE_OK] = "correct",        [STATE_SLOW] = "correct",    [STATE_COMPILE] = "compile",
+        [STATE_RUN] = "runtime",       [STATE_CRASH] = "runtime",   [STATE_TIMEOUT] = "timeout",
+        [STATE_WRONG] = "correctness", [STATE_STARTED] = "runtime", [STATE_ABANDONED] = "runtime"};
     return names[state];
 }
 

@@ -90,6 +90,20 @@ hone_status trust_records(hone_device *device, const struct records **records, h
     return status;
 }
 
+hone_status trust_learn(hone_device *device, const struct record_choice *choice, hone_error *error)
+{
+    struct knowledge *knowledge;
+    hone_status status = knowledge_of(device, &knowledge, error);
+    if (status)
+        return status;
+    struct records *records = &knowledge->records;
+    if (!mem_grow(&records->choices, &records->choice_capacity, records->choice_count + 1,
+                  sizeof *records->choices))
+        return error_memory(error, "tuning records");
+    records->choices[records->choice_count++] = *choice;
+    return HONE_OK;
+}
+
 /* Whether there is a verdict. The evidence is NULL for right ones and lives as long as the knowledge. A
  * program that was ever found wrong stays wrong. */
 static bool find(struct knowledge *knowledge, const char *key, const char **evidence)

@@ -28,5 +28,8 @@ hone_status trust_quarantine(hone_device *device, const struct instance *instanc
 /* What is known for a device: the choices and verdicts of the user's file, read once per device. Never NULL
  * on HONE_OK; a file that cannot be read is like an empty one (and said once in the device's log). */
 hone_status trust_records(hone_device *device, const struct records **records, hone_error *error);
+/* Adds a choice that was made meanwhile; the file stays as it is. Not while another thread chooses for this
+ * device. */
+hone_status trust_learn(hone_device *device, const struct record_choice *choice, hone_error *error);
 
 #endif

@@ -18,7 +18,11 @@
 
 extern char **environ;
 
-enum { LOOK_EVERY = 50 };               /* ms between two looks at the memory that a busy child holds */
+enum {
+    LOOK_EVERY = 50, /* ms between two looks at the memory that a busy child holds */
+    STEP = 2         /* ms between two looks whether it has ended */
+};
+static const int kill_ms = 5000, call_off_ms = 1000, end_ms = 2000;
 static const double open_seconds = 120; /* a driver's first start, with a self-test */
 static const double host_seconds = 120; /* reading and comparing a result when no kernel runs any more */
 
@@ -32,23 +36,55 @@ static void close_ends(struct worker *w)
     w->pending_length = 0;
 }
 
-/* Waits for the child to be gone; how it ended goes to note. */
-static void reap(struct worker *w, bool kill_it, char *note, size_t size)
+/* Waits for the child to be gone, so long at most; its status, or -1. */
+static int wait_for_end(struct worker *w, int ms)
 {
-    int status = 0;
-    if (w->pid <= 0)
-        return;
-    if (kill_it)
-        kill(w->pid, SIGKILL);
-    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (note && WIFSIGNALED(status))
+    int status = -1;
+    for (int waited = 0; w->pid > 0; waited += STEP) {
+        pid_t gone = waitpid(w->pid, &status, WNOHANG);
+        if (gone == w->pid || (gone < 0 && errno != EINTR))
+            w->pid = 0;
+        else if (waited >= ms)
+            return -1;
+        else
+            poll(NULL, 0, STEP);
+    }
+    return status;
+}
+
+static void tell_end(int status, char *note, size_t size)
+{
+    if (WIFSIGNALED(status))
         snprintf(note, size, "the process was ended by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
-    else if (note)
+    else
         snprintf(note, size, "the process ended with status %d", WEXITSTATUS(status));
+}
+
+/* Kills the child; how it ended goes to note. One that a driver keeps in the kernel is left to the system,
+ * and another one takes its place. */
+static void reap(struct worker *w, char *note, size_t size)
+{
+    if (w->pid <= 0)
+        return;
+    kill(w->pid, SIGKILL);
+    int status = wait_for_end(w, kill_ms);
+    if (w->pid > 0) {
+        w->stuck++;
+        if (note)
+            snprintf(note, size, "the process cannot be killed, because a driver holds it");
+    } else if (note) {
+        tell_end(status, note, size);
+    }
     w->pid = 0;
     close_ends(w);
+}
+
+static const char *kill_child(struct worker *w)
+{
+    const int stuck = w->stuck;
+    reap(w, NULL, 0);
+    return w->stuck == stuck ? "was killed" : "cannot be killed, because a driver holds it";
 }
 
 static hone_status spawn_failed(hone_error *error, int code)
@@ -117,6 +153,7 @@ static hone_status spawn(struct worker *w, hone_error *error)
         return spawn_failed(error, code);
     }
     w->started++;
+    w->preparing = false;
     return HONE_OK;
 }
 
@@ -177,18 +214,32 @@ static double phase_seconds(const struct worker *w, const char *phase)
                                             : w->run_seconds;
 }
 
-/* Takes what has arrived. A message that a phase is over gives the next one its own time. */
+/* A message that a phase is over gives the next one its own time. */
+static void note_phase(struct worker *w, const char *phase, const char *config, uint64_t *end)
+{
+    if (strcmp(phase, "taken") == 0) {
+        w->taken = true;
+        return;
+    }
+    snprintf(w->compiling, sizeof w->compiling, "%s", config ? config : "");
+    *end = clock_ns() + (uint64_t)(phase_seconds(w, phase) * 1e9);
+}
+
+/* Takes what has arrived. */
 static json_t *take_answer(struct worker *w, uint64_t *end)
 {
     json_t *answer;
     const char *phase;
     while ((answer = take_line(w)) && (phase = json_string_value(json_object_get(answer, "phase")))) {
-        const char *config = json_string_value(json_object_get(answer, "config"));
-        snprintf(w->compiling, sizeof w->compiling, "%s", config ? config : "");
-        *end = clock_ns() + (uint64_t)(phase_seconds(w, phase) * 1e9);
+        note_phase(w, phase, json_string_value(json_object_get(answer, "config")), end);
         json_decref(answer);
     }
     return answer;
+}
+
+bool worker_given_up(const struct worker *w)
+{
+    return w->give_up && w->give_up(w->context);
 }
 
 static enum worker_outcome receive(struct worker *w, double seconds, json_t **answer)
@@ -201,6 +252,8 @@ static enum worker_outcome receive(struct worker *w, double seconds, json_t **an
         uint64_t now = clock_ns();
         if (now >= end)
             return WORKER_TIMED_OUT;
+        if (worker_given_up(w))
+            return WORKER_GIVEN_UP;
         if (too_large(w))
             return WORKER_TOO_LARGE;
         struct pollfd wait = {.fd = w->from, .events = POLLIN};
@@ -229,23 +282,28 @@ static void note_clock(struct worker *w, const json_t *answer)
         snprintf(w->clock_reason, sizeof w->clock_reason, "%s", reason ? reason : "");
 }
 
+/* A child that does not answer is gone afterwards. */
 static enum worker_outcome ask_running(struct worker *w, const json_t *request, double seconds,
                                        json_t **answer, char note[512])
 {
     *answer = NULL;
     w->compiling[0] = '\0';
+    w->taken = false;
     enum worker_outcome outcome = send_request(w, request) ? receive(w, seconds, answer) : WORKER_DIED;
     if (outcome == WORKER_ANSWERED) {
         note_clock(w, *answer);
     } else if (outcome == WORKER_TIMED_OUT) {
-        reap(w, true, NULL, 0);
-        snprintf(note, 512, "no answer in time; the process was killed");
+        snprintf(note, 512, "no answer in time; the process %s", kill_child(w));
     } else if (outcome == WORKER_TOO_LARGE) {
-        reap(w, true, NULL, 0);
-        snprintf(note, 512, "more than %llu MiB of memory; the process was killed",
-                 (unsigned long long)(w->memory >> 20));
+        snprintf(note, 512, "more than %llu MiB of memory; the process %s",
+                 (unsigned long long)(w->memory >> 20), kill_child(w));
+    } else if (outcome == WORKER_GIVEN_UP) {
+        kill(w->pid, WORKER_CALL_OFF);
+        wait_for_end(w, call_off_ms);
+        reap(w, NULL, 0);
+        snprintf(note, 512, "interrupted; the process was ended");
     } else if (outcome == WORKER_DIED) {
-        reap(w, true, note, 512);
+        reap(w, note, 512);
     }
     return outcome;
 }
@@ -331,7 +389,7 @@ static hone_status open_child(struct worker *w, hone_error *error)
     if (!status && w->target)
         status = open_target(w, error);
     if (status)
-        reap(w, true, NULL, 0);
+        reap(w, NULL, 0);
     return status;
 }
 
@@ -353,13 +411,8 @@ hone_status worker_target(struct worker *w, json_t *request, hone_error *error)
 void worker_stop(struct worker *w)
 {
     close_ends(w); /* the end of its input ends the child, unless a kernel hangs */
-    for (int i = 0; i < 200 && w->pid > 0; i++) {
-        if (waitpid(w->pid, NULL, WNOHANG) == w->pid)
-            w->pid = 0;
-        else
-            poll(NULL, 0, 10);
-    }
-    reap(w, true, NULL, 0);
+    wait_for_end(w, end_ms);
+    reap(w, NULL, 0);
     json_decref(w->target);
     json_decref(w->description);
     w->target = w->description = NULL;
@@ -367,19 +420,55 @@ void worker_stop(struct worker *w)
 
 void worker_end(struct worker *w)
 {
-    reap(w, true, NULL, 0);
+    reap(w, NULL, 0);
+}
+
+/* A child may have ended since its last answer: killed, or by what a driver did late. */
+static void forget_dead(struct worker *w)
+{
+    if (w->pid > 0 && waitpid(w->pid, NULL, WNOHANG) == w->pid) {
+        w->pid = 0;
+        close_ends(w);
+    }
+}
+
+enum worker_outcome worker_ready(struct worker *w, char note[512])
+{
+    hone_error error = {0};
+    forget_dead(w);
+    snprintf(note, 512, "interrupted");
+    if (worker_given_up(w))
+        return WORKER_GIVEN_UP;
+    if (w->pid > 0 || open_child(w, &error) == HONE_OK)
+        return WORKER_ANSWERED;
+    snprintf(note, 512, "%.500s", error.message);
+    return worker_given_up(w) ? WORKER_GIVEN_UP : WORKER_UNABLE;
 }
 
 enum worker_outcome worker_ask(struct worker *w, json_t *request, double seconds, json_t **answer,
                                char note[512])
 {
-    hone_error error = {0};
     *answer = NULL;
-    if (w->pid <= 0 && open_child(w, &error) != HONE_OK) {
-        snprintf(note, 512, "%.500s", error.message);
-        return WORKER_UNABLE;
+    for (int turn = 0; turn < 2; turn++) {
+        enum worker_outcome outcome = worker_ready(w, note);
+        if (outcome == WORKER_ANSWERED)
+            outcome = ask_running(w, request, seconds, answer, note);
+        if (outcome != WORKER_DIED || w->taken)
+            return outcome;
     }
-    return ask_running(w, request, seconds, answer, note);
+    return WORKER_UNABLE;
+}
+
+bool worker_is_lost(enum worker_outcome outcome, const char *note, hone_error *failure, bool *interrupted)
+{
+    if (outcome == WORKER_GIVEN_UP)
+        *interrupted = true;
+    if (outcome == WORKER_UNABLE && failure->status == HONE_OK)
+        error_set(failure, HONE_ERROR_DEVICE,
+                  "tuning ends early because no process can measure any more: %s. What was measured is kept: "
+                  "the next call resumes",
+                  note);
+    return outcome == WORKER_UNABLE || outcome == WORKER_GIVEN_UP;
 }
 
 static void read_measured(const json_t *answer, struct measured *m)
@@ -397,13 +486,13 @@ static void read_measured(const json_t *answer, struct measured *m)
     snprintf(m->note, sizeof m->note, "%s", note ? note : "");
 }
 
-static void measure(struct worker *w, const char *variant, const char *config, double best, bool hold,
-                    double build_seconds, double run_seconds, struct measured *m)
+static enum worker_outcome measure(struct worker *w, const char *variant, const char *config, double best,
+                                   bool hold, double build_seconds, double run_seconds, struct measured *m)
 {
     json_t *answer = NULL;
     json_t *request = json_pack("{s:s, s:s, s:s, s:f, s:b}", "do", "measure", "variant", variant, "config",
                                 config, "best", best, "hold", hold);
-    *m = (struct measured){.state = STATE_CRASH, .ms = -1};
+    *m = (struct measured){.state = STATE_CRASH, .ms = -1, .note = "there is no memory for a request"};
     w->run_seconds = run_seconds;
     enum worker_outcome outcome =
         request ? worker_ask(w, request, build_seconds, &answer, m->note) : WORKER_UNABLE;
@@ -411,24 +500,32 @@ static void measure(struct worker *w, const char *variant, const char *config, d
         read_measured(answer, m);
     else if (outcome == WORKER_TIMED_OUT)
         m->state = STATE_TIMEOUT;
-    /* An illegal access may leave a context in which nothing works any more: the next gets another process.
-     */
-    if (outcome == WORKER_ANSWERED && m->state == STATE_RUN)
-        reap(w, true, NULL, 0);
+    else if (outcome == WORKER_UNABLE || outcome == WORKER_GIVEN_UP)
+        m->state = STATE_ABANDONED;
+    /* An illegal access may leave a context in which nothing works any more, and what computes wrong numbers
+     * may have written where others read: the next gets another process. */
+    if (outcome == WORKER_ANSWERED && (m->state == STATE_RUN || m->state == STATE_WRONG))
+        reap(w, NULL, 0);
     json_decref(request);
     json_decref(answer);
+    return outcome;
 }
 
-void worker_measure(struct worker *w, const char *variant, const char *config, double best,
-                    double build_seconds, double run_seconds, struct measured *m)
+bool worker_was_preparing(const struct worker *w, enum worker_outcome outcome)
 {
-    measure(w, variant, config, best, false, build_seconds, run_seconds, m);
+    return w->preparing && (outcome == WORKER_DIED || outcome == WORKER_TOO_LARGE);
 }
 
-void worker_hold(struct worker *w, const char *variant, const char *config, double build_seconds,
-                 double run_seconds, struct measured *m)
+enum worker_outcome worker_measure(struct worker *w, const char *variant, const char *config, double best,
+                                   double build_seconds, double run_seconds, struct measured *m)
 {
-    measure(w, variant, config, -1, true, build_seconds, run_seconds, m);
+    return measure(w, variant, config, best, false, build_seconds, run_seconds, m);
+}
+
+enum worker_outcome worker_hold(struct worker *w, const char *variant, const char *config,
+                                double build_seconds, double run_seconds, struct measured *m)
+{
+    return measure(w, variant, config, -1, true, build_seconds, run_seconds, m);
 }
 
 void worker_prepare(struct worker *w, const char *variant, const char *config)
@@ -436,8 +533,8 @@ void worker_prepare(struct worker *w, const char *variant, const char *config)
     char note[512];
     json_t *answer = NULL,
            *request = json_pack("{s:s, s:s, s:s}", "do", "prepare", "variant", variant, "config", config);
-    if (request && w->pid > 0)
-        worker_ask(w, request, open_seconds, &answer, note);
+    if (request && w->pid > 0 && worker_ask(w, request, open_seconds, &answer, note) == WORKER_ANSWERED)
+        w->preparing = true;
     json_decref(request);
     json_decref(answer);
 }

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cache/programs.h"
 #include "hone/device.h"
 #include "tune/target.h"
 #include "tune/target_kernel.h"
@@ -72,16 +73,19 @@ static bool send_line(int fd, json_t *object)
     return ok;
 }
 
+static bool say_phase(const struct child *child, const char *phase)
+{
+    return send_line(child->out, json_pack("{s:s}", "phase", phase));
+}
+
 static void say_built(void *context)
 {
-    struct child *child = context;
-    send_line(child->out, json_pack("{s:s}", "phase", "built"));
+    say_phase(context, "built");
 }
 
 static void say_ran(void *context)
 {
-    struct child *child = context;
-    send_line(child->out, json_pack("{s:s}", "phase", "ran"));
+    say_phase(context, "ran");
 }
 
 static void say_compiling(void *context, const char *config)
@@ -236,6 +240,13 @@ static void go_first(void)
     }
 }
 
+static void on_call_off(int number)
+{
+    (void)number;
+    programs_take_back();
+    _exit(1);
+}
+
 int worker_main(int in, int out)
 {
     struct child child = {.in = in, .out = out};
@@ -246,10 +257,13 @@ int worker_main(int in, int out)
     /* A terminal's Ctrl-C reaches both; what is under way is finished, and the parent decides. */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    programs_will_take_back();
+    signal(WORKER_CALL_OFF, on_call_off);
     go_first();
     while (ok && read_line(in, &line)) {
         json_t *request = json_loadb(text_view(&line), line.length, 0, NULL);
-        ok = request && send_line(out, answer(&child, request));
+        ok = request && say_phase(&child, "taken") && send_line(out, answer(&child, request));
         json_decref(request);
     }
     text_finish(&line);

@@ -310,6 +310,80 @@ def test_trouble_is_survived_and_never_tried_again():
         frame.check(time.monotonic() - start < 60, "what hangs was tried again")
 
 
+def test_what_the_user_calls_off_is_not_tried():
+    with Place() as place:
+        place.write("trouble.cl", TROUBLE)
+        name = place.path("data/hone/tuning.jsonl")
+
+        def tries():
+            with open(name, encoding="utf-8") as file:
+                found = [json.loads(line) for line in file if line.endswith("}\n")]
+            return [(one["config"]["config"], one["state"]) for one in found if one["kind"] == "try"]
+
+        process = place.start("--kernel-file", "trouble.cl", "--timeout", "60")
+        while process.poll() is None and not (os.path.exists(name) and ("MODE=1", "started") in tries()):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        frame.check(process.returncode == 130 and tries()[-1] == ("MODE=1", "abandoned"), f"{process.returncode}: {tries()}")
+        report, _ = place.tune("--kernel-file", "trouble.cl", "--timeout", "1.5")
+        frame.check(states(report)["MODE=1"] == "timeout", f"{states(report)}")
+
+
+AHEAD = """
+//@tune param MODE=0,1,2,3,4,5
+//@tune global 64
+//@tune local 8
+//@tune arg out:s32:64
+kernel void ahead(global int *out)
+{
+#if MODE == 3
+#pragma clang __debug crash
+#endif
+    int sum = MODE;
+    for (volatile int i = 0; i < 20000; i++)
+        sum += i;
+    out[get_global_id(0)] = sum - MODE;
+}
+"""
+
+
+def test_a_compiler_that_crashes_ahead_is_not_blamed_on_what_runs():
+    """GPUs alone are given the next configuration while one is measured."""
+    with Place() as place:
+        place.write("ahead.cl", AHEAD)
+        place.environment.update(OPENCL_LAYERS=os.path.abspath(os.path.join(frame.build(), "tests", "vendor.so")), FAKE_TYPE="4")
+        found = states(place.tune("--kernel-file", "ahead.cl", "--device", "gpu")[0])
+        bad = found.pop("MODE=3")  # "compile": what ended the process twice is not built a third time
+        frame.check(bad in ("crash", "compile") and len(found) == 5, f"{bad} {found}")
+        frame.check(set(found.values()) <= {"ok", "slow"}, f"{found}")
+
+
+SPOIL = """
+//@tune param MODE=0,1,2
+//@tune global 64
+//@tune local 8
+//@tune arg random:u8:64
+//@tune arg out:u8:64
+kernel void spoil(global const uchar *in, global uchar *out)
+{
+    int i = get_global_id(0);
+    out[i] = in[i] + (MODE == 1);
+#if MODE == 1
+    ((volatile global uchar *)in)[i] = 0;
+#endif
+}
+"""
+
+
+def test_what_a_wrong_kernel_spoils_is_not_blamed_on_the_next():
+    with Place() as place:
+        place.write("spoil.cl", SPOIL)
+        found = states(place.tune("--kernel-file", "spoil.cl")[0])
+        frame.check(found.pop("MODE=1") == "wrong" and set(found.values()) <= {"ok", "slow"}, f"{found}")
+
+
 WORDS = """
 //@tune param TYPE=int,long,bogus
 //@tune param SCALE=0.5,0.25

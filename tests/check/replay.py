@@ -242,6 +242,16 @@ def test_search_reaches_its_goals():
         frame.check(mean(after100) >= 0.97, f"{mean(after100):.3f} of the optimum after 100 evaluations: {after100}")
 
 
+def test_search_works_without_seeds():
+    """It then begins anywhere: 80 % of the optimum after 20 evaluations, 95 % after 100."""
+    with Place() as place:
+        results = [replay(place, name, "--evaluations", "100", "--repeat", "50", "--from-scratch") for name in recordings()]
+        for evaluations, goal in (("20", 0.8), ("100", 0.95)):
+            reached = mean([result["shares"][evaluations][0] for result in results])
+            frame.check(reached >= goal, f"{reached:.3f} of the optimum after {evaluations} evaluations")
+            print(f"# {reached:.3f} of the optimum after {evaluations} evaluations from scratch")
+
+
 def test_searches_come_to_the_same_end():
     """In 95 % of repeated runs the winner is within 2 % of the usual one."""
     with Place() as place:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """hone tune, for real, on PoCL: what it finds is used, and nothing that happens to it loses a result.  tuning.py build=FOLDER"""
 
+import fcntl
 import glob
 import json
 import os
@@ -12,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import termios
 import time
 
 import frame
@@ -182,6 +184,56 @@ def test_interrupted_and_resumed():
         none_twice(place)
 
 
+def test_full_tunes_what_no_session_has_tuned():
+    with Place() as place:
+        place.tune("--evaluations", "2", *TWO)  # as in a space of two
+        before = place.bytes()
+        said = place.apply("--tune", "full")
+        frame.check("measured here" in said and "tuned box" not in said and not place.bytes()[len(before):].count(b"started"),
+                    f"tuned again: {said}")
+        lines = [json.loads(line) for line in before.splitlines()]
+        with open(place.file(), "w", encoding="utf-8") as file:
+            for line in lines:
+                if line["kind"] == "choice":
+                    line["origin"] = "trial"
+                file.write(json.dumps(line, separators=(",", ":"), sort_keys=True) + "\n")
+        apply = ["apply", CASE[0], place.pgm(), "-o", os.path.join(place.folder, "out.pgm"), "--tune", "full"]
+        place.environment["HONE_KERNEL_DIR"] = place.folder
+        broken_kernels(place.folder, {kernel: BROKEN["box_parts"] for kernel in BROKEN})
+        frame.check(interrupt(place, [signal.SIGINT], *apply)[1] == -signal.SIGINT, "a trial counts as tuning")
+        before = place.bytes()
+        for name in glob.glob(os.path.join(place.folder, "filters", "box", "*.cl")):
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(BROKEN["box_image"])
+        err = place.run(*apply, "--no-cache", status=2)[1]
+        frame.check("no configuration of box could be measured" in err, f"not tuned: {err}")
+        frame.check(place.bytes() == before, "--no-cache writes records")
+
+
+def test_choices_of_others_end_no_session():
+    with Place() as place, Place() as other:
+        other.tune("--evaluations", "2", *TWO)
+        exported = os.path.join(other.folder, "box.json")
+        other.run("tune", "--export", exported)
+        for source in (other.file(), exported, "a trial"):
+            os.makedirs(os.path.dirname(place.file()), exist_ok=True)
+            open(place.file(), "wb").close()
+            process = place.start("tune", *CASE, "--evaluations", "8", *TWO)
+            place.wait_for(2, process)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=100)
+            before = place.ended()
+            if source == "a trial":
+                line = {**other.lines("choice")[0], "origin": "trial"}
+                with open(place.file(), "a", encoding="utf-8") as file:
+                    file.write(json.dumps(line, separators=(",", ":"), sort_keys=True) + "\n")
+            else:
+                place.run("tune", "--import", source)
+            frame.check(len(place.lines("choice")) == 1, f"{source} brings no choice")
+            result = place.tune("--evaluations", "8", *TWO)
+            frame.check(result["resumed"] > 0, f"{source} ended the session: none of {len(before)} is known")
+
+
 def children(pid):
     try:
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
@@ -241,13 +293,44 @@ def none_after_a_choice(place):
 def test_two_at_once():
     with Place() as place:
         processes = [place.start("tune", *CASE, "--evaluations", "4", *TWO) for _ in range(2)]
-        for process in processes:
-            out, err = process.communicate(timeout=200)
-            frame.check(process.returncode == 0, f"ended with {process.returncode}: {out}{err}")
+        place.wait_for(1, processes[0])  # one of the two goes first; a third one comes while it does
+        processes.append(place.start("tune", *CASE, "--evaluations", "4", *TWO))
+        said = [process.communicate(timeout=200) for process in processes]
+        frame.check(all(process.returncode == 0 for process in processes), f"{said}")
+        frame.check(all(err.count("another hone is tuning this device") <= 1 for _, err in said), f"{said}")
+        none_after_a_choice(place)
+        frame.check(not place.tries("crash"), f"{place.tries('crash')}")
         for line in place.bytes().split(b"\n")[:-1]:
             json.loads(line)
-        frame.check(len(place.lines("choice")) == 2, "a choice is missing")
+        frame.check(len(place.lines("choice")) == 3, "a choice is missing")
         frame.check("measured here" in place.apply(), "not used")
+
+
+def test_one_at_a_time():
+    with Place() as place:
+        place.tune("--evaluations", "1", *TWO)
+        locks = glob.glob(os.path.join(place.folder, "hone", "tuning-*.lock"))
+        frame.check(len(locks) == 1, f"{locks}")
+        before = place.bytes()
+        with open(locks[0], "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for command, status in ((["tune", *CASE, "--evaluations", "2", *TWO], 130),
+                                    (["apply", "box size=5", place.pgm(), "-o", os.path.join(place.folder, "out.pgm"), "--tune",
+                                      "full"], -signal.SIGTERM)):
+                process = place.start(*command)
+                said = process.stderr.readline()
+                frame.check("another hone is tuning this device: waiting for it to finish" in said, said)
+                process.send_signal(signal.SIGTERM)
+                out, err = process.communicate(timeout=60)
+                frame.check(process.returncode == status and place.bytes() == before, f"{process.returncode}: {out}{err}")
+            frame.check("waiting" not in place.apply(), "who does not tune waits")
+            process = place.start("tune", *CASE, "--evaluations", "2", *TWO)
+            process.stderr.readline()
+        out, err = process.communicate(timeout=100)
+        frame.check(process.returncode == 0 and len(place.lines("choice")) == 2, f"{out}{err}")
+        os.unlink(locks[0])
+        os.mkdir(locks[0])  # what cannot be locked keeps nobody from tuning
+        place.tune("--evaluations", "1", *TWO)
 
 
 def test_full_disk():
@@ -262,6 +345,14 @@ def test_full_disk():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 1500, len(before) + 1500))
 
+        process = place.start("tune", *CASE, "--evaluations", "20", "--fresh", "-v", *TWO, preexec_fn=limit)
+        while "tuning" not in process.stderr.readline() and process.poll() is None:
+            pass
+        for _ in range(4):  # evaluations: two lines each, which do not fit
+            process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=100)
+        frame.check(process.returncode == 130 and "cannot add to the tuning records" in err, f"resumes nothing: {out}{err}")
         out, err = place.run("tune", *CASE, "--evaluations", "5", "--fresh", *TWO, status=3, preexec_fn=limit)
         frame.check("cannot add to the tuning records" in err and "best" in out, f"{out}{err}")
         after = place.bytes()
@@ -271,7 +362,7 @@ def test_full_disk():
         frame.check("measured here" in place.apply(), "the results of before are lost")
 
 
-def broken_kernels(folder, faults):
+def broken_kernels(folder, faults=BROKEN):
     shutil.copytree(os.path.join(frame.ROOT, "src", "filters", "box"), os.path.join(folder, "filters", "box"))
     shutil.copytree(os.path.join(frame.ROOT, "src", "filter"), os.path.join(folder, "filter"))
     name = os.path.join(folder, "filters", "box", "kernel.cl")
@@ -300,7 +391,7 @@ def test_kernels_that_misbehave():
         frame.check(result["ranked"][0]["variant"] == "direct", f"{result['ranked']}")
         none_twice(place)
         before = place.tries("crash", "timeout", "wrong")
-        place.tune("--evaluations", "6", "--fresh", "--timeout", "4", "--memory", "700", *variants)
+        place.tune("--evaluations", "6", "--timeout", "4", "--memory", "700", *variants)
         again = place.tries("started")
         frame.check(all(again.count(config) == 1 for config in before), f"tried again: {before}")
         said = place.apply()
@@ -357,6 +448,144 @@ def test_what_is_not_checked_is_told():
         frame.check(out.count("compared with nothing") == 1, out)
         out = place.run(*arguments)[0]
         frame.check("compared with" not in out, out)
+def test_only_fresh_tries_again_what_failed():
+    with Place() as place:
+        place.tune("--evaluations", "4", *TWO)
+        chosen = place.lines("choice")[0]["ranked"][0]
+        victim = (chosen["variant"], chosen["config"])
+
+        def judge(state):
+            lines = [json.loads(line) for line in place.bytes().splitlines()]
+            for o in lines:
+                if o["kind"] == "try" and o["state"] != "started" and (o["config"]["variant"], o["config"]["config"]) == victim:
+                    o["state"] = state
+            with open(place.file(), "w", encoding="utf-8") as file:
+                file.writelines(json.dumps(o, separators=(",", ":"), sort_keys=True) + "\n" for o in lines)
+
+        for state, again in (("crash", True), ("timeout", True), ("compile", True), ("run", True), ("wrong", False)):
+            judge(state)
+            place.tune("--evaluations", "4", *TWO)
+            count = place.tries("started").count(victim)
+            place.tune("--evaluations", "4", "--fresh", *TWO)
+            frame.check(place.tries("started").count(victim) == count + again, f"{state} and --fresh: {count} starts before")
+            result = place.tune("--evaluations", "4", *TWO)
+            frame.check((state in result["states"]) != again, f"{state} and what came later: {result['states']}")
+
+
+def drivers(place):
+    """A folder of OpenCL drivers of its own, which can be taken away."""
+    folder = os.path.join(place.folder, "vendors")
+    os.mkdir(folder)
+    for name in glob.glob("/etc/OpenCL/vendors/*pocl*.icd"):
+        shutil.copy(name, folder)
+    place.environment["OCL_ICD_VENDORS"] = folder + "/"
+    return folder
+
+
+def test_without_a_worker_nothing_is_blamed():
+    with Place() as place:
+        folder = drivers(place)
+        process = place.start("tune", *CASE, "--evaluations", "8", *TWO)
+        place.wait_for(2, process)
+        os.rename(folder, folder + ".gone")
+        for worker in children(process.pid):
+            os.kill(worker, signal.SIGKILL)
+        err = process.communicate(timeout=100)[1]
+        os.rename(folder + ".gone", folder)
+        frame.check(process.returncode == 5 and "no process can measure any more" in err, f"{process.returncode}: {err}")
+        crashed = place.tries("crash")
+        frame.check(len(crashed) <= 1 and not place.lines("choice"), f"blamed: {crashed}")
+        result = place.tune("--evaluations", "8", *TWO)
+        frame.check(result["states"].get("crash", 0) == len(crashed) and result["evaluations"] == 8, f"{result}")
+
+
+def wait_until_stopped(pid):
+    for _ in range(6000):
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            if file.read().rpartition(")")[2].split()[0] == "T":
+                return
+        time.sleep(0.001)
+    raise AssertionError("the process does not stop")
+
+
+def wait_until_idle(worker):
+    """Until it waits for its next request, which comes from descriptor 3."""
+    requests = os.open(f"/proc/{worker}/fd/3", os.O_RDONLY | os.O_NONBLOCK)
+    for _ in range(6000):
+        unread = fcntl.ioctl(requests, termios.FIONREAD, bytes(4))
+        with open(f"/proc/{worker}/syscall", encoding="ascii") as file:
+            if file.read().split()[:2] == ["0", "0x3"] and unread == bytes(4):
+                break
+        time.sleep(0.01)
+    else:
+        raise AssertionError("the worker does not become idle")
+    os.close(requests)
+
+
+def test_a_worker_that_died_idle_blames_nothing():
+    with Place() as place:
+        process = place.start("tune", *CASE, "--evaluations", "8", *TWO)
+        for _ in range(2):
+            place.wait_for(len(place.ended()) + 2, process)  # of which the second is by a worker that is up
+            process.send_signal(signal.SIGSTOP)
+            wait_until_stopped(process.pid)
+            for worker in children(process.pid):
+                wait_until_idle(worker)
+                os.kill(worker, signal.SIGKILL)
+            process.send_signal(signal.SIGCONT)
+        err = process.communicate(timeout=100)[1]
+        frame.check(process.returncode == 0 and not place.tries("crash"), f"{process.returncode}: {place.tries('crash')} {err}")
+        none_twice(place)
+
+
+def interrupt(place, numbers, *command):
+    """Sends signals while a configuration hangs, which is returned; and the exit status."""
+    process = place.start(*command)
+    while process.poll() is None:
+        tries = place.lines("try")
+        if tries and tries[-1]["state"] == "started" and tries[-1]["config"]["variant"] != "direct":
+            break
+        time.sleep(0.01)
+    for number in numbers:
+        process.send_signal(number)
+    process.communicate(timeout=100)
+    return place.tries("started")[-1], process.returncode
+
+
+def test_what_the_user_calls_off_is_no_crash():
+    with Place() as place:
+        broken_kernels(place.folder, {kernel: BROKEN["box_parts"] for kernel in BROKEN})
+        place.environment["HONE_KERNEL_DIR"] = place.folder
+        tune = ["tune", *CASE, "--timeout", "60", *TWO]
+        apply = ["apply", CASE[0], place.pgm(), "-o", os.path.join(place.folder, "out.pgm"), "--tune", "full"]
+        for status, numbers, command in [(130, [signal.SIGINT, signal.SIGTERM], tune),
+                                         (130, [signal.SIGHUP, signal.SIGINT], tune),
+                                         (-signal.SIGINT, [signal.SIGINT], apply),
+                                         (-signal.SIGHUP, [signal.SIGHUP], apply)]:
+            config, got = interrupt(place, numbers, *command)
+            frame.check(got == status, f"{command[0]} and {numbers} end with {got}")
+            frame.check(place.tries("abandoned")[-1] == config and not place.tries("crash", "timeout"), f"{place.lines('try')[-2:]}")
+        config, got = interrupt(place, [signal.SIGKILL], *tune)  # who is killed calls nothing off
+        count = place.tries("started").count(config)
+        result = place.tune("--evaluations", "3", "--timeout", "2", *TWO)
+        frame.check(result["states"].get("crash") == 1 and place.tries("started").count(config) == count, f"{config} {result} {place.ended()}")
+
+
+def test_the_first_run_has_time():
+    """Nothing is known of a device yet: an integrated GPU may take longer than the two seconds that GPUs have later."""
+    with Place() as place:
+        broken_kernels(place.folder, {"box_rows": BROKEN["box_parts"]})
+        place.environment.update(HONE_KERNEL_DIR=place.folder, FAKE_TYPE="4",
+                                 OPENCL_LAYERS=os.path.abspath(os.path.join(frame.build(), "tests", "vendor.so")))
+        process = place.start("tune", *CASE, "--variant", "separable")
+        while not place.tries("started") and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(4)
+        frame.check(not place.ended() and process.poll() is None, f"{place.lines('try')}")
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=100)
+        frame.check(place.lines("try")[0]["device"]["kind"] == "gpu" and process.returncode == 130, f"{out}{err}")
 
 
 def test_a_mistake_is_told_once():

@@ -51,6 +51,16 @@ static struct record_choice choice_of(const char *variant, double ms)
     return choice;
 }
 
+/* As it was written before choices had an origin. */
+static const char old_trial[] =
+    "{\"case\":{\"border\":\"replicate\",\"channels\":1,\"filter\":\"box\",\"height\":480,"
+    "\"parameters\":\"size=8\",\"source\":\"0123456789abcdef\",\"type\":\"u8\",\"width\":640},"
+    "\"default_ms\":2.0,\"device\":{\"architecture\":\"slot\",\"compute_units\":2,\"driver\":\"1.0\","
+    "\"kind\":\"gpu\",\"name\":\"Toaster\",\"platform\":\"Bread\",\"vendor\":\"Kitchen\","
+    "\"vendor_id\":740013},\"evaluations\":3,\"first_rung_ms\":-1.0,\"kind\":\"choice\",\"plain_ms\":-1.0,"
+    "\"ranked\":[{\"config\":\"WG_X=16 WG_Y=4\",\"ms\":0.5,\"variant\":\"strips\"}],\"seconds\":0.0,"
+    "\"seeds\":[],\"time\":1700000000,\"v\":1}\n";
+
 static struct record_trust trust_of(char digit, bool right)
 {
     struct record_trust trust = {.device = device, .right = right, .time = 1};
@@ -184,6 +194,71 @@ TEST(a_choice_knows_what_came_before_it)
     REQUIRE(all.try_count == 3 && all.choice_count == 2);
     CHECK_EQ(all.choices[0].tries_before, 1);
     CHECK_EQ(all.choices[1].tries_before, 3);
+    records_finish(&all);
+}
+
+/* A start that was called off, also one with a choice of another process behind it, leaves nothing. */
+/* Earlier versions did not say who chose; of what they wrote, only sessions took time. */
+TEST(choices_say_who_made_them)
+{
+    static const struct {
+        const char *from, *to;
+        enum record_origin origin;
+    } changes[] = {{"\"origin\":\"session\"", "\"origin\":\"trial\"", ORIGIN_TRIAL},
+                   {"\"origin\":\"session\"", "\"origin\":\"import\"", ORIGIN_IMPORT},
+                   {"\"origin\":\"session\"", "\"origin\":\"of tomorrow\"", ORIGIN_IMPORT},
+                   {"\"origin\":\"session\",", "", ORIGIN_SESSION},
+                   {"\"seconds\":1.5", "\"seconds\":0.0", ORIGIN_SESSION}};
+    struct text good = {0};
+    const struct record_choice choice = choice_of("strips", 0.5);
+    record_choice_print(&choice, &good);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct text line = {0};
+        struct records records = {0};
+        hone_error error;
+        const char *at = strstr(text_view(&good), changes[i].from);
+        REQUIRE(at);
+        text_add_bytes(&line, good.data, (size_t)(at - good.data));
+        text_add(&line, "%s%s", changes[i].to, at + strlen(changes[i].from));
+        REQUIRE_OK(records_parse(&records, text_view(&line), READ_ALL, &error));
+        REQUIRE(records.choice_count == 1);
+        CHECK_EQ(records.choices[0].origin, changes[i].origin);
+        records_finish(&records);
+        text_finish(&line);
+    }
+    text_finish(&good);
+    struct records old = {0};
+    hone_error error;
+    REQUIRE_OK(records_parse(&old, old_trial, READ_ALL, &error));
+    REQUIRE(old.choice_count == 1);
+    CHECK_EQ(old.choices[0].origin, ORIGIN_IMPORT);
+    records_finish(&old);
+}
+
+TEST(what_was_abandoned_was_never_started)
+{
+    static const char *const configs[] = {"WG_X=16", "WG_X=32"};
+    const struct record_choice choice = choice_of("strips", 0.5);
+    struct record_try attempt = {.device = device, .c = box, .config = {"direct", "", -1}, .state = STATE_OK};
+    hone_error error;
+    use_folder();
+    for (int i = 0; i < 2; i++) {
+        snprintf(attempt.config.config, sizeof attempt.config.config, "%s", configs[i]);
+        REQUIRE_OK(records_add_try(&attempt, &error));
+        attempt.state = STATE_STARTED;
+    }
+    REQUIRE_OK(records_add_choice(&choice, &error));
+    attempt.state = STATE_ABANDONED;
+    REQUIRE_OK(records_add_try(&attempt, &error));
+    REQUIRE_OK(records_add_try(&attempt, &error)); /* there is no other start to end */
+    strcpy(attempt.config.config, configs[0]);
+    REQUIRE_OK(records_add_try(&attempt, &error)); /* nor is this one: it has ended well */
+    struct records all = load(READ_TRIES | READ_CHOICES);
+    REQUIRE(all.try_count == 1 && all.choice_count == 1);
+    CHECK_EQ(all.skipped, 0);
+    CHECK_EQ(all.tries[0].state, STATE_OK);
+    CHECK_TEXT(all.tries[0].config.config, configs[0]);
+    CHECK_EQ(all.choices[0].tries_before, 1);
     records_finish(&all);
 }
 
@@ -334,6 +409,8 @@ TEST(files_merge)
     struct records all = load(READ_ALL);
     REQUIRE(all.choice_count == 2);
     CHECK_TEXT(all.choices[1].ranked[0].variant, "direct");
+    CHECK_EQ(all.choices[0].origin, ORIGIN_SESSION);
+    CHECK_EQ(all.choices[1].origin, ORIGIN_IMPORT);
     records_finish(&all);
     CHECK_STATUS(records_merge("/nonexistent", &added, &error), HONE_ERROR_IO);
     text_finish(&other);

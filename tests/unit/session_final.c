@@ -115,6 +115,8 @@ __attribute__((constructor)) static void work(int argc, char **argv)
     FILE *in = fdopen(WORKER_IN, "r");
     scene = json_loads(getenv("FINAL_SCENE"), 0, NULL);
     while (in && fgets(line, sizeof line, in)) {
+        static const char taken[] = "{\"phase\":\"taken\"}\n";
+        file_write_all(WORKER_OUT, taken, sizeof taken - 1); /* what happens now is this process's doing */
         json_t *request = json_loads(line, 0, NULL), *answer = answer_to(request);
         char *text = json_dumps(answer, JSON_COMPACT);
         file_write_all(WORKER_OUT, text, strlen(text));

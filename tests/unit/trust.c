@@ -68,6 +68,43 @@ static struct records load(void)
     return records;
 }
 
+/* Whether the first choice was measured here. */
+static bool chosen_here(hone_device *device, const struct filter_case *c, struct choice *first)
+{
+    struct choice choices[MAX_CHOICES];
+    const struct choose_request request = {0};
+    hone_error error;
+    size_t count = 0;
+    REQUIRE_OK(choose(choices, &count, device, c, &request, &error));
+    REQUIRE(count > 0);
+    *first = choices[0];
+    return strcmp(first->origin, "measured here") == 0;
+}
+
+TEST(a_choice_is_known_without_the_file)
+{
+    hone_error error;
+    const hone_image_desc in = {.width = 64, .height = 48, .type = HONE_U8, .channels = 1};
+    struct record_choice choice = {.count = 1, .ranked = {{"direct", "WG_X=32 WG_Y=2", 1}}};
+    struct filter_case c;
+    struct choice first;
+    use_folder();
+    hone_device *device = support_open(&(hone_device_request){0});
+    REQUIRE_OK(case_init(&c, registry_find("box"), &error));
+    REQUIRE_OK(case_prepare(&c, &in, NULL, &error));
+    CHECK(!chosen_here(device, &c, &first));
+    record_device_of(device, &choice.device);
+    record_case_of(&c, &choice.c);
+    REQUIRE_OK(trust_learn(device, &choice, &error));
+    CHECK(chosen_here(device, &c, &first));
+    CHECK_TEXT(first.variant->name, "direct");
+    struct records records = load();
+    CHECK_EQ(records.choice_count, 0);
+    records_finish(&records);
+    case_finish(&c);
+    hone_device_close(&device);
+}
+
 TEST(a_right_program_is_checked_once)
 {
     hone_error error;

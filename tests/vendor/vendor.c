@@ -6,6 +6,7 @@
  *   FAKE_ADD=cl_a,cl_b    extensions to list
  *   FAKE_HIDE=cl_c        extensions to leave out
  *   FAKE_WITHOUT=clName   extension functions that are missing although the extension is listed
+ *   FAKE_TYPE=4           the device's type, a CL_DEVICE_TYPE_ (4: a GPU)
  *   FAKE_LOG=FILE         where it writes: a line for each use
  *
  * Imported memory is the host's: an ION mapping, the address given as an Android buffer, and for EGL images a
@@ -92,8 +93,12 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info wh
                    {0x4043, 64}, {0x404A, 10}, {0x404B, 3}};
     bool nvidia = listed("FAKE_ADD", "cl_nv_device_attribute_query", 28);
     bool amd = listed("FAKE_ADD", "cl_amd_device_attribute_query", 29);
+    const char *type = getenv("FAKE_TYPE");
+    const cl_device_type type_bits = type ? strtoul(type, NULL, 10) : 0;
     if (what == CL_DEVICE_EXTENSIONS)
         return extensions(device, size, value, size_ret);
+    if (what == CL_DEVICE_TYPE && type_bits)
+        return answer(&type_bits, sizeof type_bits, size, value, size_ret);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (what == numbers[i].what && (what < 0x4010 ? nvidia : amd))
             return answer(&numbers[i].number, sizeof numbers[i].number, size, value, size_ret);
