@@ -89,8 +89,7 @@ void tune_print_clock(const char *clock, const char *reason)
 const char tune_unchecked[] =
     "results at this size were compared with nothing, those on a small picture were right: plain C takes too "
     "long here, or too much memory (HONE_TUNE_REFERENCE=SECONDS gives it more time), and no variant could "
-    "take "
-    "its place";
+    "take its place";
 
 void tune_print_result(const struct record_choice *choice, const struct session_result *r)
 {

@@ -29,8 +29,7 @@ static bool is_held(const struct session *s)
     return measure_right_of(s->right.fd) != RIGHT_NONE;
 }
 
-/* Plain C, where it is quick enough. A process that dies of it has run no kernel: there is nobody to blame.
- */
+/* Plain C, where it is quick enough. A process that dies of it has run no kernel: nobody is to blame. */
 static void ask_reference(struct session *s)
 {
     char note[512];

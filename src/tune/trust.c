@@ -173,8 +173,8 @@ static hone_status in_quarantine(const struct instance *instance, const char *ev
 }
 
 /* Small pictures, but wider than most strips; less high where one result takes thousands of reads. The first
- * is of an odd size, on which more goes wrong. Some configurations need rows of whole vectors: the second is
- * for them. */
+ * is of an odd size, on which more goes wrong. Some configurations need rows of whole vectors, or are another
+ * program for such rows: the second is for them. */
 enum { SMALL_PICTURES = 2 };
 static void small_size(const struct filter_case *c, int which, hone_image_desc *desc)
 {
@@ -203,18 +203,39 @@ static hone_status prepare_small(struct filter_case *c, hone_device *device, con
                   : config_legal(device, c, instance_variant(instance), instance_config(instance), error);
 }
 
-/* The case of an instance, on the first small picture on which it can run. */
+/* A program may be compiled for rows that end with a whole vector: one for others says nothing of it. */
+static bool same_program(hone_device *device, const struct filter_case *c, const struct instance *instance)
+{
+    struct text small = {0}, whole = {0};
+    const struct variant *variant = instance_variant(instance);
+    const struct config *config = instance_config(instance);
+    bool same = variant_options(&small, device, c, variant, config, NULL) == HONE_OK &&
+                variant_options(&whole, device, instance_case(instance), variant, config, NULL) == HONE_OK &&
+                strcmp(text_view(&small), text_view(&whole)) == 0;
+    text_finish(&small);
+    text_finish(&whole);
+    return same;
+}
+
+/* The case of an instance, on the first small picture on which it can run, and is the same program unless
+ * there is none. */
 static hone_status small_case(struct filter_case *c, hone_device *device, const struct instance *instance,
                               hone_error *error)
 {
     hone_status status = case_copy(c, instance_case(instance), error);
     if (status)
         return status;
+    int any = -1;
     for (int i = 0; i < SMALL_PICTURES; i++) {
         status = prepare_small(c, device, instance, i, error);
-        if (!status)
+        if (!status && same_program(device, c, instance))
             return HONE_OK;
+        any = !status && any < 0 ? i : any;
     }
+    if (any >= 0)
+        status = prepare_small(c, device, instance, any, error);
+    if (!status)
+        return HONE_OK;
     case_finish(c);
     return status;
 }

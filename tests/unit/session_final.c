@@ -17,8 +17,8 @@
 /* ---- The worker: FINAL_SCENE says what becomes of each variant, as JSON ----
  *
  * {"strips": {"ms": 1, "final": "crash"}, ...}: `ms` in the search, in the final `final`: milliseconds,
- * "fail" "crash" or "lost" (nothing runs in this process any more). FINAL_DEFAULT names the variant that runs
- * without tuning. Of a kernel of one's own configurations stand in place of variants. */
+ * "fail", "wrong", "crash" or "lost" (nothing runs in this process any more). FINAL_DEFAULT names the variant
+ * that runs without tuning. Of a kernel of one's own configurations stand in place of variants. */
 
 static json_t *scene;
 
@@ -78,7 +78,7 @@ static json_t *race(const json_t *request)
     const json_t *points = json_object_get(request, "points");
     json_int_t rounds = json_integer_value(json_object_get(request, "rounds"));
     static bool lost;
-    json_t *all = json_array();
+    json_t *all = json_array(), *states = json_array(), *notes = json_array();
     for (size_t i = 0; i < json_array_size(points); i++) {
         const json_t *end = fate(json_array_get(points, i), "final");
         const char *word = json_string_value(end);
@@ -88,9 +88,12 @@ static json_t *race(const json_t *request)
         lost = lost || (word && strcmp(word, "lost") == 0);
         for (json_int_t k = 0; k < rounds && !word && !lost; k++)
             json_array_append_new(runs, json_real(json_number_value(end)));
+        bool wrong = word && strcmp(word, "wrong") == 0;
         json_array_append_new(all, runs);
+        json_array_append_new(states, json_string(wrong ? "wrong" : "ok"));
+        json_array_append_new(notes, json_string(wrong ? "burnt" : ""));
     }
-    return json_pack("{s:o}", "runs", all);
+    return json_pack("{s:o, s:o, s:o}", "runs", all, "states", states, "notes", notes);
 }
 
 static json_t *answer_to(const json_t *request)
@@ -182,6 +185,32 @@ TEST(one_that_fails_in_the_final_cannot_win)
     CHECK_TEXT(r.choice.ranked[0].variant, "direct");
     CHECK_EQ(recorded("strips"), STATE_RUN);
     CHECK_EQ(r.states[STATE_RUN], 1);
+}
+
+TEST(one_that_is_wrong_in_the_final_cannot_win)
+{
+    const struct session_result r =
+        tune("sobel", "{\"direct\": {\"ms\": 1.4}, \"strips\": {\"ms\": 1, \"final\": \"wrong\"}}", NULL);
+    CHECK(r.raced);
+    CHECK_EQ(r.choice.count, 1);
+    CHECK_TEXT(r.choice.ranked[0].variant, "direct");
+    CHECK_EQ(recorded("strips"), STATE_WRONG);
+    CHECK_EQ(r.states[STATE_WRONG], 1);
+    CHECK_TEXT(r.compared_with, ""); /* this worker keeps no results */
+}
+
+TEST(those_behind_race_when_all_finalists_are_wrong)
+{
+    const struct session_result r = tune("sobel",
+                                         "{\"direct\": {\"ms\": 1.4, \"final\": \"wrong\"},"
+                                         " \"strips\": {\"ms\": 1, \"final\": \"wrong\"},"
+                                         " \"separable\": {\"ms\": 3, \"final\": 3.5}}",
+                                         NULL);
+    CHECK(r.raced);
+    CHECK_EQ(r.choice.count, 1);
+    CHECK_TEXT(r.choice.ranked[0].variant, "separable");
+    CHECK(r.choice.ranked[0].ms == 3.5);
+    CHECK_EQ(r.states[STATE_WRONG], 2);
 }
 
 TEST(one_that_crashes_in_the_final_is_found)
