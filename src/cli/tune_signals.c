@@ -18,8 +18,8 @@ void tune_signals_begin(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
-        const struct sigaction action = {.sa_handler = on_signal};
-        struct sigaction now;
+        struct sigaction now, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+        sigfillset(&action.sa_mask); /* counting is not interrupted */
         if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
             continue;
         sigaction(numbers[i], &action, NULL);

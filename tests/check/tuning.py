@@ -540,6 +540,8 @@ def test_a_worker_that_died_idle_blames_nothing():
 
 def interrupt(place, numbers, *command):
     """Sends signals while a configuration hangs, which is returned; and the exit status."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)  # a background job inherits them ignored
     process = place.start(*command)
     while process.poll() is None:
         tries = place.lines("try")
