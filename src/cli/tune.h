@@ -42,8 +42,14 @@ void tune_show_progress(void *context, int evaluation, int of, const char *confi
                         const struct measured *measured, double best_ms);
 /* For session_options.waiting. */
 void tune_show_waiting(void *context);
-/* The words of a report on other work, where it took more than a tenth of the processors. */
-void tune_print_load(double load);
+/* How far the times of a session can be told apart. */
+struct tune_sureness {
+    bool raced, interrupted;
+    double spread, load; /* parts; load negative: not known */
+    int tied;
+};
+/* The line "how sure" of a report. */
+void tune_print_sureness(const struct tune_sureness *sure);
 /* A line of a report that says by which clock, unless by the device's. */
 void tune_print_clock(const char *clock, const char *reason);
 void tune_clear_progress(const struct tune_run *run);

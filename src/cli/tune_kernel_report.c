@@ -108,18 +108,6 @@ static void print_best(const struct kernel_run *run)
         printf("  %8.3gx  the first configuration, %s (%.4g ms)\n", r->first_ms / ms, r->first, r->first_ms);
 }
 
-static void print_sure(const struct kernel_session_result *r)
-{
-    printf("  how sure   ");
-    if (r->raced)
-        printf("spread %.1f %%, %d other%s cannot be told from it", r->spread * 100, r->tied,
-               r->tied == 1 ? "" : "s");
-    else
-        printf("no final took place: these are times of the search");
-    tune_print_load(r->load);
-    printf("%s\n", r->interrupted ? "; interrupted: run again to resume" : "");
-}
-
 static void print_table(const struct kernel_run *run)
 {
     const struct kernel_session_result *r = &run->result;
@@ -133,7 +121,7 @@ static void print_table(const struct kernel_run *run)
         printf(", %lld legal", (long long)r->legal);
     print_states(r);
     printf("%s\n", run->spec->cold ? "; caches cold" : "");
-    print_sure(r);
+    tune_print_sureness(&(struct tune_sureness){r->raced, r->interrupted, r->spread, r->load, r->tied});
     tune_print_clock(r->clock, r->clock_reason);
     if (fabs(r->drift) > 0.05)
         printf(

@@ -72,10 +72,17 @@ static void print_states(const struct session_result *r)
             printf("; %d %s", r->states[bad[i].state], bad[i].words);
 }
 
-void tune_print_load(double load)
+void tune_print_sureness(const struct tune_sureness *sure)
 {
-    if (load > 0.1)
-        printf("; other work took %.0f %% of the processors meanwhile", load * 100);
+    printf("  how sure   ");
+    if (sure->raced)
+        printf("spread %.1f %%, %d other%s cannot be told from it", sure->spread * 100, sure->tied,
+               sure->tied == 1 ? "" : "s");
+    else
+        printf("no final took place: these are times of the search");
+    if (sure->load > 0.1)
+        printf("; other work took %.0f %% of the processors meanwhile", sure->load * 100);
+    printf("%s\n", sure->interrupted ? "; interrupted: run again to resume" : "");
 }
 
 void tune_print_clock(const char *clock, const char *reason)
@@ -111,14 +118,8 @@ void tune_print_result(const struct record_choice *choice, const struct session_
         printf(
             "\n  unsteady   the last runs of the final took %.0f %% %s than the first: clocks or other work",
             fabs(r->drift) * 100, r->drift > 0 ? "more" : "less");
-    printf("\n  how sure   ");
-    if (r->raced)
-        printf("spread %.1f %%, %d other%s cannot be told from it", r->spread * 100, r->tied,
-               r->tied == 1 ? "" : "s");
-    else
-        printf("no final took place: these are times of the search");
-    tune_print_load(r->load);
-    printf("%s\n", r->interrupted ? "; interrupted: run again to resume" : "");
+    printf("\n");
+    tune_print_sureness(&(struct tune_sureness){r->raced, r->interrupted, r->spread, r->load, r->tied});
     tune_print_clock(choice->clock, r->clock_reason);
     if (!r->compared_with[0] && !r->interrupted)
         printf("  unchecked  %s\n", tune_unchecked);
