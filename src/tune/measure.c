@@ -10,7 +10,6 @@
 #include "tune/timing.h"
 #include "tune/trust.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +37,7 @@ hone_status measure_open(struct measure **out, hone_device *device, const struct
     m->device = device;
     m->clock = timing_clock_of(device);
     m->processors = wished_processors(device);
-    pthread_mutex_init(&m->lock, NULL);
+    builders_init(&m->builders);
     hone_status status = case_copy(&m->c, c, error);
     if (!status)
         status = measure_make_images(m, error);
@@ -55,7 +54,7 @@ void measure_close(struct measure **slot)
     if (!slot || !*slot)
         return;
     struct measure *m = *slot;
-    measure_join_builder(m);
+    builders_finish(&m->builders);
     instance_destroy(&m->incumbent);
     for (int i = 0; i < INPUTS; i++)
         memory_destroy(&m->inputs[i].memory);
@@ -63,7 +62,6 @@ void measure_close(struct measure **slot)
     memory_destroy(&m->out.memory);
     measure_close_right(m);
     case_finish(&m->c);
-    pthread_mutex_destroy(&m->lock);
     free(m);
     *slot = NULL;
 }

@@ -85,8 +85,8 @@ const struct filter_case *measure_case(const struct measure *measure);
 /* Milliseconds for moving the input to the device and the output back; 0 where nothing moves. */
 void measure_transfers(struct measure *measure, double *upload_ms, double *download_ms);
 
-/* Starts compiling a configuration on another thread, so that a later measure_try finds it. One at a time:
- * returns false while one is under way. */
+/* Starts compiling a configuration on another thread, so that a later measure_try finds it. Returns false
+ * while as many are under way as there are threads for it. */
 bool measure_prepare(struct measure *measure, const struct variant *variant, const struct config *config);
 
 /* Of a list of numbers, which is put in order. */

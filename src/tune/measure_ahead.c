@@ -1,44 +1,48 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compiling on another thread what will be measured next. */
+/* Compiling on other threads what will be measured next. */
 #include "tune/measure_private.h"
 
+#include "base/mem.h"
 #include "filter/case.h"
 
-void measure_join_builder(struct measure *m)
+#include <stdlib.h>
+
+struct job {
+    hone_device *device;
+    struct filter_case c;
+    const struct variant *variant;
+    struct config config;
+};
+
+static void finish(struct job *job)
 {
-    if (m->building)
-        pthread_join(m->builder, NULL);
-    m->building = false;
+    case_finish(&job->c);
+    free(job);
 }
 
-static void *build_ahead(void *argument)
+static void build_ahead(void *argument)
 {
-    struct measure *m = argument;
+    struct job *job = argument;
     struct instance *instance = NULL;
-    instance_create(&instance, m->device, &m->builder_case, m->builder_variant, &m->builder_config, NULL);
+    instance_create(&instance, job->device, &job->c, job->variant, &job->config, NULL);
     instance_destroy(&instance);
-    case_finish(&m->builder_case);
-    pthread_mutex_lock(&m->lock);
-    m->builder_done = true;
-    pthread_mutex_unlock(&m->lock);
-    return NULL;
+    finish(job);
 }
 
 bool measure_prepare(struct measure *m, const struct variant *variant, const struct config *config)
 {
-    pthread_mutex_lock(&m->lock);
-    bool busy = m->building && !m->builder_done;
-    pthread_mutex_unlock(&m->lock);
-    if (busy)
+    struct job *job = mem_new(1, sizeof *job);
+    if (!job)
         return false;
-    measure_join_builder(m);
-    m->builder_variant = variant;
-    m->builder_config = *config;
-    m->builder_done = false;
-    if (case_copy(&m->builder_case, &m->c, NULL) != HONE_OK)
+    job->device = m->device;
+    job->variant = variant;
+    job->config = *config;
+    if (case_copy(&job->c, &m->c, NULL) != HONE_OK) {
+        free(job);
         return false;
-    m->building = pthread_create(&m->builder, NULL, build_ahead, m) == 0;
-    if (!m->building)
-        case_finish(&m->builder_case);
-    return m->building;
+    }
+    const bool started = builders_start(&m->builders, build_ahead, job);
+    if (!started)
+        finish(job);
+    return started;
 }

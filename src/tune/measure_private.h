@@ -3,10 +3,9 @@
 #ifndef TUNE_MEASURE_PRIVATE_H
 #define TUNE_MEASURE_PRIVATE_H
 
+#include "tune/builders.h"
 #include "tune/measure.h"
 #include "tune/timing.h"
-
-#include <pthread.h>
 
 enum { INPUTS = 3 /* rotated */ };
 
@@ -27,12 +26,7 @@ struct measure {
     int held;     /* the file with the right result on input 0; -1: none */
     void *right;  /* that file, mapped; NULL until it is known to hold one */
     void *result; /* the one that is compared with it */
-    pthread_t builder;
-    bool building, builder_done;
-    pthread_mutex_t lock;
-    struct filter_case builder_case;
-    const struct variant *builder_variant;
-    struct config builder_config;
+    struct builders builders;
 };
 
 /* ---- measure_images.c ---- */
@@ -59,10 +53,5 @@ hone_status measure_make_result(struct measure *measure, struct instance *instan
 void measure_compare(struct measure *measure, struct instance *instance, struct measured *result);
 /* Keeps what m->out has as the right result. Only reading it is the configuration's failure. */
 hone_status measure_keep_result(struct measure *measure, hone_error *error);
-
-/* ---- measure_ahead.c ---- */
-
-/* Waits for the thread that compiles, if there is one. */
-void measure_join_builder(struct measure *measure);
 
 #endif

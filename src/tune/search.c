@@ -89,6 +89,9 @@ static bool better(const struct search *s, int candidate, int than)
     return than < 0 || s->result->all[than].ms < 0 || s->result->all[candidate].ms < s->result->all[than].ms;
 }
 
+/* Compiling begins so many evaluations before: as many as there are threads for it. */
+enum { AHEAD = 4 };
+
 static void announce(struct search *s, const struct point *point)
 {
     if (s->evaluator->upcoming && find(s, point) < 0 && point_legal(s->space, point))
@@ -104,8 +107,10 @@ static int line(struct search *s, int from, int parameter)
     for (int i = 0; i < p->count; i++) {
         struct point point = start, next = start;
         point.values[parameter] = p->values[i];
-        next.values[parameter] = p->values[i + 1 < p->count ? i + 1 : i];
-        announce(s, &next);
+        for (int k = i == 0 ? 1 : i + AHEAD; k <= i + AHEAD && k < p->count; k++) {
+            next.values[parameter] = p->values[k];
+            announce(s, &next);
+        }
         int index = visit(s, &point);
         if (better(s, index, best))
             best = index;
@@ -258,6 +263,10 @@ static void visit_all(struct search *s)
     bool all = true;
     for (int64_t i = 0; i < s->result->legal && all; i++) {
         const struct point point = space_at(s->space, s->legal[i]);
+        for (int64_t k = i == 0 ? 1 : i + AHEAD; k <= i + AHEAD && k < s->result->legal; k++) {
+            const struct point next = space_at(s->space, s->legal[k]);
+            announce(s, &next);
+        }
         all = is_dead(s, point.path) || visit(s, &point) >= 0;
     }
     s->result->exhausted = all;
@@ -274,8 +283,11 @@ hone_status search_run(const struct space *space, const struct search_options *o
                        .gain_from = -1};
     *result = (struct search_result){.best = -1};
     s.legal = space_list_legal(space, &result->legal);
-    for (size_t i = 0; i < options->seed_count; i++)
+    for (size_t i = 0; i < options->seed_count; i++) {
+        for (size_t k = i == 0 ? 1 : i + AHEAD; k <= i + AHEAD && k < options->seed_count; k++)
+            announce(&s, &options->seeds[k]);
         visit(&s, &options->seeds[i]);
+    }
     if (result->best < 0) /* without seeds the paths are looked at before any of them is searched */
         visit_defaults(&s);
     if (result->best >= 0)

@@ -16,8 +16,7 @@
 static void close_target(struct target *target)
 {
     struct kernel_target *t = kernel_target_of(target);
-    if (t->building)
-        pthread_join(t->builder, NULL);
+    builders_finish(&t->builders);
     if (t->incumbent)
         attempt_finish(t->incumbent);
     free(t->incumbent);
@@ -27,7 +26,6 @@ static void close_target(struct target *target)
     text_finish(&t->source);
     free(t->expected);
     free(t->got);
-    pthread_mutex_destroy(&t->lock);
     free(t);
 }
 
@@ -205,7 +203,7 @@ hone_status target_kernel_open(struct target **out, hone_device *device, const j
     t->base.ops = &ops;
     t->device = device;
     t->clock = timing_clock_of(device);
-    pthread_mutex_init(&t->lock, NULL);
+    builders_init(&t->builders);
     hone_status status = open_all(t, request, opening, error);
     if (status)
         close_target(&t->base);

@@ -3,9 +3,11 @@
 #include "tune/target_kernel_private.h"
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "cache/programs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void print_options(const struct kernel_target *t, const int64_t *values, struct text *options)
@@ -111,16 +113,18 @@ hone_status attempt_bind(struct attempt *a, hone_error *error)
 
 /* ---- Compiling ahead ---- */
 
-static void *build_ahead(void *argument)
+struct job {
+    const struct kernel_target *target;
+    int64_t values[SPACE_MAX_PARAMETERS];
+};
+
+static void build_ahead(void *argument)
 {
-    struct kernel_target *t = argument;
+    struct job *job = argument;
     struct kernel *kernel = NULL;
-    if (kernel_target_build(t, t->builder_values, false, &kernel, NULL) == HONE_OK)
+    if (kernel_target_build(job->target, job->values, false, &kernel, NULL) == HONE_OK)
         kernel_destroy(&kernel);
-    pthread_mutex_lock(&t->lock);
-    t->builder_done = true;
-    pthread_mutex_unlock(&t->lock);
-    return NULL;
+    free(job);
 }
 
 void kernel_target_prepare(struct target *target, const char *variant, const char *config)
@@ -128,14 +132,13 @@ void kernel_target_prepare(struct target *target, const char *variant, const cha
     struct kernel_target *t = kernel_target_of(target);
     struct attempt a;
     (void)variant;
-    pthread_mutex_lock(&t->lock);
-    bool busy = t->building && !t->builder_done;
-    pthread_mutex_unlock(&t->lock);
-    if (busy || t->includes || attempt_read(&a, t, config, NULL) != HONE_OK)
+    if (t->includes || attempt_read(&a, t, config, NULL) != HONE_OK)
         return; /* what is not cached would be built twice */
-    if (t->building)
-        pthread_join(t->builder, NULL);
-    memcpy(t->builder_values, a.values, sizeof a.values);
-    t->builder_done = false;
-    t->building = pthread_create(&t->builder, NULL, build_ahead, t) == 0;
+    struct job *job = mem_new(1, sizeof *job);
+    if (!job)
+        return;
+    job->target = t;
+    memcpy(job->values, a.values, sizeof job->values);
+    if (!builders_start(&t->builders, build_ahead, job))
+        free(job);
 }

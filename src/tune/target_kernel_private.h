@@ -4,13 +4,13 @@
 #define TUNE_TARGET_KERNEL_PRIVATE_H
 
 #include "base/text.h"
+#include "tune/builders.h"
 #include "tune/cold.h"
 #include "tune/kernel_memory.h"
 #include "tune/target_kernel.h"
 #include "tune/timing.h"
 
 #include <limits.h>
-#include <pthread.h>
 
 enum { KERNEL_TARGET_NAMES = 48 };
 
@@ -36,10 +36,7 @@ struct kernel_target {
     struct cold *cold;         /* NULL: caches are left as they are */
     struct attempt *incumbent; /* the fastest so far, to keep the device awake with; NULL: none */
     double incumbent_ms;
-    pthread_t builder;
-    bool building, builder_done;
-    pthread_mutex_t lock;
-    int64_t builder_values[SPACE_MAX_PARAMETERS];
+    struct builders builders;
 };
 
 /* A configuration made ready to run. */
