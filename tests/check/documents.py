@@ -73,7 +73,7 @@ def test_the_filter_of_the_document_works():
     frame.check(len(files) == 4, f"the document shows {[name for name, _ in files]}")
     with tempfile.TemporaryDirectory(prefix="hone-documents-") as folder:
         tree, build = os.path.join(folder, "tree"), os.path.join(folder, "build")
-        shutil.copytree(frame.ROOT, tree, ignore=shutil.ignore_patterns("build*", "demo", ".git", "__pycache__"))
+        shutil.copytree(frame.ROOT, tree, ignore=shutil.ignore_patterns("build", "build-*", "demo", ".git", "__pycache__"))
         os.makedirs(os.path.join(tree, "src/filters/invert"))
         for name, content in files:
             with open(os.path.join(tree, name), "w", encoding="utf-8") as file:
