@@ -6,7 +6,7 @@ CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 NINJA = ninja -C $(1) -j$(JOBS)
 
-.PHONY: all setup setup-test tests test test-all demo bench install clean format lint
+.PHONY: all setup setup-test tests tests-full test test-full test-all demo bench install clean format lint
 
 all: setup
 	@cmake -G Ninja -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=Release $(CMAKE_FLAGS) >/dev/null
@@ -18,20 +18,27 @@ setup:
 setup-test:
 	@scripts/setup.sh test
 
-# Everything that the default run of the tests needs, built.
+# The test programs, and for test-full those with sanitizers, too.
 tests: setup-test all
 	@$(call NINJA,$(BUILD)) tests
+
+tests-full: tests
 	@cmake --preset sanitize >/dev/null
 	@$(call NINJA,build-sanitize) tests
 
+# Some minutes: every filter and variant, every unit.
 test: tests
 	@tests/run --build $(BUILD)
 
+# The rest; .ci/run runs both.
+test-full: tests-full
+	@tests/run --build $(BUILD) --tier full
+
 # The long sweeps as well.
-test-all: tests
+test-all: tests-full
 	@cmake --preset thread >/dev/null
 	@$(call NINJA,build-thread) tests
-	@tests/run --build $(BUILD) --all
+	@tests/run --build $(BUILD) --tier fast,full,all
 
 demo: all
 	@scripts/demo.sh

@@ -69,13 +69,28 @@ GPU_CASES = [
     Case('demosaic', 'demosaic', SQUARE, 'u8', 1, ['npp']),
 ]
 
-# What the ladders run where defaults would keep rungs out; each is a ladder of its own.
+class Ladder(NamedTuple):
+    """A chain whose rungs are climbed. A source's figures stand only beside the source's own work: its data, and its size
+    where it names one."""
+    chain: str
+    kind: str = 'u8'
+    channels: int = 1
+    size: tuple = None
+    is_source: bool = True  # False: other data, without the source's figures
+
+
+RUSSIAN = "convolve kernel='5x5: {5}' scale=0.00390625 border=zero-outside"
 LADDERS = {
-    'box': ['box size=8'],
-    'convolve': ["convolve kernel='5x5: {5}' scale=0.00390625", "convolve kernel='5x5: {5x5}' scale=0.00390625"],
-    'density': ['density size=31 mask=yes'],
-    'epsilon': ['epsilon radius=4 threshold=16'],
-    'gaussian': ['gaussian sigma=2', 'gaussian sigma=10'],
+    'add': [Ladder('add', 'f32', 4)],  # float4 elements
+    'box': [Ladder('box size=8')],
+    'convolve': [Ladder(RUSSIAN, 'u8', 3, (2048, 1536)), Ladder(RUSSIAN, 'u8', 4, (2048, 1536)),
+                 Ladder("convolve kernel='5x5: {5}' scale=0.00390625", is_source=False),
+                 Ladder("convolve kernel='5x5: {5x5}' scale=0.00390625", is_source=False)],
+    'density': [Ladder('density size=31 mask=yes')],
+    'dot': [Ladder('dot', 'f32', 4, (2500, 2000))],  # five million pairs of float4
+    'epsilon': [Ladder('epsilon radius=4 threshold=16', 'u8', 1, (3264, 2448))],  # the luma of a frame
+    'gaussian': [Ladder('gaussian sigma=2', 'f32'), Ladder('gaussian sigma=2', is_source=False),
+                 Ladder('gaussian sigma=10', is_source=False)],
 }
 
 

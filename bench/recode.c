@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Decodes an image and encodes it again, with the library that hone reads and writes files by: recode IN OUT
- */
+/* Decodes an image and encodes it again, with the library that hone reads and writes files by:
+ * recode IN OUT */
 #include <stdio.h>
 #include <vips/vips.h>
 

@@ -15,7 +15,9 @@ configure_package_config_file(packaging/hone-config.cmake.in ${PROJECT_BINARY_DI
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/hone-config-version.cmake COMPATIBILITY SameMinorVersion)
 
 target_include_directories(hone PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-install(TARGETS hone EXPORT hone-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+target_include_directories(hone_static INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(TARGETS hone hone_static EXPORT hone-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS hone_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT hone-targets NAMESPACE hone:: DESTINATION ${package_folder})
 install(FILES ${PROJECT_BINARY_DIR}/hone-config.cmake ${PROJECT_BINARY_DIR}/hone-config-version.cmake
@@ -23,6 +25,18 @@ install(FILES ${PROJECT_BINARY_DIR}/hone-config.cmake ${PROJECT_BINARY_DIR}/hone
 install(FILES ${PROJECT_BINARY_DIR}/hone.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(DIRECTORY include/hone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES man/hone.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+# The library's pages come from its headers; without Python there are none.
+find_package(Python3 QUIET COMPONENTS Interpreter)
+if(Python3_Interpreter_FOUND)
+  file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/hone/*.h)
+  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/man3/libhone.3
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/packaging/man3.py ${PROJECT_SOURCE_DIR}/include/hone
+            ${PROJECT_BINARY_DIR}/man3
+    DEPENDS ${public_headers} ${PROJECT_SOURCE_DIR}/packaging/man3.py ${PROJECT_SOURCE_DIR}/man/hone.1
+    COMMENT "Man pages of the library" VERBATIM)
+  add_custom_target(man3 ALL DEPENDS ${PROJECT_BINARY_DIR}/man3/libhone.3)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} FILES_MATCHING PATTERN "*.3")
+endif()
 install(FILES packaging/completion/hone.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
   RENAME hone)
 install(FILES packaging/completion/_hone DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

@@ -2,9 +2,9 @@
 #include "support.h"
 
 #include "filter/case.h"
+#include "filter/chain.h"
 #include "filter/check.h"
 #include "image/pattern.h"
-#include "plan/chain.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -8,9 +8,8 @@
  *     }
  *
  * A program of tests takes names (or patterns with *) of the tests to run; none means all; --list prints the
- * names;
- * --limit SECONDS bounds each test. Each test runs in a process of its own, so that one that crashes or hangs
- * is a failure like any other. For each a line is printed:
+ * names; --limit SECONDS bounds the processor time of each test (not that of its children). Each test runs in a
+ * process of its own, so that one that crashes or hangs is a failure like any other. For each a line is printed:
  *
  *     ok NAME
  *     not ok NAME: file.c:12: what was wrong

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * OpenCL devices: what there is, choosing one, opening it.
+ * OpenCL devices: listing, selecting and opening them.
+ *
+ * Environment: the first call in a process that asks OpenCL for devices (only hone_device_list and hone_device_open do)
+ * sets the environment variable POCL_CACHE_DIR to a private folder of hone's. PoCL has no other setting for it, and its
+ * shared folder breaks if processes start at the same time. As with any setenv(), no other thread may read or change the
+ * environment during that call. The variable is left alone if it already names a folder that is not hone's, or if
+ * HONE_KEEP_ENVIRONMENT is set to any value.
  */
 #ifndef HONE_DEVICE_H
 #define HONE_DEVICE_H
@@ -15,10 +21,17 @@
 extern "C" {
 #endif
 
-/** An open device: a context, a command queue, compiled programs and a memory budget.
- *  Threads: any number of threads may use one device at the same time. */
+/**
+ * An open device: a context, a command queue, compiled programs and a memory budget.
+ *
+ * Threads: any number of threads may use one device at the same time.
+ * Processes: a device and all objects made on it belong to the process that opened it. In a forked child, functions
+ * that use them return HONE_ERROR_USAGE, and functions that destroy them only set the pointer to NULL. The child cannot
+ * open another device either if its parent has listed or opened devices. Fork before that, or exec.
+ */
 typedef struct hone_device hone_device;
 
+/** The kind of a device. */
 typedef enum hone_device_kind {
     HONE_DEVICE_CPU = 0,
     HONE_DEVICE_GPU = 1,
@@ -26,20 +39,20 @@ typedef enum hone_device_kind {
     HONE_DEVICE_OTHER = 3
 } hone_device_kind;
 
-/** What OpenCL says of a device, as far as it matters to kernels. Plain data; sizes in bytes unless said otherwise. */
+/** The properties of a device that matter to kernels. Plain data; sizes are in bytes unless noted. */
 typedef struct hone_device_info {
-    unsigned index; /**< The number that `hone devices` shows and a device spec takes. */
+    unsigned index; /**< the number that `hone devices` shows and hone_device_request.spec accepts */
     hone_device_kind kind;
     char name[256], vendor[128], platform[128], platform_version[256];
     char driver_version[128], device_version[256], c_version[128];
-    char architecture[64]; /**< "sm_90", "gfx1030" ... where a vendor extension tells; the target of
-                                  PoCL's compiler; else "". */
-    char board[128];       /**< Marketing name where it differs from `name` (AMD), else "". */
-    unsigned version;      /**< OpenCL version of the device times 100: 120, 200, 300. */
+    /** "sm_90", "gfx1030" ... if a vendor extension reports it; the target of PoCL's compiler; else "". */
+    char architecture[64];
+    char board[128];  /**< marketing name if it differs from `name` (AMD), else "" */
+    unsigned version; /**< OpenCL version of the device times 100: 120, 200, 300 */
     unsigned compute_units, clock_mhz, address_bits;
     unsigned vendor_id;
-    unsigned simd_width;          /**< Warp or wavefront width where a vendor extension tells, else 0. */
-    unsigned registers_per_group; /**< 32-bit registers a work-group can have (NVIDIA), else 0. */
+    unsigned simd_width;          /**< warp or wavefront width if a vendor extension reports it, else 0 */
+    unsigned registers_per_group; /**< 32-bit registers per work-group (NVIDIA), else 0 */
     uint64_t global_memory, max_allocation, global_cache, local_memory, constant_memory;
     unsigned cache_line;
     bool local_memory_is_dedicated; /**< false: local memory is ordinary memory (CPUs) */
@@ -48,32 +61,38 @@ typedef struct hone_device_info {
     size_t image_width, image_height; /**< largest 2D image, pixels */
     size_t max_work_group, max_work_items[3];
     unsigned base_align; /**< alignment of buffers */
-    bool fp16, fp64;     /**< as listed by the driver; NVIDIA offers operators of half without listing them */
+    bool fp16, fp64;     /**< as listed by the driver; NVIDIA supports half precision without listing it */
     bool subgroups, svm_coarse, svm_fine, out_of_order;
     unsigned max_sub_devices;  /**< 0 or 1: cannot be partitioned */
     uint64_t timer_resolution; /**< nanoseconds */
-    char used_extensions[512]; /**< those extensions of the device that hone knows to use, separated by spaces */
+    char used_extensions[512]; /**< the device's extensions that hone can use, separated by spaces */
 } hone_device_info;
 
 /** "cpu", "gpu", "accelerator", "other". Static. */
 HONE_API const char *hone_device_kind_name(hone_device_kind kind);
 
 /**
- * Lists the devices of all platforms, in the order of their index. *list is freed with hone_device_list_free.
- * No device at all is HONE_OK with *count 0. A platform or device that answers no questions is left out; the others
- * keep their index. The first call of a process sets POCL_CACHE_DIR to a folder of hone's own unless it is set already
- * or HONE_KEEP_ENVIRONMENT is: PoCL's shared folder breaks when processes start together. Threads: safe, except that
- * (for that reason) no other thread may call getenv/setenv during the first call.
+ * Lists the devices of all platforms, sorted by index.
+ *
+ * If there is no device, returns HONE_OK with *count 0. Platforms and devices that do not respond to queries are left
+ * out; the others keep their index.
+ * Ownership: free *list with hone_device_list_free.
+ * Threads: safe, except that the first call changes the environment (see the top of this file).
  */
 HONE_API hone_status hone_device_list(hone_device_info **list, size_t *count, hone_error *error);
+/** Frees a list and sets *list to NULL; *list may be NULL. */
 HONE_API void hone_device_list_free(hone_device_info **list);
 
+/** How important a message is. */
 typedef enum hone_log_level { HONE_LOG_WARNING = 0, HONE_LOG_INFO = 1, HONE_LOG_DEBUG = 2 } hone_log_level;
-/** Receives messages that are no errors (a cache that is not used, a device that was passed over), one line each.
- *  May be called from any thread that uses the device. */
+/**
+ * Receives messages that are not errors (a cache that cannot be used, a device that was skipped), one line each.
+ *
+ * Threads: may be called from any thread that uses the device.
+ */
 typedef void (*hone_log_function)(void *user, hone_log_level level, const char *message);
 
-/** A hint to mobile GPUs (cl_qcom_perf_hint); others ignore it. */
+/** A performance hint for mobile GPUs (cl_qcom_perf_hint); other devices ignore it. */
 typedef enum hone_performance {
     HONE_PERFORMANCE_DEFAULT = 0,
     HONE_PERFORMANCE_HIGH = 1,
@@ -81,68 +100,102 @@ typedef enum hone_performance {
     HONE_PERFORMANCE_LOW = 3
 } hone_performance;
 
-/** How to open a device. All zero is right for most. Strings are copied. */
+/** How to open a device. Zero gives good defaults. Strings are copied. */
 typedef struct hone_device_request {
-    /** "auto", a number of hone_device_list, "cpu", "gpu", "accelerator", or part of a device or platform name (letters
-     *  compared without case). A comma-separated list is tried from left to right. NULL: the environment variable
-     *  HONE_DEVICE, and without that "auto": GPUs before accelerators before CPUs, more compute units and clock
-     *  first, devices that failed the self-test last. */
+    size_t size; /**< sizeof(hone_device_request), or 0: the members of 0.1. See status.h. */
+    /** "auto", an index, "cpu", "gpu", "accelerator", or part of a device or platform name (case-insensitive).
+     *  Alternatives, separated by commas, are tried from left to right. NULL: the environment variable HONE_DEVICE or,
+     *  without it, "auto": GPUs before accelerators before CPUs, then by compute units and clock; devices that failed
+     *  the self-test come last. */
     const char *spec;
-    bool profile;           /**< Commands carry time stamps (hone_event_times). */
-    bool out_of_order;      /**< Use an out-of-order queue where the device has one. */
-    bool no_disk_cache;     /**< Neither read nor write compiled programs and verdicts on disk. */
-    unsigned compute_units; /**< Use only so many (a sub-device); 0: all. HONE_ERROR_UNSUPPORTED where impossible. */
+    bool profile;           /**< record time stamps (hone_event_times) */
+    bool out_of_order;      /**< use an out-of-order queue if the device has one */
+    bool no_disk_cache;     /**< do not read or write compiled programs and verdicts on disk */
+    unsigned compute_units; /**< use only this many (a sub-device); 0: all. HONE_ERROR_UNSUPPORTED if impossible */
     hone_performance performance;
-    const char *kernel_folder; /**< Build kernels from this folder (laid out like src/) instead of those compiled in.
-                                    NULL: the environment variable HONE_KERNEL_DIR, else those compiled in. */
-    uint64_t memory_limit;     /**< Never hold more device memory than this, bytes; 0: the budget of
-                                    hone_device_memory. */
+    const char *kernel_folder; /**< build kernels from this folder (with the layout of src/) instead of the built-in
+                                    ones; NULL: the environment variable HONE_KERNEL_DIR, else the built-in ones */
+    uint64_t memory_limit;     /**< maximum device memory to hold, bytes; 0: the budget of hone_device_memory */
     hone_log_function log;
     void *log_user;
 } hone_device_request;
 
-/** Opens a device. request may be NULL. HONE_ERROR_NO_DEVICE says what there is, or what to install.
- *  *out is to be closed with hone_device_close. */
+/**
+ * Opens a device. `request` may be NULL.
+ *
+ * Ownership: close *out with hone_device_close.
+ * Errors: HONE_ERROR_NO_DEVICE; the message lists the available devices, or says what to install.
+ */
 HONE_API hone_status hone_device_open(hone_device **out, const hone_device_request *request, hone_error *error);
 
-/** Closes a device; *device becomes NULL, NULL is fine. Plans, images and events of the device must be destroyed
- *  before. */
+/**
+ * Closes a device and sets *device to NULL; *device may be NULL.
+ *
+ * Plans, images and events of the device remain usable. The device is released with the last of them; until then its
+ * log function may be called.
+ */
 HONE_API void hone_device_close(hone_device **device);
 
-/** The facts about an open device; valid until it is closed. */
+/** The properties of an open device. Valid until it is closed. */
 HONE_API const hone_device_info *hone_device_get_info(const hone_device *device);
 
-/** One finding of the self-test that hone runs on a device before it relies on it (at most two seconds, remembered per
- *  driver version). Strings are static. */
+/**
+ * One result of the self-test. Strings are static.
+ *
+ * hone runs the self-test before it relies on a device: at most two seconds, remembered per driver version.
+ */
 typedef struct hone_feature_info {
     const char *name, *meaning;
-    const char *without; /**< what it means that it does not hold */
-    bool required;       /**< without it results cannot be trusted: the device is chosen last */
+    const char *without; /**< the consequence if it does not hold */
+    bool required;       /**< without it, results cannot be trusted: the device is chosen last */
     bool holds;
 } hone_feature_info;
 
-/** Fills *out with finding `index` (from 0) and returns true, or returns false beyond the last. The first question may
- *  run the test. */
+/** Fills *out with result `index` (from 0) and returns true; returns false past the last. Checks that have not run on
+ *  this device yet run now. */
 HONE_API bool hone_device_feature(hone_device *device, size_t index, hone_feature_info *out);
 
-/** Runs the self-test again and replaces what was remembered; *milliseconds (may be NULL) gets how long it took. A
- *  driver may end the process here: then the next test leaves out what did it. Threads: no other thread may use the
- *  device meanwhile. */
+/**
+ * Runs the self-test again and replaces the remembered results. *milliseconds (may be NULL) gets its duration.
+ *
+ * A bad driver may end the process here; the next self-test then skips the question that caused it.
+ * Threads: no other thread may use the device during the call.
+ */
 HONE_API hone_status hone_device_self_test(hone_device *device, double *milliseconds, hone_error *error);
 
-/** Waits until all that was enqueued on the device is done. */
+/** Waits until all work enqueued on the device is done. */
 HONE_API hone_status hone_device_finish(hone_device *device, hone_error *error);
 
-/** Bytes of device memory that hone holds now, and may hold at most: 80 % of the least of the device's memory, the
- *  memory that the host has available and its cgroup's limit (the latter two for devices that share host memory). */
+/**
+ * The device memory that hone holds, and the most it may hold, in bytes.
+ *
+ * Unless the request set a limit, the budget is 80 % of the device's memory. If the device shares host memory, it is
+ * 80 % of the smallest of that, the available host memory, and the limit of the process's cgroup.
+ */
 HONE_API void hone_device_memory(const hone_device *device, uint64_t *held, uint64_t *budget);
 
-/** Counters since the device was opened. */
+/** Number of enqueued copy commands, and the bytes of pixels or tables they move. */
+typedef struct hone_copies {
+    uint64_t count, bytes;
+} hone_copies;
+
+/** Copies by kind. A rectangle that a driver refuses counts once for each part it is split into. */
+typedef struct hone_copy_counts {
+    hone_copies uploads;     /**< from host memory: images, and the constant tables of plans */
+    hone_copies downloads;   /**< to host memory */
+    hone_copies moves;       /**< between buffers: rows realigned for a variant */
+    hone_copies conversions; /**< between buffers and 2D images, for variants that use images */
+    hone_copies maps;        /**< mapping and unmapping if device and host share no memory, so that the driver copies */
+} hone_copy_counts;
+
+/** Counters since the device was opened. A self-test that runs on it counts, too. */
 typedef struct hone_device_counts {
-    uint64_t built_from_source; /**< programs the driver compiled for us */
-    uint64_t loaded_from_disk;  /**< programs that came as binaries from the disk cache */
-    uint64_t found_in_memory;   /**< programs that were there already */
+    uint64_t built_from_source; /**< programs that the driver compiled */
+    uint64_t loaded_from_disk;  /**< programs loaded as binaries from the disk cache */
+    uint64_t found_in_memory;   /**< programs that were already in memory */
+    hone_copy_counts copies;    /**< including those of checks while plans are created */
 } hone_device_counts;
+/** The counters of a device. Threads: safe. */
 HONE_API hone_device_counts hone_device_get_counts(const hone_device *device);
 
 #ifdef __cplusplus

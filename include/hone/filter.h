@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** What filters there are: names, parameters, variants, ladders. Everything is static data. Threads: safe. */
+/**
+ * The available filters: names, parameters, variants, ladders.
+ *
+ * All strings are static. Threads: all functions are safe.
+ */
 #ifndef HONE_FILTER_H
 #define HONE_FILTER_H
 
@@ -12,50 +16,64 @@
 extern "C" {
 #endif
 
+/** A filter. */
 typedef struct hone_filter_info {
     const char *name, *summary;
-    const char *origin; /**< the paper or document it comes from */
-    char types[32];     /**< pixel types it takes: "u8, u16, f32" */
-    char channels[32];  /**< channel counts it takes: "1, 3, 4" */
-    unsigned inputs;    /**< 1 or 2 images */
-    bool spatial;       /**< looks at neighbours: takes `border` and copies alpha */
+    const char *origin;   /**< the source paper or document */
+    char types[32];       /**< pixel types it takes: "u8, u16, f32" */
+    char channels[32];    /**< channel counts it takes: "1, 3, 4" */
+    unsigned inputs;      /**< 1 or 2 images */
+    bool spatial;         /**< reads neighbouring pixels: takes `border` and copies alpha */
+    char exact_types[32]; /**< pixel types for which exact=yes gives the same result everywhere, to the last bit */
+    /** Largest error without exact=yes, for HONE_U8, HONE_U16 (and HONE_S16) and HONE_F32 pixels: in levels of the
+     *  result's format, for f32 relative to the largest magnitude of the input (docs/numbers.md). 0: the same result
+     *  everywhere. */
+    double bounds[3];
 } hone_filter_info;
 
+/** A parameter of a filter. */
 typedef struct hone_parameter_info {
     const char *name, *help;
-    const char *kind;      /**< "integer", "real", "choice", "text", "image" */
-    const char *unit;      /**< or NULL */
-    const char *otherwise; /**< the default as text, or NULL */
-    const char *choices;   /**< "a|b|c", or NULL */
-    double least, most;    /**< allowed range of numbers, both ends included */
-    bool common;           /**< one of border, border-value and accuracy */
+    const char *kind;     /**< "integer", "real", "choice", "text", "image" */
+    const char *unit;     /**< or NULL */
+    const char *fallback; /**< the default as text, or NULL */
+    const char *choices;  /**< "a|b|c", or NULL */
+    double min, max;      /**< allowed range of numbers, both ends included */
+    bool common;          /**< one of border, border-value, accuracy, alpha and exact */
 } hone_parameter_info;
 
+/** A variant: one way to compute a filter. */
 typedef struct hone_variant_info {
     const char *name, *summary;
     const char *path;        /**< "buffer", "image", "local", "wide", "packed" */
-    const char *condition;   /**< where it can be used, as an expression, or NULL for everywhere */
-    const char *specialised; /**< why some parameter is compiled in, or NULL */
-    bool relaxed;            /**< not exact; chosen only under accuracy=relaxed */
+    const char *condition;   /**< an expression that says where it can be used; NULL: everywhere */
+    const char *specialised; /**< why a parameter is compiled in, or NULL */
+    bool relaxed;            /**< keeps wider bounds; chosen only under accuracy=relaxed */
+    bool exact;              /**< chosen only under exact=yes */
     unsigned passes;
-    /** What an ideal machine does for a pixel of the result, over all passes; expressions, as in `condition`. */
+    /** The least work per pixel of the result, over all passes; expressions, as in `condition`. */
     const char *bytes, *loads, *operations;
 } hone_variant_info;
 
+/** A tunable of a variant: a number that affects its speed. */
 typedef struct hone_tunable_info {
     const char *name, *help;
     const char *values; /**< legal values, the default first */
-    bool launch_only;   /**< changing it compiles nothing */
+    bool launch_only;   /**< a new value needs no compilation */
 } hone_tunable_info;
 
+/** A rung of a ladder: one step of the optimization that a source describes. */
 typedef struct hone_rung_info {
     const char *name, *title, *variant, *config;
-    double gain;       /**< speed over the first rung in the source; 0: not given */
+    double gain;       /**< speedup over the first rung in the source; 0: not given */
     const char *where; /**< the source: document, table, device */
 } hone_rung_info;
 
-/** Each fills *out and returns true, or returns false beyond the last or for an unknown name. Filters come in
- *  alphabetical order, the rest in the order of the description; a filter's own parameters come before the common ones.
+/**
+ * Each function fills *out and returns true, or returns false past the last entry or for an unknown name.
+ *
+ * Filters are in alphabetical order. Parameters, variants, tunables and rungs are in the order of the filter's
+ * description; a filter's own parameters come before the common ones.
  */
 HONE_API bool hone_filter_at(size_t index, hone_filter_info *out);
 HONE_API bool hone_filter_find(const char *name, hone_filter_info *out);

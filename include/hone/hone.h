@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * libhone: image filters for any OpenCL device, which hone themselves to it.
+ * libhone: image filters for any OpenCL device that tune themselves.
  *
  *     hone_device *device = NULL;
  *     hone_chain *chain = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** The version of these headers. The library's soname follows the major number. */
+/** The version of these headers. The library's soname contains the major number. */
 #ifndef HONE_VERSION_H
 #define HONE_VERSION_H
 

@@ -26,9 +26,40 @@ _hone_chain() {
     compopt -o nospace
 }
 
+# The variants of the filters that stand before on the line.
+_hone_variants() {
+    local name
+    printf '%s\n' "${COMP_WORDS[@]:2:COMP_CWORD-2}" | tr -d "'\"" | tr '|' '\n' | sed 's/^ *//; s/ .*//' |
+        grep -Fxf <("${COMP_WORDS[0]}" filters --names 2>/dev/null) |
+        while read -r name; do "${COMP_WORDS[0]}" filters --variants "$name" 2>/dev/null; done | sort -u
+}
+
+# The value of an option: status 1 where the word before is none that takes one.
+_hone_value() {
+    local words= before= current=$3
+    case "$1 $2" in
+        *' --kernel-file' | *' --spec' | *' --import' | *' --export' | *' --replay' | *' --header' | *' --check' | \
+            *' --output' | *' -o')
+            compopt -o default -o filenames
+            mapfile -t COMPREPLY < <(compgen -f -- "$3")
+            return 0 ;;
+        'tune --format') words='u8 u16 f32' ;;
+        *' --format') words=$("${COMP_WORDS[0]}" formats --json 2>/dev/null | sed -n 's/^ *"suffixes": "\.\([^ "]*\).*/\1/p') ;;
+        *' --tune') words='auto off full' ;;
+        *' --alpha') words='auto copy' ;;
+        *' --compression') words='none lzw deflate packbits zstd' ;;
+        *' --background') words='black white gray' ;;
+        *' --device') words='auto cpu gpu accelerator' ;;
+        *' --variant') words=$(_hone_variants) before=${current%"${current##*,}"} current=${current##*,} ;;
+        *) return 1 ;;
+    esac
+    mapfile -t COMPREPLY < <(compgen -P "$before" -W "$words" -- "$current")
+}
+
 _hone() {
     local current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} quote=
     COMPREPLY=()
+    ((COMP_CWORD > 2)) && _hone_value "$command" "${COMP_WORDS[COMP_CWORD - 1]}" "$current" && return
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" --help 2>/dev/null |
             sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p') --help --version" -- "$current")

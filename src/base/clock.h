@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The steady clock of the host. */
+/* The clocks of the host. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -7,5 +7,8 @@
 
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t clock_ns(void);
+
+/* Nanoseconds of processor time that the calling thread has had. */
+uint64_t clock_thread_ns(void);
 
 #endif

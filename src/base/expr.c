@@ -245,12 +245,15 @@ hone_status expr_parse(struct expr *expr, const char *text, hone_error *error)
 
 bool expr_lookup(const struct expr_scope *scope, const char *name, int64_t *value)
 {
-    for (; scope; scope = scope->outer)
+    for (; scope; scope = scope->outer) {
         for (int i = 0; i < scope->count; i++)
             if (strcmp(scope->names[i], name) == 0) {
                 *value = scope->values[i];
                 return true;
             }
+        if (scope->find && scope->find(scope->context, name, value))
+            return true;
+    }
     return false;
 }
 
@@ -260,6 +263,15 @@ bool expr_mentions(const struct expr *expr, const char *name)
         if (expr->nodes[i].op == OP_NAME && strcmp(expr->nodes[i].name, name) == 0)
             return true;
     return false;
+}
+
+const char *expr_unknown(const struct expr *expr, const struct expr_scope *scope)
+{
+    int64_t value;
+    for (int i = 0; i < expr->count; i++)
+        if (expr->nodes[i].op == OP_NAME && !expr_lookup(scope, expr->nodes[i].name, &value))
+            return expr->nodes[i].name;
+    return NULL;
 }
 
 struct evaluation {

@@ -31,12 +31,15 @@ struct expr {
     struct expr_node nodes[EXPR_MAX_NODES];
 };
 
-/* Names and their values; scopes chain, the innermost wins. */
+/* Names and their values; scopes chain, the innermost wins. `find`, unless NULL, is asked for names that are not
+ * listed, when an expression needs their value and not before. */
 struct expr_scope {
     const struct expr_scope *outer;
     const char *const *names;
     const int64_t *values;
     int count;
+    bool (*find)(void *context, const char *name, int64_t *value);
+    void *context;
 };
 
 /* A mistake is HONE_ERROR_USAGE with the column in error->column. */
@@ -56,6 +59,9 @@ hone_status expr_text_real(const char *text, const struct expr_scope *scope, dou
 
 /* True when the expression mentions `name`. */
 bool expr_mentions(const struct expr *expr, const char *name);
+
+/* The first name in the expression that scope does not have; NULL: it has all. */
+const char *expr_unknown(const struct expr *expr, const struct expr_scope *scope);
 
 /* Looks a name up through the scopes. */
 bool expr_lookup(const struct expr_scope *scope, const char *name, int64_t *value);

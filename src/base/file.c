@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,18 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Where numbers of processes are ours: on this machine, in this container. */
+static unsigned own_place(void)
+{
+    char host[256] = "";
+    struct stat names;
+    gethostname(host, sizeof host - 1);
+    unsigned place = stat("/proc/self/ns/pid", &names) == 0 ? (unsigned)names.st_ino : 0;
+    for (const char *at = host; *at; at++)
+        place = place * 31 + (unsigned char)*at;
+    return place;
+}
+
 /* The extension stays last, because writers choose the format by it. */
 static bool temporary_name(struct file_output *output, unsigned attempt)
 {
@@ -93,8 +106,8 @@ static bool temporary_name(struct file_output *output, unsigned attempt)
     const char *dot = strrchr(name, '.');
     int folder = (int)(name - output->target);
     unsigned tag = (unsigned)(clock_ns() >> 8) + attempt * 7919u;
-    int used = snprintf(output->temporary, sizeof output->temporary, "%.*s.hone-%ld-%08x%.16s", folder,
-                        output->target, (long)getpid(), tag, dot && dot != name ? dot : "");
+    int used = snprintf(output->temporary, sizeof output->temporary, "%.*s.hone-%08x-%ld-%08x%.16s", folder,
+                        output->target, own_place(), (long)getpid(), tag, dot && dot != name ? dot : "");
     return used > 0 && (size_t)used < sizeof output->temporary;
 }
 
@@ -122,12 +135,41 @@ hone_status file_output_begin(struct file_output *output, const char *target, ho
     return io_error(error, "cannot write", target);
 }
 
-static bool sync_folder(const char *file)
+static void folder_of(const char *file, char folder[PATH_MAX])
 {
-    char folder[PATH_MAX];
     size_t length = (size_t)(base_name(file) - file);
     memcpy(folder, length ? file : ".", length ? length : 1);
     folder[length ? length : 1] = '\0';
+}
+
+static bool is_orphan(int folder, const char *name)
+{
+    unsigned place, tag;
+    long process;
+    struct stat info;
+    return sscanf(name, ".hone-%8x-%ld-%8x", &place, &process, &tag) == 3 && place == own_place() &&
+           process > 0 && kill((pid_t)process, 0) != 0 && errno == ESRCH &&
+           fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
+}
+
+void file_output_sweep(const char *target)
+{
+    char folder[PATH_MAX];
+    if (strlen(target) >= sizeof folder)
+        return;
+    folder_of(target, folder);
+    DIR *stream = opendir(folder);
+    for (struct dirent *entry = stream ? readdir(stream) : NULL; entry; entry = readdir(stream))
+        if (is_orphan(dirfd(stream), entry->d_name))
+            unlinkat(dirfd(stream), entry->d_name, 0);
+    if (stream)
+        closedir(stream);
+}
+
+static bool sync_folder(const char *file)
+{
+    char folder[PATH_MAX];
+    folder_of(file, folder);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return false;
@@ -298,9 +340,10 @@ hone_status file_private_folder(const char *variable, const char *fallback, cons
     return status ? status : open_own_folder(path, "hone", sub, fd, error);
 }
 
-hone_status file_temporary_folder(const char *sub, char path[PATH_MAX], int *fd, hone_error *error)
+hone_status file_temporary_folder(const char *base, const char *sub, char path[PATH_MAX], int *fd,
+                                  hone_error *error)
 {
-    const char *set = getenv("TMPDIR");
+    const char *set = base ? base : getenv("TMPDIR");
     struct stat info;
     char name[32];
     snprintf(name, sizeof name, "hone-%lu", (unsigned long)geteuid());
@@ -310,22 +353,34 @@ hone_status file_temporary_folder(const char *sub, char path[PATH_MAX], int *fd,
     return open_own_folder(path, name, sub, fd, error);
 }
 
-hone_status file_private_read(int fd, const char *name, size_t limit, struct text *out, bool *missing,
-                              hone_error *error)
+hone_status file_private_open(int fd, const char *name, int *file, bool *missing, hone_error *error)
 {
-    int file = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat info;
-    hone_status status;
+    hone_status status = HONE_OK;
+    *file = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (missing)
-        *missing = file < 0 && errno == ENOENT;
-    if (file < 0)
+        *missing = *file < 0 && errno == ENOENT;
+    if (*file < 0)
         return io_error(error, "cannot open", name);
-    if (fstat(file, &info) != 0)
+    if (fstat(*file, &info) != 0)
         status = io_error(error, "cannot examine", name);
     else if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022))
         status = refuse(error, name, "it is not a private file of this user");
-    else
-        status = read_all(file, name, limit, out, error);
+    if (status) {
+        close(*file);
+        *file = -1;
+    }
+    return status;
+}
+
+hone_status file_private_read(int fd, const char *name, size_t limit, struct text *out, bool *missing,
+                              hone_error *error)
+{
+    int file;
+    hone_status status = file_private_open(fd, name, &file, missing, error);
+    if (status)
+        return status;
+    status = read_all(file, name, limit, out, error);
     close(file);
     return status;
 }

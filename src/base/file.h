@@ -39,6 +39,9 @@ hone_status file_output_begin(struct file_output *output, const char *target, ho
 hone_status file_output_commit(struct file_output *output, hone_error *error);
 void file_output_abort(struct file_output *output);
 
+/* Removes from the target's folder the temporary files of processes that are gone: killed ones leave them. */
+void file_output_sweep(const char *target);
+
 /* The whole dance for bytes in memory. */
 hone_status file_write(const char *target, const void *bytes, size_t count, hone_error *error);
 
@@ -53,13 +56,18 @@ hone_status file_private_folder(const char *variable, const char *fallback, cons
                                 char path[PATH_MAX], int *fd, hone_error *error);
 
 /**
- * The same for hone-USER[/sub] (the user's number) below $TMPDIR, or below /tmp where the variable is unset,
- * relative or leads nowhere: for what may be lost, when there is no private folder.
+ * The same for hone-USER[/sub] (the user's number) below the folder `base`; NULL: below $TMPDIR, or below /tmp
+ * where the variable is unset, relative or leads nowhere. For what may be lost, when there is no private
+ * folder.
  */
-hone_status file_temporary_folder(const char *sub, char path[PATH_MAX], int *fd, hone_error *error);
+hone_status file_temporary_folder(const char *base, const char *sub, char path[PATH_MAX], int *fd,
+                                  hone_error *error);
 
-/* Appends the regular file `name` of folder `fd` to out, only when it is the user's own, private and not over
- * `limit`. A missing file is HONE_ERROR_IO too; *missing (may be NULL) tells. */
+/* Opens the regular file `name` of folder `fd` for reading, only when it is the user's own and private. A
+ * missing file is HONE_ERROR_IO too; *missing (may be NULL) tells. The caller closes *file. */
+hone_status file_private_open(int fd, const char *name, int *file, bool *missing, hone_error *error);
+
+/* Appends such a file to out, unless it is over `limit`. */
 hone_status file_private_read(int fd, const char *name, size_t limit, struct text *out, bool *missing,
                               hone_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A growing string. Running out of memory is remembered in `failed`, so that a long build-up needs one check.
- */
+/* A growing string. Running out of memory is remembered in `failed`, so that a long build-up needs
+ * one check. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 

@@ -8,10 +8,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,53 +52,98 @@ static bool has(const struct disk *disk, const char *name, const char *suffix)
     return faccessat(disk->folder, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+static void mark_name(char path[NAME_MAX + 1], const char *name, const char *suffix, int number)
+{
+    snprintf(path, NAME_MAX + 1, "%.100s%s%d", name, suffix, number);
+}
+
 enum disk_mark disk_get_mark(const struct disk *disk, const char *name)
 {
+    int ended = disk_ended(disk->folder, name);
     if (has(disk, name, CRASHED_SUFFIX "2"))
         return DISK_CRASHED_TWICE;
-    return has(disk, name, CRASHED_SUFFIX "1") ? DISK_CRASHED_ONCE : DISK_CLEAN;
+    if (ended >= MAX_ENDED)
+        return DISK_ENDED_OFTEN;
+    return ended > 1 || has(disk, name, CRASHED_SUFFIX "1") ? DISK_SUSPECT : DISK_CLEAN;
 }
 
-/* The mark that was set last, for disk_take_back: only processes with one device remember it. */
-static struct {
-    bool wanted;
-    volatile sig_atomic_t set;
-    int folder;
-    char path[NAME_MAX + 1];
-} busy;
-
-void disk_set_busy(const struct disk *disk, const char *name)
+void disk_forgive(const struct disk *disk, const char *name)
 {
     char path[NAME_MAX + 1];
-    snprintf(path, sizeof path, "%.100s" BUSY_SUFFIX, name);
-    if (busy.wanted) {
-        busy.folder = disk->folder;
-        memcpy(busy.path, path, sizeof path);
-        busy.set = 1;
+    for (int i = 1; i <= MAX_ENDED; i++) {
+        mark_name(path, name, ENDED_SUFFIX, i);
+        unlinkat(disk->folder, path, 0);
     }
-    int fd = openat(disk->folder, path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0)
-        close(fd);
-}
-
-void disk_clear_busy(const struct disk *disk, const char *name)
-{
-    char path[NAME_MAX + 1];
-    snprintf(path, sizeof path, "%.100s" BUSY_SUFFIX, name);
+    mark_name(path, name, CRASHED_SUFFIX, 1);
     unlinkat(disk->folder, path, 0);
-    if (busy.wanted)
-        busy.set = 0;
 }
 
-void disk_will_take_back(void)
+/* The marks of this process, for signal handlers. Where there are more, the others have none. */
+enum { MAX_MARKS = 48 };
+static struct {
+    volatile sig_atomic_t set;
+    int fd, folder;
+    char path[NAME_MAX + 1];
+} marks[MAX_MARKS];
+static pthread_mutex_t marks_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int free_slot(void)
 {
-    busy.wanted = true;
+    for (int i = 0; i < MAX_MARKS; i++)
+        if (!marks[i].set)
+            return i;
+    return -1;
+}
+
+static bool fill_slot(int slot, const struct disk *disk, const char *name)
+{
+    snprintf(marks[slot].path, sizeof marks[slot].path, "%.100s.%ld-%d" BUSY_SUFFIX, name, (long)getpid(),
+             slot);
+    marks[slot].folder = disk->folder;
+    marks[slot].fd =
+        openat(disk->folder, marks[slot].path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (marks[slot].fd < 0)
+        return false;
+    flock(marks[slot].fd, LOCK_EX | LOCK_NB);
+    marks[slot].set = 1;
+    return true;
+}
+
+struct disk_busy disk_set_busy(const struct disk *disk, const char *name)
+{
+    struct disk_busy busy = DISK_IDLE;
+    pthread_mutex_lock(&marks_lock);
+    int slot = free_slot();
+    if (slot >= 0 && fill_slot(slot, disk, name))
+        busy = (struct disk_busy){marks[slot].fd, slot};
+    pthread_mutex_unlock(&marks_lock);
+    return busy;
+}
+
+void disk_clear_busy(struct disk_busy *busy)
+{
+    if (busy->fd < 0)
+        return;
+    pthread_mutex_lock(&marks_lock);
+    unlinkat(marks[busy->slot].folder, marks[busy->slot].path, 0);
+    marks[busy->slot].set = 0;
+    pthread_mutex_unlock(&marks_lock);
+    close(busy->fd);
+    *busy = DISK_IDLE;
 }
 
 void disk_take_back(void)
 {
-    if (busy.set)
-        unlinkat(busy.folder, busy.path, 0);
+    for (int i = 0; i < MAX_MARKS; i++)
+        if (marks[i].set)
+            unlinkat(marks[i].folder, marks[i].path, 0);
+}
+
+void disk_blame(void)
+{
+    for (int i = 0; i < MAX_MARKS; i++)
+        if (marks[i].set && write(marks[i].fd, "x", 1) != 1)
+            continue; /* the end stays unexplained */
 }
 
 bool disk_read(const struct disk *disk, const char *name, struct text *bytes)

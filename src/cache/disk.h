@@ -13,8 +13,15 @@ struct disk {
     int folder, lock; /* descriptors; -1: none */
 };
 
-/* What is known of a program beside its bytes. */
-enum disk_mark { DISK_CLEAN, DISK_CRASHED_ONCE, DISK_CRASHED_TWICE };
+/* What is known of a program beside its bytes. Suspect: a process ended in it, and it has not worked since. */
+enum disk_mark { DISK_CLEAN, DISK_SUSPECT, DISK_CRASHED_TWICE, DISK_ENDED_OFTEN };
+
+/* A file beside a program that says: a process is at work in it. It holds a lock that goes with the process. */
+struct disk_busy {
+    int fd; /* -1: none */
+    int slot;
+};
+#define DISK_IDLE ((struct disk_busy){-1, -1})
 
 hone_status disk_open(struct disk *disk, hone_error *error);
 void disk_close(struct disk *disk);
@@ -25,14 +32,16 @@ bool disk_lock(struct disk *disk);
 void disk_unlock(struct disk *disk);
 
 enum disk_mark disk_get_mark(const struct disk *disk, const char *name);
-/* Only under the lock. A busy mark that is still there at the next start says that the process ended in
- * between. */
-void disk_set_busy(const struct disk *disk, const char *name);
-void disk_clear_busy(const struct disk *disk, const char *name);
-/* Clears the mark that this process set last, if it is still set and disk_will_take_back was called before.
- * Safe in signal handlers; for processes with one device. */
-void disk_will_take_back(void);
+/* The program works: what was held against it is forgotten. */
+void disk_forgive(const struct disk *disk, const char *name);
+
+/* Only under the lock. A busy mark whose process is gone says that it ended in between. */
+struct disk_busy disk_set_busy(const struct disk *disk, const char *name);
+void disk_clear_busy(struct disk_busy *busy);
+/* Clears all marks of this process. Safe in signal handlers. */
 void disk_take_back(void);
+/* Writes into all marks of this process that it is the driver that ends it. Safe in signal handlers. */
+void disk_blame(void);
 
 /* The whole file of a program; a miss of any kind is false. */
 bool disk_read(const struct disk *disk, const char *name, struct text *bytes);

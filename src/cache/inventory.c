@@ -34,8 +34,11 @@ static enum file_kind kind_of(const char *name)
         return FILE_OTHER;
     if (name[digits] == '\0')
         return FILE_PROGRAM;
-    return text_starts(name + digits, CRASHED_SUFFIX) || strcmp(name + digits, BUSY_SUFFIX) == 0 ? FILE_MARK
-                                                                                                 : FILE_OTHER;
+    const size_t length = strlen(name), tail = strlen(BUSY_SUFFIX);
+    const bool mark = text_starts(name + digits, CRASHED_SUFFIX) ||
+                      text_starts(name + digits, ENDED_SUFFIX) ||
+                      strcmp(name + length - tail, BUSY_SUFFIX) == 0;
+    return mark ? FILE_MARK : FILE_OTHER;
 }
 
 static DIR *open_list(const struct disk *disk)
@@ -74,7 +77,8 @@ static void examine(const struct disk *disk, const char *name, hone_cache_entry 
     struct stat info;
     *entry = (hone_cache_entry){0};
     snprintf(entry->file, sizeof entry->file, "%.*s", NAME_LENGTH, name);
-    entry->crashes = (unsigned)disk_get_mark(disk, entry->file);
+    const enum disk_mark mark = disk_get_mark(disk, entry->file);
+    entry->crashes = mark == DISK_ENDED_OFTEN ? MAX_ENDED : (unsigned)mark;
     entry->present = fstatat(disk->folder, entry->file, &info, AT_SYMLINK_NOFOLLOW) == 0;
     if (entry->present || fstatat(disk->folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
         entry->bytes = (uint64_t)info.st_size;
@@ -115,6 +119,8 @@ hone_status hone_cache_list(hone_cache_entry **list, size_t *count, hone_error *
 {
     struct disk disk;
     size_t capacity = 0;
+    if (!list || !count)
+        return error_set(error, HONE_ERROR_USAGE, "hone_cache_list needs places for the list and its length");
     *list = NULL;
     *count = 0;
     hone_status status = disk_open(&disk, error);
@@ -148,6 +154,8 @@ void hone_cache_list_free(hone_cache_entry **list)
 hone_status hone_cache_get_info(hone_cache_info *info, hone_error *error)
 {
     int fd = -1;
+    if (!info)
+        return error_set(error, HONE_ERROR_USAGE, "hone_cache_get_info needs a place for the answer");
     *info = (hone_cache_info){.limit = programs_disk_limit};
     hone_status status = file_private_folder("XDG_CACHE_HOME", ".cache", NULL, info->folder, &fd, error);
     if (status)
@@ -201,6 +209,8 @@ hone_status hone_cache_repair(hone_cache_removed *removed, hone_error *error)
     hone_cache_removed unseen = {0};
     if (removed)
         *removed = unseen;
+    if (driver_cache_damaged())
+        driver_cache_discard(NULL);
     return clean(false, removed ? removed : &unseen, error);
 }
 

@@ -7,6 +7,7 @@
 #include "cache/disk.h"
 #include "cache/entry.h"
 #include "cl/device.h"
+#include "cl/drivercache.h"
 #include "hone/version.h"
 
 #include <pthread.h>
@@ -21,6 +22,7 @@ struct held {
     char name[SHA256_TEXT_SIZE];
     struct program *program;
     bool building;
+    struct disk_busy busy; /* built or loaded, and not known to have run */
     struct held *next;
 };
 
@@ -30,7 +32,7 @@ struct store {
     pthread_cond_t changed;
     struct held *held;
     struct disk disk;
-    bool disk_works;
+    bool disk_works, full; /* full: nothing more is written */
     unsigned lock_users; /* threads that build now; the first takes the lock between processes, the last gives
                             it back */
     bool lock_taken;
@@ -46,6 +48,10 @@ static hone_status make_store(struct hone_device *device, void **object, hone_er
     store->disk = (struct disk){-1, -1};
     pthread_mutex_init(&store->lock, NULL);
     pthread_cond_init(&store->changed, NULL);
+    if (device_is_pocl(device) && driver_cache_moved()) {
+        store->full = true;
+        device_log(device, HONE_LOG_WARNING, "%s", driver_cache_moved());
+    }
     if (device_uses_disk(device)) {
         store->disk_works = disk_open(&store->disk, &why) == HONE_OK;
         if (!store->disk_works)
@@ -55,12 +61,27 @@ static hone_status make_store(struct hone_device *device, void **object, hone_er
     return HONE_OK;
 }
 
+/* The device has finished all that it was given: what was built before has run. */
+static void settle_marks(void *object)
+{
+    struct store *store = object;
+    pthread_mutex_lock(&store->lock);
+    for (struct held *held = store->held; held; held = held->next)
+        if (!held->building && held->busy.fd >= 0) {
+            disk_forgive(&store->disk, held->name);
+            disk_clear_busy(&held->busy);
+        }
+    pthread_mutex_unlock(&store->lock);
+}
+
 static void destroy_store(void *object)
 {
     struct store *store = object;
+    device_when_finished(store->device, settle_marks, NULL);
     while (store->held) {
         struct held *held = store->held;
         store->held = held->next;
+        disk_clear_busy(&held->busy);
         program_destroy(&held->program);
         free(held);
     }
@@ -134,6 +155,7 @@ static struct held *claim(struct store *store, const char *name)
     if (!held && (held = mem_new(1, sizeof *held))) {
         snprintf(held->name, sizeof held->name, "%s", name);
         held->building = true;
+        held->busy = DISK_IDLE;
         held->next = store->held;
         store->held = held;
     }
@@ -176,6 +198,7 @@ struct job {
     struct store *store;
     const struct program_unit *unit;
     const char *key, *name, *kernel;
+    struct disk_busy *busy;
     enum disk_mark mark;
 };
 
@@ -213,11 +236,13 @@ static void save(const struct job *job, const struct program *program)
         status = file.failed ? error_memory(&why, "a cache entry")
                              : disk_write(&job->store->disk, job->name, &file, &why);
     }
-    if (!status)
+    if (!status) {
         disk_trim(&job->store->disk, programs_disk_limit);
-    else if (status != HONE_ERROR_UNSUPPORTED)
-        device_log(job->store->device, HONE_LOG_WARNING, "a compiled program is not kept on disk: %s",
+    } else if (status != HONE_ERROR_UNSUPPORTED) {
+        job->store->full = true;
+        device_log(job->store->device, HONE_LOG_WARNING, "compiled programs are not kept on disk: %s",
                    why.message);
+    }
     text_finish(&binary);
     text_finish(&file);
 }
@@ -232,10 +257,20 @@ static hone_status compile(const struct job *job, bool keep, struct program **pr
     if (status) {
         program_destroy(program);
         error_prefix(error, "building %s", job->unit->label);
-    } else if (keep) {
+    } else if (keep && !job->store->full) {
         save(job, *program); /* after the kernels: some drivers compile only when they are made */
     }
     return status;
+}
+
+static hone_status refuse(const struct job *job, hone_error *error)
+{
+    const char *how =
+        job->mark == DISK_CRASHED_TWICE
+            ? "ended the process twice with this driver; `hone cache clear` allows a new try"
+            : "was under way in each of four processes that were ended today; tomorrow, or after "
+              "`hone cache clear`, it is tried again";
+    return error_set(error, HONE_ERROR_UNSUPPORTED, "building %s %s", job->unit->label, how);
 }
 
 static hone_status build(struct job *job, struct program **program, struct kernel **kernel, hone_error *error)
@@ -243,31 +278,28 @@ static hone_status build(struct job *job, struct program **program, struct kerne
     bool disk = enter_disk(job->store);
     hone_status status = HONE_OK;
     job->mark = disk ? disk_get_mark(&job->store->disk, job->name) : DISK_CLEAN;
-    if (job->mark == DISK_CRASHED_TWICE) {
-        status = error_set(
-            error, HONE_ERROR_UNSUPPORTED,
-            "building %s ended the process twice with this driver; `hone cache clear` allows a new try",
-            job->unit->label);
+    if (job->mark >= DISK_CRASHED_TWICE) {
+        status = refuse(job, error);
     } else {
         if (disk)
-            disk_set_busy(&job->store->disk, job->name);
+            *job->busy = disk_set_busy(&job->store->disk, job->name);
         if (!disk || !load(job, program, kernel))
-            status = compile(job, disk && job->mark == DISK_CLEAN, program, kernel, error);
-        if (disk)
-            disk_clear_busy(&job->store->disk, job->name);
+            status = compile(job, disk, program, kernel, error);
+        if (status)
+            disk_clear_busy(job->busy);
     }
     leave_disk(job->store);
     return status;
 }
 
-void programs_will_take_back(void)
-{
-    disk_will_take_back();
-}
-
 void programs_take_back(void)
 {
     disk_take_back();
+}
+
+void programs_blame(void)
+{
+    disk_blame();
 }
 
 hone_status programs_kernel(struct kernel **out, struct hone_device *device, const struct program_unit *unit,
@@ -287,9 +319,15 @@ hone_status programs_kernel(struct kernel **out, struct hone_device *device, con
         device_count_memory_hit(device);
         status = kernel_create(out, held->program, kernel, error);
     } else if (!status) {
-        struct job job = {.store = store, .unit = unit, .key = key.data, .name = name, .kernel = kernel};
+        struct job job = {.store = store,
+                          .unit = unit,
+                          .key = key.data,
+                          .name = name,
+                          .kernel = kernel,
+                          .busy = &held->busy};
         status = build(&job, &held->program, out, error);
         settle(store, held);
+        device_when_finished(device, settle_marks, store);
     }
     text_finish(&key);
     return status;

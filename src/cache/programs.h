@@ -24,7 +24,8 @@ struct program_unit {
 
 /* Makes a kernel of the unit's program: from memory, from disk, or by compiling. Threads: safe; the kernel is
  * the caller's, for one thread at a time. A program that crashed its driver twice is HONE_ERROR_UNSUPPORTED.
- */
+ * The busy mark stays until the device has finished what was enqueued next: drivers load machine code, and
+ * PoCL compiles, when a kernel first runs. */
 hone_status programs_kernel(struct kernel **out, struct hone_device *device, const struct program_unit *unit,
                             const char *kernel, hone_error *error);
 
@@ -32,10 +33,10 @@ hone_status programs_kernel(struct kernel **out, struct hone_device *device, con
 hone_status programs_digest(const struct hone_device *device, const struct program_unit *unit,
                             char digest[65], hone_error *error);
 
-/* Takes back the busy mark of a build that the process is about to end in on purpose, in a signal handler.
- * For processes with one device, which call the first of the two before they build. */
-void programs_will_take_back(void);
+/* Takes back the busy marks of this process, which is about to end on purpose. Safe in signal handlers. */
 void programs_take_back(void);
+/* Notes in them that it is the driver that ends the process (a signal of its own, an exit). Likewise. */
+void programs_blame(void);
 
 /* Bytes that programs may take on disk. */
 extern const uint64_t programs_disk_limit;

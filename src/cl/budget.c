@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How much memory hone lets itself hold. Drivers for CPUs grant more than there is, until the system kills
  * the process; so the limit is ours. */
-#include "cl/private.h"
+#include "cl/internal.h"
 
 #include "base/file.h"
 

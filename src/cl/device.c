@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opening and closing devices; what is shared by everything that runs on one. */
-#include "cl/private.h"
+#include "cl/internal.h"
 
 #include "base/mem.h"
+#include "base/options.h"
 #include "base/text.h"
 #include "cl/select.h"
 #include "hone/interop.h"
@@ -12,8 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static const hone_device_request default_request;
+static hone_status take_request(hone_device_request *to, const hone_device_request *from, hone_error *error)
+{
+    enum { FIRST = sizeof *to }; /* 0.1 has all members; the next one begins behind them */
+    return options_take(to, from, sizeof *to, FIRST, "hone_device_request", error);
+}
 
 static hone_status create_context(struct hone_device *device, const hone_device_request *request,
                                   hone_error *error)
@@ -66,7 +72,7 @@ static hone_status take_compute_units(struct hone_device *device, unsigned wante
     device->info.compute_units = wanted;
     /* PoCL 3.1 ends the process (an assertion in pocl_validate_rect_copy) in copies to and from images of a
      * part. */
-    if (strcmp(device->info.platform, "Portable Computing Language") == 0)
+    if (device_is_pocl(device))
         device->info.images = false;
     return HONE_OK;
 }
@@ -93,6 +99,8 @@ static struct hone_device *new_device(void)
 {
     struct hone_device *device = mem_new(1, sizeof *device);
     if (device) {
+        device->process = getpid();
+        atomic_init(&device->users, 1);
         pthread_mutex_init(&device->lock, NULL);
         pthread_mutex_init(&device->attachment_lock, NULL);
     }
@@ -132,7 +140,9 @@ hone_status hone_device_open(hone_device **out, const hone_device_request *reque
     if (!out)
         return error_set(error, HONE_ERROR_USAGE, "hone_device_open needs a place for the device");
     *out = NULL;
-    return select_device(out, request ? request : &default_request, error);
+    hone_device_request wanted;
+    hone_status status = take_request(&wanted, request, error);
+    return status ? status : select_device(out, &wanted, error);
 }
 
 /* Reads what a queue of the caller's is made for. */
@@ -170,15 +180,19 @@ hone_status hone_device_from_queue(hone_device **out, struct _cl_command_queue *
         return error_set(error, HONE_ERROR_USAGE,
                          "hone_device_from_queue needs a queue and a place for the device");
     *out = NULL;
+    hone_device_request wanted;
+    hone_status status = take_request(&wanted, request, error);
+    if (status)
+        return status;
     struct hone_device *device = new_device();
     if (!device)
         return error_memory(error, "a device");
-    hone_status status = examine_queue(device, queue, error);
+    status = examine_queue(device, queue, error);
     bool profile = device->profile, out_of_order = device->out_of_order;
     if (!status)
         status = platform_describe(device->platform, device->id, &device->info, &device->extensions, error);
     if (!status)
-        status = copy_request(device, request ? request : &default_request, error);
+        status = copy_request(device, &wanted, error);
     if (status) {
         hone_device_close(&device);
         return status;
@@ -190,11 +204,8 @@ hone_status hone_device_from_queue(hone_device **out, struct _cl_command_queue *
     return HONE_OK;
 }
 
-void hone_device_close(hone_device **device)
+static void destroy_device(struct hone_device *d)
 {
-    if (!device || !*device)
-        return;
-    struct hone_device *d = *device;
     while (d->attachments) {
         struct attachment *attachment = d->attachments;
         d->attachments = attachment->next;
@@ -214,33 +225,89 @@ void hone_device_close(hone_device **device)
     free(d->extensions);
     free(d->kernel_folder);
     free(d);
+}
+
+bool device_is_here(const struct hone_device *device)
+{
+    return device->process == getpid();
+}
+
+hone_status device_check(const struct hone_device *device, const char *call, hone_error *error)
+{
+    if (!device)
+        return error_set(error, HONE_ERROR_USAGE, "%s needs a device", call);
+    if (!device_is_here(device))
+        return error_set(error, HONE_ERROR_USAGE,
+                         "%s: the device was opened by process %ld, before fork(); OpenCL works in that "
+                         "process alone: fork "
+                         "first and open the device afterwards",
+                         call, (long)device->process);
+    return HONE_OK;
+}
+
+void device_retain(struct hone_device *device)
+{
+    atomic_fetch_add(&device->users, 1);
+}
+
+void device_release(struct hone_device *device)
+{
+    if (atomic_fetch_sub(&device->users, 1) == 1)
+        destroy_device(device);
+}
+
+void hone_device_close(hone_device **device)
+{
+    if (!device || !*device)
+        return;
+    if (device_is_here(*device))
+        device_release(*device);
     *device = NULL;
 }
 
 const hone_device_info *hone_device_get_info(const hone_device *device)
 {
-    return &device->info;
+    return device ? &device->info : NULL;
 }
 
 hone_status hone_device_finish(hone_device *device, hone_error *error)
 {
+    hone_status status = device_check(device, "hone_device_finish", error);
+    if (status)
+        return status;
     cl_int code = clFinish(device->queue);
-    return code == CL_SUCCESS ? HONE_OK : cl_failed(error, code, "clFinish");
+    if (code != CL_SUCCESS)
+        return cl_failed(error, code, "clFinish");
+    device_has_finished(device);
+    return HONE_OK;
+}
+
+void device_when_finished(struct hone_device *device, void (*function)(void *object), void *object)
+{
+    device->finished = function;
+    atomic_store(&device->finished_object, object);
+}
+
+void device_has_finished(struct hone_device *device)
+{
+    void *object = atomic_exchange(&device->finished_object, NULL);
+    if (object)
+        device->finished(object);
 }
 
 struct _cl_context *hone_device_cl_context(const hone_device *device)
 {
-    return device->context;
+    return device ? device->context : NULL;
 }
 
 struct _cl_command_queue *hone_device_cl_queue(const hone_device *device)
 {
-    return device->queue;
+    return device ? device->queue : NULL;
 }
 
 struct _cl_device_id *hone_device_cl_device(const hone_device *device)
 {
-    return device->id;
+    return device ? device->id : NULL;
 }
 
 bool device_has_extension(const struct hone_device *device, const char *name)
@@ -268,6 +335,11 @@ bool device_profiles(const struct hone_device *device)
 bool device_is_out_of_order(const struct hone_device *device)
 {
     return device->out_of_order;
+}
+
+bool device_is_pocl(const struct hone_device *device)
+{
+    return strcmp(device->info.platform, "Portable Computing Language") == 0;
 }
 
 bool device_uses_disk(const struct hone_device *device)
@@ -313,12 +385,14 @@ void device_unreserve(struct hone_device *device, uint64_t bytes)
 void hone_device_memory(const hone_device *device, uint64_t *held, uint64_t *budget)
 {
     struct hone_device *d = (struct hone_device *)device; /* for the lock alone */
-    pthread_mutex_lock(&d->lock);
+    if (d)
+        pthread_mutex_lock(&d->lock);
     if (held)
-        *held = d->memory_held;
+        *held = d ? d->memory_held : 0;
     if (budget)
-        *budget = d->memory_budget;
-    pthread_mutex_unlock(&d->lock);
+        *budget = d ? d->memory_budget : 0;
+    if (d)
+        pthread_mutex_unlock(&d->lock);
 }
 
 static void count(struct hone_device *device, uint64_t *counter)
@@ -343,9 +417,44 @@ void device_count_memory_hit(struct hone_device *device)
     count(device, &device->counts.found_in_memory);
 }
 
+static _Thread_local struct copy_tally *tallies;
+
+void copy_tally_begin(struct copy_tally *tally)
+{
+    *tally = (struct copy_tally){.outer = tallies};
+    tallies = tally;
+}
+
+void copy_tally_end(const struct copy_tally *tally)
+{
+    tallies = tally->outer;
+}
+
+static void add_copy(hone_copy_counts *counts, enum copy_kind kind, size_t bytes)
+{
+    hone_copies *const kinds[] = {[COPY_UPLOAD] = &counts->uploads,
+                                  [COPY_DOWNLOAD] = &counts->downloads,
+                                  [COPY_MOVE] = &counts->moves,
+                                  [COPY_CONVERSION] = &counts->conversions,
+                                  [COPY_MAP] = &counts->maps};
+    kinds[kind]->count++;
+    kinds[kind]->bytes += bytes;
+}
+
+void device_count_copy(struct hone_device *device, enum copy_kind kind, size_t bytes)
+{
+    pthread_mutex_lock(&device->lock);
+    add_copy(&device->counts.copies, kind, bytes);
+    pthread_mutex_unlock(&device->lock);
+    for (struct copy_tally *tally = tallies; tally; tally = tally->outer)
+        add_copy(&tally->counts, kind, bytes);
+}
+
 hone_device_counts hone_device_get_counts(const hone_device *device)
 {
     struct hone_device *d = (struct hone_device *)device;
+    if (!d)
+        return (hone_device_counts){0};
     pthread_mutex_lock(&d->lock);
     hone_device_counts counts = d->counts;
     pthread_mutex_unlock(&d->lock);

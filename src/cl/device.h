@@ -8,8 +8,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* HONE_ERROR_USAGE for NULL, and in a process that the device was not opened in: a driver's threads are not
+ * copied by fork(), so that its first call would never come back. `call` is the public function that was
+ * called. */
+hone_status device_check(const struct hone_device *device, const char *call, hone_error *error);
+/* Whether this process opened it. In others nothing of it may be touched, not even to give it back. */
+bool device_is_here(const struct hone_device *device);
+
+/* What was made on a device keeps it until it is released: closing is the opener's release. */
+void device_retain(struct hone_device *device);
+void device_release(struct hone_device *device);
+
 /* True when the driver lists the extension for this device (all of them, not only those hone uses). */
 bool device_has_extension(const struct hone_device *device, const char *name);
+
+/* True for PoCL's devices, whatever they run on. */
+bool device_is_pocl(const struct hone_device *device);
 
 /* Sends a message to the log function of the device's request, if there is one. */
 void device_log(const struct hone_device *device, hone_log_level level, const char *format, ...)
@@ -30,6 +44,17 @@ void device_count_source_build(struct hone_device *device);
 void device_count_disk_load(struct hone_device *device);
 void device_count_memory_hit(struct hone_device *device);
 
+enum copy_kind { COPY_UPLOAD, COPY_DOWNLOAD, COPY_MOVE, COPY_CONVERSION, COPY_MAP };
+void device_count_copy(struct hone_device *device, enum copy_kind kind, size_t bytes);
+
+/* Also counts what this thread copies, on any device, from begin to end. Tallies may lie in one another. */
+struct copy_tally {
+    hone_copy_counts counts;
+    struct copy_tally *outer;
+};
+void copy_tally_begin(struct copy_tally *tally);
+void copy_tally_end(const struct copy_tally *tally);
+
 /**
  * A slot by which a higher module keeps something with a device (its programs, its verdicts) without this
  * module knowing it. `key` is any address that the module owns. The first caller's `make` runs under the
@@ -41,8 +66,13 @@ hone_status device_attachment(struct hone_device *device, const void *key,
                                                   hone_error *error),
                               void (*destroy)(void *object), void **object, hone_error *error);
 
-/* Everything about the device and its driver that a compiled program depends on, one item per line, for keys.
- */
+/* Calls function(object) once, when the device has next finished what it was given. One function for all. */
+void device_when_finished(struct hone_device *device, void (*function)(void *object), void *object);
+/* All that the device was given has been waited for. */
+void device_has_finished(struct hone_device *device);
+
+/* Everything about the device and its driver that a compiled program depends on, one item per line,
+ * for keys. */
 struct text;
 void device_identity(const struct hone_device *device, struct text *text);
 

@@ -9,20 +9,30 @@
  * that is no longer current is removed when nobody holds it.
  *
  * Where there is no private folder (no HOME, or one that cannot be written, without which PoCL shows no
- * device), each process gets a folder of its own below that for temporary files.
+ * device), or too little room in it (PoCL ends the process when a write fails), each process gets a folder of
+ * its own below that for temporary files, or in memory (/dev/shm).
  */
 #ifndef CL_DRIVERCACHE_H
 #define CL_DRIVERCACHE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Names shared with the program cache. */
 #define PROGRAM_FOLDER "programs"
 #define PROGRAM_LOCK   "lock"
-/* NAME.busy lies beside the program NAME while a process that holds the lock loads or builds it. */
+/* NAME.PID.busy lies beside the program NAME, locked, from before a process loads or builds it until its
+ * kernels have run once. */
 #define BUSY_SUFFIX ".busy"
-/* NAME.crashed1, NAME.crashed2: a process ended in NAME so many times. */
+/* NAME.crashed1, NAME.crashed2: the driver ended a process in NAME so many times, one after the other. */
 #define CRASHED_SUFFIX ".crashed"
+/* NAME.ended1 to NAME.ended4: processes ended in NAME, nobody knows of what: a kill from outside, or a crash
+ * that nobody saw. */
+#define ENDED_SUFFIX ".ended"
+enum { MAX_ENDED = 4 };
+
+/* How many such marks there are. Those of more than a day ago, or from before the machine started, are gone. */
+int disk_ended(int folder, const char *name);
 
 /* Waits for the lock between processes that compile or load programs: drivers' own caches race. At most two
  * minutes, for whoever holds it longer hangs, and we go on without. `folder` is PROGRAM_FOLDER. Returns a
@@ -35,17 +45,24 @@ int build_lock_anywhere(void);
  * our name is ours). */
 void driver_cache_prepare(void);
 
+/* A sentence when the usual folder was full, so that another one is used by this process; else NULL. */
+const char *driver_cache_moved(void);
+
 /* What became of older folders. */
 struct driver_cache_removed {
     unsigned folders, in_use; /* removed; left, as a process still works with them */
     uint64_t bytes;
 };
 
-/* Gives the next process a fresh folder, and removes older ones that no process uses. removed: NULL is fine.
- */
+/* Gives the next process a fresh folder, and removes older ones that no process uses. removed: NULL
+ * is fine. */
 void driver_cache_discard(struct driver_cache_removed *removed);
 
 /* Bytes in all folders. */
 uint64_t driver_cache_bytes(void);
+
+/* Machine code in all folders that is not whole: cut off, or not what its name says. The driver loads it
+ * unchecked. */
+size_t driver_cache_damaged(void);
 
 #endif

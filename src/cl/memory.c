@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cl/private.h"
+#include "cl/internal.h"
 
 #include "base/mem.h"
 #include "hone/interop.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct memory {
     struct hone_device *device;
+    atomic_uint owners;
     cl_mem object;
     size_t bytes;
     uint64_t reserved; /* of the device's budget */
     bool is_image, is_egl;
     void *mapped;
-    void *svm;   /* freed with the object */
-    size_t skew; /* see memory_skew */
+    bool written;       /* by whoever has it mapped */
+    void *svm;          /* freed with the object */
+    size_t skew;        /* see memory_skew */
+    const void *host;   /* what it was made around, or NULL */
+    const void *parent; /* of a sub-buffer, or NULL */
+    size_t parent_offset;
+    struct image_format format; /* of images that memory_create_image made */
+    size_t width, height;
 };
 
 enum { WHOLE_PAGE = 4096, WHOLE_LINE = 64 };
@@ -29,6 +37,7 @@ static hone_status new_memory(struct memory **out, struct hone_device *device, s
         return error_memory(error, "a memory object");
     (*out)->device = device;
     (*out)->bytes = bytes;
+    atomic_init(&(*out)->owners, 1);
     return HONE_OK;
 }
 
@@ -110,6 +119,7 @@ hone_status memory_wrap(struct memory **out, struct hone_device *device, void *h
     if (status)
         return *out = NULL, status;
     memory->skew = (uintptr_t)host % WHOLE_PAGE;
+    memory->host = host;
     return settle(out, memory, create_buffer(memory, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, error));
 }
 
@@ -123,6 +133,8 @@ hone_status memory_create_table(struct memory **out, struct hone_device *device,
     status = reserve(memory, "a table", error);
     if (!status)
         status = create_buffer(memory, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, (void *)bytes, error);
+    if (!status)
+        device_count_copy(device, COPY_UPLOAD, count);
     return settle(out, memory, status);
 }
 
@@ -193,6 +205,9 @@ hone_status memory_create_image(struct memory **out, struct hone_device *device,
         cl_int code = CL_SUCCESS;
         memory->object = clCreateImage(device->context, CL_MEM_READ_WRITE, &wanted, &desc, NULL, &code);
         memory->is_image = true;
+        memory->format = *format;
+        memory->width = width;
+        memory->height = height;
         if (code != CL_SUCCESS) {
             memory->object = NULL;
             status = cl_failed(error, code, "clCreateImage of %zux%zu", width, height);
@@ -206,13 +221,18 @@ hone_status memory_create_image(struct memory **out, struct hone_device *device,
 static hone_status object_facts(struct memory *memory, hone_error *error)
 {
     cl_mem_object_type type = 0;
-    size_t bytes = 0;
+    size_t bytes = 0, offset = 0;
     void *host = NULL; /* where the owner made it around memory of the host */
+    cl_mem parent = NULL;
     cl_int code = clGetMemObjectInfo(memory->object, CL_MEM_TYPE, sizeof type, &type, NULL);
     if (code == CL_SUCCESS)
         code = clGetMemObjectInfo(memory->object, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     if (code == CL_SUCCESS)
         code = clGetMemObjectInfo(memory->object, CL_MEM_HOST_PTR, sizeof host, &host, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetMemObjectInfo(memory->object, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetMemObjectInfo(memory->object, CL_MEM_OFFSET, sizeof offset, &offset, NULL);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clGetMemObjectInfo");
     if (type != CL_MEM_OBJECT_BUFFER && type != CL_MEM_OBJECT_IMAGE2D)
@@ -220,6 +240,9 @@ static hone_status object_facts(struct memory *memory, hone_error *error)
     memory->is_image = type == CL_MEM_OBJECT_IMAGE2D;
     memory->bytes = bytes;
     memory->skew = (uintptr_t)host % WHOLE_PAGE;
+    memory->host = host;
+    memory->parent = parent;
+    memory->parent_offset = offset;
     return HONE_OK;
 }
 
@@ -289,6 +312,9 @@ void memory_destroy(struct memory **slot)
     if (!slot || !*slot)
         return;
     struct memory *memory = *slot;
+    *slot = NULL;
+    if (atomic_fetch_sub(&memory->owners, 1) > 1)
+        return;
     if (memory->mapped) {
         memory_unmap(memory, (struct wait_list){0}, NULL, NULL);
         clFinish(memory->device->queue); /* the caller may free wrapped memory as soon as we return */
@@ -301,7 +327,12 @@ void memory_destroy(struct memory **slot)
     }
     device_unreserve(memory->device, memory->reserved);
     free(memory);
-    *slot = NULL;
+}
+
+struct memory *memory_share(struct memory *memory)
+{
+    atomic_fetch_add(&memory->owners, 1);
+    return memory;
 }
 
 struct _cl_mem *memory_cl(const struct memory *memory)
@@ -322,6 +353,20 @@ size_t memory_skew(const struct memory *memory)
 bool memory_is_image(const struct memory *memory)
 {
     return memory->is_image;
+}
+
+bool memory_is_such_image(const struct memory *memory, const struct image_format *format, size_t width,
+                          size_t height)
+{
+    return memory->is_image && memory->width == width && memory->height == height &&
+           memory->format.type == format->type && memory->format.channels == format->channels &&
+           memory->format.normalised == format->normalised;
+}
+
+void memory_home(const struct memory *memory, const void **space, size_t *start)
+{
+    *space = memory->host ? NULL : memory->parent ? memory->parent : memory->object;
+    *start = memory->host ? (size_t)memory->host : memory->parent ? memory->parent_offset : 0;
 }
 
 bool memory_is_mapped(const struct memory *memory)
@@ -354,6 +399,16 @@ static hone_status command_end(struct command *command, struct hone_device *devi
     return done ? event_adopt(done, device, command->event, error) : HONE_OK;
 }
 
+/* The same for commands that copy: what worked is counted. */
+static hone_status copy_end(struct command *command, struct hone_device *device, cl_int code,
+                            const char *call, enum copy_kind kind, size_t bytes, hone_event **done,
+                            hone_error *error)
+{
+    if (code == CL_SUCCESS)
+        device_count_copy(device, kind, bytes);
+    return command_end(command, device, code, call, done, error);
+}
+
 static bool span_is_solid(const struct span *span, size_t host_pitch)
 {
     return span->rows == 1 || (span->pitch == span->row_bytes && host_pitch == span->row_bytes);
@@ -378,6 +433,11 @@ struct transfer {
     char *host;
     size_t host_pitch;
 };
+
+static enum copy_kind kind_of(const struct transfer *t)
+{
+    return t->reads ? COPY_DOWNLOAD : COPY_UPLOAD;
+}
 
 static hone_status transfer_run(const struct transfer *t, const struct span *span, struct wait_list wait,
                                 hone_event **done, hone_error *error);
@@ -451,6 +511,8 @@ static cl_int transfer_rows(const struct transfer *t, const struct span *span, c
         code = transfer_solid(t, span->offset + row * span->pitch, span->row_bytes,
                               t->host + row * t->host_pitch, c, last ? blocking : CL_TRUE,
                               last ? c->slot : NULL);
+        if (code == CL_SUCCESS && !last)
+            device_count_copy(t->memory->device, kind_of(t), span->row_bytes);
     }
     return code;
 }
@@ -461,6 +523,7 @@ static hone_status transfer_run(const struct transfer *t, const struct span *spa
     const bool solid = span_is_solid(span, t->host_pitch);
     const cl_bool blocking = done ? CL_FALSE : CL_TRUE;
     const char *call = t->reads ? "clEnqueueReadBuffer" : "clEnqueueWriteBuffer";
+    size_t bytes = span->row_bytes * span->rows;
     struct command c;
     cl_int code;
     if (!solid && ends_early(t->memory, span))
@@ -469,14 +532,16 @@ static hone_status transfer_run(const struct transfer *t, const struct span *spa
     if (status)
         return status;
     if (solid) {
-        code = transfer_solid(t, span->offset, span->row_bytes * span->rows, t->host, &c, blocking, c.slot);
+        code = transfer_solid(t, span->offset, bytes, t->host, &c, blocking, c.slot);
     } else {
         call = t->reads ? "clEnqueueReadBufferRect" : "clEnqueueWriteBufferRect";
         code = transfer_rectangle(t, span, &c, blocking);
-        if (code == CL_INVALID_VALUE)
+        if (code == CL_INVALID_VALUE) {
             code = transfer_rows(t, span, &c, blocking);
+            bytes = span->row_bytes; /* the last row; the others are counted */
+        }
     }
-    return command_end(&c, t->memory->device, code, call, done, error);
+    return copy_end(&c, t->memory->device, code, call, kind_of(t), bytes, done, error);
 }
 
 hone_status memory_write(struct memory *memory, const struct span *to, const void *host, size_t host_pitch,
@@ -505,6 +570,14 @@ hone_status memory_fill(struct memory *memory, const void *pattern, size_t patte
     return command_end(&c, memory->device, code, "clEnqueueFillBuffer", done, error);
 }
 
+/* Not all of an image has to be copied; an imported one knows only its pixel. */
+static size_t image_bytes(const struct memory *image, size_t width, size_t height)
+{
+    size_t pixel = 0;
+    clGetImageInfo(image->object, CL_IMAGE_ELEMENT_SIZE, sizeof pixel, &pixel, NULL);
+    return width * height * pixel;
+}
+
 hone_status memory_buffer_to_image(struct memory *buffer, size_t offset, struct memory *image, size_t width,
                                    size_t height, struct wait_list wait, hone_event **done, hone_error *error)
 {
@@ -515,7 +588,8 @@ hone_status memory_buffer_to_image(struct memory *buffer, size_t offset, struct 
     const size_t origin[3] = {0}, region[3] = {width, height, 1};
     cl_int code = clEnqueueCopyBufferToImage(buffer->device->queue, buffer->object, image->object, offset,
                                              origin, region, c.waits.count, c.waits.events, c.slot);
-    return command_end(&c, buffer->device, code, "clEnqueueCopyBufferToImage", done, error);
+    return copy_end(&c, buffer->device, code, "clEnqueueCopyBufferToImage", COPY_CONVERSION,
+                    image_bytes(image, width, height), done, error);
 }
 
 hone_status memory_image_to_buffer(struct memory *image, struct memory *buffer, size_t offset, size_t width,
@@ -528,7 +602,8 @@ hone_status memory_image_to_buffer(struct memory *image, struct memory *buffer, 
     const size_t origin[3] = {0}, region[3] = {width, height, 1};
     cl_int code = clEnqueueCopyImageToBuffer(image->device->queue, image->object, buffer->object, origin,
                                              region, offset, c.waits.count, c.waits.events, c.slot);
-    return command_end(&c, image->device, code, "clEnqueueCopyImageToBuffer", done, error);
+    return copy_end(&c, image->device, code, "clEnqueueCopyImageToBuffer", COPY_CONVERSION,
+                    image_bytes(image, width, height), done, error);
 }
 
 hone_status memory_copy(struct memory *from, const struct span *source, struct memory *to,
@@ -556,7 +631,14 @@ hone_status memory_copy(struct memory *from, const struct span *source, struct m
                                        source->pitch, 0, target->pitch, 0, c.waits.count, c.waits.events,
                                        c.slot);
     }
-    return command_end(&c, from->device, code, call, done, error);
+    return copy_end(&c, from->device, code, call, COPY_MOVE, source->row_bytes * source->rows, done, error);
+}
+
+/* Whether a mapping is the memory itself. */
+static bool maps_in_place(const struct memory *memory)
+{
+    const hone_device_info *info = &memory->device->info;
+    return info->unified_memory || info->kind == HONE_DEVICE_CPU;
 }
 
 hone_status memory_map(struct memory *memory, bool write, void **pointer, struct wait_list wait,
@@ -574,7 +656,10 @@ hone_status memory_map(struct memory *memory, bool write, void **pointer, struct
                                       0, memory->bytes, c.waits.count, c.waits.events, c.slot, &code);
     if (code == CL_SUCCESS) {
         memory->mapped = mapped;
+        memory->written = write;
         *pointer = mapped;
+        if (!maps_in_place(memory))
+            device_count_copy(memory->device, COPY_MAP, memory->bytes);
     }
     return command_end(&c, memory->device, code, "clEnqueueMapBuffer", done, error);
 }
@@ -588,6 +673,8 @@ hone_status memory_unmap(struct memory *memory, struct wait_list wait, hone_even
     cl_int code = clEnqueueUnmapMemObject(memory->device->queue, memory->object, memory->mapped,
                                           c.waits.count, c.waits.events, c.slot);
     memory->mapped = NULL;
+    if (code == CL_SUCCESS && memory->written && !maps_in_place(memory))
+        device_count_copy(memory->device, COPY_MAP, memory->bytes);
     return command_end(&c, memory->device, code, "clEnqueueUnmapMemObject", done, error);
 }
 

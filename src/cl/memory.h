@@ -50,6 +50,8 @@ struct _cl_mem;
 hone_status memory_from_cl(struct memory **out, struct hone_device *device, struct _cl_mem *object,
                            hone_error *error);
 void memory_destroy(struct memory **memory);
+/* One more owner: the object lasts until the last one has destroyed it. */
+struct memory *memory_share(struct memory *memory);
 
 struct _cl_mem *memory_cl(const struct memory *memory);
 size_t memory_bytes(const struct memory *memory);
@@ -57,6 +59,12 @@ size_t memory_bytes(const struct memory *memory);
  * there. */
 size_t memory_skew(const struct memory *memory);
 bool memory_is_image(const struct memory *memory);
+/* Whether it is what memory_create_image makes of this. */
+bool memory_is_such_image(const struct memory *memory, const struct image_format *format, size_t width,
+                          size_t height);
+/* Where its bytes really are, for telling whether two objects share some: *start bytes into *space, which is NULL
+ * for the host's addresses, else the object that owns the bytes. */
+void memory_home(const struct memory *memory, const void **space, size_t *start);
 
 /* A rectangle of bytes: `rows` rows of `row_bytes`, `pitch` apart, the first at `offset`. */
 struct span {

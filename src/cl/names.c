@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cl/private.h"
+#include "cl/internal.h"
 
 #include "base/mem.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Discovery: platforms, devices, and every fact about a device that matters to kernels. */
-#include "cl/private.h"
+#include "cl/internal.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_PLATFORMS = 32, MAX_DEVICES = 128, MAX_TEXT = 1 << 16 };
 
@@ -42,10 +43,33 @@ static hone_status add_devices(struct found_device *list, size_t *count, cl_plat
     return cl_failed(error, code, "platform '%s' does not list its devices: clGetDeviceIDs", name);
 }
 
+/* The drivers begin their threads in the first process that asks, and none of its children has them. */
+static pid_t first_process;
+
+static void note_process(void)
+{
+    first_process = getpid();
+}
+
+static hone_status check_process(hone_error *error)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, note_process);
+    return first_process == getpid() ? HONE_OK
+                                     : error_set(error, HONE_ERROR_USAGE,
+                                                 "process %ld used OpenCL before it forked this one, in "
+                                                 "which its drivers do not work: fork "
+                                                 "first, or start a program",
+                                                 (long)first_process);
+}
+
 static hone_status ask_platforms(cl_platform_id platforms[MAX_PLATFORMS], cl_uint *count, hone_error *error)
 {
-    driver_cache_prepare();
     *count = 0;
+    hone_status status = check_process(error);
+    if (status)
+        return status;
+    driver_cache_prepare();
     cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, count);
     if (code != CL_SUCCESS || *count > MAX_PLATFORMS)
         *count = code == CL_SUCCESS ? MAX_PLATFORMS : 0;
@@ -279,6 +303,9 @@ hone_status hone_device_list(hone_device_info **list, size_t *count, hone_error 
 {
     struct found_device *found = NULL;
     size_t all = 0;
+    if (!list || !count)
+        return error_set(error, HONE_ERROR_USAGE,
+                         "hone_device_list needs places for the list and its length");
     *list = NULL;
     *count = 0;
     hone_status status = platform_find_devices(&found, &all, error);

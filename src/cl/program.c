@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cl/private.h"
+#include "cl/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +20,9 @@ struct kernel {
     struct hone_device *device;
     cl_kernel object;
     char name[64];
-    cl_sampler
-        samplers[MAX_SAMPLERS + MAX_OTHER_SAMPLERS]; /* by border; then those of kernel_set_any_sampler */
-    unsigned sampler_of[MAX_OTHER_SAMPLERS];         /* for which argument they are */
+    /* by border; then those of kernel_set_any_sampler */
+    cl_sampler samplers[MAX_SAMPLERS + MAX_OTHER_SAMPLERS];
+    unsigned sampler_of[MAX_OTHER_SAMPLERS]; /* for which argument they are */
 };
 
 static hone_status new_program(struct program **out, struct hone_device *device, cl_program object,

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cl/private.h"
+#include "cl/internal.h"
 #include "cl/selftest.h"
 
 #include <ctype.h>

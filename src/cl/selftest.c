@@ -7,11 +7,12 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cl/drivercache.h"
-#include "cl/private.h"
+#include "cl/internal.h"
 #include "cl/program.h"
 
 #include <dirent.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,9 @@ static const char marks[] = "?-+!";
 
 struct verdict {
     struct hone_device *device;
+    pthread_mutex_t lock;
+    bool loaded; /* what is remembered on disk was read */
+    bool warned;
     enum answer answers[SELFTEST_COUNT];
     bool passing[SELFTEST_COUNT]; /* a failure that may be over at the next start: not remembered on disk */
 };
@@ -72,12 +76,13 @@ struct question {
     struct program *program;
     struct memory *memory;
     uint32_t *words;
+    size_t group;     /* work-items of a group when the clock is asked: nothing else is compiled for it */
     hone_error error; /* of the call that failed, where the driver refused to answer; status 0: it answered */
 };
 
 static bool question_begin(struct question *q, struct hone_device *device, const char *options)
 {
-    *q = (struct question){.device = device, .words = mem_new(ANSWERS, sizeof *q->words)};
+    *q = (struct question){.device = device, .words = mem_new(ANSWERS, sizeof *q->words), .group = 1};
     if (!q->words) {
         error_memory(&q->error, "a self-test");
         return false;
@@ -121,6 +126,8 @@ static bool set_float(struct question *q, struct kernel *kernel, unsigned index,
 
 typedef bool (*check_function)(struct question *q, struct kernel *kernel);
 
+enum { ROUNDS = 100002, LOOPS_SUM = ROUNDS + ROUNDS / 3 * 3 };
+
 static bool check_build(struct question *q, struct kernel *kernel)
 {
     q->words[1] = 1;
@@ -129,9 +136,8 @@ static bool check_build(struct question *q, struct kernel *kernel)
 
 static bool check_loops(struct question *q, struct kernel *kernel)
 {
-    enum { ROUNDS = 100002 };
     q->words[1] = 1;
-    return set_word(q, kernel, 1, ROUNDS) && ask(q, kernel, 1, 1) && q->words[0] == ROUNDS + ROUNDS / 3 * 3;
+    return set_word(q, kernel, 1, ROUNDS) && ask(q, kernel, 1, 1) && q->words[0] == LOOPS_SUM;
 }
 
 static bool check_local(struct question *q, struct kernel *kernel)
@@ -141,26 +147,45 @@ static bool check_local(struct question *q, struct kernel *kernel)
            q->words[0] == GROUP * (GROUP + 1) / 2 && q->words[3] == q->words[0];
 }
 
-static bool check_integers(struct question *q, struct kernel *kernel)
+static const uint32_t first_integer = 0xfedcba98u, second_integer = 0x89abcdefu;
+static const int32_t third_integer = -1000;
+
+static bool set_integers(struct question *q, struct kernel *kernel, unsigned index)
 {
-    const uint32_t a = 0xfedcba98u, b = 0x89abcdefu;
-    const int32_t c = -1000;
-    bool ok = set_word(q, kernel, 1, a) && set_word(q, kernel, 2, b) && set_word(q, kernel, 3, (uint32_t)c) &&
-              ask(q, kernel, 1, 1);
-    return ok && q->words[0] == (uint32_t)((uint64_t)a * b >> 32) && q->words[1] == a + b &&
-           q->words[2] == (uint32_t)-125 && q->words[3] == 256 * 255 && q->words[4] == 0xdc98abefu &&
-           q->words[5] == a - b;
+    return set_word(q, kernel, index, first_integer) && set_word(q, kernel, index + 1, second_integer) &&
+           set_word(q, kernel, index + 2, (uint32_t)third_integer);
 }
 
-static bool check_floats(struct question *q, struct kernel *kernel)
+static bool integers_right(const uint32_t *words)
+{
+    const uint32_t a = first_integer, b = second_integer;
+    return words[0] == (uint32_t)((uint64_t)a * b >> 32) && words[1] == a + b && words[2] == (uint32_t)-125 &&
+           words[3] == 256 * 255 && words[4] == 0xdc98abefu && words[5] == a - b;
+}
+
+static bool check_integers(struct question *q, struct kernel *kernel)
+{
+    return set_integers(q, kernel, 1) && ask(q, kernel, 1, 1) && integers_right(q->words);
+}
+
+static bool set_floats(struct question *q, struct kernel *kernel, unsigned index)
+{
+    return set_float(q, kernel, index, 1.0f + 0x1p-12f) && set_float(q, kernel, index + 1, nanf(""));
+}
+
+static bool floats_right(const uint32_t *words)
 {
     const float a = 1.0f + 0x1p-12f;
     const float square = (float)((double)a * a); /* rounded once, as without contraction */
     const float rest = square - 1.0f;
     uint32_t expected;
     memcpy(&expected, &rest, sizeof expected);
-    return set_float(q, kernel, 1, a) && set_float(q, kernel, 2, nanf("")) && ask(q, kernel, 1, 1) &&
-           q->words[0] == 1 && q->words[1] == 1 && q->words[2] == expected;
+    return words[0] == 1 && words[1] == 1 && words[2] == expected;
+}
+
+static bool check_floats(struct question *q, struct kernel *kernel)
+{
+    return set_floats(q, kernel, 1) && ask(q, kernel, 1, 1) && floats_right(q->words);
 }
 
 static bool check_atomics(struct question *q, struct kernel *kernel)
@@ -178,17 +203,26 @@ static bool check_half_store(struct question *q, struct kernel *kernel)
     return ask(q, kernel, 1024, 64) && memcmp(halves, halves + 1024, 2048) == 0;
 }
 
-static bool check_wide(struct question *q, struct kernel *kernel)
+static void fill_wide(uint32_t *words)
 {
-    uint8_t *bytes = (uint8_t *)(q->words + 1);
+    uint8_t *bytes = (uint8_t *)(words + 1);
     for (unsigned i = 0; i < 192; i++)
         bytes[i] = (uint8_t)(i * 37);
-    if (!ask(q, kernel, 1, 1) || q->words[0] != 1)
-        return false;
+}
+
+static bool wide_right(const uint32_t *words)
+{
+    const uint8_t *bytes = (const uint8_t *)(words + 1);
     for (unsigned i = 0; i < 64; i++)
         if (bytes[129 + i] != (uint8_t)((bytes[1 + 63 - i] + bytes[2 + 63 - i]) >> 1))
             return false;
-    return true;
+    return words[0] == 1;
+}
+
+static bool check_wide(struct question *q, struct kernel *kernel)
+{
+    fill_wide(q->words);
+    return ask(q, kernel, 1, 1) && wide_right(q->words);
 }
 
 static bool check_half(struct question *q, struct kernel *kernel)
@@ -267,11 +301,10 @@ static bool check_images(struct question *q, struct kernel *kernel)
 /* A queue of its own, since the device's may be without profiling. */
 static bool time_a_kernel(struct question *q, cl_kernel kernel, cl_command_queue queue)
 {
-    const size_t one = 1;
     cl_event event = NULL;
     cl_ulong start = 0, end = 0;
     uint64_t before = clock_ns();
-    cl_int code = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, &event);
+    cl_int code = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &q->group, &q->group, 0, NULL, &event);
     if (code == CL_SUCCESS)
         code = clFinish(queue);
     uint64_t wall = clock_ns() - before;
@@ -307,13 +340,31 @@ static bool check_clock(struct question *q, struct kernel *kernel)
     return ok;
 }
 
-/* Which program and kernel answer an item, and whether asking makes sense on a device at all. */
-struct probe {
-    enum selftest_item item;
-    const char *kernel;
-    check_function check;
-    bool (*sensible)(const struct hone_device *device);
-};
+/* The required items at once, and what else CPUs are asked before their first kernel: one program, one kernel,
+ * a fifth of the time. The layout of the answers is that of selftest.cl. */
+enum { CORE_GROUP = 64, CORE_GROUPS = 4, CORE_WIDE = 64 };
+
+static bool core_right(const uint32_t *words, bool wide)
+{
+    enum { ITEMS = CORE_GROUP * CORE_GROUPS, SUM = CORE_GROUP * (CORE_GROUP + 1) / 2 };
+    bool ok = words[0] == LOOPS_SUM && integers_right(words + 2) && floats_right(words + 8) &&
+              words[11] == ITEMS && words[12] == 2 * ITEMS;
+    for (int i = 0; ok && i < CORE_GROUPS; i++)
+        ok = words[16 + i] == SUM;
+    return ok && (!wide || wide_right(words + CORE_WIDE));
+}
+
+static bool check_core(struct question *q, struct kernel *kernel, bool wide)
+{
+    q->words[1] = 1;
+    q->group = CORE_GROUP;
+    if (wide)
+        fill_wide(q->words + CORE_WIDE);
+    return set_word(q, kernel, 1, ROUNDS) &&
+           kernel_set_local(kernel, 2, (CORE_GROUP + 1) * 4, &q->error) == HONE_OK &&
+           set_integers(q, kernel, 3) && set_floats(q, kernel, 6) &&
+           ask(q, kernel, CORE_GROUPS * CORE_GROUP, CORE_GROUP) && core_right(q->words, wide);
+}
 
 static bool has_images(const struct hone_device *device)
 {
@@ -344,26 +395,32 @@ static bool has_subgroups(const struct hone_device *device)
     return device->info.subgroups;
 }
 
-static const struct part {
-    const char *options;
-    struct probe probes[10];
-} parts[] = {
-    {"-DPART_CORE",
-     {{SELFTEST_BUILD, "loops", check_build, NULL},
-      {SELFTEST_LOOPS, "loops", check_loops, NULL},
-      {SELFTEST_LOCAL, "local_sum", check_local, NULL},
-      {SELFTEST_INTEGERS, "integers", check_integers, NULL},
-      {SELFTEST_FLOATS, "floats", check_floats, NULL},
-      {SELFTEST_ATOMICS, "atomics", check_atomics, NULL},
-      {SELFTEST_CLOCK, "loops", check_clock, NULL},
-      {SELFTEST_HALF_STORE, "half_store", check_half_store, NULL},
-      {SELFTEST_IMAGES, "image_copy", check_images, has_images},
-      {SELFTEST_PROGRESS, "progress", check_progress, NULL}}},
-    {"-DPART_HALF", {{SELFTEST_HALF, "halves", check_half, may_have_half}}},
-    {"-DPART_WIDE", {{SELFTEST_WIDE, "wide", check_wide, may_have_wide}}},
-    {"-DPART_PTX", {{SELFTEST_PTX, "ptx", check_ptx, is_nvidia}}},
-    {"-DPART_SUBGROUPS -cl-std=CL2.0", {{SELFTEST_SUBGROUPS, "subgroups", check_subgroups, has_subgroups}}},
+/* Which program and kernel answer an item by itself, and whether asking makes sense on a device at all. */
+static const struct probe {
+    const char *options, *kernel;
+    check_function check;
+    bool (*sensible)(const struct hone_device *device);
+} probes[SELFTEST_COUNT] = {
+    [SELFTEST_BUILD] = {"-DPART_LOOPS", "loops", check_build, NULL},
+    [SELFTEST_LOOPS] = {"-DPART_LOOPS", "loops", check_loops, NULL},
+    [SELFTEST_LOCAL] = {"-DPART_LOCAL", "local_sum", check_local, NULL},
+    [SELFTEST_INTEGERS] = {"-DPART_INTEGERS", "integers", check_integers, NULL},
+    [SELFTEST_FLOATS] = {"-DPART_FLOATS", "floats", check_floats, NULL},
+    [SELFTEST_ATOMICS] = {"-DPART_ATOMICS", "atomics", check_atomics, NULL},
+    [SELFTEST_CLOCK] = {"-DPART_LOOPS", "loops", check_clock, NULL},
+    [SELFTEST_IMAGES] = {"-DPART_IMAGES", "image_copy", check_images, has_images},
+    [SELFTEST_HALF_STORE] = {"-DPART_HALF_STORE", "half_store", check_half_store, NULL},
+    [SELFTEST_HALF] = {"-DPART_HALF", "halves", check_half, may_have_half},
+    [SELFTEST_WIDE] = {"-DPART_WIDE", "wide", check_wide, may_have_wide},
+    [SELFTEST_PTX] = {"-DPART_PTX", "ptx", check_ptx, is_nvidia},
+    [SELFTEST_SUBGROUPS] = {"-DPART_SUBGROUPS -cl-std=CL2.0", "subgroups", check_subgroups, has_subgroups},
+    [SELFTEST_PROGRESS] = {"-DPART_PROGRESS", "progress", check_progress, NULL},
 };
+
+static bool is_sensible(const struct hone_device *device, enum selftest_item item)
+{
+    return !probes[item].sensible || probes[item].sensible(device);
+}
 
 /* Remembering: one small text file per device and driver. */
 
@@ -434,16 +491,21 @@ static void parse(struct verdict *verdict, char *text)
         memset(verdict->answers, 0, sizeof verdict->answers);
 }
 
-static void load(struct verdict *verdict)
+/* Fills in what is not known yet. `running`: what an item is that was being asked when that was written. */
+static void load(struct verdict *verdict, enum answer running)
 {
     char name[SHA256_TEXT_SIZE];
     struct text text = {0};
+    struct verdict kept = {.device = verdict->device};
     int fd = open_folder(verdict);
     if (fd < 0)
         return;
     verdict_file_name(verdict->device, name);
     if (file_private_read(fd, name, MAX_VERDICT_FILE, &text, NULL, NULL) == HONE_OK && text.data)
-        parse(verdict, text.data);
+        parse(&kept, text.data);
+    for (int i = 0; i < SELFTEST_COUNT; i++)
+        if (verdict->answers[i] == ANSWER_UNKNOWN)
+            verdict->answers[i] = kept.answers[i] == ANSWER_RUNNING ? running : kept.answers[i];
     text_finish(&text);
     close(fd);
 }
@@ -464,83 +526,84 @@ static void note(struct verdict *verdict, const struct question *q, enum selftes
     verdict->passing[item] = !holds && may_pass(q, item);
 }
 
-static void probe_one(struct verdict *verdict, struct question *q, const struct probe *probe)
+static void ask_alone(struct verdict *verdict, enum selftest_item item)
 {
-    struct kernel *kernel = NULL;
-    q->error.status = HONE_OK;
-    bool ok = kernel_create(&kernel, q->program, probe->kernel, &q->error) == HONE_OK;
-    memset(q->words, 0, ANSWERS * sizeof *q->words);
-    ok = ok && probe->check(q, kernel);
-    kernel_destroy(&kernel);
-    note(verdict, q, probe->item, ok);
-}
-
-static bool wanted(const struct verdict *verdict, const struct probe *probe)
-{
-    return probe->check && verdict->answers[probe->item] == ANSWER_UNKNOWN &&
-           (!probe->sensible || probe->sensible(verdict->device));
-}
-
-static void run_part(struct verdict *verdict, const struct part *part)
-{
+    const struct probe *probe = &probes[item];
     struct question q;
-    char options[128];
-    bool any = false;
-    for (size_t i = 0; i < COUNT_OF(part->probes); i++)
-        if (wanted(verdict, &part->probes[i])) {
-            verdict->answers[part->probes[i].item] = ANSWER_RUNNING;
-            any = true;
-        }
-    if (!any)
-        return;
+    struct kernel *kernel = NULL;
+    verdict->answers[item] = ANSWER_RUNNING;
     save(verdict);
-    snprintf(options, sizeof options, "%s%s", part->options,
-             verdict->device->info.images ? " -DHAVE_IMAGES" : "");
-    bool built = question_begin(&q, verdict->device, options);
-    for (size_t i = 0; i < COUNT_OF(part->probes); i++) {
-        const struct probe *probe = &part->probes[i];
-        if (!probe->check || verdict->answers[probe->item] != ANSWER_RUNNING)
-            continue;
-        if (built)
-            probe_one(verdict, &q, probe);
-        else
-            note(verdict, &q, probe->item, false);
-    }
+    bool ok = question_begin(&q, verdict->device, probe->options) &&
+              kernel_create(&kernel, q.program, probe->kernel, &q.error) == HONE_OK &&
+              probe->check(&q, kernel);
+    kernel_destroy(&kernel);
+    note(verdict, &q, item, ok);
     question_end(&q);
 }
 
-static bool is_complete(const struct verdict *verdict)
+static void set_core(struct verdict *verdict, enum answer answer)
 {
-    for (int i = 0; i < SELFTEST_COUNT; i++)
-        if (verdict->answers[i] == ANSWER_UNKNOWN || verdict->answers[i] == ANSWER_RUNNING)
+    for (int i = 0; i < SELFTEST_CLOCK; i++)
+        verdict->answers[i] = answer;
+}
+
+/* Where the kernel also tries wide vectors, these alone are suspected of ending the process. Anything but right
+ * answers leaves the items unknown: each is then asked by itself. */
+static void ask_core(struct verdict *verdict)
+{
+    struct question q;
+    struct kernel *kernel = NULL;
+    const bool wide =
+        verdict->answers[SELFTEST_WIDE] == ANSWER_UNKNOWN && is_sensible(verdict->device, SELFTEST_WIDE);
+    if (wide)
+        verdict->answers[SELFTEST_WIDE] = ANSWER_RUNNING;
+    else
+        set_core(verdict, ANSWER_RUNNING);
+    save(verdict);
+    bool ok = question_begin(&q, verdict->device, wide ? "-DPART_CORE -DPART_WIDE" : "-DPART_CORE") &&
+              kernel_create(&kernel, q.program, "core", &q.error) == HONE_OK && check_core(&q, kernel, wide);
+    set_core(verdict, ok ? ANSWER_HOLDS : ANSWER_UNKNOWN);
+    if (wide)
+        verdict->answers[SELFTEST_WIDE] = ok ? ANSWER_HOLDS : ANSWER_UNKNOWN;
+    if (ok && verdict->answers[SELFTEST_CLOCK] == ANSWER_UNKNOWN)
+        note(verdict, &q, SELFTEST_CLOCK, check_clock(&q, kernel));
+    kernel_destroy(&kernel);
+    question_end(&q);
+}
+
+static bool core_is_unknown(const struct verdict *verdict)
+{
+    for (int i = 0; i < SELFTEST_CLOCK; i++)
+        if (verdict->answers[i] != ANSWER_UNKNOWN)
             return false;
     return true;
 }
 
-static void run_all(struct verdict *verdict)
+static void find_answer(struct verdict *verdict, enum selftest_item item)
 {
-    memset(verdict->passing, 0, sizeof verdict->passing);
-    for (size_t i = 0; i < COUNT_OF(parts); i++)
-        run_part(verdict, &parts[i]);
-    for (int i = 0; i < SELFTEST_COUNT; i++)
-        if (verdict->answers[i] == ANSWER_UNKNOWN)
-            verdict->answers[i] = ANSWER_FAILS; /* not sensible here */
+    const bool in_core = item <= SELFTEST_CLOCK || item == SELFTEST_WIDE;
+    if (verdict->answers[item] == ANSWER_UNKNOWN && !is_sensible(verdict->device, item))
+        verdict->answers[item] = ANSWER_FAILS;
+    if (verdict->answers[item] != ANSWER_UNKNOWN)
+        return;
+    if (in_core && core_is_unknown(verdict))
+        ask_core(verdict);
+    if (verdict->answers[item] == ANSWER_UNKNOWN)
+        ask_alone(verdict, item);
     save(verdict);
 }
 
 /* With the lock in hand nobody is asking, so what is still marked as running ended its process. */
-static void load_or_run(struct verdict *verdict)
+static void load_or_ask(struct verdict *verdict, enum selftest_item item)
 {
-    load(verdict);
-    if (is_complete(verdict))
+    if (!verdict->loaded)
+        load(verdict, ANSWER_UNKNOWN);
+    verdict->loaded = true;
+    if (verdict->answers[item] != ANSWER_UNKNOWN || !is_sensible(verdict->device, item))
         return;
     int lock = build_lock_anywhere();
-    load(verdict);
-    for (int i = 0; i < SELFTEST_COUNT; i++)
-        if (verdict->answers[i] == ANSWER_RUNNING)
-            verdict->answers[i] = ANSWER_FAILS;
-    if (!is_complete(verdict))
-        run_all(verdict);
+    load(verdict, ANSWER_FAILS);
+    find_answer(verdict, item);
     if (lock >= 0)
         close(lock);
 }
@@ -551,9 +614,16 @@ static hone_status make_verdict(struct hone_device *device, void **object, hone_
     if (!verdict)
         return error_memory(error, "a self-test");
     verdict->device = device;
-    load_or_run(verdict);
+    pthread_mutex_init(&verdict->lock, NULL);
     *object = verdict;
     return HONE_OK;
+}
+
+static void destroy_verdict(void *object)
+{
+    struct verdict *verdict = object;
+    pthread_mutex_destroy(&verdict->lock);
+    free(verdict);
 }
 
 static const char verdict_key;
@@ -561,14 +631,21 @@ static const char verdict_key;
 static struct verdict *verdict_of(hone_device *device)
 {
     void *object = NULL;
-    return device_attachment(device, &verdict_key, make_verdict, free, &object, NULL) == HONE_OK ? object
-                                                                                                 : NULL;
+    return device_attachment(device, &verdict_key, make_verdict, destroy_verdict, &object, NULL) == HONE_OK
+               ? object
+               : NULL;
 }
 
 bool selftest_holds(hone_device *device, enum selftest_item item)
 {
-    const struct verdict *verdict = verdict_of(device);
-    return verdict && verdict->answers[item] == ANSWER_HOLDS;
+    struct verdict *verdict = verdict_of(device);
+    if (!verdict)
+        return false;
+    pthread_mutex_lock(&verdict->lock);
+    load_or_ask(verdict, item);
+    bool holds = verdict->answers[item] == ANSWER_HOLDS;
+    pthread_mutex_unlock(&verdict->lock);
+    return holds;
 }
 
 bool selftest_passes(hone_device *device)
@@ -579,19 +656,47 @@ bool selftest_passes(hone_device *device)
     return true;
 }
 
+/* True for the first caller. */
+static bool take_warning(struct verdict *verdict)
+{
+    pthread_mutex_lock(&verdict->lock);
+    bool first = !verdict->warned;
+    verdict->warned = true;
+    pthread_mutex_unlock(&verdict->lock);
+    return first;
+}
+
+void selftest_warn(hone_device *device)
+{
+    struct verdict *verdict = verdict_of(device);
+    if (!verdict || !take_warning(verdict))
+        return;
+    for (int i = 0; i < SELFTEST_CLOCK; i++)
+        if (!selftest_holds(device, (enum selftest_item)i))
+            device_log(device, HONE_LOG_WARNING,
+                       "device '%s' fails the '%s' check of its self-test (%s): %s; see `hone doctor`",
+                       device->info.name, items[i].name, items[i].meaning, items[i].without);
+}
+
 hone_status selftest_run(hone_device *device, double *milliseconds, hone_error *error)
 {
     struct verdict *verdict = verdict_of(device);
     if (!verdict)
         return error_memory(error, "a self-test");
+    pthread_mutex_lock(&verdict->lock);
     int lock = build_lock_anywhere();
     uint64_t start = clock_ns();
     memset(verdict->answers, 0, sizeof verdict->answers);
-    run_all(verdict);
+    memset(verdict->passing, 0, sizeof verdict->passing);
+    verdict->loaded = true;
+    for (int i = 0; i < SELFTEST_COUNT; i++)
+        find_answer(verdict, (enum selftest_item)i);
+    save(verdict);
     if (milliseconds)
         *milliseconds = (double)(clock_ns() - start) * 1e-6;
     if (lock >= 0)
         close(lock);
+    pthread_mutex_unlock(&verdict->lock);
     return HONE_OK;
 }
 
@@ -614,7 +719,7 @@ void selftest_forget(size_t *files, uint64_t *bytes)
 
 bool hone_device_feature(hone_device *device, size_t index, hone_feature_info *out)
 {
-    if (index >= SELFTEST_COUNT)
+    if (index >= SELFTEST_COUNT || !out || device_check(device, "hone_device_feature", NULL) != HONE_OK)
         return false;
     enum selftest_item item = (enum selftest_item)index;
     *out = (hone_feature_info){items[item].name, items[item].meaning, items[item].without,
@@ -624,5 +729,6 @@ bool hone_device_feature(hone_device *device, size_t index, hone_feature_info *o
 
 hone_status hone_device_self_test(hone_device *device, double *milliseconds, hone_error *error)
 {
-    return selftest_run(device, milliseconds, error);
+    hone_status status = device_check(device, "hone_device_self_test", error);
+    return status ? status : selftest_run(device, milliseconds, error);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What a device's driver really does, found out by running small kernels: at most two seconds once per driver
- * version, remembered on disk. Sources of each check: drivers that cut loops, clocks that stand still,
+ * What a device's driver really does, found out by running small kernels, each when something first depends on
+ * its answer: at most two seconds for all, once per driver version, remembered on disk. The required ones are
+ * asked together, in one kernel. Sources of each check: drivers that cut loops, clocks that stand still,
  * features that are listed and missing or present and unlisted.
  */
 #ifndef CL_SELFTEST_H
@@ -37,14 +38,16 @@ enum selftest_item {
 const char *selftest_item_name(enum selftest_item item);
 const char *selftest_item_meaning(enum selftest_item item);
 
-/* Whether the item holds on the device. The first question on a device reads the verdict from disk or runs
- * the test. */
+/* Whether the item holds on the device: from memory, from disk, or by asking now. Threads: safe. */
 bool selftest_holds(hone_device *device, enum selftest_item item);
 
 /* All required items hold. */
 bool selftest_passes(hone_device *device);
 
-/* Runs the test now and replaces what is remembered; *milliseconds (may be NULL) gets how long it took. */
+/* Logs a warning for each required item that does not hold; once per open device. */
+void selftest_warn(hone_device *device);
+
+/* Asks everything now and replaces what is remembered; *milliseconds (may be NULL) gets how long it took. */
 hone_status selftest_run(hone_device *device, double *milliseconds, hone_error *error);
 
 /* Removes the verdicts on all devices from disk; devices that are open keep theirs. *files and *bytes grow by

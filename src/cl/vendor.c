@@ -2,7 +2,7 @@
 /* Vendors' extensions, found at run time. Each has a fallback: the fact stays unknown, the hint is not given,
  * the memory is wrapped in the ordinary way. Values are those of the Khronos registry, here because
  * CL/cl_ext.h of older distributions lacks some. */
-#include "cl/private.h"
+#include "cl/internal.h"
 
 #include "base/text.h"
 

@@ -4,7 +4,7 @@
 #include "cli/show.h"
 
 #include "base/text.h"
-#include "tune/records.h"
+#include "choose/records.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -17,13 +17,13 @@ static bool same_choice(const struct record_choice *a, const struct record_choic
     return memcmp(&a->device, &b->device, sizeof a->device) == 0 && memcmp(&a->c, &b->c, sizeof a->c) == 0;
 }
 
-/* Of the choices of one case the last one counts. */
+/* Of the choices of one case the last one counts; one that only informs does not. */
 static bool is_last(const struct records *records, size_t index)
 {
     for (size_t i = index + 1; i < records->choice_count; i++)
-        if (same_choice(&records->choices[i], &records->choices[index]))
+        if (!records->choices[i].informs && same_choice(&records->choices[i], &records->choices[index]))
             return false;
-    return true;
+    return !records->choices[index].informs;
 }
 
 static size_t count_cases(const struct records *records)

@@ -9,6 +9,7 @@
 
 #include "hone/device.h"
 #include "hone/status.h"
+#include "media/media.h"
 
 #include <stdbool.h>
 
@@ -25,12 +26,12 @@ enum exit_status {
 struct command {
     const char *name;
     const char *summary; /* one line of `hone --help`, small first letter, no full stop */
-    const char
-        *usage; /* what `hone NAME --help` prints before the common options: lines that end with a newline */
+    /* what `hone NAME --help` prints before the common options: lines that end with a newline */
+    const char *usage;
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; gives an exit status */
 };
 
-extern const struct command command_devices, command_filters, command_cache, command_doctor;
+extern const struct command command_devices, command_filters, command_formats, command_cache, command_doctor;
 
 /* The options that every subcommand takes. All zero is the default. */
 struct common_options {
@@ -81,14 +82,23 @@ enum parsed {
 enum parsed cli_parse(const struct command *command, int argc, char **argv, const struct option *own,
                       struct common_options *common, struct operands *operands);
 
+/* Whether --json was given, known before the other options are understood. */
+extern bool cli_wants_json;
+
 /* The exit status that goes with a status of the library. */
 int cli_exit_status(hone_status status);
 
-/* Prints "hone: message" to stderr (with the compiler's log under -v) and gives the exit status of
+/* Prints "hone: message" to stderr, with the compiler's log under -v. */
+void cli_complain(const struct common_options *common, const hone_error *error);
+/* What --json says of a failure: "status": "failed", exit_status, error, message and, in a chain, the column. */
+struct json_t *cli_failure_json(const hone_error *error);
+
+/* cli_complain, under --json with cli_failure_json where there is no report yet; gives the exit status of
  * error->status. */
 int cli_fail(const struct common_options *common, const hone_error *error);
 
-/* Prints "hone: COMMAND: message" and where to find help; gives EXIT_USAGE. */
+/* Prints "hone: COMMAND: message" and where to find help, under --json with cli_failure_json; gives
+ * EXIT_USAGE. */
 int cli_usage(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A line to stderr, "hone: message": warnings are silent under -q, notes appear under -v alone. Threads:
@@ -106,14 +116,16 @@ void cli_say_waiting(const struct common_options *common);
 void cli_make_one_line(char *text);
 
 /* A media_note_function whose user is the common options. */
-void cli_media_note(void *user, bool warning, const char *message);
+void cli_media_note(void *user, enum media_note kind, const char *message);
 
 /* Fills a request from the options, with a log function that prints through cli_warn and cli_note.
  * `common` must outlive the device. */
 hone_device_request cli_device_request(const struct common_options *common);
 
-/* Opens the device that the options ask for, with time stamps, and says under -v which it is. */
-hone_status cli_open_device(hone_device **out, const struct common_options *common, hone_error *error);
+/* Opens the device `spec` (of the options: common->device), with time stamps, and says under -v which it is.
+ * `common` must outlive the device, which logs by it; `spec` need not. */
+hone_status cli_open_device(hone_device **out, const struct common_options *common, const char *spec,
+                            hone_error *error);
 
 /* Of `names` (count of them) the one most like `word`, or NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *names, size_t count);
@@ -122,14 +134,11 @@ const char *cli_nearest(const char *word, const char *const *names, size_t count
 
 struct json_t;
 
-/* A string in which bytes that are no UTF-8 (names of files may hold any) are replaced by U+FFFD; null for
- * NULL. */
-struct json_t *cli_json_text(const char *text);
 /* A number; null where it is not finite, which JSON cannot say. */
-/* ", best 1.5 ms" for a line of progress; nothing while nothing works (negative). */
-void cli_best(char to[32], double ms);
-
 struct json_t *cli_json_real(double value);
+
+/* ", best 1.5 ms" for a line of progress; "" while nothing works (negative). */
+void cli_best(char to[32], double ms);
 
 /* Prints a JSON value and a newline to stdout, and releases it: over several lines, or as one where a command
  * prints one object after the other. False when memory ran out. `value` may be NULL. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone cache: what lies on disk, is it whole, and away with it. */
+#include "cl/drivercache.h"
 #include "cli/cache.h"
 #include "cli/show.h"
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "hone/cache.h"
@@ -27,6 +29,7 @@ static int out_of_memory(const struct common_options *common)
 /* ---- list and verify ---- */
 
 struct totals {
+    size_t driver_damaged; /* files in the driver's own cache; looked for by verify alone */
     size_t programs, damaged, crashed;
     uint64_t bytes;
 };
@@ -46,7 +49,9 @@ static struct totals add_up(const hone_cache_entry *list, size_t count)
 static const char *state_of(const hone_cache_entry *entry)
 {
     if (entry->crashes)
-        return entry->crashes > 1 ? "crashed twice" : "crashed once";
+        return entry->crashes > 2   ? "ended four times"
+               : entry->crashes > 1 ? "crashed twice"
+                                    : "crashed once";
     return entry->valid ? "valid" : "damaged";
 }
 
@@ -70,6 +75,10 @@ static void print_totals(const struct totals *totals, const hone_cache_info *inf
            size, limit, driver);
     if (totals->damaged)
         printf("%zu damaged: never given to a driver, and replaced when they are needed\n", totals->damaged);
+    if (totals->driver_damaged)
+        printf(
+            "%zu damaged in the driver's own cache, which may end the process: --repair leaves it behind\n",
+            totals->driver_damaged);
     if (totals->crashed)
         printf("%zu ended the process while their driver loaded or built them; left out after two times\n",
                totals->crashed);
@@ -78,8 +87,8 @@ static void print_totals(const struct totals *totals, const hone_cache_info *inf
 
 static json_t *entry_json(const hone_cache_entry *entry)
 {
-    return json_pack("{s:o, s:o, s:o, s:s, s:I, s:I, s:b, s:b, s:i}", "label", show_json_text(entry->label),
-                     "device", show_json_text(entry->device), "driver", show_json_text(entry->driver), "file",
+    return json_pack("{s:o, s:o, s:o, s:s, s:I, s:I, s:b, s:b, s:i}", "label", json_text(entry->label),
+                     "device", json_text(entry->device), "driver", json_text(entry->driver), "file",
                      entry->file, "bytes", (json_int_t)entry->bytes, "used", (json_int_t)entry->used,
                      "present", entry->present, "valid", entry->valid, "crashes", (int)entry->crashes);
 }
@@ -91,12 +100,12 @@ static bool print_list_json(const hone_cache_entry *list, size_t count, const st
     bool ok = entries != NULL;
     for (size_t i = 0; i < count && ok; i++)
         ok = json_array_append_new(entries, entry_json(&list[i])) == 0;
-    json_t *whole =
-        json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "folder", show_json_text(info->folder),
-                  "limit", (json_int_t)info->limit, "programs", (json_int_t)totals->programs, "bytes",
-                  (json_int_t)totals->bytes, "damaged", (json_int_t)totals->damaged, "crashed",
-                  (json_int_t)totals->crashed, "driver_bytes", (json_int_t)info->driver_bytes, "removed",
-                  (json_int_t)(removed->programs + removed->leftovers), "entries", entries);
+    json_t *whole = json_pack(
+        "{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "folder", json_text(info->folder), "limit",
+        (json_int_t)info->limit, "programs", (json_int_t)totals->programs, "bytes", (json_int_t)totals->bytes,
+        "damaged", (json_int_t)totals->damaged, "crashed", (json_int_t)totals->crashed, "driver_bytes",
+        (json_int_t)info->driver_bytes, "driver_damaged", (json_int_t)totals->driver_damaged, "removed",
+        (json_int_t)(removed->programs + removed->leftovers), "entries", entries);
     if (ok)
         return cli_print_json(whole);
     json_decref(whole);
@@ -110,12 +119,14 @@ static int examine(const struct cache_run *run, bool verify)
     hone_cache_removed removed = {0};
     size_t count = 0;
     hone_error error;
+    const size_t driver_damaged = verify ? driver_cache_damaged() : 0;
     if (hone_cache_get_info(&info, &error) || hone_cache_list(&list, &count, &error) ||
         (run->repair && hone_cache_repair(&removed, &error))) {
         hone_cache_list_free(&list);
         return cli_fail(&run->common, &error);
     }
     struct totals totals = add_up(list, count);
+    totals.driver_damaged = driver_damaged;
     bool ok = true;
     if (run->common.json)
         ok = print_list_json(list, count, &totals, &info, &removed);
@@ -130,7 +141,7 @@ static int examine(const struct cache_run *run, bool verify)
     hone_cache_list_free(&list);
     if (!ok)
         return out_of_memory(&run->common);
-    return verify && totals.damaged ? EXIT_CHECK : EXIT_DONE;
+    return verify && (totals.damaged || totals.driver_damaged) ? EXIT_CHECK : EXIT_DONE;
 }
 
 static int list(const struct cache_run *run)
@@ -225,14 +236,14 @@ const struct command command_cache = {
     .usage =
         "usage: hone cache [list|tuning|verify|clear] [OPTION...]\n"
         "\n"
-        "  list      every program: label, size, when it was last used, state, device and driver (the "
-        "default)\n"
-        "  tuning    every case that was tuned with its best configuration, and every variant in quarantine\n"
-        "  verify    only what is not as it should be; exit status 1 when a program is damaged\n"
-        "  clear     remove programs, crash marks, self-test verdicts and the driver's own cache;\n"
-        "            tuning results are kept\n"
+        "  list      list programs: label, size, last use, state, device and driver (default)\n"
+        "  tuning    list tuned cases with their best configuration, and quarantined variants\n"
+        "  verify    list only entries with a problem; exit status 1 if a file is damaged\n"
+        "  clear     remove programs, crash marks, self-test verdicts and the driver's own cache; keep\n"
+        "            tuning results\n"
         "\n"
         "options:\n"
-        "  --repair         verify: remove damaged programs and pieces of unfinished writes\n",
+        "  --repair         with verify: remove damaged programs and leftovers of unfinished writes; if the\n"
+        "                   driver's own cache is damaged, give the driver a new folder\n",
     .run = run,
 };

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "media/compare.h"
 #include "media/media.h"
@@ -15,8 +16,8 @@
 
 struct compare_options {
     struct common_options common;
-    double tolerance;
-    bool accept_damaged;
+    double tolerance, timeout, decode_memory;
+    bool accept_damaged, trust;
 };
 
 struct side {
@@ -28,7 +29,11 @@ struct side {
 static hone_status open_side(struct side *side, const struct compare_options *options, hone_error *error)
 {
     const struct media_read_options read = {.accept_damaged = options->accept_damaged,
-                                            .keep_results = true,
+                                            .trust = options->trust,
+                                            .seconds = options->timeout,
+                                            .memory = (uint64_t)(options->decode_memory * 1048576),
+                                            .keep_s16 = true,
+                                            .keep_u32 = true,
                                             .note = cli_media_note,
                                             .user = (void *)&options->common};
     return media_open(&side->input, side->path, &read, error);
@@ -64,7 +69,7 @@ static const char *channels_text(const struct media_info *info)
 static json_t *kind_json(const struct side *side)
 {
     const struct media_info *info = media_get_info(side->input);
-    return json_pack("{s:o, s:i, s:i, s:s, s:i}", "file", cli_json_text(side->path), "width",
+    return json_pack("{s:o, s:i, s:i, s:s, s:i}", "file", json_text(side->path), "width",
                      (int)info->desc.width, "height", (int)info->desc.height, "type",
                      hone_type_name(info->desc.type), "channels",
                      info->gray_alpha ? 2 : (int)info->desc.channels);
@@ -183,10 +188,13 @@ static int compare(struct side sides[2], const struct compare_options *options)
 
 static int run(int argc, char **argv)
 {
-    struct compare_options options = {0};
+    struct compare_options options = {.timeout = -1};
     struct operands operands;
     const struct option own[] = {{"tolerance", 't', OPTION_REAL, &options.tolerance, 0, DBL_MAX},
                                  {"accept-damaged", 0, OPTION_FLAG, &options.accept_damaged, 0, 0},
+                                 {"trust", 0, OPTION_FLAG, &options.trust, 0, 0},
+                                 {"decode-memory", 0, OPTION_REAL, &options.decode_memory, 1, 1 << 24},
+                                 {"timeout", 0, OPTION_REAL, &options.timeout, 0, 1e9},
                                  {NULL, 0, OPTION_FLAG, NULL, 0, 0}};
     switch (cli_parse(&command_compare, argc, argv, own, &options.common, &operands)) {
     case PARSED_BAD:
@@ -207,24 +215,25 @@ static int run(int argc, char **argv)
 
 const struct command command_compare = {
     .name = "compare",
-    .summary = "largest and mean difference of two images, PSNR",
+    .summary = "compare the pixels of two images",
     .usage =
         "usage: hone compare A B [--tolerance N]\n"
         "\n"
-        "Compares the pixels of two images, upright, and prints per channel and over all: the largest and "
-        "the mean\n"
-        "absolute difference (in levels of the format; for float images in their own unit), the PSNR "
-        "(against the\n"
-        "full scale of the format; 1 for float), the number of elements that differ, and where the largest\n"
-        "difference is. NaN equals NaN; NaN against a number is a difference without bound. Metadata is not\n"
-        "compared.\n"
+        "Compares the pixels of two images after turning them upright. Prints, per channel and overall: the\n"
+        "largest and the mean absolute difference (in levels of the format; float images in their own\n"
+        "unit), the PSNR (relative to the format's full scale; 1 for float), the number of differing\n"
+        "elements, and the position of the largest difference. NaN equals NaN; NaN and a number differ\n"
+        "infinitely. Metadata is not compared.\n"
         "\n"
-        "Exit status 0 when no difference is over the tolerance, 1 when one is or when size, type or "
-        "channels are\n"
-        "not the same, 3 when a file cannot be read.\n"
+        "Exit status: 0 if no difference exceeds the tolerance; 1 if one does, or if size, type or channels\n"
+        "differ; 3 if a file cannot be read.\n"
         "\n"
         "options:\n"
-        "  -t, --tolerance N  the largest difference that is accepted (default 0)\n"
-        "  --accept-damaged   compare what can be decoded of files that are not whole\n",
+        "  -t, --tolerance N    largest accepted difference (default 0)\n"
+        "  --accept-damaged     decode as much as possible of truncated files\n"
+        "  --trust              also read formats whose decoders are not meant for untrusted files\n"
+        "  --decode-memory MIB  memory that decoding one file may use (default 2048)\n"
+        "  --timeout SECONDS    processor time for decoding an image; 0: no limit (default: one minute plus\n"
+        "                       one second per megapixel)\n",
     .run = run,
 };

@@ -4,6 +4,7 @@
 #include "cli/show.h"
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "hone/device.h"
 
 #include <inttypes.h>
@@ -79,7 +80,7 @@ static void show_device(const hone_device_info *device)
 
 static bool add_text(json_t *object, const char *key, const char *text)
 {
-    return json_object_set_new(object, key, show_json_text(text)) == 0;
+    return json_object_set_new(object, key, json_text(text)) == 0;
 }
 
 static bool add_number(json_t *object, const char *key, uint64_t number)
@@ -175,7 +176,7 @@ static int report_one(const struct common_options *common)
 {
     hone_device *device = NULL;
     hone_error error;
-    if (cli_open_device(&device, common, &error))
+    if (cli_open_device(&device, common, common->device, &error))
         return cli_fail(common, &error);
     int status = report(common, hone_device_get_info(device), 1);
     hone_device_close(&device);
@@ -206,11 +207,11 @@ static int run(int argc, char **argv)
 
 const struct command command_devices = {
     .name = "devices",
-    .summary = "show what OpenCL offers on this machine",
+    .summary = "list the OpenCL devices of this machine",
     .usage =
         "usage: hone devices [OPTION...]\n"
         "\n"
-        "Shows every OpenCL device with what matters to kernels. The number in front of a device is what\n"
-        "--device takes. With --device, only the device that fits. Sizes in JSON are in bytes.\n",
+        "Lists the OpenCL devices with the properties that matter to kernels. --device accepts the number\n"
+        "in front of a device. With --device, shows only that device. Sizes in JSON are in bytes.\n",
     .run = run,
 };

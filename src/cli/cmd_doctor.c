@@ -5,7 +5,8 @@
 #include "cli/show.h"
 
 #include "base/error.h"
-#include "lab/doctor.h"
+#include "base/json_text.h"
+#include "doctor/doctor.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -31,14 +32,14 @@ static void watch_driver(struct report *report, const char *after)
 
 static void add_finding(struct report *report, const struct doctor_finding *f)
 {
-    json_t *one = json_pack("{s:s, s:s, s:o, s:o}", "part", doctor_part_name(f->part), "state",
-                            doctor_state_name(f->state), "subject", show_json_text(f->subject), "text",
-                            show_json_text(f->text));
+    json_t *one =
+        json_pack("{s:s, s:s, s:o, s:o}", "part", doctor_part_name(f->part), "state",
+                  doctor_state_name(f->state), "subject", json_text(f->subject), "text", json_text(f->text));
     bool ok = one != NULL;
     if (ok && f->device >= 0)
         ok = json_object_set_new(one, "device", json_integer(f->device)) == 0;
     if (ok && f->advice)
-        ok = json_object_set_new(one, "advice", show_json_text(f->advice)) == 0;
+        ok = json_object_set_new(one, "advice", json_text(f->advice)) == 0;
     ok = json_array_append_new(report->findings, one) == 0 && ok;
     report->failed = report->failed || !ok;
 }
@@ -146,21 +147,19 @@ static int run(int argc, char **argv)
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "check OpenCL, the devices and the results of every filter here",
+    .summary = "check OpenCL, the devices and the results of every filter",
     .usage =
         "usage: hone doctor [OPTION...]\n"
         "\n"
-        "Looks at the OpenCL loader and its drivers, at what each device can do, at the results of every "
-        "filter\n"
-        "on every device against its reference in plain C, and at the cache; says what to do about what it\n"
-        "finds. Exit status 0: fine, 1: something is wrong, 4: no device. With --device, only that device.\n"
+        "Checks the OpenCL loader and its drivers, the features of each device, the results of every filter\n"
+        "on every device against its plain C reference, and the cache. Explains how to fix what it finds.\n"
+        "With --device, checks only that device. Exit status: 0 if all is well, 1 if something is wrong, 4\n"
+        "if there is no device.\n"
         "\n"
         "options:\n"
-        "  --again            test the devices anew instead of trusting what is remembered per driver "
-        "version\n"
-        "  --thorough         all formats, borders and several sizes (minutes)\n"
-        "  --timeout SECONDS  give up when a device does not answer for so long; 0: never (default: 120; "
-        "with\n"
-        "                     --thorough 3600)\n",
+        "  --again            repeat the self-test of each device instead of using the remembered result\n"
+        "  --thorough         check all formats, all borders and several sizes (takes minutes)\n"
+        "  --timeout SECONDS  give up if a device does not respond for this long; 0: never (default: 120,\n"
+        "                     with --thorough 3600)\n",
     .run = run,
 };

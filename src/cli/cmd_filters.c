@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone filters: what filters there are; and of one: parameters, variants, the ladder, what is chosen here. */
+/* hone filters: what filters there are; and of one: parameters, examples, what is chosen here, variants. */
 #include "cli/cli.h"
 #include "cli/show.h"
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "filter/registry.h"
 #include "hone/chain.h"
 #include "hone/filter.h"
 #include "hone/plan.h"
@@ -24,7 +26,7 @@ static void print_filters(void)
     for (size_t i = 0; hone_filter_at(i, &info); i++)
         printf("%-12s %-13s %-11s %s%s\n", info.name, info.types, info.channels, info.summary,
                info.inputs > 1 ? " (two images)" : "");
-    puts("\n'hone filters NAME' shows parameters, variants and what is chosen on this machine");
+    puts("\n'hone filters NAME' shows parameters, examples and what is chosen on this machine");
 }
 
 static json_t *filter_json(const hone_filter_info *info)
@@ -49,6 +51,13 @@ static bool print_filters_json(void)
 }
 
 /* ---- Bare words for scripts and completion ---- */
+
+static void print_variant_names(const char *filter)
+{
+    hone_variant_info variant;
+    for (size_t i = 0; hone_filter_variant(filter, i, &variant); i++)
+        puts(variant.name);
+}
 
 static void print_choices(const hone_parameter_info *parameter)
 {
@@ -80,9 +89,9 @@ static void describe_range(const hone_parameter_info *p, char *to, size_t size)
     if (p->choices)
         snprintf(to, size, "%s", p->choices);
     else if (whole)
-        snprintf(to, size, "%.0f to %.0f", p->least, p->most);
+        snprintf(to, size, "%.0f to %.0f", p->min, p->max);
     else if (strcmp(p->kind, "real") == 0)
-        snprintf(to, size, "%g to %g", p->least, p->most);
+        snprintf(to, size, "%g to %g", p->min, p->max);
     else
         snprintf(to, size, "%s", p->kind);
 }
@@ -92,8 +101,12 @@ static void print_parameter(const hone_parameter_info *p)
     char range[128];
     describe_range(p, range, sizeof range);
     printf("  %-13s %s%s%s", p->name, range, p->unit ? " " : "", p->unit ? p->unit : "");
-    if (p->otherwise)
-        printf(" (default %s)", p->otherwise);
+    if (p->unit && strcmp(p->unit, "levels") == 0)
+        fputs(" or N%", stdout);
+    if (p->fallback)
+        printf(" (default %s)", p->fallback);
+    else if (strcmp(p->kind, "image") == 0)
+        fputs(" (required)", stdout);
     printf("\n  %-13s %s\n", "", p->help ? p->help : "");
 }
 
@@ -101,12 +114,43 @@ static void print_variant(const char *filter, const hone_variant_info *v)
 {
     hone_tunable_info tunable;
     printf("  %-13s %s\n  %-13s %s, %u pass%s%s%s%s\n", v->name, v->summary, "", v->path, v->passes,
-           v->passes == 1 ? "" : "es", v->relaxed ? "; not exact, only under accuracy=relaxed" : "",
+           v->passes == 1 ? "" : "es",
+           v->relaxed ? "; wider bounds, only under accuracy=relaxed"
+           : v->exact ? "; only under exact=yes"
+                      : "",
            v->condition ? "; only where " : "", v->condition ? v->condition : "");
     if (v->specialised)
         printf("  %-13s compiled for each value: %s\n", "", v->specialised);
     for (size_t i = 0; hone_filter_tunable(filter, v->name, i, &tunable); i++)
         printf("  %-13s %s = %s: %s\n", "", tunable.name, tunable.values, tunable.help);
+}
+
+/* s16 has the bound of u16. */
+static double bound_of(const hone_filter_info *info, int type)
+{
+    return info->bounds[type == HONE_S16 ? HONE_U16 : type];
+}
+
+/* How far results may be from the reference, by the input's type. */
+static void print_bounds(const hone_filter_info *info)
+{
+    puts("\nresults");
+    for (int type = HONE_U8; type <= HONE_S16; type++) {
+        const char *name = hone_type_name((hone_type)type);
+        const double bound = bound_of(info, type);
+        if (!strstr(info->types, name))
+            continue;
+        if (bound == 0)
+            printf("  %-13s the same on every device, to the last bit\n", name);
+        else
+            printf("  %-13s within %g %s of the reference%s\n", name, bound,
+                   type == HONE_F32 ? "times the largest magnitude"
+                   : bound == 1     ? "level"
+                                    : "levels",
+                   strstr(info->exact_types, name)
+                       ? "; with exact=yes the same on every device, to the last bit"
+                       : "; exact=yes is not to be had");
+    }
 }
 
 static void print_rungs(const char *filter)
@@ -122,15 +166,31 @@ static void print_rungs(const char *filter)
     }
 }
 
-static void print_description(const hone_filter_info *info)
+static void print_examples(const char *filter)
+{
+    const struct example *examples = registry_find(filter)->examples;
+    for (size_t i = 0; i < MAX_EXAMPLES && examples[i].arguments; i++)
+        printf("%s  %s\n      hone apply %s\n", i == 0 ? "\nexamples\n" : "", examples[i].purpose,
+               examples[i].arguments);
+}
+
+static void print_use(const hone_filter_info *info)
 {
     hone_parameter_info parameter;
-    hone_variant_info variant;
-    printf("%s: %s\n%s pixels with %s channels%s; source: %s\n\nparameters\n", info->name, info->summary,
-           info->types, info->channels, info->inputs > 1 ? ", two images" : "", info->origin);
+    printf("%s: %s\n%s; %s pixels with %s channel%s\n\nparameters\n", info->name, info->summary,
+           info->inputs > 1 ? "two images" : "one image", info->types, info->channels,
+           strcmp(info->channels, "1") == 0 ? "" : "s");
     for (size_t i = 0; hone_filter_parameter(info->name, i, &parameter); i++)
         print_parameter(&parameter);
-    puts("\nvariants");
+    print_examples(info->name);
+    print_bounds(info);
+}
+
+/* What experiments with kernels need, and nobody else. */
+static void print_inside(const hone_filter_info *info)
+{
+    hone_variant_info variant;
+    printf("\nsource: %s\n\nvariants\n", info->origin);
     for (size_t i = 0; hone_filter_variant(info->name, i, &variant); i++)
         print_variant(info->name, &variant);
     print_rungs(info->name);
@@ -139,12 +199,13 @@ static void print_description(const hone_filter_info *info)
 /* ---- One filter: the choice ---- */
 
 /* Formats and sizes that stand for what people have: video, photographs, measurements. */
-static const hone_image_desc examples[] = {
+static const hone_image_desc images[] = {
     {.width = 1920, .height = 1080, .type = HONE_U8, .channels = 1},
     {.width = 3264, .height = 2448, .type = HONE_U8, .channels = 3},
     {.width = 3264, .height = 2448, .type = HONE_U16, .channels = 1},
     {.width = 3264, .height = 2448, .type = HONE_F32, .channels = 1},
     {.width = 640, .height = 480, .type = HONE_U8, .channels = 1},
+    {.width = 1024, .height = 1024, .type = HONE_F32, .channels = 4},
 };
 
 /* What a plan for one image decides; the strings are its. */
@@ -176,15 +237,43 @@ static bool takes(const hone_filter_info *info, const hone_image_desc *desc)
     return text_has_word(info->types, hone_type_name(desc->type)) && text_has_word(info->channels, channels);
 }
 
-static void print_decision(const struct decision *d)
+/* Widths of the columns whose texts differ much in length. */
+struct widths {
+    int variant, config;
+};
+
+static int wider(int width, const char *text)
 {
-    char format[64];
-    snprintf(format, sizeof format, "%s x%u %ux%u", hone_type_name(d->desc.type), d->desc.channels,
-             d->desc.width, d->desc.height);
+    int length = (int)strlen(text);
+    return length > width ? length : width;
+}
+
+static void print_decision(const struct decision *d, const struct widths *widths)
+{
+    char image[64];
+    snprintf(image, sizeof image, "%ux%u %s x%u", d->desc.width, d->desc.height, hone_type_name(d->desc.type),
+             d->desc.channels);
     if (d->plan)
-        printf("  %-18s variant %s %s (%s)\n", format, d->step.variant, d->step.config, d->step.origin);
+        printf("  %-17s  %-*s  %-*s  %s\n", image, widths->variant, d->step.variant, widths->config,
+               d->step.config, d->step.origin);
     else
-        printf("  %-18s none: %s\n", format, d->error.message);
+        printf("  %-17s  none: %s\n", image, d->error.message);
+}
+
+static void print_decisions(const hone_device_info *device, const struct decision *decisions, size_t count)
+{
+    static const char variant[] = "VARIANT", config[] = "CONFIGURATION";
+    struct widths widths = {(int)strlen(variant), (int)strlen(config)};
+    for (size_t i = 0; i < count; i++)
+        if (decisions[i].plan) {
+            widths.variant = wider(widths.variant, decisions[i].step.variant);
+            widths.config = wider(widths.config, decisions[i].step.config);
+        }
+    printf("\nchosen on device %u, %s\n  %-17s  %-*s  %-*s  %s\n", device->index,
+           device->board[0] ? device->board : device->name, "IMAGE", widths.variant, variant, widths.config,
+           config, "ORIGIN");
+    for (size_t i = 0; i < count; i++)
+        print_decision(&decisions[i], &widths);
 }
 
 static json_t *decision_json(const struct decision *d)
@@ -196,7 +285,7 @@ static json_t *decision_json(const struct decision *d)
                        ? json_pack("{s:s, s:s, s:s, s:i, s:I}", "variant", d->step.variant, "config",
                                    d->step.config, "origin", d->step.origin, "passes", (int)d->step.passes,
                                    "scratch_bytes", (json_int_t)d->step.scratch_bytes)
-                       : json_pack("{s:o}", "error", show_json_text(d->error.message));
+                       : json_pack("{s:o}", "error", json_text(d->error.message));
     if (!one || !more || json_object_update(one, more)) {
         json_decref(one);
         one = NULL;
@@ -208,21 +297,17 @@ static json_t *decision_json(const struct decision *d)
 /* Prints, or with `list` collects, what is chosen on the device. */
 static bool show_choices(hone_device *device, const hone_filter_info *info, json_t *list)
 {
-    const hone_device_info *device_info = hone_device_get_info(device);
+    struct decision decisions[COUNT_OF(images)];
+    size_t count = 0;
     bool ok = true;
+    for (size_t i = 0; i < COUNT_OF(images); i++)
+        if (takes(info, &images[i]))
+            decide(&decisions[count++], device, info->name, &images[i]);
     if (!list)
-        printf("\nchosen on device %u, %s\n", device_info->index,
-               device_info->board[0] ? device_info->board : device_info->name);
-    for (size_t i = 0; i < COUNT_OF(examples); i++) {
-        struct decision decision;
-        if (!takes(info, &examples[i]))
-            continue;
-        decide(&decision, device, info->name, &examples[i]);
-        if (list)
-            ok = json_array_append_new(list, decision_json(&decision)) == 0 && ok;
-        else
-            print_decision(&decision);
-        hone_plan_destroy(&decision.plan);
+        print_decisions(hone_device_get_info(device), decisions, count);
+    for (size_t i = 0; i < count; i++) {
+        ok = (!list || json_array_append_new(list, decision_json(&decisions[i])) == 0) && ok;
+        hone_plan_destroy(&decisions[i].plan);
     }
     return ok;
 }
@@ -231,7 +316,7 @@ static bool show_choices(hone_device *device, const hone_filter_info *info, json
 
 static bool put_text(json_t *object, const char *key, const char *text)
 {
-    return json_object_set_new(object, key, text ? show_json_text(text) : json_null()) == 0;
+    return json_object_set_new(object, key, text ? json_text(text) : json_null()) == 0;
 }
 
 static json_t *parameters_json(const char *filter)
@@ -241,11 +326,11 @@ static json_t *parameters_json(const char *filter)
     bool ok = list != NULL;
     for (size_t i = 0; ok && hone_filter_parameter(filter, i, &p); i++) {
         json_t *one = json_pack("{s:s, s:s, s:b}", "name", p.name, "kind", p.kind, "common", p.common);
-        ok = one && put_text(one, "default", p.otherwise) && put_text(one, "unit", p.unit) &&
+        ok = one && put_text(one, "default", p.fallback) && put_text(one, "unit", p.unit) &&
              put_text(one, "help", p.help) && put_text(one, "choices", p.choices);
-        if (ok && p.least < p.most)
-            ok = json_object_set_new(one, "least", json_real(p.least)) == 0 &&
-                 json_object_set_new(one, "most", json_real(p.most)) == 0;
+        if (ok && p.min < p.max)
+            ok = json_object_set_new(one, "min", json_real(p.min)) == 0 &&
+                 json_object_set_new(one, "max", json_real(p.max)) == 0;
         ok = json_array_append_new(list, one) == 0 && ok;
     }
     return list;
@@ -267,9 +352,9 @@ static json_t *variants_json(const char *filter)
     json_t *list = json_array();
     bool ok = list != NULL;
     for (size_t i = 0; ok && hone_filter_variant(filter, i, &v); i++) {
-        json_t *one = json_pack("{s:s, s:s, s:s, s:b, s:i, s:o}", "name", v.name, "summary", v.summary,
-                                "path", v.path, "relaxed", v.relaxed, "passes", (int)v.passes, "tunables",
-                                tunables_json(filter, v.name));
+        json_t *one = json_pack("{s:s, s:s, s:s, s:b, s:b, s:i, s:o}", "name", v.name, "summary", v.summary,
+                                "path", v.path, "relaxed", v.relaxed, "exact", v.exact, "passes",
+                                (int)v.passes, "tunables", tunables_json(filter, v.name));
         ok = one && put_text(one, "condition", v.condition) && put_text(one, "specialised", v.specialised) &&
              put_text(one, "bytes", v.bytes) && put_text(one, "loads", v.loads) &&
              put_text(one, "operations", v.operations);
@@ -291,12 +376,23 @@ static json_t *rungs_json(const char *filter)
     return list;
 }
 
+static json_t *bounds_json(const hone_filter_info *info)
+{
+    json_t *bounds = json_object();
+    for (int type = HONE_U8; type <= HONE_S16; type++)
+        if (strstr(info->types, hone_type_name((hone_type)type)))
+            json_object_set_new(bounds, hone_type_name((hone_type)type), json_real(bound_of(info, type)));
+    return bounds;
+}
+
 /* `chosen` is consumed; NULL without a device, and then `why` says why. */
 static bool print_filter_json(const hone_filter_info *info, hone_device *device, json_t *chosen,
                               const char *why)
 {
     json_t *whole = filter_json(info);
     bool ok = whole && json_object_set_new(whole, "parameters", parameters_json(info->name)) == 0 &&
+              json_object_set_new(whole, "bounds", bounds_json(info)) == 0 &&
+              put_text(whole, "exact_types", info->exact_types) &&
               json_object_set_new(whole, "variants", variants_json(info->name)) == 0 &&
               json_object_set_new(whole, "rungs", rungs_json(info->name)) == 0;
     if (ok && device)
@@ -313,6 +409,14 @@ static bool print_filter_json(const hone_filter_info *info, hone_device *device,
 
 /* ---- The command ---- */
 
+static void print_more(const struct common_options *common, const hone_filter_info *info)
+{
+    if (common->verbose)
+        print_inside(info);
+    else
+        printf("\n'hone filters %s -v' shows its variants and what can be tuned\n", info->name);
+}
+
 /* What can be said without a device is said; only a device that was asked for must be there. */
 static int show_filter(const struct common_options *common, const hone_filter_info *info)
 {
@@ -320,8 +424,8 @@ static int show_filter(const struct common_options *common, const hone_filter_in
     hone_error error;
     bool ok = true;
     if (!common->json)
-        print_description(info);
-    hone_status status = cli_open_device(&device, common, &error);
+        print_use(info);
+    hone_status status = cli_open_device(&device, common, common->device, &error);
     if (status && common->device)
         return cli_fail(common, &error);
     json_t *chosen = common->json && device ? json_array() : NULL;
@@ -329,7 +433,9 @@ static int show_filter(const struct common_options *common, const hone_filter_in
         ok = show_choices(device, info, chosen);
     else if (!common->json)
         printf("\nnothing can be chosen here: %s\n", error.message);
-    if (common->json)
+    if (!common->json)
+        print_more(common, info);
+    else
         ok = print_filter_json(info, device, chosen, device ? NULL : error.message) && ok;
     hone_device_close(&device);
     if (ok)
@@ -340,18 +446,10 @@ static int show_filter(const struct common_options *common, const hone_filter_in
 
 static int unknown_filter(const char *name)
 {
-    const char *names[256];
-    hone_filter_info info;
-    size_t count = 0;
-    struct text all = {0}, answer = {0};
-    for (; count < COUNT_OF(names) && hone_filter_at(count, &info); count++) {
-        names[count] = info.name;
-        text_add(&all, "%s%s", count ? ", " : "", info.name);
-    }
-    text_add_choices(&answer, cli_nearest(name, names, count), "there are", text_view(&all));
-    int status = cli_usage(&command_filters, "there is no filter '%s'%s", name, text_view(&answer));
-    text_finish(&all);
-    text_finish(&answer);
+    struct text message = {0};
+    registry_answer_unknown(name, &message);
+    int status = cli_usage(&command_filters, "%s", text_view(&message));
+    text_finish(&message);
     return status;
 }
 
@@ -372,9 +470,10 @@ static int run(int argc, char **argv)
 {
     struct common_options common;
     struct operands operands;
-    bool names = false;
+    bool names = false, variants = false;
     hone_filter_info info;
-    const struct option options[] = {{"names", 0, OPTION_FLAG, &names, 0, 0}, {0}};
+    const struct option options[] = {
+        {"names", 0, OPTION_FLAG, &names, 0, 0}, {"variants", 0, OPTION_FLAG, &variants, 0, 0}, {0}};
     enum parsed parsed = cli_parse(&command_filters, argc, argv, options, &common, &operands);
     if (parsed != PARSED_GO)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
@@ -383,24 +482,31 @@ static int run(int argc, char **argv)
     const char *name = operands.count ? operands.items[0] : NULL;
     if (name && !hone_filter_find(name, &info))
         return unknown_filter(name);
-    if (names) {
+    if (variants && !name)
+        return cli_usage(&command_filters, "--variants needs the name of a filter");
+    if (variants)
+        print_variant_names(name);
+    else if (names)
         print_names(name);
+    if (names || variants)
         return EXIT_DONE;
-    }
     return name ? show_filter(&common, &info) : show_all(&common);
 }
 
 const struct command command_filters = {
     .name = "filters",
-    .summary = "show the filters, or all about one of them",
-    .usage = "usage: hone filters [NAME] [OPTION...]\n"
-             "\n"
-             "Without a name: every filter in a line. With one: its parameters, its variants and their "
-             "tunables, the\n"
-             "ladder of its source, and what is chosen on this machine's device for some common images.\n"
-             "\n"
-             "options:\n"
-             "  --names          bare names, one per line: of the filters, or 'parameter=' and "
-             "'parameter=choice' of one\n",
+    .summary = "list the filters, or describe one",
+    .usage =
+        "usage: hone filters [NAME] [OPTION...]\n"
+        "\n"
+        "Without NAME: lists all filters. With NAME: shows the filter's parameters, two examples, and what "
+        "hone\n"
+        "chooses on this device for some common images; with -v also its variants, their tunables, and the\n"
+        "ladder of its source.\n"
+        "\n"
+        "options:\n"
+        "  --names          print bare names, one per line: of the filters or, with NAME, 'parameter=' and\n"
+        "                   'parameter=choice'\n"
+        "  --variants       with NAME: print the bare names of its variants, one per line\n",
     .run = run,
 };

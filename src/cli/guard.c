@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/starved.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { CHECK_MS = 100, HOLD_SECONDS = 10 };
+enum { CHECK_MS = 100, HOLD_SECONDS = 10, SAMPLE_NS = 1000000000 };
 
 static struct {
     pthread_mutex_t lock; /* the lists */
@@ -29,6 +30,9 @@ static struct {
     bool held;
     int waiting; /* the signal that waits for the end of the hold; 0: none */
     uint64_t waits_until;
+    uint64_t uncounted,
+        sampled;            /* ns in which the process could not run; when that was found out (clock_ns) */
+    struct starved starved; /* the guard's thread alone */
 } guard = {.lock = PTHREAD_MUTEX_INITIALIZER, .signal_fd = -1, .stop_fd = -1};
 
 /* ---- Ending the process ---- */
@@ -105,22 +109,50 @@ bool guard_is_signalled(void *context)
 
 static void end_by_timeout(const struct guard_watch *watch)
 {
-    dprintf(STDERR_FILENO,
-            "hone: %s: no answer within %g s; the process ends because a driver cannot be interrupted "
-            "(--timeout sets the bound, 0 takes it away)\n",
-            watch->what, watch->seconds);
+    dprintf(
+        STDERR_FILENO,
+        "hone: %s: no answer within %g s; the process ends because what it waits for cannot be interrupted "
+        "(--timeout sets the bound, 0 takes it away)\n",
+        watch->what, watch->seconds);
     pthread_mutex_unlock(&guard.lock);
     remove_outputs();
     _exit(EXIT_DEVICE);
 }
 
+/* Under the lock. */
+static uint64_t counted_ns(void)
+{
+    return clock_ns() - guard.uncounted;
+}
+
+static const struct guard_watch *find_late(void)
+{
+    const uint64_t now = counted_ns();
+    for (const struct guard_watch *watch = guard.watches; watch; watch = watch->next)
+        if (now > watch->deadline)
+            return watch;
+    return NULL;
+}
+
+/* What this thread, which sleeps for a moment only, has missed beyond that, the others have missed too: the process
+ * was stopped, or the machine slept. */
+static void sample(void)
+{
+    const uint64_t now = clock_ns(), span = now - guard.sampled, most = SAMPLE_NS + 2 * CHECK_MS * 1000000ull;
+    const uint64_t waited = starved_since(&guard.starved, STARVED_OWN, now);
+    const uint64_t missed = guard.sampled && span > most ? span - most : 0;
+    guard.uncounted += waited > missed ? waited : missed;
+    guard.sampled = now;
+}
+
 static void check_watches(void)
 {
     pthread_mutex_lock(&guard.lock);
-    const uint64_t now = clock_ns();
-    for (const struct guard_watch *watch = guard.watches; watch; watch = watch->next)
-        if (now > watch->deadline)
-            end_by_timeout(watch);
+    if (clock_ns() - guard.sampled > SAMPLE_NS || find_late())
+        sample();
+    const struct guard_watch *late = find_late();
+    if (late)
+        end_by_timeout(late);
     pthread_mutex_unlock(&guard.lock);
 }
 
@@ -188,14 +220,31 @@ void guard_end(void)
     const uint64_t one = 1;
     if (write(guard.stop_fd, &one, sizeof one) == sizeof one)
         pthread_join(guard.thread, NULL);
+    starved_finish(&guard.starved);
     close_all();
 }
 
 /* ---- Outputs ---- */
 
+/* Once for outputs that follow each other in one folder. */
+static void sweep(const char *target)
+{
+    static char last[PATH_MAX];
+    const char *slash = strrchr(target, '/');
+    const size_t length = slash ? (size_t)(slash - target) + 1 : 0;
+    static bool any;
+    if (length >= sizeof last || (any && strlen(last) == length && strncmp(last, target, length) == 0))
+        return;
+    any = true;
+    memcpy(last, target, length);
+    last[length] = '\0';
+    file_output_sweep(target);
+}
+
 hone_status guard_output_begin(struct guarded_output *output, const char *target, hone_error *error)
 {
     pthread_mutex_lock(&guard.lock); /* no signal can come between making the file and knowing it */
+    sweep(target);
     hone_status status = file_output_begin(&output->file, target, error);
     if (!status) {
         output->next = guard.outputs;
@@ -242,8 +291,8 @@ void guard_watch(struct guard_watch *watch, double seconds, const char *format, 
     va_start(args, format);
     vsnprintf(watch->what, sizeof watch->what, format, args);
     va_end(args);
-    watch->deadline = clock_ns() + (uint64_t)(seconds * 1e9);
     pthread_mutex_lock(&guard.lock);
+    watch->deadline = counted_ns() + (uint64_t)(seconds * 1e9);
     watch->next = guard.watches;
     guard.watches = watch;
     pthread_mutex_unlock(&guard.lock);

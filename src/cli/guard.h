@@ -39,9 +39,10 @@ void guard_output_abort(struct guarded_output *output);
 
 #define GUARDED_OUTPUT_NONE ((struct guarded_output){.file = {.fd = -1}})
 
-/* A bound on something that a driver does. */
+/* A bound on something that a driver, a decoder or a disk does. Time in which the process could have run and had no
+ * processor, or was stopped, does not count. */
 struct guard_watch {
-    uint64_t deadline; /* clock_ns */
+    uint64_t deadline; /* counted time */
     double seconds;
     char what[512];
     struct guard_watch *next;

@@ -3,12 +3,15 @@
 #include "cli/cli.h"
 
 #include "base/mem.h"
+#include "cli/blame.h"
 #include "hone/version.h"
-#include "tune/worker.h"
+#include "tune/worker/worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* In the order in which `hone --help` shows them. */
 static const struct command *const commands[] = {
@@ -20,6 +23,7 @@ static const struct command *const commands[] = {
     /* Looking at what there is. */
     &command_devices,
     &command_filters,
+    &command_formats,
     &command_cache,
     &command_doctor,
 
@@ -31,7 +35,7 @@ enum { COMMAND_COUNT = COUNT_OF(commands) - 1 };
 static void print_help(void)
 {
     puts("usage: hone COMMAND [OPTION...] [ARGUMENT...]\n"
-         "       hone COMMAND --help\n"
+         "       hone help [COMMAND]\n"
          "       hone --version\n"
          "\n"
          "Image filters for any OpenCL device.\n"
@@ -47,7 +51,7 @@ static void print_help(void)
          "  3  input or output: a file could not be read or written\n"
          "  4  no usable device\n"
          "  5  the device failed, or memory ran out\n"
-         "With several inputs it is the largest of theirs. A signal gives 128 and its number.");
+         "With several inputs, it is the highest status of any input. If killed by signal N: 128 + N.");
 }
 
 static const struct command *find_command(const char *name)
@@ -71,6 +75,18 @@ static int unknown_command(const char *name)
     return EXIT_USAGE;
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static int help_with(const struct command *command)
+{
+    char name[16], option[] = "--help", *words[] = {name, option, NULL};
+    snprintf(name, sizeof name, "%s", command->name);
+    return command->run(2, words);
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--tune-worker") == 0) /* started by `hone tune`: see tune/worker.h */
@@ -80,9 +96,13 @@ static int dispatch(int argc, char **argv)
         return EXIT_USAGE;
     }
     const struct command *command = find_command(argv[1]);
+    if (command && argc == 3 && strcmp(argv[2], "help") == 0)
+        return help_with(command);
     if (command)
         return command->run(argc - 1, argv + 1);
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+    if (is_help(argv[1]) && argc > 2)
+        return find_command(argv[2]) ? help_with(find_command(argv[2])) : unknown_command(argv[2]);
+    if (is_help(argv[1]))
         print_help();
     else if (strcmp(argv[1], "--version") == 0)
         puts("hone " HONE_VERSION);
@@ -91,13 +111,29 @@ static int dispatch(int argc, char **argv)
     return EXIT_DONE;
 }
 
+/* Closed standard descriptors would be taken by the next files that are opened, and messages go into those. Only
+ * for reading: what is written to one that was closed is an error as before. */
+static bool hold_standard_descriptors(void)
+{
+    int fd = STDIN_FILENO;
+    while (fd >= 0 && fd <= STDERR_FILENO)
+        fd = open("/dev/null", O_RDONLY);
+    if (fd > STDERR_FILENO)
+        close(fd);
+    return fd >= 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (!hold_standard_descriptors())
+        return EXIT_IO;
+    blame_begin();
     int status = dispatch(argc, argv);
     /* A report that did not reach its file is a failure too. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_DONE) {
         fprintf(stderr, "hone: cannot write to standard output: %s\n", strerror(errno));
         status = EXIT_IO;
     }
+    blame_end();
     return status;
 }

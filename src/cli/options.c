@@ -12,16 +12,15 @@
 static const char common_help[] =
     "\n"
     "common options:\n"
-    "  --device SPEC    a number from 'hone devices', cpu, gpu, part of a name, or a comma-separated list of "
-    "these\n"
-    "                   that is tried from left to right (also: the environment variable HONE_DEVICE); auto, "
-    "the\n"
-    "                   default: for `apply` the one that will be done first, else GPUs before CPUs\n"
-    "  --no-cache       neither read nor write compiled programs on disk\n"
+    "  --device SPEC    a number from 'hone devices', cpu, gpu, accelerator, part of a name, or a\n"
+    "                   comma-separated list of these in order of preference; default: the environment\n"
+    "                   variable HONE_DEVICE, else auto: for 'apply' the device expected to finish\n"
+    "                   first, for other commands GPUs before CPUs\n"
+    "  --no-cache       do not read or write compiled programs on disk\n"
     "  --json           print the report as JSON to standard output\n"
-    "  -q, --quiet      print errors alone\n"
+    "  -q, --quiet      print errors only\n"
     "  -v, --verbose    print more\n"
-    "  -h, --help       print this\n";
+    "  -h, --help       print this help\n";
 
 enum { MAX_OPTIONS = 48, MAX_COMMON = 5 };
 
@@ -145,6 +144,14 @@ static int take_letters(struct parser *p, const char *letters)
     return status;
 }
 
+static bool has_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    return false;
+}
+
 enum parsed cli_parse(const struct command *command, int argc, char **argv, const struct option *own,
                       struct common_options *common, struct operands *operands)
 {
@@ -152,6 +159,7 @@ enum parsed cli_parse(const struct command *command, int argc, char **argv, cons
     int kept = 1, status = EXIT_DONE;
     bool over = false;
     *common = (struct common_options){0};
+    cli_wants_json = has_json(argc, argv);
     fill_table(&p, own, common);
     while (p.next < argc && status == EXIT_DONE) {
         char *word = argv[p.next++];

@@ -3,13 +3,20 @@
 #include "cli/cli.h"
 
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/json_text.h"
 #include "base/text.h"
 
 #include <jansson.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+bool cli_wants_json;
+static bool reported; /* --json has printed its report */
 
 int cli_exit_status(hone_status status)
 {
@@ -40,7 +47,7 @@ void cli_make_one_line(char *text)
             *text = ' ';
 }
 
-int cli_fail(const struct common_options *common, const hone_error *error)
+void cli_complain(const struct common_options *common, const hone_error *error)
 {
     flockfile(stderr);
     fprintf(stderr, "hone: %s\n", error->message);
@@ -49,6 +56,13 @@ int cli_fail(const struct common_options *common, const hone_error *error)
     else if (error->log[0])
         fputs("hone: -v shows what the compiler said\n", stderr);
     funlockfile(stderr);
+}
+
+int cli_fail(const struct common_options *common, const hone_error *error)
+{
+    cli_complain(common, error);
+    if (common->json && !reported)
+        cli_print_json(cli_failure_json(error));
     return cli_exit_status(error->status);
 }
 
@@ -63,13 +77,17 @@ static void print_line(const char *before, const char *format, va_list args, con
 
 int cli_usage(const struct command *command, const char *format, ...)
 {
-    char prefix[64], suffix[64];
+    hone_error error = {0};
+    char message[sizeof error.message];
     va_list args;
-    snprintf(prefix, sizeof prefix, "%s: ", command->name);
-    snprintf(suffix, sizeof suffix, " (hone %s --help)", command->name);
     va_start(args, format);
-    print_line(prefix, format, args, suffix);
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    cli_make_one_line(message);
+    error_set(&error, HONE_ERROR_USAGE, "%s: %s", command->name, message);
+    fprintf(stderr, "hone: %s (hone %s --help)\n", error.message, command->name);
+    if (cli_wants_json)
+        cli_print_json(cli_failure_json(&error));
     return EXIT_USAGE;
 }
 
@@ -111,12 +129,31 @@ void cli_note(const struct common_options *common, const char *format, ...)
     va_end(args);
 }
 
-void cli_media_note(void *user, bool warning, const char *message)
+/* Whether this is the first time; the number of kinds is small. */
+static bool is_new(const char *what)
 {
-    if (warning)
-        cli_warn(user, "%s", message);
-    else
+    enum { MOST = 64 };
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static uint64_t said[MOST];
+    static size_t count;
+    const uint64_t hash = hash_fnv(what, strlen(what));
+    bool new = true;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < count; i++)
+        new = new &&said[i] != hash;
+    if (new &&count < MOST)
+        said[count++] = hash;
+    pthread_mutex_unlock(&lock);
+    return new;
+}
+
+void cli_media_note(void *user, enum media_note kind, const char *message)
+{
+    const char *what = strstr(message, "': ");
+    if (kind == MEDIA_DETAIL || (kind == MEDIA_ONCE && !is_new(what ? what : message)))
         cli_note(user, "%s", message);
+    else
+        cli_warn(user, "%s%s", message, kind == MEDIA_ONCE ? " (said once)" : "");
 }
 
 static void log_message(void *user, hone_log_level level, const char *message)
@@ -137,9 +174,11 @@ hone_device_request cli_device_request(const struct common_options *common)
                                  .log_user = (void *)common};
 }
 
-hone_status cli_open_device(hone_device **out, const struct common_options *common, hone_error *error)
+hone_status cli_open_device(hone_device **out, const struct common_options *common, const char *spec,
+                            hone_error *error)
 {
-    const hone_device_request request = cli_device_request(common);
+    hone_device_request request = cli_device_request(common);
+    request.spec = spec;
     hone_status status = hone_device_open(out, &request, error);
     if (status)
         return status;
@@ -149,46 +188,21 @@ hone_status cli_open_device(hone_device **out, const struct common_options *comm
     return HONE_OK;
 }
 
-/* Length of the UTF-8 sequence at `at`, or 0 where there is none: overlong forms and surrogates are none
- * either. */
-static size_t utf8_length(const unsigned char *at)
-{
-    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (at[0] < 0x80)
-        return 1;
-    const size_t length = at[0] >= 0xf0 && at[0] < 0xf8   ? 4
-                          : at[0] >= 0xe0 && at[0] < 0xf0 ? 3
-                          : at[0] >= 0xc0 && at[0] < 0xe0 ? 2
-                                                          : 0;
-    unsigned code = at[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (at[i] & 0x3fu);
-    }
-    return length && code >= least[length] && code <= 0x10ffff && (code & 0xfffff800u) != 0xd800 ? length : 0;
-}
-
-struct json_t *cli_json_text(const char *text)
-{
-    struct text clean = {0};
-    if (!text)
-        return json_null();
-    for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        size_t length = utf8_length(at);
-        text_add_bytes(&clean, length ? (const char *)at : "\xef\xbf\xbd", length ? length : 3);
-        at += length ? length : 1;
-    }
-    json_t *value = clean.failed ? NULL : json_string(text_view(&clean));
-    text_finish(&clean);
-    return value;
-}
-
 void cli_best(char to[32], double ms)
 {
     to[0] = '\0';
     if (ms >= 0)
         snprintf(to, 32, ", best %.4g ms", ms);
+}
+
+struct json_t *cli_failure_json(const hone_error *error)
+{
+    json_t *value =
+        json_pack("{s:s, s:i, s:s, s:o}", "status", "failed", "exit_status", cli_exit_status(error->status),
+                  "error", hone_status_name(error->status), "message", json_text(error->message));
+    if (value && error->column > 0)
+        json_object_set_new(value, "column", json_integer(error->column));
+    return value;
 }
 
 struct json_t *cli_json_real(double value)
@@ -204,6 +218,7 @@ static bool print_json(json_t *value, size_t flags)
         return false;
     puts(text);
     free(text);
+    reported = true;
     return true;
 }
 

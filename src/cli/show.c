@@ -4,25 +4,11 @@
 #include "base/mem.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-struct json_t *show_json_text(const char *text)
-{
-    json_t *value = json_string(text);
-    char *ascii = value ? NULL : mem_copy_text(text);
-    for (char *at = ascii; at && *at; at++)
-        if ((unsigned char)*at >= 0x80)
-            *at = '?';
-    if (ascii)
-        value = json_string(ascii);
-    free(ascii);
-    return value;
-}
 
 void show_bytes(uint64_t bytes, char *to, size_t size)
 {

@@ -6,10 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A new JSON string. Bytes that are no UTF-8 (drivers' names) become '?'. NULL when memory is short. */
-struct json_t;
-struct json_t *show_json_text(const char *text);
-
 /* "32 KiB", "1.5 GiB", "17 bytes". */
 void show_bytes(uint64_t bytes, char *to, size_t size);
 
@@ -19,8 +15,8 @@ struct counted {
 };
 struct counted show_count(size_t count, const char *noun);
 
-/* A row "   label              text": the text in one column for all rows, nothing at all when it is empty.
- */
+/* A row "   label              text": the text in one column for all rows, nothing at all when it is
+ * empty. */
 void show_row(const char *label, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* "5 s", "3 min", "2 h", "9 days": how long before now. */

@@ -2,7 +2,6 @@
 #include "filter/case.h"
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cl/selftest.h"
@@ -11,7 +10,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,22 +18,36 @@
 static const struct parameter common_parameters[] = {
     {.name = "border",
      .kind = PARAMETER_CHOICE,
-     .otherwise = "replicate",
+     .fallback = "replicate",
      .choices = "replicate|reflect|reflect101|wrap|constant|zero-outside",
      .help = "what lies beyond the edge; zero-outside: results whose window leaves the image are 0"},
     {.name = "border-value",
      .kind = PARAMETER_REAL,
-     .otherwise = "0",
-     .least = -3.4e38,
-     .most = 3.4e38,
+     .fallback = "0",
+     .min = -3.4e38,
+     .max = 3.4e38,
      .unit = "levels",
      .help = "every channel of every pixel beyond the edge under border=constant"},
     {.name = "accuracy",
      .kind = PARAMETER_CHOICE,
-     .otherwise = "exact",
-     .choices = "exact|relaxed",
-     .help = "relaxed allows variants that are faster and not exact"},
+     .fallback = "normal",
+     .choices = "normal|relaxed",
+     .help = "relaxed also allows variants that are faster and keep wider bounds"},
+    {.name = "alpha",
+     .kind = PARAMETER_CHOICE,
+     .fallback = "copy",
+     .choices = "copy|filter",
+     .help = "the fourth channel: copied, or filtered like the others"},
+    {.name = "exact",
+     .kind = PARAMETER_CHOICE,
+     .fallback = "no",
+     .choices = "no|yes",
+     .help = "yes: the same result on every device, to the last bit; an error for formats where no variant "
+             "gives it"},
 };
+
+/* Their places in the table. */
+enum { COMMON_BORDER, COMMON_BORDER_VALUE, COMMON_ACCURACY, COMMON_ALPHA, COMMON_EXACT };
 
 /* Index of a word among choices, or -1. */
 static int find_choice(const char *choices, const char *text)
@@ -74,21 +86,73 @@ static hone_status parse_number(const char *filter, const struct parameter *p, c
     char *end = NULL, range[96];
     bool whole = p->kind == PARAMETER_INTEGER;
     snprintf(range, sizeof range, whole ? "a whole number from %.0f to %.0f" : "a number from %g to %g",
-             p->least, p->most);
+             p->min, p->max);
     errno = 0;
     double value = text_number(text, &end);
     bool ok = end != text && *end == '\0' && isfinite(value) && (!whole || value == floor(value));
     if (!ok)
         return bad_value(error, "%s: %s=%s is not %s", filter, p->name, text, range);
-    if (value < p->least || value > p->most)
+    if (value < p->min || value > p->max)
         return bad_value(error, "%s: %s=%s is out of range; it takes %s", filter, p->name, text, range);
     *number = value;
     return HONE_OK;
 }
 
-static hone_status parse_value(const char *filter, const struct parameter *p, const char *text,
-                               double *number, hone_error *error)
+static bool takes_share(const struct parameter *p)
 {
+    return p->kind == PARAMETER_REAL && p->unit && strcmp(p->unit, "levels") == 0;
+}
+
+/* "8%", where the parameter is in levels. */
+static bool parse_share(const struct parameter *p, const char *text, struct share *share)
+{
+    char *end = NULL;
+    const double percent = text_number(text, &end);
+    *share = (struct share){0};
+    if (end != text && strcmp(end, "%") == 0 && isfinite(percent) && takes_share(p) &&
+        (percent >= 0 || p->min < 0))
+        *share = (struct share){true, percent};
+    return share->given;
+}
+
+/* What a share is in levels: whole ones, or parts of what is full for f32. */
+static double share_levels(const struct parameter *p, const struct share *share, hone_type type)
+{
+    if (type_is_integer(type))
+        return floor(share->percent * type_full_scale(type) / 100 + 0.5);
+    return share->percent * (p->f32_full != 0 ? p->f32_full : 1) / 100;
+}
+
+static hone_status resolve_share(const struct filter_case *c, const struct parameter *p,
+                                 const struct share *share, double *number, hone_error *error)
+{
+    if (!share->given)
+        return HONE_OK;
+    const double levels = share_levels(p, share, c->in.type);
+    if (levels < p->min || levels > p->max)
+        return error_set(error, HONE_ERROR_USAGE, "%s: %s=%g%% is %g levels of %s; it takes %g to %g",
+                         c->filter->name, p->name, share->percent, levels, hone_type_name(c->in.type), p->min,
+                         p->max);
+    *number = levels;
+    return HONE_OK;
+}
+
+/* Shares become levels of the input's format. */
+static hone_status resolve_shares(struct filter_case *c, hone_error *error)
+{
+    hone_status status =
+        resolve_share(c, &common_parameters[COMMON_BORDER_VALUE], &c->border_share, &c->border_value, error);
+    for (size_t i = 0; i < filter_parameter_count(c->filter) && !status; i++)
+        status =
+            resolve_share(c, &c->filter->parameters[i], &c->values[i].share, &c->values[i].number, error);
+    return status;
+}
+
+static hone_status parse_value(const char *filter, const struct parameter *p, const char *text,
+                               double *number, struct share *share, hone_error *error)
+{
+    if (parse_share(p, text, share))
+        return HONE_OK;
     if (p->kind == PARAMETER_TEXT || p->kind == PARAMETER_IMAGE) {
         *number = 0;
         return *text ? HONE_OK : bad_value(error, "%s: %s=%s needs a value%s", filter, p->name, text, "");
@@ -104,7 +168,8 @@ static hone_status parse_value(const char *filter, const struct parameter *p, co
 
 static bool is_common(const struct hone_filter *filter, size_t index)
 {
-    return filter->spatial || index == 2; /* accuracy; borders are for filters that look beyond the pixel */
+    return filter->spatial || index == COMMON_ACCURACY ||
+           index == COMMON_EXACT; /* the rest is for filters that look beyond the pixel */
 }
 
 const struct parameter *case_common_parameter(const struct hone_filter *filter, size_t index)
@@ -151,29 +216,37 @@ static hone_status unknown_parameter(const struct hone_filter *filter, const cha
 static hone_status set_common(struct filter_case *c, size_t index, const char *text, hone_error *error)
 {
     double number = 0;
-    hone_status status = parse_value(c->filter->name, &common_parameters[index], text, &number, error);
+    struct share share;
+    hone_status status =
+        parse_value(c->filter->name, &common_parameters[index], text, &number, &share, error);
     if (status)
         return status;
-    if (index == 0)
+    if (index == COMMON_BORDER)
         c->border = (hone_border)number;
-    else if (index == 1)
-        c->border_value = number;
-    else
+    else if (index == COMMON_BORDER_VALUE)
+        c->border_value = number, c->border_share = share;
+    else if (index == COMMON_ACCURACY)
         c->relaxed = number != 0;
+    else if (index == COMMON_ALPHA)
+        c->filter_alpha = number != 0, c->alpha_given = true;
+    else
+        c->exact = number != 0;
     return HONE_OK;
 }
 
 static hone_status set_own(struct filter_case *c, int index, const char *text, bool given, hone_error *error)
 {
     double number = 0;
-    hone_status status = parse_value(c->filter->name, &c->filter->parameters[index], text, &number, error);
+    struct share share;
+    hone_status status =
+        parse_value(c->filter->name, &c->filter->parameters[index], text, &number, &share, error);
     if (status)
         return status;
     char *copy = mem_copy_text(text);
     if (!copy)
         return error_memory(error, "a parameter");
     free((char *)c->values[index].text);
-    c->values[index] = (struct value){number, copy, given};
+    c->values[index] = (struct value){number, share, copy, given};
     return HONE_OK;
 }
 
@@ -194,8 +267,8 @@ hone_status case_init(struct filter_case *c, const struct hone_filter *filter, h
     hone_status status = HONE_OK;
     size_t count = filter_parameter_count(filter);
     for (size_t i = 0; i < count && !status; i++)
-        if (filter->parameters[i].otherwise)
-            status = set_own(c, (int)i, filter->parameters[i].otherwise, false, error);
+        if (filter->parameters[i].fallback)
+            status = set_own(c, (int)i, filter->parameters[i].fallback, false, error);
     if (status)
         case_finish(c);
     return status;
@@ -213,11 +286,11 @@ void case_finish(struct filter_case *c)
     *c = (struct filter_case){0};
 }
 
-static void list_types(unsigned types, char *to, size_t size)
+void case_list_types(unsigned types, char *to, size_t size)
 {
     size_t used = 0;
     to[0] = '\0';
-    for (int type = HONE_U8; type <= HONE_F32; type++)
+    for (int type = HONE_U8; type <= HONE_S16; type++)
         if (types & 1u << type)
             used += (size_t)snprintf(to + used, size - used, "%s%s", used ? ", " : "",
                                      hone_type_name((hone_type)type));
@@ -229,7 +302,7 @@ static hone_status check_formats(const struct filter_case *c, hone_error *error)
     hone_status status = hone_image_desc_check(&c->in, error);
     if (status)
         return status;
-    list_types(c->filter->types, types, sizeof types);
+    case_list_types(c->filter->types, types, sizeof types);
     if (!(c->filter->types & 1u << c->in.type))
         return error_set(error, HONE_ERROR_UNSUPPORTED, "%s does not take %s pixels; it takes %s",
                          c->filter->name, hone_type_name(c->in.type), types);
@@ -241,14 +314,61 @@ static hone_status check_formats(const struct filter_case *c, hone_error *error)
 
 static hone_status check_border_value(const struct filter_case *c, hone_error *error)
 {
-    double most = type_full_scale(c->in.type);
+    const double most = type_full_scale(c->in.type), least = c->in.type == HONE_S16 ? -most - 1 : 0;
     if (c->border != HONE_BORDER_CONSTANT || c->in.type == HONE_F32)
         return HONE_OK;
-    if (c->border_value < 0 || c->border_value > most || c->border_value != floor(c->border_value))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "%s: border-value=%g does not fit %s pixels; it takes a whole number from 0 to %.0f",
-                         c->filter->name, c->border_value, hone_type_name(c->in.type), most);
+    if (c->border_value < least || c->border_value > most || c->border_value != floor(c->border_value))
+        return error_set(
+            error, HONE_ERROR_USAGE,
+            "%s: border-value=%g does not fit %s pixels; it takes a whole number from %.0f to %.0f",
+            c->filter->name, c->border_value, hone_type_name(c->in.type), least, most);
     return HONE_OK;
+}
+
+/* s16 has the bounds of u16. */
+static int bound_place(hone_type type)
+{
+    return type == HONE_S16 ? HONE_U16 : (int)type;
+}
+
+double filter_bound(const struct hone_filter *filter, hone_type type)
+{
+    return filter->bounds[bound_place(type)];
+}
+
+unsigned case_exact_types(const struct hone_filter *filter)
+{
+    unsigned types = 0;
+    for (int type = HONE_U8; type <= HONE_S16; type++)
+        types |= filter_bound(filter, (hone_type)type) == 0 ? 1u << type : 0;
+    for (size_t i = 0; i < filter->variant_count; i++)
+        types |= filter->variants[i].exact;
+    return types & filter->types;
+}
+
+bool case_needs_exact(const struct filter_case *c)
+{
+    return c->exact && filter_bound(c->filter, c->in.type) > 0;
+}
+
+static hone_status check_exact(const struct filter_case *c, hone_error *error)
+{
+    char types[32];
+    unsigned exact = case_exact_types(c->filter);
+    if (!c->exact)
+        return HONE_OK;
+    if (c->relaxed)
+        return error_set(error, HONE_ERROR_USAGE, "%s: exact=yes and accuracy=relaxed exclude each other",
+                         c->filter->name);
+    if (exact & 1u << c->in.type)
+        return HONE_OK;
+    case_list_types(exact, types, sizeof types);
+    return error_set(
+        error, HONE_ERROR_UNSUPPORTED,
+        "%s of %s pixels rounds in floating point, which differs in the last bits from device to "
+        "device: no variant is exact; %s%s",
+        c->filter->name, hone_type_name(c->in.type), exact ? "it is exact for " : "it is exact for no format",
+        types);
 }
 
 static hone_status check_given(const struct filter_case *c, hone_error *error)
@@ -256,7 +376,7 @@ static hone_status check_given(const struct filter_case *c, hone_error *error)
     size_t count = filter_parameter_count(c->filter);
     for (size_t i = 0; i < count; i++) {
         const struct parameter *p = &c->filter->parameters[i];
-        if (p->kind == PARAMETER_TEXT && !p->otherwise && !c->values[i].text)
+        if (p->kind == PARAMETER_TEXT && !p->fallback && !c->values[i].text)
             return error_set(error, HONE_ERROR_USAGE, "%s needs %s=...: %s", c->filter->name, p->name,
                              p->help);
     }
@@ -276,7 +396,11 @@ hone_status case_prepare_alone(struct filter_case *c, const hone_image_desc *in,
     if (!status)
         status = check_formats(c, error);
     if (!status)
+        status = resolve_shares(c, error);
+    if (!status)
         status = check_border_value(c, error);
+    if (!status)
+        status = check_exact(c, error);
     if (!status && c->filter->prepare)
         status = c->filter->prepare(c, error);
     return status ? status : hone_image_desc_check(&c->out, error);
@@ -343,12 +467,42 @@ void case_describe(const struct filter_case *c, struct text *out)
         choice_at(common_parameters[0].choices, (int)c->border, word, sizeof word);
         text_add(out, " border=%s", word);
     }
-    if (c->border_value != 0) {
+    if (c->border_share.given || c->border_value != 0) {
         text_add(out, " border-value=");
-        text_add_number(out, c->border_value);
+        text_add_number(out, c->border_share.given ? c->border_share.percent : c->border_value);
+        text_add(out, "%s", c->border_share.given ? "%" : "");
     }
     if (c->relaxed)
         text_add(out, " accuracy=relaxed");
+    if (c->filter_alpha)
+        text_add(out, " alpha=filter");
+    if (c->exact)
+        text_add(out, " exact=yes");
+}
+
+static bool same_desc(const hone_image_desc *a, const hone_image_desc *b)
+{
+    return a->width == b->width && a->height == b->height && a->type == b->type && a->channels == b->channels;
+}
+
+static bool same_value(const struct value *a, const struct value *b)
+{
+    bool texts = a->text && b->text;
+    return a->number == b->number && a->given == b->given &&
+           (texts ? strcmp(a->text, b->text) == 0 : a->text == b->text);
+}
+
+bool case_same(const struct filter_case *a, const struct filter_case *b)
+{
+    bool same = a->filter == b->filter && a->border == b->border && a->border_value == b->border_value &&
+                a->relaxed == b->relaxed && a->exact == b->exact && a->filter_alpha == b->filter_alpha &&
+                same_desc(&a->in, &b->in) && same_desc(&a->second, &b->second) && a->before == b->before &&
+                a->fused_count == b->fused_count;
+    for (int i = 0; i < MAX_PARAMETERS && same; i++)
+        same = same_value(&a->values[i], &b->values[i]);
+    for (unsigned i = 0; i < a->fused_count && same; i++)
+        same = case_same(a->fused[i], b->fused[i]);
+    return same;
 }
 
 /* Names for expressions */
@@ -367,6 +521,25 @@ static int64_t compute_capability(hone_device *device)
     return selftest_holds(device, SELFTEST_PTX) && strncmp(name, "sm_", 3) == 0 ? atoi(name + 3) : 0;
 }
 
+static const struct {
+    const char *name;
+    enum selftest_item item;
+} features[] = {{"IMAGES", SELFTEST_IMAGES},
+                {"HALF", SELFTEST_HALF},
+                {"WIDE", SELFTEST_WIDE},
+                {"PTX", SELFTEST_PTX},
+                {"SUBGROUPS", SELFTEST_SUBGROUPS}};
+
+static bool find_feature(void *device, const char *name, int64_t *value)
+{
+    if (strcmp(name, "SM") == 0)
+        return *value = compute_capability(device), true;
+    for (size_t i = 0; i < COUNT_OF(features); i++)
+        if (strcmp(name, features[i].name) == 0)
+            return *value = selftest_holds(device, features[i].item), true;
+    return false;
+}
+
 static void add_device(struct case_scope *s, hone_device *device)
 {
     const hone_device_info *info = hone_device_get_info(device);
@@ -378,12 +551,8 @@ static void add_device(struct case_scope *s, hone_device *device)
     add_name(s, "VENDOR", info->vendor_id);
     add_name(s, "WARP", info->simd_width);
     add_name(s, "UNIFIED", info->unified_memory);
-    add_name(s, "IMAGES", selftest_holds(device, SELFTEST_IMAGES));
-    add_name(s, "HALF", selftest_holds(device, SELFTEST_HALF));
-    add_name(s, "WIDE", selftest_holds(device, SELFTEST_WIDE));
-    add_name(s, "PTX", selftest_holds(device, SELFTEST_PTX));
-    add_name(s, "SM", compute_capability(device));
-    add_name(s, "SUBGROUPS", selftest_holds(device, SELFTEST_SUBGROUPS));
+    s->scope.find = find_feature;
+    s->scope.context = device;
 }
 
 static void add_parameters(struct case_scope *s, const struct filter_case *c)
@@ -402,7 +571,7 @@ static void add_parameters(struct case_scope *s, const struct filter_case *c)
 
 void case_scope_init(struct case_scope *s, const struct filter_case *c, hone_device *device)
 {
-    s->scope = (struct expr_scope){NULL, s->names, s->values, 0};
+    s->scope = (struct expr_scope){.names = s->names, .values = s->values};
     add_name(s, "W", c->out.width);
     add_name(s, "H", c->out.height);
     add_name(s, "IW", c->in.width);
@@ -414,11 +583,22 @@ void case_scope_init(struct case_scope *s, const struct filter_case *c, hone_dev
     add_name(s, "BITS", (int64_t)hone_type_size(c->in.type) * 8);
     add_name(s, "BORDER", c->border);
     add_name(s, "RELAXED", c->relaxed);
+    add_name(s, "EXACT", c->exact);
     for (int i = 0; i < MAX_SYMBOLS && c->filter->symbols[i]; i++)
         add_name(s, c->filter->symbols[i], c->symbols[i]);
     add_parameters(s, c);
     if (device)
         add_device(s, device);
+}
+
+void case_scope_complete(struct case_scope *s)
+{
+    int64_t value;
+    for (size_t i = 0; i < COUNT_OF(features); i++)
+        if (expr_lookup(&s->scope, features[i].name, &value))
+            add_name(s, features[i].name, value);
+    if (expr_lookup(&s->scope, "SM", &value))
+        add_name(s, "SM", value);
 }
 
 bool case_real(const struct filter_case *c, const char *name, double *value)
@@ -436,7 +616,10 @@ bool case_real(const struct filter_case *c, const char *name, double *value)
 
 static double own_bound(const struct filter_case *c, const struct variant *variant, double magnitude)
 {
-    double bound = variant && variant->relaxed ? variant->bounds[c->in.type] : c->filter->bounds[c->in.type];
+    if (c->exact)
+        return 0;
+    double bound = variant && variant->relaxed ? variant->bounds[bound_place(c->in.type)]
+                                               : filter_bound(c->filter, c->in.type);
     return c->in.type == HONE_F32 && c->out.type == HONE_F32 ? bound * (c->gain * magnitude + c->bias)
                                                              : bound;
 }
@@ -448,88 +631,4 @@ double case_bound(const struct filter_case *c, const struct variant *variant, do
     for (unsigned i = 0; i < c->fused_count; i++)
         bound += own_bound(c->fused[i], NULL, magnitude * (i + 2));
     return bound;
-}
-
-/* What filters call */
-
-const struct value *case_value(const struct filter_case *c, const char *name)
-{
-    int index = filter_parameter(c->filter, name);
-    assert(index >= 0);
-    return &c->values[index];
-}
-
-double case_number(const struct filter_case *c, const char *name)
-{
-    return case_value(c, name)->number;
-}
-
-static int find_name(const char *const *names, int count, const char *name)
-{
-    for (int i = 0; i < count && names[i]; i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
-    assert(!"a filter uses a symbol or real that it does not declare");
-    return 0;
-}
-
-void case_set_symbol(struct filter_case *c, const char *name, int64_t value)
-{
-    c->symbols[find_name(c->filter->symbols, MAX_SYMBOLS, name)] = value;
-}
-
-int64_t case_symbol(const struct filter_case *c, const char *name)
-{
-    return c->symbols[find_name(c->filter->symbols, MAX_SYMBOLS, name)];
-}
-
-void case_set_real(struct filter_case *c, const char *name, double value)
-{
-    c->reals[find_name(c->filter->reals, MAX_REALS, name)] = value;
-}
-
-hone_status case_wrong(hone_error *error, const char *format, ...)
-{
-    char message[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    return error_set(error, HONE_ERROR_USAGE, "%s", message);
-}
-
-hone_status case_read_file(const char *path, size_t limit, char **content, hone_error *error)
-{
-    struct text text = {0};
-    *content = NULL;
-    hone_status status = file_read(path, limit, &text, error);
-    if (!status && text.length > 0 && memchr(text.data, '\0', text.length))
-        status = error_set(error, HONE_ERROR_IO, "'%s' is no text: it holds bytes of value 0", path);
-    if (!status && !(*content = text_take(&text)))
-        status = error_memory(error, path);
-    text_finish(&text);
-    return status;
-}
-
-double case_parse_number(const char *text, char **end)
-{
-    return text_number(text, end);
-}
-
-bool division_constants(uint64_t divisor, uint64_t most, unsigned bits, uint64_t *multiplier, unsigned *shift)
-{
-    for (unsigned k = 0; k < 63; k++) {
-        uint64_t power = (uint64_t)1 << k, m = power / divisor + (power % divisor != 0);
-        /* n*m/2^k is n/divisor plus n*excess/(divisor*2^k), which must stay under the next multiple of
-         * 1/divisor. */
-        unsigned __int128 excess = (unsigned __int128)m * divisor - power;
-        if (bits < 64 && m >> bits)
-            return false;
-        if (excess * most < power) {
-            *multiplier = m;
-            *shift = k;
-            return true;
-        }
-    }
-    return false;
 }

@@ -11,13 +11,21 @@
 hone_status case_init(struct filter_case *c, const struct hone_filter *filter, hone_error *error);
 void case_finish(struct filter_case *c);
 
-/* Sets a parameter (or border, border-value, accuracy) from text. A name that does not exist is answered with
+/* Sets a parameter (or border, border-value, accuracy, exact) from text. A name that does not exist is answered with
  * the nearest one; error->column is 1 when the name is wrong and 2 when the value is. */
 hone_status case_set(struct filter_case *c, const char *name, const char *text, hone_error *error);
 
-/* The parameters that a filter takes beside its own (border, border-value, accuracy); NULL beyond the last.
+/* The parameters that a filter takes beside its own (border, border-value, accuracy, exact); NULL beyond the
+ * last.
  */
 const struct parameter *case_common_parameter(const struct hone_filter *filter, size_t index);
+
+/* Types of pixels that exact=yes takes, a sum of TYPE_x. */
+unsigned case_exact_types(const struct hone_filter *filter);
+/* "u8, f32" */
+void case_list_types(unsigned types, char *to, size_t size);
+/* Whether exact=yes changes which variants may run: not where all are exact. */
+bool case_needs_exact(const struct filter_case *c);
 
 /* Parameters without a default that were not given are an error here. Then checks the formats and runs the
  * filter's prepare(): afterwards out, symbols and reals are right. second may be NULL. Fused filters follow:
@@ -30,6 +38,10 @@ hone_status case_prepare_alone(struct filter_case *c, const hone_image_desc *in,
 
 /* A copy with strings of its own; prepared again. */
 hone_status case_copy(struct filter_case *to, const struct filter_case *from, hone_error *error);
+
+/* Whether two prepared cases, and what is fused with them, compute the same on the same pictures: as far as
+ * their parameters say, files that these name are not looked at. */
+bool case_same(const struct filter_case *a, const struct filter_case *b);
 
 /* Lets prepared point filters run in the kernel of a case: the first `before` of them on its input, the
  * others on its result. They are copied. What comes after becomes part of `c`: copied and finished with it,
@@ -53,7 +65,7 @@ void case_describe(const struct filter_case *c, struct text *out);
 enum { MAX_CASE_NAMES = 64 };
 
 /* Names of a case and (unless NULL) of a device for expressions; valid as long as this struct is not moved.
- */
+ * What the self-test has to find out (WIDE, PTX ...) is asked when an expression needs it. */
 struct case_scope {
     struct expr_scope scope;
     const char *names[MAX_CASE_NAMES];
@@ -61,9 +73,14 @@ struct case_scope {
     char spelled[MAX_PARAMETERS][32]; /* parameter names with '_' */
 };
 void case_scope_init(struct case_scope *scope, const struct filter_case *c, hone_device *device);
+/* Asks for all of them now, so that the list of names is complete. */
+void case_scope_complete(struct case_scope *scope);
 
 /* A real number by name: a real of the filter, a parameter, or "border-value". */
 bool case_real(const struct filter_case *c, const char *name, double *value);
+
+/* The filter's own bound for inputs of a type. */
+double filter_bound(const struct hone_filter *filter, hone_type type);
 
 /* The bound that a variant's result must keep (NULL: the filter's own), in levels, or for f32 as a number:
  * `magnitude` is the largest finite one of the input. */

@@ -39,8 +39,9 @@ static bool make_seconds(struct check *check, uint32_t seed)
     return true;
 }
 
-hone_status check_init(struct check *check, const struct filter_case *c, enum pattern pattern, uint32_t seed,
-                       hone_error *error)
+/* All but what the reference makes of the picture. */
+static hone_status make_pictures(struct check *check, const struct filter_case *c, enum pattern pattern,
+                                 uint32_t seed, hone_error *error)
 {
     *check = (struct check){0};
     hone_status status = case_copy(&check->c, c, error);
@@ -53,6 +54,15 @@ hone_status check_init(struct check *check, const struct filter_case *c, enum pa
         return error_memory(error, "a check");
     }
     pattern_fill(&check->in, pattern, seed);
+    return HONE_OK;
+}
+
+hone_status check_init(struct check *check, const struct filter_case *c, enum pattern pattern, uint32_t seed,
+                       hone_error *error)
+{
+    hone_status status = make_pictures(check, c, pattern, seed, error);
+    if (status)
+        return status;
     status = case_reference(&check->c, &check->in, check->second, &check->expected, error);
     if (status)
         check_finish(check);
@@ -344,6 +354,23 @@ hone_status check_run(const struct check *check, hone_device *device, const stru
     if (!status)
         status = run_twice(&bench, check, device, bound, result, error);
     bench_finish(&bench);
+    return status;
+}
+
+hone_status check_launch(hone_device *device, const struct filter_case *c, const struct variant *variant,
+                         const struct config *config, hone_error *error)
+{
+    const struct check_layout tight = {0};
+    struct check check;
+    struct bench bench = {0};
+    hone_status status = make_pictures(&check, c, PATTERN_RANDOM, 1, error);
+    if (status)
+        return status;
+    status = bench_init(&bench, &check, device, variant, config, tight, error);
+    if (!status)
+        status = run_once(&bench, device, 0, error);
+    bench_finish(&bench);
+    check_finish(&check);
     return status;
 }
 

@@ -33,8 +33,8 @@ struct check_result {
     uint32_t channel;
     double got, wanted;
     uint64_t damaged; /* bytes outside the result that changed */
-    uint64_t
-        unsteady; /* elements that differ in a second run over another content of the output: never written */
+    /* elements that differ in a second run over another content of the output: never written */
+    uint64_t unsteady;
 };
 
 /* How pictures lie in memory, in elements. */
@@ -50,6 +50,10 @@ struct check_layout {
 hone_status check_run(const struct check *check, hone_device *device, const struct variant *variant,
                       const struct config *config, struct check_layout layout, struct check_result *result,
                       hone_error *error);
+
+/* Only launches, once, and waits: on a picture of the case's size, whose result nobody looks at. */
+hone_status check_launch(hone_device *device, const struct filter_case *c, const struct variant *variant,
+                         const struct config *config, hone_error *error);
 
 /* "pixel (3,0) channel 0 is 17, should be 18 (bound 0); 12 elements are wrong" */
 struct text;

@@ -9,9 +9,10 @@
  *
  * Expressions (base/expr.h) may use these names:
  *   W H           size of the result             IW IH   size of the input
- *   C             channels                        TYPE    of the input: 0 u8, 1 u16, 2 f32
+ *   C             channels                        TYPE    of the input: 0 u8, 1 u16, 2 f32, 3 s16
  *   OTYPE         of the result (hone_type)       FLOAT   1 for f32 input
  *   BITS          of an input element: 8, 16, 32  BORDER  hone_border
+ *   EXACT         1 under exact=yes
  *   every integer and choice parameter by its name with '-' as '_' (a choice is the index into its list);
  *   the filter's own symbols; in a variant, its tunables; and of the device:
  *   CPU GPU       kind                            CU      compute units
@@ -41,7 +42,8 @@ enum {
     MAX_ARGUMENTS = 24,
     MAX_DEFINES = 12,
     MAX_FUSED = 4,
-    MAX_POINT_ARGUMENTS = 4
+    MAX_POINT_ARGUMENTS = 4,
+    MAX_EXAMPLES = 2
 };
 
 struct hone_filter;
@@ -59,15 +61,23 @@ enum parameter_kind {
 struct parameter {
     const char *name, *help, *unit; /* unit: "pixels", "levels", or NULL */
     enum parameter_kind kind;
-    const char *otherwise; /* default as text; NULL: none (the value's `given` tells) */
-    double least, most;    /* both allowed; integers and reals */
-    const char *choices;   /* "l2|l1" */
-    bool incidental; /* its value says little of which variant is fast: what was tuned with one serves others
-                      */
+    const char *fallback; /* default as text; NULL: none (the value's `given` tells) */
+    double min, max;      /* both allowed; integers and reals */
+    const char *choices;  /* "l2|l1" */
+    double f32_full;      /* of "levels": what 100 % are for f32; 0: 1 */
+    /* its value says little of which variant is fast: what was tuned with one serves others */
+    bool incidental;
+};
+
+/* "Levels" may be written as "8%" of the format's full range. */
+struct share {
+    bool given;
+    double percent;
 };
 
 struct value {
-    double number;    /* integer, real, or index of the choice */
+    double number; /* integer, real, or index of the choice; of a share, once the format is known */
+    struct share share;
     const char *text; /* as written; owned by the case */
     bool given;       /* false: the default */
 };
@@ -79,7 +89,11 @@ struct filter_case {
     struct value values[MAX_PARAMETERS]; /* in the order of filter->parameters */
     hone_border border;
     double border_value; /* in units of the format */
-    bool relaxed;        /* accuracy=relaxed */
+    struct share border_share;
+    bool relaxed;      /* accuracy=relaxed */
+    bool filter_alpha; /* alpha=filter */
+    bool alpha_given;  /* the chain says alpha= */
+    bool exact;        /* exact=yes */
     hone_image_desc in, second, out;
     int64_t symbols[MAX_SYMBOLS]; /* in the order of filter->symbols */
     double reals[MAX_REALS];      /* in the order of filter->reals */
@@ -128,15 +142,21 @@ struct tunable {
  * rounded up to the work-group `local`. Arguments, in the kernel's order:
  *
  *   in, second, out        three arguments: __global pointer, int offset and int pitch (both in elements)
- *   in:uint, second:uint   the pixels as an image2d_t for read_imageui, or read_imagef for f32 (1, 2, 4
- * channels) in:unorm               the same read as 0..1 in:packed              four pixels of one channel as
- * one RGBA pixel read as 0..1; only where W is a multiple of 4 out:uint, out:unorm    an image2d_t to write,
- * copied to the result afterwards tmp0 ... tmp5          the scratch buffer, or the scratch image sampler
- * nearest, integer coordinates, clamped to the edge (under border=constant: 0 outside) border the border
- * value, int, or float for f32 table0:BYTES           a __constant or __global const pointer to what the
- * filter's table() fills local:BYTES            a __local pointer float:NAME             a real parameter, or
- * one of the filter's reals number:NAME            the same as int, or as float for f32 anything else an
- * expression, int
+ *   in:uint, second:uint   the pixels as an image2d_t for read_imageui, or read_imagef for f32
+ *                          (1, 2 or 4 channels)
+ *   in:unorm               the same, read as 0..1
+ *   in:packed              four pixels of one channel as one RGBA pixel, read as 0..1; only if W is a
+ *                          multiple of 4
+ *   out:uint, out:unorm    an image2d_t to write, copied to the result afterwards
+ *   tmp0 ... tmp5          the scratch buffer, or the scratch image
+ *   sampler                nearest, integer coordinates, clamped to the edge (under border=constant: 0
+ *                          outside)
+ *   border                 the border value: int, or float for f32
+ *   table0:BYTES           a __constant or __global const pointer to what the filter's table() fills
+ *   local:BYTES            a __local pointer
+ *   float:NAME             a real parameter, or one of the filter's reals
+ *   number:NAME            the same as int, or as float for f32
+ *   anything else          an expression, int
  */
 struct pass {
     const char *kernel;
@@ -160,8 +180,8 @@ struct scratch {
 /* What an ideal machine must do for one pixel of the result (all channels), over all passes; expressions,
  * evaluated as real numbers. */
 struct cost {
-    const char
-        *bytes; /* of memory traffic: each input element read once per pass, each output written once */
+    /* of memory traffic: each input element read once per pass, each output written once */
+    const char *bytes;
     const char *loads;      /* load instructions */
     const char *operations; /* arithmetic operations, counting one for each element of a vector */
 };
@@ -171,14 +191,17 @@ struct variant {
     const char *source;    /* file in the filter's folder; NULL: kernel.cl */
     const char *condition; /* where it is right, without tunables; NULL: everywhere */
     unsigned needs;
-    unsigned fuses;          /* sum of FUSES_x */
-    const char *path;        /* "buffer", "image", "local", "wide", "packed": what seeds must not miss */
-    bool relaxed;            /* not exact: chosen only under accuracy=relaxed */
-    double bounds[3];        /* of a relaxed variant, like hone_filter.bounds */
+    unsigned fuses;   /* sum of FUSES_x */
+    const char *path; /* "buffer", "image", "local", "wide", "packed": what seeds must not miss */
+    bool relaxed;     /* not exact: chosen only under accuracy=relaxed */
+    double bounds[3]; /* of a relaxed variant, like hone_filter.bounds */
+    /* Sum of TYPE_x: of these it gives the reference of exact=yes to the last bit. It runs under exact=yes alone;
+     * filters that are exact anyway have none. */
+    unsigned exact;
     const char *specialised; /* why a parameter is compiled in, where one is */
     const char *options;     /* more compiler options */
-    unsigned
-        align; /* bytes: first pixels and row pitches must be multiples, else they are copied aside; 0: any */
+    /* bytes: first pixels and row pitches must be multiples, else they are copied aside; 0: any */
+    unsigned align;
     struct tunable tunables[MAX_TUNABLES];
     const char *constraints[6]; /* over tunables too; all must hold */
     /* Shape constants, "NAME=EXPRESSION"; "NAME=ints0:COUNT" and "NAME=floats0:COUNT" list so many numbers of
@@ -222,6 +245,23 @@ struct point_arithmetic {
     const char *arguments[MAX_POINT_ARGUMENTS + 1];
 };
 
+/**
+ * Of a filter whose table counts values in bins. `hone apply` sets the range, where it is not given, to that of the
+ * picture (of more than 8 bits), and writes the edges beside the counts.
+ */
+struct bins {
+    const char *min, *max; /* the parameters that are the range */
+    const char *output, *table,
+        *full; /* a choice, and two of its words: the counts, and the counts with three more
+                                           behind, of what is below the range, above it, and NaN */
+    double (*edge)(const struct filter_case *c, int64_t index); /* edge 0 to the number of bins */
+};
+
+/* A use of the filter, to show: what comes of it, and what `hone apply` gets, quoted for the shell. */
+struct example {
+    const char *purpose, *arguments;
+};
+
 /* ---- The filter ---- */
 
 enum {
@@ -231,14 +271,21 @@ enum {
     CHANNELS_4 = 1 << 4,
     CHANNELS_ALL = 0x1e
 };
-enum { TYPE_U8 = 1 << HONE_U8, TYPE_U16 = 1 << HONE_U16, TYPE_F32 = 1 << HONE_F32, TYPES_ALL = 7 };
+/* TYPES_ALL is without s16: filters that make gradients take none. */
+enum {
+    TYPE_U8 = 1 << HONE_U8,
+    TYPE_U16 = 1 << HONE_U16,
+    TYPE_F32 = 1 << HONE_F32,
+    TYPE_S16 = 1 << HONE_S16,
+    TYPES_ALL = TYPE_U8 | TYPE_U16 | TYPE_F32
+};
 
 struct hone_filter {
     const char *name, *summary;
     const char *origin;       /* paper or seed, section */
     unsigned types, channels; /* of the input: sums of TYPE_x and CHANNELS_x */
     unsigned inputs;          /* 1 or 2 */
-    bool spatial;             /* looks at neighbours: has `border`, copies alpha */
+    bool spatial;             /* looks at neighbours: has `border` and `alpha` */
     struct parameter parameters[MAX_PARAMETERS];
     const char *symbols[MAX_SYMBOLS];
     const char *reals[MAX_REALS];
@@ -247,18 +294,25 @@ struct hone_filter {
      * c->in before). Called again whenever a parameter changes; must free what c->data held. NULL: nothing to
      * do. */
     hone_status (*prepare)(struct filter_case *c, hone_error *error);
+    /* Whether a result is a mean of pixels whose weights add up to 1, the same for every channel: colours
+     * multiplied by alpha may then be filtered together with it. Of a prepared case. NULL: never. */
+    bool (*averages)(const struct filter_case *c);
     /* Fills constant table `index` of `bytes` bytes. NULL: the filter has none. */
     void (*table)(const struct filter_case *c, int index, void *table, size_t bytes);
-    /* The definition of right, in double precision or exact integers: writes every pixel of out. */
+    /* The definition of right, in double precision or exact integers: writes every pixel of out. Where a bound is
+     * above 0 and variants are exact, c->exact asks for the definition that those keep. */
     void (*reference)(const struct filter_case *c, const struct view *in, const struct view *second,
                       struct view *out);
 
-    /* Largest |result - reference| for u8, u16 and f32 input; in levels of the result's format, for f32
+    /* Largest |result - reference| for u8, u16 (and s16) and f32 input; in levels of the result's format, for f32
      * relative to the largest finite magnitude of the input (see gain and bias of a case; integers made of
      * f32: in levels). 0: exact. The reason stands beside the number in filter.c. */
     double bounds[3];
 
+    struct example examples[MAX_EXAMPLES]; /* the simplest first; the tests run them */
+
     const struct point_arithmetic *point; /* NULL: not a point filter */
+    const struct bins *bins;              /* NULL: counts nothing */
 
     const struct variant *variants;
     size_t variant_count;
@@ -284,6 +338,9 @@ void case_set_symbol(struct filter_case *c, const char *name, int64_t value);
 void case_set_real(struct filter_case *c, const char *name, double value);
 int64_t case_symbol(const struct filter_case *c, const char *name);
 
+/* Whether the fourth channel is to be copied. */
+bool case_copies_alpha(const struct filter_case *c);
+
 /* HONE_ERROR_USAGE with a message (printf style), for prepare(): what is wrong, and what would be right. */
 hone_status case_wrong(hone_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -291,8 +348,8 @@ hone_status case_wrong(hone_error *error, const char *format, ...) __attribute__
  * ended by a 0; the caller frees it. A file that cannot be read, is larger or holds a 0 is HONE_ERROR_IO. */
 hone_status case_read_file(const char *path, size_t limit, char **content, hone_error *error);
 
-/* The number that a text begins with, in any locale; *end is where it ends, `text` itself when there is none.
- */
+/* The number that a text begins with, in any locale; *end is where it ends, `text` itself when there
+ * is none. */
 double case_parse_number(const char *text, char **end);
 
 /**

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "filter/instance_private.h"
+#include "filter/instance_internal.h"
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -59,11 +59,9 @@ static hone_status make_kernels(struct instance *instance, const char *options, 
     const struct program_unit unit = {label, text_view(&source), options};
     if (!status)
         status = programs_digest(instance->device, &unit, instance->digest, error);
-    for (size_t p = 0; p < variant_pass_count(variant) && !status; p++) {
-        kernel_destroy(&instance->kernels[p]);
+    for (size_t p = 0; p < variant_pass_count(variant) && !status; p++)
         status =
             programs_kernel(&instance->kernels[p], instance->device, &unit, variant->passes[p].kernel, error);
-    }
     text_finish(&source);
     return status;
 }
@@ -73,11 +71,8 @@ static hone_status load_programs(struct instance *instance, hone_error *error)
     struct text options = {0};
     hone_status status = variant_options(&options, instance->device, &instance->c, instance->variant,
                                          &instance->config, error);
-    if (!status && !(instance->options && strcmp(instance->options, text_view(&options)) == 0)) {
+    if (!status)
         status = make_kernels(instance, text_view(&options), error);
-        free(instance->options);
-        instance->options = status ? NULL : text_take(&options);
-    }
     text_finish(&options);
     for (size_t p = 0; p < variant_pass_count(instance->variant) && !status; p++)
         status = check_kernel(instance, p, error);
@@ -86,20 +81,56 @@ static hone_status load_programs(struct instance *instance, hone_error *error)
 
 /* ---- Memory ---- */
 
-static hone_status make_scratch_image(struct instance *instance, const struct scratch *wanted,
-                                      const struct expr_scope *scope, struct memory **memory,
+/* Already given to another place of the instance. */
+static bool is_taken(const struct instance *instance, const struct memory *memory)
+{
+    for (int i = 0; i < MAX_SCRATCH; i++)
+        if (instance->scratch[i] == memory)
+            return true;
+    return false;
+}
+
+/* The smallest buffer of the other instance's that is large enough, or a new one. */
+static hone_status take_buffer(struct instance *instance, struct memory **memory, size_t bytes,
+                               hone_error *error)
+{
+    struct memory *best = NULL;
+    for (int i = 0; i < MAX_SCRATCH && instance->other; i++) {
+        struct memory *there = instance->other->scratch[i];
+        if (there && !memory_is_image(there) && memory_bytes(there) >= bytes &&
+            (!best || memory_bytes(there) < memory_bytes(best)) && !is_taken(instance, there))
+            best = there;
+    }
+    if (best)
+        *memory = memory_share(best);
+    return best ? HONE_OK : memory_create(memory, instance->device, bytes, HONE_MEMORY_DEVICE, error);
+}
+
+/* The same for an image: `there` is the one in its place in the other instance, or NULL. */
+static hone_status take_image(struct instance *instance, struct memory **memory, struct memory *there,
+                              const struct image_format *format, size_t width, size_t height,
+                              hone_error *error)
+{
+    if (!there || !memory_is_such_image(there, format, width, height))
+        return memory_create_image(memory, instance->device, format, width, height, error);
+    *memory = memory_share(there);
+    return HONE_OK;
+}
+
+static hone_status make_scratch_image(struct instance *instance, size_t index, const struct expr_scope *scope,
                                       hone_error *error)
 {
+    const struct scratch *wanted = &instance->variant->scratch[index];
     const struct image_format format = {
         wanted->type, wanted->channels ? wanted->channels : instance->c.in.channels, wanted->normalised};
     int64_t width = 0, height = 0;
     hone_status status = expr_text_value(wanted->width, scope, 1, &width, error);
     if (!status)
         status = expr_text_value(wanted->height, scope, 1, &height, error);
-    if (status)
-        return status;
-    memory_destroy(memory);
-    return memory_create_image(memory, instance->device, &format, (size_t)width, (size_t)height, error);
+    struct memory *there = instance->other ? instance->other->scratch[index] : NULL;
+    return status ? status
+                  : take_image(instance, &instance->scratch[index], there, &format, (size_t)width,
+                               (size_t)height, error);
 }
 
 static hone_status make_scratch(struct instance *instance, const struct expr_scope *scope, hone_error *error)
@@ -107,18 +138,14 @@ static hone_status make_scratch(struct instance *instance, const struct expr_sco
     hone_status status = HONE_OK;
     for (size_t i = 0; i < variant_scratch_count(instance->variant) && !status; i++) {
         const struct scratch *wanted = &instance->variant->scratch[i];
-        struct memory **memory = &instance->scratch[i];
         int64_t bytes = 0;
         if (wanted->width) {
-            status = make_scratch_image(instance, wanted, scope, memory, error);
+            status = make_scratch_image(instance, i, scope, error);
             continue;
         }
         status = expr_text_value(wanted->bytes, scope, 0, &bytes, error);
-        if (status || (*memory && memory_bytes(*memory) >= (size_t)bytes))
-            continue;
-        memory_destroy(memory);
-        status =
-            memory_create(memory, instance->device, bytes > 0 ? (size_t)bytes : 1, HONE_MEMORY_DEVICE, error);
+        if (!status)
+            status = take_buffer(instance, &instance->scratch[i], bytes > 0 ? (size_t)bytes : 1, error);
     }
     return status;
 }
@@ -132,20 +159,21 @@ const hone_image_desc *instance_role(const struct instance *instance, enum surfa
 static hone_status make_image(struct instance *instance, const struct argument *argument, hone_error *error)
 {
     struct image_shape shape;
-    if (!argument_image_shape(argument, &instance->c, &shape))
+    if (!argument_image_shape(argument, &instance->c, &shape) ||
+        instance->images[argument->surface][argument->reading])
         return HONE_OK;
     struct memory **image = &instance->images[argument->surface][argument->reading];
+    struct memory *there =
+        instance->other ? instance->other->images[argument->surface][argument->reading] : NULL;
     const hone_image_desc *desc = instance_role(instance, argument->surface);
     size_t tight = hone_image_row_bytes(desc) * desc->height;
     hone_status status = HONE_OK;
-    memory_destroy(image);
     if (!instance->tight || memory_bytes(instance->tight) < tight) {
         memory_destroy(&instance->tight);
         status = memory_create(&instance->tight, instance->device, tight, HONE_MEMORY_DEVICE, error);
     }
     return status ? status
-                  : memory_create_image(image, instance->device, &shape.format, shape.width, shape.height,
-                                        error);
+                  : take_image(instance, image, there, &shape.format, shape.width, shape.height, error);
 }
 
 static hone_status make_table(struct instance *instance, const struct argument *argument,
@@ -161,7 +189,7 @@ static hone_status make_table(struct instance *instance, const struct argument *
         return error_memory(error, "a table");
     instance->c.filter->table(&instance->c, argument->index, content, (size_t)bytes);
     struct memory **table = &instance->tables[argument->index];
-    memory_destroy(table);
+    memory_destroy(table); /* two passes may name it */
     status = memory_create_table(table, instance->device, content, (size_t)bytes, error);
     free(content);
     return status;
@@ -297,8 +325,9 @@ static hone_status set_up(struct instance *instance, hone_error *error)
     return status;
 }
 
-hone_status instance_create(struct instance **out, hone_device *device, const struct filter_case *c,
-                            const struct variant *variant, const struct config *config, hone_error *error)
+hone_status instance_create_beside(struct instance **out, const struct instance *other, hone_device *device,
+                                   const struct filter_case *c, const struct variant *variant,
+                                   const struct config *config, hone_error *error)
 {
     struct instance *instance = mem_new(1, sizeof *instance);
     *out = NULL;
@@ -307,24 +336,21 @@ hone_status instance_create(struct instance **out, hone_device *device, const st
     instance->device = device;
     instance->variant = variant;
     instance->config = *config;
+    instance->other = other;
     hone_status status = case_copy(&instance->c, c, error);
     if (!status)
         status = set_up(instance, error);
+    instance->other = NULL;
     if (status)
         instance_destroy(&instance);
     *out = instance;
     return status;
 }
 
-hone_status instance_update(struct instance *instance, const struct filter_case *c, hone_error *error)
+hone_status instance_create(struct instance **out, hone_device *device, const struct filter_case *c,
+                            const struct variant *variant, const struct config *config, hone_error *error)
 {
-    struct filter_case copy;
-    hone_status status = case_copy(&copy, c, error);
-    if (status)
-        return status;
-    case_finish(&instance->c);
-    instance->c = copy;
-    return set_up(instance, error);
+    return instance_create_beside(out, NULL, device, c, variant, config, error);
 }
 
 void instance_destroy(struct instance **slot)
@@ -347,7 +373,6 @@ void instance_destroy(struct instance **slot)
         memory_destroy(&instance->aligned[role]);
     memory_destroy(&instance->tight);
     case_finish(&instance->c);
-    free(instance->options);
     free(instance);
     *slot = NULL;
 }

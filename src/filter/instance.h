@@ -29,9 +29,16 @@ hone_status instance_create(struct instance **out, hone_device *device, const st
                             const struct variant *variant, const struct config *config, hone_error *error);
 void instance_destroy(struct instance **instance);
 
-/* Takes over changed parameters or another size. Compiles only what is neither loaded nor on disk, and
- * nothing where shape constants stay as they were. On failure the instance must be destroyed. */
-hone_status instance_update(struct instance *instance, const struct filter_case *c, hone_error *error);
+/* The same for an instance that will run instead of another one (NULL: none), which stays as it is: scratch
+ * memory that fits is shared, so the two must not run at the same time. */
+hone_status instance_create_beside(struct instance **out, const struct instance *other, hone_device *device,
+                                   const struct filter_case *c, const struct variant *variant,
+                                   const struct config *config, hone_error *error);
+
+/* Whether kernels can index an image whose rows are `pitch` bytes apart, `offset` bytes into its buffer:
+ * HONE_ERROR_UNSUPPORTED for one of more elements than 31 bits count. */
+hone_status instance_check_surface(const hone_image_desc *desc, size_t pitch, size_t offset,
+                                   hone_error *error);
 
 /* Enqueues all passes. done may be NULL. Threads: one at a time. */
 hone_status instance_enqueue(struct instance *instance, const struct surfaces *surfaces,

@@ -2,7 +2,7 @@
 /* Arguments of filters that run in the kernel of another; they follow those of its only pass. */
 #include "base/error.h"
 #include "base/mem.h"
-#include "filter/instance_private.h"
+#include "filter/instance_internal.h"
 
 #include <stdlib.h>
 

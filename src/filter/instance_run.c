@@ -3,22 +3,22 @@
 #include "base/error.h"
 #include "cl/device.h"
 #include "cl/event.h"
-#include "filter/instance_private.h"
+#include "filter/instance_internal.h"
 #include "filter/registry.h"
 
-/* A sequence of commands on the device's queue. In order, only the first waits and only ends are remembered;
- * out of order, each waits for the one before. */
+/* A sequence of commands on the device's queue. In order, only the first waits; out of order, each waits for the one
+ * before. */
 struct sequence {
     struct wait_list wait;
     bool events, chained;
-    hone_event *first, *last;
+    hone_event *all; /* what is enqueued so far, as one event */
 };
 
 static struct wait_list sequence_wait(struct sequence *s)
 {
-    if (!s->last)
+    if (!s->all)
         return s->wait;
-    return s->chained ? (struct wait_list){(const hone_event *const *)&s->last, 1} : (struct wait_list){0};
+    return s->chained ? (struct wait_list){(const hone_event *const *)&s->all, 1} : (struct wait_list){0};
 }
 
 /* The place for the next command's event, or NULL. */
@@ -30,36 +30,34 @@ static hone_event **sequence_slot(struct sequence *s, hone_event **next)
 
 static void sequence_advance(struct sequence *s, hone_event *next)
 {
-    if (!s->events) {
+    if (!s->events)
         s->wait = (struct wait_list){0};
-        return;
-    }
-    if (!s->first)
-        s->first = next;
-    else if (s->last != s->first)
-        hone_event_destroy(&s->last);
-    s->last = next;
+    else if (s->all)
+        event_join(&s->all, &next, &s->all);
+    else
+        s->all = next;
 }
 
-static void sequence_drop(struct sequence *s)
+hone_status instance_check_surface(const hone_image_desc *desc, size_t pitch, size_t offset,
+                                   hone_error *error)
 {
-    if (s->last != s->first)
-        hone_event_destroy(&s->last);
-    hone_event_destroy(&s->first);
-    s->last = NULL;
+    const size_t size = hone_type_size(desc->type);
+    if (offset / size <= INT32_MAX && pitch / size <= INT32_MAX / desc->height)
+        return HONE_OK;
+    return error_set(error, HONE_ERROR_UNSUPPORTED,
+                     "an image of %ux%u x%u with rows %zu bytes apart is too large for one piece: 2^31 "
+                     "elements is the limit",
+                     desc->width, desc->height, desc->channels, pitch);
 }
 
 hone_status instance_set_surface(struct kernel *kernel, unsigned slot, const struct surface *surface,
                                  const hone_image_desc *desc, hone_error *error)
 {
-    size_t size = hone_type_size(desc->type), offset = surface->offset / size, pitch = surface->pitch / size;
-    int32_t offset32 = (int32_t)offset, pitch32 = (int32_t)pitch;
-    if (offset > INT32_MAX || pitch * desc->height > INT32_MAX)
-        return error_set(
-            error, HONE_ERROR_UNSUPPORTED,
-            "an image of %ux%u with rows %zu bytes apart is too large for one piece: 2^31 elements is the "
-            "limit",
-            desc->width, desc->height, surface->pitch);
+    size_t size = hone_type_size(desc->type);
+    int32_t offset32 = (int32_t)(surface->offset / size), pitch32 = (int32_t)(surface->pitch / size);
+    hone_status refused = instance_check_surface(desc, surface->pitch, surface->offset, error);
+    if (refused)
+        return refused;
     hone_status status = kernel_set_memory(kernel, slot, surface->memory, error);
     if (!status)
         status = kernel_set_value(kernel, slot + 1, &offset32, sizeof offset32, error);
@@ -89,8 +87,8 @@ static size_t image_width(const struct instance *instance, enum surface_role rol
     return instance_role(instance, role)->width / (reading == READ_PACKED ? 4 : 1);
 }
 
-/* Buffer to image object, for variants that read images: by way of tight rows where the buffer's are padded.
- */
+/* Buffer to image object, for variants that read images: by way of tight rows where the buffer's are
+ * padded. */
 static hone_status fill_image(struct instance *instance, enum surface_role role, int reading,
                               const struct surface *surface, struct sequence *s, hone_error *error)
 {
@@ -249,8 +247,8 @@ hone_status instance_enqueue(struct instance *instance, const struct surfaces *s
     s.events = done || s.chained;
     hone_status status = run_all(instance, surfaces, &s, error);
     if (status || !done)
-        sequence_drop(&s);
+        hone_event_destroy(&s.all);
     else
-        event_join(&s.first, &s.last, done);
+        *done = s.all;
     return status;
 }

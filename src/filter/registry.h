@@ -23,6 +23,10 @@ const struct hone_filter *registry_find(const char *name);
 const char *registry_source(const struct hone_filter *filter, const char *file);
 /* The filter whose name is nearest to a misspelt one, or NULL when none is near. */
 const struct hone_filter *registry_nearest(const char *name);
+/* Adds "there is no filter 'NAME'" and what would be right: the nearest name, or what does here what goes by
+ * this name elsewhere. */
+struct text;
+void registry_answer_unknown(const char *name, struct text *message);
 /* The headers that come before every kernel file: kernel.clh, and fuse.clh after it. */
 const char *registry_header(void);
 const char *registry_fuse_header(void);
@@ -32,6 +36,12 @@ const struct rung *filter_rung(const struct hone_filter *filter, const char *nam
 size_t filter_parameter_count(const struct hone_filter *filter);
 /* Index of a parameter, or -1. */
 int filter_parameter(const struct hone_filter *filter, const char *name);
+
+/* What is usual for a filter, by number: "box size=8"; false beyond the last. */
+struct text;
+bool filter_usual(const struct hone_filter *filter, size_t index, struct text *out);
+/* Whether it takes images of this type and number of channels. */
+bool filter_takes(const struct hone_filter *filter, const hone_image_desc *in);
 
 size_t variant_tunable_count(const struct variant *variant);
 size_t variant_pass_count(const struct variant *variant);

@@ -152,13 +152,12 @@ static hone_status add_after(struct text *out, const struct filter_case *c, hone
         return HONE_OK;
     const struct filter_case *last = c->fused[c->fused_count - 1];
     unsigned made = last->out.channels / last->in.channels;
-    text_add(
-        out,
-        "inline void hone_after(%s v0, int i, int y, const struct hone_fused *fused, __global %s *row)\n{\n",
-        cl_types[c->out.type], cl_types[last->out.type]);
+    text_add(out, "#define HONE_MADE %u\n#define FINAL_BYTES %zu\n", made, hone_type_size(last->out.type));
+    text_add(out,
+             "inline void hone_after(%s v0, int i, int y, const struct hone_fused *fused, %s *made)\n{\n",
+             cl_types[c->out.type], cl_types[last->out.type]);
     hone_status status = add_calls(out, c, c->before, count, error);
-    text_add(out, "    for (int k = 0; k < %u; k++)\n        row[%u * i + k] = v%u[k];\n}\n", made, made,
-             count);
+    text_add(out, "    for (int k = 0; k < %u; k++)\n        made[k] = v%u[k];\n}\n", made, count);
     return status;
 }
 
@@ -283,7 +282,7 @@ hone_status variant_options(struct text *out, hone_device *device, const struct 
     text_add(out, "-DHONE_T=%d -DHONE_OT=%d -DHONE_C=%u -DHONE_ONE -DVARIANT_%s", (int)c->in.type,
              (int)c->out.type, c->in.channels, variant->name);
     if (c->filter->spatial)
-        text_add(out, " -DHONE_BORDER=%d", (int)c->border);
+        text_add(out, " -DHONE_BORDER=%d%s", (int)c->border, c->filter_alpha ? " -DHONE_ALPHA=0" : "");
     for (size_t i = 0; i < variant_tunable_count(variant); i++)
         if (variant->tunables[i].kind == TUNABLE_DEFINE)
             text_add(out, " -D%s=%lld", variant->tunables[i].name, (long long)config->values[i]);

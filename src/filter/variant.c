@@ -99,7 +99,7 @@ void config_scope_init(struct config_scope *s, const struct variant *variant, co
         s->names[i] = variant->tunables[i].name;
         s->values[i] = config->values[i];
     }
-    s->scope = (struct expr_scope){outer, s->names, s->values, count};
+    s->scope = (struct expr_scope){.outer = outer, .names = s->names, .values = s->values, .count = count};
 }
 
 /* Usable: what does not depend on tunables */
@@ -109,6 +109,24 @@ static hone_status unusable(hone_error *error, const struct filter_case *c, cons
 {
     return error_set(error, HONE_ERROR_UNSUPPORTED, "variant '%s' of %s cannot run here: %s", variant->name,
                      c->filter->name, why);
+}
+
+hone_status variant_allowed(const struct filter_case *c, const struct variant *variant, hone_error *error)
+{
+    const char *name = c->filter->name;
+    if (variant->relaxed && !c->relaxed)
+        return error_set(
+            error, HONE_ERROR_USAGE,
+            "variant '%s' of %s keeps wider bounds; add accuracy=relaxed to the filter to allow it",
+            variant->name, name);
+    if (variant->exact && !c->exact)
+        return error_set(error, HONE_ERROR_USAGE,
+                         "variant '%s' of %s is for exact=yes; add that to the filter", variant->name, name);
+    if (case_needs_exact(c) && !(variant->exact & 1u << c->in.type))
+        return error_set(error, HONE_ERROR_USAGE,
+                         "variant '%s' of %s is not exact to the last bit, which exact=yes asks for",
+                         variant->name, name);
+    return HONE_OK;
 }
 
 static hone_status check_needs(hone_device *device, const struct filter_case *c,
@@ -160,20 +178,28 @@ static hone_status check_fusing(const struct filter_case *c, const struct varian
     return HONE_OK;
 }
 
-hone_status variant_usable(hone_device *device, const struct filter_case *c, const struct variant *variant,
-                           hone_error *error)
+hone_status variant_fits(hone_device *device, const struct filter_case *c, const struct variant *variant,
+                         hone_error *error)
 {
     struct case_scope scope;
     int64_t holds = 1;
+    hone_status status = variant_allowed(c, variant, error);
+    if (status)
+        return status;
     case_scope_init(&scope, c, device);
-    hone_status status = expr_text_value(variant->condition, &scope.scope, 1, &holds, error);
+    status = expr_text_value(variant->condition, &scope.scope, 1, &holds, error);
     if (!status && !holds)
         status = unusable(error, c, variant, variant->condition);
     if (!status)
-        status = check_needs(device, c, variant, error);
-    if (!status)
         status = check_images(device, c, variant, error);
     return status ? status : check_fusing(c, variant, error);
+}
+
+hone_status variant_usable(hone_device *device, const struct filter_case *c, const struct variant *variant,
+                           hone_error *error)
+{
+    hone_status status = variant_fits(device, c, variant, error);
+    return status ? status : check_needs(device, c, variant, error);
 }
 
 /* Legal: what does */
@@ -247,6 +273,34 @@ static hone_status check_local(const struct variant_limits *limits, const struct
     return HONE_OK;
 }
 
+static bool holds_with(const char *constraint, const struct expr_scope *scope, const char *name,
+                       int64_t value)
+{
+    const struct expr_scope inner = {.outer = scope, .names = &name, .values = &value, .count = 1};
+    int64_t holds = 0;
+    return expr_text_value(constraint, &inner, 1, &holds, NULL) == HONE_OK && holds;
+}
+
+/* "variant 'v' needs LINES <= KH: LINES=2 or LINES=1 would do", where one tunable alone can mend it. */
+static hone_status break_constraint(const struct variant *variant, const char *constraint,
+                                    const struct expr_scope *scope, hone_error *error)
+{
+    int64_t values[64];
+    struct text choices = {0};
+    for (size_t i = 0; error && i < variant_tunable_count(variant); i++) {
+        const struct tunable *tunable = &variant->tunables[i];
+        const size_t count = tunable_values(tunable, values, COUNT_OF(values));
+        for (size_t k = 0; k < count; k++)
+            if (holds_with(constraint, scope, tunable->name, values[k]))
+                text_add(&choices, "%s%s=%lld", choices.length ? " or " : ": --config ", tunable->name,
+                         (long long)values[k]);
+    }
+    hone_status status = error_set(error, HONE_ERROR_UNSUPPORTED, "variant '%s' needs %s%s%s", variant->name,
+                                   constraint, text_view(&choices), choices.length ? " would do" : "");
+    text_finish(&choices);
+    return status;
+}
+
 static hone_status check_constraints(const struct variant *variant, const struct expr_scope *scope,
                                      hone_error *error)
 {
@@ -254,8 +308,7 @@ static hone_status check_constraints(const struct variant *variant, const struct
         int64_t holds = 0;
         hone_status status = expr_text_value(variant->constraints[i], scope, 1, &holds, error);
         if (!status && !holds)
-            status = error_set(error, HONE_ERROR_UNSUPPORTED, "variant '%s' needs %s", variant->name,
-                               variant->constraints[i]);
+            status = break_constraint(variant, variant->constraints[i], scope, error);
         if (status)
             return status;
     }

@@ -32,15 +32,20 @@ struct config_scope {
 void config_scope_init(struct config_scope *scope, const struct variant *variant, const struct config *config,
                        const struct expr_scope *outer);
 
-/* Whether the variant can do the case on the device at all (condition, needs, image formats and sizes), and
- * then whether the configuration keeps its constraints and the device's limits. HONE_ERROR_UNSUPPORTED says
- * why not. */
+/* Whether the accuracy asked for admits the variant. HONE_ERROR_USAGE says what would. */
+hone_status variant_allowed(const struct filter_case *c, const struct variant *variant, hone_error *error);
+
+/* Whether the variant can do the case on the device at all, and then whether the configuration keeps its constraints
+ * and the device's limits. HONE_ERROR_UNSUPPORTED says why not. variant_fits leaves out what the variant `needs` of
+ * the device, which may have to be asked: accuracy, condition, image formats and sizes. */
+hone_status variant_fits(hone_device *device, const struct filter_case *c, const struct variant *variant,
+                         hone_error *error);
 hone_status variant_usable(hone_device *device, const struct filter_case *c, const struct variant *variant,
                            hone_error *error);
 hone_status config_legal(hone_device *device, const struct filter_case *c, const struct variant *variant,
                          const struct config *config, hone_error *error);
 
-/* The same without a device at hand: `names` must hold what case_scope_init() gives for it. */
+/* The same without a device at hand: `names` must hold what case_scope_complete() gives for it. */
 struct variant_limits {
     size_t max_work_group, max_work_items[3];
     uint64_t local_memory;

@@ -26,21 +26,22 @@ struct fill {
     struct view *view;
     enum pattern pattern;
     uint32_t state;
-    double most; /* of the format, or the span used for f32 */
+    double most;  /* of the format, or the span used for f32 */
+    double least; /* of an integer format */
 };
 
 static double special(struct fill *f)
 {
     uint32_t dice = pattern_random(&f->state) % 64;
     if (f->view->desc.type != HONE_F32)
-        return dice < 32 ? 0 : f->most;
+        return dice < 32 ? f->least : f->most;
     return dice == 0 ? NAN : dice == 1 ? INFINITY : dice == 2 ? -INFINITY : (double)dice / 64 - 0.5;
 }
 
 static double uniform(struct fill *f)
 {
     double unit = pattern_random(&f->state) / 4294967296.0;
-    return f->view->desc.type == HONE_F32 ? unit : floor(unit * (f->most + 1));
+    return f->view->desc.type == HONE_F32 ? unit : f->least + floor(unit * (f->most - f->least + 1));
 }
 
 static double value_at(struct fill *f, int64_t x, int64_t y, uint32_t channel)
@@ -50,13 +51,14 @@ static double value_at(struct fill *f, int64_t x, int64_t y, uint32_t channel)
     case PATTERN_RANDOM:
         return uniform(f);
     case PATTERN_LEAST:
-        return d->type == HONE_F32 ? -f->most : 0;
+        return d->type == HONE_F32 ? -f->most : f->least;
     case PATTERN_MOST:
         return f->most;
     case PATTERN_IMPULSE:
         return x == d->width / 2 && y == d->height / 2 ? f->most : 0;
     case PATTERN_RAMP:
-        return fmod((double)(x * 3 + y * 7 + channel * 50), 250) * (d->type == HONE_F32 ? 0.01 : 1);
+        return fmod((double)(x * 3 + y * 7 + channel * 50), 250) * (d->type == HONE_F32 ? 0.01 : 1) -
+               (d->type == HONE_S16 ? 125 : 0);
     case PATTERN_STEPS: {
         double base = (double)((x / 5 + y / 4) % 3 + 1) * f->most / 5;
         double noise =
@@ -70,7 +72,8 @@ static double value_at(struct fill *f, int64_t x, int64_t y, uint32_t channel)
 
 void pattern_fill(struct view *view, enum pattern pattern, uint32_t seed)
 {
-    struct fill fill = {view, pattern, seed * 2654435761u | 1, type_full_scale(view->desc.type)};
+    struct fill fill = {view, pattern, seed * 2654435761u | 1, type_full_scale(view->desc.type),
+                        view->desc.type == HONE_S16 ? INT16_MIN : 0};
     if (view->desc.type == HONE_F32 && (pattern == PATTERN_MOST || pattern == PATTERN_LEAST))
         fill.most = 1e6;
     for (int64_t y = 0; y < view->desc.height; y++)

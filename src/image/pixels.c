@@ -23,6 +23,8 @@ const char *hone_type_name(hone_type type)
 
 hone_status hone_type_parse(hone_type *out, const char *name, hone_error *error)
 {
+    if (!out || !name)
+        return error_set(error, HONE_ERROR_USAGE, "hone_type_parse needs a name and a place for the type");
     for (size_t i = 0; i < COUNT_OF(types); i++)
         if (strcmp(types[i].name, name) == 0) {
             *out = (hone_type)i;
@@ -34,6 +36,8 @@ hone_status hone_type_parse(hone_type *out, const char *name, hone_error *error)
 
 hone_status hone_image_desc_check(const hone_image_desc *desc, hone_error *error)
 {
+    if (!desc)
+        return error_set(error, HONE_ERROR_USAGE, "an image needs a description");
     if (hone_type_size(desc->type) == 0)
         return error_set(error, HONE_ERROR_USAGE, "an image has an unknown pixel type (%d)", (int)desc->type);
     if (desc->channels < 1 || desc->channels > 4)
@@ -58,23 +62,27 @@ hone_status hone_image_desc_check(const hone_image_desc *desc, hone_error *error
 
 size_t hone_image_row_bytes(const hone_image_desc *desc)
 {
-    return (size_t)desc->width * desc->channels * hone_type_size(desc->type);
+    return desc ? (size_t)desc->width * desc->channels * hone_type_size(desc->type) : 0;
 }
 
 size_t hone_image_pitch(const hone_image_desc *desc)
 {
-    return desc->pitch ? desc->pitch : hone_image_row_bytes(desc);
+    return desc && desc->pitch ? desc->pitch : hone_image_row_bytes(desc);
 }
 
 size_t hone_image_bytes(const hone_image_desc *desc)
 {
-    return hone_image_pitch(desc) * (desc->height - 1) + hone_image_row_bytes(desc);
+    return desc && desc->height ? hone_image_pitch(desc) * (desc->height - 1) + hone_image_row_bytes(desc)
+                                : 0;
 }
 
 hone_status hone_frame_plane(hone_layout layout, uint32_t width, uint32_t height, size_t pitch,
                              unsigned index, hone_image_desc *plane, size_t *offset, hone_error *error)
 {
     static const unsigned planes[] = {2, 3, 2};
+    if (!plane || !offset)
+        return error_set(error, HONE_ERROR_USAGE,
+                         "hone_frame_plane needs places for the plane and its offset");
     if ((unsigned)layout >= COUNT_OF(planes) || index >= planes[layout])
         return error_set(error, HONE_ERROR_USAGE, "a video frame of this layout has no plane %u", index);
     hone_type type = layout == HONE_P010 ? HONE_U16 : HONE_U8;

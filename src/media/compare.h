@@ -10,8 +10,8 @@ struct difference {
     uint64_t elements, differing;
     double largest; /* |a - b|; infinite where a NaN or an infinity stands against another number */
     double mean;    /* of |a - b| */
-    double
-        psnr; /* dB, the peak being the full scale of the format (1 for f32); infinite when nothing differs */
+    /* dB, the peak being the full scale of the format (1 for f32); infinite when nothing differs */
+    double psnr;
     uint32_t x, y, channel; /* the first place of the largest difference, when anything differs */
     double a, b;            /* the values there */
 };

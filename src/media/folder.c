@@ -17,7 +17,7 @@
 enum { MAX_DEPTH = 64 };
 
 struct walk {
-    struct folder_list *list;
+    struct folder_list *list, *others;
     const char *root;
     bool recursive, leaves_out;
     struct stat left_out;
@@ -32,9 +32,8 @@ static hone_status cannot_read(struct walk *walk, const char *below)
                      *below ? "/" : "", below, strerror(errno));
 }
 
-static hone_status add_name(struct walk *walk, const char *name)
+static hone_status add_name(struct walk *walk, struct folder_list *list, const char *name)
 {
-    struct folder_list *list = walk->list;
     char *copy = mem_copy_text(name);
     if (!copy || !mem_grow(&list->names, &list->capacity, list->count + 1, sizeof *list->names)) {
         free(copy);
@@ -60,9 +59,9 @@ static hone_status take_entry(struct walk *walk, int folder, const char *name, c
                                                             : HONE_OK;
     if (S_ISLNK(info.st_mode) && fstatat(folder, name, &info, 0) != 0)
         return HONE_OK;
-    if (!S_ISREG(info.st_mode) || !media_is_image_name(name) || strstr(name, ".hone-"))
+    if (!S_ISREG(info.st_mode) || strstr(name, ".hone-"))
         return HONE_OK;
-    return add_name(walk, path);
+    return add_name(walk, media_is_image_name(name) ? walk->list : walk->others, path);
 }
 
 static hone_status take_entries(struct walk *walk, DIR *stream, const char *below, int depth)
@@ -107,14 +106,21 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-hone_status folder_images(struct folder_list *list, const char *folder, bool recursive, const char *leave_out,
-                          hone_error *error)
+static void sort(struct folder_list *list)
 {
-    struct walk walk = {.list = list, .root = folder, .recursive = recursive, .error = error};
+    if (list->count > 1)
+        qsort(list->names, list->count, sizeof *list->names, by_name);
+}
+
+hone_status folder_images(struct folder_list *list, struct folder_list *others, const char *folder,
+                          bool recursive, const char *leave_out, hone_error *error)
+{
+    struct walk walk = {
+        .list = list, .others = others, .root = folder, .recursive = recursive, .error = error};
     walk.leaves_out = leave_out && stat(leave_out, &walk.left_out) == 0;
     hone_status status = enter(&walk, AT_FDCWD, folder, "", 0);
-    if (!status && list->count > 1)
-        qsort(list->names, list->count, sizeof *list->names, by_name);
+    sort(list);
+    sort(others);
     return status;
 }
 

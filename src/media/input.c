@@ -2,6 +2,7 @@
 /* Opening image files: what every format has in common. */
 #include "media/reader.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -32,7 +33,7 @@ hone_status media_bad(const struct media_input *input, hone_error *error, const 
     return error_set(error, HONE_ERROR_IO, "'%s': %s", input->path, message);
 }
 
-void media_note(const struct media_input *input, bool warning, const char *format, ...)
+void media_note(const struct media_input *input, enum media_note kind, const char *format, ...)
 {
     char message[512];
     struct text line = {0};
@@ -43,7 +44,7 @@ void media_note(const struct media_input *input, bool warning, const char *forma
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     text_add(&line, "'%s': %s", input->path, message);
-    input->options.note(input->options.user, warning, text_view(&line));
+    input->options.note(input->options.user, kind, text_view(&line));
     text_finish(&line);
 }
 
@@ -60,6 +61,33 @@ hone_status media_check_size(const struct media_input *input, uint64_t width, ui
         return media_bad(input, error, "the header says %llux%llu pixels, which is over the limit of 2^30",
                          (unsigned long long)width, (unsigned long long)height);
     return HONE_OK;
+}
+
+/* ---- Time ---- */
+
+double media_seconds(const hone_image_desc *desc)
+{
+    const double least = 60, per_megapixel = 1;
+    return least + per_megapixel * desc->width * desc->height * 1e-6;
+}
+
+hone_status media_check_time(struct media_input *input, hone_error *error)
+{
+    const double wanted = input->options.seconds;
+    const double most = wanted < 0 ? media_seconds(&input->info.desc) : wanted;
+    const double spent = (double)(input->spent + clock_thread_ns() - input->since) * 1e-9;
+    if (wanted == 0 || spent <= most)
+        return HONE_OK;
+    input->late = true;
+    return media_bad(
+        input, error,
+        "decoding has taken %.3g s of processor time, and %.3g s are the limit (--timeout sets it)", spent,
+        most);
+}
+
+bool media_is_late(const struct media_input *input)
+{
+    return input && input->late;
 }
 
 ssize_t media_read_at(int fd, void *bytes, size_t count, off_t offset)
@@ -157,6 +185,7 @@ hone_status media_open(struct media_input **out, const char *path, const struct 
     input->orientation = 1;
     if (options)
         input->options = *options;
+    input->since = clock_thread_ns();
     hone_status status = open_file(input, error);
     if (!status)
         status = find_reader(input, error);
@@ -169,8 +198,9 @@ hone_status media_open(struct media_input **out, const char *path, const struct 
         return status;
     }
     turn_upright(input);
+    input->spent = clock_thread_ns() - input->since;
     if (input->info.pages > 1)
-        media_note(input, true, "holds %u images; the first is used", input->info.pages);
+        media_note(input, MEDIA_WARNING, "holds %u images; the first is used", input->info.pages);
     *out = input;
     return HONE_OK;
 }
@@ -184,6 +214,7 @@ hone_status media_load(struct media_input *input, void *pixels, size_t pitch, ho
 {
     input->place.pixels = pixels;
     input->place.pitch = pitch ? pitch : hone_image_row_bytes(&input->info.desc);
+    input->since = clock_thread_ns();
     return input->reader->load(input, error);
 }
 

@@ -16,24 +16,37 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Receives what a user may want to know about a file and is no error, one line each. `warning`: the result
- * holds less than the file did. */
-typedef void (*media_note_function)(void *user, bool warning, const char *message);
+enum media_note {
+    MEDIA_DETAIL,  /* for those who want to know more */
+    MEDIA_WARNING, /* the result holds less than the file did */
+    MEDIA_ONCE     /* the same, of the kind of the file: among many such files once is enough */
+};
+
+/* Receives what a user may want to know about a file and is no error, one line each: "'path': what". */
+typedef void (*media_note_function)(void *user, enum media_note kind, const char *message);
 
 struct media_read_options {
     bool accept_damaged; /* take what can be decoded of a file that is not whole */
-    bool keep_results;   /* deliver signed 16 and unsigned 32 bits as s16 and u32, which filters do not take,
-                            not as f32 */
+    bool keep_s16;       /* deliver signed 16 bits as s16, which few filters take, not as f32 */
+    bool keep_u32;       /* the same for unsigned 32 bits and u32, which no filter takes */
+    bool trust;          /* also read formats whose decoders are not meant for untrusted files */
+    double seconds;      /* CPU time of the calling thread that opening and decoding may take; 0: any,
+                            negative: by the number of pixels (media_seconds) */
+    uint64_t memory;     /* bytes that a decoder may hold beside the pixels it delivers; 0: MEDIA_MEMORY */
     media_note_function note;
     void *user;
 };
+
+#define MEDIA_MEMORY ((uint64_t)2 << 30)
 
 /* What media_load will deliver. */
 struct media_info {
     hone_image_desc desc; /* upright (the orientation in EXIF is applied); 1, 3 or 4 channels; pitch 0 */
     bool gray_alpha;      /* the file holds gray and alpha; delivered as RGBA with equal colours */
-    unsigned pages;       /* in the file; the first is delivered */
-    const char *format;   /* "PNG", "JPEG" ... for messages */
+    /* channels beside gray or RGB that are no alpha: a fourth channel is one like the others */
+    uint32_t extra;
+    unsigned pages;     /* in the file; the first is delivered */
+    const char *format; /* "PNG", "JPEG" ... for messages */
 };
 
 /* A file that is open for reading. Threads: one at a time. */
@@ -41,7 +54,8 @@ struct media_input;
 
 /**
  * Opens an image and reads its header. options may be NULL. A folder, a pipe or a device is refused without
- * waiting for it. HONE_ERROR_IO for whatever is wrong with the file; the message names it. *out is released
+ * waiting for it, and so is what cannot hold the pixels that the header promises, or would take a decoder over
+ * the limits of the options. HONE_ERROR_IO for whatever is wrong with the file; the message names it. *out is released
  * with media_close.
  */
 hone_status media_open(struct media_input **out, const char *path, const struct media_read_options *options,
@@ -49,6 +63,13 @@ hone_status media_open(struct media_input **out, const char *path, const struct 
 
 /* Valid until the input is closed. */
 const struct media_info *media_get_info(const struct media_input *input);
+
+/* The bound on CPU time for an image of this size where options.seconds is negative: a decoder that is not done
+ * by then would not be in any time that somebody waits. */
+double media_seconds(const hone_image_desc *desc);
+
+/* Whether an error was that the time of options.seconds was over: it would be, too, the next time. */
+bool media_is_late(const struct media_input *input);
 
 /* Decodes into `pixels`, whose rows are `pitch` bytes apart (0: tight). Once per input. On an error the
  * content of `pixels` is undefined. */
@@ -63,19 +84,45 @@ bool media_is_image_name(const char *name);
 /* ---- Writing ---- */
 
 struct media_write_options {
-    int quality; /* 1..100 for JPEG and WebP; 0: MEDIA_QUALITY */
+    int quality;             /* 1..100 where media_takes() says so; 0: MEDIA_QUALITY */
+    const char *compression; /* of TIFF, one of media_compressions; NULL: that of a TIFF input, else none */
+    bool strip;              /* of the metadata only the colour profile stays */
+    bool flatten;            /* alpha is laid over the background */
+    double background[3];    /* red, green, blue: 0 to 1 of the full scale */
+    /* Of counts that go to CSV or JSON: the edges of the bins, one more than there are bins. The pixels are a row of counts and
+     * three more: of what is below the first edge, above the last, and NaN. NULL: no counts. */
+    const double *edges;
+    size_t edge_count;
 };
 
 enum { MEDIA_QUALITY = 90 };
+extern const char media_compressions[]; /* separated by bars */
+
+/* What an option would do for the format of a name. */
+enum media_option { MEDIA_OPTION_QUALITY, MEDIA_OPTION_COMPRESSION };
+bool media_takes(const char *name, enum media_option option);
+
+/* The formats of this build, readable ones and writable ones; false beyond the last. */
+struct media_format_info {
+    const char *name, *suffixes; /* suffixes with spaces between */
+    bool reads, writes;
+    bool trust;                   /* is read with media_read_options.trust only */
+    const char *depth, *channels; /* what is written, in words; NULL where nothing is */
+};
+bool media_format_at(size_t index, struct media_format_info *out);
 
 /* Whether anything can be written under this name: its suffix is known and this build has a writer for it.
  * HONE_ERROR_USAGE says which suffixes there are. */
 hone_status media_check_name(const char *name, hone_error *error);
 
+/* Whether what is written under this name is text, a table of numbers. */
+bool media_is_table(const char *name);
+
 /* Whether an image like this can be written under this name: type, channels, size. HONE_ERROR_USAGE says what
- * the format holds, what the image is, and which suffix would do. `gray_alpha` as in media_info. */
-hone_status media_check_output(const char *name, const hone_image_desc *desc, bool gray_alpha,
-                               hone_error *error);
+ * the format holds, what the image is, and which suffix would do. `like` is the input that it was made of;
+ * `options` may be NULL. */
+hone_status media_check_output(const char *name, const hone_image_desc *desc, const struct media_info *like,
+                               const struct media_write_options *options, hone_error *error);
 
 /**
  * Encodes tight pixels into the open file `fd` (empty, positioned at its start, readable and writable); the

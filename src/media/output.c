@@ -7,6 +7,7 @@
 #include "base/text.h"
 
 #include <ctype.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,13 @@ enum {
     MAX_SUFFIX = 7
 };
 
+/* Traits of formats. */
+enum {
+    LOSSY = 1,      /* has a quality */
+    COMPRESSED = 2, /* is compressed in several ways, all without loss */
+    ENCODER = 4     /* needs an encoder that a machine may lack */
+};
+
 #ifdef HONE_HAVE_VIPS
 #define BY_VIPS media_write_vips
 #else
@@ -36,25 +44,45 @@ struct format {
     unsigned types, channels;    /* sums of the above */
     const char *depth, *colours; /* the same in words */
     uint32_t max_side;
+    unsigned traits;
     hone_status (*write)(const struct media_output *output, hone_error *error);
 };
 
 /* In the order in which they are recommended. */
 static const struct format formats[] = {
-    {"PNG", ".png", BITS_8 | BITS_16, ANY_CHANNELS, "8 or 16 bits", "any channels", HONE_MAX_SIDE, BY_VIPS},
-    {"TIFF", ".tif .tiff", ANY_TYPE, ANY_CHANNELS, "any type", "any channels", HONE_MAX_SIDE, BY_VIPS},
-    {"JPEG", ".jpg .jpeg .jpe", BITS_8, GRAY | RGB, "8 bits", "no alpha", 65500, BY_VIPS},
-    {"WebP", ".webp", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 16383, BY_VIPS},
-    {"PAM", ".pam", BITS_8 | BITS_16, ANY_CHANNELS, "8 or 16 bits", "any channels", HONE_MAX_SIDE,
+    {"PNG", ".png", BITS_8 | BITS_16, ANY_CHANNELS, "8 or 16 bits", "any channels", HONE_MAX_SIDE, 0,
+     BY_VIPS},
+    {"TIFF", ".tif .tiff", ANY_TYPE, ANY_CHANNELS, "any type", "any channels", HONE_MAX_SIDE, COMPRESSED,
+     BY_VIPS},
+    {"JPEG", ".jpg .jpeg .jpe", BITS_8, GRAY | RGB, "8 bits", "no alpha", 65500, LOSSY, BY_VIPS},
+    {"WebP", ".webp", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 16383, LOSSY, BY_VIPS},
+    {"AVIF", ".avif", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 16384, LOSSY | ENCODER,
+     BY_VIPS},
+    {"HEIC", ".heic .heif", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 16384, LOSSY | ENCODER,
+     BY_VIPS},
+    {"PAM", ".pam", BITS_8 | BITS_16, ANY_CHANNELS, "8 or 16 bits", "any channels", HONE_MAX_SIDE, 0,
      media_write_pnm},
-    {"PGM", ".pgm", BITS_8 | BITS_16, GRAY, "8 or 16 bits", "one channel", HONE_MAX_SIDE, media_write_pnm},
-    {"PPM", ".ppm", BITS_8 | BITS_16, RGB, "8 or 16 bits", "three channels", HONE_MAX_SIDE, media_write_pnm},
-    {"PNM", ".pnm", BITS_8 | BITS_16, GRAY | RGB, "8 or 16 bits", "one or three channels", HONE_MAX_SIDE,
+    {"PGM", ".pgm", BITS_8 | BITS_16, GRAY, "8 or 16 bits", "one channel", HONE_MAX_SIDE, 0, media_write_pnm},
+    {"PPM", ".ppm", BITS_8 | BITS_16, RGB, "8 or 16 bits", "three channels", HONE_MAX_SIDE, 0,
      media_write_pnm},
-    {"PFM", ".pfm", FLOAT_32, GRAY | RGB, "float", "one or three channels", HONE_MAX_SIDE, media_write_pnm},
-    {"CSV", ".csv", ANY_TYPE, ANY_CHANNELS, "any type", "any channels", HONE_MAX_SIDE, media_write_table},
-    {"JSON", ".json", ANY_TYPE, ANY_CHANNELS, "any type", "any channels", HONE_MAX_SIDE, media_write_table},
+    {"PNM", ".pnm", BITS_8 | BITS_16, GRAY | RGB, "8 or 16 bits", "one or three channels", HONE_MAX_SIDE, 0,
+     media_write_pnm},
+    {"PFM", ".pfm", FLOAT_32, GRAY | RGB, "float", "one or three channels", HONE_MAX_SIDE, 0,
+     media_write_pnm},
+    {"CSV", ".csv", ANY_TYPE, ANY_CHANNELS, "any type", "any channels", HONE_MAX_SIDE, 0, media_write_table},
+    {"JSON", ".json", ANY_TYPE, ANY_CHANNELS, "any type", "any channels", HONE_MAX_SIDE, 0,
+     media_write_table},
 };
+
+/* What libvips may read and nothing here writes. */
+static const struct {
+    const char *name, *suffixes;
+} read_only[] = {
+    {"GIF", ".gif"},       {"JPEG 2000", ".jp2 .j2k"}, {"JPEG XL", ".jxl"}, {"SVG", ".svg"},
+    {"PDF", ".pdf"},       {"Radiance", ".hdr"},       {"OpenEXR", ".exr"}, {"FITS", ".fits .fit"},
+    {"OpenSlide", ".svs"}, {"NIfTI", ".nii"},          {"VIPS", ".v"}};
+
+const char media_compressions[] = "none|lzw|deflate|packbits|zstd";
 
 /* The suffix of a name in small letters, with its dot; "" when there is none or a long one. */
 static void suffix_of(const char *name, char suffix[MAX_SUFFIX + 1])
@@ -79,6 +107,55 @@ static const struct format *find_format(const char *name)
     return NULL;
 }
 
+static bool is_writable(const struct format *format)
+{
+#ifdef HONE_HAVE_VIPS
+    if (format->traits & ENCODER)
+        return media_vips_encodes(format->suffixes);
+#endif
+    return format->write != NULL;
+}
+
+bool media_takes(const char *name, enum media_option option)
+{
+    const struct format *format = find_format(name);
+    return format && (format->traits & (option == MEDIA_OPTION_QUALITY ? LOSSY : COMPRESSED));
+}
+
+static bool is_read(const char *name, bool hardened);
+
+/* Tables are written alone. */
+static bool is_readable(const char *suffixes, bool hardened)
+{
+    char name[MAX_SUFFIX + 2];
+    snprintf(name, sizeof name, "x%.*s", (int)strcspn(suffixes, " "), suffixes);
+    return is_read(name, hardened);
+}
+
+bool media_format_at(size_t index, struct media_format_info *out)
+{
+    if (index < COUNT_OF(formats)) {
+        const struct format *format = &formats[index];
+        const bool writes = is_writable(format);
+        *out = (struct media_format_info){.name = format->name,
+                                          .suffixes = format->suffixes,
+                                          .reads = is_readable(format->suffixes, false),
+                                          .trust = !is_readable(format->suffixes, true),
+                                          .writes = writes,
+                                          .depth = writes ? format->depth : NULL,
+                                          .channels = writes ? format->colours : NULL};
+        return true;
+    }
+    index -= COUNT_OF(formats);
+    if (index >= COUNT_OF(read_only))
+        return false;
+    *out = (struct media_format_info){.name = read_only[index].name,
+                                      .suffixes = read_only[index].suffixes,
+                                      .reads = is_readable(read_only[index].suffixes, false),
+                                      .trust = !is_readable(read_only[index].suffixes, true)};
+    return true;
+}
+
 /* ".png, .tif" ... the first suffix of every format that this build writes and that `fits` (NULL: all)
  * accepts. */
 static void list_suffixes(struct text *list, bool (*fits)(const struct format *format, const void *what),
@@ -86,7 +163,7 @@ static void list_suffixes(struct text *list, bool (*fits)(const struct format *f
 {
     size_t count = 0;
     for (size_t i = 0; i < COUNT_OF(formats) && count < limit; i++)
-        if (formats[i].write && (!fits || fits(&formats[i], what)))
+        if (is_writable(&formats[i]) && (!fits || fits(&formats[i], what)))
             text_add(list, "%s%.*s", count++ ? between : "", (int)strcspn(formats[i].suffixes, " "),
                      formats[i].suffixes);
 }
@@ -95,11 +172,15 @@ static void list_suffixes(struct text *list, bool (*fits)(const struct format *f
 static const struct format *writable_format(const char *name, hone_error *error)
 {
     const struct format *format = find_format(name);
-    if (format && format->write)
+    if (format && is_writable(format))
         return format;
     struct text list = {0};
     list_suffixes(&list, NULL, NULL, " ", COUNT_OF(formats));
-    if (format)
+    if (format && format->write)
+        error_set(error, HONE_ERROR_USAGE,
+                  "cannot write '%s': libvips has no encoder for it on this machine; one of %s", name,
+                  text_view(&list));
+    else if (format)
         error_set(error, HONE_ERROR_USAGE,
                   "cannot write '%s': this build of hone has no libvips, and without it writes %s only", name,
                   text_view(&list));
@@ -115,14 +196,31 @@ hone_status media_check_name(const char *name, hone_error *error)
     return writable_format(name, error) ? HONE_OK : HONE_ERROR_USAGE;
 }
 
-/* The channels in a file: gray and alpha where it came so and the format has it. */
-static uint32_t stored_channels(const struct format *format, const hone_image_desc *desc, bool gray_alpha)
+bool media_is_table(const char *name)
 {
-    return gray_alpha && desc->channels == 4 && (format->channels & GRAY_ALPHA) ? 2 : desc->channels;
+    const struct format *format = find_format(name);
+    return format && format->write == media_write_table;
+}
+
+/* The channels in a file: gray and alpha where it came so and the format has it. */
+static uint32_t stored_channels(const struct format *format, const hone_image_desc *desc,
+                                const struct media_info *like)
+{
+    return like && like->gray_alpha && desc->channels == 4 && (format->channels & GRAY_ALPHA)
+               ? 2
+               : desc->channels;
 }
 
 static const char *const channels_in_words[] = {"", "one channel", "gray and alpha", "three channels",
                                                 "four channels (colour and alpha)"};
+
+/* Channels that are neither colour nor alpha: every other picture's second and fourth channel is alpha. */
+static bool keeps_channels(const struct format *format, const hone_image_desc *desc,
+                           const struct media_info *like)
+{
+    const bool plain = like && like->extra > 0 && (desc->channels == 2 || desc->channels == 4);
+    return !plain || format->write == media_write_table || strcmp(format->name, "TIFF") == 0;
+}
 
 /* Whether a format is to be proposed for a result; tables are no pictures. */
 static bool holds(const struct format *format, const void *what)
@@ -147,10 +245,16 @@ static hone_status wrong_format(const char *name, const char *why, const hone_im
 }
 
 static hone_status check_format(const struct format *format, const char *name, const hone_image_desc *desc,
-                                bool gray_alpha, hone_error *error)
+                                const struct media_info *like, hone_error *error)
 {
     char why[160];
-    const uint32_t channels = stored_channels(format, desc, gray_alpha);
+    const uint32_t channels = stored_channels(format, desc, like);
+    if (!keeps_channels(format, desc, like))
+        return error_set(
+            error, HONE_ERROR_USAGE,
+            "'%s': %s takes the last channel for alpha, and none of the %u channels of this result is: "
+            "write a .tif",
+            name, format->name, desc->channels);
     if (!(format->types & 1u << desc->type))
         snprintf(why, sizeof why, "%s holds %s; this result is %s", format->name, format->depth,
                  hone_type_name(desc->type));
@@ -165,11 +269,73 @@ static hone_status check_format(const struct format *format, const char *name, c
     return wrong_format(name, why, desc, error);
 }
 
-hone_status media_check_output(const char *name, const hone_image_desc *desc, bool gray_alpha,
-                               hone_error *error)
+/* What is left of four channels over a background. */
+static bool flattens(const hone_image_desc *desc, const struct media_info *like,
+                     const struct media_write_options *options)
+{
+    return options && options->flatten && desc->channels == 4 && !(like && like->extra);
+}
+
+hone_status media_check_output(const char *name, const hone_image_desc *desc, const struct media_info *like,
+                               const struct media_write_options *options, hone_error *error)
 {
     const struct format *format = writable_format(name, error);
-    return format ? check_format(format, name, desc, gray_alpha, error) : HONE_ERROR_USAGE;
+    hone_image_desc stored = *desc;
+    if (flattens(desc, like, options))
+        stored.channels = 3;
+    return format ? check_format(format, name, &stored, like, error) : HONE_ERROR_USAGE;
+}
+
+/* ---- Alpha over a background ---- */
+
+static void flatten_u8(unsigned char *pixels, uint64_t count, const double background[3])
+{
+    unsigned char *to = pixels;
+    for (; count > 0; count--, pixels += 4, to += 3) {
+        const double alpha = pixels[3] / 255.0;
+        for (int i = 0; i < 3; i++)
+            to[i] = (unsigned char)(pixels[i] * alpha + background[i] * 255 * (1 - alpha) + 0.5);
+    }
+}
+
+static void flatten_u16(uint16_t *pixels, uint64_t count, const double background[3])
+{
+    uint16_t *to = pixels;
+    for (; count > 0; count--, pixels += 4, to += 3) {
+        const double alpha = pixels[3] / 65535.0;
+        for (int i = 0; i < 3; i++)
+            to[i] = (uint16_t)(pixels[i] * alpha + background[i] * 65535 * (1 - alpha) + 0.5);
+    }
+}
+
+static void flatten_f32(float *pixels, uint64_t count, const double background[3])
+{
+    float *to = pixels;
+    for (; count > 0; count--, pixels += 4, to += 3) {
+        const double alpha = pixels[3];
+        for (int i = 0; i < 3; i++)
+            to[i] = (float)(pixels[i] * alpha + background[i] * (1 - alpha));
+    }
+}
+
+static hone_status flatten(struct media_output *output, void *pixels, hone_error *error)
+{
+    const uint64_t count = (uint64_t)output->desc.width * output->desc.height;
+    const double *background = output->options->background;
+    const struct media_info *like = output->like ? media_get_info(output->like) : NULL;
+    if (!flattens(&output->desc, like, output->options))
+        return HONE_OK;
+    if (output->desc.type == HONE_U8)
+        flatten_u8(pixels, count, background);
+    else if (output->desc.type == HONE_U16)
+        flatten_u16(pixels, count, background);
+    else if (output->desc.type == HONE_F32)
+        flatten_f32(pixels, count, background);
+    else
+        return error_set(error, HONE_ERROR_USAGE, "'%s': --background does not go with %s", output->name,
+                         hone_type_name(output->desc.type));
+    output->desc.channels = 3;
+    return HONE_OK;
 }
 
 /* ---- Gray and alpha again ---- */
@@ -194,10 +360,11 @@ static void drop_colours(unsigned char *pixels, uint64_t count, size_t size)
 
 static void restore_gray_alpha(struct media_output *output, const struct format *format, void *pixels)
 {
-    const bool gray_alpha = output->like && media_get_info(output->like)->gray_alpha;
+    const struct media_info *like = output->like ? media_get_info(output->like) : NULL;
     const uint64_t count = (uint64_t)output->desc.width * output->desc.height;
     const size_t size = hone_type_size(output->desc.type);
-    if (stored_channels(format, &output->desc, gray_alpha) != 2 || !colours_are_equal(pixels, count, size))
+    if (stored_channels(format, &output->desc, like) != 2 || output->desc.channels != 4 ||
+        !colours_are_equal(pixels, count, size))
         return;
     drop_colours(pixels, count, size);
     output->desc.channels = 2;
@@ -208,23 +375,27 @@ hone_status media_write(int fd, const char *name, const hone_image_desc *desc, v
                         hone_error *error)
 {
     char suffix[MAX_SUFFIX + 1];
+    struct media_write_options used = options ? *options : (struct media_write_options){0};
+    const struct media_info *info = like ? media_get_info(like) : NULL;
     const struct format *format = writable_format(name, error);
-    if (!format)
-        return HONE_ERROR_USAGE;
-    hone_status status = check_format(format, name, desc, like && media_get_info(like)->gray_alpha, error);
-    if (status)
+    hone_status status = media_check_output(name, desc, info, options, error);
+    if (status || !format)
         return status;
     suffix_of(name, suffix);
+    if (!used.quality)
+        used.quality = MEDIA_QUALITY;
     struct media_output output = {.fd = fd,
                                   .name = name,
                                   .suffix = suffix,
                                   .desc = *desc,
                                   .pixels = pixels,
                                   .like = like,
-                                  .quality = options && options->quality ? options->quality : MEDIA_QUALITY};
+                                  .options = &used};
     output.desc.pitch = 0;
-    restore_gray_alpha(&output, format, pixels);
-    return format->write(&output, error);
+    status = flatten(&output, pixels, error);
+    if (!status)
+        restore_gray_alpha(&output, format, pixels);
+    return status ? status : format->write(&output, error);
 }
 
 hone_status media_cannot_write(const struct media_output *output, int code, hone_error *error)
@@ -234,7 +405,8 @@ hone_status media_cannot_write(const struct media_output *output, int code, hone
 
 /* ---- Names of inputs ---- */
 
-bool media_is_image_name(const char *name)
+/* Whether files of this name are read; without trust, where `hardened`. */
+static bool is_read(const char *name, bool hardened)
 {
     char suffix[MAX_SUFFIX + 1];
     suffix_of(name, suffix);
@@ -244,8 +416,14 @@ bool media_is_image_name(const char *name)
     if (format && format->write == media_write_pnm)
         return true;
 #ifdef HONE_HAVE_VIPS
-    return media_vips_knows(suffix);
+    return media_vips_knows(suffix, hardened);
 #else
+    (void)hardened;
     return false;
 #endif
+}
+
+bool media_is_image_name(const char *name)
+{
+    return is_read(name, false);
 }

@@ -6,9 +6,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +61,7 @@ static void read_word(struct header *h, char word[MAX_TOKEN + 1])
     size_t length = 0;
     skip_space(h);
     for (int c = peek(h); !h->broken && !isspace(c); c = peek(h)) {
-        if (length == MAX_TOKEN) {
+        if (length == MAX_TOKEN || c == '\0') {
             h->broken = true;
             break;
         }
@@ -117,8 +119,9 @@ static void read_byte_order(struct header *h, struct pnm *pnm)
 {
     char word[MAX_TOKEN + 1], *end = NULL;
     read_word(h, word);
-    double scale = strtod(word, &end);
-    if (end == word || *end || !(scale < 0 || scale > 0))
+    double scale = text_number(word, &end);
+    const bool decimal = strspn(word, "+-.0123456789eE") == strlen(word);
+    if (!decimal || end == word || *end || !isfinite(scale) || scale == 0)
         h->broken = true;
     pnm->little = scale < 0;
 }
@@ -163,7 +166,8 @@ static hone_status check_length(const struct media_input *input, const struct pn
 {
     const off_t wanted = (off_t)(pnm->row_bytes * rows), there = input->bytes - pnm->start;
     if (there > wanted)
-        media_note(input, false, "%lld bytes after the image are not used", (long long)(there - wanted));
+        media_note(input, MEDIA_DETAIL, "%lld bytes after the image are not used",
+                   (long long)(there - wanted));
     if (there >= wanted || input->options.accept_damaged)
         return HONE_OK;
     return media_bad(
@@ -186,7 +190,7 @@ static void describe(struct media_input *input, struct pnm *pnm, const struct fi
                                       .pages = 1,
                                       .format = names[(int)kind]};
     if (type != HONE_F32 && f->most != 255 && f->most != 65535)
-        media_note(input, false, "values of 0 to %u are scaled to the full range of %s", pnm->most,
+        media_note(input, MEDIA_DETAIL, "values of 0 to %u are scaled to the full range of %s", pnm->most,
                    hone_type_name(type));
 }
 
@@ -286,7 +290,7 @@ static hone_status damaged(struct media_input *input, struct rows *rows, uint32_
     if (!input->options.accept_damaged)
         return media_bad(input, error, "row %u %s (--accept-damaged reads the file nevertheless)", y, what);
     if (!rows->warned)
-        media_note(input, true, "damaged: row %u %s", y, what);
+        media_note(input, MEDIA_WARNING, "damaged: row %u %s", y, what);
     rows->warned = true;
     return HONE_OK;
 }
@@ -325,8 +329,11 @@ static hone_status load_pnm(struct media_input *input, hone_error *error)
         rows.wide = mem_new(pnm->row_bytes, 2);
     if (!rows.raw || (input->info.gray_alpha && !rows.wide))
         status = error_memory(error, "a row of an image");
-    for (uint32_t y = 0; y < input->place.height && !status; y++)
+    for (uint32_t y = 0; y < input->place.height && !status; y++) {
         status = load_row(input, &rows, y, error);
+        if (!status)
+            status = media_check_time(input, error);
+    }
     free(rows.raw);
     free(rows.wide);
     return status;

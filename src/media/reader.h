@@ -37,6 +37,8 @@ struct media_input {
     struct media_info info;
     unsigned orientation; /* 1..8 as in EXIF */
     struct placement place;
+    uint64_t spent, since; /* CPU time, ns: of calls that are over; when this one began */
+    bool late;
     void *state;
 };
 
@@ -53,12 +55,15 @@ void media_spread_gray_alpha(void *to, const void *from, size_t count, size_t si
 hone_status media_bad(const struct media_input *input, hone_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-void media_note(const struct media_input *input, bool warning, const char *format, ...)
+void media_note(const struct media_input *input, enum media_note kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Limits on what a header may claim. */
 hone_status media_check_size(const struct media_input *input, uint64_t width, uint64_t height,
                              hone_error *error);
+
+/* Whether the time of the options is over; to be asked between rows. */
+hone_status media_check_time(struct media_input *input, hone_error *error);
 
 /* pread until `count` bytes or the end of the file; the number read, or -1 with errno. */
 ssize_t media_read_at(int fd, void *bytes, size_t count, off_t offset);
@@ -72,8 +77,15 @@ struct media_output {
     hone_image_desc desc; /* 2 channels: gray and alpha */
     const void *pixels;   /* tight */
     const struct media_input *like;
-    int quality;
+    const struct media_write_options *options; /* with a quality */
 };
+
+/* How the TIFF file of an input is stored; false where it is none. */
+struct tiff_layout {
+    bool big;
+    unsigned compression, tile_width, tile_height; /* as in its tags; tiles 0: strips */
+};
+bool media_tiff_layout(const struct media_input *input, struct tiff_layout *layout);
 
 hone_status media_write_pnm(const struct media_output *output, hone_error *error);
 hone_status media_write_table(const struct media_output *output, hone_error *error);
@@ -84,8 +96,10 @@ hone_status media_cannot_write(const struct media_output *output, int code, hone
 #ifdef HONE_HAVE_VIPS
 extern const struct media_reader media_reader_vips;
 hone_status media_write_vips(const struct media_output *output, hone_error *error);
-/* Whether a loader of libvips goes by this suffix (with its dot). */
-bool media_vips_knows(const char *suffix);
+/* Whether libvips can encode the format of this suffix here: its encoder may be a package of its own. */
+bool media_vips_encodes(const char *suffixes);
+/* Whether a loader of libvips goes by this suffix (with its dot); one meant for untrusted files, where `hardened`. */
+bool media_vips_knows(const char *suffix, bool hardened);
 #endif
 
 #endif

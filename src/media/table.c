@@ -6,6 +6,10 @@
  * channels, type, and `rows`, an array of rows of pixels; a pixel is a number, or with several channels an
  * array of them. Numbers are written with as many digits as bring the same number back; JSON, which has
  * neither, gets null for NaN and infinities.
+ *
+ * Counts in bins. CSV: a heading, then a line per bin: its edges, and a count for each channel; then, where there
+ * was any, what was outside: from -inf to the first edge, from the last to inf, and NaN. JSON: as above, and `edges`,
+ * `below`, `above` and `nan`.
  */
 #include "media/reader.h"
 
@@ -77,12 +81,110 @@ static void add_json_head(struct text *line, const hone_image_desc *desc)
         desc->width, desc->height, desc->channels, hone_type_name(desc->type));
 }
 
+/* ---- Counts in bins ---- */
+
+enum { OUTSIDE = 3 };
+
+/* The counts of one bin, the first after `first`, the others after `between`. */
+static void add_counts(struct text *out, const struct media_output *output, size_t bin, const char *first,
+                       const char *between)
+{
+    const size_t channels = output->desc.channels;
+    for (size_t i = 0; i < channels; i++)
+        text_add(out, "%s%u", i ? between : first, ((const uint32_t *)output->pixels)[bin * channels + i]);
+}
+
+static bool is_empty(const struct media_output *output, size_t bin)
+{
+    const size_t channels = output->desc.channels;
+    for (size_t i = 0; i < channels; i++)
+        if (((const uint32_t *)output->pixels)[bin * channels + i] > 0)
+            return false;
+    return true;
+}
+
+static void add_csv_line(struct text *out, const struct media_output *output, double from, double to,
+                         size_t bin)
+{
+    text_add_number(out, from);
+    text_add(out, ",");
+    text_add_number(out, to);
+    add_counts(out, output, bin, ",", ",");
+    text_add(out, "\n");
+}
+
+static void add_csv_counts(struct text *out, const struct media_output *output)
+{
+    const size_t bins = output->options->edge_count - 1;
+    const double *edges = output->options->edges,
+                 outside[OUTSIDE][2] = {{-INFINITY, edges[0]}, {edges[bins], INFINITY}, {NAN, NAN}};
+    text_add(out, "from,to");
+    for (uint32_t i = 1; i <= output->desc.channels; i++)
+        text_add(out, output->desc.channels > 1 ? ",count%u" : ",count", i);
+    text_add(out, "\n");
+    for (size_t i = 0; i < bins; i++)
+        add_csv_line(out, output, edges[i], edges[i + 1], i);
+    for (size_t i = 0; i < OUTSIDE; i++)
+        if (!is_empty(output, bins + i))
+            add_csv_line(out, output, outside[i][0], outside[i][1], bins + i);
+}
+
+/* A number, or with several channels an array. */
+static void add_json_counts(struct text *out, const struct media_output *output, size_t bin)
+{
+    const bool several = output->desc.channels > 1;
+    add_counts(out, output, bin, several ? "[" : "", ", ");
+    text_add(out, several ? "]" : "");
+}
+
+static void add_json_bins(struct text *out, const struct media_output *output)
+{
+    static const char *const names[OUTSIDE] = {"below", "above", "nan"};
+    const size_t bins = output->options->edge_count - 1;
+    text_add(
+        out,
+        "{\n  \"width\": %zu,\n  \"height\": 1,\n  \"channels\": %u,\n  \"type\": \"u32\",\n  \"edges\": [",
+        bins, output->desc.channels);
+    for (size_t i = 0; i <= bins; i++) {
+        text_add(out, i ? ", " : "");
+        text_add_number(out, output->options->edges[i]);
+    }
+    for (size_t i = 0; i < OUTSIDE; i++) {
+        text_add(out, "%s  \"%s\": ", i ? ",\n" : "],\n", names[i]);
+        add_json_counts(out, output, bins + i);
+    }
+    text_add(out, ",\n  \"rows\": [\n    [");
+    for (size_t i = 0; i < bins; i++) {
+        text_add(out, i ? ", " : "");
+        add_json_counts(out, output, i);
+    }
+    text_add(out, "]\n  ]\n}\n");
+}
+
+static hone_status write_counts(const struct media_output *output, bool json, hone_error *error)
+{
+    struct text all = {0};
+    hone_status status = HONE_OK;
+    if (json)
+        add_json_bins(&all, output);
+    else
+        add_csv_counts(&all, output);
+    if (all.failed)
+        status = error_memory(error, "a table of counts");
+    else if (!file_write_all(output->fd, text_view(&all), all.length))
+        status = media_cannot_write(output, errno, error);
+    text_finish(&all);
+    return status;
+}
+
 hone_status media_write_table(const struct media_output *output, hone_error *error)
 {
     const hone_image_desc *desc = &output->desc;
     const bool json = strcmp(output->suffix, ".json") == 0;
     struct text line = {0};
     hone_status status = HONE_OK;
+    if (output->options->edges)
+        return write_counts(output, json, error);
     if (json)
         add_json_head(&line, desc);
     for (uint32_t y = 0; y < desc->height && !status; y++) {

@@ -20,4 +20,39 @@ void vips_carry_metadata(VipsImage *from, VipsImage *to);
 /* The metadata of an input that the reader for libvips opened; NULL for another reader's. Not owned. */
 VipsImage *vips_metadata_of(const struct media_input *input);
 
+/* ---- TIFF, beyond what libvips tells and reads; without libtiff nothing is known ---- */
+
+/* Of the first page. */
+struct tiff_facts {
+    unsigned samples, bits; /* channels; bits of each */
+    const char *kind;       /* of the samples: "float", "signed", "unsigned", "other" */
+    unsigned extra, alpha;  /* channels that are no colour; how many of them are declared to be alpha */
+    bool associated;        /* colours are multiplied by alpha */
+    bool planes;            /* of gray and extra channels, each stored by itself */
+    bool plain;             /* not compressed: every sample takes its bits */
+    uint32_t tile_width, tile_height; /* 0: no tiles */
+};
+
+/* False: the file is no TIFF, or not one that can be looked at. */
+bool tiff_look(int fd, struct tiff_facts *facts);
+/* Whether tiff_open_image is to read such a file: floating point of 16 bits, which comes as f32, and of 64; and planes,
+ * which libvips 8.14 mixes up. */
+bool tiff_reads(const struct tiff_facts *facts);
+/* NULL with a message in libvips' buffer. */
+VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts);
+/* Declares the channels of a TIFF that libvips wrote: `colour` of gray (1) or colour (3), and `extra` that are no
+ * alpha. */
+bool tiff_mark_channels(int fd, unsigned colour, unsigned extra);
+
+/* ---- Limits ---- */
+
+/* Whether libvips counts the loader of this class among those that bear files from strangers. */
+bool vips_is_hardened(const char *loader);
+
+/* What the size of the file and its header tell of decoding it, before that begins: HONE_ERROR_IO for a file too
+ * small for its pixels (unless damage is accepted), and where the decoder would hold more than it may. `image` is
+ * as the loader gave it. */
+hone_status vips_check_cost(const struct media_input *input, VipsImage *image, const struct tiff_facts *tiff,
+                            hone_error *error);
+
 #endif

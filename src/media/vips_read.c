@@ -18,8 +18,10 @@ enum {
 };
 
 struct vips_state {
-    VipsImage *image;    /* the pixels to come; NULL when they have come */
-    VipsImage *metadata; /* an empty image that carries the metadata alone */
+    VipsImage *image;       /* the pixels to come; NULL when they have come */
+    VipsImage *metadata;    /* an empty image that carries the metadata alone */
+    struct tiff_facts tiff; /* zero for other formats */
+    const char *distrusted; /* the format of a file that was refused because it takes trust */
 };
 
 /* ---- Starting libvips ---- */
@@ -189,16 +191,23 @@ static const char *format_name(const char *loader)
     return "an image";
 }
 
-/* A loader of libvips that is to be used; NULL also for the last resort, which is blocked. */
-static const char *usable(const char *loader)
+/* A loader of libvips that is to be used; NULL also for the last resort, which is blocked, and for one that takes
+ * trust. */
+static const char *usable(struct media_input *input, const char *loader)
 {
-    return loader && !strstr(loader, "Magick") ? loader : NULL;
+    struct vips_state *state = input->state;
+    if (!loader || strstr(loader, "Magick"))
+        return NULL;
+    if (input->options.trust || vips_is_hardened(loader))
+        return loader;
+    state->distrusted = format_name(loader);
+    return NULL;
 }
 
 /* Formats that cannot be read through a descriptor go by name; there a bracket would start options. */
 static VipsImage *open_by_name(struct media_input *input)
 {
-    const char *loader = strchr(input->path, '[') ? NULL : usable(vips_foreign_find_load(input->path));
+    const char *loader = strchr(input->path, '[') ? NULL : usable(input, vips_foreign_find_load(input->path));
     if (!loader)
         return NULL;
     input->info.format = format_name(loader);
@@ -208,7 +217,14 @@ static VipsImage *open_by_name(struct media_input *input)
 
 static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *source, const char *loader)
 {
+    struct vips_state *state = input->state;
     input->info.format = format_name(loader);
+    if (strcmp(input->info.format, "TIFF") == 0 && tiff_look(input->fd, &state->tiff) &&
+        tiff_reads(&state->tiff)) {
+        if (strcmp(state->tiff.kind, "float") == 0 && state->tiff.bits != 32)
+            media_note(input, MEDIA_ONCE, "%u-bit floating point is read as f32", state->tiff.bits);
+        return tiff_open_image(input->fd, &state->tiff);
+    }
     return vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
                                       fail_level(input, loader), NULL);
 }
@@ -217,13 +233,13 @@ static VipsImage *open_image(struct media_input *input, bool *known)
 {
     VipsSource *source =
         lseek(input->fd, 0, SEEK_SET) == 0 ? vips_source_new_from_descriptor(input->fd) : NULL;
-    const char *loader = source ? usable(vips_foreign_find_load_source(source)) : NULL;
+    const char *loader = source ? usable(input, vips_foreign_find_load_source(source)) : NULL;
     VipsImage *image;
     *known = loader != NULL;
     if (loader) {
         image = open_by_descriptor(input, source, loader);
     } else {
-        image = open_by_name(input);
+        image = ((struct vips_state *)input->state)->distrusted ? NULL : open_by_name(input);
         *known = input->info.format != NULL;
     }
     if (source)
@@ -258,7 +274,7 @@ static bool convert_cmyk(struct media_input *input, VipsImage **image)
     VipsImage *made = NULL;
     const int depth = (*image)->BandFmt == VIPS_FORMAT_UCHAR ? 8 : 16;
     const bool own = vips_image_get_typeof(*image, VIPS_META_ICC_NAME) != 0;
-    media_note(input, false, "CMYK is converted to sRGB by %s",
+    media_note(input, MEDIA_DETAIL, "CMYK is converted to sRGB by %s",
                own ? "its own profile" : "a common CMYK profile");
     return replace(image, &made,
                    vips_icc_transform(*image, &made, "srgb", "embedded", TRUE, "input_profile", "cmyk",
@@ -279,11 +295,33 @@ static bool convert_colours(struct media_input *input, VipsImage **image)
     case VIPS_INTERPRETATION_XYZ:
     case VIPS_INTERPRETATION_YXY:
     case VIPS_INTERPRETATION_HSV:
-        media_note(input, false, "%s is converted to sRGB",
+        media_note(input, MEDIA_DETAIL, "%s is converted to sRGB",
                    vips_enum_nick(VIPS_TYPE_INTERPRETATION, (*image)->Type));
         return replace(image, &made, vips_colourspace(*image, &made, VIPS_INTERPRETATION_sRGB, NULL));
     default:
         return true;
+    }
+}
+
+/* For messages. */
+static const char *number_name(VipsBandFormat format)
+{
+    switch (format) {
+    case VIPS_FORMAT_CHAR:
+        return "signed 8-bit integers";
+    case VIPS_FORMAT_SHORT:
+        return "signed 16-bit integers";
+    case VIPS_FORMAT_INT:
+        return "signed 32-bit integers";
+    case VIPS_FORMAT_UINT:
+        return "unsigned 32-bit integers";
+    case VIPS_FORMAT_DOUBLE:
+        return "64-bit floating point";
+    case VIPS_FORMAT_COMPLEX:
+    case VIPS_FORMAT_DPCOMPLEX:
+        return "complex";
+    default:
+        return "unknown";
     }
 }
 
@@ -298,41 +336,66 @@ static hone_status choose_type(struct media_input *input, VipsBandFormat format,
     case VIPS_FORMAT_FLOAT:
         return *type = HONE_F32, HONE_OK;
     case VIPS_FORMAT_SHORT:
+        if (input->options.keep_s16)
+            return *type = HONE_S16, HONE_OK;
+        break;
     case VIPS_FORMAT_UINT:
-        if (input->options.keep_results)
-            return *type = format == VIPS_FORMAT_SHORT ? HONE_S16 : HONE_U32, HONE_OK;
+        if (input->options.keep_u32)
+            return *type = HONE_U32, HONE_OK;
         break;
     case VIPS_FORMAT_CHAR:
     case VIPS_FORMAT_INT:
-    case VIPS_FORMAT_DOUBLE:
         break;
+    case VIPS_FORMAT_DOUBLE:
+        return *type = HONE_F32, HONE_OK; /* which has been said */
     default:
-        return media_bad(input, error, "holds %s numbers, which cannot be read",
-                         vips_enum_nick(VIPS_TYPE_BAND_FORMAT, format));
+        return media_bad(input, error, "holds %s numbers, which cannot be read", number_name(format));
     }
-    media_note(input, false, "%s numbers are read as f32", vips_enum_nick(VIPS_TYPE_BAND_FORMAT, format));
+    media_note(input, MEDIA_ONCE, "%s are read as f32, and the result is f32", number_name(format));
     return *type = HONE_F32, HONE_OK;
+}
+
+/* Which of the channels are alpha: as a TIFF declares them; other formats have no other kind of second and fourth
+ * channel. */
+static hone_status describe_channels(struct media_input *input, const VipsImage *image, hone_error *error)
+{
+    const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
+    const bool as_stored = tiff->samples == (unsigned)image->Bands;
+    if (as_stored && tiff->alpha > 0 && tiff->extra > 1)
+        return media_bad(
+            input, error,
+            "has %u channels, of which %u are alpha and %u are no colour; alpha can stand beside gray or "
+            "RGB alone: write the other channels to files of their own",
+            tiff->samples, tiff->alpha, tiff->extra - tiff->alpha);
+    input->info.extra = as_stored && tiff->alpha == 0 ? tiff->extra : 0;
+    input->info.gray_alpha = image->Bands == 2 && !input->info.extra;
+    if (input->info.extra)
+        media_note(input, MEDIA_DETAIL, "%d channels, none of them declared as alpha: all are filtered",
+                   image->Bands);
+    return HONE_OK;
 }
 
 static hone_status describe(struct media_input *input, const VipsImage *image, hone_error *error)
 {
     hone_type type = HONE_U8;
     if (image->Bands < 1 || image->Bands > 4)
-        return media_bad(input, error,
-                         "has %d channels; 1 (gray), 2 (gray and alpha), 3 (RGB) and 4 (RGBA) are possible",
-                         image->Bands);
+        return media_bad(input, error, "has %d channels; 1 to 4 can be read", image->Bands);
     hone_status status = choose_type(input, image->BandFmt, &type, error);
+    if (!status)
+        status = describe_channels(input, image, error);
     if (status)
         return status;
-    input->info.gray_alpha = image->Bands == 2;
     input->info.desc = (hone_image_desc){(uint32_t)image->Xsize, (uint32_t)image->Ysize, type,
-                                         image->Bands == 2 ? 4 : (uint32_t)image->Bands, 0};
+                                         input->info.gray_alpha ? 4 : (uint32_t)image->Bands, 0};
     return HONE_OK;
 }
 
 static hone_status examine(struct media_input *input, VipsImage **image, hone_error *error)
 {
+    const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
     hone_status status = media_check_size(input, (uint64_t)(*image)->Xsize, (uint64_t)(*image)->Ysize, error);
+    if (!status)
+        status = vips_check_cost(input, *image, tiff, error);
     if (status)
         return status;
     /* The "pages" of JPEG 2000 are the same picture in smaller sizes. */
@@ -345,6 +408,21 @@ static hone_status examine(struct media_input *input, VipsImage **image, hone_er
     return status ? status : keep_metadata(input, *image, error);
 }
 
+/* A sound TIFF may hold what cannot be read: that is no damage. */
+static hone_status not_opened(struct media_input *input, hone_error *error)
+{
+    const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
+    const bool whole = strcmp(tiff->kind ? tiff->kind : "", "float") != 0;
+    if (tiff->samples > 4)
+        return media_bad(input, error, "has %u channels; 1 to 4 can be read", tiff->samples);
+    if (tiff->bits > 32 || tiff->bits == 24 || (tiff->samples && strcmp(tiff->kind, "other") == 0))
+        return media_bad(input, error,
+                         "holds %s of %u bits, which cannot be read: integers of at most 32 bits can, and "
+                         "floating point of 16, 32 and 64",
+                         whole ? "integers" : "floating point", tiff->bits);
+    return vips_bad(input, "is damaged or of an unknown kind", "", error);
+}
+
 static hone_status open_vips(struct media_input *input, hone_error *error)
 {
     hone_status status = vips_begin(error);
@@ -352,14 +430,24 @@ static hone_status open_vips(struct media_input *input, hone_error *error)
     bool known = false;
     if (status || !state)
         return status ? status : error_memory(error, "an image file");
+    vips_error_clear(); /* what it said of files before, also of those that went well */
     state->image = open_image(input, &known);
+    if (!state->image && state->distrusted) {
+        vips_error_clear();
+        return media_bad(
+            input, error,
+            "is %s, whose decoder is not meant for untrusted files (--trust reads it nevertheless)",
+            state->distrusted);
+    }
     if (!state->image && !known) {
         vips_error_clear();
-        return media_bad(input, error,
-                         "is not an image of a format that can be read here, or is damaged at its start");
+        return media_bad(
+            input, error,
+            "is not an image of a format that can be read here (hone formats lists them), or is damaged "
+            "at its start");
     }
     if (!state->image)
-        return vips_bad(input, "is damaged or of an unknown kind", "", error);
+        return not_opened(input, error);
     return examine(input, &state->image, error);
 }
 
@@ -429,8 +517,7 @@ static hone_status take_row(struct media_input *input, const struct conversion *
     if (c->to_float) {
         if (!to_float(row, c->format, c->numbers, c->count))
             return media_bad(
-                input, error, "row %u holds %s numbers that f32 cannot hold%s", y,
-                vips_enum_nick(VIPS_TYPE_BAND_FORMAT, c->format),
+                input, error, "row %u holds %s that f32 cannot hold%s", y, number_name(c->format),
                 c->format == VIPS_FORMAT_DOUBLE ? "" : " exactly (it holds every integer up to 2^24)");
         row = c->numbers;
     }
@@ -458,6 +545,8 @@ static hone_status take_rows(struct media_input *input, VipsRegion *region, cons
                 input->options.accept_damaged ? "" : " (--accept-damaged takes what can be decoded)", error);
         for (int y = top; y < top + strip.height && !status; y++)
             status = take_row(input, c, (uint32_t)y, VIPS_REGION_ADDR(region, 0, y), error);
+        if (!status)
+            status = media_check_time(input, error);
     }
     return status;
 }
@@ -468,7 +557,7 @@ static void tell_damage(const struct media_input *input)
     char said[512];
     if (input->options.accept_damaged && *vips_error_buffer()) {
         vips_said(said, sizeof said);
-        media_note(input, true, "damaged: %s", said);
+        media_note(input, MEDIA_WARNING, "damaged: %s", said);
     }
 }
 
@@ -512,19 +601,26 @@ static bool is_table(const char *suffix)
     return strcmp(suffix, ".csv") == 0 || strcmp(suffix, ".mat") == 0;
 }
 
-static void *has_suffix(GType type, void *suffix)
+struct wanted {
+    const char *suffix;
+    bool hardened;
+};
+
+static void *has_suffix(GType type, void *user)
 {
+    const struct wanted *wanted = user;
     const VipsForeignClass *loader = g_type_class_ref(type);
     void *found = NULL;
     for (const char **at = loader->suffs; at && *at && !found; at++)
-        if (strcmp(*at, suffix) == 0)
-            found = suffix;
+        if (strcmp(*at, wanted->suffix) == 0 && (!wanted->hardened || vips_is_hardened(g_type_name(type))))
+            found = user;
     return found;
 }
 
-bool media_vips_knows(const char *suffix)
+bool media_vips_knows(const char *suffix, bool hardened)
 {
+    struct wanted wanted = {suffix, hardened};
     if (vips_begin(NULL) || is_table(suffix))
         return false;
-    return vips_type_map_all(g_type_from_name("VipsForeignLoad"), has_suffix, (void *)suffix) != NULL;
+    return vips_type_map_all(g_type_from_name("VipsForeignLoad"), has_suffix, &wanted) != NULL;
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writing PNG, JPEG, TIFF and WebP through libvips, into a descriptor of ours so that every failed write is
+/* Writing PNG, JPEG, TIFF, WebP, AVIF and HEIC through libvips, into a descriptor of ours so that every failed write is
  * seen. */
 #include "media/vips.h"
 
 #include "base/error.h"
 #include "base/file.h"
+#include "media/description.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -101,6 +104,36 @@ static void drop_foreign_profile(VipsImage *image, const hone_image_desc *desc)
         vips_image_remove(image, VIPS_META_ICC_NAME);
 }
 
+/* What described a stack, or pixels of another size, describes this image. */
+static void correct_description(VipsImage *image, const struct media_output *output)
+{
+    const char *text = NULL;
+    if (vips_image_get_typeof(image, VIPS_META_IMAGEDESCRIPTION) == 0 ||
+        vips_image_get_string(image, VIPS_META_IMAGEDESCRIPTION, &text) != 0)
+        return;
+    char *corrected = description_of_one(text, &output->desc);
+    if (!corrected)
+        vips_image_remove(image, VIPS_META_IMAGEDESCRIPTION);
+    else if (strcmp(corrected, text) != 0) {
+        media_note(output->like, description_kind(text) == DESCRIPTION_SHAPED ? MEDIA_DETAIL : MEDIA_ONCE,
+                   "its ImageDescription (%s) is of other images than the one written, and is "
+                   "reduced to what is true of that",
+                   description_name(description_kind(text)));
+        vips_image_set_string(image, VIPS_META_IMAGEDESCRIPTION, corrected);
+    }
+    free(corrected);
+}
+
+/* Without it the colours would be other ones. */
+static void carry_profile(VipsImage *from, VipsImage *to)
+{
+    const void *profile = NULL;
+    size_t bytes = 0;
+    if (vips_image_get_typeof(from, VIPS_META_ICC_NAME) &&
+        vips_image_get_blob(from, VIPS_META_ICC_NAME, &profile, &bytes) == 0)
+        vips_image_set_blob_copy(to, VIPS_META_ICC_NAME, profile, bytes);
+}
+
 /* The pixels stay where they are. */
 static VipsImage *make_image(const struct media_output *output)
 {
@@ -114,8 +147,12 @@ static VipsImage *make_image(const struct media_output *output)
     if (vips_copy(pixels, &image, "interpretation", interpretation(desc), "xres",
                   metadata ? metadata->Xres : 1.0, "yres", metadata ? metadata->Yres : 1.0, NULL) == 0 &&
         metadata) {
-        vips_carry_metadata(metadata, image);
+        if (output->options->strip)
+            carry_profile(metadata, image);
+        else
+            vips_carry_metadata(metadata, image);
         drop_foreign_profile(image, desc);
+        correct_description(image, output);
     }
     g_object_unref(pixels);
     return image;
@@ -123,17 +160,105 @@ static VipsImage *make_image(const struct media_output *output)
 
 /* ---- Saving ---- */
 
-static int save(const struct media_output *output, VipsImage *image, VipsTarget *target)
+/* libvips declares every channel beyond gray or colour as alpha. */
+static bool mark_channels(const struct media_output *output)
+{
+    const struct media_info *like = output->like ? media_get_info(output->like) : NULL;
+    if (!like || !like->extra || like->desc.channels != output->desc.channels)
+        return true;
+    if (tiff_mark_channels(output->fd, output->desc.channels - like->extra, like->extra))
+        return true;
+    return vips_error("TIFF", "the channels could not be declared"), false;
+}
+
+/* Lossy ones become none: JPEG in a TIFF would change pixels once more. */
+static VipsForeignTiffCompression compression_of_tag(unsigned tag)
+{
+    switch (tag) {
+    case 5:
+        return VIPS_FOREIGN_TIFF_COMPRESSION_LZW;
+    case 8:
+    case 32946:
+        return VIPS_FOREIGN_TIFF_COMPRESSION_DEFLATE;
+    case 32773:
+        return VIPS_FOREIGN_TIFF_COMPRESSION_PACKBITS;
+    case 50000:
+        return VIPS_FOREIGN_TIFF_COMPRESSION_ZSTD;
+    default:
+        return VIPS_FOREIGN_TIFF_COMPRESSION_NONE;
+    }
+}
+
+/* As the input was stored, as far as nothing else was asked for. */
+static bool save_tiff(const struct media_output *output, VipsImage *image, VipsTarget *target)
+{
+    struct tiff_layout layout = {0};
+    const bool like_input = media_tiff_layout(output->like, &layout);
+    const char *asked = output->options->compression;
+    const int compression = asked ? vips_enum_from_nick("hone", VIPS_TYPE_FOREIGN_TIFF_COMPRESSION, asked)
+                                  : (int)compression_of_tag(like_input ? layout.compression : 1);
+    const bool tiles = layout.tile_width >= 16 && layout.tile_height >= 16 && layout.tile_width <= 32768 &&
+                       layout.tile_height <= 32768;
+    const bool big = layout.big || hone_image_bytes(&output->desc) > BIG_TIFF_BYTES;
+    return vips_tiffsave_target(image, target, "bigtiff", big, "compression", compression, "tile", tiles,
+                                "tile_width", tiles ? (int)layout.tile_width : 128, "tile_height",
+                                tiles ? (int)layout.tile_height : 128, NULL) == 0 &&
+           mark_channels(output);
+}
+
+static int save_heif(VipsImage *image, VipsTarget *target, int quality, bool avif)
+{
+    return vips_heifsave_target(image, target, "Q", quality, "compression",
+                                avif ? VIPS_FOREIGN_HEIF_COMPRESSION_AV1 : VIPS_FOREIGN_HEIF_COMPRESSION_HEVC,
+                                NULL);
+}
+
+static bool save(const struct media_output *output, VipsImage *image, VipsTarget *target)
 {
     const char *suffix = output->suffix;
-    if (strcmp(suffix, ".png") == 0)
-        return vips_pngsave_target(image, target, NULL);
-    if (suffix[1] == 't')
-        return vips_tiffsave_target(image, target, "bigtiff",
-                                    hone_image_bytes(&output->desc) > BIG_TIFF_BYTES, NULL);
-    if (suffix[1] == 'w')
-        return vips_webpsave_target(image, target, "Q", output->quality, NULL);
-    return vips_jpegsave_target(image, target, "Q", output->quality, NULL);
+    const int quality = output->options->quality;
+    switch (suffix[1]) {
+    case 'p':
+        return vips_pngsave_target(image, target, NULL) == 0;
+    case 't':
+        return save_tiff(output, image, target);
+    case 'w':
+        return vips_webpsave_target(image, target, "Q", quality, NULL) == 0;
+    case 'a':
+    case 'h':
+        return save_heif(image, target, quality, suffix[1] == 'a') == 0;
+    default:
+        return vips_jpegsave_target(image, target, "Q", quality, NULL) == 0;
+    }
+}
+
+/* By encoding a few pixels: that libvips knows the format does not mean that the encoder is there. */
+static bool try_encoder(bool avif)
+{
+    VipsImage *black = NULL;
+    VipsTarget *target = vips_target_new_to_memory();
+    const int most = 50;
+    const bool ok = target && vips_black(&black, 16, 16, "bands", 3, NULL) == 0 &&
+                    save_heif(black, target, most, avif) == 0;
+    g_clear_object(&black);
+    g_clear_object(&target);
+    vips_error_clear();
+    return ok;
+}
+
+bool media_vips_encodes(const char *suffixes)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static int known[2]; /* HEIC, AVIF; 0: not tried, 1: no, 2: yes */
+    const bool avif = suffixes[1] == 'a';
+    if (vips_begin(NULL))
+        return false;
+    pthread_mutex_lock(&lock);
+    if (!known[avif])
+        known[avif] = 1 + try_encoder(avif);
+    const bool encodes = known[avif] == 2;
+    pthread_mutex_unlock(&lock);
+    return encodes;
 }
 
 hone_status media_write_vips(const struct media_output *output, hone_error *error)
@@ -144,7 +269,7 @@ hone_status media_write_vips(const struct media_output *output, hone_error *erro
         return status;
     VipsImage *image = make_image(output);
     VipsTarget *target = image ? new_target(&sink) : NULL;
-    bool ok = target && save(output, image, target) == 0;
+    bool ok = target && save(output, image, target);
     if (sink.code) {
         vips_error_clear();
         status = media_cannot_write(output, sink.code, error);

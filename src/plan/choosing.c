@@ -2,12 +2,12 @@
 /* Which variant and configuration each step of a plan gets. */
 #include "base/error.h"
 #include "base/text.h"
+#include "choose/choose.h"
+#include "choose/trust.h"
 #include "cl/device.h"
 #include "filter/case.h"
 #include "filter/registry.h"
-#include "plan/private.h"
-#include "tune/choose.h"
-#include "tune/trust.h"
+#include "plan/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,10 +55,10 @@ hone_status choosing_check(const hone_chain *chain, const hone_plan_options *opt
 
 /* A candidate is taken when it builds and is known, or found now, to give right results here. */
 static hone_status try_choice(hone_plan *plan, struct step *step, const struct filter_case *c,
-                              const struct choice *choice, hone_error *error)
+                              const struct choice *choice, const struct instance *other, hone_error *error)
 {
-    hone_status status =
-        instance_create(&step->instance, plan->device, c, choice->variant, &choice->config, error);
+    hone_status status = instance_create_beside(&step->instance, other, plan->device, c, choice->variant,
+                                                &choice->config, error);
     if (!status)
         status = trust_check(plan->device, step->instance, error);
     if (status)
@@ -71,8 +71,9 @@ static hone_status try_choice(hone_plan *plan, struct step *step, const struct f
 /* Takes the first candidate that passes. What the compiler, the device or the check refuses is said and
  * passed over. */
 hone_status choosing_make(hone_plan *plan, struct step *step, const struct filter_case *c,
-                          const hone_plan_options *options, hone_error *error)
+                          const struct instance *other, hone_error *error)
 {
+    const hone_plan_options *options = &plan->options;
     struct choice choices[MAX_CHOICES];
     char name[128];
     size_t count = 0;
@@ -83,7 +84,9 @@ hone_status choosing_make(hone_plan *plan, struct step *step, const struct filte
     hone_status status = choose(choices, &count, plan->device, c, &request, error);
     for (size_t i = 0; i < count && !(status && i == 0); i++) {
         hone_error why = {0};
-        status = try_choice(plan, step, c, &choices[i], &why);
+        if (i > 0 && variant_usable(plan->device, c, choices[i].variant, NULL) != HONE_OK)
+            continue;
+        status = try_choice(plan, step, c, &choices[i], other, &why);
         if (!status) {
             if (!forced && !options->config && options->tune == HONE_TUNE_AUTO && c->fused_count == 0)
                 step->trial = trial_new(plan->device, step->instance, choices + i, count - i);

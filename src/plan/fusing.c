@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which filters of a chain run in one kernel (guide 8.1): point filters with the window filter beside them,
- * or with each other, where the variant that would run anyway lets them. */
+ * or with each other, where the variant that would run anyway lets them. A variant
+ * states FUSES_x only where the fused kernel was measured to be faster than two (bench/fused.c). */
+#include "choose/choose.h"
 #include "filter/case.h"
-#include "plan/private.h"
-#include "tune/choose.h"
+#include "plan/internal.h"
 
 /* Filters in a row: `before` point filters, the one whose kernel runs, `after` more point filters. */
 struct group {

@@ -3,6 +3,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/options.h"
+#include "cl/device.h"
 #include "cl/event.h"
 #include "hone/interop.h"
 
@@ -15,15 +17,16 @@ static hone_status new_image(hone_image **out, hone_device *device, const hone_i
                              hone_error *error)
 {
     *out = NULL;
-    if (!device || !desc)
-        return error_set(error, HONE_ERROR_USAGE, "an image needs a device and a description");
-    hone_status status = hone_image_desc_check(desc, error);
+    hone_status status = device_check(device, "an image", error);
+    if (!status)
+        status = hone_image_desc_check(desc, error);
     if (status)
         return status;
     *out = mem_new(1, sizeof **out);
     if (!*out)
         return error_memory(error, "an image");
     (*out)->device = device;
+    device_retain(device);
     (*out)->desc = *desc;
     (*out)->desc.pitch = hone_image_pitch(desc);
     return HONE_OK;
@@ -54,6 +57,10 @@ hone_status hone_image_create(hone_image **out, hone_device *device, const hone_
     hone_image *image = NULL;
     if (!out)
         return nowhere(error);
+    *out = NULL;
+    if ((unsigned)memory > HONE_MEMORY_SHARED)
+        return error_set(error, HONE_ERROR_USAGE,
+                         "%d is no kind of memory: HONE_MEMORY_DEVICE, _MAPPED and _SHARED are", (int)memory);
     hone_status status = new_image(&image, device, desc, error);
     if (!status)
         status = memory_create(&image->memory, device, whole_rows(&image->desc), memory, error);
@@ -76,6 +83,8 @@ hone_status hone_image_wrap(hone_image **out, hone_device *device, const hone_im
                             hone_error *error)
 {
     hone_image *image = NULL;
+    if (out)
+        *out = NULL;
     if (!out || !pixels)
         return nowhere(error);
     hone_status status = new_image(&image, device, desc, error);
@@ -110,20 +119,26 @@ static hone_status stage(hone_image *image, struct memory *object, hone_error *e
 }
 
 hone_status hone_image_import(hone_image **out, hone_device *device, const hone_image_desc *desc,
-                              const hone_external *external, hone_error *error)
+                              const hone_external *given, hone_error *error)
 {
+    enum { FIRST = sizeof(hone_external) }; /* 0.1 has all members; the next one begins behind them */
     hone_image *image = NULL;
-    if (!out || !external)
+    hone_external external;
+    if (out)
+        *out = NULL;
+    if (!out || !given)
         return nowhere(error);
-    hone_status status = new_image(&image, device, desc, error);
+    hone_status status = options_take(&external, given, sizeof external, FIRST, "hone_external", error);
+    if (!status)
+        status = new_image(&image, device, desc, error);
     if (status)
-        return *out = NULL, status;
+        return status;
     hone_error why;
     struct memory *memory = NULL;
-    status = memory_import(&memory, device, external, hone_image_bytes(&image->desc), &why);
-    if (status == HONE_ERROR_UNSUPPORTED && external->kind == HONE_EXTERNAL_ION) {
+    status = memory_import(&memory, device, &external, hone_image_bytes(&image->desc), &why);
+    if (status == HONE_ERROR_UNSUPPORTED && external.kind == HONE_EXTERNAL_ION) {
         hone_image_destroy(&image);
-        return hone_image_wrap(out, device, desc, external->host, error);
+        return hone_image_wrap(out, device, desc, external.host, error);
     }
     if (status && error)
         *error = why;
@@ -153,6 +168,8 @@ hone_status hone_image_from_cl(hone_image **out, hone_device *device, const hone
                                struct _cl_mem *memory, size_t offset, hone_error *error)
 {
     hone_image *image = NULL;
+    if (out)
+        *out = NULL;
     if (!out || !memory)
         return nowhere(error);
     struct memory *theirs = NULL;
@@ -173,25 +190,29 @@ void hone_image_destroy(hone_image **image)
 {
     if (!image || !*image)
         return;
-    memory_destroy(&(*image)->memory);
-    memory_destroy(&(*image)->object);
-    free(*image);
+    hone_device *device = (*image)->device;
+    if (device_is_here(device)) {
+        memory_destroy(&(*image)->memory);
+        memory_destroy(&(*image)->object);
+        free(*image);
+        device_release(device);
+    }
     *image = NULL;
 }
 
 const hone_image_desc *hone_image_get_desc(const hone_image *image)
 {
-    return &image->desc;
+    return image ? &image->desc : NULL;
 }
 
-int hone_image_is_zero_copy(const hone_image *image)
+bool hone_image_is_zero_copy(const hone_image *image)
 {
-    return image->zero_copy;
+    return image && image->zero_copy;
 }
 
 struct _cl_mem *hone_image_cl_mem(const hone_image *image)
 {
-    return memory_cl(image->object ? image->object : image->memory);
+    return image ? memory_cl(image->object ? image->object : image->memory) : NULL;
 }
 
 struct surface image_surface(const hone_image *image)
@@ -210,8 +231,19 @@ static size_t pitch_or_tight(const hone_image *image, size_t pitch)
     return pitch ? pitch : hone_image_row_bytes(&image->desc);
 }
 
-static hone_status check_host(const hone_image *image, const void *host, size_t pitch, hone_error *error)
+static hone_status check_image(const hone_image *image, const char *call, hone_error *error)
 {
+    if (!image)
+        return error_set(error, HONE_ERROR_USAGE, "%s needs an image", call);
+    return device_check(image->device, call, error);
+}
+
+static hone_status check_host(const hone_image *image, const void *host, size_t pitch, const char *call,
+                              hone_error *error)
+{
+    hone_status status = check_image(image, call, error);
+    if (status)
+        return status;
     if (!host && !image->host)
         return error_set(error, HONE_ERROR_USAGE,
                          "this image wraps no host memory: give the address of pixels");
@@ -221,8 +253,8 @@ static hone_status check_host(const hone_image *image, const void *host, size_t 
     return HONE_OK;
 }
 
-/* Between a 2D image and the buffer that stands for it, borrowing the image from its owner where it must be.
- */
+/* Between a 2D image and the buffer that stands for it, borrowing the image from its owner where it
+ * must be. */
 static hone_status move_object(hone_image *image, bool to_buffer, struct wait_list wait, hone_event **done,
                                hone_error *error)
 {
@@ -279,7 +311,9 @@ hone_status hone_image_upload(hone_image *image, const void *host, size_t pitch,
                               hone_error *error)
 {
     const struct wait_list list = {wait, wait_count};
-    hone_status status = check_host(image, host, pitch, error);
+    if (done)
+        *done = NULL;
+    hone_status status = check_host(image, host, pitch, "hone_image_upload", error);
     if (status)
         return status;
     if (image->object)
@@ -303,7 +337,9 @@ hone_status hone_image_download(hone_image *image, void *host, size_t pitch, con
 {
     const struct wait_list list = {wait, wait_count};
     void *mapped = NULL;
-    hone_status status = check_host(image, host, pitch, error);
+    if (done)
+        *done = NULL;
+    hone_status status = check_host(image, host, pitch, "hone_image_download", error);
     if (status)
         return status;
     if (image->object)
@@ -320,16 +356,19 @@ hone_status hone_image_download(hone_image *image, void *host, size_t pitch, con
                                 host ? pitch_or_tight(image, pitch) : image->host_pitch, list, done, error);
 }
 
-hone_status hone_image_map(hone_image *image, int write, void **pixels, hone_error *error)
+hone_status hone_image_map(hone_image *image, bool write, void **pixels, hone_error *error)
 {
     void *start = NULL;
+    hone_status status = check_image(image, "hone_image_map", error);
+    if (status)
+        return status;
     if (!pixels || memory_is_mapped(image->memory))
         return error_set(error, HONE_ERROR_USAGE,
                          pixels ? "the image is mapped already"
                                 : "hone_image_map needs a place for the address");
     if (image->object)
         return error_set(error, HONE_ERROR_UNSUPPORTED, "a 2D image object cannot be mapped; download it");
-    hone_status status = memory_map(image->memory, write != 0, &start, no_wait, NULL, error);
+    status = memory_map(image->memory, write, &start, no_wait, NULL, error);
     if (!status)
         *pixels = (char *)start + image->offset;
     return status;
@@ -337,6 +376,9 @@ hone_status hone_image_map(hone_image *image, int write, void **pixels, hone_err
 
 hone_status hone_image_unmap(hone_image *image, hone_error *error)
 {
+    hone_status status = check_image(image, "hone_image_unmap", error);
+    if (status)
+        return status;
     if (!memory_is_mapped(image->memory))
         return error_set(error, HONE_ERROR_USAGE, "the image is not mapped");
     return memory_unmap(image->memory, no_wait, NULL, error);

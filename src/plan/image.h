@@ -28,4 +28,8 @@ hone_status image_store(hone_image *image, struct wait_list wait, hone_event **d
 
 struct surface image_surface(const hone_image *image);
 
+/* Whether a pixel of one lies where a pixel of the other does. Images whose rows are equally far apart may
+ * interleave: the halves of a picture do not overlap. */
+bool image_overlaps(const hone_image *a, const hone_image *b);
+
 #endif

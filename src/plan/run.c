@@ -7,7 +7,7 @@
 #include "filter/case.h"
 #include "hone/interop.h"
 #include "plan/image.h"
-#include "plan/private.h"
+#include "plan/internal.h"
 
 static hone_status check_image(const hone_plan *plan, const hone_image *image, const hone_image_desc *wanted,
                                const char *role, hone_error *error)
@@ -25,15 +25,27 @@ static hone_status check_image(const hone_plan *plan, const hone_image *image, c
     return HONE_OK;
 }
 
-static hone_status check_seconds(const hone_plan *plan, hone_error *error)
+/* A step reads its neighbours' pixels while others are written: what would come out is not even the same from
+ * run to run. */
+static hone_status shares_memory(const char *role, hone_error *error)
 {
-    unsigned member;
-    const struct step *step;
-    for (size_t i = 0; (step = plan_find(plan, i, &member)); i++) {
-        const struct filter_case *c = case_member(instance_case(step->instance), member);
-        if (c->filter->inputs > 1 && !step->second[member])
+    return error_set(error, HONE_ERROR_USAGE,
+                     "the %s and the output overlap in memory; a plan cannot work in place: they must be "
+                     "different images, the output in memory of its own",
+                     role);
+}
+
+static hone_status check_seconds(const hone_plan *plan, const hone_image *out, hone_error *error)
+{
+    for (size_t i = 0; i < plan->filter_count; i++) {
+        const struct hone_filter *filter = plan->cases[i].filter;
+        if (filter->inputs < 2)
+            continue;
+        if (!plan->second[i])
             return error_set(error, HONE_ERROR_USAGE,
-                             "step %zu (%s) has no second image: call hone_plan_bind", i, c->filter->name);
+                             "step %zu (%s) has no second image: call hone_plan_bind", i, filter->name);
+        if (image_overlaps(plan->second[i], out))
+            return shares_memory("second image", error);
     }
     return HONE_OK;
 }
@@ -41,17 +53,15 @@ static hone_status check_seconds(const hone_plan *plan, hone_error *error)
 static hone_status check_run(const hone_plan *plan, const hone_image *in, const hone_image *out,
                              hone_error *error)
 {
-    if (plan->broken)
-        return error_set(
-            error, HONE_ERROR_DEVICE,
-            "a change of step %zu (counted from 0) failed and could not be undone: make a new plan",
-            plan->broken - 1);
-    hone_status status = check_image(plan, in, &plan->input, "input", error);
+    hone_status status = plan_check(plan, "hone_plan_run", error);
+    if (status)
+        return status;
+    status = check_image(plan, in, &plan->input, "input", error);
     if (!status)
         status = check_image(plan, out, hone_plan_output(plan), "output", error);
-    if (!status && hone_image_cl_mem(in) == hone_image_cl_mem(out) && in->offset == out->offset)
-        status = error_set(error, HONE_ERROR_USAGE, "input and output must be different images");
-    return status ? status : check_seconds(plan, error);
+    if (!status && image_overlaps(in, out))
+        status = shares_memory("input", error);
+    return status ? status : check_seconds(plan, out, error);
 }
 
 static hone_status hand_over(hone_plan *plan, hone_image *in, hone_image *out, struct wait_list wait,
@@ -60,27 +70,26 @@ static hone_status hand_over(hone_plan *plan, hone_image *in, hone_image *out, s
     hone_status status = image_hand_over(in, true, wait, error);
     if (!status)
         status = image_hand_over(out, false, wait, error);
-    for (size_t i = 0; i < plan->count && !status; i++)
-        for (int member = 0; member <= MAX_FUSED && !status; member++)
-            if (plan->steps[i].second[member])
-                status = image_hand_over(plan->steps[i].second[member], true, wait, error);
+    for (size_t i = 0; i < plan->filter_count && !status; i++)
+        if (plan->second[i])
+            status = image_hand_over(plan->second[i], true, wait, error);
     return status;
 }
 
 static struct surfaces step_surfaces(const hone_plan *plan, size_t index, const hone_image *in,
                                      const hone_image *out)
 {
-    const struct step *step = &plan->steps[index], *before = index ? step - 1 : NULL;
+    const struct step *step = plan->now.steps[index], *before = index ? plan->now.steps[index - 1] : NULL;
+    const struct filter_case *c = instance_case(step->instance);
     struct surfaces surfaces = {
         .in = before ? (struct surface){before->between, 0, before->between_pitch} : image_surface(in),
-        .out = index + 1 < plan->count ? (struct surface){step->between, 0, step->between_pitch}
-                                       : image_surface(out)};
-    unsigned host = instance_case(step->instance)->before;
-    for (unsigned member = 0; member <= MAX_FUSED; member++) {
-        struct surface *place =
-            member == host ? &surfaces.second : &surfaces.fused[member < host ? member : member - 1];
-        if (step->second[member])
-            *place = image_surface(step->second[member]);
+        .out = step->between ? (struct surface){step->between, 0, step->between_pitch} : image_surface(out)};
+    for (unsigned member = 0; member <= c->fused_count; member++) {
+        struct surface *place = member == c->before
+                                    ? &surfaces.second
+                                    : &surfaces.fused[member < c->before ? member : member - 1];
+        if (plan->second[step->first + member])
+            *place = image_surface(plan->second[step->first + member]);
     }
     return surfaces;
 }
@@ -116,13 +125,14 @@ static hone_status enqueue_steps(hone_plan *plan, hone_image *in, hone_image *ou
     bool chained = device_is_out_of_order(plan->device), events = done || chained;
     hone_event *all = NULL;
     hone_status status = HONE_OK;
-    for (size_t i = 0; i < plan->count && !status; i++) {
+    for (size_t i = 0; i < plan->now.count && !status; i++) {
         const struct surfaces surfaces = step_surfaces(plan, i, in, out);
         struct wait_list after = i == 0 ? wait : (struct wait_list){0};
         if (all && chained)
             after = (struct wait_list){(const hone_event *const *)&all, 1};
         hone_event *next = NULL;
-        status = enqueue_step(plan->device, &plan->steps[i], &surfaces, after, events ? &next : NULL, error);
+        status =
+            enqueue_step(plan->device, plan->now.steps[i], &surfaces, after, events ? &next : NULL, error);
         if (!status && events && all)
             event_join(&all, &next, &all);
         else if (!status && events)
@@ -141,8 +151,8 @@ static hone_status enqueue_steps(hone_plan *plan, hone_image *in, hone_image *ou
 static hone_status conclude_trials(hone_plan *plan, hone_error *error)
 {
     hone_status status = HONE_OK;
-    for (size_t i = 0; i < plan->count && !status; i++) {
-        struct step *step = &plan->steps[i];
+    for (size_t i = 0; i < plan->now.count && !status; i++) {
+        struct step *step = plan->now.steps[i];
         if (step->trial && trial_conclude(&step->trial, &step->instance, &step->origin))
             status = choosing_note(step, error);
     }
@@ -164,23 +174,34 @@ static hone_status enqueue_store(hone_plan *plan, hone_image *out, hone_event **
     return status;
 }
 
-hone_status hone_plan_run(hone_plan *plan, hone_image *in, hone_image *out, const hone_event *const *wait,
-                          size_t wait_count, hone_event **done, hone_error *error)
+static hone_status enqueue_all(hone_plan *plan, hone_image *in, hone_image *out, struct wait_list list,
+                               hone_event **done, hone_error *error)
 {
-    const struct wait_list list = {wait, wait_count};
     hone_event *computed = NULL;
-    if (done)
-        *done = NULL;
-    hone_status status = check_run(plan, in, out, error);
-    if (!status)
-        status = conclude_trials(plan, error);
-    if (!status)
-        status = hand_over(plan, in, out, list, error);
+    hone_status status = hand_over(plan, in, out, list, error);
     if (!status && device_is_out_of_order(plan->device)) /* what was handed over must have arrived */
         status = hone_device_finish(plan->device, error);
     if (!status)
         status = enqueue_steps(plan, in, out, list, out->object ? &computed : done, error);
     return status || !out->object ? status : enqueue_store(plan, out, &computed, done, error);
+}
+
+hone_status hone_plan_run(hone_plan *plan, hone_image *in, hone_image *out, const hone_event *const *wait,
+                          size_t wait_count, hone_event **done, hone_error *error)
+{
+    struct copy_tally tally;
+    if (done)
+        *done = NULL;
+    hone_status status = check_run(plan, in, out, error);
+    if (!status)
+        status = conclude_trials(plan, error);
+    if (status)
+        return status;
+    copy_tally_begin(&tally);
+    status = enqueue_all(plan, in, out, (struct wait_list){wait, wait_count}, done, error);
+    copy_tally_end(&tally);
+    plan->copies = tally.counts;
+    return status;
 }
 
 static double event_seconds(const hone_plan *plan, const hone_event *event)
@@ -195,12 +216,18 @@ static double event_seconds(const hone_plan *plan, const hone_event *event)
 static hone_status apply_images(hone_plan *plan, hone_image *in, hone_image *out, hone_error *error)
 {
     hone_event *done = NULL;
+    struct copy_tally tally;
+    copy_tally_begin(&tally);
     hone_status status = hone_plan_run(plan, in, out, NULL, 0, &done, error);
     if (!status)
         status = hone_image_download(out, NULL, 0, (const hone_event *const *)&done, 1, NULL, error);
+    copy_tally_end(&tally);
+    plan->copies = tally.counts;
     plan->seconds = status ? 0 : event_seconds(plan, done);
     if (status)
         hone_device_finish(plan->device, NULL);
+    else
+        device_has_finished(plan->device);
     hone_event_destroy(&done);
     return status;
 }
@@ -208,11 +235,14 @@ static hone_status apply_images(hone_plan *plan, hone_image *in, hone_image *out
 hone_status hone_plan_apply(hone_plan *plan, const void *in, size_t in_pitch, void *out, size_t out_pitch,
                             hone_error *error)
 {
+    hone_status status = plan_check(plan, "hone_plan_apply", error);
+    if (status)
+        return status;
     hone_image_desc in_desc = plan->input, out_desc = *hone_plan_output(plan);
     hone_image *source = NULL, *target = NULL;
     in_desc.pitch = in_pitch;
     out_desc.pitch = out_pitch;
-    hone_status status = hone_image_wrap(&source, plan->device, &in_desc, (void *)in, error);
+    status = hone_image_wrap(&source, plan->device, &in_desc, (void *)in, error);
     if (!status)
         status = hone_image_wrap(&target, plan->device, &out_desc, out, error);
     if (!status)

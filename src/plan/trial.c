@@ -4,13 +4,14 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "choose/choose.h"
+#include "choose/lookup.h"
+#include "choose/records.h"
+#include "choose/trust.h"
 #include "cl/device.h"
 #include "cl/selftest.h"
 #include "filter/case.h"
 #include "hone/event.h"
-#include "tune/lookup.h"
-#include "tune/records.h"
-#include "tune/trust.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -74,7 +75,7 @@ struct trial *trial_new(hone_device *device, const struct instance *instance, co
     t->device = device;
     pthread_mutex_init(&t->lock, NULL);
     for (size_t i = 0; i < count && t->count < CANDIDATES; i++)
-        if (strcmp(choices[i].origin, "last resort") != 0)
+        if (!choice_is_fallback(choices[i].origin))
             t->candidates[t->count++] = (struct candidate){.choice = choices[i], .best_ms = -1};
     if (t->count < 2)
         trial_end(&t);
@@ -183,7 +184,7 @@ static void harvest(struct trial *t)
 {
     int left = 0;
     for (int i = 0; i < t->pending_count; i++) {
-        int done = 0;
+        bool done = false;
         hone_status status = hone_event_poll(t->pending[i].event, &done, NULL);
         if (!status && !done) {
             t->pending[left++] = t->pending[i];

@@ -8,8 +8,8 @@
 #ifndef PLAN_TRIAL_H
 #define PLAN_TRIAL_H
 
+#include "choose/choose.h"
 #include "filter/instance.h"
-#include "tune/choose.h"
 
 struct trial;
 

@@ -35,7 +35,8 @@ static void reference(const struct filter_case *c, const struct view *in, const 
                 double value = mean_of_three(c, in, x, y, channel);
                 if (c->border == HONE_BORDER_ZERO_OUTSIDE && view_window_leaves(&c->in, x, y, 1, 1, 0, 0))
                     value = 0;
-                view_set(out, x, y, channel, channel == 3 ? view_get(in, x, y, 3) : value);
+                bool copied = channel == 3 && case_copies_alpha(c);
+                view_set(out, x, y, channel, copied ? view_get(in, x, y, 3) : value);
             }
 }
 
@@ -99,10 +100,11 @@ static const struct hone_filter blur3 = {
     .spatial = true,
     .parameters = {{.name = "weight",
                     .kind = PARAMETER_INTEGER,
-                    .otherwise = "2",
-                    .least = 1,
-                    .most = 9,
+                    .fallback = "2",
+                    .min = 1,
+                    .max = 9,
                     .help = "changes nothing"}},
+    .examples = {{"softer", "'blur3' in.png -o out.png"}, {"the same", "'blur3 weight=3' in.png -o out.png"}},
     .reference = reference,
     .bounds = {0, 0, 1e-6},
     .variants = variants,
@@ -144,7 +146,7 @@ static void found_by_description(const struct hone_filter *filter, const char *p
 {
     struct report report = {0};
     hone_device *device = open_with_kernels();
-    harness_describe(filter, device, &report);
+    harness_describe(filter, device, EFFORT_DEFAULT, &report);
     CHECK(report.failures > 0);
     CHECK_HAS(text_view(&report.text), part);
     report_finish(&report);
@@ -228,7 +230,7 @@ TEST(right_passes_description)
     const struct hone_filter filter = alone("right");
     struct report report = {0};
     hone_device *device = open_with_kernels();
-    harness_describe(&filter, device, &report);
+    harness_describe(&filter, device, EFFORT_DEFAULT, &report);
     CHECK_TEXT(text_view(&report.text), "");
     report_finish(&report);
     hone_device_close(&device);
@@ -365,6 +367,48 @@ TEST(missing_parts_of_a_description)
     variant.summary = "x";
     variant.relaxed = true;
     found_by_description(&filter, "bounds of its own");
+}
+
+static void forget_zero_outside(const struct filter_case *c, const struct view *in, const struct view *second,
+                                struct view *out)
+{
+    struct filter_case other = *c;
+    if (c->border == HONE_BORDER_ZERO_OUTSIDE)
+        other.border = HONE_BORDER_REPLICATE;
+    reference(&other, in, second, out);
+}
+
+static void overwrite_alpha(const struct filter_case *c, const struct view *in, const struct view *second,
+                            struct view *out)
+{
+    reference(c, in, second, out);
+    for (int64_t y = 0; y < c->in.height && c->in.channels == 4; y++)
+        for (int64_t x = 0; x < c->in.width; x++)
+            view_set(out, x, y, 3, type_full_scale(c->in.type));
+}
+
+TEST(a_reference_that_forgets_a_border)
+{
+    struct hone_filter filter = alone("right");
+    filter.reference = forget_zero_outside;
+    found_by_description(&filter, "the reference ignores border=zero-outside ('', u8): pixel (0,0)");
+}
+
+TEST(a_reference_that_overwrites_alpha)
+{
+    struct hone_filter filter = alone("right");
+    filter.reference = overwrite_alpha;
+    found_by_description(&filter, "the reference changes alpha ('', u8)");
+}
+
+TEST(a_number_that_is_never_tried)
+{
+    struct hone_filter filter = alone("right");
+    static const char *const others[] = {"", NULL};
+    filter.trials = NULL;
+    found_by_description(&filter, "no text of .trials sets the parameter weight");
+    filter.trials = others;
+    found_by_description(&filter, "no text of .trials sets the parameter weight");
 }
 
 TEST(seeds_and_rungs_that_name_nothing)

@@ -26,7 +26,7 @@ class Error(ctypes.Structure):
 
 
 class Request(ctypes.Structure):
-    _fields_ = [("spec", ctypes.c_char_p), ("profile", ctypes.c_bool), ("out_of_order", ctypes.c_bool),
+    _fields_ = [("size", ctypes.c_size_t), ("spec", ctypes.c_char_p), ("profile", ctypes.c_bool), ("out_of_order", ctypes.c_bool),
                 ("no_disk_cache", ctypes.c_bool), ("compute_units", ctypes.c_uint), ("performance", ctypes.c_int),
                 ("kernel_folder", ctypes.c_char_p), ("memory_limit", ctypes.c_uint64), ("log", ctypes.c_void_p),
                 ("log_user", ctypes.c_void_p)]
@@ -38,8 +38,8 @@ class Desc(ctypes.Structure):
 
 
 class Options(ctypes.Structure):
-    _fields_ = [("variant", ctypes.c_char_p), ("config", ctypes.c_char_p), ("tune", ctypes.c_int),
-                ("second", ctypes.POINTER(Desc)), ("second_count", ctypes.c_size_t)]
+    _fields_ = [("size", ctypes.c_size_t), ("variant", ctypes.c_char_p), ("config", ctypes.c_char_p),
+                ("tune", ctypes.c_int), ("no_fuse", ctypes.c_bool), ("second", ctypes.POINTER(Desc)), ("second_count", ctypes.c_size_t)]
 
 
 class Failed(Exception):
@@ -78,7 +78,7 @@ def pointer(array):
 
 def make_plan(chain_text, image, second, variant, config):
     chain, plan = ctypes.c_void_p(), ctypes.c_void_p()
-    options = Options(variant and variant.encode(), config and config.encode(), 1, None, 0)
+    options = Options(ctypes.sizeof(Options), variant and variant.encode(), config and config.encode(), 1, False, None, 0)
     if second is not None:
         options.second, options.second_count = ctypes.pointer(desc_of(second)), 1
     call("hone_chain_parse", ctypes.byref(chain), chain_text.encode())
@@ -117,4 +117,4 @@ def variants(name):
     """Names of a filter's variants that are exact."""
     text = subprocess.run([os.path.join(frame.build(), "hone"), "filters", name, "--json"], capture_output=True,
                           text=True, check=True, timeout=60).stdout
-    return [variant["name"] for variant in json.loads(text)["variants"] if not variant["relaxed"]]
+    return [variant["name"] for variant in json.loads(text)["variants"] if not variant["relaxed"] and not variant["exact"]]

@@ -1,14 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The documents are true: links lead somewhere, commands and options exist, and the filter that
-docs/adding-a-filter.md adds works as it stands there.  documents.py build=FOLDER"""
+"""The documents are true: links lead somewhere, commands, options and functions exist.  documents.py build=FOLDER"""
 
 import glob
+import json
 import os
 import re
-import shutil
 import subprocess
-import tempfile
 
 import frame
 
@@ -67,23 +65,54 @@ def test_functions_in_documents_exist():
             frame.check(re.search(rf"\b{name}\b", declared), f"{os.path.basename(document)}: there is no {name}")
 
 
-def test_the_filter_of_the_document_works():
-    text = read("docs/adding-a-filter.md")
-    files = re.findall(r"^`(src/filters/invert/[\w.]+)`:\n\n```c\n(.*?)```$", text, re.S | re.M)
-    frame.check(len(files) == 4, f"the document shows {[name for name, _ in files]}")
-    with tempfile.TemporaryDirectory(prefix="hone-documents-") as folder:
-        tree, build = os.path.join(folder, "tree"), os.path.join(folder, "build")
-        shutil.copytree(frame.ROOT, tree, ignore=shutil.ignore_patterns("build", "build-*", "demo", ".git", "__pycache__"))
-        os.makedirs(os.path.join(tree, "src/filters/invert"))
-        for name, content in files:
-            with open(os.path.join(tree, name), "w", encoding="utf-8") as file:
-                file.write(content)
-        run("cmake", "-G", "Ninja", "-S", tree, "-B", build, "-DBUILD_TESTING=OFF")
-        run("ninja", "-C", build, "-j2", "hone_command")
-        hone = os.path.join(build, "hone")
-        frame.check("rows per work-item" in run(hone, "filters", "invert"), "hone filters invert")
-        report = run(hone, "doctor", "--device", "0")
-        frame.check(re.search(r"ok +invert: right in (\d+) of \1 cases", report), f"the doctor says {report}")
+# ---- docs/guide-map.md ----
+
+def kernels_with(pattern):
+    paths = glob.glob(os.path.join(frame.ROOT, "src/filters/*/*.cl"))
+    return {os.path.relpath(path, frame.ROOT) for path in paths if re.search(pattern, read(path))}
+
+
+def named_kernels(section):
+    """The kernel files in a section's line."""
+    line = next(line for line in read("docs/guide-map.md").splitlines() if line.startswith(f"| {section} |"))
+    return set(re.findall(r"`(src/filters/\w+/\w+\.cl)`", line))
+
+
+def test_guide_map_names_what_exists():
+    for path in re.findall(r"`((?:src|tests|bench|include)/[\w./-]+)`", read("docs/guide-map.md")):
+        frame.check(os.path.exists(os.path.join(frame.ROOT, path)), f"docs/guide-map.md: there is no {path}")
+
+
+def test_guide_map_rungs_exist():
+    """`a`, `b` and `c` of `filter` are its variants, rungs or tunables."""
+    hone, count, known = os.path.join(frame.build(), "hone"), 0, {}
+    names = "|".join(os.path.basename(path) for path in glob.glob(os.path.join(frame.ROOT, "src/filters/*")))
+    for words, name in re.findall(rf"((?:`[\w+-]+`(?:, | and ))*`[\w+-]+`) of `({names})`", read("docs/guide-map.md")):
+        if name not in known:
+            described = json.loads(run(hone, "filters", name, "--json"))
+            known[name] = {one["name"] for key in ("variants", "rungs") for one in described[key]}
+            known[name] |= {tunable["name"] for one in described["variants"] for tunable in one["tunables"]}
+        for word in re.findall(r"`([\w+-]+)`", words):
+            count += 1
+            frame.check(word in known[name], f"docs/guide-map.md: {name} has no variant, rung or tunable {word}")
+    frame.check(count >= 40, f"only {count} names were found")
+
+
+def test_guide_map_counts_barriers_and_attributes():
+    frame.check(named_kernels("6.4") == kernels_with(r"\bbarrier\("), "docs/guide-map.md 6.4: other files have barriers")
+    frame.check(named_kernels("6.2") == kernels_with("reqd_work_group_size|work_group_size_hint|vec_type_hint"),
+                "docs/guide-map.md 6.2: other files have attributes")
+    frame.check(named_kernels("8.3") - {"src/filters/sobel/kernel.cl"} == kernels_with(r"\bnative_\w+\("),
+                "docs/guide-map.md 8.3: other files call native functions")
+    frame.check(not any(re.search(r"\.options\s*=", read(path)) for path in
+                        glob.glob(os.path.join(frame.ROOT, "src/filters/*/filter.c"))),
+                "docs/guide-map.md 8.2: a variant has options")
+
+
+def test_guide_map_has_every_chapter():
+    text = read("docs/guide-map.md")
+    for section in ("2.1 to 2.3", "3.2.2", "3.2.4", "3.4", "3.6", "4.1", "4.2", "4.4.4", "5.2", "5.3", "5.4", "5.5", "5.6.2"):
+        frame.check(f"| {section} |" in text, f"docs/guide-map.md has no line for {section}")
 
 
 if __name__ == "__main__":

@@ -64,6 +64,8 @@ def read_options():
         if "=" in argument:
             key, value = argument.split("=", 1)
             _options[key] = value
+        elif argument.startswith("-") and argument != "--list":
+            sys.exit(f"{sys.argv[0]}: cannot use {argument!r}\nusage: {sys.argv[0]} [--list] [NAME=VALUE...] [TEST...]")
         elif argument != "--list":
             others.append(argument)
     return others

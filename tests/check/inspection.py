@@ -9,8 +9,11 @@ import glob
 import json
 import os
 import re
+import shlex
 import shutil
+import signal
 import stat
+import struct
 import subprocess
 import tempfile
 import time
@@ -48,11 +51,15 @@ class Place:
         return glob.glob(self.cache("programs", "[0-9a-f]" * 64))
 
     def run(self, *arguments, status=0, **changes):
-        result = subprocess.run([os.path.join(frame.build(), "hone"), *arguments], capture_output=True, text=True,
-                                env={**self.environment, **changes}, check=False)
+        result = self.any(*arguments, **changes)
         frame.check(result.returncode == status, f"hone {' '.join(arguments)} ends with {result.returncode}, not {status}: "
                                                  f"{result.stdout[-400:]}{result.stderr[-400:]}")
         return result
+
+    def any(self, *arguments, cwd=None, **changes):
+        """Whatever the exit status is."""
+        return subprocess.run([os.path.abspath(os.path.join(frame.build(), "hone")), *arguments], capture_output=True, text=True,
+                              env={**self.environment, **changes}, cwd=cwd, check=False)
 
     def json(self, *arguments, status=0, **changes):
         return json.loads(self.run(*arguments, "--json", status=status, **changes).stdout)
@@ -139,9 +146,117 @@ def test_a_filter_is_described_without_a_device():
             frame.check("pocl-opencl-icd" in result.stdout, f"{name} does not say that there is no device")
             described = place.json("filters", name, **NOWHERE)
             own = {p["name"] for p in described["parameters"]}
-            frame.check(("border" in own) == described["spatial"] and "accuracy" in own, f"{name}: {own}")
+            frame.check(("border" in own) == described["spatial"] and {"accuracy", "exact"} <= own, f"{name}: {own}")
             frame.check(described["device"] is None and "chosen" not in described, f"{name}: {described['device']}")
             frame.check(all(p["help"] for p in described["parameters"]), f"{name}: a parameter without help")
+
+
+def test_a_filter_begins_with_what_users_need():
+    with Place() as place:
+        for name in place.run("filters", "--names").stdout.split():
+            lines = place.run("filters", name, **NOWHERE).stdout.splitlines()
+            described = place.json("filters", name, **NOWHERE)
+            heads = [line.split(" on device")[0] for line in lines if line and not line.startswith((" ", "'"))]
+            frame.check(heads[0] == f"{name}: {described['summary']}", f"{name}: {heads}")
+            frame.check(heads[2:5] == ["parameters", "examples", "results"] and len(heads) == 6, f"{name}: {heads}")
+            for one in described["parameters"]:
+                shown = next(line for line in lines if line.startswith(f"  {one['name']} "))
+                frame.check((f"(default {one['default']})" in shown) == (one["default"] is not None), f"{name}: {shown}")
+            more = place.run("filters", name, "-v", **NOWHERE).stdout
+            headings = {"variants"} | ({"ladder of its source"} if described["rungs"] else set())
+            frame.check(set(more.splitlines()) >= set(lines[:-1]) | headings, f"{name}: {more}")
+            for variant in described["variants"]:
+                frame.check(re.search(rf"^  {variant['name']} ", more, re.M), f"{name} -v does not show {variant['name']}")
+                for tunable in variant["tunables"]:
+                    frame.check(f" {tunable['name']} = {tunable['values']}" in more, f"{name} -v: {tunable}")
+
+
+def write_floats(name, width=16, height=12):
+    """A TIFF of four f32 channels."""
+    rows = struct.pack(f"<{width * height * 4}f", *(i % 17 / 16 for i in range(width * height * 4)))
+    entries = [(256, 3, 1, width), (257, 3, 1, height), (258, 3, 4, 8 + 122), (259, 3, 1, 1), (262, 3, 1, 2), (273, 4, 1, 146),
+               (277, 3, 1, 4), (279, 4, 1, len(rows)), (338, 3, 1, 2), (339, 3, 4, 8 + 130)]
+    directory = struct.pack("<H", 10) + b"".join(struct.pack("<HHII", *entry) for entry in entries)
+    with open(name, "wb") as file:
+        file.write(b"II*\0\x08\0\0\0" + directory.ljust(122, b"\0") + struct.pack("<8H", *[32] * 4, *[3] * 4) + rows)
+
+
+def write_source(place, name, user):
+    """A picture for an example; readers look at the contents, not at the suffix."""
+    if name.endswith("/"):
+        os.makedirs(place.path(name))
+        name += "a.pgm"
+    if user == "dot":
+        write_floats(place.path(name))
+    elif user.endswith("premultiply"):
+        with open(place.path(name), "wb") as file:
+            file.write(b"P7\nWIDTH 16\nHEIGHT 12\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n" + bytes(i * 7 & 255 for i in range(16 * 12 * 4)))
+    else:
+        with open(place.path(name), "wb") as file:
+            file.write(b"P5 16 12 255\n" + bytes(i * 7 & 255 for i in range(16 * 12)))
+
+
+def test_the_examples_of_every_filter_work():
+    with Place() as place:
+        for name in place.run("filters", "--names").stdout.split():
+            lines = re.findall(r"^      (hone apply .*)$", place.run("filters", name, **NOWHERE).stdout, re.M)
+            frame.check(len(lines) == 2, f"{name}: {lines}")
+            for line in lines:
+                _, command, chain, source, _, target = shlex.split(line)
+                frame.check(re.search(rf"(^|\| ){name}\b", chain), f"{name}: {line}")
+                for needed in {source, *re.findall(r"image=(\S+)", chain)}:
+                    if not os.path.exists(place.path(needed)):
+                        write_source(place, needed, name)
+                place.run(command, chain, source, "-o", target, cwd=place.folder)
+                made = [target + entry for entry in os.listdir(place.path(target))] if target.endswith("/") else [target]
+                frame.check(len(made) == 1 and os.path.getsize(place.path(made[0])) > 0, f"{line}: {made}")
+                shutil.rmtree(place.path(target)) if target.endswith("/") else os.remove(place.path(target))
+
+
+def test_every_filter_has_an_image_for_which_something_is_chosen():
+    with Place() as place:
+        chosen = place.json("filters", "dot")["chosen"]
+        frame.check(chosen, "dot, which takes f32 of four channels alone, has none")
+        lines = place.run("filters", "dot").stdout.splitlines()
+        for one in chosen:
+            row = [f"{one['width']}x{one['height']}", one["type"], f"x{one['channels']}", one["variant"], *one["config"].split()]
+            frame.check(any(line.split()[:len(row)] == row and line.endswith(f"  {one['origin']}") for line in lines),
+                        f"no line {row} in {lines}")
+
+
+def test_numbers_says_what_is_exact():
+    """The table of docs/numbers.md, and what `hone filters NAME` prints, are what the filters' bounds say."""
+    table = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+?) \|$", read("docs/numbers.md"), re.M)
+    said = {row[0]: dict(zip(("u8", "u16", "f32"), row[1:])) for row in table}
+    with Place() as place:
+        for name in (f["name"] for f in place.json("filters")["filters"]):
+            described = place.json("filters", name, **NOWHERE)
+            shown = place.run("filters", name, **NOWHERE).stdout
+            for kind in ("u8", "u16", "f32"):
+                bound = described["bounds"].get(kind)
+                exact = kind in described["exact_types"].split(", ")
+                right = "-" if bound is None else "exact" if bound == 0 else f"{bound:g}" + (", `exact=yes`" if exact else "")
+                frame.check(said[name][kind] == right, f"{name} {kind}: numbers.md says {said[name][kind]}, {right} is so")
+                line = re.search(rf"^  {kind} +(the same|within).*$", shown, re.M)
+                frame.check((line is not None) == (bound is not None), f"{name} {kind}: {shown}")
+                frame.check(line is None or (line.group(1) == "the same") == (bound == 0), f"{name}: {line}")
+
+
+def test_reproducible_is_an_error_where_nothing_is_exact():
+    with Place() as place:
+        for chain in ("box size=3", "gaussian sigma=1.5 | sobel"):
+            place.run("apply", "--reproducible", chain, place.picture(64, 48), "-o", place.path("out.pgm"), "--force")
+        floats = place.path("in.pfm")
+        with open(floats, "wb") as file:
+            file.write(b"Pf\n8 8\n-1.0\n" + bytes(8 * 8 * 4))
+        result = place.any("apply", "--reproducible", "gaussian", floats, "-o", place.path("out.pfm"))
+        frame.check(result.returncode != 0 and "it is exact for u8, u16" in result.stderr, result.stderr)
+        result = place.any("apply", "gaussian accuracy=relaxed exact=yes", place.picture(64, 48), "-o",
+                           place.path("o.pgm"))
+        frame.check(result.returncode != 0 and "exclude each other" in result.stderr, result.stderr)
+        result = place.any("apply", "--reproducible", "gaussian", place.picture(64, 48), "-o", place.path("o.pgm"),
+                           "--variant", "direct")
+        frame.check(result.returncode != 0 and "not exact to the last bit" in result.stderr, result.stderr)
 
 
 def test_what_filters_shows_is_what_apply_uses():
@@ -251,6 +366,92 @@ def test_pocl_leaves_no_empty_files():
         place.run("devices")
         left = set(names) & set(os.listdir(place.cache("driver", "0")))
         frame.check(left == {"tempfile_young", "tempfile_full", "other"}, f"{left}")
+
+
+def full_disk(place, folder):
+    """An environment in which every write below a folder fails, as on a disk without room."""
+    interpose = os.path.join(frame.build(), "tests", "interpose.so")
+    frame.check(os.path.exists(interpose), "tests/interpose.so is not built")
+    return {"LD_PRELOAD": interpose, "INTERPOSE_FULL": place.path(folder)}
+
+
+def test_a_full_disk_costs_the_cache_alone():
+    with Place() as place:
+        os.mkdir(place.path("temporary"))
+        place.environment["TMPDIR"] = place.path("temporary")
+        wanted = place.path("wanted.pgm")
+        place.run("apply", "box", place.picture(), "-o", wanted)
+        shutil.rmtree(place.path("cache"))
+        for folder, used in (("cache", place.path("temporary")), ("", "/dev/shm")):
+            for options in ([], ["--no-cache"]):
+                shutil.rmtree(place.path("cache"), ignore_errors=True)
+                out = tempfile.mkdtemp(prefix="hone-inspection-out-")
+                try:
+                    result = place.run("apply", "box", place.picture(), "-o", out + "/out.pgm", *options,
+                                       **full_disk(place, folder))
+                    with open(out + "/out.pgm", "rb") as got, open(wanted, "rb") as expected:
+                        frame.check(got.read() == expected.read(), "another result")
+                finally:
+                    shutil.rmtree(out)
+                said = [line for line in result.stderr.splitlines() if "MB left" in line]
+                frame.check(len(said) == 1 and place.cache("driver", "0") in said[0] and used in said[0], result.stderr)
+        report = place.run("doctor", "--no-cache", **full_disk(place, "cache")).stdout
+        frame.check("MB left" in report and "XDG_CACHE_HOME" in report, f"the doctor names it: {report[-600:]}")
+
+
+def compiled_objects(place):
+    """What PoCL keeps of box's kernels: machine code."""
+    return glob.glob(place.cache("driver", "*", "*", "*", "box_*", "*", "*.so"))
+
+
+def truncate_objects(place, size):
+    objects = compiled_objects(place)
+    frame.check(objects, "PoCL keeps no machine code")
+    for name in objects:
+        os.truncate(name, size)
+
+
+def apply_status(place):
+    """The exit status of hone apply box, which may be a signal's."""
+    command = [os.path.join(frame.build(), "hone"), "apply", "box", place.picture(), "-o", place.path("out.pgm"), "--force"]
+    result = subprocess.run(command, capture_output=True, text=True, env=place.environment, check=False)
+    frame.check("passed over" not in result.stderr, result.stderr)
+    return result.returncode
+
+
+def test_a_damaged_driver_cache_ends_one_run_at_most():
+    with Place() as place:
+        frame.check(apply_status(place) == 0, "the first run")
+        for size in (0, 1000, 6000):
+            truncate_objects(place, size)
+            damaged = place.json("cache", "verify", status=1)
+            frame.check(damaged["driver_damaged"] >= 1 and damaged["damaged"] == 0, f"{size} bytes: {damaged}")
+            apply_status(place)
+            frame.check([apply_status(place) for _ in range(2)] == [0, 0], f"cut to {size} bytes, it does not heal")
+            frame.check(not glob.glob(place.cache("programs", "*.*")), "a mark stays")
+        truncate_objects(place, 1000)
+        place.run("cache", "verify", "--repair", status=1)
+        frame.check(apply_status(place) == 0, "after --repair")
+        frame.check(place.json("cache", "verify")["driver_damaged"] == 0, "what is left is whole")
+
+
+def kill_while_it_builds(place):
+    command = [os.path.join(frame.build(), "hone"), "apply", "box", place.picture(), "-o", place.path("out.pgm"), "--force"]
+    with subprocess.Popen(command, env=place.environment, stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None and not glob.glob(place.cache("programs", f"*.{process.pid}-*.busy")):
+            time.sleep(0.002)
+        process.kill()
+    return process.returncode == -signal.SIGKILL
+
+
+def test_kills_from_outside_blame_no_program():
+    with Place() as place:
+        place.run("devices")
+        place.apply("sobel")  # the self-test is over
+        killed = [kill_while_it_builds(place) for _ in range(3)]
+        frame.check(all(killed), f"not killed in time: {killed}")
+        frame.check(apply_status(place) == 0, "the next run")
+        frame.check(not glob.glob(place.cache("programs", "*.*")), "a mark stays")
 
 
 def without_home(place):

@@ -118,7 +118,8 @@ def test_example_reduction_with_its_reference():
         shutil.copy(os.path.join(EXAMPLES, "reduction.cl"), place.folder)
         subprocess.run(["cc", "-O1", "-fPIC", "-shared", os.path.join(EXAMPLES, "sum.c"), "-o", place.path("sum.so")],
                        check=True)
-        place.run("--kernel-file", "reduction.cl", "--define", "N=16384", "--evaluations", "4", "--header", "tuned.h")
+        place.run("--kernel-file", "reduction.cl", "--check", "sum.so:sum_reference", "--define", "N=16384", "--evaluations", "4",
+                  "--header", "tuned.h")
         with open(place.path("tuned.h"), encoding="utf-8") as file:
             header = file.read()
         for name in ("GROUP", "ITEMS", "VEC", "TREE"):
@@ -129,6 +130,44 @@ def test_example_reduction_with_its_reference():
                       "--check", "wrong.so:f", status=1)
         place.refuses("has no function 'g'", "--kernel-file", "reduction.cl", "--define", "N=16384", "--check",
                       "wrong.so:g", status=1)
+
+
+LOADED = """
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((constructor)) static void loaded(void) { close(open("%s", O_CREAT | O_WRONLY, 0600)); }
+int f(void **arguments, const unsigned long *bytes, int count) { return !arguments || !bytes || count != 1; }
+"""
+
+
+def test_files_load_no_native_code():
+    """A library that leaves a mark when it is loaded: only the command line can name it."""
+    with Place() as place:
+        mark = place.path("loaded")
+        for name in ("evil.so", ".so"):
+            subprocess.run(["cc", "-fPIC", "-shared", place.write("evil.c", LOADED % mark), "-o", place.path(name)], check=True)
+        kernel = "kernel void k(global int *out) { out[0] = 0 * N; }\n"
+        settings = "//@tune param N=1,2\n//@tune global 1\n//@tune arg out:s32:1\n"
+        place.write("good.cl", settings + kernel)
+        for check in ("./evil.so:f", "evil.so:f", place.path("evil.so") + ":f", ".so:f"):
+            place.write("evil.cl", settings + f"//@tune check {check}\n" + kernel)
+            place.refuses("line 4: check", "--kernel-file", "evil.cl")
+            place.refuses("loaded only when the command line names it", "--kernel-file", "evil.cl", "--check", "none")
+        argument = {"Name": "out", "Type": "int32", "MemoryType": "Vector", "AccessType": "WriteOnly", "Size": 1}
+        reference = {"Name": "right", "TargetName": "out", "FillType": "BinaryRaw", "DataSource": "evil.so:f"}
+        space = {"TuningParameters": [{"Name": "N", "Type": "int", "Values": "[1, 2]"}]}
+        for own, references in (({"check": "./evil.so:f"}, []), ({"check": ["evil.so:f"]}, []), ({}, [reference])):
+            specification = {"Language": "OpenCL", "KernelName": "k", "KernelFile": "good.cl", "GlobalSize": {"X": "1"},
+                             "Arguments": [argument], "ReferenceArguments": references}
+            place.write("t1.json", json.dumps({"ConfigurationSpace": space, "KernelSpecification": specification, "x_hone": own}))
+            place.refuses("loaded only when the command line names it", "--spec", "t1.json")
+        for options in ("-fplugin=./evil.so", "-Xclang -load -Xclang ./evil.so"):
+            place.write("evil.cl", settings + f"//@tune options {options}\n" + kernel)
+            process = place.start("--kernel-file", "evil.cl")
+            process.communicate(timeout=200)
+        frame.check(not os.path.exists(mark), "a file made hone load a library")
+        place.run("--kernel-file", "good.cl", "--check", "./evil.so:f")
+        frame.check(os.path.exists(mark), "the command line did not: the test tests nothing")
 
 
 MATMUL_FLAGS = ["--param", "TILE=8,16,32", "--param", "WORK=1,2,4,8", "--param", "STAGE=0,1", "--restrict", "TILE%WORK==0",
@@ -221,6 +260,8 @@ def test_mismatches_are_told():
                  ("unknown name in an expression: NN", ["in:in.pgm", "out:u8:NN", "float:1"])]
         for text, arguments in cases:
             place.refuses(text, *base, *[word for one in arguments for word in ("--arg", one)])
+        place.refuses("unknown name in an expression: B", *base, "--arg", "in:in.pgm", "--arg", "out:u8:16", "--arg", "float:1",
+                      "--define", "A=2*B", "--define", "B=2")
 
 
 def test_mistakes_are_told_before_a_device_is_opened():
@@ -468,15 +509,26 @@ def test_a_compiler_that_fails_at_first_is_told():
                           "--build-timeout", option)
 
 
+def read_all(terminal):
+    """What was written to a terminal whose other end is closed; it gives some at a time."""
+    said = b""
+    while True:
+        try:
+            said += os.read(terminal, 1 << 16)
+        except OSError:
+            return said
+
+
 def test_progress_tells_of_no_best_before_there_is_one():
     with Place() as place:
         place.write("trouble.cl", TROUBLE)
         terminal, end = os.openpty()
         place.start("--kernel-file", "trouble.cl", "--param", "MODE=4,0", "--check", "none", stderr=end).communicate(timeout=100)
         os.close(end)
-        said = os.read(terminal, 1 << 16).decode().split("\r")
+        said = read_all(terminal).decode().split("\r")
         os.close(terminal)
         lines = [line for line in said if "of at most" in line]
+        frame.check(len(lines) >= 2, f"{said}")
         frame.check("MODE=4" in lines[0] and "best" not in lines[0], f"{lines}")
         frame.check("MODE=0" in lines[1] and ", best 0." in lines[1], f"{lines}")
 
@@ -504,8 +556,59 @@ def test_interrupted_and_resumed():
         frame.check(set(states(report).values()) <= {"ok", "slow"}, f"{states(report)}")
         with open(place.path("t4.json"), encoding="utf-8") as file:
             check_t4(json.load(file))
-        again = json.loads(place.run(*arguments[:-5], "--json", "--evaluations", str(len(report["tries"])))[0])
+        costs = ["--define", "W2=32", "--define", "F=2*W2", "--flops", "F*1.5", "--bytes", "256"]  # no part of what was measured
+        again = json.loads(place.run(*arguments[:-5], "--json", "--evaluations", str(len(report["tries"])), *costs)[0])
         frame.check(again["resumed"] >= len(report["tries"]) // 2, f"{again['resumed']} of {len(report['tries'])}")
+        frame.check(again["flops"] == 96 and again["bytes"] == 256, f"{again['flops']} {again['bytes']}")
+
+
+def test_a_concluded_session_goes_on_with_more_evaluations():
+    with Place() as place:
+        place.write("many.cl", "kernel void many(global int *out) { out[get_global_id(0)] = 1 + 0 * LX; }\n")
+        arguments = ["--kernel-file", "many.cl", "--param", "LX=1,2,4,8,16,32", "--param", "A=1,2,3", "--global", "64", "--local", "LX",
+                     "--arg", "out:s32:64", "--restrict", "A<4"]
+
+        def started():
+            with open(os.path.join(place.path("data"), "hone", "tuning.jsonl"), encoding="utf-8") as file:
+                tries = [json.loads(line) for line in file if '"state":"started"' in line]
+            return [one["config"]["config"] for one in tries]
+
+        def tune(evaluations, known, *more):
+            """What is known is not measured again; returns what is known then."""
+            before = started() if os.path.exists(place.path("data")) else []
+            report, _ = place.tune(*arguments, "--evaluations", str(evaluations), *more)
+            new = started()[len(before):]
+            frame.check(len(report["tries"]) == evaluations and report["resumed"] == evaluations - len(new),
+                        f"{evaluations} evaluations: {report['resumed']} from before; {len(new)} measured")
+            frame.check(not set(new) & known and (report["resumed"] > 0) == bool(known), f"measured again: {set(new) & known}")
+            return known | set(new)
+
+        first = tune(4, set())
+        second = tune(8, first)
+        tune(10, second)
+        anew = tune(10, set())  # as many as before
+        tune(12, anew)          # what stands before those is not taken
+        tune(14, tune(13, set(), "--fresh"))
+
+
+def test_winners_of_kernel_tuner_are_tried_first():
+    with Place() as place:
+        place.run("--import", os.path.join(frame.ROOT, "tests", "recorded", "convolution.kernel-tuner.json"))
+        place.write("any.cl", "kernel void convolution_kernel(global int *out) { out[0] = 0 * block_size_x; }\n")
+        report, _ = place.tune("--kernel-file", "any.cl", "--param", "block_size_x=1,2,4,8,64", "--param", "block_size_y=1,2,4", "--param",
+                               "use_padding=0,1", "--global", "1", "--arg", "out:s32:1", "--evaluations", "2")
+        frame.check("block_size_x=64 block_size_y=2 use_padding=1" in states(report), f"{states(report)}")
+
+
+def test_costs_name_what_there_is():
+    with Place() as place:
+        place.write("k.cl", "kernel void k(global int *out) { out[0] = 0 * N; }\n")
+        base = ["--kernel-file", "k.cl", "--param", "N=1,2", "--global", "1", "--arg", "out:s32:1", "--define", "D=5"]
+        for option in ("--flops", "--bytes"):
+            err = place.run(*base, option, "2*N*M*D", status=2)[1]
+            frame.check(f"{option[2:]} '2*N*M*D' has the unknown name 'M'" in err and "--define M=" in err, err)
+            there = err.split("there are ")[1]
+            frame.check({"N", "D", "CU", "LMEM"} <= set(re.findall(r"\w+", there)) and "W" not in re.findall(r"\w+", there), err)
 
 
 def test_without_a_check_nothing_is_wrong():

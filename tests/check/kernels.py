@@ -64,8 +64,8 @@ def test_each_file_alone():
 
 def test_self_test():
     path = os.path.join(SRC, "cl", "selftest.cl")
-    report(compile_all([(path, ("-DPART_CORE", "-DHAVE_IMAGES")), (path, ("-DPART_WIDE",)), (path, ("-DPART_HALF",)),
-                        (path, ("-DPART_PTX",))]))
+    parts = ["LOOPS", "LOCAL", "INTEGERS", "FLOATS", "ATOMICS", "PROGRESS", "HALF_STORE", "IMAGES", "WIDE", "HALF", "PTX"]
+    report(compile_all([(path, (f"-DPART_{part}",)) for part in parts] + [(path, ("-DPART_CORE", "-DPART_WIDE"))]))
 
 
 def test_with_the_options_of_variants():

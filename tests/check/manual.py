@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The man page, --help and completion tell the same: commands, options, exit statuses.  manual.py build=FOLDER"""
 
+import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 
 import frame
 
@@ -71,6 +74,21 @@ def test_exit_statuses_agree():
     frame.check([(n, text[0].lower() + text[1:]) for n, text in in_page] == in_help, f"{in_page} and {in_help}")
 
 
+def test_every_function_has_a_page_from_its_header():
+    with tempfile.TemporaryDirectory(prefix="hone-man3-") as folder:
+        make = os.path.join(frame.ROOT, "packaging", "man3.py")
+        subprocess.run([make, os.path.join(frame.ROOT, "include", "hone"), folder], check=True)
+        with open(os.path.join(frame.ROOT, "packaging", "libhone.map"), encoding="utf-8") as file:
+            exported = set(re.findall(r"^ +(hone_\w+);", file.read(), re.M))
+        frame.check(len(exported) > 60, f"only {len(exported)} functions are exported")
+        for name in sorted(exported):
+            with open(os.path.join(folder, name + ".3"), encoding="utf-8") as file:
+                link = re.fullmatch(r"\.so man3/(\w+)\.3\n", file.read())
+            frame.check(link, f"{name}.3 is no link to a page")
+            with open(os.path.join(folder, link.group(1) + ".3"), encoding="utf-8") as file:
+                frame.check(re.search(rf"^\.Ss .*\b{name}\b", file.read(), re.M), f"{link.group(1)}.3 has no {name}")
+
+
 def complete(*words):
     """What bash offers for the last of the words."""
     script = os.path.join(frame.ROOT, "packaging", "completion", "hone.bash")
@@ -104,6 +122,82 @@ def test_completion_offers_filters_and_parameters():
     frame.check(offered == {"sobel norm=l1", "sobel norm=l2"}, f"choices: {offered}")
     offered = complete("hone", "apply", "box size=3 | so")
     frame.check(offered == {"box size=3 | sobel"}, f"the second filter: {offered}")
+
+
+def test_completion_offers_values_of_options():
+    frame.check(complete("hone", "tune", "--format", "") == {"u8", "u16", "f32"}, "types of tune")
+    frame.check(complete("hone", "apply", "'box size=3'", "--tune", "o") == {"off"}, "--tune")
+    frame.check({"pgm", "csv"} <= complete("hone", "apply", "box", "a.png", "--format", ""), "suffixes of apply")
+    frame.check("cpu" in complete("hone", "apply", "box", "--device", ""), "devices")
+    here = os.path.dirname(os.path.abspath(__file__))
+    for option in ("--kernel-file", "--spec", "--import", "--export", "--replay"):
+        offered = complete("hone", "tune", option, os.path.join(here, "manu"))
+        frame.check(offered == {os.path.join(here, "manual.py")}, f"{option}: {offered}")
+
+
+def variants_of(*names):
+    return {variant["name"] for name in names for variant in json.loads(hone("filters", name, "--json"))["variants"]}
+
+
+def test_completion_offers_variants_of_the_filters_before():
+    frame.check(complete("hone", "apply", "'sobel norm=l1'", "--variant", "") == variants_of("sobel"), "of a filter")
+    frame.check(complete("hone", "apply", "'box size=3 | sobel'", "a.png", "--variant", "") == variants_of("box", "sobel"), "of two")
+    offered = complete("hone", "tune", "--size", "64x64", "sobel", "--variant", "direct,sep")
+    frame.check(offered == {"direct,separable"}, f"a second one: {offered}")
+    frame.check(not complete("hone", "tune", "--variant", ""), "of no filter")
+
+
+# What zsh's own functions would get: candidates a line each.
+ZSH = """
+setopt extendedglob
+compadd() {
+    local -a given
+    while (( $# )); do
+        case $1 in (-S) shift ;; (-a) given+=("${(@P)2}"); shift ;; (--) ;; (*) given+=("$1") ;; esac
+        shift
+    done
+    print -rl -- $given
+}
+compset() { :; }
+_files() { print FILES; }
+_values() { shift; print -rl -- "$@"; }
+_describe() { print -rl -- "${(@P)4%%:*}"; }
+_call_program() { shift; eval "$@"; }
+"""
+
+
+def complete_in_zsh(*words):
+    script = os.path.join(frame.ROOT, "packaging", "completion", "_hone")
+    quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+    text = f"{ZSH}words=({quoted}); CURRENT={len(words)}; PREFIX=$words[-1]; source '{script}'"
+    result = subprocess.run(["zsh", "-f", "-c", text], capture_output=True, text=True, check=False,
+                            env={**os.environ, "PATH": frame.build() + ":" + os.environ["PATH"]})
+    frame.check(not result.stderr, f"zsh said {result.stderr}")
+    return set(result.stdout.split("\n")) - {""}
+
+
+def options_with_values(script):
+    with open(os.path.join(frame.ROOT, "packaging", "completion", script), encoding="utf-8") as file:
+        table = re.search(r"^_hone_value.*?^    esac", file.read(), re.S | re.M).group(0)
+    return set(re.findall(r"--[a-z][a-z-]+", table))
+
+
+def test_bash_and_zsh_complete_the_values_of_the_same_options():
+    bash, zsh = options_with_values("hone.bash"), options_with_values("_hone")
+    frame.check(len(bash) > 10 and bash == zsh, f"{bash ^ zsh}")
+
+
+def test_zsh_completes_what_bash_completes():
+    if not shutil.which("zsh"):
+        return  # the tables alone are compared then
+    for words in (("tune", "--format"), ("apply", "box", "--format"), ("apply", "box", "--tune"), ("apply", "box", "--device"),
+                  ("apply", "box", "--compression"), ("apply", "box", "--background"), ("tune", "sobel", "--variant"),
+                  ("apply", "'box size=3 | sobel'", "a.png", "--variant"), ("filters",), ("tune",), ("cache",), ()):
+        expected = complete("hone", *words, "") - {"--help", "--version"}
+        frame.check(complete_in_zsh("hone", *words, "") == expected, f"{words}: {complete_in_zsh('hone', *words, '')}")
+    for option in ("--kernel-file", "--spec", "--import", "--export", "--replay", "--header"):
+        frame.check(complete_in_zsh("hone", "tune", option, "") == {"FILES"}, option)
+    frame.check("--variant" in complete_in_zsh("hone", "tune", "--"), "options")
 
 
 if __name__ == "__main__":

@@ -23,11 +23,6 @@ TYPES = {"uint8": 0, "uint16": 1, "float32": 2}
 BORDERS = {"replicate": "edge", "reflect": "symmetric", "reflect101": "reflect", "wrap": "wrap", "constant": "constant"}
 
 
-class Options(ctypes.Structure):
-    _fields_ = [("variant", ctypes.c_char_p), ("config", ctypes.c_char_p), ("tune", ctypes.c_int),
-                ("second", ctypes.c_void_p), ("second_count", ctypes.c_size_t)]
-
-
 class Hone:
     """The library, a device of it, and handles that are given back."""
 
@@ -48,7 +43,7 @@ class Hone:
 
     def plan(self, chain, desc, variant=None):
         parsed = self.make("hone_chain_parse", chain.encode())
-        options = Options(variant=variant.encode() if variant else None, tune=1)
+        options = bridge.Options(variant=variant.encode() if variant else None, tune=1)
         try:
             return self.make("hone_plan_create", self.device, parsed, ctypes.byref(desc), ctypes.byref(options))
         finally:

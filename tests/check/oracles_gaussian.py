@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`gaussian` against SciPy's gaussian_filter in double precision, with a window so wide that nothing is cut."""
 
+import decimal
 import json
+import math
 import os
 import subprocess
 
@@ -111,6 +113,61 @@ def test_forms_for_gpus_against_scipy():
                 wanted = scipy.ndimage.gaussian_filter(image.astype(float), sigma, mode="nearest", truncate=9)
                 off = numpy.abs(blurred(image, f"gaussian sigma={sigma}", variant) - wanted).max() - 0.5
                 frame.check(off <= 0.31, f"{variant}, sigma={sigma}: off by {off} before rounding")
+
+
+def exact_weights(sigma, bits):
+    """As exact.c defines them, from decimals of 40 digits: each rounded, but the centre, which takes the rest."""
+    decimal.getcontext().prec = 40
+    radius = math.ceil(5 * sigma)
+    spread = 2 * decimal.Decimal(sigma) ** 2
+    weights = [(-decimal.Decimal(i * i) / spread).exp() for i in range(radius + 1)]
+    total = 2 * sum(weights) - weights[0]
+    whole = [int((w / total * 2 ** bits).to_integral_value()) for w in weights]
+    whole[0] = 2 ** bits - 2 * sum(whole[1:])
+    return whole
+
+
+def exactly_blurred(image, sigma, mode, value):
+    """The whole window in integers of 64 bits, rounded half up."""
+    bits = 24 if sigma > 6 else 15 if image.dtype == numpy.uint8 else 16
+    weights = exact_weights(sigma, bits)
+    radius = len(weights) - 1
+    pads = {"replicate": "edge", "reflect": "symmetric", "reflect101": "reflect", "wrap": "wrap", "constant": "constant"}
+    filling = {"constant_values": value} if mode == "constant" else {}
+    wide = numpy.pad(image.astype("uint64"), radius, pads[mode], **filling)
+    for axis in (0, 1):
+        length = wide.shape[axis] - 2 * radius
+        wide = sum(numpy.uint64(weights[abs(i)]) * wide.take(range(radius + i, radius + i + length), axis)
+                   for i in range(-radius, radius + 1))
+    return ((wide + numpy.uint64(2 ** (2 * bits - 1))) >> numpy.uint64(2 * bits)).astype(image.dtype)
+
+
+EXACT = ("exact", "exact_bands")
+
+
+def test_exact_against_integers():
+    """Every variant of exact=yes; stripes of two pixels make ties."""
+    for kind in ("uint8", "uint16"):
+        for sigma, mode in ((0.3, "reflect"), (2, "constant"), (5.9, "constant"), (9, "constant")):
+            for image in (picture(kind, (47, 150)), stripes(kind, (47, 150), 2)):
+                wanted = exactly_blurred(image, sigma, mode, 77)
+                for variant in EXACT if sigma < 6 else EXACT[:1]:
+                    got = bridge.apply(f"gaussian sigma={sigma} border={mode} border-value=77 exact=yes", image,
+                                       variant=variant)
+                    wrong = int((got != wanted).sum())
+                    frame.check(wrong == 0, f"{kind} sigma={sigma} {mode} {variant}: {wrong} values differ")
+
+
+def test_exact_is_near_the_gaussian():
+    for kind in ("uint8", "uint16"):
+        for sigma in (0.3, 2, 6, 60):
+            compare(picture(kind, (131, 173), smooth=True), "exact=yes", sigma, BOUNDS)
+
+
+def test_exact_hides_variants_from_what_follows():
+    image = picture("uint8", (61, 160))
+    results = [bridge.apply("gaussian sigma=2 exact=yes | sobel", image, variant=f"gaussian:{v}") for v in EXACT]
+    frame.check((results[0] == results[1]).all(), "exact=yes | sobel differs between variants")
 
 
 def costs(variant):

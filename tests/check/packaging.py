@@ -51,7 +51,7 @@ def surroundings():
 
 
 def test_files_are_where_they_belong():
-    for pattern in ("bin/hone", "include/hone/hone.h", "share/man/man1/hone.1",
+    for pattern in ("bin/hone", "include/hone/hone.h", "share/man/man1/hone.1", "share/man/man3/hone_plan_run.3",
                     "share/bash-completion/completions/hone", "share/zsh/site-functions/_hone", "share/doc/hone/LICENSE",
                     "share/doc/hone/README.md", "share/doc/hone/examples/Makefile"):
         installed(pattern)
@@ -87,7 +87,7 @@ def test_the_library_needs_little():
 def test_the_examples_build_with_pkg_config_and_are_right():
     folder = os.path.join(scratch(), "examples")
     shutil.copytree(installed("share/doc/hone/examples"), folder)
-    run("make", "CFLAGS=-O2 -Wall -Wextra -Werror", environment=surroundings(), folder=folder)
+    run("make", "CFLAGS=-O2 -Wall -Wextra -Werror", "PKG_CONFIG_PATH=" + surroundings()["PKG_CONFIG_PATH"], folder=folder)
     for name in ("filter_array", "frames", "own_queue"):
         run(os.path.join(folder, name), environment=surroundings())
 
@@ -110,16 +110,57 @@ def test_an_example_notices_wrong_results():
         frame.check(result.returncode == 1, f"{name} ends with {result.returncode} although the result is wrong")
 
 
+def static_flags():
+    """What a program needs to have the library in itself."""
+    flags = run("pkg-config", "--static", "--cflags", "--libs", "hone", environment=surroundings()).split()
+    return ["-l:libhone.a" if flag == "-lhone" else flag for flag in flags]
+
+
+def test_the_static_library_makes_programs_and_keeps_its_names_to_itself():
+    folder = os.path.join(scratch(), "static")
+    os.makedirs(folder)
+    source = os.path.join(frame.ROOT, "examples/filter_array.c")
+    program, shared = os.path.join(folder, "program"), os.path.join(folder, "own.so")
+    run("cc", "-O2", "-DHONE_STATIC", source, "-o", program, *static_flags())
+    frame.check("libhone" not in run("readelf", "-d", program), "the program needs libhone.so")
+    run(program)
+    run("cc", "-shared", "-fPIC", "-DHONE_STATIC", source, "-o", shared, *static_flags())
+    used = set(re.findall(r"\b(hone_\w+)\(", run("cat", source)))
+    exported = set(re.findall(r"\d (?:GLOBAL|WEAK) +DEFAULT +\d+ (\w+)", run("readelf", "--dyn-syms", "-W", shared)))
+    frame.check(len(used) > 5 and not used & exported, f"what a library uses of hone it exports: {used & exported}")
+    names = re.findall(r" [TDBR] (\w+)", run("nm", os.path.join(library_folder(), "libhone.a")))
+    frame.check(len(names) > 60 and all(name.startswith("hone_") for name in names),
+                f"names that may meet a program's: {[n for n in names if not n.startswith('hone_')][:5]}")
+
+
+def test_the_readme_holds_a_program_that_frees_what_it_made():
+    folder = os.path.join(scratch(), "readme")
+    os.makedirs(folder)
+    with open(os.path.join(frame.ROOT, "README.md"), encoding="utf-8") as file:
+        text = re.search(r"```c\n(.*?)```", file.read(), re.S).group(1)
+    with open(os.path.join(folder, "program.c"), "w", encoding="utf-8") as file:
+        file.write(text)
+    flags = run("pkg-config", "--cflags", "--libs", "hone", environment=surroundings()).split()
+    for language in (["cc", "-std=c11", "-Wall", "-Wextra", "-Werror"], ["cc", "-g", "-fsanitize=address,undefined"]):
+        run(*language, folder + "/program.c", "-o", folder + "/program", *flags)
+        run(folder + "/program", environment={**surroundings(), "LSAN_OPTIONS":
+                                              f"suppressions={frame.ROOT}/tests/lsan.supp:print_suppressions=0:use_tls=0"})
+    made, freed = set(re.findall(r"hone_\w+ \*(\w+) = NULL", text)), set(re.findall(r"hone_\w+_(?:destroy|close)\(&(\w+)\)", text))
+    frame.check(made and made == freed, f"made {made}, freed {freed}")
+
+
 def test_cmake_finds_the_package():
     folder = os.path.join(scratch(), "cmake")
     os.makedirs(folder)
     with open(os.path.join(folder, "CMakeLists.txt"), "w", encoding="utf-8") as file:
         file.write("cmake_minimum_required(VERSION 3.18)\nproject(user C)\nfind_package(hone 0.1 REQUIRED)\n"
-                   "add_executable(user filter_array.c)\ntarget_link_libraries(user hone::hone)\n")
+                   "add_executable(user filter_array.c)\ntarget_link_libraries(user hone::hone)\n"
+                   "add_executable(whole filter_array.c)\ntarget_link_libraries(whole hone::static)\n")
     shutil.copy(os.path.join(frame.ROOT, "examples/filter_array.c"), folder)
     run("cmake", "-S", folder, "-B", folder + "/build", f"-DCMAKE_PREFIX_PATH={prefix()}")
     run("cmake", "--build", folder + "/build")
     run(folder + "/build/user", environment=surroundings())
+    run(folder + "/build/whole")
 
 
 def test_the_installed_tree_can_be_moved():

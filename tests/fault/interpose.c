@@ -9,6 +9,7 @@
  *   INTERPOSE_STICKY=1            and all after it, from anywhere
  *   INTERPOSE_ERRNO=28            with this error (default: ENOMEM, EIO)
  *   INTERPOSE_SHORT=1             read and write half instead of failing
+ *   INTERPOSE_FULL=FOLDER         the disk with this folder is full: for everybody, libraries and drivers included
  *   INTERPOSE_REPORT=FILE         at exit: `site NAME OFFSET NUMBER`, `failed NAME`, `leak allocation OFFSET
  * BYTES`
  */
@@ -16,6 +17,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -26,6 +28,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum kind { MEMORY, FILES };
@@ -44,7 +47,7 @@ static struct {
     long fail;
     uintptr_t site;
     int error;
-    const char *only, *report;
+    const char *only, *report, *full;
     uintptr_t base, low, high; /* the program's code */
 } wish;
 
@@ -99,6 +102,7 @@ __attribute__((constructor)) static void begin(void)
     wish.error = (int)number("INTERPOSE_ERRNO", 10);
     wish.only = getenv("INTERPOSE_ONLY");
     wish.report = getenv("INTERPOSE_REPORT");
+    wish.full = getenv("INTERPOSE_FULL");
     unsetenv("LD_PRELOAD"); /* compilers and linkers that a driver starts are none of our business */
     dl_iterate_phdr(find_program, NULL);
     wish.ready = kind != NULL;
@@ -290,9 +294,34 @@ ssize_t read(int fd, void *bytes, size_t count)
     return wish.shorten && count > 1 ? real(fd, bytes, count / 2) : -1;
 }
 
+/* Whether what `fd` leads to lies on the full disk. */
+static bool on_full_disk(int fd)
+{
+    char link[64], path[PATH_MAX];
+    if (!wish.full)
+        return false;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path);
+    size_t wanted = strlen(wish.full);
+    return length >= (ssize_t)wanted && strncmp(path, wish.full, wanted) == 0;
+}
+
+int fstatvfs(int fd, struct statvfs *info)
+{
+    REAL(fstatvfs);
+    int result = real(fd, info);
+    if (result == 0 && on_full_disk(fd))
+        info->f_bavail = 0;
+    return result;
+}
+
 ssize_t write(int fd, const void *bytes, size_t count)
 {
     REAL(write);
+    if (on_full_disk(fd)) {
+        errno = ENOSPC;
+        return -1;
+    }
     if (!FAILS(FILES, "write"))
         return real(fd, bytes, count);
     return wish.shorten && count > 1 ? real(fd, bytes, count / 2) : -1;

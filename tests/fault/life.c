@@ -122,7 +122,7 @@ static void ignore(void *user, hone_status status)
 static hone_status question_event(const hone_event *event, hone_error *error)
 {
     hone_times times;
-    int done = 0;
+    bool done = false;
     hone_status status = hone_event_notify(event, ignore, NULL, error);
     if (!status)
         status = hone_event_wait(event, error);
@@ -296,13 +296,13 @@ static hone_status chained(struct life *l, hone_error *error)
 static hone_status map_both_ways(struct life *l, hone_error *error)
 {
     void *pixels = NULL;
-    hone_status status = hone_image_map(l->out, 0, &pixels, error);
+    hone_status status = hone_image_map(l->out, false, &pixels, error);
     if (!status) {
         show("mapped", pixels, hone_image_get_desc(l->out));
         status = hone_image_unmap(l->out, error);
     }
     if (!status)
-        status = hone_image_map(l->in, 1, &pixels, error);
+        status = hone_image_map(l->in, true, &pixels, error);
     if (!status) {
         memset(pixels, 77, hone_image_bytes(hone_image_get_desc(l->in)));
         status = hone_image_unmap(l->in, error);

@@ -4,11 +4,11 @@
 
 #include "base/mem.h"
 #include "cache/programs.h"
+#include "choose/choose.h"
 #include "cl/program.h"
 #include "filter/arguments.h"
 #include "filter/registry.h"
 #include "test.h"
-#include "tune/choose.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -21,6 +21,7 @@ struct look {
     const struct hone_filter *filter;
     const struct variant *variant; /* or NULL */
     hone_device *device;
+    enum effort effort;
     struct report *report;
 };
 
@@ -52,13 +53,13 @@ static void check_parameter(const struct look *look, const struct parameter *p)
         WRONG(look, "'%s' is no name for a parameter (small letters and '-')", p->name);
     if (!p->help || !*p->help)
         WRONG(look, "parameter %s has no help", p->name);
-    if ((p->kind == PARAMETER_INTEGER || p->kind == PARAMETER_REAL) && !(p->least <= p->most))
+    if ((p->kind == PARAMETER_INTEGER || p->kind == PARAMETER_REAL) && !(p->min <= p->max))
         WRONG(look, "parameter %s has an empty range", p->name);
     if (p->kind == PARAMETER_CHOICE && (!p->choices || !*p->choices))
         WRONG(look, "parameter %s has no choices", p->name);
-    if (!p->otherwise || case_init(&c, look->filter, &error) != HONE_OK)
+    if (!p->fallback || case_init(&c, look->filter, &error) != HONE_OK)
         return;
-    if (case_set(&c, p->name, p->otherwise, &error) != HONE_OK)
+    if (case_set(&c, p->name, p->fallback, &error) != HONE_OK)
         WRONG(look, "the default of parameter %s is wrong: %s", p->name, error.message);
     case_finish(&c);
 }
@@ -72,7 +73,8 @@ static void check_filter(const struct look *look)
     need_text(look, f->origin, "the origin");
     if (!f->reference)
         WRONG(look, "%s", "the reference is missing");
-    if (!f->types || f->types & ~(unsigned)TYPES_ALL || !f->channels || f->channels & ~(unsigned)CHANNELS_ALL)
+    if (!f->types || f->types & ~(unsigned)(TYPES_ALL | TYPE_S16) || !f->channels ||
+        f->channels & ~(unsigned)CHANNELS_ALL)
         WRONG(look, "types %x or channels %x are none", f->types, f->channels);
     if (f->inputs < 1 || f->inputs > 2)
         WRONG(look, "%u inputs; 1 or 2 are possible", f->inputs);
@@ -81,6 +83,10 @@ static void check_filter(const struct look *look)
             WRONG(look, "bound %d is %g", i, f->bounds[i]);
     for (size_t i = 0; i < filter_parameter_count(f); i++)
         check_parameter(look, &f->parameters[i]);
+    for (size_t i = 0; i < MAX_EXAMPLES; i++) {
+        need_text(look, f->examples[i].purpose, "what comes of an example");
+        need_text(look, f->examples[i].arguments, "an example");
+    }
     if (f->variant_count == 0)
         WRONG(look, "%s", "there is no variant");
 }
@@ -236,6 +242,11 @@ static void check_variant_texts(const struct look *look)
         bounded = bounded || v->bounds[i] > 0;
     if (v->relaxed && !bounded)
         WRONG(look, "%s", "a relaxed variant needs bounds of its own");
+    if (v->exact & ~look->filter->types || (v->exact && v->relaxed))
+        WRONG(look, "%s", "what it is exact for is no type of the filter's, or it is relaxed, too");
+    for (int i = 0; i < 3; i++)
+        if (v->exact & 1u << i && look->filter->bounds[i] == 0)
+            WRONG(look, "it is exact for type %d, as every variant is", i);
     if (!v->relaxed && bounded)
         WRONG(look, "%s", "only a relaxed variant has bounds of its own");
     for (size_t i = 0; i < look->filter->variant_count && &look->filter->variants[i] != v; i++)
@@ -427,6 +438,98 @@ static void check_kernels(const struct look *look, const struct filter_case *c, 
     text_finish(&options);
 }
 
+/* ---- The reference ---- */
+
+/* Each number is set at least once by what is tried: the defaults alone would never vary it. */
+static void check_trials(const struct look *look)
+{
+    static char texts[MAX_TRIALS][MAX_TRIAL_TEXT];
+    size_t count = harness_trials(look->filter, texts);
+    for (size_t i = 0; i < filter_parameter_count(look->filter); i++) {
+        const struct parameter *p = &look->filter->parameters[i];
+        bool tried = p->kind != PARAMETER_INTEGER && p->kind != PARAMETER_REAL;
+        char start[64];
+        size_t length = (size_t)snprintf(start, sizeof start, "%s=", p->name);
+        for (size_t k = 0; k < count && !tried; k++)
+            for (const char *at = texts[k]; (at = strstr(at, start)) && !tried; at += length)
+                tried = at == texts[k] || at[-1] == ' ';
+        if (!tried)
+            WRONG(look, "no text of .trials sets the parameter %s", p->name);
+    }
+}
+
+/* The reference over a random picture whose surroundings have this value. False where the filter refuses. */
+static bool run_reference(const struct look *look, const struct shape *shape, double outside,
+                          struct check *check)
+{
+    struct filter_case c;
+    if (shape_case(&c, look->filter, NULL, shape, 9, 7, NULL) != HONE_OK)
+        return false;
+    c.border_value = outside;
+    c.filter_alpha = false; /* what alpha=filter does is compared like everything else */
+    bool ran = check_init(check, &c, PATTERN_RANDOM, 1, NULL) == HONE_OK;
+    case_finish(&c);
+    return ran;
+}
+
+static bool same_value(const struct view *a, const struct view *b, int64_t x, int64_t y, uint32_t channel)
+{
+    return view_get(a, x, y, channel) == view_get(b, x, y, channel);
+}
+
+/* Alpha stays. What depends on the value of a constant border has a window that leaves the picture, and is 0 with
+ * zero-outside. Both follow from `spatial`, whatever the filter computes. */
+static void check_pixels(const struct look *look, const struct shape *shape, const struct check *zero,
+                         const struct check *dark, const struct check *bright)
+{
+    const struct view *result = &zero->expected;
+    for (int64_t y = 0; y < result->desc.height; y++)
+        for (int64_t x = 0; x < result->desc.width; x++)
+            for (uint32_t channel = 0; channel < result->desc.channels; channel++) {
+                double value = view_get(result, x, y, channel);
+                const char *type = hone_type_name(shape->type);
+                if (channel == 3 && !same_value(result, &zero->in, x, y, 3)) {
+                    WRONG(look, "the reference changes alpha ('%s', %s)", shape->parameters, type);
+                    return;
+                }
+                if (channel < 3 && value != 0 &&
+                    !same_value(&dark->expected, &bright->expected, x, y, channel)) {
+                    WRONG(look,
+                          "the reference ignores border=zero-outside ('%s', %s): pixel (%lld,%lld) is %g, "
+                          "should be 0",
+                          shape->parameters, type, (long long)x, (long long)y, value);
+                    return;
+                }
+            }
+}
+
+static bool same_layout(const struct check *check)
+{
+    const hone_image_desc *in = &check->in.desc, *out = &check->expected.desc;
+    return in->width == out->width && in->height == out->height && in->channels == out->channels &&
+           in->type == out->type;
+}
+
+static void check_reference(const struct look *look)
+{
+    static char texts[MAX_TRIALS][MAX_TRIAL_TEXT];
+    size_t count = harness_trials(look->filter, texts);
+    for (size_t i = 0; i < count; i++)
+        for (unsigned n = 0; n < 3 * 4; n++) {
+            const struct shape zero = {texts[i], (hone_type)(n / 4), n % 4 + 1, HONE_BORDER_ZERO_OUTSIDE};
+            const struct shape constant = {texts[i], zero.type, zero.channels, HONE_BORDER_CONSTANT};
+            struct check checks[3] = {0};
+            bool takes =
+                look->filter->types & 1u << zero.type && look->filter->channels & 1u << zero.channels;
+            if (takes && run_reference(look, &zero, 0, &checks[0]) && same_layout(&checks[0]) &&
+                run_reference(look, &constant, 0, &checks[1]) &&
+                run_reference(look, &constant, type_full_scale(zero.type), &checks[2]))
+                check_pixels(look, &zero, &checks[0], &checks[1], &checks[2]);
+            for (int k = 0; k < 3; k++)
+                check_finish(&checks[k]);
+        }
+}
+
 /* ---- All of it ---- */
 
 /* Prepares the first trial for a type, at the fewest channels that the variant takes. */
@@ -451,11 +554,12 @@ static void check_uses(const struct look *look)
     struct config *configs = NULL;
     size_t texts_count = harness_trials(look->filter, texts);
     size_t config_count = harness_configs(look->filter, look->variant, EFFORT_DEFAULT, &configs);
-    for (unsigned type = HONE_U8; type <= HONE_F32; type++) {
+    for (unsigned type = HONE_U8; type <= HONE_S16; type++) {
         struct filter_case c;
         if (texts_count == 0 || !usable_case(look, &c, texts[0], (hone_type)type))
             continue;
-        check_kernels(look, &c, &configs[0]);
+        if (look->effort > EFFORT_QUICK)
+            check_kernels(look, &c, &configs[0]);
         check_arguments_stay(look, &c, &configs[0], texts, texts_count);
         for (size_t i = 0; i < config_count; i++) {
             if (config_legal(look->device, &c, look->variant, &configs[i], NULL) != HONE_OK)
@@ -492,7 +596,8 @@ static void check_choices(const struct look *look)
     static char texts[MAX_TRIALS][MAX_TRIAL_TEXT];
     struct shape *shapes = NULL;
     size_t text_count = harness_trials(look->filter, texts);
-    size_t count = harness_shapes(look->filter, EFFORT_ALL, texts, text_count, &shapes);
+    size_t count = harness_shapes(look->filter, look->effort > EFFORT_QUICK ? EFFORT_ALL : EFFORT_QUICK,
+                                  texts, text_count, &shapes);
     for (size_t i = 0; i < count; i++) {
         struct filter_case c;
         struct choice choices[MAX_CHOICES];
@@ -510,11 +615,15 @@ static void check_choices(const struct look *look)
     free(shapes);
 }
 
-void harness_describe(const struct hone_filter *filter, hone_device *device, struct report *report)
+void harness_describe(const struct hone_filter *filter, hone_device *device, enum effort effort,
+                      struct report *report)
 {
-    struct look look = {filter, NULL, device, report};
+    struct look look = {filter, NULL, device, effort, report};
     check_filter(&look);
     check_seeds_and_rungs(&look);
+    check_trials(&look);
+    if (filter->spatial && filter->reference)
+        check_reference(&look);
     for (size_t i = 0; i < filter->variant_count; i++) {
         look.variant = &filter->variants[i];
         check_variant(&look);

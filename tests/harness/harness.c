@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A test for each filter's description and for each variant of the registry: "box", "box.direct".
- * HONE_TEST_EFFORT=least|tiny|default|all; OPTIONS=1 prints compiler options instead (harness_print_options),
- * HONE_TEST_WIDE=1 takes variants with 64-byte vectors alone; SELFTEST=1 runs the device's self-test alone,
- * for its cache.
+/**
+ * A test for each filter's description and for each variant of the registry: "box", "box.direct".
+ *
+ *   HONE_TEST_EFFORT=least|quick|tiny|default|all   how much to try
+ *   HONE_TEST_WIDE=1   only variants with 64-byte vectors
+ *   OPTIONS=1          prints compiler options instead (harness_print_options)
+ *   SELFTEST=1         only runs the device's self-test, for its cache
  */
 #include "harness.h"
 
@@ -21,12 +24,14 @@ struct subject {
 
 static enum effort wished_effort(void)
 {
+    static const char *const names[] = {"least", "quick", "tiny", "default", "all"};
     const char *text = getenv("HONE_TEST_EFFORT");
-    if (text && strcmp(text, "least") == 0)
-        return EFFORT_LEAST;
-    if (text && strcmp(text, "tiny") == 0)
-        return EFFORT_TINY;
-    return text && strcmp(text, "all") == 0 ? EFFORT_ALL : EFFORT_DEFAULT;
+    for (int i = 0; text && i <= EFFORT_ALL; i++)
+        if (strcmp(text, names[i]) == 0)
+            return (enum effort)(EFFORT_LEAST + i);
+    if (text)
+        test_fail(__FILE__, __LINE__, "HONE_TEST_EFFORT is '%s', which is no effort", text);
+    return EFFORT_DEFAULT;
 }
 
 static void conclude(struct report *report)
@@ -48,7 +53,7 @@ static void describe(const void *user)
     const struct subject *subject = user;
     struct report report = {0};
     hone_device *device = support_open_quick();
-    harness_describe(subject->filter, device, &report);
+    harness_describe(subject->filter, device, wished_effort(), &report);
     conclude(&report);
     hone_device_close(&device);
 }

@@ -16,6 +16,7 @@
 enum effort {
     EFFORT_LEAST,   /* each parameter set once, one picture, nothing copied aside; for what takes minutes
                        otherwise */
+    EFFORT_QUICK,   /* as tiny, with fewer configurations, and what of descriptions needs no building */
     EFFORT_TINY,    /* for simulators: small pictures, few of everything */
     EFFORT_DEFAULT, /* each format, border, parameter set and value of a tunable, but not each with each */
     EFFORT_ALL      /* each with each */
@@ -35,7 +36,8 @@ void report_finish(struct report *report);
 /* Adds a failure (printf style). */
 void report_add(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-void harness_describe(const struct hone_filter *filter, hone_device *device, struct report *report);
+void harness_describe(const struct hone_filter *filter, hone_device *device, enum effort effort,
+                      struct report *report);
 void harness_variant(const struct hone_filter *filter, const struct variant *variant, hone_device *device,
                      enum effort effort, struct report *report);
 

@@ -3,19 +3,19 @@
 #include "harness.h"
 
 #include "base/mem.h"
+#include "filter/chain.h"
 #include "filter/registry.h"
 #include "image/pattern.h"
-#include "plan/chain.h"
 #include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BORDERS = HONE_BORDER_ZERO_OUTSIDE + 1, ALL_CONFIGS = 2000, SAMPLED = 2, SAMPLED_TINY = 1 };
+enum { BORDERS = HONE_BORDER_ZERO_OUTSIDE + 1, ALL_CONFIGS = 2000 };
 
-/* Where each takes a simulator seconds: the default and the first that seeds name, before the smallest. */
-enum { SEEDED_LEAST = 4 };
+/* Where each takes seconds: the default and the first that seeds name, before the smallest. */
+enum { SEEDED_LEAST = 4, SEEDED_QUICK = 2 };
 
 static void add_choices(const struct parameter *parameter, char texts[MAX_TRIALS][MAX_TRIAL_TEXT],
                         size_t *count)
@@ -61,8 +61,13 @@ hone_status shape_case(struct filter_case *c, const struct hone_filter *filter, 
     status = chain_parse_parameters(c, shape->parameters, error);
     if (!status)
         status = set_border(c, shape, error);
+    /* Both rules for the fourth channel, border and type deciding which. */
+    if (!status && filter->spatial && shape->channels == 4 && (shape->border + shape->type) % 2)
+        status = case_set(c, "alpha", "filter", error);
     if (!status && variant && variant->relaxed)
         status = case_set(c, "accuracy", "relaxed", error);
+    if (!status && variant && variant->exact)
+        status = case_set(c, "exact", "yes", error);
     if (!status)
         status = case_prepare(c, &desc, filter->inputs > 1 ? &desc : NULL, error);
     if (status)
@@ -105,7 +110,7 @@ static uint32_t fewest_channels(const struct hone_filter *filter)
 /* Each type with two numbers of channels, borders taking turns; with all of them when `whole`. */
 static void add_formats(struct shapes *shapes, const char *parameters, unsigned turn, bool whole)
 {
-    for (unsigned type = HONE_U8; type <= HONE_F32; type++)
+    for (unsigned type = HONE_U8; type <= HONE_S16; type++)
         for (uint32_t channels = 1; channels <= 4; channels++)
             if (whole || (channels + type) % 2 || !(shapes->filter->channels & 1u << (channels % 4 + 1)))
                 add_shape(shapes, parameters, (hone_type)type, channels, turn++);
@@ -115,7 +120,7 @@ static void add_formats(struct shapes *shapes, const char *parameters, unsigned 
 static void add_borders(struct shapes *shapes, const char *parameters)
 {
     unsigned type = HONE_U8;
-    while (type < HONE_F32 && !(shapes->filter->types & 1u << type))
+    while (type < HONE_S16 && !(shapes->filter->types & 1u << type))
         type++;
     for (unsigned border = 0; border < BORDERS; border++)
         add_shape(shapes, parameters, (hone_type)type, fewest_channels(shapes->filter), border);
@@ -125,15 +130,15 @@ static void add_borders(struct shapes *shapes, const char *parameters)
 static void add_turn(struct shapes *shapes, const char *parameters, unsigned turn)
 {
     const size_t before = shapes->count;
-    for (unsigned i = 0; i <= HONE_F32 && shapes->count == before; i++)
-        add_shape(shapes, parameters, (hone_type)((turn + i) % (HONE_F32 + 1)),
+    for (unsigned i = 0; i <= HONE_S16 && shapes->count == before; i++)
+        add_shape(shapes, parameters, (hone_type)((turn + i) % (HONE_S16 + 1)),
                   fewest_channels(shapes->filter), turn);
 }
 
 /* Each type once, the rest taking turns. */
 static void add_types(struct shapes *shapes, const char *parameters, unsigned turn)
 {
-    for (unsigned type = HONE_U8; type <= HONE_F32; type++, turn++) {
+    for (unsigned type = HONE_U8; type <= HONE_S16; type++, turn++) {
         uint32_t channels = 1 + turn % 4;
         while (!(shapes->filter->channels & 1u << channels))
             channels = channels % 4 + 1;
@@ -145,14 +150,14 @@ static void add_types(struct shapes *shapes, const char *parameters, unsigned tu
 static void add_least(struct shapes *shapes, const char *parameters, bool first, unsigned turn)
 {
     size_t before = shapes->count;
-    for (unsigned type = HONE_U8; type <= HONE_F32 && (first || shapes->count == before); type++)
+    for (unsigned type = HONE_U8; type <= HONE_S16 && (first || shapes->count == before); type++)
         add_shape(shapes, parameters, (hone_type)type, fewest_channels(shapes->filter), turn);
 }
 
 static void add_everything(struct shapes *shapes, const char *parameters)
 {
     for (unsigned border = 0; border < BORDERS; border++)
-        for (unsigned type = HONE_U8; type <= HONE_F32; type++)
+        for (unsigned type = HONE_U8; type <= HONE_S16; type++)
             for (uint32_t channels = 1; channels <= 4; channels++)
                 add_shape(shapes, parameters, (hone_type)type, channels, border);
 }
@@ -166,15 +171,13 @@ size_t harness_shapes(const struct hone_filter *filter, enum effort effort, char
             add_everything(&shapes, texts[i]);
         } else if (effort == EFFORT_LEAST) {
             add_least(&shapes, texts[i], i == 0, (unsigned)i);
-        } else if (effort == EFFORT_TINY && i > 0) {
+        } else if (i > 0) {
             add_turn(&shapes, texts[i], (unsigned)i);
-        } else if (effort == EFFORT_TINY) {
+        } else if (effort <= EFFORT_TINY) {
             add_types(&shapes, texts[i], 0);
-        } else if (i == 0) {
+        } else {
             add_borders(&shapes, texts[i]);
             add_formats(&shapes, texts[i], 1, false);
-        } else {
-            add_turn(&shapes, texts[i], (unsigned)i);
         }
     }
     *list = shapes.list;
@@ -291,6 +294,22 @@ static void add_smallest(struct configs *configs, const struct variant *variant)
     }
 }
 
+/* How many configurations there may be before a seed adds one more. */
+static size_t seeded(enum effort effort)
+{
+    return effort == EFFORT_LEAST ? SEEDED_LEAST : effort == EFFORT_QUICK ? SEEDED_QUICK : SIZE_MAX;
+}
+
+static size_t sampled(enum effort effort)
+{
+    static const size_t counts[] = {[EFFORT_LEAST] = 1,
+                                    [EFFORT_QUICK] = 0,
+                                    [EFFORT_TINY] = 1,
+                                    [EFFORT_DEFAULT] = 2,
+                                    [EFFORT_ALL] = ALL_CONFIGS};
+    return counts[effort];
+}
+
 size_t harness_configs(const struct hone_filter *filter, const struct variant *variant, enum effort effort,
                        struct config **list)
 {
@@ -298,20 +317,17 @@ size_t harness_configs(const struct hone_filter *filter, const struct variant *v
     struct config config;
     config_default(variant, &config);
     add_config(&configs, &config);
-    for (size_t i = 0; i < filter->seed_count && (effort > EFFORT_LEAST || configs.count < SEEDED_LEAST); i++)
+    for (size_t i = 0; i < filter->seed_count && configs.count < seeded(effort); i++)
         add_named(&configs, variant, filter->seeds[i].variant, filter->seeds[i].config);
     for (size_t i = 0; i < filter->rung_count && effort > EFFORT_TINY; i++)
         add_named(&configs, variant, filter->rungs[i].variant, filter->rungs[i].config);
-    if (effort > EFFORT_LEAST)
+    if (effort >= EFFORT_TINY)
         add_each_value(&configs, variant, effort);
     add_smallest(&configs, variant);
     if (effort == EFFORT_ALL && few_enough(variant))
         add_all(&configs, variant);
     else
-        add_sample(&configs, variant,
-                   effort == EFFORT_ALL    ? ALL_CONFIGS
-                   : effort <= EFFORT_TINY ? SAMPLED_TINY
-                                           : SAMPLED);
+        add_sample(&configs, variant, sampled(effort));
     *list = configs.list;
     return configs.count;
 }

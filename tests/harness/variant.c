@@ -98,10 +98,10 @@ static void open_gallery(struct gallery *gallery, const struct hone_filter *filt
                          bool thorough, unsigned turn, struct report *report)
 {
     const struct size *list = effort == EFFORT_LEAST  ? least_sizes
-                              : effort == EFFORT_TINY ? tiny_sizes
+                              : effort <= EFFORT_TINY ? tiny_sizes
                                                       : sizes;
     size_t count = effort == EFFORT_LEAST  ? COUNT_OF(least_sizes)
-                   : effort == EFFORT_TINY ? COUNT_OF(tiny_sizes)
+                   : effort <= EFFORT_TINY ? COUNT_OF(tiny_sizes)
                                            : COUNT_OF(sizes);
     gallery->count = 0;
     for (size_t i = 0; i < count; i++, turn++)

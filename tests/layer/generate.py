@@ -123,10 +123,23 @@ def failing(call):
     return "return NULL;"
 
 
+def copied(call):
+    """The bytes that a call copies, as an expression; None for one that copies none."""
+    region = "p5[0] * p5[1] * p5[2]"
+    for pattern, amount in ((r"clEnqueue(Read|Write)Buffer$", "p4"), (r"clEnqueueCopyBuffer$", "p5"),
+                            (r"clEnqueue(Read|Write|Copy)BufferRect$", region),
+                            (r"clEnqueueCopyBufferToImage$", "layer_image_bytes(p2, p5)"),
+                            (r"clEnqueueCopyImageToBuffer$", "layer_image_bytes(p1, p4)")):
+        if re.match(pattern, call.name):
+            return amount
+    return None
+
+
 def enqueued(call, target, event, number):
     kind = call.returns if call.returns.endswith("*") else call.returns + " "
     worked = "result == CL_SUCCESS" if call.returns == "cl_int" else "result"
-    return [f"{kind}result = {target};", f"if ({worked} && p{event})",
+    count = [f"if ({worked})", f"    layer_copied({number}, {copied(call)});"] if copied(call) else []
+    return [f"{kind}result = {target};", *count, f"if ({worked} && p{event})",
             f"    layer_made(LAYER_EVENT, *p{event}, {number});", "return result;"]
 
 
@@ -142,7 +155,8 @@ def body(call, number):
         return [f"cl_int code = {target};", "if (code == CL_SUCCESS)",
                 f"    layer_retained({KINDS[retain.group(1)]}, p0);", "return code;"]
     if call.name == "clCreateBuffer":
-        return [f"cl_mem made = layer_create_buffer({call.arguments()});", "if (made)",
+        return [f"cl_mem made = layer_create_buffer({call.arguments()});",
+                "if (made && (p1 & CL_MEM_COPY_HOST_PTR))", f"    layer_copied({number}, p2);", "if (made)",
                 f"    layer_made(LAYER_MEMORY, made, {number});", "return made;"]
     if call.name == "clEnqueueNDRangeKernel":
         return ["if (!layer_launched(p1))", "    return layer_code(CL_OUT_OF_RESOURCES);"] + enqueued(call, target, event, number)

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 static const char *const kind_names[] = {"context", "queue", "memory", "program",      "kernel",
                                          "sampler", "event", "device", "shared-memory"};
 
-enum { BUCKETS = 4096, MAX_SITES = 2048, MAX_KERNELS = 256, PAGE = 4096, ALIGN = 128 };
+enum { BUCKETS = 4096, MAX_SITES = 2048, MAX_KERNELS = 256, MAX_CALLS = 256, PAGE = 4096, ALIGN = 128 };
 
 struct object {
     const void *handle;
@@ -33,12 +34,18 @@ struct site {
 static struct {
     const char *report, *only, *refuse;
     long fail;
-    bool sticky, keep, guard_end, guard_begin, has_code;
+    bool sticky, keep, has_code;
+    enum { GUARD_NONE, GUARD_BEGIN, GUARD_END, GUARD_TURNS } guard;
     long whole_rows, clock;
     uintptr_t site;
     cl_int code;
     int poison;
 } wish;
+
+struct copied {
+    long number;
+    unsigned long bytes;
+};
 
 struct launched {
     char name[64];
@@ -53,6 +60,7 @@ static struct {
     int site_count;
     struct launched launched[MAX_KERNELS];
     int launched_count;
+    struct copied copied[MAX_CALLS];
     long calls, countable, over, damaged;
     int failed_call; /* -1: none */
     uintptr_t failed_site;
@@ -197,6 +205,35 @@ bool layer_launched(cl_kernel kernel)
     return !wish.refuse || strcmp(wish.refuse, name) != 0;
 }
 
+/* ---- Copies ---- */
+
+void layer_copied(int call, size_t bytes)
+{
+    pthread_mutex_lock(&seen.lock);
+    seen.copied[call].number++;
+    seen.copied[call].bytes += bytes;
+    pthread_mutex_unlock(&seen.lock);
+}
+
+size_t layer_image_bytes(cl_mem image, const size_t *region)
+{
+    size_t pixel = 0;
+    layer_target->clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof pixel, &pixel, NULL);
+    return region[0] * region[1] * region[2] * pixel;
+}
+
+long layer_copies(const char *name, unsigned long *bytes)
+{
+    struct copied found = {0};
+    pthread_mutex_lock(&seen.lock);
+    for (int i = 0; i < layer_call_count; i++)
+        if (strcmp(layer_call_names[i], name) == 0)
+            found = seen.copied[i];
+    pthread_mutex_unlock(&seen.lock);
+    *bytes = found.bytes;
+    return found.number;
+}
+
 /* ---- Guard pages ---- */
 
 /* A buffer's memory between two pages that nobody may touch. Its start is aligned as a driver's would be, so
@@ -204,15 +241,28 @@ bool layer_launched(cl_kernel kernel)
 struct guarded {
     unsigned char *map, *start;
     size_t map_bytes, bytes, slack;
+    int poison;
 };
+
+/* Whether the next buffer ends at its page. By turns: as in the Thue-Morse sequence, which has no period that
+ * a caller's allocations could fall in step with. */
+static bool at_end(void)
+{
+    static atomic_uint count;
+    return wish.guard == GUARD_TURNS ? __builtin_popcount(atomic_fetch_add(&count, 1)) % 2
+                                     : wish.guard == GUARD_END;
+}
 
 static struct guarded *guarded_new(size_t bytes)
 {
     struct guarded *guarded = malloc(sizeof *guarded);
     size_t room = (bytes + ALIGN - 1) / ALIGN * ALIGN, pages = (room + PAGE - 1) / PAGE * PAGE;
+    bool end = at_end();
     if (!guarded)
         return NULL;
-    *guarded = (struct guarded){.map_bytes = pages + 2 * PAGE, .bytes = bytes};
+    *guarded = (struct guarded){.map_bytes = pages + 2 * PAGE, .bytes = bytes, .poison = wish.poison};
+    if (wish.guard == GUARD_TURNS && end)
+        guarded->poison ^= 0xff;
     guarded->map = mmap(NULL, guarded->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (guarded->map == MAP_FAILED) {
         free(guarded);
@@ -220,9 +270,9 @@ static struct guarded *guarded_new(size_t bytes)
     }
     mprotect(guarded->map, PAGE, PROT_NONE);
     mprotect(guarded->map + PAGE + pages, PAGE, PROT_NONE);
-    guarded->start = guarded->map + PAGE + (wish.guard_end ? pages - room : 0);
-    guarded->slack = wish.guard_end ? room - bytes : pages - bytes;
-    memset(guarded->start, wish.poison, bytes + guarded->slack);
+    guarded->start = guarded->map + PAGE + (end ? pages - room : 0);
+    guarded->slack = end ? room - bytes : pages - bytes;
+    memset(guarded->start, guarded->poison, bytes + guarded->slack);
     return guarded;
 }
 
@@ -232,7 +282,7 @@ static void CL_CALLBACK guarded_finish(cl_mem memory, void *user)
     long damaged = 0;
     (void)memory;
     for (size_t i = 0; i < guarded->slack; i++)
-        damaged += guarded->start[guarded->bytes + i] != (unsigned char)wish.poison;
+        damaged += guarded->start[guarded->bytes + i] != (unsigned char)guarded->poison;
     if (damaged)
         fprintf(stderr, "layer: %ld bytes behind a buffer of %zu bytes were changed\n", damaged,
                 guarded->bytes);
@@ -246,7 +296,7 @@ static void CL_CALLBACK guarded_finish(cl_mem memory, void *user)
 cl_mem layer_create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code)
 {
     const cl_mem_flags ours = CL_MEM_COPY_HOST_PTR | CL_MEM_ALLOC_HOST_PTR;
-    bool wanted = (wish.guard_end || wish.guard_begin) && size > 0 && !(flags & CL_MEM_USE_HOST_PTR);
+    bool wanted = wish.guard && size > 0 && !(flags & CL_MEM_USE_HOST_PTR);
     struct guarded *guarded = wanted ? guarded_new(size) : NULL;
     if (!guarded)
         return layer_target->clCreateBuffer(context, flags, size, host, code);
@@ -302,6 +352,10 @@ static void report(void)
                 (unsigned long)offset_of(seen.sites[i].address), seen.sites[i].number);
     for (int i = 0; i < seen.launched_count; i++)
         fprintf(file, "kernel %s %ld\n", seen.launched[i].name, seen.launched[i].number);
+    for (int i = 0; i < layer_call_count; i++)
+        if (seen.copied[i].number)
+            fprintf(file, "copy %s %ld %lu\n", layer_call_names[i], seen.copied[i].number,
+                    seen.copied[i].bytes);
     if (seen.failed_call >= 0)
         fprintf(file, "failed %s %ld %lx\n", layer_call_names[seen.failed_call], seen.failed_number,
                 (unsigned long)seen.failed_site);
@@ -328,9 +382,17 @@ static long wished_number(const char *name, int base)
     return value ? strtol(value, NULL, base) : 0;
 }
 
+static int wished_guard(const char *text)
+{
+    static const char *const names[] = {"begin", "end", "turns"};
+    for (int i = 0; text && i < 3; i++)
+        if (strcmp(text, names[i]) == 0)
+            return GUARD_BEGIN + i;
+    return GUARD_NONE;
+}
+
 static void read_wishes(void)
 {
-    const char *guard = wished_text("LAYER_GUARD");
     wish.report = wished_text("LAYER_REPORT");
     wish.only = wished_text("LAYER_ONLY");
     wish.refuse = wished_text("LAYER_REFUSE");
@@ -339,8 +401,7 @@ static void read_wishes(void)
     wish.sticky = wished_number("LAYER_STICKY", 10) != 0;
     wish.has_code = wished_text("LAYER_CODE") != NULL;
     wish.code = (cl_int)wished_number("LAYER_CODE", 10);
-    wish.guard_end = guard && strcmp(guard, "end") == 0;
-    wish.guard_begin = guard && strcmp(guard, "begin") == 0;
+    wish.guard = wished_guard(wished_text("LAYER_GUARD"));
     wish.keep = wished_number("LAYER_KEEP", 10) != 0;
     wish.whole_rows = wished_number("LAYER_WHOLE_ROWS", 10);
     wish.clock = wished_number("LAYER_CLOCK", 10);

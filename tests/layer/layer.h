@@ -14,9 +14,11 @@
  *   LAYER_KEEP=1        memory objects are never really released, so that none begins where another one was:
  * Oclgrind 21.10 mistakes the new one's bytes for the old one's, and calls what lies beyond uninitialised
  *   LAYER_GUARD=end     buffers that the driver would allocate end at a page that cannot be touched; begin:
- *                       begin behind one. Only for devices that work on host memory
+ *                       begin behind one; turns: by turns, those that end there with the poison's complement.
+ *                       Only for devices that work on host memory
+ *   LAYER_POISON=0xa5   what fresh buffers of guarded memory hold (default 0xa5)
  *   LAYER_WHOLE_ROWS=1  rectangles whose last row has no room for its padding are refused, as by NVIDIA's
- * driver; 2: all LAYER_POISON=0xa5   what fresh buffers of guarded memory hold (default 0xa5)
+ *                       driver; 2: all rectangles
  *   LAYER_CLOCK=50      time stamps count that many times too slowly
  *
  * The report has a line for each fact:
@@ -24,6 +26,7 @@
  *   calls NUMBER COUNTABLE          all calls; those that were candidates for failing
  *   site NAME OFFSET NUMBER         calls of NAME from that place of the program
  *   kernel NAME NUMBER              launches of a kernel
+ *   copy NAME NUMBER BYTES          calls that copied, and how much
  *   failed NAME NUMBER OFFSET       an injected failure (the first one, when sticky)
  *   leak KIND NAME NUMBER           an object that was never released, made by call NAME
  *   over KIND NAME                  a release of something that is not there
@@ -78,6 +81,17 @@ void layer_releasing(enum layer_kind kind, const void *object, int call);
 
 /* Counts launches by the kernel's name; false when it is to be refused. */
 bool layer_launched(cl_kernel kernel);
+
+/* Counts a call that copies. */
+void layer_copied(int call, size_t bytes);
+size_t layer_image_bytes(cl_mem image, const size_t *region);
+
+/* ---- For tests in the same process ---- */
+
+/* How often a call copied so far, and how many bytes (0 where there is no such call). */
+long layer_copies(const char *name, unsigned long *bytes);
+
+/* ---- For the generated wrappers, again ---- */
 
 /* Whether a rectangle is to be refused: with the padding of its last row it ends beyond the buffer. */
 bool layer_beyond(cl_mem buffer, const size_t *origin, const size_t *region, size_t pitch);

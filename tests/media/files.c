@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading and writing files whose bytes are written out here, so that no encoder vouches for its own decoder.
- */
+/* Reading and writing files whose bytes are written out here, so that no encoder vouches for its own
+ * decoder. */
 #include "media/media.h"
 
 #include "support.h"
@@ -138,6 +138,9 @@ TEST(hostile_headers_are_refused)
                  {"P7\nWIDTH 1\nHEIGHT 1\nDEPTH 5\nMAXVAL 255\nENDHDR\nxxxxx", "5 channels"},
                  {"P7\nWIDTH 1\nCOLOUR 3\nENDHDR\n", "damaged"},
                  {"PF\n1 1\n0\nxxxxxxxxxxxx", "damaged"},
+                 {"PF\n1 1\n-inf\nxxxxxxxxxxxx", "damaged"},
+                 {"PF\n1 1\n1e400\nxxxxxxxxxxxx", "damaged"},
+                 {"PF\n1 1\n0x1p3\nxxxxxxxxxxxx", "damaged"},
                  {"P5\n2 2\n255\nabc", "cut off"}};
     hone_error error = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -149,6 +152,15 @@ TEST(hostile_headers_are_refused)
         CHECK_HAS(error.message, "a.pnm");
         media_close(&input);
     }
+}
+
+TEST(a_number_with_a_zero_byte_is_none)
+{
+    hone_error error = {0};
+    CHECK(OPEN("a.pgm", "P5\n1\0 1\n255\nx") == NULL);
+    CHECK_HAS(error.message, "damaged");
+    CHECK(OPEN("a.pfm", "Pf\n1 1\n-1\0\nxxxx") == NULL);
+    CHECK_HAS(error.message, "damaged");
 }
 
 TEST(accepted_damage_reads_what_is_there)
@@ -245,14 +257,15 @@ TEST(a_format_that_cannot_hold_the_result)
     const hone_image_desc rgba = {.width = 1, .height = 1, .type = HONE_U8, .channels = 4};
     const hone_image_desc f32 = {.width = 1, .height = 1, .type = HONE_F32, .channels = 1};
     hone_error error = {0};
-    CHECK_STATUS(media_check_output("a.pgm", &s16, false, &error), HONE_ERROR_USAGE);
+    CHECK_STATUS(media_check_output("a.pgm", &s16, NULL, NULL, &error), HONE_ERROR_USAGE);
     CHECK_HAS(error.message, "s16");
     CHECK_HAS(error.message, ".tif");
-    CHECK_STATUS(media_check_output("a.ppm", &rgba, false, &error), HONE_ERROR_USAGE);
+    CHECK_STATUS(media_check_output("a.ppm", &rgba, NULL, NULL, &error), HONE_ERROR_USAGE);
     CHECK_HAS(error.message, "three channels");
-    CHECK_STATUS(media_check_output("a.pgm", &f32, false, &error), HONE_ERROR_USAGE);
+    CHECK_STATUS(media_check_output("a.pgm", &f32, NULL, NULL, &error), HONE_ERROR_USAGE);
     CHECK_HAS(error.message, ".pfm");
-    CHECK_STATUS(media_check_output("a.pam", &rgba, true, &error), HONE_OK);
+    const struct media_info gray_alpha = {.gray_alpha = true};
+    CHECK_STATUS(media_check_output("a.pam", &rgba, &gray_alpha, NULL, &error), HONE_OK);
     CHECK_STATUS(media_check_name("a.xyz", &error), HONE_ERROR_USAGE);
     CHECK_HAS(error.message, ".pgm");
     CHECK_STATUS(media_check_name("pgm", &error), HONE_ERROR_USAGE);

@@ -43,9 +43,9 @@ static const struct hone_filter play = {
     .inputs = 1,
     .spatial = true,
     .parameters =
-        {{.name = "radius", .kind = PARAMETER_INTEGER, .otherwise = "2", .least = 0, .most = 100},
-         {.name = "strength", .kind = PARAMETER_REAL, .otherwise = "1.5", .least = -1, .most = 10},
-         {.name = "mode-word", .kind = PARAMETER_CHOICE, .otherwise = "fast", .choices = "fast|slow|slower"},
+        {{.name = "radius", .kind = PARAMETER_INTEGER, .fallback = "2", .min = 0, .max = 100},
+         {.name = "strength", .kind = PARAMETER_REAL, .fallback = "1.5", .min = -1, .max = 10},
+         {.name = "mode-word", .kind = PARAMETER_CHOICE, .fallback = "fast", .choices = "fast|slow|slower"},
          {.name = "table", .kind = PARAMETER_TEXT, .help = "numbers"}},
     .symbols = {"AREA"},
     .reals = {"WEIGHT"},
@@ -123,7 +123,7 @@ TEST(wrong_values)
     set_refused("mode-word", "", "none of", 2);
     set_refused("border", "none", "none of replicate|reflect|reflect101|wrap|constant|zero-outside", 2);
     set_refused("table", "", "needs a value", 2);
-    set_refused("accuracy", "high", "none of exact|relaxed", 2);
+    set_refused("accuracy", "high", "none of normal|relaxed", 2);
 }
 
 static void prepare_refused(const char *name, const char *value, const hone_image_desc *desc,
@@ -176,6 +176,32 @@ TEST(border_values_fit_the_format)
     CHECK_STATUS(case_prepare(&c, &gray, NULL, &error), HONE_ERROR_USAGE);
     CHECK_STATUS(case_set(&c, "border-value", "255", &error), HONE_OK);
     CHECK_STATUS(case_prepare(&c, &gray, NULL, &error), HONE_OK);
+    case_finish(&c);
+}
+
+TEST(shares_of_the_full_range_are_levels_of_each_format)
+{
+    struct filter_case c;
+    hone_error error;
+    struct text text = {0};
+    const hone_image_desc real = {10, 10, HONE_F32, 1, 0};
+    make(&c);
+    REQUIRE_OK(case_set(&c, "border", "constant", &error));
+    REQUIRE_OK(case_set(&c, "border-value", "8%", &error));
+    REQUIRE_OK(case_prepare(&c, &gray, NULL, &error));
+    CHECK_EQ(c.border_value, 20);
+    REQUIRE_OK(case_prepare(&c, &real, NULL, &error));
+    CHECK(c.border_value == 8.0 / 100);
+    case_describe(&c, &text);
+    CHECK_HAS(text_view(&text), "border-value=8%");
+    text_finish(&text);
+    CHECK_STATUS(case_set(&c, "border-value", "8%%", &error), HONE_ERROR_USAGE);
+    CHECK_STATUS(case_set(&c, "border-value", "%", &error), HONE_ERROR_USAGE);
+    REQUIRE_OK(case_set(&c, "border-value", "101%", &error));
+    CHECK_STATUS(case_prepare(&c, &gray, NULL, &error), HONE_ERROR_USAGE);
+    REQUIRE_OK(case_set(&c, "border-value", "7", &error));
+    REQUIRE_OK(case_prepare(&c, &gray, NULL, &error));
+    CHECK_EQ(c.border_value, 7);
     case_finish(&c);
 }
 
@@ -273,6 +299,22 @@ TEST(configurations)
     config_refused("ROWS=2x", "is written NAME=NUMBER");
     config_refused("=2", "is written NAME=NUMBER");
     config_refused("ROWS=99999999999999999999999", "not legal");
+}
+
+TEST(a_broken_constraint_says_which_values_would_do)
+{
+    static const char *const names[] = {"H"};
+    const int64_t height = 100;
+    const struct expr_scope image = {.names = names, .values = &height, .count = 1};
+    const struct variant_limits limits = {1024, {1024, 1024, 1024}, 1 << 15};
+    struct config config;
+    hone_error error;
+    config_default(&play_variants[0], &config);
+    REQUIRE_OK(config_parse(&play_variants[0], "WG_X=32 ROWS=4", &config, &error));
+    CHECK_STATUS(config_legal_within(&image, &limits, &play_variants[0], &config, &error),
+                 HONE_ERROR_UNSUPPORTED);
+    CHECK_TEXT(error.message, "variant 'plain' needs WG_X * ROWS <= 64: --config WG_X=16 or WG_X=8 or ROWS=1 "
+                              "or ROWS=2 would do");
 }
 
 TEST(legal_values)

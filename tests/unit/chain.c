@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Chains: what is understood, what is refused and where, and that a chain written out again means the same.
- */
+/* Chains: what is understood, what is refused and where, and that a chain written out again means
+ * the same. */
 #include "hone/chain.h"
 
+#include "filter/case.h"
+#include "filter/chain.h"
 #include "support.h"
 
 #include <stdlib.h>
@@ -52,11 +54,20 @@ TEST(several_filters)
     hone_chain_destroy(&chain);
 }
 
-TEST(last_value_counts)
+TEST(a_parameter_is_given_once)
 {
-    hone_chain *chain = parsed("box size=3 size=4");
-    CHECK_TEXT(hone_chain_parameter(chain, 0, "size"), "4");
+    refused("box size=3 size=4", 12, "size is given a second time");
+    refused("sobel | box border=wrap size=3 border=zero", 32, "border is given a second time");
+    hone_chain *chain = parsed("box size=3 | box size=4");
+    CHECK_TEXT(hone_chain_parameter(chain, 1, "size"), "4");
     hone_chain_destroy(&chain);
+}
+
+TEST(names_from_elsewhere_are_answered)
+{
+    refused("blur sigma=3", 1, "there is no filter 'blur'; 'gaussian' and 'box' blur. There are add, ");
+    refused("box | Unsharp_Mask", 7, "'convolve' sharpens");
+    refused("resize", 1, "'vips resize'");
 }
 
 TEST(mistakes_have_columns)
@@ -182,4 +193,32 @@ TEST(hostile_text)
             CHECK(error.column >= 1 && error.column <= (int)length + 1);
         hone_chain_destroy(&chain);
     }
+}
+
+/* What `hone tune` takes is a chain of one filter, read by the same parser. */
+TEST(a_single_filter_is_read_like_a_chain)
+{
+    static const char *const texts[] = {
+        "box size=3", "box  size='3'", "box 'size=3'",     "box siz=3",     "bix",
+        "box size=",  "box size=3 ",   "convolve kernel=", "box \"size=3\""};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        hone_error of_chain = {0}, error = {0};
+        hone_chain *chain = NULL;
+        struct filter_case c;
+        hone_status status = hone_chain_parse(&chain, texts[i], &of_chain);
+        CHECK_STATUS(chain_parse_case(&c, texts[i], &error), status);
+        CHECK_EQ(error.column, of_chain.column);
+        CHECK_TEXT(error.message, of_chain.message);
+        if (!status)
+            case_finish(&c);
+        hone_chain_destroy(&chain);
+    }
+}
+
+TEST(a_chain_is_not_a_single_filter)
+{
+    struct filter_case c;
+    hone_error error;
+    CHECK_STATUS(chain_parse_case(&c, "box | sobel", &error), HONE_ERROR_USAGE);
+    CHECK_HAS(error.message, "expected a single filter");
 }

@@ -11,7 +11,7 @@
 
 static const char *const names[] = {"W", "H", "WG_X"};
 static const int64_t values[] = {1920, 1080, 16};
-static const struct expr_scope scope = {NULL, names, values, 3};
+static const struct expr_scope scope = {.names = names, .values = values, .count = 3};
 
 static int64_t value(const char *text)
 {
@@ -56,11 +56,36 @@ TEST(inner_scope_wins)
 {
     static const char *const inner_names[] = {"W"};
     static const int64_t inner_values[] = {7};
-    const struct expr_scope inner = {&scope, inner_names, inner_values, 1};
+    const struct expr_scope inner = {
+        .outer = &scope, .names = inner_names, .values = inner_values, .count = 1};
     int64_t result = 0;
     hone_error error;
     CHECK_STATUS(expr_text_value("W + H", &inner, 0, &result, &error), HONE_OK);
     CHECK_EQ(result, 7 + 1080);
+}
+
+static int found;
+
+static bool find(void *context, const char *name, int64_t *value)
+{
+    found++;
+    *value = *(const int64_t *)context;
+    return strcmp(name, "LATER") == 0;
+}
+
+/* What is not listed is looked for when its value decides, and not before. */
+TEST(names_are_found_when_they_are_needed)
+{
+    int64_t forty = 40, result = 0;
+    hone_error error;
+    const struct expr_scope late = {.outer = &scope, .find = find, .context = &forty};
+    CHECK_STATUS(expr_text_value("1 || LATER", &late, 0, &result, &error), HONE_OK);
+    CHECK_STATUS(expr_text_value("0 && LATER", &late, 0, &result, &error), HONE_OK);
+    CHECK_EQ(found, 0);
+    CHECK_STATUS(expr_text_value("LATER + 2", &late, 0, &result, &error), HONE_OK);
+    CHECK_EQ(result, 42);
+    CHECK_EQ(found, 1);
+    CHECK_STATUS(expr_text_value("NEVER", &late, 0, &result, &error), HONE_ERROR_USAGE);
 }
 
 TEST(empty_text_gives_the_other_value)

@@ -359,7 +359,7 @@ static hone_status open_temporary(const char *wanted, hone_error *error)
 {
     char path[PATH_MAX];
     int fd = -1;
-    hone_status status = file_temporary_folder("driver", path, &fd, error);
+    hone_status status = file_temporary_folder(NULL, "driver", path, &fd, error);
     if (!status) {
         CHECK_TEXT(path, below(wanted));
         CHECK_EQ(mode_of(path), 0700);

@@ -24,8 +24,8 @@ static void prepare(struct filter_case *c, const char *filter, const char *name,
     CHECK_STATUS(case_prepare(c, in, c->filter->inputs > 1 ? in : NULL, &error), HONE_OK);
 }
 
-/* `before` times add, the filter, `after` times add, and colormap where one channel of u8 or u16 comes out.
- */
+/* `before` times add, the filter, `after` times add, and colormap where one channel of u8 or u16
+ * comes out. */
 static hone_status fuse(struct filter_case *c, const struct hone_filter *filter, const hone_image_desc *in,
                         unsigned before, unsigned after, hone_border border)
 {
@@ -195,11 +195,12 @@ static void compare(const char *chain, hone_type type, uint32_t channels, const 
 TEST(plans_give_the_same_with_and_without)
 {
     device = support_open_quick();
+    /* The variants for CPUs do not fuse: as vectors of rows that the caches hold, filters are faster apart. */
     bool wide = strstr(hone_device_get_info(device)->platform, "Portable") != NULL;
-    compare("sobel | colormap", HONE_U8, 1, NULL, wide);
-    compare("add | box size=4 | add", HONE_U16, 4, NULL, wide ? 2 : 0);
-    compare("add | sobel norm=l1 | add | box size=3 | colormap", HONE_U8, 1, "map=gray", wide ? 3 : 0);
-    compare("add | add | colormap", HONE_U8, 1, NULL, wide ? 2 : 0);
+    compare("sobel | colormap", HONE_U8, 1, NULL, !wide);
+    compare("add | box size=4 | add", HONE_U16, 4, NULL, 0);
+    compare("add | sobel norm=l1 | add | box size=3 | colormap", HONE_U8, 1, "map=gray", !wide);
+    compare("add | add | colormap", HONE_U8, 1, NULL, 0);
     compare("add | transpose", HONE_U8, 1, NULL, 0);
     compare("box | colormap", HONE_F32, 1, NULL, 0); /* a rounding error must not decide a colour */
     hone_device_close(&device);

@@ -50,10 +50,10 @@ static void check_memory_kind(hone_memory kind, size_t pitch)
     CHECK_SAME(&got, &wanted, 0);
     /* and the same through mapping */
     void *pixels = NULL;
-    REQUIRE_OK(hone_image_map(target, 0, &pixels, &error));
+    REQUIRE_OK(hone_image_map(target, false, &pixels, &error));
     struct view mapped = {*hone_image_get_desc(target), pixels};
     CHECK_SAME(&mapped, &wanted, 0);
-    CHECK_STATUS(hone_image_map(target, 0, &pixels, &error), HONE_ERROR_USAGE);
+    CHECK_STATUS(hone_image_map(target, false, &pixels, &error), HONE_ERROR_USAGE);
     CHECK_STATUS(hone_image_unmap(target, &error), HONE_OK);
     CHECK_STATUS(hone_image_unmap(target, &error), HONE_ERROR_USAGE);
     CHECK_STATUS(hone_image_download(target, NULL, 0, NULL, 0, NULL, &error), HONE_ERROR_USAGE);
@@ -94,7 +94,7 @@ TEST(writing_through_a_map)
     hone_error error;
     REQUIRE_OK(hone_image_create(&source, device, &in.desc, HONE_MEMORY_MAPPED, &error));
     REQUIRE_OK(hone_image_create(&target, device, &in.desc, HONE_MEMORY_MAPPED, &error));
-    REQUIRE_OK(hone_image_map(source, 1, &pixels, &error));
+    REQUIRE_OK(hone_image_map(source, true, &pixels, &error));
     memcpy(pixels, in.data, hone_image_bytes(&in.desc));
     /* still mapped: the plan hands it over by itself */
     run_box(source, target);

@@ -178,6 +178,48 @@ TEST(buffers_that_do_not_fit)
     end();
 }
 
+/* Two descriptions of one buffer, of a buffer and a part of it, of parts of it. */
+TEST(buffers_that_share_bytes)
+{
+    enum { SIDE = 16, BYTES = SIDE * SIDE };
+    begin(0);
+    const hone_image_desc desc = {SIDE, SIDE, HONE_U8, 1, 0};
+    hone_plan *plan = support_plan(device, "box size=3", &desc, NULL);
+    hone_error error;
+    cl_int code = CL_SUCCESS, other = CL_SUCCESS;
+    cl_uint align = 0;
+    REQUIRE(clGetDeviceInfo(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof align, &align, NULL) == CL_SUCCESS);
+    const size_t step = align / 8 > BYTES ? align / 8 : BYTES;
+    cl_mem whole = buffer(3 * step);
+    const cl_buffer_region first = {0, 2 * step}, second = {step, 2 * step};
+    cl_mem low = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &first, &code);
+    cl_mem high = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &second, &other);
+    REQUIRE(code == CL_SUCCESS && other == CL_SUCCESS);
+    const struct {
+        cl_mem from, to;
+        size_t from_offset, to_offset;
+        bool overlaps;
+    } cases[] = {
+        {whole, whole, 0, BYTES, false},     {whole, whole, 0, BYTES - 1, true}, {whole, low, step, 0, false},
+        {whole, low, step, step, true},      {low, high, 0, 0, false},           {low, high, step, 0, true},
+        {whole, high, 2 * step, step, true}, {high, whole, step, 0, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hone_image *in = NULL, *out = NULL;
+        REQUIRE_OK(hone_image_from_cl(&in, device, &desc, cases[i].from, cases[i].from_offset, &error));
+        REQUIRE_OK(hone_image_from_cl(&out, device, &desc, cases[i].to, cases[i].to_offset, &error));
+        CHECK_STATUS(hone_plan_run(plan, in, out, NULL, 0, NULL, &error),
+                     cases[i].overlaps ? HONE_ERROR_USAGE : HONE_OK);
+        CHECK_STATUS(hone_device_finish(device, &error), HONE_OK);
+        hone_image_destroy(&in);
+        hone_image_destroy(&out);
+    }
+    hone_plan_destroy(&plan);
+    clReleaseMemObject(low);
+    clReleaseMemObject(high);
+    clReleaseMemObject(whole);
+    end();
+}
+
 TEST(own_events_and_ours)
 {
     begin(CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which record is nearest to a device and a case. */
-#include "tune/lookup.h"
+#include "choose/lookup.h"
 
 #include "base/text.h"
 #include "test.h"

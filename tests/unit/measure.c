@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Right at the size that is tuned: kernels that are right on the small picture of the first check, and wrong
  * on a larger one. */
-#include "tune/measure.h"
+#include "tune/measure/measure.h"
 
 #include "filter/case.h"
 #include "filter/registry.h"
 #include "support.h"
-#include "tune/held_file.h"
+#include "tune/worker/memory_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -193,10 +193,10 @@ TEST(the_final_looks_at_what_was_written_last)
     struct stage stage = set(shifted);
     enum { ROUNDS = 4 };
     struct measure_entry entries[] = {entry_of(&stage, "direct"), entry_of(&stage, "separable")};
-    measure_race(stage.measure, entries, 2, ROUNDS);
+    measure_race(stage.measure, entries, 2, ROUNDS, &(struct measure_phase){0});
     CHECK_EQ(entries[0].result.run_count, ROUNDS); /* nobody knows what is right */
     refer(&stage);
-    measure_race(stage.measure, entries, 2, ROUNDS);
+    measure_race(stage.measure, entries, 2, ROUNDS, &(struct measure_phase){0});
     CHECK_EQ(entries[0].result.run_count, 0);
     CHECK_EQ(entries[0].result.state, STATE_WRONG);
     CHECK_HAS(entries[0].result.note, "at 256x64: pixel (");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Pixel formats and views (tests/check/oracles.py compares borders, roundings and frame layouts with NumPy).
- */
+/* Pixel formats and views (tests/check/oracles.py compares borders, roundings and frame layouts with
+ * NumPy). */
 #include "hone/pixels.h"
 
 #include "image/pattern.h"

@@ -439,12 +439,12 @@ TEST(events)
     hone_event *done = NULL;
     hone_times times;
     hone_error error;
-    int over = 0;
+    bool over = false;
     REQUIRE_OK(hone_plan_run(plan, pair.in, pair.out, NULL, 0, &done, &error));
     CHECK_STATUS(hone_event_notify(done, count_notification, &notified, &error), HONE_OK);
     CHECK_STATUS(hone_event_wait(done, &error), HONE_OK);
     CHECK_STATUS(hone_event_poll(done, &over, &error), HONE_OK);
-    CHECK_EQ(over, 1);
+    CHECK(over);
     for (int i = 0; i < 2000 && atomic_load(&notified) == 0; i++)
         usleep(1000);
     CHECK_EQ(atomic_load(&notified), 1);
@@ -609,6 +609,95 @@ TEST(wrong_images)
     hone_device_close(&device);
 }
 
+static hone_status wrapped_run(hone_plan *plan, uint8_t *from, uint8_t *to, size_t pitch)
+{
+    hone_image_desc desc = *hone_plan_output(plan);
+    hone_image *in = NULL, *out = NULL;
+    hone_error error;
+    desc.pitch = pitch;
+    REQUIRE_OK(hone_image_wrap(&in, device, &desc, from, &error));
+    REQUIRE_OK(hone_image_wrap(&out, device, &desc, to, &error));
+    hone_status status = hone_plan_run(plan, in, out, NULL, 0, NULL, &error);
+    hone_device_finish(device, NULL);
+    hone_image_destroy(&in);
+    hone_image_destroy(&out);
+    return status;
+}
+
+TEST(plans_do_not_work_in_place)
+{
+    enum { WIDTH = 32, HEIGHT = 9, PITCH = 80, ROOM = PITCH * (2 * HEIGHT + 1) };
+    begin();
+    const hone_image_desc desc = {WIDTH, HEIGHT, HONE_U8, 1, 0};
+    hone_plan *plan = support_plan(device, "box size=3 | box size=3", &desc, NULL);
+    uint8_t frame[ROOM], before[ROOM];
+    hone_error error;
+    for (int i = 0; i < ROOM; i++)
+        frame[i] = before[i] = (uint8_t)(i * 31 + i / 7);
+    /* Where a second picture begins, in bytes behind the first, and whether it lies in the same pixels. */
+    static const struct {
+        size_t distance;
+        bool overlaps;
+    } places[] = {{0, true},
+                  {1, true},
+                  {WIDTH - 1, true},
+                  {WIDTH, false},
+                  {PITCH - WIDTH, false},
+                  {PITCH - WIDTH + 1, true},
+                  {PITCH, true},
+                  {(HEIGHT - 1) * PITCH + WIDTH - 1, true},
+                  {(HEIGHT - 1) * PITCH + WIDTH, false},
+                  {HEIGHT * PITCH, false}};
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        hone_status wanted = places[i].overlaps ? HONE_ERROR_USAGE : HONE_OK;
+        uint8_t *other = frame + places[i].distance;
+        CHECK_STATUS(hone_plan_apply(plan, frame, PITCH, other, PITCH, &error), wanted);
+        CHECK_STATUS(hone_plan_apply(plan, other, PITCH, frame, PITCH, &error), wanted);
+        CHECK_STATUS(wrapped_run(plan, frame, other, PITCH), wanted);
+        if (wanted)
+            CHECK_HAS(error.message, "overlap");
+        if (wanted)
+            CHECK(memcmp(frame, before, ROOM) == 0);
+        memcpy(frame, before, ROOM);
+    }
+    /* Rows that are not equally far apart. */
+    CHECK_STATUS(hone_plan_apply(plan, frame, PITCH, frame + WIDTH, 0, &error), HONE_ERROR_USAGE);
+    /* The halves of one frame. */
+    struct view left = {{WIDTH, HEIGHT, HONE_U8, 1, PITCH}, before};
+    struct view right = {{WIDTH, HEIGHT, HONE_U8, 1, PITCH}, frame + 40};
+    REQUIRE_OK(hone_plan_apply(plan, frame, PITCH, frame + 40, PITCH, &error));
+    struct view once = support_expected("box size=3", &left), twice = support_expected("box size=3", &once);
+    CHECK_SAME(&right, &twice, 0);
+    view_finish(&once);
+    view_finish(&twice);
+    hone_plan_destroy(&plan);
+    hone_device_close(&device);
+}
+
+TEST(a_second_image_is_no_output)
+{
+    begin();
+    struct view in = support_picture(20, 10, HONE_U8, 1, 6);
+    hone_chain *chain = NULL;
+    hone_plan *plan = NULL;
+    hone_error error;
+    const hone_plan_options options = {.second = &in.desc, .second_count = 1};
+    REQUIRE_OK(hone_chain_parse(&chain, "add", &error));
+    REQUIRE_OK(hone_plan_create(&plan, device, chain, &in.desc, &options, &error));
+    struct pair pair = images(plan, &in);
+    REQUIRE_OK(hone_plan_bind(plan, 0, pair.out, &error));
+    CHECK_STATUS(hone_plan_run(plan, pair.in, pair.out, NULL, 0, NULL, &error), HONE_ERROR_USAGE);
+    CHECK_HAS(error.message, "the second image and the output overlap");
+    REQUIRE_OK(hone_plan_bind(plan, 0, pair.in, &error));
+    CHECK_STATUS(hone_plan_run(plan, pair.in, pair.out, NULL, 0, NULL, &error), HONE_OK);
+    CHECK_STATUS(hone_device_finish(device, &error), HONE_OK);
+    finish_pair(&pair);
+    hone_plan_destroy(&plan);
+    hone_chain_destroy(&chain);
+    view_finish(&in);
+    hone_device_close(&device);
+}
+
 /* ---- Devices ---- */
 
 TEST(parts_of_a_device)
@@ -765,6 +854,28 @@ TEST(a_folder_without_kernels)
     hone_error error;
     CHECK_STATUS(create("box", &direct, &error), HONE_ERROR_IO);
     CHECK_HAS(error.message, "/nonexistent/filter/kernel.clh");
+    hone_device_close(&device);
+}
+
+TEST(what_kernels_cannot_index_is_refused_before_anything_is_compiled)
+{
+    static const hone_plan_options none = {0};
+    const hone_image_desc wide = {30000, 30000, HONE_U8, 3, 0}, gray = {30000, 30000, HONE_U8, 1, 0};
+    hone_error error;
+    hone_chain *chain = NULL;
+    hone_plan *plan = NULL;
+    begin();
+    const uint64_t before = made();
+    REQUIRE_OK(hone_chain_parse(&chain, "sobel", &error));
+    CHECK_STATUS(hone_plan_create(&plan, device, chain, &wide, &none, &error), HONE_ERROR_UNSUPPORTED);
+    CHECK_HAS(error.message, "30000x30000 x3");
+    CHECK_HAS(error.message, "2^31 elements");
+    hone_chain_destroy(&chain);
+    REQUIRE_OK(hone_chain_parse(&chain, "colormap", &error)); /* the result alone is too large */
+    CHECK_STATUS(hone_plan_create(&plan, device, chain, &gray, &none, &error), HONE_ERROR_UNSUPPORTED);
+    CHECK_HAS(error.message, "2^31 elements");
+    CHECK(made() == before);
+    hone_chain_destroy(&chain);
     hone_device_close(&device);
 }
 

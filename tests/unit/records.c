@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tuning records: what is written is read again, damage is skipped, files merge. */
-#include "tune/records.h"
+#include "choose/records.h"
 
 #include "base/text.h"
 #include "support.h"
@@ -43,6 +43,9 @@ static struct record_choice choice_of(const char *variant, double ms)
                                    .load = 0.25,
                                    .clock = "host",
                                    .evaluations = 20,
+                                   .asked = 100,
+                                   .unfinished = true,
+                                   .continues = true,
                                    .seconds = 1.5,
                                    .time = 1700000000};
     snprintf(choice.ranked[0].variant, sizeof choice.ranked[0].variant, "%s", variant);
@@ -113,6 +116,7 @@ TEST(records_are_read_as_they_were_written)
     CHECK(all.choices[0].plain_ms == 8);
     CHECK(all.choices[0].raced && all.choices[0].drift == 0.0625 && all.choices[0].load == 0.25);
     CHECK_TEXT(all.choices[0].clock, "host");
+    CHECK(all.choices[0].asked == 100 && all.choices[0].unfinished && all.choices[0].continues);
     CHECK_EQ(all.choices[0].device.kind, HONE_DEVICE_GPU);
     CHECK_EQ(all.choices[0].c.width, 640);
     CHECK_TEXT(all.wrong[0].evidence, wrong.evidence);
@@ -232,6 +236,7 @@ TEST(choices_say_who_made_them)
     REQUIRE_OK(records_parse(&old, old_trial, READ_ALL, &error));
     REQUIRE(old.choice_count == 1);
     CHECK_EQ(old.choices[0].origin, ORIGIN_IMPORT);
+    CHECK(old.choices[0].asked == 0 && !old.choices[0].unfinished && !old.choices[0].continues);
     records_finish(&old);
 }
 

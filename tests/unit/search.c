@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Search on made-up landscapes whose optimum is known. */
-#include "tune/search.h"
+#include "tune/search/search.h"
 
 #include "test.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who wins a session, with a worker that answers what a test has written down: this program is its own
  * worker, and no device is used. */
-#include "tune/session.h"
+#include "tune/session/session.h"
 
 #include "base/file.h"
+#include "choose/lookup.h"
 #include "filter/case.h"
+#include "filter/chain.h"
 #include "support.h"
-#include "tune/cases.h"
-#include "tune/kernel_session.h"
+#include "tune/own/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +25,18 @@ static json_t *scene;
 
 static const hone_image_desc gray = {.width = 64, .height = 48, .type = HONE_U8, .channels = 1};
 
+static hone_status parse_case(struct filter_case *c, const char *text, hone_error *error)
+{
+    hone_status status = chain_parse_case(c, text, error);
+    return status ? status : case_prepare(c, &gray, c->filter->inputs > 1 ? &gray : NULL, error);
+}
+
 static json_t *describe(const json_t *request)
 {
     struct filter_case c;
     struct case_scope scope;
     json_t *all = json_object(), *seeds = json_array(), *variants = json_array();
-    tune_case_parse(&c, json_string_value(json_object_get(request, "filter")), &gray, NULL);
+    parse_case(&c, json_string_value(json_object_get(request, "filter")), NULL);
     case_scope_init(&scope, &c, NULL);
     for (int i = 0; i < scope.scope.count; i++)
         json_object_set_new(all, scope.scope.names[i], json_integer(scope.scope.values[i]));
@@ -133,6 +140,8 @@ __attribute__((constructor)) static void work(int argc, char **argv)
 
 /* ---- The tests ---- */
 
+static int budget; /* evaluations; 0: as many as the scene has variants */
+
 static struct session_result tune(const char *filter, const char *what, const char *variants)
 {
     hone_error error;
@@ -142,13 +151,15 @@ static struct session_result tune(const char *filter, const char *what, const ch
     setenv("FINAL_SCENE", what, 1);
     setenv("XDG_DATA_HOME", support_folder(), 1);
     json_t *all = json_loads(what, 0, NULL);
-    const struct session_options options = {
-        .budget = (int)json_object_size(all), .random_seed = 1, .variants = variants, .fresh = true};
+    const struct session_options options = {.budget = budget ? budget : (int)json_object_size(all),
+                                            .random_seed = 1,
+                                            .variants = variants,
+                                            .fresh = true};
     json_decref(all);
     REQUIRE_OK(worker_start(&worker, "0", false, &error));
-    REQUIRE_OK(tune_case_parse(&c, filter, &gray, &error));
+    REQUIRE_OK(parse_case(&c, filter, &error));
     REQUIRE_OK(session_tune(&worker, &c, &options, &result, &error));
-    tune_case_finish(&c);
+    case_finish(&c);
     worker_stop(&worker);
     return result;
 }
@@ -313,26 +324,117 @@ TEST(slow_comparisons_have_medians_too)
     CHECK_EQ(recorded("separable"), STATE_RUN);
 }
 
+/* What choosing would take of the user's own records, or "". */
+static const char *chosen(const struct session_result *r)
+{
+    static char variant[64];
+    struct records records = {0};
+    hone_error error;
+    REQUIRE_OK(records_load(&records, READ_CHOICES, &error));
+    CHECK_EQ(records.choice_count, 1);
+    const struct record_choice *choice =
+        lookup_choice(&records, &r->choice.device, &r->choice.c, LEVEL_EXACT);
+    snprintf(variant, sizeof variant, "%s", choice ? choice->ranked[0].variant : "");
+    records_finish(&records);
+    return variant;
+}
+
+TEST(of_those_that_tie_the_fastest_wins)
+{
+    setenv("FINAL_DEFAULT", "separable", 1);
+    const struct session_result r =
+        tune("sobel",
+             "{\"direct\": {\"ms\": 1, \"final\": 1.006}, \"strips\": {\"ms\": 1.1, "
+             "\"final\": 1}, \"separable\": {\"ms\": 1.3}}",
+             NULL);
+    CHECK_TEXT(r.choice.ranked[0].variant, "strips");
+    CHECK_EQ(r.tied, 1);
+}
+
+TEST(what_runs_without_tuning_stays_where_it_ties)
+{
+    setenv("FINAL_DEFAULT", "separable", 1);
+    const struct session_result r =
+        tune("sobel",
+             "{\"direct\": {\"ms\": 1}, \"strips\": {\"ms\": 1.1, \"final\": 1.001},"
+             " \"separable\": {\"ms\": 1.3, \"final\": 1.005}}",
+             NULL);
+    CHECK_TEXT(r.choice.ranked[0].variant, "separable");
+    CHECK(r.choice.default_ms == r.choice.ranked[0].ms);
+}
+
+TEST(an_experiment_replaces_nothing_better)
+{
+    setenv("FINAL_DEFAULT", "lines", 1);
+    budget = 2;
+    const struct session_result r =
+        tune("sobel",
+             "{\"lines\": {\"ms\": 1}, \"direct\": {\"ms\": 30}, \"separable\": {\"ms\": 20, \"final\": 21}}",
+             "direct,separable");
+    CHECK(r.raced && r.choice.informs);
+    CHECK_TEXT(r.choice.ranked[0].variant, "lines");
+    CHECK(r.choice.default_ms == 1);
+    CHECK_TEXT(r.asked.variant, "separable");
+    CHECK(r.asked.ms == 21);
+    CHECK_EQ(r.choice.evaluations, 2); /* those that were asked for */
+    CHECK_EQ(r.choice.origin, ORIGIN_EXPERIMENT);
+    CHECK_TEXT(chosen(&r), "");
+}
+
+TEST(an_experiment_that_ties_replaces_nothing)
+{
+    setenv("FINAL_DEFAULT", "lines", 1);
+    const struct session_result r =
+        tune("sobel", "{\"lines\": {\"ms\": 1.005}, \"direct\": {\"ms\": 1}}", "direct");
+    CHECK(r.choice.informs);
+    CHECK_TEXT(r.choice.ranked[0].variant, "lines");
+    CHECK_TEXT(chosen(&r), "");
+}
+
+TEST(an_experiment_that_finds_better_is_used)
+{
+    setenv("FINAL_DEFAULT", "lines", 1);
+    const struct session_result r = tune(
+        "sobel", "{\"lines\": {\"ms\": 2}, \"direct\": {\"ms\": 1}, \"strips\": {\"ms\": 0.1}}", "direct");
+    CHECK(!r.choice.informs);
+    CHECK_TEXT(r.choice.ranked[0].variant, "direct");
+    CHECK_TEXT(r.asked.variant, "direct");
+    CHECK(r.choice.default_ms == 2);
+    CHECK_TEXT(chosen(&r), "direct");
+}
+
+/* The search has no evaluation left for it. */
+TEST(what_runs_without_tuning_takes_part_in_any_case)
+{
+    setenv("FINAL_DEFAULT", "lines", 1);
+    budget = 2;
+    const struct session_result r =
+        tune("sobel", "{\"direct\": {\"ms\": 2}, \"strips\": {\"ms\": 1.5}, \"lines\": {\"ms\": 1}}", NULL);
+    CHECK_TEXT(r.choice.ranked[0].variant, "lines");
+    CHECK(r.choice.default_ms == 1);
+    CHECK_TEXT(chosen(&r), "lines");
+}
+
 /* ---- Kernels of one's own ---- */
 
-static struct kernel_session_result tune_kernel(const char *what)
+static struct own_session_result tune_kernel(const char *what)
 {
     static const char *const settings[][2] = {{"kernel-file", "k.cl"}, {"kernel", "k"},  {"param", "A=1,2,3"},
                                               {"global", "16"},        {"arg", "int:1"}, {"check", "none"}};
     hone_error error;
     struct worker worker;
-    struct kernel_session_result result;
-    struct kernel_spec *spec = kernel_spec_new();
-    const struct kernel_session_options options = {
+    struct own_session_result result;
+    struct own_spec *spec = own_spec_new();
+    const struct own_session_options options = {
         .source = "__kernel void k(int i) {}", .folder = "", .budget = 3, .random_seed = 1, .fresh = true};
     setenv("FINAL_SCENE", what, 1);
     setenv("XDG_DATA_HOME", support_folder(), 1);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        REQUIRE_OK(kernel_spec_set(spec, settings[i][0], settings[i][1], NULL, &error));
+        REQUIRE_OK(own_spec_set(spec, settings[i][0], settings[i][1], NULL, &error));
     REQUIRE_OK(worker_start(&worker, "0", false, &error));
-    REQUIRE_OK(kernel_session_tune(&worker, spec, &options, &result, &error));
+    REQUIRE_OK(own_session_tune(&worker, spec, &options, &result, &error));
     worker_stop(&worker);
-    kernel_spec_free(spec);
+    own_spec_free(spec);
     return result;
 }
 
@@ -346,25 +448,45 @@ TEST(a_kernel_that_fails_in_the_final_cannot_win)
                  "{\"A=1\": {\"ms\": 1.4, \"final\": 1.5}, \"A=2\": {\"ms\": 1, \"final\": \"%s\"},"
                  " \"A=3\": {\"ms\": 1.3, \"final\": 1.7}}",
                  ends[i]);
-        struct kernel_session_result r = tune_kernel(what);
+        struct own_session_result r = tune_kernel(what);
         CHECK(r.raced);
         CHECK_EQ(r.ranked_count, 2);
         CHECK_TEXT(r.ranked[0].config, "A=1");
         CHECK(r.ranked[0].runs.median == 1.5 && r.first_ms == 1.5);
         CHECK_EQ(r.states[states[i]], 1);
         CHECK_EQ(r.states[STATE_OK], 2);
-        kernel_session_finish(&r);
+        own_session_finish(&r);
     }
+}
+
+TEST(of_kernels_that_tie_the_fastest_wins)
+{
+    struct own_session_result r =
+        tune_kernel("{\"A=1\": {\"ms\": 1.3}, \"A=2\": {\"ms\": 1, \"final\": 1.005},"
+                    " \"A=3\": {\"ms\": 1.1, \"final\": 1}}");
+    CHECK_TEXT(r.ranked[0].config, "A=3");
+    CHECK_TEXT(r.ranked[1].config, "A=2");
+    CHECK(r.tied == 1 && r.ranked[1].tied && !r.ranked[2].tied);
+    own_session_finish(&r);
+}
+
+TEST(the_first_configuration_stays_where_it_ties)
+{
+    struct own_session_result r = tune_kernel("{\"A=1\": {\"ms\": 1.3, \"final\": 1.005},"
+                                              " \"A=2\": {\"ms\": 1}, \"A=3\": {\"ms\": 1.1}}");
+    CHECK_TEXT(r.ranked[0].config, "A=1");
+    CHECK_TEXT(r.ranked[1].config, "A=2");
+    own_session_finish(&r);
 }
 
 TEST(without_a_final_of_kernels_the_search_decides)
 {
-    struct kernel_session_result r = tune_kernel("{\"A=1\": {\"ms\": 1.4, \"final\": \"crash\"},"
-                                                 " \"A=2\": {\"ms\": 1, \"final\": \"crash\"},"
-                                                 " \"A=3\": {\"ms\": 1.3, \"final\": \"crash\"}}");
+    struct own_session_result r = tune_kernel("{\"A=1\": {\"ms\": 1.4, \"final\": \"crash\"},"
+                                              " \"A=2\": {\"ms\": 1, \"final\": \"crash\"},"
+                                              " \"A=3\": {\"ms\": 1.3, \"final\": \"crash\"}}");
     CHECK(!r.raced);
     CHECK_EQ(r.ranked_count, 3);
     CHECK_TEXT(r.ranked[0].config, "A=2");
     CHECK(r.ranked[0].runs.median == 1);
-    kernel_session_finish(&r);
+    own_session_finish(&r);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Search spaces: counting, numbering, legality, printing. */
-#include "tune/space.h"
+#include "tune/search/space.h"
 
 #include "base/text.h"
 #include "test.h"

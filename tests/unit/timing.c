@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The protocol of measuring, on runs that are written down: what takes how long is no matter of a device. */
-#include "tune/timing.h"
+#include "tune/measure/timing.h"
 
 #include "test.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Right before fast: verdicts on programs, remembered across processes, and quarantine. */
-#include "tune/trust.h"
+#include "choose/trust.h"
 
+#include "choose/choose.h"
 #include "filter/case.h"
 #include "filter/registry.h"
 #include "support.h"
-#include "tune/choose.h"
 
 #include <stdio.h>
 #include <stdlib.h>

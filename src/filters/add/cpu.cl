@@ -16,17 +16,25 @@
 enum { LANES = 64 / sizeof(PIXEL) };
 
 typedef PIXEL pixels __attribute__((ext_vector_type(64 / sizeof(PIXEL))));
+typedef ushort words __attribute__((ext_vector_type(32)));
 typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
 
 #define LOAD(p) (*(__global const pixels_at *)(p))
 
-/* The filter itself. Unsigned sums that wrapped are smaller than their terms; compilers turn this into one instruction. */
+/*
+ * The filter itself. Unsigned sums that wrapped are smaller than their terms; compilers turn this into one instruction. Signed
+ * ones, which wrap as unsigned only, have another sign than both terms.
+ */
 inline pixels add_pixels(pixels a, pixels b)
 {
-    pixels sum = a + b;
 #if FLOATING
-    return sum;
+    return a + b;
+#elif HONE_T == 3
+    pixels sum = __builtin_astype(__builtin_astype(a, words) + __builtin_astype(b, words), pixels);
+    pixels most = (a >> (pixels)(PIXEL)15) ^ (pixels)(PIXEL)PIXEL_MAX;
+    return ((a ^ sum) & (b ^ sum)) < (pixels)(PIXEL)0 ? most : sum;
 #else
+    pixels sum = a + b;
     return sum < a ? (pixels)(PIXEL)PIXEL_MAX : sum;
 #endif
 }
@@ -56,14 +64,6 @@ inline void store(__global RESULT *out, pixels v)
 #endif
 }
 
-#if HONE_BEFORE || HONE_AFTER
-inline void add_row(const struct source *source, __global const PIXEL *second, const struct sink *sink, int i, int y,
-                    int count)
-{
-    for (int end = i + count; i < end; i++)
-        sink_put(sink, i, y, add_pixel(source_get(source, i, y), second[i]));
-}
-#else
 inline void add_row(const struct source *source, __global const PIXEL *second, const struct sink *sink, int i, int y,
                     int count)
 {
@@ -77,11 +77,10 @@ inline void add_row(const struct source *source, __global const PIXEL *second, c
     for (; i < end; i++)
         out[i] = add_pixel(a[i], second[i]);
 }
-#endif
 
-__kernel void add_vectors(__global const RAW *in, int in_offset, int in_pitch, __global const PIXEL *second,
-                          int second_offset, int second_pitch, __global FINAL *out, int out_offset, int out_pitch,
-                          int count, int height FUSED_PARAMETERS)
+__kernel void add_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global const PIXEL *second,
+                          int second_offset, int second_pitch, __global RESULT *out, int out_offset, int out_pitch,
+                          int count, int height)
 {
     struct source source = SOURCE_OF(in);
     struct sink sink = SINK_OF(out);

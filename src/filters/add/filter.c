@@ -42,7 +42,6 @@ static const struct variant variants[] = {
      .cost = {COST_BYTES, "C/2", "C"}},
     {.name = "wide16",
      .summary = "GPU: 16 bytes of several rows per work-item, elements that share a word added together",
-     .fuses = FUSES_BEFORE | FUSES_AFTER,
      .path = "packed",
      .align = 16,
      .tunables = {{"ROWS", TUNABLE_DEFINE, "4 1 2 8", "rows per work-item"},
@@ -57,7 +56,6 @@ static const struct variant variants[] = {
      .summary = "CPU: 64-byte vectors",
      .source = "cpu.cl",
      .needs = NEEDS_WIDE,
-     .fuses = FUSES_BEFORE | FUSES_AFTER,
      .path = "wide",
      .tunables = {{"VECTORS", TUNABLE_DEFINE, "256 32 1024", "vectors of a row per work-item"},
                   {"ROWS", TUNABLE_DEFINE, "16 1 4 64", "rows per work-item"},
@@ -100,13 +98,16 @@ static const struct point_arithmetic point = {.source = "point.clh", .arguments 
 
 const struct hone_filter hone_filter_add = {
     .name = "add",
-    .summary = "sum of two images of the same kind, element by element; integers saturate",
+    .summary = "element-wise sum of two images of the same format; integers saturate",
     .origin = "guide 9.1.2",
-    .types = TYPES_ALL,
+    .types = TYPES_ALL | TYPE_S16,
     .channels = CHANNELS_ALL,
     .inputs = 2,
     .parameters = {{.name = "image", .kind = PARAMETER_IMAGE, .help = "the image to add"}},
     .prepare = prepare,
+    .examples = {{"two images of the same size, added", "'add image=flash.png' daylight.png -o both.png"},
+                 {"added, and the sum shown in colours",
+                  "'add image=second.png | colormap' first.png -o colours.png"}},
     .reference = add_reference,
     /* Integers: exact. Floats: one rounding, the same everywhere, except that a device may take denormals for
        0. */

@@ -105,6 +105,8 @@ inline uint4 add_words(uint4 a, uint4 b)
 {
 #if FLOATING
     return as_uint4(as_float4(a) + as_float4(b));
+#elif HONE_T == 3
+    return as_uint4(add_sat(as_short8(a), as_short8(b)));
 #else
     uint4 low = (a & ~TOPS) + (b & ~TOPS);
     uint4 over = ((a & b) | ((a | b) & low)) & TOPS;
@@ -112,7 +114,7 @@ inline uint4 add_words(uint4 a, uint4 b)
 #endif
 }
 
-/* `left` elements of some rows one by one: the end of a row, or all where other filters run with this one. */
+/* `left` elements of some rows one by one, at the end of a row. */
 inline void add_elements(const struct source *source, const struct sink *sink, __global const PIXEL *second,
                          int second_pitch, int i, int y, int left, int rows)
 {
@@ -122,9 +124,9 @@ inline void add_elements(const struct source *source, const struct sink *sink, _
 }
 
 /* 16 bytes of each of ROWS rows per work-item: all loads are under way before the first sum is stored. */
-__kernel void add_wide16(__global const RAW *in, int in_offset, int in_pitch, __global const PIXEL *second,
-                         int second_offset, int second_pitch, __global FINAL *out, int out_offset, int out_pitch,
-                         int count, int height FUSED_PARAMETERS)
+__kernel void add_wide16(__global const PIXEL *in, int in_offset, int in_pitch, __global const PIXEL *second,
+                         int second_offset, int second_pitch, __global RESULT *out, int out_offset, int out_pitch,
+                         int count, int height)
 {
     struct source source = SOURCE_OF(in);
     struct sink sink = SINK_OF(out);
@@ -132,11 +134,10 @@ __kernel void add_wide16(__global const RAW *in, int in_offset, int in_pitch, __
     if (i >= count || rows <= 0)
         return;
     second += second_offset;
-    if (HONE_BEFORE || HONE_AFTER || i + (int)(PER) > count) {
+    if (i + (int)(PER) > count) {
         add_elements(&source, &sink, second, second_pitch, i, y, min((int)(PER), count - i), rows);
         return;
     }
-#if !HONE_BEFORE && !HONE_AFTER
     in += in_offset + y * in_pitch + i;
     second += y * second_pitch + i;
     out += out_offset + y * out_pitch + i;
@@ -151,6 +152,5 @@ __kernel void add_wide16(__global const RAW *in, int in_offset, int in_pitch, __
     for (int j = 0; j < ROWS; j++)
         if (j < rows)
             *(__global uint4 *)(out + j * out_pitch) = add_words(a[j], b[j]);
-#endif
 }
 #endif

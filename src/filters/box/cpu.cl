@@ -94,14 +94,7 @@ inline struct line line_of(const struct source *source, int y, int height)
 
 inline pixels load_pixels(const struct source *source, int i, int y)
 {
-#if HONE_BEFORE
-    pixels v;
-    for (int k = 0; k < LANES; k++)
-        v[k] = source_get(source, i + k, y);
-    return v;
-#else
     return *(__global const pixels_at *)(source->at + y * source->pitch + i);
-#endif
 }
 
 inline sums row_sums(struct line row, int i, uint outside)
@@ -163,7 +156,7 @@ inline void integrate(__global const SUM *columns, __global SUM *prefix, int cou
         prefix[i + HONE_C] = prefix[i] + columns[i];
 }
 
-#if HONE_C == 4
+#if HONE_ALPHA
 #define ALPHA1 0, 0, 0, 1
 #define ALPHA4 ALPHA1, ALPHA1, ALPHA1, ALPHA1
 #if LANES == 32
@@ -175,12 +168,7 @@ inline void integrate(__global const SUM *columns, __global SUM *prefix, int cou
 
 inline void store_pixels(const struct sink *sink, int i, int y, pixels v)
 {
-#if HONE_AFTER
-    for (int k = 0; k < LANES; k++)
-        sink_put(sink, i + k, y, v[k]);
-#else
     *(__global pixels_at *)(sink->at + y * sink->pitch + i) = v;
-#endif
 }
 
 inline void write_row(__global const SUM *prefix, const struct source *source, const struct sink *sink, int y,
@@ -190,7 +178,7 @@ inline void write_row(__global const SUM *prefix, const struct source *source, c
     int i = 0;
     for (; i + LANES <= count; i += LANES) {
         pixels v = divide_vector(LOAD_SUMS(ahead + i) - LOAD_SUMS(prefix + i), half_area, multiplier, shift);
-#if HONE_C == 4
+#if HONE_ALPHA
         const pixels alpha = {ALPHA};
         v = v * ((PIXEL)1 - alpha) + load_pixels(source, i, y) * alpha;
 #endif
@@ -215,10 +203,10 @@ inline void clear_outside(const struct sink *sink, int y, int width, int height,
     }
 }
 
-__kernel void box_bands(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out, int out_offset,
+__kernel void box_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
                         int out_pitch, int width, int height, int kernel_width, int kernel_height,
                         BORDER_TYPE border, uint half_area, uint multiplier, uint shift, __global SUM *scratch,
-                        int scratch_elements FUSED_PARAMETERS)
+                        int scratch_elements)
 {
     struct source source = SOURCE_OF(in);
     struct sink sink = SINK_OF(out);

@@ -274,7 +274,6 @@ static const struct variant variants[] = {
      .source = "cpu.cl",
      .condition = "DIV32 && !FLOAT",
      .needs = NEEDS_WIDE,
-     .fuses = FUSES_BEFORE | FUSES_AFTER,
      .path = "wide",
      .specialised = "two classes of windows: sums of 16 bits where they fit, else of 32",
      .tunables = {{"ROWS", TUNABLE_DEFINE, "64 16 32 48 96 128 256 512 1024 4096", "rows of a band"},
@@ -294,7 +293,6 @@ static const struct variant variants[] = {
      .source = "lines.cl",
      .condition = "TYPE == 0 && DIV16 && (KW - 1)*C <= 31 && C != 4",
      .needs = NEEDS_WIDE,
-     .fuses = FUSES_AFTER,
      .path = "wide",
      .specialised = "the window's sides set the steps of the sum, its area the division",
      .tunables = {{"BLOCK", TUNABLE_DEFINE, "2048 512 1024 4096", "pixels across a block"},
@@ -356,6 +354,12 @@ static const char *const trials[] = {"",        "size=3", "width=5 height=2", "w
 
 static const char *const usual[] = {"size=8", "size=3", "size=31", NULL};
 
+static bool averages(const struct filter_case *c)
+{
+    (void)c;
+    return true;
+}
+
 const struct hone_filter hone_filter_box = {
     .name = "box",
     .summary = "mean over a window of width x height pixels",
@@ -366,26 +370,30 @@ const struct hone_filter hone_filter_box = {
     .spatial = true,
     .parameters = {{.name = "size",
                     .kind = PARAMETER_INTEGER,
-                    .otherwise = "8",
-                    .least = 1,
-                    .most = 1 << 20,
+                    .fallback = "8",
+                    .min = 1,
+                    .max = 1 << 20,
                     .unit = "pixels",
                     .help = "width and height of the window"},
                    {.name = "width",
                     .kind = PARAMETER_INTEGER,
-                    .least = 1,
-                    .most = 1 << 20,
+                    .min = 1,
+                    .max = 1 << 20,
                     .unit = "pixels",
                     .help = "width of the window, instead of size"},
                    {.name = "height",
                     .kind = PARAMETER_INTEGER,
-                    .least = 1,
-                    .most = 1 << 20,
+                    .min = 1,
+                    .max = 1 << 20,
                     .unit = "pixels",
                     .help = "height of the window, instead of size"}},
     .symbols = {"KW", "KH", "AREA", "FX", "FY", "MOST", "POWER", "DIV16", "DM16", "DS16", "DIV32", "DM",
                 "DS"},
     .prepare = prepare,
+    .examples = {{"every pixel becomes the mean of 15x15", "'box size=15' photo.jpg -o soft.jpg"},
+                 {"smoothed along rows alone",
+                  "'box width=31 height=1 border=reflect' scan.png -o smooth.png"}},
+    .averages = averages,
     .reference = box_reference,
     /* Integers: exact. Floats: means of up to thousands of terms, each addition rounding to half an ulp of
        the sum. */

@@ -147,13 +147,11 @@ inline pixels means(sums sum)
 
 inline void store_pixels(const struct sink *sink, int i, int y, pixels v, int count)
 {
-#if !HONE_AFTER
     if (count >= LANES) {
         *(__global pixels_at *)(sink->at + (size_t)y * sink->pitch + i) = v;
         return;
     }
-#endif
-    for (int k = 0; k < min(count, LANES); k++)
+    for (int k = 0; k < count; k++)
         sink_put(sink, i + k, y, v[k]);
 }
 
@@ -183,8 +181,8 @@ inline void clear_outside(const struct block *b, const struct sink *sink, int y,
 #endif
 }
 
-__kernel void box_lines(__global const uchar *in, int in_offset, int in_pitch, __global FINAL *out,
-                        int out_offset, int out_pitch, int width, int height, int border FUSED_PARAMETERS)
+__kernel void box_lines(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out,
+                        int out_offset, int out_pitch, int width, int height, int border)
 {
     struct sink sink = SINK_OF(out);
     ushort columns[LENGTH];

@@ -19,9 +19,9 @@
 #ifndef SHUFFLE
 #define SHUFFLE 0 /* neighbours' words: 0 by loads, 1 from the neighbouring lane (PTX) */
 #endif
+/* Rows of the window in registers: 0 read again when they leave, 1 kept until then, 2 in batches. */
 #ifndef KEEP
-#define KEEP                                                                                                 \
-    0 /* rows of the window in registers: 0 read again when they leave, 1 kept until then, 2 in batches */
+#define KEEP 0
 #endif
 #ifndef UNROLL
 #define UNROLL 1 /* rows per round of the loop */
@@ -87,8 +87,8 @@ inline uint edge_word(const struct strip *s, __global const uchar *row, int insi
 /* Element `e` counted from the strip's first one, out of the words of the row. */
 #define ELEMENT(w, e) ((w)[BEFORE + (e) / 4] >> 8 * ((e) % 4) & 0xffu)
 
-/* Word k (of those left of the strip) of the first strip: the border rule applied to the strip's own pixels.
- */
+/* Word k (of those left of the strip) of the first strip: the border rule applied to the strip's own
+ * pixels. */
 inline uint beyond_left(const uint *w, int k)
 {
     uint word = 0;
@@ -318,7 +318,7 @@ inline uint means(uint even, uint odd)
 /* border=zero-outside, and alpha. */
 inline uint finish(uint word, const struct strip *s, int i, int y)
 {
-#if HONE_C == 4
+#if HONE_ALPHA
     uint centre = *(__global const uint *)(s->in + y * s->pitch + min(i, s->width * 4 - 4));
 #endif
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
@@ -328,7 +328,7 @@ inline uint finish(uint word, const struct strip *s, int i, int y)
             word &= ~(0xffu << 8 * k);
     }
 #endif
-#if HONE_C == 4
+#if HONE_ALPHA
     word = (word & 0x00ffffffu) | (centre & 0xff000000u);
 #endif
     return word;
@@ -342,24 +342,7 @@ inline void store_sums(const struct strip *s, const struct sink *sink, int y, co
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
         result[k] = finish(means(r_even[k], r_odd[k]), s, s->at + 4 * k, y);
-#if TAIL || HONE_AFTER
-    int left = s->width * HONE_C - s->at;
-    if (HONE_AFTER || left < 4 * WORDS) {
-#pragma unroll
-        for (int k = 0; k < 4 * WORDS; k++)
-            if (k < left)
-                sink_put(sink, s->at + k, y, (uchar)(result[k / 4] >> 8 * (k % 4)));
-        return;
-    }
-#endif
-#if !HONE_AFTER
-    __global uchar *out = sink->at + y * sink->pitch + s->at;
-#if WORDS == 4
-    *(__global uint4 *)out = (uint4)(result[0], result[1], result[2], result[3]);
-#else
-    *(__global uint2 *)out = (uint2)(result[0], result[1]);
-#endif
-#endif
+    sink_put_words(sink, s->at, y, result, WORDS, TAIL ? s->width * HONE_C - s->at : 4 * WORDS);
 }
 
 inline void store_row(const struct strip *s, const struct sink *sink, int y, const uint *even,

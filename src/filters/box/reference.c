@@ -55,12 +55,12 @@ void box_reference(const struct filter_case *c, const struct view *in, const str
                    struct view *out)
 {
     (void)second;
-    uint32_t channels = desc_has_alpha(&c->in) ? 3 : c->in.channels;
+    uint32_t channels = case_copies_alpha(c) ? 3 : c->in.channels;
     double *sums = calloc(c->in.height + (size_t)case_symbol(c, "KH"), sizeof *sums);
     for (int64_t x = 0; sums && x < c->in.width; x++)
         for (uint32_t channel = 0; channel < channels; channel++)
             one_column(c, in, out, x, channel, sums);
     free(sums);
-    if (desc_has_alpha(&c->in))
+    if (case_copies_alpha(c))
         copy_alpha(in, out);
 }

@@ -63,14 +63,6 @@ inline void paint_one(PIXEL value, __global const uint *palette, __global uchar 
     out[2] = (uchar)(color >> 16);
 }
 
-#if HONE_BEFORE
-inline void paint_row(const struct source *source, int x, int y, __global const uint *palette, __global uchar *out,
-                      int length)
-{
-    for (int i = 0; i < length; i++)
-        paint_one(source_get(source, x + i, y), palette, out + 3 * i);
-}
-#else
 inline void paint_row(const struct source *source, int x, int y, __global const uint *palette, __global uchar *out,
                       int length)
 {
@@ -90,11 +82,10 @@ inline void paint_row(const struct source *source, int x, int y, __global const 
     for (; i < length; i++)
         paint_one(in[i], palette, out + 3 * i);
 }
-#endif
 
-__kernel void colormap_vectors(__global const RAW *in, int in_offset, int in_pitch, __global uchar *out,
+__kernel void colormap_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global uchar *out,
                                int out_offset, int out_pitch, __global const uint *palette, int width,
-                               int height FUSED_PARAMETERS)
+                               int height)
 {
     struct source source = SOURCE_OF(in);
     int x = get_global_id(0) * LENGTH, y = get_global_id(1) * ROWS, end = min(y + ROWS, height);

@@ -163,7 +163,7 @@ inline bool window_leaves(const struct band *b, int x, int y)
 
 inline pixels with_alpha(pixels r, __global const PIXEL *centre)
 {
-#if HONE_C == 4
+#if HONE_ALPHA
     for (int k = 3; k < LANES; k += 4)
         r[k] = centre[k];
 #endif

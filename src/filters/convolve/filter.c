@@ -287,6 +287,15 @@ static const char *const usual[] = {"",
                                     "1' scale=0.00390625",
                                     NULL};
 
+static bool averages(const struct filter_case *c)
+{
+    const struct weights *w = c->data;
+    double sum = 0;
+    for (int i = 0; i < w->width * w->height; i++)
+        sum += w->real[i];
+    return fabs(sum * case_number(c, "scale") - 1) < 1e-6 && case_number(c, "offset") == 0;
+}
+
 const struct hone_filter hone_filter_convolve = {
     .name = "convolve",
     .summary = "weighted sum over a window of up to 31x31 pixels",
@@ -298,48 +307,52 @@ const struct hone_filter hone_filter_convolve = {
     .parameters =
         {{.name = "kernel",
           .kind = PARAMETER_TEXT,
-          .otherwise = "3x3: 0 -1 0 -1 5 -1 0 -1 0",
+          .fallback = "3x3: 0 -1 0 -1 5 -1 0 -1 0",
           .help =
               "'WIDTHxHEIGHT: weights' row by row, or a file that holds this, or a row of weights per line"},
          {.name = "scale",
           .kind = PARAMETER_REAL,
           .incidental = true,
-          .otherwise = "1",
-          .least = -1e20,
-          .most = 1e20,
-          .help = "what the sum is multiplied by"},
+          .fallback = "1",
+          .min = -1e20,
+          .max = 1e20,
+          .help = "factor applied to the sum"},
          {.name = "offset",
           .kind = PARAMETER_REAL,
           .incidental = true,
-          .otherwise = "0",
-          .least = -1e20,
-          .most = 1e20,
+          .fallback = "0",
+          .min = -1e20,
+          .max = 1e20,
           .unit = "levels",
-          .help = "what is added then"},
+          .help = "offset added after that"},
          {.name = "flip",
           .kind = PARAMETER_CHOICE,
           .incidental = true,
-          .otherwise = "no",
+          .fallback = "no",
           .choices = "no|yes",
-          .help = "yes: convolution, the kernel turned by half a turn; no: correlation"},
+          .help = "yes: convolution (the kernel rotated by 180 degrees); no: correlation"},
          {.name = "anchor-x",
           .kind = PARAMETER_INTEGER,
           .incidental = true,
-          .least = 0,
-          .most = SIDE_MOST - 1,
+          .min = 0,
+          .max = SIDE_MOST - 1,
           .unit = "pixels",
-          .help = "column of the window that lies on the result's pixel; without: width / 2"},
+          .help = "column of the window at the result's pixel; default: width / 2"},
          {.name = "anchor-y",
           .kind = PARAMETER_INTEGER,
           .incidental = true,
-          .least = 0,
-          .most = SIDE_MOST - 1,
+          .min = 0,
+          .max = SIDE_MOST - 1,
           .unit = "pixels",
-          .help = "row of the window that lies on the result's pixel; without: height / 2"}},
+          .help = "row of the window at the result's pixel; default: height / 2"}},
     .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "BYTES", "CAPACITY", "ZEROS", "SEPARABLE"},
     .reals = {"factor"},
     .prepare = prepare,
+    .averages = averages,
     .table = convolve_table,
+    .examples = {{"sharper, by the kernel that is the default", "'convolve' photo.jpg -o sharp.jpg"},
+                 {"a relief, by a kernel of one's own",
+                  "'convolve kernel=\"3x3: -2 -1 0 -1 1 1 0 1 2\"' photo.jpg -o relief.jpg"}},
     .reference = convolve_reference,
     /* Integers: exact sums, and two roundings in single precision that are the same everywhere. Floats:
        weights and products are rounded, then at most 31 additions in a row and 31 rows, each to half an ulp

@@ -26,7 +26,7 @@ static double sum_over_window(const struct filter_case *c, const struct weights 
 static double result_at(const struct filter_case *c, const struct weights *w, const struct view *in,
                         int64_t x, int64_t y, uint32_t channel)
 {
-    if (channel == 3 && desc_has_alpha(&c->in))
+    if (channel == 3 && case_copies_alpha(c))
         return view_get(in, x, y, channel);
     if (c->border == HONE_BORDER_ZERO_OUTSIDE &&
         view_window_leaves(&c->in, x, y, w->left, w->width - 1 - w->left, w->top, w->height - 1 - w->top))

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far whole weights may take a result away from the weights as written, in levels, before it is rounded.
- */
+/* How far whole weights may take a result away from the weights as written, in levels, before it is
+ * rounded. */
 #define ERROR_MOST (1.0 / 64)
 
 static int taps(const struct weights *w)

@@ -91,7 +91,7 @@ static const char *const usual[] = {"method=bilinear", "method=malvar", NULL};
 
 const struct hone_filter hone_filter_demosaic = {
     .name = "demosaic",
-    .summary = "colours from the samples of a camera's colour filter array",
+    .summary = "reconstructs colours from a camera's colour filter array",
     .origin = "Japanese write-up, comments; Malvar, He and Cutler 2004",
     .types = TYPE_U8 | TYPE_U16,
     .channels = CHANNELS_1,
@@ -100,17 +100,21 @@ const struct hone_filter hone_filter_demosaic = {
     .parameters = {{.name = "pattern",
                     .kind = PARAMETER_CHOICE,
                     .incidental = true,
-                    .otherwise = "rggb",
+                    .fallback = "rggb",
                     .choices = "rggb|bggr|grbg|gbrg",
                     .help = "colours of the first two samples of the first row, then of the second"},
                    {.name = "method",
                     .kind = PARAMETER_CHOICE,
-                    .otherwise = "bilinear",
+                    .fallback = "bilinear",
                     .choices = "bilinear|malvar",
                     .help = "mean of the nearest samples, or corrected by the gradient of the pixel's own "
                             "colour"}},
     .symbols = {RED_X_SYMBOL, RED_Y_SYMBOL},
     .prepare = prepare,
+    .examples = {{"a camera's raw samples as a photograph",
+                  "'demosaic pattern=rggb' samples.png -o photo.png"},
+                 {"the same with finer detail, of a sensor that begins with blue",
+                  "'demosaic pattern=bggr method=malvar' samples.tif -o photo.tif"}},
     .reference = demosaic_reference,
     .bounds = {0, 0, 0}, /* integers */
     .variants = variants,

@@ -171,7 +171,7 @@ inline sums first_windows(__global const COLUMN *columns, int left, int right)
 #define COPIED(v) (v)
 #endif
 
-#if HONE_C == 4
+#if HONE_ALPHA
 #define ALPHA1 0, 0, 0, (RESULT)-1
 #define ALPHA4 ALPHA1, ALPHA1, ALPHA1, ALPHA1
 #if LANES == 32
@@ -216,7 +216,7 @@ inline void write_row(__global const COLUMN *columns, __global const PIXEL *cent
                 out[i + k] = IS_ALPHA((i + k) % HONE_C) ? (RESULT)COPIED(centre[i + k]) : r[k];
             return;
         }
-#if HONE_C == 4
+#if HONE_ALPHA
         r = with_alpha(r, centre + i);
 #endif
         *(__global results_at *)(out + i) = r;

@@ -107,13 +107,17 @@ static const char *const trials[] = {"", NULL};
 
 const struct hone_filter hone_filter_dot = {
     .name = "dot",
-    .summary = "dot product of two images of four-vectors, pixel by pixel",
+    .summary = "pixel-wise dot product of two images of four-vectors",
     .origin = "guide 9.1.3",
     .types = TYPE_F32,
     .channels = CHANNELS_4,
     .inputs = 2,
     .parameters = {{.name = "image", .kind = PARAMETER_IMAGE, .help = "the second vectors"}},
     .prepare = prepare,
+    .examples = {{"dot products of the vectors of two images",
+                  "'dot image=second.tif' first.tif -o products.tif"},
+                 {"how often each product occurs",
+                  "'dot image=second.tif | histogram bins=100' first.tif -o counts.csv"}},
     .reference = dot_reference,
     /* Four products and three sums, each rounding by at most 2^-24 of a sum of magnitudes that is at most 4 *
      * a * b for vectors of elements up to a and b: 4 * 4 * 2^-24 = 9.6e-7 of a * b. (The check's second image

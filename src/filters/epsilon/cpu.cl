@@ -172,7 +172,7 @@ inline pixels finish(pixels r, pixels centre, const struct strip *s, int y)
             r[k] = 0;
     }
 #endif
-#if HONE_C == 4
+#if HONE_ALPHA
     for (int k = 3; k < LANES; k += 4)
         r[k] = centre[k];
 #endif

@@ -43,8 +43,8 @@ void epsilon_reference(const struct filter_case *c, const struct view *in, const
                 bool nothing = c->border == HONE_BORDER_ZERO_OUTSIDE &&
                                view_window_leaves(&c->in, x, y, radius, radius, radius, radius);
                 view_set(out, x, y, channel,
-                         channel == 3 ? view_get(in, x, y, 3)
-                         : nothing    ? 0
-                                      : mean_of_near(c, in, x, y, channel));
+                         channel == 3 && case_copies_alpha(c) ? view_get(in, x, y, 3)
+                         : nothing                            ? 0
+                                                              : mean_of_near(c, in, x, y, channel));
             }
 }

@@ -190,7 +190,7 @@ inline values join(__global const float *coarse, int pitch, __constant const flo
 inline pixels finish(values v, __global const PIXEL *centre)
 {
     pixels result = lower(v);
-#if HONE_C == 4
+#if HONE_ALPHA
     pixels alpha = LOAD_PIXELS(centre);
     for (int lane = 3; lane < LANES; lane += 4)
         result[lane] = alpha[lane];

@@ -26,6 +26,8 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "NEAR", c->in.type == HONE_U8 ? gaussian_near(sigma) : gaussian_radius(sigma));
     set_coarse(c, sigma);
     case_set_symbol(c, "GRID_STEP", gaussian_grid_step(c->in.type == HONE_U8, sigma));
+    case_set_symbol(c, "EXACT_BITS", gaussian_exact_bits(c->in.type == HONE_U8, sigma));
+    case_set_symbol(c, "EXACT_REACH", c->exact ? gaussian_exact_reach(c) : 1);
     case_set_symbol(c, "GRID_REACH", gaussian_grid_reach(c->in.type == HONE_U8, sigma));
     return HONE_OK;
 }
@@ -100,6 +102,12 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GATHER_STRIPS       "ceildiv(" GATHERED_ROWS ", ROWS)"
 #define GRID_FLAGS          "(" GATHER_GROUPS "*(GROUP - 4) + 4)"
 #define GRID_TABLE          "table7:4*(4*GRID_STEP + 2*GRID_REACH + 7)"
+
+/* exact=yes: weights of 16 bits, elements of a line of sums, words of two weights. */
+#define EXACT_16      "EXACT_BITS <= 16"
+#define EXACT_WEIGHTS "table8:4*EXACT_REACH + 4"
+#define EXACT_LINE    "roundup((W + 2*EXACT_REACH)*C + 64, 64)"
+#define EXACT_GROUPS  "(TYPE == 0 ? EXACT_REACH/2 + 1 : EXACT_REACH + 1)"
 
 static const struct variant variants[] = {
     {.name = "direct",
@@ -305,6 +313,65 @@ static const struct variant variants[] = {
      .scratch = TWO_PICTURES,
      .passes = LINE_PASSES(SECTIONS),
      .cost = {"C*(3*BITS/8 + 28)", "6*C", AS_WRITTEN_OPS}},
+    {.name = "exact",
+     .summary = "exact=yes: along rows, then along columns, in integers of 32 and 64 bits",
+     .source = "exact.cl",
+     .path = "buffer",
+     .exact = TYPE_U8 | TYPE_U16,
+     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32 64", "work-group width"},
+                  {"WG_Y", TUNABLE_LAUNCH, "16 1 2 4 8", "work-group height"}},
+     .defines = {"FINE=EXACT_BITS > 16"},
+     .specialised = "from sigma 6 on the weights take more bits",
+     .scratch = {{.bytes = "(EXACT_BITS > 16 ? 8 : 4)*W*H*C"}},
+     .passes = {{.kernel = "gaussian_exact_rows",
+                 .extent = {"W*C", "H"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "tmp0", "W", "H", "border", EXACT_WEIGHTS, "EXACT_REACH"}},
+                {.kernel = "gaussian_exact_columns",
+                 .extent = {"W*C", "H"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"tmp0", "out", "W", "H", "border", EXACT_WEIGHTS, "EXACT_REACH", "R",
+                               "EXACT_BITS"}}},
+     .cost = {"C*(2*BITS/8 + (EXACT_BITS > 16 ? 16 : 8))", "C*(4*EXACT_REACH + 2)", "C*(6*EXACT_REACH + 4)"}},
+    {.name = "exact_packed",
+     .summary = "exact=yes on a GPU: both passes in registers, near ties again in integers",
+     .source = "packed.cl",
+     .condition = EXACT_16 " && TYPE == 0 && C == 1 && EXACT_REACH <= 16",
+     .path = "packed",
+     .align = 16,
+     .exact = TYPE_U8,
+     .specialised = "the window's reach sets how many results are under way in registers",
+     .tunables = {{"PX", TUNABLE_DEFINE, "4 8 16", "pixels across per work-item"},
+                  {"ROWS", TUNABLE_DEFINE, "64 16 32 128 256", "rows per work-item"},
+                  {"UNROLL", TUNABLE_DEFINE, "2 1 4", "rows per round of the loop"},
+                  {"WG_X", TUNABLE_LAUNCH, "32 64 128 256", "work-group width"},
+                  {"WG_Y", TUNABLE_LAUNCH, "4 1 2", "work-group height"}},
+     .constraints = {"PX*(2*EXACT_REACH + 1) <= 160"},
+     .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=PTX", "EXACT=1"},
+     .passes = {{.kernel = "gaussian_exact_packed",
+                 .block = {"PX", "ROWS"},
+                 .local = {"WG_X", "WG_Y"},
+                 .arguments = {"in", "out", "W", "H", "border", EXACT_WEIGHTS, "R"}}},
+     .cost = {"2", "(2*ceildiv(EXACT_REACH, PX) + 1)/PX*(ROWS + 2*EXACT_REACH)/ROWS",
+              "2*(2*EXACT_REACH + 1)*(ROWS + 2*EXACT_REACH)/ROWS"}},
+    {.name = "exact_bands",
+     .summary = "exact=yes on a CPU: rows in integers, along the line in floats, near ties again in integers",
+     .source = "exact_cpu.cl",
+     .condition = EXACT_16,
+     .needs = NEEDS_WIDE,
+     .path = "wide",
+     .exact = TYPE_U8 | TYPE_U16,
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "32 8 128", "rows of a band"},
+                  {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
+     .scratch = {{.bytes = "4*ceildiv(H, ROWS)*(TYPE + 2)*" EXACT_LINE}},
+     .passes = {{.kernel = "gaussian_exact_bands",
+                 .extent = {"H"},
+                 .block = {"ROWS"},
+                 .local = {"WG_X"},
+                 .arguments = {"in", "out", "W", "H", "border",
+                               "table9:4*(" EXACT_GROUPS " + EXACT_REACH + 1)", EXACT_GROUPS, "EXACT_REACH",
+                               "R", "tmp0", EXACT_LINE}}},
+     .cost = {"2*C*BITS/8", "C*(2 + TYPE)*(2*EXACT_REACH + 1)/16", "C*(2 + TYPE)*(2*EXACT_REACH + 1)"}},
     {.name = "transposed",
      .summary = "recursive: columns, transpose, columns, transpose; coupled complex poles",
      .condition = RECURSIVE,
@@ -333,6 +400,10 @@ static const struct variant variants[] = {
 #define LARGE "W*H >= 33554432"
 
 static const struct seed seeds[] = {
+    {"EXACT && WIDE", "exact_bands", ""},
+    {"EXACT && GPU && H >= 2048", "exact_packed", "ROWS=32"},
+    {"EXACT && GPU", "exact_packed", "ROWS=16"},
+    {"EXACT && GPU", "exact", "WG_X=64 WG_Y=4"},
     {"WIDE && (method == 2 || S100 <= 350)", "bands", ""},
     {"WIDE", "coarse", ""},
     {"SM >= 80 && S100 < 450 && H >= 2048", "matrix", ""},
@@ -381,6 +452,12 @@ static const char *const trials[] = {
 
 static const char *const usual[] = {"sigma=2", "sigma=10", "sigma=30", NULL};
 
+static bool averages(const struct filter_case *c)
+{
+    (void)c;
+    return true;
+}
+
 const struct hone_filter hone_filter_gaussian = {
     .name = "gaussian",
     .summary = "Gaussian blur",
@@ -391,21 +468,26 @@ const struct hone_filter hone_filter_gaussian = {
     .spatial = true,
     .parameters = {{.name = "sigma",
                     .kind = PARAMETER_REAL,
-                    .otherwise = "2",
-                    .least = 0.3,
-                    .most = 500,
+                    .fallback = "2",
+                    .min = 0.3,
+                    .max = 500,
                     .unit = "pixels",
                     .help = "standard deviation"},
                    {.name = "method",
                     .kind = PARAMETER_CHOICE,
-                    .otherwise = "auto",
+                    .fallback = "auto",
                     .choices = "auto|recursive|fir",
                     .help =
                         "how: the same cost for every sigma, or every weight of the window; both are within "
                         "the bounds"}},
-    .symbols = {"R", "S100", "NEAR", "STEP", "NARROW", "BEFORE", "TAPS", "ACROSS", "GRID_STEP", "GRID_REACH"},
+    .symbols = {"R", "S100", "NEAR", "STEP", "NARROW", "BEFORE", "TAPS", "ACROSS", "GRID_STEP", "GRID_REACH",
+                "EXACT_BITS", "EXACT_REACH"},
     .prepare = prepare,
+    .averages = averages,
     .table = gaussian_table,
+    .examples = {{"a photograph, blurred", "'gaussian sigma=4' photo.jpg -o blurred.jpg"},
+                 {"edges of a slightly blurred photograph",
+                  "'gaussian sigma=1.5 | sobel' photo.jpg -o edges.png"}},
     .reference = gaussian_reference,
     /* The recursion approximates: 0.14 levels of u8 at 4th order, 1e-5 of full scale at 6th; where it begins
        at the edge of the window, up to 1e-4 are missing. A value of u8 near a tie goes to either side. */

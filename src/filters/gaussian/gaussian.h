@@ -13,8 +13,8 @@ int64_t gaussian_radius(double sigma);
 /* The radius that is enough for u8: what lies beyond moves a result by at most 0.24 levels. */
 int64_t gaussian_near(double sigma);
 
-/* Of the grid form: pixels from one grid point to the next, and grid points (a multiple of 4) to each side.
- */
+/* Of the grid form: pixels from one grid point to the next, and grid points (a multiple of 4) to
+ * each side. */
 int64_t gaussian_grid_step(bool bytes, double sigma);
 int64_t gaussian_grid_reach(bool bytes, double sigma);
 void gaussian_grid_table(const struct filter_case *c, float *table, size_t count);
@@ -22,16 +22,26 @@ void gaussian_grid_table(const struct filter_case *c, float *table, size_t count
 /* weights[0..radius] of a sampled Gaussian, normalised: weights[0] + 2 * (the others) is 1. */
 void gaussian_weights(double sigma, int64_t radius, double *weights);
 
+/* exact=yes, see exact.c. The weights are parts of 2^bits; those beyond `reach` are 0. */
+int64_t gaussian_exact_bits(bool bytes, double sigma);
+int64_t gaussian_exact_reach(const struct filter_case *c);
+void gaussian_exact_table(const struct filter_case *c, uint32_t *table, size_t count);
+void gaussian_exact_vectors(const struct filter_case *c, uint32_t *table, size_t count);
+void gaussian_exact_reference(const struct filter_case *c, const struct view *in, uint32_t channels,
+                              struct view *out);
+
 /* What table() gives to kernels. */
 enum {
-    TABLE_WEIGHTS,  /* float: weights[0 .. R] */
-    TABLE_POLES,    /* float: POLE_FLOATS for each complex pole: two for u8, three otherwise */
-    TABLE_SECTIONS, /* float: SECTION_FLOATS for each of two real sections of second order */
-    TABLE_NEAR,     /* weights[0 .. NEAR]: of u8 ushort, parts of 65536; else float */
-    TABLE_NARROW,   /* float: weights[0 .. NARROW] of a Gaussian of sigma / sqrt(2) */
-    TABLE_ACROSS,   /* float: weights[0 .. ACROSS] */
-    TABLE_JOIN,     /* float: TAPS weights for each of STEP rows */
-    TABLE_GRID,     /* float: what grid.c says: phi, then the taps between GRID_PADDING zeros on both sides */
+    TABLE_WEIGHTS,       /* float: weights[0 .. R] */
+    TABLE_POLES,         /* float: POLE_FLOATS for each complex pole: two for u8, three otherwise */
+    TABLE_SECTIONS,      /* float: SECTION_FLOATS for each of two real sections of second order */
+    TABLE_NEAR,          /* weights[0 .. NEAR]: of u8 ushort, parts of 65536; else float */
+    TABLE_NARROW,        /* float: weights[0 .. NARROW] of a Gaussian of sigma / sqrt(2) */
+    TABLE_ACROSS,        /* float: weights[0 .. ACROSS] */
+    TABLE_JOIN,          /* float: TAPS weights for each of STEP rows */
+    TABLE_EXACT = 8,     /* uint: weights[0 .. EXACT_REACH], parts of 2^EXACT_BITS */
+    TABLE_EXACT_VECTORS, /* uint: two of these a word; then the same as TABLE_EXACT, as floats */
+    TABLE_GRID = 7, /* float: what grid.c says: phi, then the taps between GRID_PADDING zeros on both sides */
     POLE_FLOATS = 8,
     SECTION_FLOATS = 8,
     GRID_PADDING = 3

@@ -84,8 +84,8 @@ static double correlation(const double *phi, int64_t step, int64_t shift)
     return sum / (double)(step * step);
 }
 
-/* Solves the banded symmetric system for two right sides at once; no pivots, since it is positive definite.
- */
+/* Solves the banded symmetric system for two right sides at once; no pivots, since it is positive
+ * definite. */
 static void solve(double (*rows)[BAND + 1], double (*sides)[2], int64_t count)
 {
     for (int64_t i = 0; i < count; i++)

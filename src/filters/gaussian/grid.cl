@@ -59,8 +59,8 @@
 #endif
 #define PX     (CELLS * STEP)
 #define POINTS (CELLS + 3)
-#define OVERLAP                                                                                              \
-    4 /* work-items whose cells the group before holds too: at least 3, and 4 keep loads aligned */
+/* work-items whose cells the group before holds too: at least 3, and 4 keep loads aligned */
+#define OVERLAP 4
 
 /* And one of `spread`: pixels and grid points. */
 #define WIDE       (GIVE / BYTES)
@@ -671,8 +671,8 @@ struct marks {
     int pitch;
 };
 
-/* The kinds in the window of one pixel, of blocks that only some windows hold; bx, by: the pixel's own block.
- */
+/* The kinds in the window of one pixel, of blocks that only some windows hold; bx, by: the pixel's
+ * own block. */
 inline uint kinds_around(const struct cells *s, const struct marks *m, int x, int y, int bx, int by,
                          int radius)
 {

@@ -297,7 +297,7 @@ inline uint finish(uint word, const struct strip *s, int x, int y, int reach)
             word &= ~(0xffu << 8 * k);
     }
 #endif
-#if HONE_C == 4
+#if HONE_ALPHA
     uint centre = *(__global const uint *)(s->in + y * s->pitch + min(x, s->count - 4));
     word = (word & 0x00ffffffu) | (centre & 0xff000000u);
 #endif

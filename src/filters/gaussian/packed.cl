@@ -10,6 +10,10 @@
  * sum starts at the bits of 2^23 as a float: it stays below 2^24, so its bits are the float 2^23 + sum, and nothing is
  * converted. What the 2^23 add up to is a constant, since all weights sum to 1, and leaves with the rounding.
  *
+ * EXACT (exact=yes, see exact.c): u8. Sums along rows are exact as they are. Those of columns are rounded once a row, to a
+ * quarter of a part of 2^15 at most. Where registers suffice (WRAPPED) the lowest 32 bits of the whole sum are formed beside them,
+ * which hold the rounding and the lowest two bits of the level; else results near a tie are formed again in integers.
+ *
  * Every loop over pixels, words and rows of the window is unrolled: their indices must be constants for the
  * arrays to live in registers.
  */
@@ -26,6 +30,17 @@
 #define RADIUS 7 /* the window reaches so far */
 #endif
 
+#ifndef EXACT
+#define EXACT 0
+#endif
+#if EXACT
+#define TABLE  __constant const uint *
+#define PACKED gaussian_exact_packed
+#else
+#define TABLE  __constant const float *
+#define PACKED gaussian_packed
+#endif
+
 #define BYTES  (1 << HONE_T)    /* of a pixel */
 #define PART   (4 / BYTES)      /* pixels of a word */
 #define WORDS  (PX / PART)
@@ -33,6 +48,8 @@
 #define BEFORE (SIDE * WORDS)
 #define ALL    (2 * BEFORE + WORDS)
 #define SPAN   (2 * RADIUS)
+#define WRAPPED      (EXACT && RADIUS * PX <= 44)
+#define WRAPPED_ROWS (WRAPPED ? SPAN : 1)
 
 /* Pixels to each side that no edge may cut off. */
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
@@ -56,6 +73,7 @@ struct strip {
     __global const PIXEL *in;
     int pitch, width, height;
     BORDER_TYPE border;
+    TABLE table;
     int at; /* the strip's first pixel */
 };
 
@@ -132,16 +150,26 @@ inline void load_row(uint *w, const struct strip *s, int y, bool edge)
 struct weights {
     uint across[SPAN + 2];  /* of the pixels i and i + 1, counted from the result's, i = -RADIUS - 1 ... RADIUS */
     float down[RADIUS + 1]; /* of sums of parts of 2^15 */
+#if EXACT
+    uint whole[RADIUS + 1];
+#endif
 };
 
 /* Along rows in parts of 2^15, rounded but for the centre, which takes what is missing to exactly 2^15. */
-inline void make_weights(struct weights *to, __constant const float *table)
+inline void make_weights(struct weights *to, TABLE table)
 {
-    uint part[RADIUS + 2], rest = 32768;
+    uint part[RADIUS + 2];
+#if !EXACT
+    uint rest = 32768;
+#endif
 #pragma unroll
     for (int i = RADIUS; i >= 0; i--) {
+#if EXACT
+        part[i] = to->whole[i] = table[i];
+#else
         part[i] = i ? (uint)(table[i] * 32768.0f + 0.5f) : rest;
         rest -= 2 * part[i];
+#endif
         to->down[i] = table[i] * 0x1p-15f;
     }
     part[RADIUS + 1] = 0;
@@ -165,7 +193,7 @@ inline void sum_across(float *sums, const uint *w, const struct weights *weights
             uint pair = weights->across[first + 2 * j - p + RADIUS + 1];
             sum = at & 2 ? hone_products_high(w[at / 4], pair, sum) : hone_products_low(w[at / 4], pair, sum);
         }
-        sums[p] = as_float(sum);
+        sums[p] = EXACT ? as_float(sum) - as_float(START) : as_float(sum);
     }
 }
 
@@ -174,7 +202,7 @@ struct weights {
     float down[RADIUS + 1]; /* and across */
 };
 
-inline void make_weights(struct weights *to, __constant const float *table)
+inline void make_weights(struct weights *to, TABLE table)
 {
 #pragma unroll
     for (int i = 0; i <= RADIUS; i++)
@@ -225,6 +253,71 @@ inline void add_row(float sums[SPAN][PX], float *done, const float *row, const s
     }
 }
 
+#if EXACT
+/* In levels: half a unit in the last place of a sum below 2^23 for each product (and for each sum, without fma), and what
+ * the rounding itself adds. */
+#if WITH_PTX || defined(FP_FAST_FMAF)
+#define NEAR_TIE ((0.25f * (SPAN + 1) + 1) * 0x1p-15f)
+#else
+#define NEAR_TIE ((0.5f * (SPAN + 1) + 1) * 0x1p-15f)
+#endif
+
+/* The whole window in integers. */
+inline uint exact_level(const struct strip *s, int x, int y)
+{
+    ulong sum = 1 << 29;
+#pragma unroll 1
+    for (int j = -RADIUS; j <= RADIUS; j++) {
+        int inside;
+        uint line = 0;
+        __global const PIXEL *row = hone_row(s->in, s->pitch, y + j, s->height, &inside);
+        if (REAL_ROW(inside) && x >= RADIUS && x + RADIUS < s->width) {
+            line = s->table[0] * row[x];
+#pragma unroll 2
+            for (int i = 1; i <= RADIUS; i++)
+                line += s->table[i] * ((uint)row[x - i] + row[x + i]);
+        } else {
+#pragma unroll 1
+            for (int i = -RADIUS; i <= RADIUS; i++)
+                line += s->table[abs(i)] * hone_at(row, inside, x + i, 0, s->width, s->border);
+        }
+        sum += (ulong)s->table[abs(j)] * line;
+    }
+    return (uint)(sum >> 30);
+}
+
+/* Rounded half up; `sum` is a whole number of parts of 2^15, but for its errors. */
+inline uint level_of(float sum, const struct strip *s, int x, int y)
+{
+    float shifted = sum * 0x1p-15f + 0.5f, level = floor(shifted), rest = shifted - level;
+    return rest < NEAR_TIE || rest > 1 - NEAR_TIE ? exact_level(s, x, y) : (uint)level;
+}
+#endif
+
+#if WRAPPED
+/* The same for sums that wrap around. */
+inline void add_wrapped(uint sums[SPAN][PX], uint *done, const float *row, const struct weights *weights)
+{
+#pragma unroll
+    for (int p = 0; p < PX; p++) {
+        uint whole = as_uint(row[p] + as_float(START)) - START;
+        done[p] = whole * weights->whole[RADIUS] + sums[0][p];
+#pragma unroll
+        for (int j = 0; j < SPAN; j++) {
+            uint weight = weights->whole[RADIUS - 1 - j >= 0 ? RADIUS - 1 - j : j + 1 - RADIUS];
+            sums[j][p] = whole * weight + (j + 1 < SPAN ? sums[j + 1 < SPAN ? j + 1 : j][p] : 0);
+        }
+    }
+}
+
+/* Rounded half up: a number whose lowest two bits are known, and of which `sum` is less than 1 away. */
+inline uint wrapped_level(float sum, uint low)
+{
+    uint bits = (low + (1u << 29)) >> 30;
+    return bits + 4 * (uint)(int)rint((sum * 0x1p-15f - bits) * 0.25f);
+}
+#endif
+
 /* border=zero-outside */
 inline uint finish(uint word, const struct strip *s, int x, int y, int reach)
 {
@@ -236,10 +329,16 @@ inline uint finish(uint word, const struct strip *s, int x, int y, int reach)
     return word;
 }
 
-/* A word of results. */
-inline uint result_word(const float *done)
+/* A word of results, from pixel x of row y on. */
+inline uint result_word(const float *done, const uint *low, const struct strip *s, int x, int y)
 {
-#if FLOATING
+#if WRAPPED
+    return hone_pack(wrapped_level(done[0], low[0]), wrapped_level(done[1], low[1]), wrapped_level(done[2], low[2]),
+                     wrapped_level(done[3], low[3]));
+#elif EXACT
+    return hone_pack(level_of(done[0], s, x, y), level_of(done[1], s, x + 1, y), level_of(done[2], s, x + 2, y),
+                     level_of(done[3], s, x + 3, y));
+#elif FLOATING
     return as_uint(done[0]);
 #elif HONE_T == 1
     return (as_uint(done[0] + ROUND) & 0xffffu) | as_uint(done[1] + ROUND) << 16;
@@ -249,12 +348,12 @@ inline uint result_word(const float *done)
 #endif
 }
 
-inline void store_row(const float *done, const struct strip *s, __global RESULT *out, int y, int reach, bool edge)
+inline void store_row(const float *done, const uint *low, const struct strip *s, __global RESULT *out, int y, int reach, bool edge)
 {
     uint word[WORDS];
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
-        word[k] = finish(result_word(done + PART * k), s, s->at + PART * k, y, reach);
+        word[k] = finish(result_word(done + PART * k, low + PART * k, s, s->at + PART * k, y), s, s->at + PART * k, y, reach);
     if (edge) {
 #pragma unroll
         for (int k = 0; k < PX; k++)
@@ -278,8 +377,8 @@ inline void store_row(const float *done, const struct strip *s, __global RESULT 
 }
 
 /* Takes the row that is under way, and lets row y be the next. */
-inline void take_row(float sums[SPAN][PX], float *done, uint *ahead, const struct strip *s, int y,
-                     const struct weights *weights, bool edge)
+inline void take_row(float sums[SPAN][PX], uint wrapped[WRAPPED_ROWS][PX], float *done, uint *low, uint *ahead,
+                     const struct strip *s, int y, const struct weights *weights, bool edge)
 {
     uint now[ALL];
     float row[PX];
@@ -289,37 +388,41 @@ inline void take_row(float sums[SPAN][PX], float *done, uint *ahead, const struc
     load_row(ahead, s, y, edge);
     sum_across(row, now, weights);
     add_row(sums, done, row, weights);
+#if WRAPPED
+    add_wrapped(wrapped, low, row, weights);
+#endif
 }
 
 inline void walk(const struct strip *s, __global RESULT *out, int out_pitch, int first, int end,
                  const struct weights *weights, int reach, bool edge)
 {
     float sums[SPAN][PX], done[PX];
-    uint ahead[ALL];
+    uint wrapped[WRAPPED_ROWS][PX], low[PX], ahead[ALL];
 #pragma unroll
     for (int j = 0; j < SPAN; j++)
 #pragma unroll
-        for (int p = 0; p < PX; p++)
+        for (int p = 0; p < PX; p++) {
             sums[j][p] = 0;
+            wrapped[WRAPPED ? j : 0][p] = 0;
+        }
     load_row(ahead, s, first - RADIUS, edge);
 #pragma unroll 1
     for (int y = first - RADIUS; y < first + RADIUS; y++)
-        take_row(sums, done, ahead, s, y + 1, weights, edge);
+        take_row(sums, wrapped, done, low, ahead, s, y + 1, weights, edge);
     out += first * out_pitch + s->at;
 #pragma unroll UNROLL
     for (int y = first; y < end; y++) {
-        take_row(sums, done, ahead, s, y + RADIUS + 1, weights, edge);
-        store_row(done, s, out, y, reach, edge);
+        take_row(sums, wrapped, done, low, ahead, s, y + RADIUS + 1, weights, edge);
+        store_row(done, low, s, out, y, reach, edge);
         out += out_pitch;
     }
 }
 
-__kernel void gaussian_packed(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
-                              int out_offset, int out_pitch, int width, int height, BORDER_TYPE border,
-                              __constant const float *table, int reach)
+__kernel void PACKED(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+                     int out_pitch, int width, int height, BORDER_TYPE border, TABLE table, int reach)
 {
     int item = get_global_id(0), first = get_global_id(1) * ROWS, end = min(first + ROWS, height);
-    struct strip s = {in + in_offset, in_pitch, width, height, border, item * PX};
+    struct strip s = {in + in_offset, in_pitch, width, height, border, table, item * PX};
     if (s.at >= width || first >= height)
         return;
     struct weights weights;

@@ -81,11 +81,13 @@ void gaussian_reference(const struct filter_case *c, const struct view *in, cons
 {
     (void)second;
     int64_t radius = case_symbol(c, "R"), longest = c->in.width > c->in.height ? c->in.width : c->in.height;
-    uint32_t channels = desc_has_alpha(&c->in) ? 3 : c->in.channels;
+    uint32_t channels = case_copies_alpha(c) ? 3 : c->in.channels;
     double *weights = calloc((size_t)radius + 1, sizeof *weights);
     double *rows = calloc((size_t)c->in.width * c->in.height, sizeof *rows);
     struct line line = {calloc((size_t)(longest + 2 * radius), sizeof *line.values), 0, radius};
-    if (weights && rows && line.values) {
+    if (c->exact)
+        gaussian_exact_reference(c, in, channels, out);
+    else if (weights && rows && line.values) {
         gaussian_weights(case_number(c, "sigma"), radius, weights);
         for (uint32_t channel = 0; channel < channels; channel++) {
             along_rows(c, in, channel, weights, line, rows);
@@ -95,6 +97,6 @@ void gaussian_reference(const struct filter_case *c, const struct view *in, cons
     free(weights);
     free(rows);
     free(line.values);
-    if (desc_has_alpha(&c->in))
+    if (case_copies_alpha(c))
         copy_alpha(in, out);
 }

@@ -139,6 +139,10 @@ void gaussian_table(const struct filter_case *c, int index, void *table, size_t 
         fill_fixed_weights(c, table, bytes / sizeof(uint16_t));
     else if (index == TABLE_JOIN)
         fill_join(c, table);
+    else if (index == TABLE_EXACT)
+        gaussian_exact_table(c, table, bytes / sizeof(uint32_t));
+    else if (index == TABLE_EXACT_VECTORS)
+        gaussian_exact_vectors(c, table, bytes / sizeof(uint32_t));
     else if (index == TABLE_GRID)
         gaussian_grid_table(c, table, bytes / sizeof(float));
     else

@@ -1,18 +1,81 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filters/histogram/histogram.h"
 
+#include <float.h>
+#include <math.h>
+
+enum { OUTPUT_TABLE, OUTPUT_PICTURE, OUTPUT_FULL, OUTSIDE = 3 /* below, above, NaN */ };
+
+/* The range of a format; the end of integers is the first number beyond them. */
+static double format_end(hone_type type)
+{
+    return type_is_integer(type) ? type_full_scale(type) + 1 : 1;
+}
+
+static double least_of(const struct filter_case *c)
+{
+    const struct value *least = case_value(c, "min");
+    return least->given ? least->number : c->in.type == HONE_S16 ? -format_end(HONE_S16) : 0;
+}
+
+static double most_of(const struct filter_case *c)
+{
+    const struct value *most = case_value(c, "max");
+    return most->given ? most->number : format_end(c->in.type);
+}
+
+double histogram_edge(const struct filter_case *c, int64_t index)
+{
+    const double least = least_of(c), most = most_of(c), bins = case_number(c, "bins");
+    return (double)index < bins ? fmin(least + (most - least) * (double)index / bins, most) : most;
+}
+
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
-    (void)error;
-    bool picture = case_number(c, "output") != 0;
-    c->out.width = (uint32_t)case_number(c, "bins");
-    c->out.height = picture ? HISTOGRAM_PICTURE_HEIGHT : 1;
-    c->out.type = picture ? HONE_U8 : HONE_U32;
+    const int output = (int)case_number(c, "output");
+    const double least = least_of(c), most = most_of(c), bins = case_number(c, "bins");
+    if (!(least < most))
+        return case_wrong(error, "histogram: min=%g is not less than max=%g", least, most);
+    c->out.width = (uint32_t)bins + (output == OUTPUT_FULL ? OUTSIDE : 0);
+    c->out.height = output == OUTPUT_PICTURE ? HISTOGRAM_PICTURE_HEIGHT : 1;
+    c->out.type = output == OUTPUT_PICTURE ? HONE_U8 : HONE_U32;
+    const bool ranged = c->in.type != HONE_U8 || case_value(c, "min")->given || case_value(c, "max")->given;
+    case_set_symbol(c, "ranged", ranged);
+    case_set_symbol(c, "slots", (int64_t)bins + (ranged ? OUTSIDE : 0));
+    case_set_real(c, "origin", least);
+    case_set_real(c, "scale", fmin(bins / (most - least), FLT_MAX));
     return HONE_OK;
 }
 
+/* The first number of the format that is not below an edge, or that is `beyond` it. */
+static float first_float(double edge, bool beyond)
+{
+    const float nearest = (float)edge;
+    return (double)nearest < edge || (beyond && (double)nearest == edge) ? nextafterf(nearest, INFINITY)
+                                                                         : nearest;
+}
+
+static int32_t first_integer(double edge, bool beyond)
+{
+    const double far = 1 << 20; /* no value of a format reaches it */
+    return (int32_t)fmax(-far, fmin(far, beyond ? floor(edge) + 1 : ceil(edge)));
+}
+
+static void table(const struct filter_case *c, int index, void *to, size_t bytes)
+{
+    (void)index;
+    const int64_t bins = (int64_t)case_number(c, "bins");
+    for (int64_t i = 0; i <= bins && (size_t)i < bytes / 4; i++)
+        if (c->in.type == HONE_F32)
+            ((float *)to)[i] = first_float(histogram_edge(c, i), i == bins);
+        else
+            ((int32_t *)to)[i] = first_integer(histogram_edge(c, i), i == bins);
+}
+
 /* The counters, and the largest of them behind. */
-#define COUNTS "bins*C"
+#define COUNTS "slots*C"
+#define EDGES  "table0:(bins + 1)*4"
+#define RANGE  EDGES, "float:origin", "float:scale", "bins"
 #define COUNTERS                                                                                             \
     {                                                                                                        \
         .bytes = "(" COUNTS " + 1)*4"                                                                        \
@@ -25,9 +88,11 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* From counts to the result; the largest count matters to pictures alone. */
 #define FINISH                                                                                               \
-    {.kernel = "histogram_largest", .extent = {"output ? " COUNTS " : 1"}, .arguments = {"tmp0", COUNTS}},   \
+    {.kernel = "histogram_largest",                                                                          \
+     .extent = {"output == 1 ? bins*C : 1"},                                                                 \
+     .arguments = {"tmp0", "bins*C", COUNTS}},                                                               \
     {                                                                                                        \
-        .kernel = "histogram_write", .extent = {COUNTS, "H"}, .arguments = { "tmp0", COUNTS, "out" }         \
+        .kernel = "histogram_write", .extent = {"W*C", "H"}, .arguments = { "tmp0", COUNTS, "W*C", "out" }   \
     }
 
 /* Per pixel of the result: its share of the input, and its counters. */
@@ -38,12 +103,13 @@ static const struct variant variants[] = {
      .summary = "one element per work-item, one global atomic addition each",
      .path = "buffer",
      .tunables = {{"WG_X", TUNABLE_LAUNCH, "64 16 256", "work-group width"}},
+     .defines = {"RANGED=ranged"},
      .scratch = {COUNTERS},
      .passes = {CLEAR,
                 {.kernel = "histogram_global",
                  .extent = {"IW*C", "IH"},
                  .local = {"WG_X", "1"},
-                 .arguments = {"in", "tmp0", "IW", "IH", "bins"}},
+                 .arguments = {"in", "tmp0", "IW", "IH", RANGE}},
                 FINISH},
      .cost = {"BITS/8*" SHARE " + 12*C", SHARE, "3*" SHARE}},
     {.name = "local",
@@ -55,13 +121,14 @@ static const struct variant variants[] = {
                   {"ROWS", TUNABLE_LAUNCH, "16 4 64", "rows of a work-group"},
                   {"WG_X", TUNABLE_LAUNCH, "256 32 64 512", "work-items of a work-group"}},
      .constraints = {"COPIES*" COUNTS "*4 <= LMEM"},
+     .defines = {"RANGED=ranged"},
      .scratch = {COUNTERS},
      .passes = {CLEAR,
                 {.kernel = "histogram_local",
                  .extent = {"WG_X", "IH"},
                  .block = {NULL, "ROWS"},
                  .local = {"WG_X", "1"},
-                 .arguments = {"in", "tmp0", "local:COPIES*" COUNTS "*4", "IW", "IH", "bins", "ROWS"}},
+                 .arguments = {"in", "tmp0", "local:COPIES*" COUNTS "*4", "IW", "IH", "ROWS", RANGE}},
                 FINISH},
      .cost = {"BITS/8*" SHARE " + 12*C", SHARE "/PX", "3*" SHARE}},
     {.name = "private",
@@ -70,15 +137,16 @@ static const struct variant variants[] = {
      .tunables = {{"COPIES", TUNABLE_DEFINE, "4 1 2 8", "of the counters of a band"},
                   {"ROWS", TUNABLE_LAUNCH, "256 16 64 1024", "rows of a band"},
                   {"WG_X", TUNABLE_LAUNCH, "1 8", "bands per work-group"}},
-     .scratch = {COUNTERS, {.bytes = "ceildiv(IH, ROWS)*COPIES*(TYPE == 0 ? 256 : bins)*C*4"}},
+     .defines = {"RANGED=ranged"},
+     .scratch = {COUNTERS, {.bytes = "ceildiv(IH, ROWS)*COPIES*(TYPE == 0 ? 256 : slots)*C*4"}},
      .passes = {{.kernel = "histogram_private",
                  .extent = {"IH"},
                  .block = {"ROWS"},
                  .local = {"WG_X"},
-                 .arguments = {"in", "tmp1", "IW", "IH", "bins", "ROWS"}},
+                 .arguments = {"in", "tmp1", "IW", "IH", "ROWS", RANGE}},
                 {.kernel = "histogram_sum",
                  .extent = {COUNTS " + 1"},
-                 .arguments = {"tmp1", "tmp0", "bins", "ceildiv(IH, ROWS)*COPIES"}},
+                 .arguments = {"tmp1", "tmp0", EDGES, "bins", "ceildiv(IH, ROWS)*COPIES"}},
                 FINISH},
      .cost = {"BITS/8*" SHARE " + 12*C", SHARE, "4*" SHARE}},
 };
@@ -104,29 +172,57 @@ static const struct rung rungs[] = {
 };
 
 /* What tests and the doctor try. */
-static const char *const trials[] = {"", "bins=10 output=picture", "bins=3001", "bins=1", NULL};
+static const char *const trials[] = {
+    "",       "bins=10 output=picture min=0.25 max=200.5", "bins=3001 output=full",
+    "bins=1", "bins=77 output=full min=-0.3 max=0.7",      NULL};
 
 static const char *const usual[] = {"", NULL};
 
+static const struct bins bins = {
+    .min = "min", .max = "max", .output = "output", .table = "table", .full = "full", .edge = histogram_edge};
+
 const struct hone_filter hone_filter_histogram = {
     .name = "histogram",
-    .summary = "how often each value occurs: a table, or a picture of bars",
+    .summary = "counts of each value, as a table or as an image of bars",
     .origin = "guide 7.3",
-    .types = TYPES_ALL,
+    .types = TYPES_ALL | TYPE_S16,
     .channels = CHANNELS_ALL,
     .inputs = 1,
-    .parameters = {{.name = "bins",
-                    .kind = PARAMETER_INTEGER,
-                    .otherwise = "256",
-                    .least = 1,
-                    .most = 65536,
-                    .help = "counters, which share the format's range evenly (f32: 0 to 1)"},
-                   {.name = "output",
-                    .kind = PARAMETER_CHOICE,
-                    .otherwise = "table",
-                    .choices = "table|picture",
-                    .help = "table: counts, bins x 1, u32; picture: bars, bins x 256, u8"}},
+    .parameters =
+        {{.name = "bins",
+          .kind = PARAMETER_INTEGER,
+          .fallback = "256",
+          .min = 1,
+          .max = 65536,
+          .help = "number of equal bins across the range"},
+         {.name = "output",
+          .kind = PARAMETER_CHOICE,
+          .fallback = "table",
+          .choices = "table|picture|full",
+          .incidental = true,
+          .help = "table: counts, bins x 1, u32; picture: bars, bins x 256, u8; full: counts and how many "
+                  "are below, above and NaN, (bins + 3) x 1"},
+         {.name = "min",
+          .kind = PARAMETER_REAL,
+          .min = -3.4e38,
+          .max = 3.4e38,
+          .incidental = true,
+          .help = "lower edge of the first bin; default: the format's minimum (f32: 0), or in `hone apply` "
+                  "the minimum value (not for u8)"},
+         {.name = "max",
+          .kind = PARAMETER_REAL,
+          .min = -3.4e38,
+          .max = 3.4e38,
+          .incidental = true,
+          .help = "upper edge of the last bin; default: the format's end (256, 65536, 32768, f32: 1), or in "
+                  "`hone apply` the maximum value (not for u8)"}},
+    .symbols = {"ranged", "slots"},
+    .reals = {"origin", "scale"},
+    .bins = &bins,
     .prepare = prepare,
+    .table = table,
+    .examples = {{"counts as a table", "'histogram' photo.jpg -o counts.csv"},
+                 {"a picture of bars", "'histogram output=picture' photo.jpg -o bars.png"}},
     .reference = histogram_reference,
     /* Counts: exact. */
     .bounds = {0, 0, 0},

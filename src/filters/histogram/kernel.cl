@@ -1,16 +1,56 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts lie bin by bin, the channels of a bin side by side; behind them the largest one, which pictures are scaled to. */
+/*
+ * Counts lie bin by bin, the channels of a bin side by side; with RANGED three more follow, for what is below the range, above
+ * it, and NaN. Behind them the largest one, which pictures are scaled to.
+ *
+ * edges[i] is the first number of the format that is not below edge i, edges[bins] the first one beyond the last: so the edges, which
+ * are real numbers, are compared with exactly.
+ */
+#ifndef RANGED
+#define RANGED 1
+#endif
+#define SLOTS(bins) ((bins) + (RANGED ? 3 : 0))
 
-/* The bin of a value; -1: none. */
-inline int bin_of(NUMBER value, int bins)
+#define RANGE_PARAMETERS __global const NUMBER *edges, float origin, float scale, int bins
+#define RANGE            edges, origin, scale, bins
+
+#if RANGED
+/* Arithmetic says where to look, the edges decide. */
+inline int bin_of(NUMBER value, RANGE_PARAMETERS)
 {
 #if FLOATING
-    float scaled = value * (float)bins;
-    return isnan(value) ? -1 : (int)clamp(scaled, 0.0f, (float)(bins - 1));
-#else
-    return (int)((uint)value * (uint)bins >> (HONE_T == 0 ? 8 : 16));
+    if (isnan(value))
+        return bins + 2;
 #endif
+    if (value < edges[0])
+        return bins;
+    if (!(value < edges[bins]))
+        return bins + 1;
+    float guess = fmin(fmax(((float)value - origin) * scale, 0.0f), (float)(bins - 1));
+    int low = max((int)guess - 1, 0), high = min(low + 3, bins);
+    if (value < edges[low]) {
+        high = low;
+        low = 0;
+    } else if (!(value < edges[high])) {
+        low = high;
+        high = bins;
+    }
+    while (high - low > 1) {
+        int middle = (low + high) / 2;
+        if (value < edges[middle])
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
 }
+#else
+/* Of bytes in their whole range. */
+inline int bin_of(NUMBER value, RANGE_PARAMETERS)
+{
+    return value * bins >> 8;
+}
+#endif
 
 /* ---- What all variants share: counts to nothing, counts to a table or a picture ---- */
 
@@ -21,42 +61,42 @@ __kernel void histogram_clear(__global uint *counts, int count)
         counts[i] = 0;
 }
 
-/* Alpha is drawn opaque and scales nothing. */
-__kernel void histogram_largest(__global uint *counts, int count)
+/* Alpha is drawn opaque and scales nothing; neither does what lies outside of the range. */
+__kernel void histogram_largest(__global uint *counts, int count, int largest)
 {
     int i = get_global_id(0);
     uint own = HONE_OT != 0 || i >= count || IS_ALPHA(i % HONE_C) ? 0 : counts[i];
     if (own > 0)
-        atomic_max(counts + count, own);
+        atomic_max(counts + largest, own);
 }
 
 #define PICTURE_HEIGHT 256
 
-__kernel void histogram_write(__global const uint *counts, int count, __global RESULT *out, int out_offset,
+/* What was not counted, because there is none, is 0. */
+__kernel void histogram_write(__global const uint *counts, int counted, int count, __global RESULT *out, int out_offset,
                               int out_pitch)
 {
     int i = get_global_id(0), y = get_global_id(1);
     if (i >= count)
         return;
 #if HONE_OT == 0
-    ulong most = counts[count], bar = most > 0 ? ((ulong)counts[i] * PICTURE_HEIGHT + most - 1) / most : 0;
+    ulong most = counts[counted], bar = most > 0 ? ((ulong)counts[i] * PICTURE_HEIGHT + most - 1) / most : 0;
     out[out_offset + y * out_pitch + i] = IS_ALPHA(i % HONE_C) || PICTURE_HEIGHT - y <= (int)bar ? 255 : 0;
 #else
-    out[out_offset + y * out_pitch + i] = (RESULT)counts[i];
+    out[out_offset + y * out_pitch + i] = i < counted ? (RESULT)counts[i] : 0;
 #endif
 }
 
 #if defined(HONE_ALL) || defined(VARIANT_global)
 /* One element per work-item, one atomic addition to global memory for each. */
 __kernel void histogram_global(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *counts, int width,
-                               int height, int bins)
+                               int height, RANGE_PARAMETERS)
 {
     int i = get_global_id(0), y = get_global_id(1);
     if (i >= width * HONE_C || y >= height)
         return;
-    int bin = bin_of(in[in_offset + y * in_pitch + i], bins);
-    if (bin >= 0)
-        atomic_inc(counts + bin * HONE_C + i % HONE_C);
+    int bin = bin_of(in[in_offset + y * in_pitch + i], RANGE);
+    atomic_inc(counts + bin * HONE_C + i % HONE_C);
 }
 #endif
 
@@ -73,18 +113,16 @@ __kernel void histogram_global(__global const PIXEL *in, int in_offset, int in_p
 #define PX 4 /* elements that are loaded at once */
 #endif
 
-inline void count_local(__local uint *own, NUMBER value, int channel, int bins)
+inline void count_local(__local uint *own, NUMBER value, int channel, RANGE_PARAMETERS)
 {
-    int bin = bin_of(value, bins);
-    if (bin >= 0)
-        atomic_inc(own + (bin * HONE_C + channel) * COPIES);
+    atomic_inc(own + (bin_of(value, RANGE) * HONE_C + channel) * COPIES);
 }
 
 __kernel void histogram_local(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *counts,
-                              __local uint *own, int width, int height, int bins, int rows)
+                              __local uint *own, int width, int height, int rows, RANGE_PARAMETERS)
 {
     int lid = get_local_id(0), group = get_local_size(0), first = get_group_id(1) * rows, elements = width * HONE_C;
-    for (int i = lid; i < bins * HONE_C * COPIES; i += group)
+    for (int i = lid; i < SLOTS(bins) * HONE_C * COPIES; i += group)
         own[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int y = first; y < min(first + rows, height); y++) {
@@ -97,15 +135,15 @@ __kernel void histogram_local(__global const PIXEL *in, int in_offset, int in_pi
                 } v;
                 v.vector = PASTE(vload, PX)(0, row + i);
                 for (int k = 0; k < PX; k++)
-                    count_local(own + lid % COPIES, v.element[k], (i + k) % HONE_C, bins);
+                    count_local(own + lid % COPIES, v.element[k], (i + k) % HONE_C, RANGE);
             } else {
                 for (int k = 0; i + k < elements; k++)
-                    count_local(own + lid % COPIES, row[i + k], (i + k) % HONE_C, bins);
+                    count_local(own + lid % COPIES, row[i + k], (i + k) % HONE_C, RANGE);
             }
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = lid; i < bins * HONE_C; i += group) {
+    for (int i = lid; i < SLOTS(bins) * HONE_C; i += group) {
         uint sum = 0;
         for (int k = 0; k < COPIES; k++)
             sum += own[i * COPIES + k];
@@ -127,21 +165,19 @@ __kernel void histogram_local(__global const PIXEL *in, int in_offset, int in_pi
 
 #if HONE_T == 0
 #define COUNTERS(bins) 256
-#define COUNTER(value, bins) (value)
+#define COUNTER(value) (value)
 #else
-#define COUNTERS(bins) (bins)
-#define COUNTER(value, bins) bin_of(value, bins)
+#define COUNTERS(bins) SLOTS(bins)
+#define COUNTER(value) bin_of(value, RANGE)
 #endif
 
-inline void count_private(__global uint *own, int copy, NUMBER value, int channel, int bins)
+inline void count_private(__global uint *own, int copy, NUMBER value, int channel, RANGE_PARAMETERS)
 {
-    int at = COUNTER(value, bins);
-    if (!FLOATING || at >= 0)
-        own[copy * COUNTERS(bins) * HONE_C + at * HONE_C + channel]++;
+    own[copy * COUNTERS(bins) * HONE_C + COUNTER(value) * HONE_C + channel]++;
 }
 
 __kernel void histogram_private(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *counts, int width,
-                                int height, int bins, int rows)
+                                int height, int rows, RANGE_PARAMETERS)
 {
     int band = get_global_id(0), y = band * rows, end = min(y + rows, height);
     size_t count = (size_t)COPIES * COUNTERS(bins) * HONE_C;
@@ -156,30 +192,38 @@ __kernel void histogram_private(__global const PIXEL *in, int in_offset, int in_
         for (; x + 8 <= width; x += 8) {
 #pragma unroll
             for (int k = 0; k < 8 * HONE_C; k++)
-                count_private(own, k / HONE_C % COPIES, row[x * HONE_C + k], k % HONE_C, bins);
+                count_private(own, k / HONE_C % COPIES, row[x * HONE_C + k], k % HONE_C, RANGE);
         }
         for (; x < width; x++)
             for (int channel = 0; channel < HONE_C; channel++)
-                count_private(own, 0, row[x * HONE_C + channel], channel, bins);
+                count_private(own, 0, row[x * HONE_C + channel], channel, RANGE);
     }
 }
 
-/* The first counter of a bin. */
-inline int bin_start(int bin, int bins)
+/* The counters of a slot, from the first to before the last: bytes are counted by value. */
+inline int2 counters_of(int slot, __global const NUMBER *edges, int bins)
 {
-    return HONE_T == 0 ? (bin * 256 + bins - 1) / bins : bin;
+#if HONE_T == 0
+    int first = slot == bins ? 0 : edges[slot == bins + 1 ? bins : min(slot, bins)];
+    int last = slot == bins ? edges[0] : slot < bins ? edges[slot + 1] : 256;
+    return slot > bins + 1 ? (int2)(0, 0) : (int2)(clamp(first, 0, 256), clamp(last, 0, 256));
+#else
+    return (int2)(slot, slot + 1);
+#endif
 }
 
-__kernel void histogram_sum(__global const uint *bands, __global uint *counts, int bins, int copies)
+/* Behind the counts 0, for the largest one. */
+__kernel void histogram_sum(__global const uint *bands, __global uint *counts, __global const NUMBER *edges, int bins,
+                            int copies)
 {
-    int i = get_global_id(0), bin = i / HONE_C, channel = i - bin * HONE_C;
-    if (bin > bins)
+    int i = get_global_id(0), slot = i / HONE_C, channel = i - slot * HONE_C;
+    if (i > SLOTS(bins) * HONE_C)
         return;
     uint sum = 0;
-    for (int k = 0; k < copies && bin < bins; k++)
-        for (int at = bin_start(bin, bins); at < bin_start(bin + 1, bins); at++)
+    int2 own = slot < SLOTS(bins) ? counters_of(slot, edges, bins) : (int2)(0, 0);
+    for (int k = 0; k < copies; k++)
+        for (int at = own.x; at < own.y; at++)
             sum += bands[((size_t)k * COUNTERS(bins) + at) * HONE_C + channel];
-    if (i <= bins * HONE_C)
-        counts[i] = sum;
+    counts[i] = sum;
 }
 #endif

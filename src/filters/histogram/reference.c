@@ -5,26 +5,32 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The bin of a value; -1: none. Bins of floats are those of the product in single precision. */
+/* The last bin whose lower edge is not above a value; behind the bins what is below, above, and NaN. */
 static int64_t bin_of(const struct filter_case *c, double value, int64_t bins)
 {
-    if (type_is_integer(c->in.type))
-        return (int64_t)value * bins / ((int64_t)type_full_scale(c->in.type) + 1);
     if (isnan(value))
-        return -1;
-    float scaled = (float)value * (float)bins;
-    return scaled < 0 ? 0 : scaled >= (float)bins ? bins - 1 : (int64_t)scaled;
+        return bins + 2;
+    if (value < histogram_edge(c, 0))
+        return bins;
+    if (value > histogram_edge(c, bins))
+        return bins + 1;
+    int64_t low = 0, high = bins;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (value < histogram_edge(c, middle))
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
 }
 
 static void count(const struct filter_case *c, const struct view *in, uint64_t *counts, int64_t bins)
 {
     for (int64_t y = 0; y < c->in.height; y++)
         for (int64_t x = 0; x < c->in.width; x++)
-            for (uint32_t channel = 0; channel < c->in.channels; channel++) {
-                int64_t bin = bin_of(c, view_get(in, x, y, channel), bins);
-                if (bin >= 0)
-                    counts[bin * c->in.channels + channel]++;
-            }
+            for (uint32_t channel = 0; channel < c->in.channels; channel++)
+                counts[bin_of(c, view_get(in, x, y, channel), bins) * c->in.channels + channel]++;
 }
 
 static uint64_t largest(const struct filter_case *c, const uint64_t *counts, int64_t bins)
@@ -48,14 +54,14 @@ void histogram_reference(const struct filter_case *c, const struct view *in, con
                          struct view *out)
 {
     (void)second;
-    int64_t bins = c->out.width;
-    uint64_t *counts = calloc((size_t)bins * c->in.channels, sizeof *counts);
+    const int64_t bins = (int64_t)case_number(c, "bins"), outside = 3;
+    uint64_t *counts = calloc((size_t)(bins + outside) * c->in.channels, sizeof *counts);
     if (!counts)
         return;
     count(c, in, counts, bins);
     uint64_t most = largest(c, counts, bins);
     for (int64_t y = 0; y < c->out.height; y++)
-        for (int64_t x = 0; x < bins; x++)
+        for (int64_t x = 0; x < c->out.width; x++)
             for (uint32_t channel = 0; channel < c->in.channels; channel++) {
                 uint64_t own = counts[x * c->in.channels + channel];
                 view_set(out, x, y, channel,

@@ -116,8 +116,8 @@ static const struct variant variants[] = {
                   {"STREAM", TUNABLE_DEFINE, "0 1", "stores go past the caches (PTX)"},
                   {"WG_SUMS", TUNABLE_LAUNCH, "32 64 128", "work-group width of the first pass"},
                   {"WG_X", TUNABLE_LAUNCH, "32 64 128 256", "work-group width of the last pass"}},
-     /* Without PTX the lanes of a tile meet at barriers, which are the work-group's. Floats: see README.md.
-      */
+     /* Without PTX the lanes of a tile meet at barriers, which are the work-group's. Floats: see
+      * README.md. */
      .constraints = {"PTX || (WG_X == 32 && WG_SUMS == 32)", "!FLOAT || ROWS <= 64", "PIECES*C*LINES <= 32",
                      "C*WG_SUMS <= 256", "!STREAM || PTX"},
      .defines = {"WITH_PTX=PTX", "TAIL=W*C % 4 != 0"},
@@ -190,12 +190,15 @@ static const struct rung rungs[] = {
 
 const struct hone_filter hone_filter_integral = {
     .name = "integral",
-    .summary = "sum of all pixels up to and with each one (integers: u32, modulo 2^32)",
+    .summary =
+        "integral image: sum of all pixels above and to the left, inclusive (integers: u32, modulo 2^32)",
     .origin = "input of the density write-up",
     .types = TYPES_ALL,
     .channels = CHANNELS_ALL,
     .inputs = 1,
     .prepare = prepare,
+    .examples = {{"sums as a table", "'integral' small.png -o sums.csv"},
+                 {"sums as an image", "'integral' gray.png -o sums.tif"}},
     .reference = integral_reference,
     /* Integers: exact modulo 2^32. Floats: on its way into a sum of n terms, each term goes through at most d
      * additions, which round by at most 2^-24 of a partial sum; so the error is at most d * 2^-24 * n * the

@@ -84,24 +84,12 @@ struct strip {
 
 inline pixels load(const struct strip *s, int i, int y)
 {
-#if HONE_BEFORE
-    pixels v;
-    for (int k = 0; k < LANES; k++)
-        v[k] = source_get(&s->source, i + k, y);
-    return v;
-#else
     return *(__global const pixels_at *)(s->source.at + y * s->source.pitch + i);
-#endif
 }
 
 inline void store(const struct sink *sink, int i, int y, results v)
 {
-#if HONE_AFTER
-    for (int k = 0; k < LANES; k++)
-        sink_put(sink, i + k, y, v[k]);
-#else
     *(__global results_at *)(sink->at + y * sink->pitch + i) = v;
-#endif
 }
 
 inline PIXEL edge(int x, int y, int channel, const struct strip *s)
@@ -194,7 +182,7 @@ inline results finish(values dx, values dy)
 
 inline results keep_alpha(results r, pixels centre)
 {
-#if HONE_C == 4
+#if HONE_ALPHA
     const results alpha = {LANES_BY(IS_ALPHA_LANE)};
     return alpha != (RESULT)0 ? CONVERT(centre, results) : r;
 #else
@@ -371,8 +359,8 @@ inline void walk_lines(struct strip s, const struct sink *sink, int from, int be
     }
 }
 
-__kernel void sobel_lines(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out, int out_offset,
-                          int out_pitch, int width, int height, BORDER_TYPE border FUSED_PARAMETERS)
+__kernel void sobel_lines(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+                          int out_pitch, int width, int height, BORDER_TYPE border)
 {
     struct sink sink = SINK_OF(out);
     int count = width * HONE_C, strips = max(1, count / LANES), first = get_global_id(0) * BLOCK;
@@ -392,9 +380,9 @@ __kernel void sobel_lines(__global const RAW *in, int in_offset, int in_pitch, _
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_vectors)
-__kernel void sobel_vectors(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out,
+__kernel void sobel_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                             int out_offset, int out_pitch, int width, int height,
-                            BORDER_TYPE border FUSED_PARAMETERS)
+                            BORDER_TYPE border)
 {
     struct sink sink = SINK_OF(out);
     int count = width * HONE_C, strips = max(1, count / LANES), number = get_global_id(0);

@@ -129,24 +129,7 @@ inline uint clear_outside(uint word, int x, int y, int width, int height)
 
 inline void store_row(const struct sink *sink, const struct strip *s, int y, const uint *result)
 {
-#if TAIL || HONE_AFTER
-    int left = s->width - s->at;
-    if (HONE_AFTER || left < 4 * WORDS) {
-#pragma unroll
-        for (int k = 0; k < 4 * WORDS; k++)
-            if (k < left)
-                sink_put(sink, s->at + k, y, (uchar)(result[k / 4] >> 8 * (k % 4)));
-        return;
-    }
-#endif
-#if !HONE_AFTER
-    __global uchar *out = sink->at + y * sink->pitch + s->at;
-#if WORDS == 4
-    *(__global uint4 *)out = (uint4)(result[0], result[1], result[2], result[3]);
-#else
-    *(__global uint2 *)out = (uint2)(result[0], result[1]);
-#endif
-#endif
+    sink_put_words(sink, s->at, y, result, WORDS, TAIL ? s->width - s->at : 4 * WORDS);
 }
 
 /* sqrt(n) rounded, 255 at most. */

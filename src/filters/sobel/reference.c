@@ -41,5 +41,6 @@ void sobel_reference(const struct filter_case *c, const struct view *in, const s
         for (int64_t x = 0; x < c->in.width; x++)
             for (uint32_t channel = 0; channel < c->in.channels; channel++)
                 view_set(out, x, y, channel,
-                         channel == 3 ? view_get(in, x, y, 3) : pixel(c, in, x, y, channel));
+                         channel == 3 && case_copies_alpha(c) ? view_get(in, x, y, 3)
+                                                              : pixel(c, in, x, y, channel));
 }

@@ -18,10 +18,10 @@
 #define STREAM 0 /* 1: stores that fill whole cache lines go past the caches */
 #endif
 
-#define SIZE (HONE_C * (HONE_T == 0 ? 1 : HONE_T == 1 ? 2 : 4)) /* bytes of a pixel */
+#define SIZE (HONE_C * (HONE_T == 0 ? 1 : HONE_T == 1 || HONE_T == 3 ? 2 : 4)) /* bytes of a pixel */
 #if HONE_T == 0
 #define ELEMENT_LOG 0
-#elif HONE_T == 1
+#elif HONE_T == 1 || HONE_T == 3
 #define ELEMENT_LOG 1
 #else
 #define ELEMENT_LOG 2

@@ -25,8 +25,8 @@ static const struct variant variants[] = {
      .cost = {BYTES, "C", "0"}},
     {.name = "image",
      .summary = "one pixel per work-item: reads down columns through the texture unit, writes along rows",
-     /* Reading floats may flush tiny ones to zero. */
-     .condition = "C != 3 && !FLOAT",
+     /* Reading floats may flush tiny ones to zero; signed integers would need another kernel. */
+     .condition = "C != 3 && TYPE <= 1",
      .needs = NEEDS_IMAGES,
      .path = "image",
      .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32 64", "work-group width"},
@@ -122,12 +122,14 @@ static const struct rung rungs[] = {
 
 const struct hone_filter hone_filter_transpose = {
     .name = "transpose",
-    .summary = "rows become columns: the result has the input's height as width",
+    .summary = "swaps rows and columns",
     .origin = "Japanese write-up, 13.7.4",
-    .types = TYPES_ALL,
+    .types = TYPES_ALL | TYPE_S16,
     .channels = CHANNELS_ALL,
     .inputs = 1,
     .prepare = prepare,
+    .examples = {{"rows become columns", "'transpose' photo.jpg -o turned.jpg"},
+                 {"the same for a folder", "'transpose' scans/ -o turned/"}},
     .reference = transpose_reference,
     /* Pixels are moved, never computed with. */
     .bounds = {0, 0, 0},

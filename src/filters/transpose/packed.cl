@@ -11,10 +11,10 @@
 #define LINES 8 /* rows of blocks that a work-group moves at a time: its height */
 #endif
 
-#define PIXEL_BYTES (HONE_C * (HONE_T == 0 ? 1 : HONE_T == 1 ? 2 : 4))
+#define PIXEL_BYTES (HONE_C * (HONE_T == 0 ? 1 : HONE_T == 1 || HONE_T == 3 ? 2 : 4))
 #if HONE_T == 0
 #define PER (4 / HONE_C) /* pixels to a word; kernels exist for 1, 2 and 4 bytes to a pixel */
-#elif HONE_T == 1
+#elif HONE_T == 1 || HONE_T == 3
 #define PER (HONE_C == 1 ? 2 : 1)
 #else
 #define PER 1

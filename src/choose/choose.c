@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "choose/choose.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "choose/lookup.h"
+#include "choose/trust.h"
+#include "cl/selftest.h"
+#include "filter/registry.h"
+
+#include <string.h>
+
+static hone_status unknown_variant(const struct hone_filter *filter, const char *name, hone_error *error)
+{
+    struct text names = {0};
+    for (size_t i = 0; i < filter->variant_count; i++)
+        text_add(&names, "%s%s", i ? ", " : "", filter->variants[i].name);
+    hone_status status = error_set(error, HONE_ERROR_USAGE, "%s has no variant '%s'; it has %s", filter->name,
+                                   name, text_view(&names));
+    text_finish(&names);
+    return status;
+}
+
+static hone_status forced(struct choice *choice, hone_device *device, const struct filter_case *c,
+                          const struct choose_request *request, hone_error *error)
+{
+    const struct rung *rung = filter_rung(c->filter, request->variant);
+    choice->variant = filter_variant(c->filter, rung ? rung->variant : request->variant);
+    choice->origin = "forced";
+    if (!choice->variant)
+        return unknown_variant(c->filter, request->variant, error);
+    config_default(choice->variant, &choice->config);
+    hone_status status = rung ? config_parse(choice->variant, rung->config, &choice->config, error) : HONE_OK;
+    if (!status)
+        status = config_parse(choice->variant, request->config, &choice->config, error);
+    if (!status)
+        status = variant_usable(device, c, choice->variant, error);
+    return status ? status : config_legal(device, c, choice->variant, &choice->config, error);
+}
+
+/* What the candidates are collected with. */
+struct collection {
+    struct choice *choices;
+    size_t *count;
+    hone_device *device;
+    const struct filter_case *c;
+    const struct choose_request *request;
+};
+
+static bool listed(const struct collection *to, const struct choice *choice)
+{
+    for (size_t i = 0; i < *to->count; i++)
+        if (to->choices[i].variant == choice->variant &&
+            memcmp(&to->choices[i].config, &choice->config, sizeof choice->config) == 0)
+            return true;
+    return false;
+}
+
+/* What comes after the first candidate is seldom used: what it needs of the device is not asked yet, since an
+ * answer may cost a compilation. */
+static hone_status check_candidate(const struct collection *to, const struct variant *variant)
+{
+    return *to->count > 0 ? variant_fits(to->device, to->c, variant, NULL)
+                          : variant_usable(to->device, to->c, variant, NULL);
+}
+
+/* Adds a candidate if it can run. `config` of the request goes on top, where the variant has these tunables.
+ */
+static void consider(struct collection *to, const struct variant *variant, const char *config,
+                     const char *origin)
+{
+    struct choice choice = {.variant = variant, .origin = origin};
+    if (*to->count == MAX_CHOICES)
+        return;
+    config_default(variant, &choice.config);
+    if (config_parse(variant, config, &choice.config, NULL) == HONE_OK &&
+        config_parse(variant, to->request->config, &choice.config, NULL) == HONE_OK && !listed(to, &choice) &&
+        check_candidate(to, variant) == HONE_OK &&
+        config_legal(to->device, to->c, variant, &choice.config, NULL) == HONE_OK)
+        to->choices[(*to->count)++] = choice;
+}
+
+static void consider_ranked(struct collection *to, const struct record_choice *choice, const char *origin)
+{
+    for (int i = 0; choice && i < choice->count; i++) {
+        const struct variant *variant = filter_variant(to->c->filter, choice->ranked[i].variant);
+        if (variant)
+            consider(to, variant, choice->ranked[i].config, origin);
+    }
+}
+
+/* What was measured on devices of these levels, from the nearest on; of the first level at which there is
+ * something. */
+static void consider_measured(struct collection *to, enum lookup_level first, enum lookup_level last)
+{
+    const struct records *own = NULL, *shipped = NULL;
+    struct record_device device;
+    struct record_case wanted;
+    const size_t before = *to->count;
+    if (to->request->without_measuring || trust_records(to->device, &own, NULL) != HONE_OK ||
+        trust_shipped(to->device, to->c->filter, &shipped, NULL) != HONE_OK)
+        return;
+    record_device_of(to->device, &device);
+    record_case_of(to->c, &wanted);
+    for (int level = (int)first; level <= (int)last && *to->count == before; level++) {
+        enum lookup_level at = (enum lookup_level)level;
+        if (!to->request->without_own)
+            consider_ranked(to, lookup_choice(own, &device, &wanted, at), lookup_level_name(at));
+        if (*to->count == before)
+            consider_ranked(to, lookup_choice(shipped, &device, &wanted, at), lookup_shipped_name(at));
+    }
+}
+
+static void consider_seeds(struct collection *to)
+{
+    struct case_scope scope;
+    case_scope_init(&scope, to->c, to->device);
+    for (size_t i = 0; i < to->c->filter->seed_count; i++) {
+        const struct seed *seed = &to->c->filter->seeds[i];
+        const struct variant *variant = filter_variant(to->c->filter, seed->variant);
+        int64_t holds = 1;
+        if (variant && expr_text_value(seed->where, &scope.scope, 1, &holds, NULL) == HONE_OK && holds)
+            consider(to, variant, seed->config, "hand-written");
+    }
+}
+
+/* The smallest value of everything that is set at launch: for compilers that allow only small work-groups. */
+static void smallest_groups(const struct variant *variant, struct text *config)
+{
+    for (size_t i = 0; i < variant_tunable_count(variant); i++) {
+        int64_t values[64], least;
+        const struct tunable *tunable = &variant->tunables[i];
+        size_t count = tunable_values(tunable, values, COUNT_OF(values));
+        if (tunable->kind != TUNABLE_LAUNCH || count == 0)
+            continue;
+        least = values[0];
+        for (size_t k = 1; k < count && k < COUNT_OF(values); k++)
+            least = values[k] < least ? values[k] : least;
+        text_add(config, " %s=%lld", tunable->name, (long long)least);
+    }
+}
+
+static const char any_variant[] = "first that runs";
+
+bool choice_is_fallback(const char *origin)
+{
+    return strcmp(origin, any_variant) == 0;
+}
+
+static void consider_all(struct collection *to)
+{
+    const struct hone_filter *filter = to->c->filter;
+    for (size_t i = 0; i < filter->variant_count; i++)
+        consider(to, &filter->variants[i], "", filter->variant_count == 1 ? "only variant" : any_variant);
+    for (size_t i = filter->variant_count; i-- > 0;) {
+        struct text config = {0};
+        smallest_groups(&filter->variants[i], &config);
+        if (*to->count < MAX_CHOICES)
+            consider(to, &filter->variants[i], text_view(&config), any_variant);
+        text_finish(&config);
+    }
+}
+
+hone_status choose(struct choice choices[MAX_CHOICES], size_t *count, hone_device *device,
+                   const struct filter_case *c, const struct choose_request *request, hone_error *error)
+{
+    struct collection to = {choices, count, device, c, request};
+    *count = 0;
+    selftest_warn(device);
+    if (request->variant) {
+        *count = 1;
+        return forced(&choices[0], device, c, request, error);
+    }
+    consider_measured(&to, LEVEL_EXACT, LEVEL_VENDOR);
+    /* The best of another vendor's device, or of a CPU by another OpenCL, may be many times slower here: what
+     * was thought of comes before. */
+    consider_seeds(&to);
+    consider_measured(&to, LEVEL_KIND, LEVEL_ALL);
+    consider_all(&to);
+    if (*count > 0)
+        return HONE_OK;
+    if (request->config && *request->config)
+        return error_set(error, HONE_ERROR_USAGE, "no variant of %s takes the configuration '%s' here",
+                         c->filter->name, request->config);
+    return error_set(error, HONE_ERROR_UNSUPPORTED,
+                     "no variant of %s can run on '%s' for %u-channel %s images", c->filter->name,
+                     hone_device_get_info(device)->name, c->in.channels, hone_type_name(c->in.type));
+}

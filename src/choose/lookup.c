@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "choose/lookup.h"
+
+#include "filter/registry.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double far_away = 3, parameter_weight = 3;
+
+const char *lookup_level_name(enum lookup_level level)
+{
+    static const char *const names[LEVEL_COUNT] = {"measured here",
+                                                   "measured here with another driver",
+                                                   "measured on the same architecture",
+                                                   "measured on this vendor's",
+                                                   "measured on this kind of device",
+                                                   "measured on other devices"};
+    return (unsigned)level < LEVEL_COUNT ? names[level] : "?";
+}
+
+const char *lookup_shipped_name(enum lookup_level level)
+{
+    static const char *const names[LEVEL_COUNT] = {
+        "shipped, measured on such a device",         "shipped, measured with another driver",
+        "shipped, measured on the same architecture", "shipped, measured on this vendor's",
+        "shipped, measured on this kind of device",   "shipped, measured on other devices"};
+    return (unsigned)level < LEVEL_COUNT ? names[level] : "?";
+}
+
+enum lookup_level lookup_level_of(const struct record_device *record, const struct record_device *device)
+{
+    /* The same name may stand for a part of it, or for a larger machine. */
+    bool same_device = strcmp(record->name, device->name) == 0 &&
+                       strcmp(record->platform, device->platform) == 0 &&
+                       record->compute_units == device->compute_units;
+    if (same_device)
+        return strcmp(record->driver, device->driver) == 0 ? LEVEL_EXACT : LEVEL_DRIVER;
+    /* A processor runs what its OpenCL makes of a kernel: of the same one under another OpenCL nothing is
+     * known. */
+    bool comparable = record->kind == device->kind &&
+                      (device->kind != HONE_DEVICE_CPU || strcmp(record->platform, device->platform) == 0);
+    if (comparable && device->architecture[0] && strcmp(record->architecture, device->architecture) == 0)
+        return LEVEL_ARCHITECTURE;
+    if (comparable && record->vendor_id == device->vendor_id)
+        return LEVEL_VENDOR;
+    return record->kind == device->kind ? LEVEL_KIND : LEVEL_ALL;
+}
+
+/* The next "name=value" of a list; the values of known parameters hold no spaces. */
+static size_t next_word(const char **at)
+{
+    *at += strspn(*at, " ");
+    return strcspn(*at, " ");
+}
+
+/* Texts are recorded as head:digest; 5x5 weights run as others do. */
+static bool same_head(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    const char *a_colon = memchr(a, ':', a_length), *b_colon = memchr(b, ':', b_length);
+    return a_colon && b_colon && a_colon > a && a_colon - a == b_colon - b &&
+           strncmp(a, b, (size_t)(a_colon - a)) == 0;
+}
+
+static bool incidental(const struct hone_filter *filter, const char *name, size_t length)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.*s", (int)length, name);
+    int index = filter ? filter_parameter(filter, text) : -1;
+    return index >= 0 && filter->parameters[index].incidental;
+}
+
+/* One value against another: numbers by their ratio, anything else by being the same or not. Twice the sigma
+ * or the side of a window is as far as a measurement reaches: beyond, another variant may be best. */
+static double value_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    char *a_end, *b_end;
+    if (a_length == b_length && strncmp(a, b, a_length) == 0)
+        return 0;
+    if (same_head(a, a_length, b, b_length))
+        return 0.5;
+    double x = strtod(a, &a_end), y = strtod(b, &b_end);
+    if (a_end != a + a_length || b_end != b + b_length || x <= 0 || y <= 0)
+        return 4;
+    return parameter_weight * fabs(log2(x / y));
+}
+
+static const char *find_value(const char *list, const char *name, size_t name_length, size_t *length)
+{
+    for (const char *at = list;;) {
+        size_t word = next_word(&at);
+        if (word == 0)
+            return NULL;
+        if (word > name_length && strncmp(at, name, name_length) == 0 && at[name_length] == '=') {
+            *length = word - name_length - 1;
+            return at + name_length + 1;
+        }
+        at += word;
+    }
+}
+
+static double parameter_distance(const struct hone_filter *filter, const char *a, const char *b)
+{
+    double distance = 0;
+    for (const char *at = a;;) {
+        size_t word = next_word(&at), name = 0, length = 0;
+        if (word == 0)
+            return distance;
+        while (name < word && at[name] != '=')
+            name++;
+        const char *other = name < word ? find_value(b, at, name, &length) : NULL;
+        double one = other ? value_distance(at + name + 1, word - name - 1, other, length) : 2;
+        distance += one > 0 && incidental(filter, at, name) ? 0.25 : one;
+        at += word;
+    }
+}
+
+/* exact=yes admits other variants: neither says anything of the other. */
+static bool is_exact(const struct record_case *c)
+{
+    size_t length;
+    return find_value(c->parameters, "exact", strlen("exact"), &length) != NULL;
+}
+
+double lookup_distance(const struct record_case *record, const struct record_case *wanted)
+{
+    if (strcmp(record->filter, wanted->filter) != 0 || record->type != wanted->type ||
+        is_exact(record) != is_exact(wanted))
+        return -1;
+    double distance =
+        parameter_distance(registry_find(record->filter), record->parameters, wanted->parameters);
+    double pixels = (double)record->width * record->height,
+           wanted_pixels = (double)wanted->width * wanted->height;
+    if (pixels > 0 && wanted_pixels > 0)
+        distance += fabs(log2(pixels / wanted_pixels));
+    distance += record->channels != wanted->channels;
+    distance += strcmp(record->border, wanted->border) != 0 ? 0.25 : 0;
+    /* Of other kernels: a hint, no more. What comes with hone names none: it was made for those that come
+     * with it. */
+    distance += record->source[0] && strcmp(record->source, wanted->source) != 0 ? 2 : 0;
+    return distance;
+}
+
+/* A device of 60 compute units is nearer to one of 80 than one of 8 is, where all else is equal. */
+static double units_distance(const struct record_device *record, const struct record_device *device)
+{
+    if (record->compute_units == 0 || device->compute_units == 0)
+        return 0; /* what stands for a group */
+    return fabs(log2((double)record->compute_units / device->compute_units)) / 16;
+}
+
+const struct record_choice *lookup_choice(const struct records *records, const struct record_device *device,
+                                          const struct record_case *wanted, enum lookup_level level)
+{
+    const struct record_choice *nearest = NULL;
+    double best = far_away;
+    for (size_t i = 0; i < records->choice_count; i++) {
+        const struct record_choice *choice = &records->choices[i];
+        if (choice->informs || lookup_level_of(&choice->device, device) != level)
+            continue;
+        double distance = lookup_distance(&choice->c, wanted);
+        if (distance < 0)
+            continue;
+        distance += units_distance(&choice->device, device);
+        /* Of equals the one that was measured last; files that were merged are in no order. */
+        if (distance < best || (distance == best && (!nearest || choice->time >= nearest->time))) {
+            best = distance;
+            nearest = choice;
+        }
+    }
+    return nearest;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finding what was measured for a case, here or on a device like this one. */
+#ifndef CHOOSE_LOOKUP_H
+#define CHOOSE_LOOKUP_H
+
+#include "choose/records.h"
+
+/* How near the device of a record is; smaller is nearer. */
+enum lookup_level {
+    LEVEL_EXACT,        /* this device, this driver */
+    LEVEL_DRIVER,       /* this device, another driver */
+    LEVEL_ARCHITECTURE, /* same architecture; of CPUs, by the same platform */
+    LEVEL_VENDOR,       /* same vendor and kind of device; of CPUs, the same platform */
+    LEVEL_KIND,         /* same kind: CPU, GPU ... */
+    LEVEL_ALL,
+    LEVEL_COUNT
+};
+
+/* "measured here"; of records that come with hone "shipped, measured on this device". */
+const char *lookup_level_name(enum lookup_level level);
+const char *lookup_shipped_name(enum lookup_level level);
+enum lookup_level lookup_level_of(const struct record_device *record, const struct record_device *device);
+
+/* How far a recorded case is from the wanted one: 0 the same, 1 like a doubled parameter or another channel
+ * count, negative: not comparable (another filter or type). */
+double lookup_distance(const struct record_case *record, const struct record_case *wanted);
+
+/* The nearest choice of exactly this level; NULL when there is none near enough. */
+const struct record_choice *lookup_choice(const struct records *records, const struct record_device *device,
+                                          const struct record_case *wanted, enum lookup_level level);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone apply: one chain on one device, image after image. */
+#ifndef CLI_APPLY_APPLY_H
+#define CLI_APPLY_APPLY_H
+
+#include "cli/apply/items.h"
+#include "cli/cli.h"
+#include "hone/hone.h"
+#include "media/media.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+struct apply_options {
+    struct common_options common;
+    char **asked; /* the command as it was given, without "hone"; ends with NULL */
+    const char *output, *variant, *config, *tune, *format;
+    const char *background; /* as given */
+    const char *alpha;      /* NULL: auto */
+    bool force, accept_damaged, recursive, no_fuse, skip_existing, reproducible, trust;
+    double quality;                   /* 0: the default */
+    struct media_write_options write; /* what of the above concerns files */
+    double timeout;       /* seconds, for each stage; 0: none; negative: by the size of the work */
+    double decode_memory; /* MiB; 0: the default */
+    double jobs;          /* images at a time; 0: as many as there are processors */
+};
+
+/* What became of one input. */
+struct apply_result {
+    const struct item *item;
+    int exit_status;
+    hone_error error;        /* unless exit_status is EXIT_DONE */
+    bool skipped;            /* the output is there already */
+    bool told;               /* the error was told before */
+    bool late;               /* decoding took too long, and would again */
+    hone_image_desc in, out; /* the images */
+    const char *format;      /* of the input: "PNG" */
+    bool gray_alpha;         /* the output was written as gray and alpha */
+    double device_seconds;   /* 0: the device has no clock */
+    double wall_seconds;     /* from handing the pixels over to having the result */
+    hone_copy_counts copies; /* of this picture, on the way to the device, there, and back */
+};
+
+/* The device, opened when the first image needs it, for all engines. What is asked of it happens under the
+ * lock: its queue does one thing after the other anyway, and not every driver bears several threads at once
+ * (Oclgrind 21.10 does not). */
+struct shared_device {
+    pthread_mutex_t lock;
+    hone_device *device;
+    hone_type depth; /* of the first image of the run, where depth_seen */
+    bool depth_seen, depth_said;
+};
+
+/* What becomes of the fourth channel under filters that look at neighbours. */
+enum alpha_rule {
+    ALPHA_COPY,  /* it stays, as in the library */
+    ALPHA_PLAIN, /* it is no alpha, and filtered like the others */
+    ALPHA_WEIGH  /* means are those of colours multiplied by alpha, and of alpha */
+};
+
+/* A second image that the chain names. */
+struct second {
+    size_t step;
+    const char *path;
+    hone_image_desc desc;
+    void *data;
+    hone_image *image;
+};
+
+/**
+ * Everything that stays from one image to the next: the plan (as long as images have the same shape), the
+ * pixels, and the second images of filters that take two. Threads: one at a time.
+ */
+struct engine {
+    const struct apply_options *options;
+    const hone_chain *chain; /* as it runs: the user's, or `own` */
+    const hone_chain *given; /* the user's */
+    hone_chain *own;         /* written for the channels of the images */
+    size_t *moved;           /* the user's steps in it */
+    struct shared_device *shared;
+    unsigned engines; /* that share the memory at this time */
+    char *chain_text;
+    hone_device *device; /* the shared one, once it is open */
+    hone_plan *plan;
+    hone_image_desc planned; /* the input that the plan was made for */
+    bool wants_edges;        /* the output is a table of counts */
+    double *edges;           /* of their bins */
+    size_t edge_count;
+    enum alpha_rule rule; /* and for what its fourth channel is */
+    struct pixels {
+        void *data; /* page-aligned, so that devices that share memory need no copy */
+        size_t bytes;
+        hone_image *image;
+    } in, out;
+    struct second *seconds;
+    size_t second_count;
+};
+
+/* Finds the second images that the chain names, without reading them. engine_end is due in any case. */
+hone_status engine_begin(struct engine *engine, const struct apply_options *options, const hone_chain *chain,
+                         struct shared_device *shared, hone_error *error);
+/* Leaves it zeroed, so that it may come twice. */
+void engine_end(struct engine *engine);
+
+/* One input to one output; `result` says what came of it. */
+void engine_apply(struct engine *engine, const struct item *item, const char *root,
+                  struct apply_result *result);
+
+/* EXIT_USAGE, with the command that was meant, where a chain without quotes has become several operands. */
+int apply_check_quotes(const struct apply_options *options, const struct operands *operands);
+
+/* Whether the result goes to standard output (-o -). */
+bool apply_to_stdout(const struct apply_options *options);
+/* Writes the result of the plan's last run, `input` being the image that it was made of. */
+hone_status apply_store(const struct engine *engine, const struct item *item, const char *root,
+                        const struct media_input *input, hone_error *error);
+
+/* Whether alpha weighs colours somewhere in the chain, unless it is full everywhere. */
+hone_status alpha_weighs(bool *weighs, const hone_chain *chain, const hone_image_desc *input,
+                         const hone_image_desc *second, size_t second_count, hone_error *error);
+/* Whether alpha is full in all pixels of four channels, rows one after the other. */
+bool alpha_is_full(const void *pixels, const hone_image_desc *desc);
+/* The chain that does to images like `input` what the user's is meant to; moved[i] is the place of its step i.
+ */
+hone_status alpha_chain(hone_chain **out, size_t *moved, const hone_chain *chain, enum alpha_rule rule,
+                        const hone_image_desc *input, const hone_image_desc *second, size_t second_count,
+                        hone_error *error);
+
+/* Of a chain that ends in counts. Before memory is taken for the result: what outputs of this name need of it. */
+hone_status bins_shape(struct engine *engine, const char *output, hone_error *error);
+/* Once the pixels are there: the range to count in, and its edges. */
+hone_status bins_range(struct engine *engine, hone_error *error);
+
+/* Warns once in a run where a number of levels of the chain meets formats in which it means something else. */
+void depths_warn(struct engine *engine, const char *name, hone_type type);
+
+/* Opens the device that the options name, or the one that is expected to be done first. */
+hone_status apply_open_device(const struct engine *engine, const hone_image_desc *input,
+                              const hone_image_desc *second, hone_device **out, hone_error *error);
+/* Tunes the chain for images like `input` on the engine's device where that has not been done. */
+hone_status apply_tune(const struct engine *engine, const hone_image_desc *input,
+                       const hone_image_desc *second, hone_error *error);
+
+/* All items, several at a time, reported in their order. Gives the largest exit status. */
+int apply_items(const struct apply_options *options, const hone_chain *chain, const struct items *items);
+
+/* Reports one result of `count`: messages to stderr, one line on a terminal, or JSON. */
+void apply_report(const struct engine *engine, struct apply_result *result, size_t count);
+/* How far a run is. */
+struct apply_tally {
+    size_t begun, count; /* inputs */
+    size_t written, failed, skipped;
+    uint64_t start; /* clock_ns */
+};
+/* Shows on a terminal how far the work is, and how long it may take. */
+void apply_progress(const struct apply_options *options, const struct apply_tally *tally);
+/* Before the work: inputs that would overwrite each other, and files that are no images. */
+void apply_report_items(const struct apply_options *options, const struct items *items);
+/* After it, where there were several inputs: "43 written, 5 failed, 2 skipped in 8.4 s". */
+void apply_summary(const struct apply_options *options, const struct items *items,
+                   const struct apply_tally *tally);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone apply: where to count. The library takes a range; here it is that of the picture, where none is given and there are
+ * more than 8 bits. Tables get the edges beside the counts. */
+#include "cli/apply/apply.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "filter/case.h"
+#include "filter/chain.h"
+#include "filter/registry.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct bins *bins_of(const struct engine *engine)
+{
+    return engine->chain->steps[engine->chain->count - 1].c.filter->bins;
+}
+
+/* What the chain says of a parameter of its last step. */
+static const char *asked(const struct engine *engine, const char *name)
+{
+    return hone_chain_parameter(engine->chain, engine->chain->count - 1, name);
+}
+
+hone_status bins_shape(struct engine *engine, const char *output, hone_error *error)
+{
+    const struct bins *bins = bins_of(engine);
+    free(engine->edges);
+    engine->edges = NULL;
+    engine->edge_count = 0;
+    engine->wants_edges = false;
+    if (!bins)
+        return HONE_OK;
+    const bool table = strcmp(asked(engine, bins->output), bins->table) == 0;
+    engine->wants_edges =
+        media_is_table(output) && (table || strcmp(asked(engine, bins->output), bins->full) == 0);
+    if (!table)
+        return HONE_OK;
+    struct text text = {0};
+    const uint32_t width = hone_plan_output(engine->plan)->width;
+    text_add(&text, "%s=%s", bins->output, engine->wants_edges ? bins->full : bins->table);
+    hone_status status = hone_plan_set(engine->plan, engine->chain->count - 1, text_view(&text), error);
+    text_finish(&text);
+    if (!status && hone_plan_output(engine->plan)->width != width)
+        hone_image_destroy(&engine->out.image);
+    return status;
+}
+
+/* ---- The range of a picture ---- */
+
+struct range {
+    double least, most;
+};
+
+#define RANGE_OF(NAME, TYPE)                                                                                 \
+    static void NAME(const void *pixels, size_t count, struct range *range)                                  \
+    {                                                                                                        \
+        const TYPE *at = pixels;                                                                             \
+        for (size_t i = 0; i < count; i++) {                                                                 \
+            const double value = (double)at[i];                                                              \
+            if (!isfinite(value))                                                                            \
+                continue;                                                                                    \
+            range->least = value < range->least ? value : range->least;                                      \
+            range->most = value > range->most ? value : range->most;                                         \
+        }                                                                                                    \
+    }
+
+RANGE_OF(range_of_u16, uint16_t)
+RANGE_OF(range_of_s16, int16_t)
+RANGE_OF(range_of_f32, float)
+
+/* Tight pixels; -infinity to infinity where none is finite. */
+static struct range range_of(const hone_image_desc *desc, const void *pixels)
+{
+    struct range range = {INFINITY, -INFINITY};
+    const size_t count = (size_t)desc->width * desc->height * desc->channels;
+    if (desc->type == HONE_U16)
+        range_of_u16(pixels, count, &range);
+    else if (desc->type == HONE_S16)
+        range_of_s16(pixels, count, &range);
+    else if (desc->type == HONE_F32)
+        range_of_f32(pixels, count, &range);
+    return range;
+}
+
+/* One that is not empty, with the ends that are given. Around a single value it is 1 wide, or as much as can be told apart. */
+static struct range completed(struct range found, const char *least, const char *most)
+{
+    if (!isfinite(found.least))
+        found = (struct range){0, 1};
+    const struct range all = {least ? text_number(least, NULL) : found.least,
+                              most ? text_number(most, NULL) : found.most};
+    if (all.least < all.most || (least && most))
+        return all;
+    const double half = fmax(0.5, fabs(least ? all.least : all.most) * 0x1p-20);
+    if (least)
+        return (struct range){all.least, all.least + 2 * half};
+    return (struct range){all.most - (most ? 2 * half : half), most ? all.most : all.most + half};
+}
+
+/* ---- What the last step sees ---- */
+
+static hone_status plan_before(hone_plan **plan, struct engine *engine, hone_error *error)
+{
+    struct text text = {0};
+    hone_chain *chain = NULL;
+    hone_image_desc *seconds = mem_new(engine->second_count, sizeof *seconds);
+    for (size_t i = 0; i + 1 < engine->chain->count; i++) {
+        text_add(&text, "%s", i ? " | " : "");
+        case_describe(&engine->chain->steps[i].c, &text);
+    }
+    for (size_t i = 0; seconds && i < engine->second_count; i++)
+        seconds[i] = engine->seconds[i].desc;
+    const hone_plan_options options = {
+        .no_fuse = engine->options->no_fuse, .second = seconds, .second_count = engine->second_count};
+    hone_status status = !seconds || text.failed ? error_memory(error, "a chain")
+                                                 : hone_chain_parse(&chain, text_view(&text), error);
+    if (!status)
+        status = hone_plan_create(plan, engine->device, chain, &engine->planned, &options, error);
+    for (size_t i = 0; i < engine->second_count && !status; i++)
+        status =
+            hone_plan_bind(*plan, engine->moved[engine->seconds[i].step], engine->seconds[i].image, error);
+    hone_chain_destroy(&chain);
+    text_finish(&text);
+    free(seconds);
+    return status;
+}
+
+/* The filters before run by themselves: the range is needed before the last one can begin. */
+static hone_status range_behind(struct engine *engine, struct range *range, hone_error *error)
+{
+    hone_plan *plan = NULL;
+    void *pixels = NULL;
+    hone_status status = plan_before(&plan, engine, error);
+    if (!status) {
+        pixels = mem_new(hone_image_bytes(hone_plan_output(plan)), 1);
+        status = pixels ? hone_plan_apply(plan, engine->in.data, 0, pixels, 0, error)
+                        : error_memory(error, "the range of a picture");
+    }
+    if (!status)
+        *range = range_of(hone_plan_output(plan), pixels);
+    free(pixels);
+    hone_plan_destroy(&plan);
+    return status;
+}
+
+static hone_status find_range(struct engine *engine, struct range *range, hone_error *error)
+{
+    if (engine->chain->count > 1)
+        return range_behind(engine, range, error);
+    *range = range_of(&engine->planned, engine->in.data);
+    return HONE_OK;
+}
+
+/* Sets the range of the plan and of `c`, the prepared last step. */
+static hone_status set_range(struct engine *engine, struct filter_case *c, hone_error *error)
+{
+    const struct bins *bins = bins_of(engine);
+    const char *least = asked(engine, bins->min), *most = asked(engine, bins->max);
+    struct range range = {0, 0};
+    struct text text = {0};
+    if (c->in.type == HONE_U8 || (least && most))
+        return HONE_OK;
+    hone_status status = find_range(engine, &range, error);
+    if (status)
+        return status;
+    range = completed(range, least, most);
+    text_add(&text, "%s=", bins->min);
+    text_add_number(&text, range.least);
+    text_add(&text, " %s=", bins->max);
+    text_add_number(&text, range.most);
+    status = text.failed ? error_memory(error, "a range")
+                         : hone_plan_set(engine->plan, engine->chain->count - 1, text_view(&text), error);
+    if (!status)
+        status = chain_parse_parameters(c, text_view(&text), error);
+    text_finish(&text);
+    return status;
+}
+
+static hone_status list_edges(struct engine *engine, const struct filter_case *c, hone_error *error)
+{
+    const size_t count = hone_plan_output(engine->plan)->width - 2; /* three counters more than bins */
+    engine->edges = mem_new(count, sizeof *engine->edges);
+    if (!engine->edges)
+        return error_memory(error, "the edges of bins");
+    for (size_t i = 0; i < count; i++)
+        engine->edges[i] = c->filter->bins->edge(c, (int64_t)i);
+    engine->edge_count = count;
+    return HONE_OK;
+}
+
+hone_status bins_range(struct engine *engine, hone_error *error)
+{
+    const size_t count = engine->chain->count;
+    if (!bins_of(engine))
+        return HONE_OK;
+    struct filter_case *cases = mem_new(count, sizeof *cases);
+    hone_image_desc *seconds = mem_new(engine->second_count, sizeof *seconds);
+    for (size_t i = 0; seconds && i < engine->second_count; i++)
+        seconds[i] = engine->seconds[i].desc;
+    hone_status status = cases && seconds ? chain_cases(cases, engine->chain, &engine->planned, seconds,
+                                                        engine->second_count, error)
+                                          : error_memory(error, "a chain");
+    if (!status) {
+        status = set_range(engine, &cases[count - 1], error);
+        if (!status && engine->wants_edges)
+            status = list_edges(engine, &cases[count - 1], error);
+        chain_cases_finish(cases, count);
+    }
+    free(seconds);
+    free(cases);
+    return status;
+}

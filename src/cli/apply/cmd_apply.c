@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone apply: options, and the walk over the inputs. */
+#include "cli/apply/apply.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/guard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static hone_status find_items(struct items *items, const struct engine *engine, const struct operands *inputs,
+                              hone_error *error)
+{
+    const struct apply_options *options = engine->options;
+    char **seconds = calloc(engine->second_count + 1, sizeof *seconds);
+    if (!seconds)
+        return error_memory(error, "the list of inputs");
+    for (size_t i = 0; i < engine->second_count; i++)
+        seconds[i] = (char *)engine->seconds[i].path;
+    const struct items_request request = {.inputs = inputs->items,
+                                          .count = inputs->count,
+                                          .output = options->output,
+                                          .format = options->format,
+                                          .recursive = options->recursive,
+                                          .force = options->force,
+                                          .also_read = seconds,
+                                          .also_count = engine->second_count};
+    hone_status status = items_make(items, &request, error);
+    free(seconds);
+    return status;
+}
+
+static bool some_output_takes(const struct items *items, enum media_option option)
+{
+    for (size_t i = 0; i < items->count; i++)
+        if (media_takes(items->list[i].output, option))
+            return true;
+    return items->count == 0;
+}
+
+/* What no output heeds was not meant. */
+static hone_status check_meaning(const struct apply_options *options, const struct items *items,
+                                 hone_error *error)
+{
+    const char *name = items->count ? items->list[0].output : "";
+    if (options->quality > 0 && !some_output_takes(items, MEDIA_OPTION_QUALITY))
+        return error_set(error, HONE_ERROR_USAGE,
+                         "--quality means nothing to '%s': it is for JPEG, WebP, AVIF and HEIC", name);
+    if (options->write.compression && !some_output_takes(items, MEDIA_OPTION_COMPRESSION))
+        return error_set(error, HONE_ERROR_USAGE, "--compression means nothing to '%s': it is for TIFF",
+                         name);
+    return HONE_OK;
+}
+
+/* What can be refused without a device and without reading an image. */
+static hone_status check_work(struct items *items, const struct apply_options *options,
+                              const hone_chain *chain, const struct operands *inputs, hone_error *error)
+{
+    struct engine engine = {0};
+    hone_status status = engine_begin(&engine, options, chain, NULL, error);
+    if (!status)
+        status = find_items(items, &engine, inputs, error);
+    if (!status)
+        status = check_meaning(options, items, error);
+    engine_end(&engine);
+    return status;
+}
+
+static int apply_guarded(const struct apply_options *options, const hone_chain *chain,
+                         const struct items *items)
+{
+    hone_error error;
+    if (guard_begin(&error))
+        return cli_fail(&options->common, &error);
+    int status = apply_items(options, chain, items);
+    guard_end();
+    return status;
+}
+
+static int apply(const struct apply_options *options, const char *text, const struct operands *inputs)
+{
+    hone_chain *chain = NULL;
+    struct items items = {0};
+    hone_error error;
+    hone_status status = hone_chain_parse(&chain, text, &error);
+    if (!status && options->reproducible)
+        hone_chain_make_reproducible(chain);
+    if (!status)
+        status = check_work(&items, options, chain, inputs, &error);
+    if (!status)
+        apply_report_items(options, &items);
+    int result = status ? cli_fail(&options->common, &error) : apply_guarded(options, chain, &items);
+    items_finish(&items);
+    hone_chain_destroy(&chain);
+    return result;
+}
+
+/* Whether a word is one of those with bars between. */
+static bool is_among(const char *words, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = words; *at; at += strcspn(at, "|"), at += *at == '|')
+        if (strcspn(at, "|") == length && strncmp(at, word, length) == 0)
+            return true;
+    return false;
+}
+
+/* "#rrggbb", "#rgb" or a word. */
+static bool parse_colour(const char *text, double colour[3])
+{
+    static const struct {
+        const char *name, *digits;
+    } words[] = {{"black", "000000"}, {"white", "ffffff"}, {"gray", "808080"}, {"grey", "808080"}};
+    const char *digits = text + (text[0] == '#');
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strcmp(text, words[i].name) == 0)
+            digits = words[i].digits;
+    const size_t length = strlen(digits);
+    if ((length != 3 && length != 6) || strspn(digits, "0123456789abcdefABCDEF") != length)
+        return false;
+    for (size_t i = 0; i < 3; i++) {
+        const char part[3] = {digits[length / 3 * i], digits[length / 3 * i + length / 6], '\0'};
+        colour[i] = (double)strtoul(part, NULL, 16) / 255;
+    }
+    return true;
+}
+
+static int check_writing(struct apply_options *options)
+{
+    struct media_write_options *write = &options->write;
+    write->quality = (int)options->quality;
+    write->flatten = options->background != NULL;
+    if (write->flatten && !parse_colour(options->background, write->background))
+        return cli_usage(&command_apply, "--background is #rrggbb, black, white or gray, not '%s'",
+                         options->background);
+    if (options->alpha && !is_among("auto|copy", options->alpha))
+        return cli_usage(&command_apply, "--alpha is auto or copy, not '%s'", options->alpha);
+    if (write->compression && !is_among(media_compressions, write->compression))
+        return cli_usage(&command_apply, "--compression is %s, not '%s'", media_compressions,
+                         write->compression);
+    return EXIT_DONE;
+}
+
+static int check_options(const struct apply_options *options, const struct operands *operands)
+{
+    if (operands->count < 1)
+        return cli_usage(&command_apply, "a chain is missing, such as 'sobel norm=l1'");
+    const int status = apply_check_quotes(options, operands);
+    if (status)
+        return status;
+    if (operands->count < 2)
+        return cli_usage(&command_apply, "an input is missing");
+    if (!options->output)
+        return cli_usage(&command_apply, "the output is missing: -o FILE, -o FOLDER/ or -o -");
+    if (apply_to_stdout(options) && options->common.json)
+        return cli_usage(&command_apply, "the report of --json and the result of -o - would mix on standard "
+                                         "output: name a file (-o FILE)");
+    const char *tune = options->tune ? options->tune : "auto";
+    if (strcmp(tune, "off") != 0 && strcmp(tune, "auto") != 0 && strcmp(tune, "full") != 0)
+        return cli_usage(&command_apply, "--tune is auto, off or full, not '%s'", tune);
+    return EXIT_DONE;
+}
+
+/* Before the options are taken out of it. */
+static char **copy_of(int argc, char **argv)
+{
+    char **copy = mem_new((size_t)argc + 1, sizeof *copy);
+    if (copy)
+        memcpy(copy, argv, (size_t)argc * sizeof *copy);
+    return copy;
+}
+
+static int run(int argc, char **argv)
+{
+    struct apply_options o = {.timeout = -1, .asked = copy_of(argc, argv)};
+    struct operands operands;
+    const struct option own[] = {{"output", 'o', OPTION_TEXT, &o.output, 0, 0},
+                                 {"variant", 0, OPTION_TEXT, &o.variant, 0, 0},
+                                 {"config", 0, OPTION_TEXT, &o.config, 0, 0},
+                                 {"tune", 0, OPTION_TEXT, &o.tune, 0, 0},
+                                 {"format", 0, OPTION_TEXT, &o.format, 0, 0},
+                                 {"quality", 0, OPTION_REAL, &o.quality, 1, 100},
+                                 {"compression", 0, OPTION_TEXT, &o.write.compression, 0, 0},
+                                 {"background", 0, OPTION_TEXT, &o.background, 0, 0},
+                                 {"alpha", 0, OPTION_TEXT, &o.alpha, 0, 0},
+                                 {"strip", 0, OPTION_FLAG, &o.write.strip, 0, 0},
+                                 {"skip-existing", 0, OPTION_FLAG, &o.skip_existing, 0, 0},
+                                 {"timeout", 0, OPTION_REAL, &o.timeout, 0, 1e9},
+                                 {"trust", 0, OPTION_FLAG, &o.trust, 0, 0},
+                                 {"decode-memory", 0, OPTION_REAL, &o.decode_memory, 1, 1 << 24},
+                                 {"jobs", 'j', OPTION_REAL, &o.jobs, 1, 256},
+                                 {"recursive", 'r', OPTION_FLAG, &o.recursive, 0, 0},
+                                 {"force", 0, OPTION_FLAG, &o.force, 0, 0},
+                                 {"no-fuse", 0, OPTION_FLAG, &o.no_fuse, 0, 0},
+                                 {"reproducible", 0, OPTION_FLAG, &o.reproducible, 0, 0},
+                                 {"accept-damaged", 0, OPTION_FLAG, &o.accept_damaged, 0, 0},
+                                 {NULL, 0, OPTION_FLAG, NULL, 0, 0}};
+    if (!o.asked)
+        return EXIT_DEVICE;
+    const enum parsed parsed = cli_parse(&command_apply, argc, argv, own, &o.common, &operands);
+    int status = parsed == PARSED_BAD ? EXIT_USAGE : EXIT_DONE;
+    if (parsed == PARSED_GO) {
+        const struct operands inputs = {operands.items + 1, operands.count - 1};
+        status = check_options(&o, &operands);
+        if (!status)
+            status = check_writing(&o);
+        if (!status)
+            status = apply(&o, operands.items[0], &inputs);
+    }
+    free(o.asked);
+    return status;
+}
+
+const struct command command_apply = {
+    .name = "apply",
+    .summary = "filter images and folders of images",
+    .usage =
+        "usage: hone apply CHAIN INPUT... -o OUTPUT\n"
+        "\n"
+        "Filters images. CHAIN is 'filter name=value ... | filter ...'; 'hone filters' lists the filters.\n"
+        "INPUT is an image or a folder of images. OUTPUT is a file or, with several inputs, a folder, which\n"
+        "is created if missing. The suffix of an output selects its format: .png .tif .jpg .webp .avif\n"
+        ".heic .pam .pgm .ppm .pnm .pfm, or .csv and .json for numbers as text. '-o -' writes to standard\n"
+        "output: CSV if the result is a table of one row (a histogram), else the format given with\n"
+        "--format. Profiles, EXIF and other metadata are kept if the format allows it; images are turned\n"
+        "upright. Outputs are never left half-written.\n"
+        "\n"
+        "  hone apply 'box size=8 | sobel norm=l1' in.png -o out.png\n"
+        "  hone apply 'sobel' a.jpg b.jpg photos/ -o edges/ --format png\n"
+        "  hone apply histogram in.png -o -\n"
+        "\n"
+        "options:\n"
+        "  -o, --output OUTPUT  file or folder for the results; a folder ends with '/' or already exists;\n"
+        "                       - is standard output\n"
+        "  -r, --recursive      include subfolders\n"
+        "  --format SUFFIX      format of outputs in a folder (default: same as the input) and of standard\n"
+        "                       output\n"
+        "  --quality N          quality of JPEG, WebP, AVIF and HEIC, 1 to 100 (default 90)\n"
+        "  --compression WORD   compression of TIFF: none, lzw, deflate, packbits or zstd (default: same\n"
+        "                       as a TIFF input, else none)\n"
+        "  --background COLOUR  blend images with alpha over #rrggbb, black, white or gray\n"
+        "  --alpha auto|copy    auto (default): means weigh colours by alpha, and alpha is blurred with "
+        "them; "
+        "copy (also with\n"
+        "                       --variant or --config): alpha stays, and hidden colours count\n"
+        "  --strip              drop EXIF, XMP and the like; the colour profile stays\n"
+        "  --skip-existing      skip inputs whose outputs already exist\n"
+        "  --force              allow overwriting an input with its own output, or a write-protected file\n"
+        "  -j, --jobs N         images processed in parallel (default: number of processors, at most 8)\n"
+        "  --accept-damaged     decode as much as possible of a truncated file\n"
+        "  --variant NAME       force a variant for all filters, or FILTER:NAME,FILTER:NAME\n"
+        "  --config TUNABLES    force tunables, such as 'WG_X=32 ROWS=8'\n"
+        "  --tune auto|off|full auto (default): use the best known choice, and try others while filtering\n"
+        "                       many images; off: use hand-written defaults only; full: tune the chain\n"
+        "                       first, unless that has been done\n"
+        "  --no-fuse            give each filter its own kernel (no fusing of point filters)\n"
+        "  --reproducible       same result on every device, to the last bit: sets exact=yes on every\n"
+        "                       filter\n"
+        "  --trust              also read SVG, PDF, JPEG XL, JPEG 2000, OpenEXR and others, whose decoders\n"
+        "                       are not meant for untrusted files\n"
+        "  --decode-memory MIB  memory that decoding one file may use (default 2048)\n"
+        "  --timeout SECONDS    give up if decoding, the device or writing takes longer; 0: never (default:\n"
+        "                       one minute per megapixel and filter, at least one minute; for decoding,\n"
+        "                       one minute plus one second per megapixel)\n",
+    .run = run,
+};

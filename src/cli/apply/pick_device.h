@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which of several devices runs a chain soonest. */
+#ifndef CLI_APPLY_PICK_DEVICE_H
+#define CLI_APPLY_PICK_DEVICE_H
+
+#include "hone/chain.h"
+#include "hone/device.h"
+#include "hone/image.h"
+
+struct pick_request {
+    const hone_chain *chain;
+    const hone_image_desc *input, *second; /* as for hone_plan_create */
+    size_t second_count;
+    hone_device_request device;                        /* how to open devices; its spec is not looked at */
+    void (*tell)(void *context, const char *sentence); /* what is expected of each device; may be NULL */
+    void *context;
+};
+
+/**
+ * The number of the device that is expected to be done first, its transfers included: from what was measured
+ * for the chain's filters there (hone tune, plans that tried configurations, and what comes with hone), else
+ * from the cost of the best variant and the device's measured roofs. The roofs of a device are measured at
+ * the first call that meets it, so that one takes longer. With a single device nothing is opened or measured.
+ */
+hone_status pick_device(unsigned *index, const struct pick_request *request, hone_error *error);
+
+#endif

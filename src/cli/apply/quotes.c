@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A chain whose quotes were forgotten: `hone apply gaussian sigma=2 in.png -o out.png`. Recognised, so that the
+ * answer can be the command that was meant. */
+#include "cli/apply/apply.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_filter(const char *word)
+{
+    hone_filter_info info;
+    return hone_filter_find(word, &info);
+}
+
+/* "name=": the length of the name, or 0. */
+static size_t name_length(const char *word)
+{
+    size_t length = 0;
+    while (isalnum((unsigned char)word[length]) || word[length] == '-')
+        length++;
+    return word[length] == '=' ? length : 0;
+}
+
+static bool is_parameter_of_some_filter(const char *word)
+{
+    hone_filter_info filter;
+    hone_parameter_info parameter;
+    const size_t length = name_length(word);
+    for (size_t i = 0; length && hone_filter_at(i, &filter); i++)
+        for (size_t k = 0; hone_filter_parameter(filter.name, k, &parameter); k++)
+            if (strlen(parameter.name) == length && strncmp(parameter.name, word, length) == 0)
+                return true;
+    return false;
+}
+
+/* Behind other words of the chain a parameter may be misspelt; what is there as a file is an input. */
+static bool belongs_to_chain(const char *word, bool after_others)
+{
+    if (access(word, F_OK) == 0)
+        return false;
+    return strcmp(word, "|") == 0 || is_filter(word) || (after_others && name_length(word)) ||
+           is_parameter_of_some_filter(word);
+}
+
+/* Marks the operands that are words of the chain; the number of them. */
+static int mark_words(const struct operands *operands, bool *marks)
+{
+    int count = marks[0] = is_filter(operands->items[0]) || strchr(operands->items[0], ' ');
+    for (int i = 1; i < operands->count && count; i++) {
+        marks[i] = belongs_to_chain(operands->items[i], marks[i - 1]);
+        count += marks[i];
+    }
+    return count;
+}
+
+/* The shell has taken the quotes of a value away. */
+static void add_word(struct text *chain, const char *word)
+{
+    const size_t name = name_length(word);
+    const char *between = !chain->length                                             ? ""
+                          : is_filter(word) && chain->data[chain->length - 1] != '|' ? " | "
+                                                                                     : " ";
+    if (name && strpbrk(word, " \t|"))
+        text_add(chain, "%s%.*s=\"%s\"", between, (int)name, word, word + name + 1);
+    else
+        text_add(chain, "%s%s", between, word);
+}
+
+/* As a shell takes it for one word. */
+static void add_quoted(struct text *line, const char *word, bool always)
+{
+    const bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                             "_-./=:,+@%") == strlen(word);
+    text_add(line, plain && !always ? " " : " '");
+    for (const char *at = word; *at; at++)
+        text_add(line, *at == '\'' && (always || !plain) ? "'\\''" : "%c", *at);
+    text_add(line, plain && !always ? "" : "'");
+}
+
+/* -1: no operand, but an option or its value. */
+static int find_operand(const struct operands *operands, const char *word)
+{
+    for (int i = 0; i < operands->count; i++)
+        if (operands->items[i] == word)
+            return i;
+    return -1;
+}
+
+/* Of many inputs the first few. */
+static void add_command(struct text *line, const struct apply_options *options,
+                        const struct operands *operands, const bool *marks, int words, const char *chain)
+{
+    enum { SHOWN = 3 };
+    int inputs = 0;
+    text_add(line, "hone");
+    for (char **word = options->asked; *word; word++) {
+        const int index = find_operand(operands, *word);
+        const bool is_input = index > 0 && !marks[index];
+        inputs += is_input;
+        if (index == 0)
+            add_quoted(line, chain, true);
+        else if (index < 0 || (is_input && inputs <= SHOWN))
+            add_quoted(line, *word, false);
+        else if (is_input && inputs == SHOWN + 1)
+            text_add(line, " ...");
+        if (index == 0 && words == operands->count)
+            text_add(line, " INPUT");
+    }
+    if (!options->output)
+        text_add(line, " -o OUTPUT");
+}
+
+int apply_check_quotes(const struct apply_options *options, const struct operands *operands)
+{
+    struct text chain = {0}, line = {0};
+    hone_error error = {0};
+    bool *marks = mem_new((size_t)operands->count, sizeof *marks);
+    const int words = marks ? mark_words(operands, marks) : 0;
+    for (int i = 0; i < operands->count && words > 1; i++)
+        if (marks[i])
+            add_word(&chain, operands->items[i]);
+    if (words > 1) {
+        add_command(&line, options, operands, marks, words, text_view(&chain));
+        error_set(&error, HONE_ERROR_USAGE, "the chain is one argument and needs quotes: %s",
+                  text_view(&line));
+    }
+    text_finish(&chain);
+    text_finish(&line);
+    free(marks);
+    return words > 1 ? cli_fail(&options->common, &error) : EXIT_DONE;
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/apply/apply.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json_text.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static bool shows_progress(const struct apply_options *options, size_t count)
+{
+    return count > 1 && !options->common.quiet && !options->common.verbose && isatty(STDERR_FILENO);
+}
+
+static void clear_progress(const struct apply_options *options, size_t count)
+{
+    if (shows_progress(options, count))
+        fputs("\033[K", stderr);
+}
+
+/* Columns of the terminal behind a descriptor. */
+static size_t columns_of(int fd)
+{
+    struct winsize size;
+    const size_t usual = 80;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
+}
+
+/* Cuts a line of UTF-8 so that the cursor stays on it. */
+static void fit_line(char *line, size_t columns)
+{
+    size_t column = 0;
+    for (char *at = line; *at; at++)
+        if (((unsigned char)*at & 0xc0) != 0x80 && ++column >= columns) {
+            *at = '\0';
+            return;
+        }
+}
+
+static void show_time(double seconds, char *to, size_t size)
+{
+    const double minute = 60, hour = 3600;
+    if (seconds < 2 * minute)
+        snprintf(to, size, "%.0f s", seconds);
+    else if (seconds < 2 * hour)
+        snprintf(to, size, "%.0f min", seconds / minute);
+    else
+        snprintf(to, size, "%.1f h", seconds / hour);
+}
+
+/* Short, and with the cursor at its start, so that whatever is printed next covers it. */
+void apply_progress(const struct apply_options *options, const struct apply_tally *tally)
+{
+    char line[128], left[32];
+    const size_t ended = tally->written + tally->failed, done = ended + tally->skipped;
+    if (!shows_progress(options, tally->count))
+        return;
+    const double elapsed = (double)(clock_ns() - tally->start) * 1e-9;
+    show_time(ended ? elapsed / (double)ended * (double)(tally->count - done) : 0, left, sizeof left);
+    snprintf(line, sizeof line, "%zu of %zu%s%s%s", tally->begun, tally->count, ended > 1 ? ", " : "",
+             ended > 1 ? left : "", ended > 1 ? " left" : "");
+    fit_line(line, columns_of(STDERR_FILENO));
+    fprintf(stderr, "%s\033[K\r", line);
+    fflush(stderr);
+}
+
+/* Time on the device, or around it where it has no clock. */
+static double seconds_of(const struct apply_result *result)
+{
+    return result->device_seconds > 0 ? result->device_seconds : result->wall_seconds;
+}
+
+static double megapixels_per_second(const struct apply_result *result)
+{
+    const double seconds = seconds_of(result);
+    return seconds > 0 ? (double)result->in.width * result->in.height * 1e-6 / seconds : 0;
+}
+
+static const char *device_name(const struct engine *engine)
+{
+    const hone_device_info *info = hone_device_get_info(engine->device);
+    return info->board[0] ? info->board : info->name;
+}
+
+/* Every kind of copy under its names for text and JSON. */
+struct copies_of {
+    const char *text, *json;
+    hone_copies copies;
+};
+
+enum { COPY_KINDS = 5 };
+
+/* False when there were none at all. */
+static bool list_copies(const hone_copy_counts *counts, struct copies_of list[COPY_KINDS])
+{
+    const struct copies_of all[COPY_KINDS] = {
+        {"to the device", "uploads", counts->uploads},
+        {"between buffers", "moves", counts->moves},
+        {"between buffer and 2D image", "conversions", counts->conversions},
+        {"to the host", "downloads", counts->downloads},
+        {"mapped by the driver", "maps", counts->maps}};
+    bool any = false;
+    for (int i = 0; i < COPY_KINDS; i++) {
+        list[i] = all[i];
+        any = any || all[i].copies.count > 0;
+    }
+    return any;
+}
+
+static void tell_copies(const hone_copy_counts *counts, struct text *text)
+{
+    struct copies_of list[COPY_KINDS];
+    const char *before = "copied ";
+    if (!list_copies(counts, list))
+        text_add(text, "nothing was copied");
+    for (int i = 0; i < COPY_KINDS; i++) {
+        const hone_copies *c = &list[i].copies;
+        if (c->count == 0)
+            continue;
+        text_add(text, "%s%llu bytes %s", before, (unsigned long long)c->bytes, list[i].text);
+        if (c->count > 1)
+            text_add(text, " in %llu pieces", (unsigned long long)c->count);
+        before = ", ";
+    }
+}
+
+/* ---- JSON ---- */
+
+static json_t *copies_json(const hone_copy_counts *counts)
+{
+    struct copies_of list[COPY_KINDS];
+    json_t *value = json_object();
+    list_copies(counts, list);
+    for (int i = 0; i < COPY_KINDS; i++)
+        json_object_set_new(value, list[i].json,
+                            json_pack("{s:I, s:I}", "count", (json_int_t)list[i].copies.count, "bytes",
+                                      (json_int_t)list[i].copies.bytes));
+    return value;
+}
+
+static json_t *steps_json(const hone_plan *plan)
+{
+    json_t *steps = json_array();
+    hone_step_info step;
+    for (size_t i = 0; hone_plan_step(plan, i, &step); i++)
+        json_array_append_new(steps,
+                              json_pack("{s:s, s:s, s:s, s:s, s:i, s:s?}", "filter", step.filter, "variant",
+                                        step.variant, "config", step.config, "origin", step.origin, "passes",
+                                        (int)step.passes, "fused_with", step.fused_with));
+    return steps;
+}
+
+static json_t *failure_json(const struct apply_result *result)
+{
+    return json_pack("{s:s, s:i, s:o, s:o, s:s, s:o}", "status", "failed", "exit_status", result->exit_status,
+                     "input", json_text(result->item->input), "output", json_text(result->item->output),
+                     "error", hone_status_name(result->error.status), "message",
+                     json_text(result->error.message));
+}
+
+static json_t *success_json(const struct engine *engine, const struct apply_result *result)
+{
+    const hone_device_info *info = hone_device_get_info(engine->device);
+    const hone_device_counts counts = hone_device_get_counts(engine->device);
+    const bool clock = result->device_seconds > 0;
+    struct copies_of copies[COPY_KINDS];
+    json_t *value =
+        json_pack("{s:s, s:i, s:o, s:o, s:i, s:i, s:s, s:i}", "status", "done", "exit_status", EXIT_DONE,
+                  "input", json_text(result->item->input), "output", json_text(result->item->output), "width",
+                  (int)result->out.width, "height", (int)result->out.height, "type",
+                  hone_type_name(result->out.type), "channels", (int)result->out.channels);
+    json_t *how = json_pack(
+        "{s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:b, s:o, s:I, s:I}", "chain",
+        json_text(engine->chain_text), "device", json_text(device_name(engine)), "driver",
+        json_text(info->driver_version), "steps", steps_json(engine->plan), "alpha_weighed",
+        (int)(engine->rule == ALPHA_WEIGH), "kernel_ms",
+        clock ? json_real(result->device_seconds * 1e3) : json_null(), "wall_ms",
+        json_real(result->wall_seconds * 1e3), "megapixels_per_second",
+        cli_json_real(megapixels_per_second(result)), "zero_copy", (int)!list_copies(&result->copies, copies),
+        "copies", copies_json(&result->copies), "programs_compiled", (json_int_t)counts.built_from_source,
+        "programs_loaded", (json_int_t)counts.loaded_from_disk);
+    if (!value || !how || json_object_update(value, how) != 0) {
+        json_decref(value);
+        value = NULL;
+    }
+    json_decref(how);
+    return value;
+}
+
+/* ---- Text ---- */
+
+static void name_steps(const struct engine *engine, struct text *text)
+{
+    hone_step_info step;
+    for (size_t i = 0; hone_plan_step(engine->plan, i, &step); i++)
+        text_add(text, "%s%s(%s)", i ? " | " : "", step.filter, step.fused_with ? "fused" : step.variant);
+}
+
+/* Among several lines the device is left out, and each fits the terminal. */
+static void print_line(const struct engine *engine, const struct apply_result *result, size_t count)
+{
+    struct text line = {0};
+    text_add(&line, "%s: %ux%u %s, ", result->item->output, result->out.width, result->out.height,
+             hone_type_name(result->out.type));
+    name_steps(engine, &line);
+    if (count == 1)
+        text_add(&line, " on %s", device_name(engine));
+    text_add(&line, ", %.3g ms%s, %.0f MP/s", seconds_of(result) * 1e3,
+             result->device_seconds > 0 ? "" : " (wall clock)", megapixels_per_second(result));
+    if (line.data)
+        cli_make_one_line(line.data);
+    if (line.data && count > 1)
+        fit_line(line.data, columns_of(STDOUT_FILENO) + 1);
+    puts(text_view(&line));
+    text_finish(&line);
+}
+
+static void explain(const struct engine *engine, const struct apply_result *result)
+{
+    const struct common_options *common = &engine->options->common;
+    const hone_device_counts counts = hone_device_get_counts(engine->device);
+    hone_step_info step;
+    struct text copies = {0};
+    tell_copies(&result->copies, &copies);
+    cli_note(common, "'%s': %s, %ux%u %s, %u channels%s", result->item->input, result->format,
+             result->in.width, result->in.height, hone_type_name(result->in.type), result->in.channels,
+             result->gray_alpha ? " (gray and alpha)" : "");
+    for (size_t i = 0; hone_plan_step(engine->plan, i, &step); i++)
+        if (step.fused_with)
+            cli_note(common, "  %s: in the kernel of %s", step.filter, step.fused_with);
+        else
+            cli_note(common, "  %s: variant %s%s%s, %s, %u %s, %.1f MB scratch", step.filter, step.variant,
+                     step.config[0] ? ", " : "", step.config, step.origin, step.passes,
+                     step.passes == 1 ? "pass" : "passes", (double)step.scratch_bytes * 1e-6);
+    if (engine->rule == ALPHA_WEIGH)
+        cli_note(common, "  colours are weighed by alpha (--alpha copy: they are not, and alpha stays)");
+    cli_note(common, "  %.3g ms%s, %.0f MP/s; %s; programs so far: %llu compiled, %llu loaded from disk",
+             seconds_of(result) * 1e3,
+             result->device_seconds > 0 ? " on the device" : " (the device has no clock)",
+             megapixels_per_second(result), text_view(&copies), (unsigned long long)counts.built_from_source,
+             (unsigned long long)counts.loaded_from_disk);
+    text_finish(&copies);
+}
+
+static void report_failure(const struct engine *engine, struct apply_result *result)
+{
+    hone_error named = result->error;
+    /* Messages about files name them; those of the library are about the chain or the device. */
+    if (!strstr(named.message, result->item->input) && !strstr(named.message, result->item->output) &&
+        named.status != HONE_ERROR_NO_DEVICE)
+        error_prefix(&named, "'%s'", result->item->input);
+    cli_complain(&engine->options->common, &named);
+    result->error = named;
+}
+
+static json_t *skipped_json(const char *input, const char *output, const char *reason)
+{
+    return json_pack("{s:s, s:o, s:o, s:s}", "status", "skipped", "input", json_text(input), "output",
+                     output ? json_text(output) : json_null(), "reason", reason);
+}
+
+static const char is_there[] = "the output is there already";
+
+static void report_json(const struct engine *engine, struct apply_result *result)
+{
+    const struct item *item = result->item;
+    json_t *line = result->exit_status ? failure_json(result)
+                   : result->skipped   ? skipped_json(item->input, item->output, is_there)
+                                       : success_json(engine, result);
+    if (!cli_print_json_line(line))
+        result->exit_status = EXIT_DEVICE;
+}
+
+void apply_report(const struct engine *engine, struct apply_result *result, size_t count)
+{
+    const struct apply_options *options = engine->options;
+    clear_progress(options, count);
+    if (result->exit_status != EXIT_DONE && !result->told)
+        report_failure(engine, result);
+    else if (result->skipped)
+        cli_note(&options->common, "'%s': %s", result->item->output, is_there);
+    else if (result->exit_status == EXIT_DONE)
+        explain(engine, result);
+    if (options->common.json)
+        report_json(engine, result);
+    else if (result->exit_status == EXIT_DONE && !result->skipped && !options->common.quiet &&
+             !apply_to_stdout(options) && isatty(STDOUT_FILENO))
+        print_line(engine, result, count);
+    fflush(stdout);
+}
+
+/* ---- Before and after ---- */
+
+static const char *suffix_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    return dot && dot != name ? dot : "";
+}
+
+static int by_suffix(const void *a, const void *b)
+{
+    const char *first = *(char *const *)a, *second = *(char *const *)b;
+    const int order = strcasecmp(suffix_of(first), suffix_of(second));
+    return order ? order : strcmp(first, second);
+}
+
+/* A line for all files of a kind. */
+static void tell_others(const struct apply_options *options, const struct items *items)
+{
+    char **sorted = mem_new(items->other_count, sizeof *sorted);
+    if (!sorted)
+        return; /* the work goes on */
+    for (size_t i = 0; i < items->other_count; i++)
+        sorted[i] = items->others[i];
+    qsort(sorted, items->other_count, sizeof *sorted, by_suffix);
+    for (size_t i = 0, end; i < items->other_count; i = end) {
+        char more[48] = "";
+        const char *suffix = suffix_of(sorted[i]);
+        for (end = i + 1; end < items->other_count && strcasecmp(suffix, suffix_of(sorted[end])) == 0;)
+            end++;
+        if (end - i > 1)
+            snprintf(more, sizeof more, " and %zu more", end - i - 1);
+        cli_warn(&options->common, "skipped '%s'%s: %s%s", sorted[i], more,
+                 *suffix ? "hone reads no files of the kind " : "the name has no suffix", suffix);
+    }
+    free(sorted);
+}
+
+void apply_report_items(const struct apply_options *options, const struct items *items)
+{
+    hone_error error = {0};
+    for (size_t i = 0; i < items->count; i++)
+        if (items->list[i].tell) {
+            error_set(&error, HONE_ERROR_USAGE, "%s", items->list[i].problem);
+            cli_complain(&options->common, &error);
+        }
+    if (items->other_count)
+        tell_others(options, items);
+    for (size_t i = 0; i < items->other_count && options->common.json; i++)
+        cli_print_json_line(skipped_json(items->others[i], NULL, "hone reads no files of this kind"));
+}
+
+void apply_summary(const struct apply_options *options, const struct items *items,
+                   const struct apply_tally *tally)
+{
+    char failed[48] = "", skipped[48] = "", seconds[32];
+    const size_t left_out = tally->skipped + items->other_count;
+    if (items->count + items->other_count < 2 || options->common.quiet)
+        return;
+    clear_progress(options, items->count);
+    if (tally->failed)
+        snprintf(failed, sizeof failed, ", %zu failed", tally->failed);
+    if (left_out)
+        snprintf(skipped, sizeof skipped, ", %zu skipped", left_out);
+    snprintf(seconds, sizeof seconds, "%.1f", (double)(clock_ns() - tally->start) * 1e-9);
+    fprintf(stderr, "hone: %zu written%s%s in %s s\n", tally->written, failed, skipped, seconds);
+}

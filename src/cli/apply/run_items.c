@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Several images at a time, because decoding and encoding take longer than most filters: each thread has an
+ * engine of its own, the device is shared, and results are reported in the order of the inputs. */
+#include "cli/apply/apply.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/guard.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_AUTOMATIC = 8 };
+
+struct crew {
+    const struct apply_options *options;
+    const hone_chain *chain;
+    const struct items *items;
+    struct shared_device device;
+    unsigned size;
+    pthread_rwlock_t work; /* shared: one of several images; exclusive: the only one */
+    pthread_mutex_t lock;  /* what follows */
+    pthread_cond_t turned;
+    size_t turn; /* item to report */
+    struct apply_tally tally;
+    int worst;
+    bool stopped;
+};
+
+static const char *root_of(const struct crew *crew)
+{
+    return crew->items->to_folder ? crew->options->output : NULL;
+}
+
+/* libvips keeps what it has to say about failures in one place for all threads, and neighbours take memory:
+ * what failed in company is tried once more alone, so that the message is true. What is said of damage that was
+ * accepted comes with a result: there one image follows the other from the start. */
+static void apply_item(struct crew *crew, struct engine *engine, const struct item *item,
+                       struct apply_result *result)
+{
+    if (crew->options->accept_damaged)
+        pthread_rwlock_wrlock(&crew->work);
+    else
+        pthread_rwlock_rdlock(&crew->work);
+    engine->engines = crew->size;
+    engine_apply(engine, item, root_of(crew), result);
+    pthread_rwlock_unlock(&crew->work);
+    if (crew->size == 1 || result->late ||
+        (result->exit_status != EXIT_IO && result->error.status != HONE_ERROR_MEMORY))
+        return;
+    pthread_rwlock_wrlock(&crew->work);
+    engine->engines = 1;
+    engine_apply(engine, item, root_of(crew), result);
+    pthread_rwlock_unlock(&crew->work);
+}
+
+/* False when there is nothing left to do. */
+static bool take_item(struct crew *crew, size_t *index)
+{
+    pthread_mutex_lock(&crew->lock);
+    const bool some = !crew->stopped && crew->tally.begun < crew->tally.count;
+    if (some) {
+        *index = crew->tally.begun++;
+        apply_progress(crew->options, &crew->tally);
+    }
+    pthread_mutex_unlock(&crew->lock);
+    return some;
+}
+
+/* What is wrong with one input does not concern the next; but without a device there is no next. */
+static void report(struct crew *crew, struct engine *engine, struct apply_result *result, size_t index)
+{
+    pthread_mutex_lock(&crew->lock);
+    while (crew->turn != index)
+        pthread_cond_wait(&crew->turned, &crew->lock);
+    *(result->exit_status ? &crew->tally.failed
+      : result->skipped   ? &crew->tally.skipped
+                          : &crew->tally.written) += 1;
+    if (!crew->stopped)
+        apply_report(engine, result, crew->items->count);
+    if (result->exit_status > crew->worst)
+        crew->worst = result->exit_status;
+    crew->stopped = crew->stopped || result->exit_status == EXIT_NO_DEVICE;
+    crew->turn++;
+    pthread_cond_broadcast(&crew->turned);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+static bool needs_work(const struct apply_options *options, struct apply_result *result)
+{
+    const char *problem = result->item->problem, *output = result->item->output;
+    struct stat info;
+    if (problem)
+        result->exit_status = cli_exit_status(error_set(&result->error, HONE_ERROR_USAGE, "%s", problem));
+    else
+        result->skipped = options->skip_existing && !apply_to_stdout(options) && lstat(output, &info) == 0;
+    result->told = problem != NULL;
+    return !problem && !result->skipped;
+}
+
+static void *work(void *user)
+{
+    struct crew *crew = user;
+    struct engine engine = {0};
+    hone_error error;
+    size_t index;
+    hone_status status = engine_begin(&engine, crew->options, crew->chain, &crew->device, &error);
+    while (take_item(crew, &index)) {
+        struct apply_result result = {.item = &crew->items->list[index], .error = error};
+        if (status)
+            result.exit_status = cli_exit_status(status);
+        else if (!needs_work(crew->options, &result))
+            ; /* said already, or done already */
+        else
+            apply_item(crew, &engine, &crew->items->list[index], &result);
+        report(crew, &engine, &result, index);
+    }
+    engine_end(&engine);
+    return NULL;
+}
+
+static unsigned crew_size(const struct apply_options *options, size_t items)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t size = options->jobs > 0 ? (size_t)options->jobs : processors > 0 ? (size_t)processors : 1;
+    if (options->jobs <= 0 && size > MAX_AUTOMATIC)
+        size = MAX_AUTOMATIC;
+    return (unsigned)(size < items ? size : items);
+}
+
+/* Threads that cannot be had are done without: this one does the work too. */
+static void run_crew(struct crew *crew)
+{
+    pthread_t *threads = mem_new(crew->size, sizeof *threads);
+    unsigned started = 0;
+    while (threads && started + 1 < crew->size && pthread_create(&threads[started], NULL, work, crew) == 0)
+        started++;
+    work(crew);
+    while (started > 0)
+        pthread_join(threads[--started], NULL);
+    free(threads);
+}
+
+/* Drivers may hang in the end, too. */
+static void close_device(struct crew *crew)
+{
+    struct guard_watch watch;
+    const double otherwise = 60, seconds = crew->options->timeout;
+    guard_watch(&watch, seconds >= 0 ? seconds : otherwise, "closing the device");
+    hone_device_close(&crew->device.device);
+    guard_unwatch(&watch);
+}
+
+int apply_items(const struct apply_options *options, const hone_chain *chain, const struct items *items)
+{
+    struct crew crew = {.options = options,
+                        .chain = chain,
+                        .items = items,
+                        .device = {.lock = PTHREAD_MUTEX_INITIALIZER},
+                        .size = crew_size(options, items->count),
+                        .tally = {.count = items->count, .start = clock_ns()},
+                        .work = PTHREAD_RWLOCK_INITIALIZER,
+                        .lock = PTHREAD_MUTEX_INITIALIZER,
+                        .turned = PTHREAD_COND_INITIALIZER};
+    run_crew(&crew);
+    close_device(&crew);
+    apply_summary(options, items, &crew.tally);
+    return crew.worst;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone tune: measure, choose, remember. */
+#include "cli/tune/tune.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/tune/own.h"
+#include "cli/tune/signals.h"
+#include "filter/case.h"
+#include "filter/chain.h"
+#include "filter/registry.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { QUICK = 20, NORMAL = 100, FULL = 500 };
+/* What --quick takes at most: for all cases, and for each of a few. */
+static const double quick_seconds = 540, quick_case_seconds = 60;
+
+/* ---- Options ---- */
+
+hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *error)
+{
+    char *end = NULL;
+    double number = text ? strtod(text, &end) : 0;
+    *seconds = 0;
+    if (!text)
+        return HONE_OK;
+    double unit = strcmp(end, "h") == 0 ? 3600 : strcmp(end, "m") == 0 || strcmp(end, "min") == 0 ? 60 : 1;
+    bool known = unit > 1 || *end == '\0' || strcmp(end, "s") == 0;
+    if (end == text || !known || !isfinite(number) || number <= 0)
+        return error_set(error, HONE_ERROR_USAGE, "a time is written like 60s, 5m or 1h, not '%s'", text);
+    *seconds = number * unit;
+    return HONE_OK;
+}
+
+static hone_status parse_size(const char *text, hone_image_desc *in, hone_error *error)
+{
+    char rest;
+    if (sscanf(text, "%ux%u%c", &in->width, &in->height, &rest) != 2)
+        return error_set(error, HONE_ERROR_USAGE, "--size takes WIDTHxHEIGHT, such as 1920x1080, not '%s'",
+                         text);
+    return hone_image_desc_check(in, error);
+}
+
+/* ---- Cases ---- */
+
+static hone_status add_case(struct tune_run *run, const char *text, const hone_image_desc *in,
+                            hone_error *error)
+{
+    struct text line = {0};
+    if (run->count == MAX_CASES)
+        return error_set(error, HONE_ERROR_USAGE, "too many cases at once; name some filters");
+    text_add(&line, "%s\t%d\t%u\t%u\t%u", text, (int)in->type, in->channels, in->width, in->height);
+    run->cases[run->count] = text_take(&line);
+    return run->cases[run->count++] ? HONE_OK : error_memory(error, "a case");
+}
+
+static hone_status add_usual(struct tune_run *run, const struct hone_filter *filter,
+                             const hone_image_desc *in, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    struct text text = {0};
+    const bool one = run->quick && in->channels > 1; /* colours of what was looked at in gray */
+    for (size_t i = 0; !status && filter_usual(filter, i, &text); i++) {
+        if (filter_takes(filter, in) && !(one && i > 0))
+            status = add_case(run, text_view(&text), in, error);
+        text_finish(&text);
+    }
+    return status;
+}
+
+/* A filter's name stands for its usual cases, a text with parameters for itself. */
+static hone_status add_wanted(struct tune_run *run, const struct operands *operands,
+                              const hone_image_desc *in, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (size_t i = 0; operands->count == 0 && registry_at(i) && !status; i++)
+        status = add_usual(run, registry_at(i), in, error);
+    for (int i = 0; i < operands->count && !status; i++) {
+        const struct hone_filter *filter = registry_find(operands->items[i]);
+        status = filter ? add_usual(run, filter, in, error) : add_case(run, operands->items[i], in, error);
+    }
+    return status;
+}
+
+/* What is wrong with a case whatever the images are. */
+static hone_status check_case(const char *text, hone_error *error)
+{
+    struct filter_case c;
+    hone_status status = chain_parse_case(&c, text, error);
+    if (!status)
+        case_finish(&c);
+    return status;
+}
+
+/* Formats that were not named are the usual ones: gray and colour of u8, gray of f32. In a hurry what photos
+ * need, and on smaller ones. */
+static hone_status collect(struct tune_run *run, const struct operands *operands, hone_error *error)
+{
+    static const struct {
+        const char *type;
+        uint32_t channels;
+    } usual[] = {{"u8", 1}, {"u8", 3}, {"f32", 1}};
+    hone_image_desc in = {.width = 3264, .height = 2448, .type = HONE_U8, .channels = 1};
+    if (run->quick)
+        in.width = 2560, in.height = 1600; /* near enough to photos of 1 to 32 megapixels */
+    hone_status status = run->size ? parse_size(run->size, &in, error) : HONE_OK;
+    for (int i = 0; i < operands->count && !status; i++) /* told once, and before a device is opened */
+        status = check_case(operands->items[i], error);
+    bool named = run->format || run->channels > 0;
+    for (size_t i = 0; i < (named ? 1 : COUNT_OF(usual) - run->quick) && !status; i++) {
+        status = hone_type_parse(&in.type, run->format ? run->format : named ? "u8" : usual[i].type, error);
+        in.channels = run->channels > 0 ? (uint32_t)run->channels : named ? 1 : usual[i].channels;
+        if (!status)
+            status = add_wanted(run, operands, &in, error);
+    }
+    if (!status && run->count == 0)
+        status = error_set(error, HONE_ERROR_USAGE, "these filters do not take %s images of %u channels",
+                           hone_type_name(in.type), in.channels);
+    return status;
+}
+
+static hone_status open_case(const char *line, struct filter_case *c, hone_error *error)
+{
+    hone_image_desc in = {0};
+    int type = 0;
+    size_t length = strcspn(line, "\t");
+    char *text = mem_copy_text_n(line, length);
+    if (!text)
+        return error_memory(error, "a case");
+    sscanf(line + length, "\t%d\t%u\t%u\t%u", &type, &in.channels, &in.width, &in.height);
+    in.type = (hone_type)type;
+    hone_status status = chain_parse_case(c, text, error);
+    free(text);
+    if (status)
+        return status;
+    status = case_prepare(c, &in, c->filter->inputs > 1 ? &in : NULL, error);
+    if (status)
+        case_finish(c);
+    return status;
+}
+
+/* ---- The run ---- */
+
+static double seconds_for_case(const struct tune_run *run)
+{
+    return budget_share(run->seconds, (double)(clock_ns() - run->start) * 1e-9, run->count - run->done);
+}
+
+/* The report tells of all cases. */
+static int fail_case(struct tune_run *run, const hone_error *error)
+{
+    cli_complain(&run->common, error);
+    json_array_append_new(run->report, cli_failure_json(error));
+    return cli_exit_status(error->status);
+}
+
+static int tune_one(struct tune_run *run, const char *line)
+{
+    hone_error error = {0};
+    struct filter_case c;
+    struct session_result result;
+    const struct session_options options = {.budget = run->evaluations,
+                                            .seconds = seconds_for_case(run),
+                                            .random_seed = run->random_seed,
+                                            .fresh = run->fresh,
+                                            .variants = run->variants,
+                                            .run_seconds = run->timeout,
+                                            .interrupted = tune_is_interrupted,
+                                            .give_up = tune_is_given_up,
+                                            .waiting = tune_show_waiting,
+                                            .stage = tune_show_stage,
+                                            .progress = tune_show_progress,
+                                            .context = run};
+    hone_status status = open_case(line, &c, &error);
+    if (status)
+        return fail_case(run, &error);
+    run->here = 0;
+    tune_show_stage(run, "begins");
+    status = session_tune(&run->worker, &c, &options, &result, &error);
+    case_finish(&c);
+    tune_clear_progress(run);
+    if (result.choice.count > 0 && run->common.json)
+        tune_add_report(run, &result);
+    else if (result.choice.count > 0 && !run->common.quiet)
+        tune_print_result(&result, run->variants);
+    fflush(stdout);
+    return status ? fail_case(run, &error) : EXIT_DONE;
+}
+
+static bool is_over(const struct tune_run *run)
+{
+    return run->done > 0 && run->seconds > 0 && (double)(clock_ns() - run->start) * 1e-9 > run->seconds;
+}
+
+static int tune_all(struct tune_run *run)
+{
+    int worst = EXIT_DONE;
+    tune_signals_begin(run->common.quiet);
+    run->start = clock_ns();
+    for (; run->done < run->count && !tune_is_interrupted(NULL) && !is_over(run); run->done++) {
+        int status = tune_one(run, run->cases[run->done]);
+        worst = status > worst ? status : worst;
+    }
+    if (run->done < run->count && !tune_is_interrupted(NULL))
+        cli_warn(&run->common, "%.0f s are over: %d of %d cases were not tuned (--budget gives them time)",
+                 run->seconds, run->count - run->done, run->count);
+    if (run->common.json && !cli_print_json(json_incref(run->report))) /* it takes the report over */
+        worst = EXIT_DEVICE;
+    return tune_is_interrupted(NULL) ? EXIT_INTERRUPTED : worst;
+}
+
+static int run_cases(struct tune_run *run, const struct operands *operands)
+{
+    hone_error error = {0};
+    hone_status status = tune_parse_seconds(run->budget, &run->seconds, &error);
+    if (!status)
+        status = collect(run, operands, &error);
+    if (run->quick && run->seconds <= 0)
+        run->seconds = fmin(quick_seconds, quick_case_seconds * run->count);
+    if (!status)
+        status = worker_start(&run->worker, run->common.device ? run->common.device : getenv("HONE_DEVICE"),
+                              run->common.no_cache, &error);
+    if (status)
+        return cli_fail(&run->common, &error);
+    if (run->memory > 0)
+        run->worker.memory = (uint64_t)(run->memory * 1048576);
+    cli_note(&run->common, "tuning %d cases on %s (%s, driver %s)", run->count,
+             run->worker.device_record.name, run->worker.device_record.platform,
+             run->worker.device_record.driver);
+    int result = tune_all(run);
+    worker_stop(&run->worker);
+    cli_warn_of_stuck(&run->common, run->worker.stuck);
+    return result;
+}
+
+static int run_tune(int argc, char **argv)
+{
+    if (tune_wants_kernel(argc, argv))
+        return tune_kernel(argc, argv);
+    struct tune_run run = {.on_terminal = isatty(STDERR_FILENO)};
+    struct operands operands;
+    const struct option own[] = {{"size", 0, OPTION_TEXT, &run.size, 0, 0},
+                                 {"format", 0, OPTION_TEXT, &run.format, 0, 0},
+                                 {"channels", 0, OPTION_REAL, &run.channels, 1, 4},
+                                 {"budget", 0, OPTION_TEXT, &run.budget, 0, 0},
+                                 {"seed", 0, OPTION_TEXT, &run.seed, 0, 0},
+                                 {"variant", 0, OPTION_TEXT, &run.variants, 0, 0},
+                                 {"timeout", 0, OPTION_REAL, &run.timeout, 0.1, 86400},
+                                 {"memory", 0, OPTION_REAL, &run.memory, 64, 1 << 24},
+                                 {"evaluations", 0, OPTION_REAL, &run.budgeted, 1, 1 << 20},
+                                 {"export", 0, OPTION_TEXT, &run.export_to, 0, 0},
+                                 {"import", 0, OPTION_TEXT, &run.import_from, 0, 0},
+                                 {"replay", 0, OPTION_TEXT, &run.replay_of, 0, 0},
+                                 {"repeat", 0, OPTION_REAL, &run.repeats, 1, 10000},
+                                 {"from-scratch", 0, OPTION_FLAG, &run.from_scratch, 0, 0},
+                                 {"quick", 0, OPTION_FLAG, &run.quick, 0, 0},
+                                 {"full", 0, OPTION_FLAG, &run.full, 0, 0},
+                                 {"fresh", 0, OPTION_FLAG, &run.fresh, 0, 0},
+                                 {0}};
+    enum parsed parsed = cli_parse(&command_tune, argc, argv, own, &run.common, &operands);
+    if (parsed != PARSED_GO)
+        return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
+    if (run.quick && run.full)
+        return cli_usage(&command_tune, "--quick and --full exclude each other");
+    if (run.budgeted > 0 && (run.quick || run.full))
+        return cli_usage(&command_tune, "--evaluations takes the place of --quick and --full");
+    run.random_seed = run.seed ? (uint32_t)strtoul(run.seed, NULL, 10) : 1;
+    run.evaluations = run.budgeted > 0 ? (int)run.budgeted : run.quick ? QUICK : run.full ? FULL : NORMAL;
+    if (!!run.export_to + !!run.import_from + !!run.replay_of > 1)
+        return cli_usage(&command_tune, "--export, --import and --replay exclude each other");
+    if (run.import_from || run.replay_of) {
+        if (operands.count)
+            return cli_usage(&command_tune, "--%s takes no filter", run.replay_of ? "replay" : "import");
+        return run.replay_of ? tune_replay(&run) : tune_import(&run);
+    }
+    if (run.export_to)
+        return tune_export(&run, &operands);
+    run.report = json_array();
+    int status = run_cases(&run, &operands);
+    for (int i = 0; i < run.count; i++)
+        free(run.cases[i]);
+    json_decref(run.report);
+    return status;
+}
+
+const struct command command_tune = {
+    "tune", "measure variants on this device and remember the best",
+    "usage: hone tune [FILTER...]\n"
+    "       hone tune --kernel-file FILE.cl | --spec FILE.json ...\n"
+    "\n"
+    "Measures the variants and configurations of filters on a device and remembers the best for\n"
+    "'hone apply'. Results are compared with plain C before and after timing. FILTER is a name, which\n"
+    "stands for its usual parameters, or a filter with parameters; default: all filters. Kernels run in\n"
+    "a separate process; those that hang or crash are not tried again. You can interrupt a session; the\n"
+    "next call resumes it.\n"
+    "\n"
+    "  hone tune\n"
+    "  hone tune sobel 'box size=31' --size 3264x2448 --format u8 --budget 60s\n"
+    "\n"
+    "options:\n"
+    "  --size WxH       image size (default 3264x2448)\n"
+    "  --format TYPE    u8, u16 or f32 (default: u8 gray and colour, f32 gray)\n"
+    "  --channels N     1 to 4\n"
+    "  --budget TIME    time limit for the whole session: 60s, 5m, 1h\n"
+    "  --quick          fewer cases (2560x1600; u8 gray, and u8 colour with the first usual\n"
+    "                   parameters), at most 20 evaluations per case instead of 100, and at most 9\n"
+    "                   minutes in total unless --budget is given\n"
+    "  --full           at most 500 evaluations per case, or all configurations if there are fewer\n"
+    "  --evaluations N  at most N evaluations per case\n"
+    "  --variant NAMES  try only these variants, separated by commas; the current choice stays unless\n"
+    "                   one of them is faster\n"
+    "  --timeout N      seconds after which a running kernel counts as hung (default: 60 until one was\n"
+    "                   measured, then 10 on CPUs, else 2)\n"
+    "  --memory N       memory limit of the measuring process in MiB (default: most of what is free)\n"
+    "  --fresh          start over instead of resuming, and retry what failed before\n"
+    "  --seed N         seed of the random restarts (default 1)\n"
+    "\n"
+    "files of measurements:\n"
+    "  --export FILE    write them in the T4 format of the FAIR auto-tuning toolkits; a folder/ for\n"
+    "                   several cases. Filters, --size, --format, --channels and --device select them\n"
+    "  --import FILE    add the measurements of such a file from hone, of a tuning.jsonl from another\n"
+    "                   machine, or the fastest of a cache file of Kernel Tuner\n"
+    "  --replay FILE    search the recorded results without a device, and report how close to the\n"
+    "                   optimum the search gets\n"
+    "  --repeat N       with --replay: number of searches (default 50), with seeds from --seed on\n"
+    "  --from-scratch   with --replay: ignore the seeds of the recorded session\n" KERNEL_HELP,
+    run_tune};

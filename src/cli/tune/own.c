@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone tune --kernel-file: tuning a kernel of the user's own. */
+#include "cli/tune/own.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/tune/signals.h"
+#include "cli/tune/tune.h"
+#include "tune/own/inspect.h"
+#include "tune/own/results.h"
+#include "tune/own/sources.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { QUICK = 20, NORMAL = 100, FULL = 500 };
+
+bool tune_wants_kernel(int argc, char **argv)
+{
+    static const char *const words[] = {"--kernel-file", "--spec", "--kernel", "--param", "--arg"};
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        for (size_t k = 0; k < COUNT_OF(words); k++)
+            if (strncmp(argv[i], words[k], strcspn(argv[i], "=")) == 0 &&
+                strlen(words[k]) == strcspn(argv[i], "="))
+                return true;
+    return false;
+}
+
+/* ---- The specification: a T1 file or the source's comments, then flags over it ---- */
+
+static hone_status set_all(struct kernel_run *run, const char *name, const struct option_list *list,
+                           hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (int i = 0; i < list->count && !status; i++)
+        status = own_spec_set(run->spec, name, list->items[i], NULL, error);
+    return status;
+}
+
+static hone_status set_flags(struct kernel_run *run, hone_error *error)
+{
+    const struct {
+        const char *name, *value;
+    } singles[] = {{"global", run->global},           {"local", run->local}, {"tolerance", run->tolerance},
+                   {"relative", run->relative},       {"bytes", run->bytes}, {"flops", run->flops},
+                   {"cold", run->cold ? "yes" : NULL}};
+    const struct {
+        const char *name;
+        const struct option_list *list;
+    } lists[] = {{"param", &run->params},   {"restrict", &run->rules},  {"arg", &run->arguments},
+                 {"define", &run->defines}, {"options", &run->options}, {"check", &run->checks}};
+    hone_status status = HONE_OK;
+    if (run->arguments.count)
+        own_spec_clear_arguments(run->spec);
+    if (run->checks.count)
+        own_spec_clear_checks(run->spec);
+    for (size_t i = 0; i < COUNT_OF(lists) && !status; i++)
+        status = set_all(run, lists[i].name, lists[i].list, error);
+    for (size_t i = 0; i < COUNT_OF(singles) && !status; i++)
+        if (singles[i].value)
+            status = own_spec_set(run->spec, singles[i].name, singles[i].value, NULL, error);
+    return status;
+}
+
+static hone_status read_source(struct kernel_run *run, hone_error *error)
+{
+    const char *path = run->spec->file;
+    if (!path)
+        return error_set(error, HONE_ERROR_USAGE, "'%s' names no kernel file", run->spec_file);
+    char *whole = realpath(path, NULL), *end = whole ? strrchr(whole, '/') : NULL;
+    if (end)
+        run->folder = mem_copy_text_n(whole, end == whole ? 1 : (size_t)(end - whole));
+    free(whole);
+    return file_read(path, OWN_MAX_SOURCE, &run->source, error);
+}
+
+static hone_status make_spec(struct kernel_run *run, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    run->spec = own_spec_new();
+    if (!run->spec)
+        return error_memory(error, "a specification");
+    if (run->spec_file)
+        status = own_spec_read_t1(run->spec, run->spec_file, error);
+    if (!status && run->kernel_file)
+        status = own_spec_set(run->spec, "kernel-file", run->kernel_file, NULL, error);
+    if (!status && run->kernel)
+        status = own_spec_set(run->spec, "kernel", run->kernel, NULL, error);
+    if (!status)
+        status = read_source(run, error);
+    if (!status && !run->spec_file)
+        status = own_spec_read_comments(run->spec, text_view(&run->source), run->folder, error);
+    if (!status && !run->spec->kernel)
+        run->spec->kernel = own_source_only(text_view(&run->source));
+    if (!status)
+        status = set_flags(run, error);
+    if (!status)
+        status = tune_kernel_files(run, error);
+    /* what the user defines counts more than an image's size, which counts more than a comment */
+    if (!status)
+        status = set_all(run, "define", &run->defines, error);
+    return status ? status : own_spec_check(run->spec, error);
+}
+
+/* ---- The session ---- */
+
+static void show_progress(void *context, int evaluation, int of, const char *config,
+                          const struct measured *measured, double best_ms)
+{
+    struct kernel_run *run = context;
+    char left[48], best[32], line[256];
+    cli_best(best, best_ms);
+    run->left.total = run->session.seconds;
+    tune_describe_left(&run->left, run->start, evaluation, of - evaluation, left, sizeof left);
+    cli_note(&run->common, "  %s: %s%s %.4g ms%s%s", config, record_state_name(measured->state),
+             measured->ms >= 0 ? "," : "", measured->ms >= 0 ? measured->ms : 0,
+             measured->note[0] ? ": " : "", measured->note);
+    snprintf(line, sizeof line, "%s: %d of at most %d, %s%s  %.80s", run->spec->kernel, evaluation, of, left,
+             best, config);
+    tune_show_line(&run->common, run->on_terminal, line);
+}
+
+static void show_stage(void *context, const char *text)
+{
+    const struct kernel_run *run = context;
+    char line[256];
+    snprintf(line, sizeof line, "%.128s: %.100s", run->spec->kernel, text);
+    tune_show_line(&run->common, run->on_terminal, line);
+}
+
+static void show_waiting(void *context)
+{
+    const struct kernel_run *run = context;
+    cli_say_waiting(&run->common);
+}
+
+static hone_status read_limits(struct kernel_run *run, hone_error *error)
+{
+    struct own_session_options *s = &run->session;
+    hone_status status = tune_parse_seconds(run->budget, &s->seconds, error);
+    if (!run->budget)
+        s->seconds = run->spec->budget_seconds;
+    s->budget = run->evaluations > 0          ? (int)run->evaluations
+                : run->quick                  ? QUICK
+                : run->full                   ? FULL
+                : run->spec->budget_count > 0 ? run->spec->budget_count
+                                              : NORMAL;
+    s->random_seed = run->seed ? (uint32_t)strtoul(run->seed, NULL, 10) : 1;
+    s->fresh = run->fresh;
+    s->source = text_view(&run->source);
+    s->folder = run->folder;
+    s->read_right = tune_kernel_right;
+    s->interrupted = tune_is_interrupted;
+    s->give_up = tune_is_given_up;
+    s->waiting = show_waiting;
+    s->progress = show_progress;
+    s->stage = show_stage;
+    s->context = run;
+    return status;
+}
+
+static hone_status write_json(const char *path, json_t *object, hone_error *error)
+{
+    char *text = object ? json_dumps(object, JSON_INDENT(2)) : NULL;
+    hone_status status = text ? file_write(path, text, strlen(text), error) : error_memory(error, "results");
+    free(text);
+    json_decref(object);
+    return status;
+}
+
+static hone_status write_results(const struct kernel_run *run, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    struct text header = {0};
+    if (run->output)
+        status = write_json(run->output, own_results_t4(run->spec, &run->result), error);
+    if (!status && run->header) {
+        own_results_header(run->spec, &run->result, &header);
+        status = header.failed ? error_memory(error, "a header")
+                               : file_write(run->header, header.data, header.length, error);
+    }
+    text_finish(&header);
+    return status;
+}
+
+/* Before hours are spent: can the files be written at all? */
+static hone_status try_output(const char *path, hone_error *error)
+{
+    struct file_output output = FILE_OUTPUT_NONE;
+    hone_status status = path ? file_output_begin(&output, path, error) : HONE_OK;
+    file_output_abort(&output);
+    return status;
+}
+
+static int tune(struct kernel_run *run, struct worker *worker)
+{
+    hone_error error = {0}, write_error = {0};
+    hone_status status = own_session_tune(worker, run->spec, &run->session, &run->result, &error);
+    if (run->on_terminal && !run->common.verbose && !run->common.quiet)
+        fputs("\r\033[K", stderr);
+    if (run->result.ranked_count > 0) {
+        hone_status written = write_results(run, &write_error);
+        if (!tune_kernel_report(run))
+            status = error_memory(&error, "the report");
+        fflush(stdout);
+        if (written)
+            return cli_fail(&run->common, &write_error);
+    }
+    const bool interrupted = tune_is_interrupted(NULL);
+    if (status && !(interrupted && run->result.ranked_count == 0))
+        return cli_fail(&run->common, &error);
+    return interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
+}
+
+static int run_all(struct kernel_run *run)
+{
+    hone_error error = {0};
+    struct worker worker;
+    hone_status status = make_spec(run, &error);
+    if (!status)
+        status = read_limits(run, &error);
+    if (!status)
+        status = try_output(run->output, &error);
+    if (!status)
+        status = try_output(run->header, &error);
+    if (!status)
+        status = worker_start(&worker, run->common.device ? run->common.device : getenv("HONE_DEVICE"),
+                              run->common.no_cache, &error);
+    if (status)
+        return cli_fail(&run->common, &error);
+    if (run->memory > 0)
+        worker.memory = (uint64_t)(run->memory * 1048576);
+    cli_note(&run->common, "tuning '%s' on %s (%s, driver %s)", run->spec->kernel, worker.device_record.name,
+             worker.device_record.platform, worker.device_record.driver);
+    tune_signals_begin(run->common.quiet);
+    run->start = clock_ns();
+    int result = tune(run, &worker);
+    worker_stop(&worker);
+    cli_warn_of_stuck(&run->common, worker.stuck);
+    return result;
+}
+
+static void finish(struct kernel_run *run)
+{
+    for (int i = 0; i < OWN_MAX_ARGUMENTS; i++)
+        held_file_close(&run->held[i]);
+    own_session_finish(&run->result);
+    own_spec_free(run->spec);
+    text_finish(&run->source);
+    free(run->folder);
+}
+
+int tune_kernel(int argc, char **argv)
+{
+    struct kernel_run run = {.on_terminal = isatty(STDERR_FILENO)};
+    struct operands operands;
+    const struct option own[] = {{"kernel-file", 0, OPTION_TEXT, &run.kernel_file, 0, 0},
+                                 {"spec", 0, OPTION_TEXT, &run.spec_file, 0, 0},
+                                 {"kernel", 0, OPTION_TEXT, &run.kernel, 0, 0},
+                                 {"param", 0, OPTION_LIST, &run.params, 0, 0},
+                                 {"restrict", 0, OPTION_LIST, &run.rules, 0, 0},
+                                 {"global", 0, OPTION_TEXT, &run.global, 0, 0},
+                                 {"local", 0, OPTION_TEXT, &run.local, 0, 0},
+                                 {"arg", 0, OPTION_LIST, &run.arguments, 0, 0},
+                                 {"define", 0, OPTION_LIST, &run.defines, 0, 0},
+                                 {"options", 0, OPTION_LIST, &run.options, 0, 0},
+                                 {"check", 0, OPTION_LIST, &run.checks, 0, 0},
+                                 {"tolerance", 0, OPTION_TEXT, &run.tolerance, 0, 0},
+                                 {"relative", 0, OPTION_TEXT, &run.relative, 0, 0},
+                                 {"bytes", 0, OPTION_TEXT, &run.bytes, 0, 0},
+                                 {"flops", 0, OPTION_TEXT, &run.flops, 0, 0},
+                                 {"output", 'o', OPTION_TEXT, &run.output, 0, 0},
+                                 {"header", 0, OPTION_TEXT, &run.header, 0, 0},
+                                 {"budget", 0, OPTION_TEXT, &run.budget, 0, 0},
+                                 {"timeout", 0, OPTION_REAL, &run.session.run_seconds, 0.1, 86400},
+                                 {"memory", 0, OPTION_REAL, &run.memory, 64, 1 << 24},
+                                 {"build-timeout", 0, OPTION_REAL, &run.session.build_seconds, 0.1, 86400},
+                                 {"evaluations", 0, OPTION_REAL, &run.evaluations, 1, 1 << 20},
+                                 {"seed", 0, OPTION_TEXT, &run.seed, 0, 0},
+                                 {"quick", 0, OPTION_FLAG, &run.quick, 0, 0},
+                                 {"full", 0, OPTION_FLAG, &run.full, 0, 0},
+                                 {"fresh", 0, OPTION_FLAG, &run.fresh, 0, 0},
+                                 {"cold", 0, OPTION_FLAG, &run.cold, 0, 0},
+                                 {0}};
+    for (int i = 0; i < OWN_MAX_ARGUMENTS; i++)
+        run.held[i].fd = -1;
+    enum parsed parsed = cli_parse(&command_tune, argc, argv, own, &run.common, &operands);
+    if (parsed != PARSED_GO)
+        return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
+    if (run.quick && run.full)
+        return cli_usage(&command_tune, "--quick and --full exclude each other");
+    if (run.evaluations > 0 && (run.quick || run.full))
+        return cli_usage(&command_tune, "--evaluations takes the place of --quick and --full");
+    if (!run.kernel_file && !run.spec_file)
+        return cli_usage(&command_tune, "--kernel-file or --spec is missing: where is the kernel?");
+    if (operands.count)
+        return cli_usage(&command_tune, "a kernel of one's own and the filter '%s' cannot be tuned together",
+                         operands.items[0]);
+    int status = run_all(&run);
+    finish(&run);
+    return status;
+}

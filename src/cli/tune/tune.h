@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of `hone tune` share. */
+#ifndef CLI_TUNE_TUNE_H
+#define CLI_TUNE_TUNE_H
+
+#include "cli/cli.h"
+
+#include "tune/session/budget.h"
+#include "tune/session/session.h"
+
+#include <jansson.h>
+
+enum { MAX_CASES = 512 };
+
+struct tune_run {
+    struct common_options common;
+    const char *size, *format, *budget, *seed;
+    double channels;
+    const char *variants;
+    const char *export_to, *import_from, *replay_of; /* at most one is given */
+    double repeats;
+    bool from_scratch;
+    double budgeted;        /* evaluations as the user wants them; 0: by --quick and --full */
+    double timeout, memory; /* seconds and MiB for one configuration; 0: by the device */
+    bool quick, full, fresh;
+    /* Derived. */
+    double seconds; /* for all cases; 0: no limit */
+    int evaluations;
+    uint32_t random_seed;
+    struct worker worker;
+    char *cases[MAX_CASES]; /* "box size=8" with the image behind a tab: "box size=8\tu8\t1\t3264\t2448" */
+    int count, done;
+    int evaluated;           /* over all cases */
+    int here;                /* of them in this case */
+    struct budget_view left; /* what was told of the time that is left */
+    uint64_t start;
+    bool on_terminal;
+    json_t *report;
+};
+
+/* ---- tune_report.c ---- */
+
+/* "; 2 did not build; 1 crashed": evaluations by enum record_state, of those that gave no time. */
+void tune_print_failures(const int *states);
+
+/* For session_options.progress; the context is the run. */
+void tune_show_progress(void *context, int evaluation, int of, const char *configuration,
+                        const struct measured *measured, double best_ms);
+/* For session_options.stage. */
+void tune_show_stage(void *context, const char *text);
+/* For session_options.waiting. */
+void tune_show_waiting(void *context);
+/* How far the times of a session can be told apart. */
+struct tune_sureness {
+    bool raced, interrupted;
+    double spread, load; /* parts; load negative: not known */
+    int tied;
+};
+/* The line "how sure" of a report. */
+void tune_print_sureness(const struct tune_sureness *sure);
+/* A line of a report that says by which clock, unless by the device's. */
+void tune_print_clock(const char *clock, const char *reason);
+void tune_clear_progress(const struct tune_run *run);
+/* `variants`: to which the search was limited; NULL: to none. */
+void tune_print_result(const struct session_result *result, const char *variants);
+/* "at most 5 min left": with so many evaluations done since `start`, and at most so many to do. */
+void tune_describe_left(struct budget_view *view, uint64_t start, double done, double to_do, char *to,
+                        size_t size);
+/* One line that the next one replaces, cut to the terminal's width; nothing where there is no terminal, or
+ * where more or less than that is wanted. */
+void tune_show_line(const struct common_options *common, bool on_terminal, const char *line);
+/* For results that were compared with nobody's. */
+extern const char tune_unchecked[];
+/* Adds a result to the JSON report. */
+void tune_add_report(struct tune_run *run, const struct session_result *result);
+
+/* ---- tune_files.c: exit statuses ---- */
+
+int tune_export(struct tune_run *run, const struct operands *operands);
+int tune_import(struct tune_run *run);
+int tune_replay(struct tune_run *run);
+
+#endif

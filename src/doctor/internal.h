@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared by the parts of the doctor. */
+#ifndef DOCTOR_INTERNAL_H
+#define DOCTOR_INTERNAL_H
+
+#include "doctor/doctor.h"
+
+struct doctor {
+    const struct doctor_request *request;
+    struct doctor_result result;
+};
+
+/* Tells a finding and counts it. advice may be NULL. */
+void doctor_tell(struct doctor *doctor, enum doctor_part part, enum doctor_state state, int device,
+                 const char *subject, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
+
+/* doctor_setup.c: the loader, the drivers registered with it, the platforms that came of them. */
+hone_status doctor_look_at_setup(struct doctor *doctor, hone_error *error);
+/* What to install on this machine, when there is no device. */
+void doctor_advise_install(struct doctor *doctor);
+
+/* doctor_filters.c: each filter against its reference. */
+void doctor_look_at_filters(struct doctor *doctor, hone_device *device);
+
+/* doctor_quarantine.c: variants that were found wrong with this driver. */
+void doctor_look_at_quarantine(struct doctor *doctor, hone_device *device);
+
+#endif

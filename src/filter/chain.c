@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filter/chain.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "filter/case.h"
+#include "filter/registry.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_WORD = 4096 };
+
+struct reader {
+    const char *whole, *at;
+    char *word;     /* MAX_WORD bytes: the last word read */
+    uint32_t given; /* the parameters of this filter that were there already */
+    hone_error *error;
+};
+
+/* As much of the text as leaves room for what is wrong with it. */
+struct excerpt {
+    const char *before, *start, *after;
+    int length;
+};
+
+static struct excerpt excerpt_at(const struct reader *r, const char *where)
+{
+    enum { SHOWN = 160 };
+    size_t length = strlen(r->whole), at = (size_t)(where - r->whole);
+    size_t first = length <= SHOWN || at < SHOWN / 2 ? 0 : at - SHOWN / 2;
+    bool cut = length - first > SHOWN;
+    return (struct excerpt){first ? "..." : "", r->whole + first, cut ? "..." : "",
+                            cut ? SHOWN : (int)(length - first)};
+}
+
+/* Every mistake says where it is. */
+static hone_status mistake(struct reader *r, const char *where, const char *what)
+{
+    int column = (int)(where - r->whole) + 1;
+    struct excerpt e = excerpt_at(r, where);
+    error_set(r->error, HONE_ERROR_USAGE, "column %d of '%s%.*s%s': %s", column, e.before, e.length, e.start,
+              e.after, what);
+    if (r->error)
+        r->error->column = column;
+    return HONE_ERROR_USAGE;
+}
+
+/* Puts the place before a message that something below wrote. */
+static hone_status misplaced(struct reader *r, const char *where, hone_status status)
+{
+    int column = (int)(where - r->whole) + 1;
+    struct excerpt e = excerpt_at(r, where);
+    error_prefix(r->error, "column %d of '%s%.*s%s'", column, e.before, e.length, e.start, e.after);
+    if (r->error)
+        r->error->column = column;
+    return status;
+}
+
+static void skip_space(struct reader *r)
+{
+    while (isspace((unsigned char)*r->at))
+        r->at++;
+}
+
+static hone_status read_name(struct reader *r, const char *what)
+{
+    const char *start = r->at;
+    size_t length = 0;
+    while (isalnum((unsigned char)*r->at) || *r->at == '-' || *r->at == '_' || *r->at == '.')
+        if (length < 63)
+            r->word[length++] = *r->at++;
+        else
+            return mistake(r, start, "this name is too long");
+    r->word[length] = '\0';
+    if (length == 0)
+        return mistake(r, start, what);
+    return HONE_OK;
+}
+
+/* A value ends at a space or a bar; quotes keep both. */
+static hone_status read_value(struct reader *r)
+{
+    const char *start = r->at;
+    char quote = *r->at == '\'' || *r->at == '"' ? *r->at++ : '\0';
+    size_t length = 0;
+    while (*r->at && (quote ? *r->at != quote : !isspace((unsigned char)*r->at) && *r->at != '|')) {
+        if (length == MAX_WORD - 1)
+            return mistake(r, start, "this value is too long; put it into a file");
+        r->word[length++] = *r->at++;
+    }
+    r->word[length] = '\0';
+    if (quote && *r->at != quote)
+        return mistake(r, start, "the quote is not closed");
+    r->at += quote != '\0';
+    if (quote && *r->at && !isspace((unsigned char)*r->at) && *r->at != '|')
+        return mistake(r, r->at, "expected a space or '|' after the closing quote");
+    if (length == 0)
+        return mistake(r, start, "expected a value after '='");
+    return HONE_OK;
+}
+
+/* A bit for each parameter that a filter takes; 0 for what is none. */
+static uint32_t bit_of_parameter(const struct hone_filter *filter, const char *name)
+{
+    const struct parameter *common;
+    const int own = filter_parameter(filter, name);
+    if (own >= 0)
+        return 1u << own;
+    for (size_t i = 0; (common = case_common_parameter(filter, i)); i++)
+        if (strcmp(common->name, name) == 0)
+            return 1u << (MAX_PARAMETERS + i);
+    return 0;
+}
+
+/* One of the two would be lost without a word. */
+static hone_status check_single(struct reader *r, const char *where, const struct hone_filter *filter,
+                                const char *name)
+{
+    char what[160];
+    const uint32_t bit = bit_of_parameter(filter, name);
+    const bool again = r->given & bit;
+    r->given |= bit;
+    if (!again)
+        return HONE_OK;
+    snprintf(what, sizeof what, "%s is given a second time; write it once, or '|' and another filter", name);
+    return mistake(r, where, what);
+}
+
+static hone_status read_parameter(struct reader *r, struct filter_case *c)
+{
+    char name[64];
+    const char *start = r->at;
+    hone_status status = read_name(r, "expected a parameter (name=value) or '|' and another filter");
+    if (status)
+        return status;
+    snprintf(name, sizeof name, "%s", r->word);
+    if (*r->at != '=')
+        return mistake(r, r->at, "expected '=' and a value after the name of a parameter");
+    status = check_single(r, start, c->filter, name);
+    const char *value = ++r->at;
+    if (!status)
+        status = read_value(r);
+    if (status)
+        return status;
+    hone_error inner = {0};
+    status = case_set(c, name, r->word, &inner);
+    if (status && r->error)
+        *r->error = inner;
+    return status ? misplaced(r, inner.column == 2 ? value : start, status) : HONE_OK;
+}
+
+static hone_status read_parameters(struct reader *r, struct filter_case *c)
+{
+    hone_status status = HONE_OK;
+    r->given = 0;
+    for (skip_space(r); !status && *r->at && *r->at != '|'; skip_space(r))
+        status = read_parameter(r, c);
+    return status;
+}
+
+static hone_status unknown_filter(struct reader *r, const char *where)
+{
+    struct text message = {0};
+    registry_answer_unknown(r->word, &message);
+    hone_status status = mistake(r, where, text_view(&message));
+    text_finish(&message);
+    return status;
+}
+
+static hone_status read_step(struct reader *r, hone_chain *chain)
+{
+    skip_space(r);
+    const char *start = r->at;
+    hone_status status = read_name(r, "expected the name of a filter");
+    if (status)
+        return status;
+    const struct hone_filter *filter = registry_find(r->word);
+    if (!filter)
+        return unknown_filter(r, start);
+    if (chain->count == MAX_STEPS)
+        return mistake(r, start, "a chain has at most 32 filters");
+    struct chain_step *step = &chain->steps[chain->count];
+    status = case_init(&step->c, filter, r->error);
+    if (status)
+        return status;
+    step->column = (int)(start - r->whole) + 1;
+    chain->count++;
+    if (*r->at && !isspace((unsigned char)*r->at) && *r->at != '|')
+        return mistake(r, r->at, "expected a space or '|' after the name of a filter");
+    return read_parameters(r, &step->c);
+}
+
+static hone_status read_chain(struct reader *r, hone_chain *chain)
+{
+    hone_status status = read_step(r, chain);
+    while (!status && *r->at == '|') {
+        r->at++;
+        status = read_step(r, chain);
+    }
+    return status;
+}
+
+hone_status hone_chain_parse(hone_chain **out, const char *text, hone_error *error)
+{
+    if (!out || !text)
+        return error_set(error, HONE_ERROR_USAGE, "hone_chain_parse needs a text and a place for the chain");
+    *out = NULL;
+    hone_chain *chain = mem_new(1, sizeof *chain);
+    struct reader reader = {.whole = text, .at = text, .word = mem_new(MAX_WORD, 1), .error = error};
+    hone_status status = HONE_OK;
+    if (!chain || !reader.word || !(chain->text = mem_copy_text(text)))
+        status = error_memory(error, "a chain");
+    if (!status)
+        status = read_chain(&reader, chain);
+    free(reader.word);
+    if (status)
+        hone_chain_destroy(&chain);
+    *out = chain;
+    return status;
+}
+
+hone_status chain_parse_case(struct filter_case *c, const char *text, hone_error *error)
+{
+    hone_chain *chain = NULL;
+    hone_status status = hone_chain_parse(&chain, text, error);
+    if (status)
+        return status;
+    if (chain->count == 1)
+        status = case_copy(c, &chain->steps[0].c, error);
+    else
+        status = error_set(error, HONE_ERROR_USAGE, "'%s' is a chain; expected a single filter", text);
+    hone_chain_destroy(&chain);
+    return status;
+}
+
+hone_status chain_parse_parameters(struct filter_case *c, const char *text, hone_error *error)
+{
+    struct reader reader = {.whole = text, .at = text, .word = mem_new(MAX_WORD, 1), .error = error};
+    if (!reader.word)
+        return error_memory(error, "parameters");
+    hone_status status = read_parameters(&reader, c);
+    if (!status && *reader.at)
+        status = mistake(&reader, reader.at, "expected parameters of one filter, not a chain");
+    free(reader.word);
+    return status;
+}
+
+void hone_chain_make_reproducible(hone_chain *chain)
+{
+    for (size_t i = 0; chain && i < chain->count; i++)
+        chain->steps[i].c.exact = true;
+}
+
+void hone_chain_destroy(hone_chain **chain)
+{
+    if (!chain || !*chain)
+        return;
+    for (size_t i = 0; i < (*chain)->count; i++)
+        case_finish(&(*chain)->steps[i].c);
+    free((*chain)->text);
+    free(*chain);
+    *chain = NULL;
+}
+
+size_t hone_chain_length(const hone_chain *chain)
+{
+    return chain ? chain->count : 0;
+}
+
+const char *hone_chain_filter(const hone_chain *chain, size_t step)
+{
+    return chain && step < chain->count ? chain->steps[step].c.filter->name : NULL;
+}
+
+const char *hone_chain_parameter(const hone_chain *chain, size_t step, const char *name)
+{
+    if (!chain || !name || step >= chain->count)
+        return NULL;
+    int index = filter_parameter(chain->steps[step].c.filter, name);
+    return index >= 0 ? chain->steps[step].c.values[index].text : NULL;
+}
+
+size_t hone_chain_text(const hone_chain *chain, char *text, size_t size)
+{
+    struct text out = {0};
+    for (size_t i = 0; i < hone_chain_length(chain); i++) {
+        text_add(&out, "%s", i ? " | " : "");
+        case_describe(&chain->steps[i].c, &out);
+    }
+    if (text && size)
+        snprintf(text, size, "%s", text_view(&out));
+    size_t length = out.length;
+    text_finish(&out);
+    return length;
+}
+
+/* ---- On an image ---- */
+
+static hone_status prepare_step(struct filter_case *c, const struct filter_case *wanted,
+                                const hone_image_desc *in, const hone_image_desc *second, hone_error *error)
+{
+    hone_status status = case_copy(c, wanted, error);
+    if (status)
+        return status;
+    status = case_prepare(c, in, second, error);
+    if (status)
+        case_finish(c);
+    return status;
+}
+
+hone_status chain_cases(struct filter_case *cases, const hone_chain *chain, const hone_image_desc *input,
+                        const hone_image_desc *second, size_t second_count, hone_error *error)
+{
+    hone_image_desc in = *input;
+    hone_status status = HONE_OK;
+    size_t done = 0, used = 0;
+    for (in.pitch = 0; done < chain->count; done++) {
+        const struct filter_case *wanted = &chain->steps[done].c;
+        const bool two = wanted->filter->inputs > 1;
+        if (two && used == second_count)
+            status = error_set(error, HONE_ERROR_USAGE, "%s needs a second image", wanted->filter->name);
+        else
+            status = prepare_step(&cases[done], wanted, &in, two ? &second[used++] : NULL, error);
+        if (status)
+            break;
+        in = cases[done].out;
+    }
+    if (status)
+        chain_cases_finish(cases, done);
+    return status;
+}
+
+void chain_cases_finish(struct filter_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        case_finish(&cases[i]);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * exact=yes: what every device can give to the last bit. The weights are whole numbers, parts of 2^bits, and a result is
+ *
+ *     floor((sum over i, j of w(i) w(j) in(x + i, y + j)) / 4^bits + 1/2),
+ *
+ * which no order of additions changes. Up to COARSE_SIGMA so few bits are enough that the sum along a line of a window is
+ * exact in 32 bits; a picture of noise is off by a part of 10^5 of full scale, the worst one by a part of 10^4. Beyond, 24
+ * bits: the whole sum of u16 just fits into 64.
+ */
+#include "filters/gaussian/gaussian.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double coarse_sigma = 6;
+
+int64_t gaussian_exact_bits(bool bytes, double sigma)
+{
+    return sigma > coarse_sigma ? 24 : bytes ? 15 : 16;
+}
+
+/* Each weight rounded, but the centre, which takes what is missing: the sum is 2^bits, and the centre is even. */
+static uint32_t *exact_weights(const struct filter_case *c, int64_t radius)
+{
+    double sigma = case_number(c, "sigma"), *weights = calloc((size_t)radius + 1, sizeof *weights);
+    uint32_t *whole = calloc((size_t)radius + 1, sizeof *whole);
+    int64_t bits = gaussian_exact_bits(c->in.type == HONE_U8, sigma), rest = (int64_t)1 << bits;
+    if (weights && whole) {
+        gaussian_weights(sigma, radius, weights);
+        for (int64_t i = radius; i > 0; i--) {
+            whole[i] = (uint32_t)lrint(ldexp(weights[i], (int)bits));
+            rest -= 2 * whole[i];
+        }
+        whole[0] = (uint32_t)rest;
+    }
+    if (!weights) {
+        free(whole);
+        whole = NULL;
+    }
+    free(weights);
+    return whole;
+}
+
+int64_t gaussian_exact_reach(const struct filter_case *c)
+{
+    int64_t reach = gaussian_radius(case_number(c, "sigma"));
+    uint32_t *weights = exact_weights(c, reach);
+    while (weights && reach > 1 && weights[reach] == 0)
+        reach--;
+    free(weights);
+    return reach;
+}
+
+void gaussian_exact_table(const struct filter_case *c, uint32_t *table, size_t count)
+{
+    int64_t radius = gaussian_radius(case_number(c, "sigma"));
+    uint32_t *weights = exact_weights(c, radius);
+    for (size_t i = 0; weights && i < count && (int64_t)i <= radius; i++)
+        table[i] = weights[i];
+    free(weights);
+}
+
+/* Two factors of 16 bits a word. Of u8 for the rows' sums at distances 2 g and 2 g + 1; of u16, whose sums of two take 17
+ * bits, g and g, half of the centre twice. */
+void gaussian_exact_vectors(const struct filter_case *c, uint32_t *table, size_t count)
+{
+    size_t reach = (size_t)case_symbol(c, "EXACT_REACH"), groups = count - (reach + 1);
+    bool bytes = c->in.type == HONE_U8;
+    uint32_t *weights = exact_weights(c, gaussian_radius(case_number(c, "sigma")));
+    for (size_t g = 0; weights && g < groups; g++) {
+        uint32_t first = bytes ? weights[2 * g] : g ? weights[g] : weights[0] / 2;
+        uint32_t second = !bytes ? first : 2 * g + 1 <= reach ? weights[2 * g + 1] : 0;
+        table[g] = first | second << 16;
+    }
+    float *floats = (float *)(table + groups);
+    for (size_t i = 0; weights && i <= reach; i++)
+        floats[i] = (float)weights[i];
+    free(weights);
+}
+
+/* ---- The reference ---- */
+
+/* A line with what the border rule puts on both sides of it. */
+struct line {
+    uint64_t *values; /* `reach` more on each side */
+    const uint32_t *weights;
+    int64_t count, reach;
+};
+
+static uint64_t weighted(const struct line *line, int64_t at)
+{
+    uint64_t sum = 0;
+    for (int64_t i = -line->reach; i <= line->reach; i++)
+        sum += line->weights[i < 0 ? -i : i] * line->values[line->reach + at + i];
+    return sum;
+}
+
+static void along_rows(const struct filter_case *c, const struct view *in, uint32_t channel, struct line line,
+                       uint64_t *rows)
+{
+    line.count = c->in.width;
+    for (int64_t y = 0; y < c->in.height; y++) {
+        for (int64_t x = -line.reach; x < line.count + line.reach; x++)
+            line.values[x + line.reach] =
+                (uint64_t)view_border_get(in, c->border, c->border_value, x, y, channel);
+        for (int64_t x = 0; x < line.count; x++)
+            rows[y * line.count + x] = weighted(&line, x);
+    }
+}
+
+static void along_columns(const struct filter_case *c, uint32_t channel, struct line line,
+                          const uint64_t *rows, struct view *out)
+{
+    int64_t bits = case_symbol(c, "EXACT_BITS"), r = case_symbol(c, "R");
+    uint64_t outside = (uint64_t)c->border_value << bits, half = (uint64_t)1 << (2 * bits - 1);
+    line.count = c->in.height;
+    for (int64_t x = 0; x < c->in.width; x++) {
+        for (int64_t y = -line.reach; y < line.count + line.reach; y++) {
+            int64_t from = border_index(c->border, y, line.count);
+            line.values[y + line.reach] = from < 0 ? outside : rows[from * c->in.width + x];
+        }
+        for (int64_t y = 0; y < line.count; y++) {
+            bool leaves =
+                c->border == HONE_BORDER_ZERO_OUTSIDE && view_window_leaves(&c->in, x, y, r, r, r, r);
+            view_set(out, x, y, channel, leaves ? 0 : (double)((weighted(&line, y) + half) >> 2 * bits));
+        }
+    }
+}
+
+void gaussian_exact_reference(const struct filter_case *c, const struct view *in, uint32_t channels,
+                              struct view *out)
+{
+    int64_t reach = case_symbol(c, "EXACT_REACH"),
+            longest = c->in.width > c->in.height ? c->in.width : c->in.height;
+    uint32_t *weights = exact_weights(c, gaussian_radius(case_number(c, "sigma")));
+    uint64_t *rows = calloc((size_t)c->in.width * c->in.height, sizeof *rows);
+    struct line line = {calloc((size_t)(longest + 2 * reach), sizeof *line.values), weights, 0, reach};
+    for (uint32_t channel = 0; weights && rows && line.values && channel < channels; channel++) {
+        along_rows(c, in, channel, line, rows);
+        along_columns(c, channel, line, rows, out);
+    }
+    free(weights);
+    free(rows);
+    free(line.values);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The texts by which programs of microscopes describe all pages of a TIFF in its ImageDescription. */
+#ifndef MEDIA_DESCRIPTION_H
+#define MEDIA_DESCRIPTION_H
+
+#include "hone/pixels.h"
+
+enum description_kind {
+    DESCRIPTION_PLAIN, /* a person's words, or a program's that is not known here */
+    DESCRIPTION_IMAGEJ,
+    DESCRIPTION_OME,   /* OME-XML */
+    DESCRIPTION_SHAPED /* tifffile's {"shape": [...]} */
+};
+
+enum description_kind description_kind(const char *text);
+/* "ImageJ", "OME-XML" ... for messages. */
+const char *description_name(enum description_kind kind);
+
+/**
+ * What is true of a file that holds `desc` (with as many channels as are written) and nothing else: `text` itself
+ * where it is; else the same kind of text about the one image, which keeps the size of pixels, names and units.
+ * NULL when memory ran out. To be freed.
+ */
+char *description_of_one(const char *text, const hone_image_desc *desc);
+
+#endif

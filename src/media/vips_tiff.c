@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What libvips does not tell of a TIFF, and the samples that it does not read, by way of libtiff. */
+#include "media/vips.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef HONE_HAVE_TIFF
+#include <tiffio.h>
+
+enum { MAX_BAND_BYTES = 1 << 30 }; /* of a row of tiles, unpacked */
+
+/* A handle of its own, without mapping the file: one that is cut off meanwhile must not kill us. */
+static TIFF *open_tiff(int fd)
+{
+    const int own = lseek(fd, 0, SEEK_SET) == 0 ? dup(fd) : -1;
+    TIFF *tiff = own >= 0 ? TIFFFdOpen(own, "TIFF", "rm") : NULL;
+    if (!tiff && own >= 0)
+        close(own);
+    return tiff;
+}
+
+static uint16_t field(TIFF *tiff, uint32_t tag)
+{
+    uint16_t value = 0;
+    return TIFFGetFieldDefaulted(tiff, tag, &value) ? value : 0;
+}
+
+/* Channels that make up the colour; the rest are extra samples. */
+static unsigned colour_samples(unsigned photometric, unsigned samples)
+{
+    switch (photometric) {
+    case PHOTOMETRIC_MINISWHITE:
+    case PHOTOMETRIC_MINISBLACK:
+    case PHOTOMETRIC_PALETTE:
+        return 1;
+    case PHOTOMETRIC_RGB:
+    case PHOTOMETRIC_YCBCR:
+    case PHOTOMETRIC_CIELAB:
+        return 3;
+    case PHOTOMETRIC_SEPARATED:
+        return 4;
+    default:
+        return samples;
+    }
+}
+
+static void count_extra(TIFF *tiff, struct tiff_facts *facts)
+{
+    uint16_t count = 0, *kinds = NULL;
+    const unsigned photometric = field(tiff, TIFFTAG_PHOTOMETRIC);
+    const unsigned colour = colour_samples(photometric, facts->samples);
+    facts->planes = photometric == PHOTOMETRIC_MINISBLACK && facts->samples > 1 &&
+                    field(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE;
+    facts->extra = facts->samples > colour ? facts->samples - colour : 0;
+    if (!TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &count, &kinds))
+        return;
+    for (unsigned i = 0; i < count && i < facts->extra; i++) {
+        facts->alpha += kinds[i] != EXTRASAMPLE_UNSPECIFIED;
+        facts->associated = facts->associated || kinds[i] == EXTRASAMPLE_ASSOCALPHA;
+    }
+}
+
+bool tiff_look(int fd, struct tiff_facts *facts)
+{
+    *facts = (struct tiff_facts){0};
+    TIFF *tiff = open_tiff(fd);
+    vips_error_clear(); /* libvips takes libtiff's messages */
+    if (!tiff)
+        return false;
+    facts->samples = field(tiff, TIFFTAG_SAMPLESPERPIXEL);
+    facts->bits = field(tiff, TIFFTAG_BITSPERSAMPLE);
+    const uint16_t format = field(tiff, TIFFTAG_SAMPLEFORMAT);
+    facts->kind = format == SAMPLEFORMAT_IEEEFP ? "float"
+                  : format == SAMPLEFORMAT_INT  ? "signed"
+                  : format == SAMPLEFORMAT_UINT ? "unsigned"
+                                                : "other";
+    facts->plain = field(tiff, TIFFTAG_COMPRESSION) == COMPRESSION_NONE &&
+                   field(tiff, TIFFTAG_PHOTOMETRIC) != PHOTOMETRIC_YCBCR; /* whose colours may be coarser */
+    if (TIFFIsTiled(tiff) && (!TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &facts->tile_width) ||
+                              !TIFFGetField(tiff, TIFFTAG_TILELENGTH, &facts->tile_height)))
+        facts->tile_width = facts->tile_height = 0;
+    count_extra(tiff, facts);
+    TIFFClose(tiff);
+    vips_error_clear();
+    return true;
+}
+
+/* ---- Pixels ---- */
+
+/* What libvips calls such samples; halves come as FLOAT. */
+static VipsBandFormat band_format(const struct tiff_facts *facts)
+{
+    static const VipsBandFormat integers[2][3] = {{VIPS_FORMAT_UCHAR, VIPS_FORMAT_USHORT, VIPS_FORMAT_UINT},
+                                                  {VIPS_FORMAT_CHAR, VIPS_FORMAT_SHORT, VIPS_FORMAT_INT}};
+    const bool is_signed = strcmp(facts->kind, "signed") == 0;
+    if (strcmp(facts->kind, "float") == 0)
+        return facts->bits == 64                        ? VIPS_FORMAT_DOUBLE
+               : facts->bits == 32 || facts->bits == 16 ? VIPS_FORMAT_FLOAT
+                                                        : VIPS_FORMAT_NOTSET;
+    if ((!is_signed && strcmp(facts->kind, "unsigned") != 0) ||
+        (facts->bits != 8 && facts->bits != 16 && facts->bits != 32))
+        return VIPS_FORMAT_NOTSET;
+    return integers[is_signed][facts->bits / 16];
+}
+
+struct rows {
+    TIFF *tiff;
+    uint32_t width, height;
+    unsigned samples, bytes; /* bytes of a sample */
+    VipsBandFormat format;
+    bool apart;                       /* each channel by itself, not interleaved */
+    uint32_t tile_width, tile_height; /* 0: no tiles */
+    unsigned char *
+        band; /* one row of the file, or one row of tiles, as they are stored: channel by channel where apart */
+    unsigned char *tile;
+    int64_t held; /* the row of tiles that the band holds, or -1 */
+};
+
+static size_t band_row_bytes(const struct rows *r)
+{
+    return (size_t)r->width * r->bytes * (r->apart ? 1 : r->samples);
+}
+
+static unsigned planes(const struct rows *r)
+{
+    return r->apart ? r->samples : 1;
+}
+
+static void place_tile(struct rows *r, unsigned plane, uint32_t left)
+{
+    const size_t pixel = (size_t)r->bytes * (r->apart ? 1 : r->samples), row = band_row_bytes(r);
+    const uint32_t width = VIPS_MIN(r->tile_width, r->width - left);
+    for (uint32_t y = 0; y < r->tile_height; y++)
+        memcpy(r->band + (plane * (size_t)r->tile_height + y) * row + left * pixel,
+               r->tile + (size_t)y * r->tile_width * pixel, width * pixel);
+}
+
+static bool read_tiles(struct rows *r, uint32_t y)
+{
+    if (r->held == y / r->tile_height)
+        return true;
+    r->held = -1;
+    for (unsigned plane = 0; plane < planes(r); plane++)
+        for (uint32_t left = 0; left < r->width; left += r->tile_width) {
+            if (TIFFReadTile(r->tiff, r->tile, left, y / r->tile_height * r->tile_height, 0,
+                             (uint16_t)plane) < 0)
+                return false;
+            place_tile(r, plane, left);
+        }
+    r->held = y / r->tile_height;
+    return true;
+}
+
+static bool read_lines(struct rows *r, uint32_t y)
+{
+    for (unsigned plane = 0; plane < planes(r); plane++)
+        if (TIFFReadScanline(r->tiff, r->band + plane * band_row_bytes(r), y, (uint16_t)plane) < 0)
+            return false;
+    return true;
+}
+
+/* The same bits with a wider exponent, whose bias is 112 more; the multiplication makes normal numbers of small ones. */
+static float half_value(uint16_t bits)
+{
+    const uint32_t wide = (uint32_t)(bits & 0x7fff) << 13;
+    float size;
+    memcpy(&size, &wide, sizeof size);
+    size = (bits & 0x7c00) == 0x7c00 ? (bits & 0x3ff ? NAN : INFINITY) : size * 0x1p112f;
+    return bits & 0x8000 ? -size : size;
+}
+
+/* Row y to interleaved numbers: f32 of halves, others as they are. */
+static void interleave(const struct rows *r, uint32_t y, void *to)
+{
+    const size_t row = band_row_bytes(r), lines = r->tile_height ? r->tile_height : 1, line = y % lines;
+    for (size_t x = 0; x < r->width; x++)
+        for (unsigned channel = 0; channel < r->samples; channel++) {
+            const unsigned char *from =
+                r->band + (r->apart ? (channel * lines + line) * row + x * r->bytes
+                                    : line * row + (x * r->samples + channel) * r->bytes);
+            if (r->format == VIPS_FORMAT_FLOAT && r->bytes == 2) {
+                uint16_t half;
+                memcpy(&half, from, sizeof half);
+                ((float *)to)[x * r->samples + channel] = half_value(half);
+            } else {
+                memcpy((char *)to + (x * r->samples + channel) * r->bytes, from, r->bytes);
+            }
+        }
+}
+
+static int generate(VipsRegion *region, void *sequence, void *state, void *unused, gboolean *stop)
+{
+    struct rows *r = state;
+    (void)sequence, (void)unused, (void)stop;
+    const VipsRect *area = &region->valid;
+    for (int y = area->top; y < VIPS_RECT_BOTTOM(area); y++) {
+        if (!(r->tile_height ? read_tiles(r, (uint32_t)y) : read_lines(r, (uint32_t)y)))
+            return -1;
+        interleave(r, (uint32_t)y, VIPS_REGION_ADDR(region, area->left, y));
+    }
+    return 0;
+}
+
+static void end_rows(VipsImage *image, struct rows *r)
+{
+    (void)image;
+    if (r->tiff)
+        TIFFClose(r->tiff);
+    free(r->band);
+    free(r->tile);
+    free(r);
+}
+
+static bool begin_tiles(struct rows *r)
+{
+    const tmsize_t bytes = TIFFTileSize(r->tiff);
+    if (!TIFFGetField(r->tiff, TIFFTAG_TILEWIDTH, &r->tile_width) ||
+        !TIFFGetField(r->tiff, TIFFTAG_TILELENGTH, &r->tile_height) || r->tile_width < 1 ||
+        r->tile_height < 1)
+        return false;
+    const uint64_t wanted = (uint64_t)r->tile_width * r->tile_height * r->bytes * (r->apart ? 1 : r->samples);
+    if (bytes <= 0 || (uint64_t)bytes != wanted || wanted > MAX_BAND_BYTES)
+        return false;
+    return (r->tile = mem_new((size_t)bytes, 1)) != NULL;
+}
+
+static bool begin_rows(struct rows *r, int fd, const struct tiff_facts *facts)
+{
+    r->held = -1;
+    r->samples = facts->samples;
+    r->bytes = facts->bits / 8;
+    r->format = band_format(facts);
+    if (!(r->tiff = open_tiff(fd)) || !TIFFGetField(r->tiff, TIFFTAG_IMAGEWIDTH, &r->width) ||
+        !TIFFGetField(r->tiff, TIFFTAG_IMAGELENGTH, &r->height))
+        return false;
+    r->apart = field(r->tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE;
+    if (r->width < 1 || r->width > HONE_MAX_SIDE || r->height < 1 || r->height > HONE_MAX_SIDE)
+        return vips_error("TIFF", "%ux%u pixels; each side may have 1 to %d", r->width, r->height,
+                          HONE_MAX_SIDE),
+               false;
+    if (TIFFIsTiled(r->tiff) ? !begin_tiles(r) : TIFFScanlineSize(r->tiff) != (tmsize_t)band_row_bytes(r))
+        return vips_error("TIFF", "rows or tiles of an impossible size"), false;
+    const uint64_t bytes = (uint64_t)band_row_bytes(r) * planes(r) * (r->tile_height ? r->tile_height : 1);
+    if (bytes > MAX_BAND_BYTES)
+        return vips_error("TIFF", "tiles of more than %d bytes", MAX_BAND_BYTES), false;
+    return (r->band = mem_new((size_t)bytes, 1)) != NULL;
+}
+
+/* What the loader of libvips tells, too. */
+static void add_metadata(VipsImage *image, TIFF *tiff)
+{
+    const char *text = NULL;
+    void *profile = NULL;
+    uint32_t bytes = 0;
+    uint16_t orientation = 1;
+    const int pages = TIFFNumberOfDirectories(tiff);
+    TIFFSetDirectory(tiff, 0);
+    vips_image_set_int(image, VIPS_META_N_PAGES, pages);
+    if (TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &text) && text)
+        vips_image_set_string(image, VIPS_META_IMAGEDESCRIPTION, text);
+    if (TIFFGetField(tiff, TIFFTAG_ICCPROFILE, &bytes, &profile) && bytes)
+        vips_image_set_blob_copy(image, VIPS_META_ICC_NAME, profile, bytes);
+    if (TIFFGetField(tiff, TIFFTAG_ORIENTATION, &orientation))
+        vips_image_set_int(image, VIPS_META_ORIENTATION, orientation);
+}
+
+/* Pixels per millimetre. */
+static double resolution(TIFF *tiff, uint32_t tag)
+{
+    float value = 0;
+    if (!TIFFGetField(tiff, tag, &value) || !isfinite(value) || value <= 0)
+        return 1;
+    return field(tiff, TIFFTAG_RESOLUTIONUNIT) == RESUNIT_INCH ? value / 25.4 : value / 10;
+}
+
+bool tiff_reads(const struct tiff_facts *facts)
+{
+    const VipsBandFormat format = band_format(facts);
+    const bool half = format == VIPS_FORMAT_FLOAT && facts->bits == 16;
+    return format != VIPS_FORMAT_NOTSET && (facts->planes || half || format == VIPS_FORMAT_DOUBLE) &&
+           facts->samples >= 1 && facts->samples <= 4;
+}
+
+VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts)
+{
+    struct rows *r = mem_new(1, sizeof *r);
+    VipsImage *image = r ? vips_image_new() : NULL;
+    if (!image) {
+        free(r);
+        return NULL;
+    }
+    g_signal_connect(image, "close", G_CALLBACK(end_rows), r);
+    if (!begin_rows(r, fd, facts)) {
+        g_object_unref(image);
+        return NULL;
+    }
+    vips_image_init_fields(image, (int)r->width, (int)r->height, (int)r->samples, r->format, VIPS_CODING_NONE,
+                           VIPS_INTERPRETATION_MULTIBAND, resolution(r->tiff, TIFFTAG_XRESOLUTION),
+                           resolution(r->tiff, TIFFTAG_YRESOLUTION));
+    add_metadata(image, r->tiff);
+    if (vips_image_pipelinev(image, VIPS_DEMAND_STYLE_THINSTRIP, NULL) != 0 ||
+        vips_image_generate(image, NULL, generate, NULL, r, NULL) != 0)
+        g_clear_object(&image);
+    return image;
+}
+
+bool tiff_mark_channels(int fd, unsigned colour, unsigned extra)
+{
+    uint16_t kinds[4] = {EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNSPECIFIED,
+                         EXTRASAMPLE_UNSPECIFIED};
+    const int own = lseek(fd, 0, SEEK_SET) == 0 ? dup(fd) : -1;
+    TIFF *tiff = own >= 0 ? TIFFFdOpen(own, "TIFF", "r+m") : NULL;
+    if (!tiff) {
+        if (own >= 0)
+            close(own);
+        return false;
+    }
+    bool ok =
+        TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, colour == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK) &&
+        TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, extra, kinds) && TIFFRewriteDirectory(tiff);
+    TIFFClose(tiff);
+    return ok;
+}
+#else
+bool tiff_look(int fd, struct tiff_facts *facts)
+{
+    (void)fd;
+    *facts = (struct tiff_facts){0};
+    return false;
+}
+
+bool tiff_reads(const struct tiff_facts *facts)
+{
+    (void)facts;
+    return false;
+}
+
+VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts)
+{
+    (void)fd, (void)facts;
+    return NULL;
+}
+
+bool tiff_mark_channels(int fd, unsigned colour, unsigned extra)
+{
+    (void)fd, (void)colour, (void)extra;
+    return false;
+}
+#endif

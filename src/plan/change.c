@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Changing the parameters of a plan: another one is laid out beside it, of the same steps as far as nothing about
+ * them changes, and takes its place only when all of it is there. */
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "filter/case.h"
+#include "filter/registry.h"
+#include "plan/internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const hone_image_desc *second_of(const struct filter_case *c)
+{
+    return c->second.width ? &c->second : NULL;
+}
+
+/* Later filters follow a change of size or format. */
+static hone_status prepare_from(struct filter_case *cases, size_t first, size_t count, hone_error *error)
+{
+    hone_status status = case_prepare(&cases[first], &cases[first].in, second_of(&cases[first]), error);
+    for (size_t i = first + 1; i < count && !status; i++)
+        status = case_prepare(&cases[i], &cases[i - 1].out, second_of(&cases[i]), error);
+    return status;
+}
+
+static void finish_cases(struct filter_case *cases, size_t count)
+{
+    for (size_t i = 0; cases && i < count; i++)
+        case_finish(&cases[i]);
+    free(cases);
+}
+
+/* The plan's cases with other parameters of one filter. */
+static hone_status changed_cases(struct filter_case **out, const hone_plan *plan, size_t index,
+                                 const char *parameters, hone_error *error)
+{
+    struct filter_case *cases = mem_new(plan->filter_count, sizeof *cases);
+    hone_status status = cases ? HONE_OK : error_memory(error, "a plan");
+    size_t done = 0;
+    for (; done < plan->filter_count && !status; done += status == HONE_OK)
+        status = case_copy(&cases[done], &plan->cases[done], error);
+    if (!status)
+        status = chain_parse_parameters(&cases[index], parameters, error);
+    if (!status)
+        status = prepare_from(cases, index, plan->filter_count, error);
+    if (status) {
+        finish_cases(cases, done);
+        cases = NULL;
+    }
+    *out = cases;
+    return status;
+}
+
+/* Swaps, so that what is finished afterwards is what the plan was. */
+static void take_over(hone_plan *plan, struct filter_case *cases, struct layout *layout)
+{
+    struct layout before = plan->now;
+    for (size_t i = 0; i < plan->filter_count; i++) {
+        struct filter_case old = plan->cases[i];
+        plan->cases[i] = cases[i];
+        cases[i] = old;
+    }
+    plan->now = *layout;
+    *layout = before;
+    plan->output = *case_result(instance_case(plan->now.steps[plan->now.count - 1]->instance));
+}
+
+static hone_status change(hone_plan *plan, size_t index, const char *parameters, bool keep, hone_error *error)
+{
+    struct filter_case *cases = NULL;
+    struct layout layout = {0};
+    hone_status status = changed_cases(&cases, plan, index, parameters, error);
+    if (status)
+        return status;
+    status = layout_make(&layout, plan, cases, index, error);
+    if (!status && keep)
+        take_over(plan, cases, &layout);
+    layout_finish(&layout);
+    finish_cases(cases, plan->filter_count);
+    return status;
+}
+
+static hone_status check(const hone_plan *plan, const char *call, size_t index, const char *text,
+                         hone_error *error)
+{
+    hone_status status = plan_check(plan, call, error);
+    if (status)
+        return status;
+    return text && index < plan->filter_count ? HONE_OK : plan_no_such_filter(plan, error);
+}
+
+hone_status hone_plan_set(hone_plan *plan, size_t index, const char *parameters, hone_error *error)
+{
+    hone_status status = check(plan, "hone_plan_set", index, parameters, error);
+    return status ? status : change(plan, index, parameters, true, error);
+}
+
+hone_status hone_plan_prepare(hone_plan *plan, size_t index, const char *parameters, hone_error *error)
+{
+    hone_status status = check(plan, "hone_plan_prepare", index, parameters, error);
+    return status ? status : change(plan, index, parameters, false, error);
+}
+
+/* ---- Ranges ---- */
+
+static const struct parameter *numeric(const struct hone_filter *filter, const char *name, hone_error *error)
+{
+    int at = filter_parameter(filter, name);
+    const struct parameter *p = at >= 0 ? &filter->parameters[at] : NULL;
+    if (p && (p->kind == PARAMETER_INTEGER || p->kind == PARAMETER_REAL))
+        return p;
+    error_set(error, HONE_ERROR_USAGE, "%s has no numeric parameter '%s'", filter->name, name);
+    return NULL;
+}
+
+static hone_status prepare_value(hone_plan *plan, size_t index, const char *name, double value,
+                                 hone_error *error)
+{
+    struct text parameters = {0};
+    text_add(&parameters, "%s=", name);
+    text_add_number(&parameters, value);
+    hone_status status = parameters.failed ? error_memory(error, "a parameter")
+                                           : change(plan, index, text_view(&parameters), false, error);
+    text_finish(&parameters);
+    return status;
+}
+
+hone_status hone_plan_prepare_range(hone_plan *plan, size_t index, const char *name, double least,
+                                    double most, hone_error *error)
+{
+    enum { MAX_VALUES = 257 };
+    hone_status status = check(plan, "hone_plan_prepare_range", index, name, error);
+    if (status)
+        return status;
+    const struct parameter *p = numeric(plan->cases[index].filter, name, error);
+    if (!p)
+        return HONE_ERROR_USAGE;
+    if (!(isfinite(least) && isfinite(most) && least <= most))
+        return error_set(error, HONE_ERROR_USAGE, "%g to %g is no range of %s", least, most, name);
+    const bool whole = p->kind == PARAMETER_INTEGER;
+    const double steps = whole && most - least < MAX_VALUES ? floor(most - least) : MAX_VALUES - 1;
+    for (int i = 0; i <= (int)steps && !status; i++) {
+        double value = steps > 0 ? least + (most - least) * i / steps : least;
+        status = prepare_value(plan, index, name, whole ? floor(value) : value, error);
+    }
+    return status;
+}

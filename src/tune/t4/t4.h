@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * The T4 format of the FAIR auto-tuning toolkits, schema 1.0.0: what was measured of one case on one device,
+ * to be shared with other tuners and to be searched again without a device.
+ *
+ * Files of hone say more under metadata.x_hone (device, case, the order of values, seeds); files of others
+ * are read for replay, but nothing in them says which filter they are of.
+ */
+#ifndef TUNE_T4_T4_H
+#define TUNE_T4_T4_H
+
+#include "choose/records.h"
+#include "tune/search/space.h"
+
+#include <jansson.h>
+
+/* ---- Records to files and back ---- */
+
+/* Writes what is recorded of the case of a try on its device: of each configuration its last outcome. */
+hone_status t4_export(const char *path, const struct records *records, const struct record_try *which,
+                      hone_error *error);
+
+/* Adds what a file of hone holds to the user's records: every configuration, and a choice made of the
+ * fastest. *added counts the lines; 0 when they are there already. */
+hone_status t4_import(const char *path, size_t *added, hone_error *error);
+
+/* The whole file as JSON with a list of results, also where it is a cache file of Kernel Tuner; or an error
+ * that says what it is not. */
+hone_status t4_load(const char *path, json_t **root, hone_error *error);
+
+/* Whether the file looks like T4, or a cache file, rather than lines of records. */
+bool t4_is_one(const char *path);
+
+/* ---- A file as a space to search ---- */
+
+struct recorded {
+    struct point point;
+    double runs[RECORD_MAX_RUNS]; /* ms */
+    int run_count;
+    double ms; /* their median; negative: it failed */
+};
+
+enum { RECORDING_MAX_WORDS = 64 };
+
+struct recording {
+    struct space space;      /* of it exactly the recorded points are legal */
+    struct recorded *points; /* in order, for finding them */
+    size_t count, capacity;
+    struct point seeds[RECORD_MAX_RANKED];
+    size_t seed_count;
+    char *words[RECORDING_MAX_WORDS]; /* values that are no integers: value -1 - i */
+    int word_count;
+};
+
+/* Not to be moved once read: the space points to it. */
+hone_status recording_read(struct recording *recording, const char *path, hone_error *error);
+void recording_finish(struct recording *recording);
+/* NULL for a point that was not recorded. */
+const struct recorded *recording_find(const struct recording *recording, const struct point *point);
+
+#endif

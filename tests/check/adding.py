@@ -1,0 +1,41 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The filter that docs/adding-a-filter.md adds works as it stands there: builds hone with it.  adding.py"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import frame
+
+
+def run(*command):
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    frame.check(result.returncode == 0, f"{' '.join(command)}: {result.stdout[-600:]}{result.stderr[-600:]}")
+    return result.stdout
+
+
+def test_the_filter_of_the_document_works():
+    with open(os.path.join(frame.ROOT, "docs", "adding-a-filter.md"), encoding="utf-8") as file:
+        text = file.read()
+    files = re.findall(r"^`(src/filters/invert/[\w.]+)`:\n\n```c\n(.*?)```$", text, re.S | re.M)
+    frame.check(len(files) == 4, f"the document shows {[name for name, _ in files]}")
+    with tempfile.TemporaryDirectory(prefix="hone-documents-") as folder:
+        tree, build = os.path.join(folder, "tree"), os.path.join(folder, "build")
+        shutil.copytree(frame.ROOT, tree, ignore=shutil.ignore_patterns("build", "build-*", "demo", ".git", "__pycache__"))
+        os.makedirs(os.path.join(tree, "src/filters/invert"))
+        for name, content in files:
+            with open(os.path.join(tree, name), "w", encoding="utf-8") as file:
+                file.write(content)
+        run("cmake", "-G", "Ninja", "-S", tree, "-B", build)
+        run("ninja", "-C", build, "-j2", "hone_command")
+        hone = os.path.join(build, "hone")
+        frame.check("rows per work-item" in run(hone, "filters", "invert", "-v"), "hone filters invert")
+        report = run(hone, "doctor", "--device", "0")
+        frame.check(re.search(r"ok +invert: right in (\d+) of \1 cases", report), f"the doctor says {report}")
+
+
+if __name__ == "__main__":
+    frame.main(globals())

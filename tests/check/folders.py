@@ -1,0 +1,226 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""hone apply over folders of images.  folders.py build=FOLDER"""
+
+import fcntl
+import functools
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+import frame
+from inspection import Place
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write_picture(path, width=8, height=6, shift=0):
+    with open(path, "wb") as file:
+        file.write(b"P5 %d %d 255\n" % (width, height))
+        file.write(bytes((x * x * 11 + y * 40 + shift) & 255 for y in range(height) for x in range(width)))
+
+
+def test_other_configurations_are_tried_on_the_way():
+    """Under the sanitizers, too: the device speaks of it long after it was opened, by what the command gave it."""
+    with Place() as place:
+        os.mkdir(place.path("in"))
+        write_picture(place.path("one.pgm"), 800, 600)
+        for i in range(250):
+            os.symlink("../one.pgm", place.path("in", f"{i:03}.pgm"))
+        for attempt in range(4):  # what a first run compiles, the next one has
+            said = place.run("apply", "box size=3", place.path("in"), "-o", place.path("out/"), "-v").stderr
+            if "tried" in said:
+                break
+        frame.check(" configurations on the way; " in said, f"no trial in {attempt + 1} runs: {said[-500:]}")
+        with open(place.path("out", "000.pgm"), "rb") as first, open(place.path("out", "249.pgm"), "rb") as last:
+            frame.check(first.read() == last.read(), "the configuration that stays gives other pixels")
+
+
+def test_what_is_said_of_damage_is_of_this_file():
+    """Also with several images at a time, and of files that went well before."""
+    with Place() as place:
+        os.mkdir(place.path("in"))
+        write_picture(place.path("a.pgm"), 200, 150)
+        place.run("apply", "box size=3", place.path("a.pgm"), "-o", place.path("whole.jpg"))
+        place.run("apply", "box size=3", place.path("a.pgm"), "-o", place.path("whole.png"))
+        whole = {suffix: read(place.path("whole." + suffix)) for suffix in ("jpg", "png")}
+        for i in range(7):
+            with open(place.path("in", f"{i:02}.{('jpg', 'png')[i % 2]}"), "wb") as file:
+                data = whole[("jpg", "png")[i % 2]]
+                file.write(data[:len(data) * (3 + i % 5) // 9] if i % 3 else data)
+        for option in ((), ("--accept-damaged",)):
+            alone = []
+            for name in sorted(os.listdir(place.path("in"))):
+                said = place.any("apply", "box size=3", place.path("in", name), "-o", place.path("out/"), *option).stderr
+                alone += [line for line in said.splitlines() if "damage" in line]
+            several = place.any("apply", "box size=3", place.path("in"), "-o", place.path("out/"), "-j4", *option).stderr
+            told = sorted(line for line in several.splitlines() if "damage" in line)
+            frame.check(len(alone) >= 2 and told == sorted(alone), f"{option}: {alone}, {set(told) ^ set(alone)}")
+
+
+def folder_of_pictures(place, names, width=8, height=6):
+    os.mkdir(place.path("in"))
+    for i, name in enumerate(names):
+        write_picture(place.path("in", name), width, height, i)
+    return place.path("in")
+
+
+def summary(result):
+    """(written, failed, skipped) of the closing line."""
+    match = re.search(r"^hone: (\d+) written(?:, (\d+) failed)?(?:, (\d+) skipped)? in [\d.]+ s$", result.stderr, re.M)
+    frame.check(match, f"no closing line: {result.stderr}")
+    return tuple(int(number or 0) for number in match.groups())
+
+
+def test_what_is_left_out_is_named_once():
+    with Place() as place:
+        folder = folder_of_pictures(place, ("a.pgm", "b.pgm"))
+        for name in ("x.bmp", "y.BMP", "z.nef", "notes"):
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(b"no image")
+        with open(os.path.join(folder, "c.pgm"), "wb") as file:
+            file.write(b"P5 8 6 255\nshort")
+        result = place.run("apply", "transpose", folder, "-o", place.path("out/"), status=3)
+        frame.check(summary(result) == (2, 1, 4), result.stderr)
+        frame.check(result.stderr.count("x.bmp") == 1 and "x.bmp' and 1 more" in result.stderr, result.stderr)
+        frame.check(result.stderr.count("z.nef") == 1 and result.stderr.count("notes") == 1, result.stderr)
+        frame.check("skipped" not in place.run("apply", "transpose", folder, "-o", place.path("out/"), "-q", status=3).stderr, "-q")
+        lines = [json.loads(line) for line in place.run("apply", "transpose", folder, "-o", place.path("out/"), "--json",
+                                                        status=3).stdout.splitlines()]
+        told = sorted((line["status"], os.path.basename(line["input"])) for line in lines)
+        frame.check(told == [("done", "a.pgm"), ("done", "b.pgm"), ("failed", "c.pgm"), ("skipped", "notes"),
+                             ("skipped", "x.bmp"), ("skipped", "y.BMP"), ("skipped", "z.nef")], f"{told}")
+
+
+def test_clashes_stop_only_themselves():
+    with Place() as place:
+        folder = folder_of_pictures(place, ("a.pgm", "a.pnm", "a.ppm", "b.pgm", "b.pnm", "c.pgm"))
+        result = place.run("apply", "transpose", folder, "-o", place.path("out/"), "--format", "png", status=2)
+        frame.check(os.listdir(place.path("out")) == ["c.png"] and summary(result) == (1, 5, 0), result.stderr)
+        clashes = [line for line in result.stderr.splitlines() if "become" in line]
+        frame.check(len(clashes) == 2 and all(clashes[0].count(name) == 1 for name in ("a.pgm", "a.pnm", "a.ppm")), f"{clashes}")
+        # An output that is another input: this one alone is left.
+        os.rename(place.path("in", "c.pgm"), place.path("in", "c.png"))
+        result = place.run("apply", "transpose", folder, "-o", folder + "/", status=2)
+        frame.check(summary(result) == (0, 6, 0), result.stderr)
+
+
+def test_outputs_that_are_there_are_left_on_request():
+    with Place() as place:
+        folder = folder_of_pictures(place, ("a.pgm", "b.pgm"))
+        command = ("apply", "transpose", folder, "-o", place.path("out/"))
+        place.run(*command)
+        with open(place.path("out", "a.pgm"), "wb") as file:
+            file.write(b"mine")
+        os.remove(place.path("out", "b.pgm"))
+        frame.check(summary(place.run(*command, "--skip-existing")) == (1, 0, 1), "b alone is written")
+        frame.check(read(place.path("out", "a.pgm")) == b"mine", "a was replaced")
+        os.chmod(place.path("out", "a.pgm"), 0o444)
+        result = place.run(*command, status=3)
+        frame.check("write-protected" in result.stderr and summary(result) == (1, 1, 0), result.stderr)
+        frame.check(read(place.path("out", "a.pgm")) == b"mine", "a write-protected file was replaced")
+        place.run(*command, "--force")
+        frame.check(read(place.path("out", "a.pgm")) != b"mine", "--force replaces it")
+
+
+def on_terminal(place, columns, *arguments):
+    """What hone writes to a terminal of so many columns, as the lines that stood there one after the other."""
+    main, other = pty.openpty()
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([os.path.join(frame.build(), "hone"), *arguments], stdout=other, stderr=other,
+                               env=place.environment)
+    os.close(other)
+    written = b""
+    try:
+        while chunk := os.read(main, 65536):
+            written += chunk
+    except OSError:  # the other side is closed
+        pass
+    os.close(main)
+    frame.check(process.wait() == 0, f"{written}")
+    return [line.replace("\033[K", "") for line in re.split("[\r\n]+", written.decode())]
+
+
+def test_progress_fits_the_terminal_and_tells_the_time_left():
+    with Place() as place:
+        folder = folder_of_pictures(place, [f"{i}{'long name ' * 6}.pgm" for i in range(8)])
+        for columns in (20, 80):
+            lines = on_terminal(place, columns, "apply", "box size=3", folder, "-o", place.path("out/"), "-j1")
+            frame.check(all(len(line) <= columns for line in lines if "written in" not in line), f"{columns}: {lines}")
+            frame.check(any(re.match(r"8 of 8, \d+ s left", line) for line in lines) or columns < 80, f"{lines}")
+        quiet = place.run("apply", "box size=3", folder, "-o", place.path("out/")).stderr
+        frame.check(re.fullmatch(r"hone: 8 written in [\d.]+ s\n", quiet), f"not on a terminal: {quiet}")
+
+
+def test_temporary_files_of_killed_runs_are_removed():
+    with Place() as place:
+        folder, out = folder_of_pictures(place, [f"{i}.pgm" for i in range(6)], 900, 700), place.path("out")
+        command = ("apply", "transpose", folder, "-o", out + "/", "--format", "png")
+        place.run(*command)
+        left = []
+        for _ in range(30):
+            process = subprocess.Popen([os.path.join(frame.build(), "hone"), *command, "-q"], env=place.environment)
+            while process.poll() is None and not left:
+                left = [name for name in os.listdir(out) if name.startswith(".hone-")]
+            process.kill()
+            process.wait()
+            left = [name for name in os.listdir(out) if name.startswith(".hone-")]
+            if left:
+                break
+        frame.check(left, "no run was killed while it wrote")
+        parts = left[0].split("-")
+        alive, foreign = "-".join([*parts[:2], str(os.getpid()), *parts[3:]]), "-".join([parts[0], "00000000", *parts[2:]])
+        for name in (alive, foreign):
+            with open(os.path.join(out, name), "wb"):
+                pass
+        place.run(*command)
+        kept = sorted(name for name in os.listdir(out) if name.startswith(".hone-"))
+        frame.check(kept == sorted((alive, foreign)), f"{left} became {kept}")
+
+
+def test_options_of_files():
+    """Against the bytes of the formats themselves: TIFF's tags, markers of JPEG, brands of HEIF."""
+    with Place() as place:
+        write_picture(place.path("a.pgm"), 64, 64)
+        with open(place.path("rgba.pam"), "wb") as file:  # red, half of it; hidden green
+            file.write(b"P7\nWIDTH 2\nHEIGHT 1\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n" + bytes((255, 0, 0, 51, 0, 255, 0, 0)))
+        apply = functools.partial(place.run, "apply", "transpose")
+        for name, option, known in (("x.png", ("--quality", "50"), "JPEG"), ("x.jpg", ("--compression", "lzw"), "TIFF"),
+                                    ("x.tif", ("--compression", "lzv"), "lzw"), ("x.jpg", ("--background", "rde"), "white")):
+            frame.check(known in apply(place.path("a.pgm"), "-o", place.path(name), *option, status=2).stderr, f"{name} {option}")
+        tags = {}
+        for name, source, options in (("plain", "a.pgm", ()), ("lzw", "a.pgm", ("--compression", "lzw")), ("kept", "lzw.tif", ()),
+                                      ("none", "lzw.tif", ("--compression", "none"))):
+            apply(place.path(source), "-o", place.path(name + ".tif"), *options)
+            tags[name] = tiff_tags(read(place.path(name + ".tif")))[259]
+        frame.check(tags == {"plain": 1, "lzw": 5, "kept": 5, "none": 1}, f"compression: {tags}")
+        frame.check("alpha" in apply(place.path("rgba.pam"), "-o", place.path("x.ppm"), status=2).stderr, "no background")
+        apply(place.path("rgba.pam"), "-o", place.path("x.ppm"), "--background", "#0000ff")
+        frame.check(read(place.path("x.ppm"))[-6:] == bytes((51, 0, 204, 0, 0, 255)), f"{read(place.path('x.ppm'))}")
+        written = [line.split()[0] for line in place.run("formats").stdout.splitlines() if " yes   yes " in line]
+        for name, brand in (("avif", b"ftypavif"), ("heic", b"ftyphei")):
+            if name.upper() in written:
+                apply(place.path("a.pgm"), "-o", place.path("x." + name))
+                frame.check(brand in read(place.path("x." + name))[:16], f"{read(place.path('x.' + name))[:16]}")
+
+
+def tiff_tags(data):
+    """Tag and value of the first image of a little-endian TIFF, for tags with one number."""
+    at = struct.unpack_from("<I", data, 4)[0]
+    entries = struct.unpack_from("<H", data, at)[0]
+    tags = {}
+    for i in range(entries):
+        tag, kind, _, value = struct.unpack_from("<HHII", data, at + 2 + 12 * i)
+        tags[tag] = value & 0xffff if kind == 3 else value
+    return tags
+
+
+if __name__ == "__main__":
+    frame.main(globals())

@@ -1,0 +1,176 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Small files that ask for much: refused from their headers, one by one, in little memory.  hostile.py build=FOLDER"""
+
+import os
+import struct
+import subprocess
+import sys
+import zlib
+
+import frame
+from inspection import Place
+
+LITTLE = 700 << 20  # bytes, of which the libraries and a driver for CPUs take most; each file here asks for gigabytes
+
+
+# ---- Files ----
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+ADAM7 = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+
+
+def png(width, height, colour, interlaced=0, rows=None):
+    """An 8-bit PNG; `rows` bytes of zeros are its pixels, or as many as it takes."""
+    header = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, interlaced)
+    passes = ADAM7 if interlaced else ((0, 0, 1, 1),)
+    sizes = [((width - x + dx - 1) // dx, (height - y + dy - 1) // dy) for x, y, dx, dy in passes]
+    total = sum(h * (1 + w * {0: 1, 2: 3}[colour]) for w, h in sizes) if rows is None else rows
+    packer, data = zlib.compressobj(9), b""
+    for at in range(0, total, 1 << 20):
+        data += packer.compress(bytes(min(1 << 20, total - at)))
+    data += packer.flush()
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+
+
+def jpeg(width, height, bits=b"\x00" * 1000):
+    """A progressive JPEG of three channels with one scan, of zeros."""
+    def marker(code, data):
+        return b"\xff" + bytes([code]) + struct.pack(">H", len(data) + 2) + data
+    size = struct.pack(">BHHB", 8, height, width, 3)
+    channels = b"".join(bytes([i, 0x11, 0]) for i in (1, 2, 3))
+    one_code = bytes([0, 1] + [0] * 15 + [0])  # table 0: a single code of one bit
+    scan = bytes([3, 1, 0, 2, 0, 3, 0, 0, 0, 0])
+    return (b"\xff\xd8" + marker(0xdb, bytes(1) + bytes([1] * 64)) + marker(0xc2, size + channels) +
+            marker(0xc4, one_code) + marker(0xda, scan) + bits + b"\xff\xd9")
+
+
+def tiff(width, height, tile, length):
+    """A TIFF without compression; in tiles of tile x tile, of which only the first has a place in the file."""
+    entries = [(256, 4, 1, width), (257, 4, 1, height), (258, 3, 1, 8), (259, 3, 1, 5 if tile else 1), (262, 3, 1, 1),
+               (277, 3, 1, 1)]
+    if tile:
+        entries += [(322, 4, 1, tile), (323, 4, 1, tile), (324, 4, 1, 200), (325, 4, 1, length)]
+    else:
+        entries += [(273, 4, 1, 200), (278, 4, 1, height), (279, 4, 1, length)]
+    entries.sort()
+    raw = struct.pack("<2sHIH", b"II", 42, 8, len(entries)) + b"".join(struct.pack("<HHII", *e) for e in entries) + bytes(4)
+    return raw.ljust(200 + length, b"\0")
+
+
+SVG = (b'<svg xmlns="http://www.w3.org/2000/svg" width="30000" height="30000"><filter id="f"><feGaussianBlur stdDeviation="90"/>'
+       b'</filter><rect width="30000" height="30000" filter="url(#f)"/></svg>')
+
+# Name, bytes, what the message says.
+SMALL = (
+    ("progressive.jpg", jpeg(32767, 32767), "the file is cut off"),
+    ("bits.pbm", b"P4\n80000 10000\n" + bytes(100), "the file is cut off"),
+    ("digits.pgm", b"P2\n30000 30000\n255\n" + b"0 " * 50, "the file is cut off"),
+    ("bytes.pgm", b"P5\n30000 30000\n255\n" + bytes(100), "the file is cut off"),
+    ("little.png", png(30000, 20000, 2, rows=100000), "the file is cut off"),
+    ("little.tif", tiff(30000, 30000, 0, 100), "the file is cut off"),
+    ("tiles.tif", tiff(140000, 7000, 8192, 100), "--decode-memory"),
+    ("blur.svg", SVG, "--trust"),
+    ("blur.png", SVG, "--trust"),  # what a file is called does not count
+    ("page.pdf", b"%PDF-1.4\n%%EOF\n", "--trust"),
+    ("table.csv", b"1,2,3\n4,5,6\n", "--trust"),
+)
+
+
+def write(place, name, data):
+    with open(place.path(name), "wb") as file:
+        file.write(data)
+    return place.path(name)
+
+
+def measured(place, *arguments):
+    """Exit status, messages, and the most memory that the program held: its own child's, so that no other run counts."""
+    program = [os.path.join(frame.build(), "hone"), *arguments]
+    code = ("import resource, subprocess, sys\n"
+            "status = subprocess.run(sys.argv[1:], check=False).returncode\n"
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
+            "sys.exit(status)")
+    said = subprocess.run([sys.executable, "-c", code, *program], capture_output=True, text=True, env=place.environment,
+                          check=False)
+    return said.returncode, said.stderr, int(said.stdout.split()[-1]) * 1024
+
+
+def refused(place, name, wanted, *options, status=3):
+    out = place.path("out.png")
+    ended, said, memory = measured(place, "apply", "sobel", place.path(name), "-o", out, *options)
+    frame.check(ended == status and wanted in said, f"{name}: {ended}, not {status}: {said}")
+    frame.check(not os.path.exists(out), f"{name}: there is an output")
+    frame.check(memory < LITTLE, f"{name}: {memory >> 20} MiB")
+    return said
+
+
+def test_small_files_that_ask_for_much_are_refused():
+    with Place() as place:
+        for name, data, wanted in SMALL:
+            write(place, name, data)
+            said = refused(place, name, wanted)
+            frame.check(said.count("\n") == 1, f"{name}: {said}")
+
+
+def test_more_elements_than_a_kernel_counts_are_refused_before_decoding():
+    with Place() as place:
+        write(place, "bomb.png", png(30000, 30000, 2, rows=1 << 20) + bytes(2700000))  # its size does not tell
+        refused(place, "bomb.png", "2^31 elements", status=2)
+
+
+def test_memory_of_decoders_has_a_limit_that_an_option_sets():
+    """Files that are as large as they must be, and small enough to be decoded here."""
+    with Place() as place:
+        write(place, "in.png", png(3000, 2000, 2, interlaced=1))
+        write(place, "in.jpg", jpeg(3000, 2000, bytes(-(-375 * 250 * 3 // 8))))
+        for name in ("in.png", "in.jpg"):
+            refused(place, name, "--decode-memory", "--decode-memory", "10")
+            place.run("apply", "sobel", place.path(name), "-o", place.path("out.png"))
+            os.remove(place.path("out.png"))
+
+
+def test_trust_reads_what_is_refused_without():
+    with Place() as place:
+        small = b'<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"><rect width="9" height="9"/></svg>'
+        name = write(place, "small.svg", small)
+        refused(place, "small.svg", "--trust")
+        place.run("apply", "sobel", name, "-o", place.path("out.png"), "--trust")
+        frame.check(place.run("compare", name, name, status=3).stderr.count("--trust") == 1, "compare")
+        place.run("compare", name, name, "--trust")
+
+
+def test_formats_that_take_trust_are_marked():
+    with Place() as place:
+        marked = {line[:10].strip() for line in place.run("formats").stdout.splitlines() if " trust " in line}
+        told = {f["name"] for f in place.json("formats")["formats"] if f["trust"]}
+        frame.check(marked >= {"SVG", "PDF"} and not marked & {"PNG", "JPEG", "TIFF", "PGM", "GIF"}, f"{marked}")
+        frame.check(told == marked, f"{told} and {marked}")
+
+
+def test_one_file_of_a_folder_fails_alone():
+    with Place() as place:
+        os.mkdir(place.path("all"))
+        for name, data, _ in SMALL:
+            write(place, os.path.join("all", name), data)
+        for i in range(3):
+            write(place, f"all/good-{i}.pgm", b"P5\n4 4\n255\n" + bytes(16))
+        ended, said, memory = measured(place, "apply", "sobel", place.path("all"), "-o", place.path("out/"), "--format", "png")
+        written = sorted(os.listdir(place.path("out")))
+        frame.check(ended == 3 and written == [f"good-{i}.png" for i in range(3)], f"{ended}: {written}: {said}")
+        frame.check(memory < LITTLE, f"{memory >> 20} MiB")
+
+
+def test_decoding_has_a_limit_of_processor_time():
+    """So short a time that every decoder needs more."""
+    with Place() as place:
+        name = write(place, "in.png", png(3000, 3000, 2))
+        said = place.run("compare", name, name, "--timeout", "0.000001", status=3).stderr
+        frame.check("processor time" in said and "--timeout" in said, said)
+        place.run("compare", name, name, "--timeout", "0")
+
+
+if __name__ == "__main__":
+    frame.main(globals())

@@ -1,0 +1,107 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What hone answers to what was not meant.  mistakes.py build=FOLDER"""
+
+import itertools
+import json
+import os
+import re
+import shlex
+import subprocess
+
+import frame
+from inspection import NOWHERE, Place
+
+
+def wrong(place, *arguments, status=2):
+    return place.run(*arguments, status=status, **NOWHERE)
+
+
+def test_forgotten_quotes_are_answered_with_the_command():
+    """Taken apart again by the rules of a shell, it is the command with the chain in one word."""
+    inputs = ["a.jpg", "it's.jpg", "two words.jpg"]
+    cases = (
+        (["gaussian", "sigma=10", *inputs, "-o", "x.jpg"], ["gaussian sigma=10", *inputs, "-o", "x.jpg"]),
+        (["-v", "gaussian", "sigma=10", "sobel", "norm=l1", "a.jpg", "-o", "x", "--quality", "80"],
+         ["-v", "gaussian sigma=10 | sobel norm=l1", "a.jpg", "-o", "x", "--quality", "80"]),
+        (["box", "size=3", "|", "sobel", "a.jpg", "-o", "x"], ["box size=3 | sobel", "a.jpg", "-o", "x"]),
+        (["gaussian sigma=2", "border=zero", "a.jpg", "-ox"], ["gaussian sigma=2 border=zero", "a.jpg", "-ox"]),
+        (["convolve", "kernel=1x2: 1 2", "a.jpg", "-o", "x"], ['convolve kernel="1x2: 1 2"', "a.jpg", "-o", "x"]),
+        (["sobel", "a.jpg", "norm=l1", "-o", "x"], ["sobel norm=l1", "a.jpg", "-o", "x"]),
+        (["gaussian", "sgma=10", "a.jpg", "-o", "x"], ["gaussian sgma=10", "a.jpg", "-o", "x"]),
+        (["gaussian", "sigma=10"], ["gaussian sigma=10", "INPUT", "-o", "OUTPUT"]),  # a bar without quotes follows
+    )
+    with Place() as place:
+        for given, meant in cases:
+            said = wrong(place, "apply", *given).stderr
+            command = said.split("needs quotes: ")
+            frame.check(len(command) == 2 and shlex.split(command[1]) == ["hone", "apply", *meant], f"{given}: {said}")
+
+
+def test_files_are_no_words_of_a_chain():
+    with Place() as place:
+        with open(place.path("sobel"), "wb") as file:
+            file.write(b"P5 1 1 255\n0")
+        said = place.run("apply", "box size=3", place.path("sobel"), "missing=1.png", "-o", place.path("out/"), status=3).stderr
+        frame.check("quotes" not in said and "cannot open 'missing=1.png'" in said, said)
+
+
+def test_names_from_elsewhere_lead_to_filters_that_there_are():
+    with Place() as place:
+        filters = place.run("filters", "--names").stdout.split()
+        for word in ("blur", "sharpen", "unsharp", "median", "edges", "rotate", "resize", "crop", "denoise", "Bilateral"):
+            said = wrong(place, "apply", word, "a.png", "-o", "b.png").stderr
+            hint = re.search(rf"no filter '{word}'; (.*)\. There are ", said)
+            frame.check(hint, f"{word}: {said}")
+            named = re.findall(r"'([^']+)'", hint.group(1))
+            frame.check(named and all(name in filters or name.startswith("vips ") for name in named), f"{word}: {named}")
+            frame.check(wrong(place, "filters", word).stderr.count(hint.group(1)) == 1, "hone filters says the same")
+            frame.check(wrong(place, "tune", word).stderr.count(hint.group(1)) == 1, "hone tune says the same")
+
+
+def test_a_failure_is_json_under_json():
+    with Place() as place:
+        for arguments, status, column in ((("apply", "blur", "a.png", "-o", "b.png"), 2, 1),
+                                          (("apply", "box size=3 size=4", "a.png", "-o", "b.png"), 2, 12),
+                                          (("apply", "box", "size=3", "a.png", "-o", "b.png"), 2, None),
+                                          (("apply", "box", "a.png"), 2, None),
+                                          (("apply", "--no-such-option"), 2, None),
+                                          (("tune", "box size=3 size=4"), 2, 12),
+                                          (("filters", "median"), 2, None),
+                                          (("compare", "/nonexistent/a", "/nonexistent/b"), 3, None)):
+            result = wrong(place, *arguments, "--json", status=status)
+            said = json.loads(result.stdout)
+            frame.check((said["status"], said["exit_status"], said.get("column")) == ("failed", status, column), f"{said}")
+            frame.check(said["message"] in result.stderr, f"{said['message']} is not what stderr says: {result.stderr}")
+
+
+def test_help_is_a_command_too():
+    with Place() as place:
+        commands = re.findall(r"^  (\w+)", place.run("help").stdout.split("commands:")[1].split("\n\n")[0], re.M)
+        frame.check("apply" in commands and place.run("help").stdout == place.run("--help").stdout, f"{commands}")
+        for command in commands:
+            text = place.run(command, "--help").stdout
+            frame.check(text == place.run("help", command).stdout == place.run(command, "help").stdout, command)
+        frame.check("did you mean 'apply'" in wrong(place, "help", "aply").stderr, "a wrong name")
+
+
+def test_closed_standard_descriptors_are_not_taken_by_files():
+    """What was closed at the start is an error where it is needed, and else without effect."""
+    with Place() as place:
+        picture, program = place.picture(8, 6), os.path.join(frame.build(), "hone")
+        place.run("apply", "transpose", picture, "-o", place.path("wanted.pgm"))
+        for closed in itertools.chain.from_iterable(itertools.combinations(range(3), n) for n in (1, 2, 3)):
+            script = " ".join(f"{fd}>&-" for fd in closed)
+            for arguments, status in ((f"-o '{place.path('out.pgm')}' -v", 0), ("-o - --format pgm", 3 if 1 in closed else 0)):
+                result = subprocess.run(["sh", "-c", f"'{program}' apply transpose '{picture}' {arguments} {script}"],
+                                        capture_output=True, env=place.environment, check=False)
+                frame.check(result.returncode == status, f"{closed} {arguments}: {result.returncode} {result.stderr}")
+                if status and 2 not in closed:
+                    frame.check(b"standard output: Bad file descriptor" in result.stderr, f"{closed}: {result.stderr}")
+            with open(place.path("wanted.pgm"), "rb") as wanted, open(place.path("out.pgm"), "rb") as out:
+                frame.check(wanted.read() == out.read(), f"{closed}: the output differs")
+            os.remove(place.path("out.pgm"))
+
+
+if __name__ == "__main__":
+    frame.main(globals())

@@ -1,0 +1,395 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Channels, samples and descriptions of picture files, by a reader and a writer of TIFF of our own.  pictures.py build=FOLDER"""
+
+import atexit
+import json
+import struct
+import subprocess
+import xml.etree.ElementTree
+
+import numpy as np
+
+import bridge
+import frame
+from inspection import Place
+
+WIDTH, HEIGHT = 37, 29
+COMPILED = Place()
+atexit.register(COMPILED.__exit__)
+
+
+class Here(Place):
+    """A folder for one test; programs are compiled once for all of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.environment["XDG_CACHE_HOME"] = COMPILED.environment["XDG_CACHE_HOME"]
+
+
+FORMATS = {"u": 1, "i": 2, "f": 3}
+SIZES = {1: "B", 2: "s", 3: "H", 4: "I", 12: "d", 16: "Q"}
+
+
+def page_tags(image, gray, extra, description, tile):
+    """Tags of a page and its pixels in pieces; `image` is rows x columns x channels, or channels first where `tile` is "planes"."""
+    planes = tile == "planes"
+    height, width, channels = (*image.shape[1:], image.shape[0]) if planes else image.shape
+    tags = {256: (4, [width]), 257: (4, [height]), 258: (3, [image.dtype.itemsize * 8] * channels), 259: (3, [1]),
+            262: (3, [1 if gray else 2]), 277: (3, [channels]), 284: (3, [2 if planes else 1]),
+            339: (3, [FORMATS[image.dtype.kind]] * channels)}
+    if description:
+        tags[270] = (2, description.encode() + b"\0")
+    if extra:
+        tags[338] = (3, extra)
+    if planes:
+        pieces = [plane.tobytes() for plane in image]
+    elif tile:
+        padded = np.pad(image, ((0, -height % tile), (0, -width % tile), (0, 0)))
+        pieces = [padded[y:y + tile, x:x + tile].tobytes() for y in range(0, height, tile) for x in range(0, width, tile)]
+        tags |= {322: (4, [tile]), 323: (4, [tile])}
+    else:
+        pieces = [image.tobytes()]
+    return tags, pieces, height, 324 if tags.get(322) else 273
+
+
+def write_tiff(name, images, gray=True, extra=(), description=None, tile=0):
+    data, links = b"II*\0\0\0\0\0", 4
+    for image in images:
+        tags, pieces, height, where = page_tags(image, gray, list(extra), description, tile)
+        offsets = []
+        for piece in pieces:
+            offsets.append(len(data))
+            data += piece + b"\0" * (len(piece) % 2)
+        tags[where] = (4, offsets)
+        tags[325 if where == 324 else 279] = (4, [len(piece) for piece in pieces])
+        if where == 273:
+            tags[278] = (4, [height])
+        entries = b""
+        for tag, (kind, values) in sorted(tags.items()):
+            raw = values if kind == 2 else struct.pack(f"<{len(values)}{SIZES[kind]}", *values)
+            if len(raw) > 4:
+                data, raw = data + raw + b"\0" * (len(raw) % 2), struct.pack("<I", len(data))
+            entries += struct.pack("<HHI", tag, kind, len(values)) + raw.ljust(4, b"\0")
+        data = data[:links] + struct.pack("<I", len(data)) + data[links + 4:]
+        links = len(data) + 2 + len(entries)
+        data += struct.pack("<H", len(tags)) + entries + b"\0\0\0\0"
+        description = None
+    with open(name, "wb") as file:
+        file.write(data)
+
+
+def read_tiff(name):
+    """The tags of each page of an uncompressed TIFF, and the pixels of the first."""
+    with open(name, "rb") as file:
+        data = file.read()
+    pages, at = [], struct.unpack("<I", data[4:8])[0]
+    frame.check(data[:4] == b"II*\0", f"{name}: no TIFF")
+    while at:
+        count, tags = struct.unpack("<H", data[at:at + 2])[0], {}
+        for i in range(count):
+            tag, kind, number, raw = struct.unpack("<HHI4s", data[at + 2 + 12 * i:at + 14 + 12 * i])
+            if kind not in SIZES:
+                continue
+            size = struct.calcsize(SIZES[kind].replace("s", "c")) * number
+            raw = raw if size <= 4 else data[struct.unpack("<I", raw)[0]:][:size]
+            tags[tag] = raw[:size].rstrip(b"\0").decode() if kind == 2 else list(
+                struct.unpack(f"<{number}{SIZES[kind]}", raw[:size]))
+        pages.append(tags)
+        at = struct.unpack("<I", data[at + 2 + 12 * count:][:4])[0]
+    first = pages[0]
+    kind = {1: "u", 2: "i", 3: "f"}[first.get(339, [1])[0]] + str(first[258][0] // 8)
+    height, width, channels = first[257][0], first[256][0], first.get(277, [1])[0]
+    tiled = 324 in first
+    pixels = b"".join(data[offset:offset + length] for offset, length in zip(first[324 if tiled else 273], first[325 if tiled else 279]))
+    if not tiled:
+        return pages, np.frombuffer(pixels, kind).reshape(height, width, channels)
+    wide, high = first[322][0], first[323][0]
+    tiles = np.frombuffer(pixels, kind).reshape(-(-height // high), -(-width // wide), high, wide, channels)
+    return pages, np.concatenate(np.concatenate(tiles, 1), 1)[:height, :width]
+
+
+def mean(image):
+    """The mean of 3 x 3, by NumPy."""
+    wide = np.pad(image.astype(float), ((1, 1), (1, 1), (0, 0)), mode="edge")
+    return sum(wide[y:y + image.shape[0], x:x + image.shape[1]] for y in range(3) for x in range(3)) / 9
+
+
+def random(channels, kind="u2"):
+    values = np.random.default_rng(channels).integers(0, 60000, (HEIGHT, WIDTH, channels))
+    return values.astype(kind) if kind[0] != "f" else (values / 70000).astype(kind)
+
+
+def blurred(place, name, *more, chain="box size=3"):
+    said = place.run("apply", chain, place.path(name), "-o", place.path("out.tif"), *more).stderr
+    pages, pixels = read_tiff(place.path("out.tif"))
+    frame.check(len(pages) == 1, f"{name}: {len(pages)} pages")
+    return pages[0], pixels, said
+
+
+# ---- Descriptions ----
+
+OME = ('<?xml version="1.0" encoding="UTF-8"?><OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06"><Image ID="Image:0" '
+       'Name="cells &amp; more"><Pixels ID="Pixels:0" DimensionOrder="XYCZT" Type="uint16" SizeX="37" SizeY="29" SizeC="2" '
+       'SizeZ="2" SizeT="1" PhysicalSizeX="0.25" PhysicalSizeXUnit="µm"><Channel ID="Channel:0:0" SamplesPerPixel="1" '
+       'Name="DAPI"/><Channel ID="Channel:0:1" SamplesPerPixel="1"/><TiffData IFD="0" PlaneCount="4"/></Pixels></Image></OME>')
+
+
+def test_a_stack_s_description_becomes_that_of_the_page():
+    with Here() as place:
+        stack = [random(1) for _ in range(4)]
+        write_tiff(place.path("ij.tif"), stack,
+                   description="ImageJ=1.53\nimages=4\nchannels=2\nslices=2\nhyperstack=true\nmode=gray\nunit=um\n")
+        tags, _, said = blurred(place, "ij.tif")
+        frame.check(tags[270] == "ImageJ=1.53\nimages=1\nunit=um\n", f"ImageJ: {tags[270]!r}")
+        frame.check("4 images" in said and "ImageJ" in said, f"said: {said}")
+        write_tiff(place.path("shaped.tif"), stack, description='{"shape": [4, 29, 37]}')
+        frame.check(blurred(place, "shaped.tif")[0][270] == '{"shape": [29, 37]}', "shaped")
+        write_tiff(place.path("ome.tif"), stack, description=OME)
+        for chain, wide, high in (("box size=3", WIDTH, HEIGHT), ("transpose", HEIGHT, WIDTH)):
+            space = "{http://www.openmicroscopy.org/Schemas/OME/2016-06}"
+            image = xml.etree.ElementTree.fromstring(blurred(place, "ome.tif", chain=chain)[0][270]).find(space + "Image")
+            pixels = image.find(space + "Pixels")
+            wanted = {"SizeX": str(wide), "SizeY": str(high), "SizeZ": "1", "SizeC": "1", "SizeT": "1", "Type": "uint16",
+                      "PhysicalSizeX": "0.25", "PhysicalSizeXUnit": "µm"}
+            frame.check(wanted.items() <= pixels.attrib.items() and image.get("Name") == "cells & more", f"OME: {pixels.attrib}")
+            frame.check([c.get("Name") for c in pixels.findall(space + "Channel")] == ["DAPI"], "channels")
+
+
+def test_a_description_that_is_true_stays():
+    one = OME.replace('SizeC="2"', 'SizeC="1"').replace('SizeZ="2"', 'SizeZ="1"')
+    with Here() as place:
+        for text in (one, "a person's words", "ImageJ=1.53\nimages=1\nmin=3\n"):
+            write_tiff(place.path("one.tif"), [random(1)], description=text)
+            tags, _, said = blurred(place, "one.tif")
+            frame.check(tags[270] == text and not said, f"{tags[270]} {said}")
+
+
+# ---- Channels ----
+
+def test_channels_that_are_no_alpha_are_all_filtered():
+    cases = ((2, True, [0], 0), (2, True, [], 0), (2, True, [0], "planes"), (3, True, [0, 0], 0), (4, True, [0, 0, 0], 0),
+             (4, True, [0, 0, 0], "planes"), (4, False, [0], 0), (4, False, [0], 16))
+    with Here() as place:
+        for channels, gray, extra, tile in cases:
+            image = random(channels)
+            write_tiff(place.path("in.tif"), [np.moveaxis(image, 2, 0) if tile == "planes" else image], gray, extra, tile=tile)
+            tags, pixels, _ = blurred(place, "in.tif")
+            what = f"{channels} channels, extra {extra}, {tile}"
+            frame.check(abs(pixels - mean(image)).max() <= 0.51, f"{what}: off by {abs(pixels - mean(image)).max()}")
+            beyond = channels - (1 if gray else 3)
+            frame.check(tags.get(338) == [0] * beyond and tags[262] == [1 if gray else 2], f"{what}: {tags}")
+
+
+def test_declared_alpha_is_alpha():
+    with Here() as place:
+        for channels, gray in ((2, True), (4, False)):
+            image = random(channels)
+            write_tiff(place.path("in.tif"), [image], gray, [2])
+            tags, pixels, _ = blurred(place, "in.tif", chain="sobel")
+            frame.check((pixels[..., -1] == image[..., -1]).all() and tags[338] == [2], f"{channels}: {tags}")
+
+
+def test_what_cannot_be_kept_is_refused():
+    with Here() as place:
+        write_tiff(place.path("two.tif"), [random(2)], extra=[0])
+        for name, wanted in (("out.png", ".tif"), ("out.pam", ".tif")):
+            said = place.run("apply", "box", place.path("two.tif"), "-o", place.path(name), status=2).stderr
+            frame.check("alpha" in said and wanted in said, said)
+        write_tiff(place.path("mixed.tif"), [random(3)], extra=[0, 2])
+        said = place.run("apply", "box", place.path("mixed.tif"), "-o", place.path("out.tif"), status=3).stderr
+        frame.check("1 are alpha" in said and "files of their own" in said, said)
+
+
+# ---- Alpha ----
+
+def transparent(channels=4, kind="u1"):
+    """Alpha of all levels, pieces of none and of full, and colours behind all of them."""
+    full = 255 if kind == "u1" else 65535
+    image = np.random.default_rng(7).integers(0, full + 1, (HEIGHT, WIDTH, channels)).astype(kind)
+    image[5:12, 3:15, -1] = 0
+    image[15:25, 20:33, -1] = full
+    return image
+
+
+def half_up(numerator, divisor):
+    return (2 * numerator + divisor) // (2 * divisor)
+
+
+def weighed_mean(image, size=3, outside=None):
+    """A box of u8, colours multiplied by alpha to 16 bits and back, in whole numbers."""
+    wide = image.astype(np.int64)
+    alpha = wide[..., 3:]
+    many = np.concatenate([half_up(wide[..., :3] * alpha * 257, 255), alpha * 257], 2)
+    pad = ((size // 2, size // 2), (size // 2, size // 2), (0, 0))
+    many = np.pad(many, pad, mode="edge") if outside is None else np.pad(many, pad, constant_values=outside * 257)
+    total = sum(many[y:y + HEIGHT, x:x + WIDTH] for y in range(size) for x in range(size))
+    mean, alpha = half_up(total, size * size), half_up(total[..., 3:], size * size)
+    colours = half_up(np.minimum(mean[..., :3], alpha) * 255, np.maximum(alpha, 1))
+    return np.concatenate([colours, half_up(alpha, 257)], 2)
+
+
+def weighed(place, chain, *names, more=()):
+    """What --json says of each output: whether alpha weighed, and the filters that ran."""
+    said = place.run("apply", chain, *[place.path(name) for name in names], "-o", place.path("out/"), "-j", "1", "--json", *more).stdout
+    lines = [json.loads(line) for line in said.splitlines()]
+    return [(line["alpha_weighed"], " ".join(step["filter"] for step in line["steps"])) for line in lines]
+
+
+def test_hidden_colours_stay_hidden_as_in_imagemagick():
+    y, x = np.mgrid[:160, :200]
+    image = np.zeros((160, 200, 4), "u1")
+    image[..., 1] = 255
+    image[np.hypot(x - 100, y - 80) < 50] = (100, 95, 90, 255)
+    with Here() as place:
+        write_tiff(place.path("disc.tif"), [image], False, [2])
+        _, ours, _ = blurred(place, "disc.tif", chain="gaussian sigma=5")
+        subprocess.run(["convert", place.path("disc.tif"), "-blur", "0x5", "-depth", "8", "RGBA:" + place.path("theirs")],
+                       check=True, timeout=60)
+        with open(place.path("theirs"), "rb") as file:
+            theirs = np.frombuffer(file.read(), "u1").reshape(image.shape).astype(int)
+        seen = np.minimum(theirs[..., 3], ours[..., 3]) >= 32
+        frame.check(abs(ours[..., 3] - theirs[..., 3]).max() <= 4, f"alpha: {abs(ours[..., 3] - theirs[..., 3]).max()}")
+        frame.check(abs(ours[seen] - theirs[seen]).max() <= 3, f"colours: {abs(ours[seen] - theirs[seen]).max()}")
+        frame.check(ours[..., 1][ours[..., 3] > 0].max() <= 96, "green shines through")
+        frame.check(0 < np.count_nonzero((ours[..., 3] > 0) & (ours[..., 3] < 255)), "alpha is not blurred")
+
+
+def test_means_weigh_colours_by_alpha():
+    image = transparent()
+    with Here() as place:
+        write_tiff(place.path("in.tif"), [image], False, [2])
+        for chain, outside in (("box size=3", None), ("box size=3 border=constant border-value=40", 40),
+                               ("convolve kernel='3x3: 1 1 1 1 1 1 1 1 1' scale=0.1111111111111111", None)):
+            tags, got, _ = blurred(place, "in.tif", chain=chain)
+            off = abs(got.astype(int) - weighed_mean(image, outside=outside)).max()
+            frame.check(off <= (1 if "convolve" in chain else 0) and tags[338] == [2], f"{chain}: off by {off}, {tags[338]}")
+        gray = transparent(2)
+        write_tiff(place.path("gray.tif"), [gray], True, [2])
+        _, got, _ = blurred(place, "gray.tif")
+        frame.check((got == weighed_mean(gray[..., [0, 0, 0, 1]])[..., 2:]).all(), "gray and alpha")
+        deep = transparent(4, "u2")
+        write_tiff(place.path("deep.tif"), [deep], False, [2])
+        _, got, _ = blurred(place, "deep.tif")
+        part = mean(np.concatenate([deep[..., :3] * (deep[..., 3:] / 65535), deep[..., 3:]], 2))
+        wanted = np.where(part[..., 3:] > 0, part[..., :3] * 65535 / np.maximum(part[..., 3:], 1e-9), 0)
+        off = max(abs(got[..., :3] - wanted).max(), abs(got[..., 3] - part[..., 3]).max())
+        frame.check(got.dtype == np.uint16 and off <= 1, f"u16: off by {off}")
+
+
+def test_alpha_copy_is_the_library_s_rule():
+    with Here() as place:
+        for kind in ("u1", "u2"):
+            image = transparent(4, kind)
+            write_tiff(place.path("in.tif"), [image], False, [2])
+            wanted = bridge.apply("box size=3", image)
+            for chain, more in (("box size=3", ["--alpha", "copy"]), ("box size=3 alpha=copy", [])):
+                got = blurred(place, "in.tif", *more, chain=chain)[1]
+                frame.check(got.dtype == wanted.dtype and (got == wanted).all(), f"{kind} {chain} {more}")
+        said = place.run("apply", "box", place.path("in.tif"), "-o", place.path("o.tif"), "--alpha", "no", status=2).stderr
+        frame.check("auto or copy" in said, said)
+
+
+def test_only_means_of_what_can_be_seen_through_are_weighed():
+    image, full = transparent(), transparent()
+    full[..., 3] = 255
+    with Here() as place:
+        for name, pixels in (("a.tif", full), ("b.tif", image), ("c.tif", full)):
+            write_tiff(place.path(name), [pixels], False, [2])
+        names = ("a.tif", "b.tif", "c.tif")
+        frame.check(weighed(place, "box size=3", *names) ==
+                    [(False, "box"), (True, "premultiply box unpremultiply"), (False, "box")], "taking turns")
+        for name, pixels in (("a.tif", bridge.apply("box size=3", full)), ("b.tif", weighed_mean(image))):
+            frame.check((read_tiff(place.path("out", name))[1] == pixels).all(), name)
+        around = "premultiply box box unpremultiply"
+        for chain, wanted in (("box size=3 | box size=5 | sobel", (True, around + " sobel")), ("sobel", (False, "sobel")),
+                              ("convolve offset=9", (False, "convolve")), ("box | sobel | box", (True, "premultiply box unpremultiply "
+                                                                          "sobel premultiply box unpremultiply")),
+                              ("premultiply | box", (False, "premultiply box"))):
+            got = weighed(place, chain, "b.tif")
+            frame.check(got == [wanted], f"{chain}: {got}")
+
+
+def test_second_images_keep_their_filters():
+    image, other = transparent(), transparent()[::-1] // 3
+    with Here() as place:
+        write_tiff(place.path("in.tif"), [image], False, [2])
+        write_tiff(place.path("other.tif"), [other], False, [2])
+        got = blurred(place, "in.tif", chain=f"box size=3 | add image={place.path('other.tif')}")[1]
+        frame.check((got == np.minimum(weighed_mean(image) + other, 255)).all(), "box, then the sum")
+        for name, pixels in (("in.tif", transparent(4, "u2")), ("other.tif", transparent(4, "u2") // 3)):
+            write_tiff(place.path(name), [pixels], False, [2])
+        chain = f"box size=3 | add image={place.path('other.tif')} | histogram"
+        ran = weighed(place, chain, "in.tif", more=("--format", "csv"))
+        frame.check(ran == [(True, "premultiply box unpremultiply add histogram")], f"counted after the sum: {ran}")
+
+
+# ---- Samples ----
+
+def test_floats_of_other_sizes_are_read():
+    with Here() as place:
+        for kind in ("f2", "f8"):
+            for channels, tile in ((1, 0), (1, 16), (3, 32), (3, 0)):
+                image = random(channels, kind)
+                write_tiff(place.path("in.tif"), [image], channels == 1, tile=tile)
+                _, pixels, said = blurred(place, "in.tif")
+                frame.check(pixels.dtype == np.float32 and abs(pixels - mean(image)).max() < 1e-6, f"{kind} x{channels} {tile}")
+                frame.check(f"{8 * image.dtype.itemsize}-bit floating point is read as f32" in said, said)
+        special = np.array([[0, -0.0, 65504, -1, 2 ** -24, -2 ** -14, np.inf, -np.inf, np.nan, 1 / 3]], "f2")[..., None]
+        write_tiff(place.path("in.tif"), [special])
+        pixels = blurred(place, "in.tif", chain="transpose")[1]
+        frame.check(pixels.tobytes() == special.astype("f4").tobytes() or np.array_equal(
+            pixels.ravel(), special.astype("f4").ravel(), equal_nan=True), f"{pixels.ravel()}")
+
+
+def test_levels_in_per_cent_are_as_strong_in_every_format():
+    with Here() as place:
+        image = random(1) // 257 // 16 * 16
+        for kind, scale in (("u1", 1), ("u2", 257), ("f4", 1 / 255)):
+            write_tiff(place.path(kind + ".tif"), [(image * scale).astype(kind)])
+        names = [place.path(kind + ".tif") for kind in ("u1", "u2", "f4")]
+        results = []
+        for chain in ("epsilon radius=2 threshold=8%", "epsilon radius=2 threshold=20"):
+            said = place.run("apply", chain, *names, "-o", place.path("out/"), "-j", "1").stderr
+            results.append([read_tiff(place.path("out", kind + ".tif"))[1] for kind in ("u1", "u2", "f4")])
+            frame.check(("7.8%" in said and said.count("threshold=20 means") == 1) if "%" not in chain else "threshold" not in said, said)
+        u8, u16, f32 = results[0]
+        frame.check(abs(u16 / 257 - u8).max() <= 0.51 and abs(f32 * 255 - u8).max() <= 0.51, "the formats differ")
+        frame.check((results[0][0] == results[1][0]).all() and (results[0][1] != results[1][1]).any(), "8% of u8 is 20")
+        said = place.run("apply", "epsilon threshold=101%", names[0], "-o", place.path("out.tif"), status=2).stderr
+        frame.check("threshold" in said and "255" in said, said)
+        place.run("apply", "epsilon radius=8%", names[0], "-o", place.path("out.tif"), status=2)
+
+
+def test_what_is_converted_is_said_once():
+    with Here() as place:
+        names = [place.path(f"{i}.tif") for i in range(3)]
+        for name, kind in zip(names, ("f8", "f8", "i4")):
+            write_tiff(name, [random(1, kind)])
+        said = place.run("apply", "box", *names, "-o", place.path("out/")).stderr
+        frame.check(said.count("64-bit floating point") == 1 and said.count("signed 32-bit integers") == 1, said)
+
+
+def test_samples_that_cannot_be_read_are_named():
+    with Here() as place:
+        write_tiff(place.path("in.tif"), [random(1, "i8")])
+        said = place.run("apply", "box", place.path("in.tif"), "-o", place.path("out.tif"), status=3).stderr
+        frame.check("integers of 64 bits" in said and "damaged" not in said, said)
+
+
+def test_a_file_that_is_cut_off_is_an_error():
+    with Here() as place:
+        for tile in (0, 16):
+            write_tiff(place.path("whole.tif"), [random(1, "f8")], tile=tile)
+            with open(place.path("whole.tif"), "rb") as file:
+                raw = file.read()
+            # The pixels' offsets point behind the end.
+            at = struct.unpack("<I", raw[4:8])[0]
+            with open(place.path("cut.tif"), "wb") as file:
+                file.write(b"II*\0" + struct.pack("<I", 8) + raw[at:])
+            said = place.run("apply", "box", place.path("cut.tif"), "-o", place.path("out.tif"), status=3).stderr
+            frame.check(said.startswith("hone: ") and said.count("\n") <= 2, f"said: {said}")
+
+
+if __name__ == "__main__":
+    frame.main(globals())

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What hone says that it copied, against the OpenCL calls as a layer between counted them; and how long that took. */
+#include "support.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+static hone_device *device;
+static long (*layer_copies)(const char *name, unsigned long *bytes);
+
+/* The layer is the loader's; it counts in this process, from the first call on. */
+static void begin(void)
+{
+    const char *path = support_beside_program("layer.so");
+    setenv("OPENCL_LAYERS", path, 1);
+    device = support_open(&(hone_device_request){.profile = true, .no_disk_cache = true});
+    void *layer = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    REQUIRE(layer);
+    *(void **)&layer_copies = dlsym(layer, "layer_copies");
+    REQUIRE(layer_copies);
+}
+
+static void add(hone_copies *sum, const char *call)
+{
+    unsigned long bytes = 0;
+    sum->count += (uint64_t)layer_copies(call, &bytes);
+    sum->bytes += bytes;
+}
+
+static hone_copy_counts counted(void)
+{
+    hone_copy_counts sum = {0};
+    add(&sum.uploads, "clEnqueueWriteBuffer");
+    add(&sum.uploads, "clEnqueueWriteBufferRect");
+    add(&sum.uploads, "clCreateBuffer");
+    add(&sum.downloads, "clEnqueueReadBuffer");
+    add(&sum.downloads, "clEnqueueReadBufferRect");
+    add(&sum.moves, "clEnqueueCopyBuffer");
+    add(&sum.moves, "clEnqueueCopyBufferRect");
+    add(&sum.conversions, "clEnqueueCopyBufferToImage");
+    add(&sum.conversions, "clEnqueueCopyImageToBuffer");
+    return sum;
+}
+
+static void check_kind(const char *kind, hone_copies got, hone_copies now, hone_copies before)
+{
+    if (got.count != now.count - before.count || got.bytes != now.bytes - before.bytes)
+        test_fail(__FILE__, __LINE__, "%s: hone says %llu of %llu bytes, there were %llu of %llu", kind,
+                  (unsigned long long)got.count, (unsigned long long)got.bytes,
+                  (unsigned long long)(now.count - before.count),
+                  (unsigned long long)(now.bytes - before.bytes));
+}
+
+/* The calls between two looks at the layer. */
+static void check_counts(hone_copy_counts got, hone_copy_counts before)
+{
+    const hone_copy_counts now = counted();
+    check_kind("uploads", got.uploads, now.uploads, before.uploads);
+    check_kind("downloads", got.downloads, now.downloads, before.downloads);
+    check_kind("moves", got.moves, now.moves, before.moves);
+    check_kind("conversions", got.conversions, now.conversions, before.conversions);
+}
+
+struct wanted {
+    uint64_t moves, conversions; /* of the whole picture */
+};
+
+/* Pixels `in_at` and `out_at` bytes behind a page, in rows of `pitch` bytes. */
+static void check_apply(const char *chain, const char *variant, size_t in_at, size_t out_at, size_t pitch,
+                        struct wanted wanted)
+{
+    enum { WIDTH = 320, HEIGHT = 60, PAGE = 4096 };
+    const hone_image_desc desc = {.width = WIDTH, .height = HEIGHT, .type = HONE_U8, .channels = 1};
+    const size_t room = pitch * HEIGHT + PAGE;
+    char *in = aligned_alloc(PAGE, (room + PAGE - 1) / PAGE * PAGE),
+         *out = aligned_alloc(PAGE, (room + PAGE - 1) / PAGE * PAGE);
+    hone_plan *plan = support_plan(device, chain, &desc, &(hone_plan_options){.variant = variant});
+    hone_error error;
+    REQUIRE(in && out);
+    memset(in, 7, room);
+    const hone_copy_counts before = counted();
+    CHECK_STATUS(hone_plan_apply(plan, in + in_at, pitch, out + out_at, pitch, &error), HONE_OK);
+    const hone_copy_counts got = hone_plan_copies(plan);
+    check_counts(got, before);
+    CHECK_EQ(got.moves.bytes, wanted.moves * WIDTH * HEIGHT);
+    CHECK_EQ(got.conversions.count, wanted.conversions);
+    CHECK_EQ(got.conversions.bytes, wanted.conversions * WIDTH * HEIGHT);
+    CHECK_EQ(got.uploads.count + got.downloads.count + got.maps.count, 0);
+    hone_plan_destroy(&plan);
+    free(in);
+    free(out);
+}
+
+TEST(a_run_says_what_it_copied)
+{
+    begin();
+    if (!support_is_pocl(device)) /* which works in the host's memory */
+        test_skip("no PoCL");
+    check_apply("sobel", "strips", 0, 0, 320, (struct wanted){0, 0});
+    check_apply("sobel", "strips", 0, 0, 321, (struct wanted){2, 0});
+    check_apply("sobel", "strips", 3, 0, 320, (struct wanted){1, 0});
+    check_apply("sobel", "strips", 3, 1, 325, (struct wanted){2, 0});
+    check_apply("sobel", "texture", 0, 0, 320, (struct wanted){0, 1});
+    check_apply("sobel", "texture", 0, 0, 336, (struct wanted){1, 1});
+    hone_device_close(&device);
+}
+
+TEST(a_device_says_all_that_was_copied)
+{
+    begin();
+    struct view picture = support_picture(317, 21, HONE_U8, 1, 6),
+                result = support_picture(317, 21, HONE_U8, 1, 7);
+    hone_plan *plan =
+        support_plan(device, "convolve kernel='3x3: 1 2 1 2 4 2 1 2 1' | sobel", &picture.desc, NULL);
+    hone_image *in = NULL, *out = NULL;
+    hone_error error;
+    REQUIRE_OK(hone_image_create(&in, device, &picture.desc, HONE_MEMORY_DEVICE, &error));
+    REQUIRE_OK(hone_image_create(&out, device, &result.desc, HONE_MEMORY_MAPPED, &error));
+    CHECK_STATUS(hone_image_upload(in, picture.data, 0, NULL, 0, NULL, &error), HONE_OK);
+    CHECK_STATUS(hone_plan_run(plan, in, out, NULL, 0, NULL, &error), HONE_OK);
+    CHECK_STATUS(hone_image_download(out, result.data, 0, NULL, 0, NULL, &error), HONE_OK);
+    const hone_copy_counts got = hone_device_get_counts(device).copies;
+    check_counts(got, (hone_copy_counts){0});
+    CHECK(got.uploads.bytes >= 317 * 21 && got.downloads.bytes >= 317 * 21);
+    hone_plan_destroy(&plan);
+    hone_image_destroy(&in);
+    hone_image_destroy(&out);
+    view_finish(&picture);
+    view_finish(&result);
+    hone_device_close(&device);
+}
+
+/* ---- Times ---- */
+
+static hone_durations run_once(const char *chain, const char *variant, uint64_t *whole)
+{
+    struct view picture = support_picture(320, 240, HONE_U8, 1, 6);
+    hone_plan *plan = support_plan(device, chain, &picture.desc, &(hone_plan_options){.variant = variant});
+    hone_image *in = NULL, *out = NULL;
+    hone_event *done = NULL;
+    hone_times times;
+    hone_durations durations = {0};
+    hone_error error;
+    REQUIRE_OK(hone_image_create(&in, device, &picture.desc, HONE_MEMORY_DEVICE, &error));
+    REQUIRE_OK(hone_image_create(&out, device, hone_plan_output(plan), HONE_MEMORY_DEVICE, &error));
+    REQUIRE_OK(hone_image_upload(in, picture.data, 0, NULL, 0, NULL, &error));
+    REQUIRE_OK(hone_plan_run(plan, in, out, NULL, 0, &done, &error));
+    REQUIRE_OK(hone_event_wait(done, &error));
+    REQUIRE_OK(hone_event_times(done, &times, &error));
+    CHECK_STATUS(hone_event_durations(done, &durations, &error), HONE_OK);
+    *whole = times.ended - times.started;
+    hone_event_destroy(&done);
+    hone_plan_destroy(&plan);
+    hone_image_destroy(&in);
+    hone_image_destroy(&out);
+    view_finish(&picture);
+    return durations;
+}
+
+TEST(kernels_are_timed_without_the_copies_around_them)
+{
+    uint64_t whole = 0;
+    begin();
+    if (!support_is_pocl(device))
+        test_skip("no PoCL");
+    hone_durations got = run_once("sobel", "direct", &whole);
+    CHECK(got.copies == 0 && got.kernels == whole);
+    got = run_once("sobel | box size=3", "sobel:direct,box:direct", &whole);
+    CHECK(got.copies == 0 && got.kernels == whole);
+    got = run_once("sobel", "texture", &whole);
+    CHECK(got.copies > 0 && got.kernels > 0);
+    CHECK(got.copies + got.kernels <= whole);
+    hone_device_close(&device);
+}
