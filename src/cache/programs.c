@@ -16,6 +16,7 @@
 #include <string.h>
 
 const uint64_t programs_disk_limit = 256u << 20;
+static bool retry_crashed;
 
 /* A program in memory. While `building`, other threads that want it wait. */
 struct held {
@@ -278,7 +279,7 @@ static hone_status build(struct job *job, struct program **program, struct kerne
     bool disk = enter_disk(job->store);
     hone_status status = HONE_OK;
     job->mark = disk ? disk_get_mark(&job->store->disk, job->name) : DISK_CLEAN;
-    if (job->mark >= DISK_CRASHED_TWICE) {
+    if (job->mark >= DISK_CRASHED_TWICE && !retry_crashed) {
         status = refuse(job, error);
     } else {
         if (disk)
@@ -290,6 +291,11 @@ static hone_status build(struct job *job, struct program **program, struct kerne
     }
     leave_disk(job->store);
     return status;
+}
+
+void programs_retry_crashed(void)
+{
+    retry_crashed = true;
 }
 
 void programs_take_back(void)

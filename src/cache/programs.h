@@ -38,6 +38,10 @@ void programs_take_back(void);
 /* Notes in them that it is the driver that ends the process (a signal of its own, an exit). Likewise. */
 void programs_blame(void);
 
+/* From now on this process builds what ended others, too: for workers, whose parent records what crashes. Before
+ * the first program. */
+void programs_retry_crashed(void);
+
 /* Bytes that programs may take on disk. */
 extern const uint64_t programs_disk_limit;
 

@@ -351,6 +351,15 @@ def test_trouble_is_survived_and_never_tried_again():
         frame.check(time.monotonic() - start < 60, "what hangs was tried again")
 
 
+def test_a_first_value_that_crashed_before_hinders_no_later_run():
+    """What crashes is in the records of a kernel; the programs' own marks keep nobody from tuning it."""
+    with Place() as place:
+        place.write("trouble.cl", TROUBLE.replace("255", "254"))  # a program of its own
+        for modes in ("0,4", "0,4", "4,0"):
+            report, _ = place.tune("--kernel-file", "trouble.cl", "--param", f"MODE={modes}", "--check", "none", "--fresh")
+            frame.check(states(report) == {"MODE=4": "crash", "MODE=0": "ok"}, f"{states(report)}")
+
+
 def test_what_the_user_calls_off_is_not_tried():
     with Place() as place:
         place.write("trouble.cl", TROUBLE)

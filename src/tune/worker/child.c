@@ -256,6 +256,7 @@ int worker_main(int in, int out)
     signal(SIGHUP, SIG_IGN);
     signal(WORKER_CALL_OFF, on_call_off);
     go_first();
+    programs_retry_crashed();
     while (ok && read_line(in, &line)) {
         json_t *request = json_loadb(text_view(&line), line.length, 0, NULL);
         ok = request && say_phase(&child, "taken") && send_line(out, answer(&child, request));
