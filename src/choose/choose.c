@@ -4,12 +4,34 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "choose/lookup.h"
 #include "choose/trust.h"
 #include "cl/selftest.h"
 #include "filter/registry.h"
 
 #include <string.h>
+
+const char *choice_origin_name(enum choice_origin origin)
+{
+    static const char *const names[CHOICE_ORIGIN_COUNT] = {
+        [CHOICE_FORCED] = "forced",
+        [CHOICE_MEASURED + LEVEL_EXACT] = "measured here",
+        [CHOICE_MEASURED + LEVEL_DRIVER] = "measured here with another driver",
+        [CHOICE_MEASURED + LEVEL_ARCHITECTURE] = "measured on the same architecture",
+        [CHOICE_MEASURED + LEVEL_VENDOR] = "measured on this vendor's",
+        [CHOICE_MEASURED + LEVEL_KIND] = "measured on this kind of device",
+        [CHOICE_MEASURED + LEVEL_ALL] = "measured on other devices",
+        [CHOICE_SHIPPED + LEVEL_EXACT] = "shipped, measured on such a device",
+        [CHOICE_SHIPPED + LEVEL_DRIVER] = "shipped, measured with another driver",
+        [CHOICE_SHIPPED + LEVEL_ARCHITECTURE] = "shipped, measured on the same architecture",
+        [CHOICE_SHIPPED + LEVEL_VENDOR] = "shipped, measured on this vendor's",
+        [CHOICE_SHIPPED + LEVEL_KIND] = "shipped, measured on this kind of device",
+        [CHOICE_SHIPPED + LEVEL_ALL] = "shipped, measured on other devices",
+        [CHOICE_HAND_WRITTEN] = "hand-written",
+        [CHOICE_TRIED] = "tried here",
+        [CHOICE_ONLY] = "only variant",
+        [CHOICE_FALLBACK] = "first that runs"};
+    return (unsigned)origin < CHOICE_ORIGIN_COUNT ? names[origin] : "?";
+}
 
 static hone_status unknown_variant(const struct hone_filter *filter, const char *name, hone_error *error)
 {
@@ -27,7 +49,7 @@ static hone_status forced(struct choice *choice, hone_device *device, const stru
 {
     const struct rung *rung = filter_rung(c->filter, request->variant);
     choice->variant = filter_variant(c->filter, rung ? rung->variant : request->variant);
-    choice->origin = "forced";
+    choice->origin = CHOICE_FORCED;
     if (!choice->variant)
         return unknown_variant(c->filter, request->variant, error);
     config_default(choice->variant, &choice->config);
@@ -68,7 +90,7 @@ static hone_status check_candidate(const struct collection *to, const struct var
 /* Adds a candidate if it can run. `config` of the request goes on top, where the variant has these tunables.
  */
 static void consider(struct collection *to, const struct variant *variant, const char *config,
-                     const char *origin)
+                     enum choice_origin origin)
 {
     struct choice choice = {.variant = variant, .origin = origin};
     if (*to->count == MAX_CHOICES)
@@ -81,7 +103,8 @@ static void consider(struct collection *to, const struct variant *variant, const
         to->choices[(*to->count)++] = choice;
 }
 
-static void consider_ranked(struct collection *to, const struct record_choice *choice, const char *origin)
+static void consider_ranked(struct collection *to, const struct record_choice *choice,
+                            enum choice_origin origin)
 {
     for (int i = 0; choice && i < choice->count; i++) {
         const struct variant *variant = filter_variant(to->c->filter, choice->ranked[i].variant);
@@ -106,9 +129,9 @@ static void consider_measured(struct collection *to, enum lookup_level first, en
     for (int level = (int)first; level <= (int)last && *to->count == before; level++) {
         enum lookup_level at = (enum lookup_level)level;
         if (!to->request->without_own)
-            consider_ranked(to, lookup_choice(own, &device, &wanted, at), lookup_level_name(at));
+            consider_ranked(to, lookup_choice(own, &device, &wanted, at), CHOICE_MEASURED + at);
         if (*to->count == before)
-            consider_ranked(to, lookup_choice(shipped, &device, &wanted, at), lookup_shipped_name(at));
+            consider_ranked(to, lookup_choice(shipped, &device, &wanted, at), CHOICE_SHIPPED + at);
     }
 }
 
@@ -121,7 +144,7 @@ static void consider_seeds(struct collection *to)
         const struct variant *variant = filter_variant(to->c->filter, seed->variant);
         int64_t holds = 1;
         if (variant && expr_text_value(seed->where, &scope.scope, 1, &holds, NULL) == HONE_OK && holds)
-            consider(to, variant, seed->config, "hand-written");
+            consider(to, variant, seed->config, CHOICE_HAND_WRITTEN);
     }
 }
 
@@ -141,23 +164,16 @@ static void smallest_groups(const struct variant *variant, struct text *config)
     }
 }
 
-static const char any_variant[] = "first that runs";
-
-bool choice_is_fallback(const char *origin)
-{
-    return strcmp(origin, any_variant) == 0;
-}
-
 static void consider_all(struct collection *to)
 {
     const struct hone_filter *filter = to->c->filter;
     for (size_t i = 0; i < filter->variant_count; i++)
-        consider(to, &filter->variants[i], "", filter->variant_count == 1 ? "only variant" : any_variant);
+        consider(to, &filter->variants[i], "", filter->variant_count == 1 ? CHOICE_ONLY : CHOICE_FALLBACK);
     for (size_t i = filter->variant_count; i-- > 0;) {
         struct text config = {0};
         smallest_groups(&filter->variants[i], &config);
         if (*to->count < MAX_CHOICES)
-            consider(to, &filter->variants[i], text_view(&config), any_variant);
+            consider(to, &filter->variants[i], text_view(&config), CHOICE_FALLBACK);
         text_finish(&config);
     }
 }

@@ -3,12 +3,28 @@
 #ifndef CHOOSE_CHOOSE_H
 #define CHOOSE_CHOOSE_H
 
+#include "choose/lookup.h"
 #include "filter/variant.h"
+
+/* Why something is a candidate. Measured and shipped ones have an origin for each level of lookup.h. */
+enum choice_origin {
+    CHOICE_FORCED,
+    CHOICE_MEASURED,                                /* + level: by the user's own records */
+    CHOICE_SHIPPED = CHOICE_MEASURED + LEVEL_COUNT, /* + level: by what comes with hone */
+    CHOICE_HAND_WRITTEN = CHOICE_SHIPPED + LEVEL_COUNT,
+    CHOICE_TRIED,    /* by a plan while it ran */
+    CHOICE_ONLY,     /* the filter has no other variant */
+    CHOICE_FALLBACK, /* merely one of several that can run: nothing is known of it */
+    CHOICE_ORIGIN_COUNT
+};
+
+/* "forced", "measured here", "hand-written" ...: for people and JSON. Static. */
+const char *choice_origin_name(enum choice_origin origin);
 
 struct choice {
     const struct variant *variant;
     struct config config;
-    const char *origin; /* "forced", "measured here", "hand-written" ...; static */
+    enum choice_origin origin;
 };
 
 struct choose_request {
@@ -31,8 +47,5 @@ enum { MAX_CHOICES = 24 };
  */
 hone_status choose(struct choice choices[MAX_CHOICES], size_t *count, hone_device *device,
                    const struct filter_case *c, const struct choose_request *request, hone_error *error);
-
-/* Whether a choice of this origin is merely one of several that can run, of which nothing is known. */
-bool choice_is_fallback(const char *origin);
 
 #endif

@@ -10,26 +10,6 @@
 
 static const double far_away = 3, parameter_weight = 3;
 
-const char *lookup_level_name(enum lookup_level level)
-{
-    static const char *const names[LEVEL_COUNT] = {"measured here",
-                                                   "measured here with another driver",
-                                                   "measured on the same architecture",
-                                                   "measured on this vendor's",
-                                                   "measured on this kind of device",
-                                                   "measured on other devices"};
-    return (unsigned)level < LEVEL_COUNT ? names[level] : "?";
-}
-
-const char *lookup_shipped_name(enum lookup_level level)
-{
-    static const char *const names[LEVEL_COUNT] = {
-        "shipped, measured on such a device",         "shipped, measured with another driver",
-        "shipped, measured on the same architecture", "shipped, measured on this vendor's",
-        "shipped, measured on this kind of device",   "shipped, measured on other devices"};
-    return (unsigned)level < LEVEL_COUNT ? names[level] : "?";
-}
-
 enum lookup_level lookup_level_of(const struct record_device *record, const struct record_device *device)
 {
     /* The same name may stand for a part of it, or for a larger machine. */

@@ -16,9 +16,6 @@ enum lookup_level {
     LEVEL_COUNT
 };
 
-/* "measured here"; of records that come with hone "shipped, measured on this device". */
-const char *lookup_level_name(enum lookup_level level);
-const char *lookup_shipped_name(enum lookup_level level);
 enum lookup_level lookup_level_of(const struct record_device *record, const struct record_device *device);
 
 /* How far a recorded case is from the wanted one: 0 the same, 1 like a doubled parameter or another channel

@@ -13,7 +13,7 @@ struct step {
     unsigned owners; /* layouts */
     size_t first;    /* of its filters in the chain */
     struct instance *instance;
-    const char *origin;
+    enum choice_origin origin;
     char *config;           /* as text, for reports */
     struct memory *between; /* the result, for all steps but the last */
     size_t between_pitch;

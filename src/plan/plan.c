@@ -126,7 +126,7 @@ bool hone_plan_step(const hone_plan *plan, size_t index, hone_step_info *info)
     *info = (hone_step_info){case_member(c, member)->filter->name,
                              variant->name,
                              step->config,
-                             step->origin,
+                             choice_origin_name(step->origin),
                              host ? (unsigned)variant_pass_count(variant) : 0,
                              host ? instance_scratch_bytes(step->instance) : 0,
                              host ? NULL : c->filter->name};

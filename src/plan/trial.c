@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "choose/choose.h"
-#include "choose/lookup.h"
 #include "choose/records.h"
 #include "choose/trust.h"
 #include "cl/device.h"
@@ -28,7 +27,6 @@ enum {
 };
 static const uint64_t build_time = 2000000000u; /* ns */
 static const double hopeless = 2;               /* times slower than another: one run is enough to know */
-static const char origin_text[] = "tried here";
 
 struct candidate {
     struct choice choice;
@@ -59,7 +57,7 @@ struct trial {
 static bool worth_trying(hone_device *device, const struct choice *choices, size_t count)
 {
     return count > 1 && device_profiles(device) && selftest_holds(device, SELFTEST_CLOCK) &&
-           strcmp(choices[0].origin, lookup_level_name(LEVEL_EXACT)) != 0;
+           choices[0].origin != CHOICE_MEASURED + LEVEL_EXACT;
 }
 
 struct trial *trial_new(hone_device *device, const struct instance *instance, const struct choice *choices,
@@ -75,7 +73,7 @@ struct trial *trial_new(hone_device *device, const struct instance *instance, co
     t->device = device;
     pthread_mutex_init(&t->lock, NULL);
     for (size_t i = 0; i < count && t->count < CANDIDATES; i++)
-        if (!choice_is_fallback(choices[i].origin))
+        if (choices[i].origin != CHOICE_FALLBACK)
             t->candidates[t->count++] = (struct candidate){.choice = choices[i], .best_ms = -1};
     if (t->count < 2)
         trial_end(&t);
@@ -301,7 +299,7 @@ static void remember(const struct trial *t, int best)
         device_log(t->device, HONE_LOG_WARNING, "what was tried is not remembered: %s", why.message);
 }
 
-bool trial_conclude(struct trial **slot, struct instance **instance, const char **origin)
+bool trial_conclude(struct trial **slot, struct instance **instance, enum choice_origin *origin)
 {
     struct trial *t = *slot;
     harvest(t);
@@ -318,7 +316,7 @@ bool trial_conclude(struct trial **slot, struct instance **instance, const char 
         instance_destroy(instance);
         *instance = t->candidates[best].instance;
         t->candidates[best].instance = NULL;
-        *origin = origin_text;
+        *origin = CHOICE_TRIED;
     }
     trial_end(slot);
     return true;

@@ -29,7 +29,7 @@ void trial_failed(struct trial *trial, const struct instance *instance);
 
 /* True once when all is known: *instance is replaced by the winner if that is another one (the old one is
  * destroyed), and *origin says so. The trial is over then. */
-bool trial_conclude(struct trial **trial, struct instance **instance, const char **origin);
+bool trial_conclude(struct trial **trial, struct instance **instance, enum choice_origin *origin);
 
 /* Gives up: waits for the building thread (not long: one program at most) and keeps the plan's instance. NULL
  * is fine. */

@@ -45,14 +45,13 @@ static json_t *describe(const json_t *request)
     json_object_foreach(scene, name, value)
     {
         json_array_append_new(variants, json_string(name));
-        json_array_append_new(seeds,
-                              json_pack("{s:s, s:s, s:s}", "variant", name, "config", "", "origin", "test"));
+        json_array_append_new(seeds, json_pack("{s:s, s:s, s:b}", "variant", name, "config", "", "known", 1));
     }
     const char *standard = getenv("FINAL_DEFAULT");
     json_t *defaults = json_array();
     if (standard)
-        json_array_append_new(
-            defaults, json_pack("{s:s, s:s, s:s}", "variant", standard, "config", "", "origin", "test"));
+        json_array_append_new(defaults,
+                              json_pack("{s:s, s:s, s:b}", "variant", standard, "config", "", "known", 1));
     return json_pack("{s:o, s:o, s:o, s:o, s:[i, i, i, i, i]}", "names", all, "variants", variants, "seeds",
                      seeds, "defaults", defaults, "limits", 1024, 1024, 1024, 1024, 65536);
 }

@@ -78,7 +78,7 @@ static bool chosen_here(hone_device *device, const struct filter_case *c, struct
     REQUIRE_OK(choose(choices, &count, device, c, &request, &error));
     REQUIRE(count > 0);
     *first = choices[0];
-    return strcmp(first->origin, "measured here") == 0;
+    return first->origin == CHOICE_MEASURED + LEVEL_EXACT;
 }
 
 TEST(a_choice_is_known_without_the_file)

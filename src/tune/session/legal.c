@@ -108,13 +108,12 @@ static void read_candidates(struct session *s, const json_t *list, struct candid
         const json_t *one = json_array_get(list, i);
         const char *variant = json_string_value(json_object_get(one, "variant"));
         const char *config = json_string_value(json_object_get(one, "config"));
-        const char *origin = json_string_value(json_object_get(one, "origin"));
         struct point point;
-        if (!variant || !config || !origin || !session_point(s, variant, config, &point))
+        if (!variant || !config || !session_point(s, variant, config, &point))
             continue;
         if (to->count < MAX_CHOICES)
             to->points[to->count++] = point;
-        if (!choice_is_fallback(origin))
+        if (json_is_true(json_object_get(one, "known")))
             add_seed(s, &point);
     }
 }

@@ -231,8 +231,9 @@ static json_t *seeds_json(const struct filter_target *t, const struct filter_cas
         if (variant_usable(t->device, c, choices[i].variant, NULL) != HONE_OK)
             continue;
         config_print(choices[i].variant, &choices[i].config, &config);
-        json_array_append_new(seeds, json_pack("{s:s, s:s, s:s}", "variant", choices[i].variant->name,
-                                               "config", text_view(&config), "origin", choices[i].origin));
+        json_array_append_new(seeds,
+                              json_pack("{s:s, s:s, s:b}", "variant", choices[i].variant->name, "config",
+                                        text_view(&config), "known", choices[i].origin != CHOICE_FALLBACK));
         text_finish(&config);
     }
     return seeds;
