@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of the source tree: which module includes which, where OpenCL may be seen, how long functions are, headers."""
+"""Rules of the source tree: includes, where OpenCL may be seen, lengths of functions, sizes of folders, headers."""
 
 import glob
 import os
@@ -13,6 +13,7 @@ import frame
 SRC = os.path.join(frame.ROOT, "src")
 PUBLIC = os.path.join(frame.ROOT, "include")
 LONGEST_FUNCTION = 80
+MOST_FILES = 25
 
 # What each module may include, beside itself and the public headers. `filters` are single folders, each on its own.
 MAY_INCLUDE = {
@@ -175,6 +176,24 @@ def test_files_name_their_licence():
         if "SPDX-License-Identifier: BSD-2-Clause" not in head:
             mistakes.append(f"{relative(path)}:1: the licence line is missing")
     fail_if(mistakes)
+
+
+def crowded(root):
+    """(folder, number) for each folder with more files of its own than a reader takes in."""
+    for folder, _, names in os.walk(root):
+        if len(names) > MOST_FILES:
+            yield folder, len(names)
+
+
+def test_folders_are_small():
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "below"))
+        for i in range(MOST_FILES + 1):
+            frame.check(not list(crowded(folder)), f"{i} files are too many")
+            open(os.path.join(folder, "below", f"{i}.c"), "w", encoding="utf-8").close()
+        frame.check(list(crowded(folder)) == [(os.path.join(folder, "below"), MOST_FILES + 1)], "a crowd is not seen")
+    fail_if([f"{relative(path)} has {count} files, more than {MOST_FILES}"
+             for root in (SRC, PUBLIC) for path, count in crowded(root)])
 
 
 def test_filter_folders_are_whole():

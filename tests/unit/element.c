@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Numbers of all types of OpenCL C: names, rounding, and half precision, which is computed here. */
-#include "tune/own/element.h"
+#include "tune/own/spec/element.h"
 
 #include "test.h"
 

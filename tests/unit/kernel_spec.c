@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Specifications of kernels of the user's own, without a device: settings, comments, T1, geometry,
  * sources. */
-#include "tune/own/inspect.h"
-#include "tune/own/sources.h"
-#include "tune/own/spec.h"
+#include "tune/own/spec/inspect.h"
+#include "tune/own/spec/sources.h"
+#include "tune/own/spec/spec.h"
 
 #include "base/text.h"
 #include "test.h"

@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "cli/tune/signals.h"
 #include "cli/tune/tune.h"
-#include "tune/own/inspect.h"
 #include "tune/own/results.h"
-#include "tune/own/sources.h"
+#include "tune/own/spec/inspect.h"
+#include "tune/own/spec/sources.h"
 
 #include <jansson.h>
 #include <math.h>

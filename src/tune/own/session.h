@@ -10,7 +10,7 @@
 #define TUNE_OWN_SESSION_H
 
 #include "tune/measure/race.h"
-#include "tune/own/spec.h"
+#include "tune/own/spec/spec.h"
 #include "tune/worker/memory_file.h"
 #include "tune/worker/worker.h"
 

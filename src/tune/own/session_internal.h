@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A session that tunes a kernel of the user's own: what the files own_session*.c share. */
+/* A session that tunes a kernel of the user's own: what its files share. */
 #ifndef TUNE_OWN_SESSION_INTERNAL_H
 #define TUNE_OWN_SESSION_INTERNAL_H
 

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "tune/own/inspect.h"
+#include "tune/own/spec/inspect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

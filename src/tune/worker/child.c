@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cache/programs.h"
 #include "hone/device.h"
-#include "tune/own/target.h"
+#include "tune/own/run/target.h"
 #include "tune/worker/target.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A parameter of a kernel of the user's own, "NAME=8,16,32": whole numbers, or words for the compiler. */
-#include "tune/own/spec.h"
+#include "tune/own/spec/spec.h"
 
 #include "base/error.h"
 #include "base/text.h"

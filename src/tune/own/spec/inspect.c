@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tune/own/inspect.h"
+#include "tune/own/spec/inspect.h"
 
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* T1, the description of a tuning problem that FAIR auto-tuning toolkits share: its fields become
  * settings. */
-#include "tune/own/sources.h"
+#include "tune/own/spec/sources.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "tune/own/t1.h"
+#include "tune/own/spec/t1.h"
 
 #include <ctype.h>
 #include <math.h>

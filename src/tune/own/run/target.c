@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A kernel of the user's own, in the worker process: opened, described and closed. */
-#include "tune/own/target_internal.h"
+#include "tune/own/run/target_internal.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cl/device.h"
 #include "cl/selftest.h"
-#include "tune/own/inspect.h"
+#include "tune/own/spec/inspect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tune/own/element.h"
+#include "tune/own/spec/element.h"
 
 #include "base/mem.h"
 #include "image/pattern.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Specifications that stand in files: T1 JSON, and comments in a kernel's source. */
-#ifndef TUNE_OWN_SOURCES_H
-#define TUNE_OWN_SOURCES_H
+#ifndef TUNE_OWN_SPEC_SOURCES_H
+#define TUNE_OWN_SPEC_SOURCES_H
 
-#include "tune/own/spec.h"
+#include "tune/own/spec/spec.h"
 
 /**
  * Reads lines of the form "//@tune SETTING VALUE". Those behind a line "//@tune kernel NAME" belong to that

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The settings of a kernel of the user's own as JSON, and back: what the worker gets, and what T4
  * files keep. */
-#include "tune/own/spec.h"
+#include "tune/own/spec/spec.h"
 
 #include "base/text.h"
 

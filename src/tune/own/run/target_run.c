@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Running a kernel of the user's own: right before fast, then timed. */
-#include "tune/own/target_internal.h"
+#include "tune/own/run/target_internal.h"
 
 #include "base/clock.h"
 #include "base/error.h"

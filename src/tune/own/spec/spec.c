@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tune/own/spec.h"
+#include "tune/own/spec/spec.h"
 
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files own_memory*.c share. */
-#ifndef TUNE_OWN_MEMORY_INTERNAL_H
-#define TUNE_OWN_MEMORY_INTERNAL_H
+/* What its files share. */
+#ifndef TUNE_OWN_RUN_MEMORY_INTERNAL_H
+#define TUNE_OWN_RUN_MEMORY_INTERNAL_H
 
-#include "tune/own/memory.h"
+#include "tune/own/run/memory.h"
 
 struct piece {
     struct memory *memory;  /* NULL: not in memory */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The text of an --arg: what a kernel gets for one of its arguments. */
-#include "tune/own/spec.h"
+#include "tune/own/spec/spec.h"
 
 #include "base/error.h"
 #include "base/mem.h"

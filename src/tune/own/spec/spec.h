@@ -6,13 +6,13 @@
  * set of messages serve all, and so that the worker process gets the same specification as the parent.
  * docs/tuning.md describes the settings for users.
  */
-#ifndef TUNE_OWN_SPEC_H
-#define TUNE_OWN_SPEC_H
+#ifndef TUNE_OWN_SPEC_SPEC_H
+#define TUNE_OWN_SPEC_SPEC_H
 
 #include "base/expr.h"
 #include "cl/program.h"
 #include "filter/variant.h"
-#include "tune/own/element.h"
+#include "tune/own/spec/element.h"
 #include "tune/search/space.h"
 
 #include <jansson.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lists of values as T1 files write them, in the words of Python. */
-#include "tune/own/t1.h"
+#include "tune/own/spec/t1.h"
 
 #include "base/text.h"
 #include "tune/search/space.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Configurations of a kernel of the user's own: their text, whether they are legal, how they are launched. */
-#include "tune/own/spec.h"
+#include "tune/own/spec/spec.h"
 
 #include "base/error.h"
 #include "base/mem.h"

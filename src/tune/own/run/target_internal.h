@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A kernel of the user's own, in the worker process: what the files target_kernel*.c share. */
-#ifndef TUNE_OWN_TARGET_INTERNAL_H
-#define TUNE_OWN_TARGET_INTERNAL_H
+#ifndef TUNE_OWN_RUN_TARGET_INTERNAL_H
+#define TUNE_OWN_RUN_TARGET_INTERNAL_H
 
 #include "base/text.h"
 #include "tune/measure/cache_flush.h"
 #include "tune/measure/prebuild.h"
 #include "tune/measure/timing.h"
-#include "tune/own/memory.h"
-#include "tune/own/target.h"
+#include "tune/own/run/memory.h"
+#include "tune/own/run/target.h"
 
 #include <limits.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TUNE_OWN_TARGET_H
-#define TUNE_OWN_TARGET_H
+#ifndef TUNE_OWN_RUN_TARGET_H
+#define TUNE_OWN_RUN_TARGET_H
 
 #include "tune/worker/target.h"
 

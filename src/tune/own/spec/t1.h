@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Between the files that read T1: lists of values become those of a setting, "1,2,4", the default first. */
-#ifndef TUNE_OWN_T1_H
-#define TUNE_OWN_T1_H
+#ifndef TUNE_OWN_SPEC_T1_H
+#define TUNE_OWN_SPEC_T1_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Numbers in the memory of kernels that are not hone's own: every scalar type of OpenCL C. */
-#ifndef TUNE_OWN_ELEMENT_H
-#define TUNE_OWN_ELEMENT_H
+#ifndef TUNE_OWN_SPEC_ELEMENT_H
+#define TUNE_OWN_SPEC_ELEMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

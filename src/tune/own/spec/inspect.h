@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Whether what a user gives a kernel is what the kernel takes. */
-#ifndef TUNE_OWN_INSPECT_H
-#define TUNE_OWN_INSPECT_H
+#ifndef TUNE_OWN_SPEC_INSPECT_H
+#define TUNE_OWN_SPEC_INSPECT_H
 
-#include "tune/own/spec.h"
+#include "tune/own/spec/spec.h"
 
 /* HONE_ERROR_USAGE names the argument, what it is, and what would fit. Where the driver does not tell types,
  * only the number is checked. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Whether outputs of a kernel are what they should be. */
-#include "tune/own/memory_internal.h"
+#include "tune/own/run/memory_internal.h"
 
 #include "base/error.h"
 

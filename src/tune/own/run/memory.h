@@ -3,10 +3,10 @@
  * What a kernel of the user's own works on: its arguments on the device, and its outputs compared with the
  * right ones. In the worker process only.
  */
-#ifndef TUNE_OWN_MEMORY_H
-#define TUNE_OWN_MEMORY_H
+#ifndef TUNE_OWN_RUN_MEMORY_H
+#define TUNE_OWN_RUN_MEMORY_H
 
-#include "tune/own/spec.h"
+#include "tune/own/spec/spec.h"
 
 struct own_memory;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Configurations of a kernel of the user's own: from text to a kernel that can be launched. */
-#include "tune/own/target_internal.h"
+#include "tune/own/run/target_internal.h"
 
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tune/own/memory_internal.h"
+#include "tune/own/run/memory_internal.h"
 
 #include "base/error.h"
 #include "base/file.h"

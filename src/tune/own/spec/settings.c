@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One setting of a kernel of the user's own: its text is checked and taken over. */
-#include "tune/own/spec.h"
+#include "tune/own/spec/spec.h"
 
 #include "base/error.h"
 #include "base/mem.h"
