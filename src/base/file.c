@@ -422,6 +422,15 @@ struct tree_walk {
 
 static bool visit(struct tree_walk *walk, int parent, const char *name, unsigned depth);
 
+DIR *file_list_folder(int fd, const char *name)
+{
+    int folder = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *list = folder >= 0 ? fdopendir(folder) : NULL;
+    if (!list && folder >= 0)
+        close(folder);
+    return list;
+}
+
 /* One pass over the entries; false when one of them failed. */
 static bool visit_entries(struct tree_walk *walk, DIR *list, unsigned depth)
 {
@@ -434,14 +443,9 @@ static bool visit_entries(struct tree_walk *walk, DIR *list, unsigned depth)
 
 static bool visit_folder(struct tree_walk *walk, int parent, const char *name, unsigned depth)
 {
-    int fd =
-        depth < MAX_TREE_DEPTH ? openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
-    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!list) {
-        if (fd >= 0)
-            close(fd);
+    DIR *list = depth < MAX_TREE_DEPTH ? file_list_folder(parent, name) : NULL;
+    if (!list)
         return false;
-    }
     bool ok = visit_entries(walk, list, depth + 1);
     /* Some file systems skip entries while others are being removed: once more before giving up. */
     if (walk->remove && unlinkat(parent, name, AT_REMOVEDIR) != 0) {

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "hone/status.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,6 +74,10 @@ hone_status file_private_read(int fd, const char *name, size_t limit, struct tex
 
 /* Writes `name` in folder `fd` whole: temporary file 0600, sync, rename. */
 hone_status file_private_write(int fd, const char *name, const void *bytes, size_t count, hone_error *error);
+
+/* The entries of folder `name` below folder `fd`, for closedir; a link is not followed. NULL when it cannot be
+ * read. "." lists fd itself, from the start and without moving it. */
+DIR *file_list_folder(int fd, const char *name);
 
 /* Adds up the bytes of regular files in `name` (a folder or a file) below folder `fd`. Links are not
  * followed, other file systems not entered. False when something could not be looked at. */

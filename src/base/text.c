@@ -117,6 +117,12 @@ bool text_starts(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+bool text_ends(const char *text, const char *suffix)
+{
+    const size_t length = strlen(text), tail = strlen(suffix);
+    return length > tail && strcmp(text + length - tail, suffix) == 0;
+}
+
 bool text_contains_nocase(const char *text, const char *needle)
 {
     size_t length = strlen(needle);

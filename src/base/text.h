@@ -30,6 +30,8 @@ double text_number(const char *text, char **end);
 
 /* True when text starts with prefix. */
 bool text_starts(const char *text, const char *prefix);
+/* True when text is longer than suffix and ends with it. */
+bool text_ends(const char *text, const char *suffix);
 /* True when needle occurs in text, letters compared without case. */
 bool text_contains_nocase(const char *text, const char *needle);
 /* True when word is one of the space- or comma-separated words of list. */

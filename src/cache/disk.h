@@ -9,6 +9,17 @@
 
 #include <stdbool.h>
 
+#define PROGRAM_LOCK "lock"
+/* NAME.PID.busy lies beside the program NAME, locked, from before a process loads or builds it until its
+ * kernels have run once. */
+#define BUSY_SUFFIX ".busy"
+/* NAME.crashed1, NAME.crashed2: the driver ended a process in NAME so many times, one after the other. */
+#define CRASHED_SUFFIX ".crashed"
+/* NAME.ended1 to NAME.ended4: processes ended in NAME, nobody knows of what: a kill from outside, or a crash
+ * that nobody saw. */
+#define ENDED_SUFFIX ".ended"
+enum { MAX_ENDED = 4 };
+
 struct disk {
     int folder, lock; /* descriptors; -1: none */
 };
@@ -30,6 +41,8 @@ void disk_close(struct disk *disk);
  * without). */
 bool disk_lock(struct disk *disk);
 void disk_unlock(struct disk *disk);
+/* The same for an open folder: a descriptor to be closed, or -1. */
+int disk_wait_for_lock(int folder);
 
 enum disk_mark disk_get_mark(const struct disk *disk, const char *name);
 /* The program works: what was held against it is forgotten. */

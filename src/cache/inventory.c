@@ -34,20 +34,9 @@ static enum file_kind kind_of(const char *name)
         return FILE_OTHER;
     if (name[digits] == '\0')
         return FILE_PROGRAM;
-    const size_t length = strlen(name), tail = strlen(BUSY_SUFFIX);
     const bool mark = text_starts(name + digits, CRASHED_SUFFIX) ||
-                      text_starts(name + digits, ENDED_SUFFIX) ||
-                      strcmp(name + length - tail, BUSY_SUFFIX) == 0;
+                      text_starts(name + digits, ENDED_SUFFIX) || text_ends(name, BUSY_SUFFIX);
     return mark ? FILE_MARK : FILE_OTHER;
-}
-
-static DIR *open_list(const struct disk *disk)
-{
-    int copy = openat(disk->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = copy >= 0 ? fdopendir(copy) : NULL;
-    if (!list && copy >= 0)
-        close(copy);
-    return list;
 }
 
 static void copy_line(const char **at, char *to, size_t size)
@@ -124,7 +113,7 @@ hone_status hone_cache_list(hone_cache_entry **list, size_t *count, hone_error *
     *list = NULL;
     *count = 0;
     hone_status status = disk_open(&disk, error);
-    DIR *names = status ? NULL : open_list(&disk);
+    DIR *names = status ? NULL : file_list_folder(disk.folder, ".");
     for (struct dirent *entry; names && !status && (entry = readdir(names));) {
         if (!is_entry(&disk, entry->d_name))
             continue;
@@ -194,7 +183,7 @@ static hone_status clean(bool all, hone_cache_removed *removed, hone_error *erro
     if (status)
         return status;
     bool locked = disk_lock(&disk);
-    DIR *names = locked ? open_list(&disk) : NULL;
+    DIR *names = locked ? file_list_folder(disk.folder, ".") : NULL;
     for (struct dirent *entry; names && (entry = readdir(names));)
         remove_file(&disk, entry->d_name, all, removed);
     if (names)

@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/text.h"
+#include "cl/builds.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -46,15 +48,6 @@ static int open_temporary_folder(const char *base, const char *sub, char path[PA
     return file_temporary_folder(base, name, path, &folder, NULL) == HONE_OK ? folder : -1;
 }
 
-static DIR *list_folder(int folder)
-{
-    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = copy >= 0 ? fdopendir(copy) : NULL;
-    if (!list && copy >= 0)
-        close(copy);
-    return list;
-}
-
 static unsigned generation(int folder)
 {
     struct text text = {0};
@@ -85,7 +78,7 @@ static void remove_unused(int folder, const char *name, struct driver_cache_remo
 
 static void remove_old(int folder, const char *kept, struct driver_cache_removed *removed)
 {
-    DIR *list = list_folder(folder);
+    DIR *list = file_list_folder(folder, ".");
     for (struct dirent *entry; list && (entry = readdir(list));)
         if (is_number(entry->d_name) && strcmp(entry->d_name, kept) != 0)
             remove_unused(folder, entry->d_name, removed);
@@ -118,12 +111,6 @@ uint64_t driver_cache_bytes(void)
     return bytes;
 }
 
-static bool ends_with(const char *name, const char *suffix)
-{
-    size_t length = strlen(name), tail = strlen(suffix);
-    return length > tail && strcmp(name + length - tail, suffix) == 0;
-}
-
 /* Linkers write the table of sections last. */
 static bool is_whole_object(int folder, const char *name)
 {
@@ -144,7 +131,7 @@ static bool is_whole_object(int folder, const char *name)
 static size_t count_damaged(int folder, int depth)
 {
     size_t count = 0;
-    DIR *list = depth > 0 ? list_folder(folder) : NULL;
+    DIR *list = depth > 0 ? file_list_folder(folder, ".") : NULL;
     for (struct dirent *entry; list && (entry = readdir(list));) {
         struct stat info;
         if (entry->d_name[0] == '.' || fstatat(folder, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
@@ -156,7 +143,7 @@ static size_t count_damaged(int folder, int depth)
             count += count_damaged(sub, depth - 1);
             close(sub);
         } else {
-            count += ends_with(entry->d_name, ".so") && !text_starts(entry->d_name, "tempfile_") &&
+            count += text_ends(entry->d_name, ".so") && !text_starts(entry->d_name, "tempfile_") &&
                      !is_whole_object(folder, entry->d_name);
         }
     }
@@ -175,114 +162,6 @@ size_t driver_cache_damaged(void)
     size_t count = count_damaged(folder, DEPTH);
     close(folder);
     return count;
-}
-
-int build_lock(int folder)
-{
-    const uint64_t patience = 120000000000u, start = clock_ns();
-    const struct timespec pause = {0, 5000000};
-    int lock = openat(folder, PROGRAM_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    while (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
-        if ((errno != EWOULDBLOCK && errno != EINTR) || clock_ns() - start > patience) {
-            close(lock);
-            return -1;
-        }
-        nanosleep(&pause, NULL);
-    }
-    return lock;
-}
-
-int build_lock_anywhere(void)
-{
-    char path[PATH_MAX];
-    int folder;
-    if (file_private_folder("XDG_CACHE_HOME", ".cache", PROGRAM_FOLDER, path, &folder, NULL) != HONE_OK)
-        return -1;
-    int lock = build_lock(folder);
-    close(folder);
-    return lock;
-}
-
-/* Crashes of earlier processes */
-
-/* Power that failed, and memory that ran out yesterday, say nothing of a program. */
-static bool is_recent(time_t when)
-{
-    enum { DAY = 24 * 60 * 60 };
-    struct timespec up;
-    const time_t now = time(NULL);
-    return clock_gettime(CLOCK_BOOTTIME, &up) == 0 && when > now - DAY && when >= now - up.tv_sec - 1;
-}
-
-int disk_ended(int folder, const char *name)
-{
-    char mark[NAME_MAX + 1];
-    struct stat info;
-    int count = 0;
-    for (int i = 1; i <= MAX_ENDED; i++) {
-        snprintf(mark, sizeof mark, "%.100s%s%d", name, ENDED_SUFFIX, i);
-        if (fstatat(folder, mark, &info, AT_SYMLINK_NOFOLLOW) == 0 && is_recent(info.st_mtime))
-            count = i;
-    }
-    return count;
-}
-
-/* NAME.PID.busy becomes NAME.crashed1, or NAME.crashed2 where that is there; or the next NAME.endedN. */
-static void mark_end(int folder, const char *busy, bool crashed)
-{
-    char name[NAME_MAX + 1], mark[NAME_MAX + 1];
-    int number = 1;
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(busy, "."), busy);
-    if (crashed) {
-        snprintf(mark, sizeof mark, "%.100s%s1", name, CRASHED_SUFFIX);
-        number += faccessat(folder, mark, F_OK, 0) == 0;
-    } else {
-        number += disk_ended(folder, name);
-    }
-    snprintf(mark, sizeof mark, "%.100s%s%d", name, crashed ? CRASHED_SUFFIX : ENDED_SUFFIX,
-             number < MAX_ENDED ? number : MAX_ENDED);
-    renameat(folder, busy, folder, mark);
-}
-
-/* True when the process of this mark has ended; then the mark is made out. */
-static bool find_end(int folder, const char *busy)
-{
-    struct stat info;
-    int fd = openat(folder, busy, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    bool ended = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &info) == 0;
-    if (ended && (info.st_size > 0 || is_recent(info.st_mtime)))
-        mark_end(folder, busy, info.st_size > 0);
-    else if (ended)
-        unlinkat(folder, busy, 0);
-    if (fd >= 0)
-        close(fd);
-    return ended;
-}
-
-/* With the lock in hand nobody sets a mark, so those that are not locked were left behind. */
-static bool find_crashes(int folder)
-{
-    bool any = false;
-    DIR *list = list_folder(folder);
-    for (struct dirent *entry; list && (entry = readdir(list));)
-        any |= ends_with(entry->d_name, BUSY_SUFFIX) && find_end(folder, entry->d_name);
-    if (list)
-        closedir(list);
-    return any;
-}
-
-static void look_for_crashes(void)
-{
-    char path[PATH_MAX];
-    int folder;
-    if (file_private_folder("XDG_CACHE_HOME", ".cache", PROGRAM_FOLDER, path, &folder, NULL) != HONE_OK)
-        return;
-    int lock = openat(folder, PROGRAM_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0 && find_crashes(folder))
-        driver_cache_discard(NULL);
-    if (lock >= 0)
-        close(lock);
-    close(folder);
 }
 
 /* This process's folder */
@@ -312,7 +191,7 @@ static void remove_probes(int folder)
     enum { DAY = 24 * 60 * 60 };
     const time_t now = time(NULL);
     struct stat info;
-    DIR *list = list_folder(folder);
+    DIR *list = file_list_folder(folder, ".");
     for (struct dirent *entry; list && (entry = readdir(list));)
         if (text_starts(entry->d_name, "tempfile_") &&
             fstatat(folder, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
@@ -443,7 +322,8 @@ static void prepare(void)
     char path[PATH_MAX];
     if (getenv("HONE_KEEP_ENVIRONMENT"))
         return;
-    look_for_crashes();
+    if (build_crashes_found())
+        driver_cache_discard(NULL);
     const char *set = getenv(variable);
     if ((!set || is_ours(set)) && choose_folder(path))
         setenv(variable, path, 1);

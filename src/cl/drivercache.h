@@ -18,29 +18,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Names shared with the program cache. */
-#define PROGRAM_FOLDER "programs"
-#define PROGRAM_LOCK   "lock"
-/* NAME.PID.busy lies beside the program NAME, locked, from before a process loads or builds it until its
- * kernels have run once. */
-#define BUSY_SUFFIX ".busy"
-/* NAME.crashed1, NAME.crashed2: the driver ended a process in NAME so many times, one after the other. */
-#define CRASHED_SUFFIX ".crashed"
-/* NAME.ended1 to NAME.ended4: processes ended in NAME, nobody knows of what: a kill from outside, or a crash
- * that nobody saw. */
-#define ENDED_SUFFIX ".ended"
-enum { MAX_ENDED = 4 };
-
-/* How many such marks there are. Those of more than a day ago, or from before the machine started, are gone. */
-int disk_ended(int folder, const char *name);
-
-/* Waits for the lock between processes that compile or load programs: drivers' own caches race. At most two
- * minutes, for whoever holds it longer hangs, and we go on without. `folder` is PROGRAM_FOLDER. Returns a
- * descriptor, to be closed when the work is done, or -1. */
-int build_lock(int folder);
-/* The same for callers without that folder open; -1 also where it cannot be used. */
-int build_lock_anywhere(void);
-
 /* Sets POCL_CACHE_DIR, once per process and only where the user did not (what a process above this one set in
  * our name is ours). */
 void driver_cache_prepare(void);

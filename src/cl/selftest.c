@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cl/drivercache.h"
+#include "cl/builds.h"
 #include "cl/internal.h"
 #include "cl/program.h"
 
@@ -601,7 +601,7 @@ static void load_or_ask(struct verdict *verdict, enum selftest_item item)
     verdict->loaded = true;
     if (verdict->answers[item] != ANSWER_UNKNOWN || !is_sensible(verdict->device, item))
         return;
-    int lock = build_lock_anywhere();
+    int lock = build_lock();
     load(verdict, ANSWER_FAILS);
     find_answer(verdict, item);
     if (lock >= 0)
@@ -684,7 +684,7 @@ hone_status selftest_run(hone_device *device, double *milliseconds, hone_error *
     if (!verdict)
         return error_memory(error, "a self-test");
     pthread_mutex_lock(&verdict->lock);
-    int lock = build_lock_anywhere();
+    int lock = build_lock();
     uint64_t start = clock_ns();
     memset(verdict->answers, 0, sizeof verdict->answers);
     memset(verdict->passing, 0, sizeof verdict->passing);

@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 #include "cache/disk.h"
-#include "cl/drivercache.h"
 #include "hone/cache.h"
 #include "support.h"
 

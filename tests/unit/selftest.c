@@ -2,7 +2,7 @@
 /* The self-test's verdict: asked once, remembered, and not believed when it is damaged. */
 #include "cl/selftest.h"
 
-#include "cl/drivercache.h"
+#include "cache/disk.h"
 #include "support.h"
 
 #include <dirent.h>

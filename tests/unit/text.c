@@ -64,6 +64,9 @@ TEST(comparing)
 {
     CHECK(text_starts("gfx1030", "gfx"));
     CHECK(!text_starts("gf", "gfx"));
+    CHECK(text_ends("a.busy", ".busy"));
+    CHECK(!text_ends(".busy", ".busy"));
+    CHECK(!text_ends("usy", ".busy"));
     CHECK(text_contains_nocase("NVIDIA H200", "h200"));
     CHECK(text_contains_nocase("abc", ""));
     CHECK(!text_contains_nocase("abc", "abcd"));

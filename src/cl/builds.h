@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * What this module asks of the keeper of compiled programs, which stands above it: declared where it is needed,
+ * defined in src/cache/marks.c.
+ */
+#ifndef CL_BUILDS_H
+#define CL_BUILDS_H
+
+#include <stdbool.h>
+
+/* Waits for the lock between processes that compile or load programs: drivers' own caches race. At most two
+ * minutes, for whoever holds it longer hangs, and we go on without. Returns a descriptor, to be closed when the
+ * work is done, or -1, also where there is no folder for programs. */
+int build_lock(void);
+
+/* Whether a process ended while it built or loaded a program, and nobody has noticed yet; notes it for that
+ * program. False while another process builds. */
+bool build_crashes_found(void);
+
+#endif
