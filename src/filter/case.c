@@ -296,6 +296,19 @@ void case_list_types(unsigned types, char *to, size_t size)
                                      hone_type_name((hone_type)type));
 }
 
+/* What gives an image of one channel, where that would be taken. */
+static hone_status refuse_channels(const struct filter_case *c, hone_error *error)
+{
+    const char *name = c->filter->name;
+    const struct hone_filter *gray = registry_find("gray");
+    if ((c->filter->channels & CHANNELS_1) && gray && filter_takes(gray, &c->in))
+        return error_set(error, HONE_ERROR_UNSUPPORTED,
+                         "%s does not take images of %u channels; 'gray | %s' takes their luma", name,
+                         c->in.channels, name);
+    return error_set(error, HONE_ERROR_UNSUPPORTED, "%s does not take images of %u channels", name,
+                     c->in.channels);
+}
+
 static hone_status check_formats(const struct filter_case *c, hone_error *error)
 {
     char types[32];
@@ -307,8 +320,7 @@ static hone_status check_formats(const struct filter_case *c, hone_error *error)
         return error_set(error, HONE_ERROR_UNSUPPORTED, "%s does not take %s pixels; it takes %s",
                          c->filter->name, hone_type_name(c->in.type), types);
     if (!(c->filter->channels & 1u << c->in.channels))
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "%s does not take images of %u channels",
-                         c->filter->name, c->in.channels);
+        return refuse_channels(c, error);
     return HONE_OK;
 }
 

@@ -32,8 +32,9 @@ static const struct hint {
      "hone keeps the size of images; 'vips resize' and 'vips crop' change it"},
     {"levels curves gamma contrast brightness normalize normalise equalize equalise invert negate linear",
      "hone does not change tones; 'vips gamma', 'vips linear' and 'vips invert' do"},
-    {"gray grey grayscale greyscale hsv lab saturation colorspace colourspace",
-     "hone does not convert colours; 'vips colourspace' does"},
+    {"grey grayscale greyscale luma luminance desaturate monochrome", "'gray' makes one channel of colours"},
+    {"hsv lab saturation colorspace colourspace",
+     "'gray' makes one channel of colours; 'vips colourspace' converts others"},
     {"erode dilate morphology open close",
      "hone has no morphology; 'vips morph' and ImageMagick's -morphology do"},
 };

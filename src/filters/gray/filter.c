@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filters/gray/gray.h"
+
+static hone_status prepare(struct filter_case *c, hone_error *error)
+{
+    (void)error;
+    c->out.channels = 1;
+    return HONE_OK;
+}
+
+#define ROW_TUNABLE                                                                                          \
+    {                                                                                                        \
+        "ROWS", TUNABLE_DEFINE, "1 4 16", "rows per work-item"                                               \
+    }
+#define COST_BYTES "(C+1)*BITS/8"
+#define OPERATIONS "C == 1 ? 0 : BITS == 16 ? 9 : FLOAT ? 5 : 7"
+
+static const struct variant variants[] = {
+    {.name = "pixels",
+     .summary = "one pixel per work-item",
+     .path = "buffer",
+     .tunables = {{"WG_X", TUNABLE_LAUNCH, "64 16 32 128", "work-group width"},
+                  {"WG_Y", TUNABLE_LAUNCH, "1 2 4", "work-group height"}},
+     .defines = {"WEIGHTS=weights"},
+     .passes = {{.kernel = "gray_pixels", .local = {"WG_X", "WG_Y"}, .arguments = {"in", "out", "W", "H"}}},
+     .cost = {COST_BYTES, "C == 1 ? 1 : 3", OPERATIONS}},
+    {.name = "stretches",
+     .summary = "stretches of rows per work-item, sixteen pixels at a time",
+     .path = "wide",
+     .tunables = {{"VECTORS", TUNABLE_DEFINE, "64 1 16 256", "vectors of the result per work-item"},
+                  ROW_TUNABLE,
+                  {"WG_X", TUNABLE_LAUNCH, "1 16 64", "work-group width"}},
+     .defines = {"WEIGHTS=weights", "LANES=16"},
+     .passes = {{.kernel = "gray_stretches",
+                 .block = {"16*VECTORS", "ROWS"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", "W", "H"}}},
+     .cost = {COST_BYTES, "C/16", OPERATIONS}},
+    {.name = "blocks",
+     .summary = "GPU: four or sixteen pixels of several rows per work-item",
+     .path = "packed",
+     .align = 16,
+     .tunables = {{"LANES", TUNABLE_DEFINE, "4 16", "pixels at a time"},
+                  ROW_TUNABLE,
+                  {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width"}},
+     /* Wider vectors would have to be aligned to more than 16 bytes. */
+     .constraints = {"LANES == 4 || BITS == 8"},
+     .defines = {"WEIGHTS=weights"},
+     .passes = {{.kernel = "gray_blocks",
+                 .block = {"LANES", "ROWS"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", "W", "H"}}},
+     .cost = {COST_BYTES, "C/4", OPERATIONS}},
+};
+
+static const struct seed seeds[] = {
+    {"GPU && BITS == 8", "blocks", "LANES=16 WG_X=64"},
+    {"GPU", "blocks", "LANES=4 WG_X=128"},
+    {NULL, "stretches", ""},
+};
+
+static const char *const trials[] = {"", "weights=bt709", "weights=average", NULL};
+
+const struct hone_filter hone_filter_gray = {
+    .name = "gray",
+    .summary = "one channel of red, green and blue: luma, or their mean",
+    .origin = "ITU-R BT.601 and BT.709",
+    .types = TYPES_ALL | TYPE_S16,
+    .channels = CHANNELS_1 | CHANNELS_3 | CHANNELS_4,
+    .inputs = 1,
+    .parameters = {{.name = "weights",
+                    .kind = PARAMETER_CHOICE,
+                    .fallback = "bt601",
+                    .choices = "bt601|bt709|average",
+                    .help = "what red, green and blue count: luma by BT.601 or BT.709, or a third each"}},
+    .prepare = prepare,
+    .examples = {{"a photograph without its colours", "'gray' photo.jpg -o gray.jpg"},
+                 {"the brightness of a photograph as colours",
+                  "'gray weights=bt709 | colormap map=magma' photo.jpg -o heat.png"}},
+    .reference = gray_reference,
+    /* Integers: exact. Floats: weights, products and two sums, each rounded once: 4 * 2^-24. */
+    .bounds = {0, 0, 2.5e-7},
+    .variants = variants,
+    .variant_count = COUNT_OF(variants),
+    .seeds = seeds,
+    .seed_count = COUNT_OF(seeds),
+    .trials = trials,
+};
