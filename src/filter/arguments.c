@@ -56,7 +56,7 @@ static bool parse_prefixed(struct argument *argument, const char *token, const c
     return true;
 }
 
-hone_status argument_parse(struct argument *argument, const char *token, hone_error *error)
+static hone_status parse(struct argument *argument, const char *token, hone_error *error)
 {
     *argument = (struct argument){.text = ""};
     if (!*token)
@@ -76,9 +76,18 @@ hone_status argument_parse(struct argument *argument, const char *token, hone_er
     return HONE_OK;
 }
 
-unsigned argument_slots(const struct argument *argument)
+hone_status arguments_parse(struct argument_list *out, const char *const *tokens, unsigned slot,
+                            hone_error *error)
 {
-    return argument->kind == ARGUMENT_SURFACE ? 3 : 1;
+    hone_status status = HONE_OK;
+    out->slots = slot;
+    for (out->count = 0; out->count < MAX_ARGUMENTS && tokens[out->count] && !status; out->count++) {
+        struct argument *argument = &out->list[out->count];
+        status = parse(argument, tokens[out->count], error);
+        argument->slot = out->slots;
+        out->slots += argument->kind == ARGUMENT_SURFACE ? 3 : 1;
+    }
+    return status;
 }
 
 bool argument_image_shape(const struct argument *argument, const struct filter_case *c,

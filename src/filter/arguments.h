@@ -28,13 +28,19 @@ struct argument {
     enum image_reading reading;
     int index;
     const char *text; /* points into the token */
+    unsigned slot;    /* the kernel's first argument that it fills, of 3 for a surface, else 1 */
 };
 
-/* A token that means nothing is HONE_ERROR_INTERNAL: it stands in a filter's description. */
-hone_status argument_parse(struct argument *argument, const char *token, hone_error *error);
+/* What a pass, or the function of a point filter, is given. */
+struct argument_list {
+    struct argument list[MAX_ARGUMENTS];
+    unsigned count, slots; /* slots: arguments of the kernel up to the last one of the list */
+};
 
-/* How many arguments of the kernel it fills: 3 or 1. */
-unsigned argument_slots(const struct argument *argument);
+/* From tokens that end with NULL and outlive the list; `slot` arguments of the kernel stand before them. A token that
+ * means nothing is HONE_ERROR_INTERNAL: it stands in a filter's description. */
+hone_status arguments_parse(struct argument_list *out, const char *const *tokens, unsigned slot,
+                            hone_error *error);
 
 /* The image that an ARGUMENT_IMAGE wants for a case; false for other kinds. */
 struct image_shape {

@@ -39,8 +39,9 @@ static hone_status check_kernel(const struct instance *instance, size_t pass, ho
             error, HONE_ERROR_UNSUPPORTED,
             "kernel '%s' as compiled allows work-groups of %zu, not %zu (registers or local memory)",
             instance->variant->passes[pass].kernel, facts.max_work_group, group);
-    unsigned slots =
-        pass_argument_slots(&instance->variant->passes[pass]) + fused_argument_slots(&instance->c);
+    unsigned slots = pass == 0 && instance->c.fused_count
+                         ? instance->fused_arguments[instance->c.fused_count - 1].slots
+                         : instance->arguments[pass].slots;
     if (facts.arguments != slots)
         return error_set(error, HONE_ERROR_INTERNAL, "kernel '%s' has %u arguments; its description fills %u",
                          instance->variant->passes[pass].kernel, facts.arguments, slots);
@@ -195,7 +196,7 @@ static hone_status make_table(struct instance *instance, const struct argument *
     return status;
 }
 
-typedef hone_status (*argument_step)(struct instance *instance, struct kernel *kernel, unsigned slot,
+typedef hone_status (*argument_step)(struct instance *instance, struct kernel *kernel,
                                      const struct argument *argument, const struct expr_scope *scope,
                                      hone_error *error);
 
@@ -203,26 +204,18 @@ static hone_status each_argument(struct instance *instance, argument_step step, 
 {
     struct instance_scope storage;
     const struct expr_scope *scope = open_scope(instance, &storage);
-    for (size_t p = 0; p < variant_pass_count(instance->variant); p++) {
-        unsigned slot = 0;
-        for (size_t a = 0; a < MAX_ARGUMENTS && instance->variant->passes[p].arguments[a]; a++) {
-            struct argument argument;
-            hone_status status = argument_parse(&argument, instance->variant->passes[p].arguments[a], error);
-            if (!status)
-                status = step(instance, instance->kernels[p], slot, &argument, scope, error);
-            if (status)
-                return status;
-            slot += argument_slots(&argument);
-        }
-    }
-    return HONE_OK;
+    hone_status status = HONE_OK;
+    for (size_t p = 0; p < variant_pass_count(instance->variant); p++)
+        for (unsigned a = 0; a < instance->arguments[p].count && !status; a++)
+            status = step(instance, instance->kernels[p], &instance->arguments[p].list[a], scope, error);
+    return status;
 }
 
-static hone_status make_argument_memory(struct instance *instance, struct kernel *kernel, unsigned slot,
+static hone_status make_argument_memory(struct instance *instance, struct kernel *kernel,
                                         const struct argument *argument, const struct expr_scope *scope,
                                         hone_error *error)
 {
-    (void)kernel, (void)slot;
+    (void)kernel;
     if (argument->kind == ARGUMENT_IMAGE)
         return make_image(instance, argument, error);
     return argument->kind == ARGUMENT_TABLE ? make_table(instance, argument, scope, error) : HONE_OK;
@@ -255,11 +248,12 @@ static hone_status set_expression(struct kernel *kernel, unsigned slot, const st
     return kernel_set_value(kernel, slot, &bits, sizeof bits, error);
 }
 
-static hone_status set_fixed_argument(struct instance *instance, struct kernel *kernel, unsigned slot,
+static hone_status set_fixed_argument(struct instance *instance, struct kernel *kernel,
                                       const struct argument *argument, const struct expr_scope *scope,
                                       hone_error *error)
 {
     const struct filter_case *c = &instance->c;
+    const unsigned slot = argument->slot;
     double number = 0;
     int64_t bytes = 0;
     hone_status status;
@@ -294,6 +288,14 @@ static hone_status set_fixed_argument(struct instance *instance, struct kernel *
 
 /* ---- Life ---- */
 
+static hone_status parse_arguments(struct instance *instance, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (size_t p = 0; p < variant_pass_count(instance->variant) && !status; p++)
+        status = arguments_parse(&instance->arguments[p], instance->variant->passes[p].arguments, 0, error);
+    return status ? status : fused_parse(instance, error);
+}
+
 static hone_status measure_passes(struct instance *instance, hone_error *error)
 {
     struct instance_scope storage;
@@ -310,6 +312,8 @@ static hone_status set_up(struct instance *instance, hone_error *error)
     hone_status status = variant_usable(instance->device, &instance->c, instance->variant, error);
     if (!status)
         status = config_legal(instance->device, &instance->c, instance->variant, &instance->config, error);
+    if (!status)
+        status = parse_arguments(instance, error);
     if (!status)
         status = measure_passes(instance, error);
     if (!status)
@@ -411,15 +415,4 @@ hone_status instance_kernel_facts(const struct instance *instance, size_t pass, 
                                   hone_error *error)
 {
     return kernel_get_facts(instance->kernels[pass], facts, error);
-}
-
-unsigned pass_argument_slots(const struct pass *pass)
-{
-    unsigned slots = 0;
-    for (size_t a = 0; a < MAX_ARGUMENTS && pass->arguments[a]; a++) {
-        struct argument argument;
-        if (argument_parse(&argument, pass->arguments[a], NULL) == HONE_OK)
-            slots += argument_slots(&argument);
-    }
-    return slots;
 }

@@ -53,8 +53,6 @@ hone_status instance_kernel_facts(const struct instance *instance, size_t pass, 
                                   hone_error *error);
 /* Digest of the program that the instance runs, see programs_digest(). */
 const char *instance_digest(const struct instance *instance);
-/* Arguments that the description of a pass fills, to compare with the kernel's. */
-unsigned pass_argument_slots(const struct pass *pass);
 
 /* The complete text given to the compiler for a kernel file: header, line marks, source. From the kernel
  * folder of the device where it has one. device may be NULL. */

@@ -16,6 +16,7 @@ struct instance {
     struct config config;
     const struct instance *other; /* see instance_create_beside(); while it is set up */
     char digest[65];
+    struct argument_list arguments[MAX_PASSES], fused_arguments[MAX_FUSED];
     struct kernel *kernels[MAX_PASSES];
     struct pass_geometry geometry[MAX_PASSES];
     struct memory *scratch[MAX_SCRATCH];
@@ -36,9 +37,9 @@ hone_status instance_set_surface(struct kernel *kernel, unsigned slot, const str
 
 /* ---- instance_fused.c ---- */
 
-/* How many arguments of the kernel fused filters take; those that stay from run to run; their second
+/* The arguments that fused filters take, behind those of the pass; those that stay from run to run; their second
  * images. */
-unsigned fused_argument_slots(const struct filter_case *c);
+hone_status fused_parse(struct instance *instance, hone_error *error);
 hone_status fused_set_fixed(struct instance *instance, hone_error *error);
 hone_status fused_set_surfaces(struct instance *instance, const struct surfaces *surfaces, hone_error *error);
 

@@ -68,18 +68,15 @@ static hone_status set_surfaces(struct instance *instance, size_t pass, const st
                                 hone_error *error)
 {
     const struct surface *roles[] = {&surfaces->in, &surfaces->second, &surfaces->out};
-    unsigned slot = 0;
-    for (size_t a = 0; a < MAX_ARGUMENTS && instance->variant->passes[pass].arguments[a]; a++) {
-        struct argument argument;
-        hone_status status = argument_parse(&argument, instance->variant->passes[pass].arguments[a], error);
-        if (!status && argument.kind == ARGUMENT_SURFACE)
-            status = instance_set_surface(instance->kernels[pass], slot, roles[argument.surface],
-                                          instance_role(instance, argument.surface), error);
-        if (status)
-            return status;
-        slot += argument_slots(&argument);
+    const struct argument_list *arguments = &instance->arguments[pass];
+    hone_status status = HONE_OK;
+    for (unsigned a = 0; a < arguments->count && !status; a++) {
+        const struct argument *argument = &arguments->list[a];
+        if (argument->kind == ARGUMENT_SURFACE)
+            status = instance_set_surface(instance->kernels[pass], argument->slot, roles[argument->surface],
+                                          instance_role(instance, argument->surface), error);
     }
-    return instance->c.fused_count ? fused_set_surfaces(instance, surfaces, error) : HONE_OK;
+    return status || !instance->c.fused_count ? status : fused_set_surfaces(instance, surfaces, error);
 }
 
 static size_t image_width(const struct instance *instance, enum surface_role role, int reading)

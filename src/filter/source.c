@@ -57,37 +57,33 @@ static void spell(struct text *out, enum spelling how, const char *prefix, const
         text_add(out, ", %sf%u_%u%s", prefix, stage, number, suffix);
 }
 
-static hone_status spell_argument(struct text *out, enum spelling how, const char *prefix,
-                                  const struct filter_case *c, unsigned stage, unsigned number,
-                                  hone_error *error)
+static void spell_argument(struct text *out, enum spelling how, const char *prefix,
+                           const struct filter_case *c, unsigned stage, unsigned number,
+                           const struct argument *argument)
 {
     char pointer[64];
-    struct argument argument;
-    hone_status status = argument_parse(&argument, c->filter->point->arguments[number], error);
     snprintf(pointer, sizeof pointer, "__global const %s *", cl_types[c->second.type]);
-    if (status)
-        return status;
-    if (argument.kind == ARGUMENT_SURFACE) {
+    if (argument->kind == ARGUMENT_SURFACE) {
         spell(out, how, prefix, pointer, stage, number, "");
         spell(out, how, prefix, "int", stage, number, "_offset");
         spell(out, how, prefix, "int", stage, number, "_pitch");
-    } else if (argument.kind == ARGUMENT_TABLE) {
+    } else if (argument->kind == ARGUMENT_TABLE) {
         spell(out, how, prefix, "__global const uchar *", stage, number, "");
     } else {
         bool real =
-            argument.kind == ARGUMENT_FLOAT || (argument.kind == ARGUMENT_NUMBER && c->in.type == HONE_F32);
+            argument->kind == ARGUMENT_FLOAT || (argument->kind == ARGUMENT_NUMBER && c->in.type == HONE_F32);
         spell(out, how, prefix, real ? "float" : "int", stage, number, "");
     }
-    return HONE_OK;
 }
 
 static hone_status spell_stage(struct text *out, enum spelling how, const char *prefix,
                                const struct filter_case *c, unsigned stage, hone_error *error)
 {
-    hone_status status = HONE_OK;
-    for (unsigned i = 0; i < MAX_POINT_ARGUMENTS && c->fused[stage]->filter->point->arguments[i] && !status;
-         i++)
-        status = spell_argument(out, how, prefix, c->fused[stage], stage, i, error);
+    const struct filter_case *fused = c->fused[stage];
+    struct argument_list arguments;
+    hone_status status = arguments_parse(&arguments, fused->filter->point->arguments, 0, error);
+    for (unsigned i = 0; i < arguments.count && !status; i++)
+        spell_argument(out, how, prefix, fused, stage, i, &arguments.list[i]);
     return status;
 }
 

@@ -154,18 +154,17 @@ static hone_status check_needs(hone_device *device, const struct filter_case *c,
 static hone_status check_images(hone_device *device, const struct filter_case *c,
                                 const struct variant *variant, hone_error *error)
 {
-    for (size_t p = 0; p < variant_pass_count(variant); p++)
-        for (size_t a = 0; a < MAX_ARGUMENTS && variant->passes[p].arguments[a]; a++) {
-            struct argument argument;
-            struct image_shape shape;
-            hone_status status = argument_parse(&argument, variant->passes[p].arguments[a], error);
-            if (status)
-                return status;
-            if (!argument_image_shape(&argument, c, &shape))
-                continue;
-            if (!memory_image_possible(device, &shape.format, shape.width, shape.height))
+    struct argument_list arguments;
+    struct image_shape shape;
+    for (size_t p = 0; p < variant_pass_count(variant); p++) {
+        hone_status status = arguments_parse(&arguments, variant->passes[p].arguments, 0, error);
+        if (status)
+            return status;
+        for (unsigned a = 0; a < arguments.count; a++)
+            if (argument_image_shape(&arguments.list[a], c, &shape) &&
+                !memory_image_possible(device, &shape.format, shape.width, shape.height))
                 return unusable(error, c, variant, "the device has no image of this format and size");
-        }
+    }
     return HONE_OK;
 }
 
@@ -255,17 +254,17 @@ static hone_status check_group(const struct variant_limits *limits, const struct
 static hone_status check_local(const struct variant_limits *limits, const struct pass *pass,
                                const struct expr_scope *scope, hone_error *error)
 {
+    struct argument_list arguments;
     int64_t total = 0;
-    for (size_t a = 0; a < MAX_ARGUMENTS && pass->arguments[a]; a++) {
-        struct argument argument;
+    hone_status status = arguments_parse(&arguments, pass->arguments, 0, error);
+    for (unsigned a = 0; a < arguments.count && !status; a++) {
         int64_t bytes = 0;
-        hone_status status = argument_parse(&argument, pass->arguments[a], error);
-        if (!status && argument.kind == ARGUMENT_LOCAL)
-            status = expr_text_value(argument.text, scope, 0, &bytes, error);
-        if (status)
-            return status;
+        if (arguments.list[a].kind == ARGUMENT_LOCAL)
+            status = expr_text_value(arguments.list[a].text, scope, 0, &bytes, error);
         total += bytes;
     }
+    if (status)
+        return status;
     if (total > (int64_t)limits->local_memory)
         return error_set(error, HONE_ERROR_UNSUPPORTED,
                          "pass '%s' needs %lld bytes of local memory; the device has %llu", pass->kernel,

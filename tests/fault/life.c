@@ -359,12 +359,13 @@ static hone_status scene_part(struct life *l, hone_error *error)
 static unsigned kinds_of(const struct variant *variant)
 {
     unsigned kinds = 0;
-    for (size_t p = 0; p < variant_pass_count(variant); p++)
-        for (size_t a = 0; a < MAX_ARGUMENTS && variant->passes[p].arguments[a]; a++) {
-            struct argument argument;
-            if (argument_parse(&argument, variant->passes[p].arguments[a], NULL) == HONE_OK)
-                kinds |= 1u << argument.kind << (argument.kind == ARGUMENT_IMAGE ? 16 + argument.surface : 0);
-        }
+    struct argument_list arguments;
+    for (size_t p = 0; p < variant_pass_count(variant); p++) {
+        if (arguments_parse(&arguments, variant->passes[p].arguments, 0, NULL) != HONE_OK)
+            continue;
+        for (const struct argument *a = arguments.list; a < arguments.list + arguments.count; a++)
+            kinds |= 1u << a->kind << (a->kind == ARGUMENT_IMAGE ? 16 + a->surface : 0);
+    }
     return kinds;
 }
 

@@ -398,21 +398,19 @@ static void check_kernel(const struct look *look, struct program *program, const
         kernel_destroy(&kernel);
         return;
     }
-    if (facts.arguments != pass_argument_slots(pass))
+    struct argument_list arguments;
+    if (arguments_parse(&arguments, pass->arguments, 0, &error) != HONE_OK)
+        WRONG(look, "%s", error.message);
+    else if (facts.arguments != arguments.slots)
         WRONG(look, "kernel %s has %u arguments; its description fills %u", pass->kernel, facts.arguments,
-              pass_argument_slots(pass));
-    unsigned slot = 0;
-    for (size_t a = 0;
-         a < MAX_ARGUMENTS && pass->arguments[a] && facts.arguments == pass_argument_slots(pass); a++) {
-        struct argument argument;
-        if (argument_parse(&argument, pass->arguments[a], &error) != HONE_OK)
-            WRONG(look, "%s", error.message);
-        for (unsigned part = 0; part < argument_slots(&argument) && facts.has_argument_info; part++) {
-            const struct expected wanted = expected_argument(look, &argument, part, c);
-            check_argument(look, kernel, pass->kernel, slot + part, pass->arguments[a], &wanted);
+              arguments.slots);
+    for (unsigned a = 0; a < arguments.count && facts.arguments == arguments.slots && facts.has_argument_info;
+         a++)
+        for (unsigned part = 0; part < (arguments.list[a].kind == ARGUMENT_SURFACE ? 3 : 1); part++) {
+            const struct expected wanted = expected_argument(look, &arguments.list[a], part, c);
+            check_argument(look, kernel, pass->kernel, arguments.list[a].slot + part, pass->arguments[a],
+                           &wanted);
         }
-        slot += argument_slots(&argument);
-    }
     kernel_destroy(&kernel);
 }
 
