@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Makes C of the kernel files: cmake -DSOURCE=src -DOUT=folder -P embed.cmake
-# registry_table.c: for every folder src/filters/NAME the description hone_filter_NAME and its *.cl files as text.
+# registry_table.c: for every folder src/filters/NAME the description hone_filter_NAME; all *.cl and *.clh files as text.
 
 function(bytes_of file out)
   file(READ ${file} hex HEX)
@@ -28,33 +28,32 @@ write_if_new(${OUT}/selftest_source.c "const char selftest_source[];\nconst char
 bytes_of(${SOURCE}/../data/tuning/shipped.jsonl shipped)
 write_if_new(${OUT}/shipped_text.c "extern const char shipped_text[];\nconst char shipped_text[] = {\n${shipped}};\n")
 
-bytes_of(${SOURCE}/filter/kernel.clh header)
-bytes_of(${SOURCE}/filter/fuse.clh fuse)
-set(head "#include \"filter/registry.h\"\n\n")
-set(table "")
-file(GLOB folders LIST_DIRECTORIES true ${SOURCE}/filters/*)
-list(SORT folders)
-foreach(folder ${folders})
-  if(EXISTS ${folder}/filter.c)
-    get_filename_component(name ${folder} NAME)
-    string(APPEND head "extern const struct hone_filter hone_filter_${name};\n")
-    set(sources "")
-    file(GLOB kernels ${folder}/*.cl ${folder}/*.clh)
-    list(SORT kernels)
-    foreach(kernel ${kernels})
-      get_filename_component(file ${kernel} NAME)
-      string(REGEX REPLACE "[^a-z0-9]" "_" symbol "${name}_${file}")
-      bytes_of(${kernel} text)
-      string(APPEND head "static const char ${symbol}[] = {\n${text}};\n")
-      string(APPEND sources "    {\"${file}\", ${symbol}},\n")
-    endforeach()
-    string(APPEND head "static const struct filter_source ${name}_sources[] = {\n${sources}    {0}};\n\n")
-    string(APPEND table "    {&hone_filter_${name}, ${name}_sources},\n")
-  endif()
+set(files "")
+set(texts "")
+set(number 0)
+file(GLOB kernels RELATIVE ${SOURCE} ${SOURCE}/filter/*.clh ${SOURCE}/filters/*.clh ${SOURCE}/filters/*/*.cl
+     ${SOURCE}/filters/*/*.clh)
+list(SORT kernels)
+foreach(kernel ${kernels})
+  bytes_of(${SOURCE}/${kernel} text)
+  string(APPEND texts "static const char text${number}[] = {\n${text}};\n")
+  string(APPEND files "    {\"${kernel}\", text${number}},\n")
+  math(EXPR number "${number} + 1")
 endforeach()
-string(APPEND head "extern const struct filter_entry registry_entries[];\nextern const char registry_header_text[], registry_fuse_text[];\n"
-       "const char registry_header_text[] = {\n${header}};\n"
-       "const char registry_fuse_text[] = {\n${fuse}};\n"
-       "const struct filter_entry registry_entries[] = {\n${table}    {0}};\n")
-write_if_new(${OUT}/registry_table.c "${head}")
+
+set(filters "")
+set(table "")
+file(GLOB descriptions ${SOURCE}/filters/*/filter.c)
+list(SORT descriptions)
+foreach(description ${descriptions})
+  get_filename_component(folder ${description} DIRECTORY)
+  get_filename_component(name ${folder} NAME)
+  string(APPEND filters "extern const struct hone_filter hone_filter_${name};\n")
+  string(APPEND table "    &hone_filter_${name},\n")
+endforeach()
+write_if_new(${OUT}/registry_table.c "#include \"filter/registry.h\"\n\n${filters}${texts}
+extern const struct kernel_file registry_files[];
+extern const struct hone_filter *const registry_filters[];
+const struct kernel_file registry_files[] = {\n${files}    {0}};
+const struct hone_filter *const registry_filters[] = {\n${table}    0};\n")
 file(TOUCH_NOCREATE ${OUT}/registry_table.c ${OUT}/selftest_source.c ${OUT}/shipped_text.c)

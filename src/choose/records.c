@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "choose/records_json.h"
+#include "filter/instance.h"
 #include "filter/registry.h"
 
 #include <limits.h>
@@ -81,31 +82,22 @@ void record_device_of(const hone_device *device, struct record_device *out)
 }
 
 /* Kernels from a folder of the user's are others than those compiled in. */
-static void add_kernel_folder(struct sha256 *hash, const struct hone_filter *filter, const char *file)
-{
-    const char *folder = getenv("HONE_KERNEL_DIR");
-    char path[PATH_MAX];
-    struct text text = {0};
-    if (!folder || !*folder ||
-        (size_t)snprintf(path, sizeof path, "%s/filters/%s/%s", folder, filter->name, file) >= sizeof path)
-        return;
-    if (file_read(path, 1 << 20, &text, NULL) == HONE_OK)
-        sha256_add_text(hash, text_view(&text));
-    text_finish(&text);
-}
-
-static void make_source_digest(const struct hone_filter *filter, char out[20])
+static void make_source_digest(const struct hone_filter *filter, const char *folder, char out[20])
 {
     struct sha256 hash;
     uint8_t digest[SHA256_SIZE];
     char text[SHA256_TEXT_SIZE];
+    const char *before = "";
     sha256_init(&hash);
-    sha256_add_text(&hash, registry_header());
     for (size_t i = 0; i < filter->variant_count; i++) {
         const char *file = filter->variants[i].source ? filter->variants[i].source : "kernel.cl";
+        struct text source = {0};
         sha256_add_text(&hash, filter->variants[i].name);
-        sha256_add_text(&hash, registry_source(filter, file));
-        add_kernel_folder(&hash, filter, file);
+        sha256_add_text(&hash, file);
+        if (strcmp(file, before) != 0 && filter_source_text(&source, folder, filter, file, NULL) == HONE_OK)
+            sha256_add_text(&hash, text_view(&source));
+        text_finish(&source);
+        before = file;
     }
     sha256_end(&hash, digest);
     sha256_text(digest, text);
@@ -123,14 +115,14 @@ static void source_digest(const struct hone_filter *filter, char out[20])
     const char *folder = getenv("HONE_KERNEL_DIR");
     size_t at = 0;
     if (folder && *folder) {
-        make_source_digest(filter, out);
+        make_source_digest(filter, folder, out);
         return;
     }
     pthread_mutex_lock(&lock);
     while (at < COUNT_OF(made) - 1 && made[at].filter && made[at].filter != filter)
         at++;
     if (made[at].filter != filter)
-        make_source_digest(filter, made[at].digest);
+        make_source_digest(filter, NULL, made[at].digest);
     made[at].filter = filter;
     memcpy(out, made[at].digest, sizeof made[at].digest);
     pthread_mutex_unlock(&lock);

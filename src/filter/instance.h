@@ -54,12 +54,12 @@ hone_status instance_kernel_facts(const struct instance *instance, size_t pass, 
 /* Digest of the program that the instance runs, see programs_digest(). */
 const char *instance_digest(const struct instance *instance);
 
-/* The complete text given to the compiler for a kernel file: header, line marks, source. From the kernel
- * folder of the device where it has one. device may be NULL. */
+/* The complete text given to the compiler for a kernel file: header, line marks, source, and what that includes
+ * in the place of its #include lines. From a folder laid out like src; NULL: as compiled in. */
 struct text;
-hone_status filter_source_text(struct text *out, hone_device *device, const struct hone_filter *filter,
+hone_status filter_source_text(struct text *out, const char *folder, const struct hone_filter *filter,
                                const char *file, hone_error *error);
-/* The same for a case, with the arithmetic of what is fused with it. */
+/* The same for a case, with the arithmetic of what is fused with it, from the kernel folder of the device. */
 hone_status case_source_text(struct text *out, hone_device *device, const struct filter_case *c,
                              const char *file, hone_error *error);
 /* The compiler options for a variant. */

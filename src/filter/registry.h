@@ -5,31 +5,23 @@
 
 #include "filter/filter.h"
 
-/* A kernel file of a filter, as compiled in. */
-struct filter_source {
-    const char *file; /* "kernel.cl" */
+/* A kernel file, as compiled in. */
+struct kernel_file {
+    const char *path; /* below src: "filters/box/kernel.cl" */
     const char *text;
-};
-
-struct filter_entry {
-    const struct hone_filter *filter;
-    const struct filter_source *sources; /* ends with a NULL file */
 };
 
 /* The filters in alphabetical order; NULL beyond the last. */
 const struct hone_filter *registry_at(size_t index);
 const struct hone_filter *registry_find(const char *name);
-/* The compiled-in text of a kernel file; NULL when there is none. */
-const char *registry_source(const struct hone_filter *filter, const char *file);
+/* The compiled-in text of a kernel file by its path below src, "filters/box/kernel.cl"; NULL when there is none. */
+const char *registry_text(const char *path);
 /* The filter whose name is nearest to a misspelt one, or NULL when none is near. */
 const struct hone_filter *registry_nearest(const char *name);
 /* Adds "there is no filter 'NAME'" and what would be right: the nearest name, or what does here what goes by
  * this name elsewhere. */
 struct text;
 void registry_answer_unknown(const char *name, struct text *message);
-/* The headers that come before every kernel file: kernel.clh, and fuse.clh after it. */
-const char *registry_header(void);
-const char *registry_fuse_header(void);
 
 const struct variant *filter_variant(const struct hone_filter *filter, const char *name);
 const struct rung *filter_rung(const struct hone_filter *filter, const char *name);

@@ -15,13 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SOURCE = 4 << 20 };
+enum { MAX_SOURCE = 4 << 20, MAX_INCLUDES = 4 };
 
 /* A file of the kernel folder, or the text compiled in. */
-static hone_status add_file(struct text *out, const char *folder, const char *path, const char *built_in,
-                            hone_error *error)
+static hone_status read_file(struct text *out, const char *folder, const char *path, hone_error *error)
 {
-    text_add(out, "#line 1 \"%s\"\n", path);
+    const char *built_in = registry_text(path);
     if (folder) {
         char name[4096];
         if (snprintf(name, sizeof name, "%s/%s", folder, path) >= (int)sizeof name)
@@ -32,6 +31,50 @@ static hone_status add_file(struct text *out, const char *folder, const char *pa
         return error_set(error, HONE_ERROR_INTERNAL, "there is no kernel file '%s'", path);
     text_add_bytes(out, built_in, strlen(built_in));
     return out->failed ? error_memory(error, "a kernel's source") : HONE_OK;
+}
+
+static hone_status add_file(struct text *out, const char *folder, const char *path, int depth,
+                            hone_error *error);
+
+/* A line of the file at `path`, or the file that it includes. Paths of included files begin at the kernel
+ * folder. */
+static hone_status add_line(struct text *out, const char *folder, const char *path, int number,
+                            const char *line, size_t length, int depth, hone_error *error)
+{
+    static const char include[] = "#include \"";
+    const char *name = line + strlen(include);
+    const char *quote = text_starts(line, include) ? memchr(name, '"', length - strlen(include)) : NULL;
+    if (!quote) {
+        text_add_bytes(out, line, length);
+        text_add(out, "\n");
+        return HONE_OK;
+    }
+    char included[256];
+    snprintf(included, sizeof included, "%.*s", (int)(quote - name), name);
+    hone_status status = add_file(out, folder, included, depth + 1, error);
+    text_add(out, "#line %d \"%s\"\n", number + 1, path);
+    return status;
+}
+
+static hone_status add_file(struct text *out, const char *folder, const char *path, int depth,
+                            hone_error *error)
+{
+    struct text content = {0};
+    if (depth > MAX_INCLUDES)
+        return error_set(error, HONE_ERROR_IO, "kernel files include each other: '%s'", path);
+    hone_status status = read_file(&content, folder, path, error);
+    const char *line = text_view(&content);
+    text_add(out, "#line 1 \"%s\"\n", path);
+    for (int number = 1; *line && !status; number++) {
+        size_t length = strcspn(line, "\n");
+        status = add_line(out, folder, path, number, line, length, depth, error);
+        if (!status && out->length > MAX_SOURCE)
+            status = error_set(error, HONE_ERROR_IO, "'%s' and what it includes are larger than %d bytes",
+                               path, MAX_SOURCE);
+        line += length + (line[length] == '\n');
+    }
+    text_finish(&content);
+    return status;
 }
 
 /* ---- Fused filters ---- */
@@ -101,16 +144,15 @@ static hone_status add_stage(struct text *out, const char *folder, const struct 
                              unsigned stage, hone_error *error)
 {
     const struct filter_case *point = c->fused[stage];
-    const char *file = point->filter->point->source;
     char path[256];
     text_add(out,
              "\n#define STAGE stage%u\n#define STAGE_IN %s\n#define STAGE_OUT %s\n#define STAGE_T %d\n"
              "#define STAGE_OT %d\n",
              stage, cl_types[point->in.type], cl_types[point->out.type], (int)point->in.type,
              (int)point->out.type);
-    snprintf(path, sizeof path, "filters/%s/%s", point->filter->name, file);
-    hone_status status = add_file(out, folder, path, registry_source(point->filter, file), error);
-    text_add(out, "\n#undef STAGE\n#undef STAGE_IN\n#undef STAGE_OUT\n#undef STAGE_T\n#undef STAGE_OT\n");
+    snprintf(path, sizeof path, "filters/%s/%s", point->filter->name, point->filter->point->source);
+    hone_status status = add_file(out, folder, path, 0, error);
+    text_add(out, "#undef STAGE\n#undef STAGE_IN\n#undef STAGE_OUT\n#undef STAGE_T\n#undef STAGE_OT\n");
     return status;
 }
 
@@ -183,34 +225,31 @@ static hone_status add_fused(struct text *out, const char *folder, const struct 
 
 /* ---- The whole ---- */
 
-static hone_status source_text(struct text *out, hone_device *device, const struct hone_filter *filter,
+static hone_status source_text(struct text *out, const char *folder, const struct hone_filter *filter,
                                const struct filter_case *c, const char *file, hone_error *error)
 {
     char path[256];
-    const char *folder = device ? device_kernel_folder(device) : NULL;
-    hone_status status = add_file(out, folder, "filter/kernel.clh", registry_header(), error);
-    text_add(out, "\n");
+    hone_status status = add_file(out, folder, "filter/kernel.clh", 0, error);
     if (!status && c && c->fused_count)
         status = add_fused(out, folder, c, error);
     if (!status)
-        status = add_file(out, folder, "filter/fuse.clh", registry_fuse_header(), error);
+        status = add_file(out, folder, "filter/fuse.clh", 0, error);
     snprintf(path, sizeof path, "filters/%s/%s", filter->name, file);
-    text_add(out, "\n");
     if (!status)
-        status = add_file(out, folder, path, registry_source(filter, file), error);
+        status = add_file(out, folder, path, 0, error);
     return !status && out->failed ? error_memory(error, "a kernel's source") : status;
 }
 
-hone_status filter_source_text(struct text *out, hone_device *device, const struct hone_filter *filter,
+hone_status filter_source_text(struct text *out, const char *folder, const struct hone_filter *filter,
                                const char *file, hone_error *error)
 {
-    return source_text(out, device, filter, NULL, file, error);
+    return source_text(out, folder, filter, NULL, file, error);
 }
 
 hone_status case_source_text(struct text *out, hone_device *device, const struct filter_case *c,
                              const char *file, hone_error *error)
 {
-    return source_text(out, device, c->filter, c, file, error);
+    return source_text(out, device_kernel_folder(device), c->filter, c, file, error);
 }
 
 /* ---- Options ---- */

@@ -29,13 +29,13 @@ GENERAL = ["-target", "spir64"]
 def compile_kernel(path, options):
     """The compiler's first complaint, or None."""
     with open(path, encoding="utf-8") as file:
-        assembly = re.search(r"\basm\b", file.read()) is not None
+        assembly = re.search(r"\basm\b|filters/warp.clh", file.read()) is not None
     if path.endswith("selftest.cl"):
         assembly = "-DPART_PTX" in options
     assembly = assembly or "-DWITH_PTX=1" in options  # what comes before every kernel has some, then
     target = PTX if assembly else GENERAL
     command = ["clang", "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header", "-fsyntax-only", *WARNINGS,
-               *target, "-include", HEADER, "-include", FUSE, *options, path]
+               *target, "-I", SRC, "-include", HEADER, "-include", FUSE, *options, path]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode == 0 and not result.stderr:
         return None

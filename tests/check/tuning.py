@@ -394,8 +394,8 @@ def test_full_disk():
 
 
 def broken_kernels(folder, faults=BROKEN):
-    shutil.copytree(os.path.join(frame.ROOT, "src", "filters", "box"), os.path.join(folder, "filters", "box"))
-    shutil.copytree(os.path.join(frame.ROOT, "src", "filter"), os.path.join(folder, "filter"))
+    for name in ("filter", "filters"):
+        shutil.copytree(os.path.join(frame.ROOT, "src", name), os.path.join(folder, name))
     name = os.path.join(folder, "filters", "box", "kernel.cl")
     with open(name, encoding="utf-8") as file:
         text = file.read()

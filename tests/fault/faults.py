@@ -77,10 +77,8 @@ class Place:
         """A folder of kernels in which box does not compile."""
         kernels = self.path("kernels")
         if not os.path.exists(kernels):
-            os.makedirs(os.path.join(kernels, "filter"))
-            os.makedirs(os.path.join(kernels, "filters", "box"))
-            for header in ("kernel.clh", "fuse.clh"):
-                shutil.copy(os.path.join(frame.ROOT, "src", "filter", header), os.path.join(kernels, "filter"))
+            for name in ("filter", "filters"):
+                shutil.copytree(os.path.join(frame.ROOT, "src", name), os.path.join(kernels, name))
             with open(os.path.join(kernels, "filters", "box", "kernel.cl"), "w", encoding="utf-8") as file:
                 file.write("this is no kernel;\n")
         return kernels

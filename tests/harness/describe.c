@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "cache/programs.h"
 #include "choose/choose.h"
+#include "cl/device.h"
 #include "cl/program.h"
 #include "filter/arguments.h"
 #include "filter/registry.h"
@@ -421,7 +422,8 @@ static void check_kernels(const struct look *look, const struct filter_case *c, 
     struct program *program = NULL;
     hone_error error;
     const char *file = look->variant->source ? look->variant->source : "kernel.cl";
-    hone_status status = filter_source_text(&source, look->device, look->filter, file, &error);
+    hone_status status =
+        filter_source_text(&source, device_kernel_folder(look->device), look->filter, file, &error);
     if (!status)
         status = variant_options(&options, look->device, c, look->variant, config, &error);
     text_add(&options, " -cl-kernel-arg-info");
@@ -576,7 +578,8 @@ static void check_variant(const struct look *look)
     hone_error error;
     const char *file = look->variant->source ? look->variant->source : "kernel.cl";
     check_variant_texts(look);
-    if (filter_source_text(&source, look->device, look->filter, file, &error) != HONE_OK) {
+    if (filter_source_text(&source, device_kernel_folder(look->device), look->filter, file, &error) !=
+        HONE_OK) {
         WRONG(look, "%s", error.message);
     } else {
         for (size_t p = 0; p < variant_pass_count(look->variant); p++)

@@ -14,47 +14,16 @@
 #define ROWS 64 /* rows of a band */
 #endif
 
-#if SUM_BITS == 16
-#define SUM   ushort
-#define LANES 32
-#else
-#define SUM   uint
-#define LANES 16
-#endif
+#include "filters/sums.clh"
+#define CELL SUM
+#include "filters/bands.clh"
 
-typedef SUM sums __attribute__((ext_vector_type(LANES)));
-typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
-typedef ulong longs __attribute__((ext_vector_type(LANES)));
-typedef uint words __attribute__((ext_vector_type(LANES)));
-typedef sums sums_at __attribute__((aligned(sizeof(SUM))));
-typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
+DEFINE_VECTORS(PIXEL, pixels);
+DEFINE_VECTORS(ulong, longs);
+DEFINE_VECTORS(uint, words);
 
 #define LOAD_SUMS(p)     (*(__global const sums_at *)(p))
 #define STORE_SUMS(p, v) (*(__global sums_at *)(p) = (v))
-
-/* The first lanes become 0. */
-#if LANES == 32
-#define SHIFT(v, k) __builtin_shufflevector((sums)0, v, LANE_FROM16(0, k), LANE_FROM16(16, k))
-#define CARRY(v)    __builtin_shufflevector(v, v, L16(LANE_LAST, 0), L16(LANE_LAST, 16))
-#else
-#define SHIFT(v, k) __builtin_shufflevector((sums)0, v, LANE_FROM16(0, k))
-#define CARRY(v)    __builtin_shufflevector(v, v, L16(LANE_LAST, 0))
-#endif
-
-/* Running sums over pixels inside a vector: channels are HONE_C elements apart. */
-inline sums scan(sums v)
-{
-    v += SHIFT(v, HONE_C);
-    v += SHIFT(v, 2 * HONE_C);
-    v += SHIFT(v, 4 * HONE_C);
-#if 8 * HONE_C < LANES
-    v += SHIFT(v, 8 * HONE_C);
-#endif
-#if 16 * HONE_C < LANES
-    v += SHIFT(v, 16 * HONE_C);
-#endif
-    return v;
-}
 
 /* sum / area, rounded half up: exact, see division_constants(). */
 inline PIXEL divide(SUM sum, uint half_area, uint multiplier, uint shift)
@@ -70,12 +39,12 @@ inline pixels divide_vector(sums sum, uint half_area, uint multiplier, uint shif
 {
 #if SUM_BITS == 16
     /* the host chose 16 <= shift, so that the upper half of the product is all that is needed */
-    words product = __builtin_convertvector(sum + (ushort)half_area, words) * (words)multiplier;
-    sums high = __builtin_convertvector(product >> 16u, sums);
-    return __builtin_convertvector(high >> (ushort)(shift - 16), pixels);
+    words product = CONVERT(sum + (ushort)half_area, words) * (words)multiplier;
+    sums high = CONVERT(product >> 16u, sums);
+    return CONVERT(high >> (ushort)(shift - 16), pixels);
 #else
-    longs product = __builtin_convertvector(sum + half_area, longs) * (longs)multiplier;
-    return __builtin_convertvector(product >> (ulong)shift, pixels);
+    longs product = CONVERT(sum + half_area, longs) * (longs)multiplier;
+    return CONVERT(product >> (ulong)shift, pixels);
 #endif
 }
 
@@ -100,7 +69,7 @@ inline pixels load_pixels(const struct source *source, int i, int y)
 inline sums row_sums(struct line row, int i, uint outside)
 {
     return HONE_BORDER != BORDER_CONSTANT || row.inside
-               ? __builtin_convertvector(load_pixels(row.source, i, row.y), sums)
+               ? CONVERT(load_pixels(row.source, i, row.y), sums)
                : (sums)(SUM)outside;
 }
 
@@ -126,18 +95,6 @@ inline void add(__global SUM *columns, int count, struct line enter, uint outsid
         STORE_SUMS(columns + i, LOAD_SUMS(columns + i) + row_sums(enter, i, outside));
     for (; i < count; i++)
         columns[i] += row_sum(enter, i, outside);
-}
-
-/* The columns beyond both edges hold what the border rule says: sums of the columns they fold onto. */
-inline void extend(__global SUM *columns, int width, int left, int right, SUM outside)
-{
-    for (int x = -left; x < width + right; x++) {
-        if (x == 0)
-            x = width;
-        int from = hone_fold(x, width);
-        for (int channel = 0; channel < HONE_C && x < width + right; channel++)
-            columns[x * HONE_C + channel] = from < 0 ? outside : columns[from * HONE_C + channel];
-    }
 }
 
 /* prefix[i + C] = prefix[i] + columns[i], starting from zeros. */
@@ -190,19 +147,6 @@ inline void write_row(__global const SUM *prefix, const struct source *source, c
                                       : divide((SUM)(ahead[i] - prefix[i]), half_area, multiplier, shift));
 }
 
-inline void clear_outside(const struct sink *sink, int y, int width, int height, int kernel_width, int kernel_height)
-{
-    int top = kernel_height / 2, left = kernel_width / 2, right = kernel_width - 1 - left;
-    bool row_leaves = y < top || y + kernel_height - 1 - top >= height;
-    for (int x = 0; x < width; x++) {
-        if (!row_leaves && x == left)
-            x = max(left, width - right);
-        for (int channel = 0; channel < HONE_C && x < width; channel++)
-            if (!IS_ALPHA(channel))
-                sink_put(sink, x * HONE_C + channel, y, 0);
-    }
-}
-
 __kernel void box_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
                         int out_pitch, int width, int height, int kernel_width, int kernel_height,
                         BORDER_TYPE border, uint half_area, uint multiplier, uint shift, __global SUM *scratch,
@@ -226,9 +170,7 @@ __kernel void box_bands(__global const PIXEL *in, int in_offset, int in_pitch, _
         extend(columns, width, left, right, (SUM)(border * kernel_height));
         integrate(columns - left * HONE_C, prefix, extended);
         write_row(prefix, &source, &sink, y, count, kernel_width, half_area, multiplier, shift);
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
         clear_outside(&sink, y, width, height, kernel_width, kernel_height);
-#endif
         update(columns, count, line_of(&source, y - top + kernel_height, height), line_of(&source, y - top, height),
                border);
     }

@@ -17,16 +17,10 @@ inline RESULT mean(SUM sum, SUM area)
 #endif
 }
 
-inline int window_leaves(int x, int y, int width, int height, int kernel_width, int kernel_height)
-{
-    int left = x - kernel_width / 2, top = y - kernel_height / 2;
-    return left < 0 || top < 0 || left + kernel_width > width || top + kernel_height > height;
-}
-
 /* border=zero-outside: nothing where the window leaves the image. */
 inline RESULT inside_or_zero(RESULT result, int x, int y, int width, int height, int kernel_width, int kernel_height)
 {
-    return HONE_BORDER == BORDER_ZERO_OUTSIDE && window_leaves(x, y, width, height, kernel_width, kernel_height)
+    return HONE_BORDER == BORDER_ZERO_OUTSIDE && hone_leaves(x - kernel_width / 2, y - kernel_height / 2, kernel_width, kernel_height, width, height)
                ? (RESULT)0
                : result;
 }
@@ -60,21 +54,7 @@ __kernel void box_direct(__global const RAW *in, int in_offset, int in_pitch, __
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_image) || defined(VARIANT_pairs_image)
-/* Texels as exact numbers. */
-#if FLOATING
-#define READ_IMAGE  read_imagef
-#define WRITE_IMAGE write_imagef
-typedef float4 texel;
-#else
-#define READ_IMAGE  read_imageui
-#define WRITE_IMAGE write_imageui
-typedef uint4 texel;
-#endif
-
-inline SUM texel_channel(texel t, int channel)
-{
-    return (SUM)(channel == 0 ? t.x : channel == 1 ? t.y : channel == 2 ? t.z : t.w);
-}
+#include "filters/texels.clh"
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_image)
@@ -303,44 +283,7 @@ __kernel void box_columns(__global const ROW_SUM *sums, __global const PIXEL *in
 #endif
 #define LEFT    (KW / 2 * HONE_C)
 #define RIGHT   ((KW - 1 - KW / 2) * HONE_C)
-#define COLUMNS (PX + LEFT + RIGHT)
-
-typedef VECTOR(PIXEL, PX) strip_pixels;
-
-struct strip_row {
-    SUM v[COLUMNS];
-};
-
-inline SUM strip_element(__global const PIXEL *row, int inside, int i, int width, BORDER_TYPE border)
-{
-    int x = i >= 0 ? i / HONE_C : -((HONE_C - 1 - i) / HONE_C);
-    return hone_at(row, inside, x, i - x * HONE_C, width, border);
-}
-
-inline struct strip_row load_strip(__global const PIXEL *in, int pitch, int i, int y, int width, int height,
-                                   BORDER_TYPE border)
-{
-    struct strip_row r;
-    int inside, count = width * HONE_C;
-    __global const PIXEL *row = hone_row(in, pitch, y, height, &inside);
-    if (i >= LEFT && i + PX + RIGHT <= count && REAL_ROW(inside)) {
-        union {
-            strip_pixels vector;
-            PIXEL element[PX];
-        } centre;
-        centre.vector = *(__global const strip_pixels *)(row + i);
-        for (int k = 0; k < LEFT; k++)
-            r.v[k] = row[i - LEFT + k];
-        for (int k = 0; k < PX; k++)
-            r.v[LEFT + k] = centre.element[k];
-        for (int k = 0; k < RIGHT; k++)
-            r.v[LEFT + PX + k] = row[i + PX + k];
-    } else {
-        for (int k = 0; k < COLUMNS; k++)
-            r.v[k] = strip_element(row, inside, i - LEFT + k, width, border);
-    }
-    return r;
-}
+#include "filters/strips.clh"
 
 inline SUM window_sum(const SUM *columns)
 {

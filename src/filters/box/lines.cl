@@ -40,16 +40,11 @@
 /* Columns of the window before those of this level, where the width has its bit. */
 #define BEFORE(l) (KW >> ((l) + 1) << ((l) + 1))
 
-/* The vector that begins k elements after a, b being the next one. */
-#define RUN4(k)        (k), (k) + 1, (k) + 2, (k) + 3
-#define RUN16(k)       RUN4(k), RUN4((k) + 4), RUN4((k) + 8), RUN4((k) + 12)
-#define MOVED(a, b, k) __builtin_shufflevector(a, b, RUN16((k) % LANES), RUN16((k) % LANES + 16))
+#include "filters/vectors.clh"
 
-typedef ushort sums __attribute__((ext_vector_type(LANES)));
-typedef uint words __attribute__((ext_vector_type(LANES)));
-typedef uchar pixels __attribute__((ext_vector_type(LANES)));
-typedef sums sums_at __attribute__((aligned(2)));
-typedef pixels pixels_at __attribute__((aligned(1)));
+DEFINE_VECTORS(ushort, sums);
+DEFINE_VECTORS(uint, words);
+DEFINE_VECTORS(uchar, pixels);
 
 struct block {
     __global const uchar *in;
@@ -68,13 +63,12 @@ inline __global const uchar *row_at(const struct block *b, int y)
 
 inline ushort element(const struct block *b, __global const uchar *row, int i)
 {
-    int x = i >= 0 ? i / HONE_C : -((HONE_C - 1 - i) / HONE_C);
-    return row ? (ushort)hone_at(row, 1, x, i - x * HONE_C, b->width, b->border) : (ushort)b->border;
+    return row ? (ushort)hone_element(row, 1, i, b->width, b->border) : (ushort)b->border;
 }
 
 inline sums row_sums(const struct block *b, __global const uchar *row, int i)
 {
-    return row ? __builtin_convertvector(*(__global const pixels_at *)(row + i), sums)
+    return row ? CONVERT(*(__global const pixels_at *)(row + i), sums)
                : (sums)(ushort)b->border;
 }
 
@@ -139,9 +133,9 @@ inline sums window(const struct levels *s)
 inline pixels means(sums sum)
 {
     if (MULTIPLIER == 32768) /* a power of two */
-        return __builtin_convertvector((sum + (ushort)HALF) >> (ushort)(SHIFT - 15), pixels);
-    words product = __builtin_convertvector(sum + (ushort)HALF, words) * (words)(uint)MULTIPLIER;
-    return __builtin_convertvector(__builtin_convertvector(product >> 16u, sums) >> (ushort)(SHIFT - 16),
+        return CONVERT((sum + (ushort)HALF) >> (ushort)(SHIFT - 15), pixels);
+    words product = CONVERT(sum + (ushort)HALF, words) * (words)(uint)MULTIPLIER;
+    return CONVERT(CONVERT(product >> 16u, sums) >> (ushort)(SHIFT - 16),
                                    pixels);
 }
 
@@ -171,13 +165,9 @@ inline void write_row(const ushort *columns, const struct sink *sink, int at, in
 inline void clear_outside(const struct block *b, const struct sink *sink, int y, int at, int count)
 {
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
-    int top = KH / 2, right = KW - 1 - KW / 2;
-    bool row_leaves = y < top || y + KH - 1 - top >= b->height;
-    for (int i = at; i < at + count; i++) {
-        int x = i / HONE_C;
-        if (row_leaves || x < KW / 2 || x + right >= b->width)
+    for (int i = at; i < at + count; i++)
+        if (hone_leaves(i / HONE_C - KW / 2, y - KH / 2, KW, KH, b->width, b->height))
             sink_put(sink, i, y, 0);
-    }
 #endif
 }
 

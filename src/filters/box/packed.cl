@@ -50,11 +50,9 @@
 #define START        (4 * BEFORE - LEFT) /* where the window of the strip's first element begins */
 #define HALF         ((KW * KH / 2) * 0x00010001u)
 
-#define EVENS(w)     ((w)&0x00ff00ffu)
-#if WITH_PTX
-#define ODDS(w) hone_bytes(w, 0, 0x4341u) /* one instruction instead of two */
-#else
-#define ODDS(w) ((w) >> 8 & 0x00ff00ffu)
+#include "filters/words.clh"
+#if SHUFFLE
+#include "filters/warp.clh"
 #endif
 
 struct strip {
@@ -62,17 +60,6 @@ struct strip {
     int pitch, width, height, border;
     int at; /* the strip's first element */
 };
-
-/* A word made of single elements: the last strip of a row that is no whole number of strips. */
-inline uint edge_word(const struct strip *s, __global const uchar *row, int inside, int i)
-{
-    uint word = 0;
-    for (int k = 0; k < 4; k++) {
-        int x = i + k >= 0 ? (i + k) / HONE_C : -((HONE_C - 1 - i - k) / HONE_C);
-        word |= (uint)hone_at(row, inside, x, i + k - x * HONE_C, s->width, s->border) << 8 * k;
-    }
-    return word;
-}
 
 /* Where an element beyond an edge reads, counted from that edge inwards, by pixels: 0 is the edge's own
  * pixel. */
@@ -126,34 +113,20 @@ inline void load_row(uint *w, const struct strip *s, int y)
     if (!whole) {
 #pragma unroll 1
         for (int k = 0; k < WORDS; k++)
-            w[BEFORE + k] = edge_word(s, row, inside, s->at + 4 * k);
+            w[BEFORE + k] = edge_word(row, inside, s->at + 4 * k, s->width, s->border);
     } else
 #endif
-    {
-#if WORDS == 4
-        uint4 centre = *(__global const uint4 *)(row + s->at);
-        w[BEFORE + 0] = centre.x;
-        w[BEFORE + 1] = centre.y;
-        w[BEFORE + 2] = centre.z;
-        w[BEFORE + 3] = centre.w;
-#else
-        uint2 centre = *(__global const uint2 *)(row + s->at);
-        w[BEFORE + 0] = centre.x;
-        w[BEFORE + 1] = centre.y;
-#endif
-    }
+        load_words(w + BEFORE, row + s->at, WORDS);
     bool wraps = HONE_BORDER == BORDER_WRAP;
     bool load_left = !first || wraps, load_right = !last || wraps;
 #if SHUFFLE
     uint lane = get_local_id(0) % 32;
 #pragma unroll
     for (int k = 0; k < BEFORE; k++)
-        asm volatile("shfl.sync.up.b32 %0, %1, 1, 0, 0xffffffff;" : "=r"(w[k]) : "r"(w[WORDS + k]));
+        w[k] = from_left(w[WORDS + k], 1);
 #pragma unroll
     for (int k = 0; k < BEHIND; k++)
-        asm volatile("shfl.sync.down.b32 %0, %1, 1, 31, 0xffffffff;"
-                     : "=r"(w[BEFORE + WORDS + k])
-                     : "r"(w[BEFORE + k]));
+        w[BEFORE + WORDS + k] = from_right(w[BEFORE + k], 1);
     load_left = load_left && (lane == 0 || first);
     load_right = load_right && (lane == 31 || last);
 #endif
@@ -162,13 +135,13 @@ inline void load_row(uint *w, const struct strip *s, int y)
     if (tail_left || !whole || (wraps && first)) {
 #pragma unroll 1
         for (int k = 0; k < BEHIND; k++)
-            w[BEFORE + WORDS + k] = edge_word(s, row, inside, s->at + 4 * (WORDS + k));
+            w[BEFORE + WORDS + k] = edge_word(row, inside, s->at + 4 * (WORDS + k), s->width, s->border);
         load_right = false;
     }
     if (first && wraps) {
 #pragma unroll 1
         for (int k = 0; k < BEFORE; k++)
-            w[k] = edge_word(s, row, inside, 4 * (k - BEFORE));
+            w[k] = edge_word(row, inside, 4 * (k - BEFORE), s->width, s->border);
         load_left = false;
     }
 #endif
@@ -185,7 +158,7 @@ inline void load_row(uint *w, const struct strip *s, int y)
             w[BEFORE + WORDS + k] = *(__global const uint *)(at + 4 * (WORDS + k));
     }
 #if HONE_BORDER == BORDER_CONSTANT
-    uint outside = (uint)s->border * 0x01010101u;
+    uint outside = outside_word(s->border);
 #pragma unroll
     for (int k = 0; k < ALL; k++)
         w[k] = !inside || (first && k < BEFORE) || (!TAIL && last && k >= BEFORE + WORDS) ? outside : w[k];
@@ -315,25 +288,6 @@ inline uint means(uint even, uint odd)
 #endif
 }
 
-/* border=zero-outside, and alpha. */
-inline uint finish(uint word, const struct strip *s, int i, int y)
-{
-#if HONE_ALPHA
-    uint centre = *(__global const uint *)(s->in + y * s->pitch + min(i, s->width * 4 - 4));
-#endif
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-    for (int k = 0; k < 4; k++) {
-        int x = (i + k) / HONE_C - KW / 2, top = y - KH / 2;
-        if (x < 0 || top < 0 || x + KW > s->width || top + KH > s->height)
-            word &= ~(0xffu << 8 * k);
-    }
-#endif
-#if HONE_ALPHA
-    word = (word & 0x00ffffffu) | (centre & 0xff000000u);
-#endif
-    return word;
-}
-
 /* Stores the means of windows whose sums hold half of the area already. */
 inline void store_sums(const struct strip *s, const struct sink *sink, int y, const uint *r_even,
                        const uint *r_odd)
@@ -341,7 +295,8 @@ inline void store_sums(const struct strip *s, const struct sink *sink, int y, co
     uint result[WORDS];
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
-        result[k] = finish(means(r_even[k], r_odd[k]), s, s->at + 4 * k, y);
+        result[k] = finish_word(means(r_even[k], r_odd[k]), s->in + y * s->pitch, s->at + 4 * k, y, KW, KH,
+                                s->width, s->height);
     sink_put_words(sink, s->at, y, result, WORDS, TAIL ? s->width * HONE_C - s->at : 4 * WORDS);
 }
 
@@ -360,8 +315,8 @@ inline void sum_row(const uint *w, uint *sum_even, uint *sum_odd)
     uint even[ALL], odd[ALL];
 #pragma unroll
     for (int k = 0; k < ALL; k++) {
-        even[k] = EVENS(w[k]);
-        odd[k] = ODDS(w[k]);
+        even[k] = EVEN_BYTES(w[k]);
+        odd[k] = ODD_BYTES(w[k]);
     }
     across(even, odd, 0, sum_even, sum_odd);
 }
@@ -456,8 +411,8 @@ __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, 
         load_row(kept[j], &s, y - top + j);
 #pragma unroll
         for (int k = 0; k < ALL; k++) {
-            even[k] += EVENS(kept[j][k]);
-            odd[k] += ODDS(kept[j][k]);
+            even[k] += EVEN_BYTES(kept[j][k]);
+            odd[k] += ODD_BYTES(kept[j][k]);
         }
     }
     for (;;) {
@@ -470,8 +425,8 @@ __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, 
                 return;
 #pragma unroll
             for (int k = 0; k < ALL; k++) {
-                even[k] = even[k] + EVENS(enter[k]) - EVENS(kept[j][k]);
-                odd[k] = odd[k] + ODDS(enter[k]) - ODDS(kept[j][k]);
+                even[k] = even[k] + EVEN_BYTES(enter[k]) - EVEN_BYTES(kept[j][k]);
+                odd[k] = odd[k] + ODD_BYTES(enter[k]) - ODD_BYTES(kept[j][k]);
                 kept[j][k] = enter[k];
             }
         }
@@ -483,8 +438,8 @@ __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, 
         load_row(enter, &s, y - top + j);
 #pragma unroll
         for (int k = 0; k < ALL; k++) {
-            even[k] += EVENS(enter[k]);
-            odd[k] += ODDS(enter[k]);
+            even[k] += EVEN_BYTES(enter[k]);
+            odd[k] += ODD_BYTES(enter[k]);
         }
     }
     for (;;) {
@@ -498,8 +453,8 @@ __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, 
                 return;
 #pragma unroll
             for (int k = 0; k < ALL; k++) {
-                even[k] = even[k] + EVENS(enter[k]) - EVENS(leave[k]);
-                odd[k] = odd[k] + ODDS(enter[k]) - ODDS(leave[k]);
+                even[k] = even[k] + EVEN_BYTES(enter[k]) - EVEN_BYTES(leave[k]);
+                odd[k] = odd[k] + ODD_BYTES(enter[k]) - ODD_BYTES(leave[k]);
             }
         }
     }

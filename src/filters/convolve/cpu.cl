@@ -29,15 +29,14 @@
 #define LANES 16
 #define STRIP (VECTORS * LANES)
 
-typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
-typedef CELL cells __attribute__((ext_vector_type(LANES)));
-typedef SUM sums __attribute__((ext_vector_type(LANES)));
-typedef float floats __attribute__((ext_vector_type(LANES)));
-typedef uint words __attribute__((ext_vector_type(LANES)));
-typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
-typedef cells cells_at __attribute__((aligned(sizeof(CELL))));
+#include "filters/bands.clh"
+#include "filters/vectors.clh"
 
-#define CONVERT(v, t) __builtin_convertvector(v, t)
+DEFINE_VECTORS(PIXEL, pixels);
+DEFINE_VECTORS(CELL, cells);
+DEFINE_VECTORS(SUM, sums);
+DEFINE_VECTORS(float, floats);
+DEFINE_VECTORS(uint, words);
 
 struct band {
     __global const PIXEL *in;
@@ -51,19 +50,6 @@ struct band {
 inline __global CELL *ring_row(const struct band *b, int y)
 {
     return b->ring + ((y + b->top) % b->rows) * b->stride; /* y is never less than -top */
-}
-
-/* The cells beyond both edges. */
-inline void extend(const struct band *b, __global CELL *to)
-{
-    for (int x = -b->left; x < b->width + b->kernel_width - 1 - b->left; x++) {
-        if (x == 0)
-            x = b->width;
-        int from = hone_fold(x, b->width);
-        if (x < b->width + b->kernel_width - 1 - b->left)
-            for (int channel = 0; channel < HONE_C; channel++)
-                to[x * HONE_C + channel] = from < 0 ? (CELL)b->border : to[from * HONE_C + channel];
-    }
 }
 
 /* Puts what row y shows into the ring. */
@@ -81,7 +67,7 @@ inline void fill(const struct band *b, int y)
         for (; i < b->count; i++)
             to[i] = (CELL)row[i];
     }
-    extend(b, to);
+    extend(to, b->width, b->left, b->kernel_width - 1 - b->left, (CELL)b->border);
 }
 
 /* Adds the products of one row of the ring to the lines first to last; line q takes row j - q of the weights. Whole numbers
@@ -157,8 +143,7 @@ inline pixels rounded(sums sum, float factor, float offset)
 
 inline bool window_leaves(const struct band *b, int x, int y)
 {
-    int left = x - b->left, top = y - b->top;
-    return left < 0 || top < 0 || left + b->kernel_width > b->width || top + b->kernel_height > b->height;
+    return hone_leaves(x - b->left, y - b->top, b->kernel_width, b->kernel_height, b->width, b->height);
 }
 
 inline pixels with_alpha(pixels r, __global const PIXEL *centre)

@@ -25,7 +25,7 @@ typedef uint words __attribute__((ext_vector_type(16)));
 typedef float floats __attribute__((ext_vector_type(16)));
 typedef bytes bytes_at __attribute__((aligned(1)));
 
-#define CONVERT(v, t) __builtin_convertvector(v, t)
+#include "filters/vectors.clh"
 
 union lanes {
     bytes u8;
@@ -223,8 +223,7 @@ inline bytes results(const ints total[4], float factor, float offset)
 
 inline bool window_leaves(const struct band *b, int x, int y)
 {
-    int left = x - b->left, top = y - b->top;
-    return left < 0 || top < 0 || left + b->kernel_width > b->width || top + b->kernel_height > b->height;
+    return hone_leaves(x - b->left, y - b->top, b->kernel_width, b->kernel_height, b->width, b->height);
 }
 
 /* One strip of one row. */

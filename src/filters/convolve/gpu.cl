@@ -52,25 +52,12 @@ inline RESULT finish(float sum, float factor, float offset)
     return hone_result(product + offset);
 }
 
-inline bool leaves(const struct strip *s, int x, int y)
-{
-    int left = x - s->left, top = y - s->top;
-    return left < 0 || top < 0 || left + KW > s->width || top + KH > s->height;
-}
-
-/* Element i of a row, counted in elements; i may lie outside. */
-inline NUMBER element(const struct strip *s, __global const PIXEL *row, int inside, int i)
-{
-    int x = i >= 0 ? i / HONE_C : -((HONE_C - 1 - i) / HONE_C);
-    return hone_at(row, inside, x, i - x * HONE_C, s->width, s->border);
-}
-
 /* Alpha, and border=zero-outside. */
 inline RESULT result_or(const struct strip *s, RESULT result, int i, int y)
 {
     if (IS_ALPHA(i % HONE_C))
         return (RESULT)s->in[y * s->pitch + i];
-    return HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves(s, i / HONE_C, y) ? (RESULT)0 : result;
+    return HONE_BORDER == BORDER_ZERO_OUTSIDE && hone_leaves(i / HONE_C - s->left, y - s->top, KW, KH, s->width, s->height) ? (RESULT)0 : result;
 }
 
 #if defined(HONE_ALL) || defined(VARIANT_sliding) || defined(VARIANT_literal)
@@ -88,7 +75,7 @@ inline void load_row(SUM *value, const struct strip *s, int y)
         /* a loop that stays one, without an index into registers that is known only when it runs */
 #pragma unroll 1
         for (int k = 0; k < ACROSS; k++) {
-            SUM next = (SUM)element(s, row, inside, first + k);
+            SUM next = (SUM)hone_element(row, inside, first + k, s->width, s->border);
 #pragma unroll
             for (int m = 0; m < ACROSS; m++)
                 value[m] = m == k ? next : k ? value[m] : 0;
@@ -165,6 +152,8 @@ __kernel void convolve_literal(__global const PIXEL *in, int in_offset, int in_p
 #endif
 
 #if defined(VARIANT_packed) || (defined(HONE_ALL) && HONE_T == 0 && HONE_C == 1)
+#include "filters/words.clh"
+
 /* Four results from words of four neighbours: a word that begins at any element is a shift of two words. */
 #define GROUPS ((KW + 3) / 4)
 #define SPAN   (4 * GROUPS + 3)  /* elements that begin a word of products */
@@ -198,7 +187,7 @@ inline uint funnel(uint low, uint high, int bits)
 }
 
 /* The words that begin at each element of the strip's windows; the strip begins at a multiple of four. */
-inline void load_words(uint *word, const struct strip *s, int y)
+inline void begin_words(uint *word, const struct strip *s, int y)
 {
     int inside, first = s->at - s->left, shift = (first & 3) * 8;
     int begin = first & ~3;
@@ -211,10 +200,7 @@ inline void load_words(uint *word, const struct strip *s, int y)
     } else {
 #pragma unroll 1
         for (int k = 0; k < WORDS; k++) {
-            uint next = 0;
-#pragma unroll 1
-            for (int b = 0; b < 4; b++)
-                next |= (uint)element(s, row, inside, begin + 4 * k + b) << 8 * b;
+            uint next = edge_word(row, inside, begin + 4 * k, s->width, s->border);
 #pragma unroll
             for (int m = 0; m < WORDS; m++)
                 aligned[m] = m == k ? next : k ? aligned[m] : 0;
@@ -258,7 +244,7 @@ __kernel void convolve_packed(__global const uchar *in, int in_offset, int in_pi
             sums[a][p] = 0;
 #pragma unroll 1
     for (int y = first - KH + 1; y < end; y++) { /* the row of the result that is complete below */
-        load_words(word, &s, y - top + KH - 1);
+        begin_words(word, &s, y - top + KH - 1);
 #pragma unroll
         for (int a = 0; a < KH; a++)
 #pragma unroll

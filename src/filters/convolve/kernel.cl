@@ -46,18 +46,12 @@ inline RESULT finish(SUM sum, float factor, float offset)
     return hone_result(product + offset);
 }
 
-inline bool leaves(struct window k, int x, int y, int width, int height)
-{
-    int left = x - k.left, top = y - k.top;
-    return left < 0 || top < 0 || left + k.width > width || top + k.height > height;
-}
-
 /* Alpha, and border=zero-outside. */
 inline RESULT result_or(RESULT result, PIXEL centre, struct window k, int x, int y, int channel, int width, int height)
 {
     if (IS_ALPHA(channel))
         return (RESULT)centre;
-    return HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves(k, x, y, width, height) ? (RESULT)0 : result;
+    return HONE_BORDER == BORDER_ZERO_OUTSIDE && hone_leaves(x - k.left, y - k.top, k.width, k.height, width, height) ? (RESULT)0 : result;
 }
 
 #define IMAGES                                                                                                         \

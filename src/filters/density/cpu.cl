@@ -28,53 +28,21 @@
 #define SIGNED_COLUMN int
 #endif
 
-#if SUM_BITS == 16
-#define SUM   ushort
-#define LANES 32
-#else
-#define SUM   uint
-#define LANES 16
-#endif
+#include "filters/sums.clh"
+#define CELL COLUMN
+#include "filters/bands.clh"
 
 #define MARKS (HONE_OT == 0) /* results of u8: sums never are */
 #define COLUMN_LANES (512 / COLUMN_BITS)
 
-typedef SUM sums __attribute__((ext_vector_type(LANES)));
-typedef RESULT results __attribute__((ext_vector_type(LANES)));
-typedef COLUMN sum_columns __attribute__((ext_vector_type(LANES)));
-typedef PIXEL sum_pixels __attribute__((ext_vector_type(LANES)));
+DEFINE_VECTORS(RESULT, results);
+DEFINE_VECTORS(COLUMN, sum_columns);
+DEFINE_VECTORS(PIXEL, sum_pixels);
 typedef COLUMN columns_vector __attribute__((ext_vector_type(COLUMN_LANES)));
 typedef SIGNED_COLUMN signed_columns __attribute__((ext_vector_type(COLUMN_LANES)));
 typedef PIXEL pixels __attribute__((ext_vector_type(COLUMN_LANES)));
-typedef results results_at __attribute__((aligned(sizeof(RESULT))));
-typedef sum_columns sum_columns_at __attribute__((aligned(sizeof(COLUMN))));
-typedef sum_pixels sum_pixels_at __attribute__((aligned(sizeof(PIXEL))));
 typedef columns_vector columns_at __attribute__((aligned(sizeof(COLUMN))));
 typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
-
-/* The first lanes become 0. */
-#if LANES == 32
-#define SHIFT(v, k) __builtin_shufflevector((sums)0, v, LANE_FROM16(0, k), LANE_FROM16(16, k))
-#define CARRY(v)    __builtin_shufflevector(v, v, L16(LANE_LAST, 0), L16(LANE_LAST, 16))
-#else
-#define SHIFT(v, k) __builtin_shufflevector((sums)0, v, LANE_FROM16(0, k))
-#define CARRY(v)    __builtin_shufflevector(v, v, L16(LANE_LAST, 0))
-#endif
-
-/* Running sums inside a vector: channels are HONE_C elements apart. */
-inline sums scan(sums v)
-{
-    v += SHIFT(v, HONE_C);
-    v += SHIFT(v, 2 * HONE_C);
-    v += SHIFT(v, 4 * HONE_C);
-#if HONE_C == 1 || LANES == 32
-    v += SHIFT(v, 8 * HONE_C);
-#endif
-#if HONE_C == 1 && LANES == 32
-    v += SHIFT(v, 16);
-#endif
-    return v;
-}
 
 /* The elements of an input row, or the border value everywhere. */
 struct source_row {
@@ -95,9 +63,9 @@ inline columns_vector row_columns(struct source_row row, int i, COLUMN outside)
         return (columns_vector)outside;
     pixels v = *(__global const pixels_at *)(row.at + i);
 #if MASK
-    return __builtin_convertvector(-__builtin_convertvector(v != (pixels)0, signed_columns), columns_vector);
+    return CONVERT(-CONVERT(v != (pixels)0, signed_columns), columns_vector);
 #else
-    return __builtin_convertvector(v, columns_vector);
+    return CONVERT(v, columns_vector);
 #endif
 }
 
@@ -129,21 +97,9 @@ inline void add(__global COLUMN *columns, int count, struct source_row enter, CO
         columns[i] += row_column(enter, i, outside);
 }
 
-/* The columns beyond both edges hold what the border rule says: sums of the columns they fold onto. */
-inline void extend(__global COLUMN *columns, int width, int left, int right, COLUMN outside)
-{
-    for (int x = -left; x < width + right; x++) {
-        if (x == 0)
-            x = width;
-        int from = hone_fold(x, width);
-        for (int channel = 0; channel < HONE_C && x < width + right; channel++)
-            columns[x * HONE_C + channel] = from < 0 ? outside : columns[from * HONE_C + channel];
-    }
-}
-
 inline sums load_columns(__global const COLUMN *at)
 {
-    return __builtin_convertvector(*(__global const sum_columns_at *)at, sums);
+    return CONVERT(*(__global const sum_columns_at *)at, sums);
 }
 
 /* In each lane the sum of its channel's first window, without that window's last column. */
@@ -180,14 +136,14 @@ inline sums first_windows(__global const COLUMN *columns, int left, int right)
 #define ALPHA ALPHA4
 #endif
 
-typedef uint alphas __attribute__((ext_vector_type(LANES)));
+DEFINE_VECTORS(uint, alphas);
 
 /* The results with the pixels' alpha in every fourth lane. */
 inline results with_alpha(results r, __global const PIXEL *pixels)
 {
     const results alpha = {ALPHA};
-    alphas copied = COPIED(__builtin_convertvector(*(__global const sum_pixels_at *)pixels, alphas));
-    return (r & ~alpha) | (__builtin_convertvector(copied, results) & alpha);
+    alphas copied = COPIED(CONVERT(*(__global const sum_pixels_at *)pixels, alphas));
+    return (r & ~alpha) | (CONVERT(copied, results) & alpha);
 }
 #endif
 
@@ -195,9 +151,9 @@ inline results with_alpha(results r, __global const PIXEL *pixels)
 inline results dense(sums v, SUM least)
 {
 #if MARKS
-    return __builtin_convertvector(v >= least, results);
+    return CONVERT(v >= least, results);
 #else
-    return __builtin_convertvector(v >= least ? v : (sums)0, results);
+    return CONVERT(v >= least ? v : (sums)0, results);
 #endif
 }
 
@@ -223,18 +179,6 @@ inline void write_row(__global const COLUMN *columns, __global const PIXEL *cent
     }
 }
 
-inline void clear_outside(__global RESULT *out, int y, int width, int height, int left, int right)
-{
-    bool row_leaves = y < left || y + right >= height;
-    for (int x = 0; x < width; x++) {
-        if (!row_leaves && x == left)
-            x = max(left, width - right);
-        for (int channel = 0; channel < HONE_C && x < width; channel++)
-            if (!IS_ALPHA(channel))
-                out[x * HONE_C + channel] = 0;
-    }
-}
-
 __kernel void density_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                             int out_offset, int out_pitch, int width, int height, int size, int border, uint least,
                             __global COLUMN *scratch, int scratch_elements)
@@ -249,6 +193,7 @@ __kernel void density_bands(__global const PIXEL *in, int in_offset, int in_pitc
     __global COLUMN *columns = scratch + (left + 1) * HONE_C;
     in += in_offset;
     out += out_offset;
+    const struct sink sink = {out, out_pitch};
     for (int i = 0; i < scratch_elements; i++)
         scratch[i] = 0;
     for (int j = 0; j < size; j++)
@@ -256,9 +201,7 @@ __kernel void density_bands(__global const PIXEL *in, int in_offset, int in_pitc
     for (; y < end; y++) {
         extend(columns, width, left, right, (COLUMN)(outside * size));
         write_row(columns, in + y * in_pitch, out + y * out_pitch, count, left, right, (SUM)least);
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-        clear_outside(out + y * out_pitch, y, width, height, left, right);
-#endif
+        clear_outside(&sink, y, width, height, size, size);
         update(columns, count, source_row(in, in_pitch, y + right + 1, height),
                source_row(in, in_pitch, y - left, height), outside);
     }

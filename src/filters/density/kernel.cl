@@ -32,8 +32,7 @@ inline RESULT copied(PIXEL alpha)
 
 inline int window_leaves(int x, int y, int width, int height, int size)
 {
-    int left = x - size / 2, top = y - size / 2;
-    return left < 0 || top < 0 || left + size > width || top + size > height;
+    return hone_leaves(x - size / 2, y - size / 2, size, size, width, height);
 }
 
 /* The sum, or a mark, where it is at least `least` and the border rule allows it. */

@@ -65,7 +65,9 @@
 /* Whole strips beyond the left and right edge read whole strips, so that what they read takes no loads of its own. */
 #define FOLDS (!TAIL && HONE_BORDER != BORDER_REFLECT101)
 
+#include "filters/words.clh"
 #if SHUFFLE
+#include "filters/warp.clh"
 #define LANES 32
 #else
 #define LANES ((int)get_local_size(0))
@@ -92,7 +94,6 @@ struct strip {
 #define UPPER_TWICE(w)   hone_bytes(w, 0, 0x3232)
 #define SIGNS(w)         hone_bytes(w, 0, 0xbb99)
 #define FOUR_SIGNS(a, b) hone_bytes(a, b, 0xfdb9)
-#define UPPER(a, b)      hone_bytes(a, b, 0x7632)
 #define BACKWARDS(w)     hone_bytes(w, 0, 0x0123)
 #define FIRST_ONE(w)     hone_bytes(w, 0, 0)
 #define LAST_ONE(w)      hone_bytes(w, 0, 0x3333)
@@ -102,7 +103,6 @@ struct strip {
 #define UPPER_TWICE(w) (((w) >> 16) * 0x00010001u)
 #define SIGNS(w)       (((w) >> 15 & 0x00010001u) * 0xffffu)
 #define FOUR_SIGNS(a, b) as_uint(as_uchar4((((a) >> 15 & 0x00010001u) | ((b) >> 7 & 0x01000100u)) * 0xffu).s0213)
-#define UPPER(a, b)    ((a) >> 16 | ((b)&0xffff0000u))
 #define BACKWARDS(w)   as_uint(as_uchar4(w).s3210)
 #define FIRST_ONE(w)   (((w)&0xffu) * 0x01010101u)
 #define LAST_ONE(w)    (((w) >> 24) * 0x01010101u)
@@ -156,20 +156,6 @@ inline void next_round(uint history[ROUNDS][WORDS])
 }
 
 #if SHUFFLE
-inline uint from_left(uint w, int lanes)
-{
-    uint r;
-    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(r) : "r"(w), "r"(lanes));
-    return r;
-}
-
-inline uint from_right(uint w, int lanes)
-{
-    uint r;
-    asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(r) : "r"(w), "r"(lanes));
-    return r;
-}
-
 /* The words of a row of sums that the strip's windows touch. */
 inline void gather(uint *all, const uint *columns, const struct strip *s, int buffer)
 {
@@ -213,7 +199,7 @@ inline uint first_window(const uint *all)
         if (from < to) {
             uint ones = 0x01010101u >> 8 * (4 - (to - from)) << 8 * from;
 #if WITH_PTX
-            asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(all[j]), "r"(ones), "r"(sum));
+            sum = hone_dot4(all[j], ones, sum);
 #else
             uint w = all[j] & ones * 255u;
             sum += (w & 0x00ff00ffu) + (w >> 8 & 0x00ff00ffu);
@@ -328,8 +314,8 @@ inline void threshold(uint *sums, uint least)
     uint before = least - 1; /* less any sum that counts, this is negative: sums are below 2^31 */
 #pragma unroll
     for (int k = 0; k < OUTS; k++) {
-        uint first = UPPER(before - sums[4 * k], before - sums[4 * k + 1]);
-        uint second = UPPER(before - sums[4 * k + 2], before - sums[4 * k + 3]);
+        uint first = HIGH_SHORTS(before - sums[4 * k], before - sums[4 * k + 1]);
+        uint second = HIGH_SHORTS(before - sums[4 * k + 2], before - sums[4 * k + 3]);
         sums[k] = FOUR_SIGNS(first, second);
     }
 #else
@@ -408,8 +394,7 @@ inline void store_pairs(const struct strip *s, __global RESULT *out, const uint 
         uint first[4], second[4];
 #pragma unroll
         for (int k = block; k < block + 4; k++) {
-            uint other, give = bitselect(sums[k + 4], sums[k], odd);
-            asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;" : "=r"(other) : "r"(give));
+            uint other = from_other(bitselect(sums[k + 4], sums[k], odd), 1);
             first[k - block] = bitselect(sums[k], other, odd);
             second[k - block] = bitselect(other, sums[k + 4], odd);
         }
@@ -428,12 +413,8 @@ inline void load_strip(uint *w, __global const uchar *at)
                  : "l"(at));
 #elif WITH_PTX
     asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(at));
-#elif WORDS == 4
-    uint4 v = *(__global const uint4 *)at;
-    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
 #else
-    uint2 v = *(__global const uint2 *)at;
-    w[0] = v.x, w[1] = v.y;
+    load_words(w, at, WORDS);
 #endif
 }
 
@@ -475,7 +456,7 @@ inline void count_row(uint *w, const struct strip *s, int y)
 #define PLACE(i) (32 / PACKED * ((i) % PACKED))
 
 /* border=zero-outside: only what does not leave the image in row y. */
-inline void clear_leaving(uint *sums, const struct strip *s, int y)
+inline void clear_strip(uint *sums, const struct strip *s, int y)
 {
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
 #pragma unroll
@@ -542,7 +523,7 @@ inline void slide(const struct strip *s)
         for (int p = 0; p < 8; p++, y++, out += s->out_pitch) {
             next_row(columns, history, ahead, s, y, p, false);
             results(columns, s, p & 1, sums);
-            clear_leaving(sums, s, y - RIGHT);
+            clear_strip(sums, s, y - RIGHT);
 #if SWAP
             store_pairs(s, out, sums, y < end);
 #else
@@ -633,7 +614,7 @@ inline int opaque(int number)
 inline void store_edge(const struct strip *s, uint *sums, int y, int count)
 {
     __global RESULT *out = s->out + y * s->out_pitch + s->x;
-    clear_leaving(sums, s, y);
+    clear_strip(sums, s, y);
     if (count >= SPAN) {
         store_strip(out, sums, 1);
     } else {

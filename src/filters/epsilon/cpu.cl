@@ -39,22 +39,15 @@
 #define SIDE  (2 * RADIUS + 1)
 #define LINE  (LANES + 2 * REACH) /* elements of a row that a strip's windows see */
 
-typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
-typedef float floats __attribute__((ext_vector_type(LANES)));
-typedef uint words __attribute__((ext_vector_type(LANES)));
-typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
+#include "filters/vectors.clh"
+
+DEFINE_VECTORS(PIXEL, pixels);
+DEFINE_VECTORS(float, floats);
+DEFINE_VECTORS(uint, words);
 
 #define LOAD(p)       (*(__global const pixels_at *)(p))
 #define LOAD_LINE(p)  (*(const pixels_at *)(p))
-#define CONVERT(v, t) __builtin_convertvector(v, t)
 
-#if LANES == 64
-#define LANES_BY(f) L16(f, 0), L16(f, 16), L16(f, 32), L16(f, 48)
-#elif LANES == 32
-#define LANES_BY(f) L16(f, 0), L16(f, 16)
-#else
-#define LANES_BY(f) L16(f, 0)
-#endif
 #define IS_ALPHA_LANE(i) ((i) % 4 == 3)
 
 #if FLOATING
@@ -86,7 +79,7 @@ typedef PAIR wide __attribute__((ext_vector_type(LANES)));
 /* Low halves of pairs to even lanes, high halves to odd lanes. */
 inline words weave(pairs low, pairs high)
 {
-    return CONVERT(__builtin_shufflevector(low, high, LANES_BY(WEAVE)), words);
+    return CONVERT(__builtin_shufflevector(low, high, L_ALL(WEAVE)), words);
 }
 
 /*
@@ -179,12 +172,6 @@ inline pixels finish(pixels r, pixels centre, const struct strip *s, int y)
     return r;
 }
 
-inline PIXEL element(const struct strip *s, __global const PIXEL *row, int inside, int i)
-{
-    int x = i >= 0 ? i / HONE_C : -((HONE_C - 1 - i) / HONE_C);
-    return hone_at(row, inside, x, i - x * HONE_C, s->width, s->border);
-}
-
 /* What row y shows to the strip, with every pixel beyond the image in place. */
 inline void fill_line(PIXEL *line, const struct strip *s, int y)
 {
@@ -203,7 +190,7 @@ inline void fill_line(PIXEL *line, const struct strip *s, int y)
         if (whole && k == REACH)
             k = REACH + LANES;
         if (k < LINE)
-            line[k] = element(s, row, inside, s->at - REACH + k);
+            line[k] = hone_element(row, inside, s->at - REACH + k, s->width, s->border);
     }
 }
 

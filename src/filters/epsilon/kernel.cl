@@ -41,7 +41,7 @@ __kernel void epsilon_direct(__global const PIXEL *in, int in_offset, int in_pit
         return;
     in += in_offset;
     out += out_offset + y * out_pitch + x * HONE_C;
-    bool leaves = x < radius || y < radius || x + radius >= width || y + radius >= height;
+    bool leaves = hone_leaves(x - radius, y - radius, 2 * radius + 1, 2 * radius + 1, width, height);
     for (int channel = 0; channel < HONE_C; channel++) {
         NUMBER centre = in[y * in_pitch + x * HONE_C + channel];
         SUM sum = 0, count = 1;
@@ -63,18 +63,7 @@ __kernel void epsilon_direct(__global const PIXEL *in, int in_offset, int in_pit
 
 #if defined(HONE_ALL) || defined(VARIANT_image)
 /* The same through the texture unit, pixels read as whole numbers (floats: as they are). */
-#if FLOATING
-#define READ_IMAGE read_imagef
-typedef float4 texel;
-#else
-#define READ_IMAGE read_imageui
-typedef uint4 texel;
-#endif
-
-inline NUMBER texel_channel(texel t, int channel)
-{
-    return (NUMBER)(channel == 0 ? t.x : channel == 1 ? t.y : channel == 2 ? t.z : t.w);
-}
+#include "filters/texels.clh"
 
 __kernel void epsilon_image(__read_only image2d_t in, __global RESULT *out, int out_offset, int out_pitch,
                             sampler_t edge, int width, int height, int radius, NUMBER threshold)
@@ -98,7 +87,7 @@ __kernel void epsilon_image(__read_only image2d_t in, __global RESULT *out, int 
                 count[channel] += counts;
             }
         }
-    bool leaves = x < radius || y < radius || x + radius >= width || y + radius >= height;
+    bool leaves = hone_leaves(x - radius, y - radius, 2 * radius + 1, 2 * radius + 1, width, height);
     out += out_offset + y * out_pitch + x * HONE_C;
     for (int channel = 0; channel < HONE_C; channel++) {
         NUMBER middle = texel_channel(centre, channel);
@@ -112,23 +101,12 @@ __kernel void epsilon_image(__read_only image2d_t in, __global RESULT *out, int 
 #if defined(HONE_ALL) || defined(VARIANT_unorm) || defined(VARIANT_unorm_half)
 /* The guide's first two steps as they stand: pixels read as 0..1, sums of them in floats or in halves, and the texture
  * unit's own rounding on the way out. */
-#ifndef WITH_HALF
-#define WITH_HALF 1 /* 0: no `half`, but a compiler for a CPU that may have _Float16 */
-#endif
 #if !defined(VARIANT_unorm_half)
 #define NORMALISED epsilon_unorm
 typedef float number;
 #else
 #define NORMALISED epsilon_unorm_half
-#if WITH_HALF || !defined(__FLT16_MANT_DIG__)
-#ifndef cl_khr_fp16
-#define cl_khr_fp16 1
-#endif
-#pragma OPENCL EXTENSION cl_khr_fp16 : enable
-typedef half number;
-#else
-typedef _Float16 number;
-#endif
+#include "filters/halves.clh"
 #endif
 
 __kernel void NORMALISED(__read_only image2d_t in, __write_only image2d_t out, sampler_t edge, int width, int height,

@@ -18,9 +18,6 @@
 #ifndef RADIUS
 #define RADIUS 4 /* of the window */
 #endif
-#ifndef WITH_HALF
-#define WITH_HALF 1 /* 0: no `half`, but a compiler for a CPU that may have _Float16 */
-#endif
 
 #if defined(VARIANT_texels_half) || defined(VARIANT_tiles_half)
 #define HALVES 1
@@ -42,15 +39,7 @@
 /* ---- Pixels as numbers, sums of them, and their mean ---- */
 
 #if HALVES
-#if WITH_HALF || !defined(__FLT16_MANT_DIG__)
-#ifndef cl_khr_fp16
-#define cl_khr_fp16 1
-#endif
-#pragma OPENCL EXTENSION cl_khr_fp16 : enable
-typedef half number;
-#else
-typedef _Float16 number;
-#endif
+#include "filters/halves.clh"
 typedef number total;
 typedef number stored;
 #define ONE     ((number)1)

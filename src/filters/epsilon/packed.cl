@@ -26,31 +26,19 @@
 #ifndef FLUSH
 #define FLUSH 0 /* neighbours whose sum fits a half; 0: all */
 #endif
-#ifndef WITH_HALF
-#define WITH_HALF 1 /* 0: no `half`, but a compiler for a CPU that may have _Float16 */
-#endif
-
 #define SIDE  (2 * RADIUS + 1)
 #define EDGE  ((RADIUS + 3) / 4) /* words left and right of the block */
 #define WORDS (PX / 4)
 #define ALL   (WORDS + 2 * EDGE)
 #define FIRST (4 * EDGE - RADIUS) /* where the first window begins in a row */
 
+#include "filters/words.clh"
+
 struct block {
     __global const uchar *in;
     int pitch, width, height, border;
     int at; /* the block's first column */
 };
-
-/* A word made of single pixels, where some are beyond the image. */
-inline uint edge_word(const struct block *b, __global const uchar *row, int inside, int x)
-{
-    uint word = 0;
-#pragma unroll 1
-    for (int i = 0; i < 4; i++)
-        word |= (uint)hone_at(row, inside, x + i, 0, b->width, b->border) << 8 * i;
-    return word;
-}
 
 /* Whether all that the block's windows see lies inside the image. */
 inline bool inside_image(const struct block *b, int y, int rows)
@@ -72,7 +60,7 @@ inline void load_row(uint *w, const struct block *b, int y, bool plain)
     __global const uchar *row = hone_row(b->in, b->pitch, y, b->height, &inside);
 #pragma unroll
     for (int k = 0; k < ALL; k++)
-        w[k] = edge_word(b, row, inside, from + 4 * k);
+        w[k] = edge_word(row, inside, from + 4 * k, b->width, b->border);
 }
 
 /* The centres of a row of results; beyond the image, where nothing is stored, its last pixel. */
@@ -101,23 +89,12 @@ inline float rounded(float sum, float count)
     return floor(sum * reciprocal + (0.5f + 1.0f / 4096));
 }
 
-inline uint cleared_outside(uint word, int x, int y, int width, int height)
-{
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-        if (y < RADIUS || y + RADIUS >= height || x + i < RADIUS || x + i + RADIUS >= width)
-            word &= ~(0xffu << 8 * i);
-#endif
-    return word;
-}
-
 inline void store_row(__global uchar *out, const struct block *b, int y, const uint *result)
 {
     int left = b->width - b->at;
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
-        uint word = cleared_outside(result[k], b->at + 4 * k, y, b->width, b->height);
+        uint word = clear_leaving(result[k], b->at + 4 * k, y, SIDE, SIDE, b->width, b->height);
         if (4 * k + 4 <= left)
             *(__global uint *)(out + 4 * k) = word;
         else
@@ -136,21 +113,10 @@ inline uint distances(uint a, uint b)
     asm("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(0u));
     return r;
 }
-inline uint dot4(uint a, uint b, uint sum)
-{
-    uint r;
-    asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(sum));
-    return r;
-}
 #else
 inline uint distances(uint a, uint b)
 {
     return as_uint(abs_diff(as_uchar4(a), as_uchar4(b)));
-}
-inline uint dot4(uint a, uint b, uint sum)
-{
-    uint4 product = convert_uint4(as_uchar4(a)) * convert_uint4(as_uchar4(b));
-    return sum + product.x + product.y + product.z + product.w;
 }
 #endif
 
@@ -221,8 +187,8 @@ inline void add(struct sums *s, int k, uint n, uint bias, uint lanes)
     uint d = distances(n, s->centre[k]);
     uint t = (d & BYTES(127)) + bias;
     uint near = ~(HIGH ? t & d : t | d) & lanes;
-    s->count[k] = dot4(near, BYTES(1), s->count[k]);
-    s->sum[k] = dot4(near, n, s->sum[k]);
+    s->count[k] = hone_dot4(near, BYTES(1), s->count[k]);
+    s->sum[k] = hone_dot4(near, n, s->sum[k]);
 }
 
 /* A row of the windows, and where `with_down` the last four rows of the centres' columns. */
@@ -267,43 +233,10 @@ inline void finish(uint *result, const struct sums *s)
 
 #else
 #define KERNEL epsilon_halves
-#if WITH_HALF || !defined(__FLT16_MANT_DIG__)
-#ifndef cl_khr_fp16
-#define cl_khr_fp16 1
-#endif
-#pragma OPENCL EXTENSION cl_khr_fp16 : enable
-typedef half number;
-typedef half2 numbers;
-#else
-typedef _Float16 number;
-typedef _Float16 numbers __attribute__((ext_vector_type(2)));
-#endif
+#include "filters/halves.clh"
 #define CROSS 0
 
-typedef union {
-    uint bits;
-    numbers value;
-} pair;
-
 #if WITH_PTX
-inline uint minus(uint a, uint b)
-{
-    uint r;
-    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-    return r;
-}
-inline uint plus(uint a, uint b)
-{
-    uint r;
-    asm("add.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-    return r;
-}
-inline uint times_plus(uint a, uint b, uint c)
-{
-    uint r;
-    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
-    return r;
-}
 /* saturate(reach - |d|) */
 inline uint nearness(uint d, uint reach)
 {
@@ -312,31 +245,6 @@ inline uint nearness(uint d, uint reach)
     return r;
 }
 #else
-inline uint minus(uint a, uint b)
-{
-    pair x, y;
-    x.bits = a;
-    y.bits = b;
-    x.value = x.value - y.value;
-    return x.bits;
-}
-inline uint plus(uint a, uint b)
-{
-    pair x, y;
-    x.bits = a;
-    y.bits = b;
-    x.value = x.value + y.value;
-    return x.bits;
-}
-inline uint times_plus(uint a, uint b, uint c)
-{
-    pair x, y, z;
-    x.bits = a;
-    y.bits = b;
-    z.bits = c;
-    x.value = x.value * y.value + z.value; /* of integers that half holds: fused or not is the same */
-    return x.bits;
-}
 inline uint nearness(uint d, uint reach)
 {
     pair x, y;
@@ -410,9 +318,9 @@ inline void add_row(struct sums *s, const struct row *r, bool with_down, uint re
 #pragma unroll
         for (int k = 0; k < 2 * WORDS; k++) {
             uint n = FROM(r->even, r->odd, FIRST + k / 2 * 4 + k % 2 + i);
-            uint d = minus(n, s->centre[k]), m = nearness(d, reach);
-            s->sum[k] = times_plus(m, d, s->sum[k]);
-            s->count[k] = plus(s->count[k], m);
+            uint d = halves_subtract(n, s->centre[k]), m = nearness(d, reach);
+            s->sum[k] = halves_fma(m, d, s->sum[k]);
+            s->count[k] = halves_add(s->count[k], m);
         }
         if (FLUSH && ((i + 1) % (FLUSH ? FLUSH : 1) == 0 || i + 1 == SIDE))
             flush(s);

@@ -15,13 +15,14 @@
 
 #define LANES 16
 
-typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
-typedef float values __attribute__((ext_vector_type(LANES)));
-typedef uint words __attribute__((ext_vector_type(LANES)));
-typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
-typedef values values_at __attribute__((aligned(4)));
+#define CELL float
+#include "filters/bands.clh"
+#include "filters/vectors.clh"
 
-#define CONVERT(v, t)  __builtin_convertvector(v, t)
+DEFINE_VECTORS(PIXEL, pixels);
+DEFINE_VECTORS(float, values);
+DEFINE_VECTORS(uint, words);
+
 #define LOAD_PIXELS(p) (*(__global const pixels_at *)(p))
 #define LOAD(p)        (*(__global const values_at *)(p))
 #define STORE(p, v)    (*(__global values_at *)(p) = (v))
@@ -101,18 +102,6 @@ inline void weigh_rows(const struct picture *p, __global float *line, int y, __c
         add_rows(p, line, y, k, weights[k]);
 }
 
-/* The columns beyond both edges hold what the border rule says. */
-inline void extend(__global float *line, int width, int radius, float outside)
-{
-    for (int x = -radius; x < width + radius; x++) {
-        if (x == 0)
-            x = width;
-        int from = hone_fold(x, width);
-        for (int channel = 0; channel < HONE_C && x < width + radius; channel++)
-            line[x * HONE_C + channel] = from < 0 ? outside : line[from * HONE_C + channel];
-    }
-}
-
 inline values pair(__global const float *left, __global const float *right)
 {
     return LOAD(left) + LOAD(right);
@@ -174,7 +163,7 @@ __kernel void gaussian_coarse_rows(__global const PIXEL *in, int in_offset, int 
         beyond[i] = (PIXEL)border;
     struct picture p = {in + in_offset, beyond, in_pitch, width, height, count};
     weigh_rows(&p, line, (number - before) * step, narrow, narrow_radius);
-    extend(line, width, radius, (float)border);
+    extend(line, width, radius, radius, (float)border);
     weigh_line(line, coarse + (size_t)number * coarse_pitch, count, weights, radius);
 }
 
@@ -251,18 +240,6 @@ inline bool join_row(__global const float *coarse, int pitch, __constant const f
     return one == 0;
 }
 
-inline void clear_outside(__global PIXEL *out, int y, int width, int height, int radius)
-{
-    bool row_leaves = y < radius || y + radius >= height;
-    for (int x = 0; x < width; x++) {
-        if (!row_leaves && x == radius)
-            x = max(radius, width - radius);
-        for (int channel = 0; channel < HONE_C && x < width; channel++)
-            if (!IS_ALPHA(channel))
-                out[x * HONE_C + channel] = 0;
-    }
-}
-
 /* Second pass: bands of rows. A row with NaN or infinity is done again with every weight of its window: only there do these
  * reach exactly as far as they should. */
 __kernel void gaussian_coarse_join(__global const PIXEL *in, int in_offset, int in_pitch, __global const float *coarse,
@@ -274,6 +251,7 @@ __kernel void gaussian_coarse_join(__global const PIXEL *in, int in_offset, int 
     int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height), count = width * HONE_C;
     in += in_offset;
     out += out_offset;
+    const struct sink sink = {out, out_pitch};
     for (; y < end; y++) {
         int number = y / step;
         bool finite = join_row(coarse + (size_t)number * coarse_pitch, coarse_pitch,
@@ -286,13 +264,11 @@ __kernel void gaussian_coarse_join(__global const PIXEL *in, int in_offset, int 
                 beyond[i] = (PIXEL)border;
             struct picture p = {in, beyond, in_pitch, width, height, count};
             weigh_rows(&p, line, y, weights, radius);
-            extend(line, width, radius, (float)border);
+            extend(line, width, radius, radius, (float)border);
             for (int i = 0; i < count; i++)
                 out[y * out_pitch + i] =
                     IS_ALPHA(i & 3) ? in[y * in_pitch + i] : hone_result(weigh_one(line + i, weights, radius));
         }
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-        clear_outside(out + y * out_pitch, y, width, height, radius);
-#endif
+        clear_outside(&sink, y, width, height, 2 * radius + 1, 2 * radius + 1);
     }
 }

@@ -24,13 +24,14 @@
 #define VALUE float
 #endif
 
-typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
-typedef VALUE values __attribute__((ext_vector_type(LANES)));
-typedef uint words __attribute__((ext_vector_type(LANES)));
-typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
-typedef values values_at __attribute__((aligned(sizeof(VALUE))));
+#define CELL VALUE
+#include "filters/bands.clh"
+#include "filters/vectors.clh"
 
-#define CONVERT(v, t)   __builtin_convertvector(v, t)
+DEFINE_VECTORS(PIXEL, pixels);
+DEFINE_VECTORS(VALUE, values);
+DEFINE_VECTORS(uint, words);
+
 #define LOAD_PIXELS(p)  CONVERT(*(__global const pixels_at *)(p), values)
 #define LOAD_VALUES(p)  (*(__global const values_at *)(p))
 #define STORE(p, v)     (*(__global values_at *)(p) = (v))
@@ -159,30 +160,6 @@ inline void weigh_line_block(const struct window *w, __global const VALUE *line,
     write(out + 3 * LANES, centre + 3 * LANES, d);
 }
 
-/* The columns beyond both edges hold what the border rule says. */
-inline void extend(__global VALUE *line, int width, int radius, VALUE outside)
-{
-    for (int x = -radius; x < width + radius; x++) {
-        if (x == 0)
-            x = width;
-        int from = hone_fold(x, width);
-        for (int channel = 0; channel < HONE_C && x < width + radius; channel++)
-            line[x * HONE_C + channel] = from < 0 ? outside : line[from * HONE_C + channel];
-    }
-}
-
-inline void clear_outside(__global PIXEL *out, int y, int width, int height, int radius)
-{
-    bool row_leaves = y < radius || y + radius >= height;
-    for (int x = 0; x < width; x++) {
-        if (!row_leaves && x == radius)
-            x = max(radius, width - radius);
-        for (int channel = 0; channel < HONE_C && x < width; channel++)
-            if (!IS_ALPHA(channel))
-                out[x * HONE_C + channel] = 0;
-    }
-}
-
 /* Rows narrower than a vector: one element at a time, by the same arithmetic. */
 inline void narrow_row(const struct window *w, __global VALUE *line, __global PIXEL *out,
                        int width, VALUE outside)
@@ -195,7 +172,7 @@ inline void narrow_row(const struct window *w, __global VALUE *line, __global PI
                          w->weights[k]);
         line[i] = sum[0];
     }
-    extend(line, width, w->radius, outside);
+    extend(line, width, w->radius, w->radius, outside);
     for (int i = 0; i < count; i++) {
         values sum = weigh((values)line[i], w->weights[0]) + w->bias;
         for (int k = 1; k <= w->radius; k++)
@@ -212,7 +189,7 @@ inline void wide_row(const struct window *w, __global VALUE *line, __global PIXE
         weigh_rows_block(w, line, i);
     for (int i = blocks; i < count; i += LANES)
         weigh_rows(w, line, min(i, count - LANES));
-    extend(line, width, w->radius, outside);
+    extend(line, width, w->radius, w->radius, outside);
     for (int i = 0; i < blocks; i += 4 * LANES)
         weigh_line_block(w, line + i, centre + i, out + i);
     for (int i = blocks; i < count; i += LANES) {
@@ -238,6 +215,7 @@ __kernel void gaussian_bands(__global const PIXEL *in, int in_offset, int in_pit
     w.bias = HONE_T == 0 ? (VALUE)((radius + 1) / 2) : 0;
     in += in_offset;
     out += out_offset;
+    const struct sink sink = {out, out_pitch};
     for (int i = 0; HONE_BORDER == BORDER_CONSTANT && i < count; i++)
         beyond[i] = (PIXEL)border;
     for (; y < end; y++) {
@@ -251,8 +229,6 @@ __kernel void gaussian_bands(__global const PIXEL *in, int in_offset, int in_pit
             wide_row(&w, line, out + y * out_pitch, width, outside);
         else
             narrow_row(&w, line, out + y * out_pitch, width, outside);
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-        clear_outside(out + y * out_pitch, y, width, height, reach);
-#endif
+        clear_outside(&sink, y, width, height, 2 * reach + 1, 2 * reach + 1);
     }
 }

@@ -17,6 +17,9 @@
 #define REACH 32 /* the window's radius is less */
 #endif
 
+#define CELL float
+#include "filters/bands.clh"
+#include "filters/vectors.clh"
 #ifndef NATIVE
 #define NATIVE 32
 #define PLAIN
@@ -38,7 +41,6 @@ typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
 typedef results results_at __attribute__((aligned(sizeof(PIXEL))));
 typedef floats floats_at __attribute__((aligned(4)));
 
-#define CONVERT(v, t) __builtin_convertvector(v, t)
 #define LOAD(p)       (*(__global const floats_at *)(p))
 #define STORE(p, v)   (*(__global floats_at *)(p) = (v))
 
@@ -56,17 +58,16 @@ struct window {
 /* Elements of two vectors by turns, in 128-bit pieces: of each piece's lower half, of its upper half. Sums stand in that order
  * until in_order(). */
 #define BY_TURNS(i) (i), (i) + LANES, (i) + 1, (i) + 1 + LANES, (i) + 2, (i) + 2 + LANES, (i) + 3, (i) + 3 + LANES
-#define FOUR(i)     (i), (i) + 1, (i) + 2, (i) + 3
 #if NATIVE == 64
 #define LOWER_HALVES BY_TURNS(0), BY_TURNS(8), BY_TURNS(16), BY_TURNS(24)
 #define UPPER_HALVES BY_TURNS(4), BY_TURNS(12), BY_TURNS(20), BY_TURNS(28)
-#define FIRST        FOUR(0), FOUR(16), FOUR(4), FOUR(20)
-#define SECOND       FOUR(8), FOUR(24), FOUR(12), FOUR(28)
+#define FIRST        RUN4(0), RUN4(16), RUN4(4), RUN4(20)
+#define SECOND       RUN4(8), RUN4(24), RUN4(12), RUN4(28)
 #else
 #define LOWER_HALVES BY_TURNS(0), BY_TURNS(8)
 #define UPPER_HALVES BY_TURNS(4), BY_TURNS(12)
-#define FIRST        FOUR(0), FOUR(8)
-#define SECOND       FOUR(4), FOUR(12)
+#define FIRST        RUN4(0), RUN4(8)
+#define SECOND       RUN4(4), RUN4(12)
 #endif
 
 /* Sums of two neighbouring products each. */
@@ -190,26 +191,14 @@ inline void weigh_rows_one(const struct window *w, __global float *line, int i)
 
 /* ---- Along the line ---- */
 
-/* The columns beyond both edges hold what the border rule says. */
-inline void extend(__global float *line, int width, int radius, float outside)
-{
-    for (int x = -radius; x < width + radius; x++) {
-        if (x == 0)
-            x = width;
-        int from = hone_fold(x, width);
-        for (int channel = 0; channel < HONE_C && x < width + radius; channel++)
-            line[x * HONE_C + channel] = from < 0 ? outside : line[from * HONE_C + channel];
-    }
-}
-
 inline void extend_all(const struct window *w, __global float *line, int width, BORDER_TYPE border)
 {
     uint outside = (uint)border << BITS;
 #if HONE_T == 1
-    extend(line, width, w->radius, (float)(outside & 0xffffffu));
-    extend(line + w->upper, width, w->radius, (float)(outside >> 24));
+    extend(line, width, w->radius, w->radius, (float)(outside & 0xffffffu));
+    extend(line + w->upper, width, w->radius, w->radius, (float)(outside >> 24));
 #else
-    extend(line, width, w->radius, (float)outside);
+    extend(line, width, w->radius, w->radius, (float)outside);
 #endif
 }
 
@@ -319,18 +308,6 @@ inline void weigh_line(const struct window *w, __global const float *line, __glo
 
 /* ---- Rows of results ---- */
 
-inline void clear_outside(__global PIXEL *out, int y, int width, int height, int radius)
-{
-    bool row_leaves = y < radius || y + radius >= height;
-    for (int x = 0; x < width; x++) {
-        if (!row_leaves && x == radius)
-            x = max(radius, width - radius);
-        for (int channel = 0; channel < HONE_C && x < width; channel++)
-            if (!IS_ALPHA(channel))
-                out[x * HONE_C + channel] = 0;
-    }
-}
-
 inline void narrow_row(const struct window *w, __global float *line, __global PIXEL *out, int width, BORDER_TYPE border)
 {
     int count = width * HONE_C;
@@ -375,6 +352,7 @@ __kernel void gaussian_exact_bands(__global const PIXEL *in, int in_offset, int 
     line += radius * HONE_C;
     in += in_offset;
     out += out_offset;
+    const struct sink sink = {out, out_pitch};
     for (int i = 0; HONE_BORDER == BORDER_CONSTANT && i < count; i++)
         beyond[i] = (PIXEL)border;
     for (; y < end; y++) {
@@ -387,8 +365,6 @@ __kernel void gaussian_exact_bands(__global const PIXEL *in, int in_offset, int 
             wide_row(&w, line, out + y * out_pitch, width, border);
         else
             narrow_row(&w, line, out + y * out_pitch, width, border);
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-        clear_outside(out + y * out_pitch, y, width, height, reach);
-#endif
+        clear_outside(&sink, y, width, height, 2 * reach + 1, 2 * reach + 1);
     }
 }

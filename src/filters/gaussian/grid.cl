@@ -122,26 +122,8 @@ inline float from_pixel(NUMBER value)
 /* ---- Pixels as vectors: one channel ---- */
 
 #if HONE_C == 1
+#include "filters/words.clh"
 #define WORDS(pixels) ((pixels)*BYTES / 4)
-
-inline void load_words(__global const PIXEL *at, uint *w, int count)
-{
-    if (count == 1)
-        w[0] = *(__global const uint *)at;
-    if (count == 2) {
-        uint2 two = *(__global const uint2 *)at;
-        w[0] = two.x;
-        w[1] = two.y;
-    }
-#pragma unroll
-    for (int q = 0; q < count / 4; q++) {
-        uint4 four = ((__global const uint4 *)at)[q];
-        w[4 * q] = four.x;
-        w[4 * q + 1] = four.y;
-        w[4 * q + 2] = four.z;
-        w[4 * q + 3] = four.w;
-    }
-}
 
 inline void store_words(__global RESULT *at, const uint *w, int count)
 {
@@ -172,10 +154,8 @@ inline uint pack(const float *v)
 {
 #if HONE_T == 2
     return as_uint(v[0]);
-#elif HONE_T == 1 && WITH_PTX
-    return hone_bytes(as_uint(v[0]), as_uint(v[1]), 0x5410u);
 #elif HONE_T == 1
-    return (as_uint(v[0]) & 0xffffu) | as_uint(v[1]) << 16;
+    return LOW_SHORTS(as_uint(v[0]), as_uint(v[1]));
 #else
     return hone_pack(as_uint(v[0]), as_uint(v[1]), as_uint(v[2]), as_uint(v[3]));
 #endif
@@ -186,7 +166,7 @@ inline void load_values(__global const PIXEL *at, float *v)
 {
 #if HONE_C == 1
     uint w[WORDS(PX)];
-    load_words(at, w, WORDS(PX));
+    load_words(w, at, WORDS(PX));
 #pragma unroll
     for (int k = 0; k < PX; k++)
         v[k] = value_of(w, k);
@@ -320,7 +300,7 @@ inline void add_words(float *sums, const CELL_WORD *w, const float *below, const
 inline void load_row(CELL_WORD *w, __global const PIXEL *at)
 {
 #if HONE_C == 1
-    load_words(at, w, ROW_WORDS);
+    load_words(w, at, ROW_WORDS);
 #else
     load_values(at, w);
 #endif
@@ -631,7 +611,7 @@ inline void store_inside(const float *points, const float *part, const struct ta
 inline bool leaves(const struct target *t, int x, int y)
 {
     int r = t->radius;
-    return HONE_BORDER == BORDER_ZERO_OUTSIDE && (x < r || y < r || x + r >= t->width || y + r >= t->height);
+    return HONE_BORDER == BORDER_ZERO_OUTSIDE && hone_leaves(x - r, y - r, 2 * r + 1, 2 * r + 1, t->width, t->height);
 }
 
 inline void store_carefully(const float *points, const float *part, const struct target *t, int y)

@@ -58,6 +58,11 @@ struct lane {
 #endif
 };
 
+#include "filters/words.clh"
+#if WITH_PTX
+#include "filters/warp.clh"
+#endif
+
 struct strip {
     __global const uchar *in;
     int pitch, width, height, border;
@@ -90,11 +95,7 @@ inline float rounded(float value) /* to a half */
 
 inline void swap_with(uint *a, uint *b, bool second, int distance)
 {
-    uint give = second ? *a : *b, got;
-    if (distance == 1)
-        asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;" : "=r"(got) : "r"(give));
-    else
-        asm volatile("shfl.sync.bfly.b32 %0, %1, 2, 31, 0xffffffff;" : "=r"(got) : "r"(give));
+    uint got = from_other(second ? *a : *b, distance);
     *a = second ? got : *a;
     *b = second ? *b : got;
 }
@@ -241,20 +242,6 @@ inline void make_weights(struct weights *to, __global const float *table, const 
     }
 }
 
-/* A word that may lie at an edge: then of single elements, each where the border rule says. */
-inline uint edge_word(const struct strip *s, __global const uchar *row, int inside, int x)
-{
-    uint word = 0;
-    if (x >= 0 && x + 4 <= s->count)
-        return *(__global const uint *)(row + x);
-#pragma unroll 1
-    for (int k = x; k < x + 4; k++) {
-        int pixel = k >= 0 ? k / HONE_C : -((HONE_C - 1 - k) / HONE_C);
-        word |= (uint)hone_at(row, inside, pixel, k - pixel * HONE_C, s->width, s->border) << 8 * (k - x);
-    }
-    return word;
-}
-
 /* The lane's words of the 8 rows from y on. */
 inline void load_rows(uint *w, const struct strip *s, int y, const struct lane *lane, bool edge)
 {
@@ -262,8 +249,8 @@ inline void load_rows(uint *w, const struct strip *s, int y, const struct lane *
     __global const uchar *row = hone_row(s->in, s->pitch, y + lane->group, s->height, &inside);
     UNROLL
     for (int b = 0; b < ACROSS; b++) {
-        uint word = edge ? edge_word(s, row, inside, hidden(x + 16 * b)) : *(__global const uint *)(row + x + 16 * b);
-        w[b] = REAL_ROW(inside) ? word : (uint)s->border * 0x01010101u;
+        uint word = edge ? word_at(row, inside, hidden(x + 16 * b), s->width, s->border) : *(__global const uint *)(row + x + 16 * b);
+        w[b] = REAL_ROW(inside) ? word : outside_word(s->border);
     }
 }
 
@@ -287,23 +274,6 @@ inline void along_rows(uint rows[TILES][2], const uint *w, const struct weights 
     }
 }
 
-/* border=zero-outside, and alpha. */
-inline uint finish(uint word, const struct strip *s, int x, int y, int reach)
-{
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-    for (int k = 0; k < 4; k++) {
-        int pixel = (x + k) / HONE_C;
-        if (pixel < reach || y < reach || pixel + reach >= s->width || y + reach >= s->height)
-            word &= ~(0xffu << 8 * k);
-    }
-#endif
-#if HONE_ALPHA
-    uint centre = *(__global const uint *)(s->in + y * s->pitch + min(x, s->count - 4));
-    word = (word & 0x00ffffffu) | (centre & 0xff000000u);
-#endif
-    return word;
-}
-
 /* 16 results of row y. */
 inline void store_words(uint *w, const struct strip *s, __global uchar *out, int out_pitch, int x, int y, int reach,
                         bool edge)
@@ -313,7 +283,7 @@ inline void store_words(uint *w, const struct strip *s, __global uchar *out, int
     out += y * out_pitch + x;
     UNROLL
     for (int i = 0; i < 4; i++)
-        w[i] = finish(w[i], s, x + 4 * i, y, reach);
+        w[i] = finish_word(w[i], s->in + y * s->pitch, x + 4 * i, y, 2 * reach + 1, 2 * reach + 1, s->width, s->height);
     if (edge) {
         UNROLL
         for (int k = 0; k < 16; k++)

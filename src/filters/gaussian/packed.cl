@@ -59,15 +59,9 @@
 #endif
 #define BLOCK 32 /* neighbouring work-items of which all take the slow path at an edge, or none */
 
-/* What one load takes: up to 16 bytes. */
-#if WORDS == 1
-#define LOAD uint
-#elif WORDS == 2
-#define LOAD uint2
-#else
-#define LOAD uint4
-#endif
-#define LOADED (WORDS < 4 ? WORDS : 4)
+#define LOADED (WORDS < 4 ? WORDS : 4) /* words that one load takes */
+
+#include "filters/words.clh"
 
 struct strip {
     __global const PIXEL *in;
@@ -91,32 +85,6 @@ struct strip {
 #define ADD_PRODUCT(a, b, sum) ((a) * (b) + (sum))
 #endif
 
-/* A word that may lie at an edge: then of single pixels, each where the border rule says. */
-inline uint edge_word(const struct strip *s, __global const PIXEL *row, int inside, int x)
-{
-    if (x >= 0 && x + PART <= s->width)
-        return *(__global const uint *)(row + x);
-#if FLOATING
-    return as_uint(hone_at(row, inside, x, 0, s->width, s->border));
-#else
-    uint word = 0;
-#pragma unroll 1
-    for (int k = 0; k < PART; k++)
-        word |= (uint)hone_at(row, inside, x + k, 0, s->width, s->border) << 8 * BYTES * k;
-    return word;
-#endif
-}
-
-/* A word of border values. */
-inline uint outside_word(const struct strip *s)
-{
-#if FLOATING
-    return as_uint(s->border);
-#else
-    return (uint)s->border * (HONE_T ? 0x00010001u : 0x01010101u);
-#endif
-}
-
 inline void load_row(uint *w, const struct strip *s, int y, bool edge)
 {
     int inside;
@@ -124,26 +92,15 @@ inline void load_row(uint *w, const struct strip *s, int y, bool edge)
     if (edge) {
 #pragma unroll
         for (int k = 0; k < ALL; k++)
-            w[k] = edge_word(s, row, inside, s->at + PART * (k - BEFORE));
+            w[k] = word_at(row, inside, s->at + PART * (k - BEFORE), s->width, s->border);
     } else {
 #pragma unroll
-        for (int k = 0; k < ALL; k += LOADED) {
-            LOAD words = *(__global const LOAD *)(row + s->at + PART * (k - BEFORE));
-#if WORDS == 1
-            w[k] = words;
-#else
-            w[k] = words.x;
-            w[k + 1] = words.y;
-#endif
-#if WORDS > 2
-            w[k + 2] = words.z;
-            w[k + 3] = words.w;
-#endif
-        }
+        for (int k = 0; k < ALL; k += LOADED)
+            load_words(w + k, row + s->at + PART * (k - BEFORE), LOADED);
     }
 #pragma unroll
     for (int k = 0; k < ALL; k++)
-        w[k] = REAL_ROW(inside) ? w[k] : outside_word(s);
+        w[k] = REAL_ROW(inside) ? w[k] : outside_word(s->border);
 }
 
 #if HONE_T == 0
@@ -318,17 +275,6 @@ inline uint wrapped_level(float sum, uint low)
 }
 #endif
 
-/* border=zero-outside */
-inline uint finish(uint word, const struct strip *s, int x, int y, int reach)
-{
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-    for (int k = 0; k < PART; k++)
-        if (x + k < reach || y < reach || x + k + reach >= s->width || y + reach >= s->height)
-            word &= ~(0xffffffffu >> (32 - 8 * BYTES) << 8 * BYTES * k);
-#endif
-    return word;
-}
-
 /* A word of results, from pixel x of row y on. */
 inline uint result_word(const float *done, const uint *low, const struct strip *s, int x, int y)
 {
@@ -353,7 +299,8 @@ inline void store_row(const float *done, const uint *low, const struct strip *s,
     uint word[WORDS];
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
-        word[k] = finish(result_word(done + PART * k, low + PART * k, s, s->at + PART * k, y), s, s->at + PART * k, y, reach);
+        word[k] = clear_leaving(result_word(done + PART * k, low + PART * k, s, s->at + PART * k, y), s->at + PART * k, y,
+                                2 * reach + 1, 2 * reach + 1, s->width, s->height);
     if (edge) {
 #pragma unroll
         for (int k = 0; k < PX; k++)

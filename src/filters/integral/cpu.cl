@@ -24,17 +24,17 @@
 #define STRIP 256 /* elements whose columns the first pass sums at once */
 #define BLOCK 32  /* vectors of floats after which a chain of additions begins anew, which bounds its error */
 
-typedef SUM sums __attribute__((ext_vector_type(LANES)));
-typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
-typedef sums sums_at __attribute__((aligned(sizeof(SUM))));
-typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
+#include "filters/vectors.clh"
+
+DEFINE_VECTORS(SUM, sums);
+DEFINE_VECTORS(PIXEL, pixels);
 
 #define LOAD_SUMS(p)     (*(__global const sums_at *)(p))
 #define STORE_SUMS(p, v) (*(__global sums_at *)(p) = (v))
 
 inline sums load(__global const PIXEL *from)
 {
-    return __builtin_convertvector(*(__global const pixels_at *)from, sums);
+    return CONVERT(*(__global const pixels_at *)from, sums);
 }
 
 #if FLOATING
@@ -61,11 +61,11 @@ inline void sum_strip(__global const PIXEL *in, int pitch, __global SUM *to, int
 #if HONE_T == 0
 #define PAIR  ushort /* holds a column of 257 bytes */
 #define PAIRS 32
-#define L_ALL(f) L16(f, 0), L16(f, 16), L16(f, 32), L16(f, 48)
+#define L_PAIRS L_ALL_64
 #else
 #define PAIR  uint
 #define PAIRS 16
-#define L_ALL(f) L16(f, 0), L16(f, 16)
+#define L_PAIRS L_ALL_32
 #endif
 #define WEAVE(i)  ((i) % 2 ? PAIRS + (i) / 2 : (i) / 2)
 #define HALF_BITS ((PAIR)(4 * sizeof(PAIR)))
@@ -91,9 +91,9 @@ inline void sum_strip(__global const PIXEL *in, int pitch, __global SUM *to, int
         }
 #pragma unroll
     for (int k = 0; k < STRIP / PAIRS / 2; k++) {
-        many even = __builtin_convertvector(both[k] - (upper[k] << HALF_BITS), many);
-        many odd = __builtin_convertvector(upper[k], many);
-        *(__global more_at *)(to + k * 2 * PAIRS) = __builtin_shufflevector(even, odd, L_ALL(WEAVE));
+        many even = CONVERT(both[k] - (upper[k] << HALF_BITS), many);
+        many odd = CONVERT(upper[k], many);
+        *(__global more_at *)(to + k * 2 * PAIRS) = __builtin_shufflevector(even, odd, L_PAIRS(WEAVE));
     }
 }
 #endif
@@ -141,9 +141,7 @@ __kernel void integral_wide_carries(__global SUM *bands, int stride, int count)
 }
 
 /* A vector's lanes moved up by k; into the first k come the last ones of the vector to its left. */
-#define FROM(i, k)        (LANES - (k) + (i))
-#define FROM4(i, k)       FROM(i, k), FROM((i) + 1, k), FROM((i) + 2, k), FROM((i) + 3, k)
-#define SHIFT(left, v, k) __builtin_shufflevector(left, v, FROM4(0, k), FROM4(4, k), FROM4(8, k), FROM4(12, k))
+#define SHIFT(left, v, k) MOVED(left, v, LANES - (k))
 
 #define BLOCK_ENDS(i) ((i) / LANES % BLOCK == BLOCK - 1)
 
@@ -156,8 +154,7 @@ struct line {
     sums zeros, part, base;
 };
 
-#define CARRY(v) __builtin_shufflevector(v, v, L16(LANE_LAST, 0))
-/* The same carry for the vector behind the next one, whose lanes may be other channels. */
+/* CARRY for the vector behind the next one, whose lanes may be other channels. */
 #define NEXT(i)  (((i) + LANES) % HONE_C)
 #define TURN(v)  __builtin_shufflevector(v, v, L16(NEXT, 0))
 

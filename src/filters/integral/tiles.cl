@@ -111,6 +111,7 @@ inline void store4(__global SUM *row, int i, int count, bool whole, const SUM *v
  * all.
  */
 #if WITH_PTX
+#include "filters/warp.clh"
 #define STEP(v, reach)                                                                                                 \
     asm volatile("{ .reg .pred inside; .reg ." ASM_TYPE " other; shfl.sync.up.b32 other|inside, %0, " #reach           \
                  ", 0, 0xffffffff; @inside add." ASM_TYPE " %0, %0, other; }"                                          \
@@ -120,19 +121,15 @@ inline void lanes_scan(SUM *before, SUM *totals, int n, int lane, __local SUM *a
 {
 #pragma unroll
     for (int k = 0; k < n; k++) {
-        SUM v = totals[k], from_left;
+        SUM v = totals[k];
         STEP(v, 1);
         STEP(v, 2);
         STEP(v, 4);
         STEP(v, 8);
         STEP(v, 16);
-        asm volatile("shfl.sync.up.b32 %0, %1, 1, 0, 0xffffffff;"
-                     : "=" ASM_REGISTER(from_left)
-                     : ASM_REGISTER(v));
-        asm volatile("shfl.sync.idx.b32 %0, %1, 31, 31, 0xffffffff;"
-                     : "=" ASM_REGISTER(totals[k])
-                     : ASM_REGISTER(v));
-        before[k] = lane > 0 ? from_left : (SUM)0;
+        SUM before_this = PASTE(as_, SUM)(from_left(as_uint(v), 1));
+        totals[k] = PASTE(as_, SUM)(from_last(as_uint(v)));
+        before[k] = lane > 0 ? before_this : (SUM)0;
     }
 }
 #else

@@ -45,28 +45,19 @@
 #define WIDER float
 #endif
 
-typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
-typedef RESULT results __attribute__((ext_vector_type(LANES)));
-typedef VALUE values __attribute__((ext_vector_type(LANES)));
-typedef WIDER wider __attribute__((ext_vector_type(LANES)));
-typedef float floats __attribute__((ext_vector_type(LANES)));
-typedef uint words __attribute__((ext_vector_type(LANES)));
-typedef double doubles __attribute__((ext_vector_type(LANES)));
-typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
-typedef results results_at __attribute__((aligned(sizeof(RESULT))));
+#include "filters/vectors.clh"
 
-#define CONVERT(v, t) __builtin_convertvector(v, t)
+DEFINE_VECTORS(PIXEL, pixels);
+DEFINE_VECTORS(RESULT, results);
+DEFINE_VECTORS(VALUE, values);
+DEFINE_VECTORS(WIDER, wider);
+DEFINE_VECTORS(float, floats);
+DEFINE_VECTORS(uint, words);
+DEFINE_VECTORS(double, doubles);
 
 /* Lane i of the result is lane i-k, or i+k, of v; beyond the end comes what `in` holds there. */
 #define UP(i)     ((i) < HONE_C ? LANES + (i) : (i) - HONE_C)
 #define DOWN(i)   ((i) + HONE_C < LANES ? (i) + HONE_C : (i) + LANES)
-#if LANES == 64
-#define LANES_BY(f) L16(f, 0), L16(f, 16), L16(f, 32), L16(f, 48)
-#elif LANES == 32
-#define LANES_BY(f) L16(f, 0), L16(f, 16)
-#else
-#define LANES_BY(f) L16(f, 0)
-#endif
 #define IS_ALPHA_LANE(i) ((i) % 4 == 3)
 
 /* One row seen by a strip: the pixels left of, at and right of each. */
@@ -111,7 +102,7 @@ inline struct three read_row(const struct strip *s, int y)
         pixels beyond = 0;
         for (int channel = 0; channel < HONE_C; channel++)
             beyond[channel] = edge(-1, row, channel, s);
-        t.left = __builtin_shufflevector(t.centre, beyond, LANES_BY(UP));
+        t.left = __builtin_shufflevector(t.centre, beyond, L_ALL(UP));
     } else {
         t.left = load(s, s->at - HONE_C, row);
     }
@@ -119,7 +110,7 @@ inline struct three read_row(const struct strip *s, int y)
         pixels beyond = 0;
         for (int channel = 0; channel < HONE_C; channel++)
             beyond[LANES - HONE_C + channel] = edge(s->width, row, channel, s);
-        t.right = __builtin_shufflevector(t.centre, beyond, LANES_BY(DOWN));
+        t.right = __builtin_shufflevector(t.centre, beyond, L_ALL(DOWN));
     } else {
         t.right = load(s, s->at + HONE_C, row);
     }
@@ -183,7 +174,7 @@ inline results finish(values dx, values dy)
 inline results keep_alpha(results r, pixels centre)
 {
 #if HONE_ALPHA
-    const results alpha = {LANES_BY(IS_ALPHA_LANE)};
+    const results alpha = {L_ALL(IS_ALPHA_LANE)};
     return alpha != (RESULT)0 ? CONVERT(centre, results) : r;
 #else
     return r;
@@ -195,7 +186,7 @@ inline results clear_outside(results r, const struct strip *s, int y)
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
     for (int i = 0; i < LANES; i++) {
         int x = (s->at + i) / HONE_C;
-        if (!IS_ALPHA((s->at + i) % HONE_C) && (y < 1 || y + 1 >= s->height || x < 1 || x + 1 >= s->width))
+        if (!IS_ALPHA((s->at + i) % HONE_C) && hone_leaves(x - 1, y - 1, 3, 3, s->width, s->height))
             r[i] = 0;
     }
 #endif
@@ -247,7 +238,7 @@ inline void walk_narrow(struct strip s, const struct sink *sink, int y, int end)
                     p[j][k] = source_at(&s.source, x + k - 1, y + j - 1, channel, s.width, s.height, s.border);
             dx[0] = (p[0][2] - p[0][0]) + 2 * (p[1][2] - p[1][0]) + (p[2][2] - p[2][0]);
             dy[0] = (p[2][0] - p[0][0]) + 2 * (p[2][1] - p[0][1]) + (p[2][2] - p[0][2]);
-            bool leaves = x < 1 || y < 1 || x + 1 >= s.width || y + 1 >= s.height;
+            bool leaves = hone_leaves(x - 1, y - 1, 3, 3, s.width, s.height);
             RESULT r = HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves ? (RESULT)0 : finish(dx, dy)[0];
             sink_put(sink, i, y, IS_ALPHA(channel) ? (RESULT)p[1][1] : r);
         }

@@ -45,8 +45,7 @@ inline RESULT finish(SUM dx, SUM dy)
 /* border=zero-outside: nothing where the window leaves the image. */
 inline RESULT inside_or_zero(RESULT result, int x, int y, int width, int height)
 {
-    bool leaves = x < 1 || y < 1 || x + 1 >= width || y + 1 >= height;
-    return HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves ? (RESULT)0 : result;
+    return HONE_BORDER == BORDER_ZERO_OUTSIDE && hone_leaves(x - 1, y - 1, 3, 3, width, height) ? (RESULT)0 : result;
 }
 
 #if defined(HONE_ALL) || defined(VARIANT_direct)
@@ -74,20 +73,7 @@ __kernel void sobel_direct(__global const RAW *in, int in_offset, int in_pitch, 
 
 #if defined(HONE_ALL) || defined(VARIANT_image)
 /* The same through the texture unit: the sampler takes care of the edges. */
-#if FLOATING
-#define READ_IMAGE  read_imagef
-#define WRITE_IMAGE write_imagef
-typedef float4 texel;
-#else
-#define READ_IMAGE  read_imageui
-#define WRITE_IMAGE write_imageui
-typedef uint4 texel;
-#endif
-
-inline SUM texel_channel(texel t, int channel)
-{
-    return (SUM)(channel == 0 ? t.x : channel == 1 ? t.y : channel == 2 ? t.z : t.w);
-}
+#include "filters/texels.clh"
 
 __kernel void sobel_image(__read_only image2d_t in, __global RESULT *out, int out_offset, int out_pitch,
                           sampler_t edge, int width, int height)
@@ -163,43 +149,9 @@ __kernel void sobel_columns(__global const TERM *terms, __global const PIXEL *in
 #define ROWS 2 /* rows */
 #endif
 
-typedef VECTOR(PIXEL, PX) strip_pixels;
-
-/* One row of a strip, with HONE_C elements more on both sides. */
-struct strip_row {
-    SUM v[PX + 2 * HONE_C];
-};
-
-inline SUM strip_element(__global const PIXEL *row, int inside, int i, int width, BORDER_TYPE border)
-{
-    int x = i < 0 ? -1 : i / HONE_C;
-    return hone_at(row, inside, x, i - x * HONE_C, width, border);
-}
-
-inline struct strip_row load_strip(__global const PIXEL *in, int pitch, int i, int y, int width, int height,
-                                   BORDER_TYPE border)
-{
-    struct strip_row r;
-    int inside, count = width * HONE_C;
-    __global const PIXEL *row = hone_row(in, pitch, y, height, &inside);
-    if (i >= HONE_C && i + PX + HONE_C <= count && REAL_ROW(inside)) {
-        union {
-            strip_pixels vector;
-            PIXEL element[PX];
-        } centre;
-        centre.vector = *(__global const strip_pixels *)(row + i);
-        for (int k = 0; k < HONE_C; k++) {
-            r.v[k] = row[i - HONE_C + k];
-            r.v[PX + HONE_C + k] = row[i + PX + k];
-        }
-        for (int k = 0; k < PX; k++)
-            r.v[HONE_C + k] = centre.element[k];
-    } else {
-        for (int k = 0; k < PX + 2 * HONE_C; k++)
-            r.v[k] = strip_element(row, inside, i - HONE_C + k, width, border);
-    }
-    return r;
-}
+#define LEFT  HONE_C
+#define RIGHT HONE_C
+#include "filters/strips.clh"
 
 __kernel void sobel_strips(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
                            int out_pitch, int width, int height, BORDER_TYPE border)

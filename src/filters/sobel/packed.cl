@@ -29,22 +29,16 @@
 #define UNROLL 2 /* rows per round of the loop */
 #endif
 
+#include "filters/words.clh"
+#if SHUFFLE
+#include "filters/warp.clh"
+#endif
+
 struct strip {
     __global const uchar *in;
     int pitch, width, height, border;
     int at; /* the strip's first pixel */
 };
-
-#if TAIL
-/* A word made of single pixels: the last strip of a row that is no whole number of strips. */
-inline uint edge_word(const struct strip *s, __global const uchar *row, int inside, int x)
-{
-    uint word = 0;
-    for (int k = 0; k < 4; k++)
-        word |= (uint)hone_at(row, inside, x + k, 0, s->width, s->border) << 8 * k;
-    return word;
-}
-#endif
 
 /* w[0] is the word left of the strip (of which the last pixel counts), w[WORDS + 1] the one right of it (the first). */
 inline void load_row(uint *w, const struct strip *s, int y)
@@ -57,33 +51,21 @@ inline void load_row(uint *w, const struct strip *s, int y)
     if (!whole) {
 #pragma unroll
         for (int k = 0; k < WORDS; k++)
-            w[1 + k] = edge_word(s, row, inside, s->at + 4 * k);
+            w[1 + k] = edge_word(row, inside, s->at + 4 * k, s->width, s->border);
     } else
 #endif
-    {
-#if WORDS == 4
-        uint4 centre = *(__global const uint4 *)(row + s->at);
-        w[1] = centre.x;
-        w[2] = centre.y;
-        w[3] = centre.z;
-        w[4] = centre.w;
-#else
-        uint2 centre = *(__global const uint2 *)(row + s->at);
-        w[1] = centre.x;
-        w[2] = centre.y;
-#endif
-    }
+        load_words(w + 1, row + s->at, WORDS);
     bool load_left = !first, load_right = !last;
 #if SHUFFLE
     uint lane = get_local_id(0) % 32;
-    asm volatile("shfl.sync.up.b32 %0, %1, 1, 0, 0xffffffff;" : "=r"(w[0]) : "r"(w[WORDS]));
-    asm volatile("shfl.sync.down.b32 %0, %1, 1, 31, 0xffffffff;" : "=r"(w[WORDS + 1]) : "r"(w[1]));
+    w[0] = from_left(w[WORDS], 1);
+    w[WORDS + 1] = from_right(w[1], 1);
     load_left = load_left && lane == 0;
     load_right = load_right && lane == 31;
 #endif
 #if TAIL
     if (s->at + 4 * WORDS + 4 > s->width) { /* too near the end for a whole word */
-        w[WORDS + 1] = edge_word(s, row, inside, s->at + 4 * WORDS);
+        w[WORDS + 1] = edge_word(row, inside, s->at + 4 * WORDS, s->width, s->border);
         load_right = last = false;
     }
 #endif
@@ -92,7 +74,7 @@ inline void load_row(uint *w, const struct strip *s, int y)
     if (load_right)
         w[WORDS + 1] = *(__global const uint *)(row + s->at + 4 * WORDS);
 #if HONE_BORDER == BORDER_CONSTANT
-    uint outside = (uint)s->border * 0x01010101u;
+    uint outside = outside_word(s->border);
     w[0] = first ? outside : w[0];
     w[WORDS + 1] = last ? outside : w[WORDS + 1];
 #pragma unroll
@@ -112,21 +94,6 @@ inline void load_row(uint *w, const struct strip *s, int y)
 #endif
 }
 
-/* border=zero-outside: the first and the last row and column. */
-inline uint clear_outside(uint word, int x, int y, int width, int height)
-{
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-    if (y < 1 || y + 1 >= height)
-        return 0;
-    if (x == 0)
-        word &= 0xffffff00u;
-    for (int k = 0; k < 4; k++)
-        if (x + k + 1 >= width)
-            word &= ~(0xffu << 8 * k);
-#endif
-    return word;
-}
-
 inline void store_row(const struct sink *sink, const struct strip *s, int y, const uint *result)
 {
     sink_put_words(sink, s->at, y, result, WORDS, TAIL ? s->width - s->at : 4 * WORDS);
@@ -139,99 +106,38 @@ inline uint root(float n)
 }
 
 #ifdef VARIANT_halves
-#ifndef cl_khr_fp16
-#define cl_khr_fp16 1
-#endif
-#pragma OPENCL EXTENSION cl_khr_fp16 : enable
-
 /* All values are integers that half holds, so fusing a product and a sum changes nothing. */
 #pragma OPENCL FP_CONTRACT ON
 
-typedef union {
-    uint bits;
-    half2 value;
-} pair;
+#include "filters/halves.clh"
 
 #define ONES  0x3c003c00u /* 1 */
 #define TWOS  0x40004000u /* 2 */
 #define BIAS4 0xec00ec00u /* -4096 */
 
+/* Of numbers that are not negative, the smaller ones: halves compare like their bits. */
+inline uint halves_min(uint a, uint b)
+{
 #if WITH_PTX
-inline uint h_add(uint a, uint b)
-{
-    uint r;
-    asm("add.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-    return r;
-}
-inline uint h_sub(uint a, uint b)
-{
-    uint r;
-    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-    return r;
-}
-inline uint h_fma(uint a, uint b, uint c)
-{
-    uint r;
-    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
-    return r;
-}
-inline uint h_abs(uint a)
-{
-    uint r;
-    asm("abs.f16x2 %0, %1;" : "=r"(r) : "r"(a));
-    return r;
-}
-inline uint h_min(uint a, uint b)
-{
     uint r;
     asm("min.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
     return r;
-}
-inline uint join(uint e, uint o)
-{
-    return hone_bytes(e, o, 0x6240u);
-}
 #else
-inline uint h_add(uint a, uint b)
-{
-    pair x, y;
-    x.bits = a;
-    y.bits = b;
-    x.value = x.value + y.value;
-    return x.bits;
-}
-inline uint h_sub(uint a, uint b)
-{
-    pair x, y;
-    x.bits = a;
-    y.bits = b;
-    x.value = x.value - y.value;
-    return x.bits;
-}
-inline uint h_fma(uint a, uint b, uint c)
-{
-    pair x, y, z;
-    x.bits = a;
-    y.bits = b;
-    z.bits = c;
-    x.value = x.value * y.value + z.value;
-    return x.bits;
-}
-inline uint h_abs(uint a)
-{
-    return a & 0x7fff7fffu;
-}
-/* Not negative, so halves compare like their bits. */
-inline uint h_min(uint a, uint b)
-{
     uint low = min(a & 0xffffu, b & 0xffffu), high = min(a >> 16, b >> 16);
     return low | high << 16;
-}
-inline uint join(uint e, uint o)
-{
-    return (e & 0x00ff00ffu) | (o & 0x00ff00ffu) << 8;
-}
 #endif
+}
+
+inline uint halves_abs(uint a)
+{
+#if WITH_PTX
+    uint r;
+    asm("abs.f16x2 %0, %1;" : "=r"(r) : "r"(a));
+    return r;
+#else
+    return a & 0x7fff7fffu;
+#endif
+}
 
 /* What one row gives: right - left, and left + 2 centre + right, of the even and the odd pixels. The bias of 1024 per operand
  * cancels in the first and is taken off in the second while everything is still at most 2048. */
@@ -241,10 +147,10 @@ inline void half_terms(const uint *w, uint *difference_even, uint *difference_od
     for (int k = 0; k < WORDS; k++) {
         uint e = hone_halves_even(w[k + 1]), o = hone_halves_odd(w[k + 1]);
         uint before = FUNNEL(hone_halves_odd(w[k]), o), after = FUNNEL(e, hone_halves_even(w[k + 2]));
-        difference_even[k] = h_sub(o, before);
-        difference_odd[k] = h_sub(after, e);
-        smooth_even[k] = h_add(h_add(h_fma(e, TWOS, BIAS4), before), o);
-        smooth_odd[k] = h_add(h_add(h_fma(o, TWOS, BIAS4), e), after);
+        difference_even[k] = halves_subtract(o, before);
+        difference_odd[k] = halves_subtract(after, e);
+        smooth_even[k] = halves_add(halves_add(halves_fma(e, TWOS, BIAS4), before), o);
+        smooth_odd[k] = halves_add(halves_add(halves_fma(o, TWOS, BIAS4), e), after);
     }
 }
 
@@ -252,7 +158,7 @@ inline void half_terms(const uint *w, uint *difference_even, uint *difference_od
 inline uint half_magnitude(uint dx, uint dy)
 {
 #if NORM == 1
-    return h_add(h_min(h_add(h_abs(dx), h_abs(dy)), 0x5bf85bf8u), 0x64006400u); /* 255, 1024 */
+    return halves_add(halves_min(halves_add(halves_abs(dx), halves_abs(dy)), 0x5bf85bf8u), 0x64006400u); /* 255, 1024 */
 #else
     pair x, y;
     x.bits = dx;
@@ -263,32 +169,22 @@ inline uint half_magnitude(uint dx, uint dy)
 }
 
 #define TERMS          half_terms
-#define ADD(a, b)      h_add(a, b)
-#define SUBTRACT(a, b) h_sub(a, b)
+#define ADD(a, b)      halves_add(a, b)
+#define SUBTRACT(a, b) halves_subtract(a, b)
 #define MAGNITUDE      half_magnitude
-#define JOIN(e, o)     join(e, o)
 #define WALK           sobel_halves
 
 #else /* swar, and what is built without a variant */
 
 #define LANES_OF(n) ((uint)(n) << 16 | (uint)(n))
 
-inline uint split_even(uint w)
-{
-    return w & 0x00ff00ffu;
-}
-inline uint split_odd(uint w)
-{
-    return w >> 8 & 0x00ff00ffu;
-}
-
 /* Differences are biased by 256. */
 inline void swar_terms(const uint *w, uint *difference_even, uint *difference_odd, uint *smooth_even, uint *smooth_odd)
 {
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
-        uint e = split_even(w[k + 1]), o = split_odd(w[k + 1]);
-        uint before = FUNNEL(split_odd(w[k]), o), after = FUNNEL(e, split_even(w[k + 2]));
+        uint e = EVEN_BYTES(w[k + 1]), o = ODD_BYTES(w[k + 1]);
+        uint before = FUNNEL(ODD_BYTES(w[k]), o), after = FUNNEL(e, EVEN_BYTES(w[k + 2]));
         difference_even[k] = o + LANES_OF(256) - before;
         difference_odd[k] = after + LANES_OF(256) - e;
         smooth_even[k] = before + o + 2 * e;
@@ -331,7 +227,6 @@ inline uint swar_magnitude(uint dx, uint dy)
 #define ADD(a, b)      ((a) + (b))
 #define SUBTRACT(a, b) ((a) + LANES_OF(1024) - (b))
 #define MAGNITUDE      swar_magnitude
-#define JOIN(e, o)     (((e)&0x00ff00ffu) | ((o)&0x00ff00ffu) << 8)
 #define WALK           sobel_swar
 #endif
 
@@ -379,7 +274,7 @@ __kernel void WALK(__global const uchar *in, int in_offset, int in_pitch, __glob
                 uint lower_odd = ADD(difference_odd[now][k], difference_odd[next][k]);
                 uint e = MAGNITUDE(ADD(upper_even[k], lower_even), SUBTRACT(smooth_even[now][k], above_even[k]));
                 uint o = MAGNITUDE(ADD(upper_odd[k], lower_odd), SUBTRACT(smooth_odd[now][k], above_odd[k]));
-                result[k] = clear_outside(JOIN(e, o), s.at + 4 * k, y, width, height);
+                result[k] = clear_leaving(JOIN_BYTES(e, o), s.at + 4 * k, y, 3, 3, width, height);
                 upper_even[k] = lower_even;
                 upper_odd[k] = lower_odd;
             }

@@ -38,6 +38,8 @@
 #define DOWN (4 * N)            /* rows of a step */
 #define TAIL (HONE_C == 3 ? (16 + SIZE - 1) / SIZE - N : 0) /* pixels that a load sees behind its own N */
 
+#include "filters/vectors.clh"
+
 typedef uchar lane __attribute__((ext_vector_type(16)));
 typedef uchar half_vector __attribute__((ext_vector_type(32)));
 typedef uchar bytes __attribute__((ext_vector_type(64)));
@@ -45,9 +47,6 @@ typedef uint words __attribute__((ext_vector_type(16)));
 typedef lane lane_at __attribute__((aligned(1)));
 typedef half_vector half_at __attribute__((aligned(1)));
 typedef bytes bytes_at __attribute__((aligned(1)));
-
-#define L32(f)    L16(f, 0), L16(f, 16)
-#define L64(f)    L16(f, 0), L16(f, 16), L16(f, 32), L16(f, 48)
 
 /* Byte i of the result, by its number in two vectors behind each other. */
 #define SAME(i) (i)
@@ -63,12 +62,12 @@ typedef bytes bytes_at __attribute__((aligned(1)));
 inline bytes load_lanes(__global const uchar *from, long pitch)
 {
     half_vector top = __builtin_shufflevector(*(__global const lane_at *)from,
-                                              *(__global const lane_at *)(from + N * pitch), L32(SAME));
+                                              *(__global const lane_at *)(from + N * pitch), L_ALL_32(SAME));
     half_vector bottom = __builtin_shufflevector(*(__global const lane_at *)(from + 2 * N * pitch),
-                                                 *(__global const lane_at *)(from + 3 * N * pitch), L32(SAME));
-    bytes v = __builtin_shufflevector(top, bottom, L64(SAME));
+                                                 *(__global const lane_at *)(from + 3 * N * pitch), L_ALL_32(SAME));
+    bytes v = __builtin_shufflevector(top, bottom, L_ALL_64(SAME));
 #if HONE_C == 3
-    v = __builtin_shufflevector(v, v, L64(SPREAD));
+    v = __builtin_shufflevector(v, v, L_ALL_64(SPREAD));
 #endif
     return v;
 }
@@ -94,7 +93,7 @@ inline void store_column(__global uchar *to, bytes v, bool stream)
     __builtin_prefetch((const void *)(ulong)(to + DOWN * SIZE), 1, 3);
 #if HONE_C == 3
     union sixteen_words u;
-    u.b = __builtin_shufflevector(v, v, L64(PACK));
+    u.b = __builtin_shufflevector(v, v, L_ALL_64(PACK));
     u.w = __builtin_shufflevector(u.w, u.w, L16(THREE_OF_FOUR, 0));
     *(__global half_at *)to = u.halves[0];
     *(__global lane_at *)(to + 32) = u.lanes[2];
@@ -106,8 +105,8 @@ inline void store_column(__global uchar *to, bytes v, bool stream)
 #define INTERLEAVE(to, from)                                                      \
     _Pragma("unroll") for (int i = 0; i < N / 2; i++)                             \
     {                                                                             \
-        to[2 * i] = __builtin_shufflevector(from[i], from[i + N / 2], L64(LOW));      \
-        to[2 * i + 1] = __builtin_shufflevector(from[i], from[i + N / 2], L64(HIGH)); \
+        to[2 * i] = __builtin_shufflevector(from[i], from[i + N / 2], L_ALL_64(LOW));      \
+        to[2 * i + 1] = __builtin_shufflevector(from[i], from[i + N / 2], L_ALL_64(HIGH)); \
     }
 
 /* Whether a store, and those to the following rows, write all of a cache line. */

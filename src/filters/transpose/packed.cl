@@ -45,16 +45,13 @@ inline void store_word(__global RESULT *row, int x, int width, uint word)
         bytes[i] = (uchar)(word >> (8 * i));
 }
 
+#include "filters/words.clh"
+
+/* The odd bytes of a and of b by turns. */
 #if WITH_PTX
-#define LOW_SHORTS(a, b)  hone_bytes(a, b, 0x5410u)
-#define HIGH_SHORTS(a, b) hone_bytes(a, b, 0x7632u)
-#define EVEN_BYTES(a, b)  hone_bytes(a, b, 0x6240u)
-#define ODD_BYTES(a, b)   hone_bytes(a, b, 0x7351u)
+#define JOIN_ODD(a, b) hone_bytes(a, b, 0x7351u)
 #else
-#define LOW_SHORTS(a, b)  (((a)&0xffffu) | (b) << 16)
-#define HIGH_SHORTS(a, b) ((a) >> 16 | ((b)&0xffff0000u))
-#define EVEN_BYTES(a, b)  (((a)&0x00ff00ffu) | ((b)&0x00ff00ffu) << 8)
-#define ODD_BYTES(a, b)   (((a) >> 8 & 0x00ff00ffu) | ((b)&0xff00ff00u))
+#define JOIN_ODD(a, b) (((a) >> 8 & 0x00ff00ffu) | ((b)&0xff00ff00u))
 #endif
 
 /* Row j of the block becomes its column j. */
@@ -66,8 +63,8 @@ inline void turn(uint w[4])
         w[0] = low;
     } else if (PER == 4) {
         /* bytes as a0 b0 a2 b2, then halves of those with halves of the other two rows */
-        uint even = EVEN_BYTES(w[0], w[1]), odd = ODD_BYTES(w[0], w[1]);
-        uint even2 = EVEN_BYTES(w[2], w[3]), odd2 = ODD_BYTES(w[2], w[3]);
+        uint even = JOIN_BYTES(w[0], w[1]), odd = JOIN_ODD(w[0], w[1]);
+        uint even2 = JOIN_BYTES(w[2], w[3]), odd2 = JOIN_ODD(w[2], w[3]);
         w[0] = LOW_SHORTS(even, even2);
         w[1] = LOW_SHORTS(odd, odd2);
         w[2] = HIGH_SHORTS(even, even2);
