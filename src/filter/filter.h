@@ -137,6 +137,13 @@ struct tunable {
     const char *help;
 };
 
+/* The work-group of two-dimensional launches: legal widths and heights. */
+#define WORK_GROUP(across, down)                                                                             \
+    {"WG_X", TUNABLE_LAUNCH, across, "work-group width"},                                                    \
+    {                                                                                                        \
+        "WG_Y", TUNABLE_LAUNCH, down, "work-group height"                                                    \
+    }
+
 /**
  * One kernel launch. The work-items cover `extent` pixels, each one a block of `block`; the global size is
  * rounded up to the work-group `local`. Arguments, in the kernel's order:
@@ -162,7 +169,9 @@ struct pass {
     const char *kernel;
     const char *extent[3]; /* NULL in [0]: {"W", "H"} */
     const char *block[3];  /* NULL: 1 */
-    const char *local[3];  /* NULL in [0]: the driver chooses */
+    /* NULL in [0]: the tunables WG_X and WG_Y, where the variant has them and the extent that dimension. 0, or
+     * nothing of these: the driver chooses. NULL behind [0]: 1. */
+    const char *local[3];
     const char *arguments[MAX_ARGUMENTS + 1];
 };
 
@@ -328,6 +337,16 @@ struct hone_filter {
      * defaults. */
     const char *const *usual;
 };
+
+/* The fields of a description for a table and its length. */
+#define VARIANTS(table) .variants = table, .variant_count = COUNT_OF(table)
+#define SEEDS(table)    .seeds = table, .seed_count = COUNT_OF(table)
+#define RUNGS(table)    .rungs = table, .rung_count = COUNT_OF(table)
+
+/* Declares a filter's reference, NAME_reference(), or begins its definition. */
+#define REFERENCE(name)                                                                                      \
+    void name##_reference(const struct filter_case *c, const struct view *in,                                \
+                          const struct view *second __attribute__((unused)), struct view *out)
 
 /* The value of a parameter of a case; the name must exist. */
 const struct value *case_value(const struct filter_case *c, const char *name);

@@ -203,9 +203,15 @@ hone_status variant_usable(hone_device *device, const struct filter_case *c, con
 
 /* Legal: what does */
 
-static const char *text_or(const char *text, const char *otherwise)
+/* Side `d` of the work-group; NULL: not named. */
+static const char *local_side(const struct pass *pass, const struct expr_scope *scope, int d)
 {
-    return text && *text ? text : otherwise;
+    static const char *const tunables[3] = {"WG_X", "WG_Y", NULL};
+    int64_t value = 0;
+    if (pass->local[0])
+        return pass->local[d];
+    return tunables[d] && expr_text_value(tunables[d], scope, 0, &value, NULL) == HONE_OK ? tunables[d]
+                                                                                          : NULL;
 }
 
 hone_status pass_geometry(const struct pass *pass, const struct expr_scope *scope, struct pass_geometry *g,
@@ -222,8 +228,8 @@ hone_status pass_geometry(const struct pass *pass, const struct expr_scope *scop
         if (!status)
             status = expr_text_value(pass->block[d], scope, 1, &g->block[d], error);
         if (!status)
-            status = expr_text_value(text_or(pass->local[d], NULL), scope, pass->local[0] ? 1 : 0,
-                                     &g->local[d], error);
+            status = expr_text_value(used ? local_side(pass, scope, d) : NULL, scope,
+                                     local_side(pass, scope, 0) != NULL, &g->local[d], error);
         if (!status && (g->extent[d] < 1 || g->block[d] < 1 || g->local[d] < 0))
             status = error_set(error, HONE_ERROR_INTERNAL, "pass '%s' has an empty launch", pass->kernel);
         if (status)

@@ -144,10 +144,11 @@ static bool mentions(const char *text, const char *name)
 
 static bool launch_mentions(const struct variant *variant, const char *name)
 {
+    bool group = strcmp(name, "WG_X") == 0 || strcmp(name, "WG_Y") == 0;
     for (size_t p = 0; p < variant_pass_count(variant); p++)
         for (int d = 0; d < 3; d++)
-            if (mentions(variant->passes[p].extent[d], name) || mentions(variant->passes[p].block[d], name) ||
-                mentions(variant->passes[p].local[d], name))
+            if ((group && !variant->passes[p].local[0]) || mentions(variant->passes[p].extent[d], name) ||
+                mentions(variant->passes[p].block[d], name) || mentions(variant->passes[p].local[d], name))
                 return true;
     return false;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "filters/add/add.h"
+#include "filter/filter.h"
+
+REFERENCE(add);
 
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
@@ -24,7 +26,6 @@ static const struct variant variants[] = {
                   {"WG_X", TUNABLE_LAUNCH, "64 16 256", "work-group width"}},
      .passes = {{.kernel = "add_scalar",
                  .extent = {"ALONG ? W*C : H", "ALONG ? H : W*C"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "second", "out", "W*C", "H"}}},
      .cost = {COST_BYTES, "2*C", "C"}},
     {.name = "float4",
@@ -37,7 +38,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "add_float4",
                  .extent = {"W*C", "H"},
                  .block = {"4", "1"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "second", "out", "W*C", "H"}}},
      .cost = {COST_BYTES, "C/2", "C"}},
     {.name = "wide16",
@@ -49,7 +49,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "add_wide16",
                  .extent = {"W*C*BITS/8", "H"},
                  .block = {"16", "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "second", "out", "W*C", "H"}}},
      .cost = {COST_BYTES, "C*BITS/64", "C*(FLOAT ? 1 : 13*BITS/32)"}},
     {.name = "vectors",
@@ -113,11 +112,8 @@ const struct hone_filter hone_filter_add = {
        0. */
     .bounds = {0, 0, 6e-8},
     .point = &point,
-    .variants = variants,
-    .variant_count = COUNT_OF(variants),
-    .seeds = seeds,
-    .seed_count = COUNT_OF(seeds),
-    .rungs = rungs,
-    .rung_count = COUNT_OF(rungs),
+    VARIANTS(variants),
+    SEEDS(seeds),
+    RUNGS(rungs),
     .trials = trials,
 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The sum of two images, element by element. Integers saturate where they are stored; of floats, the sum in
  * double precision rounds to the same single as a sum in single precision. */
-#include "filters/add/add.h"
+#include "filter/filter.h"
 
-void add_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                   struct view *out)
+REFERENCE(add)
 {
     for (int64_t y = 0; y < c->in.height; y++)
         for (int64_t x = 0; x < c->in.width; x++)

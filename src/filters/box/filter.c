@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "filters/box/box.h"
+#include "filter/filter.h"
+
+REFERENCE(box);
 
 static int64_t side(const struct filter_case *c, const char *name)
 {
@@ -60,11 +62,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 }
 
 /* Work-group shapes of kernels with one item per pixel or strip. */
-#define GROUP_2D                                                                                             \
-    {"WG_X", TUNABLE_LAUNCH, "16 8 32 64", "work-group width"},                                              \
-    {                                                                                                        \
-        "WG_Y", TUNABLE_LAUNCH, "16 1 2 4 8", "work-group height"                                            \
-    }
+#define GROUP_2D WORK_GROUP("16 8 32 64", "16 1 2 4 8")
 
 /* Sums of a whole window in 32 bits, or else in 64. */
 #define SUM32    "(FLOAT || AREA*MOST + AREA/2 <= 4294967295)"
@@ -78,9 +76,7 @@ static const struct variant variants[] = {
      .path = "buffer",
      .tunables = {GROUP_2D},
      .defines = {SUM64},
-     .passes = {{.kernel = "box_direct",
-                 .local = {"WG_X", "WG_Y"},
-                 .arguments = {"in", "out", "W", "H", "KW", "KH", "border"}}},
+     .passes = {{.kernel = "box_direct", .arguments = {"in", "out", "W", "H", "KW", "KH", "border"}}},
      .cost = {"2*C*BITS/8", "KW*KH*C", "KW*KH*C"}},
     {.name = "image",
      .summary = "the same through the texture unit, pixels read as integers",
@@ -88,9 +84,7 @@ static const struct variant variants[] = {
      .needs = NEEDS_IMAGES,
      .path = "image",
      .tunables = {GROUP_2D},
-     .passes = {{.kernel = "box_image",
-                 .local = {"WG_X", "WG_Y"},
-                 .arguments = {"in:uint", "out", "sampler", "W", "H", "KW", "KH"}}},
+     .passes = {{.kernel = "box_image", .arguments = {"in:uint", "out", "sampler", "W", "H", "KW", "KH"}}},
      .cost = {"2*C*BITS/8", "KW*KH + 1", "KW*KH*C"}},
     {.name = "image_unorm",
      .summary = "the guide's first form: 64 texture reads as floats of 0..1, rounded by the texture unit",
@@ -101,9 +95,7 @@ static const struct variant variants[] = {
      .bounds = {1}, /* a mean half-way between two levels may go to either */
      .specialised = "the guide's kernel is written for 8x8",
      .tunables = {GROUP_2D},
-     .passes = {{.kernel = "box_image_unorm",
-                 .local = {"WG_X", "WG_Y"},
-                 .arguments = {"in:unorm", "out:unorm", "sampler", "W", "H"}}},
+     .passes = {{.kernel = "box_image_unorm", .arguments = {"in:unorm", "out:unorm", "sampler", "W", "H"}}},
      .cost = {"2*C", "64", "64*C"}},
     {.name = "pairs_unorm",
      .summary = "the guide's second form: 2x2 means in 8 bits, then 4x4 of them (20 texture reads)",
@@ -117,11 +109,8 @@ static const struct variant variants[] = {
      .scratch = {{.width = "W + 6", .height = "H + 6", .type = HONE_U8, .normalised = true}},
      .passes = {{.kernel = "box_mean2",
                  .extent = {"W + 6", "H + 6"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in:unorm", "tmp0", "sampler", "W + 6", "H + 6"}},
-                {.kernel = "box_mean16",
-                 .local = {"WG_X", "WG_Y"},
-                 .arguments = {"tmp0", "out:unorm", "sampler", "W", "H"}}},
+                {.kernel = "box_mean16", .arguments = {"tmp0", "out:unorm", "sampler", "W", "H"}}},
      .cost = {"4*C", "20", "20*C"}},
     {.name = "pairs_image",
      .summary = "the guide's two passes by image, exact: sums of 2x2 in 16 bits, then 4x4 of them, for any "
@@ -136,10 +125,8 @@ static const struct variant variants[] = {
      .scratch = {{.width = "W + KW - FX", .height = "H + KH - FY", .type = HONE_U16}},
      .passes = {{.kernel = "box_parts_image",
                  .extent = {"W + KW - FX", "H + KH - FY"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in:uint", "tmp0", "sampler", "KW/2", "KH/2", "W + KW - FX", "H + KH - FY"}},
                 {.kernel = "box_join_image",
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"tmp0", "in", "out", "sampler", "W", "H", "KW", "KH"}}},
      .cost = {"6*C", "FX*FY + KW*KH/FX/FY", "C*(FX*FY + KW*KH/FX/FY)"}},
     {.name = "pairs",
@@ -150,14 +137,11 @@ static const struct variant variants[] = {
      .tunables = {GROUP_2D},
      .defines = {"FX=FX", "FY=FY", SUM64},
      .scratch = {{.bytes = "(W + KW - FX)*(H + KH - FY)*C*4"}},
-     .passes = {{.kernel = "box_parts",
-                 .extent = {"W + KW - FX", "H + KH - FY"},
-                 .local = {"WG_X", "WG_Y"},
-                 .arguments = {"in", "tmp0", "W", "H", "KW/2", "KH/2", "W + KW - FX", "H + KH - FY",
-                               "border"}},
-                {.kernel = "box_join",
-                 .local = {"WG_X", "WG_Y"},
-                 .arguments = {"tmp0", "in", "out", "W", "H", "KW", "KH", "W + KW - FX"}}},
+     .passes =
+         {{.kernel = "box_parts",
+           .extent = {"W + KW - FX", "H + KH - FY"},
+           .arguments = {"in", "tmp0", "W", "H", "KW/2", "KH/2", "W + KW - FX", "H + KH - FY", "border"}},
+          {.kernel = "box_join", .arguments = {"tmp0", "in", "out", "W", "H", "KW", "KH", "W + KW - FX"}}},
      .cost = {"2*C*BITS/8 + 2*C*(TYPE == 0 ? 2 : 4)", "C*(FX*FY + KW*KH/FX/FY)", "C*(FX*FY + KW*KH/FX/FY)"}},
     {.name = "separable",
      .summary = "sums along rows, then along columns",
@@ -167,11 +151,9 @@ static const struct variant variants[] = {
      .scratch = {{.bytes = "W*H*C*" SUM_SIZE}},
      .passes = {{.kernel = "box_rows",
                  .extent = {"W*C", "H"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "tmp0", "W", "H", "KW", "border"}},
                 {.kernel = "box_columns",
                  .extent = {"W*C", "H"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"tmp0", "in", "out", "W", "H", "KW", "KH", "border"}}},
      .cost = {"2*C*BITS/8 + 2*C*" SUM_SIZE, "C*(KW + KH)", "C*(KW + KH)"}},
     {.name = "strips",
@@ -182,14 +164,12 @@ static const struct variant variants[] = {
      .specialised = "the window's width sets how many column sums are kept in registers",
      .tunables = {{"PX", TUNABLE_DEFINE, "8 2 4 16", "elements across"},
                   {"ROWS", TUNABLE_DEFINE, "32 8 16 64 128", "rows"},
-                  {"WG_X", TUNABLE_LAUNCH, "32 8 16 64 128 256", "work-group width"},
-                  {"WG_Y", TUNABLE_LAUNCH, "1 2 4 8", "work-group height"}},
+                  WORK_GROUP("32 8 16 64 128 256", "1 2 4 8")},
      .constraints = {"PX*BITS <= 512", "PX + (KW - 1)*C <= 80"},
      .defines = {"KW=KW", "KH=KH"},
      .passes = {{.kernel = "box_strips",
                  .extent = {"W*C", "H"},
                  .block = {"PX", "ROWS"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "W", "H", "border"}}},
      .cost = {"2*C*BITS/8", "2*C*(1 + (KW - 1)*C)*(ROWS + KH)/ROWS/PX",
               "C*(FLOAT ? KW + KH : 5)*(ROWS + KH)/ROWS"}},
@@ -208,8 +188,7 @@ static const struct variant variants[] = {
                   {"KEEP", TUNABLE_DEFINE,
                    "0 1 2", "rows in registers: read again when they leave, kept until then, or in batches"},
                   {"UNROLL", TUNABLE_DEFINE, "1 2 4", "rows per round of the loop"},
-                  {"WG_X", TUNABLE_LAUNCH, "64 32 128 256 512", "work-group width"},
-                  {"WG_Y", TUNABLE_LAUNCH, "1 2 4", "work-group height"}},
+                  WORK_GROUP("64 32 128 256 512", "1 2 4")},
      .constraints = {"KW/2*C <= 4*WORDS && W*C >= 8*WORDS", "!SHUFFLE || (PTX && WG_X % 32 == 0)",
                      "!KEEP || (KH <= 16 && UNROLL == 1)", "KEEP != 2 || W*C % (4*WORDS) == 0"},
      .defines = {"KW=KW", "KH=KH", "SHIFT=POWER", "MULTIPLIER=(16777216 + AREA - 1)/AREA", "WITH_PTX=PTX",
@@ -217,7 +196,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "box_packed",
                  .extent = {"W*C", "H"},
                  .block = {"4*WORDS", "ROWS"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "W", "H", "border"}}},
      .cost = {"2*C", "C*2/WORDS/4*(1 + 2*!SHUFFLE)*(ROWS + KH)/ROWS", "C*(4 + log2(KW))"}},
     {.name = "running",
@@ -233,7 +211,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "box_run_columns",
                  .extent = {"(W + KW - 1)*C", "H"},
                  .block = {NULL, "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "tmp0", "W", "H", "KW", "KH", "border"}},
                 {.kernel = "box_scan_rows",
                  .extent = {"GROUP", "H"},
@@ -241,7 +218,6 @@ static const struct variant variants[] = {
                  .arguments = {"tmp0", "local:GROUP*" SUM_SIZE, "W", "KW"}},
                 {.kernel = "box_differences",
                  .extent = {"W*C", "H"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"tmp0", "in", "out", "W", "H", "KW", "KH"}}},
      .cost = {"3*C*BITS/8 + 4*C*" SUM_SIZE, "C*(5 + KH/ROWS)", "C*(12 + KH/ROWS)"}},
     {.name = "blocks",
@@ -258,7 +234,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "box_block_columns",
                  .extent = {"W*C", "H + KH - 1"},
                  .block = {NULL, "KH"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "tmp0", "tmp1", "W", "H", "KH", "border"}},
                 {.kernel = "box_block_rows",
                  .extent = {"(W + 2*KW - 2)/KW*C", "H"},
@@ -266,7 +241,6 @@ static const struct variant variants[] = {
                  .arguments = {"tmp0", "tmp1", "tmp2", "tmp3", "W", "H", "KW", "KH", "border"}},
                 {.kernel = "box_block_join",
                  .extent = {"W*C", "H"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"tmp2", "tmp3", "in", "out", "W", "H", "KW", "KH"}}},
      .cost = {"40*C", "8*C", "7*C"}},
     {.name = "bands",
@@ -283,7 +257,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "box_bands",
                  .extent = {"H"},
                  .block = {"ROWS"},
-                 .local = {"WG_X"},
                  .arguments = {"in", "out", "W", "H", "KW", "KH", "border", "AREA/2", "DIV16 ? DM16 : DM",
                                "DIV16 ? DS16 : DS", "tmp0", "roundup(2*(W + KW)*C + 64, 64)"}}},
      .cost = {"2*C*BITS/8", "C*(2 + KH/ROWS)", "C*(9 + KH/ROWS)"}},
@@ -303,7 +276,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "box_lines",
                  .extent = {"W", "H"},
                  .block = {"BLOCK", "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "out", "W", "H", "border"}}},
      .cost = {"2*C", "C*(2 + KH/ROWS)", "C*(4 + log2(KW) + KH/ROWS)"}},
 };
@@ -398,12 +370,9 @@ const struct hone_filter hone_filter_box = {
     /* Integers: exact. Floats: means of up to thousands of terms, each addition rounding to half an ulp of
        the sum. */
     .bounds = {0, 0, 1e-5},
-    .variants = variants,
-    .variant_count = COUNT_OF(variants),
-    .seeds = seeds,
-    .seed_count = COUNT_OF(seeds),
-    .rungs = rungs,
-    .rung_count = COUNT_OF(rungs),
+    VARIANTS(variants),
+    SEEDS(seeds),
+    RUNGS(rungs),
     .trials = trials,
     .usual = usual,
 };

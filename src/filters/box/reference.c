@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The mean over a window of width x height pixels: every sum is taken afresh from its pixels, in exact
  * integers or in double precision, so that nothing but the formula can be wrong. */
-#include "filters/box/box.h"
+#include "filter/filter.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,10 +51,8 @@ static void copy_alpha(const struct view *in, struct view *out)
             view_set(out, x, y, 3, view_get(in, x, y, 3));
 }
 
-void box_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                   struct view *out)
+REFERENCE(box)
 {
-    (void)second;
     uint32_t channels = case_copies_alpha(c) ? 3 : c->in.channels;
     double *sums = calloc(c->in.height + (size_t)case_symbol(c, "KH"), sizeof *sums);
     for (int64_t x = 0; sums && x < c->in.width; x++)

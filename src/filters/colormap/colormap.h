@@ -17,7 +17,4 @@ uint32_t palette_color(enum map map, int level);
  * that runs from -1 to 1 over the levels. NULL for maps that are exact formulas. */
 const double *palette_fit(enum map map, int channel);
 
-void colormap_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                        struct view *out);
-
 #endif

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+REFERENCE(colormap);
+
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
     (void)error;
@@ -28,11 +30,7 @@ static void fill_table(const struct filter_case *c, int index, void *table, size
             *terms++ = (float)palette_fit(map, channel)[i];
 }
 
-#define GROUP_2D                                                                                             \
-    {"WG_X", TUNABLE_LAUNCH, "64 16 32 128", "work-group width"},                                            \
-    {                                                                                                        \
-        "WG_Y", TUNABLE_LAUNCH, "1 2 4", "work-group height"                                                 \
-    }
+#define GROUP_2D   WORK_GROUP("64 16 32 128", "1 2 4")
 #define PALETTE    "table0:1024"
 #define COST_BYTES "BITS/8 + 3"
 
@@ -42,9 +40,7 @@ static const struct variant variants[] = {
      .fuses = FUSES_BEFORE,
      .path = "buffer",
      .tunables = {GROUP_2D},
-     .passes = {{.kernel = "colormap_constant",
-                 .local = {"WG_X", "WG_Y"},
-                 .arguments = {"in", "out", PALETTE, "W", "H"}}},
+     .passes = {{.kernel = "colormap_constant", .arguments = {"in", "out", PALETTE, "W", "H"}}},
      .cost = {COST_BYTES, "2", "3"}},
     {.name = "image",
      .summary = "one pixel per work-item, the palette through the texture unit",
@@ -54,9 +50,7 @@ static const struct variant variants[] = {
      .scratch = {{.width = "256", .height = "1", .type = HONE_U8, .channels = 4}},
      .passes =
          {{.kernel = "colormap_paint", .extent = {"256"}, .local = {"16"}, .arguments = {PALETTE, "tmp0"}},
-          {.kernel = "colormap_image",
-           .local = {"WG_X", "WG_Y"},
-           .arguments = {"in", "out", "tmp0", "sampler", "W", "H"}}},
+          {.kernel = "colormap_image", .arguments = {"in", "out", "tmp0", "sampler", "W", "H"}}},
      .cost = {COST_BYTES, "2", "3"}},
     {.name = "formula",
      .summary = "rainbow and gray by integer arithmetic, exactly",
@@ -64,9 +58,7 @@ static const struct variant variants[] = {
      .path = "buffer",
      .tunables = {GROUP_2D},
      .defines = {"MAP=map"},
-     .passes = {{.kernel = "colormap_formula",
-                 .local = {"WG_X", "WG_Y"},
-                 .arguments = {"in", "out", "W", "H"}}},
+     .passes = {{.kernel = "colormap_formula", .arguments = {"in", "out", "W", "H"}}},
      .cost = {COST_BYTES, "1", "12"}},
     {.name = "polynomial",
      .summary = "viridis, magma and turbo by polynomials, off by one level here and there",
@@ -77,9 +69,7 @@ static const struct variant variants[] = {
       * of which single precision misses a hundredth. */
      .bounds = {1, 1, 1},
      .tunables = {GROUP_2D},
-     .passes = {{.kernel = "colormap_polynomial",
-                 .local = {"WG_X", "WG_Y"},
-                 .arguments = {"in", "out", "table1:180", "W", "H"}}},
+     .passes = {{.kernel = "colormap_polynomial", .arguments = {"in", "out", "table1:180", "W", "H"}}},
      .cost = {COST_BYTES, "1", "92"}},
     {.name = "words",
      .summary = "GPU: words of the result per work-item, the palette in local memory",
@@ -91,7 +81,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "colormap_words",
                  .extent = {"ceildiv(3*W, 4)", "H"},
                  .block = {"WORDS", "1"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "out", PALETTE, "local:1024", "W", "H"}}},
      .cost = {COST_BYTES, "3", "9"}},
     {.name = "vectors",
@@ -148,11 +137,8 @@ const struct hone_filter hone_filter_colormap = {
     /* Exact: the level of a float is defined by single precision. */
     .bounds = {0, 0, 0},
     .point = &point,
-    .variants = variants,
-    .variant_count = COUNT_OF(variants),
-    .seeds = seeds,
-    .seed_count = COUNT_OF(seeds),
-    .rungs = rungs,
-    .rung_count = COUNT_OF(rungs),
+    VARIANTS(variants),
+    SEEDS(seeds),
+    RUNGS(rungs),
     .trials = trials,
 };

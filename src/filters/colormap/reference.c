@@ -16,10 +16,8 @@ static int level_of(hone_type type, double value)
     return isnan(scaled) || scaled < 0 ? 0 : scaled > 255 ? 255 : (int)nearbyintf(scaled);
 }
 
-void colormap_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                        struct view *out)
+REFERENCE(colormap)
 {
-    (void)second;
     enum map map = (enum map)case_number(c, "map");
     for (int64_t y = 0; y < c->in.height; y++)
         for (int64_t x = 0; x < c->in.width; x++) {

@@ -54,7 +54,5 @@ bool weights_hold_zero(const struct weights *w);
 int weights_capacity(const struct weights *w);
 
 void convolve_table(const struct filter_case *c, int index, void *table, size_t bytes);
-void convolve_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                        struct view *out);
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+REFERENCE(convolve);
+
 static hone_status check_anchor(const struct filter_case *c, const char *name, int size, int *anchor,
                                 hone_error *error)
 {
@@ -73,13 +75,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 }
 
 /* Four names for the numbers that every kernel takes. */
-#define WINDOW "KW", "KH", "LEFT", "TOP"
+#define WINDOW   "KW", "KH", "LEFT", "TOP"
 
-#define GROUP_2D                                                                                             \
-    {"WG_X", TUNABLE_LAUNCH, "16 8 32", "work-group width"},                                                 \
-    {                                                                                                        \
-        "WG_Y", TUNABLE_LAUNCH, "16 1 4 8", "work-group height"                                              \
-    }
+#define GROUP_2D WORK_GROUP("16 8 32", "16 1 4 8")
 
 #define STRIP_TUNABLES                                                                                       \
     {"WG_X", TUNABLE_LAUNCH, "32 64 128", "work-group width"},                                               \
@@ -102,7 +100,6 @@ static const struct variant variants[] = {
      .tunables = {GROUP_2D},
      .defines = {"SUMS=SUMS"},
      .passes = {{.kernel = "convolve_global",
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "W", "H", WINDOW, "float:factor", "float:offset", "border",
                                WEIGHTS}}},
      .cost = {"2*C*BITS/8", ALL_TAPS, ALL_TAPS}},
@@ -115,7 +112,6 @@ static const struct variant variants[] = {
      .tunables = {GROUP_2D},
      .defines = {"SUMS=SUMS"},
      .passes = {{.kernel = "convolve_cached",
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "W", "H", WINDOW, "float:factor", "float:offset", "border",
                                WEIGHTS, "local:WG_X*WG_Y*C*BITS/8"}}},
      .cost = {"2*C*BITS/8", ALL_TAPS " + C", ALL_TAPS}},
@@ -128,7 +124,6 @@ static const struct variant variants[] = {
      .defines = {"SUMS=SUMS"},
      .passes = {{.kernel = "convolve_tile",
                  .block = {NULL, "ROWS"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "W", "H", WINDOW, "float:factor", "float:offset", "border",
                                WEIGHTS, "local:(WG_X + KW - 1)*(WG_Y*ROWS + KH - 1)*C*BITS/8"}}},
      .cost = {"2*C*BITS/8", ALL_TAPS " + C", ALL_TAPS}},
@@ -142,11 +137,9 @@ static const struct variant variants[] = {
      .scratch = {{.bytes = "W*H*C*(SUMS ? 8 : 4)"}},
      .passes = {{.kernel = "convolve_rows",
                  .extent = {"W*C", "H"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "tmp0", "W", "H", "KW", "LEFT", "border", "table2:(KW + KH)*4"}},
                 {.kernel = "convolve_columns",
                  .extent = {"W*C", "H"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"tmp0", "in", "out", "W", "H", WINDOW, "float:factor", "float:offset",
                                "border", "table2:(KW + KH)*4"}}},
      .cost = {"2*C*BITS/8 + 8*C", "C*(KW + KH)", "C*(KW + KH)"}},
@@ -162,7 +155,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "convolve_sliding",
                  .extent = {"W*C", "H"},
                  .block = {"PX", "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "out", "W", "H", "LEFT", "TOP", "float:factor", "float:offset", "border",
                                "table1:KW*KH*4"}}},
      .cost = {"2*C*BITS/8", "C*(PX + (KW - 1)*C)*(ROWS + KH - 1)/PX/ROWS", ALL_TAPS "*(ROWS + KH - 1)/ROWS"}},
@@ -179,7 +171,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "convolve_literal",
                  .extent = {"W*C", "H"},
                  .block = {"PX", "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "out", "W", "H", "LEFT", "TOP", "float:factor", "float:offset",
                                "border"}}},
      .cost = {"2*C*BITS/8", "C*(PX + (KW - 1)*C)*(ROWS + KH - 1)/PX/ROWS", ALL_TAPS "*(ROWS + KH - 1)/ROWS"}},
@@ -195,7 +186,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "convolve_packed",
                  .extent = {"W", "H"},
                  .block = {"4", "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "out", "W", "H", "LEFT", "TOP", "float:factor", "float:offset",
                                "border"}}},
      .cost = {"2", "(KW + 10)/16*(ROWS + KH - 1)/ROWS", "2*KH*roundup(KW, 4)*(ROWS + KH - 1)/ROWS"}},
@@ -215,7 +205,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "convolve_vectors",
                  .extent = {"H"},
                  .block = {"ROWS"},
-                 .local = {"WG_X"},
                  .arguments = {"in", "out", "W", "H", WINDOW, "float:factor", "float:offset", "border",
                                "table1:KW*KH*4", "tmp0", CELLS}}},
      .cost = {"2*C*BITS/8", ALL_TAPS "/16", ALL_TAPS}},
@@ -358,12 +347,9 @@ const struct hone_filter hone_filter_convolve = {
        weights and products are rounded, then at most 31 additions in a row and 31 rows, each to half an ulp
        of a sum of magnitudes: 65 * 2^-24 at the worst. */
     .bounds = {0, 0, 4e-6},
-    .variants = variants,
-    .variant_count = COUNT_OF(variants),
-    .seeds = seeds,
-    .seed_count = COUNT_OF(seeds),
-    .rungs = rungs,
-    .rung_count = COUNT_OF(rungs),
+    VARIANTS(variants),
+    SEEDS(seeds),
+    RUNGS(rungs),
     .trials = trials,
     .usual = usual,
 };

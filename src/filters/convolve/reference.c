@@ -36,10 +36,8 @@ static double result_at(const struct filter_case *c, const struct weights *w, co
                                        : sum * case_number(c, "scale") + offset;
 }
 
-void convolve_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                        struct view *out)
+REFERENCE(convolve)
 {
-    (void)second;
     for (int64_t y = 0; y < c->in.height; y++)
         for (int64_t x = 0; x < c->in.width; x++)
             for (uint32_t channel = 0; channel < c->in.channels; channel++)

@@ -12,7 +12,4 @@ enum method { METHOD_BILINEAR, METHOD_MALVAR };
 #define RED_X_SYMBOL "RX"
 #define RED_Y_SYMBOL "RY"
 
-void demosaic_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                        struct view *out);
-
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filters/demosaic/demosaic.h"
 
+REFERENCE(demosaic);
+
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
     /* rggb, bggr, grbg, gbrg */
@@ -24,22 +26,17 @@ static const struct variant variants[] = {
     {.name = "direct",
      .summary = "one pixel per work-item, all samples that it needs read",
      .path = "buffer",
-     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32", "work-group width"},
-                  {"WG_Y", TUNABLE_LAUNCH, "8 1 4", "work-group height"}},
+     .tunables = {WORK_GROUP("16 8 32", "8 1 4")},
      .defines = SHAPE,
-     .passes = {{.kernel = "demosaic_direct",
-                 .local = {"WG_X", "WG_Y"},
-                 .arguments = {"in", "out", "W", "H", "border"}}},
+     .passes = {{.kernel = "demosaic_direct", .arguments = {"in", "out", "W", "H", "border"}}},
      .cost = {COST_BYTES, "method ? 13 : 9", COST_OPERATIONS}},
     {.name = "tile",
      .summary = "a work-group's samples in local memory",
      .needs = NEEDS_LOCAL,
      .path = "local",
-     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32", "work-group width"},
-                  {"WG_Y", TUNABLE_LAUNCH, "8 2 4", "work-group height"}},
+     .tunables = {WORK_GROUP("16 8 32", "8 2 4")},
      .defines = SHAPE,
      .passes = {{.kernel = "demosaic_tile",
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "local:(WG_X + 4)*(WG_Y + 4)*BITS/8", "W", "H", "border"}}},
      .cost = {COST_BYTES, "(WG_X + 4)*(WG_Y + 4)/WG_X/WG_Y", COST_OPERATIONS}},
     {.name = "quads",
@@ -51,7 +48,6 @@ static const struct variant variants[] = {
      .defines = SHAPE,
      .passes = {{.kernel = "demosaic_quads",
                  .block = {"PX", "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "out", "W", "H", "border"}}},
      .cost = {COST_BYTES, "(PX + 4)*(ROWS + 4)/PX/ROWS", COST_OPERATIONS}},
     {.name = "vectors",
@@ -117,12 +113,9 @@ const struct hone_filter hone_filter_demosaic = {
                   "'demosaic pattern=bggr method=malvar' samples.tif -o photo.tif"}},
     .reference = demosaic_reference,
     .bounds = {0, 0, 0}, /* integers */
-    .variants = variants,
-    .variant_count = COUNT_OF(variants),
-    .seeds = seeds,
-    .seed_count = COUNT_OF(seeds),
-    .rungs = rungs,
-    .rung_count = COUNT_OF(rungs),
+    VARIANTS(variants),
+    SEEDS(seeds),
+    RUNGS(rungs),
     .trials = trials,
     .usual = usual,
 };

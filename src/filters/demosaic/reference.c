@@ -61,10 +61,8 @@ static double weighted(const struct filter_case *c, const struct view *in, int64
     return sum < 0 ? 0 : sum / 16; /* view_set saturates at the other end */
 }
 
-void demosaic_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                        struct view *out)
+REFERENCE(demosaic)
 {
-    (void)second;
     bool better = (int)case_number(c, "method") == METHOD_MALVAR;
     int64_t reach = better ? 2 : 1, red_x = case_symbol(c, RED_X_SYMBOL),
             red_y = case_symbol(c, RED_Y_SYMBOL);

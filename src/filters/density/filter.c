@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "filters/density/density.h"
+#include "filter/filter.h"
+
+REFERENCE(density);
 
 /* Sums count from LEAST on. Where none reaches the threshold that is one more than the largest, which the
  * sums' type must hold, too. A sum of 0 is a result of 0, but under a threshold of 0 a mark. */
@@ -52,12 +54,10 @@ static const struct variant variants[] = {
     {.name = "direct",
      .summary = "one result per work-item, every pixel of the window read",
      .path = "buffer",
-     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32 64", "work-group width"},
-                  {"WG_Y", TUNABLE_LAUNCH, "4 1 2 8", "work-group height"}},
+     .tunables = {WORK_GROUP("16 8 32 64", "4 1 2 8")},
      .defines = {SUM_DEFINES},
      .passes = {{.kernel = "density_direct",
                  .extent = {"W*C", "H"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "W", "H", "size", "border", "LEAST"}}},
      .cost = {IN_AND_OUT, "C*size*size", "C*size*size"}},
     {.name = "integral",
@@ -71,16 +71,11 @@ static const struct variant variants[] = {
      .scratch = {{.bytes = "(H + size)*" STRIDE "*" SUM_SIZE}},
      .passes = {{.kernel = "density_along",
                  .extent = {"WG_X", "H + size", "C"},
-                 .local = {"WG_X", "1", "1"},
                  .arguments = {"in", "tmp0", STRIDE, "local:WG_X*" SUM_SIZE, "W", "H", "size", "border"}},
-                {.kernel = "density_down",
-                 .extent = {STRIDE},
-                 .local = {"WG_X"},
-                 .arguments = {"tmp0", STRIDE, "H + size"}},
+                {.kernel = "density_down", .extent = {STRIDE}, .arguments = {"tmp0", STRIDE, "H + size"}},
                 {.kernel = "density_corners",
                  .extent = {"W*C", "H"},
                  .block = {"8"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"tmp0", "in", "out", STRIDE, "W", "H", "size", "LEAST"}}},
      /* The integral image is written along rows, summed down in place, and read for two rows of corners. */
      .cost = {IN_AND_OUT " + C*5*" SUM_SIZE, "C*(2 + 4/8)", "C*(2 + 2*log2(WG_X) + 4)"}},
@@ -101,7 +96,6 @@ static const struct variant variants[] = {
            .extent = {"ceildiv(W, (WG_X - ceildiv(size/2, PX) - ceildiv(size - 1 - size/2, PX))*PX)*WG_X",
                       "H"},
            .block = {NULL, "ROWS"},
-           .local = {"WG_X", "1"},
            .arguments = {"in", "out", "local:8*PX*WG_X", "W", "H", "border", "LEAST"}}},
      .cost = {IN_AND_OUT, "2*(1 + size/ROWS)/PX + 3 + size/PX/PX", "8 + 2*size/ROWS + size/PX/PX"}},
     {.name = "packed",
@@ -125,7 +119,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "density_packed",
                  .extent = {"ceildiv(W, (" LANES " - 2*ceildiv(size/2, 4*WORDS))*4*WORDS)*" LANES, "H"},
                  .block = {NULL, "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "out", "local:SHUFFLE ? 4 : (mask ? 8 : 16)*WORDS*WG_X", "W", "H",
                                "border", "LEAST"}}},
      /* Rows above a strip are read for it alone; those that leave, of masks, not again. */
@@ -142,15 +135,12 @@ static const struct variant variants[] = {
      .scratch = {{.bytes = ACROSS "*" DOWN "*C*4"}, {.bytes = "(W*H*C + 1)*4"}},
      .passes = {{.kernel = "density_cells",
                  .extent = {ACROSS "*C", DOWN},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "tmp0", "tmp1", "W", "H", "size", "border", ACROSS, DOWN}},
                 {.kernel = "density_list",
                  .extent = {"W*C", "H"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"tmp0", "in", "out", "tmp1", "local:8", "W", "H", "size", "LEAST", ACROSS}},
                 {.kernel = "density_listed",
                  .extent = {"CU*GROUPS*WG_X"},
-                 .local = {"WG_X"},
                  .arguments = {"tmp1", "in", "out", "W", "H", "size", "border", "LEAST"}}},
      /* Where one position in a hundred is listed. */
      .cost = {IN_AND_OUT " + C*BITS/8", "C*(1 + (size/CELL + 1)*(size/CELL + 1) + size*size/100)",
@@ -168,7 +158,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "density_bands",
                  .extent = {"H"},
                  .block = {"ROWS"},
-                 .local = {"WG_X"},
                  .arguments = {"in", "out", "W", "H", "size", "border", "LEAST", "tmp0",
                                "roundup((W + size)*C + 64, 64)"}}},
      .cost = {IN_AND_OUT, "C*(2 + size/ROWS)", "C*(10 + size/ROWS)"}},
@@ -260,12 +249,9 @@ const struct hone_filter hone_filter_density = {
     .reference = density_reference,
     /* Sums of integers: exact. */
     .bounds = {0, 0, 0},
-    .variants = variants,
-    .variant_count = COUNT_OF(variants),
-    .seeds = seeds,
-    .seed_count = COUNT_OF(seeds),
-    .rungs = rungs,
-    .rung_count = COUNT_OF(rungs),
+    VARIANTS(variants),
+    SEEDS(seeds),
+    RUNGS(rungs),
     .trials = trials,
     .usual = usual,
 };

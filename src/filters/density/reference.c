@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The sum over a square window, or a mark, where it reaches the threshold, else 0. Sums of integers, taken
  * afresh from their pixels in double precision, which holds them exactly up to 2^53. */
-#include "filters/density/density.h"
+#include "filter/filter.h"
 
 #include <stdlib.h>
 
@@ -48,10 +48,8 @@ static void copy_alpha(const struct view *in, struct view *out)
             view_set(out, x, y, 3, view_get(in, x, y, 3) * scale);
 }
 
-void density_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                       struct view *out)
+REFERENCE(density)
 {
-    (void)second;
     uint32_t channels = case_copies_alpha(c) ? 3 : c->in.channels;
     double *sums = calloc(c->in.height + (size_t)case_number(c, "size"), sizeof *sums);
     for (int64_t x = 0; sums && x < c->in.width; x++)

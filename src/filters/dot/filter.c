@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "filters/dot/dot.h"
+#include "filter/filter.h"
+
+REFERENCE(dot);
 
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
@@ -26,38 +28,27 @@ static const struct variant variants[] = {
      .summary = "one pair per work-item, both from buffers",
      .path = "buffer",
      .tunables = {GROUP_1D},
-     .passes = {{.kernel = "dot_buffer",
-                 .local = {"WG_X", "1"},
-                 .arguments = {"in", "second", "out", "W", "H"}}},
+     .passes = {{.kernel = "dot_buffer", .arguments = {"in", "second", "out", "W", "H"}}},
      .cost = COST("2")},
     {.name = "image",
      .summary = "one pair per work-item, both through the texture unit",
      .needs = NEEDS_IMAGES,
      .path = "image",
-     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32", "work-group width"},
-                  {"WG_Y", TUNABLE_LAUNCH, "8 1 4", "work-group height"}},
-     .passes = {{.kernel = "dot_image",
-                 .local = {"WG_X", "WG_Y"},
-                 .arguments = {"in:uint", "second:uint", "out", "sampler", "W", "H"}}},
+     .tunables = {WORK_GROUP("16 8 32", "8 1 4")},
+     .passes = {{.kernel = "dot_image", .arguments = {"in:uint", "second:uint", "out", "sampler", "W", "H"}}},
      .cost = COST("2")},
     {.name = "mixed",
      .summary = "one pair per work-item, the first from a buffer, the second through the texture unit",
      .needs = NEEDS_IMAGES,
      .path = "image",
-     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32", "work-group width"},
-                  {"WG_Y", TUNABLE_LAUNCH, "8 1 4", "work-group height"}},
-     .passes = {{.kernel = "dot_mixed",
-                 .local = {"WG_X", "WG_Y"},
-                 .arguments = {"in", "second:uint", "out", "sampler", "W", "H"}}},
+     .tunables = {WORK_GROUP("16 8 32", "8 1 4")},
+     .passes = {{.kernel = "dot_mixed", .arguments = {"in", "second:uint", "out", "sampler", "W", "H"}}},
      .cost = COST("2")},
     {.name = "fours",
      .summary = "four pairs side by side per work-item, results stored as a vector",
      .path = "buffer",
      .tunables = {GROUP_1D},
-     .passes = {{.kernel = "dot_fours",
-                 .block = {"4", "1"},
-                 .local = {"WG_X", "1"},
-                 .arguments = {"in", "second", "out", "W", "H"}}},
+     .passes = {{.kernel = "dot_fours", .block = {"4", "1"}, .arguments = {"in", "second", "out", "W", "H"}}},
      .cost = COST("2")},
     {.name = "rows",
      .summary = "GPU: a pair of each of several rows per work-item, all loads under way at once",
@@ -65,7 +56,6 @@ static const struct variant variants[] = {
      .tunables = {{"ROWS", TUNABLE_DEFINE, "4 1 2 8", "rows per work-item"}, GROUP_1D},
      .passes = {{.kernel = "dot_rows",
                  .block = {"1", "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "second", "out", "W", "H"}}},
      .cost = COST("2")},
     {.name = "vectors",
@@ -123,11 +113,8 @@ const struct hone_filter hone_filter_dot = {
      * a * b for vectors of elements up to a and b: 4 * 4 * 2^-24 = 9.6e-7 of a * b. (The check's second image
      * has elements up to b = 1.) */
     .bounds = {0, 0, 1e-6},
-    .variants = variants,
-    .variant_count = COUNT_OF(variants),
-    .seeds = seeds,
-    .seed_count = COUNT_OF(seeds),
-    .rungs = rungs,
-    .rung_count = COUNT_OF(rungs),
+    VARIANTS(variants),
+    SEEDS(seeds),
+    RUNGS(rungs),
     .trials = trials,
 };

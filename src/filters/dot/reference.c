@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The dot product of two pixels of four floats. In double precision the products are exact. */
-#include "filters/dot/dot.h"
+#include "filter/filter.h"
 
-void dot_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                   struct view *out)
+REFERENCE(dot)
 {
     for (int64_t y = 0; y < c->in.height; y++)
         for (int64_t x = 0; x < c->in.width; x++) {

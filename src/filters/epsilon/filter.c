@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "filters/epsilon/epsilon.h"
+#include "filter/filter.h"
+
+REFERENCE(epsilon);
 
 /* How many neighbours may be summed before the sum outgrows a pixel: few classes, so that few programs are
  * compiled. */
@@ -54,17 +56,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 }
 
 /* Work-group shapes of kernels with one item per pixel or strip. */
-#define GROUP_2D                                                                                             \
-    {"WG_X", TUNABLE_LAUNCH, "16 8 64", "work-group width"},                                                 \
-    {                                                                                                        \
-        "WG_Y", TUNABLE_LAUNCH, "16 1 4", "work-group height"                                                \
-    }
+#define GROUP_2D WORK_GROUP("16 8 64", "16 1 4")
 /* Those of the guide's tiles, 8x16 and 8x24, and wider ones. */
-#define GROUP_TILE                                                                                           \
-    {"WG_X", TUNABLE_LAUNCH, "8 32", "work-group width"},                                                    \
-    {                                                                                                        \
-        "WG_Y", TUNABLE_LAUNCH, "16 4 24", "work-group height"                                               \
-    }
+#define GROUP_TILE WORK_GROUP("8 32", "16 4 24")
 #define BRANCHES                                                                                             \
     {                                                                                                        \
         "BRANCHES", TUNABLE_DEFINE, "0 1", "what is far is left out: 1 by `?:`, 0 by arithmetic"             \
@@ -76,11 +70,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* Of kernels whose work-items make blocks of results. */
 #define BLOCK                                                                                                \
     {"PX", TUNABLE_DEFINE, "8 4 16", "results per work-item, across"},                                       \
-        {"ROWS", TUNABLE_DEFINE, "4 2 3 8", "and down"},                                                     \
-        {"WG_X", TUNABLE_LAUNCH, "32 8 16 64", "work-group width"},                                          \
-    {                                                                                                        \
-        "WG_Y", TUNABLE_LAUNCH, "4 1 2 8", "work-group height"                                               \
-    }
+        {"ROWS", TUNABLE_DEFINE, "4 2 3 8", "and down"}, WORK_GROUP("32 8 16 64", "4 1 2 8")
 /* The guide's kernels are written for 9x9 windows of a plane of bytes. CPUs without half precision round
  * floats after each operation, if their compiler knows _Float16. */
 #define GUIDE_ONLY "TYPE == 0 && C == 1 && BORDER == 0 && radius == 4"
@@ -97,7 +87,6 @@ static const struct variant variants[] = {
      .path = "buffer",
      .tunables = {GROUP_2D},
      .passes = {{.kernel = "epsilon_direct",
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "W", "H", "radius", "border", "number:limit"}}},
      .cost = {"2*C*BITS/8", "SIDE*SIDE*C", "4*SIDE*SIDE*C"}},
     {.name = "image",
@@ -107,7 +96,6 @@ static const struct variant variants[] = {
      .path = "image",
      .tunables = {GROUP_2D},
      .passes = {{.kernel = "epsilon_image",
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in:uint", "out", "sampler", "W", "H", "radius", "number:limit"}}},
      .cost = {"2*C*BITS/8", "SIDE*SIDE + 1", "4*SIDE*SIDE*C"}},
     {.name = "unorm",
@@ -119,7 +107,6 @@ static const struct variant variants[] = {
      .bounds = {1}, /* a mean half-way between two levels may go to either */
      .tunables = {GROUP_2D},
      .passes = {{.kernel = "epsilon_unorm",
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in:unorm", "out:unorm", "sampler", "W", "H", "radius", "float:limit"}}},
      .cost = {"2", "SIDE*SIDE + 1", "4*SIDE*SIDE"}},
     {.name = "unorm_half",
@@ -132,7 +119,6 @@ static const struct variant variants[] = {
      .tunables = {GROUP_2D},
      .defines = {"WITH_HALF=HALF"},
      .passes = {{.kernel = "epsilon_unorm_half",
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in:unorm", "out:unorm", "sampler", "W", "H", "radius", "float:limit"}}},
      .cost = {"2", "SIDE*SIDE + 1", "4*SIDE*SIDE"}},
     {.name = "strips",
@@ -147,7 +133,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "epsilon_strips",
                  .extent = {"W*C", "H"},
                  .block = {"PX"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "border", "out", "W", "H", "number:limit"}}},
      .cost = {"2*C*BITS/8", "SIDE*C*(PX + 2*radius*C)/4/PX", "4*SIDE*SIDE*C"}},
     {.name = "tiles",
@@ -163,7 +148,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "epsilon_tiles",
                  .extent = {"W*C", "H"},
                  .block = {"PX"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "border", "local:" TILE_BYTES, "out", "W", "H", "number:limit"}}},
      .cost = {"2*C*BITS/8", "SIDE*C*(PX + 2*radius*C)/4/PX", "4*SIDE*SIDE*C"}},
     {.name = "texels_half",
@@ -181,7 +165,6 @@ static const struct variant variants[] = {
      .defines = {"RADIUS=radius", "WITH_HALF=HALF"},
      .passes = {{.kernel = "epsilon_texels_half",
                  .block = {"PX"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in:packed", "sampler", "out", "W", "H", "float:limit"}}},
      .cost = {"2", "SIDE*(ceildiv(PX, 4) + 2)/PX", "4*SIDE*SIDE"}},
     {.name = "tiles_half",
@@ -197,7 +180,6 @@ static const struct variant variants[] = {
      .defines = {"RADIUS=radius", "WITH_HALF=HALF"},
      .passes = {{.kernel = "epsilon_tiles_half",
                  .block = {"PX"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in:packed", "sampler", "local:" TILE_BYTES "*2", "out", "W", "H",
                                "float:limit"}}},
      .cost = {"2", "SIDE*(PX/4 + 2)/PX", "4*SIDE*SIDE"}},
@@ -215,7 +197,6 @@ static const struct variant variants[] = {
      .defines = {"RADIUS=radius", "HIGH=HIGH", "WITH_PTX=PTX"},
      .passes = {{.kernel = "epsilon_bytes",
                  .block = {"PX", "ROWS"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "W", "H", "border", "BIAS"}}},
      .cost = {"2", "(SIDE + ROWS - 1)*(PX + 2*radius)/4/PX/ROWS", "6*ceildiv(SIDE*SIDE, 4) + 16"}},
     {.name = "halves",
@@ -231,7 +212,6 @@ static const struct variant variants[] = {
      .defines = {"RADIUS=radius", "FLUSH=HALF_FLUSH", "WITH_PTX=PTX", "WITH_HALF=HALF"},
      .passes = {{.kernel = "epsilon_halves",
                  .block = {"PX", "ROWS"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "W", "H", "border", "LIMITS"}}},
      .cost = {"2", "(SIDE + ROWS - 1)*(PX + 2*radius)/4/PX/ROWS", "2*SIDE*SIDE + 16"}},
     {.name = "symmetric",
@@ -246,7 +226,6 @@ static const struct variant variants[] = {
      .defines = {"RADIUS=radius"},
      .passes = {{.kernel = "epsilon_symmetric",
                  .block = {"PX", "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "out", "W", "H", "border", "number:limit"}}},
      .cost = {"2", "(radius + 1)*(PX + 2*radius)/PX*(ROWS + radius)/ROWS", "3*SIDE*SIDE"}},
     {.name = "vectors",
@@ -262,7 +241,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "epsilon_vectors",
                  .extent = {"ceildiv(W*C*BITS, 512)", "H"},
                  .block = {NULL, "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "out", "W", "H", "border", "number:limit"}}},
      .cost = {"2*C*BITS/8", "SIDE*SIDE*C*BITS/512", "4*SIDE*SIDE*C"}},
 };
@@ -348,11 +326,8 @@ const struct hone_filter hone_filter_epsilon = {
     .reference = epsilon_reference,
     /* Integers: exact. Floats: a sum of at most 961 terms that lie within the threshold of each other. */
     .bounds = {0, 0, 1e-5},
-    .variants = variants,
-    .variant_count = COUNT_OF(variants),
-    .seeds = seeds,
-    .seed_count = COUNT_OF(seeds),
-    .rungs = rungs,
-    .rung_count = COUNT_OF(rungs),
+    VARIANTS(variants),
+    SEEDS(seeds),
+    RUNGS(rungs),
     .trials = trials,
 };

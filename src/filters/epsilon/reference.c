@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The mean of those pixels of the window that differ from its centre by at most the threshold. */
-#include "filters/epsilon/epsilon.h"
+#include "filter/filter.h"
 
 #include <math.h>
 
@@ -32,10 +32,8 @@ static double mean_of_near(const struct filter_case *c, const struct view *in, i
     return floor((2 * sum + count) / (2 * count)); /* half up, exact */
 }
 
-void epsilon_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                       struct view *out)
+REFERENCE(epsilon)
 {
-    (void)second;
     int64_t radius = (int64_t)case_number(c, "radius");
     for (int64_t y = 0; y < c->in.height; y++)
         for (int64_t x = 0; x < c->in.width; x++)

@@ -5,9 +5,6 @@
 
 #include "filter/filter.h"
 
-void gaussian_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                        struct view *out);
-
 /* The window reaches so many pixels to each side: what lies beyond sums to less than 1e-6. */
 int64_t gaussian_radius(double sigma);
 /* The radius that is enough for u8: what lies beyond moves a result by at most 0.24 levels. */

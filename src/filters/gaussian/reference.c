@@ -76,10 +76,8 @@ static void copy_alpha(const struct view *in, struct view *out)
             view_set(out, x, y, 3, view_get(in, x, y, 3));
 }
 
-void gaussian_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                        struct view *out)
+REFERENCE(gaussian)
 {
-    (void)second;
     int64_t radius = case_symbol(c, "R"), longest = c->in.width > c->in.height ? c->in.width : c->in.height;
     uint32_t channels = case_copies_alpha(c) ? 3 : c->in.channels;
     double *weights = calloc((size_t)radius + 1, sizeof *weights);

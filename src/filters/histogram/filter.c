@@ -4,6 +4,8 @@
 #include <float.h>
 #include <math.h>
 
+REFERENCE(histogram);
+
 enum { OUTPUT_TABLE, OUTPUT_PICTURE, OUTPUT_FULL, OUTSIDE = 3 /* below, above, NaN */ };
 
 /* The range of a format; the end of integers is the first number beyond them. */
@@ -81,19 +83,17 @@ static void table(const struct filter_case *c, int index, void *to, size_t bytes
         .bytes = "(" COUNTS " + 1)*4"                                                                        \
     }
 
-#define CLEAR                                                                                                \
-    {                                                                                                        \
-        .kernel = "histogram_clear", .extent = {COUNTS " + 1"}, .arguments = { "tmp0", COUNTS }              \
-    }
+/* clang-format off */
+/* Passes whose work-groups the driver chooses. */
+#define CLEAR {.kernel = "histogram_clear", .extent = {COUNTS " + 1"}, .local = {"0"}, .arguments = {"tmp0", COUNTS}}
 
 /* From counts to the result; the largest count matters to pictures alone. */
 #define FINISH                                                                                               \
-    {.kernel = "histogram_largest",                                                                          \
-     .extent = {"output == 1 ? bins*C : 1"},                                                                 \
+    {.kernel = "histogram_largest", .extent = {"output == 1 ? bins*C : 1"}, .local = {"0"},                  \
      .arguments = {"tmp0", "bins*C", COUNTS}},                                                               \
-    {                                                                                                        \
-        .kernel = "histogram_write", .extent = {"W*C", "H"}, .arguments = { "tmp0", COUNTS, "W*C", "out" }   \
-    }
+    {.kernel = "histogram_write", .extent = {"W*C", "H"}, .local = {"0"},                                    \
+     .arguments = {"tmp0", COUNTS, "W*C", "out"}}
+/* clang-format on */
 
 /* Per pixel of the result: its share of the input, and its counters. */
 #define SHARE "C*IW*IH/(W*H)"
@@ -108,7 +108,6 @@ static const struct variant variants[] = {
      .passes = {CLEAR,
                 {.kernel = "histogram_global",
                  .extent = {"IW*C", "IH"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "tmp0", "IW", "IH", RANGE}},
                 FINISH},
      .cost = {"BITS/8*" SHARE " + 12*C", SHARE, "3*" SHARE}},
@@ -127,7 +126,6 @@ static const struct variant variants[] = {
                 {.kernel = "histogram_local",
                  .extent = {"WG_X", "IH"},
                  .block = {NULL, "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "tmp0", "local:COPIES*" COUNTS "*4", "IW", "IH", "ROWS", RANGE}},
                 FINISH},
      .cost = {"BITS/8*" SHARE " + 12*C", SHARE "/PX", "3*" SHARE}},
@@ -142,10 +140,10 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "histogram_private",
                  .extent = {"IH"},
                  .block = {"ROWS"},
-                 .local = {"WG_X"},
                  .arguments = {"in", "tmp1", "IW", "IH", "ROWS", RANGE}},
                 {.kernel = "histogram_sum",
                  .extent = {COUNTS " + 1"},
+                 .local = {"0"},
                  .arguments = {"tmp1", "tmp0", EDGES, "bins", "ceildiv(IH, ROWS)*COPIES"}},
                 FINISH},
      .cost = {"BITS/8*" SHARE " + 12*C", SHARE, "4*" SHARE}},
@@ -226,12 +224,9 @@ const struct hone_filter hone_filter_histogram = {
     .reference = histogram_reference,
     /* Counts: exact. */
     .bounds = {0, 0, 0},
-    .variants = variants,
-    .variant_count = COUNT_OF(variants),
-    .seeds = seeds,
-    .seed_count = COUNT_OF(seeds),
-    .rungs = rungs,
-    .rung_count = COUNT_OF(rungs),
+    VARIANTS(variants),
+    SEEDS(seeds),
+    RUNGS(rungs),
     .trials = trials,
     .usual = usual,
 };

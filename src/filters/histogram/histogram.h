@@ -10,7 +10,4 @@ enum { HISTOGRAM_PICTURE_HEIGHT = 256 };
 /* Edge 0 to `bins`. */
 double histogram_edge(const struct filter_case *c, int64_t index);
 
-void histogram_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                         struct view *out);
-
 #endif

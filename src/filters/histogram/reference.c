@@ -50,10 +50,8 @@ static double drawn(const struct filter_case *c, uint64_t count, uint64_t most, 
     return opaque || (uint64_t)(HISTOGRAM_PICTURE_HEIGHT - y) <= bar ? 255 : 0;
 }
 
-void histogram_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                         struct view *out)
+REFERENCE(histogram)
 {
-    (void)second;
     const int64_t bins = (int64_t)case_number(c, "bins"), outside = 3;
     uint64_t *counts = calloc((size_t)(bins + outside) * c->in.channels, sizeof *counts);
     if (!counts)

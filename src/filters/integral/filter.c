@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "filters/integral/integral.h"
+#include "filter/filter.h"
+
+REFERENCE(integral);
 
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
@@ -32,10 +34,7 @@ static const struct variant variants[] = {
                  .extent = {"C", "H"},
                  .local = {"1", "WG_ROWS"},
                  .arguments = {"in", "out", "W", "H"}},
-                {.kernel = "integral_columns",
-                 .extent = {"W*C"},
-                 .local = {"WG_X"},
-                 .arguments = {"out", "W*C", "H"}}},
+                {.kernel = "integral_columns", .extent = {"W*C"}, .arguments = {"out", "W*C", "H"}}},
      .cost = {"C*(BITS/8 + 12)", "2*C", "2*C"}},
     {.name = "bands",
      .summary =
@@ -52,12 +51,8 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "integral_band_sums",
                  .extent = {"W*C", "H"},
                  .block = {"4", "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "tmp0", STRIDE, "W*C", "H"}},
-                {.kernel = "integral_band_carries",
-                 .extent = {STRIDE},
-                 .local = {"WG_X"},
-                 .arguments = {"tmp0", STRIDE, BANDS}},
+                {.kernel = "integral_band_carries", .extent = {STRIDE}, .arguments = {"tmp0", STRIDE, BANDS}},
                 {.kernel = "integral_bands",
                  .extent = {"GROUP", "H"},
                  .block = {NULL, "ROWS"},
@@ -134,7 +129,6 @@ static const struct variant variants[] = {
                 {.kernel = "integral_tiles",
                  .extent = {TILES "*32", "H"},
                  .block = {NULL, "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "out", "tmp0", TILE_STRIDE, "tmp1", TILE_ROWS, "W*C", "H",
                                "local:(PTX ? 1 : 64*LINES*PIECES*C)*4"}}},
      .scratch = {{.bytes = BANDS "*" TILE_STRIDE "*4"}, {.bytes = TILES "*" TILE_ROWS "*C*4"}},
@@ -205,10 +199,7 @@ const struct hone_filter hone_filter_integral = {
      * largest magnitude. No variant's d is over 200 + (width + height) / 16 (see README.md): gain is n * d.
      */
     .bounds = {0, 0, 6e-8},
-    .variants = variants,
-    .variant_count = COUNT_OF(variants),
-    .seeds = seeds,
-    .seed_count = COUNT_OF(seeds),
-    .rungs = rungs,
-    .rung_count = COUNT_OF(rungs),
+    VARIANTS(variants),
+    SEEDS(seeds),
+    RUNGS(rungs),
 };

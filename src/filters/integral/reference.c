@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The sum of all pixels up to and with (x, y), each channel alone. */
-#include "filters/integral/integral.h"
+#include "filter/filter.h"
 
 #include <stdlib.h>
 
@@ -26,10 +26,8 @@ static void integrate(const struct filter_case *c, const struct view *in, struct
     }
 }
 
-void integral_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                        struct view *out)
+REFERENCE(integral)
 {
-    (void)second;
     double *above = malloc(c->in.width * sizeof *above);
     for (uint32_t channel = 0; channel < c->in.channels && above; channel++)
         integrate(c, in, out, channel, above);

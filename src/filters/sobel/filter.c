@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filters/sobel/sobel.h"
 
+REFERENCE(sobel);
+
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
     (void)error;
@@ -11,11 +13,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 }
 
 /* Work-group shapes of kernels with one item per pixel or strip. */
-#define GROUP_2D                                                                                             \
-    {"WG_X", TUNABLE_LAUNCH, "16 8 32 64", "work-group width"},                                              \
-    {                                                                                                        \
-        "WG_Y", TUNABLE_LAUNCH, "16 1 2 4 8", "work-group height"                                            \
-    }
+#define GROUP_2D     WORK_GROUP("16 8 32 64", "16 1 2 4 8")
 
 #define RESULT_BYTES "C*(OTYPE == 0 ? 1 : OTYPE == 2 ? 4 : 2)"
 
@@ -26,10 +24,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
         {"ROWS", TUNABLE_DEFINE, "16 8 24 32 48 64 128", "rows per work-item"},                              \
         {"UNROLL", TUNABLE_DEFINE, "2 4", "rows per round of the loop"},                                     \
         {"SHUFFLE", TUNABLE_DEFINE, "0 1", "neighbours' pixels from the next lane instead of memory (PTX)"}, \
-        {"WG_X", TUNABLE_LAUNCH, "32 64 128 256 512", "work-group width"},                                   \
-    {                                                                                                        \
-        "WG_Y", TUNABLE_LAUNCH, "1 2 4 8", "work-group height"                                               \
-    }
+        WORK_GROUP("32 64 128 256 512", "1 2 4 8")
 
 static const struct variant variants[] = {
     {.name = "direct",
@@ -38,9 +33,7 @@ static const struct variant variants[] = {
      .path = "buffer",
      .tunables = {GROUP_2D},
      .defines = {"OUTPUT=output", "NORM=norm"},
-     .passes = {{.kernel = "sobel_direct",
-                 .local = {"WG_X", "WG_Y"},
-                 .arguments = {"in", "out", "W", "H", "border"}}},
+     .passes = {{.kernel = "sobel_direct", .arguments = {"in", "out", "W", "H", "border"}}},
      .cost = {"C*BITS/8 + " RESULT_BYTES, "9*C", "18*C"}},
     {.name = "image",
      .summary = "one pixel per work-item, nine reads through the texture unit",
@@ -49,9 +42,7 @@ static const struct variant variants[] = {
      .path = "image",
      .tunables = {GROUP_2D},
      .defines = {"OUTPUT=output", "NORM=norm"},
-     .passes = {{.kernel = "sobel_image",
-                 .local = {"WG_X", "WG_Y"},
-                 .arguments = {"in:uint", "out", "sampler", "W", "H"}}},
+     .passes = {{.kernel = "sobel_image", .arguments = {"in:uint", "out", "sampler", "W", "H"}}},
      .cost = {"C*BITS/8 + " RESULT_BYTES, "9", "18*C"}},
     {.name = "separable",
      .summary = "a pass over rows and a pass over columns",
@@ -61,11 +52,9 @@ static const struct variant variants[] = {
      .scratch = {{.bytes = "W*C*(H + 2)*2*(TYPE == 0 ? 2 : 4)"}},
      .passes = {{.kernel = "sobel_rows",
                  .extent = {"W*C", "H + 2"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "tmp0", "W", "H", "border"}},
                 {.kernel = "sobel_columns",
                  .extent = {"W*C", "H"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"tmp0", "in", "out", "W", "H"}}},
      .cost = {"C*BITS/8 + 4*C*(TYPE == 0 ? 2 : 4) + " RESULT_BYTES, "8*C", "9*C"}},
     {.name = "strips",
@@ -75,14 +64,12 @@ static const struct variant variants[] = {
      .align = 64,
      .tunables = {{"PX", TUNABLE_DEFINE, "16 2 4 8", "elements across"},
                   {"ROWS", TUNABLE_DEFINE, "2 1 4 8 16 32", "rows"},
-                  {"WG_X", TUNABLE_LAUNCH, "16 8 32 64 128", "work-group width"},
-                  {"WG_Y", TUNABLE_LAUNCH, "4 1 2 8 16", "work-group height"}},
+                  WORK_GROUP("16 8 32 64 128", "4 1 2 8 16")},
      .constraints = {"PX*BITS <= 512"},
      .defines = {"OUTPUT=output", "NORM=norm"},
      .passes = {{.kernel = "sobel_strips",
                  .extent = {"W*C", "H"},
                  .block = {"PX", "ROWS"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "W", "H", "border"}}},
      .cost = {"C*BITS/8*(ROWS + 2)/ROWS + " RESULT_BYTES, "3*C*(ROWS + 2)/ROWS/PX", "14*C"}},
     {.name = "halves",
@@ -98,7 +85,6 @@ static const struct variant variants[] = {
      .defines = {"NORM=norm", "WITH_PTX=PTX", "TAIL=W % (4*WORDS) != 0"},
      .passes = {{.kernel = "sobel_halves",
                  .block = {"4*WORDS", "ROWS"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "W", "H", "border"}}},
      .cost = {"2*(ROWS + 1)/ROWS", "(1 + 2*!SHUFFLE)*(ROWS + 2)/ROWS/WORDS/4", "11"}},
     {.name = "swar",
@@ -113,7 +99,6 @@ static const struct variant variants[] = {
      .defines = {"NORM=norm", "WITH_PTX=PTX", "TAIL=W % (4*WORDS) != 0"},
      .passes = {{.kernel = "sobel_swar",
                  .block = {"4*WORDS", "ROWS"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "W", "H", "border"}}},
      .cost = {"2*(ROWS + 1)/ROWS", "(1 + 2*!SHUFFLE)*(ROWS + 2)/ROWS/WORDS/4", "12"}},
     {.name = "vectors",
@@ -127,7 +112,6 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "sobel_vectors",
                  .extent = {"max(1, W*C*BITS/512)", "H"},
                  .block = {NULL, "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "out", "W", "H", "border"}}},
      .cost = {"C*BITS/8 + " RESULT_BYTES, "3*C*(1 + 2/ROWS)*BITS/512", "10*C"}},
     {.name = "lines",
@@ -211,12 +195,9 @@ const struct hone_filter hone_filter_sobel = {
     .reference = sobel_reference,
     /* Integers: exact. Floats: at most 10 roundings of values up to 8 * max, and a root of 3 ulp. */
     .bounds = {0, 0, 1e-5},
-    .variants = variants,
-    .variant_count = COUNT_OF(variants),
-    .seeds = seeds,
-    .seed_count = COUNT_OF(seeds),
-    .rungs = rungs,
-    .rung_count = COUNT_OF(rungs),
+    VARIANTS(variants),
+    SEEDS(seeds),
+    RUNGS(rungs),
     .trials = trials,
     .usual = usual,
 };

@@ -33,10 +33,8 @@ static double pixel(const struct filter_case *c, const struct view *in, int64_t 
     return (int)case_number(c, "norm") == SOBEL_L1 ? fabs(dx) + fabs(dy) : sqrt(dx * dx + dy * dy);
 }
 
-void sobel_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                     struct view *out)
+REFERENCE(sobel)
 {
-    (void)second;
     for (int64_t y = 0; y < c->in.height; y++)
         for (int64_t x = 0; x < c->in.width; x++)
             for (uint32_t channel = 0; channel < c->in.channels; channel++)

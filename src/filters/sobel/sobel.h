@@ -8,7 +8,4 @@
 enum sobel_norm { SOBEL_L2 = 0, SOBEL_L1 = 1 };
 enum sobel_output { SOBEL_MAGNITUDE = 0, SOBEL_DX = 1, SOBEL_DY = 2 };
 
-void sobel_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                     struct view *out);
-
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "filters/transpose/transpose.h"
+#include "filter/filter.h"
+
+REFERENCE(transpose);
 
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
@@ -16,11 +18,9 @@ static const struct variant variants[] = {
     {.name = "naive",
      .summary = "one pixel per work-item: reads along rows, writes down columns",
      .path = "buffer",
-     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32 64", "work-group width"},
-                  {"WG_Y", TUNABLE_LAUNCH, "16 1 4 8", "work-group height"}},
+     .tunables = {WORK_GROUP("16 8 32 64", "16 1 4 8")},
      .passes = {{.kernel = "transpose_naive",
                  .extent = {"IW", "IH"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in", "out", "IW", "IH"}}},
      .cost = {BYTES, "C", "0"}},
     {.name = "image",
@@ -29,11 +29,9 @@ static const struct variant variants[] = {
      .condition = "C != 3 && TYPE <= 1",
      .needs = NEEDS_IMAGES,
      .path = "image",
-     .tunables = {{"WG_X", TUNABLE_LAUNCH, "16 8 32 64", "work-group width"},
-                  {"WG_Y", TUNABLE_LAUNCH, "16 1 4 8", "work-group height"}},
+     .tunables = {WORK_GROUP("16 8 32 64", "16 1 4 8")},
      .passes = {{.kernel = "transpose_image",
                  .extent = {"IH", "IW"},
-                 .local = {"WG_X", "WG_Y"},
                  .arguments = {"in:uint", "out", "sampler", "IW", "IH"}}},
      .cost = {BYTES, "1", "0"}},
     {.name = "local",
@@ -133,10 +131,7 @@ const struct hone_filter hone_filter_transpose = {
     .reference = transpose_reference,
     /* Pixels are moved, never computed with. */
     .bounds = {0, 0, 0},
-    .variants = variants,
-    .variant_count = COUNT_OF(variants),
-    .seeds = seeds,
-    .seed_count = COUNT_OF(seeds),
-    .rungs = rungs,
-    .rung_count = COUNT_OF(rungs),
+    VARIANTS(variants),
+    SEEDS(seeds),
+    RUNGS(rungs),
 };

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rows become columns: the pixel (x, y) goes to (y, x), all of its channels. */
-#include "filters/transpose/transpose.h"
+#include "filter/filter.h"
 
-void transpose_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                         struct view *out)
+REFERENCE(transpose)
 {
-    (void)second;
     for (int64_t y = 0; y < c->in.height; y++)
         for (int64_t x = 0; x < c->in.width; x++)
             for (uint32_t channel = 0; channel < c->in.channels; channel++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Colours by alpha; alpha itself goes with the full range. Of alpha 0 colours are 0. Integers are exact and at most
  * the full range, floats a quotient in single precision. */
-#include "filters/unpremultiply/unpremultiply.h"
+#include "filters/alpha.h"
 
 #include <math.h>
 
@@ -18,16 +18,7 @@ static double combine(const struct filter_case *c, double value, double weight)
     return (double)((2 * (int64_t)(value * full) + (int64_t)weight) / (2 * (int64_t)weight));
 }
 
-void unpremultiply_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                             struct view *out)
+REFERENCE(unpremultiply)
 {
-    const uint32_t last = c->in.channels - 1;
-    (void)second;
-    for (int64_t y = 0; y < c->in.height; y++)
-        for (int64_t x = 0; x < c->in.width; x++)
-            for (uint32_t channel = 0; channel <= last; channel++) {
-                const double full = type_full_scale(c->in.type), value = view_get(in, x, y, channel);
-                const double weight = channel == last ? full : view_get(in, x, y, last);
-                view_set(out, x, y, channel, combine(c, value, weight));
-            }
+    alpha_reference(c, in, out, combine);
 }
