@@ -54,10 +54,10 @@ clean:
 
 format:
 	@scripts/setup.sh lint
-	@git ls-files '*.c' '*.h' | xargs clang-format -i
+	@git ls-files '*.c' '*.h' '*.cl' '*.clh' | xargs clang-format -i
 
 lint:
 	@scripts/setup.sh lint
-	@git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
+	@git ls-files '*.c' '*.h' '*.cl' '*.clh' | xargs clang-format --dry-run -Werror
 	@git ls-files '*.sh' '.ci/run' | xargs shellcheck
 	@tests/check/rules.py

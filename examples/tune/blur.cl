@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A Gaussian blur of 3x3 pixels through the texture hardware: an image object, a sampler that repeats the edge, and
- * VEC pixels of a row per work-item. */
+/* A Gaussian blur of 3x3 pixels through the texture hardware: an image object, a sampler that repeats the
+ * edge, and VEC pixels of a row per work-item. */
 //@tune param VEC=1,2,4
 //@tune param TILE=8,16,32
 //@tune param ROWS=4,2,8

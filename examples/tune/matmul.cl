@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* C = A * B for square matrices of floats, row by row in memory: each work-item makes WORK elements of a row of C; with
- * STAGE the work-group first brings TILE x TILE pieces of A and B into local memory, so that each number is read from
- * global memory TILE times less often. */
+/* C = A * B for square matrices of floats, row by row in memory: each work-item makes WORK elements of a row
+ * of C; with STAGE the work-group first brings TILE x TILE pieces of A and B into local memory, so that each
+ * number is read from global memory TILE times less often. */
 //@tune param TILE=8,16,32
 //@tune param WORK=1,2,4,8
 //@tune param STAGE=0,1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sum of N bytes. Each work-item adds ITEMS times VEC bytes; a work-group adds its work-items' sums in local memory,
- * as a tree or with atomic additions, and adds the result to the sum of all. What is right says sum.c, for which the
- * command line must ask: --check sum.so:sum_reference */
+/* The sum of N bytes. Each work-item adds ITEMS times VEC bytes; a work-group adds its work-items' sums in
+ * local memory, as a tree or with atomic additions, and adds the result to the sum of all. What is right says
+ * sum.c, for which the command line must ask: --check sum.so:sum_reference */
 //@tune param GROUP=64,128,256,32
 //@tune param ITEMS=1,4,16,64
 //@tune param VEC=1,4,16

@@ -33,6 +33,7 @@ kernel void heat(global const float *from, global float *to, int width, int heig
         if (x == 0 || y == 0 || x == width - 1 || y == height - 1)
             to[at] = here;
         else
-            to[at] = here + rate * (from[at - 1] + from[at + 1] + from[at - width] + from[at + width] - 4.0f * here);
+            to[at] = here +
+                     rate * (from[at - 1] + from[at + 1] + from[at - width] + from[at + width] - 4.0f * here);
     }
 }

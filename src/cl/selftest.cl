@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Small questions to a driver. Built several times, each time with one PART defined (the core: with the wide vectors
- * too, where they are likely); every kernel writes numbers into `answers`, which the host judges. */
+/* Small questions to a driver. Built several times, each time with one PART defined (the core: with the wide
+ * vectors too, where they are likely); every kernel writes numbers into `answers`, which the host judges. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #if defined(PART_LOOPS) || defined(PART_CORE)
@@ -87,7 +87,8 @@ __kernel void atomics(__global uint *answers, __local uint *shared)
 #endif
 
 #ifdef PART_PROGRESS
-/* Work-groups of one, numbered as they start: each looks whether the one before is through, and tells when it gave up. */
+/* Work-groups of one, numbered as they start: each looks whether the one before is through, and tells when it
+ * gave up. */
 __kernel void progress(__global uint *answers, uint looks)
 {
     uint number = atomic_inc(&answers[0]), through = number == 0;
@@ -126,9 +127,10 @@ void wide_answers(__global uint *answers)
     v64s sum = __builtin_convertvector(*(__global v64u *)(bytes + 1), v64s) +
                __builtin_convertvector(*(__global v64u *)(bytes + 2), v64s);
     v64 high = __builtin_convertvector(sum >> (ushort)1, v64);
-    *(__global v64u *)(bytes + 129) = __builtin_shufflevector(high, high, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53,
-        52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26,
-        25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    *(__global v64u *)(bytes + 129) = __builtin_shufflevector(
+        high, high, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42,
+        41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17,
+        16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     answers[0] = 1;
 }
 #ifndef PART_CORE
@@ -140,8 +142,10 @@ __kernel void wide(__global uint *answers)
 #endif
 
 #ifdef PART_CORE
-/* Each work-item of a group reads what its opposite wrote to local memory: one barrier tells, and compilers are quick. */
-__kernel void core(__global uint *answers, uint rounds, __local uint *part, uint a, uint b, int c, float x, float nan)
+/* Each work-item of a group reads what its opposite wrote to local memory: one barrier tells, and compilers
+ * are quick. */
+__kernel void core(__global uint *answers, uint rounds, __local uint *part, uint a, uint b, int c, float x,
+                   float nan)
 {
     uint lid = get_local_id(0), last = get_local_size(0) - 1;
     part[lid] = lid + 1;
@@ -170,7 +174,10 @@ __kernel void core(__global uint *answers, uint rounds, __local uint *part, uint
 #define cl_khr_fp16 1
 #endif
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
-typedef union { uint bits; half2 value; } pair;
+typedef union {
+    uint bits;
+    half2 value;
+} pair;
 __kernel void halves(__global uint *answers, uint a, uint b)
 {
     pair x, y, z;

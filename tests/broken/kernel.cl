@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Kernels of the play filter "blur3": the mean of three pixels in a row, rounded half up. One is right; each of the others
- * has one fault, which its name tells. tests/broken/broken.c says which check must find it. */
+/* Kernels of the play filter "blur3": the mean of three pixels in a row, rounded half up. One is right; each
+ * of the others has one fault, which its name tells. tests/broken/broken.c says which check must find it. */
 #if FLOATING
 #define SUM float
 #else
@@ -16,23 +16,24 @@ inline RESULT mean3(SUM a, SUM b, SUM c)
 #endif
 }
 
-#define PARAMETERS                                                                                                     \
-    __global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset, int out_pitch,        \
-        int width, int height, BORDER_TYPE border
+#define PARAMETERS                                                                                           \
+    __global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,             \
+        int out_pitch, int width, int height, BORDER_TYPE border
 
 /* Where a work-item is; those beyond the picture have nothing to do. */
-#define BEGIN                                                                                                          \
-    int x = get_global_id(0), y = get_global_id(1);                                                                    \
-    if (x >= width || y >= height)                                                                                     \
-        return;                                                                                                        \
-    __global const PIXEL *row = in + in_offset + y * in_pitch;                                                         \
+#define BEGIN                                                                                                \
+    int x = get_global_id(0), y = get_global_id(1);                                                          \
+    if (x >= width || y >= height)                                                                           \
+        return;                                                                                              \
+    __global const PIXEL *row = in + in_offset + y * in_pitch;                                               \
     __global RESULT *result = out + out_offset + y * out_pitch;
 
 #define AT(i) hone_at(row, 1, (i), channel, width, border)
-#define ZERO                                                                                                           \
-    (HONE_BORDER == BORDER_ZERO_OUTSIDE && !IS_ALPHA(channel) && (x < 1 || x + 1 >= width))
-#define VALUE                                                                                                          \
-    (IS_ALPHA(channel) ? (RESULT)row[x * HONE_C + channel] : ZERO ? (RESULT)0 : mean3(AT(x - 1), AT(x), AT(x + 1)))
+#define ZERO  (HONE_BORDER == BORDER_ZERO_OUTSIDE && !IS_ALPHA(channel) && (x < 1 || x + 1 >= width))
+#define VALUE                                                                                                \
+    (IS_ALPHA(channel) ? (RESULT)row[x * HONE_C + channel]                                                   \
+     : ZERO            ? (RESULT)0                                                                           \
+                       : mean3(AT(x - 1), AT(x), AT(x + 1)))
 #define EACH_CHANNEL for (int channel = 0; channel < HONE_C; channel++)
 
 #ifdef VARIANT_right
@@ -49,8 +50,10 @@ __kernel void blur3_border(PARAMETERS)
     BEGIN
     EACH_CHANNEL
     {
-        int left = clamp(x - 1, 0, width - 1), right = clamp(x + 1, 0, width - 1); /* replicate, whatever is asked for */
-        RESULT value = mean3(row[left * HONE_C + channel], row[x * HONE_C + channel], row[right * HONE_C + channel]);
+        int left = clamp(x - 1, 0, width - 1),
+            right = clamp(x + 1, 0, width - 1); /* replicate, whatever is asked for */
+        RESULT value =
+            mean3(row[left * HONE_C + channel], row[x * HONE_C + channel], row[right * HONE_C + channel]);
         result[x * HONE_C + channel] = IS_ALPHA(channel) || ZERO ? VALUE : value;
     }
 }
@@ -202,8 +205,8 @@ __kernel void blur3_arguments(PARAMETERS)
 #endif
 
 #ifdef VARIANT_kinds
-__kernel void blur3_kinds(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                          int out_pitch, int width, float height_as_float, BORDER_TYPE border)
+__kernel void blur3_kinds(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                          int out_offset, int out_pitch, int width, float height_as_float, BORDER_TYPE border)
 {
     int height = as_int(height_as_float);
     BEGIN

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs: 64-byte vectors of clang's own types. A work-item takes a stretch of some rows, long enough that the hardware
- * fetches ahead, and many enough work-groups remain for all cores.
+ * For CPUs: 64-byte vectors of clang's own types. A work-item takes a stretch of some rows, long enough that
+ * the hardware fetches ahead, and many enough work-groups remain for all cores.
  */
 #ifndef VECTORS
 #define VECTORS 256 /* vectors of a row per work-item */
@@ -22,8 +22,8 @@ typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
 #define LOAD(p) (*(__global const pixels_at *)(p))
 
 /*
- * The filter itself. Unsigned sums that wrapped are smaller than their terms; compilers turn this into one instruction. Signed
- * ones, which wrap as unsigned only, have another sign than both terms.
+ * The filter itself. Unsigned sums that wrapped are smaller than their terms; compilers turn this into one
+ * instruction. Signed ones, which wrap as unsigned only, have another sign than both terms.
  */
 inline pixels add_pixels(pixels a, pixels b)
 {
@@ -64,8 +64,8 @@ inline void store(__global RESULT *out, pixels v)
 #endif
 }
 
-inline void add_row(const struct source *source, __global const PIXEL *second, const struct sink *sink, int i, int y,
-                    int count)
+inline void add_row(const struct source *source, __global const PIXEL *second, const struct sink *sink, int i,
+                    int y, int count)
 {
     __global const PIXEL *a = source->at + y * source->pitch;
     __global RESULT *out = sink->at + y * sink->pitch;
@@ -79,8 +79,8 @@ inline void add_row(const struct source *source, __global const PIXEL *second, c
 }
 
 __kernel void add_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global const PIXEL *second,
-                          int second_offset, int second_pitch, __global RESULT *out, int out_offset, int out_pitch,
-                          int count, int height)
+                          int second_offset, int second_pitch, __global RESULT *out, int out_offset,
+                          int out_pitch, int count, int height)
 {
     struct source source = SOURCE_OF(in);
     struct sink sink = SINK_OF(out);

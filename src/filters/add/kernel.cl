@@ -25,8 +25,8 @@ inline PIXEL add_pixel(PIXEL a, PIXEL b)
 #if defined(HONE_ALL) || defined(VARIANT_scalar)
 /* One element per work-item: the guide's starting point, whose neighbouring work-items walk down a column. */
 __kernel void add_scalar(__global const RAW *in, int in_offset, int in_pitch, __global const PIXEL *second,
-                         int second_offset, int second_pitch, __global FINAL *out, int out_offset, int out_pitch,
-                         int count, int height FUSED_PARAMETERS)
+                         int second_offset, int second_pitch, __global FINAL *out, int out_offset,
+                         int out_pitch, int count, int height FUSED_PARAMETERS)
 {
     struct source source = SOURCE_OF(in);
     struct sink sink = SINK_OF(out);
@@ -49,8 +49,8 @@ inline pixels add_pixels(pixels a, pixels b)
 #endif
 }
 
-/* row * pitch + 4 * i. The 24-bit multiplication is right for factors below 2^23; only callers with very long padded
- * rows have others. */
+/* row * pitch + 4 * i. The 24-bit multiplication is right for factors below 2^23; only callers with very long
+ * padded rows have others. */
 inline int vector_index(int i, int y, int pitch)
 {
 #if MAD24
@@ -67,8 +67,8 @@ inline pixels load4(__global const PIXEL *p)
 
 /* Four elements per work-item, as the guide's second listing has it; the last ones of a row one by one. */
 __kernel void add_float4(__global const PIXEL *in, int in_offset, int in_pitch, __global const PIXEL *second,
-                         int second_offset, int second_pitch, __global RESULT *out, int out_offset, int out_pitch,
-                         int count, int height)
+                         int second_offset, int second_pitch, __global RESULT *out, int out_offset,
+                         int out_pitch, int count, int height)
 {
     int i = get_global_id(0), y = get_global_id(1), left = count - 4 * i;
     if (left <= 0 || y >= height)
@@ -99,8 +99,8 @@ __kernel void add_float4(__global const PIXEL *in, int in_offset, int in_pitch, 
 #endif
 #define PER 16 / sizeof(PIXEL) /* elements of a vector */
 
-/* Saturating sums of all elements that share a word, without unpacking: sums of all bits but the highest carry into the
- * highest; where that carries out, all bits are set. */
+/* Saturating sums of all elements that share a word, without unpacking: sums of all bits but the highest
+ * carry into the highest; where that carries out, all bits are set. */
 inline uint4 add_words(uint4 a, uint4 b)
 {
 #if FLOATING
@@ -125,8 +125,8 @@ inline void add_elements(const struct source *source, const struct sink *sink, _
 
 /* 16 bytes of each of ROWS rows per work-item: all loads are under way before the first sum is stored. */
 __kernel void add_wide16(__global const PIXEL *in, int in_offset, int in_pitch, __global const PIXEL *second,
-                         int second_offset, int second_pitch, __global RESULT *out, int out_offset, int out_pitch,
-                         int count, int height)
+                         int second_offset, int second_pitch, __global RESULT *out, int out_offset,
+                         int out_pitch, int count, int height)
 {
     struct source source = SOURCE_OF(in);
     struct sink sink = SINK_OF(out);
@@ -144,7 +144,8 @@ __kernel void add_wide16(__global const PIXEL *in, int in_offset, int in_pitch, 
     uint4 a[ROWS], b[ROWS];
 #pragma unroll
     for (int j = 0; j < ROWS; j++) {
-        int row = min(j, rows - 1); /* a row too many is read again, not left out: no branch between the loads */
+        int row =
+            min(j, rows - 1); /* a row too many is read again, not left out: no branch between the loads */
         a[j] = *(__global const uint4 *)(in + row * in_pitch);
         b[j] = *(__global const uint4 *)(second + row * second_pitch);
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs: one work-item owns a band of whole rows and works on 64-byte vectors of clang's own types, since vectorisers
- * do not find these (a factor of 59 was measured for a kernel of this kind).
+ * For CPUs: one work-item owns a band of whole rows and works on 64-byte vectors of clang's own types, since
+ * vectorisers do not find these (a factor of 59 was measured for a kernel of this kind).
  *
- * A row of column sums is updated from row to row (add the row that enters the window, subtract the one that leaves it), and
- * turned into a row of prefix sums. A window's sum is then one difference: both steps cost the same for every window.
- * Sums wrap around; differences are right as long as one window's sum fits.
+ * A row of column sums is updated from row to row (add the row that enters the window, subtract the one that
+ * leaves it), and turned into a row of prefix sums. A window's sum is then one difference: both steps cost
+ * the same for every window. Sums wrap around; differences are right as long as one window's sum fits.
  */
 #ifndef SUM_BITS
 #define SUM_BITS 16 /* 16 where a window's sum fits, else 32 */
@@ -68,14 +68,14 @@ inline pixels load_pixels(const struct source *source, int i, int y)
 
 inline sums row_sums(struct line row, int i, uint outside)
 {
-    return HONE_BORDER != BORDER_CONSTANT || row.inside
-               ? CONVERT(load_pixels(row.source, i, row.y), sums)
-               : (sums)(SUM)outside;
+    return HONE_BORDER != BORDER_CONSTANT || row.inside ? CONVERT(load_pixels(row.source, i, row.y), sums)
+                                                        : (sums)(SUM)outside;
 }
 
 inline SUM row_sum(struct line row, int i, uint outside)
 {
-    return HONE_BORDER != BORDER_CONSTANT || row.inside ? (SUM)source_get(row.source, i, row.y) : (SUM)outside;
+    return HONE_BORDER != BORDER_CONSTANT || row.inside ? (SUM)source_get(row.source, i, row.y)
+                                                        : (SUM)outside;
 }
 
 /* columns[i] += enter[i] - leave[i] */
@@ -83,7 +83,8 @@ inline void update(__global SUM *columns, int count, struct line enter, struct l
 {
     int i = 0;
     for (; i + LANES <= count; i += LANES)
-        STORE_SUMS(columns + i, LOAD_SUMS(columns + i) + row_sums(enter, i, outside) - row_sums(leave, i, outside));
+        STORE_SUMS(columns + i,
+                   LOAD_SUMS(columns + i) + row_sums(enter, i, outside) - row_sums(leave, i, outside));
     for (; i < count; i++)
         columns[i] += row_sum(enter, i, outside) - row_sum(leave, i, outside);
 }
@@ -147,10 +148,10 @@ inline void write_row(__global const SUM *prefix, const struct source *source, c
                                       : divide((SUM)(ahead[i] - prefix[i]), half_area, multiplier, shift));
 }
 
-__kernel void box_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                        int out_pitch, int width, int height, int kernel_width, int kernel_height,
-                        BORDER_TYPE border, uint half_area, uint multiplier, uint shift, __global SUM *scratch,
-                        int scratch_elements)
+__kernel void box_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                        int out_offset, int out_pitch, int width, int height, int kernel_width,
+                        int kernel_height, BORDER_TYPE border, uint half_area, uint multiplier, uint shift,
+                        __global SUM *scratch, int scratch_elements)
 {
     struct source source = SOURCE_OF(in);
     struct sink sink = SINK_OF(out);
@@ -171,7 +172,7 @@ __kernel void box_bands(__global const PIXEL *in, int in_offset, int in_pitch, _
         integrate(columns - left * HONE_C, prefix, extended);
         write_row(prefix, &source, &sink, y, count, kernel_width, half_area, multiplier, shift);
         clear_outside(&sink, y, width, height, kernel_width, kernel_height);
-        update(columns, count, line_of(&source, y - top + kernel_height, height), line_of(&source, y - top, height),
-               border);
+        update(columns, count, line_of(&source, y - top + kernel_height, height),
+               line_of(&source, y - top, height), border);
     }
 }

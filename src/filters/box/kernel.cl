@@ -18,18 +18,20 @@ inline RESULT mean(SUM sum, SUM area)
 }
 
 /* border=zero-outside: nothing where the window leaves the image. */
-inline RESULT inside_or_zero(RESULT result, int x, int y, int width, int height, int kernel_width, int kernel_height)
+inline RESULT inside_or_zero(RESULT result, int x, int y, int width, int height, int kernel_width,
+                             int kernel_height)
 {
-    return HONE_BORDER == BORDER_ZERO_OUTSIDE && hone_leaves(x - kernel_width / 2, y - kernel_height / 2, kernel_width, kernel_height, width, height)
+    return HONE_BORDER == BORDER_ZERO_OUTSIDE && hone_leaves(x - kernel_width / 2, y - kernel_height / 2,
+                                                             kernel_width, kernel_height, width, height)
                ? (RESULT)0
                : result;
 }
 
 #if defined(HONE_ALL) || defined(VARIANT_direct)
 /* One result per work-item, width * height reads: the guide's starting point. */
-__kernel void box_direct(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out, int out_offset,
-                         int out_pitch, int width, int height, int kernel_width, int kernel_height,
-                         BORDER_TYPE border FUSED_PARAMETERS)
+__kernel void box_direct(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out,
+                         int out_offset, int out_pitch, int width, int height, int kernel_width,
+                         int kernel_height, BORDER_TYPE border FUSED_PARAMETERS)
 {
     struct source source = SOURCE_OF(in);
     struct sink sink = SINK_OF(out);
@@ -40,15 +42,17 @@ __kernel void box_direct(__global const RAW *in, int in_offset, int in_pitch, __
     for (int channel = 0; channel < HONE_C; channel++) {
         SUM sum = 0;
         for (int j = 0; j < kernel_height; j++) {
-            SUM part = 0; /* each row apart: rounding errors of floats grow with the side, not with the area */
+            SUM part =
+                0; /* each row apart: rounding errors of floats grow with the side, not with the area */
             for (int i = 0; i < kernel_width; i++)
                 part += source_at(&source, left + i, top + j, channel, width, height, border);
             sum += part;
         }
         RESULT result = mean(sum, (SUM)kernel_width * kernel_height);
         sink_put(&sink, x * HONE_C + channel, y,
-                 IS_ALPHA(channel) ? (RESULT)source_get(&source, x * HONE_C + channel, y)
-                                   : inside_or_zero(result, x, y, width, height, kernel_width, kernel_height));
+                 IS_ALPHA(channel)
+                     ? (RESULT)source_get(&source, x * HONE_C + channel, y)
+                     : inside_or_zero(result, x, y, width, height, kernel_width, kernel_height));
     }
 }
 #endif
@@ -58,8 +62,8 @@ __kernel void box_direct(__global const RAW *in, int in_offset, int in_pitch, __
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_image)
-__kernel void box_image(__read_only image2d_t in, __global RESULT *out, int out_offset, int out_pitch, sampler_t edge,
-                        int width, int height, int kernel_width, int kernel_height)
+__kernel void box_image(__read_only image2d_t in, __global RESULT *out, int out_offset, int out_pitch,
+                        sampler_t edge, int width, int height, int kernel_width, int kernel_height)
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
@@ -76,15 +80,16 @@ __kernel void box_image(__read_only image2d_t in, __global RESULT *out, int out_
     out += out_offset + y * out_pitch + x * HONE_C;
     for (int channel = 0; channel < HONE_C; channel++) {
         RESULT result = mean(texel_channel(sum, channel), (SUM)kernel_width * kernel_height);
-        out[channel] = IS_ALPHA(channel) ? (RESULT)texel_channel(centre, channel)
-                                         : inside_or_zero(result, x, y, width, height, kernel_width, kernel_height);
+        out[channel] = IS_ALPHA(channel)
+                           ? (RESULT)texel_channel(centre, channel)
+                           : inside_or_zero(result, x, y, width, height, kernel_width, kernel_height);
     }
 }
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_image_unorm)
-/* The guide's kernel as it stands: pixels read as 0..1, a float mean, and the texture unit's own rounding on the way out,
- * which at ties may go either way. */
+/* The guide's kernel as it stands: pixels read as 0..1, a float mean, and the texture unit's own rounding on
+ * the way out, which at ties may go either way. */
 __kernel void box_image_unorm(__read_only image2d_t in, __write_only image2d_t out, sampler_t edge, int width,
                               int height)
 {
@@ -100,9 +105,11 @@ __kernel void box_image_unorm(__read_only image2d_t in, __write_only image2d_t o
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_pairs_unorm)
-/* The guide's two passes: means of 2x2 pixels, rounded to 8 bits in between, then the mean of 16 of them. One thing differs
- * from the listing: the means reach as far around the image as windows do, so that edges are as good as the rest. */
-__kernel void box_mean2(__read_only image2d_t in, __write_only image2d_t out, sampler_t edge, int width, int height)
+/* The guide's two passes: means of 2x2 pixels, rounded to 8 bits in between, then the mean of 16 of them. One
+ * thing differs from the listing: the means reach as far around the image as windows do, so that edges are as
+ * good as the rest. */
+__kernel void box_mean2(__read_only image2d_t in, __write_only image2d_t out, sampler_t edge, int width,
+                        int height)
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
@@ -114,7 +121,8 @@ __kernel void box_mean2(__read_only image2d_t in, __write_only image2d_t out, sa
     write_imagef(out, (int2)(x, y), sum * 0.25f);
 }
 
-__kernel void box_mean16(__read_only image2d_t in, __write_only image2d_t out, sampler_t edge, int width, int height)
+__kernel void box_mean16(__read_only image2d_t in, __write_only image2d_t out, sampler_t edge, int width,
+                         int height)
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
@@ -128,9 +136,9 @@ __kernel void box_mean16(__read_only image2d_t in, __write_only image2d_t out, s
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_pairs) || defined(VARIANT_pairs_image)
-/* The guide's idea made exact and general: sums of FX x FY pixels, then sums of (width / FX) x (height / FY) of those, which
- * lie FX and FY apart. FX and FY divide the window's sides; 8x8 takes 4 + 16 reads. The sums cover what lies around the
- * image too, so that any border is right. */
+/* The guide's idea made exact and general: sums of FX x FY pixels, then sums of (width / FX) x (height / FY)
+ * of those, which lie FX and FY apart. FX and FY divide the window's sides; 8x8 takes 4 + 16 reads. The sums
+ * cover what lies around the image too, so that any border is right. */
 #if FLOATING
 #define PART float
 #elif HONE_T == 0 && FX * FY <= 257
@@ -147,8 +155,9 @@ __kernel void box_mean16(__read_only image2d_t in, __write_only image2d_t out, s
 #ifndef FY
 #define FY 2 /* and down */
 #endif
-__kernel void box_parts(__global const PIXEL *in, int in_offset, int in_pitch, __global PART *parts, int width,
-                        int height, int left, int top, int parts_width, int parts_height, BORDER_TYPE border)
+__kernel void box_parts(__global const PIXEL *in, int in_offset, int in_pitch, __global PART *parts,
+                        int width, int height, int left, int top, int parts_width, int parts_height,
+                        BORDER_TYPE border)
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= parts_width || y >= parts_height)
@@ -166,8 +175,8 @@ __kernel void box_parts(__global const PIXEL *in, int in_offset, int in_pitch, _
 }
 
 __kernel void box_join(__global const PART *parts, __global const PIXEL *in, int in_offset, int in_pitch,
-                       __global RESULT *out, int out_offset, int out_pitch, int width, int height, int kernel_width,
-                       int kernel_height, int parts_width)
+                       __global RESULT *out, int out_offset, int out_pitch, int width, int height,
+                       int kernel_width, int kernel_height, int parts_width)
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
@@ -180,15 +189,16 @@ __kernel void box_join(__global const PART *parts, __global const PIXEL *in, int
             for (int i = 0; i < kernel_width; i += FX)
                 sum += parts[((y + j) * parts_width + x + i) * HONE_C + channel];
         RESULT result = mean(sum, (SUM)kernel_width * kernel_height);
-        out[channel] = IS_ALPHA(channel) ? (RESULT)in[channel]
-                                         : inside_or_zero(result, x, y, width, height, kernel_width, kernel_height);
+        out[channel] = IS_ALPHA(channel)
+                           ? (RESULT)in[channel]
+                           : inside_or_zero(result, x, y, width, height, kernel_width, kernel_height);
     }
 }
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_pairs_image)
-__kernel void box_parts_image(__read_only image2d_t in, __write_only image2d_t parts, sampler_t edge, int left,
-                              int top, int parts_width, int parts_height)
+__kernel void box_parts_image(__read_only image2d_t in, __write_only image2d_t parts, sampler_t edge,
+                              int left, int top, int parts_width, int parts_height)
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= parts_width || y >= parts_height)
@@ -200,9 +210,9 @@ __kernel void box_parts_image(__read_only image2d_t in, __write_only image2d_t p
     WRITE_IMAGE(parts, (int2)(x, y), sum);
 }
 
-__kernel void box_join_image(__read_only image2d_t parts, __global const PIXEL *in, int in_offset, int in_pitch,
-                             __global RESULT *out, int out_offset, int out_pitch, sampler_t edge, int width,
-                             int height, int kernel_width, int kernel_height)
+__kernel void box_join_image(__read_only image2d_t parts, __global const PIXEL *in, int in_offset,
+                             int in_pitch, __global RESULT *out, int out_offset, int out_pitch,
+                             sampler_t edge, int width, int height, int kernel_width, int kernel_height)
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
@@ -214,8 +224,9 @@ __kernel void box_join_image(__read_only image2d_t parts, __global const PIXEL *
     out += out_offset + y * out_pitch + x * HONE_C;
     for (int channel = 0; channel < HONE_C; channel++) {
         RESULT result = mean(texel_channel(sum, channel), (SUM)kernel_width * kernel_height);
-        out[channel] = IS_ALPHA(channel) ? (RESULT)in[in_offset + y * in_pitch + x * HONE_C + channel]
-                                         : inside_or_zero(result, x, y, width, height, kernel_width, kernel_height);
+        out[channel] = IS_ALPHA(channel)
+                           ? (RESULT)in[in_offset + y * in_pitch + x * HONE_C + channel]
+                           : inside_or_zero(result, x, y, width, height, kernel_width, kernel_height);
     }
 }
 #endif
@@ -230,8 +241,8 @@ __kernel void box_join_image(__read_only image2d_t parts, __global const PIXEL *
 #define ROW_SUM uint
 #endif
 
-__kernel void box_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global ROW_SUM *sums, int width,
-                       int height, int kernel_width, BORDER_TYPE border)
+__kernel void box_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global ROW_SUM *sums,
+                       int width, int height, int kernel_width, BORDER_TYPE border)
 {
     int i = get_global_id(0), y = get_global_id(1), count = width * HONE_C;
     if (i >= count || y >= height)
@@ -258,16 +269,18 @@ __kernel void box_columns(__global const ROW_SUM *sums, __global const PIXEL *in
     }
     RESULT result = mean(sum, (SUM)kernel_width * kernel_height);
     out[out_offset + y * out_pitch + i] =
-        IS_ALPHA(i % HONE_C) ? (RESULT)in[in_offset + y * in_pitch + i]
-                             : inside_or_zero(result, i / HONE_C, y, width, height, kernel_width, kernel_height);
+        IS_ALPHA(i % HONE_C)
+            ? (RESULT)in[in_offset + y * in_pitch + i]
+            : inside_or_zero(result, i / HONE_C, y, width, height, kernel_width, kernel_height);
 }
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_strips)
 /*
- * A column strip of PX elements per work-item, walking down ROWS rows. Integers: the sum of each column is kept and
- * updated by the row that enters and the row that leaves. Floats: a running sum would drift, and would stay NaN or infinite
- * once it was; so the row sums of the window's rows are kept instead and added afresh.
+ * A column strip of PX elements per work-item, walking down ROWS rows. Integers: the sum of each column is
+ * kept and updated by the row that enters and the row that leaves. Floats: a running sum would drift, and
+ * would stay NaN or infinite once it was; so the row sums of the window's rows are kept instead and added
+ * afresh.
  */
 #ifndef PX
 #define PX 8 /* elements across */
@@ -281,8 +294,8 @@ __kernel void box_columns(__global const ROW_SUM *sums, __global const PIXEL *in
 #ifndef KH
 #define KH 8 /* and height */
 #endif
-#define LEFT    (KW / 2 * HONE_C)
-#define RIGHT   ((KW - 1 - KW / 2) * HONE_C)
+#define LEFT  (KW / 2 * HONE_C)
+#define RIGHT ((KW - 1 - KW / 2) * HONE_C)
 #include "filters/strips.clh"
 
 inline SUM window_sum(const SUM *columns)
@@ -293,8 +306,8 @@ inline SUM window_sum(const SUM *columns)
     return sum;
 }
 
-inline void store_strip(__global const PIXEL *in, int in_pitch, __global RESULT *out, int out_pitch, int i, int y,
-                        int width, int height, const SUM *sums)
+inline void store_strip(__global const PIXEL *in, int in_pitch, __global RESULT *out, int out_pitch, int i,
+                        int y, int width, int height, const SUM *sums)
 {
     int count = width * HONE_C;
     union {
@@ -303,9 +316,9 @@ inline void store_strip(__global const PIXEL *in, int in_pitch, __global RESULT 
     } r;
     for (int k = 0; k < PX; k++) {
         int at = min(i + k, count - 1);
-        r.element[k] = IS_ALPHA(at % HONE_C)
-                           ? (RESULT)in[y * in_pitch + at]
-                           : inside_or_zero(mean(sums[k], (SUM)(KW * KH)), at / HONE_C, y, width, height, KW, KH);
+        r.element[k] = IS_ALPHA(at % HONE_C) ? (RESULT)in[y * in_pitch + at]
+                                             : inside_or_zero(mean(sums[k], (SUM)(KW * KH)), at / HONE_C, y,
+                                                              width, height, KW, KH);
     }
     if (i + PX <= count)
         *(__global VECTOR(RESULT, PX) *)(out + y * out_pitch + i) = r.vector;
@@ -315,8 +328,8 @@ inline void store_strip(__global const PIXEL *in, int in_pitch, __global RESULT 
 }
 
 #if FLOATING
-__kernel void box_strips(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                         int out_pitch, int width, int height, BORDER_TYPE border)
+__kernel void box_strips(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                         int out_offset, int out_pitch, int width, int height, BORDER_TYPE border)
 {
     int i = get_global_id(0) * PX, y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     if (i >= width * HONE_C || y >= height)
@@ -345,8 +358,8 @@ __kernel void box_strips(__global const PIXEL *in, int in_offset, int in_pitch, 
     }
 }
 #else
-__kernel void box_strips(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                         int out_pitch, int width, int height, BORDER_TYPE border)
+__kernel void box_strips(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                         int out_offset, int out_pitch, int width, int height, BORDER_TYPE border)
 {
     int i = get_global_id(0) * PX, y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     if (i >= width * HONE_C || y >= height)
@@ -363,8 +376,9 @@ __kernel void box_strips(__global const PIXEL *in, int in_offset, int in_pitch, 
         SUM sums[PX];
         sums[0] = window_sum(columns.v);
         for (int k = 1; k < PX; k++)
-            sums[k] = k < HONE_C ? window_sum(columns.v + k)
-                                 : sums[k - HONE_C] + columns.v[k - HONE_C + KW * HONE_C] - columns.v[k - HONE_C];
+            sums[k] = k < HONE_C
+                          ? window_sum(columns.v + k)
+                          : sums[k - HONE_C] + columns.v[k - HONE_C + KW * HONE_C] - columns.v[k - HONE_C];
         store_strip(in, in_pitch, out, out_pitch, i, y, width, height, sums);
         if (++y == end)
             return;
@@ -379,9 +393,9 @@ __kernel void box_strips(__global const PIXEL *in, int in_offset, int in_pitch, 
 
 #if defined(HONE_ALL) || defined(VARIANT_running)
 /*
- * Any window at the same cost per pixel, integers: (1) running sums down the columns, in strips of ROWS; (2) prefix sums
- * along each row, one work-group per row, which carries from chunk to chunk; (3) differences of prefix sums. Sums wrap
- * around; a difference is right as long as one window's sum fits.
+ * Any window at the same cost per pixel, integers: (1) running sums down the columns, in strips of ROWS; (2)
+ * prefix sums along each row, one work-group per row, which carries from chunk to chunk; (3) differences of
+ * prefix sums. Sums wrap around; a difference is right as long as one window's sum fits.
  */
 #ifndef ROWS
 #define ROWS 64 /* rows of a strip in the first pass */
@@ -391,8 +405,8 @@ __kernel void box_strips(__global const PIXEL *in, int in_offset, int in_pitch, 
 #endif
 
 /* Column sums of the extended row: kernel_width - 1 columns more than the image has. */
-__kernel void box_run_columns(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *sums, int width,
-                              int height, int kernel_width, int kernel_height, BORDER_TYPE border)
+__kernel void box_run_columns(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *sums,
+                              int width, int height, int kernel_width, int kernel_height, BORDER_TYPE border)
 {
     int extended = (width + kernel_width - 1) * HONE_C, i = get_global_id(0);
     int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
@@ -410,7 +424,8 @@ __kernel void box_run_columns(__global const PIXEL *in, int in_offset, int in_pi
         sums[(size_t)y * extended + i] = sum;
         if (++y == end)
             return;
-        __global const PIXEL *enter = hone_row(in, in_pitch, y - kernel_height / 2 + kernel_height - 1, height, &inside);
+        __global const PIXEL *enter =
+            hone_row(in, in_pitch, y - kernel_height / 2 + kernel_height - 1, height, &inside);
         sum += hone_at(enter, inside, x, channel, width, border);
         __global const PIXEL *leave = hone_row(in, in_pitch, y - kernel_height / 2 - 1, height, &inside);
         sum -= hone_at(leave, inside, x, channel, width, border);
@@ -453,17 +468,18 @@ __kernel void box_differences(__global const SUM *sums, __global const PIXEL *in
     SUM sum = row[(kernel_width - 1) * HONE_C] - (i >= HONE_C ? row[-HONE_C] : 0);
     RESULT result = mean(sum, (SUM)kernel_width * kernel_height);
     out[out_offset + y * out_pitch + i] =
-        IS_ALPHA(i % HONE_C) ? (RESULT)in[in_offset + y * in_pitch + i]
-                             : inside_or_zero(result, i / HONE_C, y, width, height, kernel_width, kernel_height);
+        IS_ALPHA(i % HONE_C)
+            ? (RESULT)in[in_offset + y * in_pitch + i]
+            : inside_or_zero(result, i / HONE_C, y, width, height, kernel_width, kernel_height);
 }
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_blocks)
 /*
- * Any window at the same cost per pixel, floats: sums are never subtracted, so nothing drifts and one NaN or infinity
- * stays inside its window. A line is cut into blocks as long as the window; with the sums from each element to the end of its
- * block and from the block's start to each element, every window is the sum of two (van Herk, 1992; Gil and Werman, 1993,
- * for maxima). Down the columns first, then along the rows.
+ * Any window at the same cost per pixel, floats: sums are never subtracted, so nothing drifts and one NaN or
+ * infinity stays inside its window. A line is cut into blocks as long as the window; with the sums from each
+ * element to the end of its block and from the block's start to each element, every window is the sum of two
+ * (van Herk, 1992; Gil and Werman, 1993, for maxima). Down the columns first, then along the rows.
  */
 
 /* Block `block` of a column of the extended image, both sums at once. */
@@ -472,7 +488,8 @@ __kernel void box_block_columns(__global const PIXEL *in, int in_offset, int in_
                                 BORDER_TYPE border)
 {
     int count = width * HONE_C, i = get_global_id(0), start = get_global_id(1) * kernel_height, inside;
-    int extended = height + kernel_height - 1, end = min(start + kernel_height, extended), top = kernel_height / 2;
+    int extended = height + kernel_height - 1, end = min(start + kernel_height, extended),
+        top = kernel_height / 2;
     if (i >= count || start >= extended)
         return;
     int x = i / HONE_C, channel = i - x * HONE_C;
@@ -503,7 +520,8 @@ __kernel void box_block_rows(__global const float *column_to_end, __global const
 {
     int count = width * HONE_C, blocks = (width + 2 * kernel_width - 2) / kernel_width;
     int y = get_global_id(1), block = get_global_id(0) / HONE_C, channel = get_global_id(0) % HONE_C;
-    int extended = width + kernel_width - 1, start = block * kernel_width, end = min(start + kernel_width, extended);
+    int extended = width + kernel_width - 1, start = block * kernel_width,
+        end = min(start + kernel_width, extended);
     if (block >= blocks || y >= height)
         return;
     __global const float *tail = column_to_end + (size_t)y * count + channel;
@@ -523,9 +541,10 @@ __kernel void box_block_rows(__global const float *column_to_end, __global const
     }
 }
 
-__kernel void box_block_join(__global const float *to_end, __global const float *from_start, __global const PIXEL *in,
-                             int in_offset, int in_pitch, __global RESULT *out, int out_offset, int out_pitch,
-                             int width, int height, int kernel_width, int kernel_height)
+__kernel void box_block_join(__global const float *to_end, __global const float *from_start,
+                             __global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                             int out_offset, int out_pitch, int width, int height, int kernel_width,
+                             int kernel_height)
 {
     int i = get_global_id(0), y = get_global_id(1);
     if (i >= width * HONE_C || y >= height)

@@ -68,8 +68,7 @@ inline ushort element(const struct block *b, __global const uchar *row, int i)
 
 inline sums row_sums(const struct block *b, __global const uchar *row, int i)
 {
-    return row ? CONVERT(*(__global const pixels_at *)(row + i), sums)
-               : (sums)(ushort)b->border;
+    return row ? CONVERT(*(__global const pixels_at *)(row + i), sums) : (sums)(ushort)b->border;
 }
 
 /* columns += enter - leave; without `leave` nothing leaves. */
@@ -135,8 +134,7 @@ inline pixels means(sums sum)
     if (MULTIPLIER == 32768) /* a power of two */
         return CONVERT((sum + (ushort)HALF) >> (ushort)(SHIFT - 15), pixels);
     words product = CONVERT(sum + (ushort)HALF, words) * (words)(uint)MULTIPLIER;
-    return CONVERT(CONVERT(product >> 16u, sums) >> (ushort)(SHIFT - 16),
-                                   pixels);
+    return CONVERT(CONVERT(product >> 16u, sums) >> (ushort)(SHIFT - 16), pixels);
 }
 
 inline void store_pixels(const struct sink *sink, int i, int y, pixels v, int count)

@@ -42,13 +42,13 @@
 #define TAIL 1 /* 0: rows are a whole number of strips */
 #endif
 
-#define LEFT         (KW / 2 * HONE_C)
-#define RIGHT        ((KW - 1 - KW / 2) * HONE_C)
-#define BEFORE       ((LEFT + 3) / 4)  /* words left of the strip; at most WORDS */
-#define BEHIND       ((RIGHT + 3) / 4) /* and right of it; at most WORDS */
-#define ALL          (BEFORE + WORDS + BEHIND)
-#define START        (4 * BEFORE - LEFT) /* where the window of the strip's first element begins */
-#define HALF         ((KW * KH / 2) * 0x00010001u)
+#define LEFT   (KW / 2 * HONE_C)
+#define RIGHT  ((KW - 1 - KW / 2) * HONE_C)
+#define BEFORE ((LEFT + 3) / 4)  /* words left of the strip; at most WORDS */
+#define BEHIND ((RIGHT + 3) / 4) /* and right of it; at most WORDS */
+#define ALL    (BEFORE + WORDS + BEHIND)
+#define START  (4 * BEFORE - LEFT) /* where the window of the strip's first element begins */
+#define HALF   ((KW * KH / 2) * 0x00010001u)
 
 #include "filters/words.clh"
 #if SHUFFLE

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs: a load and a store of four bytes per pixel, whose last byte the next pixel's store overwrites. The palette, a
- * kilobyte, stays in the nearest cache. The levels of u16 and f32 are made first, some at a time, which compilers turn into
- * vectors.
+ * For CPUs: a load and a store of four bytes per pixel, whose last byte the next pixel's store overwrites.
+ * The palette, a kilobyte, stays in the nearest cache. The levels of u16 and f32 are made first, some at a
+ * time, which compilers turn into vectors.
  */
 #ifndef LENGTH
 #define LENGTH 4096 /* pixels of a row per work-item */
@@ -20,7 +20,8 @@ typedef uint words __attribute__((ext_vector_type(16)));
 typedef float floats __attribute__((ext_vector_type(16)));
 typedef uchar bytes __attribute__((ext_vector_type(16)));
 
-/* The filter itself, in two steps: the levels of pixels, and the colour of a level, which is a look into the palette. */
+/* The filter itself, in two steps: the levels of pixels, and the colour of a level, which is a look into the
+ * palette. */
 inline bytes levels_of(pixels value)
 {
 #if HONE_T == 0
@@ -63,8 +64,8 @@ inline void paint_one(PIXEL value, __global const uint *palette, __global uchar 
     out[2] = (uchar)(color >> 16);
 }
 
-inline void paint_row(const struct source *source, int x, int y, __global const uint *palette, __global uchar *out,
-                      int length)
+inline void paint_row(const struct source *source, int x, int y, __global const uint *palette,
+                      __global uchar *out, int length)
 {
     __global const PIXEL *in = source->at + y * source->pitch + x;
     int i = 0;

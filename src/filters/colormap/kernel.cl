@@ -8,8 +8,8 @@
 
 #define LEVELS 256
 
-/* The filter itself, in two steps: the level of a pixel, and (by variant) the colour of a level, which has red, green and
- * blue in its bytes 0, 1 and 2. */
+/* The filter itself, in two steps: the level of a pixel, and (by variant) the colour of a level, which has
+ * red, green and blue in its bytes 0, 1 and 2. */
 inline uint level_of(PIXEL value)
 {
 #if HONE_T == 0
@@ -68,7 +68,8 @@ inline uint color_by_formula(uint level)
 {
 #if MAP == 0
     int way = 4 * (int)level;
-    uint red = clamp(way - 510, 0, 255), green = min(min(way, 1020 - way), 255), blue = clamp(510 - way, 0, 255);
+    uint red = clamp(way - 510, 0, 255), green = min(min(way, 1020 - way), 255),
+         blue = clamp(510 - way, 0, 255);
     return red | green << 8 | blue << 16;
 #else
     return level * 0x10101u;
@@ -132,8 +133,8 @@ inline void store_word(__global uchar *out, uint word, int bytes, bool aligned)
         out[i] = (uchar)(word >> 8 * i);
 }
 
-/* Words of the result, so that neighbouring work-items write whole neighbouring words; the palette in local memory, where
- * lanes that want different colours do not wait for each other. */
+/* Words of the result, so that neighbouring work-items write whole neighbouring words; the palette in local
+ * memory, where lanes that want different colours do not wait for each other. */
 __kernel void colormap_words(__global const RAW *in, int in_offset, int in_pitch, __global uchar *out,
                              int out_offset, int out_pitch, __global const uint *palette, __local uint *near,
                              int width, int height FUSED_PARAMETERS)

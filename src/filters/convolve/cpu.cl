@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs: a work-item owns a band of whole rows. The rows that its windows see lie in a ring, as numbers to compute with
- * and with every pixel beyond the edges in place, so that the sums know no borders. LINES rows of results are made at once
- * from clang's vectors: what is loaded serves all of them.
+ * For CPUs: a work-item owns a band of whole rows. The rows that its windows see lie in a ring, as numbers to
+ * compute with and with every pixel beyond the edges in place, so that the sums know no borders. LINES rows
+ * of results are made at once from clang's vectors: what is loaded serves all of them.
  */
 #ifndef SUMS
-#define SUMS 0 /* what holds a window's sum of integers: 0 int, 1 long, 2 float (below 2^24, where it is exact, too) */
+#define SUMS                                                                                                 \
+    0 /* what holds a window's sum of integers: 0 int, 1 long, 2 float (below 2^24, where it is exact, too) */
 #endif
 #ifndef LINES
 #define LINES 4 /* rows of results at once; never more than the kernel's height */
@@ -70,8 +71,8 @@ inline void fill(const struct band *b, int y)
     extend(to, b->width, b->left, b->kernel_width - 1 - b->left, (CELL)b->border);
 }
 
-/* Adds the products of one row of the ring to the lines first to last; line q takes row j - q of the weights. Whole numbers
- * need no sums of their own for each row. */
+/* Adds the products of one row of the ring to the lines first to last; line q takes row j - q of the weights.
+ * Whole numbers need no sums of their own for each row. */
 inline void add_row(sums total[LINES][VECTORS], __global const CELL *from, __constant const CELL *weights,
                     int kernel_width, int first, int last)
 {
@@ -105,7 +106,8 @@ inline void add_row(sums total[LINES][VECTORS], __global const CELL *from, __con
 }
 
 /* Sums of LINES rows of results from y on, of the strip that begins at element `at`. */
-inline void sum_up(sums total[LINES][VECTORS], const struct band *b, __constant const CELL *weights, int y, int at)
+inline void sum_up(sums total[LINES][VECTORS], const struct band *b, __constant const CELL *weights, int y,
+                   int at)
 {
     int y0 = y - b->top, height = b->kernel_height, width = b->kernel_width;
 #pragma unroll
@@ -120,7 +122,8 @@ inline void sum_up(sums total[LINES][VECTORS], const struct band *b, __constant 
         add_row(total, ring_row(b, y0 + j) + at, weights + j * width, width, 0, LINES - 1);
 #pragma unroll
     for (int j = 1; j < LINES; j++) /* and those that only the last ones see */
-        add_row(total, ring_row(b, y0 + height - 1 + j) + at, weights + (height - 1 + j) * width, width, j, LINES - 1);
+        add_row(total, ring_row(b, y0 + height - 1 + j) + at, weights + (height - 1 + j) * width, width, j,
+                LINES - 1);
 }
 
 inline pixels rounded(sums sum, float factor, float offset)
@@ -173,14 +176,27 @@ inline void store(const struct band *b, __global RESULT *out, int y, int at, pix
 
 __kernel void convolve_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                                int out_offset, int out_pitch, int width, int height, int kernel_width,
-                               int kernel_height, int left, int top, float factor, float offset, BORDER_TYPE border,
-                               __constant const CELL *weights, __global CELL *scratch, int stride)
+                               int kernel_height, int left, int top, float factor, float offset,
+                               BORDER_TYPE border, __constant const CELL *weights, __global CELL *scratch,
+                               int stride)
 {
-    int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height), rows = kernel_height + LINES - 1;
+    int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height),
+        rows = kernel_height + LINES - 1;
     if (y >= height)
         return;
-    const struct band b = {in + in_offset, in_pitch,         width, height, width * HONE_C, kernel_width, kernel_height,
-                           left,           top,              border, scratch + (size_t)band * rows * stride, stride, rows};
+    const struct band b = {in + in_offset,
+                           in_pitch,
+                           width,
+                           height,
+                           width * HONE_C,
+                           kernel_width,
+                           kernel_height,
+                           left,
+                           top,
+                           border,
+                           scratch + (size_t)band * rows * stride,
+                           stride,
+                           rows};
     out += out_offset;
     for (int j = y - top; j < y - top + kernel_height - 1; j++)
         fill(&b, j);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs, bytes times small weights: four neighbours in a row make one 32-bit lane, and one instruction (or its portable
- * twin) multiplies them by four weights of 8 bits and adds them up in pairs of 16 bits. A 64-byte vector that begins at
- * element x gives the results x, x + 4, x + 8 ..., so that four vectors one element apart make 64 results in a row.
+ * For CPUs, bytes times small weights: four neighbours in a row make one 32-bit lane, and one instruction (or
+ * its portable twin) multiplies them by four weights of 8 bits and adds them up in pairs of 16 bits. A
+ * 64-byte vector that begins at element x gives the results x, x + 4, x + 8 ..., so that four vectors one
+ * element apart make 64 results in a row.
  *
- * A work-item owns a band of whole rows. The rows that its windows see lie in a ring, channel by channel and with every pixel
- * beyond the edges in place. LINES rows of results are made at once: what is loaded serves all of them.
+ * A work-item owns a band of whole rows. The rows that its windows see lie in a ring, channel by channel and
+ * with every pixel beyond the edges in place. LINES rows of results are made at once: what is loaded serves
+ * all of them.
  */
 #ifndef LINES
 #define LINES 4 /* rows of results at once; never more than the kernel's height */
@@ -102,7 +104,8 @@ inline void extend(const struct band *b, __global uchar *to)
 }
 
 /* Puts one channel of what row y shows into the ring. */
-inline void fill_channel(const struct band *b, __global const uchar *row, int inside, __global uchar *to, int channel)
+inline void fill_channel(const struct band *b, __global const uchar *row, int inside, __global uchar *to,
+                         int channel)
 {
     int x = 0;
     if (!REAL_ROW(inside)) {
@@ -131,9 +134,10 @@ inline void fill(const struct band *b, int y)
     }
 }
 
-/* Adds the products of one row of the ring to the lines first to last; line q takes row j - q of the weights. */
-inline void add_row(shorts part[LINES][4], __global const uchar *from, __constant const int *weights, int groups,
-                    int first, int last)
+/* Adds the products of one row of the ring to the lines first to last; line q takes row j - q of the
+ * weights. */
+inline void add_row(shorts part[LINES][4], __global const uchar *from, __constant const int *weights,
+                    int groups, int first, int last)
 {
     for (int g = 0; g < groups; g++, from += 4) {
         bytes value[4];
@@ -164,8 +168,8 @@ inline void flush(ints total[LINES][4], shorts part[LINES][4])
 }
 
 /* Sums for LINES rows of results from y on; `capacity` rows of the kernel fit 16 bits. */
-inline void sum_up(ints total[LINES][4], const struct band *b, __constant const int *weights, int y, int x, int channel,
-                   int capacity)
+inline void sum_up(ints total[LINES][4], const struct band *b, __constant const int *weights, int y, int x,
+                   int channel, int capacity)
 {
     shorts part[LINES][4];
     int y0 = y - b->top, since = 0;
@@ -176,11 +180,11 @@ inline void sum_up(ints total[LINES][4], const struct band *b, __constant const 
             total[q][phase] = 0;
             part[q][phase] = 0;
         }
-#define STEP(j, first, last)                                                                                           \
-    add_row(part, ring_row(b, y0 + (j), channel) + x, weights + (j) * b->groups, b->groups, first, last);              \
-    if (++since == capacity) {                                                                                         \
-        flush(total, part);                                                                                            \
-        since = 0;                                                                                                     \
+#define STEP(j, first, last)                                                                                 \
+    add_row(part, ring_row(b, y0 + (j), channel) + x, weights + (j)*b->groups, b->groups, first, last);      \
+    if (++since == capacity) {                                                                               \
+        flush(total, part);                                                                                  \
+        since = 0;                                                                                           \
     }
 #pragma unroll
     for (int j = 0; j < LINES - 1; j++) { /* rows that only the first lines see */
@@ -253,16 +257,28 @@ inline void store(const struct band *b, __global uchar *out, int y, int x, bytes
         }
 }
 
-__kernel void convolve_dots(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out, int out_offset,
-                            int out_pitch, int width, int height, int kernel_width, int kernel_height, int left, int top,
-                            float factor, float offset, int border, __constant const int *weights, int capacity,
-                            __global uchar *scratch, int stride)
+__kernel void convolve_dots(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out,
+                            int out_offset, int out_pitch, int width, int height, int kernel_width,
+                            int kernel_height, int left, int top, float factor, float offset, int border,
+                            __constant const int *weights, int capacity, __global uchar *scratch, int stride)
 {
-    int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height), rows = kernel_height + LINES - 1;
+    int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height),
+        rows = kernel_height + LINES - 1;
     if (y >= height)
         return;
-    const struct band b = {in + in_offset, in_pitch, width, height, kernel_width, kernel_height, left, top,
-                           (kernel_width + 3) / 4, border, scratch + (size_t)band * rows * HONE_C * stride, stride, rows};
+    const struct band b = {in + in_offset,
+                           in_pitch,
+                           width,
+                           height,
+                           kernel_width,
+                           kernel_height,
+                           left,
+                           top,
+                           (kernel_width + 3) / 4,
+                           border,
+                           scratch + (size_t)band * rows * HONE_C * stride,
+                           stride,
+                           rows};
     out += out_offset;
     for (int j = y - top; j < y - top + kernel_height - 1; j++)
         fill(&b, j);

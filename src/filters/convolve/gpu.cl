@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sliding windows in registers: a work-item owns a strip of a few elements across and walks it down. Each row is read once
- * and added to all results that it belongs to, one for each row of the kernel; the oldest is then complete.
+ * Sliding windows in registers: a work-item owns a strip of a few elements across and walks it down. Each row
+ * is read once and added to all results that it belongs to, one for each row of the kernel; the oldest is
+ * then complete.
  */
 #ifndef SUMS
-#define SUMS 0 /* what holds a window's sum of integers: 0 int, 1 long, 2 float (below 2^24, where it is exact, too) */
+#define SUMS                                                                                                 \
+    0 /* what holds a window's sum of integers: 0 int, 1 long, 2 float (below 2^24, where it is exact, too) */
 #endif
 #ifndef KW
 #define KW 5 /* the kernel's width */
@@ -57,7 +59,10 @@ inline RESULT result_or(const struct strip *s, RESULT result, int i, int y)
 {
     if (IS_ALPHA(i % HONE_C))
         return (RESULT)s->in[y * s->pitch + i];
-    return HONE_BORDER == BORDER_ZERO_OUTSIDE && hone_leaves(i / HONE_C - s->left, y - s->top, KW, KH, s->width, s->height) ? (RESULT)0 : result;
+    return HONE_BORDER == BORDER_ZERO_OUTSIDE &&
+                   hone_leaves(i / HONE_C - s->left, y - s->top, KW, KH, s->width, s->height)
+               ? (RESULT)0
+               : result;
 }
 
 #if defined(HONE_ALL) || defined(VARIANT_sliding) || defined(VARIANT_literal)
@@ -90,7 +95,8 @@ inline void add_row(SUM sums[KH][PX], const SUM *value, __constant const WEIGHT 
     for (int a = 0; a < KH; a++)
 #pragma unroll
         for (int p = 0; p < PX; p++) {
-            SUM part = FLOATING ? 0 : sums[a][p]; /* of f32, each row apart: errors grow with the sides alone */
+            SUM part =
+                FLOATING ? 0 : sums[a][p]; /* of f32, each row apart: errors grow with the sides alone */
 #pragma unroll
             for (int i = 0; i < KW; i++)
                 part = ADD_PRODUCT(weights[(KH - 1 - a) * KW + i], value[p + i * HONE_C], part);
@@ -102,7 +108,8 @@ inline void slide(__global const PIXEL *in, int in_offset, int in_pitch, __globa
                   int out_pitch, int width, int height, int left, int top, float factor, float offset,
                   BORDER_TYPE border, __constant const WEIGHT *weights)
 {
-    const struct strip s = {in + in_offset, in_pitch, width, height, left, top, get_global_id(0) * PX, border};
+    const struct strip s = {in + in_offset,        in_pitch, width, height, left, top,
+                            get_global_id(0) * PX, border};
     int first = get_global_id(1) * ROWS, end = min(first + ROWS, height), count = width * HONE_C;
     SUM sums[KH][PX], value[ACROSS];
     if (s.at >= count || first >= height)
@@ -133,10 +140,12 @@ inline void slide(__global const PIXEL *in, int in_offset, int in_pitch, __globa
 
 #if defined(HONE_ALL) || defined(VARIANT_sliding)
 __kernel void convolve_sliding(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
-                               int out_offset, int out_pitch, int width, int height, int left, int top, float factor,
-                               float offset, BORDER_TYPE border, __constant const WEIGHT *weights)
+                               int out_offset, int out_pitch, int width, int height, int left, int top,
+                               float factor, float offset, BORDER_TYPE border,
+                               __constant const WEIGHT *weights)
 {
-    slide(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, left, top, factor, offset, border, weights);
+    slide(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, left, top, factor, offset,
+          border, weights);
 }
 #endif
 
@@ -144,10 +153,11 @@ __kernel void convolve_sliding(__global const PIXEL *in, int in_offset, int in_p
 __constant WEIGHT literals[KW * KH] = {WEIGHTS};
 
 __kernel void convolve_literal(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
-                               int out_offset, int out_pitch, int width, int height, int left, int top, float factor,
-                               float offset, BORDER_TYPE border)
+                               int out_offset, int out_pitch, int width, int height, int left, int top,
+                               float factor, float offset, BORDER_TYPE border)
 {
-    slide(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, left, top, factor, offset, border, literals);
+    slide(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, left, top, factor, offset,
+          border, literals);
 }
 #endif
 
@@ -156,7 +166,7 @@ __kernel void convolve_literal(__global const PIXEL *in, int in_offset, int in_p
 
 /* Four results from words of four neighbours: a word that begins at any element is a shift of two words. */
 #define GROUPS ((KW + 3) / 4)
-#define SPAN   (4 * GROUPS + 3)  /* elements that begin a word of products */
+#define SPAN   (4 * GROUPS + 3) /* elements that begin a word of products */
 #define WORDS  ((SPAN + 3 + 3) / 4 + 1)
 
 __constant int packed_weights[KH * GROUPS] = {WEIGHTS};
@@ -169,7 +179,8 @@ inline int dot4(uint pixels, int weights, int sum)
     asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(pixels), "r"(weights), "r"(sum));
     return r;
 #else
-    return sum + (int)(pixels & 0xff) * (weights << 24 >> 24) + (int)(pixels >> 8 & 0xff) * (weights << 16 >> 24) +
+    return sum + (int)(pixels & 0xff) * (weights << 24 >> 24) +
+           (int)(pixels >> 8 & 0xff) * (weights << 16 >> 24) +
            (int)(pixels >> 16 & 0xff) * (weights << 8 >> 24) + (int)(pixels >> 24) * (weights >> 24);
 #endif
 }
@@ -215,8 +226,8 @@ inline void begin_words(uint *word, const struct strip *s, int y)
         word[d] = d % 4 == 0 ? aligned[d / 4] : funnel(aligned[d / 4], aligned[d / 4 + 1], 8 * (d % 4));
 }
 
-/* The same as finish(), without conversions, of which GPUs do few at a time: a float of this size has no places after the
- * point, so that the addition rounds to nearest even. A sum of integers is never NaN. */
+/* The same as finish(), without conversions, of which GPUs do few at a time: a float of this size has no
+ * places after the point, so that the addition rounds to nearest even. A sum of integers is never NaN. */
 inline uchar finish_byte(int sum, float factor, float offset)
 {
     float product = (float)sum * factor;
@@ -226,9 +237,9 @@ inline uchar finish_byte(int sum, float factor, float offset)
     return (uchar)(as_uint(value + 8388608.0f) & 0xffu);
 }
 
-__kernel void convolve_packed(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out, int out_offset,
-                              int out_pitch, int width, int height, int left, int top, float factor, float offset,
-                              int border)
+__kernel void convolve_packed(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out,
+                              int out_offset, int out_pitch, int width, int height, int left, int top,
+                              float factor, float offset, int border)
 {
     const struct strip s = {in + in_offset, in_pitch, width, height, left, top, get_global_id(0) * 4, border};
     int first = get_global_id(1) * ROWS, end = min(first + ROWS, height);
@@ -258,7 +269,8 @@ __kernel void convolve_packed(__global const uchar *in, int in_offset, int in_pi
             for (int p = 0; p < 4; p++)
                 r[p] = result_or(&s, finish_byte(sums[0][p], factor, offset), min(s.at + p, width - 1), y);
             if (s.at + 4 <= width)
-                *(__global uint *)(out + y * out_pitch) = r[0] | (uint)r[1] << 8 | (uint)r[2] << 16 | (uint)r[3] << 24;
+                *(__global uint *)(out + y * out_pitch) =
+                    r[0] | (uint)r[1] << 8 | (uint)r[2] << 16 | (uint)r[3] << 24;
             else
 #pragma unroll
                 for (int p = 0; p < 4; p++)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A weighted sum over a window. Sums of integers are whole numbers and therefore exact in any order; f32 sums each row of
- * the window apart, so that rounding errors grow with its sides and not with its area. A result is factor * sum + offset.
+ * A weighted sum over a window. Sums of integers are whole numbers and therefore exact in any order; f32 sums
+ * each row of the window apart, so that rounding errors grow with its sides and not with its area. A result
+ * is factor * sum + offset.
  */
 #ifndef SUMS
-#define SUMS 0 /* what holds a window's sum of integers: 0 int, 1 long, 2 float (below 2^24, where it is exact, too) */
+#define SUMS                                                                                                 \
+    0 /* what holds a window's sum of integers: 0 int, 1 long, 2 float (below 2^24, where it is exact, too) */
 #endif
 #ifndef ROWS
 #define ROWS 4 /* rows per work-item */
@@ -47,21 +49,26 @@ inline RESULT finish(SUM sum, float factor, float offset)
 }
 
 /* Alpha, and border=zero-outside. */
-inline RESULT result_or(RESULT result, PIXEL centre, struct window k, int x, int y, int channel, int width, int height)
+inline RESULT result_or(RESULT result, PIXEL centre, struct window k, int x, int y, int channel, int width,
+                        int height)
 {
     if (IS_ALPHA(channel))
         return (RESULT)centre;
-    return HONE_BORDER == BORDER_ZERO_OUTSIDE && hone_leaves(x - k.left, y - k.top, k.width, k.height, width, height) ? (RESULT)0 : result;
+    return HONE_BORDER == BORDER_ZERO_OUTSIDE &&
+                   hone_leaves(x - k.left, y - k.top, k.width, k.height, width, height)
+               ? (RESULT)0
+               : result;
 }
 
-#define IMAGES                                                                                                         \
-    __global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset, int out_pitch,        \
-        int width, int height
+#define IMAGES                                                                                               \
+    __global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,             \
+        int out_pitch, int width, int height
 #define WINDOW_ARGUMENTS int kernel_width, int kernel_height, int left, int top
 
 #if defined(HONE_ALL) || defined(VARIANT_global)
 /* The write-up's filterImage: one pixel per work-item, each tap from global memory. */
-__kernel void convolve_global(IMAGES, WINDOW_ARGUMENTS, float factor, float offset, BORDER_TYPE border, WEIGHTS)
+__kernel void convolve_global(IMAGES, WINDOW_ARGUMENTS, float factor, float offset, BORDER_TYPE border,
+                              WEIGHTS)
 {
     int x = get_global_id(0), y = get_global_id(1);
     const struct window k = {kernel_width, kernel_height, left, top};
@@ -79,25 +86,26 @@ __kernel void convolve_global(IMAGES, WINDOW_ARGUMENTS, float factor, float offs
             part[channel] = 0;
         for (int i = 0; i < k.width; i++)
             for (int channel = 0; channel < HONE_C; channel++)
-                part[channel] = ADD_PRODUCT(weights[j * k.width + i],
-                                            hone_at(row, inside, x - k.left + i, channel, width, border), part[channel]);
+                part[channel] =
+                    ADD_PRODUCT(weights[j * k.width + i],
+                                hone_at(row, inside, x - k.left + i, channel, width, border), part[channel]);
         for (int channel = 0; channel < HONE_C; channel++)
             sums[channel] += part[channel];
     }
     for (int channel = 0; channel < HONE_C; channel++)
         out[out_offset + y * out_pitch + x * HONE_C + channel] =
-            result_or(finish(sums[channel], factor, offset), in[y * in_pitch + x * HONE_C + channel], k, x, y, channel,
-                      width, height);
+            result_or(finish(sums[channel], factor, offset), in[y * in_pitch + x * HONE_C + channel], k, x, y,
+                      channel, width, height);
 }
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_cached)
 /*
- * The write-up's filterImageCached: the work-group's own pixels in local memory, those around them from global memory, and
- * a test at every tap for which of the two.
+ * The write-up's filterImageCached: the work-group's own pixels in local memory, those around them from
+ * global memory, and a test at every tap for which of the two.
  */
-__kernel void convolve_cached(IMAGES, WINDOW_ARGUMENTS, float factor, float offset, BORDER_TYPE border, WEIGHTS,
-                              __local PIXEL *tile)
+__kernel void convolve_cached(IMAGES, WINDOW_ARGUMENTS, float factor, float offset, BORDER_TYPE border,
+                              WEIGHTS, __local PIXEL *tile)
 {
     int x = get_global_id(0), y = get_global_id(1), lx = get_local_id(0), ly = get_local_id(1);
     int group_width = get_local_size(0), group_height = get_local_size(1);
@@ -128,19 +136,20 @@ __kernel void convolve_cached(IMAGES, WINDOW_ARGUMENTS, float factor, float offs
             sum += part;
         }
         out[out_offset + y * out_pitch + x * HONE_C + channel] =
-            result_or(finish(sum, factor, offset), tile[(ly * group_width + lx) * HONE_C + channel], k, x, y, channel,
-                      width, height);
+            result_or(finish(sum, factor, offset), tile[(ly * group_width + lx) * HONE_C + channel], k, x, y,
+                      channel, width, height);
     }
 }
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_tile)
-/* The work-group's pixels with all that their windows see in local memory; each work-item makes ROWS results below one
- * another, for which it reads each weight once. */
+/* The work-group's pixels with all that their windows see in local memory; each work-item makes ROWS results
+ * below one another, for which it reads each weight once. */
 __kernel void convolve_tile(IMAGES, WINDOW_ARGUMENTS, float factor, float offset, BORDER_TYPE border, WEIGHTS,
                             __local PIXEL *tile)
 {
-    int lx = get_local_id(0), ly = get_local_id(1), group_width = get_local_size(0), group_height = get_local_size(1);
+    int lx = get_local_id(0), ly = get_local_id(1), group_width = get_local_size(0),
+        group_height = get_local_size(1);
     const struct window k = {kernel_width, kernel_height, left, top};
     int x0 = get_group_id(0) * group_width, y0 = get_group_id(1) * group_height * ROWS;
     int tile_width = group_width + k.width - 1, tile_height = group_height * ROWS + k.height - 1;
@@ -175,16 +184,16 @@ __kernel void convolve_tile(IMAGES, WINDOW_ARGUMENTS, float factor, float offset
         }
         for (int r = 0; r < ROWS && y + r < height; r++)
             out[out_offset + (y + r) * out_pitch + x * HONE_C + channel] =
-                result_or(finish(sums[r], factor, offset), in[(y + r) * in_pitch + x * HONE_C + channel], k, x, y + r,
-                          channel, width, height);
+                result_or(finish(sums[r], factor, offset), in[(y + r) * in_pitch + x * HONE_C + channel], k,
+                          x, y + r, channel, width, height);
     }
 }
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_separable)
 /* Sums along rows, unscaled. `weights` is the row, then the column. */
-__kernel void convolve_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *sums, int width,
-                            int height, int kernel_width, int left, BORDER_TYPE border, WEIGHTS)
+__kernel void convolve_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *sums,
+                            int width, int height, int kernel_width, int left, BORDER_TYPE border, WEIGHTS)
 {
     int i = get_global_id(0), y = get_global_id(1);
     int x = i / HONE_C, channel = i - x * HONE_C;
@@ -215,7 +224,7 @@ __kernel void convolve_columns(__global const SUM *sums, IMAGES, WINDOW_ARGUMENT
         SUM part = from < 0 ? outside : sums[max(from, 0) * width * HONE_C + i];
         sum = ADD_PRODUCT(weights[k.width + j], part, sum);
     }
-    out[out_offset + y * out_pitch + i] =
-        result_or(finish(sum, factor, offset), in[in_offset + y * in_pitch + i], k, x, y, channel, width, height);
+    out[out_offset + y * out_pitch + i] = result_or(
+        finish(sum, factor, offset), in[in_offset + y * in_pitch + i], k, x, y, channel, width, height);
 }
 #endif

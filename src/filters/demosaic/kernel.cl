@@ -18,33 +18,41 @@
 #define REACH (MALVAR ? 2 : 1)
 
 /*
- * What surrounds a sample: itself; its neighbours in the row, in the column and diagonally; those two away in row and column.
- * T is a type of integers, or of vectors of them that are wide enough for 28 times the largest sample.
+ * What surrounds a sample: itself; its neighbours in the row, in the column and diagonally; those two away in
+ * row and column. T is a type of integers, or of vectors of them that are wide enough for 28 times the
+ * largest sample.
  */
-#define SITE_TYPE(name, T) struct name { T centre, row, column, diagonal, row2, column2; }
+#define SITE_TYPE(name, T)                                                                                   \
+    struct name {                                                                                            \
+        T centre, row, column, diagonal, row2, column2;                                                      \
+    }
 
 /* From five rows that can be indexed, the sample at i. */
 #if MALVAR
-#define SITE(above2, above, here, below, below2, i)                                                                    \
-    {(here)[i], (here)[(i) - 1] + (here)[(i) + 1], (above)[i] + (below)[i],                                            \
-     (above)[(i) - 1] + (above)[(i) + 1] + (below)[(i) - 1] + (below)[(i) + 1],                                        \
-     (here)[(i) - 2] + (here)[(i) + 2], (above2)[i] + (below2)[i]}
+#define SITE(above2, above, here, below, below2, i)                                                          \
+    {                                                                                                        \
+        (here)[i], (here)[(i)-1] + (here)[(i) + 1], (above)[i] + (below)[i],                                 \
+            (above)[(i)-1] + (above)[(i) + 1] + (below)[(i)-1] + (below)[(i) + 1],                           \
+            (here)[(i)-2] + (here)[(i) + 2], (above2)[i] + (below2)[i]                                       \
+    }
 #else
-#define SITE(above2, above, here, below, below2, i)                                                                    \
-    {(here)[i], (here)[(i) - 1] + (here)[(i) + 1], (above)[i] + (below)[i],                                            \
-     (above)[(i) - 1] + (above)[(i) + 1] + (below)[(i) - 1] + (below)[(i) + 1], 0, 0}
+#define SITE(above2, above, here, below, below2, i)                                                          \
+    {                                                                                                        \
+        (here)[i], (here)[(i)-1] + (here)[(i) + 1], (above)[i] + (below)[i],                                 \
+            (above)[(i)-1] + (above)[(i) + 1] + (below)[(i)-1] + (below)[(i) + 1], 0, 0                      \
+    }
 #endif
 
-/* The filter itself: green at red and blue; the colour of the row's, the column's, the diagonal neighbours. The weights of
- * Malvar, He and Cutler in sixteenths (green: in eighths); half up. */
+/* The filter itself: green at red and blue; the colour of the row's, the column's, the diagonal neighbours.
+ * The weights of Malvar, He and Cutler in sixteenths (green: in eighths); half up. */
 #if MALVAR
-#define MAKE_GREEN(T, s)                                                                                               \
+#define MAKE_GREEN(T, s)                                                                                     \
     (((T)4 * (s).centre + (T)2 * ((s).row + (s).column) - ((s).row2 + (s).column2) + (T)4) >> (T)3)
-#define MAKE_ALONG(T, s, near, near2, far2)                                                                            \
+#define MAKE_ALONG(T, s, near, near2, far2)                                                                  \
     (((T)10 * (s).centre + (T)8 * (s).near - (T)2 * ((s).near2 + (s).diagonal) + (s).far2 + (T)8) >> (T)4)
-#define MAKE_ACROSS(T, s)   MAKE_ALONG(T, s, row, row2, column2)
-#define MAKE_DOWN(T, s)     MAKE_ALONG(T, s, column, column2, row2)
-#define MAKE_DIAGONAL(T, s)                                                                                            \
+#define MAKE_ACROSS(T, s) MAKE_ALONG(T, s, row, row2, column2)
+#define MAKE_DOWN(T, s)   MAKE_ALONG(T, s, column, column2, row2)
+#define MAKE_DIAGONAL(T, s)                                                                                  \
     (((T)12 * (s).centre + (T)4 * (s).diagonal - (T)3 * ((s).row2 + (s).column2) + (T)8) >> (T)4)
 #else
 #define MAKE_GREEN(T, s)    (((s).row + (s).column + (T)2) >> (T)2)
@@ -76,8 +84,9 @@ inline struct color color_of(struct site s, int across, int down)
     return c;
 }
 
-/* Where a sample outside is read: at one of the same colour. reflect101 keeps colours by itself; the other rules hold for
- * every second sample on its own. A side of one sample has nothing of the other colour. -1: nowhere (constant). */
+/* Where a sample outside is read: at one of the same colour. reflect101 keeps colours by itself; the other
+ * rules hold for every second sample on its own. A side of one sample has nothing of the other colour. -1:
+ * nowhere (constant). */
 inline int mosaic_fold(int i, int n)
 {
     if ((uint)i < (uint)n)
@@ -120,8 +129,8 @@ inline void store_color(__global RESULT *out, struct color c, int made)
 
 #if defined(HONE_ALL) || defined(VARIANT_direct) || defined(VARIANT_vectors)
 /* One pixel, all samples that it needs read. */
-inline void make_pixel(__global const PIXEL *in, int pitch, __global RESULT *out, int x, int y, int width, int height,
-                       int border)
+inline void make_pixel(__global const PIXEL *in, int pitch, __global RESULT *out, int x, int y, int width,
+                       int height, int border)
 {
     int columns[5], v[5][5];
 #pragma unroll
@@ -145,14 +154,16 @@ __kernel void demosaic_direct(__global const PIXEL *in, int in_offset, int in_pi
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x < width && y < height)
-        make_pixel(in + in_offset, in_pitch, out + out_offset + y * out_pitch + 3 * x, x, y, width, height, border);
+        make_pixel(in + in_offset, in_pitch, out + out_offset + y * out_pitch + 3 * x, x, y, width, height,
+                   border);
 }
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_tile)
 /* A work-group's samples and those around them in local memory, then a pixel per work-item. */
-__kernel void demosaic_tile(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                            int out_pitch, __local PIXEL *tile, int width, int height, int border)
+__kernel void demosaic_tile(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                            int out_offset, int out_pitch, __local PIXEL *tile, int width, int height,
+                            int border)
 {
     int lx = get_local_id(0), ly = get_local_id(1), across = get_local_size(0), down = get_local_size(1);
     int x = get_global_id(0), y = get_global_id(1), pitch = across + 4;
@@ -172,12 +183,12 @@ __kernel void demosaic_tile(__global const PIXEL *in, int in_offset, int in_pitc
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_quads)
-#define SPAN (PX + 4) /* samples of a row that a strip sees */
+#define SPAN     (PX + 4) /* samples of a row that a strip sees */
 #define ELEMENTS (3 * PX)
 
 /* The samples of row y that a strip sees. */
-inline void load_row(int to[SPAN], __global const PIXEL *in, int pitch, const int columns[SPAN], int y, int height,
-                     int border)
+inline void load_row(int to[SPAN], __global const PIXEL *in, int pitch, const int columns[SPAN], int y,
+                     int height, int border)
 {
     int row = mosaic_fold(y, height);
 #pragma unroll
@@ -212,7 +223,8 @@ inline void store_strip(__global RESULT *out, const RESULT *colors, int left)
             out[i] = colors[i];
 }
 
-/* `odd`: row of the strip modulo 2; strips begin at even columns and rows, so that phases are known when compiling. */
+/* `odd`: row of the strip modulo 2; strips begin at even columns and rows, so that phases are known when
+ * compiling. */
 inline void make_strip(int v[6][SPAN], int odd, __global RESULT *out, int x, int y, int width, int height)
 {
     RESULT colors[ELEMENTS];
@@ -261,8 +273,8 @@ __kernel void demosaic_quads(__global const PIXEL *in, int in_offset, int in_pit
 
 #if defined(HONE_ALL) || defined(VARIANT_vectors)
 /*
- * For CPUs: rows in 64-byte vectors of clang's own types. Every lane makes all that its row can need, and a blend by
- * the parity of its column picks. Columns within two of the edges are made one by one.
+ * For CPUs: rows in 64-byte vectors of clang's own types. Every lane makes all that its row can need, and a
+ * blend by the parity of its column picks. Columns within two of the edges are made one by one.
  */
 #if HONE_T == 0
 #define LANES 32
@@ -350,10 +362,10 @@ typedef uint words12 __attribute__((ext_vector_type(4), aligned(1)));
 typedef ushort pairs __attribute__((ext_vector_type(32)));
 
 /* Four bytes to three, inside each quarter of a vector; then the quarters moved together. */
-#define THREE(i)    (i), (i) + 1, (i) + 2
-#define QUARTER(i)  THREE(i), THREE((i) + 4), THREE((i) + 8), THREE((i) + 12), (i), (i), (i), (i)
-#define ZIP(i)      (i), (i) + 32
-#define ZIP4(i)     ZIP(i), ZIP((i) + 1), ZIP((i) + 2), ZIP((i) + 3)
+#define THREE(i)   (i), (i) + 1, (i) + 2
+#define QUARTER(i) THREE(i), THREE((i) + 4), THREE((i) + 8), THREE((i) + 12), (i), (i), (i), (i)
+#define ZIP(i)     (i), (i) + 32
+#define ZIP4(i)    ZIP(i), ZIP((i) + 1), ZIP((i) + 2), ZIP((i) + 3)
 
 /* Sixteen colours of four bytes as 48 bytes. */
 inline void store_colors16(__global uchar *out, pairs colors)
@@ -385,7 +397,7 @@ typedef pairs pairs_at __attribute__((aligned(2)));
 typedef half_pairs half_pairs_at __attribute__((aligned(2)));
 
 /* Red and green of pixel i lie at 2i and 2i + 1 of one vector, blue at 2i of the other. */
-#define TRIPLE(i)  2 * (i), 2 * (i) + 1, 2 * (i) + 32
+#define TRIPLE(i) 2 * (i), 2 * (i) + 1, 2 * (i) + 32
 
 inline void store_colors(__global ushort *out, struct colors c)
 {
@@ -394,16 +406,16 @@ inline void store_colors(__global ushort *out, struct colors c)
         pairs parts;
     } both = {__builtin_convertvector(c.red, words) | __builtin_convertvector(c.green, words) << (words)16},
       blue = {__builtin_convertvector(c.blue, words)};
-    *(__global pairs_at *)out = __builtin_shufflevector(
-        both.parts, blue.parts, TRIPLE(0), TRIPLE(1), TRIPLE(2), TRIPLE(3), TRIPLE(4), TRIPLE(5), TRIPLE(6), TRIPLE(7),
-        TRIPLE(8), TRIPLE(9), 20, 21);
-    *(__global half_pairs_at *)(out + 32) = __builtin_shufflevector(both.parts, blue.parts, 20 + 32, TRIPLE(11),
-                                                                    TRIPLE(12), TRIPLE(13), TRIPLE(14), TRIPLE(15));
+    *(__global pairs_at *)out =
+        __builtin_shufflevector(both.parts, blue.parts, TRIPLE(0), TRIPLE(1), TRIPLE(2), TRIPLE(3), TRIPLE(4),
+                                TRIPLE(5), TRIPLE(6), TRIPLE(7), TRIPLE(8), TRIPLE(9), 20, 21);
+    *(__global half_pairs_at *)(out + 32) = __builtin_shufflevector(
+        both.parts, blue.parts, 20 + 32, TRIPLE(11), TRIPLE(12), TRIPLE(13), TRIPLE(14), TRIPLE(15));
 }
 #endif
 
-/* Columns from `x` on, as long as whole vectors see the image alone, the last vector over pixels that are made already;
- * the column where that ends. */
+/* Columns from `x` on, as long as whole vectors see the image alone, the last vector over pixels that are
+ * made already; the column where that ends. */
 inline int make_vectors(struct lines r, __global RESULT *out, int x, int width, int down)
 {
     int last = (width - 2 - LANES) & ~1;
@@ -420,7 +432,8 @@ inline __global const PIXEL *line(__global const PIXEL *in, int pitch, int y, in
 /* Rows beyond the edge that are not read from the image are left to make_pixel. */
 #define ROWS_FOLD (HONE_BORDER != BORDER_CONSTANT && HONE_BORDER != BORDER_ZERO_OUTSIDE)
 
-inline void make_row(__global const PIXEL *in, int pitch, __global RESULT *out, int y, int width, int height, int border)
+inline void make_row(__global const PIXEL *in, int pitch, __global RESULT *out, int y, int width, int height,
+                     int border)
 {
     bool inside = y >= REACH && y + REACH < height;
     for (int x = 0; x < width; x++) {

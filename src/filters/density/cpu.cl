@@ -2,10 +2,10 @@
 /*
  * For CPUs: one work-item owns a band of whole rows and works on 64-byte vectors of clang's own types.
  *
- * The sums of columns slide from row to row (add the row that enters, subtract the one that leaves). The window's sum slides
- * along the row in the same way, a whole vector at a time: the differences between the column that enters and the one that
- * leaves are summed up inside a vector, and the last lane carries over to the next one. Sums wrap around; a result is right
- * because one window's sum fits.
+ * The sums of columns slide from row to row (add the row that enters, subtract the one that leaves). The
+ * window's sum slides along the row in the same way, a whole vector at a time: the differences between the
+ * column that enters and the one that leaves are summed up inside a vector, and the last lane carries over to
+ * the next one. Sums wrap around; a result is right because one window's sum fits.
  */
 #ifndef MASK
 #define MASK 0 /* 1: a pixel that is not 0 counts 1 */
@@ -32,7 +32,7 @@
 #define CELL COLUMN
 #include "filters/bands.clh"
 
-#define MARKS (HONE_OT == 0) /* results of u8: sums never are */
+#define MARKS        (HONE_OT == 0) /* results of u8: sums never are */
 #define COLUMN_LANES (512 / COLUMN_BITS)
 
 DEFINE_VECTORS(RESULT, results);
@@ -77,7 +77,8 @@ inline COLUMN row_column(struct source_row row, int i, COLUMN outside)
 }
 
 /* columns[i] += enter[i] - leave[i] */
-inline void update(__global COLUMN *columns, int count, struct source_row enter, struct source_row leave, COLUMN outside)
+inline void update(__global COLUMN *columns, int count, struct source_row enter, struct source_row leave,
+                   COLUMN outside)
 {
     int i = 0;
     for (; i + COLUMN_LANES <= count; i += COLUMN_LANES) {
@@ -157,8 +158,8 @@ inline results dense(sums v, SUM least)
 #endif
 }
 
-inline void write_row(__global const COLUMN *columns, __global const PIXEL *centre, __global RESULT *out, int count,
-                      int left, int right, SUM least)
+inline void write_row(__global const COLUMN *columns, __global const PIXEL *centre, __global RESULT *out,
+                      int count, int left, int right, SUM least)
 {
     __global const COLUMN *enter = columns + right * HONE_C, *leave = columns - (left + 1) * HONE_C;
     sums carry = first_windows(columns, left, right);
@@ -180,8 +181,8 @@ inline void write_row(__global const COLUMN *columns, __global const PIXEL *cent
 }
 
 __kernel void density_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
-                            int out_offset, int out_pitch, int width, int height, int size, int border, uint least,
-                            __global COLUMN *scratch, int scratch_elements)
+                            int out_offset, int out_pitch, int width, int height, int size, int border,
+                            uint least, __global COLUMN *scratch, int scratch_elements)
 {
     int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height);
     int left = size / 2, right = size - 1 - left, count = width * HONE_C;

@@ -7,7 +7,8 @@
 #define SUM_BITS 16 /* 16 or 32 */
 #endif
 
-/* The host chose the type of the sums so that one window's fits, and one more than the largest too. Longer sums may wrap
+/* The host chose the type of the sums so that one window's fits, and one more than the largest too. Longer
+ * sums may wrap
  * around: their differences are still right. */
 #if SUM_BITS == 16
 #define SUM ushort
@@ -44,8 +45,8 @@ inline RESULT dense(SUM sum, uint least, int x, int y, int width, int height, in
 
 #if defined(HONE_ALL) || defined(VARIANT_direct) || defined(VARIANT_compact)
 /* Every pixel of one window. */
-inline SUM window_sum(__global const PIXEL *in, int pitch, int x, int y, int channel, int width, int height, int size,
-                      int border)
+inline SUM window_sum(__global const PIXEL *in, int pitch, int x, int y, int channel, int width, int height,
+                      int size, int border)
 {
     SUM sum = 0;
     for (int j = 0; j < size; j++) {
@@ -60,7 +61,8 @@ inline SUM window_sum(__global const PIXEL *in, int pitch, int x, int y, int cha
 
 #if defined(HONE_ALL) || defined(VARIANT_direct)
 __kernel void density_direct(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
-                             int out_offset, int out_pitch, int width, int height, int size, int border, uint least)
+                             int out_offset, int out_pitch, int width, int height, int size, int border,
+                             uint least)
 {
     int i = get_global_id(0), x = i / HONE_C, channel = i - x * HONE_C, y = get_global_id(1);
     if (x >= width || y >= height)
@@ -68,28 +70,30 @@ __kernel void density_direct(__global const PIXEL *in, int in_offset, int in_pit
     in += in_offset;
     out[out_offset + y * out_pitch + i] =
         IS_ALPHA(channel) ? copied(in[y * in_pitch + i])
-                          : dense(window_sum(in, in_pitch, x, y, channel, width, height, size, border), least, x, y,
-                                  width, height, size);
+                          : dense(window_sum(in, in_pitch, x, y, channel, width, height, size, border), least,
+                                  x, y, width, height, size);
 }
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_integral)
 /*
- * The write-up's filter. It takes an integral image as given; here that is made first, over the image as windows see it (size - 1
- * rows and columns more, in the way of the border rule), with a row and a column of zeros in front.
+ * The write-up's filter. It takes an integral image as given; here that is made first, over the image as
+ * windows see it (size - 1 rows and columns more, in the way of the border rule), with a row and a column of
+ * zeros in front.
  */
 #ifndef SPLIT
 #define SPLIT 0 /* four corners: 0 in one expression, 1 one after the other */
 #endif
 
-/* Running sums along the rows, each row of each channel by one work-group, which carries from chunk to chunk. A work-item sums
- * several pixels by itself, so that the steps through local memory are few. What is beyond the last pixel, up to the stride, is
- * read in vectors and not used. */
+/* Running sums along the rows, each row of each channel by one work-group, which carries from chunk to chunk.
+ * A work-item sums several pixels by itself, so that the steps through local memory are few. What is beyond
+ * the last pixel, up to the stride, is read in vectors and not used. */
 #define ALONG 4 /* pixels of a work-item in a chunk */
-__kernel void density_along(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *integral, int stride,
-                            __local SUM *part, int width, int height, int size, int border)
+__kernel void density_along(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *integral,
+                            int stride, __local SUM *part, int width, int height, int size, int border)
 {
-    int lid = get_local_id(0), group = get_local_size(0), y = get_group_id(1), channel = get_group_id(2), inside;
+    int lid = get_local_id(0), group = get_local_size(0), y = get_group_id(1), channel = get_group_id(2),
+        inside;
     __global const PIXEL *from = hone_row(in + in_offset, in_pitch, y - 1 - size / 2, height, &inside);
     __global SUM *row = integral + (size_t)y * stride;
     SUM carry = 0;
@@ -121,8 +125,8 @@ __kernel void density_along(__global const PIXEL *in, int in_offset, int in_pitc
     }
 }
 
-/* In place: running sums down the columns. Work-items are few, so each has many rows under way: a load behind a store to the
- * same buffer would wait for it. */
+/* In place: running sums down the columns. Work-items are few, so each has many rows under way: a load behind
+ * a store to the same buffer would wait for it. */
 #define DOWN_ROWS 32
 __kernel void density_down(__global SUM *integral, int stride, int rows)
 {
@@ -158,8 +162,8 @@ inline VECTOR(RESULT, 8) dense8(sums8 sums, sums8 least)
 }
 
 /* Eight results; what lies beyond the row is not written. */
-inline void store8(sums8 sums, uint least, __global const PIXEL *in, int in_pitch, __global RESULT *out, int out_pitch,
-                   int i, int y, int width, int height, int size)
+inline void store8(sums8 sums, uint least, __global const PIXEL *in, int in_pitch, __global RESULT *out,
+                   int out_pitch, int i, int y, int width, int height, int size)
 {
     int count = width * HONE_C;
 #if HONE_C != 4 && HONE_BORDER != BORDER_ZERO_OUTSIDE
@@ -177,18 +181,20 @@ inline void store8(sums8 sums, uint least, __global const PIXEL *in, int in_pitc
     for (int k = 0; k < 8; k++)
         if (i + k < count)
             out[y * out_pitch + i + k] =
-                IS_ALPHA((i + k) % HONE_C) ? copied(in[y * in_pitch + i + k])
-                                           : dense(all.element[k], least, (i + k) / HONE_C, y, width, height, size);
+                IS_ALPHA((i + k) % HONE_C)
+                    ? copied(in[y * in_pitch + i + k])
+                    : dense(all.element[k], least, (i + k) / HONE_C, y, width, height, size);
 }
 
 /*
- * Eight results at once, A4 + A1 - A2 - A3. In one expression all four loads may be in flight, and each takes registers of its
- * own: 41 on the write-up's device, which left room for 5 waves. One after the other into the same variable they took 6, and 10
- * waves ran.
+ * Eight results at once, A4 + A1 - A2 - A3. In one expression all four loads may be in flight, and each takes
+ * registers of its
+ * own: 41 on the write-up's device, which left room for 5 waves. One after the other into the same variable
+ * they took 6, and 10 waves ran.
  */
-__kernel void density_corners(__global const SUM *integral, __global const PIXEL *in, int in_offset, int in_pitch,
-                              __global RESULT *out, int out_offset, int out_pitch, int stride, int width, int height,
-                              int size, uint least)
+__kernel void density_corners(__global const SUM *integral, __global const PIXEL *in, int in_offset,
+                              int in_pitch, __global RESULT *out, int out_offset, int out_pitch, int stride,
+                              int width, int height, int size, uint least)
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x * 8 >= width * HONE_C || y >= height)
@@ -207,11 +213,12 @@ __kernel void density_corners(__global const SUM *integral, __global const PIXEL
 
 #if defined(HONE_ALL) || defined(VARIANT_sliding)
 /*
- * For GPUs, one channel: from the pixels to the result in one kernel, without an integral image. A work-item owns PX columns
- * and walks down ROWS rows; the sums of its columns slide along in registers. In every row each work-item puts the running
- * sums over its own columns into local memory, of which the last is their total; a window's sum is made of totals of whole
- * neighbours and the running sums of the two that it cuts. The outermost work-items of a group only serve the others. Two
- * buffers take turns, so that one barrier per row is enough.
+ * For GPUs, one channel: from the pixels to the result in one kernel, without an integral image. A work-item
+ * owns PX columns and walks down ROWS rows; the sums of its columns slide along in registers. In every row
+ * each work-item puts the running sums over its own columns into local memory, of which the last is their
+ * total; a window's sum is made of totals of whole neighbours and the running sums of the two that it cuts.
+ * The outermost work-items of a group only serve the others. Two buffers take turns, so that one barrier per
+ * row is enough.
  */
 #ifndef PX
 #define PX 4 /* columns of a work-item */
@@ -228,8 +235,8 @@ __kernel void density_corners(__global const SUM *integral, __global const PIXEL
 #define HALO_RIGHT ((RIGHT + PX - 1) / PX)
 
 /* columns[k] += sign * pixel k of row y */
-inline void add_row(uint *columns, uint sign, __global const PIXEL *in, int pitch, int x, int y, int width, int height,
-                    int border)
+inline void add_row(uint *columns, uint sign, __global const PIXEL *in, int pitch, int x, int y, int width,
+                    int height, int border)
 {
     int inside;
     __global const PIXEL *row = hone_row(in, pitch, y, height, &inside);
@@ -255,25 +262,28 @@ inline uint first_columns(__local const uint *own, int group, int item, int k)
     return k == 0 ? 0 : own[(k - 1) * group + item];
 }
 
-inline void write_sums(__local const uint *own, int group, __global RESULT *out, int x, int y, int width, int height,
-                       uint least)
+inline void write_sums(__local const uint *own, int group, __global RESULT *out, int x, int y, int width,
+                       int height, uint least)
 {
     union {
         VECTOR(RESULT, PX) vector;
         RESULT element[PX];
     } r;
-    uint whole = 0; /* work-items from the one that the window cuts on the left to before the one on the right */
+    uint whole =
+        0; /* work-items from the one that the window cuts on the left to before the one on the right */
 #pragma unroll
     for (int item = -HALO_LEFT; item < (RIGHT + 1) / PX; item++)
         whole += first_columns(own, group, item, PX);
 #pragma unroll
     for (int e = 0; e < PX; e++) {
-        int from = e - LEFT + HALO_LEFT * PX, left = from / PX - HALO_LEFT, to = e + RIGHT + 1, right = to / PX;
+        int from = e - LEFT + HALO_LEFT * PX, left = from / PX - HALO_LEFT, to = e + RIGHT + 1,
+            right = to / PX;
         if (e > 0 && from % PX == 0)
             whole -= first_columns(own, group, left - 1, PX);
         if (e > 0 && to % PX == 0)
             whole += first_columns(own, group, right - 1, PX);
-        uint sum = whole + first_columns(own, group, right, to % PX) - first_columns(own, group, left, from % PX);
+        uint sum =
+            whole + first_columns(own, group, right, to % PX) - first_columns(own, group, left, from % PX);
         r.element[e] = dense((SUM)sum, least, x + e, y, width, height, SIZE);
     }
     if (x + PX <= width) {
@@ -287,10 +297,11 @@ inline void write_sums(__local const uint *own, int group, __global RESULT *out,
 }
 
 __kernel void density_sliding(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
-                              int out_offset, int out_pitch, __local uint *part, int width, int height, int border,
-                              uint least)
+                              int out_offset, int out_pitch, __local uint *part, int width, int height,
+                              int border, uint least)
 {
-    int lid = get_local_id(0), group = get_local_size(0), y = get_group_id(1) * ROWS, end = min(y + ROWS, height);
+    int lid = get_local_id(0), group = get_local_size(0), y = get_group_id(1) * ROWS,
+        end = min(y + ROWS, height);
     int x = ((int)get_group_id(0) * (group - HALO_LEFT - HALO_RIGHT) + lid - HALO_LEFT) * PX;
     bool gives = lid >= HALO_LEFT && lid < group - HALO_RIGHT && x < width;
     uint columns[PX] = {0};
@@ -320,10 +331,12 @@ __kernel void density_sliding(__global const PIXEL *in, int in_offset, int in_pi
 
 #if defined(HONE_ALL) || defined(VARIANT_compact)
 /*
- * Two phases, so that work-groups are loaded evenly (guide 6.6.3). Where marked pixels are few, most windows cannot reach the
- * threshold: the sums of the cells that a window touches are never less than its own. Phase one writes zeros there and
- * lists the other positions, counting in local memory first and adding to the list's length once per work-group (guide 7.3).
- * Phase two walks the list, every work-item as much of it as any other, and sums whole windows.
+ * Two phases, so that work-groups are loaded evenly (guide 6.6.3). Where marked pixels are few, most windows
+ * cannot reach the
+ * threshold: the sums of the cells that a window touches are never less than its own. Phase one writes zeros
+ * there and lists the other positions, counting in local memory first and adding to the list's length once
+ * per work-group (guide 7.3). Phase two walks the list, every work-item as much of it as any other, and sums
+ * whole windows.
  */
 #ifndef CELL
 #define CELL 8 /* side of a cell */
@@ -331,7 +344,8 @@ __kernel void density_sliding(__global const PIXEL *in, int in_offset, int in_pi
 
 /* Sums of cells over the image as windows see it. The list begins with its length. */
 __kernel void density_cells(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *cells,
-                            __global uint *list, int width, int height, int size, int border, int across, int down)
+                            __global uint *list, int width, int height, int size, int border, int across,
+                            int down)
 {
     int i = get_global_id(0), cy = get_global_id(1), cx = i / HONE_C, channel = i - cx * HONE_C;
     if (cx >= across || cy >= down)
@@ -372,7 +386,8 @@ __kernel void density_list(__global const uint *cells, __global const PIXEL *in,
     if (wanted)
         place = atomic_inc(shared);
     else if (real)
-        out[out_offset + y * out_pitch + i] = IS_ALPHA(channel) ? copied(in[in_offset + y * in_pitch + i]) : 0;
+        out[out_offset + y * out_pitch + i] =
+            IS_ALPHA(channel) ? copied(in[in_offset + y * in_pitch + i]) : 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (first)
         shared[1] = atomic_add(list, shared[0]);
@@ -382,8 +397,8 @@ __kernel void density_list(__global const uint *cells, __global const PIXEL *in,
 }
 
 __kernel void density_listed(__global const uint *list, __global const PIXEL *in, int in_offset, int in_pitch,
-                             __global RESULT *out, int out_offset, int out_pitch, int width, int height, int size,
-                             int border, uint least)
+                             __global RESULT *out, int out_offset, int out_pitch, int width, int height,
+                             int size, int border, uint least)
 {
     uint found = list[0], elements = width * HONE_C;
     for (uint k = get_global_id(0); k < found; k += get_global_size(0)) {

@@ -2,15 +2,18 @@
 /*
  * For GPUs, one channel of u8: sums of columns two to a 32-bit register, of masks four.
  *
- * A work-item owns a strip of 4 * WORDS neighbouring pixels and walks down ROWS rows; the sums of its columns slide along in
- * registers. Those of the strips beside it come from the neighbouring lanes; the outermost lanes only serve the others. A
- * window's sum is the one before it plus the column that enters minus the one that leaves.
+ * A work-item owns a strip of 4 * WORDS neighbouring pixels and walks down ROWS rows; the sums of its columns
+ * slide along in registers. Those of the strips beside it come from the neighbouring lanes; the outermost
+ * lanes only serve the others. A window's sum is the one before it plus the column that enters minus the one
+ * that leaves.
  *
- * A pixel of a mask is one bit, so the marks of all rows in the window stay in registers, eight rows to a word of four pixels:
- * what leaves the window is not read again. The sums of columns have one byte each, those of windows 16 bits; multiplied by
- * 0x01010101, the differences of four pixels become their running sums.
+ * A pixel of a mask is one bit, so the marks of all rows in the window stay in registers, eight rows to a
+ * word of four pixels: what leaves the window is not read again. The sums of columns have one byte each,
+ * those of windows 16 bits; multiplied by 0x01010101, the differences of four pixels become their running
+ * sums.
  *
- * Marks instead of sums (results of u8) are made of signs: of two words with a bit 15 and a bit 31 each, four bytes.
+ * Marks instead of sums (results of u8) are made of signs: of two words with a bit 15 and a bit 31 each, four
+ * bytes.
  *
  * Every loop over words is unrolled: their indices must be constants for the arrays to live in registers.
  */
@@ -30,7 +33,8 @@
 #define SHUFFLE 0 /* neighbours' sums: 0 through local memory, 1 from lane to lane (PTX) */
 #endif
 #ifndef SWAP
-#define SWAP 0 /* 1: pairs of lanes swap halves of their results, so that each store fills whole sectors (PTX) */
+#define SWAP                                                                                                 \
+    0 /* 1: pairs of lanes swap halves of their results, so that each store fills whole sectors (PTX) */
 #endif
 #ifndef SIZE
 #define SIZE 31 /* of the window; at most 127: two sums of columns must be told apart by their sign */
@@ -41,28 +45,29 @@
 
 #define LEFT   (SIZE / 2)
 #define RIGHT  (SIZE - 1 - LEFT)
-#define SPAN   (4 * WORDS) /* pixels of a strip */
+#define SPAN   (4 * WORDS)                /* pixels of a strip */
 #define HALO   ((LEFT + SPAN - 1) / SPAN) /* lanes on either side that windows of others reach into */
-#define PER    (MASK ? 4 : 2) /* sums of columns in a word */
-#define CELLS  (SPAN / PER)   /* words of them */
-#define BEFORE ((LEFT + PER - 1) / PER)  /* words left of the strip */
-#define BEHIND ((RIGHT + PER - 1) / PER) /* and right of it */
+#define PER    (MASK ? 4 : 2)             /* sums of columns in a word */
+#define CELLS  (SPAN / PER)               /* words of them */
+#define BEFORE ((LEFT + PER - 1) / PER)   /* words left of the strip */
+#define BEHIND ((RIGHT + PER - 1) / PER)  /* and right of it */
 #define ALL    (BEFORE + CELLS + BEHIND)
 #define START  (PER * BEFORE - LEFT) /* where the window of the strip's first pixel begins */
 #define BACK   (START > 0)           /* whether the window of the pixel before that is at hand, too */
-#define MARKS  (HONE_OT == 0)  /* results of u8: sums never are */
+#define MARKS  (HONE_OT == 0)        /* results of u8: sums never are */
 #define PACKED (HONE_OT == 0 ? 4 : HONE_OT == 1 ? 2 : 1) /* results in a word */
-#define OUTS   (SPAN / PACKED) /* words of them */
+#define OUTS   (SPAN / PACKED)                           /* words of them */
 #if MASK
-#define LOADS WORDS                  /* words of pixels for a row */
-#define WARM  ((SIZE + 6) / 8 * 8)   /* rows before the first result: whole rounds of eight */
+#define LOADS WORDS                /* words of pixels for a row */
+#define WARM  ((SIZE + 6) / 8 * 8) /* rows before the first result: whole rounds of eight */
 #else
-#define LOADS (2 * WORDS)            /* those that enter, then those that leave */
-#define WARM  ((SIZE + 7) / 8 * 8)   /* so that the first row to leave has entered */
+#define LOADS (2 * WORDS)          /* those that enter, then those that leave */
+#define WARM  ((SIZE + 7) / 8 * 8) /* so that the first row to leave has entered */
 #endif
-#define EARLY  (WARM - (SIZE - 1))   /* of which so many have left again with the first result */
-#define ROUNDS ((SIZE + 7) / 8 + 1)  /* of which marks are remembered */
-/* Whole strips beyond the left and right edge read whole strips, so that what they read takes no loads of its own. */
+#define EARLY  (WARM - (SIZE - 1))  /* of which so many have left again with the first result */
+#define ROUNDS ((SIZE + 7) / 8 + 1) /* of which marks are remembered */
+/* Whole strips beyond the left and right edge read whole strips, so that what they read takes no loads of its
+ * own. */
 #define FOLDS (!TAIL && HONE_BORDER != BORDER_REFLECT101)
 
 #include "filters/words.clh"
@@ -77,13 +82,14 @@ struct strip {
     __global const uchar *in;
     __global RESULT *out;
     int pitch, out_pitch, width, height;
-    int x, y;      /* the first pixel */
-    int from;      /* the first column that it reads */
-    int lane;      /* among those that serve each other */
-    bool gives;    /* has results of its own */
-    bool beyond;   /* reads otherwise than it lies: the same pixel everywhere, backwards, or nothing */
-    uint outside;  /* four marks or pixels beyond the edges */
-    uint least;    /* smallest sum that counts; of masks: what added to two sums sets bit 15 where they are not smaller */
+    int x, y;     /* the first pixel */
+    int from;     /* the first column that it reads */
+    int lane;     /* among those that serve each other */
+    bool gives;   /* has results of its own */
+    bool beyond;  /* reads otherwise than it lies: the same pixel everywhere, backwards, or nothing */
+    uint outside; /* four marks or pixels beyond the edges */
+    /* smallest sum that counts; of masks: what added to two sums sets bit 15 where they are not smaller */
+    uint least;
     __local uint *part;
 };
 
@@ -102,10 +108,11 @@ struct strip {
 #define LAST_TWO(w)    ((w) >> 16 & 0xffu | ((w) >> 8 & 0xff0000u))
 #define UPPER_TWICE(w) (((w) >> 16) * 0x00010001u)
 #define SIGNS(w)       (((w) >> 15 & 0x00010001u) * 0xffffu)
-#define FOUR_SIGNS(a, b) as_uint(as_uchar4((((a) >> 15 & 0x00010001u) | ((b) >> 7 & 0x01000100u)) * 0xffu).s0213)
-#define BACKWARDS(w)   as_uint(as_uchar4(w).s3210)
-#define FIRST_ONE(w)   (((w)&0xffu) * 0x01010101u)
-#define LAST_ONE(w)    (((w) >> 24) * 0x01010101u)
+#define FOUR_SIGNS(a, b)                                                                                     \
+    as_uint(as_uchar4((((a) >> 15 & 0x00010001u) | ((b) >> 7 & 0x01000100u)) * 0xffu).s0213)
+#define BACKWARDS(w) as_uint(as_uchar4(w).s3210)
+#define FIRST_ONE(w) (((w)&0xffu) * 0x01010101u)
+#define LAST_ONE(w)  (((w) >> 24) * 0x01010101u)
 #endif
 
 #if MASK
@@ -115,8 +122,8 @@ inline uint counted(uint w)
     return ((((w & 0x7f7f7f7fu) + 0x7f7f7f7fu) | w) & 0x80808080u) >> 7;
 }
 
-/* The sums of columns after a row of marks has entered in phase p of a round. Remembered is bit p of every pixel; q rounds ago
- * the row that leaves was remembered. */
+/* The sums of columns after a row of marks has entered in phase p of a round. Remembered is bit p of every
+ * pixel; q rounds ago the row that leaves was remembered. */
 inline void slide_columns(uint *columns, uint history[ROUNDS][WORDS], const uint *row, int p)
 {
     int q = (SIZE - p + 7) / 8, bit = (p + 8 * ROUNDS - SIZE) % 8;
@@ -339,8 +346,8 @@ inline void results(const uint *columns, const struct strip *s, int buffer, uint
     threshold(sums, s->least);
 }
 
-/* PTX: without a branch. A compiler that does not know that lanes must shuffle together may double the code behind one, and
- * lanes that wait in either copy wait forever. */
+/* PTX: without a branch. A compiler that does not know that lanes must shuffle together may double the code
+ * behind one, and lanes that wait in either copy wait forever. */
 inline void store4(__global RESULT *at, const uint *w, int real)
 {
 #if WITH_PTX
@@ -381,7 +388,8 @@ inline void store_strip(__global RESULT *out, const uint *sums, int real)
 }
 
 #if SWAP
-/* The lanes of a pair store the even one's strip together, both halves of every two stores, then the odd one's. */
+/* The lanes of a pair store the even one's strip together, both halves of every two stores, then the odd
+ * one's. */
 inline void store_pairs(const struct strip *s, __global RESULT *out, const uint *sums, bool real)
 {
     int even = s->lane & ~1, x = s->x - (s->lane & 1) * SPAN;
@@ -422,7 +430,8 @@ inline void load_strip(uint *w, __global const uchar *at)
 inline void find_columns(struct strip *s)
 {
 #if FOLDS
-    int strips = s->width / SPAN, strip = s->x / SPAN, times = strip < 0 ? (strip + 1) / strips - 1 : strip / strips;
+    int strips = s->width / SPAN, strip = s->x / SPAN,
+        times = strip < 0 ? (strip + 1) / strips - 1 : strip / strips;
     s->from = max(hone_fold(strip, strips), 0) * SPAN;
     s->beyond = HONE_BORDER == BORDER_REFLECT ? times & 1 : times != 0;
 #else
@@ -485,8 +494,8 @@ inline void load_rows(uint *row, const struct strip *s, int y)
 }
 
 /* Takes row y in phase p, and sends for the one AHEAD of it. */
-inline void next_row(uint *columns, uint history[ROUNDS][WORDS], uint ahead[AHEAD][LOADS], const struct strip *s, int y,
-                     int p, bool early)
+inline void next_row(uint *columns, uint history[ROUNDS][WORDS], uint ahead[AHEAD][LOADS],
+                     const struct strip *s, int y, int p, bool early)
 {
     uint row[LOADS];
 #pragma unroll
@@ -598,8 +607,8 @@ inline void next_edge_row(uint *columns, uint history[ROUNDS][WORDS], uchar *byt
 }
 
 #if SHUFFLE
-/* The same number, of which no compiler knows that it never changes: else it may make loops of its own, shuffles and all, for
- * the lanes that store. */
+/* The same number, of which no compiler knows that it never changes: else it may make loops of its own,
+ * shuffles and all, for the lanes that store. */
 inline int opaque(int number)
 {
     int r;
@@ -653,8 +662,9 @@ inline void slide_edges(const struct strip *s)
 }
 #endif
 
-__kernel void density_packed(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                             int out_pitch, __local uint *part, int width, int height, int border, uint least)
+__kernel void density_packed(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out,
+                             int out_offset, int out_pitch, __local uint *part, int width, int height,
+                             int border, uint least)
 {
     int lanes = LANES, lane = get_local_id(0) % lanes;
     int first = (int)get_global_id(0) / lanes * (lanes - 2 * HALO) - HALO; /* strip of lane 0 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs: four pairs to a 64-byte vector. Sixteen pairs make four vectors of products, which two rounds of adding even
- * and odd lanes turn into one vector of results.
+ * For CPUs: four pairs to a 64-byte vector. Sixteen pairs make four vectors of products, which two rounds of
+ * adding even and odd lanes turn into one vector of results.
  */
 #ifndef VECTORS
 #define VECTORS 64 /* vectors of results of a row per work-item */
@@ -67,8 +67,8 @@ inline void dot_row(__global const float *a, __global const float *b, __global f
 }
 
 __kernel void dot_vectors(__global const float *in, int in_offset, int in_pitch, __global const float *second,
-                          int second_offset, int second_pitch, __global float *out, int out_offset, int out_pitch,
-                          int width, int height)
+                          int second_offset, int second_pitch, __global float *out, int out_offset,
+                          int out_pitch, int width, int height)
 {
     int x = get_global_id(0) * (VECTORS * LANES), y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     int length = min(width - x, VECTORS * LANES);

@@ -17,8 +17,8 @@ inline float4 load(__global const float *p, bool aligned)
 #if defined(HONE_ALL) || defined(VARIANT_buffer)
 /* One pair per work-item: the guide's starting point. */
 __kernel void dot_buffer(__global const float *in, int in_offset, int in_pitch, __global const float *second,
-                         int second_offset, int second_pitch, __global float *out, int out_offset, int out_pitch,
-                         int width, int height)
+                         int second_offset, int second_pitch, __global float *out, int out_offset,
+                         int out_pitch, int width, int height)
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
@@ -33,20 +33,22 @@ __kernel void dot_buffer(__global const float *in, int in_offset, int in_pitch, 
 
 #if defined(HONE_ALL) || defined(VARIANT_image)
 /* Both through the texture unit: the guide's second listing. */
-__kernel void dot_image(__read_only image2d_t in, __read_only image2d_t second, __global float *out, int out_offset,
-                        int out_pitch, sampler_t nearest, int width, int height)
+__kernel void dot_image(__read_only image2d_t in, __read_only image2d_t second, __global float *out,
+                        int out_offset, int out_pitch, sampler_t nearest, int width, int height)
 {
     int2 at = (int2)(get_global_id(0), get_global_id(1));
     if (at.x >= width || at.y >= height)
         return;
-    out[out_offset + at.y * out_pitch + at.x] = dot(read_imagef(in, nearest, at), read_imagef(second, nearest, at));
+    out[out_offset + at.y * out_pitch + at.x] =
+        dot(read_imagef(in, nearest, at), read_imagef(second, nearest, at));
 }
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_mixed)
 /* One through the texture unit, one from memory: two paths share the load. */
 __kernel void dot_mixed(__global const float *in, int in_offset, int in_pitch, __read_only image2d_t second,
-                        __global float *out, int out_offset, int out_pitch, sampler_t nearest, int width, int height)
+                        __global float *out, int out_offset, int out_pitch, sampler_t nearest, int width,
+                        int height)
 {
     int2 at = (int2)(get_global_id(0), get_global_id(1));
     if (at.x >= width || at.y >= height)
@@ -60,8 +62,8 @@ __kernel void dot_mixed(__global const float *in, int in_offset, int in_pitch, _
 #if defined(HONE_ALL) || defined(VARIANT_fours)
 /* Four pairs side by side per work-item, their results stored as one vector. */
 __kernel void dot_fours(__global const float *in, int in_offset, int in_pitch, __global const float *second,
-                        int second_offset, int second_pitch, __global float *out, int out_offset, int out_pitch,
-                        int width, int height)
+                        int second_offset, int second_pitch, __global float *out, int out_offset,
+                        int out_pitch, int width, int height)
 {
     int x = get_global_id(0) * 4, y = get_global_id(1);
     if (x >= width || y >= height)
@@ -85,11 +87,11 @@ __kernel void dot_fours(__global const float *in, int in_offset, int in_pitch, _
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_rows)
-/* A pair of each of ROWS rows per work-item: all loads are under way before the first product, and neighbouring work-items
- * read and write neighbours. */
+/* A pair of each of ROWS rows per work-item: all loads are under way before the first product, and
+ * neighbouring work-items read and write neighbours. */
 __kernel void dot_rows(__global const float *in, int in_offset, int in_pitch, __global const float *second,
-                       int second_offset, int second_pitch, __global float *out, int out_offset, int out_pitch,
-                       int width, int height)
+                       int second_offset, int second_pitch, __global float *out, int out_offset,
+                       int out_pitch, int width, int height)
 {
     int x = get_global_id(0), y = get_global_id(1) * ROWS, rows = min(ROWS, height - y);
     if (x >= width || rows <= 0)
@@ -101,7 +103,8 @@ __kernel void dot_rows(__global const float *in, int in_offset, int in_pitch, __
     float4 a[ROWS], b[ROWS];
 #pragma unroll
     for (int j = 0; j < ROWS; j++) {
-        int row = min(j, rows - 1); /* a row too many is read again, not left out: no branch between the loads */
+        int row =
+            min(j, rows - 1); /* a row too many is read again, not left out: no branch between the loads */
         a[j] = load(in + row * in_pitch, in_aligned);
         b[j] = load(second + row * second_pitch, second_aligned);
     }

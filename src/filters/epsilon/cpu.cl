@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs: a work-item owns a strip as wide as a 64-byte vector and walks it down; five plain operations per vector of
- * neighbours, without a comparison (whose masks cost more than arithmetic does). With hi = centre + threshold and
- * span = 2 * threshold (both saturated), e = hi - n wraps around for n above hi, so that n is near exactly where
- * e <= span. Then q = min(e, span + 1) is e for what is near and span + 1 for what is far, and q - span, saturated at 0,
- * is 1 for what is far:
+ * For CPUs: a work-item owns a strip as wide as a 64-byte vector and walks it down; five plain operations per
+ * vector of neighbours, without a comparison (whose masks cost more than arithmetic does). With hi = centre +
+ * threshold and span = 2 * threshold (both saturated), e = hi - n wraps around for n above hi, so that n is
+ * near exactly where e <= span. Then q = min(e, span + 1) is e for what is near and span + 1 for what is far,
+ * and q - span, saturated at 0, is 1 for what is far:
  *
  *     mean = hi - (sum of q - (span + 1) * far) / (all - far)
  *
- * Sums of FLUSH neighbours fit the narrow type; then they are added to sums of twice the width, as pairs: S takes both
- * halves (low + high << bits), H the high ones, and low = S - (H << bits) in the end.
+ * Sums of FLUSH neighbours fit the narrow type; then they are added to sums of twice the width, as pairs: S
+ * takes both halves (low + high << bits), H the high ones, and low = S - (H << bits) in the end.
  */
 #ifndef ROWS
 #define ROWS 32 /* rows per work-item */
@@ -45,8 +45,8 @@ DEFINE_VECTORS(PIXEL, pixels);
 DEFINE_VECTORS(float, floats);
 DEFINE_VECTORS(uint, words);
 
-#define LOAD(p)       (*(__global const pixels_at *)(p))
-#define LOAD_LINE(p)  (*(const pixels_at *)(p))
+#define LOAD(p)          (*(__global const pixels_at *)(p))
+#define LOAD_LINE(p)     (*(const pixels_at *)(p))
 
 #define IS_ALPHA_LANE(i) ((i) % 4 == 3)
 
@@ -83,10 +83,10 @@ inline words weave(pairs low, pairs high)
 }
 
 /*
- * hi - e / count with ties upwards, so e / count rounded half down: (2e + count - 1) / (2 count) in whole numbers, exactly.
- * Of u8 all is under 2^24, so floats hold it; a quotient that is no whole number is at least 1/1922 away from one, and
- * rounding a quotient under 512 moves it by less. Of u16 the quotient of floats is off by one at most, and the
- * remainder tells.
+ * hi - e / count with ties upwards, so e / count rounded half down: (2e + count - 1) / (2 count) in whole
+ * numbers, exactly. Of u8 all is under 2^24, so floats hold it; a quotient that is no whole number is at
+ * least 1/1922 away from one, and rounding a quotient under 512 moves it by less. Of u16 the quotient of
+ * floats is off by one at most, and the remainder tells.
  */
 inline pixels quotient(pixels hi, words e, words count)
 {
@@ -198,7 +198,8 @@ __kernel void epsilon_vectors(__global const PIXEL *in, int in_offset, int in_pi
                               int out_offset, int out_pitch, int width, int height, BORDER_TYPE border,
                               NUMBER threshold)
 {
-    struct strip s = {in + in_offset, in_pitch, width, height, width * HONE_C, get_global_id(0) * LANES, border};
+    struct strip s = {in + in_offset,           in_pitch, width, height, width * HONE_C,
+                      get_global_id(0) * LANES, border};
     int y = get_global_id(1) * ROWS, end = min(y + ROWS, height), oldest = 0;
     PIXEL lines[SIDE][LINE]; /* the window's rows, in a ring: their order does not matter */
     if (s.at >= s.count || y >= height)

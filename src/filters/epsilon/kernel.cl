@@ -33,8 +33,8 @@ inline bool is_near(NUMBER value, NUMBER centre, NUMBER threshold)
 #if defined(HONE_ALL) || defined(VARIANT_direct)
 /* One result per work-item, every pixel of the window read. */
 __kernel void epsilon_direct(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
-                             int out_offset, int out_pitch, int width, int height, int radius, BORDER_TYPE border,
-                             NUMBER threshold)
+                             int out_offset, int out_pitch, int width, int height, int radius,
+                             BORDER_TYPE border, NUMBER threshold)
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
@@ -91,16 +91,17 @@ __kernel void epsilon_image(__read_only image2d_t in, __global RESULT *out, int 
     out += out_offset + y * out_pitch + x * HONE_C;
     for (int channel = 0; channel < HONE_C; channel++) {
         NUMBER middle = texel_channel(centre, channel);
-        RESULT result =
-            HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves ? (RESULT)0 : mean(middle, sum[channel], count[channel]);
+        RESULT result = HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves
+                            ? (RESULT)0
+                            : mean(middle, sum[channel], count[channel]);
         out[channel] = IS_ALPHA(channel) ? (RESULT)middle : result;
     }
 }
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_unorm) || defined(VARIANT_unorm_half)
-/* The guide's first two steps as they stand: pixels read as 0..1, sums of them in floats or in halves, and the texture
- * unit's own rounding on the way out. */
+/* The guide's first two steps as they stand: pixels read as 0..1, sums of them in floats or in halves, and
+ * the texture unit's own rounding on the way out. */
 #if !defined(VARIANT_unorm_half)
 #define NORMALISED epsilon_unorm
 typedef float number;
@@ -109,8 +110,8 @@ typedef float number;
 #include "filters/halves.clh"
 #endif
 
-__kernel void NORMALISED(__read_only image2d_t in, __write_only image2d_t out, sampler_t edge, int width, int height,
-                         int radius, float threshold)
+__kernel void NORMALISED(__read_only image2d_t in, __write_only image2d_t out, sampler_t edge, int width,
+                         int height, int radius, float threshold)
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guide's ladder from its third step on: a work-item makes PX neighbouring results. It reads a row of all their windows
- * once, four elements at a time, and slides over it without a loop.
+ * The guide's ladder from its third step on: a work-item makes PX neighbouring results. It reads a row of all
+ * their windows once, four elements at a time, and slides over it without a loop.
  *
- * strips, tiles: from a buffer, exact, any format. texels_half, tiles_half: as in the guide, from an image whose texels are
- * four pixels read as 0..1, in half precision. The tiles are copied to local memory first.
+ * strips, tiles: from a buffer, exact, any format. texels_half, tiles_half: as in the guide, from an image
+ * whose texels are four pixels read as 0..1, in half precision. The tiles are copied to local memory first.
  */
 /* Arrays that are passed stay in registers only where nothing is called. */
 #define INLINE inline __attribute__((always_inline))
@@ -32,9 +32,9 @@
 
 #define SIDE  (2 * RADIUS + 1)
 #define REACH (RADIUS * HONE_C)
-#define EDGE  ((REACH + 3) / 4 * 4)           /* elements left and right of the strip that are read */
-#define LINE  ((PX + 3) / 4 * 4 + 2 * EDGE)   /* of a row, all in all */
-#define FIRST (EDGE - REACH)                  /* where in it the first window begins */
+#define EDGE  ((REACH + 3) / 4 * 4)         /* elements left and right of the strip that are read */
+#define LINE  ((PX + 3) / 4 * 4 + 2 * EDGE) /* of a row, all in all */
+#define FIRST (EDGE - REACH)                /* where in it the first window begins */
 
 /* ---- Pixels as numbers, sums of them, and their mean ---- */
 
@@ -85,7 +85,8 @@ INLINE RESULT mean(number centre, total sum, total count)
     return (RESULT)((float)(sum / count) * 255.0f + 0.5f);
 }
 #elif FLOATING
-/* Differences are summed: they are small, whatever the pixels are. The centre counts even when it is no number. */
+/* Differences are summed: they are small, whatever the pixels are. The centre counts even when it is no
+ * number. */
 INLINE void add(total *sum, total *count, number p, number centre, number threshold, bool self)
 {
     number d = p - centre;
@@ -132,7 +133,9 @@ INLINE void load4(number *to, PICTURE, int e, int y)
 {
     int x = e >> 2;
     float4 t = read_imagef(in, edge, (int2)(x, y));
-    t = x < 0 ? t.xxxx : 4 * x >= width ? t.wwww : t; /* the sampler repeats the last texel, not the last pixel */
+    t = x < 0            ? t.xxxx
+        : 4 * x >= width ? t.wwww
+                         : t; /* the sampler repeats the last texel, not the last pixel */
     to[0] = (number)t.x;
     to[1] = (number)t.y;
     to[2] = (number)t.z;
@@ -192,8 +195,8 @@ INLINE void fill_line(number *line, PICTURE, int left, int y)
 #endif
 
 /* A row of the windows; `centre_row`: that of their centres. */
-INLINE void add_line(total *sum, total *count, const number *line, const number *centre, number threshold, int start,
-                     bool centre_row)
+INLINE void add_line(total *sum, total *count, const number *line, const number *centre, number threshold,
+                     int start, bool centre_row)
 {
 #if PX == 1 /* the window begins anywhere in the first texel */
 #pragma unroll
@@ -205,7 +208,8 @@ INLINE void add_line(total *sum, total *count, const number *line, const number 
     for (int i = 0; i < SIDE; i++)
 #pragma unroll
         for (int k = 0; k < PX; k++)
-            add(&sum[k], &count[k], line[FIRST + i * HONE_C + k], centre[k], threshold, i == RADIUS && centre_row);
+            add(&sum[k], &count[k], line[FIRST + i * HONE_C + k], centre[k], threshold,
+                i == RADIUS && centre_row);
 #endif
 }
 
@@ -272,7 +276,8 @@ __kernel void KERNEL(
 #endif
     int at = get_global_id(0) * PX, y = get_global_id(1), start = at % 4; /* 0, unless PX is 1 */
 #if LOCAL
-    int group_width = get_local_size(0) * PX, group_height = get_local_size(1), tile_width = group_width + 2 * EDGE;
+    int group_width = get_local_size(0) * PX, group_height = get_local_size(1),
+        tile_width = group_width + 2 * EDGE;
     fill_tile(tile, tile_width, group_height + 2 * RADIUS, get_group_id(0) * group_width - EDGE,
               get_group_id(1) * group_height - RADIUS, SOURCE);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -286,7 +291,10 @@ __kernel void KERNEL(
 #pragma unroll
     for (int k = 0; k < PX; k++) {
 #if PX == 1
-        centre[0] = start == 0 ? line[EDGE] : start == 1 ? line[EDGE + 1] : start == 2 ? line[EDGE + 2] : line[EDGE + 3];
+        centre[0] = start == 0   ? line[EDGE]
+                    : start == 1 ? line[EDGE + 1]
+                    : start == 2 ? line[EDGE + 2]
+                                 : line[EDGE + 3];
 #else
         centre[k] = line[EDGE + k];
 #endif

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For GPUs, planes of bytes: a work-item makes a block of PX x ROWS results. Each row that their windows see is loaded once, as
- * words of four pixels, and serves all rows of results that it belongs to.
+ * For GPUs, planes of bytes: a work-item makes a block of PX x ROWS results. Each row that their windows see
+ * is loaded once, as words of four pixels, and serves all rows of results that it belongs to.
  *
- * bytes: four neighbours of one pixel in a register. With d = |n - centre| in each byte, d is near where d + (127 - threshold)
- * stays below 128, computed in the lower seven bits so that no byte carries into the next. The flags, 128 or 0, are
- * multiplied with the neighbours and with ones by dot products of four bytes: 128 times the sum and the count.
+ * bytes: four neighbours of one pixel in a register. With d = |n - centre| in each byte, d is near where d +
+ * (127 - threshold) stays below 128, computed in the lower seven bits so that no byte carries into the next.
+ * The flags, 128 or 0, are multiplied with the neighbours and with ones by dot products of four bytes: 128
+ * times the sum and the count.
  *
- * halves: one neighbour of two pixels in a register, in half precision, which holds integers up to 2048 exactly. With
- * d = n - centre, m = saturate(threshold + 1 - |d|) is 1 for what is near and 0 for what is far; sums of m * d are moved to
- * floats before they can pass 2048. 0x6400 | p is 1024 + p, so a byte becomes a number without a conversion.
+ * halves: one neighbour of two pixels in a register, in half precision, which holds integers up to 2048
+ * exactly. With d = n - centre, m = saturate(threshold + 1 - |d|) is 1 for what is near and 0 for what is
+ * far; sums of m * d are moved to floats before they can pass 2048. 0x6400 | p is 1024 + p, so a byte becomes
+ * a number without a conversion.
  */
 #ifndef PX
 #define PX 8 /* results per work-item, across */
@@ -76,8 +78,8 @@ inline void load_centres(uint *pixel, const struct block *b, int y)
 #define WORD(w, q) ((q) < ALL ? (w)[(q) < ALL ? (q) : 0] : 0u)
 
 /*
- * The nearest whole number, halves upwards, of sum / count for |sum / count| < 256 and counts up to 961: what is no half
- * is at least 1/1922 away from one, and the quotient is off by less than 1/8192.
+ * The nearest whole number, halves upwards, of sum / count for |sum / count| < 256 and counts up to 961: what
+ * is no half is at least 1/1922 away from one, and the quotient is off by less than 1/8192.
  */
 inline float rounded(float sum, float count)
 {
@@ -122,7 +124,8 @@ inline uint distances(uint a, uint b)
 
 #define BYTES(n) ((uint)(n)*0x01010101u)
 
-/* Windows whose radius is a multiple of four have whole words left and right of the centre, and above and below it. */
+/* Windows whose radius is a multiple of four have whole words left and right of the centre, and above and
+ * below it. */
 #if RADIUS % 4 == 0
 #define CROSS 1
 #define STEPS (RADIUS / 2)
@@ -265,8 +268,8 @@ struct sums {
 };
 
 /* The pair of elements e and e + 2. */
-#define PLACE(e)     ((e) / 4 < ALL ? (e) / 4 : 0)
-#define BEHIND(e)    ((e) / 4 + 1 < ALL ? (e) / 4 + 1 : 0)
+#define PLACE(e)  ((e) / 4 < ALL ? (e) / 4 : 0)
+#define BEHIND(e) ((e) / 4 + 1 < ALL ? (e) / 4 + 1 : 0)
 #define FROM(even, odd, e)                                                                                   \
     ((e) % 4 == 0   ? (even)[PLACE(e)]                                                                       \
      : (e) % 4 == 1 ? (odd)[PLACE(e)]                                                                        \
@@ -298,9 +301,7 @@ struct row {
     uint even[ALL], odd[ALL]; /* the same as numbers */
 };
 
-inline void clear(struct row *r)
-{
-}
+inline void clear(struct row *r) {}
 
 inline void prepare(struct row *r)
 {
@@ -363,8 +364,8 @@ inline void finish(uint *result, const struct sums *s)
 #define ENDS_FOUR(off) (((off) < 0 && ((off)&3) == 3) || ((off) > 0 && ((off)&3) == 0))
 
 /* `limits`: of bytes what is added to distances, in each byte; of halves the threshold + 1 as two numbers. */
-__kernel void KERNEL(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out, int out_offset,
-                     int out_pitch, int width, int height, int border, uint limits)
+__kernel void KERNEL(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out,
+                     int out_offset, int out_pitch, int width, int height, int border, uint limits)
 {
     struct block b = {in + in_offset, in_pitch, width, height, border, get_global_id(0) * PX};
     int y = get_global_id(1) * ROWS;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Planes of bytes: |a - b| = |b - a|, so two pixels of a work-item's strip are compared once and each is added to the other's
- * sum. The strip is PX wide and walks down; a row meets itself and the RADIUS rows below it, whose sums wait in registers
- * until it is their turn. Pixels beside the strip are compared for the strip's side alone.
+ * Planes of bytes: |a - b| = |b - a|, so two pixels of a work-item's strip are compared once and each is
+ * added to the other's sum. The strip is PX wide and walks down; a row meets itself and the RADIUS rows below
+ * it, whose sums wait in registers until it is their turn. Pixels beside the strip are compared for the
+ * strip's side alone.
  *
  * A sum holds the number of its pixels from bit 20 on.
  * Functions are static: C99 gives large inline ones no body where a compiler decides to call them.
@@ -41,8 +42,10 @@ static inline void load_line(int *line, const struct strip *s, int y)
     }
 }
 
-/* Columns a of the upper row and b of the lower one; those below RADIUS and from RADIUS + PX on lie beside the strip. */
-static inline void meet(uint *upper_sum, uint *lower_sum, const int *upper, const int *lower, int a, int b, int threshold)
+/* Columns a of the upper row and b of the lower one; those below RADIUS and from RADIUS + PX on lie beside
+ * the strip. */
+static inline void meet(uint *upper_sum, uint *lower_sum, const int *upper, const int *lower, int a, int b,
+                        int threshold)
 {
     bool near = (int)abs(upper[a] - lower[b]) <= threshold;
     if (a >= RADIUS && a < RADIUS + PX)
@@ -67,7 +70,8 @@ static inline void meet_itself(uint *sum, const int *line, int threshold)
                 meet(sum, sum, line, line, a, b, threshold);
 }
 
-static inline void meet_below(uint *upper_sum, uint *lower_sum, const int *upper, const int *lower, int threshold)
+static inline void meet_below(uint *upper_sum, uint *lower_sum, const int *upper, const int *lower,
+                              int threshold)
 {
 #pragma unroll
     for (int a = 0; a < LINE; a++)
@@ -77,18 +81,21 @@ static inline void meet_below(uint *upper_sum, uint *lower_sum, const int *upper
                 meet(upper_sum, lower_sum, upper, lower, a, b, threshold);
 }
 
-static inline void store_line(__global uchar *out, const struct strip *s, const uint *sum, const int *line, int y)
+static inline void store_line(__global uchar *out, const struct strip *s, const uint *sum, const int *line,
+                              int y)
 {
     for (int k = 0; k < PX && s->at + k < s->width; k++) {
         uint count = (sum[k] >> 20) + 1, total = (sum[k] & (COUNT - 1)) + (uint)line[RADIUS + k];
         int x = s->at + k;
         bool leaves = x < RADIUS || y < RADIUS || x + RADIUS >= s->width || y + RADIUS >= s->height;
-        out[k] = HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves ? (uchar)0 : (uchar)((2 * total + count) / (2 * count));
+        out[k] = HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves ? (uchar)0
+                                                              : (uchar)((2 * total + count) / (2 * count));
     }
 }
 
 __kernel void epsilon_symmetric(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out,
-                                int out_offset, int out_pitch, int width, int height, int border, int threshold)
+                                int out_offset, int out_pitch, int width, int height, int border,
+                                int threshold)
 {
     struct strip s = {in + in_offset, in_pitch, width, height, border, get_global_id(0) * PX};
     int first = get_global_id(1) * ROWS, end = min(first + ROWS, height);

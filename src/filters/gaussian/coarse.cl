@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs: any sigma at the same cost. A Gaussian is what two narrower ones give, one after the other, and what the first one
- * leaves is so smooth that every D-th row of it says all:
+ * For CPUs: any sigma at the same cost. A Gaussian is what two narrower ones give, one after the other, and
+ * what the first one leaves is so smooth that every D-th row of it says all:
  *
- *   1. every D-th row: rows are weighted with a Gaussian of sigma / sqrt(2), then that one row along itself with sigma;
+ *   1. every D-th row: rows are weighted with a Gaussian of sigma / sqrt(2), then that one row along itself
+ *      with sigma;
  *   2. every row: the coarse rows around it are weighted with a Gaussian of sigma / sqrt(2).
  *
- * Each step weighs about as many neighbours for each pixel, whatever sigma is. What is lost lies beyond the window's edge and
- * in the sampling; both are in the bounds, see tables.c.
+ * Each step weighs about as many neighbours for each pixel, whatever sigma is. What is lost lies beyond the
+ * window's edge and in the sampling; both are in the bounds, see tables.c.
  */
 #ifndef ROWS
 #define ROWS 32 /* rows of a band in the second pass */
@@ -15,7 +16,7 @@
 
 #define LANES 16
 
-#define CELL float
+#define CELL  float
 #include "filters/bands.clh"
 #include "filters/vectors.clh"
 
@@ -27,7 +28,8 @@ DEFINE_VECTORS(uint, words);
 #define LOAD(p)        (*(__global const values_at *)(p))
 #define STORE(p, v)    (*(__global values_at *)(p) = (v))
 
-/* Sums of integers are taken before they become floats. Vectors as arguments also make clang take the widest registers. */
+/* Sums of integers are taken before they become floats. Vectors as arguments also make clang take the widest
+ * registers. */
 inline values sum_of(pixels a, pixels b)
 {
 #if FLOATING
@@ -71,7 +73,8 @@ inline void add_rows(const struct picture *p, __global float *line, int y, int k
     __global const PIXEL *above = row_of(p, y - k), *below = row_of(p, y + k);
     int i = 0;
     for (; i + LANES <= p->count; i += LANES)
-        STORE(line + i, add_weighted(LOAD(line + i), sum_of(LOAD_PIXELS(above + i), LOAD_PIXELS(below + i)), weight));
+        STORE(line + i,
+              add_weighted(LOAD(line + i), sum_of(LOAD_PIXELS(above + i), LOAD_PIXELS(below + i)), weight));
     for (; i < p->count; i++)
         line[i] += ((float)above[i] + (float)below[i]) * weight;
 }
@@ -90,7 +93,8 @@ inline void add_two_rows(const struct picture *p, __global float *line, int y, i
         line[i] += ((float)a[i] + (float)b[i]) * near + ((float)c[i] + (float)d[i]) * far;
 }
 
-inline void weigh_rows(const struct picture *p, __global float *line, int y, __constant const float *weights, int radius)
+inline void weigh_rows(const struct picture *p, __global float *line, int y, __constant const float *weights,
+                       int radius)
 {
     __global const PIXEL *centre = row_of(p, y);
     int k = 1;
@@ -108,7 +112,8 @@ inline values pair(__global const float *left, __global const float *right)
 }
 
 /* Four vectors at a time, so that a weight is fetched once for all. */
-inline void weigh_block(__global const float *line, __global float *out, __constant const float *weights, int radius)
+inline void weigh_block(__global const float *line, __global float *out, __constant const float *weights,
+                        int radius)
 {
     values a = LOAD(line) * weights[0], b = LOAD(line + LANES) * weights[0];
     values c = LOAD(line + 2 * LANES) * weights[0], d = LOAD(line + 3 * LANES) * weights[0];
@@ -134,9 +139,10 @@ inline float weigh_one(__global const float *line, __constant const float *weigh
     return sum;
 }
 
-/* Blocks up to the last whole one; a last one over elements that are done already, where the row is long enough. */
-inline void weigh_line(__global const float *line, __global float *out, int count, __constant const float *weights,
-                       int radius)
+/* Blocks up to the last whole one; a last one over elements that are done already, where the row is long
+ * enough. */
+inline void weigh_line(__global const float *line, __global float *out, int count,
+                       __constant const float *weights, int radius)
 {
     int i = 0;
     for (; i + 4 * LANES <= count; i += 4 * LANES)
@@ -149,10 +155,12 @@ inline void weigh_line(__global const float *line, __global float *out, int coun
 }
 
 /* First pass: coarse row number `get_global_id(0)` stands at y = (number - before) * step. */
-__kernel void gaussian_coarse_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global float *coarse,
-                                   __global float *scratch, int width, int height, BORDER_TYPE border, int rows,
-                                   int before, int step, __constant const float *narrow, int narrow_radius,
-                                   __constant const float *weights, int radius, int coarse_pitch, int scratch_elements)
+__kernel void gaussian_coarse_rows(__global const PIXEL *in, int in_offset, int in_pitch,
+                                   __global float *coarse, __global float *scratch, int width, int height,
+                                   BORDER_TYPE border, int rows, int before, int step,
+                                   __constant const float *narrow, int narrow_radius,
+                                   __constant const float *weights, int radius, int coarse_pitch,
+                                   int scratch_elements)
 {
     int number = get_global_id(0), count = width * HONE_C;
     if (number >= rows)
@@ -240,11 +248,12 @@ inline bool join_row(__global const float *coarse, int pitch, __constant const f
     return one == 0;
 }
 
-/* Second pass: bands of rows. A row with NaN or infinity is done again with every weight of its window: only there do these
- * reach exactly as far as they should. */
-__kernel void gaussian_coarse_join(__global const PIXEL *in, int in_offset, int in_pitch, __global const float *coarse,
-                                   __global PIXEL *out, int out_offset, int out_pitch, __global float *scratch, int width,
-                                   int height, BORDER_TYPE border, int step, __constant const float *join_weights,
+/* Second pass: bands of rows. A row with NaN or infinity is done again with every weight of its window: only
+ * there do these reach exactly as far as they should. */
+__kernel void gaussian_coarse_join(__global const PIXEL *in, int in_offset, int in_pitch,
+                                   __global const float *coarse, __global PIXEL *out, int out_offset,
+                                   int out_pitch, __global float *scratch, int width, int height,
+                                   BORDER_TYPE border, int step, __constant const float *join_weights,
                                    int taps, __constant const float *weights, int radius, int coarse_pitch,
                                    int scratch_elements)
 {
@@ -255,8 +264,8 @@ __kernel void gaussian_coarse_join(__global const PIXEL *in, int in_offset, int 
     for (; y < end; y++) {
         int number = y / step;
         bool finite = join_row(coarse + (size_t)number * coarse_pitch, coarse_pitch,
-                               join_weights + (y - number * step) * taps, taps, in + y * in_pitch, out + y * out_pitch,
-                               count);
+                               join_weights + (y - number * step) * taps, taps, in + y * in_pitch,
+                               out + y * out_pitch, count);
         if (FLOATING && !finite) {
             __global float *line = scratch + (size_t)band * scratch_elements + radius * HONE_C;
             __global PIXEL *beyond = (__global PIXEL *)(line + count + radius * HONE_C);
@@ -266,8 +275,8 @@ __kernel void gaussian_coarse_join(__global const PIXEL *in, int in_offset, int 
             weigh_rows(&p, line, y, weights, radius);
             extend(line, width, radius, radius, (float)border);
             for (int i = 0; i < count; i++)
-                out[y * out_pitch + i] =
-                    IS_ALPHA(i & 3) ? in[y * in_pitch + i] : hone_result(weigh_one(line + i, weights, radius));
+                out[y * out_pitch + i] = IS_ALPHA(i & 3) ? in[y * in_pitch + i]
+                                                         : hone_result(weigh_one(line + i, weights, radius));
         }
         clear_outside(&sink, y, width, height, 2 * radius + 1, 2 * radius + 1);
     }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs: a work-item owns a band of whole rows. A row of results takes two steps: the rows of the window are weighted into
- * a line of its own, which stays in the first cache, and the line is weighted along itself. Both work on 64-byte vectors of
- * clang's own types, on four of them at a time, so that a weight is fetched once for all.
+ * For CPUs: a work-item owns a band of whole rows. A row of results takes two steps: the rows of the window
+ * are weighted into a line of its own, which stays in the first cache, and the line is weighted along itself.
+ * Both work on 64-byte vectors of clang's own types, on four of them at a time, so that a weight is fetched
+ * once for all.
  *
- * u8 computes in 16 bits: a line holds levels times 128, weights are parts of 65536, and the upper half of a product is all
- * that is kept. Each of the products drops at most one unit, half of one on average, which `bias` gives back; 17 products a
- * step are off by at most 0.13 levels.
+ * u8 computes in 16 bits: a line holds levels times 128, weights are parts of 65536, and the upper half of a
+ * product is all that is kept. Each of the products drops at most one unit, half of one on average, which
+ * `bias` gives back; 17 products a step are off by at most 0.13 levels.
  */
 #ifndef ROWS
 #define ROWS 32 /* rows of a band */
@@ -32,9 +33,9 @@ DEFINE_VECTORS(PIXEL, pixels);
 DEFINE_VECTORS(VALUE, values);
 DEFINE_VECTORS(uint, words);
 
-#define LOAD_PIXELS(p)  CONVERT(*(__global const pixels_at *)(p), values)
-#define LOAD_VALUES(p)  (*(__global const values_at *)(p))
-#define STORE(p, v)     (*(__global values_at *)(p) = (v))
+#define LOAD_PIXELS(p) CONVERT(*(__global const pixels_at *)(p), values)
+#define LOAD_VALUES(p) (*(__global const values_at *)(p))
+#define STORE(p, v)    (*(__global values_at *)(p) = (v))
 
 /* Vectors as arguments also make clang take the widest registers. */
 #if HONE_T == 0
@@ -161,15 +162,16 @@ inline void weigh_line_block(const struct window *w, __global const VALUE *line,
 }
 
 /* Rows narrower than a vector: one element at a time, by the same arithmetic. */
-inline void narrow_row(const struct window *w, __global VALUE *line, __global PIXEL *out,
-                       int width, VALUE outside)
+inline void narrow_row(const struct window *w, __global VALUE *line, __global PIXEL *out, int width,
+                       VALUE outside)
 {
     int count = width * HONE_C;
     for (int i = 0; i < count; i++) {
         values sum = weigh(RAISE((values)(VALUE)w->rows[w->radius][i]), w->weights[0]) + w->bias;
         for (int k = 1; k <= w->radius; k++)
-            sum += weigh(RAISE((values)(VALUE)w->rows[w->radius - k][i] + (values)(VALUE)w->rows[w->radius + k][i]),
-                         w->weights[k]);
+            sum += weigh(
+                RAISE((values)(VALUE)w->rows[w->radius - k][i] + (values)(VALUE)w->rows[w->radius + k][i]),
+                w->weights[k]);
         line[i] = sum[0];
     }
     extend(line, width, w->radius, w->radius, outside);
@@ -181,7 +183,8 @@ inline void narrow_row(const struct window *w, __global VALUE *line, __global PI
     }
 }
 
-inline void wide_row(const struct window *w, __global VALUE *line, __global PIXEL *out, int width, VALUE outside)
+inline void wide_row(const struct window *w, __global VALUE *line, __global PIXEL *out, int width,
+                     VALUE outside)
 {
     __global const PIXEL *centre = w->rows[w->radius];
     int count = width * HONE_C, blocks = count / (4 * LANES) * (4 * LANES);
@@ -199,8 +202,8 @@ inline void wide_row(const struct window *w, __global VALUE *line, __global PIXE
 }
 
 /* `reach` is what the border rules go by, `radius` what is weighted: for u8 a little less. */
-__kernel void gaussian_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *out, int out_offset,
-                             int out_pitch, int width, int height, BORDER_TYPE border,
+__kernel void gaussian_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *out,
+                             int out_offset, int out_pitch, int width, int height, BORDER_TYPE border,
                              __constant const VALUE *weights, int radius, int reach, __global VALUE *scratch,
                              int scratch_elements)
 {

@@ -28,8 +28,9 @@ inline SUM weigh_row(__global const PIXEL *row, int x, int channel, int width, B
     return sum;
 }
 
-__kernel void gaussian_exact_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *rows, int width,
-                                  int height, BORDER_TYPE border, __constant const uint *weights, int reach)
+__kernel void gaussian_exact_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *rows,
+                                  int width, int height, BORDER_TYPE border, __constant const uint *weights,
+                                  int reach)
 {
     int i = get_global_id(0), y = get_global_id(1), count = width * HONE_C;
     if (i >= count || y >= height)
@@ -62,9 +63,9 @@ inline ulong weigh_column(__global const SUM *rows, int i, int y, int count, int
 }
 
 /* `radius` is what border=zero-outside goes by. */
-__kernel void gaussian_exact_columns(__global const SUM *rows, __global RESULT *out, int out_offset, int out_pitch,
-                                     int width, int height, BORDER_TYPE border, __constant const uint *weights,
-                                     int reach, int radius, int bits)
+__kernel void gaussian_exact_columns(__global const SUM *rows, __global RESULT *out, int out_offset,
+                                     int out_pitch, int width, int height, BORDER_TYPE border,
+                                     __constant const uint *weights, int reach, int radius, int bits)
 {
     int i = get_global_id(0), y = get_global_id(1), count = width * HONE_C;
     if (i >= count || y >= height)

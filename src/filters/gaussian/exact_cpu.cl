@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * exact=yes for CPUs, small sigma: as cpu.cl, a work-item owns a band of whole rows; the window's rows are weighted into a
- * line, and the line along itself.
+ * exact=yes for CPUs, small sigma: as cpu.cl, a work-item owns a band of whole rows; the window's rows are
+ * weighted into a line, and the line along itself.
  *
- *   1. Rows: products of 16 bits, two at a time, summed in 32 bits: exact. The line holds these sums as floats, which
- *      hold 24 bits; of u16 the upper 8 bits and the lower 24 apart.
+ *   1. Rows: products of 16 bits, two at a time, summed in 32 bits: exact. The line holds these sums as
+ *      floats, which hold 24 bits; of u16 the upper 8 bits and the lower 24 apart.
  *   2. Along the line: in floats. The upper parts' sum is exact; the lower parts' is off by at most
- *      (radius + 3) 2^-24 of 256 levels. Where that might decide the rounding, the vector is done again in integers.
+ *      (radius + 3) 2^-24 of 256 levels. Where that might decide the rounding, the vector is done again in
+ *      integers.
  */
 #pragma OPENCL FP_CONTRACT ON
 
@@ -24,12 +25,12 @@
 #define NATIVE 32
 #define PLAIN
 #endif
-#define LANES  (NATIVE / 2) /* 16-bit elements of a vector */
-#define HALF   (NATIVE / 4) /* 32-bit ones */
-#define BLOCK  NATIVE       /* elements at a time, so that a weight is fetched once for all */
+#define LANES (NATIVE / 2) /* 16-bit elements of a vector */
+#define HALF  (NATIVE / 4) /* 32-bit ones */
+#define BLOCK NATIVE       /* elements at a time, so that a weight is fetched once for all */
 
-#define BITS   (15 + HONE_T) /* a weight is a part of 2^BITS */
-#define LEVEL  (1.0f / (1u << BITS) / (1u << BITS)) /* of the sum of products */
+#define BITS  (15 + HONE_T)                        /* a weight is a part of 2^BITS */
+#define LEVEL (1.0f / (1u << BITS) / (1u << BITS)) /* of the sum of products */
 
 typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
 typedef PIXEL results __attribute__((ext_vector_type(HALF)));
@@ -41,8 +42,8 @@ typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
 typedef results results_at __attribute__((aligned(sizeof(PIXEL))));
 typedef floats floats_at __attribute__((aligned(4)));
 
-#define LOAD(p)       (*(__global const floats_at *)(p))
-#define STORE(p, v)   (*(__global floats_at *)(p) = (v))
+#define LOAD(p)     (*(__global const floats_at *)(p))
+#define STORE(p, v) (*(__global floats_at *)(p) = (v))
 
 struct window {
     __global const PIXEL *rows[2 * REACH + 1]; /* one more on each side than the window has */
@@ -55,9 +56,10 @@ struct window {
 
 /* ---- Rows ---- */
 
-/* Elements of two vectors by turns, in 128-bit pieces: of each piece's lower half, of its upper half. Sums stand in that order
- * until in_order(). */
-#define BY_TURNS(i) (i), (i) + LANES, (i) + 1, (i) + 1 + LANES, (i) + 2, (i) + 2 + LANES, (i) + 3, (i) + 3 + LANES
+/* Elements of two vectors by turns, in 128-bit pieces: of each piece's lower half, of its upper half. Sums
+ * stand in that order until in_order(). */
+#define BY_TURNS(i)                                                                                          \
+    (i), (i) + LANES, (i) + 1, (i) + 1 + LANES, (i) + 2, (i) + 2 + LANES, (i) + 3, (i) + 3 + LANES
 #if NATIVE == 64
 #define LOWER_HALVES BY_TURNS(0), BY_TURNS(8), BY_TURNS(16), BY_TURNS(24)
 #define UPPER_HALVES BY_TURNS(4), BY_TURNS(12), BY_TURNS(20), BY_TURNS(28)
@@ -308,7 +310,8 @@ inline void weigh_line(const struct window *w, __global const float *line, __glo
 
 /* ---- Rows of results ---- */
 
-inline void narrow_row(const struct window *w, __global float *line, __global PIXEL *out, int width, BORDER_TYPE border)
+inline void narrow_row(const struct window *w, __global float *line, __global PIXEL *out, int width,
+                       BORDER_TYPE border)
 {
     int count = width * HONE_C;
     for (int i = 0; i < count; i++)
@@ -319,7 +322,8 @@ inline void narrow_row(const struct window *w, __global float *line, __global PI
 }
 
 /* A last block that is not whole begins over elements that are done already. */
-inline void wide_row(const struct window *w, __global float *line, __global PIXEL *out, int width, BORDER_TYPE border)
+inline void wide_row(const struct window *w, __global float *line, __global PIXEL *out, int width,
+                     BORDER_TYPE border)
 {
     __global const PIXEL *centre = w->rows[REACH];
     int count = width * HONE_C;
@@ -342,7 +346,8 @@ __kernel void gaussian_exact_bands(__global const PIXEL *in, int in_offset, int 
     if (y >= height)
         return;
     __global float *line = scratch + (size_t)band * line_elements * (HONE_T + 2);
-    __global PIXEL *beyond = (__global PIXEL *)(line + line_elements * (HONE_T + 1)); /* a row of border values */
+    __global PIXEL *beyond =
+        (__global PIXEL *)(line + line_elements * (HONE_T + 1)); /* a row of border values */
     struct window w = {.pairs = table,
                        .weights = (__constant const float *)(table + groups),
                        .radius = radius,

@@ -457,7 +457,7 @@ gaussian_grid_gather(__global const PIXEL *in, int in_offset, int in_pitch, __gl
     int number = group * (GROUP - OVERLAP) + item, column = (number - OVERLAP) * CELLS;
     int channel = get_group_id(2);
     struct cells s = {in + in_offset + channel, in_pitch, width, height, (column - reach) * STEP, border,
-                      (pitch - reach) * STEP, {0}};
+                      (pitch - reach) * STEP,   {0}};
     set_start(&s);
     float sums[4 * POINTS];
 #if FLOATING
@@ -611,7 +611,8 @@ inline void store_inside(const float *points, const float *part, const struct ta
 inline bool leaves(const struct target *t, int x, int y)
 {
     int r = t->radius;
-    return HONE_BORDER == BORDER_ZERO_OUTSIDE && hone_leaves(x - r, y - r, 2 * r + 1, 2 * r + 1, t->width, t->height);
+    return HONE_BORDER == BORDER_ZERO_OUTSIDE &&
+           hone_leaves(x - r, y - r, 2 * r + 1, 2 * r + 1, t->width, t->height);
 }
 
 inline void store_carefully(const float *points, const float *part, const struct target *t, int y)

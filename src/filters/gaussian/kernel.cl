@@ -54,9 +54,9 @@ inline RESULT finish(float value, int x, int y, int width, int height, int radiu
 }
 
 #if defined(HONE_ALL) || defined(VARIANT_direct)
-__kernel void gaussian_direct_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global float *rows,
-                                   int width, int height, BORDER_TYPE border, __constant const float *weights,
-                                   int radius)
+__kernel void gaussian_direct_rows(__global const PIXEL *in, int in_offset, int in_pitch,
+                                   __global float *rows, int width, int height, BORDER_TYPE border,
+                                   __constant const float *weights, int radius)
 {
     int i = get_global_id(0), y = get_global_id(1);
     if (i >= width * HONE_C || y >= height)
@@ -66,9 +66,9 @@ __kernel void gaussian_direct_rows(__global const PIXEL *in, int in_offset, int 
     rows[y * width * HONE_C + i] = IS_ALPHA(channel) ? line_inside(&l, x) : weighted(&l, x, weights, radius);
 }
 
-__kernel void gaussian_direct_columns(__global const float *rows, __global RESULT *out, int out_offset, int out_pitch,
-                                      int width, int height, BORDER_TYPE border, __constant const float *weights,
-                                      int radius)
+__kernel void gaussian_direct_columns(__global const float *rows, __global RESULT *out, int out_offset,
+                                      int out_pitch, int width, int height, BORDER_TYPE border,
+                                      __constant const float *weights, int radius)
 {
     int i = get_global_id(0), y = get_global_id(1);
     if (i >= width * HONE_C || y >= height)
@@ -76,7 +76,7 @@ __kernel void gaussian_direct_columns(__global const float *rows, __global RESUL
     struct line l = {0, rows + i, width * HONE_C, height, (float)border};
     out[out_offset + y * out_pitch + i] =
         IS_ALPHA(i & 3) ? (RESULT)line_inside(&l, y)
-                             : finish(weighted(&l, y, weights, radius), i / HONE_C, y, width, height, radius);
+                        : finish(weighted(&l, y, weights, radius), i / HONE_C, y, width, height, radius);
 }
 #endif
 
@@ -100,8 +100,8 @@ inline void line_store(const struct target *t, int i, float value, bool down)
 }
 
 #if SECTIONS
-/* As written: u = b0 x + b1 x' + a1 u' + a2 u''. The sum of two such sections is the filter of 4th order, which as one
- * recursion of four terms would lose all digits in single precision. */
+/* As written: u = b0 x + b1 x' + a1 u' + a2 u''. The sum of two such sections is the filter of 4th order,
+ * which as one recursion of four terms would lose all digits in single precision. */
 struct state {
     float before, u1[2], u2[2];
 };
@@ -146,7 +146,8 @@ INLINE bool damaged(const struct state *s)
     return !isfinite(s->u1[0] + s->u1[1] + s->u2[0] + s->u2[1] + s->before);
 }
 #else
-/* Coupled: w = p w + x with a complex pole p; what is wanted is a sum of real parts. Loses nothing for any sigma. */
+/* Coupled: w = p w + x with a complex pole p; what is wanted is a sum of real parts. Loses nothing for any
+ * sigma. */
 struct state {
     float re[PAIRS], im[PAIRS];
 };
@@ -200,9 +201,9 @@ INLINE bool damaged(const struct state *s)
 }
 #endif
 
-/* Both sweeps over pixels first..last-1 of a line. What lies beyond them, in the image or outside, is swept too, as far as the
- * window reaches; beyond that, the line is taken to go on as it is there. NaN and infinity never leave a recursion: where one
- * came in, the pixels are done again with weights. */
+/* Both sweeps over pixels first..last-1 of a line. What lies beyond them, in the image or outside, is swept
+ * too, as far as the window reaches; beyond that, the line is taken to go on as it is there. NaN and infinity
+ * never leave a recursion: where one came in, the pixels are done again with weights. */
 inline void filter_line(const struct line *l, const struct target *t, bool down, int first, int last,
                         __constant const float *weights, __constant const float *numbers)
 {
@@ -238,8 +239,8 @@ inline void copy_line(const struct line *l, const struct target *t, int first, i
 
 #if defined(HONE_ALL) || defined(VARIANT_lines) || defined(VARIANT_lines4)
 /* rgH: a work-item for each row (and channel). */
-__kernel void gaussian_lines_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global float *rows, int width,
-                                  int height, BORDER_TYPE border, __constant const float *weights,
+__kernel void gaussian_lines_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global float *rows,
+                                  int width, int height, BORDER_TYPE border, __constant const float *weights,
                                   __constant const float *numbers, int radius)
 {
     int i = get_global_id(0), y = i / HONE_C, channel = i - y * HONE_C;
@@ -256,13 +257,15 @@ __kernel void gaussian_lines_rows(__global const PIXEL *in, int in_offset, int i
 /* rgV: a work-item for each column. */
 __kernel void gaussian_lines_columns(__global const float *rows, __global float *sweep, __global RESULT *out,
                                      int out_offset, int out_pitch, int width, int height, BORDER_TYPE border,
-                                     __constant const float *weights, __constant const float *numbers, int radius)
+                                     __constant const float *weights, __constant const float *numbers,
+                                     int radius)
 {
     int i = get_global_id(0), step = width * HONE_C;
     if (i >= step)
         return;
     struct line l = {0, rows + i, step, height, (float)border};
-    struct target t = {sweep + i, step, out + out_offset + i, out_pitch, i / HONE_C, 0, width, height, radius};
+    struct target t = {sweep + i, step,  out + out_offset + i, out_pitch, i / HONE_C, 0, width,
+                       height,    radius};
     if (IS_ALPHA(i & 3))
         copy_line(&l, &t, 0, l.count);
     else
@@ -277,9 +280,10 @@ __kernel void gaussian_lines_columns(__global const float *rows, __global float 
 #define SIDE 16 /* pixels of a block's side, as written */
 
 /* rgV on the image. */
-__kernel void gaussian_down_pixels(__global const PIXEL *in, int in_offset, int in_pitch, __global float *columns,
-                                   int width, int height, BORDER_TYPE border, __constant const float *weights,
-                                   __constant const float *numbers, int radius)
+__kernel void gaussian_down_pixels(__global const PIXEL *in, int in_offset, int in_pitch,
+                                   __global float *columns, int width, int height, BORDER_TYPE border,
+                                   __constant const float *weights, __constant const float *numbers,
+                                   int radius)
 {
     int i = get_global_id(0), step = width * HONE_C;
     if (i >= step)
@@ -308,7 +312,8 @@ __kernel void gaussian_down_floats(__global const float *in, __global float *out
         filter_line(&l, &t, true, 0, l.count, weights, numbers);
 }
 
-inline void store_pixel(__global RESULT *to, const float *value, int x, int y, int width, int height, int radius)
+inline void store_pixel(__global RESULT *to, const float *value, int x, int y, int width, int height,
+                        int radius)
 {
     for (int channel = 0; channel < HONE_C; channel++)
         to[channel] =
@@ -328,18 +333,21 @@ TRANSPOSE(gaussian_transpose)(__global const float *in, __global float *out, int
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int channel = 0; channel < HONE_C; channel++)
         if (bx + iy < width && by + ix < height)
-            out[((bx + iy) * height + by + ix) * HONE_C + channel] = block[(ix + iy * SIDE) * HONE_C + channel];
+            out[((bx + iy) * height + by + ix) * HONE_C + channel] =
+                block[(ix + iy * SIDE) * HONE_C + channel];
 }
 
 /* Back, and to pixels: `in` has `height` pixels a row. */
-TRANSPOSE(gaussian_transpose_back)(__global const float *in, __global RESULT *out, int out_offset, int out_pitch,
-                                   int width, int height, int radius)
+TRANSPOSE(gaussian_transpose_back)
+(__global const float *in, __global RESULT *out, int out_offset, int out_pitch, int width, int height,
+ int radius)
 {
     __local float block[SIDE * SIDE * HONE_C];
     int ix = get_local_id(0), iy = get_local_id(1), by = get_group_id(0) * SIDE, bx = get_group_id(1) * SIDE;
     for (int channel = 0; channel < HONE_C; channel++)
         if (by + ix < height && bx + iy < width)
-            block[(iy + ix * SIDE) * HONE_C + channel] = in[((bx + iy) * height + by + ix) * HONE_C + channel];
+            block[(iy + ix * SIDE) * HONE_C + channel] =
+                in[((bx + iy) * height + by + ix) * HONE_C + channel];
     barrier(CLK_LOCAL_MEM_FENCE);
     int x = bx + ix, y = by + iy;
     if (x < width && y < height) {
@@ -360,8 +368,8 @@ __kernel void gaussian_transpose(__global const float *in, __global float *out, 
 }
 
 /* Back, and to pixels: `in` has `height` pixels a row. */
-__kernel void gaussian_transpose_back(__global const float *in, __global RESULT *out, int out_offset, int out_pitch,
-                                      int width, int height, int radius)
+__kernel void gaussian_transpose_back(__global const float *in, __global RESULT *out, int out_offset,
+                                      int out_pitch, int width, int height, int radius)
 {
     int y = get_global_id(0), x = get_global_id(1);
     if (x < width && y < height) {
@@ -399,8 +407,8 @@ inline void load_part(const struct lines *l, __local float *part, int x)
 }
 
 /* The same for floats between the sweeps, those of first..last-1; `store`: from local memory, else to it. */
-inline void move_part(const struct lines *l, __local float *part, __global float *floats, int x, int first, int last,
-                      bool store)
+inline void move_part(const struct lines *l, __local float *part, __global float *floats, int x, int first,
+                      int last, bool store)
 {
     for (int e = l->item; e < LINES * PART; e += LINES) {
         int q = e / PART, i = e - q * PART, line = l->line + q, y = line / HONE_C;
@@ -414,15 +422,16 @@ inline void move_part(const struct lines *l, __local float *part, __global float
     }
 }
 
-/* Along rows: a work-item owns a line, and a work-group moves pixels between memory and local memory for all of its lines.
- * Segments of a line are independent: each begins where the window of its first pixel does. */
+/* Along rows: a work-item owns a line, and a work-group moves pixels between memory and local memory for all
+ * of its lines. Segments of a line are independent: each begins where the window of its first pixel does. */
 __kernel __attribute__((reqd_work_group_size(LINES, 1, 1))) void
 gaussian_segments_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global float *rows, int width,
                        int height, BORDER_TYPE border, __constant const float *weights,
                        __constant const float *numbers, int radius, int segment)
 {
     __local float part[LINES * (PART + 1)], sums[LINES * (PART + 1)];
-    struct lines l = {in + in_offset, in_pitch, width, height, get_group_id(0) * LINES, get_local_id(0), (float)border};
+    struct lines l = {in + in_offset,          in_pitch,        width,        height,
+                      get_group_id(0) * LINES, get_local_id(0), (float)border};
     __local float *own = part + l.item * (PART + 1), *own_sums = sums + l.item * (PART + 1);
     int first = get_group_id(1) * segment, last = min(first + segment, width);
     int line = min(l.line + l.item, height * HONE_C - 1), y = line / HONE_C, channel = line - y * HONE_C;
@@ -442,7 +451,8 @@ gaussian_segments_rows(__global const PIXEL *in, int in_offset, int in_pitch, __
                 int k = sweep ? PART - 1 - i : i;
                 if (x + k < first - radius || x + k >= last + radius)
                     continue;
-                float sum = sweep ? own_sums[k] + backward(&s, numbers, own[k]) : forward(&s, numbers, own[k]);
+                float sum =
+                    sweep ? own_sums[k] + backward(&s, numbers, own[k]) : forward(&s, numbers, own[k]);
                 own_sums[k] = alpha ? own[k] : sum;
             }
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -459,17 +469,18 @@ gaussian_segments_rows(__global const PIXEL *in, int in_offset, int in_pitch, __
 }
 
 /* Along columns: a work-item for each column and segment; neighbours read neighbours anyway. */
-__kernel void gaussian_segments_columns(__global const float *rows, __global float *sweep, __global RESULT *out,
-                                        int out_offset, int out_pitch, int width, int height, BORDER_TYPE border,
-                                        __constant const float *weights, __constant const float *numbers, int radius,
-                                        int segment)
+__kernel void gaussian_segments_columns(__global const float *rows, __global float *sweep,
+                                        __global RESULT *out, int out_offset, int out_pitch, int width,
+                                        int height, BORDER_TYPE border, __constant const float *weights,
+                                        __constant const float *numbers, int radius, int segment)
 {
     int i = get_global_id(0), first = get_global_id(1) * segment, last = min(first + segment, height);
     int step = width * HONE_C;
     if (i >= step || first >= height)
         return;
     struct line l = {0, rows + i, step, height, (float)border};
-    struct target t = {sweep + i, step, out + out_offset + i, out_pitch, i / HONE_C, 0, width, height, radius};
+    struct target t = {sweep + i, step,  out + out_offset + i, out_pitch, i / HONE_C, 0, width,
+                       height,    radius};
     if (IS_ALPHA(i & 3))
         copy_line(&l, &t, first, last);
     else
@@ -481,12 +492,14 @@ __kernel void gaussian_segments_columns(__global const float *rows, __global flo
 #define ACROSS 32 /* pixels of a tile */
 #define DOWN   32
 #ifndef ITEMS
-#define ITEMS 256 /* work-items of a tile; each makes four results, one beside or below the other, at a time */
+#define ITEMS                                                                                                \
+    256 /* work-items of a tile; each makes four results, one beside or below the other, at a time */
 #endif
 
-/* Weighted sums of four neighbours that lie `step` apart, from `at` on, which is the first pixel of the first one's window.
- * Each pixel is read once for all four; none sees what is outside of its own window. */
-INLINE void weighted_four(__local const float *at, int step, __constant const float *weights, int radius, float *sums)
+/* Weighted sums of four neighbours that lie `step` apart, from `at` on, which is the first pixel of the first
+ * one's window. Each pixel is read once for all four; none sees what is outside of its own window. */
+INLINE void weighted_four(__local const float *at, int step, __constant const float *weights, int radius,
+                          float *sums)
 {
     float v0 = at[0], v1 = at[step], v2 = at[2 * step];
     float w0 = weights[max(radius - 2, 2 - radius)], w1 = weights[radius - 1], w2 = weights[radius];
@@ -512,8 +525,8 @@ INLINE void weighted_four(__local const float *at, int step, __constant const fl
 /* Both passes over a tile in local memory: the picture is read and written once. */
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 gaussian_tile(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-              int out_pitch, int width, int height, BORDER_TYPE border, __constant const float *weights, int radius,
-              int reach, __local float *source, __local float *rows)
+              int out_pitch, int width, int height, BORDER_TYPE border, __constant const float *weights,
+              int radius, int reach, __local float *source, __local float *rows)
 {
     int item = get_local_id(0), left = get_group_id(0) * ACROSS, top = get_group_id(1) * DOWN;
     int across = ACROSS + 2 * radius, down = DOWN + 2 * radius;
@@ -542,8 +555,8 @@ gaussian_tile(__global const PIXEL *in, int in_offset, int in_pitch, __global RE
             for (int k = 0; k < 4; k++) {
                 int y = top + row * 4 + k;
                 if (x < width && y < height)
-                    out[y * out_pitch + at] = alpha ? (RESULT)in[y * in_pitch + at]
-                                                    : finish(sums[k], x, y, width, height, reach);
+                    out[y * out_pitch + at] =
+                        alpha ? (RESULT)in[y * in_pitch + at] : finish(sums[k], x, y, width, height, reach);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

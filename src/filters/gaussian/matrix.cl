@@ -7,12 +7,14 @@
  *     rows(16 columns x 8 rows) = weights(16 x K) * pixels(K x 8),   K = 16 + 2 * REACH_X,
  * where column k of `weights` says how much pixel k gives to each of the 16 results. Down columns
  *     results(16 rows x 8 columns) = weights(16 x K) * rows(K x 8),   K = 16 + 2 * REACH_Y.
- * Each lane holds certain places of these matrices (struct lane), and those of the first result are where the second
- * product wants them: nothing is exchanged. Which column a place stands for is free as long as weights and pixels
+ * Each lane holds certain places of these matrices (struct lane), and those of the first result are where the
+ * second product wants them: nothing is exchanged. Which column a place stands for is free as long as weights
+ * and pixels
  * agree: so chosen that four neighbours come from one word, and go to one word.
  *
- * Numbers are halves. A pixel is 1024 + its value, which takes no arithmetic, and a sum starts at what makes it
- * that of values - 128. Sums are floats; those along rows are rounded to halves in between (by at most 1/32).
+ * Numbers are halves. A pixel is 1024 + its value, which takes no arithmetic, and a sum starts at what makes
+ * it that of values - 128. Sums are floats; those along rows are rounded to halves in between (by at most
+ * 1/32).
  *
  * Elsewhere than under PTX, what lanes exchange goes through local memory: slow, but the same in every place,
  * so that any device can test it.
@@ -48,9 +50,9 @@
 #define UNROLL
 #endif
 
-/* What a lane holds: of a 16x16 matrix on the left, rows `group` and `group` + 8, columns 2 * `place` + 0, 1, 8, 9; of one of
- * 16x8 on the right, the same rows for its columns, column `group`; of a result, rows `group` and `group` + 8, columns
- * 2 * `place` + 0, 1. */
+/* What a lane holds: of a 16x16 matrix on the left, rows `group` and `group` + 8, columns 2 * `place` + 0, 1,
+ * 8, 9; of one of 16x8 on the right, the same rows for its columns, column `group`; of a result, rows `group`
+ * and `group` + 8, columns 2 * `place` + 0, 1. */
 struct lane {
     int group, place;
 #if !WITH_PTX
@@ -73,8 +75,8 @@ struct strip {
 #if WITH_PTX
 inline void multiply(float *sum, const uint *left, uint top, uint bottom, const struct lane *lane)
 {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, "
-        "%2, %3};"
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
         : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(top), "r"(bottom));
 }
@@ -186,7 +188,7 @@ inline uint high_pixels(uint word)
 
 struct weights {
     uint across[DEPTH_X][4], down[DEPTH_Y][4]; /* the lane's places of the matrices on the left */
-    float start;                           /* of a sum along a row */
+    float start;                               /* of a sum along a row */
 };
 
 /* Rounded to halves, but the centre is what is missing to 1 before it is rounded. */
@@ -212,8 +214,8 @@ inline uint two_element_weights(__global const float *table, float centre, int d
     return halves(element_weight(table, centre, distance), element_weight(table, centre, distance + 1));
 }
 
-/* The column of a tile that row i of a product along rows stands for: rows 2q, 2q + 1, 2q + 8, 2q + 9 are four
- * neighbours. */
+/* The column of a tile that row i of a product along rows stands for: rows 2q, 2q + 1, 2q + 8, 2q + 9 are
+ * four neighbours. */
 inline int column_of(int i)
 {
     return 4 * (i % 8 / 2) + i % 2 + 2 * (i / 8);
@@ -249,13 +251,15 @@ inline void load_rows(uint *w, const struct strip *s, int y, const struct lane *
     __global const uchar *row = hone_row(s->in, s->pitch, y + lane->group, s->height, &inside);
     UNROLL
     for (int b = 0; b < ACROSS; b++) {
-        uint word = edge ? word_at(row, inside, hidden(x + 16 * b), s->width, s->border) : *(__global const uint *)(row + x + 16 * b);
+        uint word = edge ? word_at(row, inside, hidden(x + 16 * b), s->width, s->border)
+                         : *(__global const uint *)(row + x + 16 * b);
         w[b] = REAL_ROW(inside) ? word : outside_word(s->border);
     }
 }
 
 /* The products along 8 rows, halves: of each tile the columns of its rows 0 ... 7, and 8 ... 15. */
-inline void along_rows(uint rows[TILES][2], const uint *w, const struct weights *weights, const struct lane *lane)
+inline void along_rows(uint rows[TILES][2], const uint *w, const struct weights *weights,
+                       const struct lane *lane)
 {
     uint low[ACROSS], high[ACROSS];
     UNROLL
@@ -275,15 +279,16 @@ inline void along_rows(uint rows[TILES][2], const uint *w, const struct weights 
 }
 
 /* 16 results of row y. */
-inline void store_words(uint *w, const struct strip *s, __global uchar *out, int out_pitch, int x, int y, int reach,
-                        bool edge)
+inline void store_words(uint *w, const struct strip *s, __global uchar *out, int out_pitch, int x, int y,
+                        int reach, bool edge)
 {
     if (y >= s->height)
         return;
     out += y * out_pitch + x;
     UNROLL
     for (int i = 0; i < 4; i++)
-        w[i] = finish_word(w[i], s->in + y * s->pitch, x + 4 * i, y, 2 * reach + 1, 2 * reach + 1, s->width, s->height);
+        w[i] = finish_word(w[i], s->in + y * s->pitch, x + 4 * i, y, 2 * reach + 1, 2 * reach + 1, s->width,
+                           s->height);
     if (edge) {
         UNROLL
         for (int k = 0; k < 16; k++)
@@ -295,8 +300,8 @@ inline void store_words(uint *w, const struct strip *s, __global uchar *out, int
 }
 
 /* The lane's four results of row `group` of a tile, and those of row `group` + 8. */
-inline void down_columns(uint *upper, uint *lower, uint held[HELD][TILES][2], int tile, const struct weights *weights,
-                         const struct lane *lane)
+inline void down_columns(uint *upper, uint *lower, uint held[HELD][TILES][2], int tile,
+                         const struct weights *weights, const struct lane *lane)
 {
     uint n[2][4];
     UNROLL
@@ -313,10 +318,10 @@ inline void down_columns(uint *upper, uint *lower, uint held[HELD][TILES][2], in
     *lower = hone_pack(n[0][2], n[0][3], n[1][2], n[1][3]);
 }
 
-/* 16 rows of results from y on. What the lanes of a group hold of four tiles are the words of two rows; after the exchange each
- * holds four neighbouring ones of each row. */
-inline void make_rows(uint held[HELD][TILES][2], const struct strip *s, __global uchar *out, int out_pitch, int y,
-                      const struct weights *weights, const struct lane *lane, int reach, bool edge)
+/* 16 rows of results from y on. What the lanes of a group hold of four tiles are the words of two rows; after
+ * the exchange each holds four neighbouring ones of each row. */
+inline void make_rows(uint held[HELD][TILES][2], const struct strip *s, __global uchar *out, int out_pitch,
+                      int y, const struct weights *weights, const struct lane *lane, int reach, bool edge)
 {
     UNROLL
     for (int tile = 0; tile < TILES; tile += 4) {
@@ -357,8 +362,8 @@ inline void take_rows(uint held[HELD][TILES][2], uint ahead[2][ACROSS], const st
         along_rows(held[HELD - 2 + i], now[i], weights, lane);
 }
 
-inline void walk(const struct strip *s, __global uchar *out, int out_pitch, int first, __global const float *table,
-                 const struct lane *lane, int reach, bool edge)
+inline void walk(const struct strip *s, __global uchar *out, int out_pitch, int first,
+                 __global const float *table, const struct lane *lane, int reach, bool edge)
 {
     struct weights weights;
     uint held[HELD][TILES][2], ahead[2][ACROSS];

@@ -2,17 +2,19 @@
 /*
  * For GPUs, one channel, small sigma: every weight, both passes in registers.
  *
- * A work-item owns PX neighbouring pixels and walks down ROWS rows. Each row is weighted along itself; that sum is added with its
- * weight to all results whose windows hold the row, one of which is then complete.
+ * A work-item owns PX neighbouring pixels and walks down ROWS rows. Each row is weighted along itself; that
+ * sum is added with its weight to all results whose windows hold the row, one of which is then complete.
  *
  * Of u8, products of two bytes of a word with two weights of 16 bits are added at once (dp2a), without
  * unpacking; pairs of bytes begin at even places for every result, for what is too much has the weight 0. The
- * sum starts at the bits of 2^23 as a float: it stays below 2^24, so its bits are the float 2^23 + sum, and nothing is
- * converted. What the 2^23 add up to is a constant, since all weights sum to 1, and leaves with the rounding.
+ * sum starts at the bits of 2^23 as a float: it stays below 2^24, so its bits are the float 2^23 + sum, and
+ * nothing is converted. What the 2^23 add up to is a constant, since all weights sum to 1, and leaves with
+ * the rounding.
  *
- * EXACT (exact=yes, see exact.c): u8. Sums along rows are exact as they are. Those of columns are rounded once a row, to a
- * quarter of a part of 2^15 at most. Where registers suffice (WRAPPED) the lowest 32 bits of the whole sum are formed beside them,
- * which hold the rounding and the lowest two bits of the level; else results near a tie are formed again in integers.
+ * EXACT (exact=yes, see exact.c): u8. Sums along rows are exact as they are. Those of columns are rounded
+ * once a row, to a quarter of a part of 2^15 at most. Where registers suffice (WRAPPED) the lowest 32 bits of
+ * the whole sum are formed beside them, which hold the rounding and the lowest two bits of the level; else
+ * results near a tie are formed again in integers.
  *
  * Every loop over pixels, words and rows of the window is unrolled: their indices must be constants for the
  * arrays to live in registers.
@@ -41,13 +43,13 @@
 #define PACKED gaussian_packed
 #endif
 
-#define BYTES  (1 << HONE_T)    /* of a pixel */
-#define PART   (4 / BYTES)      /* pixels of a word */
-#define WORDS  (PX / PART)
-#define SIDE   ((RADIUS + PX - 1) / PX) /* loads of PX pixels to each side of the strip */
-#define BEFORE (SIDE * WORDS)
-#define ALL    (2 * BEFORE + WORDS)
-#define SPAN   (2 * RADIUS)
+#define BYTES        (1 << HONE_T) /* of a pixel */
+#define PART         (4 / BYTES)   /* pixels of a word */
+#define WORDS        (PX / PART)
+#define SIDE         ((RADIUS + PX - 1) / PX) /* loads of PX pixels to each side of the strip */
+#define BEFORE       (SIDE * WORDS)
+#define ALL          (2 * BEFORE + WORDS)
+#define SPAN         (2 * RADIUS)
 #define WRAPPED      (EXACT && RADIUS * PX <= 44)
 #define WRAPPED_ROWS (WRAPPED ? SPAN : 1)
 
@@ -57,7 +59,7 @@
 #else
 #define MARGIN(reach) (SIDE * PX)
 #endif
-#define BLOCK 32 /* neighbouring work-items of which all take the slow path at an edge, or none */
+#define BLOCK  32 /* neighbouring work-items of which all take the slow path at an edge, or none */
 
 #define LOADED (WORDS < 4 ? WORDS : 4) /* words that one load takes */
 
@@ -105,7 +107,8 @@ inline void load_row(uint *w, const struct strip *s, int y, bool edge)
 
 #if HONE_T == 0
 struct weights {
-    uint across[SPAN + 2];  /* of the pixels i and i + 1, counted from the result's, i = -RADIUS - 1 ... RADIUS */
+    uint across[SPAN +
+                2]; /* of the pixels i and i + 1, counted from the result's, i = -RADIUS - 1 ... RADIUS */
     float down[RADIUS + 1]; /* of sums of parts of 2^15 */
 #if EXACT
     uint whole[RADIUS + 1];
@@ -204,15 +207,15 @@ inline void add_row(float sums[SPAN][PX], float *done, const float *row, const s
 #pragma unroll
         for (int j = 0; j < SPAN; j++) {
             float weight = weights->down[RADIUS - 1 - j >= 0 ? RADIUS - 1 - j : j + 1 - RADIUS];
-            sums[j][p] =
-                j + 1 < SPAN ? ADD_PRODUCT(row[p], weight, sums[j + 1 < SPAN ? j + 1 : j][p]) : row[p] * weight;
+            sums[j][p] = j + 1 < SPAN ? ADD_PRODUCT(row[p], weight, sums[j + 1 < SPAN ? j + 1 : j][p])
+                                      : row[p] * weight;
         }
     }
 }
 
 #if EXACT
-/* In levels: half a unit in the last place of a sum below 2^23 for each product (and for each sum, without fma), and what
- * the rounding itself adds. */
+/* In levels: half a unit in the last place of a sum below 2^23 for each product (and for each sum, without
+ * fma), and what the rounding itself adds. */
 #if WITH_PTX || defined(FP_FAST_FMAF)
 #define NEAR_TIE ((0.25f * (SPAN + 1) + 1) * 0x1p-15f)
 #else
@@ -279,11 +282,11 @@ inline uint wrapped_level(float sum, uint low)
 inline uint result_word(const float *done, const uint *low, const struct strip *s, int x, int y)
 {
 #if WRAPPED
-    return hone_pack(wrapped_level(done[0], low[0]), wrapped_level(done[1], low[1]), wrapped_level(done[2], low[2]),
-                     wrapped_level(done[3], low[3]));
+    return hone_pack(wrapped_level(done[0], low[0]), wrapped_level(done[1], low[1]),
+                     wrapped_level(done[2], low[2]), wrapped_level(done[3], low[3]));
 #elif EXACT
-    return hone_pack(level_of(done[0], s, x, y), level_of(done[1], s, x + 1, y), level_of(done[2], s, x + 2, y),
-                     level_of(done[3], s, x + 3, y));
+    return hone_pack(level_of(done[0], s, x, y), level_of(done[1], s, x + 1, y),
+                     level_of(done[2], s, x + 2, y), level_of(done[3], s, x + 3, y));
 #elif FLOATING
     return as_uint(done[0]);
 #elif HONE_T == 1
@@ -294,13 +297,14 @@ inline uint result_word(const float *done, const uint *low, const struct strip *
 #endif
 }
 
-inline void store_row(const float *done, const uint *low, const struct strip *s, __global RESULT *out, int y, int reach, bool edge)
+inline void store_row(const float *done, const uint *low, const struct strip *s, __global RESULT *out, int y,
+                      int reach, bool edge)
 {
     uint word[WORDS];
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
-        word[k] = clear_leaving(result_word(done + PART * k, low + PART * k, s, s->at + PART * k, y), s->at + PART * k, y,
-                                2 * reach + 1, 2 * reach + 1, s->width, s->height);
+        word[k] = clear_leaving(result_word(done + PART * k, low + PART * k, s, s->at + PART * k, y),
+                                s->at + PART * k, y, 2 * reach + 1, 2 * reach + 1, s->width, s->height);
     if (edge) {
 #pragma unroll
         for (int k = 0; k < PX; k++)
@@ -324,8 +328,8 @@ inline void store_row(const float *done, const uint *low, const struct strip *s,
 }
 
 /* Takes the row that is under way, and lets row y be the next. */
-inline void take_row(float sums[SPAN][PX], uint wrapped[WRAPPED_ROWS][PX], float *done, uint *low, uint *ahead,
-                     const struct strip *s, int y, const struct weights *weights, bool edge)
+inline void take_row(float sums[SPAN][PX], uint wrapped[WRAPPED_ROWS][PX], float *done, uint *low,
+                     uint *ahead, const struct strip *s, int y, const struct weights *weights, bool edge)
 {
     uint now[ALL];
     float row[PX];
@@ -365,8 +369,9 @@ inline void walk(const struct strip *s, __global RESULT *out, int out_pitch, int
     }
 }
 
-__kernel void PACKED(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                     int out_pitch, int width, int height, BORDER_TYPE border, TABLE table, int reach)
+__kernel void PACKED(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                     int out_offset, int out_pitch, int width, int height, BORDER_TYPE border, TABLE table,
+                     int reach)
 {
     int item = get_global_id(0), first = get_global_id(1) * ROWS, end = min(first + ROWS, height);
     struct strip s = {in + in_offset, in_pitch, width, height, border, table, item * PX};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counts lie bin by bin, the channels of a bin side by side; with RANGED three more follow, for what is below the range, above
- * it, and NaN. Behind them the largest one, which pictures are scaled to.
+ * Counts lie bin by bin, the channels of a bin side by side; with RANGED three more follow, for what is below
+ * the range, above it, and NaN. Behind them the largest one, which pictures are scaled to.
  *
- * edges[i] is the first number of the format that is not below edge i, edges[bins] the first one beyond the last: so the edges, which
- * are real numbers, are compared with exactly.
+ * edges[i] is the first number of the format that is not below edge i, edges[bins] the first one beyond the
+ * last: so the edges, which are real numbers, are compared with exactly.
  */
 #ifndef RANGED
 #define RANGED 1
 #endif
-#define SLOTS(bins) ((bins) + (RANGED ? 3 : 0))
+#define SLOTS(bins)      ((bins) + (RANGED ? 3 : 0))
 
 #define RANGE_PARAMETERS __global const NUMBER *edges, float origin, float scale, int bins
 #define RANGE            edges, origin, scale, bins
@@ -73,8 +73,8 @@ __kernel void histogram_largest(__global uint *counts, int count, int largest)
 #define PICTURE_HEIGHT 256
 
 /* What was not counted, because there is none, is 0. */
-__kernel void histogram_write(__global const uint *counts, int counted, int count, __global RESULT *out, int out_offset,
-                              int out_pitch)
+__kernel void histogram_write(__global const uint *counts, int counted, int count, __global RESULT *out,
+                              int out_offset, int out_pitch)
 {
     int i = get_global_id(0), y = get_global_id(1);
     if (i >= count)
@@ -89,8 +89,8 @@ __kernel void histogram_write(__global const uint *counts, int counted, int coun
 
 #if defined(HONE_ALL) || defined(VARIANT_global)
 /* One element per work-item, one atomic addition to global memory for each. */
-__kernel void histogram_global(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *counts, int width,
-                               int height, RANGE_PARAMETERS)
+__kernel void histogram_global(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *counts,
+                               int width, int height, RANGE_PARAMETERS)
 {
     int i = get_global_id(0), y = get_global_id(1);
     if (i >= width * HONE_C || y >= height)
@@ -102,9 +102,9 @@ __kernel void histogram_global(__global const PIXEL *in, int in_offset, int in_p
 
 #if defined(HONE_ALL) || defined(VARIANT_local)
 /*
- * A work-group counts a few rows in local memory, and adds what it found to global memory once. Neighbouring work-items
- * count in different copies, so that an even image does not send all of them to one address; the copies of a counter lie in
- * different banks.
+ * A work-group counts a few rows in local memory, and adds what it found to global memory once. Neighbouring
+ * work-items count in different copies, so that an even image does not send all of them to one address; the
+ * copies of a counter lie in different banks.
  */
 #ifndef COPIES
 #define COPIES 4 /* of the counters of a work-group */
@@ -121,7 +121,8 @@ inline void count_local(__local uint *own, NUMBER value, int channel, RANGE_PARA
 __kernel void histogram_local(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *counts,
                               __local uint *own, int width, int height, int rows, RANGE_PARAMETERS)
 {
-    int lid = get_local_id(0), group = get_local_size(0), first = get_group_id(1) * rows, elements = width * HONE_C;
+    int lid = get_local_id(0), group = get_local_size(0), first = get_group_id(1) * rows,
+        elements = width * HONE_C;
     for (int i = lid; i < SLOTS(bins) * HONE_C * COPIES; i += group)
         own[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -155,9 +156,9 @@ __kernel void histogram_local(__global const PIXEL *in, int in_offset, int in_pi
 
 #if defined(HONE_ALL) || defined(VARIANT_private)
 /*
- * A work-item counts a band of rows in memory of its own, without atomics, in several copies: an addition need not wait for the
- * one before it when both are of the same value. Bytes are counted by value, so that a counter's address takes no arithmetic;
- * a second pass sums up the bands, and values that share a bin.
+ * A work-item counts a band of rows in memory of its own, without atomics, in several copies: an addition
+ * need not wait for the one before it when both are of the same value. Bytes are counted by value, so that a
+ * counter's address takes no arithmetic; a second pass sums up the bands, and values that share a bin.
  */
 #ifndef COPIES
 #define COPIES 4 /* of the counters of a band */
@@ -176,8 +177,8 @@ inline void count_private(__global uint *own, int copy, NUMBER value, int channe
     own[copy * COUNTERS(bins) * HONE_C + COUNTER(value) * HONE_C + channel]++;
 }
 
-__kernel void histogram_private(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *counts, int width,
-                                int height, int rows, RANGE_PARAMETERS)
+__kernel void histogram_private(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *counts,
+                                int width, int height, int rows, RANGE_PARAMETERS)
 {
     int band = get_global_id(0), y = band * rows, end = min(y + rows, height);
     size_t count = (size_t)COPIES * COUNTERS(bins) * HONE_C;
@@ -213,8 +214,8 @@ inline int2 counters_of(int slot, __global const NUMBER *edges, int bins)
 }
 
 /* Behind the counts 0, for the largest one. */
-__kernel void histogram_sum(__global const uint *bands, __global uint *counts, __global const NUMBER *edges, int bins,
-                            int copies)
+__kernel void histogram_sum(__global const uint *bands, __global uint *counts, __global const NUMBER *edges,
+                            int bins, int copies)
 {
     int i = get_global_id(0), slot = i / HONE_C, channel = i - slot * HONE_C;
     if (i > SLOTS(bins) * HONE_C)

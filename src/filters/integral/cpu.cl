@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs, in clang's 64-byte vectors: sums of 16 neighbours by steps that double their reach inside a register. The image
- * is cut into bands of rows; the sums of columns above each band are known before (two short passes), so that bands are
- * independent. A work-item walks along LINES rows of its band at once: the chains of carries of the rows overlap in time,
- * and the sums of what is above are read and written once for all of them.
+ * For CPUs, in clang's 64-byte vectors: sums of 16 neighbours by steps that double their reach inside a
+ * register. The image is cut into bands of rows; the sums of columns above each band are known before (two
+ * short passes), so that bands are independent. A work-item walks along LINES rows of its band at once: the
+ * chains of carries of the rows overlap in time, and the sums of what is above are read and written once for
+ * all of them.
  */
 #ifndef ROWS
 #define ROWS 64 /* rows of a band */
@@ -54,17 +55,17 @@ inline void sum_strip(__global const PIXEL *in, int pitch, __global SUM *to, int
 }
 #else
 /*
- * Pairs of pixels are summed as they lie in memory, as one number of twice the width, and the upper ones alone: the lower
- * sums are the difference, which is right when it fits, whatever was lost above. Three operations for a register full of
- * pixels, where widening each pixel would take eight.
+ * Pairs of pixels are summed as they lie in memory, as one number of twice the width, and the upper ones
+ * alone: the lower sums are the difference, which is right when it fits, whatever was lost above. Three
+ * operations for a register full of pixels, where widening each pixel would take eight.
  */
 #if HONE_T == 0
-#define PAIR  ushort /* holds a column of 257 bytes */
-#define PAIRS 32
+#define PAIR    ushort /* holds a column of 257 bytes */
+#define PAIRS   32
 #define L_PAIRS L_ALL_64
 #else
-#define PAIR  uint
-#define PAIRS 16
+#define PAIR    uint
+#define PAIRS   16
 #define L_PAIRS L_ALL_32
 #endif
 #define WEAVE(i)  ((i) % 2 ? PAIRS + (i) / 2 : (i) / 2)
@@ -107,8 +108,8 @@ inline SUM sum_column(__global const PIXEL *in, int pitch, int rows)
 }
 
 /* The sum of each column over each band of rows; `stride` is a whole number of vectors. */
-__kernel void integral_wide_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *bands, int stride,
-                                 int count, int height)
+__kernel void integral_wide_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *bands,
+                                 int stride, int count, int height)
 {
     int first = get_global_id(0) * STRIP, y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     if (first >= count || y >= height)
@@ -143,20 +144,20 @@ __kernel void integral_wide_carries(__global SUM *bands, int stride, int count)
 /* A vector's lanes moved up by k; into the first k come the last ones of the vector to its left. */
 #define SHIFT(left, v, k) MOVED(left, v, LANES - (k))
 
-#define BLOCK_ENDS(i) ((i) / LANES % BLOCK == BLOCK - 1)
+#define BLOCK_ENDS(i)     ((i) / LANES % BLOCK == BLOCK - 1)
 
 /*
- * Running sums, the plain way: sums inside the vector, and a carry from its last pixel to all of the next one. In two parts,
- * of which one is no longer than BLOCK vectors: whole numbers would not need that, but go this way only for the row above a
- * band, and for three channels, which do not divide a vector.
+ * Running sums, the plain way: sums inside the vector, and a carry from its last pixel to all of the next
+ * one. In two parts, of which one is no longer than BLOCK vectors: whole numbers would not need that, but go
+ * this way only for the row above a band, and for three channels, which do not divide a vector.
  */
 struct line {
     sums zeros, part, base;
 };
 
 /* CARRY for the vector behind the next one, whose lanes may be other channels. */
-#define NEXT(i)  (((i) + LANES) % HONE_C)
-#define TURN(v)  __builtin_shufflevector(v, v, L16(NEXT, 0))
+#define NEXT(i) (((i) + LANES) % HONE_C)
+#define TURN(v) __builtin_shufflevector(v, v, L16(NEXT, 0))
 
 inline void begin_line(struct line *l, SUM zero)
 {
@@ -218,12 +219,13 @@ inline SUM end_of_row(const struct group *g, int row, int channel)
 
 #else
 /*
- * The sum of a window as wide as a vector, for each lane, in steps that double it: v plus v moved by a pixel, that plus
- * itself moved by two, and so on, each moved across from the vector to the left. A lane's running sum is then its own of one
- * vector ago plus its window: no carry has to be handed from the last lane to all others.
+ * The sum of a window as wide as a vector, for each lane, in steps that double it: v plus v moved by a pixel,
+ * that plus itself moved by two, and so on, each moved across from the vector to the left. A lane's running
+ * sum is then its own of one vector ago plus its window: no carry has to be handed from the last lane to all
+ * others.
  *
- * A window of bytes fits 16 bits: two rows share the steps, one in each half of a lane. Of floats, the running sum is kept
- * in two parts, of which one is no longer than BLOCK vectors.
+ * A window of bytes fits 16 bits: two rows share the steps, one in each half of a lane. Of floats, the
+ * running sum is kept in two parts, of which one is no longer than BLOCK vectors.
  */
 #define TOGETHER (HONE_T == 0 ? 2 : 1)
 struct group {
@@ -237,11 +239,11 @@ inline void begin_group(struct group *g, SUM zero)
     g->part[0] = g->part[1] = g->base = zero;
 }
 
-#define WIDEN(step)                                               \
-    {                                                             \
-        sums wider = v + SHIFT(g->left[step], v, HONE_C << step); \
-        g->left[step] = v;                                        \
-        v = wider;                                                \
+#define WIDEN(step)                                                                                          \
+    {                                                                                                        \
+        sums wider = v + SHIFT(g->left[step], v, HONE_C << step);                                            \
+        g->left[step] = v;                                                                                   \
+        v = wider;                                                                                           \
     }
 
 inline void continue_group(struct group *g, __global const PIXEL *const rows[], int i, sums result[])
@@ -293,8 +295,8 @@ inline void store(__global SUM *row, int i, sums v, bool stream)
 }
 
 /* What is left of a vector at the end of `lines` rows, from the sums at the left. */
-inline void finish_lines(__global const PIXEL *const rows[LINES], __global SUM *out, int out_pitch, __global SUM *above,
-                         SUM left[LINES][HONE_C], int lines, int i, int count)
+inline void finish_lines(__global const PIXEL *const rows[LINES], __global SUM *out, int out_pitch,
+                         __global SUM *above, SUM left[LINES][HONE_C], int lines, int i, int count)
 {
     for (int k = 0; k < count - i; k++)
         for (int line = 0; line < lines; line++) {
@@ -305,11 +307,11 @@ inline void finish_lines(__global const PIXEL *const rows[LINES], __global SUM *
 }
 
 /*
- * `lines` rows: sums along each row, and on to those above. Of fewer than LINES rows the last one stands in for the others,
- * whose sums go nowhere.
+ * `lines` rows: sums along each row, and on to those above. Of fewer than LINES rows the last one stands in
+ * for the others, whose sums go nowhere.
  */
-inline void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM *out, int out_pitch, __global SUM *above,
-                            int lines, int count, SUM zero)
+inline void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM *out, int out_pitch,
+                            __global SUM *above, int lines, int count, SUM zero)
 {
     struct group groups[LINES / TOGETHER];
     __global const PIXEL *rows[LINES];
@@ -342,8 +344,9 @@ inline void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM
     finish_lines(rows, out, out_pitch, above, left, lines, i, count);
 }
 
-__kernel void integral_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out, int out_offset,
-                               int out_pitch, __global SUM *bands, int stride, int count, int height)
+__kernel void integral_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out,
+                               int out_offset, int out_pitch, __global SUM *bands, int stride, int count,
+                               int height)
 {
     int y = get_global_id(0) * ROWS, end = min(y + ROWS, height);
     if (y >= height)
@@ -355,6 +358,6 @@ __kernel void integral_vectors(__global const PIXEL *in, int in_offset, int in_p
     in += in_offset;
     out += out_offset;
     for (; y < end; y += LINES)
-        integrate_lines(in + y * in_pitch, in_pitch, out + y * out_pitch, out_pitch, above, min(LINES, end - y), count,
-                        zero);
+        integrate_lines(in + y * in_pitch, in_pitch, out + y * out_pitch, out_pitch, above,
+                        min(LINES, end - y), count, zero);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sums of whole numbers wrap around at 2^32. Sums of floats are never formed by one long chain of additions, whose error
- * grows with its length: chains begin anew every BLOCK terms, and the blocks are chained.
+ * Sums of whole numbers wrap around at 2^32. Sums of floats are never formed by one long chain of additions,
+ * whose error grows with its length: chains begin anew every BLOCK terms, and the blocks are chained.
  */
 #if FLOATING
 #define SUM float
@@ -60,8 +60,8 @@ inline void scan_column(__global SUM *out, int pitch, int height)
 
 #if defined(HONE_ALL) || defined(VARIANT_scans)
 /* A work-item walks along one channel of a row. */
-__kernel void integral_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out, int out_offset,
-                            int out_pitch, int width, int height)
+__kernel void integral_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out,
+                            int out_offset, int out_pitch, int width, int height)
 {
     int channel = get_global_id(0), y = get_global_id(1);
     if (y < height && channel < HONE_C)
@@ -79,8 +79,9 @@ __kernel void integral_columns(__global SUM *out, int out_offset, int out_pitch,
 
 #if defined(HONE_ALL) || defined(VARIANT_bands) || defined(VARIANT_lookback)
 /*
- * What the work-items before this one hold, for LINES rows of HONE_C channels at once; totals[] becomes the sum of the
- * whole group's. Each step doubles how far the sums reach, from one half of the area to the other: one barrier per step.
+ * What the work-items before this one hold, for LINES rows of HONE_C channels at once; totals[] becomes the
+ * sum of the whole group's. Each step doubles how far the sums reach, from one half of the area to the other:
+ * one barrier per step.
  */
 #define SCANS (LINES * HONE_C)
 inline void group_scan(SUM before[SCANS], SUM totals[SCANS], __local SUM *area)
@@ -109,7 +110,8 @@ inline void group_scan(SUM before[SCANS], SUM totals[SCANS], __local SUM *area)
 
 #define ACROSS (PX * HONE_C) /* elements per work-item */
 
-/* Sums along LINES rows of ACROSS elements, with those of all columns to the left: `left` holds one for each row. */
+/* Sums along LINES rows of ACROSS elements, with those of all columns to the left: `left` holds one for each
+ * row. */
 inline void scan_lines(SUM v[LINES][ACROSS], __local SUM *left, __local SUM *area)
 {
     SUM before[SCANS], totals[SCANS];
@@ -163,8 +165,8 @@ inline void store4(__global SUM *row, int i, int count, sums4 v)
 }
 
 /* First: the sum of each column over each band of rows, four columns per work-item. */
-__kernel void integral_band_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *sums, int stride,
-                                 int count, int height)
+__kernel void integral_band_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *sums,
+                                 int stride, int count, int height)
 {
     int i = get_global_id(0) * 4, band = get_global_id(1), y = band * ROWS;
     if (i >= count || y >= height)
@@ -206,13 +208,13 @@ inline sums4 pack(const SUM v[4])
 }
 
 /*
- * Third: a work-group walks over its band, GROUP * PX pixels wide at a time, and down. The row of sums above the band comes
- * first, as a row that is not written. `left` keeps the sums of all rows to the left of the present pixels, that row's
- * behind those of the band.
+ * Third: a work-group walks over its band, GROUP * PX pixels wide at a time, and down. The row of sums above
+ * the band comes first, as a row that is not written. `left` keeps the sums of all rows to the left of the
+ * present pixels, that row's behind those of the band.
  */
-__kernel void integral_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out, int out_offset,
-                             int out_pitch, __global const SUM *carries, int stride, int count, int height,
-                             __local SUM *left, __local SUM *area)
+__kernel void integral_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out,
+                             int out_offset, int out_pitch, __global const SUM *carries, int stride,
+                             int count, int height, __local SUM *left, __local SUM *area)
 {
     int y0 = get_global_id(1) * ROWS, item = get_local_id(0), rows = min(ROWS, height - y0);
     in += in_offset + y0 * in_pitch;
@@ -250,14 +252,15 @@ __kernel void integral_bands(__global const PIXEL *in, int in_offset, int in_pit
 
 #if defined(HONE_ALL) || defined(VARIANT_lookback)
 /*
- * One pass: work-groups take bands of ROWS rows in the order in which they begin to run, so that whatever a band waits for
- * is under way. Of each column, a band publishes first what it adds, then, when it knows what is above, the whole sum. To
- * learn what is above, it adds up what bands above add until it finds a whole sum.
+ * One pass: work-groups take bands of ROWS rows in the order in which they begin to run, so that whatever a
+ * band waits for is under way. Of each column, a band publishes first what it adds, then, when it knows what
+ * is above, the whole sum. To learn what is above, it adds up what bands above add until it finds a whole
+ * sum.
  *
- * Whether work-groups that wait let others run is nowhere promised. So nobody waits forever: who has looked SPINS times in
- * vain says so in state[1], and then all sums are formed again by passes that otherwise end at once. And no order of memory
- * accesses is relied upon: a value travels in two words of 16 bits, each with a mark that it is there, written and read by
- * atomic operations.
+ * Whether work-groups that wait let others run is nowhere promised. So nobody waits forever: who has looked
+ * SPINS times in vain says so in state[1], and then all sums are formed again by passes that otherwise end at
+ * once. And no order of memory accesses is relied upon: a value travels in two words of 16 bits, each with a
+ * mark that it is there, written and read by atomic operations.
  */
 #define HERE 0x10000u
 
@@ -305,8 +308,8 @@ __kernel void integral_clear(__global uint *state, __global uint *added, __globa
 }
 
 /* The sum of a column above `band`; `step` words lie between bands. */
-inline SUM look_back(volatile __global uint *state, volatile __global uint *added, volatile __global uint *whole, int band,
-                     int step, int *patience)
+inline SUM look_back(volatile __global uint *state, volatile __global uint *added,
+                     volatile __global uint *whole, int band, int step, int *patience)
 {
     SUM sum = 0, found;
     for (int above = band - 1; above >= 0;) {
@@ -326,8 +329,8 @@ inline SUM look_back(volatile __global uint *state, volatile __global uint *adde
 
 __kernel void integral_lookback(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out,
                                 int out_offset, int out_pitch, volatile __global uint *state,
-                                volatile __global uint *added, volatile __global uint *whole, int count, int height,
-                                __local SUM *left, __local SUM *area)
+                                volatile __global uint *added, volatile __global uint *whole, int count,
+                                int height, __local SUM *left, __local SUM *area)
 {
     __local uint ticket;
     int item = get_local_id(0), patience = SPINS;
@@ -355,7 +358,8 @@ __kernel void integral_lookback(__global const PIXEL *in, int in_offset, int in_
                     v[row][i] = sum += v[row][i];
             if (band > 0)
                 publish(added + own, sum);
-            SUM above = look_back(state, added + (at + i) * 2, whole + (at + i) * 2, band, count * 2, &patience);
+            SUM above =
+                look_back(state, added + (at + i) * 2, whole + (at + i) * 2, band, count * 2, &patience);
             publish(whole + own, above + sum);
             for (int row = 0; row < rows; row++)
                 out[row * out_pitch + at + i] = above + v[row][i];
@@ -365,15 +369,16 @@ __kernel void integral_lookback(__global const PIXEL *in, int in_offset, int in_
 
 /* The same as `scans`, where someone has given up. */
 __kernel void integral_redo_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out,
-                                 int out_offset, int out_pitch, __global const uint *state, int width, int height)
+                                 int out_offset, int out_pitch, __global const uint *state, int width,
+                                 int height)
 {
     int channel = get_global_id(0), y = get_global_id(1);
     if (state[1] != 0 && y < height && channel < HONE_C)
         scan_row(in + in_offset + y * in_pitch + channel, out + out_offset + y * out_pitch + channel, width);
 }
 
-__kernel void integral_redo_columns(__global SUM *out, int out_offset, int out_pitch, __global const uint *state,
-                                    int count, int height)
+__kernel void integral_redo_columns(__global SUM *out, int out_offset, int out_pitch,
+                                    __global const uint *state, int count, int height)
 {
     int i = get_global_id(0);
     if (state[1] != 0 && i < count)

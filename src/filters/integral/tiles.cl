@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For GPUs: the image in tiles of ROWS rows and PIECES * 128 pixels, each one walked down by 32 lanes. A lane owns four
- * pixels of each piece of 128, so that neighbouring lanes load and store neighbouring vectors. No lane waits for another
- * tile: the first pass leaves what each tile adds (to the columns below, to the rows on its right, in all), a short one
- * makes sums of what is above and of what is left out of it, and the last one forms the results.
+ * For GPUs: the image in tiles of ROWS rows and PIECES * 128 pixels, each one walked down by 32 lanes. A lane
+ * owns four pixels of each piece of 128, so that neighbouring lanes load and store neighbouring vectors. No
+ * lane waits for another
+ * tile: the first pass leaves what each tile adds (to the columns below, to the rows on its right, in all), a
+ * short one makes sums of what is above and of what is left out of it, and the last one forms the results.
  *
- * Lanes exchange values by shuffles where there is PTX, and by local memory, a work-group to a tile, elsewhere. They are
- * never apart: rows behind the image's end are read as its last one, and what they give is neither stored nor used.
+ * Lanes exchange values by shuffles where there is PTX, and by local memory, a work-group to a tile,
+ * elsewhere. They are never apart: rows behind the image's end are read as its last one, and what they give
+ * is neither stored nor used.
  */
 #if FLOATING
 #define SUM          float
@@ -51,8 +53,8 @@ typedef VECTOR(PIXEL, 4) pixels4;
 typedef VECTOR(SUM, 4) sums4;
 
 /*
- * Rows begin where vectors may. Vectors end at `limit`: the row's end, or behind it, where rows below follow; what is there
- * is right of all that counts. In a whole tile there is no end.
+ * Rows begin where vectors may. Vectors end at `limit`: the row's end, or behind it, where rows below follow;
+ * what is there is right of all that counts. In a whole tile there is no end.
  */
 inline pixels4 load4(__global const PIXEL *row, int i, int count, int limit, bool whole)
 {
@@ -107,14 +109,14 @@ inline void store4(__global SUM *row, int i, int count, bool whole, const SUM *v
 #endif
 
 /*
- * For n values of each lane: what the lanes before this one hold, and in totals[], which held the lane's own, the sum of
- * all.
+ * For n values of each lane: what the lanes before this one hold, and in totals[], which held the lane's own,
+ * the sum of all.
  */
 #if WITH_PTX
 #include "filters/warp.clh"
-#define STEP(v, reach)                                                                                                 \
-    asm volatile("{ .reg .pred inside; .reg ." ASM_TYPE " other; shfl.sync.up.b32 other|inside, %0, " #reach           \
-                 ", 0, 0xffffffff; @inside add." ASM_TYPE " %0, %0, other; }"                                          \
+#define STEP(v, reach)                                                                                       \
+    asm volatile("{ .reg .pred inside; .reg ." ASM_TYPE " other; shfl.sync.up.b32 other|inside, %0, " #reach \
+                 ", 0, 0xffffffff; @inside add." ASM_TYPE " %0, %0, other; }"                                \
                  : "+" ASM_REGISTER(v))
 
 inline void lanes_scan(SUM *before, SUM *totals, int n, int lane, __local SUM *area)
@@ -240,7 +242,8 @@ inline void load_row(pixels4 v[OWN / 4], __global const PIXEL *row, int at, int 
 }
 
 /* The same of neighbours, as the first pass owns them. */
-inline void load_neighbours(pixels4 v[OWN / 4], __global const PIXEL *row, int at, int count, int limit, bool whole)
+inline void load_neighbours(pixels4 v[OWN / 4], __global const PIXEL *row, int at, int count, int limit,
+                            bool whole)
 {
 #if OWN * PIXEL_BYTES % 16 == 0
     if (whole) {
@@ -268,12 +271,12 @@ inline void load_neighbours(pixels4 v[OWN / 4], __global const PIXEL *row, int a
 }
 
 /*
- * LANES rows: each lane leaves its part of each row in local memory, and then adds up one row. The odd distance between rows
- * keeps lanes out of each other's banks.
+ * LANES rows: each lane leaves its part of each row in local memory, and then adds up one row. The odd
+ * distance between rows keeps lanes out of each other's banks.
  */
 #define APART (LANES + 1)
-inline void sum_rows(struct columns *c, SUM sums[HONE_C], __global const PIXEL *in, int pitch, int y, int at, int count,
-                     int height, int lane, bool whole, __local SUM *area)
+inline void sum_rows(struct columns *c, SUM sums[HONE_C], __global const PIXEL *in, int pitch, int y, int at,
+                     int count, int height, int lane, bool whole, __local SUM *area)
 {
 #pragma unroll 8
     for (int row = 0; row < LANES; row++) {
@@ -297,12 +300,13 @@ inline void sum_rows(struct columns *c, SUM sums[HONE_C], __global const PIXEL *
 }
 
 /*
- * `above` has a row of sums of columns for each band of tiles, ended by the tiles' own sums; `left` has for each tile and
- * channel the sums of its rows, `rows` of them in a column of tiles. Nothing is right of the last tile or below the last
- * band, so that what they give may be wrong.
+ * `above` has a row of sums of columns for each band of tiles, ended by the tiles' own sums; `left` has for
+ * each tile and channel the sums of its rows, `rows` of them in a column of tiles. Nothing is right of the
+ * last tile or below the last band, so that what they give may be wrong.
  */
-__kernel void integral_tile_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *above, int stride,
-                                 __global SUM *left, int rows, int count, int height, __local SUM *area)
+__kernel void integral_tile_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *above,
+                                 int stride, __global SUM *left, int rows, int count, int height,
+                                 __local SUM *area)
 {
     int lane = get_local_id(0) % LANES, tile = get_global_id(0) / LANES, band = get_global_id(1);
     int tiles = (count + WIDTH - 1) / WIDTH, at = tile * WIDTH + lane * OWN;
@@ -340,9 +344,10 @@ __kernel void integral_tile_sums(__global const PIXEL *in, int in_offset, int in
 #define PARTS 8  /* work-items to a column */
 #define DEPTH 16 /* sums that each adds up at a time */
 
-/* Down a column of a matrix of `count` rows, in its place: the sum of all rows above. Work-items right of the last column
- * come along for the barriers. */
-inline void scan_column(__global SUM *matrix, int stride, int count, int column, int columns, __local SUM *parts)
+/* Down a column of a matrix of `count` rows, in its place: the sum of all rows above. Work-items right of the
+ * last column come along for the barriers. */
+inline void scan_column(__global SUM *matrix, int stride, int count, int column, int columns,
+                        __local SUM *parts)
 {
     int lane = get_local_id(0), part = get_local_id(1);
     bool inside = column < columns;
@@ -374,19 +379,22 @@ inline void scan_column(__global SUM *matrix, int stride, int count, int column,
     }
 }
 
-/* Work-groups of LANES columns: first those of `above`, whose rows end in padding that nobody wrote, then those of `left`. */
-__kernel void integral_tile_carries(__global SUM *above, int stride, int bands, __global SUM *left, int rows, int tiles)
+/* Work-groups of LANES columns: first those of `above`, whose rows end in padding that nobody wrote, then
+ * those of `left`. */
+__kernel void integral_tile_carries(__global SUM *above, int stride, int bands, __global SUM *left, int rows,
+                                    int tiles)
 {
     __local SUM parts[PARTS * LANES];
     int column = get_global_id(0), first = (stride + LANES - 1) / LANES * LANES;
     bool lower = column >= first;
-    scan_column(lower ? left : above, lower ? rows : stride, lower ? tiles : bands, lower ? column - first : column,
-                lower ? rows : tiles * (WIDTH + HONE_C), parts);
+    scan_column(lower ? left : above, lower ? rows : stride, lower ? tiles : bands,
+                lower ? column - first : column, lower ? rows : tiles * (WIDTH + HONE_C), parts);
 }
 
 /* ---- Last: the results ---- */
 
-/* Along `lines` rows of a tile: v[] becomes the sums from the row's beginning, where base[] is what is left of the tile. */
+/* Along `lines` rows of a tile: v[] becomes the sums from the row's beginning, where base[] is what is left
+ * of the tile. */
 inline void scan_tile(SUM *v, SUM *base, int lines, int lane, __local SUM *area)
 {
     SUM totals[LINES * PIECES * HONE_C], before[LINES * PIECES * HONE_C];
@@ -411,8 +419,10 @@ inline void scan_tile(SUM *v, SUM *base, int lines, int lane, __local SUM *area)
     }
 }
 
-/* The sums of the row above the tile: of the columns above, beginning with what is above the tiles on the left. */
-inline void start_tile(SUM acc[OWN], __global const SUM *above, int tile, int tiles, int lane, __local SUM *area)
+/* The sums of the row above the tile: of the columns above, beginning with what is above the tiles on the
+ * left. */
+inline void start_tile(SUM acc[OWN], __global const SUM *above, int tile, int tiles, int lane,
+                       __local SUM *area)
 {
     SUM corner[HONE_C], before[HONE_C];
     for (int channel = 0; channel < HONE_C; channel++) {
@@ -442,8 +452,8 @@ struct tile {
 };
 
 /* LINES rows from memory, rows behind `last` as that one. */
-inline void load_lines(pixels4 v[LINES][OWN / 4], SUM base[LINES * HONE_C], const struct tile *t, int row, int last,
-                       bool whole)
+inline void load_lines(pixels4 v[LINES][OWN / 4], SUM base[LINES * HONE_C], const struct tile *t, int row,
+                       int last, bool whole)
 {
 #pragma unroll
     for (int line = 0; line < LINES; line++) {
@@ -455,8 +465,8 @@ inline void load_lines(pixels4 v[LINES][OWN / 4], SUM base[LINES * HONE_C], cons
     }
 }
 
-inline void finish_lines(SUM acc[OWN], pixels4 from[LINES][OWN / 4], SUM base[LINES * HONE_C], const struct tile *t,
-                         int row, int last, bool whole, __local SUM *area)
+inline void finish_lines(SUM acc[OWN], pixels4 from[LINES][OWN / 4], SUM base[LINES * HONE_C],
+                         const struct tile *t, int row, int last, bool whole, __local SUM *area)
 {
     SUM v[LINES][OWN];
 #pragma unroll
@@ -502,9 +512,9 @@ inline void walk(SUM acc[OWN], const struct tile *t, int last, bool whole, __loc
     }
 }
 
-__kernel void integral_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out, int out_offset,
-                             int out_pitch, __global const SUM *above, int stride, __global const SUM *left, int rows,
-                             int count, int height, __local SUM *area)
+__kernel void integral_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out,
+                             int out_offset, int out_pitch, __global const SUM *above, int stride,
+                             __global const SUM *left, int rows, int count, int height, __local SUM *area)
 {
     int lane = get_local_id(0) % LANES, tile = get_global_id(0) / LANES, tiles = (count + WIDTH - 1) / WIDTH;
     int band = get_global_id(1), y = band * ROWS, last = min(ROWS, height - y) - 1;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs: a strip as wide as one 64-byte vector of the input is walked down, keeping in registers what three rows have in
+ * For CPUs: a strip as wide as one 64-byte vector of the input is walked down, keeping in registers what
+ * three rows have in
  * common: sums of neighbouring differences for dx, smoothed rows for dy.
  *
- * `vectors`: each work-item owns such a strip. `lines`: a work-item owns a band of rows and walks down STEP rows of one strip
- * after the other, so that memory is read as it lies.
+ * `vectors`: each work-item owns such a strip. `lines`: a work-item owns a band of rows and walks down STEP
+ * rows of one strip after the other, so that memory is read as it lies.
  *
- * `lines` knows |dx| + |dy| as max(|dx + dy|, |dx - dy|), whose arguments are even: with l, c, r the pixels left of, at and
- * right of a place, and a, b, d the rows above, at and below it,
+ * `lines` knows |dx| + |dy| as max(|dx + dy|, |dx - dy|), whose arguments are even: with l, c, r the pixels
+ * left of, at and right of a place, and a, b, d the rows above, at and below it,
  *
  *     (dx + dy) / 2 = (br - bl) + (dc + dr) - (al + ac)
  *     (dx - dy) / 2 = (br - bl) + (ac + ar) - (dl + dc)
  *
- * so that two sums of neighbours are all that a row gives. They are taken of even and odd elements apart, which needs no
+ * so that two sums of neighbours are all that a row gives. They are taken of even and odd elements apart,
+ * which needs no
  * widening: of one channel, one instruction sums the pairs of a vector.
  */
 #ifndef OUTPUT
@@ -56,8 +58,8 @@ DEFINE_VECTORS(uint, words);
 DEFINE_VECTORS(double, doubles);
 
 /* Lane i of the result is lane i-k, or i+k, of v; beyond the end comes what `in` holds there. */
-#define UP(i)     ((i) < HONE_C ? LANES + (i) : (i) - HONE_C)
-#define DOWN(i)   ((i) + HONE_C < LANES ? (i) + HONE_C : (i) + LANES)
+#define UP(i)            ((i) < HONE_C ? LANES + (i) : (i)-HONE_C)
+#define DOWN(i)          ((i) + HONE_C < LANES ? (i) + HONE_C : (i) + LANES)
 #define IS_ALPHA_LANE(i) ((i) % 4 == 3)
 
 /* One row seen by a strip: the pixels left of, at and right of each. */
@@ -142,7 +144,8 @@ inline results root(values dx, values dy)
     n = n < 255.0f ? n : (floats)255.0f;
     return CONVERT(CONVERT(n, words), results);
 #else
-    /* n < 2^38 is exact in doubles, whose root is rounded correctly: nearest is floor(root + 1/2), no ties exist */
+    /* n < 2^38 is exact in doubles, whose root is rounded correctly: nearest is floor(root + 1/2), no ties
+     * exist */
     doubles x = CONVERT(dx, doubles), y = CONVERT(dy, doubles), n = x * x + y * y;
     n.lo.lo = sqrt(n.lo.lo);
     n.lo.hi = sqrt(n.lo.hi);
@@ -201,7 +204,8 @@ struct terms {
 inline struct terms terms(struct three t)
 {
     struct terms r;
-    values left = CONVERT(t.left, values), right = CONVERT(t.right, values), centre = CONVERT(t.centre, values);
+    values left = CONVERT(t.left, values), right = CONVERT(t.right, values),
+           centre = CONVERT(t.centre, values);
     r.difference = right - left;
     r.smooth = left + right + centre * (VALUE)2;
     return r;
@@ -235,7 +239,8 @@ inline void walk_narrow(struct strip s, const struct sink *sink, int y, int end)
             NUMBER p[3][3];
             for (int j = 0; j < 3; j++)
                 for (int k = 0; k < 3; k++)
-                    p[j][k] = source_at(&s.source, x + k - 1, y + j - 1, channel, s.width, s.height, s.border);
+                    p[j][k] =
+                        source_at(&s.source, x + k - 1, y + j - 1, channel, s.width, s.height, s.border);
             dx[0] = (p[0][2] - p[0][0]) + 2 * (p[1][2] - p[1][0]) + (p[2][2] - p[2][0]);
             dy[0] = (p[2][0] - p[0][0]) + 2 * (p[2][1] - p[0][1]) + (p[2][2] - p[0][2]);
             bool leaves = hone_leaves(x - 1, y - 1, 3, 3, s.width, s.height);
@@ -308,7 +313,8 @@ inline struct sides sides(struct three t)
     return s;
 }
 
-inline ushorts magnitudes(const struct sides *above, const struct sides *now, const struct sides *below, int parity)
+inline ushorts magnitudes(const struct sides *above, const struct sides *now, const struct sides *below,
+                          int parity)
 {
     shorts difference = now->right[parity] - now->left[parity];
     shorts sum = difference + (below->right[parity] - above->left[parity]);
@@ -350,8 +356,8 @@ inline void walk_lines(struct strip s, const struct sink *sink, int from, int be
     }
 }
 
-__kernel void sobel_lines(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                          int out_pitch, int width, int height, BORDER_TYPE border)
+__kernel void sobel_lines(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                          int out_offset, int out_pitch, int width, int height, BORDER_TYPE border)
 {
     struct sink sink = SINK_OF(out);
     int count = width * HONE_C, strips = max(1, count / LANES), first = get_global_id(0) * BLOCK;
@@ -372,8 +378,7 @@ __kernel void sobel_lines(__global const PIXEL *in, int in_offset, int in_pitch,
 
 #if defined(HONE_ALL) || defined(VARIANT_vectors)
 __kernel void sobel_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
-                            int out_offset, int out_pitch, int width, int height,
-                            BORDER_TYPE border)
+                            int out_offset, int out_pitch, int width, int height, BORDER_TYPE border)
 {
     struct sink sink = SINK_OF(out);
     int count = width * HONE_C, strips = max(1, count / LANES), number = get_global_id(0);
@@ -387,7 +392,8 @@ __kernel void sobel_vectors(__global const PIXEL *in, int in_offset, int in_pitc
     }
     s.last = s.at + LANES == count;
     walk(s, &sink, y, end);
-    if (number == strips - 1 && !s.last) { /* what is left of the row, overlapping what this work-item has just done */
+    if (number == strips - 1 &&
+        !s.last) { /* what is left of the row, overlapping what this work-item has just done */
         s.at = count - LANES;
         s.first = false;
         s.last = true;

@@ -26,7 +26,8 @@ inline RESULT finish(SUM dx, SUM dy)
 #elif NORM == 1
     return PASTE(PASTE(convert_, RESULT), _sat)(abs(dx) + abs(dy));
 #elif HONE_T == 0
-    /* sqrt(n) is never half-way between integers, and never nearer to it than 1/1020: far more than sqrt may err */
+    /* sqrt(n) is never half-way between integers, and never nearer to it than 1/1020: far more than sqrt may
+     * err */
     return convert_uchar_sat((int)(sqrt((float)(dx * dx + dy * dy)) + 0.5f));
 #else
     /* 16 bits: sums of squares up to 2^37, so the float root is a guess that integers put right */
@@ -45,13 +46,15 @@ inline RESULT finish(SUM dx, SUM dy)
 /* border=zero-outside: nothing where the window leaves the image. */
 inline RESULT inside_or_zero(RESULT result, int x, int y, int width, int height)
 {
-    return HONE_BORDER == BORDER_ZERO_OUTSIDE && hone_leaves(x - 1, y - 1, 3, 3, width, height) ? (RESULT)0 : result;
+    return HONE_BORDER == BORDER_ZERO_OUTSIDE && hone_leaves(x - 1, y - 1, 3, 3, width, height) ? (RESULT)0
+                                                                                                : result;
 }
 
 #if defined(HONE_ALL) || defined(VARIANT_direct)
 /* One result per work-item, nine reads: the guide's starting point. */
-__kernel void sobel_direct(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out, int out_offset,
-                           int out_pitch, int width, int height, BORDER_TYPE border FUSED_PARAMETERS)
+__kernel void sobel_direct(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out,
+                           int out_offset, int out_pitch, int width, int height,
+                           BORDER_TYPE border FUSED_PARAMETERS)
 {
     struct source source = SOURCE_OF(in);
     struct sink sink = SINK_OF(out);
@@ -90,15 +93,16 @@ __kernel void sobel_image(__read_only image2d_t in, __global RESULT *out, int ou
 #define P(j, i) texel_channel(p[j][i], channel)
         SUM dx = (P(0, 2) - P(0, 0)) + 2 * (P(1, 2) - P(1, 0)) + (P(2, 2) - P(2, 0));
         SUM dy = (P(2, 0) - P(0, 0)) + 2 * (P(2, 1) - P(0, 1)) + (P(2, 2) - P(0, 2));
-        out[channel] = IS_ALPHA(channel) ? (RESULT)P(1, 1) : inside_or_zero(finish(dx, dy), x, y, width, height);
+        out[channel] =
+            IS_ALPHA(channel) ? (RESULT)P(1, 1) : inside_or_zero(finish(dx, dy), x, y, width, height);
 #undef P
     }
 }
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_separable)
-/* The masks are products of a difference and a smoothing: rows first, columns after (guide 9.3.1). Of u8 the row terms fit
- * 16 bits. */
+/* The masks are products of a difference and a smoothing: rows first, columns after (guide 9.3.1). Of u8 the
+ * row terms fit 16 bits. */
 #if FLOATING
 #define TERM float
 #elif HONE_T == 0
@@ -107,8 +111,8 @@ __kernel void sobel_image(__read_only image2d_t in, __global RESULT *out, int ou
 #define TERM int
 #endif
 
-__kernel void sobel_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global TERM *terms, int width,
-                         int height, BORDER_TYPE border)
+__kernel void sobel_rows(__global const PIXEL *in, int in_offset, int in_pitch, __global TERM *terms,
+                         int width, int height, BORDER_TYPE border)
 {
     int i = get_global_id(0), y = get_global_id(1) - 1; /* one row above and one below the image */
     if (i >= width * HONE_C || y > height)
@@ -140,8 +144,9 @@ __kernel void sobel_columns(__global const TERM *terms, __global const PIXEL *in
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_strips)
-/* PX neighbouring elements and ROWS rows per work-item: a row is loaded once as one vector and one pixel on either side,
- * and serves three results (guide 9.3.2 and 9.3.3: 16x1 and 16x2 pixels per work-item, tables 9-4 and 9-5). */
+/* PX neighbouring elements and ROWS rows per work-item: a row is loaded once as one vector and one pixel on
+ * either side, and serves three results (guide 9.3.2 and 9.3.3: 16x1 and 16x2 pixels per work-item, tables
+ * 9-4 and 9-5). */
 #ifndef PX
 #define PX 16 /* elements across */
 #endif
@@ -153,8 +158,8 @@ __kernel void sobel_columns(__global const TERM *terms, __global const PIXEL *in
 #define RIGHT HONE_C
 #include "filters/strips.clh"
 
-__kernel void sobel_strips(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                           int out_pitch, int width, int height, BORDER_TYPE border)
+__kernel void sobel_strips(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                           int out_offset, int out_pitch, int width, int height, BORDER_TYPE border)
 {
     int i = get_global_id(0) * PX, y = get_global_id(1) * ROWS, count = width * HONE_C;
     if (i >= count || y >= height)
@@ -171,7 +176,8 @@ __kernel void sobel_strips(__global const PIXEL *in, int in_offset, int in_pitch
         } r;
         for (int k = 0; k < PX; k++) {
             int right = k + 2 * HONE_C, centre = k + HONE_C;
-            SUM dx = (above.v[right] - above.v[k]) + 2 * (middle.v[right] - middle.v[k]) + (below.v[right] - below.v[k]);
+            SUM dx = (above.v[right] - above.v[k]) + 2 * (middle.v[right] - middle.v[k]) +
+                     (below.v[right] - below.v[k]);
             SUM dy = (below.v[k] - above.v[k]) + 2 * (below.v[centre] - above.v[centre]) +
                      (below.v[right] - above.v[right]);
             r.element[k] = IS_ALPHA((i + k) % HONE_C)

@@ -2,12 +2,12 @@
 /*
  * For GPUs, u8 to u8, one channel: two pixels in every 32-bit register.
  *
- * A word of four pixels is split into its even and its odd ones, E = (p0, p2) and O = (p1, p3), 16 bits each. Neighbours at
- * distance one are then the other word, or a funnel shift of two words. Each row gives its differences and its smoothed
- * values; a strip that walks down combines those of three rows.
+ * A word of four pixels is split into its even and its odd ones, E = (p0, p2) and O = (p1, p3), 16 bits each.
+ * Neighbours at distance one are then the other word, or a funnel shift of two words. Each row gives its
+ * differences and its smoothed values; a strip that walks down combines those of three rows.
  *
- * halves: the 16 bits are half precision numbers, which hold integers up to 2048 exactly: 0x6400 | p is 1024 + p, so a
- * byte becomes a number without a conversion. Two operations per instruction, off the integer pipe.
+ * halves: the 16 bits are half precision numbers, which hold integers up to 2048 exactly: 0x6400 | p is 1024
+ * + p, so a byte becomes a number without a conversion. Two operations per instruction, off the integer pipe.
  * swar: the 16 bits are integers; differences carry a bias so that no lane borrows from its neighbour.
  */
 #ifndef WORDS
@@ -40,7 +40,8 @@ struct strip {
     int at; /* the strip's first pixel */
 };
 
-/* w[0] is the word left of the strip (of which the last pixel counts), w[WORDS + 1] the one right of it (the first). */
+/* w[0] is the word left of the strip (of which the last pixel counts), w[WORDS + 1] the one right of it (the
+ * first). */
 inline void load_row(uint *w, const struct strip *s, int y)
 {
     int inside;
@@ -86,7 +87,7 @@ inline void load_row(uint *w, const struct strip *s, int y)
     if (last)
         w[WORDS + 1] = row[0];
 #elif HONE_BORDER == BORDER_REFLECT101
-    w[0] = first ? w[1] << 16 : w[0];                           /* pixel 1 */
+    w[0] = first ? w[1] << 16 : w[0];                            /* pixel 1 */
     w[WORDS + 1] = last ? w[WORDS] >> 16 & 0xffu : w[WORDS + 1]; /* the last but one */
 #else
     w[0] = first ? w[1] << 24 : w[0];
@@ -139,9 +140,11 @@ inline uint halves_abs(uint a)
 #endif
 }
 
-/* What one row gives: right - left, and left + 2 centre + right, of the even and the odd pixels. The bias of 1024 per operand
- * cancels in the first and is taken off in the second while everything is still at most 2048. */
-inline void half_terms(const uint *w, uint *difference_even, uint *difference_odd, uint *smooth_even, uint *smooth_odd)
+/* What one row gives: right - left, and left + 2 centre + right, of the even and the odd pixels. The bias of
+ * 1024 per operand cancels in the first and is taken off in the second while everything is still at most
+ * 2048. */
+inline void half_terms(const uint *w, uint *difference_even, uint *difference_odd, uint *smooth_even,
+                       uint *smooth_odd)
 {
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
@@ -158,7 +161,8 @@ inline void half_terms(const uint *w, uint *difference_even, uint *difference_od
 inline uint half_magnitude(uint dx, uint dy)
 {
 #if NORM == 1
-    return halves_add(halves_min(halves_add(halves_abs(dx), halves_abs(dy)), 0x5bf85bf8u), 0x64006400u); /* 255, 1024 */
+    return halves_add(halves_min(halves_add(halves_abs(dx), halves_abs(dy)), 0x5bf85bf8u),
+                      0x64006400u); /* 255, 1024 */
 #else
     pair x, y;
     x.bits = dx;
@@ -179,7 +183,8 @@ inline uint half_magnitude(uint dx, uint dy)
 #define LANES_OF(n) ((uint)(n) << 16 | (uint)(n))
 
 /* Differences are biased by 256. */
-inline void swar_terms(const uint *w, uint *difference_even, uint *difference_odd, uint *smooth_even, uint *smooth_odd)
+inline void swar_terms(const uint *w, uint *difference_even, uint *difference_odd, uint *smooth_even,
+                       uint *smooth_odd)
 {
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
@@ -192,7 +197,8 @@ inline void swar_terms(const uint *w, uint *difference_even, uint *difference_od
     }
 }
 
-/* |v - 1024| in both lanes, for 4 <= v <= 2044: where bit 10 is missing, 1024 - v is the complement of v plus 1. */
+/* |v - 1024| in both lanes, for 4 <= v <= 2044: where bit 10 is missing, 1024 - v is the complement of v plus
+ * 1. */
 inline uint lanes_abs(uint v)
 {
     uint below = ~v >> 10 & LANES_OF(1), mask = (below << 10) - below;
@@ -244,8 +250,9 @@ __kernel void WALK(__global const uchar *in, int in_offset, int in_pitch, __glob
 #endif
     uint w[WORDS + 2], result[WORDS];
     uint upper_even[WORDS], upper_odd[WORDS]; /* differences of the two rows above, added */
-    /* Of two neighbouring rows by turns: in round r, [r % 2] of the smooth is the row above and of the differences the row
-     * itself; both are replaced by the row below. The rounds are unrolled, so that nothing moves between registers. */
+    /* Of two neighbouring rows by turns: in round r, [r % 2] of the smooth is the row above and of the
+     * differences the row itself; both are replaced by the row below. The rounds are unrolled, so that
+     * nothing moves between registers. */
     uint smooth_even[2][WORDS], smooth_odd[2][WORDS], difference_even[2][WORDS], difference_odd[2][WORDS];
     load_row(w, &s, y - 1);
     TERMS(w, upper_even, upper_odd, smooth_even[0], smooth_odd[0]);
@@ -272,7 +279,8 @@ __kernel void WALK(__global const uchar *in, int in_offset, int in_pitch, __glob
             for (int k = 0; k < WORDS; k++) {
                 uint lower_even = ADD(difference_even[now][k], difference_even[next][k]);
                 uint lower_odd = ADD(difference_odd[now][k], difference_odd[next][k]);
-                uint e = MAGNITUDE(ADD(upper_even[k], lower_even), SUBTRACT(smooth_even[now][k], above_even[k]));
+                uint e =
+                    MAGNITUDE(ADD(upper_even[k], lower_even), SUBTRACT(smooth_even[now][k], above_even[k]));
                 uint o = MAGNITUDE(ADD(upper_odd[k], lower_odd), SUBTRACT(smooth_odd[now][k], above_odd[k]));
                 result[k] = clear_leaving(JOIN_BYTES(e, o), s.at + 4 * k, y, 3, 3, width, height);
                 upper_even[k] = lower_even;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs, in clang's 64-byte vectors. Lane L (16 bytes) of vector i takes the N pixels of row L * N + i, for N = 16 bytes
- * of pixels: each lane then holds one row of an N x N block, and log2(N) steps that interleave pixels inside the lanes
- * turn all four blocks at once. Vector j is then 4N neighbours of column j: one full store to a row of the result.
+ * For CPUs, in clang's 64-byte vectors. Lane L (16 bytes) of vector i takes the N pixels of row L * N + i,
+ * for N = 16 bytes of pixels: each lane then holds one row of an N x N block, and log2(N) steps that
+ * interleave pixels inside the lanes turn all four blocks at once. Vector j is then 4N neighbours of column
+ * j: one full store to a row of the result.
  *
  * Pixels of 3, 6 or 12 bytes are spread to 4, 8 or 16 behind the load and packed before the store.
  * A work-item owns COLUMNS x ROWS pixels of the input; a last step that does not fit overlaps the one before.
@@ -33,9 +34,9 @@
 #else
 #define ROOM_LOG (ELEMENT_LOG + 2)
 #endif
-#define ROOM (1 << ROOM_LOG)    /* the same, rounded up to a power of two */
-#define N    (16 / ROOM)        /* pixels across a block */
-#define DOWN (4 * N)            /* rows of a step */
+#define ROOM (1 << ROOM_LOG)                                /* the same, rounded up to a power of two */
+#define N    (16 / ROOM)                                    /* pixels across a block */
+#define DOWN (4 * N)                                        /* rows of a step */
 #define TAIL (HONE_C == 3 ? (16 + SIZE - 1) / SIZE - N : 0) /* pixels that a load sees behind its own N */
 
 #include "filters/vectors.clh"
@@ -49,10 +50,10 @@ typedef half_vector half_at __attribute__((aligned(1)));
 typedef bytes bytes_at __attribute__((aligned(1)));
 
 /* Byte i of the result, by its number in two vectors behind each other. */
-#define SAME(i) (i)
+#define SAME(i)    (i)
 #define IN_LANE(i) ((i) % 16)
-#define LOW(i)  ((i) / 16 * 16 + IN_LANE(i) / ROOM / 2 * ROOM + (i) % ROOM + IN_LANE(i) / ROOM % 2 * 64)
-#define HIGH(i) (LOW(i) + 8)
+#define LOW(i)     ((i) / 16 * 16 + IN_LANE(i) / ROOM / 2 * ROOM + (i) % ROOM + IN_LANE(i) / ROOM % 2 * 64)
+#define HIGH(i)    (LOW(i) + 8)
 /* Inside a lane: pixels of SIZE bytes to places of ROOM bytes, and back; -1: anything. */
 #define SPREAD(i) ((i) % ROOM < SIZE ? (i) / 16 * 16 + IN_LANE(i) / ROOM * SIZE + (i) % ROOM : -1)
 #define PACK(i)   (IN_LANE(i) < N * SIZE ? (i) / 16 * 16 + IN_LANE(i) / SIZE * ROOM + IN_LANE(i) % SIZE : -1)
@@ -63,8 +64,9 @@ inline bytes load_lanes(__global const uchar *from, long pitch)
 {
     half_vector top = __builtin_shufflevector(*(__global const lane_at *)from,
                                               *(__global const lane_at *)(from + N * pitch), L_ALL_32(SAME));
-    half_vector bottom = __builtin_shufflevector(*(__global const lane_at *)(from + 2 * N * pitch),
-                                                 *(__global const lane_at *)(from + 3 * N * pitch), L_ALL_32(SAME));
+    half_vector bottom =
+        __builtin_shufflevector(*(__global const lane_at *)(from + 2 * N * pitch),
+                                *(__global const lane_at *)(from + 3 * N * pitch), L_ALL_32(SAME));
     bytes v = __builtin_shufflevector(top, bottom, L_ALL_64(SAME));
 #if HONE_C == 3
     v = __builtin_shufflevector(v, v, L_ALL_64(SPREAD));
@@ -80,9 +82,10 @@ union sixteen_words {
 };
 
 /*
- * Without its line in the cache, a store waits for memory, and rows of the result are too far apart for the processor to
- * guess the next one. So the line behind the store is asked for now: the next step down begins there. (Measured: 2.5 times
- * faster.) A store that fills its line needs none of it; past the caches it goes another 2 times faster.
+ * Without its line in the cache, a store waits for memory, and rows of the result are too far apart for the
+ * processor to guess the next one. So the line behind the store is asked for now: the next step down begins
+ * there. (Measured: 2.5 times faster.) A store that fills its line needs none of it; past the caches it goes
+ * another 2 times faster.
  */
 inline void store_column(__global uchar *to, bytes v, bool stream)
 {
@@ -102,11 +105,11 @@ inline void store_column(__global uchar *to, bytes v, bool stream)
 #endif
 }
 
-#define INTERLEAVE(to, from)                                                      \
-    _Pragma("unroll") for (int i = 0; i < N / 2; i++)                             \
-    {                                                                             \
-        to[2 * i] = __builtin_shufflevector(from[i], from[i + N / 2], L_ALL_64(LOW));      \
-        to[2 * i + 1] = __builtin_shufflevector(from[i], from[i + N / 2], L_ALL_64(HIGH)); \
+#define INTERLEAVE(to, from)                                                                                 \
+    _Pragma("unroll") for (int i = 0; i < N / 2; i++)                                                        \
+    {                                                                                                        \
+        to[2 * i] = __builtin_shufflevector(from[i], from[i + N / 2], L_ALL_64(LOW));                        \
+        to[2 * i + 1] = __builtin_shufflevector(from[i], from[i + N / 2], L_ALL_64(HIGH));                   \
     }
 
 /* Whether a store, and those to the following rows, write all of a cache line. */
@@ -152,7 +155,8 @@ inline void move_pixels(const struct picture *p, int x0, int x1, int y0, int y1)
     for (int x = x0; x < x1; x++)
         for (int y = y0; y < y1; y++)
             for (int channel = 0; channel < HONE_C; channel++)
-                p->out[x * p->out_pitch + y * HONE_C + channel] = p->in[y * p->in_pitch + x * HONE_C + channel];
+                p->out[x * p->out_pitch + y * HONE_C + channel] =
+                    p->in[y * p->in_pitch + x * HONE_C + channel];
 }
 
 /* At least N x DOWN pixels. */

@@ -23,18 +23,20 @@ typedef VECTOR(PIXEL, HONE_C) cell;
 
 #if defined(HONE_ALL) || defined(VARIANT_naive)
 /* Neighbouring work-items read neighbours and write a whole row of the result apart. */
-__kernel void transpose_naive(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                              int out_pitch, int width, int height)
+__kernel void transpose_naive(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                              int out_offset, int out_pitch, int width, int height)
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
         return;
-    STORE_CELL(LOAD_CELL(in + in_offset + y * in_pitch + x * HONE_C), out + out_offset + x * out_pitch + y * HONE_C);
+    STORE_CELL(LOAD_CELL(in + in_offset + y * in_pitch + x * HONE_C),
+               out + out_offset + x * out_pitch + y * HONE_C);
 }
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_image)
-/* The texture unit keeps its pixels in tiles of its own, so that reading down a column is no worse than along a row. */
+/* The texture unit keeps its pixels in tiles of its own, so that reading down a column is no worse than along
+ * a row. */
 __kernel void transpose_image(__read_only image2d_t in, __global RESULT *out, int out_offset, int out_pitch,
                               sampler_t edge, int width, int height)
 {
@@ -56,12 +58,13 @@ __kernel void transpose_image(__read_only image2d_t in, __global RESULT *out, in
 
 #if defined(HONE_ALL) || defined(VARIANT_local)
 /*
- * The write-up's transposeL: a work-group of 16x16 reads a block into local memory, turned, and writes it, each half of
- * the way along rows. Its one step was taken for images of whole blocks; here the edges are checked.
+ * The write-up's transposeL: a work-group of 16x16 reads a block into local memory, turned, and writes it,
+ * each half of the way along rows. Its one step was taken for images of whole blocks; here the edges are
+ * checked.
  */
 #define SIDE 16
-__kernel void transpose_local(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                              int out_pitch, int width, int height)
+__kernel void transpose_local(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                              int out_offset, int out_pitch, int width, int height)
 {
     __local cell aux[SIDE * SIDE];
     int bx = get_group_id(0) * SIDE, by = get_group_id(1) * SIDE, ix = get_local_id(0), iy = get_local_id(1);
@@ -75,8 +78,8 @@ __kernel void transpose_local(__global const PIXEL *in, int in_offset, int in_pi
 
 #if defined(HONE_ALL) || defined(VARIANT_tiles)
 /*
- * Memory banks serve one word each at a time. In a plain tile a column lies in one bank; one pixel more in each row, or
- * columns renamed by an exclusive or with the row, spread it over all.
+ * Memory banks serve one word each at a time. In a plain tile a column lies in one bank; one pixel more in
+ * each row, or columns renamed by an exclusive or with the row, spread it over all.
  */
 #if PLACE == 2
 #define AT(row, column) ((row)*TILE + ((column) ^ (row)))
@@ -84,10 +87,11 @@ __kernel void transpose_local(__global const PIXEL *in, int in_offset, int in_pi
 #define AT(row, column) ((row) * (TILE + PLACE) + (column))
 #endif
 
-__kernel void transpose_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                              int out_pitch, int width, int height, __local cell *tile)
+__kernel void transpose_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                              int out_offset, int out_pitch, int width, int height, __local cell *tile)
 {
-    int x0 = get_group_id(0) * TILE, y0 = get_group_id(1) * TILE, i = get_local_id(0), first = get_local_id(1);
+    int x0 = get_group_id(0) * TILE, y0 = get_group_id(1) * TILE, i = get_local_id(0),
+        first = get_local_id(1);
     in += in_offset + y0 * in_pitch + (x0 + i) * HONE_C;
     for (int j = first; j < TILE; j += LINES)
         if (x0 + i < width && y0 + j < height)

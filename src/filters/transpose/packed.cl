@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pixels of 1, 2 or 4 bytes, in words of 32 bits on both sides of the local tile: a work-item loads a block of PER rows of
- * one word (4x4 bytes, 2x2 shorts, one word), turns it in registers, and puts its words into the tile, where a row is a
- * row of the result. The tile holds 32 x 32 blocks. A word's column is renamed by an exclusive or with its block row, so
- * that neither side meets a memory bank twice.
+ * Pixels of 1, 2 or 4 bytes, in words of 32 bits on both sides of the local tile: a work-item loads a block
+ * of PER rows of one word (4x4 bytes, 2x2 shorts, one word), turns it in registers, and puts its words into
+ * the tile, where a row is a row of the result. The tile holds 32 x 32 blocks. A word's column is renamed by
+ * an exclusive or with its block row, so that neither side meets a memory bank twice.
  *
- * Width and height are the input's. Images begin at a word, and so do their rows; what ends inside a word moves in bytes.
+ * Width and height are the input's. Images begin at a word, and so do their rows; what ends inside a word
+ * moves in bytes.
  */
 #ifndef LINES
 #define LINES 8 /* rows of blocks that a work-group moves at a time: its height */
@@ -72,8 +73,8 @@ inline void turn(uint w[4])
     }
 }
 
-__kernel void transpose_bytes(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                              int out_pitch, int width, int height, __local uint *tile)
+__kernel void transpose_bytes(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                              int out_offset, int out_pitch, int width, int height, __local uint *tile)
 {
     int x0 = get_group_id(0) * ACROSS * PER, y0 = get_group_id(1) * ACROSS * PER;
     int i = get_local_id(0), first = get_local_id(1), x = x0 + i * PER, y = y0 + i * PER;
