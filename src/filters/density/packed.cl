@@ -33,8 +33,7 @@
 #define SHUFFLE 0 /* neighbours' sums: 0 through local memory, 1 from lane to lane (PTX) */
 #endif
 #ifndef SWAP
-#define SWAP                                                                                                 \
-    0 /* 1: pairs of lanes swap halves of their results, so that each store fills whole sectors (PTX) */
+#define SWAP 0 /* 1: pairs of lanes swap halves of results, so that each store fills whole sectors (PTX) */
 #endif
 #ifndef SIZE
 #define SIZE 31 /* of the window; at most 127: two sums of columns must be told apart by their sign */

@@ -492,8 +492,7 @@ __kernel void gaussian_segments_columns(__global const float *rows, __global flo
 #define ACROSS 32 /* pixels of a tile */
 #define DOWN   32
 #ifndef ITEMS
-#define ITEMS                                                                                                \
-    256 /* work-items of a tile; each makes four results, one beside or below the other, at a time */
+#define ITEMS 256 /* work-items of a tile; each makes four results, beside or below each other, at a time */
 #endif
 
 /* Weighted sums of four neighbours that lie `step` apart, from `at` on, which is the first pixel of the first
