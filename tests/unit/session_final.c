@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who wins a session, with a worker that answers what a test has written down: this program is its own
  * worker, and no device is used. */
-#include "tune/session/session.h"
+#include "tune/session/filter.h"
 
 #include "base/file.h"
 #include "choose/lookup.h"
@@ -157,7 +157,7 @@ static struct session_result tune(const char *filter, const char *what, const ch
     json_decref(all);
     REQUIRE_OK(worker_start(&worker, "0", false, &error));
     REQUIRE_OK(parse_case(&c, filter, &error));
-    REQUIRE_OK(session_tune(&worker, &c, &options, &result, &error));
+    REQUIRE_OK(filter_session_tune(&worker, &c, &options, &result, &error));
     case_finish(&c);
     worker_stop(&worker);
     return result;
@@ -181,7 +181,7 @@ TEST(the_least_median_of_the_final_wins)
 {
     const struct session_result r =
         tune("sobel", "{\"direct\": {\"ms\": 2}, \"strips\": {\"ms\": 1.9, \"final\": 2.5}}", NULL);
-    CHECK(r.raced);
+    CHECK(r.choice.raced);
     CHECK_TEXT(r.choice.ranked[0].variant, "direct");
     CHECK(r.choice.ranked[0].ms == 2 && r.choice.ranked[1].ms == 2.5);
 }
@@ -190,7 +190,7 @@ TEST(one_that_fails_in_the_final_cannot_win)
 {
     const struct session_result r =
         tune("sobel", "{\"direct\": {\"ms\": 1.4}, \"strips\": {\"ms\": 1, \"final\": \"fail\"}}", NULL);
-    CHECK(r.raced);
+    CHECK(r.choice.raced);
     CHECK_EQ(r.choice.count, 1);
     CHECK_TEXT(r.choice.ranked[0].variant, "direct");
     CHECK_EQ(recorded("strips"), STATE_RUN);
@@ -201,7 +201,7 @@ TEST(one_that_is_wrong_in_the_final_cannot_win)
 {
     const struct session_result r =
         tune("sobel", "{\"direct\": {\"ms\": 1.4}, \"strips\": {\"ms\": 1, \"final\": \"wrong\"}}", NULL);
-    CHECK(r.raced);
+    CHECK(r.choice.raced);
     CHECK_EQ(r.choice.count, 1);
     CHECK_TEXT(r.choice.ranked[0].variant, "direct");
     CHECK_EQ(recorded("strips"), STATE_WRONG);
@@ -216,7 +216,7 @@ TEST(those_behind_race_when_all_finalists_are_wrong)
                                          " \"strips\": {\"ms\": 1, \"final\": \"wrong\"},"
                                          " \"separable\": {\"ms\": 3, \"final\": 3.5}}",
                                          NULL);
-    CHECK(r.raced);
+    CHECK(r.choice.raced);
     CHECK_EQ(r.choice.count, 1);
     CHECK_TEXT(r.choice.ranked[0].variant, "separable");
     CHECK(r.choice.ranked[0].ms == 3.5);
@@ -230,7 +230,7 @@ TEST(one_that_crashes_in_the_final_is_found)
                                          " \"strips\": {\"ms\": 1, \"final\": \"crash\"},"
                                          " \"separable\": {\"ms\": 1.3, \"final\": 1.7}}",
                                          NULL);
-    CHECK(r.raced);
+    CHECK(r.choice.raced);
     CHECK_EQ(r.choice.count, 2);
     CHECK_TEXT(r.choice.ranked[0].variant, "direct");
     CHECK(r.choice.ranked[0].ms == 1.5);
@@ -245,7 +245,7 @@ TEST(one_that_takes_the_context_along_is_found)
              "{\"strips\": {\"ms\": 1, \"final\": \"lost\"}, \"direct\": {\"ms\": 1.4},"
              " \"separable\": {\"ms\": 1.3, \"final\": 1.2}}",
              NULL);
-    CHECK(r.raced);
+    CHECK(r.choice.raced);
     CHECK_EQ(r.choice.count, 2);
     CHECK(r.choice.ranked[0].ms == 1.2 && r.choice.ranked[1].ms == 1.4);
     CHECK_EQ(recorded("strips"), STATE_RUN);
@@ -261,7 +261,7 @@ TEST(without_a_final_the_search_decides)
                  "{\"direct\": {\"ms\": 1.4, \"final\": \"%s\"}, \"strips\": {\"ms\": 1, \"final\": \"%s\"}}",
                  ends[i], ends[i]);
         const struct session_result r = tune("sobel", what, NULL);
-        CHECK(!r.raced);
+        CHECK(!r.choice.raced);
         CHECK_TEXT(r.choice.ranked[0].variant, "strips");
         CHECK(r.choice.ranked[0].ms == 1 && r.choice.ranked[1].ms == 1.4);
         CHECK_EQ(recorded("strips"), STATE_OK); /* nobody is to blame */
@@ -370,7 +370,7 @@ TEST(an_experiment_replaces_nothing_better)
         tune("sobel",
              "{\"lines\": {\"ms\": 1}, \"direct\": {\"ms\": 30}, \"separable\": {\"ms\": 20, \"final\": 21}}",
              "direct,separable");
-    CHECK(r.raced && r.choice.informs);
+    CHECK(r.choice.raced && r.choice.informs);
     CHECK_TEXT(r.choice.ranked[0].variant, "lines");
     CHECK(r.choice.default_ms == 1);
     CHECK_TEXT(r.asked.variant, "separable");
@@ -424,14 +424,14 @@ static struct own_session_result tune_kernel(const char *what)
     struct worker worker;
     struct own_session_result result;
     struct own_spec *spec = own_spec_new();
-    const struct own_session_options options = {
-        .source = "__kernel void k(int i) {}", .folder = "", .budget = 3, .random_seed = 1, .fresh = true};
+    const struct own_request request = {.spec = spec, .source = "__kernel void k(int i) {}", .folder = ""};
+    const struct session_options options = {.budget = 3, .random_seed = 1, .fresh = true};
     setenv("FINAL_SCENE", what, 1);
     setenv("XDG_DATA_HOME", support_folder(), 1);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         REQUIRE_OK(own_spec_set(spec, settings[i][0], settings[i][1], NULL, &error));
     REQUIRE_OK(worker_start(&worker, "0", false, &error));
-    REQUIRE_OK(own_session_tune(&worker, spec, &options, &result, &error));
+    REQUIRE_OK(own_session_tune(&worker, &request, &options, &result, &error));
     worker_stop(&worker);
     own_spec_free(spec);
     return result;
@@ -448,12 +448,12 @@ TEST(a_kernel_that_fails_in_the_final_cannot_win)
                  " \"A=3\": {\"ms\": 1.3, \"final\": 1.7}}",
                  ends[i]);
         struct own_session_result r = tune_kernel(what);
-        CHECK(r.raced);
-        CHECK_EQ(r.ranked_count, 2);
-        CHECK_TEXT(r.ranked[0].config, "A=1");
-        CHECK(r.ranked[0].runs.median == 1.5 && r.first_ms == 1.5);
-        CHECK_EQ(r.states[states[i]], 1);
-        CHECK_EQ(r.states[STATE_OK], 2);
+        CHECK(r.base.choice.raced);
+        CHECK_EQ(r.base.ranked_count, 2);
+        CHECK_TEXT(r.base.ranked[0].config, "A=1");
+        CHECK(r.base.ranked[0].runs.median == 1.5 && r.base.choice.default_ms == 1.5);
+        CHECK_EQ(r.base.states[states[i]], 1);
+        CHECK_EQ(r.base.states[STATE_OK], 2);
         own_session_finish(&r);
     }
 }
@@ -463,9 +463,9 @@ TEST(of_kernels_that_tie_the_fastest_wins)
     struct own_session_result r =
         tune_kernel("{\"A=1\": {\"ms\": 1.3}, \"A=2\": {\"ms\": 1, \"final\": 1.005},"
                     " \"A=3\": {\"ms\": 1.1, \"final\": 1}}");
-    CHECK_TEXT(r.ranked[0].config, "A=3");
-    CHECK_TEXT(r.ranked[1].config, "A=2");
-    CHECK(r.tied == 1 && r.ranked[1].tied && !r.ranked[2].tied);
+    CHECK_TEXT(r.base.ranked[0].config, "A=3");
+    CHECK_TEXT(r.base.ranked[1].config, "A=2");
+    CHECK(r.base.tied == 1 && r.base.ranked[1].tied && !r.base.ranked[2].tied);
     own_session_finish(&r);
 }
 
@@ -473,8 +473,8 @@ TEST(the_first_configuration_stays_where_it_ties)
 {
     struct own_session_result r = tune_kernel("{\"A=1\": {\"ms\": 1.3, \"final\": 1.005},"
                                               " \"A=2\": {\"ms\": 1}, \"A=3\": {\"ms\": 1.1}}");
-    CHECK_TEXT(r.ranked[0].config, "A=1");
-    CHECK_TEXT(r.ranked[1].config, "A=2");
+    CHECK_TEXT(r.base.ranked[0].config, "A=1");
+    CHECK_TEXT(r.base.ranked[1].config, "A=2");
     own_session_finish(&r);
 }
 
@@ -483,9 +483,9 @@ TEST(without_a_final_of_kernels_the_search_decides)
     struct own_session_result r = tune_kernel("{\"A=1\": {\"ms\": 1.4, \"final\": \"crash\"},"
                                               " \"A=2\": {\"ms\": 1, \"final\": \"crash\"},"
                                               " \"A=3\": {\"ms\": 1.3, \"final\": \"crash\"}}");
-    CHECK(!r.raced);
-    CHECK_EQ(r.ranked_count, 3);
-    CHECK_TEXT(r.ranked[0].config, "A=2");
-    CHECK(r.ranked[0].runs.median == 1);
+    CHECK(!r.base.choice.raced);
+    CHECK_EQ(r.base.ranked_count, 3);
+    CHECK_TEXT(r.base.ranked[0].config, "A=2");
+    CHECK(r.base.ranked[0].runs.median == 1);
     own_session_finish(&r);
 }

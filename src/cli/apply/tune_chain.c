@@ -31,7 +31,7 @@ static hone_status tune_case(const struct tune_chain_request *request, struct wo
     hone_status status =
         worker->started ? HONE_OK : worker_start(worker, request->spec, request->no_disk, error);
     if (!status)
-        status = session_tune(worker, c, &request->options, &result, error);
+        status = filter_session_tune(worker, c, &request->options, &result, error);
     if (!status && result.interrupted)
         return error_set(error, HONE_ERROR_UNSUPPORTED, "interrupted while %s was tuned", c->filter->name);
     if (!status)

@@ -6,7 +6,7 @@
 #include "hone/chain.h"
 #include "hone/device.h"
 #include "hone/image.h"
-#include "tune/session/session.h"
+#include "tune/session/filter.h"
 
 struct tune_chain_request {
     hone_device *device; /* the one to tune for */

@@ -49,6 +49,41 @@ static hone_status parse_size(const char *text, hone_image_desc *in, hone_error 
     return hone_image_desc_check(in, error);
 }
 
+int tune_evaluations(double wanted, bool quick, bool full, int usual)
+{
+    return wanted > 0 ? (int)wanted : quick ? QUICK : full ? FULL : usual > 0 ? usual : NORMAL;
+}
+
+uint32_t tune_random_seed(const char *seed)
+{
+    return seed ? (uint32_t)strtoul(seed, NULL, 10) : 1;
+}
+
+const char *tune_contradiction(double evaluations, bool quick, bool full)
+{
+    return quick && full                        ? "--quick and --full exclude each other"
+           : evaluations > 0 && (quick || full) ? "--evaluations takes the place of --quick and --full"
+                                                : NULL;
+}
+
+/* ---- The worker ---- */
+
+hone_status tune_start_worker(struct worker *worker, const struct common_options *common, double memory,
+                              hone_error *error)
+{
+    hone_status status = worker_start(worker, common->device ? common->device : getenv("HONE_DEVICE"),
+                                      common->no_cache, error);
+    if (!status && memory > 0)
+        worker->memory = (uint64_t)(memory * 1048576);
+    return status;
+}
+
+void tune_stop_worker(struct worker *worker, const struct common_options *common)
+{
+    worker_stop(worker);
+    cli_warn_of_stuck(common, worker->stuck);
+}
+
 /* ---- Cases ---- */
 
 static hone_status add_case(struct tune_run *run, const char *text, const hone_image_desc *in,
@@ -184,9 +219,9 @@ static int tune_one(struct tune_run *run, const char *line)
         return fail_case(run, &error);
     run->here = 0;
     tune_show_stage(run, "begins");
-    status = session_tune(&run->worker, &c, &options, &result, &error);
+    status = filter_session_tune(&run->worker, &c, &options, &result, &error);
     case_finish(&c);
-    tune_clear_progress(run);
+    tune_clear_line(&run->common, run->on_terminal);
     if (result.choice.count > 0 && run->common.json)
         tune_add_report(run, &result);
     else if (result.choice.count > 0 && !run->common.quiet)
@@ -226,18 +261,14 @@ static int run_cases(struct tune_run *run, const struct operands *operands)
     if (run->quick && run->seconds <= 0)
         run->seconds = fmin(quick_seconds, quick_case_seconds * run->count);
     if (!status)
-        status = worker_start(&run->worker, run->common.device ? run->common.device : getenv("HONE_DEVICE"),
-                              run->common.no_cache, &error);
+        status = tune_start_worker(&run->worker, &run->common, run->memory, &error);
     if (status)
         return cli_fail(&run->common, &error);
-    if (run->memory > 0)
-        run->worker.memory = (uint64_t)(run->memory * 1048576);
     cli_note(&run->common, "tuning %d cases on %s (%s, driver %s)", run->count,
              run->worker.device_record.name, run->worker.device_record.platform,
              run->worker.device_record.driver);
     int result = tune_all(run);
-    worker_stop(&run->worker);
-    cli_warn_of_stuck(&run->common, run->worker.stuck);
+    tune_stop_worker(&run->worker, &run->common);
     return result;
 }
 
@@ -268,12 +299,11 @@ static int run_tune(int argc, char **argv)
     enum parsed parsed = cli_parse(&command_tune, argc, argv, own, &run.common, &operands);
     if (parsed != PARSED_GO)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
-    if (run.quick && run.full)
-        return cli_usage(&command_tune, "--quick and --full exclude each other");
-    if (run.budgeted > 0 && (run.quick || run.full))
-        return cli_usage(&command_tune, "--evaluations takes the place of --quick and --full");
-    run.random_seed = run.seed ? (uint32_t)strtoul(run.seed, NULL, 10) : 1;
-    run.evaluations = run.budgeted > 0 ? (int)run.budgeted : run.quick ? QUICK : run.full ? FULL : NORMAL;
+    const char *wrong = tune_contradiction(run.budgeted, run.quick, run.full);
+    if (wrong)
+        return cli_usage(&command_tune, "%s", wrong);
+    run.random_seed = tune_random_seed(run.seed);
+    run.evaluations = tune_evaluations(run.budgeted, run.quick, run.full, 0);
     if (!!run.export_to + !!run.import_from + !!run.replay_of > 1)
         return cli_usage(&command_tune, "--export, --import and --replay exclude each other");
     if (run.import_from || run.replay_of) {

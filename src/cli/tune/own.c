@@ -19,8 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { QUICK = 20, NORMAL = 100, FULL = 500 };
-
 bool tune_wants_kernel(int argc, char **argv)
 {
     static const char *const words[] = {"--kernel-file", "--spec", "--kernel", "--param", "--arg"};
@@ -118,9 +116,7 @@ static void show_progress(void *context, int evaluation, int of, const char *con
     cli_best(best, best_ms);
     run->left.total = run->session.seconds;
     tune_describe_left(&run->left, run->start, evaluation, of - evaluation, left, sizeof left);
-    cli_note(&run->common, "  %s: %s%s %.4g ms%s%s", config, record_state_name(measured->state),
-             measured->ms >= 0 ? "," : "", measured->ms >= 0 ? measured->ms : 0,
-             measured->note[0] ? ": " : "", measured->note);
+    tune_note_evaluation(&run->common, config, measured);
     snprintf(line, sizeof line, "%s: %d of at most %d, %s%s  %.80s", run->spec->kernel, evaluation, of, left,
              best, config);
     tune_show_line(&run->common, run->on_terminal, line);
@@ -142,20 +138,18 @@ static void show_waiting(void *context)
 
 static hone_status read_limits(struct kernel_run *run, hone_error *error)
 {
-    struct own_session_options *s = &run->session;
+    struct session_options *s = &run->session;
     hone_status status = tune_parse_seconds(run->budget, &s->seconds, error);
     if (!run->budget)
         s->seconds = run->spec->budget_seconds;
-    s->budget = run->evaluations > 0          ? (int)run->evaluations
-                : run->quick                  ? QUICK
-                : run->full                   ? FULL
-                : run->spec->budget_count > 0 ? run->spec->budget_count
-                                              : NORMAL;
-    s->random_seed = run->seed ? (uint32_t)strtoul(run->seed, NULL, 10) : 1;
+    s->budget = tune_evaluations(run->evaluations, run->quick, run->full, run->spec->budget_count);
+    s->random_seed = tune_random_seed(run->seed);
     s->fresh = run->fresh;
-    s->source = text_view(&run->source);
-    s->folder = run->folder;
-    s->read_right = tune_kernel_right;
+    run->request = (struct own_request){.spec = run->spec,
+                                        .source = text_view(&run->source),
+                                        .folder = run->folder,
+                                        .read_right = tune_kernel_right,
+                                        .context = run};
     s->interrupted = tune_is_interrupted;
     s->give_up = tune_is_given_up;
     s->waiting = show_waiting;
@@ -201,10 +195,9 @@ static hone_status try_output(const char *path, hone_error *error)
 static int tune(struct kernel_run *run, struct worker *worker)
 {
     hone_error error = {0}, write_error = {0};
-    hone_status status = own_session_tune(worker, run->spec, &run->session, &run->result, &error);
-    if (run->on_terminal && !run->common.verbose && !run->common.quiet)
-        fputs("\r\033[K", stderr);
-    if (run->result.ranked_count > 0) {
+    hone_status status = own_session_tune(worker, &run->request, &run->session, &run->result, &error);
+    tune_clear_line(&run->common, run->on_terminal);
+    if (run->result.base.ranked_count > 0) {
         hone_status written = write_results(run, &write_error);
         if (!tune_kernel_report(run))
             status = error_memory(&error, "the report");
@@ -213,7 +206,7 @@ static int tune(struct kernel_run *run, struct worker *worker)
             return cli_fail(&run->common, &write_error);
     }
     const bool interrupted = tune_is_interrupted(NULL);
-    if (status && !(interrupted && run->result.ranked_count == 0))
+    if (status && !(interrupted && run->result.base.ranked_count == 0))
         return cli_fail(&run->common, &error);
     return interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
 }
@@ -230,19 +223,15 @@ static int run_all(struct kernel_run *run)
     if (!status)
         status = try_output(run->header, &error);
     if (!status)
-        status = worker_start(&worker, run->common.device ? run->common.device : getenv("HONE_DEVICE"),
-                              run->common.no_cache, &error);
+        status = tune_start_worker(&worker, &run->common, run->memory, &error);
     if (status)
         return cli_fail(&run->common, &error);
-    if (run->memory > 0)
-        worker.memory = (uint64_t)(run->memory * 1048576);
     cli_note(&run->common, "tuning '%s' on %s (%s, driver %s)", run->spec->kernel, worker.device_record.name,
              worker.device_record.platform, worker.device_record.driver);
     tune_signals_begin(run->common.quiet);
     run->start = clock_ns();
     int result = tune(run, &worker);
-    worker_stop(&worker);
-    cli_warn_of_stuck(&run->common, worker.stuck);
+    tune_stop_worker(&worker, &run->common);
     return result;
 }
 
@@ -293,10 +282,9 @@ int tune_kernel(int argc, char **argv)
     enum parsed parsed = cli_parse(&command_tune, argc, argv, own, &run.common, &operands);
     if (parsed != PARSED_GO)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
-    if (run.quick && run.full)
-        return cli_usage(&command_tune, "--quick and --full exclude each other");
-    if (run.evaluations > 0 && (run.quick || run.full))
-        return cli_usage(&command_tune, "--evaluations takes the place of --quick and --full");
+    const char *wrong = tune_contradiction(run.evaluations, run.quick, run.full);
+    if (wrong)
+        return cli_usage(&command_tune, "%s", wrong);
     if (!run.kernel_file && !run.spec_file)
         return cli_usage(&command_tune, "--kernel-file or --spec is missing: where is the kernel?");
     if (operands.count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tuning kernels of the user's own, between the files of it (tune_kernel*.c) and cmd_tune.c. */
+/* Tuning kernels of the user's own, between the files of it (own*.c) and cmd_tune.c. */
 #ifndef CLI_TUNE_OWN_H
 #define CLI_TUNE_OWN_H
 
@@ -7,13 +7,11 @@
 #include "cli/cli.h"
 #include "tune/own/session.h"
 #include "tune/session/budget.h"
+#include "tune/worker/memory_file.h"
 
 /* Whether the arguments ask for a kernel of the user's own, and the command for that. */
 bool tune_wants_kernel(int argc, char **argv);
 int tune_kernel(int argc, char **argv);
-
-/* "60s", "5m", "1h", "90"; NULL is 0. */
-hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *error);
 
 /* What `hone tune --help` says of it. */
 #define KERNEL_HELP                                                                                          \
@@ -49,7 +47,7 @@ hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *er
     "  --header F       write the best values as #defines\n"                                                 \
     "  --build-timeout N  seconds after which a compilation is abandoned (default 60)\n"
 
-/* ---- Inside tune_kernel*.c ---- */
+/* ---- Inside own*.c ---- */
 
 struct kernel_run {
     struct common_options common;
@@ -64,7 +62,8 @@ struct kernel_run {
     char *folder; /* of the kernel's file */
     struct held_file held[OWN_MAX_ARGUMENTS];
     hone_image_desc first_picture; /* among the arguments; width 0: none */
-    struct own_session_options session;
+    struct own_request request;
+    struct session_options session;
     struct own_session_result result;
     struct budget_view left; /* what was told of the time that is left */
     uint64_t start;
@@ -73,7 +72,7 @@ struct kernel_run {
 
 /* Reads what arguments take from files, and defines W, H and C by the first image. */
 hone_status tune_kernel_files(struct kernel_run *run, hone_error *error);
-/* A own_session_options.read_right; the context is the run. */
+/* An own_request.read_right; the context is the run. */
 hone_status tune_kernel_right(void *context, int index, enum element element, size_t count, void *to,
                               hone_error *error);
 /* Prints the result as a table or as JSON; false when memory ran out. */

@@ -27,16 +27,16 @@ static void print_failures(const struct own_session_result *r)
 /* Against the best, which may be slower by a hair than one that cannot be told from it. */
 static double loss(const struct own_session_result *r, int index)
 {
-    return (r->ranked[index].runs.median / r->ranked[0].runs.median - 1) * 100;
+    return (r->base.ranked[index].runs.median / r->base.ranked[0].runs.median - 1) * 100;
 }
 
 static void print_ranks(const struct own_session_result *r)
 {
-    if (r->tied && strcmp(r->ranked[0].config, r->first) == 0)
+    if (r->base.tied && strcmp(r->base.ranked[0].config, r->first) == 0)
         printf("  stays      the best is the first configuration: nothing is seen to be faster\n");
-    for (int i = 1; i < r->ranked_count; i++)
-        printf("  %+7.1f %%  %s (%.4g ms%s)\n", loss(r, i), r->ranked[i].config, r->ranked[i].runs.median,
-               r->ranked[i].tied ? ", cannot be told from the best" : "");
+    for (int i = 1; i < r->base.ranked_count; i++)
+        printf("  %+7.1f %%  %s (%.4g ms%s)\n", loss(r, i), r->base.ranked[i].config,
+               r->base.ranked[i].runs.median, r->base.ranked[i].tied ? ", cannot be told from the best" : "");
 }
 
 static bool differs_in_one(const struct point *a, const struct point *b, int index)
@@ -51,16 +51,16 @@ static bool differs_in_one(const struct point *a, const struct point *b, int ind
 static double search_ms(const struct own_session_result *r)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (point_equal(&r->tries[i].point, &r->ranked[0].point))
+        if (point_equal(&r->tries[i].point, &r->base.ranked[0].point))
             return r->tries[i].measured.ms;
-    return r->ranked[0].runs.median;
+    return r->base.ranked[0].runs.median;
 }
 
 /* What a neighbour of the winner costs against it: in the final where it took part, else in the search. */
 static double neighbour_loss(const struct own_session_result *r, const struct own_try *t)
 {
-    for (int i = 1; i < r->ranked_count; i++)
-        if (point_equal(&r->ranked[i].point, &t->point))
+    for (int i = 1; i < r->base.ranked_count; i++)
+        if (point_equal(&r->base.ranked[i].point, &t->point))
             return loss(r, i);
     return (t->measured.ms / search_ms(r) - 1) * 100;
 }
@@ -69,7 +69,7 @@ static double neighbour_loss(const struct own_session_result *r, const struct ow
 static void print_neighbours(const struct kernel_run *run)
 {
     const struct own_session_result *r = &run->result;
-    const struct point *best = &r->ranked[0].point;
+    const struct point *best = &r->base.ranked[0].point;
     bool told = false;
     for (int i = 0; i < run->spec->parameter_count; i++) {
         struct text line = {0}, own = {0};
@@ -99,16 +99,17 @@ static void print_neighbours(const struct kernel_run *run)
 static void print_best(const struct kernel_run *run)
 {
     const struct own_session_result *r = &run->result;
-    double ms = r->ranked[0].runs.median;
-    printf("%s of %s on %s\n", run->spec->kernel, run->spec->file, r->device.name);
-    printf("  best       %s: %.4g ms", r->ranked[0].config, ms);
+    double ms = r->base.ranked[0].runs.median;
+    printf("%s of %s on %s\n", run->spec->kernel, run->spec->file, r->base.choice.device.name);
+    printf("  best       %s: %.4g ms", r->base.ranked[0].config, ms);
     if (r->bytes > 0 && ms > 0)
         printf(", %.4g GB/s", r->bytes / ms * 1e-6);
     if (r->flops > 0 && ms > 0)
         printf(", %.4g GFLOP/s", r->flops / ms * 1e-6);
     printf("\n");
-    if (r->first_ms > 0 && ms > 0)
-        printf("  %8.3gx  the first configuration, %s (%.4g ms)\n", r->first_ms / ms, r->first, r->first_ms);
+    if (r->base.choice.default_ms > 0 && ms > 0)
+        printf("  %8.3gx  the first configuration, %s (%.4g ms)\n", r->base.choice.default_ms / ms, r->first,
+               r->base.choice.default_ms);
 }
 
 static void print_table(const struct kernel_run *run)
@@ -119,25 +120,21 @@ static void print_table(const struct kernel_run *run)
     print_neighbours(run);
     print_failures(r);
     printf("  how        %zu evaluations%s in %.1f s, %d of them from before; space of %lld", r->count,
-           r->exhausted ? " (all there are)" : "", r->seconds, r->resumed, (long long)r->space);
-    if (r->legal >= 0)
-        printf(", %lld legal", (long long)r->legal);
-    tune_print_failures(r->states);
+           r->base.exhausted ? " (all there are)" : "", r->base.choice.seconds, r->base.resumed,
+           (long long)r->base.space);
+    if (r->base.legal >= 0)
+        printf(", %lld legal", (long long)r->base.legal);
+    tune_print_failures(r->base.states);
     printf("%s\n", run->spec->cold ? "; caches cold" : "");
-    tune_print_sureness(&(struct tune_sureness){r->raced, r->interrupted, r->spread, r->load, r->tied});
-    tune_print_clock(r->clock, r->clock_reason);
-    if (fabs(r->drift) > 0.05)
-        printf(
-            "  unsteady   the last runs of the final took %.0f %% %s than the first: clocks or other work\n",
-            fabs(r->drift) * 100, r->drift > 0 ? "more" : "less");
+    tune_print_sureness(&r->base);
 }
 
 static json_t *ranked_json(const struct own_session_result *r)
 {
     json_t *ranked = json_array();
-    for (int i = 0; i < r->ranked_count; i++)
-        json_array_append_new(ranked, json_pack("{s:s, s:o}", "config", r->ranked[i].config, "ms",
-                                                cli_json_real(r->ranked[i].runs.median)));
+    for (int i = 0; i < r->base.ranked_count; i++)
+        json_array_append_new(ranked, json_pack("{s:s, s:o}", "config", r->base.ranked[i].config, "ms",
+                                                cli_json_real(r->base.ranked[i].runs.median)));
     return ranked;
 }
 
@@ -156,18 +153,12 @@ static json_t *report_json(const struct kernel_run *run)
 {
     const struct own_session_result *r = &run->result;
     json_t *report = json_pack(
-        "{s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:i, s:I, s:I, s:b, s:b, s:f, s:o}", "kernel",
-        run->spec->kernel, "file", json_text(run->spec->file), "device", r->device.name, "best",
-        r->ranked[0].config, "first", r->first, "first_ms", cli_json_real(r->first_ms), "ranked",
-        ranked_json(r), "tries", tries_json(r), "resumed", r->resumed, "tied", r->tied, "space",
-        (json_int_t)r->space, "legal", (json_int_t)r->legal, "exhausted", r->exhausted, "interrupted",
-        r->interrupted, "seconds", r->seconds, "spread", cli_json_real(r->raced ? r->spread : NAN));
-    json_object_set_new(report, "load", cli_json_real(r->load >= 0 ? r->load : NAN));
-    json_object_set_new(report, "seed", json_integer(run->session.random_seed));
-    json_object_set_new(report, "clock", json_string(r->clock));
-    json_object_set_new(report, "clock_reason", json_string(r->clock_reason));
-    json_object_set_new(report, "final", json_boolean(r->raced));
-    json_object_set_new(report, "drift", cli_json_real(r->raced ? r->drift : NAN));
+        "{s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:b, s:f, s:o}", "kernel", run->spec->kernel, "file",
+        json_text(run->spec->file), "device", r->base.choice.device.name, "best", r->base.ranked[0].config,
+        "first", r->first, "first_ms", cli_json_real(r->base.choice.default_ms), "ranked", ranked_json(r),
+        "tries", tries_json(r), "legal", (json_int_t)r->base.legal, "exhausted", r->base.exhausted, "seconds",
+        r->base.choice.seconds, "load", cli_json_real(r->base.choice.load >= 0 ? r->base.choice.load : NAN));
+    tune_add_outcome(report, &r->base, run->session.random_seed);
     json_object_set_new(report, "bytes", cli_json_real(r->bytes));
     json_object_set_new(report, "flops", cli_json_real(r->flops));
     return report;

@@ -75,9 +75,7 @@ void tune_show_progress(void *context, int evaluation, int of, const char *confi
     snprintf(what, sizeof what, "%d of at most %d", evaluation, of);
     snprintf(behind, sizeof behind, "%s  %.80s", best, configuration);
     show_case(run, what, behind);
-    cli_note(&run->common, "  %s: %s%s %.4g ms%s%s", configuration, record_state_name(measured->state),
-             measured->ms >= 0 ? "," : "", measured->ms >= 0 ? measured->ms : 0,
-             measured->note[0] ? ": " : "", measured->note);
+    tune_note_evaluation(&run->common, configuration, measured);
 }
 
 void tune_show_waiting(void *context)
@@ -86,9 +84,17 @@ void tune_show_waiting(void *context)
     cli_say_waiting(&run->common);
 }
 
-void tune_clear_progress(const struct tune_run *run)
+void tune_note_evaluation(const struct common_options *common, const char *configuration,
+                          const struct measured *measured)
 {
-    if (run->on_terminal && !run->common.verbose && !run->common.quiet)
+    cli_note(common, "  %s: %s%s %.4g ms%s%s", configuration, record_state_name(measured->state),
+             measured->ms >= 0 ? "," : "", measured->ms >= 0 ? measured->ms : 0,
+             measured->note[0] ? ": " : "", measured->note);
+}
+
+void tune_clear_line(const struct common_options *common, bool on_terminal)
+{
+    if (on_terminal && !common->verbose && !common->quiet)
         fputs("\r\033[K", stderr);
 }
 
@@ -113,25 +119,46 @@ void tune_print_failures(const int *states)
             printf("; %d %s", states[bad[i].state], bad[i].words);
 }
 
-void tune_print_sureness(const struct tune_sureness *sure)
-{
-    printf("  how sure   ");
-    if (sure->raced)
-        printf("spread %.1f %%, %d other%s cannot be told from it", sure->spread * 100, sure->tied,
-               sure->tied == 1 ? "" : "s");
-    else
-        printf("no final took place: these are times of the search");
-    if (sure->load > 0.1)
-        printf("; other work took %.0f %% of the processors meanwhile", sure->load * 100);
-    printf("%s\n", sure->interrupted ? "; interrupted: run again to resume" : "");
-}
-
-void tune_print_clock(const char *clock, const char *reason)
+static void print_clock(const char *clock, const char *reason)
 {
     if (strcmp(clock, "host") == 0)
         printf("  clock      host's clock: %s\n", reason);
     else if (strcmp(clock, "processor") == 0)
         printf("  clock      processor time: %s\n", reason);
+}
+
+void tune_print_sureness(const struct session_result *r)
+{
+    const struct record_choice *choice = &r->choice;
+    printf("  how sure   ");
+    if (choice->raced)
+        printf("spread %.1f %%, %d other%s cannot be told from it", r->spread * 100, r->tied,
+               r->tied == 1 ? "" : "s");
+    else
+        printf("no final took place: these are times of the search");
+    if (choice->load > 0.1)
+        printf("; other work took %.0f %% of the processors meanwhile", choice->load * 100);
+    printf("%s\n", r->interrupted ? "; interrupted: run again to resume" : "");
+    print_clock(choice->clock, r->clock_reason);
+    if (fabs(choice->drift) > 0.05)
+        printf(
+            "  unsteady   the last runs of the final took %.0f %% %s than the first: clocks or other work\n",
+            fabs(choice->drift) * 100, choice->drift > 0 ? "more" : "less");
+}
+
+void tune_add_outcome(json_t *report, const struct session_result *r, uint32_t random_seed)
+{
+    const struct record_choice *choice = &r->choice;
+    json_object_set_new(report, "resumed", json_integer(r->resumed));
+    json_object_set_new(report, "tied", json_integer(r->tied));
+    json_object_set_new(report, "space", json_integer((json_int_t)r->space));
+    json_object_set_new(report, "interrupted", json_boolean(r->interrupted));
+    json_object_set_new(report, "seed", json_integer(random_seed));
+    json_object_set_new(report, "clock", json_string(choice->clock));
+    json_object_set_new(report, "clock_reason", json_string(r->clock_reason));
+    json_object_set_new(report, "final", json_boolean(choice->raced));
+    json_object_set_new(report, "spread", cli_json_real(choice->raced ? r->spread : NAN));
+    json_object_set_new(report, "drift", cli_json_real(choice->raced ? choice->drift : NAN));
 }
 
 /* What came of the variants that were asked for. */
@@ -170,13 +197,8 @@ void tune_print_result(const struct session_result *r, const char *variants)
            choice->evaluations, r->exhausted ? " (all there are)" : "", choice->seconds, r->resumed,
            (long long)r->space);
     tune_print_failures(r->states);
-    if (fabs(r->drift) > 0.05)
-        printf(
-            "\n  unsteady   the last runs of the final took %.0f %% %s than the first: clocks or other work",
-            fabs(r->drift) * 100, r->drift > 0 ? "more" : "less");
     printf("\n");
-    tune_print_sureness(&(struct tune_sureness){r->raced, r->interrupted, r->spread, r->load, r->tied});
-    tune_print_clock(choice->clock, r->clock_reason);
+    tune_print_sureness(r);
     if (!r->compared_with[0] && !r->interrupted)
         printf("  unchecked  %s\n", tune_unchecked);
 }
@@ -192,16 +214,8 @@ void tune_add_report(struct tune_run *run, const struct session_result *r)
         if (r->states[i])
             json_object_set_new(states, record_state_name((enum record_state)i), json_integer(r->states[i]));
     json_object_set_new(object, "states", states);
-    json_object_set_new(object, "tied", json_integer(r->tied));
-    json_object_set_new(object, "seed", json_integer(run->random_seed));
-    json_object_set_new(object, "clock_reason", json_string(r->clock_reason));
+    tune_add_outcome(object, r, run->random_seed);
     json_object_set_new(object, "compared_with", json_string(r->compared_with));
-    json_object_set_new(object, "final", json_boolean(r->raced));
-    json_object_set_new(object, "spread", cli_json_real(r->raced ? r->spread : NAN));
-    json_object_set_new(object, "drift", cli_json_real(r->raced ? r->drift : NAN));
-    json_object_set_new(object, "resumed", json_integer(r->resumed));
-    json_object_set_new(object, "interrupted", json_boolean(r->interrupted));
-    json_object_set_new(object, "space", json_integer((json_int_t)r->space));
     if (r->asked.variant[0])
         json_object_set_new(object, "asked",
                             json_pack("{s:s, s:s, s:f}", "variant", r->asked.variant, "config",

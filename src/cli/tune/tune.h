@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 
 #include "tune/session/budget.h"
-#include "tune/session/session.h"
+#include "tune/session/filter.h"
 
 #include <jansson.h>
 
@@ -38,7 +38,7 @@ struct tune_run {
     json_t *report;
 };
 
-/* ---- tune_report.c ---- */
+/* ---- report.c ---- */
 
 /* "; 2 did not build; 1 crashed": evaluations by enum record_state, of those that gave no time. */
 void tune_print_failures(const int *states);
@@ -50,17 +50,15 @@ void tune_show_progress(void *context, int evaluation, int of, const char *confi
 void tune_show_stage(void *context, const char *text);
 /* For session_options.waiting. */
 void tune_show_waiting(void *context);
-/* How far the times of a session can be told apart. */
-struct tune_sureness {
-    bool raced, interrupted;
-    double spread, load; /* parts; load negative: not known */
-    int tied;
-};
-/* The line "how sure" of a report. */
-void tune_print_sureness(const struct tune_sureness *sure);
-/* A line of a report that says by which clock, unless by the device's. */
-void tune_print_clock(const char *clock, const char *reason);
-void tune_clear_progress(const struct tune_run *run);
+/* Lines of a report, behind that on how it was found out: how sure it is, and by which clock unless by the
+ * device's. */
+void tune_print_sureness(const struct session_result *result);
+/* The same for a report in JSON, with what is known of times. */
+void tune_add_outcome(json_t *report, const struct session_result *result, uint32_t random_seed);
+/* "  box: ok, 1.5 ms", and how a configuration failed, where the user wants to see all. */
+void tune_note_evaluation(const struct common_options *common, const char *configuration,
+                          const struct measured *measured);
+void tune_clear_line(const struct common_options *common, bool on_terminal);
 /* `variants`: to which the search was limited; NULL: to none. */
 void tune_print_result(const struct session_result *result, const char *variants);
 /* "at most 5 min left": with so many evaluations done since `start`, and at most so many to do. */
@@ -74,7 +72,21 @@ extern const char tune_unchecked[];
 /* Adds a result to the JSON report. */
 void tune_add_report(struct tune_run *run, const struct session_result *result);
 
-/* ---- tune_files.c: exit statuses ---- */
+/* ---- cmd_tune.c: what filters and kernels of the user's own have in common ---- */
+
+/* "60s", "5m", "1h", "90"; NULL is 0. */
+hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *error);
+/* How many evaluations, of --evaluations (0: not given), --quick and --full; else `usual`, or 0: 100. */
+int tune_evaluations(double wanted, bool quick, bool full, int usual);
+uint32_t tune_random_seed(const char *seed);
+/* What these options say when they contradict each other; NULL: they do not. */
+const char *tune_contradiction(double evaluations, bool quick, bool full);
+/* Starts the process that measures; `memory` in MiB, 0: by the machine. tune_stop_worker ends it. */
+hone_status tune_start_worker(struct worker *worker, const struct common_options *common, double memory,
+                              hone_error *error);
+void tune_stop_worker(struct worker *worker, const struct common_options *common);
+
+/* ---- files.c: exit statuses ---- */
 
 int tune_export(struct tune_run *run, const struct operands *operands);
 int tune_import(struct tune_run *run);

@@ -124,13 +124,14 @@ static json_t *metadata(const struct own_spec *spec, const struct own_session_re
 {
     char when[32];
     print_time((int64_t)time(NULL), when);
-    json_t *own =
-        json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:[o]}", "kernel", spec->kernel, "driver", r->device.driver,
-                  "first", r->first, "best", r->ranked[0].config, "settings", own_spec_settings(spec),
-                  "space", space(spec, r), "seeds", first_configuration(spec, r));
+    json_t *own = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:[o]}", "kernel", spec->kernel, "driver",
+                            r->base.choice.device.driver, "first", r->first, "best", r->base.ranked[0].config,
+                            "settings", own_spec_settings(spec), "space", space(spec, r), "seeds",
+                            first_configuration(spec, r));
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "compute_api", "OpenCL", "platform",
-                     r->device.platform, "device", r->device.name, "autotuner", "hone", "autotuner_version",
-                     HONE_VERSION, "timestamp", when, "timeunit", "milliseconds", "x_hone", own);
+                     r->base.choice.device.platform, "device", r->base.choice.device.name, "autotuner",
+                     "hone", "autotuner_version", HONE_VERSION, "timestamp", when, "timeunit", "milliseconds",
+                     "x_hone", own);
 }
 
 json_t *own_results_t4(const struct own_spec *spec, const struct own_session_result *r)
@@ -151,18 +152,18 @@ static void add_comment(struct text *out, const char *text)
 
 void own_results_header(const struct own_spec *spec, const struct own_session_result *r, struct text *out)
 {
-    const struct own_finalist *best = &r->ranked[0];
+    const struct finalist *best = &r->base.ranked[0];
     text_add(out, "/* Kernel '");
     add_comment(out, spec->kernel);
     text_add(out, "', tuned by hone %s on ", HONE_VERSION);
-    add_comment(out, r->device.name);
+    add_comment(out, r->base.choice.device.name);
     text_add(out, "\n * (");
-    add_comment(out, r->device.platform);
+    add_comment(out, r->base.choice.device.platform);
     text_add(out, ", driver ");
-    add_comment(out, r->device.driver);
+    add_comment(out, r->base.choice.device.driver);
     text_add(out, "): %.4g ms", best->runs.median);
-    if (r->first_ms > 0 && best->runs.median > 0)
-        text_add(out, "; %.3gx of the first configuration", r->first_ms / best->runs.median);
+    if (r->base.choice.default_ms > 0 && best->runs.median > 0)
+        text_add(out, "; %.3gx of the first configuration", r->base.choice.default_ms / best->runs.median);
     text_add(out, ". */\n");
     for (int i = 0; i < spec->parameter_count; i++) {
         text_add(out, "#define %s ", spec->parameters[i].name);

@@ -16,11 +16,6 @@
 enum { MAX_BASELINES = 16 };
 static const double reference_seconds = 600; /* for a function of the user's own */
 
-double own_session_build_limit(const struct own_session *s)
-{
-    return s->options->build_seconds > 0 ? s->options->build_seconds : 60;
-}
-
 static json_t *data_json(const struct own_spec *spec)
 {
     json_t *all = json_array();
@@ -34,17 +29,17 @@ static json_t *data_json(const struct own_spec *spec)
     return all;
 }
 
-hone_status own_session_request(struct own_session *s, hone_error *error)
+hone_status own_session_request(struct session *s, hone_error *error)
 {
-    hone_status status = held_file_make(&s->source, s->options->source, strlen(s->options->source), error);
-    if (!status)
-        status = held_file_make(&s->right, "", 0, error);
+    struct own_session *own = own_session_of(s);
+    const struct own_request *asked = own->request;
+    hone_status status = held_file_make(&own->source, asked->source, strlen(asked->source), error);
     if (status)
         return status;
     s->request =
-        json_pack("{s:s, s:o, s:s, s:s, s:o, s:s}", "do", "kernel", "settings", own_spec_settings(s->spec),
-                  "source", s->source.path, "folder", s->options->folder ? s->options->folder : "", "data",
-                  data_json(s->spec), "expected", s->right.path);
+        json_pack("{s:s, s:o, s:s, s:s, s:o, s:s}", "do", "kernel", "settings", own_spec_settings(own->spec),
+                  "source", own->source.path, "folder", asked->folder ? asked->folder : "", "data",
+                  data_json(own->spec), "expected", s->right.path);
     const json_t *pair, *settings = json_object_get(s->request, "settings");
     size_t i;
     bool whole = s->request;
@@ -91,103 +86,76 @@ static bool is_of_case(const struct own_spec *spec, const bool used[], const cha
 }
 
 /* What the outcome of a configuration depends on, beside the configuration itself. */
-void own_session_case(struct own_session *s)
+static void make_case(struct session *s)
 {
+    const struct own_session *own = own_session_of(s);
     struct sha256 hash;
     uint8_t digest[SHA256_SIZE];
     char text[SHA256_TEXT_SIZE];
     bool used[OWN_MAX_DEFINES];
     const json_t *settings = json_object_get(s->request, "settings");
-    find_used(s->spec, used);
+    find_used(own->spec, used);
     sha256_init(&hash);
-    sha256_add_text(&hash, s->options->source);
+    sha256_add_text(&hash, own->request->source);
     for (size_t i = 0; i < json_array_size(settings); i++) {
         const json_t *pair = json_array_get(settings, i);
         const char *name = json_string_value(json_array_get(pair, 0));
         const char *value = json_string_value(json_array_get(pair, 1));
-        if (!is_of_case(s->spec, used, name, value))
+        if (!is_of_case(own->spec, used, name, value))
             continue;
         sha256_add_text(&hash, name);
         sha256_add_text(&hash, value);
     }
-    for (int i = 0; i < s->spec->argument_count; i++)
-        sha256_add(&hash, &s->spec->arguments[i].data.identity, sizeof s->spec->arguments[i].data.identity);
+    for (int i = 0; i < own->spec->argument_count; i++) {
+        const uint64_t identity = own->spec->arguments[i].data.identity;
+        sha256_add(&hash, &identity, sizeof identity);
+    }
     sha256_end(&hash, digest);
     sha256_text(digest, text);
     struct record_case *c = &s->record_case;
-    const char *slash = strrchr(s->spec->file, '/');
+    const char *slash = strrchr(own->spec->file, '/');
     *c = (struct record_case){.type = HONE_U8, .channels = 1, .width = 1, .height = 1};
-    snprintf(c->filter, sizeof c->filter, "kernel:%.50s", s->spec->kernel);
-    snprintf(c->parameters, sizeof c->parameters, "file=%.200s", slash ? slash + 1 : s->spec->file);
+    snprintf(c->filter, sizeof c->filter, "kernel:%.50s", own->spec->kernel);
+    snprintf(c->parameters, sizeof c->parameters, "file=%.200s", slash ? slash + 1 : own->spec->file);
     snprintf(c->source, sizeof c->source, "%.16s", text);
 }
 
 static bool legal(const void *context, int path, const int64_t *values)
 {
-    const struct own_session *s = context;
+    const struct session *s = context;
     struct launch launch;
     (void)path;
-    return own_spec_launch(s->spec, &s->scope, &s->limits, values, &launch, NULL) == HONE_OK;
+    return own_spec_launch(own_session_of(s)->spec, &s->scope, &s->limits, values, &launch, NULL) == HONE_OK;
 }
 
-void own_session_config(const struct own_session *s, const struct point *point, char to[256])
+void own_session_add_seed(struct session *s, const char *config)
 {
-    struct text text = {0};
-    own_spec_print(s->spec, point->values, &text);
-    snprintf(to, 256, "%s", text_view(&text));
-    text_finish(&text);
+    struct point point = point_default(&s->space, 0);
+    if (own_spec_parse(own_session_of(s)->spec, config, point.values, NULL) == HONE_OK)
+        session_add_seed(s, &point);
 }
 
-static bool point_of(const struct own_session *s, const char *config, struct point *point)
+static void make_space(struct session *s)
 {
-    *point = point_default(&s->space, 0);
-    return own_spec_parse(s->spec, config, point->values, NULL) == HONE_OK;
-}
-
-void own_session_add_seed(struct own_session *s, const char *config)
-{
-    struct point point;
-    if (s->seed_count < OWN_MAX_SEEDS && point_of(s, config, &point))
-        s->seeds[s->seed_count++] = point;
-}
-
-void own_session_describe(struct own_session *s)
-{
-    s->description = json_incref(s->worker->description);
-    const json_t *limits = json_object_get(s->description, "limits");
-    const char *name, *first = json_string_value(json_object_get(s->description, "first"));
-    json_t *value;
-    int count = 0;
-    json_object_foreach(json_object_get(s->description, "names"), name, value)
-    {
-        if (count < OWN_MAX_NAMES) {
-            s->names[count] = name;
-            s->values[count++] = json_integer_value(value);
-        }
-    }
-    s->scope = (struct expr_scope){.names = s->names, .values = s->values, .count = count};
-    s->limits.max_work_group = (size_t)json_integer_value(json_array_get(limits, 0));
-    for (size_t i = 0; i < 3; i++)
-        s->limits.max_work_items[i] = (size_t)json_integer_value(json_array_get(limits, i + 1));
-    s->limits.local_memory = (uint64_t)json_integer_value(json_array_get(limits, 4));
-    own_spec_space(s->spec, &s->space);
+    const struct own_session *own = own_session_of(s);
+    const char *source = own->request->source;
+    bool includes = own_source_includes(source);
+    own_spec_space(own->spec, &s->space);
     s->space.legal = legal;
     s->space.context = s;
-    bool includes = own_source_includes(s->options->source);
-    for (int i = 0; i < s->spec->parameter_count; i++)
-        s->result->launch[i] = s->space.paths[0].parameters[i].launch_only =
-            !includes && !own_source_mentions(s->options->source, s->spec->parameters[i].name);
-    snprintf(s->result->first, sizeof s->result->first, "%s", first ? first : "");
-    own_session_add_seed(s, s->result->first);
+    s->searched = s->space.count;
+    for (int i = 0; i < own->spec->parameter_count; i++)
+        own->result->launch[i] = s->space.paths[0].parameters[i].launch_only =
+            !includes && !own_source_mentions(source, own->spec->parameters[i].name);
 }
 
-static hone_status check_cost(const struct own_session *s, const char *what, const struct formula *formula,
+static hone_status check_cost(const struct session *s, const char *what, const struct formula *formula,
                               hone_error *error)
 {
     struct own_scope scope;
     struct text names = {0};
     const struct point any = point_default(&s->space, 0);
-    own_scope_init(&scope, s->spec, any.values, &s->scope);
+    own_scope_init(&scope, own_session_of(s)->spec, any.values, &s->scope);
     const char *unknown = formula ? expr_unknown(&formula->expr, &scope.scope) : NULL;
     if (!unknown)
         return HONE_OK;
@@ -202,22 +170,26 @@ static hone_status check_cost(const struct own_session *s, const char *what, con
     return status;
 }
 
-hone_status own_session_check_costs(const struct own_session *s, hone_error *error)
+/* A name in what a launch costs that nobody gave is HONE_ERROR_USAGE, with the names that there are. */
+static hone_status check_costs(const struct session *s, hone_error *error)
 {
-    hone_status status = check_cost(s, "bytes", s->spec->bytes, error);
-    return status ? status : check_cost(s, "flops", s->spec->flops, error);
+    const struct own_spec *spec = own_session_of(s)->spec;
+    hone_status status = check_cost(s, "bytes", spec->bytes, error);
+    return status ? status : check_cost(s, "flops", spec->flops, error);
 }
 
 /* ---- The right outputs ---- */
 
-static hone_status read_right(struct own_session *s, hone_error *error)
+static hone_status read_right(struct session *s, hone_error *error)
 {
+    const struct own_request *request = own_session_of(s)->request;
+    const struct own_spec *spec = request->spec;
     const json_t *outputs = json_object_get(s->description, "outputs");
-    if ((int)json_array_size(outputs) != s->spec->check_count)
+    if ((int)json_array_size(outputs) != spec->check_count)
         return error_set(
             error, HONE_ERROR_USAGE,
             "--check names %d files, the kernel has %zu outputs: one file for each, in their order",
-            s->spec->check_count, json_array_size(outputs));
+            spec->check_count, json_array_size(outputs));
     hone_status status = HONE_OK;
     for (size_t i = 0; i < json_array_size(outputs) && !status; i++) {
         const json_t *output = json_array_get(outputs, i);
@@ -227,7 +199,7 @@ static hone_status read_right(struct own_session *s, hone_error *error)
         int lanes;
         element_parse(type, strlen(type), &element, &lanes);
         void *bytes = mem_new(count, element_size(element));
-        status = bytes ? s->options->read_right(s->options->context, (int)i, element, count, bytes, error)
+        status = bytes ? request->read_right(request->context, (int)i, element, count, bytes, error)
                        : error_memory(error, "the right outputs");
         if (!status && !file_write_all(s->right.fd, bytes, count * element_size(element)))
             status = error_memory(error, "the right outputs");
@@ -236,10 +208,10 @@ static hone_status read_right(struct own_session *s, hone_error *error)
     return status;
 }
 
-static void refer(struct own_session *s, const char *config, struct measured *m)
+static void refer(struct session *s, const char *config, struct measured *m)
 {
-    double build = own_session_build_limit(s), run = reference_seconds;
-    if (s->spec->check == CHECK_BASELINE)
+    double build = session_build_limit(s), run = reference_seconds;
+    if (own_session_of(s)->spec->check == CHECK_BASELINE)
         run = s->options->run_seconds > 0 ? s->options->run_seconds : WORKER_FIRST_SECONDS;
     worker_measure(s->worker, "reference", config, -1, build, run, m);
 }
@@ -247,34 +219,39 @@ static void refer(struct own_session *s, const char *config, struct measured *m)
 /* The first legal configuration that the device can build and launch is the baseline: what a kernel needs
  * once it is compiled is known to the driver alone. One that hangs, crashes or writes where it must not is
  * the user's to see. */
-static void refer_first(struct own_session *s, struct measured *m)
+static void refer_first(struct session *s, struct measured *m)
 {
+    struct own_session_result *r = own_session_of(s)->result;
+    const enum own_check check = own_session_of(s)->spec->check;
     int64_t size = space_size(&s->space);
     int failed = 0;
-    refer(s, s->result->first, m);
-    for (int64_t i = 0; i < size && failed < MAX_BASELINES && s->spec->check == CHECK_BASELINE; i++) {
+    refer(s, r->first, m);
+    for (int64_t i = 0; i < size && failed < MAX_BASELINES && check == CHECK_BASELINE; i++) {
         const struct point point = space_at(&s->space, i);
         char config[256];
-        own_session_config(s, &point, config);
+        session_config(s, &point, config);
         if (m->state != STATE_COMPILE && m->state != STATE_RUN)
             return;
-        if (!point_legal(&s->space, &point) || strcmp(config, s->result->first) == 0)
+        if (!point_legal(&s->space, &point) || strcmp(config, r->first) == 0)
             continue;
         refer(s, config, m);
         if (m->state == STATE_OK)
-            snprintf(s->result->first, sizeof s->result->first, "%s", config);
+            snprintf(r->first, sizeof r->first, "%s", config);
         failed++;
     }
 }
 
-hone_status own_session_right(struct own_session *s, hone_error *error)
+/* Makes the right outputs. From here on a new child finds them in the file. */
+static hone_status make_right(struct session *s, hone_error *error)
 {
     static const char *const what[] = {"the baseline", "the comparison with --check FILE",
                                        "the reference function", ""};
+    struct own_session_result *r = own_session_of(s)->result;
+    const enum own_check check = own_session_of(s)->spec->check;
     struct measured m;
-    if (s->spec->check == CHECK_NONE)
+    if (check == CHECK_NONE)
         return HONE_OK;
-    hone_status status = s->spec->check == CHECK_FILES ? read_right(s, error) : HONE_OK;
+    hone_status status = check == CHECK_FILES ? read_right(s, error) : HONE_OK;
     if (status)
         return status;
     refer_first(s, &m);
@@ -282,9 +259,21 @@ hone_status own_session_right(struct own_session *s, hone_error *error)
         return error_set(error, HONE_ERROR_DEVICE, "nothing can be measured: %s", m.note);
     if (m.state != STATE_OK)
         return error_set(error, HONE_ERROR_CHECK,
-                         "%s failed with %s (%s): %s; put other values first, or --check none",
-                         what[s->spec->check], s->result->first, record_state_name(m.state), m.note);
+                         "%s failed with %s (%s): %s; put other values first, or --check none", what[check],
+                         r->first, record_state_name(m.state), m.note);
     json_object_set_new(s->request, "ready", json_true());
-    own_session_add_seed(s, s->result->first);
+    own_session_add_seed(s, r->first);
     return HONE_OK;
+}
+
+hone_status own_session_describe(struct session *s, hone_error *error)
+{
+    struct own_session_result *r = own_session_of(s)->result;
+    const char *first = json_string_value(json_object_get(s->description, "first"));
+    make_case(s);
+    make_space(s);
+    snprintf(r->first, sizeof r->first, "%s", first ? first : "");
+    own_session_add_seed(s, r->first);
+    hone_status status = check_costs(s, error);
+    return status ? status : make_right(s, error);
 }

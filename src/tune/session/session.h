@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Tuning one case of a filter: search, measuring in the worker, records, the final, the choice.
+ * What a tuning session is asked for and what comes of it, for filters (session/filter.h) and for kernels of the
+ * user's own (own/session.h).
  *
  * Each configuration is recorded as started before it runs and with its outcome after; those that hung,
  * crashed or were wrong here before are not tried again. A session that was interrupted is resumed: what it
@@ -10,14 +11,14 @@
 #define TUNE_SESSION_SESSION_H
 
 #include "choose/records.h"
-#include "filter/filter.h"
-#include "tune/worker/worker.h"
+#include "tune/measure/race.h"
+#include "tune/search/space.h"
 
 struct session_options {
     int budget;     /* evaluations at most */
     double seconds; /* time at most, final included; 0: no limit */
     uint32_t random_seed;
-    bool fresh; /* start over, and retry failures, except wrong results */
+    bool fresh; /* start over, and retry failures */
     /* Names, separated by commas, to which the search is limited; NULL: all. Such a session is an experiment:
      * what runs anyway takes part in its final, and stays where nothing is seen to be faster. */
     const char *variants;
@@ -35,34 +36,32 @@ struct session_options {
     void *context;
 };
 
+/* One that took part in the final. */
+struct finalist {
+    struct point point;
+    char config[256];
+    struct leader runs;
+    bool tied; /* cannot be told from the fastest */
+};
+
 struct session_result {
-    struct record_choice choice;
-    int states[STATE_COUNT];    /* evaluations by outcome, and finalists that failed in the final */
-    int resumed;                /* of them taken from an earlier session */
-    int tied;                   /* configurations that cannot be told from the best */
+    struct record_choice choice;       /* without a final its ranks are those of the search */
+    struct finalist ranked[RACE_MOST]; /* the winner first */
+    int ranked_count;
+    int states[STATE_COUNT]; /* evaluations by outcome, and finalists that failed in the final */
+    int resumed;             /* of them taken from an earlier session */
+    int tied;                /* configurations that cannot be told from the best */
+    char clock_reason[128];  /* why times are not of choice.clock "device"; empty: they are */
+    double spread;           /* of the winner's runs: median absolute deviation / median */
+    int64_t space, legal;    /* combinations; how many of them are legal (-1: too many to count) */
+    bool exhausted, interrupted;
+    /* ---- Of filters ---- */
     struct record_config asked; /* the best of an experiment's variants; empty: no experiment, or it failed */
     char plain[128]; /* what plain_ms is of: "one pixel per work-item, 16x16 (direct)"; empty: nothing */
-    char clock_reason[128]; /* why times are not of choice.clock "device"; empty: they are */
-    bool raced;             /* a final took place; without one the ranks are those of the search */
-    double drift;  /* of the winner from the first third of the final to the last: 0.05 is 5 % slower */
-    double load;   /* as in record_choice */
-    double spread; /* of the winner's runs: median absolute deviation / median */
     /* Whose result at full size others were compared with: "plain C", or a variant's name. Empty: nobody's;
      * they were right on a small picture. */
     char compared_with[64];
-    int64_t space; /* combinations, legal or not */
-    bool exhausted, interrupted;
     double upload_ms, download_ms;
 };
-
-/* `c` is prepared for the size to tune at. HONE_ERROR_UNSUPPORTED when nothing could be measured. A full disk
- * is reported (HONE_ERROR_IO) with the result filled in all the same. HONE_ERROR_DEVICE when no worker can be
- * started any more; what was measured is resumed. */
-hone_status session_tune(struct worker *worker, const struct filter_case *c,
-                         const struct session_options *options, struct session_result *result,
-                         hone_error *error);
-
-/* The request that opens a filter's case in the worker. */
-json_t *session_request(const struct filter_case *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What results at full size are compared with: found once in a session, and kept in the parent's hands. */
-#include "tune/session/internal.h"
+#include "tune/session/filter_internal.h"
 
 #include "base/text.h"
 #include "filter/registry.h"
@@ -66,7 +66,7 @@ static bool hold(struct session *s, const struct variant *variant)
         !is_bad(s, variant->name, text_view(&text)))
         session_try(s, variant->name, text_view(&text), -1, true, &m);
     text_finish(&text);
-    return m.state == STATE_OK || m.state == STATE_SLOW;
+    return session_worked(&m);
 }
 
 /* The first variant of the table that can run, is right on a small picture, and comes back. */
@@ -78,7 +78,7 @@ static void hold_first(struct session *s)
     s->comparing = true; /* the plainest are slow */
     for (size_t i = 0; i < json_array_size(variants); i++) {
         const char *name = json_string_value(json_array_get(variants, i));
-        const struct variant *variant = filter_variant(s->c->filter, name ? name : "");
+        const struct variant *variant = filter_variant(filter_session_of(s)->c->filter, name ? name : "");
         if (!variant || variant->relaxed || !hold(s, variant))
             continue;
         if (is_held(s))
@@ -88,11 +88,12 @@ static void hold_first(struct session *s)
     s->comparing = comparing;
 }
 
-void session_find_right(struct session *s)
+void filter_session_find_right(struct session *s)
 {
-    if (s->right_asked)
+    struct filter_session *f = filter_session_of(s);
+    if (f->right_asked)
         return;
-    s->right_asked = true;
+    f->right_asked = true;
     session_stage(s, "plain C for comparison");
     ask_reference(s);
     if (is_held(s))
