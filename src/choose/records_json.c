@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "choose/records_json.h"
 
+#include "base/json_text.h"
 #include "base/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,19 +30,30 @@ static json_t *config_json(const struct record_config *c)
     return json_pack("{s:s, s:s, s:f}", "variant", c->variant, "config", c->config, "ms", c->ms);
 }
 
-json_t *record_try_json(const struct record_try *r)
+json_t *record_outcome_json(const struct record_try *r)
 {
     json_t *runs = json_array();
     for (int i = 0; i < r->run_count && i < RECORD_MAX_RUNS; i++)
         json_array_append_new(runs, json_real(r->runs[i]));
-    json_t *json =
-        json_pack("{s:i, s:s, s:I, s:o, s:o, s:o, s:s, s:f, s:o, s:s}", "v", RECORD_VERSION, "kind", "try",
-                  "time", (json_int_t)r->time, "device", record_device_json(&r->device), "case",
-                  record_case_json(&r->c), "config", config_json(&r->config), "state",
-                  record_state_name(r->state), "build_ms", r->build_ms, "runs", runs, "note", r->note);
+    return json_pack("{s:o, s:s, s:f, s:o, s:o}", "config", config_json(&r->config), "state",
+                     record_state_name(r->state), "build_ms", r->build_ms, "runs", runs, "note",
+                     json_text(r->note));
+}
+
+json_t *record_try_json(const struct record_try *r)
+{
+    json_t *json = record_outcome_json(r);
+    json_t *about = json_pack("{s:i, s:s, s:I, s:o, s:o}", "v", RECORD_VERSION, "kind", "try", "time",
+                              (json_int_t)r->time, "device", record_device_json(&r->device), "case",
+                              record_case_json(&r->c));
     if (r->session[0])
-        json_object_set_new(json, "session", json_string(r->session));
-    return json;
+        json_object_set_new(about, "session", json_string(r->session));
+    const bool whole = about && json_object_update(json, about) == 0;
+    json_decref(about);
+    if (whole)
+        return json;
+    json_decref(json);
+    return NULL;
 }
 
 static json_t *configs_json(const struct record_config *configs, int count)
@@ -182,27 +195,32 @@ static int64_t read_time(const json_t *object)
     return (int64_t)json_integer_value(json_object_get(object, "time"));
 }
 
-bool record_read_try(const json_t *object, struct record_try *r)
+bool record_read_outcome(const json_t *object, struct record_try *r)
 {
     char state[16];
     const json_t *runs = json_object_get(object, "runs");
-    if (!record_read_device(json_object_get(object, "device"), &r->device) ||
-        !record_read_case(json_object_get(object, "case"), &r->c) ||
-        !read_config(json_object_get(object, "config"), &r->config) ||
-        !copy_string(object, "state", state, sizeof state) ||
-        !copy_string(object, "note", r->note, sizeof r->note) ||
+    const char *note = json_string_value(json_object_get(object, "note"));
+    if (!read_config(json_object_get(object, "config"), &r->config) ||
+        !copy_string(object, "state", state, sizeof state) || !note ||
         !copy_number(object, "build_ms", -1, 1e9, &r->build_ms))
         return false;
-    if (!copy_string(object, "session", r->session, sizeof r->session))
-        r->session[0] = '\0';
+    snprintf(r->note, sizeof r->note, "%s", note); /* json_text makes what is no UTF-8 longer */
     r->state = STATE_COUNT;
     for (int i = 0; i < STATE_COUNT; i++)
         if (strcmp(state, record_state_name((enum record_state)i)) == 0)
             r->state = (enum record_state)i;
     for (size_t i = 0; i < json_array_size(runs) && i < RECORD_MAX_RUNS; i++)
         r->runs[r->run_count++] = json_number_value(json_array_get(runs, i));
-    r->time = read_time(object);
     return r->state != STATE_COUNT;
+}
+
+bool record_read_try(const json_t *object, struct record_try *r)
+{
+    if (!copy_string(object, "session", r->session, sizeof r->session))
+        r->session[0] = '\0';
+    r->time = read_time(object);
+    return record_read_device(json_object_get(object, "device"), &r->device) &&
+           record_read_case(json_object_get(object, "case"), &r->c) && record_read_outcome(object, r);
 }
 
 static bool read_configs(const json_t *array, struct record_config configs[RECORD_MAX_RANKED], int *count)

@@ -72,11 +72,17 @@ static json_t *describe_kernel(void)
                      "outputs", "first", "A=1");
 }
 
+/* As a record has it. */
+static json_t *result(const char *state, double ms, json_t *runs, const char *note)
+{
+    return json_pack("{s:{s:s, s:s, s:f}, s:s, s:o, s:f, s:s}", "config", "variant", "", "config", "", "ms",
+                     ms, "state", state, "runs", runs, "build_ms", 1.0, "note", note);
+}
+
 static json_t *measure(const json_t *request)
 {
     double ms = json_number_value(fate(request, "ms"));
-    return json_pack("{s:s, s:f, s:[f], s:f, s:s}", "state", ms < 0 ? "run" : "ok", "ms", ms, "runs", ms,
-                     "build_ms", 1.0, "note", "");
+    return result(ms < 0 ? "run" : "ok", ms, json_pack("[f]", ms), "");
 }
 
 static json_t *race(const json_t *request)
@@ -84,7 +90,7 @@ static json_t *race(const json_t *request)
     const json_t *points = json_object_get(request, "points");
     json_int_t rounds = json_integer_value(json_object_get(request, "rounds"));
     static bool lost;
-    json_t *all = json_array(), *states = json_array(), *notes = json_array();
+    json_t *all = json_array();
     for (size_t i = 0; i < json_array_size(points); i++) {
         const json_t *end = fate(json_array_get(points, i), "final");
         const char *word = json_string_value(end);
@@ -95,20 +101,18 @@ static json_t *race(const json_t *request)
         for (json_int_t k = 0; k < rounds && !word && !lost; k++)
             json_array_append_new(runs, json_real(json_number_value(end)));
         bool wrong = word && strcmp(word, "wrong") == 0;
-        json_array_append_new(all, runs);
-        json_array_append_new(states, json_string(wrong ? "wrong" : "ok"));
-        json_array_append_new(notes, json_string(wrong ? "burnt" : ""));
+        json_array_append_new(all, result(wrong ? "wrong" : "ok", -1, runs, wrong ? "burnt" : ""));
     }
-    return json_pack("{s:o, s:o, s:o}", "runs", all, "states", states, "notes", notes);
+    return json_pack("{s:o}", "results", all);
 }
 
 static json_t *answer_to(const json_t *request)
 {
     const char *what = json_string_value(json_object_get(request, "do"));
     if (strcmp(what, "open") == 0)
-        return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i}", "name", "Toaster", "vendor", "Kitchen",
+        return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s}", "name", "Toaster", "vendor", "Kitchen",
                          "platform", "Bread", "driver", "1.0", "architecture", "slot", "vendor_id", 1,
-                         "compute_units", 2, "kind", (int)HONE_DEVICE_CPU);
+                         "compute_units", 2, "kind", hone_device_kind_name(HONE_DEVICE_CPU));
     return strcmp(what, "filter") == 0    ? describe(request)
            : strcmp(what, "kernel") == 0  ? describe_kernel()
            : strcmp(what, "measure") == 0 ? measure(request)

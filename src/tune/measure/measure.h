@@ -13,6 +13,8 @@
 #include "choose/records.h"
 #include "filter/instance.h"
 
+#include <jansson.h>
+
 struct measure;
 
 enum { MEASURE_RUNS = 12 };
@@ -31,6 +33,10 @@ void measured_recall(struct measured *measured, const struct record_try *t);
 /* Fills in a record but for device and case; `measured` NULL: the try is only about to begin. */
 void measured_record(const struct measured *measured, const char *variant, const char *config,
                      enum record_state state, struct record_try *t);
+
+/* The same as a line between processes, and back; false, with *measured as it was, where it is none. */
+json_t *measured_json(const struct measured *measured, const char *variant, const char *config);
+bool measured_read(struct measured *measured, const json_t *object);
 
 /* Makes inputs (random, the same on every machine) and an output of the case's size on the device. `held`
  * names the file in which the right result at full size is kept for this process and those that come after

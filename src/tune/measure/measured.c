@@ -2,6 +2,8 @@
 /* What was measured, from and to records. */
 #include "tune/measure/measure.h"
 
+#include "choose/records_json.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -34,4 +36,20 @@ void measured_record(const struct measured *m, const char *variant, const char *
     t->run_count = m->run_count;
     memcpy(t->runs, m->runs, sizeof m->runs);
     snprintf(t->note, sizeof t->note, "%s", m->note);
+}
+
+json_t *measured_json(const struct measured *m, const char *variant, const char *config)
+{
+    struct record_try t = {0};
+    measured_record(m, variant, config, m->state, &t);
+    return record_outcome_json(&t);
+}
+
+bool measured_read(struct measured *m, const json_t *object)
+{
+    struct record_try t = {0};
+    if (!record_read_outcome(object, &t) || t.state == STATE_STARTED)
+        return false;
+    measured_recall(m, &t);
+    return true;
 }

@@ -43,55 +43,59 @@ static void blame(struct racer *racer, enum record_state state, const char *note
     snprintf(racer->fault.note, sizeof racer->fault.note, "in the final: %.480s", note);
 }
 
-static void take_runs(struct racer *racer, const json_t *runs, const char *note)
+/* What came of the entry with this index; one that says nothing has no runs. */
+static struct measured result_of(const json_t *answer, size_t index)
 {
-    struct leader *leader = racer->runs;
-    if (json_array_size(runs) == 0) {
-        blame(racer, STATE_RUN, note && *note ? note : "it could not run any more");
-        return; /* the median stays what the search found: it may not be to blame */
-    }
-    leader->run_count = 0;
-    for (size_t k = 0; k < json_array_size(runs) && k < MEASURE_RUNS; k++)
-        leader->runs[leader->run_count++] = json_number_value(json_array_get(runs, k));
-    leader_summarise(leader);
+    struct measured m = {.state = STATE_RUN};
+    measured_read(&m, json_array_get(json_object_get(answer, "results"), index));
+    return m;
 }
 
-/* What a last look at the results found wrong. */
-static bool is_wrong(const json_t *answer, size_t index)
+static size_t result_count(const json_t *answer)
 {
-    const char *state = json_string_value(json_array_get(json_object_get(answer, "states"), index));
-    return state && strcmp(state, record_state_name(STATE_WRONG)) == 0;
+    return json_array_size(json_object_get(answer, "results"));
 }
 
 /* Whether nobody failed to run: what ran and was wrong harms nobody else. */
 static bool is_whole(const json_t *answer)
 {
-    const json_t *runs, *all = json_object_get(answer, "runs");
-    size_t i;
-    json_array_foreach(all, i, runs) if (json_array_size(runs) == 0 && !is_wrong(answer, i)) return false;
-    return json_array_size(all) > 0;
+    for (size_t i = 0; i < result_count(answer); i++) {
+        const struct measured m = result_of(answer, i);
+        if (m.run_count == 0 && m.state != STATE_WRONG)
+            return false;
+    }
+    return result_count(answer) > 0;
 }
 
-static void take(struct racer *racer, const json_t *answer, size_t index)
+/* What a last look at the results found wrong is to blame; and what has no runs. */
+static void take(struct racer *racer, const struct measured *m)
 {
-    const char *note = json_string_value(json_array_get(json_object_get(answer, "notes"), index));
-    if (is_wrong(answer, index))
-        blame(racer, STATE_WRONG, note ? note : "wrong");
-    else
-        take_runs(racer, json_array_get(json_object_get(answer, "runs"), index), note);
+    struct leader *leader = racer->runs;
+    if (m->state == STATE_WRONG) {
+        blame(racer, STATE_WRONG, m->note[0] ? m->note : "wrong");
+    } else if (m->run_count == 0) {
+        blame(racer, STATE_RUN, m->note[0] ? m->note : "it could not run any more");
+    } else {
+        memcpy(leader->runs, m->runs, sizeof m->runs);
+        leader->run_count = m->run_count;
+        leader_summarise(leader);
+    }
 }
 
 /* False when nobody has runs, or wrong results, which blames the device rather than all of them. */
 static bool read_runs(const json_t *answer, struct racer *racers, int count)
 {
-    const json_t *all = json_object_get(answer, "runs");
     bool any = false;
     size_t next = 0;
-    for (size_t i = 0; i < json_array_size(all); i++)
-        any = any || json_array_size(json_array_get(all, i)) > 0 || is_wrong(answer, i);
+    for (size_t i = 0; i < result_count(answer); i++) {
+        const struct measured m = result_of(answer, i);
+        any = any || m.run_count > 0 || m.state == STATE_WRONG;
+    }
     for (int i = 0; i < count && any; i++)
-        if (racers[i].fault.state == STATE_OK)
-            take(&racers[i], answer, next++);
+        if (racers[i].fault.state == STATE_OK) {
+            const struct measured m = result_of(answer, next++);
+            take(&racers[i], &m);
+        }
     return any;
 }
 
@@ -108,7 +112,8 @@ static bool try_alone(struct worker *worker, struct racer *racer, double beside)
     json_t *answer;
     enum worker_outcome outcome = ask(worker, racer, 1, 1, beside, &answer, note);
     if (outcome == WORKER_ANSWERED && !is_whole(answer)) {
-        take(racer, answer, 0);
+        const struct measured m = result_of(answer, 0);
+        take(racer, &m);
         worker_end(worker);
     } else if (outcome != WORKER_ANSWERED && !was_in_vain(outcome)) {
         blame(racer, outcome == WORKER_TIMED_OUT ? STATE_TIMEOUT : STATE_CRASH, note);

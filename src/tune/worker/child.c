@@ -6,6 +6,7 @@
 #include "base/json_text.h"
 #include "base/text.h"
 #include "cache/programs.h"
+#include "choose/records_json.h"
 #include "hone/device.h"
 #include "tune/own/run/target.h"
 #include "tune/worker/target.h"
@@ -46,9 +47,7 @@ static json_t *open_device(struct child *child, const json_t *request)
         return failure(&error);
     struct record_device d;
     record_device_of(child->device, &d);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i}", "name", d.name, "vendor", d.vendor,
-                     "platform", d.platform, "driver", d.driver, "architecture", d.architecture, "vendor_id",
-                     (int)d.vendor_id, "compute_units", (int)d.compute_units, "kind", (int)d.kind);
+    return record_device_json(&d);
 }
 
 static bool send_line(int fd, json_t *object)
@@ -120,14 +119,6 @@ static json_t *open_target(struct child *child, const json_t *request,
     return describe(child->target);
 }
 
-static json_t *runs_json(const double *runs, int count)
-{
-    json_t *array = json_array();
-    for (int i = 0; i < count; i++)
-        json_array_append_new(array, json_real(runs[i]));
-    return array;
-}
-
 /* Every time is told with the clock that it was read from. */
 static json_t *with_clock(const struct child *child, json_t *answer)
 {
@@ -147,9 +138,7 @@ static json_t *measure_one(struct child *child, const json_t *request)
         ops->measure(child->target, variant, config, best, &m);
     else if (ops->hold)
         ops->hold(child->target, variant, config, &m);
-    return with_clock(child, json_pack("{s:s, s:f, s:o, s:f, s:o}", "state", record_state_name(m.state), "ms",
-                                       m.ms, "runs", runs_json(m.runs, m.run_count), "build_ms", m.build_ms,
-                                       "note", json_text(m.note)));
+    return with_clock(child, measured_json(&m, variant, config));
 }
 
 static json_t *race(struct child *child, const json_t *request)
@@ -165,13 +154,10 @@ static json_t *race(struct child *child, const json_t *request)
     }
     int rounds = (int)json_integer_value(json_object_get(request, "rounds"));
     child->target->ops->race(child->target, variants, configs, count, rounds, results);
-    json_t *all = json_array(), *states = json_array(), *notes = json_array();
-    for (int i = 0; i < count; i++) {
-        json_array_append_new(all, runs_json(results[i].runs, results[i].run_count));
-        json_array_append_new(states, json_string(record_state_name(results[i].state)));
-        json_array_append_new(notes, json_text(results[i].note));
-    }
-    return with_clock(child, json_pack("{s:o, s:o, s:o}", "runs", all, "states", states, "notes", notes));
+    json_t *all = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(all, measured_json(&results[i], variants[i], configs[i]));
+    return with_clock(child, json_pack("{s:o}", "results", all));
 }
 
 static json_t *transfers(struct child *child)

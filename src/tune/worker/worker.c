@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "choose/records_json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -324,27 +325,6 @@ static hone_status answer_error(const json_t *answer, hone_error *error)
 
 /* ---- Life ---- */
 
-static void note_device(struct worker *w, const json_t *answer)
-{
-    struct record_device *d = &w->device_record;
-    const struct {
-        const char *key;
-        char *to;
-        size_t size;
-    } texts[] = {{"name", d->name, sizeof d->name},
-                 {"vendor", d->vendor, sizeof d->vendor},
-                 {"platform", d->platform, sizeof d->platform},
-                 {"driver", d->driver, sizeof d->driver},
-                 {"architecture", d->architecture, sizeof d->architecture}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const char *text = json_string_value(json_object_get(answer, texts[i].key));
-        snprintf(texts[i].to, texts[i].size, "%s", text ? text : "");
-    }
-    d->vendor_id = (unsigned)json_integer_value(json_object_get(answer, "vendor_id"));
-    d->compute_units = (unsigned)json_integer_value(json_object_get(answer, "compute_units"));
-    d->kind = (hone_device_kind)json_integer_value(json_object_get(answer, "kind"));
-}
-
 /* Compilers crash and hang, too: that is about a kernel, and not about the device. */
 static hone_status compiler_failed(const struct worker *w, enum worker_outcome outcome, const char *note,
                                    hone_error *error)
@@ -387,8 +367,9 @@ static hone_status open_child(struct worker *w, hone_error *error)
     hone_status status = request ? spawn(w, error) : error_memory(error, "a request");
     if (!status)
         status = ask_at_start(w, request, &answer, error);
-    if (!status)
-        note_device(w, answer);
+    if (!status && !record_read_device(answer, &w->device_record))
+        status =
+            error_set(error, HONE_ERROR_DEVICE, "the device cannot be used for measuring: it has no name");
     json_decref(request);
     json_decref(answer);
     if (!status && w->target)
@@ -476,21 +457,6 @@ bool worker_is_lost(enum worker_outcome outcome, const char *note, hone_error *f
     return outcome == WORKER_UNABLE || outcome == WORKER_GIVEN_UP;
 }
 
-static void read_measured(const json_t *answer, struct measured *m)
-{
-    const char *state = json_string_value(json_object_get(answer, "state"));
-    const char *note = json_string_value(json_object_get(answer, "note"));
-    const json_t *runs = json_object_get(answer, "runs");
-    for (int i = 0; state && i < STATE_COUNT; i++)
-        if (strcmp(state, record_state_name((enum record_state)i)) == 0)
-            m->state = (enum record_state)i;
-    m->ms = json_number_value(json_object_get(answer, "ms"));
-    m->build_ms = json_number_value(json_object_get(answer, "build_ms"));
-    for (size_t i = 0; i < json_array_size(runs) && i < MEASURE_RUNS; i++)
-        m->runs[m->run_count++] = json_number_value(json_array_get(runs, i));
-    snprintf(m->note, sizeof m->note, "%s", note ? note : "");
-}
-
 static enum worker_outcome measure(struct worker *w, const char *variant, const char *config, double best,
                                    bool hold, double build_seconds, double run_seconds, struct measured *m)
 {
@@ -501,8 +467,8 @@ static enum worker_outcome measure(struct worker *w, const char *variant, const 
     w->run_seconds = run_seconds;
     enum worker_outcome outcome =
         request ? worker_ask(w, request, build_seconds, &answer, m->note) : WORKER_UNABLE;
-    if (outcome == WORKER_ANSWERED)
-        read_measured(answer, m);
+    if (outcome == WORKER_ANSWERED && !measured_read(m, answer))
+        snprintf(m->note, sizeof m->note, "the process does not say what came of it");
     else if (outcome == WORKER_TIMED_OUT)
         m->state = STATE_TIMEOUT;
     else if (outcome == WORKER_UNABLE || outcome == WORKER_GIVEN_UP)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A kernel of the user's own, in the worker process: what the files target_kernel*.c share. */
+/* A kernel of the user's own, in the worker process: what the files of it share. */
 #ifndef TUNE_OWN_RUN_TARGET_INTERNAL_H
 #define TUNE_OWN_RUN_TARGET_INTERNAL_H
 
