@@ -180,7 +180,7 @@ static hone_status pick(unsigned *index, const struct pick_request *request, con
                      "no device of this machine can be used; `hone doctor` says why");
 }
 
-static hone_status pick_among(unsigned *index, const struct pick_request *request,
+hone_status pick_device_among(unsigned *index, const struct pick_request *request,
                               const hone_device_info *devices, size_t count, hone_error *error)
 {
     struct filter_case *cases = mem_new(request->chain->count, sizeof *cases);
@@ -203,7 +203,7 @@ hone_status pick_device(unsigned *index, const struct pick_request *request, hon
     *index = 0;
     hone_status status = hone_device_list(&devices, &count, error);
     if (!status && count > 1)
-        status = pick_among(index, request, devices, count, error);
+        status = pick_device_among(index, request, devices, count, error);
     hone_device_list_free(&devices);
     return status;
 }

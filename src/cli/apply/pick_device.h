@@ -24,4 +24,9 @@ struct pick_request {
  */
 hone_status pick_device(unsigned *index, const struct pick_request *request, hone_error *error);
 
+/* The same among given devices; of one that is unknown the roofs are measured. HONE_ERROR_NO_DEVICE when none
+ * can be used. */
+hone_status pick_device_among(unsigned *index, const struct pick_request *request,
+                              const hone_device_info *devices, size_t count, hone_error *error);
+
 #endif
