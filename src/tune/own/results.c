@@ -3,28 +3,12 @@
 
 #include "base/text.h"
 #include "hone/version.h"
+#include "tune/t4/t4.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-static const char *invalidity(enum record_state state)
-{
-    switch (state) {
-    case STATE_OK:
-    case STATE_SLOW:
-        return "correct";
-    case STATE_COMPILE:
-        return "compile";
-    case STATE_TIMEOUT:
-        return "timeout";
-    case STATE_WRONG:
-        return "correctness";
-    default:
-        return "runtime";
-    }
-}
 
 /* The share of right elements; evidence of wrong ones counts them. */
 static double correctness(const struct measured *m)
@@ -59,43 +43,12 @@ static json_t *configuration(const struct own_spec *spec, const struct point *po
     return object;
 }
 
-static void print_time(int64_t seconds, char text[32])
+static json_t *one_result(const struct own_spec *spec, const struct own_try *own)
 {
-    time_t when = (time_t)seconds;
-    struct tm parts;
-    gmtime_r(&when, &parts);
-    strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts);
-}
-
-static json_t *times(const struct measured *m)
-{
-    json_t *runs = json_array();
-    for (int i = 0; i < m->run_count; i++)
-        json_array_append_new(runs, json_real(m->runs[i]));
-    return json_pack("{s:f, s:f, s:o, s:f, s:f, s:f}", "compilation_time", m->build_ms, "compilation",
-                     m->build_ms, "runtimes", runs, "framework", 0.0, "search_algorithm", 0.0, "validation",
-                     0.0);
-}
-
-static json_t *measurement(const char *name, json_t *value, const char *unit)
-{
-    return json_pack("{s:s, s:o, s:s}", "name", name, "value", value, "unit", unit);
-}
-
-static json_t *one_result(const struct own_spec *spec, const struct own_try *t)
-{
-    char when[32];
-    const struct measured *m = &t->measured;
-    json_t *measurements = json_array();
-    print_time(t->time, when);
-    if (m->ms >= 0)
-        json_array_append_new(measurements, measurement("time", json_real(m->ms), "ms"));
-    json_array_append_new(measurements, measurement("state", json_string(record_state_name(m->state)), ""));
-    if (m->note[0])
-        json_array_append_new(measurements, measurement("note", json_string(m->note), ""));
-    return json_pack("{s:s, s:o, s:[s], s:o, s:s, s:f, s:o}", "timestamp", when, "configuration",
-                     configuration(spec, &t->point), "objectives", "time", "times", times(m), "invalidity",
-                     invalidity(m->state), "correctness", correctness(m), "measurements", measurements);
+    struct record_try t = {0};
+    measured_record(&own->measured, "kernel", own->config, own->measured.state, &t);
+    t.time = own->time;
+    return t4_result(&t, configuration(spec, &own->point), correctness(&own->measured));
 }
 
 /* Values in their order, for a search that is to be run again on this file. */
@@ -120,27 +73,17 @@ static json_t *first_configuration(const struct own_spec *spec, const struct own
     return configuration(spec, &first);
 }
 
-static json_t *metadata(const struct own_spec *spec, const struct own_session_result *r)
-{
-    char when[32];
-    print_time((int64_t)time(NULL), when);
-    json_t *own = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:[o]}", "kernel", spec->kernel, "driver",
-                            r->base.choice.device.driver, "first", r->first, "best", r->base.ranked[0].config,
-                            "settings", own_spec_settings(spec), "space", space(spec, r), "seeds",
-                            first_configuration(spec, r));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "compute_api", "OpenCL", "platform",
-                     r->base.choice.device.platform, "device", r->base.choice.device.name, "autotuner",
-                     "hone", "autotuner_version", HONE_VERSION, "timestamp", when, "timeunit", "milliseconds",
-                     "x_hone", own);
-}
-
 json_t *own_results_t4(const struct own_spec *spec, const struct own_session_result *r)
 {
+    const struct record_device *device = &r->base.choice.device;
     json_t *results = json_array();
     for (size_t i = 0; i < r->count; i++)
         json_array_append_new(results, one_result(spec, &r->tries[i]));
-    return json_pack("{s:s, s:o, s:o}", "schema_version", "1.0.0", "metadata", metadata(spec, r), "results",
-                     results);
+    json_t *own =
+        json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:[o]}", "kernel", spec->kernel, "driver", device->driver,
+                  "first", r->first, "best", r->base.ranked[0].config, "settings", own_spec_settings(spec),
+                  "space", space(spec, r), "seeds", first_configuration(spec, r));
+    return t4_file(device, (int64_t)time(NULL), own, results);
 }
 
 /* Names of devices come from drivers: they must not end the comment. */

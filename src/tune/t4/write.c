@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/mem.h"
 #include "choose/lookup.h"
 #include "choose/records_json.h"
@@ -77,24 +78,34 @@ static json_t *times_json(const struct record_try *t)
                      t->build_ms, "runtimes", runs, "framework", 0, "search_algorithm", 0, "validation", 0);
 }
 
-static json_t *result_json(const struct record_try *t)
+static json_t *measurement(const char *name, json_t *value, const char *unit)
+{
+    return json_pack("{s:s, s:o, s:s}", "name", name, "value", value, "unit", unit);
+}
+
+json_t *t4_result(const struct record_try *t, json_t *configuration, double correctness)
 {
     char when[32];
-    bool works = t->state == STATE_OK || t->state == STATE_SLOW;
     json_t *measurements = json_array();
     print_time(t->time, when);
-    if (works)
-        json_array_append_new(
-            measurements, json_pack("{s:s, s:f, s:s}", "name", "time", "value", t->config.ms, "unit", "ms"));
-    json_array_append_new(measurements, json_pack("{s:s, s:s, s:s}", "name", "state", "value",
-                                                  record_state_name(t->state), "unit", ""));
+    if (t->state == STATE_OK || t->state == STATE_SLOW)
+        json_array_append_new(measurements, measurement("time", json_real(t->config.ms), "ms"));
+    json_array_append_new(measurements, measurement("state", json_string(record_state_name(t->state)), ""));
     if (t->note[0])
-        json_array_append_new(measurements,
-                              json_pack("{s:s, s:s, s:s}", "name", "note", "value", t->note, "unit", ""));
-    return json_pack("{s:s, s:o, s:[s], s:o, s:s, s:i, s:o}", "timestamp", when, "configuration",
-                     configuration_json(&t->config), "objectives", "time", "times", times_json(t),
-                     "invalidity", invalidity_of(t->state), "correctness", works, "measurements",
-                     measurements);
+        json_array_append_new(measurements, measurement("note", json_text(t->note), ""));
+    return json_pack("{s:s, s:o, s:[s], s:o, s:s, s:f, s:o}", "timestamp", when, "configuration",
+                     configuration, "objectives", "time", "times", times_json(t), "invalidity",
+                     invalidity_of(t->state), "correctness", correctness, "measurements", measurements);
+}
+
+json_t *t4_file(const struct record_device *device, int64_t time, json_t *own, json_t *results)
+{
+    char when[32];
+    print_time(time, when);
+    return json_pack("{s:s, s:{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o}, s:o}", "schema_version", "1.0.0",
+                     "metadata", "compute_api", "OpenCL", "platform", device->platform, "device",
+                     device->name, "autotuner", "hone", "autotuner_version", HONE_VERSION, "timestamp", when,
+                     "timeunit", "milliseconds", "x_hone", own, "results", results);
 }
 
 /* Parameters with their values in the order of the table, where this hone knows the filter. */
@@ -141,17 +152,11 @@ static json_t *seeds_json(const struct records *records, const struct record_try
     return seeds;
 }
 
-static json_t *metadata_json(const struct records *records, const struct record_try *which)
+static json_t *own_json(const struct records *records, const struct record_try *which)
 {
-    char when[32];
-    print_time(which->time, when);
-    json_t *own = json_pack("{s:i, s:o, s:o, s:o, s:o}", "version", RECORD_VERSION, "device",
-                            record_device_json(&which->device), "case", record_case_json(&which->c), "space",
-                            space_json(&which->c), "seeds", seeds_json(records, which));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "compute_api", "OpenCL", "platform",
-                     which->device.platform, "device", which->device.name, "autotuner", "hone",
-                     "autotuner_version", HONE_VERSION, "timestamp", when, "timeunit", "milliseconds",
-                     "x_hone", own);
+    return json_pack("{s:i, s:o, s:o, s:o, s:o}", "version", RECORD_VERSION, "device",
+                     record_device_json(&which->device), "case", record_case_json(&which->c), "space",
+                     space_json(&which->c), "seeds", seeds_json(records, which));
 }
 
 static bool is_superseded(const struct records *records, size_t index, const struct record_try *which)
@@ -169,12 +174,13 @@ hone_status t4_export(const char *path, const struct records *records, const str
                       hone_error *error)
 {
     json_t *results = json_array();
-    for (size_t i = 0; i < records->try_count; i++)
-        if (is_of(&records->tries[i].device, &records->tries[i].c, which) &&
-            !is_superseded(records, i, which))
-            json_array_append_new(results, result_json(&records->tries[i]));
-    json_t *whole = json_pack("{s:s, s:o, s:o}", "schema_version", "1.0.0", "metadata",
-                              metadata_json(records, which), "results", results);
+    for (size_t i = 0; i < records->try_count; i++) {
+        const struct record_try *t = &records->tries[i];
+        if (is_of(&t->device, &t->c, which) && !is_superseded(records, i, which))
+            json_array_append_new(results, t4_result(t, configuration_json(&t->config),
+                                                     t->state == STATE_OK || t->state == STATE_SLOW));
+    }
+    json_t *whole = t4_file(&which->device, which->time, own_json(records, which), results);
     char *text = whole ? json_dumps(whole, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
     hone_status status =
         text ? file_write(path, text, strlen(text), error) : error_memory(error, "the results to export");
