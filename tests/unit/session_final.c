@@ -462,6 +462,31 @@ TEST(a_kernel_that_fails_in_the_final_cannot_win)
     }
 }
 
+TEST(kernels_behind_race_when_all_finalists_are_wrong)
+{
+    struct own_session_result r = tune_kernel("{\"A=1\": {\"ms\": 1.4, \"final\": \"wrong\"},"
+                                              " \"A=2\": {\"ms\": 1, \"final\": \"wrong\"},"
+                                              " \"A=3\": {\"ms\": 3, \"final\": 3.5}}");
+    CHECK(r.base.choice.raced);
+    CHECK_EQ(r.base.ranked_count, 1);
+    CHECK_TEXT(r.base.ranked[0].config, "A=3");
+    CHECK(r.base.ranked[0].runs.median == 3.5 && r.base.choice.default_ms < 0);
+    CHECK_EQ(r.base.states[STATE_WRONG], 2);
+    CHECK_EQ(r.base.states[STATE_OK], 1);
+    own_session_finish(&r);
+}
+
+/* Ten times slower than the best: it is timed on its own, for the gain is told against it. */
+TEST(a_slow_first_configuration_has_a_median_too)
+{
+    struct own_session_result r = tune_kernel("{\"A=1\": {\"ms\": 20, \"final\": 15},"
+                                              " \"A=2\": {\"ms\": 1}, \"A=3\": {\"ms\": 1.3}}");
+    CHECK_TEXT(r.base.ranked[0].config, "A=2");
+    CHECK_EQ(r.base.ranked_count, 2);
+    CHECK(r.base.choice.default_ms == 15);
+    own_session_finish(&r);
+}
+
 TEST(of_kernels_that_tie_the_fastest_wins)
 {
     struct own_session_result r =
