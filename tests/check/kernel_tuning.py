@@ -334,7 +334,7 @@ kernel void trouble(global const uchar *in, global uchar *out, int n)
 def test_trouble_is_survived_and_never_tried_again():
     with Place() as place:
         place.write("trouble.cl", TROUBLE)
-        report, t4 = place.tune("--kernel-file", "trouble.cl", "--timeout", "1.5")
+        report, t4 = place.tune("--kernel-file", "trouble.cl", "--timeout", "5")
         wanted = {"MODE=0": "ok", "MODE=1": "timeout", "MODE=2": "wrong", "MODE=3": "compile", "MODE=4": "crash",
                   "MODE=5": "wrong"}
         frame.check(states(report) == wanted, f"{states(report)}")
