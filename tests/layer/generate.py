@@ -158,6 +158,8 @@ def body(call, number):
         return [f"cl_mem made = layer_create_buffer({call.arguments()});",
                 "if (made && (p1 & CL_MEM_COPY_HOST_PTR))", f"    layer_copied({number}, p2);", "if (made)",
                 f"    layer_made(LAYER_MEMORY, made, {number});", "return made;"]
+    if call.name == "clBuildProgram":
+        return [f"return layer_build_program({call.arguments()});"]
     if call.name == "clEnqueueNDRangeKernel":
         return ["if (!layer_launched(p1))", "    return layer_code(CL_OUT_OF_RESOURCES);"] + enqueued(call, target, event, number)
     if re.match(r"clEnqueue(Read|Write|Copy)BufferRect$", call.name):

@@ -32,7 +32,7 @@ struct site {
 
 /* What the environment asks for. */
 static struct {
-    const char *report, *only, *refuse;
+    const char *report, *only, *refuse, *options;
     long fail;
     bool sticky, keep, has_code;
     enum { GUARD_NONE, GUARD_BEGIN, GUARD_END, GUARD_TURNS } guard;
@@ -310,6 +310,18 @@ cl_mem layer_create_buffer(cl_context context, cl_mem_flags flags, size_t size, 
     return made;
 }
 
+cl_int layer_build_program(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+                           void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+    char *longer = NULL;
+    if (wish.options && asprintf(&longer, "%s %s", options ? options : "", wish.options) < 0)
+        return CL_OUT_OF_HOST_MEMORY;
+    cl_int code =
+        layer_target->clBuildProgram(program, count, devices, longer ? longer : options, notify, data);
+    free(longer);
+    return code;
+}
+
 void layer_stamped(cl_profiling_info what, void *value)
 {
     bool stamp = what >= CL_PROFILING_COMMAND_QUEUED && what <= CL_PROFILING_COMMAND_END;
@@ -396,6 +408,7 @@ static void read_wishes(void)
     wish.report = wished_text("LAYER_REPORT");
     wish.only = wished_text("LAYER_ONLY");
     wish.refuse = wished_text("LAYER_REFUSE");
+    wish.options = wished_text("LAYER_OPTIONS");
     wish.fail = wished_number("LAYER_FAIL", 10);
     wish.site = (uintptr_t)wished_number("LAYER_SITE", 16);
     wish.sticky = wished_number("LAYER_STICKY", 10) != 0;

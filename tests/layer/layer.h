@@ -20,6 +20,7 @@
  *   LAYER_WHOLE_ROWS=1  rectangles whose last row has no room for its padding are refused, as by NVIDIA's
  *                       driver; 2: all rectangles
  *   LAYER_CLOCK=50      time stamps count that many times too slowly
+ *   LAYER_OPTIONS=TEXT  added to the options of every build: with "-cl-opt-disable" PoCL takes a tenth of the time
  *
  * The report has a line for each fact:
  *
@@ -98,6 +99,10 @@ bool layer_beyond(cl_mem buffer, const size_t *origin, const size_t *region, siz
 
 /* Slows a time stamp down where that is asked for; `value` may be NULL. */
 void layer_stamped(cl_profiling_info what, void *value);
+
+/* clBuildProgram with the options that are asked for. */
+cl_int layer_build_program(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+                           void(CL_CALLBACK *notify)(cl_program, void *), void *data);
 
 /* clCreateBuffer with guard pages where they are asked for. */
 cl_mem layer_create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code);
