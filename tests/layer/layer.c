@@ -310,8 +310,8 @@ cl_mem layer_create_buffer(cl_context context, cl_mem_flags flags, size_t size, 
     return made;
 }
 
-cl_int layer_build_program(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
-                           void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+cl_int layer_build_program(cl_program program, cl_uint count, const cl_device_id *devices,
+                           const char *options, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
     char *longer = NULL;
     if (wish.options && asprintf(&longer, "%s %s", options ? options : "", wish.options) < 0)

@@ -101,8 +101,8 @@ bool layer_beyond(cl_mem buffer, const size_t *origin, const size_t *region, siz
 void layer_stamped(cl_profiling_info what, void *value);
 
 /* clBuildProgram with the options that are asked for. */
-cl_int layer_build_program(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
-                           void(CL_CALLBACK *notify)(cl_program, void *), void *data);
+cl_int layer_build_program(cl_program program, cl_uint count, const cl_device_id *devices,
+                           const char *options, void(CL_CALLBACK *notify)(cl_program, void *), void *data);
 
 /* clCreateBuffer with guard pages where they are asked for. */
 cl_mem layer_create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code);
