@@ -111,7 +111,10 @@ static hone_status check_kind(const struct media_input *input, const struct stat
     if (S_ISDIR(info->st_mode))
         return media_bad(input, error, "is a folder, not an image");
     if (!S_ISREG(info->st_mode))
-        return media_bad(input, error, "is not a regular file: pipes and devices cannot be read");
+        return media_bad(input, error,
+                         S_ISFIFO(info->st_mode) || S_ISSOCK(info->st_mode)
+                             ? "is a pipe, and pipes are read as the only input"
+                             : "is not a regular file: devices cannot be read");
     if (info->st_size == 0)
         return media_bad(input, error, "the file is empty");
     return HONE_OK;
@@ -172,23 +175,27 @@ static void turn_upright(struct media_input *input)
     }
 }
 
-hone_status media_open(struct media_input **out, const char *path, const struct media_read_options *options,
-                       hone_error *error)
+static struct media_input *new_input(const char *name, const struct media_read_options *options,
+                                     hone_error *error)
 {
     struct media_input *input = mem_new(1, sizeof *input);
-    *out = NULL;
-    if (!input || !(input->path = mem_copy_text(path))) {
+    if (!input || !(input->path = mem_copy_text(name))) {
         free(input);
-        return error_memory(error, "an image file");
+        error_memory(error, "an image file");
+        return NULL;
     }
     input->fd = -1;
     input->orientation = 1;
     if (options)
         input->options = *options;
     input->since = clock_thread_ns();
-    hone_status status = open_file(input, error);
-    if (!status)
-        status = find_reader(input, error);
+    return input;
+}
+
+/* Of an input whose file is open; takes it over. */
+static hone_status open_image(struct media_input **out, struct media_input *input, hone_error *error)
+{
+    hone_status status = find_reader(input, error);
     if (!status)
         status = input->reader->open(input, error);
     if (!status)
@@ -203,6 +210,43 @@ hone_status media_open(struct media_input **out, const char *path, const struct 
         media_note(input, MEDIA_WARNING, "holds %u images; the first is used", input->info.pages);
     *out = input;
     return HONE_OK;
+}
+
+hone_status media_open(struct media_input **out, const char *path, const struct media_read_options *options,
+                       hone_error *error)
+{
+    struct media_input *input = new_input(path, options, error);
+    *out = NULL;
+    if (!input)
+        return HONE_ERROR_MEMORY;
+    hone_status status = open_file(input, error);
+    if (!status)
+        return open_image(out, input, error);
+    media_close(&input);
+    return status;
+}
+
+hone_status media_open_descriptor(struct media_input **out, int fd, const char *name,
+                                  const struct media_read_options *options, hone_error *error)
+{
+    struct media_input *input = new_input(name, options, error);
+    struct stat info;
+    *out = NULL;
+    if (!input) {
+        close(fd);
+        return HONE_ERROR_MEMORY;
+    }
+    input->fd = fd;
+    input->no_path = true;
+    hone_status status = fstat(fd, &info) == 0
+                             ? check_kind(input, &info, error)
+                             : error_set(error, HONE_ERROR_IO, "cannot open '%s': %s", name, strerror(errno));
+    if (status) {
+        media_close(&input);
+        return status;
+    }
+    input->bytes = info.st_size;
+    return open_image(out, input, error);
 }
 
 const struct media_info *media_get_info(const struct media_input *input)

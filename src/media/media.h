@@ -78,6 +78,41 @@ hone_status media_load(struct media_input *input, void *pixels, size_t pitch, ho
 /* *input becomes NULL, NULL is fine. */
 void media_close(struct media_input **input);
 
+/* ---- Pipes ---- */
+
+/**
+ * Images that come one after the other through standard input, a fifo or a socket. PNM, PAM, PFM, PNG, JPEG and WebP
+ * say where they end, and several may follow each other; anything else lasts until the stream ends. Threads: one at a time.
+ */
+struct media_stream;
+
+/* Whether a path is read as a stream: "-" (standard input), a fifo, a socket, and whatever leads to one. */
+bool media_is_stream(const char *path);
+
+/* Waits until somebody writes into a fifo. One image may have `memory` bytes as a file (0: MEDIA_MEMORY). HONE_ERROR_IO.
+ * *out is released with media_stream_close. */
+hone_status media_stream_open(struct media_stream **out, const char *path, uint64_t memory,
+                              hone_error *error);
+
+/* Whether an image follows; waits for its first bytes. Before the first one always true. */
+bool media_stream_more(struct media_stream *stream);
+
+/* Whether nothing at all follows; waits for a byte. */
+bool media_stream_is_over(struct media_stream *stream);
+
+/* Reads the next image into memory, however long it takes to come. False: there is none. What is wrong with it,
+ * media_stream_image tells. */
+bool media_stream_take(struct media_stream *stream);
+
+/* media_open for the image that was taken last, once. It may outlive the stream. */
+hone_status media_stream_image(struct media_stream *stream, struct media_input **out,
+                               const struct media_read_options *options, hone_error *error);
+
+/* *stream becomes NULL, NULL is fine. */
+void media_stream_close(struct media_stream **stream);
+
+/* ---- Names ---- */
+
 /* Whether a file of this name is taken for an image when a folder is searched: by its suffix alone. */
 bool media_is_image_name(const char *name);
 
@@ -99,7 +134,11 @@ enum { MEDIA_QUALITY = 90 };
 extern const char media_compressions[]; /* separated by bars */
 
 /* What an option would do for the format of a name. */
-enum media_option { MEDIA_OPTION_QUALITY, MEDIA_OPTION_COMPRESSION };
+enum media_option {
+    MEDIA_OPTION_QUALITY,
+    MEDIA_OPTION_COMPRESSION,
+    MEDIA_OPTION_SEQUENCE /* several may follow each other in one stream */
+};
 bool media_takes(const char *name, enum media_option option);
 
 /* The formats of this build, readable ones and writable ones; false beyond the last. */

@@ -30,7 +30,8 @@ enum {
 enum {
     LOSSY = 1,      /* has a quality */
     COMPRESSED = 2, /* is compressed in several ways, all without loss */
-    ENCODER = 4     /* needs an encoder that a machine may lack */
+    ENCODER = 4,    /* needs an encoder that a machine may lack */
+    SEQUENCE = 8    /* says where it ends: several may follow each other */
 };
 
 #ifdef HONE_HAVE_VIPS
@@ -50,24 +51,26 @@ struct format {
 
 /* In the order in which they are recommended. */
 static const struct format formats[] = {
-    {"PNG", ".png", BITS_8 | BITS_16, ANY_CHANNELS, "8 or 16 bits", "any channels", HONE_MAX_SIDE, 0,
+    {"PNG", ".png", BITS_8 | BITS_16, ANY_CHANNELS, "8 or 16 bits", "any channels", HONE_MAX_SIDE, SEQUENCE,
      BY_VIPS},
     {"TIFF", ".tif .tiff", ANY_TYPE, ANY_CHANNELS, "any type", "any channels", HONE_MAX_SIDE, COMPRESSED,
      BY_VIPS},
-    {"JPEG", ".jpg .jpeg .jpe", BITS_8, GRAY | RGB, "8 bits", "no alpha", 65500, LOSSY, BY_VIPS},
-    {"WebP", ".webp", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 16383, LOSSY, BY_VIPS},
+    {"JPEG", ".jpg .jpeg .jpe", BITS_8, GRAY | RGB, "8 bits", "no alpha", 65500, LOSSY | SEQUENCE, BY_VIPS},
+    {"WebP", ".webp", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 16383, LOSSY | SEQUENCE,
+     BY_VIPS},
     {"AVIF", ".avif", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 16384, LOSSY | ENCODER,
      BY_VIPS},
     {"HEIC", ".heic .heif", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 16384, LOSSY | ENCODER,
      BY_VIPS},
-    {"PAM", ".pam", BITS_8 | BITS_16, ANY_CHANNELS, "8 or 16 bits", "any channels", HONE_MAX_SIDE, 0,
+    {"PAM", ".pam", BITS_8 | BITS_16, ANY_CHANNELS, "8 or 16 bits", "any channels", HONE_MAX_SIDE, SEQUENCE,
      media_write_pnm},
-    {"PGM", ".pgm", BITS_8 | BITS_16, GRAY, "8 or 16 bits", "one channel", HONE_MAX_SIDE, 0, media_write_pnm},
-    {"PPM", ".ppm", BITS_8 | BITS_16, RGB, "8 or 16 bits", "three channels", HONE_MAX_SIDE, 0,
+    {"PGM", ".pgm", BITS_8 | BITS_16, GRAY, "8 or 16 bits", "one channel", HONE_MAX_SIDE, SEQUENCE,
      media_write_pnm},
-    {"PNM", ".pnm", BITS_8 | BITS_16, GRAY | RGB, "8 or 16 bits", "one or three channels", HONE_MAX_SIDE, 0,
+    {"PPM", ".ppm", BITS_8 | BITS_16, RGB, "8 or 16 bits", "three channels", HONE_MAX_SIDE, SEQUENCE,
      media_write_pnm},
-    {"PFM", ".pfm", FLOAT_32, GRAY | RGB, "float", "one or three channels", HONE_MAX_SIDE, 0,
+    {"PNM", ".pnm", BITS_8 | BITS_16, GRAY | RGB, "8 or 16 bits", "one or three channels", HONE_MAX_SIDE,
+     SEQUENCE, media_write_pnm},
+    {"PFM", ".pfm", FLOAT_32, GRAY | RGB, "float", "one or three channels", HONE_MAX_SIDE, SEQUENCE,
      media_write_pnm},
     {"CSV", ".csv", ANY_TYPE, ANY_CHANNELS, "any type", "any channels", HONE_MAX_SIDE, 0, media_write_table},
     {"JSON", ".json", ANY_TYPE, ANY_CHANNELS, "any type", "any channels", HONE_MAX_SIDE, 0,
@@ -118,8 +121,11 @@ static bool is_writable(const struct format *format)
 
 bool media_takes(const char *name, enum media_option option)
 {
+    static const unsigned traits[] = {[MEDIA_OPTION_QUALITY] = LOSSY,
+                                      [MEDIA_OPTION_COMPRESSION] = COMPRESSED,
+                                      [MEDIA_OPTION_SEQUENCE] = SEQUENCE};
     const struct format *format = find_format(name);
-    return format && (format->traits & (option == MEDIA_OPTION_QUALITY ? LOSSY : COMPRESSED));
+    return format && (format->traits & traits[option]);
 }
 
 static bool is_read(const char *name, bool hardened);

@@ -146,6 +146,11 @@ static struct fields read_fields(struct header *h, struct pnm *pnm)
     return f;
 }
 
+static hone_type type_of(const struct fields *f, char kind)
+{
+    return kind == 'F' || kind == 'f' ? HONE_F32 : f->most > 255 ? HONE_U16 : HONE_U8;
+}
+
 static hone_status check_fields(const struct media_input *input, const struct fields *f, bool is_float,
                                 hone_error *error)
 {
@@ -176,11 +181,21 @@ static hone_status check_length(const struct media_input *input, const struct pn
         (long long)(there > 0 ? there : 0), (long long)wanted);
 }
 
+uint64_t media_pnm_bytes(const char *text, size_t length)
+{
+    struct header h = {.text = text, .length = length};
+    struct pnm pnm = {0};
+    const struct fields f = read_fields(&h, &pnm);
+    if (h.broken || f.width > HONE_MAX_SIDE || f.height > HONE_MAX_SIDE || f.channels > 4)
+        return 0;
+    return h.at + f.width * f.height * f.channels * hone_type_size(type_of(&f, text[1]));
+}
+
 static void describe(struct media_input *input, struct pnm *pnm, const struct fields *f, char kind)
 {
     static const char *const names[] = {
         ['5'] = "PGM", ['6'] = "PPM", ['7'] = "PAM", ['F'] = "PFM", ['f'] = "PFM"};
-    const hone_type type = kind == 'F' || kind == 'f' ? HONE_F32 : f->most > 255 ? HONE_U16 : HONE_U8;
+    const hone_type type = type_of(f, kind);
     pnm->channels = (uint32_t)f->channels;
     pnm->most = (uint32_t)f->most;
     pnm->row_bytes = (size_t)f->width * f->channels * hone_type_size(type);

@@ -30,7 +30,8 @@ struct placement {
 
 struct media_input {
     const struct media_reader *reader;
-    char *path;
+    char *path;   /* its name, for messages */
+    bool no_path; /* the name is no file's */
     int fd;
     off_t bytes; /* size of the file */
     struct media_read_options options;
@@ -43,6 +44,13 @@ struct media_input {
 };
 
 extern const struct media_reader media_reader_pnm;
+
+/* How long the image is that `length` bytes begin with, P5, P6, P7, PF or Pf; 0 where its header is not whole, or wrong. */
+uint64_t media_pnm_bytes(const char *text, size_t length);
+
+/* media_open for the regular file behind `fd`, which it closes in any case. */
+hone_status media_open_descriptor(struct media_input **out, int fd, const char *name,
+                                  const struct media_read_options *options, hone_error *error);
 
 /* Copies a row of the file (place.width pixels of place.pixel_bytes) to where it belongs. */
 void media_put_row(const struct placement *place, uint32_t y, const void *row);

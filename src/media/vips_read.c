@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -207,11 +208,14 @@ static const char *usable(struct media_input *input, const char *loader)
 /* Formats that cannot be read through a descriptor go by name; there a bracket would start options. */
 static VipsImage *open_by_name(struct media_input *input)
 {
-    const char *loader = strchr(input->path, '[') ? NULL : usable(input, vips_foreign_find_load(input->path));
+    char name[32];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", input->fd);
+    const char *path = input->no_path ? name : input->path;
+    const char *loader = strchr(path, '[') ? NULL : usable(input, vips_foreign_find_load(path));
     if (!loader)
         return NULL;
     input->info.format = format_name(loader);
-    return vips_image_new_from_file(input->path, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+    return vips_image_new_from_file(path, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
                                     fail_level(input, loader), NULL);
 }
 

@@ -78,7 +78,8 @@ struct engine {
     hone_chain *own;         /* written for the channels of the images */
     size_t *moved;           /* the user's steps in it */
     struct shared_device *shared;
-    unsigned engines; /* that share the memory at this time */
+    struct media_stream *stream; /* where the input is a pipe: it has the image to filter; owned */
+    unsigned engines;            /* that share the memory at this time */
     char *chain_text;
     hone_device *device; /* the shared one, once it is open */
     hone_plan *plan;

@@ -138,14 +138,16 @@ static double patience(const struct engine *engine, const hone_image_desc *desc)
     return 2 * (engine->options->timeout >= 0 ? engine->options->timeout : media_seconds(desc));
 }
 
-static hone_status open_input(const struct engine *engine, struct media_input **out, const char *path,
-                              bool keep_s16, hone_error *error)
+/* stream: NULL, or where the image comes from instead of the file. */
+static hone_status open_input(const struct engine *engine, struct media_stream *stream,
+                              struct media_input **out, const char *path, bool keep_s16, hone_error *error)
 {
     const struct media_read_options options = read_options(engine, keep_s16);
     const hone_image_desc unknown = {0};
     struct guard_watch watch;
     guard_watch(&watch, patience(engine, &unknown), "opening '%s'", path);
-    hone_status status = media_open(out, path, &options, error);
+    hone_status status =
+        stream ? media_stream_image(stream, out, &options, error) : media_open(out, path, &options, error);
     guard_unwatch(&watch);
     return status;
 }
@@ -166,7 +168,7 @@ static hone_status read_second(struct engine *engine, struct second *second, con
     struct media_input *input = NULL;
     size_t bytes;
     hone_status status =
-        open_input(engine, &input, second->path, meets_s16(engine, second->step, first), error);
+        open_input(engine, NULL, &input, second->path, meets_s16(engine, second->step, first), error);
     if (!status) {
         second->desc = media_get_info(input)->desc;
         second->data = new_pixels(&second->desc, &bytes, error);
@@ -373,6 +375,7 @@ void engine_end(struct engine *engine)
     }
     if (engine->shared)
         pthread_mutex_unlock(&engine->shared->lock);
+    media_stream_close(&engine->stream);
     free(engine->seconds);
     free(engine->moved);
     free(engine->chain_text);
@@ -582,7 +585,8 @@ void engine_apply(struct engine *engine, const struct item *item, const char *ro
     struct media_input *input = NULL;
     hone_error *error = &result->error;
     *result = (struct apply_result){.item = item};
-    hone_status status = open_input(engine, &input, item->input, takes_s16(engine->given), error);
+    hone_status status =
+        open_input(engine, engine->stream, &input, item->input, takes_s16(engine->given), error);
     if (!status)
         status = suggest_format(engine, media_check_name(item->output, error), root, error);
     if (!status && !apply_to_stdout(engine->options))

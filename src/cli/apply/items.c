@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "media/folder.h"
+#include "media/media.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -97,9 +98,13 @@ static hone_status add_folder(struct items *items, const struct items_request *r
 static hone_status add_input(struct items *items, const struct items_request *request, const char *input,
                              hone_error *error)
 {
-    if (strcmp(input, "-") == 0)
+    items->from_stream = items->from_stream || media_is_stream(input);
+    if (items->from_stream && (request->count > 1 || items->to_folder))
         return error_set(error, HONE_ERROR_USAGE,
-                         "standard input cannot be read from: name a file ('./-' is the file '-')");
+                         "'%s' is read as a pipe, which is the only input and has no name for a file in a "
+                         "folder: -o FILE, "
+                         "or -o - --format SUFFIX%s",
+                         input, strcmp(input, "-") == 0 ? " ('./-' is the file '-')" : "");
     if (items->to_stdout)
         return add_item(items, mem_copy_text(input), stdout_name(request->format), error);
     if (is_folder(input))
@@ -245,7 +250,7 @@ static hone_status check_inputs_survive(const struct items *items, const struct 
     struct identity *list = mem_new(2 * (items->count + request->also_count), sizeof *list);
     if (!list)
         return error_memory(error, "the list of inputs");
-    for (size_t i = 0; i < items->count; i++)
+    for (size_t i = 0; i < items->count && !items->from_stream; i++)
         identify(items->list[i].input, list, &count);
     for (size_t i = 0; i < request->also_count; i++)
         identify(request->also_read[i], list, &count);

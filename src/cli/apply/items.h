@@ -19,7 +19,8 @@ struct items {
     size_t count, capacity;
     char **others; /* files in the folders that are no images by their names */
     size_t other_count, other_capacity;
-    bool to_folder; /* outputs go into a folder, which may be made */
+    bool to_folder;   /* outputs go into a folder, which may be made */
+    bool from_stream; /* the one input is a pipe, which may bring several images */
     bool to_stdout; /* the one output goes to standard output; its name is "-" and the suffix of its format */
 };
 

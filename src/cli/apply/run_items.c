@@ -56,9 +56,42 @@ static void apply_item(struct crew *crew, struct engine *engine, const struct it
     pthread_rwlock_unlock(&crew->work);
 }
 
-/* False when there is nothing left to do. */
-static bool take_item(struct crew *crew, size_t *index)
+static const struct item *item_at(const struct crew *crew, size_t index)
 {
+    return &crew->items->list[crew->items->from_stream ? 0 : index];
+}
+
+/* The only thread of the crew; each image is an item. A file holds the first one. */
+static bool take_from_stream(struct crew *crew, struct engine *engine, size_t *index)
+{
+    if (crew->stopped || (!engine->stream && crew->tally.begun > 0))
+        return false;
+    if (!engine->stream) { /* which is to be reported once */
+        *index = crew->tally.begun++;
+        return true;
+    }
+    if (crew->tally.begun > 0 && !apply_to_stdout(crew->options)) {
+        if (media_stream_more(engine->stream))
+            cli_warn(
+                &crew->options->common,
+                "several images come from '%s'; the first is used (-o - writes all, one after the other)",
+                item_at(crew, 0)->input);
+        return false;
+    }
+    *index = crew->tally.begun++;
+    if (media_stream_take(engine->stream))
+        return true;
+    if (!media_stream_is_over(engine->stream))
+        cli_warn(&crew->options->common, "what follows image %zu of '%s' is no image, and is not used",
+                 *index, item_at(crew, 0)->input);
+    return false;
+}
+
+/* False when there is nothing left to do. */
+static bool take_item(struct crew *crew, struct engine *engine, size_t *index)
+{
+    if (crew->items->from_stream)
+        return take_from_stream(crew, engine, index);
     pthread_mutex_lock(&crew->lock);
     const bool some = !crew->stopped && crew->tally.begun < crew->tally.count;
     if (some) {
@@ -82,7 +115,8 @@ static void report(struct crew *crew, struct engine *engine, struct apply_result
         apply_report(engine, result, crew->items->count);
     if (result->exit_status > crew->worst)
         crew->worst = result->exit_status;
-    crew->stopped = crew->stopped || result->exit_status == EXIT_NO_DEVICE;
+    crew->stopped = crew->stopped || result->exit_status == EXIT_NO_DEVICE ||
+                    (crew->items->from_stream && result->exit_status != EXIT_DONE);
     crew->turn++;
     pthread_cond_broadcast(&crew->turned);
     pthread_mutex_unlock(&crew->lock);
@@ -100,6 +134,14 @@ static bool needs_work(const struct apply_options *options, struct apply_result 
     return !problem && !result->skipped;
 }
 
+static hone_status open_stream(const struct crew *crew, struct engine *engine, hone_error *error)
+{
+    const struct item *item = item_at(crew, 0);
+    return item->problem ? HONE_OK
+                         : media_stream_open(&engine->stream, item->input,
+                                             (uint64_t)(crew->options->decode_memory * 1048576), error);
+}
+
 static void *work(void *user)
 {
     struct crew *crew = user;
@@ -107,14 +149,16 @@ static void *work(void *user)
     hone_error error;
     size_t index;
     hone_status status = engine_begin(&engine, crew->options, crew->chain, &crew->device, &error);
-    while (take_item(crew, &index)) {
-        struct apply_result result = {.item = &crew->items->list[index], .error = error};
+    if (!status && crew->items->from_stream)
+        status = open_stream(crew, &engine, &error);
+    while (take_item(crew, &engine, &index)) {
+        struct apply_result result = {.item = item_at(crew, index), .error = error};
         if (status)
             result.exit_status = cli_exit_status(status);
         else if (!needs_work(crew->options, &result))
             ; /* said already, or done already */
         else
-            apply_item(crew, &engine, &crew->items->list[index], &result);
+            apply_item(crew, &engine, item_at(crew, index), &result);
         report(crew, &engine, &result, index);
     }
     engine_end(&engine);

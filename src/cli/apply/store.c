@@ -53,6 +53,19 @@ static bool copy_to_stdout(int fd)
     return count == 0;
 }
 
+/* Formats that do not say where they end hold one image alone. */
+static hone_status check_sequence(const struct engine *engine, const struct item *item, hone_error *error)
+{
+    if (!engine->stream || media_takes(item->output, MEDIA_OPTION_SEQUENCE) ||
+        !media_stream_more(engine->stream))
+        return HONE_OK;
+    return error_set(error, HONE_ERROR_USAGE,
+                     "several images come from '%s', and %s files cannot follow each other in one stream: "
+                     "--format ppm, pgm, "
+                     "pam, pfm, png, jpg or webp",
+                     item->input, strrchr(item->output, '.'));
+}
+
 /* By way of memory: formats are written to what can be sought in, and nothing comes out when that fails. */
 static hone_status store_stdout(const struct engine *engine, const struct item *item,
                                 const struct media_input *input, hone_error *error)
@@ -60,7 +73,9 @@ static hone_status store_stdout(const struct engine *engine, const struct item *
     int fd = memfd_create("hone-output", MFD_CLOEXEC);
     if (fd < 0)
         return error_set(error, HONE_ERROR_MEMORY, "cannot take memory for the output: %s", strerror(errno));
-    hone_status status = encode(engine, item, fd, input, error);
+    hone_status status = check_sequence(engine, item, error);
+    if (!status)
+        status = encode(engine, item, fd, input, error);
     if (!status && !copy_to_stdout(fd))
         status = error_set(error, HONE_ERROR_IO, "cannot write to standard output: %s", strerror(errno));
     close(fd);
