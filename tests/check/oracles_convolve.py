@@ -47,8 +47,8 @@ def picture(kind, height, width, channels=1, seed=1):
     shape = (height, width) if channels == 1 else (height, width, channels)
     if kind == "f32":
         return source.random(shape, dtype=numpy.float32) * 4 - 2
-    most = {"u8": 255, "u16": 65535}[kind]
-    return source.integers(0, most, shape, endpoint=True, dtype={"u8": numpy.uint8, "u16": numpy.uint16}[kind])
+    limits = numpy.iinfo({"u8": numpy.uint8, "u16": numpy.uint16, "s16": numpy.int16}[kind])
+    return source.integers(limits.min, limits.max, shape, endpoint=True, dtype=limits.dtype)
 
 
 def weights(width, height, seed=2):
@@ -103,6 +103,25 @@ def test_formats_against_scipy():
         if channels == 4:
             wanted[..., 3] = pixels[..., 3]
         same(apply(pixels, spelled(kernel) + " scale=0.03125 offset=9 border=reflect"), wanted, f"{kind} x{channels}")
+
+
+def test_signed_shorts_against_scipy():
+    """Every variant; sums of 32 and of 64 bits and of floats, results that saturate at both ends, halves to even."""
+    for kernel, scale in ((weights(5, 4), 0.0625), (weights(3, 3) * 9001, 2**-17), (numpy.ones((1, 2), int), 0.5)):
+        pixels, ran = picture("s16", 19, 43), 0
+        pixels[:6, :6], pixels[-6:, -6:] = -32768, 32767
+        text = f"{spelled(kernel)} scale={scale!r} border=constant border-value=-300"
+        wanted = store((correlate(pixels, kernel, "constant", -300).astype(numpy.float32) * numpy.float32(scale)), pixels)
+        for variant in bridge.variants("convolve"):
+            try:
+                got = bridge.apply("convolve " + text, pixels, variant=variant)
+            except bridge.Failed as reason:
+                frame.check("cannot run here" in str(reason) or " needs " in str(reason), str(reason))
+                continue
+            ran += 1
+            frame.check(got.dtype == numpy.int16, f"{text} {variant}: {got.dtype}")
+            same(got, wanted, f"{text} {variant}")
+        frame.check(ran >= 4, f"only {ran} variants ran")
 
 
 def test_floats_against_scipy():

@@ -26,9 +26,11 @@ static bool is_left_alone(const hone_chain *chain)
     return found;
 }
 
+/* Alpha of signed pixels has no full scale to weigh by. */
 static bool is_weighed(const struct filter_case *c)
 {
-    return c->filter->averages && case_copies_alpha(c) && !c->alpha_given && c->filter->averages(c);
+    return c->in.type != HONE_S16 && c->filter->averages && case_copies_alpha(c) && !c->alpha_given &&
+           c->filter->averages(c);
 }
 
 /* ---- The chain as text ---- */

@@ -25,13 +25,16 @@ DEFINE_VECTORS(uint, words);
 #define LOAD_SUMS(p)     (*(__global const sums_at *)(p))
 #define STORE_SUMS(p, v) (*(__global sums_at *)(p) = (v))
 
+/* Signed pixels are divided 2^15 higher each, as unsigned ones: the host adds that to half_area. */
+#define LOWEST (HONE_T == 3 ? 32768 : 0)
+
 /* sum / area, rounded half up: exact, see division_constants(). */
 inline PIXEL divide(SUM sum, uint half_area, uint multiplier, uint shift)
 {
 #if SUM_BITS == 16
-    return (PIXEL)((((uint)sum + half_area) * multiplier) >> shift);
+    return (PIXEL)((((uint)(SUM)(sum + half_area) * multiplier) >> shift) - LOWEST);
 #else
-    return (PIXEL)(((ulong)(sum + half_area) * multiplier) >> shift);
+    return (PIXEL)(((ulong)(sum + half_area) * multiplier >> shift) - LOWEST);
 #endif
 }
 
@@ -41,10 +44,10 @@ inline pixels divide_vector(sums sum, uint half_area, uint multiplier, uint shif
     /* the host chose 16 <= shift, so that the upper half of the product is all that is needed */
     words product = CONVERT(sum + (ushort)half_area, words) * (words)multiplier;
     sums high = CONVERT(product >> 16u, sums);
-    return CONVERT(high >> (ushort)(shift - 16), pixels);
+    return CONVERT((high >> (ushort)(shift - 16)) - (ushort)LOWEST, pixels);
 #else
     longs product = CONVERT(sum + half_area, longs) * (longs)multiplier;
-    return CONVERT(product >> (ulong)shift, pixels);
+    return CONVERT((product >> (ulong)shift) - (ulong)LOWEST, pixels);
 #endif
 }
 

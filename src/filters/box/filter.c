@@ -9,12 +9,17 @@ static int64_t side(const struct filter_case *c, const char *name)
     return (int64_t)(own->given ? own->number : case_number(c, "size"));
 }
 
+/* How many levels a format has above its least: sums of s16 are made positive before they are divided. */
+static uint64_t span(hone_type type)
+{
+    return type == HONE_S16 ? UINT16_MAX : type_is_integer(type) ? (uint64_t)type_full_scale(type) : 1;
+}
+
 /* How to divide by the window's area: DIV16 with sums of 16 bits (DM16, DS16), DIV32 with sums of 32 bits
  * (DM, DS). Half of the area is added before, which rounds half up. */
 static void set_division(struct filter_case *c, int64_t area)
 {
-    uint64_t multiplier = 0,
-             most = (uint64_t)area * (uint64_t)type_full_scale(c->in.type) + (uint64_t)area / 2;
+    uint64_t multiplier = 0, most = (uint64_t)area * span(c->in.type) + (uint64_t)area / 2;
     unsigned shift = 0;
     bool integer = type_is_integer(c->in.type);
     bool fits =
@@ -56,7 +61,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "POWER", power ? __builtin_ctzll((unsigned long long)(width * height)) : -1);
     case_set_symbol(c, "FX", factor(width));
     case_set_symbol(c, "FY", factor(height));
-    case_set_symbol(c, "MOST", type_is_integer(c->in.type) ? (int64_t)type_full_scale(c->in.type) : 1);
+    case_set_symbol(c, "MOST", (int64_t)span(c->in.type));
     set_division(c, width * height);
     return HONE_OK;
 }
@@ -80,7 +85,7 @@ static const struct variant variants[] = {
      .cost = {"2*C*BITS/8", "KW*KH*C", "KW*KH*C"}},
     {.name = "image",
      .summary = "the same through the texture unit, pixels read as integers",
-     .condition = "C != 3 && (BORDER == 0 || BORDER == 5) && " SUM32,
+     .condition = "C != 3 && TYPE != 3 && (BORDER == 0 || BORDER == 5) && " SUM32,
      .needs = NEEDS_IMAGES,
      .path = "image",
      .tunables = {GROUP_2D},
@@ -257,7 +262,8 @@ static const struct variant variants[] = {
      .passes = {{.kernel = "box_bands",
                  .extent = {"H"},
                  .block = {"ROWS"},
-                 .arguments = {"in", "out", "W", "H", "KW", "KH", "border", "AREA/2", "DIV16 ? DM16 : DM",
+                 .arguments = {"in", "out", "W", "H", "KW", "KH", "border",
+                               "AREA/2 + (TYPE == 3 ? AREA*32768 : 0)", "DIV16 ? DM16 : DM",
                                "DIV16 ? DS16 : DS", "tmp0", "roundup(2*(W + KW)*C + 64, 64)"}}},
      .cost = {"2*C*BITS/8", "C*(2 + KH/ROWS)", "C*(9 + KH/ROWS)"}},
     {.name = "lines",
@@ -336,7 +342,7 @@ const struct hone_filter hone_filter_box = {
     .name = "box",
     .summary = "mean over a window of width x height pixels",
     .origin = "guide 9.1.1",
-    .types = TYPES_ALL,
+    .types = TYPES_ALL | TYPE_S16,
     .channels = CHANNELS_ALL,
     .inputs = 1,
     .spatial = true,

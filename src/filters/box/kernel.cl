@@ -7,11 +7,14 @@
 #define SUM uint
 #endif
 
-/* Half up, exactly. */
+/* Half up, exactly. Sums of signed pixels wrap around; each pixel 2^15 higher, they are those of unsigned
+ * ones. */
 inline RESULT mean(SUM sum, SUM area)
 {
 #if FLOATING
     return sum / area;
+#elif HONE_T == 3
+    return (RESULT)((int)((sum + area * 32768 + area / 2) / area) - 32768);
 #else
     return (RESULT)((sum + area / 2) / area);
 #endif
@@ -143,6 +146,8 @@ __kernel void box_mean16(__read_only image2d_t in, __write_only image2d_t out, s
 #define PART float
 #elif HONE_T == 0 && FX * FY <= 257
 #define PART ushort
+#elif HONE_T == 3
+#define PART int
 #else
 #define PART uint
 #endif

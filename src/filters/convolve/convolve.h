@@ -40,7 +40,7 @@ struct weights {
 hone_status kernel_read(struct kernel *kernel, const char *text, hone_error *error);
 
 /* Fills whole, sums and the factorisation from real; `scale` is that of the parameters, `full` the largest
- * pixel. False where the weights of an integer format are too large to be made whole. */
+ * magnitude of a pixel. False where the weights of an integer format are too large to be made whole. */
 bool weights_make_whole(struct weights *w, bool integer, double full, double scale);
 
 /* Sum of the weights' magnitudes. */

@@ -133,13 +133,14 @@ inline pixels rounded(sums sum, float factor, float offset)
 #if FLOATING
     return v;
 #else
-    v = v > (floats)0.0f ? v : (floats)0.0f;
-    v = v < (floats)(float)PIXEL_MAX ? v : (floats)(float)PIXEL_MAX;
-    /* a float of this size has no places after the point: the addition rounds to nearest even */
+    v = v > (floats)(float)RESULT_MIN ? v : (floats)(float)RESULT_MIN;
+    v = v < (floats)(float)RESULT_MAX ? v : (floats)(float)RESULT_MAX;
+    /* 2^23 + 2^22: a float of this size has no places after the point; the addition rounds to nearest even,
+     * and leaves the lowest bits, negative numbers' too, as they are */
     union {
         floats number;
         words bits;
-    } u = {v + (floats)8388608.0f};
+    } u = {v + (floats)12582912.0f};
     return CONVERT(u.bits & (words)0xffffu, pixels);
 #endif
 }

@@ -18,11 +18,16 @@ static hone_status check_anchor(const struct filter_case *c, const char *name, i
                       size - 1);
 }
 
+/* The largest magnitude of a pixel. */
+static double largest(hone_type type)
+{
+    return type == HONE_S16 ? -(double)INT16_MIN : type_full_scale(type);
+}
+
 static void set_symbols(struct filter_case *c, const struct weights *w)
 {
     bool integer = type_is_integer(c->in.type);
-    double full = type_full_scale(c->in.type);
-    double sum = integer ? (double)weights_whole_total(w) * full : 0;
+    double sum = integer ? (double)weights_whole_total(w) * largest(c->in.type) : 0;
     case_set_symbol(c, "KW", w->width);
     case_set_symbol(c, "KH", w->height);
     case_set_symbol(c, "LEFT", w->left);
@@ -57,7 +62,7 @@ static hone_status fill_weights(struct filter_case *c, struct weights *w, hone_e
     if (status)
         return status;
     set_weights(w, &kernel, case_number(c, "flip") != 0);
-    if (!weights_make_whole(w, type_is_integer(c->in.type), type_full_scale(c->in.type), scale))
+    if (!weights_make_whole(w, type_is_integer(c->in.type), largest(c->in.type), scale))
         return case_wrong(error, "convolve: the weights' sizes lie too far apart for %s pixels; use f32",
                           hone_type_name(c->in.type));
     c->gain = fabs(scale) * weights_total(w);
@@ -289,7 +294,7 @@ const struct hone_filter hone_filter_convolve = {
     .name = "convolve",
     .summary = "weighted sum over a window of up to 31x31 pixels",
     .origin = "Russian write-up on local memory",
-    .types = TYPES_ALL,
+    .types = TYPES_ALL | TYPE_S16,
     .channels = CHANNELS_ALL,
     .inputs = 1,
     .spatial = true,

@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""`box` of signed shorts against SciPy's sums of whole numbers, and against OpenCV's and known means."""
+
+import os
+import subprocess
+import tempfile
+
+import cv2
+import numpy
+from scipy import ndimage
+
+import bridge
+import frame
+
+SEED = 20261122
+
+
+def picture(shape):
+    """All levels, and places where every level is the least or the most."""
+    pixels = numpy.random.default_rng(SEED).integers(-32768, 32768, shape, dtype=numpy.int16)
+    pixels[:9, :9], pixels[-9:, -9:] = -32768, 32767
+    return pixels
+
+
+def mean(pixels, width, height, mode, value=0):
+    """Exact sums; a mean and a half go up. Alpha is copied."""
+    planes = pixels[..., None] if pixels.ndim == 2 else pixels
+    ones = numpy.ones((height, width), numpy.int64)
+    sums = numpy.stack([ndimage.correlate(planes[..., c].astype(numpy.int64), ones, mode=mode, cval=value)
+                        for c in range(planes.shape[2])], axis=-1)
+    result = (2 * sums + width * height) // (2 * width * height)
+    if planes.shape[2] == 4:
+        result[..., 3] = planes[..., 3]
+    return result.reshape(pixels.shape).astype(numpy.int16)
+
+
+def same(got, wanted, what):
+    frame.check(got.dtype == numpy.int16, f"{what}: the result is {got.dtype}")
+    wrong = numpy.argwhere(got != wanted)
+    frame.check(len(wrong) == 0, f"{what}: {len(wrong)} differ, the first at {wrong[:1].tolist()}: "
+                                 f"{got[tuple(wrong[0])] if len(wrong) else ''} instead of "
+                                 f"{wanted[tuple(wrong[0])] if len(wrong) else ''}")
+
+
+def test_every_variant_against_scipy():
+    pixels, ran = picture((37, 75)), 0
+    wanted = mean(pixels, 6, 4, "nearest")
+    for variant in bridge.variants("box"):
+        try:
+            got = bridge.apply("box width=6 height=4", pixels, variant=variant)
+        except bridge.Failed as reason:
+            frame.check("cannot run here" in str(reason) or " needs " in str(reason), str(reason))
+            continue
+        ran += 1
+        same(got, wanted, variant)
+    frame.check(ran >= 5, f"only {ran} variants ran")
+
+
+def test_borders_and_channels_against_scipy():
+    for parameters, width, height, mode, value, shape in (
+            ("size=5 border=constant border-value=-32768", 5, 5, "constant", -32768, (23, 41)),
+            ("size=1 border=wrap", 1, 1, "grid-wrap", 0, (23, 41, 3)),
+            ("width=70 height=1300 border=reflect101", 70, 1300, "mirror", 0, (23, 41, 4))):
+        pixels = picture(shape)
+        same(bridge.apply("box " + parameters, pixels), mean(pixels, width, height, mode, value), parameters)
+
+
+def test_halves_go_up():
+    """Known means of two: -1.5 is -1, -0.5 is 0, 0.5 is 1; and the ends of the format stay."""
+    pixels = numpy.array([[-2, -1, 0, 1, 2, 32767, 32767, -32768, -32768]], numpy.int16)
+    wanted = numpy.array([[-2, -1, 0, 1, 2, 16385, 32767, 0, -32768]], numpy.int16)
+    same(bridge.apply("box width=2 height=1", pixels), wanted, "means of two")
+
+
+def test_command_keeps_them():
+    """A gradient, smoothed; one of a picture with alpha, which has no scale there to weigh colours by; a file of signed shorts."""
+    source = numpy.random.default_rng(SEED)
+    gray, four = (source.integers(0, 256, shape, dtype=numpy.uint8) for shape in ((30, 45), (30, 45, 4)))
+    gradient, gradients = (cv2.Sobel(p, cv2.CV_16S, 1, 0, borderType=cv2.BORDER_REPLICATE) for p in (gray, four[..., :3]))
+    signed = picture((30, 45))
+    with tempfile.TemporaryDirectory() as folder:
+        for chain, name, pixels, wanted in (("sobel output=dx | box size=3", "a.png", gray, mean(gradient, 3, 3, "nearest")),
+                                            ("sobel output=dx | box size=3", "b.png", four, mean(gradients, 3, 3, "nearest")),
+                                            ("box size=3", "c.tif", signed, mean(signed, 3, 3, "nearest"))):
+            into, out = (os.path.join(folder, path) for path in (name, "out.tif"))
+            cv2.imwrite(into, pixels)
+            subprocess.run([os.path.join(frame.build(), "hone"), "apply", "-q", chain, into, "-o", out], check=True, timeout=100)
+            got = cv2.imread(out, cv2.IMREAD_UNCHANGED)
+            same(got[..., :3] if pixels.ndim == 3 else got, wanted, f"{chain} {name}")
+            os.remove(out)
+
+
+frame.main(globals())
