@@ -103,6 +103,16 @@ def test_signed_shorts():
     assert apply("transpose", pixels, ".tif").dtype == numpy.int16
 
 
+def test_alpha_is_not_in_the_range():
+    """Full alpha is 65535; colours are 100 to 2999. Alpha is counted like the others, and lies above."""
+    pixels = RNG.integers(100, 3000, (40, 50, 4), dtype=numpy.uint16)
+    pixels[:, :, 3] = 65535
+    table = apply("histogram bins=64", pixels, ".json")
+    colours = pixels[:, :, :3]
+    assert (table["edges"][0], table["edges"][-1]) == (colours.min(), colours.max()), table["edges"]
+    assert table["above"] == [0, 0, 0, 2000], table["above"]
+
+
 def test_edges_finer_than_floats():
     """More bins than there are floats between the ends, and values on the edges themselves."""
     pixels = numpy.float32(16777216) + 2 * RNG.integers(0, 9, (20, 30)).astype(numpy.float32)

@@ -9,6 +9,7 @@
 #include "filter/case.h"
 #include "filter/chain.h"
 #include "filter/registry.h"
+#include "image/view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,33 +57,36 @@ struct range {
 };
 
 #define RANGE_OF(NAME, TYPE)                                                                                 \
-    static void NAME(const void *pixels, size_t count, struct range *range)                                  \
+    static void NAME(const void *pixels, size_t count, size_t channels, size_t seen, struct range *range)    \
     {                                                                                                        \
         const TYPE *at = pixels;                                                                             \
-        for (size_t i = 0; i < count; i++) {                                                                 \
-            const double value = (double)at[i];                                                              \
-            if (!isfinite(value))                                                                            \
-                continue;                                                                                    \
-            range->least = value < range->least ? value : range->least;                                      \
-            range->most = value > range->most ? value : range->most;                                         \
-        }                                                                                                    \
+        for (size_t i = 0; i < count; i++, at += channels)                                                   \
+            for (size_t channel = 0; channel < seen; channel++) {                                            \
+                const double value = (double)at[channel];                                                    \
+                if (!isfinite(value))                                                                        \
+                    continue;                                                                                \
+                range->least = value < range->least ? value : range->least;                                  \
+                range->most = value > range->most ? value : range->most;                                     \
+            }                                                                                                \
     }
 
 RANGE_OF(range_of_u16, uint16_t)
 RANGE_OF(range_of_s16, int16_t)
 RANGE_OF(range_of_f32, float)
 
-/* Tight pixels; -infinity to infinity where none is finite. */
-static struct range range_of(const hone_image_desc *desc, const void *pixels)
+/* That of the colours: alpha is full in most pictures, and would be the end of every range. Tight pixels; infinity to
+ * -infinity where none is finite. */
+static struct range range_of(const struct engine *engine, const hone_image_desc *desc, const void *pixels)
 {
     struct range range = {INFINITY, -INFINITY};
-    const size_t count = (size_t)desc->width * desc->height * desc->channels;
+    const size_t count = (size_t)desc->width * desc->height, channels = desc->channels;
+    const size_t seen = desc_has_alpha(desc) && engine->rule != ALPHA_PLAIN ? channels - 1 : channels;
     if (desc->type == HONE_U16)
-        range_of_u16(pixels, count, &range);
+        range_of_u16(pixels, count, channels, seen, &range);
     else if (desc->type == HONE_S16)
-        range_of_s16(pixels, count, &range);
+        range_of_s16(pixels, count, channels, seen, &range);
     else if (desc->type == HONE_F32)
-        range_of_f32(pixels, count, &range);
+        range_of_f32(pixels, count, channels, seen, &range);
     return range;
 }
 
@@ -141,7 +145,7 @@ static hone_status range_behind(struct engine *engine, struct range *range, hone
                         : error_memory(error, "the range of a picture");
     }
     if (!status)
-        *range = range_of(hone_plan_output(plan), pixels);
+        *range = range_of(engine, hone_plan_output(plan), pixels);
     free(pixels);
     hone_plan_destroy(&plan);
     return status;
@@ -151,7 +155,7 @@ static hone_status find_range(struct engine *engine, struct range *range, hone_e
 {
     if (engine->chain->count > 1)
         return range_behind(engine, range, error);
-    *range = range_of(&engine->planned, engine->in.data);
+    *range = range_of(engine, &engine->planned, engine->in.data);
     return HONE_OK;
 }
 
