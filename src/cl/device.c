@@ -199,6 +199,7 @@ hone_status hone_device_from_queue(hone_device **out, struct _cl_command_queue *
     }
     device->profile = profile;
     device->out_of_order = out_of_order;
+    device->is_foreign = true;
     vendor_find_calls(device);
     *out = device;
     return HONE_OK;
@@ -212,10 +213,7 @@ static void destroy_device(struct hone_device *d)
         attachment->destroy(attachment->object);
         free(attachment);
     }
-    if (d->queue) {
-        clFinish(d->queue);
-        clReleaseCommandQueue(d->queue);
-    }
+    lanes_release(d);
     if (d->context)
         clReleaseContext(d->context);
     if (d->is_sub_device)
@@ -275,7 +273,7 @@ hone_status hone_device_finish(hone_device *device, hone_error *error)
     hone_status status = device_check(device, "hone_device_finish", error);
     if (status)
         return status;
-    cl_int code = clFinish(device->queue);
+    cl_int code = lanes_finish(device);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clFinish");
     device_has_finished(device);

@@ -48,6 +48,8 @@ struct hone_device {
     bool is_sub_device;
     cl_context context;
     cl_command_queue queue;
+    bool is_foreign;                    /* the queue is the caller's */
+    _Atomic(cl_command_queue) lanes[2]; /* in order, for uploads and downloads; NULL: none were asked for */
     bool profile, out_of_order, no_disk;
     char *kernel_folder;
     hone_log_function log;
@@ -88,6 +90,11 @@ void vendor_context_properties(cl_device_id id, const char *extensions, hone_per
                                cl_context_properties *properties);
 hone_status vendor_import(struct hone_device *device, const hone_external *external, size_t bytes,
                           cl_mem *object, hone_error *error);
+
+/* lanes.c */
+cl_command_queue lane_queue(const struct hone_device *device, enum lane lane);
+cl_int lanes_finish(const struct hone_device *device);
+void lanes_release(struct hone_device *device);
 
 /* program.c */
 struct kernel;

@@ -111,6 +111,11 @@ bool memory_can_wrap(const struct hone_device *device, const void *host, size_t 
     return device->info.unified_memory && address % WHOLE_PAGE == 0 && bytes % WHOLE_LINE == 0;
 }
 
+bool memory_is_shared(const struct hone_device *device)
+{
+    return memory_can_wrap(device, (const void *)(uintptr_t)WHOLE_PAGE, WHOLE_PAGE);
+}
+
 hone_status memory_wrap(struct memory **out, struct hone_device *device, void *host, size_t bytes,
                         hone_error *error)
 {
@@ -432,6 +437,7 @@ struct transfer {
     bool reads;
     char *host;
     size_t host_pitch;
+    enum lane lane;
 };
 
 static enum copy_kind kind_of(const struct transfer *t)
@@ -477,7 +483,7 @@ static hone_status copy_in_two(struct memory *from, const struct span *source, s
 static cl_int transfer_solid(const struct transfer *t, size_t offset, size_t bytes, char *host,
                              const struct command *c, cl_bool blocking, cl_event *event)
 {
-    cl_command_queue queue = t->memory->device->queue;
+    cl_command_queue queue = lane_queue(t->memory->device, t->lane);
     if (t->reads)
         return clEnqueueReadBuffer(queue, t->memory->object, blocking, offset, bytes, host, c->waits.count,
                                    c->waits.events, event);
@@ -488,7 +494,7 @@ static cl_int transfer_solid(const struct transfer *t, size_t offset, size_t byt
 static cl_int transfer_rectangle(const struct transfer *t, const struct span *span, const struct command *c,
                                  cl_bool blocking)
 {
-    cl_command_queue queue = t->memory->device->queue;
+    cl_command_queue queue = lane_queue(t->memory->device, t->lane);
     const size_t buffer_at[3] = {span->offset % span->pitch, span->offset / span->pitch, 0}, host_at[3] = {0},
                  region[3] = {span->row_bytes, span->rows, 1};
     if (t->reads)
@@ -547,14 +553,28 @@ static hone_status transfer_run(const struct transfer *t, const struct span *spa
 hone_status memory_write(struct memory *memory, const struct span *to, const void *host, size_t host_pitch,
                          struct wait_list wait, hone_event **done, hone_error *error)
 {
-    const struct transfer t = {memory, false, (char *)host, host_pitch};
+    const struct transfer t = {memory, false, (char *)host, host_pitch, LANE_MAIN};
     return transfer_run(&t, to, wait, done, error);
 }
 
 hone_status memory_read(struct memory *memory, const struct span *from, void *host, size_t host_pitch,
                         struct wait_list wait, hone_event **done, hone_error *error)
 {
-    const struct transfer t = {memory, true, host, host_pitch};
+    const struct transfer t = {memory, true, host, host_pitch, LANE_MAIN};
+    return transfer_run(&t, from, wait, done, error);
+}
+
+hone_status memory_send(struct memory *memory, const struct span *to, const void *host, size_t host_pitch,
+                        struct wait_list wait, hone_event **done, hone_error *error)
+{
+    const struct transfer t = {memory, false, (char *)host, host_pitch, LANE_UPLOAD};
+    return transfer_run(&t, to, wait, done, error);
+}
+
+hone_status memory_fetch(struct memory *memory, const struct span *from, void *host, size_t host_pitch,
+                         struct wait_list wait, hone_event **done, hone_error *error)
+{
+    const struct transfer t = {memory, true, host, host_pitch, LANE_DOWNLOAD};
     return transfer_run(&t, from, wait, done, error);
 }
 
@@ -672,7 +692,8 @@ hone_status memory_unmap(struct memory *memory, struct wait_list wait, hone_even
         return status;
     cl_int code = clEnqueueUnmapMemObject(memory->device->queue, memory->object, memory->mapped,
                                           c.waits.count, c.waits.events, c.slot);
-    memory->mapped = NULL;
+    if (code == CL_SUCCESS)
+        memory->mapped = NULL;
     if (code == CL_SUCCESS && memory->written && !maps_in_place(memory))
         device_count_copy(memory->device, COPY_MAP, memory->bytes);
     return command_end(&c, memory->device, code, "clEnqueueUnmapMemObject", done, error);

@@ -31,6 +31,8 @@ hone_status memory_create(struct memory **out, struct hone_device *device, size_
 /* True when the device works on this host memory in place: it shares memory with the host, and GPUs get whole
  * pages. */
 bool memory_can_wrap(const struct hone_device *device, const void *host, size_t bytes);
+/* True when it does so with all memory that lies well: kernels work on what the host maps. */
+bool memory_is_shared(const struct hone_device *device);
 /* Around host memory (CL_MEM_USE_HOST_PTR), for which memory_can_wrap must hold. */
 hone_status memory_wrap(struct memory **out, struct hone_device *device, void *host, size_t bytes,
                         hone_error *error);
@@ -76,6 +78,11 @@ hone_status memory_write(struct memory *memory, const struct span *to, const voi
                          struct wait_list wait, hone_event **done, hone_error *error);
 hone_status memory_read(struct memory *memory, const struct span *from, void *host, size_t host_pitch,
                         struct wait_list wait, hone_event **done, hone_error *error);
+/* The same in the lanes for copies (see cl/device.h), never blocking. */
+hone_status memory_send(struct memory *memory, const struct span *to, const void *host, size_t host_pitch,
+                        struct wait_list wait, hone_event **done, hone_error *error);
+hone_status memory_fetch(struct memory *memory, const struct span *from, void *host, size_t host_pitch,
+                         struct wait_list wait, hone_event **done, hone_error *error);
 hone_status memory_fill(struct memory *memory, const void *pattern, size_t pattern_bytes, size_t bytes,
                         struct wait_list wait, hone_event **done, hone_error *error);
 /* Tight copies between a buffer (from `offset` on) and a whole 2D image. */
