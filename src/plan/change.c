@@ -7,11 +7,18 @@
 #include "filter/case.h"
 #include "filter/registry.h"
 #include "plan/internal.h"
+#include "plan/plan.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct plan_change {
+    size_t count;
+    struct filter_case *cases;
+    struct layout layout;
+};
 
 static const hone_image_desc *second_of(const struct filter_case *c)
 {
@@ -66,26 +73,60 @@ static void take_over(hone_plan *plan, struct filter_case *cases, struct layout 
     }
     plan->now = *layout;
     *layout = before;
-    plan->output = *case_result(instance_case(plan->now.steps[plan->now.count - 1]->instance));
+    plan->output = *layout_output(&plan->now);
+}
+
+void plan_change_drop(struct plan_change **slot)
+{
+    struct plan_change *change = *slot;
+    *slot = NULL;
+    if (!change)
+        return;
+    layout_finish(&change->layout);
+    finish_cases(change->cases, change->count);
+    free(change);
+}
+
+hone_status plan_change_make(struct plan_change **out, hone_plan *plan, size_t index, const char *parameters,
+                             hone_error *error)
+{
+    struct plan_change *change = mem_new(1, sizeof *change);
+    *out = NULL;
+    if (!change)
+        return error_memory(error, "a plan");
+    change->count = plan->filter_count;
+    hone_status status = changed_cases(&change->cases, plan, index, parameters, error);
+    if (!status)
+        status = layout_make(&change->layout, plan, change->cases, index, error);
+    if (status)
+        plan_change_drop(&change);
+    *out = change;
+    return status;
+}
+
+const hone_image_desc *plan_change_output(const struct plan_change *change)
+{
+    return layout_output(&change->layout);
+}
+
+void plan_change_take(hone_plan *plan, struct plan_change **change)
+{
+    take_over(plan, (*change)->cases, &(*change)->layout);
+    plan_change_drop(change);
 }
 
 static hone_status change(hone_plan *plan, size_t index, const char *parameters, bool keep, hone_error *error)
 {
-    struct filter_case *cases = NULL;
-    struct layout layout = {0};
-    hone_status status = changed_cases(&cases, plan, index, parameters, error);
-    if (status)
-        return status;
-    status = layout_make(&layout, plan, cases, index, error);
+    struct plan_change *change = NULL;
+    hone_status status = plan_change_make(&change, plan, index, parameters, error);
     if (!status && keep)
-        take_over(plan, cases, &layout);
-    layout_finish(&layout);
-    finish_cases(cases, plan->filter_count);
+        plan_change_take(plan, &change);
+    plan_change_drop(&change);
     return status;
 }
 
-static hone_status check(const hone_plan *plan, const char *call, size_t index, const char *text,
-                         hone_error *error)
+hone_status plan_change_check(const hone_plan *plan, const char *call, size_t index, const char *text,
+                              hone_error *error)
 {
     hone_status status = plan_check(plan, call, error);
     if (status)
@@ -95,13 +136,13 @@ static hone_status check(const hone_plan *plan, const char *call, size_t index, 
 
 hone_status hone_plan_set(hone_plan *plan, size_t index, const char *parameters, hone_error *error)
 {
-    hone_status status = check(plan, "hone_plan_set", index, parameters, error);
+    hone_status status = plan_change_check(plan, "hone_plan_set", index, parameters, error);
     return status ? status : change(plan, index, parameters, true, error);
 }
 
 hone_status hone_plan_prepare(hone_plan *plan, size_t index, const char *parameters, hone_error *error)
 {
-    hone_status status = check(plan, "hone_plan_prepare", index, parameters, error);
+    hone_status status = plan_change_check(plan, "hone_plan_prepare", index, parameters, error);
     return status ? status : change(plan, index, parameters, false, error);
 }
 
@@ -133,7 +174,7 @@ hone_status hone_plan_prepare_range(hone_plan *plan, size_t index, const char *n
                                     double most, hone_error *error)
 {
     enum { MAX_VALUES = 257 };
-    hone_status status = check(plan, "hone_plan_prepare_range", index, name, error);
+    hone_status status = plan_change_check(plan, "hone_plan_prepare_range", index, name, error);
     if (status)
         return status;
     const struct parameter *p = numeric(plan->cases[index].filter, name, error);

@@ -88,7 +88,8 @@ hone_status choosing_make(hone_plan *plan, struct step *step, const struct filte
             continue;
         status = try_choice(plan, step, c, &choices[i], other, &why);
         if (!status) {
-            if (!forced && !options->config && options->tune == HONE_TUNE_AUTO && c->fused_count == 0)
+            if (!plan->steady && !forced && !options->config && options->tune == HONE_TUNE_AUTO &&
+                c->fused_count == 0)
                 step->trial = trial_new(plan->device, step->instance, choices + i, count - i);
             return choosing_note(step, error);
         }

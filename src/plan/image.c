@@ -105,6 +105,20 @@ hone_status hone_image_wrap(hone_image **out, hone_device *device, const hone_im
     return settle(out, image, status);
 }
 
+hone_status image_around(hone_image **out, hone_device *device, const hone_image_desc *desc, void *pixels,
+                         hone_error *error)
+{
+    hone_image *image = NULL;
+    hone_status status = new_image(&image, device, desc, error);
+    if (!status) {
+        image->host = pixels;
+        image->host_pitch = image->desc.pitch;
+        image->zero_copy = true;
+        status = memory_wrap(&image->memory, device, pixels, hone_image_bytes(&image->desc), error);
+    }
+    return settle(out, image, status);
+}
+
 /* Kernels work on buffers: the pixels of a 2D image pass through one with tight rows. Takes `object` over. */
 static hone_status stage(hone_image *image, struct memory *object, hone_error *error)
 {
@@ -384,13 +398,15 @@ hone_status hone_image_unmap(hone_image *image, hone_error *error)
     return memory_unmap(image->memory, no_wait, NULL, error);
 }
 
-hone_status image_hand_over(hone_image *image, bool read, struct wait_list wait, hone_error *error)
+hone_status image_hand_over(hone_image *image, bool read, struct wait_list wait, bool *moved,
+                            hone_error *error)
 {
+    const bool mapped = !image->object && memory_is_mapped(image->memory);
+    if (!mapped && !(read && (image->object || image->host_is_new)))
+        return HONE_OK;
+    *moved = true;
     if (image->object)
-        return read ? move_object(image, true, wait, NULL, error) : HONE_OK;
-    if (memory_is_mapped(image->memory))
-        return memory_unmap(image->memory, no_wait, NULL, error);
-    if (read && image->host_is_new)
-        return hone_image_upload(image, NULL, 0, NULL, 0, NULL, error);
-    return HONE_OK;
+        return move_object(image, true, wait, NULL, error);
+    return mapped ? memory_unmap(image->memory, no_wait, NULL, error)
+                  : hone_image_upload(image, NULL, 0, NULL, 0, NULL, error);
 }

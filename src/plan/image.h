@@ -19,12 +19,17 @@ struct hone_image {
 };
 
 /* Makes the image ready for the device to read (and, for `read` false, to be written only): unmaps, uploads,
- * and fetches the pixels of a 2D image after `wait`. */
-hone_status image_hand_over(hone_image *image, bool read, struct wait_list wait, hone_error *error);
+ * and fetches the pixels of a 2D image after `wait`. Sets *moved where that is a command of its own. */
+hone_status image_hand_over(hone_image *image, bool read, struct wait_list wait, bool *moved,
+                            hone_error *error);
 
 /* Puts the pixels where the image's owner looks for them: into its 2D image. Only where image->object. done
  * may be NULL. */
 hone_status image_store(hone_image *image, struct wait_list wait, hone_event **done, hone_error *error);
+
+/* As hone_image_wrap where memory_can_wrap() holds, but the pixels are the device's from the beginning: nothing blocks. */
+hone_status image_around(hone_image **out, hone_device *device, const hone_image_desc *desc, void *pixels,
+                         hone_error *error);
 
 struct surface image_surface(const hone_image *image);
 

@@ -34,6 +34,7 @@ struct hone_plan {
     hone_image *second[MAX_STEPS];       /* of each filter; bound by the caller; not owned */
     hone_plan_options options;           /* with strings of its own, without second images */
     struct layout now;
+    bool steady; /* see plan_settle() */
     double seconds;
     hone_copy_counts copies; /* of the last run */
 };
@@ -55,6 +56,9 @@ struct step *plan_find(const hone_plan *plan, size_t index, unsigned *member);
 hone_status layout_make(struct layout *layout, hone_plan *plan, const struct filter_case *cases,
                         size_t changed, hone_error *error);
 void layout_finish(struct layout *layout);
+
+/* What its last step makes. */
+const hone_image_desc *layout_output(const struct layout *layout);
 
 /* ---- fusing.c ---- */
 

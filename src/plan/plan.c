@@ -10,6 +10,7 @@
 #include "filter/variant.h"
 #include "plan/image.h"
 #include "plan/internal.h"
+#include "plan/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static hone_status plan_chain(hone_plan *plan, const hone_chain *chain, const ho
     plan->filter_count = chain->count;
     status = layout_make(&plan->now, plan, plan->cases, SIZE_MAX, error);
     if (!status)
-        plan->output = *case_result(instance_case(plan->now.steps[plan->now.count - 1]->instance));
+        plan->output = *layout_output(&plan->now);
     return status;
 }
 
@@ -165,4 +166,18 @@ hone_status hone_plan_bind(hone_plan *plan, size_t index, hone_image *second, ho
                          "the second image of %s is not the one that the plan was made for", c->filter->name);
     plan->second[index] = second;
     return HONE_OK;
+}
+
+void plan_settle(hone_plan *plan)
+{
+    plan->steady = true;
+    for (size_t i = 0; i < plan->now.count; i++)
+        trial_end(&plan->now.steps[i]->trial);
+}
+
+size_t plan_alignment(const hone_plan *plan, bool of_results)
+{
+    const struct step *step = plan->now.steps[of_results ? plan->now.count - 1 : 0];
+    const unsigned align = instance_variant(step->instance)->align;
+    return align ? align : 1;
 }

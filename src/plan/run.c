@@ -64,16 +64,20 @@ static hone_status check_run(const hone_plan *plan, const hone_image *in, const 
     return status ? status : check_seconds(plan, out, error);
 }
 
+/* Where commands may overtake each other, what was handed over must have arrived. */
 static hone_status hand_over(hone_plan *plan, hone_image *in, hone_image *out, struct wait_list wait,
                              hone_error *error)
 {
-    hone_status status = image_hand_over(in, true, wait, error);
+    bool moved = false;
+    hone_status status = image_hand_over(in, true, wait, &moved, error);
     if (!status)
-        status = image_hand_over(out, false, wait, error);
+        status = image_hand_over(out, false, wait, &moved, error);
     for (size_t i = 0; i < plan->filter_count && !status; i++)
         if (plan->second[i])
-            status = image_hand_over(plan->second[i], true, wait, error);
-    return status;
+            status = image_hand_over(plan->second[i], true, wait, &moved, error);
+    return status || !moved || !device_is_out_of_order(plan->device)
+               ? status
+               : hone_device_finish(plan->device, error);
 }
 
 static struct surfaces step_surfaces(const hone_plan *plan, size_t index, const hone_image *in,
@@ -179,8 +183,6 @@ static hone_status enqueue_all(hone_plan *plan, hone_image *in, hone_image *out,
 {
     hone_event *computed = NULL;
     hone_status status = hand_over(plan, in, out, list, error);
-    if (!status && device_is_out_of_order(plan->device)) /* what was handed over must have arrived */
-        status = hone_device_finish(plan->device, error);
     if (!status)
         status = enqueue_steps(plan, in, out, list, out->object ? &computed : done, error);
     return status || !out->object ? status : enqueue_store(plan, out, &computed, done, error);
