@@ -187,6 +187,8 @@ def body(call, number):
 
 def wrapper(call, number):
     declarations = ", ".join(declaration for declaration, _ in call.parameters) or "void"
+    kinds = [kind for _, kind in call.parameters]
+    blocking = kinds.index("cl_bool") if call.name.startswith("clEnqueue") and "cl_bool" in kinds else None
     countable = "true" if call.can_fail() else "false"
     enter = f"layer_enter({number}, {countable}, __builtin_return_address(0))"
     lines = [f"static {call.returns} CL_API_CALL wrap_{call.name}({declarations})", "{"]
@@ -194,6 +196,8 @@ def wrapper(call, number):
         lines += [f"    if ({enter})", f"        {failing(call)}" if "{" not in failing(call) else f"    {failing(call)}"]
     else:
         lines += [f"    {enter};"]
+    if blocking is not None:
+        lines += [f"    layer_blocks(p{blocking});"]
     return "\n".join(lines + ["    " + line for line in body(call, number)] + ["}"])
 
 

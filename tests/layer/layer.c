@@ -61,7 +61,7 @@ static struct {
     struct launched launched[MAX_KERNELS];
     int launched_count;
     struct copied copied[MAX_CALLS];
-    long calls, countable, over, damaged;
+    long calls, countable, blocking, over, damaged;
     int failed_call; /* -1: none */
     uintptr_t failed_site;
     long failed_number;
@@ -134,6 +134,35 @@ bool layer_enter(int call, bool countable, const void *site)
 cl_int layer_code(cl_int fitting)
 {
     return wish.has_code ? wish.code : fitting;
+}
+
+void layer_blocks(cl_bool blocking)
+{
+    pthread_mutex_lock(&seen.lock);
+    seen.blocking += blocking != CL_FALSE;
+    pthread_mutex_unlock(&seen.lock);
+}
+
+long layer_calls(const char *name)
+{
+    pthread_mutex_lock(&seen.lock);
+    long number = name ? 0 : seen.blocking;
+    for (int i = 0; name && i < seen.site_count; i++)
+        if (strcmp(layer_call_names[seen.sites[i].call], name) == 0)
+            number += seen.sites[i].number;
+    pthread_mutex_unlock(&seen.lock);
+    return number;
+}
+
+void layer_fail(const char *names, long number, bool sticky)
+{
+    pthread_mutex_lock(&seen.lock);
+    wish.only = names;
+    wish.fail = names ? number : 0;
+    wish.sticky = sticky;
+    seen.countable = 0;
+    seen.failed_call = -1;
+    pthread_mutex_unlock(&seen.lock);
 }
 
 /* ---- Objects ---- */

@@ -83,6 +83,9 @@ void layer_releasing(enum layer_kind kind, const void *object, int call);
 /* Counts launches by the kernel's name; false when it is to be refused. */
 bool layer_launched(cl_kernel kernel);
 
+/* Counts a command that the caller wants to wait for. */
+void layer_blocks(cl_bool blocking);
+
 /* Counts a call that copies. */
 void layer_copied(int call, size_t bytes);
 size_t layer_image_bytes(cl_mem image, const size_t *region);
@@ -91,6 +94,13 @@ size_t layer_image_bytes(cl_mem image, const size_t *region);
 
 /* How often a call copied so far, and how many bytes (0 where there is no such call). */
 long layer_copies(const char *name, unsigned long *bytes);
+
+/* How often it was called so far; NULL: how often a command was enqueued to be waited for. Only calls that can fail. */
+long layer_calls(const char *name);
+
+/* Makes the N-th call of these from now on (clA,clB) fail, and with `sticky` all calls after that; NULL: no more. The text
+ * stays the caller's. */
+void layer_fail(const char *names, long number, bool sticky);
 
 /* ---- For the generated wrappers, again ---- */
 
