@@ -28,6 +28,7 @@
 #include "hone/pixels.h"
 #include "hone/plan.h"
 #include "hone/status.h"
+#include "hone/stream.h"
 #include "hone/version.h"
 
 #endif

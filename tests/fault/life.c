@@ -69,6 +69,7 @@ struct life {
     hone_device *device;
     hone_chain *chain;
     hone_plan *plan;
+    hone_stream *stream;
     hone_image *in, *out;
     hone_event *events[4];
     uint8_t *source, *target;
@@ -79,6 +80,7 @@ static void life_finish(struct life *l)
     uint64_t held = 0;
     for (size_t i = 0; i < COUNT_OF(l->events); i++)
         hone_event_destroy(&l->events[i]);
+    hone_stream_destroy(&l->stream);
     hone_plan_destroy(&l->plan);
     hone_image_destroy(&l->in);
     hone_image_destroy(&l->out);
@@ -354,6 +356,55 @@ static hone_status scene_part(struct life *l, hone_error *error)
     return with_memory(l, &request, HONE_MEMORY_DEVICE, error);
 }
 
+/* One frame through a stream. */
+static hone_status pass_frame(struct life *l, const char *what, hone_error *error)
+{
+    const hone_frame frame = {.in = {l->source}, .out = {l->target}, .out_pitch = {PITCH}};
+    hone_stream_result result;
+    bool got = false;
+    memset(l->target, 0, BYTES);
+    hone_status status = hone_stream_push(l->stream, &frame, error);
+    if (!status)
+        status = hone_stream_pull(l->stream, &result, &got, error);
+    if (status)
+        return status;
+    if (!got || (result.status != HONE_OK) != (result.error != NULL))
+        broken("a frame was lost, or its status %d comes without its error", result.status);
+    if (result.status)
+        *error = *result.error;
+    else
+        show(what, l->target, &gray);
+    return result.status;
+}
+
+static hone_status with_stream(struct life *l, const hone_device_request *request, hone_stream_mode mode,
+                               hone_error *error)
+{
+    const hone_stream_options options = {.slots = 2, .mode = mode};
+    hone_status status = life_open(l, request, "box size=3 | sobel", NULL, error);
+    if (!status)
+        status = hone_stream_create(&l->stream, l->device, l->chain, &gray, 1, &options, error);
+    if (!status != (l->stream != NULL))
+        broken("hone_stream_create gives %d and %p", status, (void *)l->stream);
+    for (int i = 0; i < 3 && !status; i++)
+        status = pass_frame(l, "passed", error);
+    if (!status)
+        status = hone_stream_set(l->stream, 0, "size=5", error);
+    if (!status)
+        status = pass_frame(l, "changed", error);
+    return status ? status : hone_device_finish(l->device, error);
+}
+
+static hone_status scene_stream(struct life *l, hone_error *error)
+{
+    return with_stream(l, NULL, HONE_STREAM_AUTO, error);
+}
+
+static hone_status scene_staged(struct life *l, hone_error *error)
+{
+    return with_stream(l, NULL, HONE_STREAM_STAGED, error);
+}
+
 /* ---- Variants: enough of them that every kind of argument occurs ---- */
 
 static unsigned kinds_of(const struct variant *variant)
@@ -546,7 +597,8 @@ static const struct {
               {"images", scene_images},     {"mapped", scene_mapped},     {"shared", scene_shared},
               {"disorder", scene_disorder}, {"part", scene_part},         {"variants", scene_variants},
               {"handing", scene_handing},   {"syntax", scene_syntax},     {"vendor", scene_vendor},
-              {"buffers", scene_buffers},   {"objects", scene_objects}};
+              {"buffers", scene_buffers},   {"objects", scene_objects},   {"stream", scene_stream},
+              {"staged", scene_staged}};
 
 static int play(size_t index)
 {

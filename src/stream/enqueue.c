@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One frame on its way through the device: commands and the events between them. Nothing here waits. */
+#include "base/clock.h"
+#include "base/error.h"
+#include "cl/device.h"
+#include "cl/event.h"
+#include "stream/internal.h"
+
+#include <string.h>
+
+void copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, const hone_image_desc *desc)
+{
+    const size_t row = hone_image_row_bytes(desc);
+    if (to_pitch == row && from_pitch == row) {
+        memcpy(to, from, row * desc->height);
+        return;
+    }
+    for (size_t y = 0; y < desc->height; y++)
+        memcpy((char *)to + y * to_pitch, (const char *)from + y * from_pitch, row);
+}
+
+struct wait_list stream_after(const hone_stream *stream, const hone_event *const *events, size_t count)
+{
+    return stream->chained ? (struct wait_list){events, count} : (struct wait_list){0};
+}
+
+/* The place for an event that is only needed where commands may overtake each other. */
+static hone_event **chain_slot(const hone_stream *stream, hone_event **event)
+{
+    return stream->chained ? event : NULL;
+}
+
+/* All of a buffer of the stream's, as one row. */
+static struct span whole(const hone_image *image)
+{
+    const size_t bytes = image->desc.pitch * image->desc.height;
+    return (struct span){0, bytes, bytes, 1};
+}
+
+static hone_status run_plane(hone_stream *stream, size_t p, struct task *task, hone_image *in,
+                             hone_image *out, struct wait_list wait, hone_error *error)
+{
+    hone_status status =
+        hone_plan_run(stream->plans[p], in, out, wait.events, wait.count, &task->events[COMPUTED], error);
+    if (status || !stream->chained)
+        return status;
+    hone_event_destroy(&stream->computed);
+    return event_copy(&stream->computed, task->events[COMPUTED], error);
+}
+
+/* By way of pinned memory, with copies in lanes of their own. */
+static hone_status enqueue_staged(hone_stream *stream, struct slot *slot, size_t p, hone_error *error)
+{
+    struct task *task = &slot->tasks[p];
+    struct place *in = &slot->in[p], *out = &slot->out[p];
+    const struct span source = whole(in->image), target = whole(out->image);
+    hone_status status = memory_send(in->image->memory, &source, in->host, source.pitch,
+                                     (struct wait_list){0}, &task->events[SENT], error);
+    const hone_event *const before[] = {task->events[SENT], stream->computed};
+    if (!status)
+        status = run_plane(stream, p, task, in->image, out->image, (struct wait_list){before, 2}, error);
+    const hone_event *const computed[] = {task->events[COMPUTED]};
+    return status ? status
+                  : memory_fetch(out->image->memory, &target, out->host, target.pitch,
+                                 (struct wait_list){computed, 1}, &task->events[FETCHED], error);
+}
+
+static const hone_event *last_use(const struct wrap *wrap)
+{
+    return wrap ? wrap->back : NULL;
+}
+
+/* The host has the pixels again after `computed`; whoever lends them next waits for that. */
+static hone_status take_back(hone_stream *stream, hone_image *image, struct wrap *wrap, void **host,
+                             const hone_event *computed, hone_event **done, hone_error *error)
+{
+    hone_status status = ring_to_host(image, host, stream_after(stream, &computed, 1), done, error);
+    if (status || !wrap || !stream->chained)
+        return status;
+    hone_event_destroy(&wrap->back);
+    return event_copy(&wrap->back, *done, error);
+}
+
+/* In memory that host and device share: it only changes hands. */
+static hone_status enqueue_shared(hone_stream *stream, struct slot *slot, size_t p, hone_error *error)
+{
+    struct task *task = &slot->tasks[p];
+    hone_event **events = task->events;
+    void *theirs = NULL; /* the caller knows where its own pixels are */
+    hone_image *in = task->in ? task->in->image : slot->in[p].image,
+               *out = task->out ? task->out->image : slot->out[p].image;
+    const hone_event *in_back = last_use(task->in), *out_back = last_use(task->out);
+    hone_status status =
+        ring_to_device(in, stream_after(stream, &in_back, 1), chain_slot(stream, &events[SENT]), error);
+    if (!status)
+        status = ring_to_device(out, stream_after(stream, &out_back, 1), chain_slot(stream, &events[OPENED]),
+                                error);
+    const hone_event *const before[] = {events[SENT], events[OPENED], stream->computed};
+    if (!status)
+        status = run_plane(stream, p, task, in, out, stream_after(stream, before, 3), error);
+    if (!status)
+        status = take_back(stream, out, task->out, task->out ? &theirs : &slot->out[p].host, events[COMPUTED],
+                           &events[FETCHED], error);
+    if (!status)
+        status = take_back(stream, in, task->in, task->in ? &theirs : &slot->in[p].host, events[COMPUTED],
+                           &events[RETURNED], error);
+    return status;
+}
+
+static hone_status refuse_copy(size_t plane, const char *what, hone_error *error)
+{
+    return error_set(
+        error, HONE_ERROR_UNSUPPORTED,
+        "%s of plane %zu would have to be copied: the address or pitch is not aligned for the kernels, "
+        "it is filtered in place, or the device has memory of its own",
+        what, plane);
+}
+
+/* Decides where the kernels find and leave the pixels of a plane. */
+static hone_status choose_places(hone_stream *stream, struct slot *slot, size_t p, hone_error *error)
+{
+    const hone_frame *frame = &slot->frame;
+    struct task *task = &slot->tasks[p];
+    const bool may = stream->mode != HONE_STREAM_STAGED, must = stream->mode == HONE_STREAM_ZERO_COPY;
+    bool in_direct = may && wraps_suit(stream, p, false, frame->in[p], frame->in_pitch[p]);
+    bool out_direct = may && frame->out[p] && frame->out[p] != frame->in[p] &&
+                      wraps_suit(stream, p, true, frame->out[p], frame->out_pitch[p]);
+    hone_image_desc in = stream->inputs[p], out = stream->outputs[p];
+    in.pitch = frame->in_pitch[p];
+    out.pitch = frame->out_pitch[p];
+    if (must && (!in_direct || (frame->out[p] && !out_direct)))
+        return refuse_copy(p, in_direct ? "the result" : "the input", error);
+    hone_status status = HONE_OK;
+    if (in_direct)
+        status = wraps_take(&task->in, stream, &in, (void *)frame->in[p], error);
+    if (!status && out_direct)
+        status = wraps_take(&task->out, stream, &out, frame->out[p], error);
+    return status;
+}
+
+static void copy_in(hone_stream *stream, struct slot *slot, size_t p)
+{
+    const hone_image_desc *desc = &stream->inputs[p];
+    if (slot->tasks[p].in)
+        return;
+    const uint64_t start = clock_ns();
+    copy_rows(slot->in[p].host, slot->in[p].image->desc.pitch, slot->frame.in[p], slot->frame.in_pitch[p],
+              desc);
+    slot->copied = true;
+    pthread_mutex_lock(&stream->lock);
+    stream->stats.copies_in.count++;
+    stream->stats.copies_in.bytes += hone_image_row_bytes(desc) * desc->height;
+    stats_add(stream, HONE_STAGE_COPY_IN, clock_ns() - start);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+static hone_status enqueue_plane(hone_stream *stream, struct slot *slot, size_t p, hone_error *error)
+{
+    hone_status status = choose_places(stream, slot, p, error);
+    if (status)
+        return status;
+    copy_in(stream, slot, p);
+    return stream->shared ? enqueue_shared(stream, slot, p, error) : enqueue_staged(stream, slot, p, error);
+}
+
+/* Behind kernels that failed, no others would run. */
+static void forget_failure(hone_stream *stream)
+{
+    bool done = false;
+    if (stream->computed && hone_event_poll(stream->computed, &done, NULL) != HONE_OK)
+        hone_event_destroy(&stream->computed);
+}
+
+static void add(hone_copies *sum, const hone_copies *more)
+{
+    sum->count += more->count;
+    sum->bytes += more->bytes;
+}
+
+static bool add_copies(hone_copy_counts *sum, const hone_copy_counts *more)
+{
+    add(&sum->uploads, &more->uploads);
+    add(&sum->downloads, &more->downloads);
+    add(&sum->moves, &more->moves);
+    add(&sum->conversions, &more->conversions);
+    add(&sum->maps, &more->maps);
+    return more->uploads.count || more->downloads.count || more->moves.count || more->conversions.count ||
+           more->maps.count;
+}
+
+hone_status enqueue_frame(hone_stream *stream, struct slot *slot, hone_error *error)
+{
+    struct copy_tally tally;
+    hone_status status = HONE_OK;
+    slot->copied = false;
+    forget_failure(stream);
+    copy_tally_begin(&tally);
+    for (size_t p = 0; p < stream->plane_count && !status; p++)
+        status = enqueue_plane(stream, slot, p, error);
+    if (!status)
+        status = device_flush(stream->device, error);
+    copy_tally_end(&tally);
+    pthread_mutex_lock(&stream->lock);
+    slot->copied |= add_copies(&stream->stats.copies, &tally.counts);
+    pthread_mutex_unlock(&stream->lock);
+    return status;
+}
