@@ -42,6 +42,6 @@ install(FILES packaging/completion/hone.bash DESTINATION ${CMAKE_INSTALL_DATADIR
 install(FILES packaging/completion/_hone DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES README.md LICENSE SECURITY.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
-install(FILES examples/Makefile examples/filter_array.c examples/frames.c examples/own_queue.c
+install(FILES examples/Makefile examples/camera.c examples/filter_array.c examples/frames.c examples/own_queue.c
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(DIRECTORY examples/tune DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples PATTERN "*.so" EXCLUDE)

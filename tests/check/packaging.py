@@ -88,7 +88,7 @@ def test_the_examples_build_with_pkg_config_and_are_right():
     folder = os.path.join(scratch(), "examples")
     shutil.copytree(installed("share/doc/hone/examples"), folder)
     run("make", "CFLAGS=-O2 -Wall -Wextra -Werror", "PKG_CONFIG_PATH=" + surroundings()["PKG_CONFIG_PATH"], folder=folder)
-    for name in ("filter_array", "frames", "own_queue"):
+    for name in ("filter_array", "frames", "camera", "own_queue"):
         run(os.path.join(folder, name), environment=surroundings())
 
 
@@ -97,14 +97,14 @@ def test_an_example_notices_wrong_results():
     kernels, folder = os.path.join(scratch(), "kernels"), os.path.join(scratch(), "broken")
     shutil.copytree(os.path.join(frame.ROOT, "src"), kernels)
     shutil.copytree(installed("share/doc/hone/examples"), folder)
-    for name in ("box", "sobel"):
+    for name in ("box", "epsilon", "sobel"):
         for path in glob.glob(os.path.join(kernels, "filters", name, "*.cl")):
             with open(path, encoding="utf-8") as file:
                 text = file.read()
             with open(path, "w", encoding="utf-8") as file:
                 file.write(re.sub(r"(__kernel void \w+\([^{]*\bint height\b[^{]*\{)", r"\1 height -= height > 400;", text))
     run("make", environment=surroundings(), folder=folder)
-    for name in ("filter_array", "frames", "own_queue"):
+    for name in ("filter_array", "frames", "camera", "own_queue"):
         result = subprocess.run([os.path.join(folder, name)], capture_output=True, check=False,
                                 env={**os.environ, **surroundings(), "HONE_KERNEL_DIR": kernels})
         frame.check(result.returncode == 1, f"{name} ends with {result.returncode} although the result is wrong")
