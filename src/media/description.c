@@ -50,7 +50,13 @@ static bool counts_pages(const char *line)
     return false;
 }
 
-static void imagej_of_one(struct text *out, const char *text)
+static bool imagej_holds(const char *text, unsigned pages)
+{
+    const char *images = strstr(text, "\nimages=");
+    return pages > 1 && images && strtoul(images + strlen("\nimages="), NULL, 10) == pages;
+}
+
+static void imagej_of_pages(struct text *out, const char *text, unsigned pages)
 {
     for (const char *line = skip_space(text); *line;) {
         const size_t length = strcspn(line, "\n");
@@ -58,7 +64,9 @@ static void imagej_of_one(struct text *out, const char *text)
         if (!counts_pages(line))
             text_add(out, "%.*s\n", (int)length, line);
         if (first)
-            text_add(out, "images=1\n");
+            text_add(out, "images=%u\n", pages);
+        if (first && pages > 1)
+            text_add(out, "slices=%u\n", pages);
         line += length + (line[length] == '\n');
     }
 }
@@ -115,18 +123,48 @@ static const char *ome_type(hone_type type)
     return names[type];
 }
 
-static bool ome_holds(const char *text, const hone_image_desc *desc)
+/* How pages are ordered: channels (those of a pixel together), depth, time. */
+struct order {
+    unsigned long c, z, t;
+};
+
+static unsigned long number_of(struct value value)
 {
-    const char *end, *pixels = find_element(text, "Pixels", &end);
-    if (!pixels || find_element(end, "Pixels", &(const char *){NULL}))
+    char text[16] = "";
+    if (value.length > 0 && value.length < (int)sizeof text)
+        memcpy(text, value.at, (size_t)value.length);
+    return strtoul(text, NULL, 10);
+}
+
+/* What the text says, where that is as many pages as there are; else a pile of them. */
+static struct order ome_order(const char *text, const hone_image_desc *desc, unsigned pages, bool *told)
+{
+    const unsigned long most = 1 << 20, wanted = (unsigned long)pages * desc->channels;
+    const char *end = "", *pixels = find_element(text, "Pixels", &end);
+    const bool one = pixels && !find_element(end, "Pixels", &(const char *){NULL});
+    const struct order order = one ? (struct order){number_of(attribute(pixels, end, "SizeC")),
+                                                    number_of(attribute(pixels, end, "SizeZ")),
+                                                    number_of(attribute(pixels, end, "SizeT"))}
+                                   : (struct order){0};
+    *told = order.c && order.c <= most && order.z <= most && order.t <= most &&
+            order.c % desc->channels == 0 && order.c * order.z <= wanted &&
+            order.c * order.z * order.t == wanted && attribute(pixels, end, "DimensionOrder").length == 5 &&
+            !strstr(text, "FileName");
+    return *told ? order : (struct order){desc->channels, pages, 1};
+}
+
+static bool ome_holds(const char *text, const hone_image_desc *desc, unsigned pages)
+{
+    bool told;
+    const char *end = "", *pixels = find_element(text, "Pixels", &end);
+    ome_order(text, desc, pages, &told);
+    if (!told)
         return false;
     const struct value type = attribute(pixels, end, "Type");
     const char *own = ome_type(desc->type);
     return is_number(attribute(pixels, end, "SizeX"), desc->width) &&
-           is_number(attribute(pixels, end, "SizeY"), desc->height) &&
-           is_number(attribute(pixels, end, "SizeC"), desc->channels) &&
-           is_number(attribute(pixels, end, "SizeZ"), 1) && is_number(attribute(pixels, end, "SizeT"), 1) &&
-           (size_t)type.length == strlen(own) && memcmp(type.at, own, strlen(own)) == 0;
+           is_number(attribute(pixels, end, "SizeY"), desc->height) && (size_t)type.length == strlen(own) &&
+           memcmp(type.at, own, strlen(own)) == 0;
 }
 
 static void keep_attribute(struct text *out, const char *element, const char *end, const char *name)
@@ -137,14 +175,32 @@ static void keep_attribute(struct text *out, const char *element, const char *en
         text_add(out, " %s=\"%.*s\"", name, value.length, value.at);
 }
 
-static void ome_of_one(struct text *out, const char *text, const hone_image_desc *desc)
+/* A channel of one sample for each page; those of a pixel belong together. Names stay where they fit. */
+static void ome_channels(struct text *out, const char *text, const hone_image_desc *desc,
+                         unsigned long channels)
 {
-    static const char *const kept[] = {"PhysicalSizeX", "PhysicalSizeXUnit", "PhysicalSizeY",
-                                       "PhysicalSizeYUnit"};
-    const char *image_end = "", *pixels_end = "", *channel_end = "";
+    const char *end = text, *channel = text;
+    for (unsigned long i = 0; i < channels / desc->channels; i++) {
+        channel = channel ? find_element(end, "Channel", &end) : NULL;
+        text_add(out, "%s<Channel ID=\"Channel:0:%lu\" SamplesPerPixel=\"%u\"", i ? "" : ">", i,
+                 desc->channels);
+        keep_attribute(out, channel, end, "Name");
+        text_add(out, "/>");
+    }
+}
+
+static void ome_of_pages(struct text *out, const char *text, const hone_image_desc *desc, unsigned pages)
+{
+    static const char *const kept[] = {"PhysicalSizeX",     "PhysicalSizeXUnit", "PhysicalSizeY",
+                                       "PhysicalSizeYUnit", "PhysicalSizeZ",     "PhysicalSizeZUnit",
+                                       "TimeIncrement",     "TimeIncrementUnit"};
+    const char *image_end = "", *pixels_end = "";
     const char *image = find_element(text, "Image", &image_end);
     const char *pixels = find_element(text, "Pixels", &pixels_end);
-    const char *channel = find_element(text, "Channel", &channel_end);
+    bool told;
+    const struct order order = ome_order(text, desc, pages, &told);
+    const struct value axes =
+        told ? attribute(pixels, pixels_end, "DimensionOrder") : (struct value){"XYCZT", 5};
     text_add(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>"
                   "<OME xmlns=\"http://www.openmicroscopy.org/Schemas/OME/2016-06\" "
                   "xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" "
@@ -153,45 +209,67 @@ static void ome_of_one(struct text *out, const char *text, const hone_image_desc
                   "<Image ID=\"Image:0\"");
     keep_attribute(out, image, image_end, "Name");
     text_add(out,
-             "><Pixels ID=\"Pixels:0\" DimensionOrder=\"XYCZT\" Type=\"%s\" SizeX=\"%u\" SizeY=\"%u\" "
-             "SizeC=\"%u\" "
-             "SizeZ=\"1\" SizeT=\"1\" Interleaved=\"true\"",
-             ome_type(desc->type), desc->width, desc->height, desc->channels);
+             "><Pixels ID=\"Pixels:0\" DimensionOrder=\"%.*s\" Type=\"%s\" SizeX=\"%u\" SizeY=\"%u\" "
+             "SizeC=\"%lu\" SizeZ=\"%lu\" SizeT=\"%lu\"%s",
+             axes.length, axes.at, ome_type(desc->type), desc->width, desc->height, order.c, order.z, order.t,
+             desc->channels > 1 || pages == 1 ? " Interleaved=\"true\"" : "");
     for (size_t i = 0; i < COUNT_OF(kept); i++)
         keep_attribute(out, pixels, pixels_end, kept[i]);
-    text_add(out, "><Channel ID=\"Channel:0:0\" SamplesPerPixel=\"%u\"", desc->channels);
-    keep_attribute(out, channel, channel_end, "Name");
-    text_add(out, "/><TiffData IFD=\"0\" PlaneCount=\"1\"/></Pixels></Image></OME>");
+    ome_channels(out, text, desc, order.c);
+    text_add(out, "<TiffData IFD=\"0\" PlaneCount=\"%u\"/></Pixels></Image></OME>", pages);
 }
 
 /* ---- tifffile ---- */
 
-static void shaped_of_one(struct text *out, const hone_image_desc *desc)
+/* Whether the numbers are those of the pages: rows, columns and channels last, before them anything whose product is the
+ * number of pages. */
+static bool shaped_holds(const char *text, const hone_image_desc *desc, unsigned pages)
 {
-    text_add(out, "{\"shape\": [%u, %u", desc->height, desc->width);
+    enum { MOST = 16 };
+    unsigned long sizes[MOST], product = 1;
+    size_t count = 0;
+    const char *at = strchr(text, '[');
+    const size_t own = desc->channels > 1 ? 3 : 2;
+    for (char *end; at && *at != ']' && count < MOST; at = end) {
+        at += strspn(at, "[, ");
+        sizes[count] = strtoul(at, &end, 10);
+        if (end == at || !sizes[count])
+            return false;
+        count++;
+    }
+    if (!at || *at != ']' || count < own + (pages > 1) || (own == 3 && sizes[count - 1] != desc->channels) ||
+        sizes[count - own] != desc->height || sizes[count - own + 1] != desc->width)
+        return false;
+    for (size_t i = 0; i + own < count; i++)
+        product = product > pages ? product : product * sizes[i];
+    return product == pages;
+}
+
+static void shaped_of_pages(struct text *out, const hone_image_desc *desc, unsigned pages)
+{
+    text_add(out, "{\"shape\": [");
+    if (pages > 1)
+        text_add(out, "%u, ", pages);
+    text_add(out, "%u, %u", desc->height, desc->width);
     if (desc->channels > 1)
         text_add(out, ", %u", desc->channels);
     text_add(out, "]}");
 }
 
-char *description_of_one(const char *text, const hone_image_desc *desc)
+char *description_of_pages(const char *text, const hone_image_desc *desc, unsigned pages)
 {
+    const enum description_kind kind = description_kind(text);
     struct text out = {0};
-    switch (description_kind(text)) {
-    case DESCRIPTION_IMAGEJ:
-        imagej_of_one(&out, text);
-        break;
-    case DESCRIPTION_OME:
-        if (ome_holds(text, desc))
-            return mem_copy_text(text);
-        ome_of_one(&out, text, desc);
-        break;
-    case DESCRIPTION_SHAPED:
-        shaped_of_one(&out, desc);
-        break;
-    case DESCRIPTION_PLAIN:
+    if (kind == DESCRIPTION_PLAIN || (kind == DESCRIPTION_IMAGEJ && imagej_holds(text, pages)) ||
+        (kind == DESCRIPTION_OME && ome_holds(text, desc, pages)) ||
+        (kind == DESCRIPTION_SHAPED && shaped_holds(text, desc, pages)))
         return mem_copy_text(text);
-    }
+    if (kind == DESCRIPTION_IMAGEJ)
+        imagej_of_pages(&out, text, pages);
+    else if (kind == DESCRIPTION_OME)
+        ome_of_pages(&out, text, desc, pages);
+    else
+        shaped_of_pages(&out, desc, pages);
     char *result = text_take(&out);
     text_finish(&out);
     return result;

@@ -192,6 +192,21 @@ static struct media_input *new_input(const char *name, const struct media_read_o
     return input;
 }
 
+hone_status media_check_pages(const struct media_input *input, unsigned pages, hone_error *error)
+{
+    const unsigned last = input->options.last_page;
+    return last <= pages ? HONE_OK
+                         : media_bad(input, error, "holds %u image%s: there is no page %u", pages,
+                                     pages == 1 ? "" : "s", last);
+}
+
+/* Of formats that hold one. */
+static hone_status choose_pages(struct media_input *input, hone_error *error)
+{
+    input->info.first_page = input->info.page_count = 1;
+    return media_check_pages(input, 1, error);
+}
+
 /* Of an input whose file is open; takes it over. */
 static hone_status open_image(struct media_input **out, struct media_input *input, hone_error *error)
 {
@@ -200,13 +215,15 @@ static hone_status open_image(struct media_input **out, struct media_input *inpu
         status = input->reader->open(input, error);
     if (!status)
         status = hone_image_desc_check(&input->info.desc, error);
+    if (!status && !input->info.page_count)
+        status = choose_pages(input, error);
     if (status) {
         media_close(&input);
         return status;
     }
     turn_upright(input);
     input->spent = clock_thread_ns() - input->since;
-    if (input->info.pages > 1)
+    if (input->info.pages > 1 && input->info.page_count == 1 && !input->options.first_page)
         media_note(input, MEDIA_WARNING, "holds %u images; the first is used", input->info.pages);
     *out = input;
     return HONE_OK;
@@ -259,7 +276,9 @@ hone_status media_load(struct media_input *input, void *pixels, size_t pitch, ho
     input->place.pixels = pixels;
     input->place.pitch = pitch ? pitch : hone_image_row_bytes(&input->info.desc);
     input->since = clock_thread_ns();
-    return input->reader->load(input, error);
+    hone_status status = input->reader->load(input, error);
+    input->loaded += !status;
+    return status;
 }
 
 void media_close(struct media_input **slot)

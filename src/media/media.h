@@ -26,13 +26,15 @@ enum media_note {
 typedef void (*media_note_function)(void *user, enum media_note kind, const char *message);
 
 struct media_read_options {
-    bool accept_damaged; /* take what can be decoded of a file that is not whole */
-    bool keep_s16;       /* deliver signed 16 bits as s16, which few filters take, not as f32 */
-    bool keep_u32;       /* the same for unsigned 32 bits and u32, which no filter takes */
-    bool trust;          /* also read formats whose decoders are not meant for untrusted files */
-    double seconds;      /* CPU time of the calling thread that opening and decoding may take; 0: any,
+    bool accept_damaged;            /* take what can be decoded of a file that is not whole */
+    bool keep_s16;                  /* deliver signed 16 bits as s16, which few filters take, not as f32 */
+    bool keep_u32;                  /* the same for unsigned 32 bits and u32, which no filter takes */
+    bool stack;                     /* all pages, where they are of one size and kind; else the first */
+    unsigned first_page, last_page; /* these alone, counted from 1; 0, 0: as `stack` says */
+    bool trust;                     /* also read formats whose decoders are not meant for untrusted files */
+    double seconds;  /* CPU time of the calling thread that opening and decoding may take; 0: any,
                             negative: by the number of pixels (media_seconds) */
-    uint64_t memory;     /* bytes that a decoder may hold beside the pixels it delivers; 0: MEDIA_MEMORY */
+    uint64_t memory; /* bytes that a decoder may hold beside the pixels it delivers; 0: MEDIA_MEMORY */
     media_note_function note;
     void *user;
 };
@@ -45,8 +47,10 @@ struct media_info {
     bool gray_alpha;      /* the file holds gray and alpha; delivered as RGBA with equal colours */
     /* channels beside gray or RGB that are no alpha: a fourth channel is one like the others */
     uint32_t extra;
-    unsigned pages;     /* in the file; the first is delivered */
-    const char *format; /* "PNG", "JPEG" ... for messages */
+    unsigned pages;      /* in the file: those of a TIFF, the frames of an animation */
+    unsigned first_page; /* that is delivered, counted from 1 */
+    unsigned page_count; /* that are delivered, one by each media_load; desc is of one */
+    const char *format;  /* "PNG", "JPEG" ... for messages */
 };
 
 /* A file that is open for reading. Threads: one at a time. */
@@ -71,7 +75,7 @@ double media_seconds(const hone_image_desc *desc);
 /* Whether an error was that the time of options.seconds was over: it would be, too, the next time. */
 bool media_is_late(const struct media_input *input);
 
-/* Decodes into `pixels`, whose rows are `pitch` bytes apart (0: tight). Once per input. On an error the
+/* Decodes into `pixels`, whose rows are `pitch` bytes apart (0: tight). Once for each page, in their order. On an error the
  * content of `pixels` is undefined. */
 hone_status media_load(struct media_input *input, void *pixels, size_t pitch, hone_error *error);
 
@@ -128,6 +132,8 @@ struct media_write_options {
      * three more: of what is below the first edge, above the last, and NaN. NULL: no counts. */
     const double *edges;
     size_t edge_count;
+    unsigned
+        pages; /* images that lie one after the other, each as `desc` says; 0: 1. Where media_takes() says so */
 };
 
 enum { MEDIA_QUALITY = 90 };
@@ -137,7 +143,8 @@ extern const char media_compressions[]; /* separated by bars */
 enum media_option {
     MEDIA_OPTION_QUALITY,
     MEDIA_OPTION_COMPRESSION,
-    MEDIA_OPTION_SEQUENCE /* several may follow each other in one stream */
+    MEDIA_OPTION_SEQUENCE, /* several may follow each other in one stream */
+    MEDIA_OPTION_PAGES     /* one file holds several */
 };
 bool media_takes(const char *name, enum media_option option);
 

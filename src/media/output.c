@@ -31,7 +31,8 @@ enum {
     LOSSY = 1,      /* has a quality */
     COMPRESSED = 2, /* is compressed in several ways, all without loss */
     ENCODER = 4,    /* needs an encoder that a machine may lack */
-    SEQUENCE = 8    /* says where it ends: several may follow each other */
+    SEQUENCE = 8,   /* says where it ends: several may follow each other */
+    PAGES = 16      /* holds several images */
 };
 
 #ifdef HONE_HAVE_VIPS
@@ -53,10 +54,12 @@ struct format {
 static const struct format formats[] = {
     {"PNG", ".png", BITS_8 | BITS_16, ANY_CHANNELS, "8 or 16 bits", "any channels", HONE_MAX_SIDE, SEQUENCE,
      BY_VIPS},
-    {"TIFF", ".tif .tiff", ANY_TYPE, ANY_CHANNELS, "any type", "any channels", HONE_MAX_SIDE, COMPRESSED,
-     BY_VIPS},
+    {"TIFF", ".tif .tiff", ANY_TYPE, ANY_CHANNELS, "any type", "any channels", HONE_MAX_SIDE,
+     COMPRESSED | PAGES, BY_VIPS},
     {"JPEG", ".jpg .jpeg .jpe", BITS_8, GRAY | RGB, "8 bits", "no alpha", 65500, LOSSY | SEQUENCE, BY_VIPS},
-    {"WebP", ".webp", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 16383, LOSSY | SEQUENCE,
+    {"WebP", ".webp", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 16383,
+     LOSSY | SEQUENCE | PAGES, BY_VIPS},
+    {"GIF", ".gif", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 65535, ENCODER | PAGES,
      BY_VIPS},
     {"AVIF", ".avif", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 16384, LOSSY | ENCODER,
      BY_VIPS},
@@ -81,9 +84,9 @@ static const struct format formats[] = {
 static const struct {
     const char *name, *suffixes;
 } read_only[] = {
-    {"GIF", ".gif"},       {"JPEG 2000", ".jp2 .j2k"}, {"JPEG XL", ".jxl"}, {"SVG", ".svg"},
-    {"PDF", ".pdf"},       {"Radiance", ".hdr"},       {"OpenEXR", ".exr"}, {"FITS", ".fits .fit"},
-    {"OpenSlide", ".svs"}, {"NIfTI", ".nii"},          {"VIPS", ".v"}};
+    {"JPEG 2000", ".jp2 .j2k"}, {"JPEG XL", ".jxl"}, {"SVG", ".svg"},        {"PDF", ".pdf"},
+    {"Radiance", ".hdr"},       {"OpenEXR", ".exr"}, {"FITS", ".fits .fit"}, {"OpenSlide", ".svs"},
+    {"NIfTI", ".nii"},          {"VIPS", ".v"}};
 
 const char media_compressions[] = "none|lzw|deflate|packbits|zstd";
 
@@ -123,7 +126,8 @@ bool media_takes(const char *name, enum media_option option)
 {
     static const unsigned traits[] = {[MEDIA_OPTION_QUALITY] = LOSSY,
                                       [MEDIA_OPTION_COMPRESSION] = COMPRESSED,
-                                      [MEDIA_OPTION_SEQUENCE] = SEQUENCE};
+                                      [MEDIA_OPTION_SEQUENCE] = SEQUENCE,
+                                      [MEDIA_OPTION_PAGES] = PAGES};
     const struct format *format = find_format(name);
     return format && (format->traits & traits[option]);
 }
@@ -394,10 +398,12 @@ hone_status media_write(int fd, const char *name, const hone_image_desc *desc, v
                                   .name = name,
                                   .suffix = suffix,
                                   .desc = *desc,
+                                  .pages = used.pages > 1 ? used.pages : 1,
                                   .pixels = pixels,
                                   .like = like,
                                   .options = &used};
     output.desc.pitch = 0;
+    output.desc.height *= output.pages;
     status = flatten(&output, pixels, error);
     if (!status)
         restore_gray_alpha(&output, format, pixels);

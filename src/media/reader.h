@@ -15,7 +15,7 @@ struct media_reader {
     bool (*claims)(const uint8_t *head, size_t count);
     /* Reads the header: fills info (whose desc is not yet turned upright), orientation and state. */
     hone_status (*open)(struct media_input *input, hone_error *error);
-    /* Calls media_put_row for every row from the top. */
+    /* Calls media_put_row for every row from the top, page by page. */
     hone_status (*load)(struct media_input *input, hone_error *error);
     void (*close)(struct media_input *input); /* state may be NULL */
 };
@@ -38,6 +38,7 @@ struct media_input {
     struct media_info info;
     unsigned orientation; /* 1..8 as in EXIF */
     struct placement place;
+    unsigned loaded;       /* pages that have come */
     uint64_t spent, since; /* CPU time, ns: of calls that are over; when this one began */
     bool late;
     void *state;
@@ -66,6 +67,9 @@ hone_status media_bad(const struct media_input *input, hone_error *error, const 
 void media_note(const struct media_input *input, enum media_note kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Whether there are the pages that the options ask for. */
+hone_status media_check_pages(const struct media_input *input, unsigned pages, hone_error *error);
+
 /* Limits on what a header may claim. */
 hone_status media_check_size(const struct media_input *input, uint64_t width, uint64_t height,
                              hone_error *error);
@@ -82,7 +86,8 @@ struct media_output {
     int fd;
     const char *name;     /* for messages */
     const char *suffix;   /* small letters, with its dot */
-    hone_image_desc desc; /* 2 channels: gray and alpha */
+    hone_image_desc desc; /* of all pages, one below the other; 2 channels: gray and alpha */
+    unsigned pages;       /* at least 1 */
     const void *pixels;   /* tight */
     const struct media_input *like;
     const struct media_write_options *options; /* with a quality */

@@ -17,6 +17,9 @@ void vips_said(char *text, size_t size);
  * picture. */
 void vips_carry_metadata(VipsImage *from, VipsImage *to);
 
+/* Tells how the pages that an input delivers follow each other: delays, repetitions. */
+void vips_carry_animation(const struct media_input *from, VipsImage *to);
+
 /* The metadata of an input that the reader for libvips opened; NULL for another reader's. Not owned. */
 VipsImage *vips_metadata_of(const struct media_input *input);
 
@@ -38,9 +41,10 @@ bool tiff_look(int fd, struct tiff_facts *facts);
 /* Whether tiff_open_image is to read such a file: floating point of 16 bits, which comes as f32, and of 64; and planes,
  * which libvips 8.14 mixes up. */
 bool tiff_reads(const struct tiff_facts *facts);
-/* NULL with a message in libvips' buffer. */
-VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts);
-/* Declares the channels of a TIFF that libvips wrote: `colour` of gray (1) or colour (3), and `extra` that are no
+/* Pages one below the other, from page `first` (0 is the file's first) on, all like it. NULL with a message in libvips'
+ * buffer. */
+VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned first, unsigned count);
+/* Declares the channels of each page of a TIFF that libvips wrote: `colour` of gray (1) or colour (3), and `extra` that are no
  * alpha. */
 bool tiff_mark_channels(int fd, unsigned colour, unsigned extra);
 

@@ -93,7 +93,8 @@ static uint64_t decoder_bytes(const struct media_input *input, VipsImage *image,
         const char *format;
         unsigned copies; /* of the whole image */
     } whole[] = {{"WebP", 3}, {"GIF", 3}, {"HEIF", 4}, {"JPEG 2000", 8}, {"JPEG XL", 8}, {"SVG", 4}};
-    const uint64_t bytes = VIPS_IMAGE_SIZEOF_IMAGE(image);
+    const uint64_t bytes =
+        (uint64_t)VIPS_IMAGE_SIZEOF_LINE(image) * (uint64_t)vips_image_get_page_height(image);
     const char *format = input->info.format;
     if (strcmp(format, "TIFF") == 0)
         return memory_of_tiles(image, tiff);

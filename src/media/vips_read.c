@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "media/description.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -22,6 +23,7 @@ struct vips_state {
     VipsImage *image;       /* the pixels to come; NULL when they have come */
     VipsImage *metadata;    /* an empty image that carries the metadata alone */
     struct tiff_facts tiff; /* zero for other formats */
+    int loop, *delays;      /* of an animation: repetitions, or -1; milliseconds of each page, or NULL */
     const char *distrusted; /* the format of a file that was refused because it takes trust */
 };
 
@@ -219,6 +221,23 @@ static VipsImage *open_by_name(struct media_input *input)
                                     fail_level(input, loader), NULL);
 }
 
+/* Pages of one size, one below the other. */
+static VipsImage *open_pages(struct media_input *input, unsigned first, unsigned count)
+{
+    const struct vips_state *state = input->state;
+    if (state->tiff.samples && tiff_reads(&state->tiff))
+        return tiff_open_image(input->fd, &state->tiff, first, count);
+    VipsSource *source =
+        lseek(input->fd, 0, SEEK_SET) == 0 ? vips_source_new_from_descriptor(input->fd) : NULL;
+    VipsImage *image =
+        source ? vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+                                            fail_level(input, ""), "page", (int)first, "n", (int)count, NULL)
+               : NULL;
+    if (source)
+        g_object_unref(source);
+    return image;
+}
+
 static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *source, const char *loader)
 {
     struct vips_state *state = input->state;
@@ -227,7 +246,7 @@ static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *sour
         tiff_reads(&state->tiff)) {
         if (strcmp(state->tiff.kind, "float") == 0 && state->tiff.bits != 32)
             media_note(input, MEDIA_ONCE, "%u-bit floating point is read as f32", state->tiff.bits);
-        return tiff_open_image(input->fd, &state->tiff);
+        return tiff_open_image(input->fd, &state->tiff, 0, 1);
     }
     return vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
                                       fail_level(input, loader), NULL);
@@ -379,6 +398,11 @@ static hone_status describe_channels(struct media_input *input, const VipsImage 
     return HONE_OK;
 }
 
+static int page_height(const struct media_input *input, const VipsImage *image)
+{
+    return image->Ysize / (int)input->info.page_count;
+}
+
 static hone_status describe(struct media_input *input, const VipsImage *image, hone_error *error)
 {
     hone_type type = HONE_U8;
@@ -389,9 +413,87 @@ static hone_status describe(struct media_input *input, const VipsImage *image, h
         status = describe_channels(input, image, error);
     if (status)
         return status;
-    input->info.desc = (hone_image_desc){(uint32_t)image->Xsize, (uint32_t)image->Ysize, type,
+    input->info.desc = (hone_image_desc){(uint32_t)image->Xsize, (uint32_t)page_height(input, image), type,
                                          input->info.gray_alpha ? 4 : (uint32_t)image->Bands, 0};
     return HONE_OK;
+}
+
+/* Formats whose pages or frames are written again; elsewhere, as in JPEG 2000, "pages" may be something else. */
+static bool has_pages(const struct media_input *input)
+{
+    return strcmp(input->info.format, "TIFF") == 0 || strcmp(input->info.format, "GIF") == 0 ||
+           strcmp(input->info.format, "WebP") == 0;
+}
+
+/* Programs of microscopes describe all pages at the first one. */
+static void keep_description(VipsImage *first, VipsImage *stack)
+{
+    const char *text = NULL;
+    if (vips_image_get_typeof(first, VIPS_META_IMAGEDESCRIPTION) &&
+        vips_image_get_string(first, VIPS_META_IMAGEDESCRIPTION, &text) == 0 &&
+        description_kind(text) != DESCRIPTION_PLAIN)
+        vips_image_set_string(stack, VIPS_META_IMAGEDESCRIPTION, text);
+}
+
+/* Where pages differ in size the first one stands alone, unless they were asked for. */
+static hone_status choose_pages(struct media_input *input, VipsImage **image, hone_error *error)
+{
+    const struct media_read_options *o = &input->options;
+    struct media_info *info = &input->info;
+    if (strcmp(info->format, "JPEG 2000") != 0)
+        info->pages = (unsigned)vips_image_get_n_pages(*image);
+    const unsigned pages = has_pages(input) ? info->pages : 1;
+    info->first_page = o->first_page ? o->first_page : 1;
+    info->page_count = o->first_page ? o->last_page - o->first_page + 1 : o->stack ? pages : 1;
+    hone_status status = media_check_pages(input, pages, error);
+    if (status || (info->first_page == 1 && info->page_count == 1))
+        return status;
+    VipsImage *stack = open_pages(input, info->first_page - 1, info->page_count);
+    if (stack) {
+        keep_description(*image, stack);
+        g_object_unref(*image);
+        *image = stack;
+        return HONE_OK;
+    }
+    if (o->first_page)
+        return vips_bad(input, "its pages cannot be read together", "", error);
+    vips_error_clear();
+    info->page_count = 1;
+    return HONE_OK;
+}
+
+/* Before the pages are turned into numbers: what makes an animation of them. */
+static hone_status keep_animation(struct media_input *input, VipsImage *image, hone_error *error)
+{
+    struct vips_state *state = input->state;
+    const struct media_info *info = &input->info;
+    int count = 0, *delays = NULL;
+    state->loop = -1;
+    if (info->page_count == 1)
+        return HONE_OK;
+    if (vips_image_get_typeof(image, "loop") && vips_image_get_int(image, "loop", &state->loop) != 0)
+        state->loop = -1;
+    if (!vips_image_get_typeof(image, "delay") ||
+        vips_image_get_array_int(image, "delay", &delays, &count) != 0)
+        return HONE_OK;
+    state->delays = mem_new(info->page_count, sizeof *state->delays);
+    if (!state->delays)
+        return error_memory(error, "the delays of an animation");
+    const unsigned skipped = (unsigned)count >= info->pages ? info->first_page - 1 : 0;
+    for (unsigned i = 0; i < info->page_count; i++)
+        state->delays[i] = i + skipped < (unsigned)count ? delays[i + skipped] : delays[count - 1];
+    return HONE_OK;
+}
+
+void vips_carry_animation(const struct media_input *from, VipsImage *to)
+{
+    const struct vips_state *state = from && from->reader == &media_reader_vips ? from->state : NULL;
+    if (!state || from->info.page_count < 2)
+        return;
+    if (state->loop >= 0)
+        vips_image_set_int(to, "loop", state->loop);
+    if (state->delays)
+        vips_image_set_array_int(to, "delay", state->delays, (int)from->info.page_count);
 }
 
 static hone_status examine(struct media_input *input, VipsImage **image, hone_error *error)
@@ -399,12 +501,16 @@ static hone_status examine(struct media_input *input, VipsImage **image, hone_er
     const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
     hone_status status = media_check_size(input, (uint64_t)(*image)->Xsize, (uint64_t)(*image)->Ysize, error);
     if (!status)
+        status = choose_pages(input, image, error);
+    if (!status)
+        status =
+            media_check_size(input, (uint64_t)(*image)->Xsize, (uint64_t)page_height(input, *image), error);
+    if (!status)
         status = vips_check_cost(input, *image, tiff, error);
+    if (!status)
+        status = keep_animation(input, *image, error);
     if (status)
         return status;
-    /* The "pages" of JPEG 2000 are the same picture in smaller sizes. */
-    if (strcmp(input->info.format, "JPEG 2000") != 0)
-        input->info.pages = (unsigned)vips_image_get_n_pages(*image);
     input->orientation = (unsigned)vips_image_get_orientation(*image);
     if (!unpack(image) || !convert_colours(input, image))
         return vips_bad(input, "its colours cannot be converted", "", error);
@@ -540,15 +646,16 @@ static hone_status take_rows(struct media_input *input, VipsRegion *region, cons
     const VipsImage *image = region->im;
     const size_t row_bytes = VIPS_IMAGE_SIZEOF_LINE(image);
     const int rows = row_bytes > STRIP_BYTES ? 1 : (int)(STRIP_BYTES / row_bytes);
+    const int height = page_height(input, image), first = (int)input->loaded * height, end = first + height;
     hone_status status = HONE_OK;
-    for (int top = 0; top < image->Ysize && !status; top += rows) {
-        const VipsRect strip = {0, top, image->Xsize, VIPS_MIN(rows, image->Ysize - top)};
+    for (int top = first; top < end && !status; top += rows) {
+        const VipsRect strip = {0, top, image->Xsize, VIPS_MIN(rows, end - top)};
         if (vips_region_prepare(region, &strip) != 0)
             return vips_bad(
                 input, "is damaged",
                 input->options.accept_damaged ? "" : " (--accept-damaged takes what can be decoded)", error);
         for (int y = top; y < top + strip.height && !status; y++)
-            status = take_row(input, c, (uint32_t)y, VIPS_REGION_ADDR(region, 0, y), error);
+            status = take_row(input, c, (uint32_t)(y - first), VIPS_REGION_ADDR(region, 0, y), error);
         if (!status)
             status = media_check_time(input, error);
     }
@@ -578,7 +685,8 @@ static hone_status load_vips(struct media_input *input, hone_error *error)
     if (region)
         g_object_unref(region);
     conversion_finish(&conversion);
-    g_clear_object(&state->image); /* the decoder's memory is not needed while the result is written */
+    if (input->loaded + 1 == input->info.page_count)
+        g_clear_object(&state->image); /* the decoder's memory is not needed while the result is written */
     if (!status)
         tell_damage(input);
     return status;
@@ -591,6 +699,7 @@ static void close_vips(struct media_input *input)
         return;
     g_clear_object(&state->image);
     g_clear_object(&state->metadata);
+    free(state->delays);
     free(state);
     input->state = NULL;
 }

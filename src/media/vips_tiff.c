@@ -110,9 +110,11 @@ static VipsBandFormat band_format(const struct tiff_facts *facts)
 
 struct rows {
     TIFF *tiff;
-    uint32_t width, height;
+    uint32_t width, height;  /* of a page */
+    unsigned first, page;    /* directory of the first page, and of the one that the handle is at */
     unsigned samples, bytes; /* bytes of a sample */
     VipsBandFormat format;
+    uint16_t kind;                    /* of the samples, as the file has it */
     bool apart;                       /* each channel by itself, not interleaved */
     uint32_t tile_width, tile_height; /* 0: no tiles */
     unsigned char *
@@ -193,15 +195,55 @@ static void interleave(const struct rows *r, uint32_t y, void *to)
         }
 }
 
+static bool is_like_first(const struct rows *r)
+{
+    uint32_t width = 0, height = 0, tile_width = 0, tile_height = 0;
+    TIFF *tiff = r->tiff;
+    if (TIFFIsTiled(tiff) && (!TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &tile_width) ||
+                              !TIFFGetField(tiff, TIFFTAG_TILELENGTH, &tile_height)))
+        return false;
+    return TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &width) &&
+           TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &height) && width == r->width && height == r->height &&
+           tile_width == r->tile_width && tile_height == r->tile_height &&
+           field(tiff, TIFFTAG_SAMPLESPERPIXEL) == r->samples &&
+           field(tiff, TIFFTAG_BITSPERSAMPLE) == 8 * r->bytes &&
+           field(tiff, TIFFTAG_SAMPLEFORMAT) == r->kind &&
+           r->apart == (field(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE);
+}
+
+static bool go_to_page(struct rows *r, unsigned page)
+{
+    if (page == r->page)
+        return true;
+    const bool found =
+        page == r->page + 1 ? TIFFReadDirectory(r->tiff) : TIFFSetDirectory(r->tiff, (tdir_t)page);
+    r->held = -1;
+    r->page = page;
+    if (!found)
+        return false;
+    return is_like_first(r) || (vips_error("TIFF", "page %u is of another size or kind", page + 1), false);
+}
+
+/* Before any pixel is read; leaves the handle at the first page. */
+static bool all_are_alike(struct rows *r, unsigned count)
+{
+    for (unsigned i = 1; i < count; i++)
+        if (!go_to_page(r, r->first + i))
+            return false;
+    return go_to_page(r, r->first);
+}
+
 static int generate(VipsRegion *region, void *sequence, void *state, void *unused, gboolean *stop)
 {
     struct rows *r = state;
     (void)sequence, (void)unused, (void)stop;
     const VipsRect *area = &region->valid;
-    for (int y = area->top; y < VIPS_RECT_BOTTOM(area); y++) {
-        if (!(r->tile_height ? read_tiles(r, (uint32_t)y) : read_lines(r, (uint32_t)y)))
+    for (int at = area->top; at < VIPS_RECT_BOTTOM(area); at++) {
+        const uint32_t y = (uint32_t)at % r->height;
+        if (!go_to_page(r, r->first + (unsigned)at / r->height) ||
+            !(r->tile_height ? read_tiles(r, y) : read_lines(r, y)))
             return -1;
-        interleave(r, (uint32_t)y, VIPS_REGION_ADDR(region, area->left, y));
+        interleave(r, y, VIPS_REGION_ADDR(region, area->left, at));
     }
     return 0;
 }
@@ -235,10 +277,13 @@ static bool begin_rows(struct rows *r, int fd, const struct tiff_facts *facts)
     r->samples = facts->samples;
     r->bytes = facts->bits / 8;
     r->format = band_format(facts);
-    if (!(r->tiff = open_tiff(fd)) || !TIFFGetField(r->tiff, TIFFTAG_IMAGEWIDTH, &r->width) ||
+    r->page = r->first;
+    if (!(r->tiff = open_tiff(fd)) || !TIFFSetDirectory(r->tiff, (tdir_t)r->first) ||
+        !TIFFGetField(r->tiff, TIFFTAG_IMAGEWIDTH, &r->width) ||
         !TIFFGetField(r->tiff, TIFFTAG_IMAGELENGTH, &r->height))
         return false;
     r->apart = field(r->tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE;
+    r->kind = field(r->tiff, TIFFTAG_SAMPLEFORMAT);
     if (r->width < 1 || r->width > HONE_MAX_SIDE || r->height < 1 || r->height > HONE_MAX_SIDE)
         return vips_error("TIFF", "%ux%u pixels; each side may have 1 to %d", r->width, r->height,
                           HONE_MAX_SIDE),
@@ -252,14 +297,14 @@ static bool begin_rows(struct rows *r, int fd, const struct tiff_facts *facts)
 }
 
 /* What the loader of libvips tells, too. */
-static void add_metadata(VipsImage *image, TIFF *tiff)
+static void add_metadata(VipsImage *image, TIFF *tiff, unsigned first)
 {
     const char *text = NULL;
     void *profile = NULL;
     uint32_t bytes = 0;
     uint16_t orientation = 1;
-    const int pages = TIFFNumberOfDirectories(tiff);
-    TIFFSetDirectory(tiff, 0);
+    const int pages = (int)TIFFNumberOfDirectories(tiff);
+    TIFFSetDirectory(tiff, (tdir_t)first);
     vips_image_set_int(image, VIPS_META_N_PAGES, pages);
     if (TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &text) && text)
         vips_image_set_string(image, VIPS_META_IMAGEDESCRIPTION, text);
@@ -286,7 +331,7 @@ bool tiff_reads(const struct tiff_facts *facts)
            facts->samples >= 1 && facts->samples <= 4;
 }
 
-VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts)
+VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned first, unsigned count)
 {
     struct rows *r = mem_new(1, sizeof *r);
     VipsImage *image = r ? vips_image_new() : NULL;
@@ -295,14 +340,26 @@ VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts)
         return NULL;
     }
     g_signal_connect(image, "close", G_CALLBACK(end_rows), r);
+    r->first = first;
     if (!begin_rows(r, fd, facts)) {
         g_object_unref(image);
         return NULL;
     }
-    vips_image_init_fields(image, (int)r->width, (int)r->height, (int)r->samples, r->format, VIPS_CODING_NONE,
-                           VIPS_INTERPRETATION_MULTIBAND, resolution(r->tiff, TIFFTAG_XRESOLUTION),
+    if (count > VIPS_MAX_COORD / r->height) {
+        g_object_unref(image);
+        return vips_error("TIFF", "pages of more than %d rows together", VIPS_MAX_COORD), NULL;
+    }
+    vips_image_init_fields(image, (int)r->width, (int)(r->height * count), (int)r->samples, r->format,
+                           VIPS_CODING_NONE, VIPS_INTERPRETATION_MULTIBAND,
+                           resolution(r->tiff, TIFFTAG_XRESOLUTION),
                            resolution(r->tiff, TIFFTAG_YRESOLUTION));
-    add_metadata(image, r->tiff);
+    add_metadata(image, r->tiff, first);
+    if (!all_are_alike(r, count)) {
+        g_object_unref(image);
+        return NULL;
+    }
+    if (count > 1)
+        vips_image_set_int(image, VIPS_META_PAGE_HEIGHT, (int)r->height);
     if (vips_image_pipelinev(image, VIPS_DEMAND_STYLE_THINSTRIP, NULL) != 0 ||
         vips_image_generate(image, NULL, generate, NULL, r, NULL) != 0)
         g_clear_object(&image);
@@ -320,9 +377,13 @@ bool tiff_mark_channels(int fd, unsigned colour, unsigned extra)
             close(own);
         return false;
     }
-    bool ok =
-        TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, colour == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK) &&
-        TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, extra, kinds) && TIFFRewriteDirectory(tiff);
+    const tdir_t pages = TIFFNumberOfDirectories(tiff);
+    bool ok = true;
+    for (tdir_t page = 0; page < pages && ok; page++)
+        ok =
+            TIFFSetDirectory(tiff, (tdir_t)page) &&
+            TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, colour == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK) &&
+            TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, extra, kinds) && TIFFRewriteDirectory(tiff);
     TIFFClose(tiff);
     return ok;
 }
@@ -340,9 +401,9 @@ bool tiff_reads(const struct tiff_facts *facts)
     return false;
 }
 
-VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts)
+VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned first, unsigned count)
 {
-    (void)fd, (void)facts;
+    (void)fd, (void)facts, (void)first, (void)count;
     return NULL;
 }
 

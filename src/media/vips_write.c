@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writing PNG, JPEG, TIFF, WebP, AVIF and HEIC through libvips, into a descriptor of ours so that every failed write is
+/* Writing PNG, JPEG, TIFF, WebP, GIF, AVIF and HEIC through libvips, into a descriptor of ours so that every failed write is
  * seen. */
 #include "media/vips.h"
 
@@ -108,15 +108,17 @@ static void drop_foreign_profile(VipsImage *image, const hone_image_desc *desc)
 static void correct_description(VipsImage *image, const struct media_output *output)
 {
     const char *text = NULL;
+    hone_image_desc page = output->desc;
+    page.height /= output->pages;
     if (vips_image_get_typeof(image, VIPS_META_IMAGEDESCRIPTION) == 0 ||
         vips_image_get_string(image, VIPS_META_IMAGEDESCRIPTION, &text) != 0)
         return;
-    char *corrected = description_of_one(text, &output->desc);
+    char *corrected = description_of_pages(text, &page, output->pages);
     if (!corrected)
         vips_image_remove(image, VIPS_META_IMAGEDESCRIPTION);
     else if (strcmp(corrected, text) != 0) {
         media_note(output->like, description_kind(text) == DESCRIPTION_SHAPED ? MEDIA_DETAIL : MEDIA_ONCE,
-                   "its ImageDescription (%s) is of other images than the one written, and is "
+                   "its ImageDescription (%s) is of other images than those written, and is "
                    "reduced to what is true of that",
                    description_name(description_kind(text)));
         vips_image_set_string(image, VIPS_META_IMAGEDESCRIPTION, corrected);
@@ -153,6 +155,10 @@ static VipsImage *make_image(const struct media_output *output)
             vips_carry_metadata(metadata, image);
         drop_foreign_profile(image, desc);
         correct_description(image, output);
+    }
+    if (image && output->pages > 1) {
+        vips_image_set_int(image, VIPS_META_PAGE_HEIGHT, (int)(desc->height / output->pages));
+        vips_carry_animation(output->like, image);
     }
     g_object_unref(pixels);
     return image;
@@ -222,6 +228,8 @@ static bool save(const struct media_output *output, VipsImage *image, VipsTarget
         return vips_pngsave_target(image, target, NULL) == 0;
     case 't':
         return save_tiff(output, image, target);
+    case 'g':
+        return vips_gifsave_target(image, target, NULL) == 0;
     case 'w':
         return vips_webpsave_target(image, target, "Q", quality, NULL) == 0;
     case 'a':
@@ -253,6 +261,8 @@ bool media_vips_encodes(const char *suffixes)
     const bool avif = suffixes[1] == 'a';
     if (vips_begin(NULL))
         return false;
+    if (suffixes[1] == 'g')
+        return g_type_from_name("VipsForeignSaveCgifTarget") != 0;
     pthread_mutex_lock(&lock);
     if (!known[avif])
         known[avif] = 1 + try_encoder(avif);

@@ -79,8 +79,8 @@ def write_tiff(name, images, gray=True, extra=(), description=None, tile=0):
         file.write(data)
 
 
-def read_tiff(name):
-    """The tags of each page of an uncompressed TIFF, and the pixels of the first."""
+def read_pages(name):
+    """The tags of each page of an uncompressed TIFF, and their pixels."""
     with open(name, "rb") as file:
         data = file.read()
     pages, at = [], struct.unpack("<I", data[4:8])[0]
@@ -97,16 +97,25 @@ def read_tiff(name):
                 struct.unpack(f"<{number}{SIZES[kind]}", raw[:size]))
         pages.append(tags)
         at = struct.unpack("<I", data[at + 2 + 12 * count:][:4])[0]
-    first = pages[0]
+    return pages, [pixels_of(page, data) for page in pages]
+
+
+def pixels_of(first, data):
     kind = {1: "u", 2: "i", 3: "f"}[first.get(339, [1])[0]] + str(first[258][0] // 8)
     height, width, channels = first[257][0], first[256][0], first.get(277, [1])[0]
     tiled = 324 in first
     pixels = b"".join(data[offset:offset + length] for offset, length in zip(first[324 if tiled else 273], first[325 if tiled else 279]))
     if not tiled:
-        return pages, np.frombuffer(pixels, kind).reshape(height, width, channels)
+        return np.frombuffer(pixels, kind).reshape(height, width, channels)
     wide, high = first[322][0], first[323][0]
     tiles = np.frombuffer(pixels, kind).reshape(-(-height // high), -(-width // wide), high, wide, channels)
-    return pages, np.concatenate(np.concatenate(tiles, 1), 1)[:height, :width]
+    return np.concatenate(np.concatenate(tiles, 1), 1)[:height, :width]
+
+
+def read_tiff(name):
+    """The tags of each page, and the pixels of the first."""
+    pages, pixels = read_pages(name)
+    return pages, pixels[0]
 
 
 def mean(image):
@@ -140,15 +149,15 @@ def test_a_stack_s_description_becomes_that_of_the_page():
         stack = [random(1) for _ in range(4)]
         write_tiff(place.path("ij.tif"), stack,
                    description="ImageJ=1.53\nimages=4\nchannels=2\nslices=2\nhyperstack=true\nmode=gray\nunit=um\n")
-        tags, _, said = blurred(place, "ij.tif")
+        tags, _, said = blurred(place, "ij.tif", "--pages", "2")
         frame.check(tags[270] == "ImageJ=1.53\nimages=1\nunit=um\n", f"ImageJ: {tags[270]!r}")
-        frame.check("4 images" in said and "ImageJ" in said, f"said: {said}")
+        frame.check("ImageJ" in said, f"said: {said}")
         write_tiff(place.path("shaped.tif"), stack, description='{"shape": [4, 29, 37]}')
-        frame.check(blurred(place, "shaped.tif")[0][270] == '{"shape": [29, 37]}', "shaped")
+        frame.check(blurred(place, "shaped.tif", "--pages", "1")[0][270] == '{"shape": [29, 37]}', "shaped")
         write_tiff(place.path("ome.tif"), stack, description=OME)
         for chain, wide, high in (("box size=3", WIDTH, HEIGHT), ("transpose", HEIGHT, WIDTH)):
             space = "{http://www.openmicroscopy.org/Schemas/OME/2016-06}"
-            image = xml.etree.ElementTree.fromstring(blurred(place, "ome.tif", chain=chain)[0][270]).find(space + "Image")
+            image = xml.etree.ElementTree.fromstring(blurred(place, "ome.tif", "--pages", "1", chain=chain)[0][270]).find(space + "Image")
             pixels = image.find(space + "Pixels")
             wanted = {"SizeX": str(wide), "SizeY": str(high), "SizeZ": "1", "SizeC": "1", "SizeT": "1", "Type": "uint16",
                       "PhysicalSizeX": "0.25", "PhysicalSizeXUnit": "µm"}

@@ -15,8 +15,10 @@ struct apply_options {
     struct common_options common;
     char **asked; /* the command as it was given, without "hone"; ends with NULL */
     const char *output, *variant, *config, *tune, *format;
-    const char *background; /* as given */
-    const char *alpha;      /* NULL: auto */
+    const char *background;         /* as given */
+    const char *alpha;              /* NULL: auto */
+    const char *pages;              /* as given */
+    unsigned first_page, last_page; /* 0: all that the output can hold */
     bool force, accept_damaged, recursive, no_fuse, skip_existing, reproducible, trust;
     double quality;                   /* 0: the default */
     struct media_write_options write; /* what of the above concerns files */
@@ -38,6 +40,7 @@ struct apply_result {
     bool gray_alpha;         /* the output was written as gray and alpha */
     double device_seconds;   /* 0: the device has no clock */
     double wall_seconds;     /* from handing the pixels over to having the result */
+    unsigned pages;          /* of the image, that were filtered; times are those of all */
     hone_copy_counts copies; /* of this picture, on the way to the device, there, and back */
 };
 
@@ -95,6 +98,8 @@ struct engine {
     } in, out;
     struct second *seconds;
     size_t second_count;
+    unsigned char *stack; /* results of all pages of an image, one after the other; NULL: of one */
+    unsigned pages;       /* how many */
 };
 
 /* Finds the second images that the chain names, without reading them. engine_end is due in any case. */
@@ -115,6 +120,12 @@ bool apply_to_stdout(const struct apply_options *options);
 /* Writes the result of the plan's last run, `input` being the image that it was made of. */
 hone_status apply_store(const struct engine *engine, const struct item *item, const char *root,
                         const struct media_input *input, hone_error *error);
+
+/* "3" or "2-5", counted from 1. */
+bool apply_parse_pages(const char *text, unsigned *first, unsigned *last);
+/* Keeps the result of one page of `count` until the image is stored. */
+hone_status apply_keep_page(struct engine *engine, unsigned page, unsigned count, hone_error *error);
+void apply_forget_pages(struct engine *engine);
 
 /* Whether alpha weighs colours somewhere in the chain, unless it is full everywhere. */
 hone_status alpha_weighs(bool *weighs, const hone_chain *chain, const hone_image_desc *input,

@@ -134,6 +134,9 @@ static int check_writing(struct apply_options *options)
     if (write->flatten && !parse_colour(options->background, write->background))
         return cli_usage(&command_apply, "--background is #rrggbb, black, white or gray, not '%s'",
                          options->background);
+    if (options->pages && !apply_parse_pages(options->pages, &options->first_page, &options->last_page))
+        return cli_usage(&command_apply, "--pages is a page (3) or some (2-5), counted from 1, not '%s'",
+                         options->pages);
     if (options->alpha && !is_among("auto|copy", options->alpha))
         return cli_usage(&command_apply, "--alpha is auto or copy, not '%s'", options->alpha);
     if (write->compression && !is_among(media_compressions, write->compression))
@@ -184,6 +187,7 @@ static int run(int argc, char **argv)
                                  {"compression", 0, OPTION_TEXT, &o.write.compression, 0, 0},
                                  {"background", 0, OPTION_TEXT, &o.background, 0, 0},
                                  {"alpha", 0, OPTION_TEXT, &o.alpha, 0, 0},
+                                 {"pages", 0, OPTION_TEXT, &o.pages, 0, 0},
                                  {"strip", 0, OPTION_FLAG, &o.write.strip, 0, 0},
                                  {"skip-existing", 0, OPTION_FLAG, &o.skip_existing, 0, 0},
                                  {"timeout", 0, OPTION_REAL, &o.timeout, 0, 1e9},
@@ -221,10 +225,10 @@ const struct command command_apply = {
         "Filters images. CHAIN is 'filter name=value ... | filter ...'; 'hone filters' lists the filters.\n"
         "INPUT is an image or a folder of images, or a single pipe: - (standard input) or a fifo. OUTPUT is\n"
         "a file or, with several inputs, a folder, which is created if missing. The suffix of an output\n"
-        "selects its format: .png .tif .jpg .webp .avif .heic .pam .pgm .ppm .pnm .pfm, or .csv and .json\n"
-        "for numbers as text. '-o -' writes to standard output: CSV if the result is a table of one row (a\n"
-        "histogram), else the format given with --format. Profiles, EXIF and other metadata are kept if the\n"
-        "format allows it; images are turned upright. Outputs are never left half-written.\n"
+        "selects its format: .png .tif .jpg .webp .gif .avif .heic .pam .pgm .ppm .pnm .pfm, or .csv and\n"
+        ".json for numbers as text. '-o -' writes to standard output: CSV if the result is a table of one\n"
+        "row (a histogram), else the format given with --format. Profiles, EXIF and other metadata are kept\n"
+        "if the format allows it; images are turned upright. Outputs are never left half-written.\n"
         "\n"
         "  hone apply 'box size=8 | sobel norm=l1' in.png -o out.png\n"
         "  hone apply 'sobel' a.jpg b.jpg photos/ -o edges/ --format png\n"
@@ -245,6 +249,9 @@ const struct command command_apply = {
         "them; "
         "copy (also with\n"
         "                       --variant or --config): alpha stays, and hidden colours count\n"
+        "  --pages A-B          pages of a TIFF, frames of a GIF or WebP, counted from 1 (default: all, "
+        "where\n"
+        "                       the output is one of these, too; else the first)\n"
         "  --strip              drop EXIF, XMP and the like; the colour profile stays\n"
         "  --skip-existing      skip inputs whose outputs already exist\n"
         "  --force              allow overwriting an input with its own output, or a write-protected file\n"

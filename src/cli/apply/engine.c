@@ -86,10 +86,14 @@ static bool takes_s16(const hone_chain *chain)
     return takes;
 }
 
-static struct media_read_options read_options(const struct engine *engine, bool keep_s16)
+/* output: the name of the result; NULL for a second image. */
+static struct media_read_options read_options(const struct engine *engine, bool keep_s16, const char *output)
 {
     return (struct media_read_options){.accept_damaged = engine->options->accept_damaged,
                                        .trust = engine->options->trust,
+                                       .stack = output && media_takes(output, MEDIA_OPTION_PAGES),
+                                       .first_page = output ? engine->options->first_page : 0,
+                                       .last_page = output ? engine->options->last_page : 0,
                                        .seconds = engine->options->timeout,
                                        .memory = (uint64_t)(engine->options->decode_memory * 1048576),
                                        .keep_s16 = keep_s16,
@@ -138,16 +142,16 @@ static double patience(const struct engine *engine, const hone_image_desc *desc)
     return 2 * (engine->options->timeout >= 0 ? engine->options->timeout : media_seconds(desc));
 }
 
-/* stream: NULL, or where the image comes from instead of the file. */
-static hone_status open_input(const struct engine *engine, struct media_stream *stream,
-                              struct media_input **out, const char *path, bool keep_s16, hone_error *error)
+/* item: NULL for a second image. */
+static hone_status open_input(const struct engine *engine, const struct item *item, struct media_input **out,
+                              const char *path, bool keep_s16, hone_error *error)
 {
-    const struct media_read_options options = read_options(engine, keep_s16);
+    const struct media_read_options options = read_options(engine, keep_s16, item ? item->output : NULL);
     const hone_image_desc unknown = {0};
     struct guard_watch watch;
     guard_watch(&watch, patience(engine, &unknown), "opening '%s'", path);
-    hone_status status =
-        stream ? media_stream_image(stream, out, &options, error) : media_open(out, path, &options, error);
+    hone_status status = item && engine->stream ? media_stream_image(engine->stream, out, &options, error)
+                                                : media_open(out, path, &options, error);
     guard_unwatch(&watch);
     return status;
 }
@@ -432,8 +436,9 @@ static hone_status compute(struct engine *engine, struct apply_result *result, h
             hone_image_download(engine->out.image, NULL, 0, (const hone_event *const *)&done, 1, NULL, error);
     if (!status)
         status = hone_event_wait(done, error);
-    result->wall_seconds = (double)(clock_ns() - start) * 1e-9;
-    result->device_seconds = status ? 0 : event_seconds(done, result->wall_seconds);
+    const double wall = (double)(clock_ns() - start) * 1e-9;
+    result->wall_seconds += wall;
+    result->device_seconds += status ? 0 : event_seconds(done, wall);
     copy_tally_end(&tally);
     result->copies = tally.counts;
     hone_event_destroy(&done);
@@ -553,8 +558,8 @@ static hone_status find_rule(struct engine *engine, struct media_input *input, c
 }
 
 /* Everything else that can be refused is refused before pixels are decoded. */
-static hone_status filter(struct engine *engine, const struct item *item, const char *root,
-                          struct media_input *input, struct apply_result *result, hone_error *error)
+static hone_status filter_page(struct engine *engine, const struct item *item, const char *root,
+                               struct media_input *input, struct apply_result *result, hone_error *error)
 {
     const struct media_info *info = media_get_info(input);
     enum alpha_rule rule;
@@ -576,7 +581,29 @@ static hone_status filter(struct engine *engine, const struct item *item, const 
             status = compute(engine, result, error);
         pthread_mutex_unlock(&engine->shared->lock);
     }
-    return status ? status : store(engine, item, root, input, error);
+    return status;
+}
+
+static hone_status filter(struct engine *engine, const struct item *item, const char *root,
+                          struct media_input *input, struct apply_result *result, hone_error *error)
+{
+    const unsigned count = media_get_info(input)->page_count;
+    hone_status status = HONE_OK;
+    if (count > 1 && !media_takes(item->output, MEDIA_OPTION_PAGES))
+        return error_set(
+            error, HONE_ERROR_USAGE,
+            "'%s' holds one image: --pages takes one page for it; .tif, .webp and .gif hold several",
+            item->output);
+    result->pages = count;
+    for (unsigned page = 0; page < count && !status; page++) {
+        status = filter_page(engine, item, root, input, result, error);
+        if (!status && count > 1)
+            status = apply_keep_page(engine, page, count, error);
+    }
+    if (!status)
+        status = store(engine, item, root, input, error);
+    apply_forget_pages(engine);
+    return status;
 }
 
 void engine_apply(struct engine *engine, const struct item *item, const char *root,
@@ -585,8 +612,7 @@ void engine_apply(struct engine *engine, const struct item *item, const char *ro
     struct media_input *input = NULL;
     hone_error *error = &result->error;
     *result = (struct apply_result){.item = item};
-    hone_status status =
-        open_input(engine, engine->stream, &input, item->input, takes_s16(engine->given), error);
+    hone_status status = open_input(engine, item, &input, item->input, takes_s16(engine->given), error);
     if (!status)
         status = suggest_format(engine, media_check_name(item->output, error), root, error);
     if (!status && !apply_to_stdout(engine->options))

@@ -81,7 +81,7 @@ static double seconds_of(const struct apply_result *result)
 static double megapixels_per_second(const struct apply_result *result)
 {
     const double seconds = seconds_of(result);
-    return seconds > 0 ? (double)result->in.width * result->in.height * 1e-6 / seconds : 0;
+    return seconds > 0 ? (double)result->in.width * result->in.height * result->pages * 1e-6 / seconds : 0;
 }
 
 static const char *device_name(const struct engine *engine)
@@ -178,10 +178,10 @@ static json_t *success_json(const struct engine *engine, const struct apply_resu
                   (int)result->out.width, "height", (int)result->out.height, "type",
                   hone_type_name(result->out.type), "channels", (int)result->out.channels);
     json_t *how = json_pack(
-        "{s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:b, s:o, s:I, s:I}", "chain",
+        "{s:o, s:o, s:o, s:o, s:b, s:i, s:o, s:o, s:o, s:b, s:o, s:I, s:I}", "chain",
         json_text(engine->chain_text), "device", json_text(device_name(engine)), "driver",
         json_text(info->driver_version), "steps", steps_json(engine->plan), "alpha_weighed",
-        (int)(engine->rule == ALPHA_WEIGH), "kernel_ms",
+        (int)(engine->rule == ALPHA_WEIGH), "pages", (int)result->pages, "kernel_ms",
         clock ? json_real(result->device_seconds * 1e3) : json_null(), "wall_ms",
         json_real(result->wall_seconds * 1e3), "megapixels_per_second",
         cli_json_real(megapixels_per_second(result)), "zero_copy", (int)!list_copies(&result->copies, copies),
@@ -230,9 +230,12 @@ static void explain(const struct engine *engine, const struct apply_result *resu
     hone_step_info step;
     struct text copies = {0};
     tell_copies(&result->copies, &copies);
-    cli_note(common, "'%s': %s, %ux%u %s, %u channels%s", result->item->input, result->format,
+    char pages[32] = "";
+    if (result->pages > 1)
+        snprintf(pages, sizeof pages, ", %u pages", result->pages);
+    cli_note(common, "'%s': %s, %ux%u %s, %u channels%s%s", result->item->input, result->format,
              result->in.width, result->in.height, hone_type_name(result->in.type), result->in.channels,
-             result->gray_alpha ? " (gray and alpha)" : "");
+             result->gray_alpha ? " (gray and alpha)" : "", pages);
     for (size_t i = 0; hone_plan_step(engine->plan, i, &step); i++)
         if (step.fused_with)
             cli_note(common, "  %s: in the kernel of %s", step.filter, step.fused_with);

@@ -22,8 +22,9 @@ static hone_status encode(const struct engine *engine, const struct item *item, 
     struct media_write_options options = engine->options->write;
     options.edges = engine->edges;
     options.edge_count = engine->edge_count;
-    return media_write(fd, item->output, hone_plan_output(engine->plan), engine->out.data, input, &options,
-                       error);
+    options.pages = engine->pages;
+    return media_write(fd, item->output, hone_plan_output(engine->plan),
+                       engine->stack ? engine->stack : engine->out.data, input, &options, error);
 }
 
 static hone_status store_file(const struct engine *engine, const struct item *item, const char *root,

@@ -1,0 +1,200 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Stacks and animations, page by page: TIFF by a reader and a writer of our own, GIF and WebP by ImageMagick and by their chunks.
+pages.py build=FOLDER"""
+
+import json
+import struct
+import subprocess
+import xml.etree.ElementTree
+
+import cv2
+import numpy as np
+
+import frame
+from pictures import Here, read_pages, write_tiff
+
+SPACE = "{http://www.openmicroscopy.org/Schemas/OME/2016-06}"
+OME = ('<?xml version="1.0" encoding="UTF-8"?><OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06"><Image ID="Image:0" '
+       'Name="cells"><Pixels ID="Pixels:0" DimensionOrder="XYZCT" Type="uint8" SizeX="37" SizeY="29" SizeC="2" SizeZ="3" SizeT="1" '
+       'PhysicalSizeX="0.25" PhysicalSizeZ="2"><Channel ID="Channel:0:0" SamplesPerPixel="1" Name="DAPI"/>'
+       '<Channel ID="Channel:0:1" SamplesPerPixel="1" Name="GFP"/><TiffData IFD="0" PlaneCount="6"/></Pixels></Image></OME>')
+IMAGEJ = "ImageJ=1.53\nimages=6\nchannels=2\nslices=3\nhyperstack=true\nmode=gray\nunit=um\n"
+SHAPED = '{"shape": [2, 3, 29, 37], "axes": "CZYX"}'
+
+
+def stack(kind="u1", channels=1, count=6):
+    most = 1 if kind[0] == "f" else np.iinfo(kind).max
+    return [(most * np.random.default_rng(page).random((29, 37, channels))).astype(kind) for page in range(count)]
+
+
+def apply(place, chain, name, out, *more, status=0):
+    return place.run("apply", chain, place.path(name), "-o", place.path(out), *more, status=status).stderr
+
+
+def check_turned(got, images, what):
+    same = len(got) == len(images) and all(np.array_equal(g, i.swapaxes(0, 1)) for g, i in zip(got, images))
+    frame.check(same, f"{what}: {len(got)} of {len(images)} pages, or others")
+
+
+# ---- TIFF ----
+
+def test_every_page_is_filtered_by_itself():
+    cases = (("u1", 1, {}), ("u2", 3, {"gray": False}), ("f8", 1, {}), ("u2", 4, {"extra": [0, 0, 0], "tile": "planes"}),
+             ("u1", 3, {"gray": False, "tile": 16}), ("u2", 4, {"extra": [0, 0, 0]}))
+    with Here() as place:
+        for kind, channels, more in cases:
+            images = stack(kind, channels, 4)
+            write_tiff(place.path("in.tif"), [np.moveaxis(i, 2, 0) if more.get("tile") == "planes" else i for i in images], **more)
+            apply(place, "transpose", "in.tif", "out.tif")
+            pages, got = read_pages(place.path("out.tif"))
+            check_turned(got, [i.astype("f4") if kind == "f8" else i for i in images], f"{kind} x{channels} {more}")
+            frame.check(all(page.get(338) == more.get("extra") for page in pages), f"{more}: the channels are declared otherwise")
+            apply(place, "transpose", "in.tif", "some.tif", "--pages", "2-3")
+            check_turned(read_pages(place.path("some.tif"))[1], [i.astype("f4") if kind == "f8" else i for i in images[1:3]], "2-3")
+
+
+def test_nothing_bleeds_between_pages():
+    dark, bright = np.zeros((9, 11, 1), "u1"), np.full((9, 11, 1), 255, "u1")
+    with Here() as place:
+        write_tiff(place.path("in.tif"), [dark, bright, dark])
+        apply(place, "box size=9", "in.tif", "out.tif")
+        got = read_pages(place.path("out.tif"))[1]
+        frame.check([(page.min(), page.max()) for page in got] == [(0, 0), (255, 255), (0, 0)], "pages mix")
+
+
+def test_descriptions_that_are_true_stay():
+    with Here() as place:
+        for text in (OME, IMAGEJ, SHAPED, "a person's words"):
+            write_tiff(place.path("in.tif"), stack(), description=text)
+            said = apply(place, "box size=3", "in.tif", "out.tif")
+            pages, _ = read_pages(place.path("out.tif"))
+            frame.check(pages[0][270] == text and len(pages) == 6 and not said, f"{pages[0][270]} {said}")
+
+
+def ome_of(place, name):
+    pages, _ = read_pages(place.path(name))
+    pixels = xml.etree.ElementTree.fromstring(pages[0][270]).find(f"{SPACE}Image/{SPACE}Pixels")
+    sizes = [int(pixels.get(f"Size{axis}")) for axis in "XYCZT"]
+    channels = pixels.findall(SPACE + "Channel")
+    samples = sum(int(channel.get("SamplesPerPixel")) for channel in channels)
+    frame.check(samples == sizes[2] and pixels.find(SPACE + "TiffData").get("PlaneCount") == str(len(pages)), f"{pages[0][270]}")
+    return pixels.get("Type"), pixels.get("DimensionOrder"), sizes, [channel.get("Name") for channel in channels]
+
+
+def test_descriptions_tell_what_is_true():
+    with Here() as place:
+        write_tiff(place.path("ome.tif"), stack(), description=OME)
+        for chain, more, wanted in (("transpose", (), ("uint8", "XYZCT", [29, 37, 2, 3, 1], ["DAPI", "GFP"])),
+                                    ("sobel output=dx", (), ("int16", "XYZCT", [37, 29, 2, 3, 1], ["DAPI", "GFP"])),
+                                    ("box size=3", ("--pages", "2-5"), ("uint8", "XYCZT", [37, 29, 1, 4, 1], ["DAPI"]))):
+            apply(place, chain, "ome.tif", "out.tif", *more)
+            frame.check(ome_of(place, "out.tif") == wanted, f"{chain}: {ome_of(place, 'out.tif')}")
+        write_tiff(place.path("ij.tif"), stack(), description=IMAGEJ)
+        apply(place, "box size=3", "ij.tif", "out.tif", "--pages", "1-4")
+        text = read_pages(place.path("out.tif"))[0][0][270]
+        frame.check(text == "ImageJ=1.53\nimages=4\nslices=4\nunit=um\n", text)
+        write_tiff(place.path("shaped.tif"), stack(), description=SHAPED)
+        for chain, more, wanted in (("transpose", (), [6, 37, 29]), ("box size=3", ("--pages", "2-3"), [2, 29, 37])):
+            apply(place, chain, "shaped.tif", "out.tif", *more)
+            text = read_pages(place.path("out.tif"))[0][0][270]
+            frame.check(json.loads(text) == {"shape": wanted}, text)
+
+
+def test_pages_that_differ():
+    with Here() as place:
+        for kind in ("f8", "u1"):
+            images = stack(kind)
+            write_tiff(place.path("in.tif"), [images[0], images[1][:20], images[2]])
+            said = apply(place, "transpose", "in.tif", "out.tif")
+            check_turned(read_pages(place.path("out.tif"))[1], [images[0].astype("f4") if kind == "f8" else images[0]], "the first")
+            frame.check("the first is used" in said, said)
+        apply(place, "transpose", "in.tif", "out.tif", "--pages", "2")
+        check_turned(read_pages(place.path("out.tif"))[1], [stack()[1][:20]], "the second")
+        frame.check("read together" in apply(place, "transpose", "in.tif", "out.tif", "--pages", "1-2", status=3), "two sizes")
+
+
+def test_options():
+    with Here() as place:
+        write_tiff(place.path("in.tif"), stack())
+        apply(place, "transpose", "in.tif", "out.png", "--pages", "3")
+        check_turned([cv2.imread(place.path("out.png"), cv2.IMREAD_UNCHANGED)], [stack()[2][:, :, 0]], "PNG of a page")
+        frame.check("the first is used" in apply(place, "transpose", "in.tif", "out.png"), "nothing is said of the others")
+        report = place.json("apply", "transpose", place.path("in.tif"), "-o", place.path("out.tif"))
+        frame.check(report["pages"] == 6, f"{report}")
+        for value, out, status, words in (("2-3", "out.png", 2, "holds one image"), ("0", "out.tif", 2, "--pages"),
+                                          ("3-2", "out.tif", 2, "--pages"), ("x", "out.tif", 2, "--pages"),
+                                          ("5-7", "out.tif", 3, "there is no page 7")):
+            said = apply(place, "transpose", "in.tif", out, "--pages", value, status=status)
+            frame.check(words in said, f"{value}: {said}")
+        with open(place.path("one.pgm"), "wb") as file:
+            file.write(b"P5 2 2 255\nabcd")
+        frame.check("no page 2" in apply(place, "transpose", "one.pgm", "out.tif", "--pages", "2", status=3), "PGM")
+
+
+# ---- Animations ----
+
+COLORS = ("red", "lime", "blue", "white")
+
+
+def make_gif(name):
+    """Four frames of 40 x 24: a bar of a colour each on black."""
+    command = ["convert", "-loop", "3", "-size", "40x24"]
+    for i, color in enumerate(COLORS):
+        command += ["(", "-delay", str(5 + 2 * i), "xc:black", "-fill", color, "-draw", f"rectangle {8 * i},4 {8 * i + 9},11", ")"]
+    subprocess.run([*command, name], check=True, timeout=100)
+
+
+def frames(name, width, height):
+    raw = subprocess.run(["convert", name, "-coalesce", "-depth", "8", "rgb:-"], capture_output=True, check=True, timeout=100).stdout
+    return np.frombuffer(raw, "u1").reshape(-1, height, width, 3)
+
+
+def gif_times(name):
+    """Delays in hundredths of a second, and the repetitions."""
+    text = subprocess.run(["identify", "-format", "%T ", name], capture_output=True, text=True, check=True, timeout=100).stdout
+    with open(name, "rb") as file:
+        data = file.read()
+    at = data.find(b"NETSCAPE2.0")
+    return [int(word) for word in text.split()], None if at < 0 else struct.unpack("<H", data[at + 13:at + 15])[0]
+
+
+def webp_times(name):
+    """Milliseconds of each frame, the repetitions, and the size."""
+    with open(name, "rb") as file:
+        data = file.read()
+    at, times, loops, size = 12, [], None, None
+    while at < len(data):
+        kind, length = data[at:at + 4], struct.unpack("<I", data[at + 4:at + 8])[0]
+        body = data[at + 8:at + 8 + length]
+        if kind == b"VP8X":
+            size = tuple(int.from_bytes(body[i:i + 3], "little") + 1 for i in (4, 7))
+        elif kind == b"ANIM":
+            loops = struct.unpack("<H", body[4:6])[0]
+        elif kind == b"ANMF":
+            times.append(int.from_bytes(body[12:15], "little"))
+        at += 8 + length + length % 2
+    return times, loops, size
+
+
+def test_animations_stay_animations():
+    with Here() as place:
+        make_gif(place.path("in.gif"))
+        before, times = frames(place.path("in.gif"), 40, 24), gif_times(place.path("in.gif"))
+        frame.check(len(before) == 4 and times[0] == [5, 7, 9, 11], f"the input is another one: {len(before)} {times}")
+        apply(place, "transpose", "in.gif", "out.gif")
+        after = frames(place.path("out.gif"), 24, 40)
+        frame.check(len(after) == 4 and np.abs(after.astype(int) - before.swapaxes(1, 2)).max() <= 8, "frames differ")
+        frame.check(gif_times(place.path("out.gif")) == times, f"times: {gif_times(place.path('out.gif'))}, {times}")
+        apply(place, "transpose", "in.gif", "some.gif", "--pages", "2-3")
+        frame.check(gif_times(place.path("some.gif")) == (times[0][1:3], times[1]), f"{gif_times(place.path('some.gif'))}")
+        apply(place, "transpose", "in.gif", "out.webp", "--quality", "100")
+        found = webp_times(place.path("out.webp"))
+        frame.check(found[0] == [10 * time for time in times[0]] and found[2] == (24, 40), f"WebP: {found}")
+        apply(place, "transpose", "out.webp", "again.gif")
+        again = frames(place.path("again.gif"), 40, 24)
+        frame.check(len(again) == 4 and np.abs(again.astype(int) - before).mean() < 12, "frames of WebP differ")
+        frame.check(gif_times(place.path("again.gif"))[0] == times[0], f"from WebP: {gif_times(place.path('again.gif'))}")
+
+
+frame.main(globals())
