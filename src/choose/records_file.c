@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "choose/records_compact.h"
 #include "choose/records_json.h"
 #include "choose/records_scan.h"
 
@@ -68,24 +69,12 @@ static uint64_t key_of(const struct record_line *line)
     return hash_fnv(parts, sizeof parts);
 }
 
-/* As the parser reads it: what is no whole number is 0. */
-static int64_t time_of(const struct record_span *span)
-{
-    char text[32], *end;
-    if (!span->at || span->length >= sizeof text)
-        return 0;
-    memcpy(text, span->at, span->length);
-    text[span->length] = '\0';
-    const long long seconds = strtoll(text, &end, 10);
-    return end > text && *end == '\0' ? seconds : 0;
-}
-
 static hone_status add_candidate(struct loading *l, const struct record_line *line, size_t length, off_t at,
                                  hone_error *error)
 {
     if (!mem_grow(&l->candidates, &l->capacity, l->count + 1, sizeof *l->candidates))
         return error_memory(error, "tuning records");
-    l->candidates[l->count++] = (struct candidate){key_of(line), time_of(&line->time), at, length};
+    l->candidates[l->count++] = (struct candidate){key_of(line), record_span_number(&line->time), at, length};
     return HONE_OK;
 }
 
@@ -168,23 +157,71 @@ static hone_status load_open(struct loading *l, int file, hone_error *error)
     return status;
 }
 
-hone_status records_load_of(struct records *records, unsigned kinds, const char *filter, hone_error *error)
+/* Opens the user's file for reading; *file is -1 where there is none. */
+static hone_status open_to_read(int *file, hone_error *error)
 {
     char path[PATH_MAX];
-    int folder, file;
+    int folder;
     bool missing = false;
-    struct loading l = {.records = records, .kinds = kinds};
-    if (filter && !strpbrk(filter, "\\\"")) /* else it does not stand there as it is */
-        snprintf(l.filter, sizeof l.filter, "\"filter\":\"%.64s\"", filter);
+    *file = -1;
     hone_status status = open_folder(path, &folder, error);
     if (status)
         return status;
-    status = file_private_open(folder, file_name, &file, &missing, error);
+    status = file_private_open(folder, file_name, file, &missing, error);
     close(folder);
     if (status)
-        return missing ? HONE_OK : status;
-    status = load_open(&l, file, error);
-    close(file);
+        *file = -1;
+    return missing ? HONE_OK : status;
+}
+
+hone_status records_load_of(struct records *records, unsigned kinds, const char *filter, hone_error *error)
+{
+    int file;
+    struct loading l = {.records = records, .kinds = kinds};
+    if (filter && !strpbrk(filter, "\\\"")) /* else it does not stand there as it is */
+        snprintf(l.filter, sizeof l.filter, "\"filter\":\"%.64s\"", filter);
+    hone_status status = open_to_read(&file, error);
+    if (!status && file >= 0)
+        status = load_open(&l, file, error);
+    if (file >= 0)
+        close(file);
+    return status;
+}
+
+/* A line that has what a try has is taken for one; others are left to the parser. */
+static hone_status count_line(void *context, const char *line, size_t length, off_t at, hone_error *error)
+{
+    struct record_try_counts *counts = context;
+    struct record_line parts;
+    struct records one = {0};
+    (void)at;
+    if (records_line_kinds(line, length) != READ_TRIES)
+        return HONE_OK;
+    if (record_line_scan(line, length, &parts) && parts.device.at && parts.of_case.at && parts.config.at &&
+        parts.state.at && record_span_number(&parts.version) == RECORD_VERSION) {
+        const bool called_off = record_span_is(parts.state, "\"abandoned\"");
+        counts->tries += called_off ? (size_t)-1 : 1; /* its start was counted */
+        counts->measured += !called_off && !record_span_is(parts.state, "\"started\"");
+        return HONE_OK;
+    }
+    hone_status status = records_parse_line(&one, line, length, READ_TRIES, error);
+    counts->tries += one.try_count;
+    counts->measured += one.try_count && one.tries[0].state != STATE_STARTED;
+    counts->skipped += one.skipped;
+    records_finish(&one);
+    return status;
+}
+
+hone_status records_count_tries(struct record_try_counts *counts, hone_error *error)
+{
+    int file;
+    size_t too_long;
+    *counts = (struct record_try_counts){0};
+    hone_status status = open_to_read(&file, error);
+    if (!status && file >= 0)
+        status = record_lines_read(file, count_line, counts, &too_long, error);
+    if (file >= 0)
+        close(file);
     return status;
 }
 
@@ -222,7 +259,7 @@ static bool ends_open(int file)
 static hone_status write_line(int file, const char *path, struct text *line, hone_error *error)
 {
     struct stat before;
-    if (flock(file, LOCK_EX) != 0 || fstat(file, &before) != 0)
+    if (fstat(file, &before) != 0)
         return append_failed(error, path);
     if (ends_open(file) && !file_write_all(file, "\n", 1))
         return append_failed(error, path);
@@ -235,27 +272,84 @@ static hone_status write_line(int file, const char *path, struct text *line, hon
     return status;
 }
 
+/* Whether the file still has its name: another process may have put a shorter one in its place before this one got the
+ * lock. */
+static bool has_name(int folder, int file)
+{
+    struct stat opened, named;
+    return fstat(file, &opened) == 0 && fstatat(folder, file_name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+/* Opens the user's file and locks it. */
+static hone_status open_locked(int folder, const char *path, int *file, hone_error *error)
+{
+    struct stat info;
+    for (;;) {
+        *file = openat(folder, file_name, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                       0600);
+        if (*file < 0)
+            return append_failed(error, path);
+        hone_status status = HONE_OK;
+        if (fstat(*file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid())
+            status = error_set(error, HONE_ERROR_IO, "'%s/%s' is not a file of this user's", path, file_name);
+        else if (flock(*file, LOCK_EX) != 0)
+            status = append_failed(error, path);
+        if (!status && has_name(folder, *file))
+            return HONE_OK;
+        close(*file);
+        if (status)
+            return status;
+    }
+}
+
+/* Each time the file has grown by another so many bytes it is looked at whether most of it is superseded. */
+enum { COMPACT_STEP = 4 << 20 };
+
+/* Whether a file that can be compacted now is; one that cannot stays as it is, and is as good. */
+static void compact_sometimes(int folder, int file, size_t added)
+{
+    struct stat info;
+    bool done;
+    if (fstat(file, &info) == 0 &&
+        info.st_size / COMPACT_STEP != (info.st_size - (off_t)added) / COMPACT_STEP)
+        records_compact_file(folder, file_name, file, &done, NULL);
+}
+
 static hone_status append(struct text *line, hone_error *error)
 {
     char path[PATH_MAX];
-    int folder;
+    int folder, file;
     text_add(line, "\n");
     if (line->failed)
         return error_memory(error, "a tuning record");
     hone_status status = open_folder(path, &folder, error);
     if (status)
         return status;
-    int file =
-        openat(folder, file_name, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-    struct stat info;
-    if (file < 0)
-        status = append_failed(error, path);
-    else if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid())
-        status = error_set(error, HONE_ERROR_IO, "'%s/%s' is not a file of this user's", path, file_name);
-    else
+    status = open_locked(folder, path, &file, error);
+    if (!status) {
         status = write_line(file, path, line, error);
-    if (file >= 0)
+        if (!status)
+            compact_sometimes(folder, file, line->length);
         close(file);
+    }
+    close(folder);
+    return status;
+}
+
+hone_status records_compact(bool *done, hone_error *error)
+{
+    char path[PATH_MAX];
+    int folder, file;
+    *done = false;
+    hone_status status = open_folder(path, &folder, error);
+    if (status)
+        return status;
+    status = open_locked(folder, path, &file, error);
+    if (!status) {
+        status = records_compact_file(folder, file_name, file, done, error);
+        close(file);
+    }
     close(folder);
     return status;
 }

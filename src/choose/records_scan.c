@@ -47,11 +47,12 @@ static void keep_value(struct record_line *line, const char *key, size_t length,
     const struct {
         const char *name;
         struct record_span *to;
-    } wanted[] = {{"\"device\"", &line->device},
-                  {"\"case\"", &line->of_case},
-                  {"\"origin\"", &line->origin},
-                  {"\"informs\"", &line->informs},
-                  {"\"time\"", &line->time}};
+    } wanted[] = {
+        {"\"v\"", &line->version},      {"\"kind\"", &line->kind},       {"\"device\"", &line->device},
+        {"\"case\"", &line->of_case},   {"\"origin\"", &line->origin},   {"\"informs\"", &line->informs},
+        {"\"time\"", &line->time},      {"\"state\"", &line->state},     {"\"session\"", &line->session},
+        {"\"config\"", &line->config},  {"\"variant\"", &line->variant}, {"\"program\"", &line->program},
+        {"\"verdict\"", &line->verdict}};
     for (size_t i = 0; i < COUNT_OF(wanted); i++)
         if (strlen(wanted[i].name) == length && memcmp(key, wanted[i].name, length) == 0)
             *wanted[i].to = (struct record_span){at, size};
@@ -78,6 +79,22 @@ bool record_line_scan(const char *line, size_t length, struct record_line *out)
         at = behind + 1;
     }
     return false;
+}
+
+bool record_span_is(struct record_span span, const char *text)
+{
+    return span.at && span.length == strlen(text) && memcmp(span.at, text, span.length) == 0;
+}
+
+int64_t record_span_number(const struct record_span *span)
+{
+    char text[32], *end;
+    if (!span->at || span->length >= sizeof text)
+        return 0;
+    memcpy(text, span->at, span->length);
+    text[span->length] = '\0';
+    const long long number = strtoll(text, &end, 10);
+    return end > text && *end == '\0' ? number : 0;
 }
 
 /* ---- Many lines ---- */

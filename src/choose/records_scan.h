@@ -17,12 +17,17 @@ struct record_span {
 
 /* Values of a line, as they stand there. */
 struct record_line {
-    struct record_span device, of_case, origin, informs, time;
+    struct record_span version, kind, device, of_case, origin, informs, time;
+    struct record_span state, session, config, variant, program, verdict;
 };
 
 /* False where the line does not have the form that hone writes: then it has to be parsed. True does not say
  * that a parser would take it. */
 bool record_line_scan(const char *line, size_t length, struct record_line *out);
+
+bool record_span_is(struct record_span span, const char *text);
+/* As the parser reads it: what is no whole number is 0. */
+int64_t record_span_number(const struct record_span *span);
 
 /* A disk that failed leaves zero bytes; they must not end a text. */
 void record_blank_zeros(char *bytes, size_t count);

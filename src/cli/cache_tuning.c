@@ -52,20 +52,19 @@ static void print_wrong(const struct record_trust *wrong)
 }
 
 /* "tuning: 3 cases, 120 measurements, 2 in quarantine": what stands below the list of programs. */
-static void print_totals(const struct records *records, const char *path)
+static void print_totals(const struct records *records, const struct record_try_counts *tries,
+                         const char *path)
 {
-    size_t measured = 0;
-    for (size_t i = 0; i < records->try_count; i++)
-        measured += records->tries[i].state != STATE_STARTED;
     printf("tuning: %s, %s, %s checked, %zu in quarantine\n", show_count(count_cases(records), "case").text,
-           show_count(measured, "measurement").text,
+           show_count(tries->measured, "measurement").text,
            show_count(records->right_count + records->wrong_count, "program").text, records->wrong_count);
-    if (records->skipped)
-        printf("%s damaged or of a later version: passed over\n", show_count(records->skipped, "line").text);
+    if (records->skipped + tries->skipped)
+        printf("%s damaged or of a later version: passed over\n",
+               show_count(records->skipped + tries->skipped, "line").text);
     printf("file: %s\n", path);
 }
 
-static json_t *records_json(const struct records *records)
+static json_t *records_json(const struct records *records, const struct record_try_counts *tries)
 {
     json_t *choices = json_array(), *wrong = json_array();
     for (size_t i = 0; i < records->choice_count; i++)
@@ -83,41 +82,47 @@ static json_t *records_json(const struct records *records)
                                                "driver", w->device.driver));
     }
     return json_pack("{s:o, s:o, s:I, s:I, s:I}", "choices", choices, "quarantine", wrong, "tries",
-                     (json_int_t)records->try_count, "right", (json_int_t)records->right_count, "skipped",
-                     (json_int_t)records->skipped);
+                     (json_int_t)tries->tries, "right", (json_int_t)records->right_count, "skipped",
+                     (json_int_t)(records->skipped + tries->skipped));
 }
 
-static hone_status load(struct records *records, char path[PATH_MAX], hone_error *error)
+/* Tries are most of a large file, and only counted. */
+static hone_status load(struct records *records, struct record_try_counts *tries, char path[PATH_MAX],
+                        hone_error *error)
 {
     hone_status status = records_path(path, error);
-    return status ? status : records_load(records, READ_ALL, error);
+    if (!status)
+        status = records_load(records, READ_CHOICES | READ_TRUSTS, error);
+    return status ? status : records_count_tries(tries, error);
 }
 
 void cache_print_tuning_totals(void)
 {
     struct records records = {0};
+    struct record_try_counts tries;
     char path[PATH_MAX];
-    if (load(&records, path, NULL) == HONE_OK)
-        print_totals(&records, path);
+    if (load(&records, &tries, path, NULL) == HONE_OK)
+        print_totals(&records, &tries, path);
     records_finish(&records);
 }
 
 int cache_tuning(const struct common_options *common)
 {
     struct records records = {0};
+    struct record_try_counts tries;
     char path[PATH_MAX];
     hone_error error;
-    if (load(&records, path, &error))
+    if (load(&records, &tries, path, &error))
         return cli_fail(common, &error);
     if (common->json)
-        cli_print_json(records_json(&records));
+        cli_print_json(records_json(&records, &tries));
     for (size_t i = 0; i < records.choice_count && !common->json; i++)
         if (is_last(&records, i))
             print_choice(&records.choices[i]);
     for (size_t i = 0; i < records.wrong_count && !common->json; i++)
         print_wrong(&records.wrong[i]);
     if (!common->json)
-        print_totals(&records, path);
+        print_totals(&records, &tries, path);
     records_finish(&records);
     return EXIT_DONE;
 }
