@@ -8,6 +8,7 @@
 #include "cache/entry.h"
 #include "cl/device.h"
 #include "cl/drivercache.h"
+#include "cl/selftest.h"
 #include "hone/version.h"
 
 #include <pthread.h>
@@ -306,6 +307,7 @@ void programs_take_back(void)
 void programs_blame(void)
 {
     disk_blame();
+    selftest_blame();
 }
 
 hone_status programs_kernel(struct kernel **out, struct hone_device *device, const struct program_unit *unit,

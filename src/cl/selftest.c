@@ -11,8 +11,10 @@
 #include "cl/program.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +25,12 @@ extern const char selftest_source[];
 
 enum { FORMAT = 1, ANSWERS = 4096, MAX_VERDICT_FILE = 4096 };
 
-/* Unknown: not asked yet. Running: was being asked when the process ended, which makes it a failure next
- * time. */
+/* Unknown: not asked yet. Running: was being asked when the process ended, as it was before in so many earlier
+ * processes as are added to it. That makes it a failure where the driver ended the process, or where too many
+ * ended, nobody knows of what: a kill from outside says nothing. */
 enum answer { ANSWER_UNKNOWN = 0, ANSWER_FAILS, ANSWER_HOLDS, ANSWER_RUNNING };
-static const char marks[] = "?-+!";
+enum { MAX_ENDS = 4 };
+static const char marks[] = "?-+!234";
 
 struct verdict {
     struct hone_device *device;
@@ -34,6 +38,7 @@ struct verdict {
     bool loaded; /* what is remembered on disk was read */
     bool warned;
     enum answer answers[SELFTEST_COUNT];
+    int ends;                     /* processes that ended, unexplained, in what is to be asked */
     bool passing[SELFTEST_COUNT]; /* a failure that may be over at the next start: not remembered on disk */
 };
 
@@ -491,8 +496,31 @@ static void parse(struct verdict *verdict, char *text)
         memset(verdict->answers, 0, sizeof verdict->answers);
 }
 
-/* Fills in what is not known yet. `running`: what an item is that was being asked when that was written. */
-static void load(struct verdict *verdict, enum answer running)
+/* NAME.crashed says that the driver ended a process that asked. */
+static void crash_name(const char *name, char path[SHA256_TEXT_SIZE + 16])
+{
+    snprintf(path, SHA256_TEXT_SIZE + 16, "%s.crashed", name);
+}
+
+static bool take_crash(int folder, const char *name)
+{
+    char path[SHA256_TEXT_SIZE + 16];
+    crash_name(name, path);
+    return unlinkat(folder, path, 0) == 0;
+}
+
+/* What an item is that was being asked when its process ended. */
+static enum answer after_end(struct verdict *verdict, enum answer kept, bool crashed)
+{
+    const int ends = (int)(kept - ANSWER_RUNNING) + 1;
+    if (crashed || ends >= MAX_ENDS)
+        return ANSWER_FAILS;
+    verdict->ends = ends;
+    return ANSWER_UNKNOWN;
+}
+
+/* Fills in what is not known yet. `alone`: nobody is asking, so that what is still being asked ended its process. */
+static void load(struct verdict *verdict, bool alone)
 {
     char name[SHA256_TEXT_SIZE];
     struct text text = {0};
@@ -503,14 +531,54 @@ static void load(struct verdict *verdict, enum answer running)
     verdict_file_name(verdict->device, name);
     if (file_private_read(fd, name, MAX_VERDICT_FILE, &text, NULL, NULL) == HONE_OK && text.data)
         parse(&kept, text.data);
+    const bool crashed = alone && take_crash(fd, name);
     for (int i = 0; i < SELFTEST_COUNT; i++)
-        if (verdict->answers[i] == ANSWER_UNKNOWN)
-            verdict->answers[i] = kept.answers[i] == ANSWER_RUNNING ? running : kept.answers[i];
+        if (verdict->answers[i] == ANSWER_UNKNOWN && kept.answers[i] < ANSWER_RUNNING)
+            verdict->answers[i] = kept.answers[i];
+        else if (verdict->answers[i] == ANSWER_UNKNOWN && alone)
+            verdict->answers[i] = after_end(verdict, kept.answers[i], crashed);
     text_finish(&text);
     close(fd);
 }
 
 /* Asking, with the file saying what is being asked. */
+
+/* What a signal handler needs; the lock between processes lets one question be asked at a time. */
+static struct {
+    volatile sig_atomic_t set;
+    int folder;
+    char path[SHA256_TEXT_SIZE + 16];
+} asked;
+
+void selftest_blame(void)
+{
+    if (asked.set)
+        close(openat(asked.folder, asked.path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+}
+
+static void begin_asking(const struct verdict *verdict)
+{
+    char name[SHA256_TEXT_SIZE];
+    save(verdict);
+    asked.folder = open_folder(verdict);
+    verdict_file_name(verdict->device, name);
+    crash_name(name, asked.path);
+    asked.set = asked.folder >= 0;
+}
+
+static void end_asking(void)
+{
+    const bool was_set = asked.set;
+    asked.set = 0;
+    if (was_set)
+        close(asked.folder);
+}
+
+/* The mark of an item that is being asked. */
+static enum answer running(const struct verdict *verdict)
+{
+    return (enum answer)(ANSWER_RUNNING + verdict->ends);
+}
 
 /* A wrong answer stays wrong. But a driver that was short of something may have it next time, and no device
  * shall be condemned for ever because one call of a required item failed. */
@@ -531,14 +599,15 @@ static void ask_alone(struct verdict *verdict, enum selftest_item item)
     const struct probe *probe = &probes[item];
     struct question q;
     struct kernel *kernel = NULL;
-    verdict->answers[item] = ANSWER_RUNNING;
-    save(verdict);
+    verdict->answers[item] = running(verdict);
+    begin_asking(verdict);
     bool ok = question_begin(&q, verdict->device, probe->options) &&
               kernel_create(&kernel, q.program, probe->kernel, &q.error) == HONE_OK &&
               probe->check(&q, kernel);
     kernel_destroy(&kernel);
     note(verdict, &q, item, ok);
     question_end(&q);
+    end_asking();
 }
 
 static void set_core(struct verdict *verdict, enum answer answer)
@@ -556,10 +625,10 @@ static void ask_core(struct verdict *verdict)
     const bool wide =
         verdict->answers[SELFTEST_WIDE] == ANSWER_UNKNOWN && is_sensible(verdict->device, SELFTEST_WIDE);
     if (wide)
-        verdict->answers[SELFTEST_WIDE] = ANSWER_RUNNING;
+        verdict->answers[SELFTEST_WIDE] = running(verdict);
     else
-        set_core(verdict, ANSWER_RUNNING);
-    save(verdict);
+        set_core(verdict, running(verdict));
+    begin_asking(verdict);
     bool ok = question_begin(&q, verdict->device, wide ? "-DPART_CORE -DPART_WIDE" : "-DPART_CORE") &&
               kernel_create(&kernel, q.program, "core", &q.error) == HONE_OK && check_core(&q, kernel, wide);
     set_core(verdict, ok ? ANSWER_HOLDS : ANSWER_UNKNOWN);
@@ -569,6 +638,7 @@ static void ask_core(struct verdict *verdict)
         note(verdict, &q, SELFTEST_CLOCK, check_clock(&q, kernel));
     kernel_destroy(&kernel);
     question_end(&q);
+    end_asking();
 }
 
 static bool core_is_unknown(const struct verdict *verdict)
@@ -590,19 +660,19 @@ static void find_answer(struct verdict *verdict, enum selftest_item item)
         ask_core(verdict);
     if (verdict->answers[item] == ANSWER_UNKNOWN)
         ask_alone(verdict, item);
+    verdict->ends = 0;
     save(verdict);
 }
 
-/* With the lock in hand nobody is asking, so what is still marked as running ended its process. */
 static void load_or_ask(struct verdict *verdict, enum selftest_item item)
 {
     if (!verdict->loaded)
-        load(verdict, ANSWER_UNKNOWN);
+        load(verdict, false);
     verdict->loaded = true;
     if (verdict->answers[item] != ANSWER_UNKNOWN || !is_sensible(verdict->device, item))
         return;
     int lock = build_lock();
-    load(verdict, ANSWER_FAILS);
+    load(verdict, true); /* with the lock in hand */
     find_answer(verdict, item);
     if (lock >= 0)
         close(lock);

@@ -50,6 +50,10 @@ void selftest_warn(hone_device *device);
 /* Asks everything now and replaces what is remembered; *milliseconds (may be NULL) gets how long it took. */
 hone_status selftest_run(hone_device *device, double *milliseconds, hone_error *error);
 
+/* Notes that it is the driver that ends this process: what is being asked fails from now on. Without it, a process
+ * that ended in a question (kill -9, say) counts for nothing until four have. Safe in signal handlers. */
+void selftest_blame(void);
+
 /* Removes the verdicts on all devices from disk; devices that are open keep theirs. *files and *bytes grow by
  * what was removed. */
 void selftest_forget(size_t *files, uint64_t *bytes);

@@ -7,11 +7,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -212,19 +214,106 @@ TEST(verdicts_of_others_are_not_believed)
     CHECK(holds);
 }
 
+/* All is known, but for 64-byte vectors, which were being asked. */
+static void write_wide(char mark)
+{
+    char text[256];
+    snprintf(text, sizeof text,
+             "hone verdict 1\nbuild +\nloops +\nlocal +\nintegers +\nfloats +\natomics +\nclock +\nimages +\n"
+             "half-store +\nhalf -\nwide %c\nptx -\nsubgroups -\nprogress +\n",
+             mark);
+    support_write(only_file(), text, strlen(text));
+}
+
 TEST(what_ended_the_process_is_not_asked_again)
 {
     bool holds = true;
     begin();
     ask(SELFTEST_BUILD, &holds);
-    static const char text[] =
-        "hone verdict 1\nbuild +\nloops +\nlocal +\nintegers +\nfloats +\natomics +\nclock +\nimages +\n"
-        "half-store +\nhalf -\nwide !\nptx -\nsubgroups -\nprogress +\n";
-    support_write(only_file(), text, sizeof text - 1);
+    write_wide('4'); /* the fourth process, nobody knows of what */
     CHECK_EQ(ask(SELFTEST_WIDE, &holds), 0);
     CHECK(!holds);
     CHECK_EQ(ask(SELFTEST_LOOPS, &holds), 0);
     CHECK(holds);
+    write_wide('!'); /* the first, which the driver ended */
+    char crashed[2 * PATH_MAX + 16];
+    snprintf(crashed, sizeof crashed, "%s.crashed", only_file());
+    support_write(crashed, "", 0);
+    CHECK_EQ(ask(SELFTEST_WIDE, &holds), 0);
+    CHECK(!holds);
+    CHECK(access(crashed, F_OK) != 0);
+}
+
+/* kill -9, say: it is asked again, and the marks count. */
+TEST(an_end_that_nobody_explains_fails_nothing)
+{
+    bool holds = false;
+    begin();
+    ask(SELFTEST_BUILD, &holds);
+    for (const char *mark = "!23"; *mark; mark++) {
+        write_wide(*mark);
+        CHECK_EQ(ask(SELFTEST_WIDE, &holds), 1);
+        char *text = support_read(only_file(), NULL);
+        CHECK_HAS(text, holds ? "\nwide +\n" : "\nwide -\n");
+        free(text);
+    }
+    hone_device *device = support_open(NULL);
+    if (support_is_pocl(device))
+        CHECK(holds);
+    hone_device_close(&device);
+}
+
+static const char *watched; /* the file that says that the driver was blamed */
+
+static void on_alarm(int number)
+{
+    (void)number;
+    selftest_blame();
+    if (access(watched, F_OK) == 0)
+        _exit(7);
+}
+
+/* Plays a driver that ends the process while it is asked: the handler sees the question from within. */
+static void end_in_a_question(void)
+{
+    const struct itimerval often = {{0, 2000}, {0, 2000}};
+    bool holds;
+    signal(SIGALRM, on_alarm);
+    setitimer(ITIMER_REAL, &often, NULL);
+    ask(SELFTEST_HALF_STORE, &holds);
+    _exit(0);
+}
+
+/* The parent uses OpenCL only when the children are gone. */
+static int in_a_child(void (*work)(void))
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        work();
+    REQUIRE(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void ask_for_the_core(void)
+{
+    bool holds;
+    ask(SELFTEST_BUILD, &holds);
+    _exit(0);
+}
+
+TEST(a_handler_of_signals_blames_the_question)
+{
+    char path[2 * PATH_MAX + 16];
+    bool holds = true;
+    begin();
+    CHECK_EQ(in_a_child(ask_for_the_core), 0);
+    snprintf(path, sizeof path, "%s.crashed", only_file());
+    watched = path;
+    CHECK_EQ(in_a_child(end_in_a_question), 7);
+    CHECK(access(path, F_OK) == 0);
+    CHECK_EQ(ask(SELFTEST_HALF_STORE, &holds), 0);
+    CHECK(!holds);
 }
 
 /* The doctor's way: ask everything again now. */
