@@ -180,7 +180,7 @@ TEST(what_is_no_file_is_refused_at_once)
     hone_error error = {0};
     REQUIRE(mkfifo(in_folder("fifo.png"), 0600) == 0);
     CHECK_STATUS(media_open(&input, in_folder("fifo.png"), NULL, &error), HONE_ERROR_IO);
-    CHECK_HAS(error.message, "regular");
+    CHECK_HAS(error.message, "is a pipe");
     CHECK_STATUS(media_open(&input, "/dev/zero", NULL, &error), HONE_ERROR_IO);
     CHECK_STATUS(media_open(&input, folder(), NULL, &error), HONE_ERROR_IO);
     CHECK_HAS(error.message, "folder");

@@ -246,13 +246,14 @@ TEST(a_change_that_changes_the_format)
 {
     begin();
     struct view in = support_picture(20, 12, HONE_U8, 1, 5);
-    struct view gradient = support_expected("sobel", &in), wanted = support_expected("box size=3", &gradient);
-    hone_plan *plan = support_plan(device, "sobel | box size=3", &in.desc, NULL);
+    struct view gradient = support_expected("sobel", &in),
+                wanted = support_expected("epsilon threshold=20", &gradient);
+    hone_plan *plan = support_plan(device, "sobel | epsilon threshold=20", &in.desc, NULL);
     hone_error error;
     struct view got = applied(plan, &in, 0);
     CHECK_SAME(&got, &wanted, 0);
     view_finish(&got);
-    /* dx of u8 is s16, which box does not take: the plan must stay as it was */
+    /* dx of u8 is s16, which epsilon does not take: the plan must stay as it was */
     CHECK_STATUS(hone_plan_set(plan, 0, "output=dx", &error), HONE_ERROR_UNSUPPORTED);
     CHECK_EQ(hone_plan_output(plan)->type, HONE_U8);
     got = applied(plan, &in, 0);
@@ -899,7 +900,7 @@ TEST(catalogue)
     }
     CHECK(count >= 2);
     CHECK(hone_filter_find("box", &filter));
-    CHECK_TEXT(filter.types, "u8, u16, f32");
+    CHECK_TEXT(filter.types, "u8, u16, f32, s16");
     CHECK_TEXT(filter.channels, "1, 2, 3, 4");
     hone_parameter_info parameter;
     REQUIRE(hone_filter_parameter("box", 0, &parameter));
