@@ -47,17 +47,38 @@ const char *record_session(void)
     return session_text;
 }
 
-bool record_is_left(const struct record_try *tries, size_t index)
+/* Of a session its boot; "" where it is not known. */
+static const char *boot_of(const char *session)
+{
+    const char *at = strchr(session, '@');
+    return at ? at + 1 : "";
+}
+
+/* Whether the machine may have gone down with a start: it was never seen to run on, by this process or by another
+ * session that wrote after it. A session that ended while the machine ran on was ended from outside, for it is
+ * workers that run kernels, and what ends those it writes down. */
+static bool machine_went_down(const struct record_try *tries, size_t count, size_t index)
+{
+    const char *session = tries[index].session, *boot = boot_of(session);
+    bool seen = !*boot || strcmp(boot, boot_of(record_session())) == 0;
+    for (size_t i = index + 1; i < count && !seen; i++)
+        seen = strcmp(boot_of(tries[i].session), boot) == 0 && strcmp(tries[i].session, session) != 0;
+    return !seen;
+}
+
+bool record_is_left(const struct record_try *tries, size_t count, size_t index)
 {
     const struct record_try *last = &tries[index];
-    for (size_t i = index; last->state == STATE_STARTED && i-- > 0;) {
+    if (last->state != STATE_STARTED || !machine_went_down(tries, count, index))
+        return false;
+    for (size_t i = index; i-- > 0;) {
         const struct record_try *t = &tries[i];
         if (strcmp(t->config.variant, last->config.variant) != 0 ||
             strcmp(t->config.config, last->config.config) != 0)
             continue;
         if (t->state != STATE_STARTED)
             break;
-        if (strcmp(t->session, last->session) != 0)
+        if (strcmp(t->session, last->session) != 0 && machine_went_down(tries, count, i))
             return true;
     }
     return false;

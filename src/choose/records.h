@@ -121,9 +121,10 @@ void record_case_of(const struct filter_case *c, struct record_case *out);
 const char *record_state_name(enum record_state state);
 /* This process, told from all others before and after: "PID.TIME@BOOT". */
 const char *record_session(void);
-/* Whether tries[index] was started and left without an end often enough to count as a crash. A power cut or
- * a SIGKILL leaves such a start, too, whatever ran: so it takes two sessions to blame it. */
-bool record_is_left(const struct record_try *tries, size_t index);
+/* Whether tries[index], of `count`, was started and left without an end often enough to count as a crash. Where
+ * the machine ran on, the session was killed, whatever it tried: that counts for nothing. Where it did not, the
+ * try may have taken it down, or the power failed: so it takes two sessions to blame it. */
+bool record_is_left(const struct record_try *tries, size_t count, size_t index);
 
 /* All records of one file, in order. */
 struct records {

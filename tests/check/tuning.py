@@ -632,7 +632,9 @@ def test_a_start_without_an_end_is_tried_again():
         frame.check(re.fullmatch(r"\d+\.\d+@[0-9a-f-]{36}", start["session"]), f"{start['session']}")
         here = start["session"]
         for sessions, again in (([here], True), (["7.1@another-boot"], True), ([here, here], True), ([None], True),
-                                (["7.1@one-boot", "7.1@another-boot"], False), (["7.1@one-boot", here], False)):
+                                (["7.1@one-boot", here], True), ([here, "7.1" + here[here.index("@"):]], True),
+                                (["7.1@one-boot", "8.1@one-boot"], True), (["7.1@one-boot", "8.1@one-boot", "9.1@one-boot"], True),
+                                (["7.1@one-boot", "7.1@another-boot"], False)):
             with open(place.file(), "w", encoding="utf-8") as file:
                 for session in sessions:
                     left = {key: value for key, value in start.items() if key != "session"}

@@ -54,6 +54,51 @@ static struct record_choice choice_of(const char *variant, double ms)
     return choice;
 }
 
+static struct record_try try_of(enum record_state state, const char *session)
+{
+    struct record_try t = {.device = device, .c = box, .config = {"direct", "WG_X=16", -1}, .state = state};
+    snprintf(t.session, sizeof t.session, "%s", session);
+    return t;
+}
+
+/* Whether the last of these sessions, each of which left the same start, is taken for one that crashed. */
+static bool blamed(const char *const *sessions, size_t count)
+{
+    struct record_try tries[4];
+    for (size_t i = 0; i < count; i++)
+        tries[i] = try_of(STATE_STARTED, sessions[i]);
+    return record_is_left(tries, count, count - 1);
+}
+
+TEST(kills_from_outside_blame_nothing)
+{
+    char here[128];
+    REQUIRE(strchr(record_session(), '@'));
+    snprintf(here, sizeof here, "7.1%s", strchr(record_session(), '@'));
+    CHECK(!blamed((const char *[]){here, record_session()}, 2));
+    CHECK(!blamed((const char *[]){"7.1@one", here}, 2));
+    CHECK(!blamed((const char *[]){"7.1@one"}, 1));
+    CHECK(!blamed((const char *[]){"7.1@one", "8.1@one"}, 2));
+    CHECK(!blamed((const char *[]){"", ""}, 2));
+    CHECK(!blamed((const char *[]){"7.1@", "8.1@"}, 2));
+}
+
+TEST(what_takes_the_machine_down_twice_is_blamed)
+{
+    CHECK(blamed((const char *[]){"7.1@one", "7.1@two"}, 2));
+    CHECK(blamed((const char *[]){"7.1@one", record_session(), "7.1@two"}, 3));
+    struct record_try tries[] = {try_of(STATE_STARTED, "7.1@one"), try_of(STATE_OK, ""),
+                                 try_of(STATE_STARTED, "7.1@two")};
+    CHECK(!record_is_left(tries, 3, 2));
+    CHECK(!record_is_left(tries, 3, 1));
+    /* Another configuration, by which the machine is seen to run on. */
+    struct record_try others[] = {try_of(STATE_STARTED, "7.1@one"), try_of(STATE_STARTED, "7.1@two"),
+                                  try_of(STATE_STARTED, "8.1@two")};
+    snprintf(others[2].config.config, sizeof others[2].config.config, "WG_X=32");
+    CHECK(!record_is_left(others, 3, 1));
+    CHECK(record_is_left(others, 2, 1));
+}
+
 /* As it was written before choices had an origin. */
 static const char old_trial[] =
     "{\"case\":{\"border\":\"replicate\",\"channels\":1,\"filter\":\"box\",\"height\":480,"

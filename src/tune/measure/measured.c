@@ -15,7 +15,7 @@ void measured_recall(struct measured *m, const struct record_try *t)
         .state = ended ? t->state : STATE_CRASH, .ms = t->config.ms, .build_ms = t->build_ms};
     for (int i = 0; i < t->run_count && i < MEASURE_RUNS; i++)
         m->runs[m->run_count++] = t->runs[i];
-    snprintf(m->note, sizeof m->note, "%s", ended ? t->note : "two sessions ended in it");
+    snprintf(m->note, sizeof m->note, "%s", ended ? t->note : "the machine went down in it twice");
     if (m->state != STATE_OK && m->state != STATE_SLOW)
         m->ms = -1;
 }

@@ -93,7 +93,7 @@ const struct record_try *session_known(const struct session *s, const char *vari
     for (size_t i = s->known.try_count; i-- > 0;) {
         const struct record_try *t = &s->known.tries[i];
         if (strcmp(t->config.variant, variant) == 0 && strcmp(t->config.config, config) == 0 &&
-            (t->state != STATE_STARTED || record_is_left(s->known.tries, i)))
+            (t->state != STATE_STARTED || record_is_left(s->known.tries, s->known.try_count, i)))
             return t;
     }
     return NULL;
