@@ -352,15 +352,24 @@ unsigned case_exact_types(const struct hone_filter *filter)
 {
     unsigned types = 0;
     for (int type = HONE_U8; type <= HONE_S16; type++)
-        types |= filter_bound(filter, (hone_type)type) == 0 ? 1u << type : 0;
+        if (filter_bound(filter, (hone_type)type) == 0 ||
+            (filter->exact_integers && type_is_integer((hone_type)type)))
+            types |= 1u << type;
     for (size_t i = 0; i < filter->variant_count; i++)
         types |= filter->variants[i].exact;
     return types & filter->types;
 }
 
+/* The filter's bound in this case. */
+static double bound_here(const struct filter_case *c)
+{
+    const bool integers = type_is_integer(c->in.type) && type_is_integer(c->out.type);
+    return integers && c->filter->exact_integers ? 0 : filter_bound(c->filter, c->in.type);
+}
+
 bool case_needs_exact(const struct filter_case *c)
 {
-    return c->exact && filter_bound(c->filter, c->in.type) > 0;
+    return c->exact && bound_here(c) > 0;
 }
 
 static hone_status check_exact(const struct filter_case *c, hone_error *error)
@@ -381,6 +390,18 @@ static hone_status check_exact(const struct filter_case *c, hone_error *error)
         "device: no variant is exact; %s%s",
         c->filter->name, hone_type_name(c->in.type), exact ? "it is exact for " : "it is exact for no format",
         types);
+}
+
+/* Where the result's type decides, which prepare() sets. */
+static hone_status check_exact_result(const struct filter_case *c, hone_error *error)
+{
+    if (!c->filter->exact_integers || !case_needs_exact(c))
+        return HONE_OK;
+    return error_set(
+        error, HONE_ERROR_UNSUPPORTED,
+        "%s to %s rounds in floating point, which differs in the last bits from device to device: "
+        "with exact=yes its result is u8 or u16",
+        c->filter->name, hone_type_name(c->out.type));
 }
 
 static hone_status check_given(const struct filter_case *c, hone_error *error)
@@ -415,6 +436,8 @@ hone_status case_prepare_alone(struct filter_case *c, const hone_image_desc *in,
         status = check_exact(c, error);
     if (!status && c->filter->prepare)
         status = c->filter->prepare(c, error);
+    if (!status)
+        status = check_exact_result(c, error);
     return status ? status : hone_image_desc_check(&c->out, error);
 }
 
@@ -630,8 +653,7 @@ static double own_bound(const struct filter_case *c, const struct variant *varia
 {
     if (c->exact)
         return 0;
-    double bound = variant && variant->relaxed ? variant->bounds[bound_place(c->in.type)]
-                                               : filter_bound(c->filter, c->in.type);
+    double bound = variant && variant->relaxed ? variant->bounds[bound_place(c->in.type)] : bound_here(c);
     return c->in.type == HONE_F32 && c->out.type == HONE_F32 ? bound * (c->gain * magnitude + c->bias)
                                                              : bound;
 }

@@ -317,6 +317,8 @@ struct hone_filter {
      * relative to the largest finite magnitude of the input (see gain and bias of a case; integers made of
      * f32: in levels). 0: exact. The reason stands beside the number in filter.c. */
     double bounds[3];
+    /* Integers made of integers are exact: for these types `bounds` are those of f32 results. */
+    bool exact_integers;
 
     struct example examples[MAX_EXAMPLES]; /* the simplest first; the tests run them */
 

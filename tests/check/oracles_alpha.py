@@ -56,6 +56,21 @@ def test_integers_are_exact():
                                     f"{name} {kind} to {other}, {variant}: {numpy.count_nonzero(got != right)} differ")
 
 
+def test_exact_is_taken_for_integers():
+    """And refused for what is computed in floating point."""
+    image = four(pairs("uint8"))
+    for name, wanted in (("premultiply", premultiplied), ("unpremultiply", unpremultiplied)):
+        got = bridge.apply(f"{name} type=u16 exact=yes", image)
+        frame.check((got == wanted(image, 255, 65535)).all(), name)
+        for source, more in ((image, "type=f32"), (image.astype("float32"), "type=u8")):
+            try:
+                bridge.apply(f"{name} {more} exact=yes", source)
+            except bridge.Failed as failure:
+                frame.check("u8" in str(failure) and "u16" in str(failure), str(failure))
+            else:
+                raise AssertionError(f"{name} {more} exact=yes of {source.dtype} was taken")
+
+
 def test_floats():
     source = numpy.random.default_rng(5)
     image = source.uniform(-1, 2, (41, 67, 4)).astype("float32")

@@ -18,5 +18,6 @@ const struct hone_filter hone_filter_premultiply = {
        u16 that number is rounded before. Of f32: a product, rounded once, except that a device may take
        denormals for 0. */
     .bounds = {3e-7, 3e-7, 6e-8},
+    .exact_integers = true,
     VARIANTS(variants),
 };

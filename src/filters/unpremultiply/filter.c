@@ -17,5 +17,6 @@ const struct hone_filter hone_filter_unpremultiply = {
     /* Integers of integers are exact. Floats of integers: a division in single precision, 2.5 ulp. Of f32: the
        quotient rounded once, except that a device may take denormals for 0. */
     .bounds = {3e-7, 3e-7, 6e-8},
+    .exact_integers = true,
     VARIANTS(variants),
 };
