@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernel files compile offline without a warning: alone, and with the options that hone gives the compiler.
+"""Kernel files compile offline without a warning: alone, with the options that hone gives the compiler, and to the code
+of a processor.
 
     kernels.py build=FOLDER [effort=tiny|default|all]
 """
 
 import concurrent.futures
+import functools
 import glob
 import os
 import re
@@ -26,15 +28,22 @@ PTX = ["-target", "nvptx64-nvidia-nvcl", "-Dasm=__asm__", "-Xclang", "-cl-ext=+c
 GENERAL = ["-target", "spir64"]
 
 
-def compile_kernel(path, options):
+CHECK_ONLY = ("-fsyntax-only",)
+# What only optimisers find (a loop that cannot be unrolled as a pragma asks) and what depends on the processor (how
+# vectors wider than its registers are passed). Its own code for half precision comes with other processors.
+GENERATE = ("-S", "-emit-llvm", "-O2", "-o", os.devnull)
+HASWELL = ["-target", "x86_64-pc-linux-gnu", "-march=haswell"]
+
+
+def compile_kernel(path, options, mode=CHECK_ONLY):
     """The compiler's first complaint, or None."""
     with open(path, encoding="utf-8") as file:
         assembly = re.search(r"\basm\b|filters/warp.clh", file.read()) is not None
     if path.endswith("selftest.cl"):
         assembly = "-DPART_PTX" in options
     assembly = assembly or "-DWITH_PTX=1" in options  # what comes before every kernel has some, then
-    target = PTX if assembly else GENERAL
-    command = ["clang", "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header", "-fsyntax-only", *WARNINGS,
+    target = PTX if assembly else GENERAL if mode is CHECK_ONLY else HASWELL
+    command = ["clang", "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header", *mode, *WARNINGS,
                *target, "-I", SRC, "-include", HEADER, "-include", FUSE, *options, path]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode == 0 and not result.stderr:
@@ -51,9 +60,9 @@ def report(results):
     frame.check(not mistakes, f"{len(mistakes)} of {len(results)} do not compile, the first: {mistakes[:1]}")
 
 
-def compile_all(jobs):
+def compile_all(jobs, mode=CHECK_ONLY):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        return list(zip(jobs, pool.map(lambda job: compile_kernel(*job), jobs)))
+        return list(zip(jobs, pool.map(lambda job: compile_kernel(*job, mode), jobs)))
 
 
 def test_each_file_alone():
@@ -68,8 +77,9 @@ def test_self_test():
     report(compile_all([(path, (f"-DPART_{part}",)) for part in parts] + [(path, ("-DPART_CORE", "-DPART_WIDE"))]))
 
 
-def test_with_the_options_of_variants():
-    """Once for each file and set of options that the harness would build, without its own compiler flags."""
+@functools.lru_cache(None)
+def variant_options():
+    """Each file and set of options that the harness would build, without its own compiler flags."""
     environment = dict(os.environ, OPTIONS="1", HONE_TEST_EFFORT=frame.option("effort", "tiny"))
     output = subprocess.run([os.path.join(frame.build(), "tests", "harness")], env=environment, capture_output=True,
                             text=True, check=True, timeout=300).stdout
@@ -81,8 +91,26 @@ def test_with_the_options_of_variants():
         defines = tuple(word for word in options.split() if word.startswith("-D"))
         jobs.add((os.path.join(SRC, name), defines))
     frame.check(len(jobs) >= 2, f"the harness gave {len(jobs)} sets of options: {output[:300]}")
+    return sorted(jobs)
+
+
+def test_with_the_options_of_variants():
+    jobs = variant_options()
     print(f"# {len(jobs)} sets of options")
-    report(compile_all(sorted(jobs)))
+    report(compile_all(jobs))
+
+
+def variant_of(options):
+    return next((option for option in options if option.startswith("-DVARIANT_")), "")
+
+
+def test_code_generation():
+    """Of every variant that the harness would build, bytes and floats where it has both: optimised, for a processor."""
+    jobs = {}
+    for path, options in variant_options():
+        jobs.setdefault((path, variant_of(options), "-DHONE_T=2" in options), (path, options))
+    print(f"# {len(jobs)} variants")
+    report(compile_all(sorted(jobs.values()), GENERATE))
 
 
 def test_a_warning_is_found():
@@ -92,6 +120,17 @@ def test_a_warning_is_found():
             file.write("__kernel void k(__global int *a, int n) { int unused; uint i = 3; a[0] = i < n; }\n")
         text = compile_kernel(path, ())
     frame.check(text and "unused variable 'unused'" in text, f"not found: {text}")
+
+
+def test_what_the_optimiser_says_is_found():
+    """Syntax alone says nothing of a loop that stays one although it was to be unrolled."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "x.cl")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("__kernel void k(__global int *a, int n) {\n#pragma clang loop vectorize(enable)\n"
+                       "    for (int i = 1; i < n; i++) a[i] = a[i - 1] * a[i] + 1;\n}\n")
+        syntax, text = compile_kernel(path, ()), compile_kernel(path, (), GENERATE)
+    frame.check(syntax is None and text and "loop not vectorized" in text, f"not found: {syntax} {text}")
 
 
 frame.main(globals())
