@@ -4,10 +4,6 @@
  * compute with and with every pixel beyond the edges in place, so that the sums know no borders. LINES rows
  * of results are made at once from clang's vectors: what is loaded serves all of them.
  */
-#ifndef SUMS
-#define SUMS                                                                                                 \
-    0 /* what holds a window's sum of integers: 0 int, 1 long, 2 float (below 2^24, where it is exact, too) */
-#endif
 #ifndef LINES
 #define LINES 4 /* rows of results at once; never more than the kernel's height */
 #endif
@@ -18,15 +14,8 @@
 #define ROWS 32 /* rows of a band */
 #endif
 
-#if FLOATING || SUMS == 2
-#define CELL float /* what the ring holds, and the weights */
-#define SUM  float
-#else
-#define CELL  int
-#define SUM   PASTE(SUM_, SUMS)
-#define SUM_0 int
-#define SUM_1 long
-#endif
+#include "filters/convolve/sums.clh"
+#define CELL  WEIGHT /* what the ring holds */
 #define LANES 16
 #define STRIP (VECTORS * LANES)
 

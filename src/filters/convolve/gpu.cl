@@ -4,10 +4,6 @@
  * is read once and added to all results that it belongs to, one for each row of the kernel; the oldest is
  * then complete.
  */
-#ifndef SUMS
-#define SUMS                                                                                                 \
-    0 /* what holds a window's sum of integers: 0 int, 1 long, 2 float (below 2^24, where it is exact, too) */
-#endif
 #ifndef KW
 #define KW 5 /* the kernel's width */
 #endif
@@ -24,21 +20,7 @@
 #define WEIGHTS 0 /* the weights, row by row */
 #endif
 
-#if FLOATING || SUMS == 2
-#define SUM    float
-#define WEIGHT float
-#else
-#define SUM    PASTE(SUM_, SUMS)
-#define SUM_0  int
-#define SUM_1  long
-#define WEIGHT int
-#endif
-
-#if FLOATING && defined(FP_FAST_FMAF)
-#define ADD_PRODUCT(a, b, sum) fma(a, b, sum)
-#else
-#define ADD_PRODUCT(a, b, sum) ((SUM)(a) * (SUM)(b) + (sum))
-#endif
+#include "filters/convolve/sums.clh"
 
 struct strip {
     __global const PIXEL *in;

@@ -4,29 +4,11 @@
  * each row of the window apart, so that rounding errors grow with its sides and not with its area. A result
  * is factor * sum + offset.
  */
-#ifndef SUMS
-#define SUMS                                                                                                 \
-    0 /* what holds a window's sum of integers: 0 int, 1 long, 2 float (below 2^24, where it is exact, too) */
-#endif
 #ifndef ROWS
 #define ROWS 4 /* rows per work-item */
 #endif
 
-#if FLOATING || SUMS == 2
-#define SUM    float
-#define WEIGHT float
-#else
-#define SUM    PASTE(SUM_, SUMS)
-#define SUM_0  int
-#define SUM_1  long
-#define WEIGHT int
-#endif
-
-#if FLOATING && defined(FP_FAST_FMAF)
-#define ADD_PRODUCT(a, b, sum) fma(a, b, sum)
-#else
-#define ADD_PRODUCT(a, b, sum) ((SUM)(a) * (SUM)(b) + (sum))
-#endif
+#include "filters/convolve/sums.clh"
 
 /* Where a device wants to know how much constant memory is used, it is told. */
 #if defined(__has_attribute)
