@@ -849,6 +849,36 @@ TEST(mistakes_in_a_folders_kernel_have_its_lines)
     hone_device_close(&device);
 }
 
+/* The error of a plan whose kernel file, and the one that it includes, read so. */
+static hone_status create_including(const char *kernel, const char *included, hone_error *error)
+{
+    const char *folder = support_kernel_folder("box", "src/filters/box");
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/filters/box/kernel.cl", folder);
+    support_write(path, kernel, strlen(kernel));
+    snprintf(path, sizeof path, "%s/filters/kit.clh", folder);
+    support_write(path, included, strlen(included));
+    begin_with(&(hone_device_request){.kernel_folder = folder});
+    hone_status status = create("box", &direct, error);
+    hone_device_close(&device);
+    return status;
+}
+
+TEST(kernel_files_that_include_others_keep_their_lines)
+{
+    static const char including[] = "/* one */\n#include \"filters/kit.clh\"\nthis_is_no_type x;\n";
+    hone_error error;
+    CHECK_STATUS(create_including(including, "\ntypedef int this_is_no_type;\nneither_is_this y;\n", &error),
+                 HONE_ERROR_DEVICE);
+    CHECK_HAS(error.log, "filters/kit.clh:3:");
+    CHECK_STATUS(create_including(including, "#define NOTHING\n", &error), HONE_ERROR_DEVICE);
+    CHECK_HAS(error.log, "filters/box/kernel.cl:3:");
+    CHECK_STATUS(create_including("#include \"filters/nothing.clh\"\n", "", &error), HONE_ERROR_IO);
+    CHECK_HAS(error.message, "filters/nothing.clh");
+    CHECK_STATUS(create_including(including, "#include \"filters/kit.clh\"\n", &error), HONE_ERROR_IO);
+    CHECK_HAS(error.message, "include each other");
+}
+
 TEST(a_folder_without_kernels)
 {
     begin_with(&(hone_device_request){.kernel_folder = "/nonexistent"});
