@@ -43,8 +43,8 @@ class Tree:
         run("ninja", "-C", self.build, "generated/registry_table.c")
         with open(os.path.join(self.build, "generated", "registry_table.c"), encoding="utf-8") as file:
             text = file.read()
-        return {name: re.findall(r'\{"([\w.]+)",', re.search(rf"{name}_sources\[\] = {{(.*?)0}}}};", text, re.S)[1])
-                for name in re.findall(r"^    {&hone_filter_(\w+),", text, re.M)}
+        return {name: re.findall(rf'^    {{"filters/{name}/([\w.]+)",', text, re.M)
+                for name in re.findall(r"^    &hone_filter_(\w+),", text, re.M)}
 
 
 def run(*command):
