@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "filters/gray/gray.h"
+#include "filter/filter.h"
+
+REFERENCE(gray);
 
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
@@ -8,10 +10,6 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     return HONE_OK;
 }
 
-#define ROW_TUNABLE                                                                                          \
-    {                                                                                                        \
-        "ROWS", TUNABLE_DEFINE, "1 4 16", "rows per work-item"                                               \
-    }
 #define COST_BYTES "(C+1)*BITS/8"
 #define OPERATIONS "C == 1 ? 0 : BITS == 16 ? 9 : FLOAT ? 5 : 7"
 
@@ -19,21 +17,19 @@ static const struct variant variants[] = {
     {.name = "pixels",
      .summary = "one pixel per work-item",
      .path = "buffer",
-     .tunables = {{"WG_X", TUNABLE_LAUNCH, "64 16 32 128", "work-group width"},
-                  {"WG_Y", TUNABLE_LAUNCH, "1 2 4", "work-group height"}},
+     .tunables = {WORK_GROUP("64 16 32 128", "1 2 4")},
      .defines = {"WEIGHTS=weights"},
-     .passes = {{.kernel = "gray_pixels", .local = {"WG_X", "WG_Y"}, .arguments = {"in", "out", "W", "H"}}},
+     .passes = {{.kernel = "gray_pixels", .arguments = {"in", "out", "W", "H"}}},
      .cost = {COST_BYTES, "C == 1 ? 1 : 3", OPERATIONS}},
     {.name = "stretches",
      .summary = "stretches of rows per work-item, sixteen pixels at a time",
      .path = "wide",
      .tunables = {{"VECTORS", TUNABLE_DEFINE, "64 1 16 256", "vectors of the result per work-item"},
-                  ROW_TUNABLE,
+                  {"ROWS", TUNABLE_DEFINE, "1 4 16", "rows per work-item"},
                   {"WG_X", TUNABLE_LAUNCH, "1 16 64", "work-group width"}},
      .defines = {"WEIGHTS=weights", "LANES=16"},
      .passes = {{.kernel = "gray_stretches",
                  .block = {"16*VECTORS", "ROWS"},
-                 .local = {"WG_X", "1"},
                  .arguments = {"in", "out", "W", "H"}}},
      .cost = {COST_BYTES, "C/16", OPERATIONS}},
     {.name = "blocks",
@@ -41,15 +37,12 @@ static const struct variant variants[] = {
      .path = "packed",
      .align = 16,
      .tunables = {{"LANES", TUNABLE_DEFINE, "4 16", "pixels at a time"},
-                  ROW_TUNABLE,
+                  {"ROWS", TUNABLE_DEFINE, "1 4 16", "rows per work-item"},
                   {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width"}},
      /* Wider vectors would have to be aligned to more than 16 bytes. */
      .constraints = {"LANES == 4 || BITS == 8"},
      .defines = {"WEIGHTS=weights"},
-     .passes = {{.kernel = "gray_blocks",
-                 .block = {"LANES", "ROWS"},
-                 .local = {"WG_X", "1"},
-                 .arguments = {"in", "out", "W", "H"}}},
+     .passes = {{.kernel = "gray_blocks", .block = {"LANES", "ROWS"}, .arguments = {"in", "out", "W", "H"}}},
      .cost = {COST_BYTES, "C/4", OPERATIONS}},
 };
 
@@ -80,9 +73,7 @@ const struct hone_filter hone_filter_gray = {
     .reference = gray_reference,
     /* Integers: exact. Floats: weights, products and two sums, each rounded once: 4 * 2^-24. */
     .bounds = {0, 0, 2.5e-7},
-    .variants = variants,
-    .variant_count = COUNT_OF(variants),
-    .seeds = seeds,
-    .seed_count = COUNT_OF(seeds),
+    VARIANTS(variants),
+    SEEDS(seeds),
     .trials = trials,
 };

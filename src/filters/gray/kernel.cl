@@ -13,8 +13,9 @@
 #define LANES 16 /* pixels at a time: 4 or 16 */
 #endif
 
-/* The weights over DIVISOR, and over 2^24, rounded up. The latter are off by less than 2^-24 each, so that a mean of bytes
- * comes out too large by less than 3 * 255 * 2^-24; a mean whose fraction is below a half is so by at least 1/10000. */
+/* The weights over DIVISOR, and over 2^24, rounded up. The latter are off by less than 2^-24 each, so that a
+ * mean of bytes comes out too large by less than 3 * 255 * 2^-24; a mean whose fraction is below a half is so
+ * by at least 1/10000. */
 #if WEIGHTS == 0
 #define RED     299u
 #define GREEN   587u
@@ -31,13 +32,14 @@
 #define BLUE    1u
 #define DIVISOR 3u
 #endif
-#define OVER_2_24(weight) ((uint)(((weight) * 0x1000000ul + DIVISOR - 1) / DIVISOR))
+#define OVER_2_24(weight) ((uint)(((weight)*0x1000000ul + DIVISOR - 1) / DIVISOR))
 
 /* Of numbers, or vectors of them; of s16, 32768 more. */
 #if FLOATING
-#define MEAN(r, g, b) (((float)RED / DIVISOR) * (r) + ((float)GREEN / DIVISOR) * (g) + ((float)BLUE / DIVISOR) * (b))
+#define MEAN(r, g, b)                                                                                        \
+    (((float)RED / DIVISOR) * (r) + ((float)GREEN / DIVISOR) * (g) + ((float)BLUE / DIVISOR) * (b))
 #elif HONE_T == 0
-#define MEAN(r, g, b)                                                                                                 \
+#define MEAN(r, g, b)                                                                                        \
     ((OVER_2_24(RED) * (r) + OVER_2_24(GREEN) * (g) + OVER_2_24(BLUE) * (b) + 0x800000u) >> 24u)
 #else
 #define MEAN(r, g, b) ((RED * (r) + GREEN * (g) + BLUE * (b) + DIVISOR / 2) / DIVISOR)
@@ -46,20 +48,20 @@
 #define CONVERT_(to, n) PASTE(PASTE(convert_, to), n)
 
 #if FLOATING
-#define WIDE_ONE(v)  (v)
-#define WIDE(v)      (v)
+#define WIDE_ONE(v)   (v)
+#define WIDE(v)       (v)
 #define NARROW_ONE(v) (v)
-#define NARROW(v)    (v)
+#define NARROW(v)     (v)
 #elif HONE_T == 3
-#define WIDE_ONE(v)  ((uint)((v) + 32768))
-#define WIDE(v)      CONVERT_(uint, LANES)(CONVERT_(int, LANES)(v) + 32768)
-#define NARROW_ONE(v) ((RESULT)((int)(v) - 32768))
-#define NARROW(v)    CONVERT_(RESULT, LANES)(CONVERT_(int, LANES)(v) - 32768)
+#define WIDE_ONE(v)   ((uint)((v) + 32768))
+#define WIDE(v)       CONVERT_(uint, LANES)(CONVERT_(int, LANES)(v) + 32768)
+#define NARROW_ONE(v) ((RESULT)((int)(v)-32768))
+#define NARROW(v)     CONVERT_(RESULT, LANES)(CONVERT_(int, LANES)(v) - 32768)
 #else
-#define WIDE_ONE(v)  ((uint)(v))
-#define WIDE(v)      CONVERT_(uint, LANES)(v)
+#define WIDE_ONE(v)   ((uint)(v))
+#define WIDE(v)       CONVERT_(uint, LANES)(v)
 #define NARROW_ONE(v) ((RESULT)(v))
-#define NARROW(v)    CONVERT_(RESULT, LANES)(v)
+#define NARROW(v)     CONVERT_(RESULT, LANES)(v)
 #endif
 
 inline RESULT gray_of(__global const PIXEL *pixel)
@@ -72,8 +74,8 @@ inline RESULT gray_of(__global const PIXEL *pixel)
 }
 
 #if defined(HONE_ALL) || defined(VARIANT_pixels)
-__kernel void gray_pixels(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                          int out_pitch, int width, int height)
+__kernel void gray_pixels(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                          int out_offset, int out_pitch, int width, int height)
 {
     int x = get_global_id(0), y = get_global_id(1);
     if (x < width && y < height)
@@ -121,8 +123,9 @@ inline void gray_few(__global const PIXEL *in, __global RESULT *out, int count)
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_stretches)
-__kernel void gray_stretches(__global const PIXEL *restrict in, int in_offset, int in_pitch, __global RESULT *restrict out,
-                             int out_offset, int out_pitch, int width, int height)
+__kernel void gray_stretches(__global const PIXEL *restrict in, int in_offset, int in_pitch,
+                             __global RESULT *restrict out, int out_offset, int out_pitch, int width,
+                             int height)
 {
     int first = get_global_id(0) * (VECTORS * LANES), y = get_global_id(1) * ROWS;
     int end = min(first + VECTORS * LANES, width), rows = min(y + ROWS, height);
@@ -142,8 +145,8 @@ __kernel void gray_stretches(__global const PIXEL *restrict in, int in_offset, i
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_blocks)
-__kernel void gray_blocks(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                          int out_pitch, int width, int height)
+__kernel void gray_blocks(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                          int out_offset, int out_pitch, int width, int height)
 {
     int x = get_global_id(0) * LANES, y = get_global_id(1) * ROWS, rows = min(y + ROWS, height);
     if (x >= width)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A weighted mean of red, green and blue; a single channel is gray already. */
-#include "filters/gray/gray.h"
+#include "filter/filter.h"
 
 /* Of one divisor: the decimal weights as whole numbers. In the order of the parameter's choices. */
 static const struct {
@@ -12,12 +12,10 @@ static int64_t divide_down(int64_t value, int64_t divisor)
     return value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor);
 }
 
-void gray_reference(const struct filter_case *c, const struct view *in, const struct view *second,
-                    struct view *out)
+REFERENCE(gray)
 {
     const int kind = (int)case_number(c, "weights");
     const int64_t divisor = weights[kind].divisor;
-    (void)second;
     for (int64_t y = 0; y < c->in.height; y++)
         for (int64_t x = 0; x < c->in.width; x++) {
             double value = view_get(in, x, y, 0);
