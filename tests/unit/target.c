@@ -18,7 +18,8 @@ struct stage {
 static void finish(struct stage *stage)
 {
     json_decref(stage->description);
-    stage->target->ops->close(stage->target);
+    if (stage->target)
+        stage->target->ops->close(stage->target);
     held_file_close(&stage->source);
     held_file_close(&stage->right);
     hone_device_close(&stage->device);
@@ -191,7 +192,9 @@ TEST(what_makes_no_case_is_refused)
     hone_error error;
     CHECK_STATUS(open_filter(&stage, "nothing", "5", &error), HONE_ERROR_USAGE);
     CHECK_HAS(error.message, "there is no filter 'nothing'");
+    finish(&stage);
     CHECK_STATUS(open_filter(&stage, "box", "five", &error), HONE_ERROR_USAGE);
     CHECK_HAS(error.message, "five");
     CHECK(!stage.target);
+    finish(&stage);
 }
