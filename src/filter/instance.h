@@ -40,6 +40,10 @@ hone_status instance_create_beside(struct instance **out, const struct instance 
 hone_status instance_check_surface(const hone_image_desc *desc, size_t pitch, size_t offset,
                                    hone_error *error);
 
+/* Rows that the variant cannot use where they lie are copied. Makes the memory for that now, not in the first run: for
+ * input with rows `pitch` bytes apart (0: not told) and, with `result`, for a tight result. */
+hone_status instance_expect_pitch(struct instance *instance, size_t pitch, bool result, hone_error *error);
+
 /* Enqueues all passes. done may be NULL. Threads: one at a time. */
 hone_status instance_enqueue(struct instance *instance, const struct surfaces *surfaces,
                              struct wait_list wait, hone_event **done, hone_error *error);

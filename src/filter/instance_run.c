@@ -198,22 +198,48 @@ static hone_status move_surface(const struct surface *from, const struct surface
     return status;
 }
 
+static size_t aligned_pitch(const hone_image_desc *desc)
+{
+    enum { ROW_ALIGN = 64 };
+    return (hone_image_row_bytes(desc) + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
+}
+
+/* Memory for the copy of a surface, if there is none yet. */
+static hone_status reserve_aligned(struct instance *instance, enum surface_role role, hone_error *error)
+{
+    const hone_image_desc *desc = instance_role(instance, role);
+    const size_t bytes = aligned_pitch(desc) * desc->height;
+    struct memory **copy = &instance->aligned[role];
+    if (*copy && memory_bytes(*copy) >= bytes)
+        return HONE_OK;
+    memory_destroy(copy);
+    return memory_create(copy, instance->device, bytes, HONE_MEMORY_DEVICE, error);
+}
+
+static hone_status expect_pitch(struct instance *instance, enum surface_role role, size_t pitch,
+                                hone_error *error)
+{
+    const unsigned align = instance->variant->align;
+    return align && pitch % align ? reserve_aligned(instance, role, error) : HONE_OK;
+}
+
+hone_status instance_expect_pitch(struct instance *instance, size_t pitch, bool result, hone_error *error)
+{
+    const size_t row = hone_image_row_bytes(instance_role(instance, SURFACE_OUT));
+    hone_status status = expect_pitch(instance, SURFACE_IN, pitch, error);
+    return status || !result ? status : expect_pitch(instance, SURFACE_OUT, row, error);
+}
+
 static hone_status align_surface(struct instance *instance, enum surface_role role, struct surface *surface,
                                  struct sequence *s, hone_error *error)
 {
-    enum { ROW_ALIGN = 64 };
     const hone_image_desc *desc = instance_role(instance, role);
-    size_t pitch = (hone_image_row_bytes(desc) + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
     struct memory **copy = &instance->aligned[role];
-    hone_status status = HONE_OK;
     if (!is_misaligned(instance, surface))
         return HONE_OK;
-    if (!*copy || memory_bytes(*copy) < pitch * desc->height) {
-        memory_destroy(copy);
-        status = memory_create(copy, instance->device, pitch * desc->height, HONE_MEMORY_DEVICE, error);
-    }
+    const hone_status status = reserve_aligned(instance, role, error);
     const struct surface original = *surface;
-    *surface = (struct surface){*copy, 0, pitch};
+    *surface = (struct surface){*copy, 0, aligned_pitch(desc)};
     return status || role == SURFACE_OUT ? status : move_surface(&original, surface, desc, s, error);
 }
 
