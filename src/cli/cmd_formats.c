@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "media/media.h"
+#include "media/video/video.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -27,12 +28,34 @@ static json_t *format_json(const struct media_format_info *format)
                      "writes", format->writes, "depth", format->depth, "channels", format->channels);
 }
 
+static bool add_videos(json_t *list)
+{
+    struct video_format_info format;
+    bool ok = true;
+    for (size_t i = 0; video_format_at(i, &format) && ok; i++)
+        if (format.reads || format.writes)
+            ok = json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:b, s:s}", "name", format.name,
+                                                       "suffixes", format.suffixes, "reads", format.reads,
+                                                       "writes", format.writes, "holds", format.holds)) == 0;
+    return ok;
+}
+
+static void print_videos(void)
+{
+    struct video_format_info format;
+    if (video_is_built())
+        printf("\n%-10s %-18s %s\n", "VIDEO", "SUFFIXES", "HOLDS");
+    for (size_t i = 0; video_format_at(i, &format); i++)
+        if (format.reads && format.writes)
+            printf("%-10s %-18s %s\n", format.name, format.suffixes, format.holds);
+}
+
 static int show(const struct common_options *common)
 {
     struct media_format_info format;
-    json_t *list = json_array();
+    json_t *list = json_array(), *videos = json_array();
     hone_error error;
-    bool ok = list != NULL;
+    bool ok = list && videos && add_videos(videos);
     if (!common->json)
         printf("%-10s %-18s %-5s %-6s %s\n", "FORMAT", "SUFFIXES", "READ", "WRITE", "HOLDS");
     for (size_t i = 0; media_format_at(i, &format) && ok; i++) {
@@ -44,8 +67,11 @@ static int show(const struct common_options *common)
             print_format(&format);
     }
     if (ok && common->json)
-        ok = cli_print_json(json_pack("{s:O}", "formats", list));
+        ok = cli_print_json(json_pack("{s:O, s:O}", "formats", list, "videos", videos));
+    else if (ok)
+        print_videos();
     json_decref(list);
+    json_decref(videos);
     if (ok)
         return EXIT_DONE;
     error_memory(&error, "the report");
@@ -72,6 +98,8 @@ const struct command command_formats = {
         "\n"
         "Lists the image formats that this build reads or writes, with their suffixes and what an output\n"
         "in each format can hold. Inputs are recognised by content; suffixes matter only when searching\n"
-        "folders. Under READ, 'trust' marks formats that are read only with --trust.\n",
+        "folders. Under READ, 'trust' marks formats that are read only with --trust. Videos are read and "
+        "written\n"
+        "through FFmpeg's libraries; any other format that these recognise is read, too.\n",
     .run = run,
 };

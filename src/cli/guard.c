@@ -27,7 +27,8 @@ static struct {
     pthread_t thread;
     sigset_t signals, before;
     int signal_fd, stop_fd;
-    bool held;
+    bool held, second_ends;
+    double hold_seconds;
     int waiting; /* the signal that waits for the end of the hold; 0: none */
     uint64_t waits_until;
     uint64_t uncounted,
@@ -62,10 +63,10 @@ static void end_by(int number)
 static void take_signal(int number)
 {
     pthread_mutex_lock(&guard.lock);
-    const bool held = guard.held;
+    const bool held = guard.held && !(guard.second_ends && guard.waiting);
     if (held && !guard.waiting) {
         guard.waiting = number;
-        guard.waits_until = clock_ns() + HOLD_SECONDS * 1000000000ull;
+        guard.waits_until = clock_ns() + (uint64_t)(guard.hold_seconds * 1e9);
     }
     pthread_mutex_unlock(&guard.lock);
     if (!held)
@@ -81,11 +82,23 @@ static void check_hold(void)
         end_by(number);
 }
 
-void guard_hold(void)
+static void hold(double seconds, bool second_ends)
 {
     pthread_mutex_lock(&guard.lock);
     guard.held = true;
+    guard.hold_seconds = seconds;
+    guard.second_ends = second_ends;
     pthread_mutex_unlock(&guard.lock);
+}
+
+void guard_hold(void)
+{
+    hold(HOLD_SECONDS, false);
+}
+
+void guard_hold_for(double seconds)
+{
+    hold(seconds, true);
 }
 
 void guard_release(void)

@@ -22,6 +22,8 @@ void guard_end(void);
 /* Between the two a signal does not end the process but waits for the second, which does: what is under way
  * has something to bring to an end, for which it has 10 s. Not nested. */
 void guard_hold(void);
+/* The same with another time; a second signal ends the process at once. */
+void guard_hold_for(double seconds);
 void guard_release(void);
 /* Whether a signal waits. The context is not used. */
 bool guard_is_signalled(void *context);

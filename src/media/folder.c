@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "media/media.h"
+#include "media/video/video.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -61,7 +62,8 @@ static hone_status take_entry(struct walk *walk, int folder, const char *name, c
         return HONE_OK;
     if (!S_ISREG(info.st_mode) || strstr(name, ".hone-"))
         return HONE_OK;
-    return add_name(walk, media_is_image_name(name) ? walk->list : walk->others, path);
+    const bool is_video = video_is_built() && video_is_name(name);
+    return add_name(walk, is_video || media_is_image_name(name) ? walk->list : walk->others, path);
 }
 
 static hone_status take_entries(struct walk *walk, DIR *stream, const char *below, int depth)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The images of a folder. */
+/* The images and videos of a folder. */
 #ifndef MEDIA_FOLDER_H
 #define MEDIA_FOLDER_H
 
@@ -14,7 +14,7 @@ struct folder_list {
 };
 
 /**
- * Lists the files whose names say that they are images, and the others. Hidden files and folders, and the temporary files of
+ * Lists the files whose names say that they are images or videos, and the others. Hidden files and folders, and the temporary files of
  * outputs, are left out. A symbolic link to a file counts as a file, one to a folder is not entered, nor is
  * the folder `leave_out` (which need not exist, or NULL). HONE_ERROR_IO for a folder that cannot be read.
  * Both lists start zeroed and are to be finished in any case.

@@ -3,6 +3,7 @@
 #ifndef CLI_APPLY_APPLY_H
 #define CLI_APPLY_APPLY_H
 
+#include "base/text.h"
 #include "cli/apply/items.h"
 #include "cli/cli.h"
 #include "hone/hone.h"
@@ -20,11 +21,23 @@ struct apply_options {
     const char *pages;              /* as given */
     unsigned first_page, last_page; /* 0: all that the output can hold */
     bool force, accept_damaged, recursive, no_fuse, skip_existing, reproducible, trust;
-    double quality;                   /* 0: the default */
-    struct media_write_options write; /* what of the above concerns files */
+    double quality;                               /* 0: the default */
+    const char *codec, *preset, *frames, *planes; /* of videos, as given */
+    uint64_t first_frame, last_frame;             /* of --frames, counted from 1; 0: not given */
+    struct media_write_options write;             /* what of the above concerns files */
     double timeout;       /* seconds, for each stage; 0: none; negative: by the size of the work */
     double decode_memory; /* MiB; 0: the default */
     double jobs;          /* images at a time; 0: as many as there are processors */
+};
+
+/* Of a video. */
+enum video_stage { VIDEO_DECODE, VIDEO_FILTER, VIDEO_ENCODE, VIDEO_STAGES };
+
+struct video_outcome {
+    uint64_t frames, damages; /* written; gone over */
+    double seconds;
+    double busy[VIDEO_STAGES]; /* seconds in which each stage did not wait for another */
+    char pixels[32], codec[32], encoder[32];
 };
 
 /* What became of one input. */
@@ -41,6 +54,8 @@ struct apply_result {
     double device_seconds;   /* 0: the device has no clock */
     double wall_seconds;     /* from handing the pixels over to having the result */
     unsigned pages;          /* of the image, that were filtered; times are those of all */
+    bool is_video;
+    struct video_outcome video;
     hone_copy_counts copies; /* of this picture, on the way to the device, there, and back */
 };
 
@@ -112,6 +127,12 @@ void engine_end(struct engine *engine);
 void engine_apply(struct engine *engine, const struct item *item, const char *root,
                   struct apply_result *result);
 
+/* For one plane of a video: device and plan, whose result has to be like its input. */
+hone_status engine_prepare_plane(struct engine *engine, const hone_image_desc *desc, hone_error *error);
+/* Filters such a plane; blocks. */
+hone_status engine_run_plane(struct engine *engine, const void *in, size_t in_pitch, void *out,
+                             size_t out_pitch, hone_error *error);
+
 /* EXIT_USAGE, with the command that was meant, where a chain without quotes has become several operands. */
 int apply_check_quotes(const struct apply_options *options, const struct operands *operands);
 
@@ -145,6 +166,8 @@ hone_status bins_range(struct engine *engine, hone_error *error);
 
 /* Warns once in a run where a number of levels of the chain meets formats in which it means something else. */
 void depths_warn(struct engine *engine, const char *name, hone_type type);
+/* The same of a video whose samples have this many bits, which filters see as 16. */
+void depths_warn_video(const struct engine *engine, const char *name, unsigned bits);
 
 /* Opens the device that the options name, or the one that is expected to be done first. */
 hone_status apply_open_device(const struct engine *engine, const hone_image_desc *input,
@@ -166,6 +189,12 @@ struct apply_tally {
 };
 /* Shows on a terminal how far the work is, and how long it may take. */
 void apply_progress(const struct apply_options *options, const struct apply_tally *tally);
+/* Parts of lines: columns of the terminal behind a descriptor; a line of UTF-8 cut so that the cursor stays on it; a time to
+ * go; the filters with their variants. */
+size_t apply_columns(int fd);
+void apply_fit_line(char *line, size_t columns);
+void apply_show_time(double seconds, char *to, size_t size);
+void apply_name_steps(const struct engine *engine, struct text *text);
 /* Before the work: inputs that would overwrite each other, and files that are no images. */
 void apply_report_items(const struct apply_options *options, const struct items *items);
 /* After it, where there were several inputs: "43 written, 5 failed, 2 skipped in 8.4 s". */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone apply: options, and the walk over the inputs. */
-#include "cli/apply/apply.h"
+#include "cli/apply/video.h"
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -39,14 +39,26 @@ static bool some_output_takes(const struct items *items, enum media_option optio
     return items->count == 0;
 }
 
+static bool some_is_video(const struct items *items)
+{
+    bool found = false;
+    for (size_t i = 0; i < items->count && !found; i++)
+        found = apply_is_video(&items->list[i]);
+    return found;
+}
+
 /* What no output heeds was not meant. */
 static hone_status check_meaning(const struct apply_options *options, const struct items *items,
                                  hone_error *error)
 {
     const char *name = items->count ? items->list[0].output : "";
-    if (options->quality > 0 && !some_output_takes(items, MEDIA_OPTION_QUALITY))
+    const bool has_video = some_is_video(items);
+    if (options->quality > 0 && !has_video && !some_output_takes(items, MEDIA_OPTION_QUALITY))
         return error_set(error, HONE_ERROR_USAGE,
-                         "--quality means nothing to '%s': it is for JPEG, WebP, AVIF and HEIC", name);
+                         "--quality means nothing to '%s': it is for JPEG, WebP, AVIF, HEIC and video", name);
+    if (!has_video && apply_video_option(options))
+        return error_set(error, HONE_ERROR_USAGE, "%s means nothing to '%s': it is for video",
+                         apply_video_option(options), name);
     if (options->write.compression && !some_output_takes(items, MEDIA_OPTION_COMPRESSION))
         return error_set(error, HONE_ERROR_USAGE, "--compression means nothing to '%s': it is for TIFF",
                          name);
@@ -54,11 +66,13 @@ static hone_status check_meaning(const struct apply_options *options, const stru
 }
 
 /* What can be refused without a device and without reading an image. */
-static hone_status check_work(struct items *items, const struct apply_options *options,
-                              const hone_chain *chain, const struct operands *inputs, hone_error *error)
+static hone_status check_work(struct items *items, struct apply_options *options, const hone_chain *chain,
+                              const struct operands *inputs, hone_error *error)
 {
     struct engine engine = {0};
     hone_status status = engine_begin(&engine, options, chain, NULL, error);
+    if (!status)
+        status = apply_check_video(options, error);
     if (!status)
         status = find_items(items, &engine, inputs, error);
     if (!status)
@@ -78,7 +92,7 @@ static int apply_guarded(const struct apply_options *options, const hone_chain *
     return status;
 }
 
-static int apply(const struct apply_options *options, const char *text, const struct operands *inputs)
+static int apply(struct apply_options *options, const char *text, const struct operands *inputs)
 {
     hone_chain *chain = NULL;
     struct items items = {0};
@@ -190,6 +204,10 @@ static int run(int argc, char **argv)
                                  {"pages", 0, OPTION_TEXT, &o.pages, 0, 0},
                                  {"strip", 0, OPTION_FLAG, &o.write.strip, 0, 0},
                                  {"skip-existing", 0, OPTION_FLAG, &o.skip_existing, 0, 0},
+                                 {"codec", 0, OPTION_TEXT, &o.codec, 0, 0},
+                                 {"preset", 0, OPTION_TEXT, &o.preset, 0, 0},
+                                 {"frames", 0, OPTION_TEXT, &o.frames, 0, 0},
+                                 {"planes", 0, OPTION_TEXT, &o.planes, 0, 0},
                                  {"timeout", 0, OPTION_REAL, &o.timeout, 0, 1e9},
                                  {"trust", 0, OPTION_FLAG, &o.trust, 0, 0},
                                  {"decode-memory", 0, OPTION_REAL, &o.decode_memory, 1, 1 << 24},
@@ -218,7 +236,7 @@ static int run(int argc, char **argv)
 
 const struct command command_apply = {
     .name = "apply",
-    .summary = "filter images and folders of images",
+    .summary = "filter images, folders of images, and videos",
     .usage =
         "usage: hone apply CHAIN INPUT... -o OUTPUT\n"
         "\n"
@@ -230,10 +248,17 @@ const struct command command_apply = {
         "row (a histogram), else the format given with --format. Profiles, EXIF and other metadata are kept\n"
         "if the format allows it; images are turned upright. Outputs are never left half-written.\n"
         "\n"
+        "A video (.mp4 .mkv .mov .webm .avi .ts .mpg .ogv .nut .y4m; 'hone formats') becomes a video: luma "
+        "is\n"
+        "filtered, sound, subtitles, chapters, time stamps, colour and rotation are kept. A pipe is a\n"
+        "video if the output is one: '- -o out.mp4', or '- -o - --format y4m'. Ctrl-C completes the file\n"
+        "with the frames so far. docs/video.md has recipes.\n"
+        "\n"
         "  hone apply 'box size=8 | sobel norm=l1' in.png -o out.png\n"
         "  hone apply 'sobel' a.jpg b.jpg photos/ -o edges/ --format png\n"
         "  hone apply histogram in.png -o -\n"
         "  ffmpeg -i in.mp4 -f image2pipe -c:v ppm - | hone apply epsilon - -o - --format ppm > frames.ppm\n"
+        "  hone apply 'epsilon threshold=12' in.mp4 -o out.mp4\n"
         "\n"
         "options:\n"
         "  -o, --output OUTPUT  file or folder for the results; a folder ends with '/' or already exists;\n"
@@ -241,7 +266,16 @@ const struct command command_apply = {
         "  -r, --recursive      include subfolders\n"
         "  --format SUFFIX      format of outputs in a folder (default: same as the input) and of standard\n"
         "                       output\n"
-        "  --quality N          quality of JPEG, WebP, AVIF and HEIC, 1 to 100 (default 90)\n"
+        "  --quality N          quality of JPEG, WebP, AVIF and HEIC, 1 to 100 (default 90); of video: CRF "
+        "51\n"
+        "                       to 0 for H.264 and HEVC (default 65: CRF 17), 63 to 0 for VP9 and AV1\n"
+        "  --codec NAME         codec or encoder of a video, such as hevc, ffv1 or libx264 (default: that "
+        "of\n"
+        "                       the input if the format holds it)\n"
+        "  --preset NAME        speed of a video's encoder, as it calls it: fast, slow, 8 ...\n"
+        "  --planes luma|all    planes of a video that are filtered (default luma)\n"
+        "  --frames A-B         filter and write these frames of a video only, counted from 1; also A- and "
+        "-B\n"
         "  --compression WORD   compression of TIFF: none, lzw, deflate, packbits or zstd (default: same\n"
         "                       as a TIFF input, else none)\n"
         "  --background COLOUR  blend images with alpha over #rrggbb, black, white or gray\n"
@@ -256,7 +290,8 @@ const struct command command_apply = {
         "  --skip-existing      skip inputs whose outputs already exist\n"
         "  --force              allow overwriting an input with its own output, or a write-protected file\n"
         "  -j, --jobs N         images processed in parallel (default: number of processors, at most 8)\n"
-        "  --accept-damaged     decode as much as possible of a truncated file\n"
+        "  --accept-damaged     decode as much as possible of a truncated file; in a video, go on after\n"
+        "                       damaged frames, which are named\n"
         "  --variant NAME       force a variant for all filters, or FILTER:NAME,FILTER:NAME\n"
         "  --config TUNABLES    force tunables, such as 'WG_X=32 ROWS=8'\n"
         "  --tune auto|off|full auto (default): use the best known choice, and try others while filtering\n"

@@ -51,3 +51,19 @@ void depths_warn(struct engine *engine, const char *name, hone_type type)
              number / (shared->depth == HONE_U16 ? UINT16_MAX : UINT8_MAX) * 100,
              hone_type_name(shared->depth));
 }
+
+void depths_warn_video(const struct engine *engine, const char *name, unsigned bits)
+{
+    double number = 0;
+    const char *parameter = NULL;
+    if (bits == 8)
+        return;
+    for (size_t i = 0; i < engine->given->count && !parameter; i++)
+        parameter = plain_levels(&engine->given->steps[i].c, &number);
+    if (parameter)
+        cli_warn(&engine->options->common,
+                 "'%s' has %u bits, which filters see as 16: %s=%g means levels of 65535; %s=%.2g%% is as "
+                 "strong as "
+                 "that is in 8 bits",
+                 name, bits, parameter, number, parameter, number / UINT8_MAX * 100);
+}

@@ -606,6 +606,47 @@ static hone_status filter(struct engine *engine, const struct item *item, const 
     return status;
 }
 
+/* ---- Planes of videos ---- */
+
+static hone_status check_plane(const struct engine *engine, const hone_image_desc *desc, hone_error *error)
+{
+    const hone_image_desc *out = hone_plan_output(engine->plan);
+    if (same_shape(out, desc))
+        return HONE_OK;
+    return error_set(
+        error, HONE_ERROR_USAGE,
+        "'%s' makes %ux%u %s with %u channels of a plane of %ux%u %s; in a video, size and type have to stay",
+        engine->chain_text, out->width, out->height, hone_type_name(out->type), out->channels, desc->width,
+        desc->height, hone_type_name(desc->type));
+}
+
+hone_status engine_prepare_plane(struct engine *engine, const hone_image_desc *desc, hone_error *error)
+{
+    pthread_mutex_lock(&engine->shared->lock);
+    hone_status status = open_all(engine, desc, error);
+    if (!status)
+        status = ensure_plan(engine, desc, ALPHA_COPY, error);
+    if (!status)
+        status = check_plane(engine, desc, error);
+    pthread_mutex_unlock(&engine->shared->lock);
+    return status;
+}
+
+hone_status engine_run_plane(struct engine *engine, const void *in, size_t in_pitch, void *out,
+                             size_t out_pitch, hone_error *error)
+{
+    struct guard_watch watch;
+    pthread_mutex_lock(&engine->shared->lock);
+    guard_watch(&watch, bound(engine, &engine->planned), "running '%s' on %s", engine->chain_text,
+                device_name(engine));
+    hone_status status = hone_plan_apply(engine->plan, in, in_pitch, out, out_pitch, error);
+    guard_unwatch(&watch);
+    pthread_mutex_unlock(&engine->shared->lock);
+    return status;
+}
+
+/* ---- Pictures ---- */
+
 void engine_apply(struct engine *engine, const struct item *item, const char *root,
                   struct apply_result *result)
 {

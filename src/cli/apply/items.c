@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "media/folder.h"
 #include "media/media.h"
+#include "media/video/video.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -75,6 +76,21 @@ static hone_status add_other(struct items *items, const char *folder, const char
     return HONE_OK;
 }
 
+/* A --format for pictures leaves out the videos of a folder. */
+static bool is_video_format(const char *format)
+{
+    char name[16];
+    snprintf(name, sizeof name, "x.%s", format + (format[0] == '.'));
+    return video_is_name(name);
+}
+
+/* Whether a pipe is read as a video: its output is one. */
+static bool makes_video(const struct items *items, const struct items_request *request)
+{
+    return items->to_stdout ? request->format && is_video_format(request->format)
+                            : video_is_name(request->output);
+}
+
 static hone_status add_folder(struct items *items, const struct items_request *request, const char *folder,
                               hone_error *error)
 {
@@ -82,8 +98,11 @@ static hone_status add_folder(struct items *items, const struct items_request *r
     const size_t before = items->count;
     hone_status status = folder_images(&list, &others, folder, request->recursive, request->output, error);
     for (size_t i = 0; i < list.count && !status; i++)
-        status = add_item(items, join(folder, list.names[i], NULL),
-                          join(request->output, list.names[i], request->format), error);
+        if (video_is_name(list.names[i]) && request->format && !is_video_format(request->format))
+            status = add_other(items, folder, list.names[i], error);
+        else
+            status = add_item(items, join(folder, list.names[i], NULL),
+                              join(request->output, list.names[i], request->format), error);
     for (size_t i = 0; i < others.count && !status; i++)
         status = add_other(items, folder, others.names[i], error);
     folder_list_finish(&list);
@@ -98,15 +117,17 @@ static hone_status add_folder(struct items *items, const struct items_request *r
 static hone_status add_input(struct items *items, const struct items_request *request, const char *input,
                              hone_error *error)
 {
-    items->from_stream = items->from_stream || media_is_stream(input);
-    if (items->from_stream && (request->count > 1 || items->to_folder))
+    const bool is_stream = media_is_stream(input);
+    items->from_stream = items->from_stream || (is_stream && !makes_video(items, request));
+    if (is_stream && (request->count > 1 || items->to_folder))
         return error_set(error, HONE_ERROR_USAGE,
                          "'%s' is read as a pipe, which is the only input and has no name for a file in a "
                          "folder: -o FILE, "
                          "or -o - --format SUFFIX%s",
                          input, strcmp(input, "-") == 0 ? " ('./-' is the file '-')" : "");
+    const char *format = request->format ? request->format : video_is_name(input) ? "y4m" : NULL;
     if (items->to_stdout)
-        return add_item(items, mem_copy_text(input), stdout_name(request->format), error);
+        return add_item(items, mem_copy_text(input), stdout_name(format), error);
     if (is_folder(input))
         return add_folder(items, request, input, error);
     return add_item(items, mem_copy_text(input),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/apply/apply.h"
+#include "cli/apply/video.h"
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -27,7 +27,7 @@ static void clear_progress(const struct apply_options *options, size_t count)
 }
 
 /* Columns of the terminal behind a descriptor. */
-static size_t columns_of(int fd)
+size_t apply_columns(int fd)
 {
     struct winsize size;
     const size_t usual = 80;
@@ -35,7 +35,7 @@ static size_t columns_of(int fd)
 }
 
 /* Cuts a line of UTF-8 so that the cursor stays on it. */
-static void fit_line(char *line, size_t columns)
+void apply_fit_line(char *line, size_t columns)
 {
     size_t column = 0;
     for (char *at = line; *at; at++)
@@ -45,7 +45,7 @@ static void fit_line(char *line, size_t columns)
         }
 }
 
-static void show_time(double seconds, char *to, size_t size)
+void apply_show_time(double seconds, char *to, size_t size)
 {
     const double minute = 60, hour = 3600;
     if (seconds < 2 * minute)
@@ -64,10 +64,10 @@ void apply_progress(const struct apply_options *options, const struct apply_tall
     if (!shows_progress(options, tally->count))
         return;
     const double elapsed = (double)(clock_ns() - tally->start) * 1e-9;
-    show_time(ended ? elapsed / (double)ended * (double)(tally->count - done) : 0, left, sizeof left);
+    apply_show_time(ended ? elapsed / (double)ended * (double)(tally->count - done) : 0, left, sizeof left);
     snprintf(line, sizeof line, "%zu of %zu%s%s%s", tally->begun, tally->count, ended > 1 ? ", " : "",
              ended > 1 ? left : "", ended > 1 ? " left" : "");
-    fit_line(line, columns_of(STDERR_FILENO));
+    apply_fit_line(line, apply_columns(STDERR_FILENO));
     fprintf(stderr, "%s\033[K\r", line);
     fflush(stderr);
 }
@@ -192,12 +192,14 @@ static json_t *success_json(const struct engine *engine, const struct apply_resu
         value = NULL;
     }
     json_decref(how);
+    if (value && result->is_video)
+        json_object_set_new(value, "video", video_json(result));
     return value;
 }
 
 /* ---- Text ---- */
 
-static void name_steps(const struct engine *engine, struct text *text)
+void apply_name_steps(const struct engine *engine, struct text *text)
 {
     hone_step_info step;
     for (size_t i = 0; hone_plan_step(engine->plan, i, &step); i++)
@@ -210,7 +212,7 @@ static void print_line(const struct engine *engine, const struct apply_result *r
     struct text line = {0};
     text_add(&line, "%s: %ux%u %s, ", result->item->output, result->out.width, result->out.height,
              hone_type_name(result->out.type));
-    name_steps(engine, &line);
+    apply_name_steps(engine, &line);
     if (count == 1)
         text_add(&line, " on %s", device_name(engine));
     text_add(&line, ", %.3g ms%s, %.0f MP/s", seconds_of(result) * 1e3,
@@ -218,7 +220,7 @@ static void print_line(const struct engine *engine, const struct apply_result *r
     if (line.data)
         cli_make_one_line(line.data);
     if (line.data && count > 1)
-        fit_line(line.data, columns_of(STDOUT_FILENO) + 1);
+        apply_fit_line(line.data, apply_columns(STDOUT_FILENO) + 1);
     puts(text_view(&line));
     text_finish(&line);
 }
@@ -282,21 +284,29 @@ static void report_json(const struct engine *engine, struct apply_result *result
         result->exit_status = EXIT_DEVICE;
 }
 
+static void print_result(const struct engine *engine, const struct apply_result *result, size_t count)
+{
+    if (result->is_video)
+        video_print_line(engine, result);
+    else
+        print_line(engine, result, count);
+}
+
 void apply_report(const struct engine *engine, struct apply_result *result, size_t count)
 {
     const struct apply_options *options = engine->options;
-    clear_progress(options, count);
+    clear_progress(options, result->is_video ? 2 : count);
     if (result->exit_status != EXIT_DONE && !result->told)
         report_failure(engine, result);
     else if (result->skipped)
         cli_note(&options->common, "'%s': %s", result->item->output, is_there);
     else if (result->exit_status == EXIT_DONE)
-        explain(engine, result);
+        (result->is_video ? video_explain : explain)(engine, result);
     if (options->common.json)
         report_json(engine, result);
     else if (result->exit_status == EXIT_DONE && !result->skipped && !options->common.quiet &&
              !apply_to_stdout(options) && isatty(STDOUT_FILENO))
-        print_line(engine, result, count);
+        print_result(engine, result, count);
     fflush(stdout);
 }
 
@@ -332,7 +342,11 @@ static void tell_others(const struct apply_options *options, const struct items 
         if (end - i > 1)
             snprintf(more, sizeof more, " and %zu more", end - i - 1);
         cli_warn(&options->common, "skipped '%s'%s: %s%s", sorted[i], more,
-                 *suffix ? "hone reads no files of the kind " : "the name has no suffix", suffix);
+                 video_is_name(sorted[i]) && video_is_built()
+                     ? "--format is for pictures, and this is a video: "
+                 : *suffix ? "hone reads no files of the kind "
+                           : "the name has no suffix",
+                 suffix);
     }
     free(sorted);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Several images at a time, because decoding and encoding take longer than most filters: each thread has an
  * engine of its own, the device is shared, and results are reported in the order of the inputs. */
-#include "cli/apply/apply.h"
+#include "cli/apply/video.h"
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -34,6 +34,12 @@ static const char *root_of(const struct crew *crew)
     return crew->items->to_folder ? crew->options->output : NULL;
 }
 
+static void apply_any(struct engine *engine, const struct item *item, const char *root,
+                      struct apply_result *result)
+{
+    (apply_is_video(item) ? apply_video : engine_apply)(engine, item, root, result);
+}
+
 /* libvips keeps what it has to say about failures in one place for all threads, and neighbours take memory:
  * what failed in company is tried once more alone, so that the message is true. What is said of damage that was
  * accepted comes with a result: there one image follows the other from the start. */
@@ -45,14 +51,14 @@ static void apply_item(struct crew *crew, struct engine *engine, const struct it
     else
         pthread_rwlock_rdlock(&crew->work);
     engine->engines = crew->size;
-    engine_apply(engine, item, root_of(crew), result);
+    apply_any(engine, item, root_of(crew), result);
     pthread_rwlock_unlock(&crew->work);
     if (crew->size == 1 || result->late ||
         (result->exit_status != EXIT_IO && result->error.status != HONE_ERROR_MEMORY))
         return;
     pthread_rwlock_wrlock(&crew->work);
     engine->engines = 1;
-    engine_apply(engine, item, root_of(crew), result);
+    apply_any(engine, item, root_of(crew), result);
     pthread_rwlock_unlock(&crew->work);
 }
 
@@ -165,6 +171,15 @@ static void *work(void *user)
     return NULL;
 }
 
+/* One video keeps all processors busy by itself. */
+static bool has_video(const struct items *items)
+{
+    bool has = false;
+    for (size_t i = 0; i < items->count && !has; i++)
+        has = apply_is_video(&items->list[i]);
+    return has;
+}
+
 static unsigned crew_size(const struct apply_options *options, size_t items)
 {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -203,7 +218,7 @@ int apply_items(const struct apply_options *options, const hone_chain *chain, co
                         .chain = chain,
                         .items = items,
                         .device = {.lock = PTHREAD_MUTEX_INITIALIZER},
-                        .size = crew_size(options, items->count),
+                        .size = has_video(items) ? 1 : crew_size(options, items->count),
                         .tally = {.count = items->count, .start = clock_ns()},
                         .work = PTHREAD_RWLOCK_INITIALIZER,
                         .lock = PTHREAD_MUTEX_INITIALIZER,

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files that speak to FFmpeg's libraries share. */
+#ifndef MEDIA_VIDEO_AV_H
+#define MEDIA_VIDEO_AV_H
+
+#include "media/video/video.h"
+
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/pixdesc.h>
+
+#include <pthread.h>
+
+/* ---- Planes ---- */
+
+/* Where the samples of one component lie in a frame. */
+struct component {
+    int plane, step, offset; /* step and offset in bytes */
+    int shift;               /* of the value in its sample */
+    uint32_t width, height;
+};
+
+struct layout {
+    enum AVPixelFormat format;
+    unsigned bits, sample_bytes;
+    unsigned components, filtered; /* filtered: the first so many */
+    struct component component[4];
+};
+
+/* The layout of frames, with what is filtered of them; HONE_ERROR_UNSUPPORTED for formats that cannot be taken. */
+hone_status frame_layout_make(struct layout *layout, enum AVPixelFormat format, int width, int height,
+                              bool every_plane, hone_error *error);
+/* The planar format that holds the same samples; the format itself where there is none. */
+enum AVPixelFormat frame_layout_planar(enum AVPixelFormat format);
+
+struct unit {
+    struct video_unit shown; /* first: a video_unit is one of these */
+    AVFrame *frame;          /* as it was decoded; NULL: a packet */
+    AVPacket *packet;
+    struct layout layout;
+    AVBufferRef *in[VIDEO_PLANES], *out[VIDEO_PLANES]; /* in: NULL where the frame itself is read */
+};
+
+/* Buffers for planes, which are used again and again. */
+struct plane_pools {
+    AVBufferPool *pool[VIDEO_PLANES];
+};
+hone_status planes_pools_make(struct plane_pools *pools, const struct layout *layout, hone_error *error);
+void planes_pools_free(struct plane_pools *pools);
+/* Fills shown.planes of a unit that has its frame and layout. */
+hone_status planes_prepare(struct unit *unit, const struct plane_pools *pools, hone_error *error);
+/* The frame with its filtered planes, in `format`: that of the layout, or the planar one. To be freed. */
+hone_status planes_assemble(struct unit *unit, enum AVPixelFormat format, AVFrame **out, hone_error *error);
+
+/* ---- What the libraries say ---- */
+
+/* An error of a decoder or demuxer that belongs to an input. */
+struct damage {
+    int64_t packet; /* its number; -1: none in particular */
+    char message[160];
+};
+
+enum { MAX_DAMAGES = 64 };
+
+struct damages {
+    pthread_mutex_t lock;
+    struct damage list[MAX_DAMAGES]; /* not told yet */
+    unsigned count;
+};
+
+/* From now on FFmpeg's messages come here, and none goes to stderr. */
+void log_begin(void);
+/* Of all, the last error; "" when there was none since log_forget. */
+void log_forget(void);
+void log_last(char *to, size_t size);
+/* Adds unless a damage of that packet is there already. */
+void damages_add(struct damages *damages, int64_t packet, const char *message);
+
+/* "Invalid data found", with the last message of the libraries behind it. */
+void av_reason(char *to, size_t size, int code);
+
+/* ---- Files ---- */
+
+/* An AVIOContext over a descriptor; NULL when memory is short. io_close leaves the descriptor open. */
+struct descriptor {
+    int fd;
+    int error; /* errno of what failed */
+    bool (*stopped)(void *user);
+    void *user;
+};
+AVIOContext *io_open(struct descriptor *descriptor, bool write, bool seekable);
+void io_close(AVIOContext **io);
+
+/* ---- Inputs, as outputs see them ---- */
+
+struct stamp { /* a damage's packet in time */
+    int64_t packet, pts;
+};
+
+enum { STAMPS = 256 };
+
+struct unit_list {
+    struct unit **items;
+    size_t first, count, capacity;
+};
+
+struct video_input {
+    char *path;
+    struct descriptor descriptor;
+    AVIOContext *io;
+    AVFormatContext *format;
+    AVCodecContext *decoder;
+    AVStream *stream; /* that is filtered */
+    AVPacket *packet;
+    AVFrame *frame;
+    struct video_read_options options;
+    struct video_info info;
+    char container[64], codec[32];
+    struct layout layout;
+    struct plane_pools pools;
+    AVFrame *sample;       /* the properties of the first frame that is wanted */
+    struct unit_list held; /* units to be handed out before reading on */
+    int64_t packets;       /* sent to the decoder */
+    struct stamp stamps[STAMPS];
+    struct damages damages;
+    uint64_t damage_count, frames; /* frames: decoded so far */
+    int64_t last_pts, step;        /* of the last frame, and how long it lasts */
+    int64_t shift;                 /* pts of the first frame that is wanted, where frames before it are not */
+    int64_t end;                   /* pts where the last one ends; AV_NOPTS_VALUE: unknown yet */
+    unsigned failures;             /* of the demuxer, one after the other */
+    bool started, read_all, sent_all, done, bumped;
+};
+
+/* The next unit of the file, whatever is held; NULL at the end. */
+hone_status input_step(struct video_input *input, struct video_unit **out, hone_error *error);
+AVRational input_rate(const struct video_input *input);
+void video_note(media_note_function note, void *user, enum media_note kind, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* ---- Encoders ---- */
+
+struct encoder_request {
+    const char *name; /* of the file */
+    const struct video_input *like;
+    const struct video_write_options *options;
+    const AVOutputFormat *muxer;
+};
+
+/* Chooses and opens; *out is freed by avcodec_free_context. */
+hone_status encoder_open(AVCodecContext **out, const struct encoder_request *request, hone_error *error);
+/* Whether the options can be meant; *codec gets what --codec names, or NULL. */
+hone_status encoder_check(const AVCodec **codec, const struct video_write_options *options,
+                          hone_error *error);
+
+#endif

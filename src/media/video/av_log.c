@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What FFmpeg's libraries say: errors of decoders are damage of the frame that they worked on. */
+#include "media/video/av.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct {
+    pthread_mutex_t lock;
+    char last[160];
+} said = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void tidy(char *line)
+{
+    size_t length = strlen(line);
+    while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == ' ' || line[length - 1] == '.'))
+        line[--length] = '\0';
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+}
+
+/* The copies of a decoder's context that its threads work with have what it was given. */
+static void attribute(void *context, const char *line)
+{
+    const AVClass *class = *(AVClass **)context;
+    if (!class)
+        return;
+    if (strcmp(class->class_name, "AVCodecContext") == 0) {
+        const AVCodecContext *codec = context;
+        struct video_input *input = codec->opaque;
+        if (input && codec->codec && av_codec_is_decoder(codec->codec))
+            damages_add(&input->damages, codec->reordered_opaque, line);
+    } else if (strcmp(class->class_name, "AVFormatContext") == 0) {
+        struct video_input *input = ((AVFormatContext *)context)->opaque;
+        if (input && input->started)
+            damages_add(&input->damages, -1, line);
+    }
+}
+
+static void hear(void *context, int level, const char *format, va_list args)
+{
+    char line[sizeof said.last];
+    if (level > AV_LOG_ERROR)
+        return;
+    vsnprintf(line, sizeof line, format, args);
+    tidy(line);
+    if (!line[0])
+        return;
+    pthread_mutex_lock(&said.lock);
+    memcpy(said.last, line, sizeof line);
+    pthread_mutex_unlock(&said.lock);
+    if (context)
+        attribute(context, line);
+}
+
+static void begin_once(void)
+{
+    av_log_set_callback(hear);
+}
+
+void log_begin(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, begin_once);
+}
+
+void log_forget(void)
+{
+    pthread_mutex_lock(&said.lock);
+    said.last[0] = '\0';
+    pthread_mutex_unlock(&said.lock);
+}
+
+void log_last(char *to, size_t size)
+{
+    pthread_mutex_lock(&said.lock);
+    snprintf(to, size, "%s", said.last);
+    pthread_mutex_unlock(&said.lock);
+}
+
+void av_reason(char *to, size_t size, int code)
+{
+    char plain[AV_ERROR_MAX_STRING_SIZE] = "", more[sizeof said.last];
+    av_strerror(code, plain, sizeof plain);
+    tidy(plain);
+    log_last(more, sizeof more);
+    snprintf(to, size, "%s%s%s%s", plain, more[0] ? " (" : "", more, more[0] ? ")" : "");
+}
+
+void damages_add(struct damages *damages, int64_t packet, const char *message)
+{
+    bool known = false;
+    pthread_mutex_lock(&damages->lock);
+    for (unsigned i = 0; i < damages->count && !known; i++)
+        known = damages->list[i].packet == packet;
+    if (!known && damages->count < MAX_DAMAGES) {
+        struct damage *damage = &damages->list[damages->count++];
+        damage->packet = packet;
+        snprintf(damage->message, sizeof damage->message, "%s", message);
+    }
+    pthread_mutex_unlock(&damages->lock);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opening videos: what is in the file, and whether it can be taken. */
+#include "media/video/av.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Frames that a decoder holds (16 for reference and one for each thread), of three planes, at most. */
+enum { BYTES_PER_PIXEL = 32 };
+
+void video_note(media_note_function note, void *user, enum media_note kind, const char *format, ...)
+{
+    char message[512];
+    va_list args;
+    if (!note)
+        return;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    note(user, kind, message);
+}
+
+AVRational input_rate(const struct video_input *input)
+{
+    const AVRational rate = av_guess_frame_rate(input->format, input->stream, NULL), otherwise = {25, 1};
+    return rate.num > 0 && rate.den > 0 ? rate : otherwise;
+}
+
+static hone_status bad(const struct video_input *input, hone_error *error, const char *what, int code)
+{
+    char reason[320];
+    av_reason(reason, sizeof reason, code);
+    return code == AVERROR(ENOMEM)
+               ? error_memory(error, "a video")
+               : error_set(error, HONE_ERROR_IO, "'%s': %s: %s", input->path, what, reason);
+}
+
+/* ---- The file ---- */
+
+static hone_status open_descriptor(struct video_input *input, bool *seekable, hone_error *error)
+{
+    struct stat info;
+    const bool is_standard = strcmp(input->path, "-") == 0;
+    struct descriptor *d = &input->descriptor;
+    if (!is_standard && stat(input->path, &info) == 0 && S_ISDIR(info.st_mode))
+        return error_set(error, HONE_ERROR_IO, "'%s' is a folder, not a video", input->path);
+    d->fd = is_standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                        : open(input->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (d->fd < 0 || fstat(d->fd, &info) != 0)
+        return error_set(error, HONE_ERROR_IO, "cannot open '%s': %s", input->path, strerror(errno));
+    if (S_ISREG(info.st_mode) && info.st_size == 0)
+        return error_set(error, HONE_ERROR_IO, "'%s': the file is empty", input->path);
+    *seekable = S_ISREG(info.st_mode) && !is_standard;
+    if (!*seekable) {
+        d->stopped = input->options.stopped;
+        d->user = input->options.user;
+    }
+    return HONE_OK;
+}
+
+/* Lists of other files (HLS, concat) are not followed. */
+static int refuse_file(AVFormatContext *format, AVIOContext **io, const char *url, int flags,
+                       AVDictionary **options)
+{
+    (void)format, (void)io, (void)url, (void)flags, (void)options;
+    return AVERROR(EPERM);
+}
+
+static hone_status open_format(struct video_input *input, hone_error *error)
+{
+    bool seekable = false;
+    hone_status status = open_descriptor(input, &seekable, error);
+    if (status)
+        return status;
+    input->io = io_open(&input->descriptor, false, seekable);
+    input->format = avformat_alloc_context();
+    if (!input->io || !input->format || !(input->format->protocol_whitelist = av_strdup("none")))
+        return error_memory(error, "a video");
+    input->format->pb = input->io;
+    input->format->flags |= AVFMT_FLAG_CUSTOM_IO;
+    input->format->io_open = refuse_file;
+    input->format->opaque = input;
+    const int code = avformat_open_input(&input->format, input->path, NULL, NULL);
+    return code < 0 ? bad(input, error, "cannot be read as a video", code) : HONE_OK;
+}
+
+static int64_t most_pixels(const struct video_input *input)
+{
+    const uint64_t memory = input->options.memory ? input->options.memory : MEDIA_MEMORY;
+    const uint64_t most = memory / BYTES_PER_PIXEL;
+    return (int64_t)(most < HONE_MAX_PIXELS ? most : HONE_MAX_PIXELS);
+}
+
+/* The libraries decode some frames to find out: within the same limits. */
+static hone_status find_streams(struct video_input *input, hone_error *error)
+{
+    const unsigned count = input->format->nb_streams;
+    AVDictionary **options = mem_new(count, sizeof(AVDictionary *));
+    if (!options)
+        return error_memory(error, "a video");
+    for (unsigned i = 0; i < count; i++) {
+        av_dict_set_int(&options[i], "max_pixels", most_pixels(input), 0);
+        av_dict_set(&options[i], "threads", "1", 0);
+    }
+    const int code = avformat_find_stream_info(input->format, options);
+    for (unsigned i = 0; i < count; i++)
+        av_dict_free(&options[i]);
+    free(options);
+    return code < 0 ? bad(input, error, "its streams cannot be found", code) : HONE_OK;
+}
+
+/* ---- The stream ---- */
+
+static hone_status check_size(const struct video_input *input, hone_error *error)
+{
+    const AVCodecParameters *p = input->stream->codecpar;
+    if (p->width < 1 || p->height < 1)
+        return error_set(error, HONE_ERROR_IO, "'%s': the size of its frames cannot be found; is it cut off?",
+                         input->path);
+    if (p->width > HONE_MAX_SIDE || p->height > HONE_MAX_SIDE ||
+        (int64_t)p->width * p->height > most_pixels(input))
+        return error_set(
+            error, HONE_ERROR_IO,
+            "'%s': frames of %dx%d are over the limit of %.0f megapixels for the memory that decoding "
+            "may use (--decode-memory sets it)",
+            input->path, p->width, p->height, (double)most_pixels(input) * 1e-6);
+    return HONE_OK;
+}
+
+static bool is_picture(const AVInputFormat *format)
+{
+    const size_t length = strlen(format->name);
+    const char pipe[] = "_pipe";
+    return strcmp(format->name, "image2") == 0 ||
+           (length > sizeof pipe && strcmp(format->name + length - strlen(pipe), pipe) == 0 &&
+            strcmp(format->name, "yuv4mpegpipe") != 0);
+}
+
+static hone_status find_video(struct video_input *input, const AVCodec **codec, hone_error *error)
+{
+    const int index = av_find_best_stream(input->format, AVMEDIA_TYPE_VIDEO, -1, -1, codec, 0);
+    if (is_picture(input->format->iformat))
+        return error_set(error, HONE_ERROR_USAGE,
+                         "'%s' is a picture, not a video: its output is a picture, too, such as -o out.png",
+                         input->path);
+    if (index == AVERROR_DECODER_NOT_FOUND)
+        return error_set(error, HONE_ERROR_IO, "'%s': FFmpeg's libraries here have no decoder for its video",
+                         input->path);
+    if (index < 0 || input->format->streams[index]->disposition & AV_DISPOSITION_ATTACHED_PIC)
+        return error_set(error, HONE_ERROR_IO, "'%s' holds no video", input->path);
+    input->stream = input->format->streams[index];
+    for (unsigned i = 0; i < input->format->nb_streams; i++) {
+        const AVStream *other = input->format->streams[i];
+        if (other != input->stream && other->codecpar->codec_type == AVMEDIA_TYPE_VIDEO &&
+            !(other->disposition & AV_DISPOSITION_ATTACHED_PIC))
+            video_note(input->options.note, input->options.user, MEDIA_WARNING,
+                       "'%s': stream %u is a further video, and copied as it is", input->path, i);
+    }
+    return check_size(input, error);
+}
+
+static hone_status open_decoder(struct video_input *input, const AVCodec *codec, hone_error *error)
+{
+    AVCodecContext *decoder = input->decoder = avcodec_alloc_context3(codec);
+    if (!decoder || avcodec_parameters_to_context(decoder, input->stream->codecpar) < 0)
+        return error_memory(error, "a decoder");
+    decoder->pkt_timebase = input->stream->time_base;
+    decoder->thread_count = 0;
+    decoder->max_pixels = most_pixels(input);
+    decoder->opaque = input;
+    if (input->options.accept_damaged)
+        decoder->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
+    const int code = avcodec_open2(decoder, codec, NULL);
+    return code < 0 ? bad(input, error, "its decoder does not start", code) : HONE_OK;
+}
+
+/* ---- What is told of it ---- */
+
+static uint64_t count_frames(const struct video_input *input)
+{
+    const AVStream *stream = input->stream;
+    const struct video_read_options *o = &input->options;
+    const int64_t length = input->format->duration;
+    uint64_t frames = stream->nb_frames > 0 ? (uint64_t)stream->nb_frames : 0;
+    if (!frames && length > 0)
+        frames = (uint64_t)((double)length / AV_TIME_BASE * av_q2d(input_rate(input)) + 0.5);
+    if (o->last && (!frames || o->last < frames))
+        frames = o->last;
+    return o->first > 1 ? (frames >= o->first ? frames - o->first + 1 : 0) : frames;
+}
+
+static void describe(struct video_input *input)
+{
+    const struct layout *layout = &input->layout;
+    struct video_info *info = &input->info;
+    snprintf(input->container, sizeof input->container, "%s",
+             input->format->iformat->long_name ? input->format->iformat->long_name
+                                               : input->format->iformat->name);
+    snprintf(input->codec, sizeof input->codec, "%s", avcodec_get_name(input->stream->codecpar->codec_id));
+    *info = (struct video_info){.width = (uint32_t)input->sample->width,
+                                .height = (uint32_t)input->sample->height,
+                                .bits = layout->bits,
+                                .container = input->container,
+                                .codec = input->codec,
+                                .pixels = av_get_pix_fmt_name(layout->format),
+                                .rate = av_q2d(input_rate(input)),
+                                .frames = count_frames(input),
+                                .planes = layout->filtered};
+    for (unsigned i = 0; i < layout->filtered; i++)
+        info->plane[i] = (hone_image_desc){.width = layout->component[i].width,
+                                           .height = layout->component[i].height,
+                                           .type = layout->sample_bytes == 1 ? HONE_U8 : HONE_U16,
+                                           .channels = 1};
+}
+
+static void hold(struct video_input *input, struct video_unit *unit)
+{
+    struct unit_list *list = &input->held;
+    list->items[list->count++] = (struct unit *)unit;
+}
+
+/* Reads on to the first frame that is wanted, which says what all frames are like. */
+static hone_status read_first(struct video_input *input, hone_error *error)
+{
+    struct video_unit *unit = NULL;
+    struct unit_list *list = &input->held;
+    hone_status status;
+    do {
+        if (!mem_grow(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+            return error_memory(error, "a video");
+        status = input_step(input, &unit, error);
+        if (unit)
+            hold(input, unit);
+    } while (!status && unit && !unit->is_frame);
+    if (status || unit)
+        return status;
+    if (input->frames > 0)
+        return error_set(error, HONE_ERROR_USAGE, "'%s' has %llu frames, so --frames cannot begin with %llu",
+                         input->path, (unsigned long long)input->frames,
+                         (unsigned long long)input->options.first);
+    return error_set(error, HONE_ERROR_IO, "'%s': not one frame can be decoded", input->path);
+}
+
+static hone_status open_all(struct video_input *input, hone_error *error)
+{
+    const AVCodec *codec = NULL;
+    hone_status status = open_format(input, error);
+    if (!status)
+        status = find_streams(input, error);
+    if (!status)
+        status = find_video(input, &codec, error);
+    if (!status)
+        status = open_decoder(input, codec, error);
+    input->packet = av_packet_alloc();
+    input->frame = av_frame_alloc();
+    if (!status && (!input->packet || !input->frame))
+        status = error_memory(error, "a video");
+    input->started = true;
+    if (!status)
+        status = read_first(input, error);
+    if (!status)
+        describe(input);
+    return status;
+}
+
+hone_status video_open(struct video_input **out, const char *path, const struct video_read_options *options,
+                       hone_error *error)
+{
+    struct video_input *input = mem_new(1, sizeof *input);
+    *out = NULL;
+    log_begin();
+    log_forget();
+    if (!input || !(input->path = mem_copy_text(path))) {
+        free(input);
+        return error_memory(error, "a video");
+    }
+    input->descriptor.fd = -1;
+    input->end = input->last_pts = AV_NOPTS_VALUE;
+    pthread_mutex_init(&input->damages.lock, NULL);
+    if (options)
+        input->options = *options;
+    hone_status status = open_all(input, error);
+    if (status)
+        video_close(&input);
+    *out = input;
+    return status;
+}
+
+const struct video_info *video_get_info(const struct video_input *input)
+{
+    return &input->info;
+}
+
+uint64_t video_damages(const struct video_input *input)
+{
+    return input->damage_count;
+}
+
+void video_close(struct video_input **slot)
+{
+    struct video_input *input = *slot;
+    if (!input)
+        return;
+    for (size_t i = input->held.first; i < input->held.count; i++)
+        video_unit_free((struct video_unit **)&input->held.items[i]);
+    free(input->held.items);
+    avcodec_free_context(&input->decoder);
+    avformat_close_input(&input->format);
+    io_close(&input->io);
+    av_packet_free(&input->packet);
+    av_frame_free(&input->frame);
+    av_frame_free(&input->sample);
+    planes_pools_free(&input->pools);
+    if (input->descriptor.fd >= 0)
+        close(input->descriptor.fd);
+    pthread_mutex_destroy(&input->damages.lock);
+    free(input->path);
+    free(input);
+    *slot = NULL;
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading videos: packets, frames, damage, and which frames are wanted. */
+#include "media/video/av.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Failures of a demuxer in a row after which the file is over; damages that are told one by one. */
+enum { MOST_FAILURES = 1000, TOLD = 20 };
+
+static const AVRational microseconds = {1, AV_TIME_BASE};
+
+void video_unit_free(struct video_unit **slot)
+{
+    struct unit *unit = (struct unit *)*slot;
+    if (!unit)
+        return;
+    for (int i = 0; i < VIDEO_PLANES; i++) {
+        av_buffer_unref(&unit->in[i]);
+        av_buffer_unref(&unit->out[i]);
+    }
+    av_frame_free(&unit->frame);
+    av_packet_free(&unit->packet);
+    free(unit);
+    *slot = NULL;
+}
+
+/* ---- Damage ---- */
+
+static int64_t pts_of_packet(const struct video_input *input, int64_t packet)
+{
+    if (packet < 0)
+        return AV_NOPTS_VALUE;
+    const struct stamp *stamp = &input->stamps[packet % STAMPS];
+    return stamp->packet == packet ? stamp->pts : AV_NOPTS_VALUE;
+}
+
+static bool is_stopped(const struct video_input *input)
+{
+    return input->options.stopped && input->options.stopped(input->options.user);
+}
+
+static hone_status tell(struct video_input *input, const char *what, const char *message, hone_error *error)
+{
+    const struct video_read_options *o = &input->options;
+    if (o->first > 1 && input->frames < o->first)
+        return HONE_OK;
+    if (!o->accept_damaged)
+        return error_set(error, HONE_ERROR_IO, "'%s': %s (%s); --accept-damaged goes on", input->path, what,
+                         message);
+    if (++input->damage_count <= TOLD)
+        video_note(o->note, o->user, MEDIA_WARNING, "'%s': %s (%s)%s", input->path, what, message,
+                   input->damage_count == TOLD ? "; further damage is counted only" : "");
+    return HONE_OK;
+}
+
+/* False while the damage concerns a frame that is still to come. `frame` is the one that has come, as number
+ * input->frames; NULL: none comes any more. */
+static bool name_damage(const struct video_input *input, const struct damage *damage, const AVFrame *frame,
+                        char *what, size_t size)
+{
+    const int64_t pts = pts_of_packet(input, damage->packet);
+    const double seconds = pts == AV_NOPTS_VALUE ? 0 : (double)pts * av_q2d(input->stream->time_base);
+    const unsigned long long number = input->frames;
+    char when[40] = "";
+    if (pts != AV_NOPTS_VALUE)
+        snprintf(when, sizeof when, ", at %.3f s,", seconds);
+    if (frame && damage->packet >= 0 && damage->packet == frame->reordered_opaque)
+        snprintf(what, size, "frame %llu%s is damaged", number, when);
+    else if (frame && pts != AV_NOPTS_VALUE && pts > frame->best_effort_timestamp)
+        return false;
+    else if (!frame)
+        snprintf(what, size, "the file is damaged after frame %llu%s", number, when);
+    else
+        snprintf(what, size, "the file is damaged before frame %llu%s", number, when);
+    return true;
+}
+
+static bool take_damage(struct video_input *input, const AVFrame *frame, char *what, size_t size,
+                        struct damage *damage)
+{
+    struct damages *damages = &input->damages;
+    bool found = false;
+    pthread_mutex_lock(&damages->lock);
+    for (unsigned i = 0; i < damages->count && !found; i++) {
+        *damage = damages->list[i];
+        found = name_damage(input, damage, frame, what, size);
+        if (found)
+            memmove(&damages->list[i], &damages->list[i + 1], (--damages->count - i) * sizeof *damages->list);
+    }
+    pthread_mutex_unlock(&damages->lock);
+    return found;
+}
+
+/* What has been found damaged up to this frame, or in all. */
+static hone_status settle(struct video_input *input, const AVFrame *frame, hone_error *error)
+{
+    char what[128];
+    struct damage damage;
+    hone_status status = HONE_OK;
+    if (frame && (frame->flags & AV_FRAME_FLAG_CORRUPT || frame->decode_error_flags))
+        damages_add(&input->damages, frame->reordered_opaque, "parts are missing");
+    while (!status && take_damage(input, frame, what, sizeof what, &damage))
+        status = tell(input, what, damage.message, error);
+    return status;
+}
+
+static void damaged_by_code(struct video_input *input, int64_t packet, int code)
+{
+    char reason[AV_ERROR_MAX_STRING_SIZE];
+    av_strerror(code, reason, sizeof reason);
+    damages_add(&input->damages, packet, reason);
+}
+
+/* ---- Packets ---- */
+
+/* Drops what ends before the frames that are wanted can begin. */
+static void prune(struct video_input *input, int64_t pts)
+{
+    struct unit_list *list = &input->held;
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const AVPacket *packet = list->items[i]->packet;
+        const AVStream *stream = input->format->streams[packet->stream_index];
+        if (stream->disposition & AV_DISPOSITION_ATTACHED_PIC || packet->pts == AV_NOPTS_VALUE ||
+            av_compare_ts(packet->pts, stream->time_base, pts, input->stream->time_base) >= 0)
+            list->items[kept++] = list->items[i];
+        else
+            video_unit_free((struct video_unit **)&list->items[i]);
+    }
+    list->count = kept;
+}
+
+/* To the time of the output; false when the packet is outside of the frames that are wanted. */
+static bool place_packet(const struct video_input *input, AVPacket *packet)
+{
+    const AVStream *stream = input->format->streams[packet->stream_index];
+    const AVRational from = input->stream->time_base, to = stream->time_base;
+    if (stream->disposition & AV_DISPOSITION_ATTACHED_PIC || packet->pts == AV_NOPTS_VALUE)
+        return true;
+    if (input->end != AV_NOPTS_VALUE && av_compare_ts(packet->pts, to, input->end, from) >= 0)
+        return false;
+    if (input->options.first <= 1)
+        return true;
+    const int64_t shift = av_rescale_q(input->shift, from, to);
+    if (packet->pts < shift)
+        return false;
+    packet->pts -= shift;
+    if (packet->dts != AV_NOPTS_VALUE)
+        packet->dts -= shift;
+    return true;
+}
+
+static struct unit *new_unit(void)
+{
+    return mem_new(1, sizeof(struct unit));
+}
+
+static hone_status packet_unit(struct video_input *input, struct unit **out, hone_error *error)
+{
+    struct unit *unit = new_unit();
+    if (!unit || !(unit->packet = av_packet_alloc())) {
+        free(unit);
+        return error_memory(error, "a packet");
+    }
+    av_packet_move_ref(unit->packet, input->packet);
+    *out = unit;
+    return HONE_OK;
+}
+
+static hone_status send(struct video_input *input, hone_error *error)
+{
+    AVPacket *packet = input->packet;
+    const int64_t number = ++input->packets;
+    input->stamps[number % STAMPS] =
+        (struct stamp){number, packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts};
+    input->decoder->reordered_opaque = number;
+    if (packet->flags & AV_PKT_FLAG_CORRUPT)
+        damages_add(&input->damages, number, "the file is cut off or changed there");
+    const int code = avcodec_send_packet(input->decoder, packet);
+    av_packet_unref(packet);
+    if (code == AVERROR(ENOMEM))
+        return error_memory(error, "a frame");
+    if (code < 0 && code != AVERROR_EOF)
+        damaged_by_code(input, number, code);
+    return HONE_OK;
+}
+
+static bool is_past_end(const struct video_input *input, const AVPacket *packet)
+{
+    const int64_t second = av_rescale_q(AV_TIME_BASE, microseconds, input->stream->time_base);
+    return packet->dts == AV_NOPTS_VALUE || packet->dts > input->end + second;
+}
+
+/* MP4 lists its packets: a file that is cut off between two of them says nothing else. */
+static void check_whole(struct video_input *input)
+{
+    const int listed = avformat_index_get_entries_count(input->stream);
+    if (strstr(input->format->iformat->name, "mp4") && input->packets < listed)
+        damages_add(&input->damages, -1, "the file is cut off");
+}
+
+/* One packet from the file: into the decoder, or to be copied as *out. */
+static hone_status read_packet(struct video_input *input, struct unit **out, hone_error *error)
+{
+    const int code = av_read_frame(input->format, input->packet);
+    if (code < 0) {
+        if (input->descriptor.error)
+            return error_set(error, HONE_ERROR_IO, "cannot read '%s': %s", input->path,
+                             strerror(input->descriptor.error));
+        if (code != AVERROR_EOF)
+            damaged_by_code(input, -1, code);
+        else if (input->end == AV_NOPTS_VALUE)
+            check_whole(input);
+        input->read_all = code == AVERROR_EOF || code == AVERROR(ENOMEM) || ++input->failures > MOST_FAILURES;
+        return code == AVERROR(ENOMEM) ? error_memory(error, "a packet") : HONE_OK;
+    }
+    input->failures = 0;
+    if (input->packet->stream_index != input->stream->index)
+        return packet_unit(input, out, error);
+    if (input->end == AV_NOPTS_VALUE)
+        return send(input, error);
+    input->done = is_past_end(input, input->packet);
+    av_packet_unref(input->packet);
+    return HONE_OK;
+}
+
+/* ---- Frames ---- */
+
+static hone_status learn(struct video_input *input, const AVFrame *frame, hone_error *error)
+{
+    hone_status status = frame_layout_make(&input->layout, frame->format, frame->width, frame->height,
+                                           input->options.every_plane, error);
+    if (status) {
+        error_prefix(error, "'%s'", input->path);
+        return status;
+    }
+    input->sample = av_frame_alloc();
+    if (!input->sample || av_frame_copy_props(input->sample, frame) < 0)
+        return error_memory(error, "a frame");
+    input->sample->format = frame->format;
+    input->sample->width = frame->width;
+    input->sample->height = frame->height;
+    return planes_pools_make(&input->pools, &input->layout, error);
+}
+
+static bool is_alike(const struct video_input *input, const AVFrame *frame)
+{
+    const AVFrame *first = input->sample;
+    return frame->format == first->format && frame->width == first->width && frame->height == first->height;
+}
+
+static hone_status refuse_change(struct video_input *input, const AVFrame *frame, hone_error *error)
+{
+    char what[128];
+    const char *format = av_get_pix_fmt_name(frame->format);
+    snprintf(what, sizeof what, "frame %llu is %dx%d %s", (unsigned long long)input->frames, frame->width,
+             frame->height, format ? format : "?");
+    return tell(input, what, "all frames before it have another size or format", error);
+}
+
+/* Increasing stamps: encoders and formats take no others. */
+static void stamp_frame(struct video_input *input, AVFrame *frame)
+{
+    const int64_t usual = av_rescale_q(1, av_inv_q(input_rate(input)), input->stream->time_base);
+    int64_t pts = frame->best_effort_timestamp;
+    const bool first = input->last_pts == AV_NOPTS_VALUE;
+    if (pts == AV_NOPTS_VALUE)
+        pts = first ? 0 : input->last_pts + input->step;
+    if (!first && pts <= input->last_pts) {
+        pts = input->last_pts + 1;
+        if (!input->bumped)
+            video_note(
+                input->options.note, input->options.user, MEDIA_WARNING,
+                "'%s': the time stamp of frame %llu is not after the one before it, and changed (said once)",
+                input->path, (unsigned long long)input->frames);
+        input->bumped = true;
+    }
+    input->step = frame->pkt_duration > 0 ? frame->pkt_duration : usual > 0 ? usual : 1;
+    input->last_pts = pts;
+    frame->pts = pts;
+    frame->pkt_duration = input->step;
+    frame->pict_type = AV_PICTURE_TYPE_NONE; /* the encoder decides anew */
+}
+
+static hone_status frame_unit(struct video_input *input, struct unit **out, hone_error *error)
+{
+    struct unit *unit = new_unit();
+    if (!unit || !(unit->frame = av_frame_alloc())) {
+        free(unit);
+        return error_memory(error, "a frame");
+    }
+    av_frame_move_ref(unit->frame, input->frame);
+    unit->frame->pts -= input->shift;
+    unit->layout = input->layout;
+    unit->shown.is_frame = true;
+    unit->shown.number = input->frames;
+    hone_status status = planes_prepare(unit, &input->pools, error);
+    *out = unit;
+    if (status)
+        video_unit_free((struct video_unit **)out);
+    return status;
+}
+
+/* Packets that came before the first frame wait for it to learn what time it is. */
+static void place_held(struct video_input *input)
+{
+    struct unit_list *list = &input->held;
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (place_packet(input, list->items[i]->packet))
+            list->items[kept++] = list->items[i];
+        else
+            video_unit_free((struct video_unit **)&list->items[i]);
+    list->count = kept;
+}
+
+/* A frame that was decoded; *out stays NULL when it is not wanted. */
+static hone_status take_frame(struct video_input *input, struct unit **out, hone_error *error)
+{
+    AVFrame *frame = input->frame;
+    const struct video_read_options *o = &input->options;
+    input->frames++;
+    hone_status status = settle(input, frame, error);
+    if (status)
+        return status;
+    stamp_frame(input, frame);
+    if (input->frames < o->first) {
+        prune(input, frame->pts);
+        av_frame_unref(frame);
+        return HONE_OK;
+    }
+    if (!input->sample) {
+        if (o->first > 1)
+            input->shift = frame->pts;
+        status = learn(input, frame, error);
+        place_held(input);
+    } else if (!is_alike(input, frame)) {
+        status = refuse_change(input, frame, error);
+        av_frame_unref(frame);
+        return status;
+    }
+    if (o->last && input->frames >= o->last) {
+        input->end = input->last_pts + input->step;
+        input->done = input->format->nb_streams == 1;
+    }
+    return status ? status : frame_unit(input, out, error);
+}
+
+/* One thing after the other until there is a unit, or the end. */
+static hone_status advance(struct video_input *input, struct unit **out, hone_error *error)
+{
+    int code =
+        input->end != AV_NOPTS_VALUE ? AVERROR(EAGAIN) : avcodec_receive_frame(input->decoder, input->frame);
+    if (code >= 0)
+        return take_frame(input, out, error);
+    if (code == AVERROR(ENOMEM))
+        return error_memory(error, "a frame");
+    if (code == AVERROR_EOF || (code == AVERROR(EAGAIN) && input->read_all && input->end != AV_NOPTS_VALUE)) {
+        input->done = true;
+        return settle(input, NULL, error);
+    }
+    if (code != AVERROR(EAGAIN)) {
+        damaged_by_code(input, input->packets, code);
+        return HONE_OK;
+    }
+    if (!input->read_all)
+        return read_packet(input, out, error);
+    if (!input->sent_all)
+        avcodec_send_packet(input->decoder, NULL);
+    input->done = input->sent_all; /* a decoder that gives nothing more, and no end either */
+    input->sent_all = true;
+    return HONE_OK;
+}
+
+hone_status input_step(struct video_input *input, struct video_unit **out, hone_error *error)
+{
+    struct unit *unit = NULL;
+    hone_status status = HONE_OK;
+    while (!status && !unit && !input->done) {
+        status = advance(input, &unit, error);
+        if (!status && unit && unit->packet && input->sample && !place_packet(input, unit->packet))
+            video_unit_free((struct video_unit **)&unit);
+    }
+    *out = (struct video_unit *)unit;
+    return status;
+}
+
+hone_status video_read(struct video_input *input, struct video_unit **unit, hone_error *error)
+{
+    struct unit_list *list = &input->held;
+    *unit = NULL;
+    if (list->first < list->count) {
+        *unit = (struct video_unit *)list->items[list->first++];
+        return HONE_OK;
+    }
+    if (is_stopped(input))
+        return HONE_OK;
+    hone_status status = input_step(input, unit, error);
+    return is_stopped(input) && status == HONE_ERROR_IO ? HONE_OK
+                                                        : status; /* damage is where it was stopped */
+}

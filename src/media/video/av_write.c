@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writing videos: streams, frames, packets, the end. */
+#include "media/video/av.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More frames than an encoder holds back. */
+enum { DURATIONS = 1024 };
+
+struct video_output {
+    char *name;
+    struct descriptor descriptor;
+    AVIOContext *io;
+    AVFormatContext *format;
+    AVCodecContext *encoder;
+    AVStream *stream; /* of the filtered video */
+    AVPacket *packet;
+    const struct video_input *like;
+    struct video_write_options options;
+    struct out_stream {
+        int index; /* in the output; -1: left out */
+        int64_t last_dts;
+    } * streams; /* by those of the input */
+    struct {
+        int64_t pts, duration;
+    } durations[DURATIONS]; /* of frames, which not every encoder passes on */
+    unsigned next_duration;
+};
+
+static hone_status failed(const struct video_output *output, hone_error *error, const char *what, int code)
+{
+    char reason[320];
+    if (code == AVERROR(ENOMEM))
+        return error_memory(error, "a video");
+    if (output->descriptor.error)
+        return error_set(error, HONE_ERROR_IO, "cannot write %s%s%s: %s", output->name[0] == '-' ? "" : "'",
+                         output->name[0] == '-' ? "to standard output" : output->name,
+                         output->name[0] == '-' ? "" : "'", strerror(output->descriptor.error));
+    av_reason(reason, sizeof reason, code);
+    return error_set(error, HONE_ERROR_IO, "'%s': %s: %s", output->name, what, reason);
+}
+
+/* ---- Streams ---- */
+
+/* What the old encoding was like is no longer true. */
+static bool is_stale(const char *key)
+{
+    static const char *const keys[] = {"BPS", "DURATION", "NUMBER_OF_", "_STATISTICS_", "encoder", "ENCODER"};
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (strncmp(key, keys[i], strlen(keys[i])) == 0)
+            return true;
+    return false;
+}
+
+static void copy_metadata(AVDictionary **to, const AVDictionary *from, bool drop_stale)
+{
+    const AVDictionaryEntry *entry = NULL;
+    while ((entry = av_dict_get(from, "", entry, AV_DICT_IGNORE_SUFFIX)))
+        if (!drop_stale || !is_stale(entry->key))
+            av_dict_set(to, entry->key, entry->value, 0);
+}
+
+static bool is_of_encoding(enum AVPacketSideDataType type)
+{
+    return type == AV_PKT_DATA_CPB_PROPERTIES || type == AV_PKT_DATA_NEW_EXTRADATA ||
+           type == AV_PKT_DATA_PARAM_CHANGE || type == AV_PKT_DATA_QUALITY_STATS;
+}
+
+/* Rotation, stereo, mastering display and the like. */
+static int copy_side_data(AVStream *to, const AVStream *from, bool encoded)
+{
+    for (int i = 0; i < from->nb_side_data; i++) {
+        const AVPacketSideData *data = &from->side_data[i];
+        if (encoded && is_of_encoding(data->type))
+            continue;
+        uint8_t *copy = av_stream_new_side_data(to, data->type, data->size);
+        if (!copy)
+            return AVERROR(ENOMEM);
+        memcpy(copy, data->data, data->size);
+    }
+    return 0;
+}
+
+static int copy_traits(const struct video_output *output, AVStream *to, const AVStream *from, bool encoded)
+{
+    to->disposition = from->disposition;
+    to->time_base = from->time_base;
+    to->avg_frame_rate = from->avg_frame_rate;
+    to->r_frame_rate = from->r_frame_rate;
+    if (!output->like->options.strip)
+        copy_metadata(&to->metadata, from->metadata, encoded);
+    return copy_side_data(to, from, encoded);
+}
+
+/* The tag of the input where the format has no other for this codec. */
+static unsigned fitting_tag(const AVOutputFormat *muxer, const AVCodecParameters *p)
+{
+    unsigned other;
+    if (!muxer->codec_tag || av_codec_get_id(muxer->codec_tag, p->codec_tag) == p->codec_id ||
+        !av_codec_get_tag2(muxer->codec_tag, p->codec_id, &other))
+        return p->codec_tag;
+    return 0;
+}
+
+static int add_video(struct video_output *output, const AVStream *from)
+{
+    AVStream *stream = output->stream = avformat_new_stream(output->format, NULL);
+    if (!stream)
+        return AVERROR(ENOMEM);
+    const int code = avcodec_parameters_from_context(stream->codecpar, output->encoder);
+    if (code < 0)
+        return code;
+    if (!stream->codecpar->codec_tag && stream->codecpar->codec_id == from->codecpar->codec_id)
+        stream->codecpar->codec_tag = fitting_tag(output->format->oformat, from->codecpar);
+    stream->sample_aspect_ratio = output->encoder->sample_aspect_ratio;
+    const int traits = copy_traits(output, stream, from, true);
+    stream->time_base = output->encoder->time_base;
+    return traits;
+}
+
+static int add_copied(struct video_output *output, const AVStream *from)
+{
+    AVStream *stream = avformat_new_stream(output->format, NULL);
+    if (!stream)
+        return AVERROR(ENOMEM);
+    const int code = avcodec_parameters_copy(stream->codecpar, from->codecpar);
+    stream->codecpar->codec_tag = fitting_tag(output->format->oformat, from->codecpar);
+    stream->sample_aspect_ratio = from->sample_aspect_ratio;
+    return code < 0 ? code : copy_traits(output, stream, from, false);
+}
+
+static bool is_kept(const struct video_output *output, const AVStream *stream)
+{
+    const AVOutputFormat *muxer = output->format->oformat;
+    const enum AVMediaType type = stream->codecpar->codec_type;
+    if (strcmp(muxer->name, "yuv4mpegpipe") == 0)
+        return false;
+    if (type == AVMEDIA_TYPE_ATTACHMENT)
+        return strcmp(muxer->name, "matroska") == 0;
+    return avformat_query_codec(muxer, stream->codecpar->codec_id, FF_COMPLIANCE_NORMAL) == 1;
+}
+
+static void tell_left_out(const struct video_output *output, const AVStream *stream)
+{
+    const char *type = av_get_media_type_string(stream->codecpar->codec_type);
+    video_note(output->options.note, output->options.user, MEDIA_WARNING,
+               "'%s': stream %d of the input (%s, %s) is left out: %s does not hold it", output->name,
+               stream->index, type ? type : "unknown", avcodec_get_name(stream->codecpar->codec_id),
+               output->format->oformat->long_name);
+}
+
+static int add_streams(struct video_output *output)
+{
+    const AVFormatContext *from = output->like->format;
+    int code = 0;
+    for (unsigned i = 0; i < from->nb_streams && code >= 0; i++) {
+        const AVStream *stream = from->streams[i];
+        struct out_stream *out = &output->streams[i];
+        *out = (struct out_stream){.index = -1, .last_dts = AV_NOPTS_VALUE};
+        if (stream == output->like->stream)
+            code = add_video(output, stream);
+        else if (is_kept(output, stream))
+            code = add_copied(output, stream);
+        else {
+            if (stream->discard != AVDISCARD_ALL) /* as tracks that hold chapters, which are written anew */
+                tell_left_out(output, stream);
+            continue;
+        }
+        out->index = (int)output->format->nb_streams - 1;
+    }
+    return code;
+}
+
+/* ---- Chapters and metadata ---- */
+
+/* In which time the frames that are wanted begin and end, as far as that is known before they are read. */
+static int64_t wanted_begin(const struct video_input *like)
+{
+    const AVRational base = {1, AV_TIME_BASE};
+    return like->options.first > 1 ? av_rescale_q(like->shift, like->stream->time_base, base) : 0;
+}
+
+static int64_t wanted_end(const struct video_input *like)
+{
+    const struct video_read_options *o = &like->options;
+    if (!o->last)
+        return INT64_MAX;
+    const uint64_t first = o->first ? o->first : 1;
+    return wanted_begin(like) +
+           (int64_t)((double)(o->last - first + 1) / av_q2d(input_rate(like)) * AV_TIME_BASE);
+}
+
+static int copy_chapter(AVFormatContext *format, const AVChapter *from, int64_t begin, int64_t end)
+{
+    const AVRational base = {1, AV_TIME_BASE};
+    const int64_t start = av_rescale_q(from->start, from->time_base, base);
+    const int64_t stop = av_rescale_q(from->end, from->time_base, base);
+    if (stop <= begin || start >= end)
+        return 0;
+    AVChapter **list = av_realloc_array(format->chapters, format->nb_chapters + 1, sizeof *list);
+    AVChapter *chapter = av_mallocz(sizeof *chapter);
+    if (list)
+        format->chapters = list;
+    if (!list || !chapter) {
+        av_free(chapter);
+        return AVERROR(ENOMEM);
+    }
+    chapter->id = from->id;
+    chapter->time_base = from->time_base;
+    const int64_t least = av_rescale_q(begin, base, from->time_base);
+    chapter->start = (start < begin ? least : from->start) - least;
+    chapter->end = (stop > end ? av_rescale_q(end, base, from->time_base) : from->end) - least;
+    av_dict_copy(&chapter->metadata, from->metadata, 0);
+    format->chapters[format->nb_chapters++] = chapter;
+    return 0;
+}
+
+static int copy_globals(struct video_output *output)
+{
+    const struct video_input *like = output->like;
+    int code = 0;
+    if (like->options.strip)
+        return 0;
+    copy_metadata(&output->format->metadata, like->format->metadata, true);
+    for (unsigned i = 0; i < like->format->nb_chapters && code >= 0; i++)
+        code = copy_chapter(output->format, like->format->chapters[i], wanted_begin(like), wanted_end(like));
+    return code;
+}
+
+/* ---- Beginning ---- */
+
+static hone_status check_name(const char *name, const AVOutputFormat **muxer, hone_error *error)
+{
+    const char *wanted = video_muxer(name);
+    *muxer = wanted ? av_guess_format(wanted, NULL, NULL) : NULL;
+    if (!wanted)
+        return error_set(
+            error, HONE_ERROR_USAGE,
+            "cannot write '%s': a video's suffix says the format, such as .mp4 .mkv .mov .webm .avi .y4m "
+            "(hone formats lists them)",
+            name);
+    return *muxer ? HONE_OK
+                  : error_set(error, HONE_ERROR_UNSUPPORTED,
+                              "cannot write '%s': FFmpeg's libraries here cannot", name);
+}
+
+hone_status video_check_output(const char *name, const struct video_write_options *options, hone_error *error)
+{
+    const AVOutputFormat *muxer;
+    const AVCodec *codec;
+    log_begin();
+    hone_status status = check_name(name, &muxer, error);
+    return status ? status : encoder_check(&codec, options, error);
+}
+
+static hone_status open_muxer(struct video_output *output, bool seekable, hone_error *error)
+{
+    const AVOutputFormat *muxer;
+    hone_status status = check_name(output->name, &muxer, error);
+    if (status)
+        return status;
+    output->io = io_open(&output->descriptor, true, seekable);
+    if (!output->io || avformat_alloc_output_context2(&output->format, muxer, NULL, NULL) < 0)
+        return error_memory(error, "a video");
+    output->format->pb = output->io;
+    output->format->flags |= AVFMT_FLAG_CUSTOM_IO;
+    if (strcmp(muxer->name, "yuv4mpegpipe") == 0)
+        output->format->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* more than 8 bits */
+    const struct encoder_request request = {output->name, output->like, &output->options, muxer};
+    return encoder_open(&output->encoder, &request, error);
+}
+
+static hone_status write_header(struct video_output *output, hone_error *error)
+{
+    log_forget();
+    int code = add_streams(output);
+    if (code >= 0)
+        code = copy_globals(output);
+    if (code >= 0)
+        code = avformat_write_header(output->format, NULL);
+    return code < 0 ? failed(output, error, "cannot be begun", code) : HONE_OK;
+}
+
+hone_status video_create(struct video_output **out, int fd, bool seekable, const char *name,
+                         const struct video_input *like, const struct video_write_options *options,
+                         hone_error *error)
+{
+    struct video_output *output = mem_new(1, sizeof *output);
+    *out = output;
+    log_begin();
+    if (!output || !(output->name = mem_copy_text(name)) || !(output->packet = av_packet_alloc()) ||
+        !(output->streams = mem_new(like->format->nb_streams, sizeof *output->streams))) {
+        video_output_close(out);
+        return error_memory(error, "a video");
+    }
+    output->descriptor.fd = fd;
+    output->like = like;
+    output->options = *options;
+    for (int i = 0; i < DURATIONS; i++)
+        output->durations[i].pts = AV_NOPTS_VALUE;
+    hone_status status = open_muxer(output, seekable, error);
+    if (!status)
+        status = write_header(output, error);
+    if (status)
+        video_output_close(out);
+    return status;
+}
+
+const char *video_encoder(const struct video_output *output)
+{
+    return output->encoder->codec->name;
+}
+
+/* ---- Frames and packets ---- */
+
+static int64_t duration_at(const struct video_output *output, int64_t pts)
+{
+    for (int i = 0; i < DURATIONS; i++)
+        if (output->durations[i].pts == pts)
+            return output->durations[i].duration;
+    return 0;
+}
+
+static hone_status mux(struct video_output *output, AVPacket *packet, hone_error *error)
+{
+    log_forget();
+    const int code = av_interleaved_write_frame(output->format, packet);
+    return code < 0 ? failed(output, error, "cannot be written", code) : HONE_OK;
+}
+
+/* All packets that the encoder has ready. */
+static hone_status receive(struct video_output *output, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    while (!status) {
+        AVPacket *packet = output->packet;
+        const int code = avcodec_receive_packet(output->encoder, packet);
+        if (code == AVERROR(EAGAIN) || code == AVERROR_EOF)
+            break;
+        if (code < 0)
+            return failed(output, error, "a frame cannot be encoded", code);
+        packet->stream_index = output->stream->index;
+        if (packet->pts != AV_NOPTS_VALUE && duration_at(output, packet->pts) > 0)
+            packet->duration = duration_at(output, packet->pts);
+        av_packet_rescale_ts(packet, output->encoder->time_base, output->stream->time_base);
+        status = mux(output, packet, error);
+    }
+    return status;
+}
+
+static void to_encoder_time(struct video_output *output, AVFrame *frame)
+{
+    const AVRational from = output->like->stream->time_base, to = output->encoder->time_base;
+    frame->pts = av_rescale_q(frame->pts, from, to);
+    const unsigned slot = output->next_duration++ % DURATIONS;
+    output->durations[slot].pts = frame->pts;
+    output->durations[slot].duration = av_rescale_q(frame->pkt_duration, from, to);
+}
+
+static hone_status write_frame(struct video_output *output, struct unit *unit, hone_error *error)
+{
+    AVFrame *frame = NULL;
+    hone_status status = planes_assemble(unit, output->encoder->pix_fmt, &frame, error);
+    if (status)
+        return status;
+    log_forget();
+    to_encoder_time(output, frame);
+    frame->quality = output->encoder->global_quality;
+    const int code = avcodec_send_frame(output->encoder, frame);
+    av_frame_free(&frame);
+    return code < 0 ? failed(output, error, "a frame cannot be encoded", code) : receive(output, error);
+}
+
+/* Formats take increasing stamps only, which not every input has. */
+static void order_stamps(const struct video_output *output, struct out_stream *stream, AVPacket *packet)
+{
+    const int least = output->format->oformat->flags & AVFMT_TS_NONSTRICT ? 0 : 1;
+    if (packet->pts == AV_NOPTS_VALUE)
+        packet->pts = packet->dts;
+    if (packet->dts != AV_NOPTS_VALUE && stream->last_dts != AV_NOPTS_VALUE &&
+        packet->dts < stream->last_dts + least) {
+        packet->dts = stream->last_dts + least;
+        if (packet->pts < packet->dts)
+            packet->pts = packet->dts;
+    }
+    if (packet->dts != AV_NOPTS_VALUE)
+        stream->last_dts = packet->dts;
+}
+
+static hone_status write_packet(struct video_output *output, AVPacket *packet, hone_error *error)
+{
+    const int from = packet->stream_index;
+    if (from < 0 || (unsigned)from >= output->like->format->nb_streams)
+        return HONE_OK;
+    struct out_stream *stream = &output->streams[from];
+    if (stream->index < 0)
+        return HONE_OK;
+    AVStream *to = output->format->streams[stream->index];
+    av_packet_rescale_ts(packet, output->like->format->streams[from]->time_base, to->time_base);
+    packet->stream_index = stream->index;
+    packet->pos = -1;
+    order_stamps(output, stream, packet);
+    return mux(output, packet, error);
+}
+
+hone_status video_write(struct video_output *output, struct video_unit **slot, hone_error *error)
+{
+    struct unit *unit = (struct unit *)*slot;
+    hone_status status =
+        unit->frame ? write_frame(output, unit, error) : write_packet(output, unit->packet, error);
+    video_unit_free(slot);
+    return status;
+}
+
+hone_status video_finish(struct video_output *output, hone_error *error)
+{
+    log_forget();
+    int code = avcodec_send_frame(output->encoder, NULL);
+    if (code < 0 && code != AVERROR_EOF)
+        return failed(output, error, "cannot be completed", code);
+    hone_status status = receive(output, error);
+    if (status)
+        return status;
+    code = av_write_trailer(output->format);
+    avio_flush(output->io);
+    if (code >= 0)
+        code = output->io->error;
+    return code < 0 ? failed(output, error, "cannot be completed", code) : HONE_OK;
+}
+
+void video_output_close(struct video_output **slot)
+{
+    struct video_output *output = *slot;
+    if (!output)
+        return;
+    avcodec_free_context(&output->encoder);
+    avformat_free_context(output->format);
+    io_close(&output->io);
+    av_packet_free(&output->packet);
+    free(output->streams);
+    free(output->name);
+    free(output);
+    *slot = NULL;
+}

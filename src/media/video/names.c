@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Formats of video files by their suffixes. */
+#include "media/video/video.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { MAX_SUFFIX = 7 };
+
+static const struct {
+    const char *name, *suffixes, *muxer, *holds;
+} formats[] = {
+    {"MP4", ".mp4 .m4v", "mp4", "sound, subtitles, chapters"},
+    {"QuickTime", ".mov", "mov", "sound, subtitles, chapters"},
+    {"Matroska", ".mkv", "matroska", "sound, subtitles, chapters, any codec"},
+    {"WebM", ".webm", "webm", "VP8, VP9, AV1; Vorbis, Opus"},
+    {"AVI", ".avi", "avi", "sound; constant frame rate"},
+    {"MPEG-TS", ".ts .m2ts .mts", "mpegts", "sound, subtitles"},
+    {"MPEG-PS", ".mpg .mpeg .vob", "mpeg", "MPEG-1, MPEG-2; sound"},
+    {"Ogg", ".ogv", "ogg", "Theora, VP8; sound"},
+    {"NUT", ".nut", "nut", "sound, any codec"},
+    {"Y4M", ".y4m", "yuv4mpegpipe", "planar frames without loss, constant frame rate, no sound"},
+};
+
+static int find(const char *name)
+{
+    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strrchr(base, '.');
+    char suffix[MAX_SUFFIX + 1] = "";
+    if (!dot || dot == base || strlen(dot) > MAX_SUFFIX)
+        return -1;
+    for (size_t i = 0; dot[i]; i++)
+        suffix[i] = (char)tolower((unsigned char)dot[i]);
+    for (size_t i = 0; i < COUNT_OF(formats); i++)
+        if (text_has_word(formats[i].suffixes, suffix))
+            return (int)i;
+    return -1;
+}
+
+bool video_is_name(const char *name)
+{
+    return find(name) >= 0;
+}
+
+const char *video_muxer(const char *name)
+{
+    const int index = find(name);
+    return index < 0 ? NULL : formats[index].muxer;
+}
+
+bool video_format_at(size_t index, struct video_format_info *out)
+{
+    if (index >= COUNT_OF(formats))
+        return false;
+    *out = (struct video_format_info){.name = formats[index].name,
+                                      .suffixes = formats[index].suffixes,
+                                      .reads = video_is_built(),
+                                      .writes = video_is_built(),
+                                      .holds = formats[index].holds};
+    return true;
+}

@@ -1,0 +1,476 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""hone apply on videos, against NumPy, ffmpeg and ffprobe.  video.py build=FOLDER"""
+
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import time
+
+import numpy as np
+
+import frame
+from folders import on_terminal
+from inspection import Place
+
+WIDTH, HEIGHT = 70, 50  # chroma of half the size, too
+# Subsampling of chroma, across and down; None: there is none.
+SHAPES = {"420": (2, 2), "422": (2, 1), "444": (1, 1), "gray": None}
+
+
+class Here(Place):
+    """With one cache for all tests: what one compiled, the next one has."""
+
+    shared = None
+
+    def __init__(self):
+        super().__init__()
+        if not Here.shared:
+            Here.shared = Place()
+        self.environment["XDG_CACHE_HOME"] = Here.shared.path("cache")
+
+
+def ffmpeg(*arguments, data=None):
+    result = subprocess.run(["ffmpeg", "-v", "error", "-nostdin" if data is None else "-y", "-bitexact", *arguments],
+                            input=data, capture_output=True, check=False)
+    frame.check(result.returncode == 0, f"ffmpeg {' '.join(arguments)}: {result.stderr.decode()[-400:]}")
+    return result.stdout
+
+
+def probe(path, *entries):
+    result = subprocess.run(["ffprobe", "-v", "error", "-of", "json", *entries, path], capture_output=True, text=True,
+                            check=False)
+    frame.check(result.returncode == 0, f"ffprobe {path}: {result.stderr[-400:]}")
+    return json.loads(result.stdout)
+
+
+def plane_shapes(kind, width=WIDTH, height=HEIGHT):
+    by = SHAPES[kind]
+    return [(height, width)] + ([(-(-height // by[1]), -(-width // by[0]))] * 2 if by else [])
+
+
+def planar_format(kind, bits):
+    return ("gray" if kind == "gray" else f"yuv{kind}p") + (f"{bits}le" if bits > 8 else "")
+
+
+def random_frames(kind, bits, count, seed=1):
+    """Frames as lists of planes: blurred noise, with the ends of the range in it."""
+    noise = np.random.default_rng(seed)
+    most = (1 << bits) - 1
+    frames = []
+    for _ in range(count):
+        planes = [noise.integers(0, most + 1, shape) for shape in plane_shapes(kind)]
+        for plane in planes:
+            plane[:4, :4] = (0, 1, most - 1, most)
+        frames.append(planes)
+    return frames
+
+
+def to_bytes(frames, bits):
+    return b"".join(plane.astype("<u2" if bits > 8 else "u1").tobytes() for planes in frames for plane in planes)
+
+
+def from_bytes(data, kind, bits):
+    shapes = plane_shapes(kind)
+    values = np.frombuffer(data, "<u2" if bits > 8 else "u1").astype(np.int64)
+    size = sum(h * w for h, w in shapes)
+    frame.check(len(values) % size == 0, f"{len(values)} samples are no frames of {size}")
+    frames, at = [], 0
+    while at < len(values):
+        planes = []
+        for h, w in shapes:
+            planes.append(values[at:at + h * w].reshape(h, w))
+            at += h * w
+        frames.append(planes)
+    return frames
+
+
+def write_video(path, frames, kind, bits, *options, stored=None, codec="ffv1"):
+    ffmpeg("-f", "rawvideo", "-pix_fmt", planar_format(kind, bits), "-s", f"{WIDTH}x{HEIGHT}", "-r", "25", "-i", "-",
+           "-c:v", codec, "-pix_fmt", stored or planar_format(kind, bits), *options, path, data=to_bytes(frames, bits))
+
+
+def read_video(path, kind, bits):
+    return from_bytes(ffmpeg("-i", path, "-map", "0:v:0", "-f", "rawvideo", "-fps_mode", "passthrough", "-pix_fmt",
+                             planar_format(kind, bits), "-"), kind, bits)
+
+
+def box3(plane, bits):
+    """A mean of 3x3 in the levels that filters see: of 65535 for more than 8 bits, shifted up and rounded back."""
+    up = 16 - bits if bits > 8 else 0
+    wide = np.pad(plane << up, 1, mode="edge")
+    h, w = plane.shape
+    mean = (sum(wide[y:y + h, x:x + w] for y in range(3) for x in range(3)) * 2 + 9) // 18
+    return np.minimum((mean + ((1 << up) >> 1)) >> up, (1 << bits) - 1)
+
+
+def check_frames(got, wanted, text):
+    frame.check(len(got) == len(wanted), f"{text}: {len(got)} frames, not {len(wanted)}")
+    for number, (a, b) in enumerate(zip(got, wanted), 1):
+        for i, (plane, expected) in enumerate(zip(a, b)):
+            frame.check(np.array_equal(plane, expected), f"{text}: frame {number}, plane {i}: "
+                        f"{np.count_nonzero(plane != expected)} samples differ by up to {abs(plane - expected).max()}")
+
+
+# ---- Pixels ----
+
+def test_every_layout_is_filtered_and_the_rest_stays():
+    """Luma or all planes against NumPy, in every layout and depth; without loss, so chroma has to stay to the bit."""
+    cases = [("420", 8, None, "ffv1", "mkv"), ("422", 8, None, "ffv1", "mkv"), ("444", 8, None, "ffv1", "mkv"),
+             ("gray", 8, None, "ffv1", "mkv"), ("420", 10, None, "ffv1", "mkv"), ("422", 10, None, "ffv1", "mkv"),
+             ("444", 10, None, "ffv1", "mkv"), ("gray", 10, None, "ffv1", "mkv"), ("420", 12, None, "ffv1", "mkv"),
+             ("444", 16, None, "ffv1", "mkv"), ("420", 8, "nv12", "rawvideo", "nut"),
+             ("420", 8, "nv21", "rawvideo", "nut"), ("422", 8, "yuyv422", "rawvideo", "nut")]
+    with Here() as place:
+        for kind, bits, stored, codec, suffix in cases:
+            frames = random_frames(kind, bits, 3)
+            write_video(place.path("in." + suffix), frames, kind, bits, stored=stored, codec=codec)
+            for planes in ("luma", "all"):
+                out = place.path(f"{kind}-{bits}-{stored}-{planes}.{suffix}")
+                place.run("apply", "box size=3", place.path("in." + suffix), "-o", out, "--planes", planes)
+                wanted = [[box3(p, bits) if i == 0 or planes == "all" else p for i, p in enumerate(f)] for f in frames]
+                check_frames(read_video(out, kind, bits), wanted, f"{kind} {bits} {stored} {planes}")
+                made = probe(out, "-show_streams")["streams"][0]
+                frame.check((made["codec_name"], made["pix_fmt"]) == (codec, stored or planar_format(kind, bits)), f"{made}")
+
+
+def test_semi_planar_frames_reach_encoders_that_take_none():
+    with Here() as place:
+        for kind, stored in (("420", "nv12"), ("422", "yuyv422")):
+            frames = random_frames(kind, 8, 2)
+            write_video(place.path("in.nut"), frames, kind, 8, stored=stored, codec="rawvideo")
+            place.run("apply", "box size=3", place.path("in.nut"), "-o", place.path("out.mkv"), "--codec", "ffv1")
+            check_frames(read_video(place.path("out.mkv"), kind, 8), [[box3(f[0], 8), *f[1:]] for f in frames], stored)
+
+
+def test_frames_are_what_hone_makes_of_pictures():
+    with Here() as place:
+        frames = random_frames("420", 8, 3)
+        write_video(place.path("in.mkv"), frames, "420", 8)
+        os.mkdir(place.path("luma"))
+        for i, planes in enumerate(frames):
+            with open(place.path("luma", f"{i}.pgm"), "wb") as file:
+                file.write(b"P5 %d %d 255\n" % (WIDTH, HEIGHT) + planes[0].astype("u1").tobytes())
+        chain = "epsilon threshold=90 radius=2 | gaussian sigma=1"
+        place.run("apply", chain, place.path("luma"), "-o", place.path("out/"), "-q")
+        place.run("apply", chain, place.path("in.mkv"), "-o", place.path("out.mkv"))
+        wanted = []
+        for i, planes in enumerate(frames):
+            with open(place.path("out", f"{i}.pgm"), "rb") as file:
+                pixels = np.frombuffer(file.read()[-WIDTH * HEIGHT:], "u1").reshape(HEIGHT, WIDTH)
+            wanted.append([pixels.astype(np.int64), *planes[1:]])
+        check_frames(read_video(place.path("out.mkv"), "420", 8), wanted, chain)
+
+
+def test_what_a_filter_leaves_alone_stays():
+    """All values of 10 bits; and levels in per cent are as strong as in 8 bits."""
+    with Here() as place:
+        plane = (np.arange(WIDTH * HEIGHT) % 1024).reshape(HEIGHT, WIDTH)
+        write_video(place.path("in.mkv"), [[plane]], "gray", 10)
+        result = place.run("apply", "epsilon threshold=0 radius=1", place.path("in.mkv"), "-o", place.path("out.mkv"))
+        frame.check("levels of 65535" not in result.stderr, f"nothing to warn of: {result.stderr}")
+        check_frames(read_video(place.path("out.mkv"), "gray", 10), [[plane]], "identity")
+        result = place.run("apply", "epsilon threshold=12", place.path("in.mkv"), "-o", place.path("out.mkv"))
+        frame.check("threshold=12 means levels of 65535; threshold=4.7% is as strong" in result.stderr, result.stderr)
+
+
+# ---- Everything else in a file ----
+
+METADATA = """;FFMETADATA1
+title=A title
+[CHAPTER]
+TIMEBASE=1/1000
+START=0
+END=400
+title=first
+[CHAPTER]
+TIMEBASE=1/1000
+START=400
+END=1200
+title=second
+"""
+
+
+def rich_video(place, name, codec="libx264", more=()):
+    """Frames of varying length, sound, subtitles, chapters, a title, colour tags, rotation."""
+    with open(place.path("meta.txt"), "w", encoding="ascii") as file:
+        file.write(METADATA)
+    with open(place.path("text.srt"), "w", encoding="ascii") as file:
+        file.write("1\n00:00:00,200 --> 00:00:00,700\nHello\n\n")
+    ffmpeg("-f", "lavfi", "-i", "testsrc=size=96x64:rate=25:duration=1.2", "-f", "lavfi", "-i",
+           "sine=frequency=440:duration=1.2:sample_rate=44100", "-i", place.path("text.srt"), "-i", place.path("meta.txt"),
+           "-map", "0:v", "-map", "1:a", "-map", "2:s", "-map_metadata", "3", "-map_chapters", "3",
+           "-vf", r"select=not(eq(mod(n\,7)\,3)+eq(mod(n\,5)\,2)),format=yuv420p", "-fps_mode", "vfr", "-c:v", codec, "-c:a", "aac",
+           "-color_primaries", "bt709", "-color_trc", "bt709", "-colorspace", "bt709", "-color_range", "tv",
+           "-metadata:s:a", "language=fra", *more, place.path(name))
+
+
+def turn(path):
+    """Turns the first track of an MP4 file by a right angle: FFmpeg 5 has no option for that."""
+    with open(path, "r+b") as file:
+        content = file.read()
+        file.seek(content.index(b"tkhd") + 44)  # version 0: nine fields before the matrix
+        file.write(struct.pack(">9i", 0, 1 << 16, 0, -(1 << 16), 0, 0, 64 << 16, 0, 1 << 30))
+
+
+def packets(path, stream):
+    """(time, length, content) of each packet, by time."""
+    listed = probe(path, "-select_streams", stream, "-show_packets", "-show_data_hash", "md5")["packets"]
+    return sorted((float(p["pts_time"]), float(p.get("duration_time", 0)), p["data_hash"]) for p in listed)
+
+
+def rotation(stream):
+    return [d["rotation"] for d in stream.get("side_data_list", []) if "rotation" in d]
+
+
+def check_everything(source, out, text):
+    a, b = (probe(path, "-show_streams", "-show_chapters", "-show_format") for path in (source, out))
+    kinds = [[s["codec_type"] for s in x["streams"] if s["codec_type"] != "data"] for x in (a, b)]  # data: chapters of MP4
+    frame.check(kinds[0] == kinds[1] == ["video", "audio", "subtitle"], f"{text}: {kinds[1]}")
+    times = [[t for t, _, _ in packets(path, "v:0")] for path in (source, out)]
+    frame.check(times[0] == times[1] and len(set(np.diff(times[0]).round(4))) > 1, f"{text}: time stamps {times}")
+    copied = "-copied".join(os.path.splitext(source))
+    ffmpeg("-i", source, "-map", "0:v", "-map", "0:a", "-map", "0:s", "-c", "copy", copied)  # may end with the last packet
+    lengths = [float(x["format"]["duration"]) for x in (probe(copied, "-show_format"), b)]
+    frame.check(abs(lengths[0] - lengths[1]) < 0.003, f"{text}: the length {lengths}")
+    for stream in ("a:0", "s:0"):
+        frame.check(packets(source, stream) == packets(out, stream), f"{text}: packets of {stream} differ")
+    for key in ("width", "height", "pix_fmt", "codec_name", "color_range", "color_space", "color_transfer",
+                "color_primaries", "sample_aspect_ratio", "r_frame_rate", "field_order"):
+        frame.check(a["streams"][0].get(key) == b["streams"][0].get(key),
+                    f"{text}: {key} {a['streams'][0].get(key)} became {b['streams'][0].get(key)}")
+    frame.check(rotation(a["streams"][0]) == rotation(b["streams"][0]), f"{text}: rotation {b['streams'][0]}")
+    frame.check(b["streams"][1]["tags"]["language"] == "fra" and b["format"]["tags"]["title"] == "A title", f"{text}: tags")
+    chapters = [[(c["start_time"], c["end_time"], c["tags"]["title"]) for c in x["chapters"]] for x in (a, b)]
+    frame.check(len(chapters[0]) == 2 and chapters[0] == chapters[1], f"{text}: chapters {chapters}")
+    return a["streams"][0]
+
+
+def test_everything_else_is_kept():
+    with Here() as place:
+        rich_video(place, "in.mp4", more=("-c:s", "mov_text"))
+        turn(place.path("in.mp4"))
+        place.run("apply", "box size=3", place.path("in.mp4"), "-o", place.path("out.mp4"))
+        stream = check_everything(place.path("in.mp4"), place.path("out.mp4"), "MP4")
+        frame.check(rotation(stream) == [90] or rotation(stream) == [-90], f"the test has no rotation: {stream}")
+        rich_video(place, "in.mkv", codec="ffv1", more=("-c:s", "srt"))
+        place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.mkv"))
+        check_everything(place.path("in.mkv"), place.path("out.mkv"), "Matroska")
+
+
+def test_what_a_format_does_not_hold_is_named():
+    with Here() as place:
+        rich_video(place, "in.mkv", codec="ffv1", more=("-c:s", "srt"))
+        result = place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.y4m"))
+        frame.check(result.stderr.count("left out") == 2 and "subtitle" in result.stderr, result.stderr)
+        result = place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.mp4"))
+        frame.check("subtitle, subrip) is left out" in result.stderr and "audio" not in result.stderr, result.stderr)
+        frame.check(probe(place.path("out.mp4"), "-show_streams")["streams"][0]["codec_name"] == "h264", "the usual codec")
+
+
+def test_frames_are_cut_out_with_their_sound():
+    with Here() as place:
+        rich_video(place, "in.mkv", codec="ffv1", more=("-c:s", "srt"))
+        whole = read_video_sized(place.path("in.mkv"), 96, 64)
+        times = [t for t, _, _ in packets(place.path("in.mkv"), "v:0")]
+        place.run("apply", "epsilon threshold=0 radius=1", place.path("in.mkv"), "-o", place.path("out.mkv"), "--frames", "5-9")
+        frame.check(np.array_equal(read_video_sized(place.path("out.mkv"), 96, 64), whole[4:9]), "other frames")
+        cut = [t for t, _, _ in packets(place.path("out.mkv"), "v:0")]
+        frame.check(np.allclose(cut, np.array(times[4:9]) - times[4], atol=1e-6), f"{cut} of {times[4:9]}")
+        ends = times[9]
+        sound = [h for t, _, h in packets(place.path("in.mkv"), "a:0") if times[4] <= t < ends]
+        frame.check([h for _, _, h in packets(place.path("out.mkv"), "a:0")] == sound and sound, "other sound")
+        place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("tail.mkv"), "--frames", f"{len(whole) - 1}-")
+        frame.check(len(packets(place.path("tail.mkv"), "v:0")) == 2, "the tail")
+        result = place.run("apply", "box", place.path("in.mkv"), "-o", place.path("no.mkv"), "--frames", "500-", status=2)
+        frame.check(f"has {len(whole)} frames" in result.stderr and not os.path.exists(place.path("no.mkv")), result.stderr)
+
+
+def read_video_sized(path, width, height):
+    data = ffmpeg("-i", path, "-map", "0:v:0", "-f", "rawvideo", "-fps_mode", "passthrough", "-pix_fmt", "yuv420p", "-")
+    return np.frombuffer(data, "u1").reshape(-1, width * height * 3 // 2)
+
+
+# ---- Pipes ----
+
+def test_y4m_goes_through_pipes():
+    with Here() as place:
+        for bits in (8, 10):
+            frames = random_frames("420", bits, 4)
+            write_video(place.path("in.y4m"), frames, "420", bits, "-strict", "-1", codec="wrapped_avframe")
+            with open(place.path("in.y4m"), "rb") as file:
+                data = file.read()
+            command = [os.path.join(frame.build(), "hone"), "apply", "box size=3", "-", "-o", "-", "--format", "y4m"]
+            result = subprocess.run(command, input=data, capture_output=True, env=place.environment, check=False)
+            frame.check(result.returncode == 0, result.stderr.decode())
+            with open(place.path("out.y4m"), "wb") as file:
+                file.write(result.stdout)
+            check_frames(read_video(place.path("out.y4m"), "420", bits), [[box3(f[0], bits), *f[1:]] for f in frames], f"{bits}")
+            got, wanted = (data.split(b"\n")[0].split()[:4] for data in (result.stdout, data))
+            frame.check(got == wanted, f"{got} {wanted}")
+
+
+def test_a_closed_pipe_is_an_error():
+    with Here() as place:
+        write_video(place.path("in.mkv"), random_frames("420", 8, 60), "420", 8)
+        with subprocess.Popen([os.path.join(frame.build(), "hone"), "apply", "box size=3", place.path("in.mkv"), "-o", "-"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environment) as process:
+            process.stdout.read(100)
+            process.stdout.close()
+            said = process.stderr.read().decode()
+        frame.check(process.returncode == 3 and "standard output: Broken pipe" in said, f"{process.returncode}: {said}")
+
+
+# ---- Interrupts, damage ----
+
+def y4m(frames):
+    head = b"YUV4MPEG2 W%d H%d F25:1 Ip A1:1 C420jpeg\n" % (WIDTH, HEIGHT)
+    return head + b"".join(b"FRAME\n" + to_bytes([f], 8) for f in frames)
+
+
+def written(place):
+    return sum(os.path.getsize(path) for path in glob.glob(place.path(".*")) + glob.glob(place.path("*")) if os.path.isfile(path))
+
+
+def test_an_interrupt_completes_the_file():
+    """While the input is still open; then again before there is any frame, which leaves nothing."""
+    frames = random_frames("420", 8, 40)
+    with Here() as place:
+        command = [os.path.join(frame.build(), "hone"), "apply", "epsilon threshold=0 radius=1", "-", "-o", place.path("out.mkv"),
+                   "--codec", "ffv1"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environment) as process:
+            process.stdin.write(y4m(frames))
+            process.stdin.flush()
+            limit = time.monotonic() + 60
+            while written(place) < 64000 and process.poll() is None and time.monotonic() < limit:
+                time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            said = process.stderr.read().decode()
+        frame.check(process.returncode == -signal.SIGINT, f"{process.returncode}: {said}")
+        got = read_video(place.path("out.mkv"), "420", 8)
+        frame.check(re.search(rf"interrupted: '.*' holds {len(got)} frames", said), f"{len(got)}: {said}")
+        frame.check(0 < len(got) <= len(frames), f"{len(got)}")
+        check_frames(got, frames[:len(got)], "until the interrupt")
+        frame.check(os.listdir(place.folder) == ["out.mkv"], f"{os.listdir(place.folder)}")
+
+
+def spoil(path, out, number):
+    """Changes bytes in the middle of the packet of a frame."""
+    packet = probe(path, "-select_streams", "v:0", "-show_packets")["packets"][number]
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    at = int(packet["pos"]) + int(packet["size"]) // 2
+    for i in range(24):
+        data[at + i] ^= 0x5a
+    with open(out, "wb") as file:
+        file.write(data)
+
+
+def test_damage_is_named_and_gone_over_on_request():
+    with Here() as place:
+        frames = random_frames("420", 8, 12)
+        write_video(place.path("in.mkv"), frames, "420", 8, "-level", "3", "-slicecrc", "1", "-g", "1")
+        spoil(place.path("in.mkv"), place.path("bad.mkv"), 6)
+        with open(place.path("out.mkv"), "wb") as file:
+            file.write(b"mine")
+        result = place.run("apply", "box size=3", place.path("bad.mkv"), "-o", place.path("out.mkv"), status=3)
+        frame.check("frame 7, at 0.240 s, is damaged" in result.stderr and "--accept-damaged" in result.stderr, result.stderr)
+        with open(place.path("out.mkv"), "rb") as file:
+            frame.check(file.read() == b"mine", "the output was changed")
+        result = place.run("apply", "box size=3", place.path("bad.mkv"), "-o", place.path("out.mkv"), "--accept-damaged")
+        frame.check(result.stderr.count("is damaged") == 1 and "frame 7," in result.stderr, result.stderr)
+        got = read_video(place.path("out.mkv"), "420", 8)
+        wanted = [[box3(f[0], 8), *f[1:]] for f in frames]
+        del got[6], wanted[6]
+        check_frames(got, wanted, "the whole frames")
+
+
+def test_a_file_that_is_cut_off():
+    with Here() as place:
+        for name, codec in (("in.mkv", "libx264"), ("in.mp4", "libx264"), ("in.avi", "mpeg4")):
+            ffmpeg("-f", "lavfi", "-i", "testsrc=size=96x64:rate=25:duration=2", "-c:v", codec, "-pix_fmt", "yuv420p",
+                   *(("-movflags", "+faststart") if name.endswith("mp4") else ()), place.path(name))
+            with open(place.path(name), "r+b") as file:
+                file.truncate(os.path.getsize(place.path(name)) * 2 // 3)
+            out = place.path("out" + name[2:])
+            if not name.endswith("avi"):  # an AVI does not tell
+                result = place.run("apply", "box size=3", place.path(name), "-o", out, status=3)
+                frame.check("damaged" in result.stderr and not os.path.exists(out), f"{name}: {result.stderr}")
+            place.run("apply", "box size=3", place.path(name), "-o", out, "--accept-damaged")
+            count = len(probe(out, "-select_streams", "v:0", "-show_frames")["frames"])
+            frame.check(10 < count < 50, f"{name}: {count} frames")
+
+
+def test_hostile_files_are_refused():
+    with Here() as place:
+        os.mkdir(place.path("f"))
+        write_video(place.path("secret.mkv"), random_frames("420", 8, 2), "420", 8)
+        files = {"list.m3u8": b"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n" + place.path("secret.mkv").encode() + b"\n",
+                 "list.mp4": b"ffconcat version 1.0\nfile " + place.path("secret.mkv").encode() + b"\n",
+                 "huge.y4m": b"YUV4MPEG2 W60000 H60000 F25:1\nFRAME\n" + bytes(100),
+                 "sides.y4m": b"YUV4MPEG2 W2000000000 H2 F25:1\nFRAME\n" + bytes(100),
+                 "noise.mkv": np.random.default_rng(3).bytes(5000), "empty.mp4": b""}
+        for name, data in files.items():
+            with open(place.path("f", name), "wb") as file:
+                file.write(data)
+            result = place.run("apply", "box size=3", place.path("f", name), "-o", place.path("out.mkv"), status=3)
+            frame.check(name in result.stderr and not os.path.exists(place.path("out.mkv")), f"{name}: {result.stderr}")
+
+
+# ---- Options ----
+
+def test_what_cannot_be_meant_is_refused():
+    with Here() as place:
+        write_video(place.path("in.mkv"), random_frames("420", 8, 2), "420", 8)
+        place.picture(64, 48)
+        shutil.copy(place.path("in.mkv"), place.path("same.mkv"))
+        cases = [("in.mkv", "out.mkv", ("--frames", "9-3"), "--frames is A-B"), ("in.mkv", "out.mkv", ("--frames", "0-3"), "from 1"),
+                 ("in.mkv", "out.mkv", ("--planes", "chroma"), "luma or all"), ("in.mkv", "out.mkv", ("--codec", "h265x"), "no encoder"),
+                 ("in.mkv", "out.webm", ("--codec", "ffv1"), "does not hold"), ("in.mkv", "out.png", (), "a video's suffix"),
+                 ("in.mkv", "out.mkv", ("--quality", "50"), "--quality means nothing"),
+                 ("in.mkv", "out.mkv", ("--preset", "slow"), "--preset means nothing"),
+                 ("in.mkv", "out.mkv", ("--codec", "h264", "--preset", "slowish"), "slowish"),
+                 ("in.pgm", "out.mkv", (), "is a picture"), ("in.pgm", "out.png", ("--frames", "1-3"), "--frames means nothing"),
+                 ("same.mkv", "same.mkv", (), "--force")]
+        for source, out, options, said in cases:
+            result = place.run("apply", "box size=3", place.path(source), "-o", place.path(out), *options, status=2)
+            frame.check(said in result.stderr, f"{source} {out} {options}: {result.stderr}")
+            frame.check(out == "same.mkv" or not os.path.exists(place.path(out)), f"{out} was written")
+        result = place.run("apply", "sobel output=dx", place.path("in.mkv"), "-o", place.path("out.mkv"), status=2)
+        frame.check("size and type have to stay" in result.stderr, result.stderr)
+        place.run("apply", "box size=3", place.path("same.mkv"), "-o", place.path("same.mkv"), "--force")
+
+
+def test_encoders_take_their_settings():
+    """Smaller files for less quality; ones that play."""
+    with Here() as place:
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=128x96:rate=25:duration=0.4", "-c:v", "ffv1", "-pix_fmt", "yuv420p", place.path("in.mkv"))
+        for codec, name, preset in (("h264", "h264", "fast"), ("libvpx-vp9", "vp9", "8"), ("mpeg4", "mpeg4", None)):
+            sizes = []
+            for quality in (20, 90):
+                out = place.path(f"{name}{quality}.mkv")
+                report = place.json("apply", "box size=3", place.path("in.mkv"), "-o", out, "--codec", codec, "--quality", str(quality),
+                                    *(("--preset", preset) if preset else ()))
+                made = probe(out, "-count_frames", "-show_streams")["streams"][0]
+                frame.check((made["codec_name"], made["nb_read_frames"]) == (name, "10"), f"{made}")
+                frame.check(report["video"]["frames"] == 10 and report["video"]["bottleneck"] in report["video"]["busy_seconds"], f"{report}")
+                sizes.append(os.path.getsize(out))
+            frame.check(sizes[0] * 1.2 < sizes[1], f"{codec}: {sizes} bytes")
+
+
+def test_progress_names_the_bottleneck():
+    with Here() as place:
+        write_video(place.path("in.mkv"), random_frames("420", 8, 30), "420", 8)
+        lines = on_terminal(place, 90, "apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.mkv"))
+        frame.check(any(re.match(r"frame \d+ of 30, [\d.]+ frames/s(, .* left)?, (decoding|filtering|encoding) is the bottleneck", line)
+                        for line in lines), f"{lines}")
+        frame.check(any("30 frames of 70x50 yuv420p" in line for line in lines), f"{lines}")
+
+
+if __name__ == "__main__":
+    frame.main(globals())
