@@ -11,10 +11,13 @@ import tempfile
 
 import frame
 
+# Without a device: a driver would compile what hone chooses there.
+ENVIRONMENT = {**os.environ, "OCL_ICD_VENDORS": "/nonexistent"}
+
 
 def hone(*arguments):
     program = os.path.join(frame.build(), "hone")
-    return subprocess.run([program, *arguments], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([program, *arguments], capture_output=True, text=True, check=True, env=ENVIRONMENT).stdout
 
 
 def page():
@@ -96,7 +99,7 @@ def complete(*words):
     text = (f"compopt() {{ :; }}; source '{script}'; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _hone; "
             'printf "%s\\n" "${COMPREPLY[@]}"')
     result = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=True,
-                            env={**os.environ, "PATH": frame.build() + ":" + os.environ["PATH"]})
+                            env={**ENVIRONMENT, "PATH": frame.build() + ":" + os.environ["PATH"]})
     frame.check(not result.stderr, f"bash said {result.stderr}")
     return set(result.stdout.split("\n")) - {""}
 
@@ -171,7 +174,7 @@ def complete_in_zsh(*words):
     quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
     text = f"{ZSH}words=({quoted}); CURRENT={len(words)}; PREFIX=$words[-1]; source '{script}'"
     result = subprocess.run(["zsh", "-f", "-c", text], capture_output=True, text=True, check=False,
-                            env={**os.environ, "PATH": frame.build() + ":" + os.environ["PATH"]})
+                            env={**ENVIRONMENT, "PATH": frame.build() + ":" + os.environ["PATH"]})
     frame.check(not result.stderr, f"zsh said {result.stderr}")
     return set(result.stdout.split("\n")) - {""}
 
