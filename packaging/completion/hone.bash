@@ -67,7 +67,7 @@ _hone() {
         mapfile -t COMPREPLY < <(compgen -W "$(_hone_options "$command")" -- "$current")
     elif [[ $command == cache ]]; then
         mapfile -t COMPREPLY < <(compgen -W 'list tuning verify clear' -- "$current")
-    elif [[ $command == filters || $command == tune ]]; then
+    elif [[ $command == @(filters|tune|doctor) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" filters --names 2>/dev/null)" -- "$current")
     elif [[ $command == apply && $COMP_CWORD == 2 ]]; then
         [[ $current == [\'\"]* ]] && quote=${current:0:1}

@@ -101,6 +101,9 @@ int cli_fail(const struct common_options *common, const hone_error *error);
  * EXIT_USAGE. */
 int cli_usage(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* cli_usage, with the filters that there are or the nearest to `name`. */
+int cli_unknown_filter(const struct command *command, const char *name);
+
 /* A line to stderr, "hone: message": warnings are silent under -q, notes appear under -v alone. Threads:
  * safe. */
 void cli_warn(const struct common_options *common, const char *format, ...)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "doctor/doctor.h"
+#include "filter/registry.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 
 struct report {
     struct common_options common;
+    struct operands filters; /* names; none: all filters */
     bool thorough, again;
     json_t *findings; /* with --json */
     bool failed;      /* memory ran out */
@@ -104,6 +106,8 @@ static int examine(struct report *report)
     const struct doctor_request request = {.device = cli_device_request(&report->common),
                                            .thorough = report->thorough,
                                            .again = report->again,
+                                           .filters = (const char *const *)report->filters.items,
+                                           .filter_count = (size_t)report->filters.count,
                                            .tell = tell,
                                            .user = report};
     struct doctor_result result = {0};
@@ -129,16 +133,16 @@ static int examine(struct report *report)
 static int run(int argc, char **argv)
 {
     struct report report = {.part = -1, .device = -1, .timeout = -1};
-    struct operands operands;
     const struct option options[] = {{"thorough", 0, OPTION_FLAG, &report.thorough, 0, 0},
                                      {"again", 0, OPTION_FLAG, &report.again, 0, 0},
                                      {"timeout", 0, OPTION_REAL, &report.timeout, 0, 1e9},
                                      {0}};
-    enum parsed parsed = cli_parse(&command_doctor, argc, argv, options, &report.common, &operands);
+    enum parsed parsed = cli_parse(&command_doctor, argc, argv, options, &report.common, &report.filters);
     if (parsed != PARSED_GO)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
-    if (operands.count)
-        return cli_usage(&command_doctor, "it takes no operand '%s'", operands.items[0]);
+    for (int i = 0; i < report.filters.count; i++)
+        if (!registry_find(report.filters.items[i]))
+            return cli_unknown_filter(&command_doctor, report.filters.items[i]);
     report.findings = report.common.json ? json_array() : NULL;
     int status = examine(&report);
     json_decref(report.findings);
@@ -149,12 +153,12 @@ const struct command command_doctor = {
     .name = "doctor",
     .summary = "check OpenCL, the devices and the results of every filter",
     .usage =
-        "usage: hone doctor [OPTION...]\n"
+        "usage: hone doctor [FILTER...] [OPTION...]\n"
         "\n"
         "Checks the OpenCL loader and its drivers, the features of each device, the results of every filter\n"
         "on every device against its plain C reference, and the cache. Explains how to fix what it finds.\n"
-        "With --device, checks only that device. Exit status: 0 if all is well, 1 if something is wrong, 4\n"
-        "if there is no device.\n"
+        "With FILTER, checks the results of the named filters only; with --device, only that device.\n"
+        "Exit status: 0 if all is well, 1 if something is wrong, 4 if there is no device.\n"
         "\n"
         "options:\n"
         "  --again            repeat the self-test of each device instead of using the remembered result\n"

@@ -444,15 +444,6 @@ static int show_filter(const struct common_options *common, const hone_filter_in
     return cli_fail(common, &error);
 }
 
-static int unknown_filter(const char *name)
-{
-    struct text message = {0};
-    registry_answer_unknown(name, &message);
-    int status = cli_usage(&command_filters, "%s", text_view(&message));
-    text_finish(&message);
-    return status;
-}
-
 static int show_all(const struct common_options *common)
 {
     hone_error error;
@@ -481,7 +472,7 @@ static int run(int argc, char **argv)
         return cli_usage(&command_filters, "it takes one name, not also '%s'", operands.items[1]);
     const char *name = operands.count ? operands.items[0] : NULL;
     if (name && !hone_filter_find(name, &info))
-        return unknown_filter(name);
+        return cli_unknown_filter(&command_filters, name);
     if (variants && !name)
         return cli_usage(&command_filters, "--variants needs the name of a filter");
     if (variants)

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/json_text.h"
 #include "base/text.h"
+#include "filter/registry.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -89,6 +90,15 @@ int cli_usage(const struct command *command, const char *format, ...)
     if (cli_wants_json)
         cli_print_json(cli_failure_json(&error));
     return EXIT_USAGE;
+}
+
+int cli_unknown_filter(const struct command *command, const char *name)
+{
+    struct text message = {0};
+    registry_answer_unknown(name, &message);
+    int status = cli_usage(command, "%s", text_view(&message));
+    text_finish(&message);
+    return status;
 }
 
 void cli_warn(const struct common_options *common, const char *format, ...)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * Is everything right on this machine? Looks at the OpenCL loader and its drivers, at every device, at the
- * results of every filter on every device, and at hone's own folder, and tells each finding as it comes.
+ * results of filters on every device, and at hone's own folder, and tells each finding as it comes.
  */
 #ifndef DOCTOR_DOCTOR_H
 #define DOCTOR_DOCTOR_H
@@ -40,6 +40,8 @@ struct doctor_request {
     hone_device_request device; /* spec NULL: all devices, else the one that fits */
     bool thorough;              /* all formats, borders and sizes instead of a few */
     bool again;                 /* run self-tests anew instead of trusting what is remembered */
+    const char *const *filters; /* names of the registry; the results of other filters are not looked at */
+    size_t filter_count;        /* 0: all filters */
     void (*tell)(void *user, const struct doctor_finding *finding);
     void *user;
 };

@@ -10,6 +10,8 @@
 #include "filter/check.h"
 #include "filter/registry.h"
 
+#include <string.h>
+
 /* How one filter fared. */
 struct tally {
     const struct hone_filter *filter;
@@ -181,10 +183,21 @@ static void check_filter(struct tally *tally, bool thorough)
     }
 }
 
+bool doctor_wants_filter(const struct doctor *doctor, const char *name)
+{
+    const struct doctor_request *request = doctor->request;
+    for (size_t i = 0; i < request->filter_count; i++)
+        if (strcmp(request->filters[i], name) == 0)
+            return true;
+    return request->filter_count == 0;
+}
+
 void doctor_look_at_filters(struct doctor *doctor, hone_device *device)
 {
     const struct hone_filter *filter;
     for (size_t i = 0; (filter = registry_at(i)); i++) {
+        if (!doctor_wants_filter(doctor, filter->name))
+            continue;
         struct tally tally = {.filter = filter, .device = device};
         check_filter(&tally, doctor->request->thorough);
         tell_tally(doctor, &tally);

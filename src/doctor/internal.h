@@ -15,6 +15,9 @@ void doctor_tell(struct doctor *doctor, enum doctor_part part, enum doctor_state
                  const char *subject, const char *advice, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
 
+/* Whether the results of this filter are to be looked at. */
+bool doctor_wants_filter(const struct doctor *doctor, const char *name);
+
 /* doctor_setup.c: the loader, the drivers registered with it, the platforms that came of them. */
 hone_status doctor_look_at_setup(struct doctor *doctor, hone_error *error);
 /* What to install on this machine, when there is no device. */

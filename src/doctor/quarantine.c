@@ -52,9 +52,9 @@ void doctor_look_at_quarantine(struct doctor *doctor, hone_device *device)
         doctor_tell(doctor, DOCTOR_FILTERS, DOCTOR_WARNING, index, "tuning records",
                     "without them every variant is checked at its first use", "%s", error.message);
     for (size_t i = 0; i < records.wrong_count; i++) {
-        size_t count = lookup_level_of(&records.wrong[i].device, &here) == LEVEL_EXACT
-                           ? count_from(&records, i, &here)
-                           : 0;
+        bool wanted = doctor_wants_filter(doctor, records.wrong[i].filter) &&
+                      lookup_level_of(&records.wrong[i].device, &here) == LEVEL_EXACT;
+        size_t count = wanted ? count_from(&records, i, &here) : 0;
         if (count > 0)
             tell_one(doctor, index, &records.wrong[i], count);
     }

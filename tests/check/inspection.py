@@ -521,6 +521,23 @@ def test_the_doctor_finds_this_machine_fine():
         frame.check(place.run("doctor", "-q").stdout == "", "nothing to say under -q")
 
 
+def test_the_doctor_checks_the_filters_that_are_named():
+    with Place() as place:
+        report = place.json("doctor", "transpose", "box", "box")
+        checked = [f["subject"] for f in report["findings"] if f["part"] == "filters" and f["device"] == 0]
+        frame.check(checked == ["box", "transpose"], f"checked: {checked}")
+        parts = {f["part"] for f in report["findings"]}
+        frame.check({"loader", "drivers", "device"} <= parts and report["fine"], f"{report}")
+
+
+def test_the_doctor_answers_an_unknown_filter_with_the_nearest():
+    with Place() as place:
+        said = place.run("doctor", "box", "sobl", status=2, **NOWHERE).stderr
+        frame.check("no filter 'sobl'; did you mean 'sobel'?" in said and "hone doctor --help" in said, said)
+        said = place.run("doctor", "qqqqqqq", status=2, **NOWHERE).stderr
+        frame.check("box" in said and "transpose" in said, f"it does not list the filters: {said}")
+
+
 # The head of a kernel that knows the height of the image, up to the brace.
 KERNEL_HEAD = r"(__kernel void \w+\([^{]*\bint height\b[^{]*\{)"
 

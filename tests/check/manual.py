@@ -117,6 +117,7 @@ def test_completion_offers_filters_and_parameters():
     frame.check(len(filters) >= 2, f"filters: {filters}")
     frame.check(complete("hone", "filters", "") == filters, "filters NAME")
     frame.check(complete("hone", "tune", "") == filters, "tune NAME")
+    frame.check(complete("hone", "doctor", "box", "") == filters, "doctor NAME NAME")
     frame.check(complete("hone", "apply", "") == filters, "the first filter of a chain")
     frame.check(complete("hone", "apply", "'sob") == {"sobel"}, f"{complete('hone', 'apply', chr(39) + 'sob')}")
     offered = complete("hone", "apply", "'sobel norm=l1 | box wi")
@@ -195,7 +196,7 @@ def test_zsh_completes_what_bash_completes():
         return  # the tables alone are compared then
     for words in (("tune", "--format"), ("apply", "box", "--format"), ("apply", "box", "--tune"), ("apply", "box", "--device"),
                   ("apply", "box", "--compression"), ("apply", "box", "--background"), ("tune", "sobel", "--variant"),
-                  ("apply", "'box size=3 | sobel'", "a.png", "--variant"), ("filters",), ("tune",), ("cache",), ()):
+                  ("apply", "'box size=3 | sobel'", "a.png", "--variant"), ("filters",), ("tune",), ("doctor",), ("cache",), ()):
         expected = complete("hone", *words, "") - {"--help", "--version"}
         frame.check(complete_in_zsh("hone", *words, "") == expected, f"{words}: {complete_in_zsh('hone', *words, '')}")
     for option in ("--kernel-file", "--spec", "--import", "--export", "--replay", "--header"):
