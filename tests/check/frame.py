@@ -2,7 +2,7 @@
 """The frame of test scripts: functions whose names begin with `test_` are tests; prints lines that tests/run reads.
 
 A test fails by an exception; `assert` and `check` give the text. A script ends with `frame.main(globals())` and takes
-patterns of names, --list, and options as `name=value` (frame.option).
+patterns of names, --list, and options as `name=value` (frame.option): build=FOLDER, and those that it tells main of.
 """
 
 import fnmatch
@@ -71,8 +71,12 @@ def read_options():
     return others
 
 
-def main(names):
+def main(names, *taken):
+    """`taken`: the names of the options that the script takes, beside `build`."""
     patterns = read_options()
+    for name in _options:
+        if name not in ("build", *taken):
+            sys.exit(f"{sys.argv[0]}: there is no option {name}=; it takes {'=, '.join(('build', *taken))}=")
     tests = {name[5:]: value for name, value in names.items() if name.startswith("test_") and callable(value)}
     chosen = [name for name in tests if not patterns or any(fnmatch.fnmatch(name, p) for p in patterns)]
     if "--list" in sys.argv:

@@ -133,4 +133,4 @@ def test_what_the_optimiser_says_is_found():
     frame.check(syntax is None and text and "loop not vectorized" in text, f"not found: {syntax} {text}")
 
 
-frame.main(globals())
+frame.main(globals(), "effort")

@@ -75,6 +75,23 @@ def test_a_failure_is_json_under_json():
             frame.check(said["message"] in result.stderr, f"{said['message']} is not what stderr says: {result.stderr}")
 
 
+def test_apply_and_tune_read_the_same_chains():
+    """What one takes, the other takes; what one refuses, the other refuses with the same words and the same column."""
+    bad = {"": 1, "bx": 1, "| box": 1, "box | ": 7, "box size": 9, "box =3": 5, "box size=": 10, "box size='3": 10,
+           "box 'size=3'": 5, "box sise=3": 5, "box size=x": 10, "box size=0": 10, "box size=3 size=4": 12, "sobel norm=l3": 12,
+           "box border=nowhere": 12, "gaussian sigma=1e400": 16, " box  width=4,height=5": 13, "box size=3; sobel": 10}
+    good = ["box", "  box \t size='5' border=\"wrap\" ", "box border-value=1 size=3", "gaussian sigma=1e1", "convolve kernel='1x2: 1 2'",
+            "sobel norm=l1 output=magnitude"]
+    with Place() as place:
+        picture = place.picture(8, 6)
+        for chain in [*bad, *good]:
+            status = 2 if chain in bad else 4  # understood, and then there is no device
+            applied = wrong(place, "apply", chain, picture, "-o", place.path("out.pgm"), status=status).stderr
+            tuned = wrong(place, "tune", chain, status=status).stderr
+            frame.check(applied == tuned, f"{chain}: apply says {applied}, tune {tuned}")
+            frame.check(chain in good or f"column {bad[chain]} of '{chain}'" in applied, f"{chain}: {applied}")
+
+
 def test_help_is_a_command_too():
     with Place() as place:
         commands = re.findall(r"^  (\w+)", place.run("help").stdout.split("commands:")[1].split("\n\n")[0], re.M)

@@ -720,7 +720,7 @@ def test_a_mistake_is_told_once():
 
 if __name__ == "__main__":
     try:
-        frame.main(globals())
+        frame.main(globals(), "kills")
     finally:
         for left in glob.glob(Place.cache or "/nonexistent"):
             shutil.rmtree(left, ignore_errors=True)

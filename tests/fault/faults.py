@@ -437,4 +437,4 @@ def add_tests(names):
 
 frame.read_options()
 add_tests(globals())
-frame.main(globals())
+frame.main(globals(), "driver", "effort")
