@@ -7,7 +7,7 @@ set -eu
 build="gcc libc6-dev cmake ninja-build pkg-config ocl-icd-opencl-dev opencl-headers libjansson-dev libvips-dev
     libtiff-dev libavformat-dev libavcodec-dev libavutil-dev pocl-opencl-icd"
 test="g++ python3 python3-numpy python3-scipy python3-opencv oclgrind mesa-opencl-icd clang imagemagick binutils locales
-    git ffmpeg"
+    git ffmpeg libimage-exiftool-perl libtiff-tools"
 lint="clang-format shellcheck python3"
 
 case "${1:-build}" in

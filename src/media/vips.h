@@ -17,6 +17,9 @@ void vips_said(char *text, size_t size);
  * picture. */
 void vips_carry_metadata(VipsImage *from, VipsImage *to);
 
+/* Says which tags of a TIFF the metadata lack. */
+void vips_tell_lost(const struct media_input *input);
+
 /* Tells how the pages that an input delivers follow each other: delays, repetitions. */
 void vips_carry_animation(const struct media_input *from, VipsImage *to);
 

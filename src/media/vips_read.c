@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "media/description.h"
+#include "media/iptc.h"
+#include "media/tiff_exif.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -24,6 +26,7 @@ struct vips_state {
     VipsImage *metadata;    /* an empty image that carries the metadata alone */
     struct tiff_facts tiff; /* zero for other formats */
     int loop, *delays;      /* of an animation: repetitions, or -1; milliseconds of each page, or NULL */
+    struct text lost;       /* numbers of the tags of a TIFF that are not carried */
     const char *distrusted; /* the format of a file that was refused because it takes trust */
 };
 
@@ -141,6 +144,43 @@ static void *count_field(VipsImage *image, const char *name, GValue *value, void
     return NULL;
 }
 
+/* As JPEG has it. */
+static void wrap_iptc(VipsImage *metadata)
+{
+    const void *bytes = NULL, *records;
+    size_t size = 0, count = 0;
+    struct text wrapped = {0};
+    if (vips_image_get_typeof(metadata, VIPS_META_IPTC_NAME) == 0 ||
+        vips_image_get_blob(metadata, VIPS_META_IPTC_NAME, &bytes, &size) != 0 ||
+        !(records = iptc_records(bytes, size, &count)))
+        return;
+    iptc_wrap(&wrapped, records, count);
+    if (!wrapped.failed)
+        vips_image_set_blob_copy(metadata, VIPS_META_IPTC_NAME, wrapped.data, wrapped.length);
+    text_finish(&wrapped);
+}
+
+/* What libvips leaves behind in a TIFF, as other formats have it. */
+static hone_status keep_exif(struct media_input *input, hone_error *error)
+{
+    struct vips_state *state = input->state;
+    struct text block = {0};
+    if (strcmp(input->info.format, "TIFF") != 0)
+        return HONE_OK;
+    const bool ok = tiff_exif_read(input->fd, input->info.first_page - 1, &block, &state->lost);
+    if (ok && block.length)
+        vips_image_set_blob_copy(state->metadata, VIPS_META_EXIF_NAME, block.data, block.length);
+    text_finish(&block);
+    return ok ? HONE_OK : error_memory(error, "the metadata of an image");
+}
+
+void vips_tell_lost(const struct media_input *input)
+{
+    const struct vips_state *state = input && input->reader == &media_reader_vips ? input->state : NULL;
+    if (state && state->lost.length)
+        media_note(input, MEDIA_ONCE, "its TIFF tags %s are not kept", text_view(&state->lost));
+}
+
 static hone_status keep_metadata(struct media_input *input, VipsImage *image, hone_error *error)
 {
     struct vips_state *state = input->state;
@@ -150,10 +190,12 @@ static hone_status keep_metadata(struct media_input *input, VipsImage *image, ho
         return media_bad(input, error, "has %zu bytes of metadata; at most %d are accepted", total,
                          MAX_METADATA);
     state->metadata = vips_image_new();
+    hone_status status = keep_exif(input, error); /* which libvips takes resolution and orientation from */
+    vips_carry_metadata(image, state->metadata);
+    wrap_iptc(state->metadata);
     state->metadata->Xres = image->Xres;
     state->metadata->Yres = image->Yres;
-    vips_carry_metadata(image, state->metadata);
-    return HONE_OK;
+    return status;
 }
 
 VipsImage *vips_metadata_of(const struct media_input *input)
@@ -700,6 +742,7 @@ static void close_vips(struct media_input *input)
     g_clear_object(&state->image);
     g_clear_object(&state->metadata);
     free(state->delays);
+    text_finish(&state->lost);
     free(state);
     input->state = NULL;
 }

@@ -296,20 +296,28 @@ static bool begin_rows(struct rows *r, int fd, const struct tiff_facts *facts)
     return (r->band = mem_new((size_t)bytes, 1)) != NULL;
 }
 
+static void add_blob(VipsImage *image, TIFF *tiff, uint32_t tag, const char *name, unsigned size)
+{
+    void *blob = NULL;
+    uint32_t count = 0;
+    if (TIFFGetField(tiff, tag, &count, &blob) && count)
+        vips_image_set_blob_copy(image, name, blob, (size_t)count * size);
+}
+
 /* What the loader of libvips tells, too. */
 static void add_metadata(VipsImage *image, TIFF *tiff, unsigned first)
 {
     const char *text = NULL;
-    void *profile = NULL;
-    uint32_t bytes = 0;
     uint16_t orientation = 1;
     const int pages = (int)TIFFNumberOfDirectories(tiff);
     TIFFSetDirectory(tiff, (tdir_t)first);
     vips_image_set_int(image, VIPS_META_N_PAGES, pages);
     if (TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &text) && text)
         vips_image_set_string(image, VIPS_META_IMAGEDESCRIPTION, text);
-    if (TIFFGetField(tiff, TIFFTAG_ICCPROFILE, &bytes, &profile) && bytes)
-        vips_image_set_blob_copy(image, VIPS_META_ICC_NAME, profile, bytes);
+    add_blob(image, tiff, TIFFTAG_ICCPROFILE, VIPS_META_ICC_NAME, 1);
+    add_blob(image, tiff, TIFFTAG_XMLPACKET, VIPS_META_XMP_NAME, 1);
+    add_blob(image, tiff, TIFFTAG_RICHTIFFIPTC, VIPS_META_IPTC_NAME, 4);
+    add_blob(image, tiff, TIFFTAG_PHOTOSHOP, VIPS_META_PHOTOSHOP_NAME, 1);
     if (TIFFGetField(tiff, TIFFTAG_ORIENTATION, &orientation))
         vips_image_set_int(image, VIPS_META_ORIENTATION, orientation);
 }

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "media/description.h"
+#include "media/iptc.h"
+#include "media/tiff_exif.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -152,7 +154,7 @@ static VipsImage *make_image(const struct media_output *output)
         if (output->options->strip)
             carry_profile(metadata, image);
         else
-            vips_carry_metadata(metadata, image);
+            vips_carry_metadata(metadata, image), vips_tell_lost(output->like);
         drop_foreign_profile(image, desc);
         correct_description(image, output);
     }
@@ -175,6 +177,28 @@ static bool mark_channels(const struct media_output *output)
     if (tiff_mark_channels(output->fd, output->desc.channels - like->extra, like->extra))
         return true;
     return vips_error("TIFF", "the channels could not be declared"), false;
+}
+
+static const void *find_blob(VipsImage *image, const char *name, size_t *bytes)
+{
+    const void *blob = NULL;
+    if (vips_image_get_typeof(image, name) == 0 || vips_image_get_blob(image, name, &blob, bytes) != 0)
+        return NULL;
+    return blob;
+}
+
+/* What libvips 8.14 does not write into TIFFs: EXIF, and the end of IPTC. */
+static int add_extras(const struct media_output *output, VipsImage *metadata)
+{
+    struct tiff_extras extras = {0};
+    size_t bytes = 0;
+    extras.exif = find_blob(metadata, VIPS_META_EXIF_NAME, &extras.exif_bytes);
+    const void *iptc = find_blob(metadata, VIPS_META_IPTC_NAME, &bytes);
+    if (iptc)
+        extras.iptc = iptc_records(iptc, bytes, &extras.iptc_bytes);
+    if (!extras.exif && !extras.iptc)
+        return 0;
+    return tiff_add_extras(output->fd, &extras, output->desc.width, output->desc.height / output->pages);
 }
 
 /* Lossy ones become none: JPEG in a TIFF would change pixels once more. */
@@ -205,6 +229,7 @@ static bool save_tiff(const struct media_output *output, VipsImage *image, VipsT
                                   : (int)compression_of_tag(like_input ? layout.compression : 1);
     const bool tiles = layout.tile_width >= 16 && layout.tile_height >= 16 && layout.tile_width <= 32768 &&
                        layout.tile_height <= 32768;
+    vips_image_remove(image, VIPS_META_IPTC_NAME);
     const bool big = layout.big || hone_image_bytes(&output->desc) > BIG_TIFF_BYTES;
     return vips_tiffsave_target(image, target, "bigtiff", big, "compression", compression, "tile", tiles,
                                 "tile_width", tiles ? (int)layout.tile_width : 128, "tile_height",
@@ -280,6 +305,8 @@ hone_status media_write_vips(const struct media_output *output, hone_error *erro
     VipsImage *image = make_image(output);
     VipsTarget *target = image ? new_target(&sink) : NULL;
     bool ok = target && save(output, image, target);
+    if (ok && output->suffix[1] == 't' && !output->options->strip && vips_metadata_of(output->like))
+        ok = (sink.code = add_extras(output, vips_metadata_of(output->like))) == 0;
     if (sink.code) {
         vips_error_clear();
         status = media_cannot_write(output, sink.code, error);

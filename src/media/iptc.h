@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Inside src/media: IPTC records. TIFF holds them as they are, JPEG among the resources of Photoshop. */
+#ifndef MEDIA_IPTC_H
+#define MEDIA_IPTC_H
+
+#include "base/text.h"
+
+/* The records in bytes of either form, as a part of them. NULL: there are none. */
+const void *iptc_records(const void *bytes, size_t size, size_t *count);
+
+/* Adds the resources of Photoshop that hold these records. */
+void iptc_wrap(struct text *out, const void *records, size_t count);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* TIFF 6.0, section 2, and BigTIFF. */
+#include "media/tiff_file.h"
+
+#include "base/text.h"
+#include "media/reader.h"
+
+#include <string.h>
+
+enum { VERSION = 42, VERSION_BIG = 43, MOST_TYPES = 19 };
+
+uint64_t tiff_get(const struct tiff_file *file, const void *bytes, size_t count)
+{
+    const unsigned char *from = bytes;
+    uint64_t value = 0;
+    for (size_t i = 0; i < count; i++)
+        value = value << 8 | from[file->big_endian ? i : count - 1 - i];
+    return value;
+}
+
+void tiff_put(const struct tiff_file *file, void *bytes, size_t count, uint64_t value)
+{
+    unsigned char *to = bytes;
+    for (size_t i = 0; i < count; i++, value >>= 8)
+        to[file->big_endian ? count - 1 - i : i] = (unsigned char)value;
+}
+
+size_t tiff_entry_bytes(const struct tiff_file *file)
+{
+    return file->big ? 20 : 12;
+}
+
+size_t tiff_offset_bytes(const struct tiff_file *file)
+{
+    return file->big ? 8 : 4;
+}
+
+size_t tiff_count_bytes(const struct tiff_file *file)
+{
+    return file->big ? 8 : 2;
+}
+
+unsigned tiff_type_bytes(unsigned type)
+{
+    static const unsigned char sizes[MOST_TYPES] = {0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8};
+    return type < MOST_TYPES ? sizes[type] : 0;
+}
+
+unsigned tiff_number_bytes(unsigned type)
+{
+    const unsigned rational = 5, signed_rational = 10;
+    return type == rational || type == signed_rational ? 4 : tiff_type_bytes(type);
+}
+
+bool tiff_file_read(const struct tiff_file *file, void *bytes, size_t count, uint64_t at)
+{
+    if (!file->bytes)
+        return at < UINT64_C(1) << 62 && media_read_at(file->fd, bytes, count, (off_t)at) == (ssize_t)count;
+    if (at > file->size || count > file->size - at)
+        return false;
+    memcpy(bytes, file->bytes + at, count);
+    return true;
+}
+
+bool tiff_file_begin(struct tiff_file *file, uint64_t *first)
+{
+    unsigned char head[16];
+    if (!tiff_file_read(file, head, 8, 0) || (memcmp(head, "II", 2) != 0 && memcmp(head, "MM", 2) != 0))
+        return false;
+    file->big_endian = head[0] == 'M';
+    const uint64_t version = tiff_get(file, head + 2, 2);
+    file->big = version == VERSION_BIG;
+    if ((version != VERSION && !file->big) || (file->big && !tiff_file_read(file, head, 16, 0)))
+        return false;
+    *first = tiff_get(file, head + tiff_offset_bytes(file), tiff_offset_bytes(file));
+    return true;
+}
+
+bool tiff_file_directory(const struct tiff_file *file, uint64_t at, uint64_t *count, uint64_t *next)
+{
+    unsigned char bytes[8];
+    if (at == 0 || at > UINT64_C(1) << 61 || !tiff_file_read(file, bytes, tiff_count_bytes(file), at))
+        return false;
+    *count = tiff_get(file, bytes, tiff_count_bytes(file));
+    *next = 0;
+    if (*count > TIFF_MOST_ENTRIES)
+        return false;
+    if (tiff_file_read(file, bytes, tiff_offset_bytes(file),
+                       at + tiff_count_bytes(file) + *count * tiff_entry_bytes(file)))
+        *next = tiff_get(file, bytes, tiff_offset_bytes(file));
+    return true;
+}
+
+bool tiff_file_entry(const struct tiff_file *file, uint64_t at, uint64_t index, struct tiff_entry *entry)
+{
+    unsigned char bytes[20];
+    const size_t wide = tiff_offset_bytes(file), size = tiff_entry_bytes(file);
+    const uint64_t place = at + tiff_count_bytes(file) + index * size;
+    if (!tiff_file_read(file, bytes, size, place))
+        return false;
+    *entry = (struct tiff_entry){.tag = (unsigned)tiff_get(file, bytes, 2),
+                                 .type = (unsigned)tiff_get(file, bytes + 2, 2),
+                                 .count = tiff_get(file, bytes + 4, wide)};
+    entry->bytes = entry->count < UINT64_C(1) << 40 ? entry->count * tiff_type_bytes(entry->type) : 0;
+    entry->at = entry->bytes <= wide ? place + 4 + wide : tiff_get(file, bytes + 4 + wide, wide);
+    return true;
+}
+
+uint64_t tiff_file_number(const struct tiff_file *file, const struct tiff_entry *entry)
+{
+    unsigned char bytes[8];
+    const unsigned size = tiff_number_bytes(entry->type);
+    if (size == 0 || entry->bytes < size || !tiff_file_read(file, bytes, size, entry->at))
+        return 0;
+    return tiff_get(file, bytes, size);
+}
+
+/* ---- How the first image is stored, which libvips does not tell ---- */
+
+enum { TAG_COMPRESSION = 259, TAG_TILE_WIDTH = 322, TAG_TILE_HEIGHT = 323 };
+
+static void take_entry(const struct tiff_file *file, const struct tiff_entry *entry,
+                       struct tiff_layout *layout)
+{
+    const unsigned value = (unsigned)tiff_file_number(file, entry);
+    if (entry->tag == TAG_COMPRESSION)
+        layout->compression = value;
+    else if (entry->tag == TAG_TILE_WIDTH)
+        layout->tile_width = value;
+    else if (entry->tag == TAG_TILE_HEIGHT)
+        layout->tile_height = value;
+}
+
+bool media_tiff_layout(const struct media_input *input, struct tiff_layout *layout)
+{
+    struct tiff_file file = {.fd = input ? input->fd : -1};
+    struct tiff_entry entry;
+    uint64_t first = 0, count = 0, next = 0;
+    if (!input || !tiff_file_begin(&file, &first) || !tiff_file_directory(&file, first, &count, &next))
+        return false;
+    *layout = (struct tiff_layout){.big = file.big, .compression = 1};
+    for (uint64_t i = 0; i < count; i++) {
+        if (!tiff_file_entry(&file, first, i, &entry))
+            return false;
+        take_entry(&file, &entry, layout);
+    }
+    return true;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Inside src/media: the directories of a TIFF, classic or BigTIFF, entry by entry; EXIF blocks are such files, too. Nothing of
+ * what is read is trusted. */
+#ifndef MEDIA_TIFF_FILE_H
+#define MEDIA_TIFF_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tiff_file {
+    int fd;                     /* where `bytes` is NULL */
+    const unsigned char *bytes; /* `size` of them */
+    size_t size;
+    bool big_endian, big; /* byte order; 64-bit offsets */
+};
+
+struct tiff_entry {
+    unsigned tag, type;
+    uint64_t count, bytes; /* elements; bytes of all of them, 0: of an unknown type or too many */
+    uint64_t at;           /* of the value in the file */
+};
+
+enum { TIFF_MOST_ENTRIES = 1024 };
+
+/* Byte order and kind, with `fd` or `bytes` set before; *first is the place of the first directory. False: no TIFF. */
+bool tiff_file_begin(struct tiff_file *file, uint64_t *first);
+
+/* How many entries the directory at `at` has, and the place of the next one (0: none). */
+bool tiff_file_directory(const struct tiff_file *file, uint64_t at, uint64_t *count, uint64_t *next);
+
+/* An entry of the directory at `at`, index < count. */
+bool tiff_file_entry(const struct tiff_file *file, uint64_t at, uint64_t index, struct tiff_entry *entry);
+
+/* The first element of an integer entry; 0 where there is none. */
+uint64_t tiff_file_number(const struct tiff_file *file, const struct tiff_entry *entry);
+
+/* False where the file ends before. */
+bool tiff_file_read(const struct tiff_file *file, void *bytes, size_t count, uint64_t at);
+
+/* Bytes of an entry, of a count of entries or an offset, and of the count before a directory. */
+size_t tiff_entry_bytes(const struct tiff_file *file);
+size_t tiff_offset_bytes(const struct tiff_file *file);
+size_t tiff_count_bytes(const struct tiff_file *file);
+
+/* Bytes of an element of a type and of the numbers in it, which byte order turns round; 0: an unknown type. */
+unsigned tiff_type_bytes(unsigned type);
+unsigned tiff_number_bytes(unsigned type);
+
+/* Numbers of 1 to 8 bytes. */
+uint64_t tiff_get(const struct tiff_file *file, const void *bytes, size_t count);
+void tiff_put(const struct tiff_file *file, void *bytes, size_t count, uint64_t value);
+
+#endif

@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What TIFFs say beside their pixels, and how they are stored, by ExifTool, the tools of libtiff and ImageMagick.
+metadata.py build=FOLDER"""
+
+import json
+import struct
+import subprocess
+
+import frame
+from pictures import Here
+
+SAID = {"IFD0:Make": "Acme", "IFD0:Model": "One", "IFD0:Artist": "A Person", "IFD0:Copyright": "nobody's", "ExifIFD:ExposureTime": 0.008,
+        "ExifIFD:DateTimeOriginal": "2020:01:02 03:04:05", "ExifIFD:UserComment": "a comment", "GPS:GPSLatitude": 12.5,
+        "GPS:GPSLatitudeRef": "N", "XMP-xmp:Rating": 4, "XMP-dc:Creator": "Somebody", "IPTC:City": "Paris", "IPTC:Keywords": "alpha"}
+STRIPPED = ("Make", "Artist", "ExposureTime", "GPSLatitude", "Rating", "Creator", "City")
+
+
+def tool(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=100).stdout
+
+
+def exiftool(name):
+    """The tags of a file with the groups that they are in."""
+    return json.loads(tool("exiftool", "-j", "-G1", "-n", "-a", name))[0]
+
+
+def make(place, name, *more):
+    """40 x 24 pixels that are to be turned by a quarter."""
+    tool("convert", "-size", "40x24", "gradient:red-blue", "-depth", "8", "-density", "300", "-units", "PixelsPerInch", *more,
+         place.path(name))
+    arguments = [f"-{tag.split(':')[0]}:{tag.split(':')[1]}={value}" for tag, value in SAID.items()]
+    tool("exiftool", "-q", "-overwrite_original", "-n", *arguments, "-ExifImageWidth=40", "-ExifImageHeight=24", "-Orientation=6",
+         place.path(name))
+
+
+def apply(place, name, out, *more):
+    return place.run("apply", "box size=3", place.path(name), "-o", place.path(out), *more).stderr
+
+
+def check_said(place, name, what):
+    got = exiftool(place.path(name))
+    wrong = {tag: got.get(tag) for tag, value in SAID.items() if got.get(tag) != value}
+    frame.check(not wrong, f"{what}: {wrong}")
+    frame.check(got["IFD0:Orientation"] == 1 and got["IFD0:XResolution"] == 300 and got["IFD0:ResolutionUnit"] == 2, f"{what}: {got}")
+    frame.check("ExifTool:Warning" not in got, f"{what}: {got.get('ExifTool:Warning')}")
+    return got
+
+
+def test_tiff_keeps_what_cameras_and_people_say():
+    with Here() as place:
+        for name, more in (("in.tif", ()), ("most-first.tif", ("-endian", "MSB")), ("in.jpg", ())):
+            make(place, name, *more)
+            for out in ("out.tif", "again.tif", "out.jpg"):
+                said = apply(place, "out.tif" if out == "again.tif" else name, out)
+                got = check_said(place, out, f"{name} to {out}")
+                frame.check("not kept" not in said, said)
+                frame.check(out == "out.jpg" or (got["ExifIFD:ExifImageWidth"], got["ExifIFD:ExifImageHeight"]) == (24, 40), f"{got}")
+
+
+def test_strip_drops_all_of_it():
+    with Here() as place:
+        make(place, "in.tif")
+        for extra, more in ((True, ()), (False, ("--strip",))):
+            apply(place, "in.tif", "out.tif", *more)
+            names = {tag.split(":")[-1] for tag in exiftool(place.path("out.tif"))}
+            frame.check(all((tag in names) == extra for tag in STRIPPED), f"{more}: {sorted(names)}")
+            apply(place, "out.tif", "out.jpg", *more)
+            names = {tag.split(":")[-1] for tag in exiftool(place.path("out.jpg"))}
+            frame.check(all((tag in names) == extra for tag in STRIPPED), f"{more}: JPEG {sorted(names)}")
+
+
+def test_what_is_not_kept_is_said_once():
+    with Here() as place:
+        make(place, "in.tif")
+        tool("exiftool", "-q", "-overwrite_original", "-GDALNoData=5", place.path("in.tif"))
+        tool("cp", place.path("in.tif"), place.path("too.tif"))
+        said = place.run("apply", "box size=3", place.path("in.tif"), place.path("too.tif"), "-o", place.path("out/")).stderr
+        frame.check(said.count("TIFF tags 42113 are not kept") == 1, said)
+        frame.check("not kept" not in apply(place, "in.tif", "out.tif", "--strip"), "it was to be dropped")
+
+
+def layout(name):
+    with open(name, "rb") as file:
+        version = struct.unpack("<H", file.read(4)[2:])[0]
+    text = tool("tiffinfo", name)
+    return version, text.count("TIFF directory"), text.count("Tile Width: 32 Tile Length: 16"), text.count("Compression Scheme: LZW")
+
+
+def test_tiles_and_bigtiff_stay():
+    """Of one page and of two, with what is said in the first."""
+    with Here() as place:
+        tool("convert", "-size", "70x50", "plasma:red-blue", "-depth", "8", place.path("in.tif"))
+        tool("convert", place.path("in.tif"), "-transpose", place.path("wanted.tif"))
+        tiled = ("-t", "-w", "32", "-l", "16")
+        for options, version, tiles, pages in ((("-8", *tiled), 43, 1, 2), (tiled, 42, 1, 1), (("-8",), 43, 0, 1)):
+            tool("tiffcp", *options, "-c", "lzw", *[place.path("in.tif")] * pages, place.path("stored.tif"))
+            tool("tiffset", "-s", "315", "A Person", place.path("stored.tif"))
+            wanted = version, pages, tiles * pages, pages
+            frame.check(layout(place.path("stored.tif")) == wanted, f"{options}: the input is {layout(place.path('stored.tif'))}")
+            place.run("apply", "transpose", place.path("stored.tif"), "-o", place.path("out.tif"))
+            frame.check(layout(place.path("out.tif")) == wanted, f"{options}: {layout(place.path('out.tif'))}, not {wanted}")
+            frame.check(exiftool(place.path("out.tif"))["IFD0:Artist"] == "A Person", f"{options}: the artist is lost")
+            for page in range(pages):
+                differ = subprocess.run(["compare", "-metric", "AE", f"{place.path('out.tif')}[{page}]", place.path("wanted.tif"), "null:"],
+                                        capture_output=True, text=True, check=False, timeout=100).stderr
+                frame.check(differ == "0", f"{options}, page {page}: {differ} pixels differ")
+
+
+# ---- Blocks that lie ----
+
+def block(entries, order="<"):
+    """A JPEG's EXIF segment with one directory; each entry is a tag, a type, a count and a value or place."""
+    body = struct.pack(order + "H", len(entries)) + b"".join(struct.pack(order + "HHII", *entry) for entry in entries) + bytes(4)
+    exif = b"Exif\0\0" + (b"II*\0\x08\0\0\0" if order == "<" else b"MM\0*\0\0\0\x08") + body
+    return b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif
+
+
+def test_blocks_that_lie_do_no_harm():
+    with Here() as place:
+        tool("convert", "-size", "16x16", "xc:red", place.path("plain.jpg"))
+        with open(place.path("plain.jpg"), "rb") as file:
+            plain = file.read()
+        lies = ([(34665, 4, 1, 8)], [(34665, 4, 1, 0xFFFFFFF0), (34853, 4, 1, 9)], [(315, 2, 0xFFFFFFFF, 8)], [(315, 2, 1 << 20, 20)],
+                [(315, 200, 5, 8), (271, 0, 5, 8)], [(315, 12, 0x20000001, 8)], [(34665, 4, 1, 8)] * 1000)
+        for number, lie in enumerate(lies):
+            order = "<>"[number % 2]
+            with open(place.path("lie.jpg"), "wb") as file:
+                file.write(plain[:2] + block(lie + [(305, 2, 4, 0x00616161 if order == "<" else 0x61616100)], order) + plain[2:])
+            apply(place, "lie.jpg", "out.tif")
+            got = exiftool(place.path("out.tif"))
+            frame.check(got["IFD0:Software"] == "aaa" and got["IFD0:ImageWidth"] == 16, f"{number}: {got}")
+
+
+frame.main(globals())
