@@ -1,0 +1,128 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What tests/run --changed runs.  selection.py"""
+
+import fnmatch
+import os
+import subprocess
+import sys
+import tempfile
+
+import frame
+
+sys.path.insert(0, os.path.join(frame.ROOT, "tests"))
+import changed  # noqa: E402
+
+# A small project: two filters on a kit, which one reaches by another kit; tests and scripts.
+TEXTS = {
+    "src/filters/words.clh": "",
+    "src/filters/rows.clh": '#include "filters/words.clh"\n',
+    "src/filters/box/kernel.cl": '#include "filters/words.clh"\n',
+    "src/filters/sobel/gpu.cl": '  # include "filters/rows.clh"\n',
+    "src/filters/dot/kernel.cl": '// no #include "filters/words.clh"\n',
+    "src/filters/dot/filter.c": '#include "filters/alpha.h"\n',
+    "tests/unit/records.c": '#include "choose/records.h"\n#include "support.h"\n',
+    "tests/unit/lookup.c": '#include "choose/lookup.h"\n#include "choose/records.h"\n',
+    "tests/unit/text.c": '#include "base/text.h"\n',
+    "tests/unit/plan.c": '#include "hone/plan.h"\n',
+    "tests/check/frame.py": "",
+    "tests/check/inspection.py": "import frame\n",
+    "tests/check/output.py": "import frame\nfrom inspection import Place\n",
+    "tests/check/oracles_box.py": 'import frame\nbridge.apply("box size=3", image)\n',
+    "tests/check/oracles_edges.py": 'import frame\nbridge.apply("box | sobel", image)\n',
+}
+
+
+def answer(*paths):
+    found = changed.touched(paths, TEXTS)
+    return found.suites - set(changed.ALWAYS), found.subjects, found.fast
+
+
+def expect(paths, suites, subjects=(), fast=False):
+    got, wanted = answer(*paths), (set(suites), set(subjects), fast)
+    frame.check(got == wanted, f"{paths} touch {got}, not {wanted}")
+
+
+def test_a_filter_s_folder_touches_its_variants_and_oracles():
+    expect(["src/filters/sobel/gpu.cl"], ["check-oracles_edges"], ["sobel", "sobel.*"])
+    expect(["src/filters/box/reference.c"], ["check-oracles_box"], ["box", "box.*"])
+    expect(["src/filters/new/filter.c"], [], ["new", "new.*"])
+    expect(["src/filters/box/README.md"], ["check-documents"])
+
+
+def test_a_kit_touches_the_filters_that_include_it():
+    expect(["src/filters/rows.clh"], ["check-oracles_edges"], ["sobel", "sobel.*"])
+    expect(["src/filters/words.clh"], ["check-oracles_box", "check-oracles_edges"], ["box", "box.*", "sobel", "sobel.*"])
+    expect(["src/filters/alpha.c"], [], ["dot", "dot.*"])
+    expect(["src/filters/unused.clh"], [], fast=True)
+
+
+def test_a_test_touches_its_suite():
+    expect(["tests/unit/plan.c"], ["unit-plan", "unit-plan-rusticl"])
+    expect(["tests/media/files.c"], ["media-files", "media-files-rusticl"])
+    expect(["tests/check/output.py"], ["check-output"])
+    expect(["tests/check/inspection.py"], ["check-inspection", "check-output"])
+
+
+def test_a_source_touches_the_units_that_include_it():
+    expect(["src/choose/lookup.c"], ["unit-lookup"])
+    expect(["src/choose/records.c"], ["unit-lookup", "unit-records"])
+    expect(["src/choose/trust.c"], ["unit-lookup", "unit-records"])
+    expect(["src/plan/run.c"], ["unit-plan"])
+    expect(["src/stream/ring.c"], [], fast=True)
+    expect(["src/base/text.h"], ["unit-text"], fast=True)
+
+
+def test_what_is_not_known_touches_the_fast_tier():
+    for path in ("CMakeLists.txt", "tests/support.c", "data/shipped.json"):
+        expect([path], [], fast=True)
+    expect(["CMakeLists.txt", "tests/unit/plan.c"], ["unit-plan", "unit-plan-rusticl"], fast=True)
+    frame.check(changed.touched(["LICENSE"], TEXTS).suites == set(changed.ALWAYS), "the rules are always checked")
+    frame.check(changed.touched([], TEXTS) == changed.Touched(set(), set(), False), "nothing touches nothing")
+
+
+def test_named_suites_exist():
+    listed = subprocess.run([os.path.join(frame.ROOT, "tests", "run"), "--tier", "fast,full,all", "--list"], check=True,
+                            capture_output=True, text=True).stdout
+    names = [line.split()[1] for line in listed.splitlines()]
+    for pattern in [changed.FILTER_SUITE, *changed.ALWAYS, *(word for _, words in changed.TABLE for word in words.split())]:
+        frame.check(fnmatch.filter(names, pattern), f"there is no suite {pattern}")
+
+
+def test_git_names_what_differs():
+    def git(*arguments):
+        subprocess.run(["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b", *arguments], check=True, capture_output=True)
+
+    def write(name, text):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    with tempfile.TemporaryDirectory(prefix="hone-selection-") as folder:
+        git("init", "-q", "-b", "main")
+        for name in ("kept", "gone", "edited", "committed"):
+            write(name, "1")
+        write(".gitignore", "ignored\n")
+        git("add", "-A")
+        git("commit", "-qm", "first")
+        frame.check(changed.changed_files(folder, "") == [], "a clean tree")
+        git("update-ref", "refs/remotes/origin/main", "HEAD")
+        write("committed", "2")
+        git("commit", "-qam", "second")
+        write("edited", "2")
+        write("two words", "")
+        write("ignored", "")
+        os.remove(os.path.join(folder, "gone"))
+        got = changed.changed_files(folder, "")
+        frame.check(got == ["committed", "edited", "gone", "two words"], f"since origin/main: {got}")
+        got = changed.changed_files(folder, "HEAD")
+        frame.check(got == ["edited", "gone", "two words"], f"since HEAD: {got}")
+        try:
+            changed.changed_files(folder, "no-such-commit")
+        except ValueError as error:
+            frame.check("no-such-commit" in str(error), f"{error}")
+        else:
+            raise AssertionError("a base that there is not is taken")
+
+
+if __name__ == "__main__":
+    frame.main(globals())
