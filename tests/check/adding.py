@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import frame
@@ -20,8 +21,8 @@ def run(*command):
 def test_the_filter_of_the_document_works():
     with open(os.path.join(frame.ROOT, "docs", "adding-a-filter.md"), encoding="utf-8") as file:
         text = file.read()
-    files = re.findall(r"^`(src/filters/invert/[\w.]+)`:\n\n```c\n(.*?)```$", text, re.S | re.M)
-    frame.check(len(files) == 3, f"the document shows {[name for name, _ in files]}")
+    files = re.findall(r"`((?:src|tests)/[\w./]+)`:\n\n```(?:c|python)\n(.*?)```$", text, re.S | re.M)
+    frame.check(len(files) == 4, f"the document shows {[name for name, _ in files]}")
     with tempfile.TemporaryDirectory(prefix="hone-documents-") as folder:
         tree, build = os.path.join(folder, "tree"), os.path.join(folder, "build")
         shutil.copytree(frame.ROOT, tree, ignore=shutil.ignore_patterns("build", "build-*", "demo", ".git", "__pycache__"))
@@ -30,11 +31,12 @@ def test_the_filter_of_the_document_works():
             with open(os.path.join(tree, name), "w", encoding="utf-8") as file:
                 file.write(content)
         run("cmake", "-G", "Ninja", "-S", tree, "-B", build)
-        run("ninja", "-C", build, "-j2", "hone_command")
+        run("ninja", "-C", build, "-j2", "hone_command", "libhone.so")
         hone = os.path.join(build, "hone")
         frame.check("rows per work-item" in run(hone, "filters", "invert", "-v"), "hone filters invert")
-        report = run(hone, "doctor", "--device", "0")
+        report = run(hone, "doctor", "invert", "--device", "0")
         frame.check(re.search(r"ok +invert: right in (\d+) of \1 cases", report), f"the doctor says {report}")
+        run(sys.executable, os.path.join(tree, "tests/check/oracles_invert.py"), f"build={build}")
 
 
 if __name__ == "__main__":
