@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which variant and configuration each step of a plan gets. */
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "choose/choose.h"
@@ -69,19 +68,6 @@ static hone_status try_choice(hone_plan *plan, struct step *step, const struct f
     return status;
 }
 
-/* The same; *build_ms is what it took where the driver compiled, else negative. */
-static hone_status try_timed(hone_plan *plan, struct step *step, const struct filter_case *c,
-                             const struct choice *choice, const struct instance *other, double *build_ms,
-                             hone_error *error)
-{
-    const uint64_t compiled = hone_device_get_counts(plan->device).built_from_source, start = clock_ns();
-    const hone_status status = try_choice(plan, step, c, choice, other, error);
-    *build_ms = hone_device_get_counts(plan->device).built_from_source > compiled
-                    ? (double)(clock_ns() - start) * 1e-6
-                    : -1;
-    return status;
-}
-
 /* Takes the first candidate that passes. What the compiler, the device or the check refuses is said and
  * passed over. */
 hone_status choosing_make(hone_plan *plan, struct step *step, const struct filter_case *c,
@@ -98,14 +84,13 @@ hone_status choosing_make(hone_plan *plan, struct step *step, const struct filte
     hone_status status = choose(choices, &count, plan->device, c, &request, error);
     for (size_t i = 0; i < count && !(status && i == 0); i++) {
         hone_error why = {0};
-        double build_ms;
         if (i > 0 && variant_usable(plan->device, c, choices[i].variant, NULL) != HONE_OK)
             continue;
-        status = try_timed(plan, step, c, &choices[i], other, &build_ms, &why);
+        status = try_choice(plan, step, c, &choices[i], other, &why);
         if (!status) {
             if (!plan->steady && !forced && !options->config && options->tune == HONE_TUNE_AUTO &&
                 c->fused_count == 0)
-                step->trial = trial_new(plan->device, step->instance, choices + i, count - i, build_ms);
+                step->trial = trial_new(plan->device, step->instance, choices + i, count - i);
             return choosing_note(step, error);
         }
         if (error)

@@ -21,15 +21,12 @@
 enum {
     CANDIDATES = 5,
     SAMPLES = 3,         /* timed runs of each; the first of them settles */
-    START_AFTER = 2,     /* runs before anything is built: most plans run once; see trial_pays(), too */
+    START_AFTER = 2,     /* runs before anything is built: most plans run once */
     MAX_OWN_PENDING = 8, /* runs of the plan's own whose times are not known yet; of another candidate, one */
     MAX_PENDING = MAX_OWN_PENDING + CANDIDATES
 };
 static const uint64_t build_time = 2000000000u; /* ns */
-static const double typical_build =
-    500;                          /* ms for a program, where the plan's own was not compiled just now */
-static const double gain = 0.5;   /* share of the kernels' time that another configuration may save */
-static const double hopeless = 2; /* times slower than another: one run is enough to know */
+static const double hopeless = 2;               /* times slower than another: one run is enough to know */
 
 struct candidate {
     struct choice choice;
@@ -48,8 +45,7 @@ struct trial {
     struct filter_case c;
     struct candidate candidates[CANDIDATES];
     int count;
-    double build_ms; /* see trial_new() */
-    int runs;        /* of the plan */
+    int runs; /* of the plan */
     struct pending pending[MAX_PENDING];
     int pending_count;
     pthread_t builder;
@@ -64,15 +60,8 @@ static bool worth_trying(hone_device *device, const struct choice *choices, size
            choices[0].origin != CHOICE_MEASURED + LEVEL_EXACT;
 }
 
-bool trial_pays(int runs, double ms, int programs, double build_ms)
-{
-    const double cost = programs * (build_ms >= 0 ? build_ms : typical_build),
-                 most = (double)build_time * 1e-6;
-    return ms >= 0 && runs * ms * gain >= (cost < most ? cost : most);
-}
-
 struct trial *trial_new(hone_device *device, const struct instance *instance, const struct choice *choices,
-                        size_t count, double build_ms)
+                        size_t count)
 {
     if (!worth_trying(device, choices, count))
         return NULL;
@@ -82,7 +71,6 @@ struct trial *trial_new(hone_device *device, const struct instance *instance, co
         return NULL; /* the plan works without */
     }
     t->device = device;
-    t->build_ms = build_ms;
     pthread_mutex_init(&t->lock, NULL);
     for (size_t i = 0; i < count && t->count < CANDIDATES; i++)
         if (choices[i].origin != CHOICE_FALLBACK)
@@ -161,8 +149,7 @@ static struct instance *take_turn(struct trial *t)
 struct instance *trial_turn(struct trial *t, struct instance *instance)
 {
     t->candidates[0].instance = instance;
-    if (t->runs++ < START_AFTER ||
-        (!t->started && !trial_pays(t->runs, t->candidates[0].best_ms, t->count - 1, t->build_ms)))
+    if (t->runs++ < START_AFTER)
         return instance;
     if (!t->started)
         t->started = pthread_create(&t->builder, NULL, build, t) == 0;

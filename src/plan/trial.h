@@ -2,8 +2,8 @@
 /**
  * Tuning by real work: while a plan runs frame after frame, other promising configurations are built on a
  * thread of their own (for at most two seconds) and take some of the frames; the fastest one stays, and is
- * remembered with the tuning records. Nobody waits, and no frame is computed twice. A plan starts it only when it would
- * have paid from the first run on: most plans run once, and a folder of photographs is done before one is compiled.
+ * remembered with the tuning records. Nobody waits, and no frame is computed twice. A plan that runs once or
+ * twice never starts it.
  */
 #ifndef PLAN_TRIAL_H
 #define PLAN_TRIAL_H
@@ -14,15 +14,9 @@
 struct trial;
 
 /* Makes a trial among `choices` (the first of which `instance` was built from); NULL where there is nothing
- * to try: a device without a clock, a case that was measured here before, a single candidate. build_ms: what
- * compiling the instance took; negative: it was not compiled. */
+ * to try: a device without a clock, a case that was measured here before, a single candidate. */
 struct trial *trial_new(hone_device *device, const struct instance *instance, const struct choice *choices,
-                        size_t count, double build_ms);
-
-/* Whether building so many other programs pays for a plan that ran so often, `ms` each (negative: not known yet): as
- * if it had as many runs ahead as behind, so that it costs at most about as much again as what the best decision
- * would have. build_ms as above. */
-bool trial_pays(int runs, double ms, int programs, double build_ms);
+                        size_t count);
 
 /* The instance for the next run: one that is to be timed, or `instance`. */
 struct instance *trial_turn(struct trial *trial, struct instance *instance);

@@ -8,7 +8,6 @@ import json
 import os
 import pty
 import re
-import shutil
 import struct
 import subprocess
 import termios
@@ -28,40 +27,20 @@ def write_picture(path, width=8, height=6, shift=0):
         file.write(bytes((x * x * 11 + y * 40 + shift) & 255 for y in range(height) for x in range(width)))
 
 
-def try_on_the_way(place, count):
-    """What is said of a folder of so many pictures."""
-    os.mkdir(place.path("in"))
-    for i in range(count):
-        os.symlink("../one.pgm", place.path("in", f"{i:04}.pgm"))
-    said = place.run("apply", "epsilon radius=15", place.path("in"), "-o", place.path("out/"), "-v", "--force").stderr
-    return said
-
-
 def test_other_configurations_are_tried_on_the_way():
-    """Under the sanitizers, too: the device speaks of it long after it was opened, by what the command gave it. Kernels must
-    have run for as long as it pays, which takes more pictures where they are fast."""
+    """Under the sanitizers, too: the device speaks of it long after it was opened, by what the command gave it."""
     with Place() as place:
-        write_picture(place.path("one.pgm"), 800, 600)
-        count, said = 40, ""
-        while " configurations on the way; " not in said and count < 10000:
-            shutil.rmtree(place.path("in"), ignore_errors=True)
-            count *= 4
-            said = try_on_the_way(place, count)
-        frame.check(" configurations on the way; " in said, f"no trial in {count} pictures: {said[-500:]}")
-        with open(place.path("out", "0000.pgm"), "rb") as first, open(place.path("out", f"{count - 1:04}.pgm"), "rb") as last:
-            frame.check(first.read() == last.read(), "the configuration that stays gives other pixels")
-
-
-def test_few_pictures_compile_what_they_need_alone():
-    """Building what is only tried would cost more than all of them."""
-    with Place() as place:
-        write_picture(place.path("one.pgm"), 320, 240)
         os.mkdir(place.path("in"))
-        for i in range(30):
-            os.symlink("../one.pgm", place.path("in", f"{i:02}.pgm"))
-        said = place.run("apply", "box size=3", place.path("in"), "-o", place.path("out/"), "--json").stdout
-        compiled = max(int(count) for count in re.findall(r'"programs_compiled": ?(\d+)', said))
-        frame.check(0 < compiled <= 2, f"{compiled} programs were compiled")
+        write_picture(place.path("one.pgm"), 800, 600)
+        for i in range(250):
+            os.symlink("../one.pgm", place.path("in", f"{i:03}.pgm"))
+        for attempt in range(4):  # what a first run compiles, the next one has
+            said = place.run("apply", "box size=3", place.path("in"), "-o", place.path("out/"), "-v").stderr
+            if "tried" in said:
+                break
+        frame.check(" configurations on the way; " in said, f"no trial in {attempt + 1} runs: {said[-500:]}")
+        with open(place.path("out", "000.pgm"), "rb") as first, open(place.path("out", "249.pgm"), "rb") as last:
+            frame.check(first.read() == last.read(), "the configuration that stays gives other pixels")
 
 
 def test_what_is_said_of_damage_is_of_this_file():
