@@ -221,6 +221,8 @@ static hone_status open_image(struct media_input **out, struct media_input *inpu
         media_close(&input);
         return status;
     }
+    if (!input->info.parts)
+        input->info.parts = 1;
     turn_upright(input);
     input->spent = clock_thread_ns() - input->since;
     if (input->info.pages > 1 && input->info.page_count == 1 && !input->options.first_page)

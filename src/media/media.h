@@ -31,7 +31,8 @@ struct media_read_options {
     bool keep_u32;                  /* the same for unsigned 32 bits and u32, which no filter takes */
     bool stack;                     /* all pages, where they are of one size and kind; else the first */
     unsigned first_page, last_page; /* these alone, counted from 1; 0, 0: as `stack` says */
-    bool trust;                     /* also read formats whose decoders are not meant for untrusted files */
+    bool split;      /* a TIFF of more than four channels comes channel by channel; else it is refused */
+    bool trust;      /* also read formats whose decoders are not meant for untrusted files */
     double seconds;  /* CPU time of the calling thread that opening and decoding may take; 0: any,
                             negative: by the number of pixels (media_seconds) */
     uint64_t memory; /* bytes that a decoder may hold beside the pixels it delivers; 0: MEDIA_MEMORY */
@@ -49,8 +50,11 @@ struct media_info {
     uint32_t extra;
     unsigned pages;      /* in the file: those of a TIFF, the frames of an animation */
     unsigned first_page; /* that is delivered, counted from 1 */
-    unsigned page_count; /* that are delivered, one by each media_load; desc is of one */
-    const char *format;  /* "PNG", "JPEG" ... for messages */
+    unsigned page_count; /* that are delivered, one by each media_load (but see parts); desc is of one */
+    /* 1; else the channels of a page, more than four, each of which is delivered as an image of one channel, by a media_load of its
+     * own, before the next page */
+    unsigned parts;
+    const char *format; /* "PNG", "JPEG" ... for messages */
 };
 
 /* A file that is open for reading. Threads: one at a time. */
@@ -174,7 +178,8 @@ hone_status media_check_output(const char *name, const hone_image_desc *desc, co
  * Encodes tight pixels into the open file `fd` (empty, positioned at its start, readable and writable); the
  * format goes by the suffix of `name`, which messages quote too. `like` (may be NULL) is the input whose
  * metadata the output gets as far as its format holds it; a gray_alpha input whose result has four channels
- * is written as gray and alpha again. The pixels may be changed. The caller syncs and closes.
+ * is written as gray and alpha again. Results of an input in parts have one channel in *desc, and in `pixels` as many as there are
+ * parts, interleaved. The pixels may be changed. The caller syncs and closes.
  */
 hone_status media_write(int fd, const char *name, const hone_image_desc *desc, void *pixels,
                         const struct media_input *like, const struct media_write_options *options,

@@ -54,7 +54,7 @@ struct format {
 static const struct format formats[] = {
     {"PNG", ".png", BITS_8 | BITS_16, ANY_CHANNELS, "8 or 16 bits", "any channels", HONE_MAX_SIDE, SEQUENCE,
      BY_VIPS},
-    {"TIFF", ".tif .tiff", ANY_TYPE, ANY_CHANNELS, "any type", "any channels", HONE_MAX_SIDE,
+    {"TIFF", ".tif .tiff", ANY_TYPE, ANY_CHANNELS, "any type", "any number of channels", HONE_MAX_SIDE,
      COMPRESSED | PAGES, BY_VIPS},
     {"JPEG", ".jpg .jpeg .jpe", BITS_8, GRAY | RGB, "8 bits", "no alpha", 65500, LOSSY | SEQUENCE, BY_VIPS},
     {"WebP", ".webp", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 16383,
@@ -254,11 +254,30 @@ static hone_status wrong_format(const char *name, const char *why, const hone_im
     return status;
 }
 
+/* Of results that come in parts: they go together again. */
+static hone_status check_parts(const struct format *format, const char *name, const hone_image_desc *desc,
+                               const struct media_info *like, hone_error *error)
+{
+    if (desc->channels != 1)
+        return error_set(error, HONE_ERROR_USAGE,
+                         "'%s': the %u channels of the input are filtered one by one, and of each the chain "
+                         "makes %u channels; it has to make one",
+                         name, like->parts, desc->channels);
+    if (strcmp(format->name, "TIFF") != 0)
+        return error_set(error, HONE_ERROR_USAGE,
+                         "'%s': %s holds at most four channels; this result has %u: write a .tif", name,
+                         format->name, like->parts);
+    return HONE_OK;
+}
+
 static hone_status check_format(const struct format *format, const char *name, const hone_image_desc *desc,
                                 const struct media_info *like, hone_error *error)
 {
     char why[160];
     const uint32_t channels = stored_channels(format, desc, like);
+    hone_status status = like && like->parts > 1 ? check_parts(format, name, desc, like, error) : HONE_OK;
+    if (status)
+        return status;
     if (!keeps_channels(format, desc, like))
         return error_set(
             error, HONE_ERROR_USAGE,
@@ -404,6 +423,7 @@ hone_status media_write(int fd, const char *name, const hone_image_desc *desc, v
                                   .options = &used};
     output.desc.pitch = 0;
     output.desc.height *= output.pages;
+    output.desc.channels *= info ? info->parts : 1;
     status = flatten(&output, pixels, error);
     if (!status)
         restore_gray_alpha(&output, format, pixels);

@@ -35,16 +35,18 @@ struct tiff_facts {
     unsigned extra, alpha;  /* channels that are no colour; how many of them are declared to be alpha */
     bool associated;        /* colours are multiplied by alpha */
     bool planes;            /* of gray and extra channels, each stored by itself */
-    bool plain;             /* not compressed: every sample takes its bits */
+    bool split; /* more than four channels of gray or RGB, none of them alpha: each comes by itself */
+    bool plain; /* not compressed: every sample takes its bits */
     uint32_t tile_width, tile_height; /* 0: no tiles */
 };
 
 /* False: the file is no TIFF, or not one that can be looked at. */
 bool tiff_look(int fd, struct tiff_facts *facts);
 /* Whether tiff_open_image is to read such a file: floating point of 16 bits, which comes as f32, and of 64; and planes,
- * which libvips 8.14 mixes up. */
+ * which libvips 8.14 mixes up; and what is to be split. */
 bool tiff_reads(const struct tiff_facts *facts);
-/* Pages one below the other, from page `first` (0 is the file's first) on, all like it. NULL with a message in libvips'
+/* Pages one below the other, from page `first` (0 is the file's first) on, all like it; with facts->split the channels of a page
+ * one below the other. NULL with a message in libvips'
  * buffer. */
 VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned first, unsigned count);
 /* Declares the channels of each page of a TIFF that libvips wrote: `colour` of gray (1) or colour (3), and `extra` that are no

@@ -53,7 +53,7 @@ static uint64_t least_of_pnm(const struct media_input *input, const VipsImage *i
 
 static uint64_t least_of_tiff(const struct tiff_facts *tiff, uint64_t pixels)
 {
-    return tiff->plain ? pixels * tiff->samples * tiff->bits / 8 : 0;
+    return tiff->plain ? pixels * (tiff->split ? 1 : tiff->samples) * tiff->bits / 8 : 0;
 }
 
 /* 0: nothing is known. */
@@ -82,7 +82,8 @@ static uint64_t memory_of_tiles(const VipsImage *image, const struct tiff_facts 
 {
     const uint64_t most = 1 << 24; /* so that the product is none of another number */
     const uint64_t across = VIPS_MAX((uint64_t)image->Xsize, VIPS_MIN(tiff->tile_width, most));
-    return 2 * across * VIPS_MIN(tiff->tile_height, most) * VIPS_IMAGE_SIZEOF_PEL(image);
+    return 2 * across * VIPS_MIN(tiff->tile_height, most) * VIPS_IMAGE_SIZEOF_PEL(image) *
+           (tiff->split ? tiff->samples : 1);
 }
 
 /* Bytes that the decoder holds at once; 0 for those that go from row to row. */

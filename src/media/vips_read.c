@@ -284,8 +284,10 @@ static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *sour
 {
     struct vips_state *state = input->state;
     input->info.format = format_name(loader);
-    if (strcmp(input->info.format, "TIFF") == 0 && tiff_look(input->fd, &state->tiff) &&
-        tiff_reads(&state->tiff)) {
+    const bool looked = strcmp(input->info.format, "TIFF") == 0 && tiff_look(input->fd, &state->tiff);
+    state->tiff.split = state->tiff.split && input->options.split;
+    if (looked && tiff_reads(&state->tiff)) {
+        input->info.parts = state->tiff.split ? state->tiff.samples : 1;
         if (strcmp(state->tiff.kind, "float") == 0 && state->tiff.bits != 32)
             media_note(input, MEDIA_ONCE, "%u-bit floating point is read as f32", state->tiff.bits);
         return tiff_open_image(input->fd, &state->tiff, 0, 1);
@@ -420,12 +422,22 @@ static hone_status choose_type(struct media_input *input, VipsBandFormat format,
     return *type = HONE_F32, HONE_OK;
 }
 
+static unsigned parts(const struct media_input *input)
+{
+    return input->info.parts ? input->info.parts : 1;
+}
+
 /* Which of the channels are alpha: as a TIFF declares them; other formats have no other kind of second and fourth
  * channel. */
 static hone_status describe_channels(struct media_input *input, const VipsImage *image, hone_error *error)
 {
     const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
     const bool as_stored = tiff->samples == (unsigned)image->Bands;
+    if (parts(input) > 1) {
+        input->info.extra = tiff->extra;
+        media_note(input, MEDIA_DETAIL, "%u channels, which are filtered one by one", parts(input));
+        return HONE_OK;
+    }
     if (as_stored && tiff->alpha > 0 && tiff->extra > 1)
         return media_bad(
             input, error,
@@ -442,7 +454,7 @@ static hone_status describe_channels(struct media_input *input, const VipsImage 
 
 static int page_height(const struct media_input *input, const VipsImage *image)
 {
-    return image->Ysize / (int)input->info.page_count;
+    return image->Ysize / (int)(input->info.page_count * parts(input));
 }
 
 static hone_status describe(struct media_input *input, const VipsImage *image, hone_error *error)
@@ -541,7 +553,8 @@ void vips_carry_animation(const struct media_input *from, VipsImage *to)
 static hone_status examine(struct media_input *input, VipsImage **image, hone_error *error)
 {
     const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
-    hone_status status = media_check_size(input, (uint64_t)(*image)->Xsize, (uint64_t)(*image)->Ysize, error);
+    hone_status status =
+        media_check_size(input, (uint64_t)(*image)->Xsize, (uint64_t)(*image)->Ysize / parts(input), error);
     if (!status)
         status = choose_pages(input, image, error);
     if (!status)
@@ -565,7 +578,7 @@ static hone_status not_opened(struct media_input *input, hone_error *error)
 {
     const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
     const bool whole = strcmp(tiff->kind ? tiff->kind : "", "float") != 0;
-    if (tiff->samples > 4)
+    if (tiff->samples > 4 && !tiff->split)
         return media_bad(input, error, "has %u channels; 1 to 4 can be read", tiff->samples);
     if (tiff->bits > 32 || tiff->bits == 24 || (tiff->samples && strcmp(tiff->kind, "other") == 0))
         return media_bad(input, error,
@@ -727,7 +740,7 @@ static hone_status load_vips(struct media_input *input, hone_error *error)
     if (region)
         g_object_unref(region);
     conversion_finish(&conversion);
-    if (input->loaded + 1 == input->info.page_count)
+    if (input->loaded + 1 == input->info.page_count * parts(input))
         g_clear_object(&state->image); /* the decoder's memory is not needed while the result is written */
     if (!status)
         tell_damage(input);

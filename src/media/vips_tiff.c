@@ -12,7 +12,10 @@
 #ifdef HONE_HAVE_TIFF
 #include <tiffio.h>
 
-enum { MAX_BAND_BYTES = 1 << 30 }; /* of a row of tiles, unpacked */
+enum {
+    MAX_BAND_BYTES = 1 << 30, /* of a row of tiles, unpacked */
+    MOST_CHANNELS = 4         /* of an image of ours */
+};
 
 /* A handle of its own, without mapping the file: one that is cut off meanwhile must not kill us. */
 static TIFF *open_tiff(int fd)
@@ -85,6 +88,9 @@ bool tiff_look(int fd, struct tiff_facts *facts)
                               !TIFFGetField(tiff, TIFFTAG_TILELENGTH, &facts->tile_height)))
         facts->tile_width = facts->tile_height = 0;
     count_extra(tiff, facts);
+    const uint16_t photometric = field(tiff, TIFFTAG_PHOTOMETRIC);
+    facts->split = facts->samples > MOST_CHANNELS && facts->alpha == 0 &&
+                   (photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_RGB);
     TIFFClose(tiff);
     vips_error_clear();
     return true;
@@ -116,6 +122,8 @@ struct rows {
     VipsBandFormat format;
     uint16_t kind;                    /* of the samples, as the file has it */
     bool apart;                       /* each channel by itself, not interleaved */
+    bool split;                       /* deliver one channel after the other, of each page */
+    unsigned channel;                 /* the one to deliver, where split */
     uint32_t tile_width, tile_height; /* 0: no tiles */
     unsigned char *
         band; /* one row of the file, or one row of tiles, as they are stored: channel by channel where apart */
@@ -133,6 +141,22 @@ static unsigned planes(const struct rows *r)
     return r->apart ? r->samples : 1;
 }
 
+/* What has to be read: all planes, or that of the channel. */
+static unsigned first_plane(const struct rows *r)
+{
+    return r->apart && r->split ? r->channel : 0;
+}
+
+static unsigned end_of_planes(const struct rows *r)
+{
+    return r->apart && r->split ? r->channel + 1 : planes(r);
+}
+
+static unsigned parts(const struct rows *r)
+{
+    return r->split ? r->samples : 1;
+}
+
 static void place_tile(struct rows *r, unsigned plane, uint32_t left)
 {
     const size_t pixel = (size_t)r->bytes * (r->apart ? 1 : r->samples), row = band_row_bytes(r);
@@ -147,7 +171,7 @@ static bool read_tiles(struct rows *r, uint32_t y)
     if (r->held == y / r->tile_height)
         return true;
     r->held = -1;
-    for (unsigned plane = 0; plane < planes(r); plane++)
+    for (unsigned plane = first_plane(r); plane < end_of_planes(r); plane++)
         for (uint32_t left = 0; left < r->width; left += r->tile_width) {
             if (TIFFReadTile(r->tiff, r->tile, left, y / r->tile_height * r->tile_height, 0,
                              (uint16_t)plane) < 0)
@@ -160,7 +184,7 @@ static bool read_tiles(struct rows *r, uint32_t y)
 
 static bool read_lines(struct rows *r, uint32_t y)
 {
-    for (unsigned plane = 0; plane < planes(r); plane++)
+    for (unsigned plane = first_plane(r); plane < end_of_planes(r); plane++)
         if (TIFFReadScanline(r->tiff, r->band + plane * band_row_bytes(r), y, (uint16_t)plane) < 0)
             return false;
     return true;
@@ -176,21 +200,27 @@ static float half_value(uint16_t bits)
     return bits & 0x8000 ? -size : size;
 }
 
-/* Row y to interleaved numbers: f32 of halves, others as they are. */
-static void interleave(const struct rows *r, uint32_t y, void *to)
+/* Where the file's bytes of a sample of row y lie in the band. */
+static const unsigned char *sample_at(const struct rows *r, uint32_t y, size_t x, unsigned channel)
 {
     const size_t row = band_row_bytes(r), lines = r->tile_height ? r->tile_height : 1, line = y % lines;
+    return r->band + (r->apart ? (channel * lines + line) * row + x * r->bytes
+                               : line * row + (x * r->samples + channel) * r->bytes);
+}
+
+/* Row y to interleaved numbers, or to those of the channel: f32 of halves, others as they are. */
+static void interleave(const struct rows *r, uint32_t y, void *to)
+{
+    const unsigned first = r->split ? r->channel : 0, count = r->split ? 1 : r->samples;
     for (size_t x = 0; x < r->width; x++)
-        for (unsigned channel = 0; channel < r->samples; channel++) {
-            const unsigned char *from =
-                r->band + (r->apart ? (channel * lines + line) * row + x * r->bytes
-                                    : line * row + (x * r->samples + channel) * r->bytes);
+        for (unsigned i = 0; i < count; i++) {
+            const unsigned char *from = sample_at(r, y, x, first + i);
             if (r->format == VIPS_FORMAT_FLOAT && r->bytes == 2) {
                 uint16_t half;
                 memcpy(&half, from, sizeof half);
-                ((float *)to)[x * r->samples + channel] = half_value(half);
+                ((float *)to)[x * count + i] = half_value(half);
             } else {
-                memcpy((char *)to + (x * r->samples + channel) * r->bytes, from, r->bytes);
+                memcpy((char *)to + (x * count + i) * r->bytes, from, r->bytes);
             }
         }
 }
@@ -233,6 +263,13 @@ static bool all_are_alike(struct rows *r, unsigned count)
     return go_to_page(r, r->first);
 }
 
+static void go_to_channel(struct rows *r, unsigned channel)
+{
+    if (r->apart && r->channel != channel)
+        r->held = -1;
+    r->channel = channel;
+}
+
 static int generate(VipsRegion *region, void *sequence, void *state, void *unused, gboolean *stop)
 {
     struct rows *r = state;
@@ -240,7 +277,9 @@ static int generate(VipsRegion *region, void *sequence, void *state, void *unuse
     const VipsRect *area = &region->valid;
     for (int at = area->top; at < VIPS_RECT_BOTTOM(area); at++) {
         const uint32_t y = (uint32_t)at % r->height;
-        if (!go_to_page(r, r->first + (unsigned)at / r->height) ||
+        const unsigned part = (unsigned)at / r->height;
+        go_to_channel(r, part % parts(r));
+        if (!go_to_page(r, r->first + part / parts(r)) ||
             !(r->tile_height ? read_tiles(r, y) : read_lines(r, y)))
             return -1;
         interleave(r, y, VIPS_REGION_ADDR(region, area->left, at));
@@ -277,6 +316,7 @@ static bool begin_rows(struct rows *r, int fd, const struct tiff_facts *facts)
     r->samples = facts->samples;
     r->bytes = facts->bits / 8;
     r->format = band_format(facts);
+    r->split = facts->split;
     r->page = r->first;
     if (!(r->tiff = open_tiff(fd)) || !TIFFSetDirectory(r->tiff, (tdir_t)r->first) ||
         !TIFFGetField(r->tiff, TIFFTAG_IMAGEWIDTH, &r->width) ||
@@ -335,8 +375,9 @@ bool tiff_reads(const struct tiff_facts *facts)
 {
     const VipsBandFormat format = band_format(facts);
     const bool half = format == VIPS_FORMAT_FLOAT && facts->bits == 16;
-    return format != VIPS_FORMAT_NOTSET && (facts->planes || half || format == VIPS_FORMAT_DOUBLE) &&
-           facts->samples >= 1 && facts->samples <= 4;
+    const bool apart_from_libvips = facts->planes || half || format == VIPS_FORMAT_DOUBLE;
+    return format != VIPS_FORMAT_NOTSET &&
+           (facts->split || (apart_from_libvips && facts->samples >= 1 && facts->samples <= MOST_CHANNELS));
 }
 
 VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned first, unsigned count)
@@ -353,11 +394,12 @@ VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned firs
         g_object_unref(image);
         return NULL;
     }
-    if (count > VIPS_MAX_COORD / r->height) {
+    const uint64_t height = (uint64_t)r->height * count * parts(r);
+    if (height > VIPS_MAX_COORD) {
         g_object_unref(image);
         return vips_error("TIFF", "pages of more than %d rows together", VIPS_MAX_COORD), NULL;
     }
-    vips_image_init_fields(image, (int)r->width, (int)(r->height * count), (int)r->samples, r->format,
+    vips_image_init_fields(image, (int)r->width, (int)height, r->split ? 1 : (int)r->samples, r->format,
                            VIPS_CODING_NONE, VIPS_INTERPRETATION_MULTIBAND,
                            resolution(r->tiff, TIFFTAG_XRESOLUTION),
                            resolution(r->tiff, TIFFTAG_YRESOLUTION));
@@ -366,7 +408,7 @@ VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned firs
         g_object_unref(image);
         return NULL;
     }
-    if (count > 1)
+    if (count * parts(r) > 1)
         vips_image_set_int(image, VIPS_META_PAGE_HEIGHT, (int)r->height);
     if (vips_image_pipelinev(image, VIPS_DEMAND_STYLE_THINSTRIP, NULL) != 0 ||
         vips_image_generate(image, NULL, generate, NULL, r, NULL) != 0)
@@ -374,17 +416,8 @@ VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned firs
     return image;
 }
 
-bool tiff_mark_channels(int fd, unsigned colour, unsigned extra)
+static bool mark_channels(TIFF *tiff, unsigned colour, unsigned extra, const uint16_t *kinds)
 {
-    uint16_t kinds[4] = {EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNSPECIFIED,
-                         EXTRASAMPLE_UNSPECIFIED};
-    const int own = lseek(fd, 0, SEEK_SET) == 0 ? dup(fd) : -1;
-    TIFF *tiff = own >= 0 ? TIFFFdOpen(own, "TIFF", "r+m") : NULL;
-    if (!tiff) {
-        if (own >= 0)
-            close(own);
-        return false;
-    }
     const tdir_t pages = TIFFNumberOfDirectories(tiff);
     bool ok = true;
     for (tdir_t page = 0; page < pages && ok; page++)
@@ -392,7 +425,20 @@ bool tiff_mark_channels(int fd, unsigned colour, unsigned extra)
             TIFFSetDirectory(tiff, (tdir_t)page) &&
             TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, colour == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK) &&
             TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, extra, kinds) && TIFFRewriteDirectory(tiff);
-    TIFFClose(tiff);
+    return ok;
+}
+
+bool tiff_mark_channels(int fd, unsigned colour, unsigned extra)
+{
+    uint16_t *kinds = mem_new(extra, sizeof *kinds); /* zeroed: EXTRASAMPLE_UNSPECIFIED */
+    const int own = kinds && lseek(fd, 0, SEEK_SET) == 0 ? dup(fd) : -1;
+    TIFF *tiff = own >= 0 ? TIFFFdOpen(own, "TIFF", "r+m") : NULL;
+    if (!tiff && own >= 0)
+        close(own);
+    const bool ok = tiff && mark_channels(tiff, colour, extra, kinds);
+    if (tiff)
+        TIFFClose(tiff);
+    free(kinds);
     return ok;
 }
 #else

@@ -93,7 +93,7 @@ static VipsInterpretation interpretation(const hone_image_desc *desc)
 
 /* A profile names its colour space in bytes 16 to 19. One for gray on a coloured result, or the other way
  * round, would be refused or worse. */
-static void drop_foreign_profile(VipsImage *image, const hone_image_desc *desc)
+static void drop_foreign_profile(VipsImage *image, const struct media_output *output)
 {
     enum { SPACE_AT = 16, SPACE_LENGTH = 4 };
     const void *profile = NULL;
@@ -101,7 +101,10 @@ static void drop_foreign_profile(VipsImage *image, const hone_image_desc *desc)
     if (vips_image_get_typeof(image, VIPS_META_ICC_NAME) == 0 ||
         vips_image_get_blob(image, VIPS_META_ICC_NAME, &profile, &bytes) != 0)
         return;
-    const char *space = desc->channels < 3 ? "GRAY" : "RGB ";
+    const struct media_info *like = media_get_info(output->like);
+    const uint32_t channels = output->desc.channels;
+    const bool gray = channels < 3 || (like->parts > 1 && channels - like->extra == 1);
+    const char *space = gray ? "GRAY" : "RGB ";
     if (bytes < SPACE_AT + SPACE_LENGTH || memcmp((const char *)profile + SPACE_AT, space, SPACE_LENGTH) != 0)
         vips_image_remove(image, VIPS_META_ICC_NAME);
 }
@@ -155,7 +158,7 @@ static VipsImage *make_image(const struct media_output *output)
             carry_profile(metadata, image);
         else
             vips_carry_metadata(metadata, image), vips_tell_lost(output->like);
-        drop_foreign_profile(image, desc);
+        drop_foreign_profile(image, output);
         correct_description(image, output);
     }
     if (image && output->pages > 1) {
@@ -172,7 +175,7 @@ static VipsImage *make_image(const struct media_output *output)
 static bool mark_channels(const struct media_output *output)
 {
     const struct media_info *like = output->like ? media_get_info(output->like) : NULL;
-    if (!like || !like->extra || like->desc.channels != output->desc.channels)
+    if (!like || !like->extra || like->desc.channels * like->parts != output->desc.channels)
         return true;
     if (tiff_mark_channels(output->fd, output->desc.channels - like->extra, like->extra))
         return true;

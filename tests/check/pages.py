@@ -132,6 +132,53 @@ def test_options():
         frame.check("no page 2" in apply(place, "transpose", "one.pgm", "out.tif", "--pages", "2", status=3), "PGM")
 
 
+# ---- More than four channels ----
+
+def test_many_channels_are_filtered_one_by_one():
+    """As pages of one channel each are."""
+    cases = (("u1", 5, 1, {"extra": [0] * 4}), ("u2", 6, 2, {"extra": [0] * 5, "tile": "planes"}), ("u1", 7, 1, {"extra": [0] * 6, "tile": 16}),
+             ("u2", 6, 2, {"gray": False, "extra": [0] * 3}), ("f2", 5, 1, {"extra": [0] * 4}))
+    with Here() as place:
+        for kind, channels, count, more in cases:
+            images = stack(kind, channels, count)
+            write_tiff(place.path("in.tif"), [np.moveaxis(i, 2, 0) if more.get("tile") == "planes" else i for i in images], **more)
+            write_tiff(place.path("other.tif"), [stack("f4" if kind[0] == "f" else kind)[5]])
+            write_tiff(place.path("single.tif"), [image[:, :, c:c + 1] for image in images for c in range(channels)])
+            chain = "transpose" if kind == "f2" else "box size=3 | add image=" + place.path("other.tif")
+            for name in ("in", "single"):
+                apply(place, chain, name + ".tif", name + "-out.tif")
+            pages, got = read_pages(place.path("in-out.tif"))
+            frame.check(all(page[338] == more["extra"] and page[262] == [2 if "gray" in more else 1] for page in pages), f"{pages}")
+            single = [image[:, :, c:c + 1] for image in got for c in range(channels)]
+            wanted = read_pages(place.path("single-out.tif"))[1]
+            same = len(got) == count and len(single) == len(wanted) and all(np.array_equal(s, w) for s, w in zip(single, wanted))
+            frame.check(same, f"{kind} x{channels} {more}: other values")
+            if chain == "transpose":
+                check_turned(got, [i.astype("f4") for i in images], f"{kind} x{channels}")
+
+
+def test_what_many_channels_cannot_do_is_said():
+    with Here() as place:
+        image = stack("u1", 5, 1)
+        write_tiff(place.path("in.tif"), image, extra=[0] * 4)
+        report = place.json("apply", "box size=3", place.path("in.tif"), "-o", place.path("out.tif"))
+        frame.check(report["channels"] == 5 and report["pages"] == 1, f"{report}")
+        for chain, out, status, words in (("gray", "out.tif", 2, "5 channels of"), ("box size=3 | colormap", "out.tif", 2, "colormap does not treat"),
+                                          ("box size=3", "out.png", 2, "write a .tif"), ("box size=3", "out.csv", 2, "write a .tif")):
+            said = apply(place, chain, "in.tif", out, status=status)
+            frame.check(words in said, f"{chain} to {out}: {said}")
+        write_tiff(place.path("one.tif"), [image[0][:, :, :1]])
+        said = apply(place, "add image=" + place.path("in.tif"), "one.tif", "out.tif", status=3)
+        frame.check("5 channels" in said, f"as a second image: {said}")
+        write_tiff(place.path("in.tif"), image, extra=[2, 0, 0, 0])
+        frame.check("5 channels" in apply(place, "box size=3", "in.tif", "out.tif", status=3), "with alpha")
+        with open(place.path("in.tif"), "rb") as file:
+            whole = file.read()
+        with open(place.path("in.tif"), "wb") as file:
+            file.write(whole[:len(whole) // 2])
+        apply(place, "box size=3", "in.tif", "out.tif", status=3)
+
+
 # ---- Animations ----
 
 COLORS = ("red", "lime", "blue", "white")

@@ -54,6 +54,7 @@ struct apply_result {
     double device_seconds;   /* 0: the device has no clock */
     double wall_seconds;     /* from handing the pixels over to having the result */
     unsigned pages;          /* of the image, that were filtered; times are those of all */
+    unsigned parts;          /* of each page, as in media_info */
     bool is_video;
     struct video_outcome video;
     hone_copy_counts copies; /* of this picture, on the way to the device, there, and back */
@@ -144,8 +145,9 @@ hone_status apply_store(const struct engine *engine, const struct item *item, co
 
 /* "3" or "2-5", counted from 1. */
 bool apply_parse_pages(const char *text, unsigned *first, unsigned *last);
-/* Keeps the result of one page of `count` until the image is stored. */
-hone_status apply_keep_page(struct engine *engine, unsigned page, unsigned count, hone_error *error);
+/* Keeps result `index` of an image until it is stored: page by page, and of each page part by part, which go together again. */
+hone_status apply_keep_page(struct engine *engine, unsigned index, const struct media_info *info,
+                            hone_error *error);
 void apply_forget_pages(struct engine *engine);
 
 /* Whether alpha weighs colours somewhere in the chain, unless it is full everywhere. */

@@ -90,6 +90,7 @@ static bool takes_s16(const hone_chain *chain)
 static struct media_read_options read_options(const struct engine *engine, bool keep_s16, const char *output)
 {
     return (struct media_read_options){.accept_damaged = engine->options->accept_damaged,
+                                       .split = output != NULL,
                                        .trust = engine->options->trust,
                                        .stack = output && media_takes(output, MEDIA_OPTION_PAGES),
                                        .first_page = output ? engine->options->first_page : 0,
@@ -482,11 +483,28 @@ static hone_status open_all(struct engine *engine, const hone_image_desc *desc, 
     return status ? status : open_device(engine, desc, error);
 }
 
+/* A filter that does not take any number of channels works on several together, or makes several. */
+static hone_status check_parts(const struct engine *engine, const char *name, const struct media_info *info,
+                               hone_error *error)
+{
+    for (size_t i = 0; i < engine->given->count && info->parts > 1; i++) {
+        const struct hone_filter *filter = engine->given->steps[i].c.filter;
+        if (filter->channels != CHANNELS_ALL)
+            return error_set(error, HONE_ERROR_USAGE,
+                             "the %u channels of '%s' are filtered one by one, and %s does not treat each "
+                             "channel by itself",
+                             info->parts, name, filter->name);
+    }
+    return HONE_OK;
+}
+
 static hone_status prepare(struct engine *engine, const struct item *item, const char *root,
                            const struct media_info *info, enum alpha_rule rule, struct apply_result *result,
                            hone_error *error)
 {
-    hone_status status = open_all(engine, &info->desc, error);
+    hone_status status = check_parts(engine, item->input, info, error);
+    if (!status)
+        status = open_all(engine, &info->desc, error);
     if (!status)
         status = ensure_plan(engine, &info->desc, rule, error);
     if (!status)
@@ -587,18 +605,20 @@ static hone_status filter_page(struct engine *engine, const struct item *item, c
 static hone_status filter(struct engine *engine, const struct item *item, const char *root,
                           struct media_input *input, struct apply_result *result, hone_error *error)
 {
-    const unsigned count = media_get_info(input)->page_count;
+    const struct media_info *info = media_get_info(input);
+    const unsigned count = info->page_count * info->parts;
     hone_status status = HONE_OK;
-    if (count > 1 && !media_takes(item->output, MEDIA_OPTION_PAGES))
+    if (info->page_count > 1 && !media_takes(item->output, MEDIA_OPTION_PAGES))
         return error_set(
             error, HONE_ERROR_USAGE,
             "'%s' holds one image: --pages takes one page for it; .tif, .webp and .gif hold several",
             item->output);
-    result->pages = count;
-    for (unsigned page = 0; page < count && !status; page++) {
+    result->pages = info->page_count;
+    result->parts = info->parts;
+    for (unsigned i = 0; i < count && !status; i++) {
         status = filter_page(engine, item, root, input, result, error);
         if (!status && count > 1)
-            status = apply_keep_page(engine, page, count, error);
+            status = apply_keep_page(engine, i, info, error);
     }
     if (!status)
         status = store(engine, item, root, input, error);

@@ -25,29 +25,44 @@ bool apply_parse_pages(const char *text, unsigned *first, unsigned *last)
     return !*end && from >= 1 && until >= from && until <= most;
 }
 
-static hone_status begin_stack(struct engine *engine, size_t bytes, unsigned count, hone_error *error)
+static hone_status begin_stack(struct engine *engine, size_t bytes, const struct media_info *info,
+                               hone_error *error)
 {
-    const hone_device_info *info = hone_device_get_info(engine->device);
+    const hone_device_info *device = hone_device_get_info(engine->device);
+    const size_t count = (size_t)info->page_count * info->parts;
     uint64_t held = 0, budget = UINT64_MAX;
-    if (info->kind == HONE_DEVICE_CPU)
+    if (device->kind == HONE_DEVICE_CPU)
         hone_device_memory(engine->device, &held, &budget);
     if (held < budget && bytes <= (budget - held) / count / engine->engines)
         engine->stack = mem_new(bytes, count);
-    engine->pages = count;
+    engine->pages = info->page_count;
     if (engine->stack)
         return HONE_OK;
     return error_set(
         error, HONE_ERROR_MEMORY,
         "the results of %u pages need %.1f MB of memory, which there is not; --pages A-B takes some of them",
-        count, (double)bytes * count * 1e-6);
+        info->page_count, (double)bytes * (double)count * 1e-6);
 }
 
-hone_status apply_keep_page(struct engine *engine, unsigned page, unsigned count, hone_error *error)
+/* Elements of `size` bytes, one to each pixel of `parts`. */
+static void spread(unsigned char *to, const unsigned char *from, size_t bytes, size_t size, size_t parts)
 {
-    const size_t bytes = hone_image_bytes(hone_plan_output(engine->plan));
-    hone_status status = page == 0 ? begin_stack(engine, bytes, count, error) : HONE_OK;
-    if (!status)
+    for (size_t at = 0; at < bytes; at += size)
+        memcpy(to + at * parts, from + at, size);
+}
+
+hone_status apply_keep_page(struct engine *engine, unsigned index, const struct media_info *info,
+                            hone_error *error)
+{
+    const hone_image_desc *desc = hone_plan_output(engine->plan);
+    const size_t bytes = hone_image_bytes(desc), size = hone_type_size(desc->type);
+    const unsigned page = index / info->parts, part = index % info->parts;
+    hone_status status = index == 0 ? begin_stack(engine, bytes, info, error) : HONE_OK;
+    if (!status && info->parts == 1)
         memcpy(engine->stack + bytes * page, engine->out.data, bytes);
+    else if (!status)
+        spread(engine->stack + bytes * info->parts * page + size * part, engine->out.data, bytes, size,
+               info->parts);
     return status;
 }
 

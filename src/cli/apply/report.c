@@ -81,7 +81,8 @@ static double seconds_of(const struct apply_result *result)
 static double megapixels_per_second(const struct apply_result *result)
 {
     const double seconds = seconds_of(result);
-    return seconds > 0 ? (double)result->in.width * result->in.height * result->pages * 1e-6 / seconds : 0;
+    const double pixels = (double)result->in.width * result->in.height * result->pages * result->parts;
+    return seconds > 0 ? pixels * 1e-6 / seconds : 0;
 }
 
 static const char *device_name(const struct engine *engine)
@@ -176,7 +177,7 @@ static json_t *success_json(const struct engine *engine, const struct apply_resu
         json_pack("{s:s, s:i, s:o, s:o, s:i, s:i, s:s, s:i}", "status", "done", "exit_status", EXIT_DONE,
                   "input", json_text(result->item->input), "output", json_text(result->item->output), "width",
                   (int)result->out.width, "height", (int)result->out.height, "type",
-                  hone_type_name(result->out.type), "channels", (int)result->out.channels);
+                  hone_type_name(result->out.type), "channels", (int)(result->out.channels * result->parts));
     json_t *how = json_pack(
         "{s:o, s:o, s:o, s:o, s:b, s:i, s:o, s:o, s:o, s:b, s:o, s:I, s:I}", "chain",
         json_text(engine->chain_text), "device", json_text(device_name(engine)), "driver",
@@ -236,8 +237,8 @@ static void explain(const struct engine *engine, const struct apply_result *resu
     if (result->pages > 1)
         snprintf(pages, sizeof pages, ", %u pages", result->pages);
     cli_note(common, "'%s': %s, %ux%u %s, %u channels%s%s", result->item->input, result->format,
-             result->in.width, result->in.height, hone_type_name(result->in.type), result->in.channels,
-             result->gray_alpha ? " (gray and alpha)" : "", pages);
+             result->in.width, result->in.height, hone_type_name(result->in.type),
+             result->in.channels * result->parts, result->gray_alpha ? " (gray and alpha)" : "", pages);
     for (size_t i = 0; hone_plan_step(engine->plan, i, &step); i++)
         if (step.fused_with)
             cli_note(common, "  %s: in the kernel of %s", step.filter, step.fused_with);
