@@ -411,7 +411,7 @@ def test_kernels_that_misbehave():
         broken_kernels(place.folder, BROKEN)
         place.environment["HONE_KERNEL_DIR"] = place.folder
         variants = ["--variant", "direct,image,pairs,separable,strips,running"]
-        result = place.tune("--evaluations", "20", "--timeout", "4", "--memory", "700", *variants)
+        result = place.tune("--evaluations", "40", "--timeout", "4", "--memory", "700", *variants)
         by_variant = {o["config"]["variant"]: (o["state"], o["note"]) for o in place.lines("try") if o["state"] not in
                       ("started", "ok", "slow")}
         expected = {"image": ("compile", "build"), "pairs": ("timeout", "no answer in time"),
