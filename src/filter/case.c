@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cl/selftest.h"
 #include "filter/registry.h"
+#include "image/view.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -515,11 +516,6 @@ void case_describe(const struct filter_case *c, struct text *out)
         text_add(out, " exact=yes");
 }
 
-static bool same_desc(const hone_image_desc *a, const hone_image_desc *b)
-{
-    return a->width == b->width && a->height == b->height && a->type == b->type && a->channels == b->channels;
-}
-
 static bool same_value(const struct value *a, const struct value *b)
 {
     bool texts = a->text && b->text;
@@ -531,7 +527,7 @@ bool case_same(const struct filter_case *a, const struct filter_case *b)
 {
     bool same = a->filter == b->filter && a->border == b->border && a->border_value == b->border_value &&
                 a->relaxed == b->relaxed && a->exact == b->exact && a->filter_alpha == b->filter_alpha &&
-                same_desc(&a->in, &b->in) && same_desc(&a->second, &b->second) && a->before == b->before &&
+                desc_same(&a->in, &b->in) && desc_same(&a->second, &b->second) && a->before == b->before &&
                 a->fused_count == b->fused_count;
     for (int i = 0; i < MAX_PARAMETERS && same; i++)
         same = same_value(&a->values[i], &b->values[i]);

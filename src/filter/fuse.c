@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "filter/case.h"
+#include "image/view.h"
 
 #include <stdlib.h>
 
@@ -47,18 +48,13 @@ static bool fits(const struct filter_case *c, unsigned index)
            point->in.height == point->out.height && (last ? out % in == 0 : out == in);
 }
 
-static bool same_picture(const hone_image_desc *a, const hone_image_desc *b)
-{
-    return a->width == b->width && a->height == b->height && a->type == b->type && a->channels == b->channels;
-}
-
 static bool all_fit(const struct filter_case *c)
 {
     for (unsigned i = 0; i < c->fused_count; i++)
         if (!fits(c, i))
             return false;
     for (unsigned i = 0; i < c->fused_count; i++)
-        if (!same_picture(&case_member(c, i)->out, &case_member(c, i + 1)->in))
+        if (!desc_same(&case_member(c, i)->out, &case_member(c, i + 1)->in))
             return false;
     return true;
 }

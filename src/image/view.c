@@ -114,6 +114,11 @@ bool view_window_leaves(const hone_image_desc *desc, int64_t x, int64_t y, int64
     return x - left < 0 || y - top < 0 || x + right >= desc->width || y + bottom >= desc->height;
 }
 
+bool desc_same(const hone_image_desc *a, const hone_image_desc *b)
+{
+    return a->width == b->width && a->height == b->height && a->type == b->type && a->channels == b->channels;
+}
+
 bool desc_has_alpha(const hone_image_desc *desc)
 {
     return desc->channels == 4;

@@ -34,6 +34,9 @@ double view_border_get(const struct view *view, hone_border border, double borde
 bool view_window_leaves(const hone_image_desc *desc, int64_t x, int64_t y, int64_t left, int64_t right,
                         int64_t top, int64_t bottom);
 
+/* The same size and format; pitches may differ. */
+bool desc_same(const hone_image_desc *a, const hone_image_desc *b);
+
 /* The fourth channel of a colour image carries alpha, which spatial filters copy. */
 bool desc_has_alpha(const hone_image_desc *desc);
 

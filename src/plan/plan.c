@@ -8,6 +8,7 @@
 #include "filter/case.h"
 #include "filter/registry.h"
 #include "filter/variant.h"
+#include "image/view.h"
 #include "plan/image.h"
 #include "plan/internal.h"
 #include "plan/plan.h"
@@ -160,8 +161,7 @@ hone_status hone_plan_bind(hone_plan *plan, size_t index, hone_image *second, ho
     const hone_image_desc *desc = hone_image_get_desc(second), *wanted = &c->second;
     if (c->filter->inputs < 2)
         return error_set(error, HONE_ERROR_USAGE, "%s takes one image", c->filter->name);
-    if (desc->width != wanted->width || desc->height != wanted->height || desc->type != wanted->type ||
-        desc->channels != wanted->channels || second->device != plan->device)
+    if (!desc_same(desc, wanted) || second->device != plan->device)
         return error_set(error, HONE_ERROR_USAGE,
                          "the second image of %s is not the one that the plan was made for", c->filter->name);
     plan->second[index] = second;

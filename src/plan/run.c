@@ -6,6 +6,7 @@
 #include "cl/selftest.h"
 #include "filter/case.h"
 #include "hone/interop.h"
+#include "image/view.h"
 #include "plan/image.h"
 #include "plan/internal.h"
 
@@ -16,8 +17,7 @@ static hone_status check_image(const hone_plan *plan, const hone_image *image, c
         return error_set(error, HONE_ERROR_USAGE, "the %s image is missing or belongs to another device",
                          role);
     const hone_image_desc *desc = &image->desc;
-    if (desc->width != wanted->width || desc->height != wanted->height || desc->type != wanted->type ||
-        desc->channels != wanted->channels)
+    if (!desc_same(desc, wanted))
         return error_set(error, HONE_ERROR_USAGE,
                          "the %s image is %ux%u %s x%u; the plan was made for %ux%u %s x%u", role,
                          desc->width, desc->height, hone_type_name(desc->type), desc->channels, wanted->width,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Changing what is done with the frames to come. Frames in flight have their kernels enqueued already. */
 #include "base/error.h"
+#include "image/view.h"
 #include "plan/plan.h"
 #include "stream/internal.h"
 
@@ -15,8 +16,7 @@ static bool is_shared(const hone_stream *stream, size_t p)
 
 static hone_status check_output(const hone_image_desc *now, const hone_image_desc *then, hone_error *error)
 {
-    if (now->width == then->width && now->height == then->height && now->type == then->type &&
-        now->channels == then->channels)
+    if (desc_same(now, then))
         return HONE_OK;
     return error_set(error, HONE_ERROR_USAGE,
                      "the result would be %ux%u %s x%u; the stream was made for %ux%u %s x%u", then->width,

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "image/view.h"
 #include "stream/internal.h"
 
 #include <stdint.h>
@@ -22,11 +23,6 @@ static hone_status check_pixels(const hone_image_desc *desc, const void *pixels,
     return HONE_OK;
 }
 
-static bool same_format(const hone_image_desc *a, const hone_image_desc *b)
-{
-    return a->width == b->width && a->height == b->height && a->type == b->type && a->channels == b->channels;
-}
-
 /* Fills in the pitches of a plane, and checks what can be checked. */
 static hone_status complete_plane(const hone_stream *stream, hone_frame *frame, size_t p, hone_error *error)
 {
@@ -42,7 +38,7 @@ static hone_status complete_plane(const hone_stream *stream, hone_frame *frame, 
     hone_status status = check_pixels(in, frame->in[p], frame->in_pitch[p], p, "the input", error);
     if (!status && frame->out[p])
         status = check_pixels(out, frame->out[p], frame->out_pitch[p], p, "the result", error);
-    if (!status && in_place && (!same_format(in, out) || frame->in_pitch[p] != frame->out_pitch[p]))
+    if (!status && in_place && (!desc_same(in, out) || frame->in_pitch[p] != frame->out_pitch[p]))
         status = error_set(
             error, HONE_ERROR_USAGE,
             "plane %zu cannot be filtered in place: input and result differ in size, format or pitch", p);

@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "cl/device.h"
 #include "cl/selftest.h"
+#include "image/view.h"
 #include "plan/plan.h"
 #include "stream/internal.h"
 
@@ -29,16 +30,11 @@ hone_status stream_check_outside(const hone_stream *stream, const char *call, ho
 
 /* ---- Making one ---- */
 
-static bool same_kind(const hone_image_desc *a, const hone_image_desc *b)
-{
-    return a->width == b->width && a->height == b->height && a->type == b->type && a->channels == b->channels;
-}
-
 static hone_status make_plan(hone_stream *stream, size_t p, const hone_chain *chain,
                              const hone_plan_options *options, hone_error *error)
 {
     for (size_t i = 0; i < p; i++)
-        if (same_kind(&stream->inputs[i], &stream->inputs[p])) {
+        if (desc_same(&stream->inputs[i], &stream->inputs[p])) {
             stream->plans[p] = stream->plans[i];
             return HONE_OK;
         }

@@ -2,6 +2,7 @@
 /* The caller's memory as images. Callers use a ring of buffers, too: an address that comes again finds its image. */
 #include "base/error.h"
 #include "base/mem.h"
+#include "image/view.h"
 #include "plan/plan.h"
 #include "stream/internal.h"
 
@@ -20,8 +21,7 @@ bool wraps_suit(const hone_stream *stream, size_t plane, bool of_result, const v
 static bool is_same(const struct wrap *wrap, const hone_image_desc *desc, const void *pixels)
 {
     const hone_image_desc *its = wrap->image ? &wrap->image->desc : NULL;
-    return its && wrap->image->host == pixels && its->width == desc->width && its->height == desc->height &&
-           its->type == desc->type && its->channels == desc->channels && its->pitch == desc->pitch;
+    return its && wrap->image->host == pixels && desc_same(its, desc) && its->pitch == desc->pitch;
 }
 
 static bool is_older(const struct wrap *wrap, const struct wrap *other)

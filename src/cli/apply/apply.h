@@ -143,6 +143,8 @@ bool apply_to_stdout(const struct apply_options *options);
 hone_status apply_store(const struct engine *engine, const struct item *item, const char *root,
                         const struct media_input *input, hone_error *error);
 
+/* "A-B", "A-", "-B" or "A", counted from 1; an end that is not given is 0. */
+bool apply_parse_range(const char *text, uint64_t *first, uint64_t *last);
 /* "3" or "2-5", counted from 1. */
 bool apply_parse_pages(const char *text, unsigned *first, unsigned *last);
 /* Keeps result `index` of an image until it is stored: page by page, and of each page part by part, which go together again. */

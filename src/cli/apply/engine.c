@@ -7,6 +7,7 @@
 #include "cl/device.h"
 #include "cli/guard.h"
 #include "filter/chain.h"
+#include "image/view.h"
 #include "media/media.h"
 
 #include <stdlib.h>
@@ -250,11 +251,6 @@ static void drop_plan(struct engine *engine)
     hone_plan_destroy(&engine->plan);
 }
 
-static bool same_shape(const hone_image_desc *a, const hone_image_desc *b)
-{
-    return a->width == b->width && a->height == b->height && a->type == b->type && a->channels == b->channels;
-}
-
 static bool tunes(const struct engine *engine, const char *how)
 {
     return engine->options->tune && strcmp(engine->options->tune, how) == 0;
@@ -312,7 +308,7 @@ static hone_status make_plan(struct engine *engine, const hone_image_desc *desc,
 static hone_status ensure_plan(struct engine *engine, const hone_image_desc *desc, enum alpha_rule rule,
                                hone_error *error)
 {
-    if (engine->plan && same_shape(&engine->planned, desc) && engine->rule == rule)
+    if (engine->plan && desc_same(&engine->planned, desc) && engine->rule == rule)
         return HONE_OK;
     drop_plan(engine);
     engine->rule = rule;
@@ -546,7 +542,7 @@ static hone_status look_at_alpha(struct engine *engine, const hone_image_desc *d
     free(descs);
     if (status || !*look)
         return status;
-    if (engine->in.image && same_shape(&engine->planned, desc))
+    if (engine->in.image && desc_same(&engine->planned, desc))
         return take_back_input(engine, error);
     drop_plan(engine);
     status = check_budget(engine, hone_image_bytes(desc), error);
@@ -631,7 +627,7 @@ static hone_status filter(struct engine *engine, const struct item *item, const 
 static hone_status check_plane(const struct engine *engine, const hone_image_desc *desc, hone_error *error)
 {
     const hone_image_desc *out = hone_plan_output(engine->plan);
-    if (same_shape(out, desc))
+    if (desc_same(out, desc))
         return HONE_OK;
     return error_set(
         error, HONE_ERROR_USAGE,

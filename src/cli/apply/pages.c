@@ -8,21 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "3" or "2-5", counted from 1. */
 bool apply_parse_pages(const char *text, unsigned *first, unsigned *last)
 {
-    const unsigned long most = 1000000000;
-    char *end = NULL;
-    if (text[0] < '0' || text[0] > '9')
+    const uint64_t most = 1000000000;
+    uint64_t from, until;
+    if (!apply_parse_range(text, &from, &until) || !from || !until || until > most)
         return false;
-    const unsigned long from = strtoul(text, &end, 10);
-    const char *to = *end == '-' ? end + 1 : text;
-    if (to[0] < '0' || to[0] > '9')
-        return false;
-    const unsigned long until = strtoul(to, &end, 10);
     *first = (unsigned)from;
     *last = (unsigned)until;
-    return !*end && from >= 1 && until >= from && until <= most;
+    return true;
 }
 
 static hone_status begin_stack(struct engine *engine, size_t bytes, const struct media_info *info,

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/guard.h"
+#include "image/view.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,34 +47,9 @@ const char *apply_video_option(const struct apply_options *options)
                              : NULL;
 }
 
-static bool parse_count(const char **at, uint64_t *to)
-{
-    char *end = NULL;
-    if (**at < '0' || **at > '9')
-        return false;
-    errno = 0;
-    *to = strtoull(*at, &end, 10);
-    *at = end;
-    return errno == 0 && *to > 0;
-}
-
-/* "A-B", "A-", "-B" or "A". */
-static bool parse_frames(const char *text, uint64_t *first, uint64_t *last)
-{
-    const char *at = text;
-    *first = *last = 0;
-    if (*at != '-' && !parse_count(&at, first))
-        return false;
-    if (*at == '\0')
-        *last = *first;
-    else if (*at++ != '-' || (*at && !parse_count(&at, last)) || *at)
-        return false;
-    return (*first || *last) && (!*last || *first <= *last);
-}
-
 hone_status apply_check_video(struct apply_options *options, hone_error *error)
 {
-    if (options->frames && !parse_frames(options->frames, &options->first_frame, &options->last_frame))
+    if (options->frames && !apply_parse_range(options->frames, &options->first_frame, &options->last_frame))
         return error_set(error, HONE_ERROR_USAGE,
                          "--frames is A-B, A- or -B, counted from 1, such as --frames 100-250, not '%s'",
                          options->frames);
@@ -215,16 +190,11 @@ static hone_status run_stages(struct film *film, hone_error *error)
 
 /* ---- Before and after ---- */
 
-static bool same_shape(const hone_image_desc *a, const hone_image_desc *b)
-{
-    return a->width == b->width && a->height == b->height && a->type == b->type;
-}
-
 static hone_status prepare_plane(struct film *film, unsigned i, hone_error *error)
 {
     const struct video_info *info = video_get_info(film->input);
     for (unsigned k = 0; k < i; k++)
-        if (same_shape(&info->plane[k], &info->plane[i])) {
+        if (desc_same(&info->plane[k], &info->plane[i])) {
             film->planes[i] = film->planes[k];
             return HONE_OK;
         }
@@ -240,7 +210,6 @@ static hone_status prepare(struct film *film, struct apply_result *result, hone_
 {
     const struct video_info *info = video_get_info(film->input);
     hone_status status = HONE_OK;
-    result->format = info->container;
     result->in = result->out = info->plane[0];
     for (unsigned i = 0; i < info->planes && !status; i++)
         status = prepare_plane(film, i, error);

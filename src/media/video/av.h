@@ -115,7 +115,7 @@ struct video_input {
     AVFrame *frame;
     struct video_read_options options;
     struct video_info info;
-    char container[64], codec[32];
+    char codec[32];
     struct layout layout;
     struct plane_pools pools;
     AVFrame *sample;       /* the properties of the first frame that is wanted */

@@ -203,17 +203,12 @@ static void describe(struct video_input *input)
 {
     const struct layout *layout = &input->layout;
     struct video_info *info = &input->info;
-    snprintf(input->container, sizeof input->container, "%s",
-             input->format->iformat->long_name ? input->format->iformat->long_name
-                                               : input->format->iformat->name);
     snprintf(input->codec, sizeof input->codec, "%s", avcodec_get_name(input->stream->codecpar->codec_id));
     *info = (struct video_info){.width = (uint32_t)input->sample->width,
                                 .height = (uint32_t)input->sample->height,
                                 .bits = layout->bits,
-                                .container = input->container,
                                 .codec = input->codec,
                                 .pixels = av_get_pix_fmt_name(layout->format),
-                                .rate = av_q2d(input_rate(input)),
                                 .frames = count_frames(input),
                                 .planes = layout->filtered};
     for (unsigned i = 0; i < layout->filtered; i++)

@@ -346,8 +346,9 @@ static hone_status receive(struct video_output *output, hone_error *error)
         if (code < 0)
             return failed(output, error, "a frame cannot be encoded", code);
         packet->stream_index = output->stream->index;
-        if (packet->pts != AV_NOPTS_VALUE && duration_at(output, packet->pts) > 0)
-            packet->duration = duration_at(output, packet->pts);
+        const int64_t duration = packet->pts == AV_NOPTS_VALUE ? 0 : duration_at(output, packet->pts);
+        if (duration > 0)
+            packet->duration = duration;
         av_packet_rescale_ts(packet, output->encoder->time_base, output->stream->time_base);
         status = mux(output, packet, error);
     }

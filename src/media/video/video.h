@@ -55,13 +55,11 @@ struct video_read_options {
 
 struct video_info {
     uint32_t width, height;
-    unsigned bits;         /* of a sample */
-    const char *container; /* "QuickTime / MOV": what FFmpeg calls it */
-    const char *codec;     /* "h264" */
-    const char *pixels;    /* "yuv420p10le" */
-    double rate;           /* frames per second on average; 0: unknown */
-    uint64_t frames;       /* that will come, as far as the file tells; 0: unknown */
-    unsigned planes;       /* to be filtered, and their shapes (pitch 0) */
+    unsigned bits;      /* of a sample */
+    const char *codec;  /* "h264" */
+    const char *pixels; /* "yuv420p10le" */
+    uint64_t frames;    /* that will come, as far as the file tells; 0: unknown */
+    unsigned planes;    /* to be filtered, and their shapes (pitch 0) */
     hone_image_desc plane[VIDEO_PLANES];
 };
 
