@@ -27,9 +27,10 @@ MAY_INCLUDE = {
     "stream": {"base", "cl", "image", "cache", "filter", "choose", "plan"},
     "tune": {"base", "cl", "image", "cache", "filter", "choose", "plan", "stream"},
     "doctor": {"base", "cl", "image", "cache", "filter", "choose", "plan", "stream"},
+    "lab": {"base", "cl", "image", "cache", "filter", "choose", "plan", "stream", "tune"},
     "media": {"base", "image"},
     "cli": {"base", "cl", "image", "cache", "filter", "choose", "plan", "stream", "media", "tune",
-            "doctor"},
+            "doctor", "lab"},
 }
 # Filters see one header of `filter`, the image module, and the kits beside their folders.
 FILTER_HEADERS = ("filter/filter.h", "image/")
