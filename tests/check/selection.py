@@ -81,10 +81,23 @@ def test_what_is_not_known_touches_the_fast_tier():
     frame.check(changed.touched([], TEXTS) == changed.Touched(set(), set(), False), "nothing touches nothing")
 
 
-def test_named_suites_exist():
-    listed = subprocess.run([os.path.join(frame.ROOT, "tests", "run"), "--tier", "fast,full,all", "--list"], check=True,
+def suites_of(*tiers):
+    listed = subprocess.run([os.path.join(frame.ROOT, "tests", "run"), "--tier", ",".join(tiers), "--list"], check=True,
                             capture_output=True, text=True).stdout
-    names = [line.split()[1] for line in listed.splitlines()]
+    return [line.split()[1] for line in listed.splitlines()]
+
+
+def test_a_sweep_is_left_out_beside_one_that_does_more():
+    frame.check("harness" in suites_of("fast"), "the fast tier sweeps")
+    both = suites_of("fast", "full")
+    frame.check("harness" not in both and {"harness-default", "harness-optimized", "harness-rusticl"} <= set(both), f"{both}")
+    every = suites_of("fast", "full", "all")
+    frame.check(not {"harness", "harness-optimized", "harness-rusticl"} & set(every), f"{every}")
+    frame.check(set(suites_of("full")) == set(both) - set(suites_of("fast")), "nothing else is left out")
+
+
+def test_named_suites_exist():
+    names = suites_of("fast") + suites_of("full") + suites_of("all")
     for pattern in [changed.FILTER_SUITE, *changed.ALWAYS, *(word for _, words in changed.TABLE for word in words.split())]:
         frame.check(fnmatch.filter(names, pattern), f"there is no suite {pattern}")
 
