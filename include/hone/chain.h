@@ -3,9 +3,12 @@
 #ifndef HONE_CHAIN_H
 #define HONE_CHAIN_H
 
+#include "hone/pixels.h"
 #include "hone/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,6 +59,40 @@ HONE_API const char *hone_chain_parameter(const hone_chain *chain, size_t step, 
  * Writes at most `size` bytes including the terminating zero. Returns the length of the full text.
  */
 HONE_API size_t hone_chain_text(const hone_chain *chain, char *text, size_t size);
+
+/** Which pixels of the input a result pixel depends on. */
+typedef enum hone_reach {
+    HONE_REACH_WINDOW = 0,   /**< those within the halo around it */
+    HONE_REACH_BEFORE = 1,   /**< all pixels above and to the left: sums that continue from part to part (integral) */
+    HONE_REACH_ALL = 2,      /**< all: counts, which add up over the parts of an image (histogram) */
+    HONE_REACH_ELSEWHERE = 3 /**< those around another place (transpose) */
+} hone_reach;
+
+/**
+ * What filtering an image in parts needs: how far from a result pixel the pixels are that it depends on.
+ *
+ * A part of the result is that of the same part of the input with so many pixels more on each side, or up to the edge
+ * of the image. Results are then the same integers; floating-point results, and those of gaussian, keep their bounds
+ * (hone_filter_info.bounds), but may differ within them.
+ */
+typedef struct hone_halo {
+    uint32_t left, right, top,
+        bottom; /**< pixels, at most HONE_MAX_SIDE. Reflecting borders make opposite sides equal */
+    uint32_t
+        period; /**< parts must begin at multiples of this, and end there or at the edge of the image; 1: anywhere */
+    bool wraps; /**< border=wrap: near an edge of the image, the pixels at the opposite edge belong to the halo */
+    hone_reach reach; /**< HONE_REACH_WINDOW, or what `step` does */
+    size_t step;      /**< the first filter whose reach is not a window, from 0; the halo is that of the others */
+} hone_halo;
+
+/**
+ * Fills *out with the halo of a chain for images like `input`. The size of `input` does not matter.
+ *
+ * Second images are assumed to be like the first at their step. A convolution kernel in a file is read.
+ * Errors: those of hone_plan_create for the chain and the format. Threads: safe.
+ */
+HONE_API hone_status hone_chain_halo(const hone_chain *chain, const hone_image_desc *input, hone_halo *out,
+                                     hone_error *error);
 
 #ifdef __cplusplus
 }

@@ -334,6 +334,93 @@ hone_status chain_cases(struct filter_case *cases, const hone_chain *chain, cons
     return status;
 }
 
+/* ---- Halo ---- */
+
+static hone_status window_side(const char *text, const struct expr_scope *scope, uint32_t *side,
+                               hone_error *error)
+{
+    int64_t value = 0;
+    hone_status status = expr_text_value(text, scope, 0, &value, error);
+    *side = value < 0 ? 0 : value > HONE_MAX_SIDE ? HONE_MAX_SIDE : (uint32_t)value;
+    return status;
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+hone_status case_halo(const struct filter_case *c, struct hone_halo *halo, hone_error *error)
+{
+    const struct window *window = &c->filter->window;
+    struct case_scope names;
+    const bool resized = c->out.width != c->in.width || c->out.height != c->in.height;
+    const enum reads reads = c->filter->reads;
+    case_scope_init(&names, c, NULL);
+    *halo = (hone_halo){.period = larger(c->filter->period, 1),
+                        .reach = (hone_reach)(resized && reads == READS_WINDOW ? READS_ELSEWHERE : reads)};
+    hone_status status = window_side(window->left, &names.scope, &halo->left, error);
+    if (!status)
+        status = window_side(window->right, &names.scope, &halo->right, error);
+    if (!status)
+        status = window_side(window->top, &names.scope, &halo->top, error);
+    if (!status)
+        status = window_side(window->bottom, &names.scope, &halo->bottom, error);
+    if (c->border == HONE_BORDER_REFLECT || c->border == HONE_BORDER_REFLECT101) {
+        halo->left = halo->right = larger(halo->left, halo->right);
+        halo->top = halo->bottom = larger(halo->top, halo->bottom);
+    }
+    halo->wraps = c->border == HONE_BORDER_WRAP && (halo->left || halo->right || halo->top || halo->bottom);
+    return status;
+}
+
+static void widen(uint32_t *side, uint32_t by)
+{
+    *side = *side + by > HONE_MAX_SIDE ? HONE_MAX_SIDE : *side + by;
+}
+
+static void join_halo(hone_halo *all, const hone_halo *one, size_t step)
+{
+    widen(&all->left, one->left);
+    widen(&all->right, one->right);
+    widen(&all->top, one->top);
+    widen(&all->bottom, one->bottom);
+    all->period = larger(all->period, one->period); /* 1 and 2 are all that there are */
+    all->wraps = all->wraps || one->wraps;
+    if (all->reach == HONE_REACH_WINDOW && one->reach != HONE_REACH_WINDOW) {
+        all->reach = one->reach;
+        all->step = step;
+    }
+}
+
+hone_status hone_chain_halo(const hone_chain *chain, const hone_image_desc *input, hone_halo *out,
+                            hone_error *error)
+{
+    if (!chain || !input || !out)
+        return error_set(
+            error, HONE_ERROR_USAGE,
+            "hone_chain_halo needs a chain, the description of an image and a place for the halo");
+    hone_image_desc in = *input;
+    hone_halo all = {.period = 1}, one;
+    hone_status status = HONE_OK;
+    in.width = in.height = 1;
+    in.pitch = 0;
+    for (size_t i = 0; i < chain->count && !status; i++) {
+        struct filter_case c;
+        const struct filter_case *wanted = &chain->steps[i].c;
+        status = prepare_step(&c, wanted, &in, wanted->filter->inputs > 1 ? &in : NULL, error);
+        if (status)
+            break;
+        status = case_halo(&c, &one, error);
+        join_halo(&all, &one, i);
+        in = c.out;
+        case_finish(&c);
+    }
+    if (!status)
+        *out = all;
+    return status;
+}
+
 void chain_cases_finish(struct filter_case *cases, size_t count)
 {
     for (size_t i = 0; i < count; i++)

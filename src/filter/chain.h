@@ -29,6 +29,8 @@ hone_status chain_parse_parameters(struct filter_case *c, const char *text, hone
  * chain_cases_finish is due on HONE_OK alone. */
 hone_status chain_cases(struct filter_case *cases, const hone_chain *chain, const hone_image_desc *input,
                         const hone_image_desc *second, size_t second_count, hone_error *error);
+/* The halo of one prepared case without regard to what is fused with it. */
+hone_status case_halo(const struct filter_case *c, struct hone_halo *halo, hone_error *error);
 void chain_cases_finish(struct filter_case *cases, size_t count);
 
 #endif

@@ -271,6 +271,19 @@ struct example {
     const char *purpose, *arguments;
 };
 
+/* Where the pixels that a result is made of lie: what runs an image in parts (tiles) goes by this. */
+enum reads {
+    READS_WINDOW,    /* in `window` around its own place */
+    READS_BEFORE,    /* at its place, left of it and above: a sum that goes on from part to part */
+    READS_ALL,       /* everywhere: counts, which add up over parts */
+    READS_ELSEWHERE, /* at another place */
+};
+
+/* How far windows reach from a pixel, in pixels: expressions, NULL: 0. */
+struct window {
+    const char *left, *right, *top, *bottom;
+};
+
 /* ---- The filter ---- */
 
 enum {
@@ -295,6 +308,9 @@ struct hone_filter {
     unsigned types, channels; /* of the input: sums of TYPE_x and CHANNELS_x */
     unsigned inputs;          /* 1 or 2 */
     bool spatial;             /* looks at neighbours: has `border` and `alpha` */
+    enum reads reads;
+    struct window window; /* what may not change a result lies outside */
+    unsigned period;      /* results depend on their positions modulo this; 0: they do not */
     struct parameter parameters[MAX_PARAMETERS];
     const char *symbols[MAX_SYMBOLS];
     const char *reals[MAX_REALS];

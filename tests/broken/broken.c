@@ -98,6 +98,7 @@ static const struct hone_filter blur3 = {
     .channels = CHANNELS_ALL,
     .inputs = 1,
     .spatial = true,
+    .window = {"1", "1"},
     .parameters = {{.name = "weight",
                     .kind = PARAMETER_INTEGER,
                     .fallback = "2",

@@ -346,6 +346,7 @@ const struct hone_filter hone_filter_box = {
     .channels = CHANNELS_ALL,
     .inputs = 1,
     .spatial = true,
+    .window = {"KW/2", "KW - 1 - KW/2", "KH/2", "KH - 1 - KH/2"},
     .parameters = {{.name = "size",
                     .kind = PARAMETER_INTEGER,
                     .fallback = "8",

@@ -298,6 +298,7 @@ const struct hone_filter hone_filter_convolve = {
     .channels = CHANNELS_ALL,
     .inputs = 1,
     .spatial = true,
+    .window = {"LEFT", "KW - 1 - LEFT", "TOP", "KH - 1 - TOP"},
     .parameters =
         {{.name = "kernel",
           .kind = PARAMETER_TEXT,

@@ -93,6 +93,8 @@ const struct hone_filter hone_filter_demosaic = {
     .channels = CHANNELS_1,
     .inputs = 1,
     .spatial = true,
+    .window = {"method + 1", "method + 1", "method + 1", "method + 1"},
+    .period = 2,
     .parameters = {{.name = "pattern",
                     .kind = PARAMETER_CHOICE,
                     .incidental = true,

@@ -217,6 +217,7 @@ const struct hone_filter hone_filter_density = {
     .channels = CHANNELS_ALL,
     .inputs = 1,
     .spatial = true,
+    .window = {"size/2", "size - 1 - size/2", "size/2", "size - 1 - size/2"},
     .parameters = {{.name = "size",
                     .kind = PARAMETER_INTEGER,
                     .fallback = "31",

@@ -302,6 +302,7 @@ const struct hone_filter hone_filter_epsilon = {
     .channels = CHANNELS_ALL,
     .inputs = 1,
     .spatial = true,
+    .window = {"radius", "radius", "radius", "radius"},
     .parameters = {{.name = "radius",
                     .kind = PARAMETER_INTEGER,
                     .fallback = "4",

@@ -450,6 +450,7 @@ const struct hone_filter hone_filter_gaussian = {
     .channels = CHANNELS_ALL,
     .inputs = 1,
     .spatial = true,
+    .window = {"R", "R", "R", "R"},
     .parameters = {{.name = "sigma",
                     .kind = PARAMETER_REAL,
                     .fallback = "2",

@@ -186,6 +186,7 @@ const struct hone_filter hone_filter_histogram = {
     .types = TYPES_ALL | TYPE_S16,
     .channels = CHANNELS_ALL,
     .inputs = 1,
+    .reads = READS_ALL,
     .parameters =
         {{.name = "bins",
           .kind = PARAMETER_INTEGER,

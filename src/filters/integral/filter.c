@@ -190,6 +190,7 @@ const struct hone_filter hone_filter_integral = {
     .types = TYPES_ALL,
     .channels = CHANNELS_ALL,
     .inputs = 1,
+    .reads = READS_BEFORE,
     .prepare = prepare,
     .examples = {{"sums as a table", "'integral' small.png -o sums.csv"},
                  {"sums as an image", "'integral' gray.png -o sums.tif"}},

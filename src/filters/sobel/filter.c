@@ -178,6 +178,7 @@ const struct hone_filter hone_filter_sobel = {
     .channels = CHANNELS_ALL,
     .inputs = 1,
     .spatial = true,
+    .window = {"1", "1", "1", "1"},
     .parameters = {{.name = "norm",
                     .kind = PARAMETER_CHOICE,
                     .fallback = "l2",

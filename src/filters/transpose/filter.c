@@ -125,6 +125,7 @@ const struct hone_filter hone_filter_transpose = {
     .types = TYPES_ALL | TYPE_S16,
     .channels = CHANNELS_ALL,
     .inputs = 1,
+    .reads = READS_ELSEWHERE,
     .prepare = prepare,
     .examples = {{"rows become columns", "'transpose' photo.jpg -o turned.jpg"},
                  {"the same for a folder", "'transpose' scans/ -o turned/"}},
