@@ -74,6 +74,12 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define SUM64    "SUM64=!" SUM32
 #define SUM_SIZE "(" SUM32 " ? 4 : 8)"
 
+/* What a band of `floats` keeps: a line of column sums, sums of parts of the window, the head of a block of
+ * rows and its tails. */
+#define FLOATS_LINE "roundup((W + KW)*C + 64, 16)"
+#define FLOATS_ROW  "roundup(W*C + 32, 16)"
+#define FLOATS_BAND "(" FLOATS_LINE " + " FLOATS_ROW "*(min(KH, ROWS) + 3))"
+
 static const struct variant variants[] = {
     {.name = "direct",
      .summary = "one pixel per work-item, every pixel of the window read",
@@ -266,6 +272,23 @@ static const struct variant variants[] = {
                                "AREA/2 + (TYPE == 3 ? AREA*32768 : 0)", "DIV16 ? DM16 : DM",
                                "DIV16 ? DS16 : DS", "tmp0", "roundup(2*(W + KW)*C + 64, 64)"}}},
      .cost = {"2*C*BITS/8", "C*(2 + KH/ROWS)", "C*(9 + KH/ROWS)"}},
+    {.name = "floats",
+     .summary = "CPU: floats, bands of rows in 64-byte vectors, no sum subtracted, any window at nearly the "
+                "same cost",
+     .source = "floats.cl",
+     .condition = "FLOAT && KH <= 2048",
+     .needs = NEEDS_WIDE,
+     .path = "wide",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "64 16 32 96 128 256 512 1024 4096", "rows of a band"},
+                  {"GROUP", TUNABLE_DEFINE, "8 2 4 16", "vectors whose tails are summed side by side"},
+                  {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
+     .scratch = {{.bytes = "ceildiv(H, ROWS)*" FLOATS_BAND "*4"}},
+     .passes = {{.kernel = "box_floats",
+                 .extent = {"H"},
+                 .block = {"ROWS"},
+                 .arguments = {"in", "out", "W", "H", "KW", "KH", "border", "tmp0", FLOATS_BAND, FLOATS_LINE,
+                               FLOATS_ROW}}},
+     .cost = {"8*C", "C*(4 + 2*log2(KW) + KH/ROWS)", "C*(4 + 2*log2(KW) + KH/ROWS)"}},
     {.name = "lines",
      .summary = "CPU: blocks whose column sums stay in the first cache, window sums in a logarithmic number "
                 "of steps",
@@ -287,6 +310,8 @@ static const struct variant variants[] = {
 };
 
 static const struct seed seeds[] = {
+    {"WIDE && KH <= 64", "floats", "ROWS=128"},
+    {"WIDE", "floats", "ROWS=512"},
     {"WIDE && KH <= 32", "lines", ""},
     {"WIDE && KH <= 256", "lines", "ROWS=512 BLOCK=512"},
     {"WIDE && KH <= 64", "bands", "ROWS=128"},
@@ -323,6 +348,7 @@ static const struct rung rungs[] = {
     {"packed-batches", "two sums per register, rows in batches: none is read twice or kept", "packed",
      "WORDS=2 ROWS=16 KEEP=2 WG_X=32 WG_Y=4", 0, "hone"},
     {"wide", "64-byte vectors", "bands", "", 0, "hone"},
+    {"wide-floats", "64-byte vectors, floats, no sum ever subtracted from another", "floats", "", 0, "hone"},
     {"wide-blocks", "64-byte vectors, blocks that stay in the first cache", "lines", "", 0, "hone"},
 };
 
