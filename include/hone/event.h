@@ -55,6 +55,55 @@ HONE_API hone_status hone_event_times(const hone_event *event, hone_times *times
 /** The same, split into kernels and copies; hone_event_times covers both. */
 HONE_API hone_status hone_event_durations(const hone_event *event, hone_durations *durations, hone_error *error);
 
+/** What a command does. */
+typedef enum hone_command_kind {
+    HONE_COMMAND_KERNEL = 0,
+    HONE_COMMAND_UPLOAD = 1,     /**< from host memory to the device */
+    HONE_COMMAND_DOWNLOAD = 2,   /**< to host memory */
+    HONE_COMMAND_MOVE = 3,       /**< between buffers */
+    HONE_COMMAND_CONVERSION = 4, /**< between a buffer and a 2D image */
+    HONE_COMMAND_MAP = 5,        /**< mapping or unmapping: hands memory from one side to the other */
+    HONE_COMMAND_OTHER = 6       /**< a marker, a change of owner, or an unknown command of the caller's */
+} hone_command_kind;
+
+/** "kernel", "upload", "download", "move", "conversion", "map", "other"; "?" for an invalid kind. Static. */
+HONE_API const char *hone_command_kind_name(hone_command_kind kind);
+
+/** hone_command.step of a command that belongs to no filter of a chain. */
+#define HONE_NO_STEP ((size_t)-1)
+
+/** One command of finished work. */
+typedef struct hone_command {
+    hone_command_kind kind;
+    char name[64]; /**< of a kernel: the function; else "" */
+    size_t step;   /**< the filter of the chain it works for, from 0 (the first of those that share a kernel), or
+                        HONE_NO_STEP */
+    /** Of a kernel: the bytes of the images and scratch buffers it is given, each counted once, which is its memory traffic
+     *  if every element is read or written once. Of a copy: the bytes copied (read once and written once). Of a mapping:
+     *  0 if the memory is handed over in place. */
+    uint64_t bytes;
+    hone_times times;
+    uint64_t enqueued; /**< nanoseconds of CLOCK_MONOTONIC, when the call that enqueued it returned */
+} hone_command;
+
+/**
+ * The number of commands an event stands for, in the order in which they were enqueued.
+ *
+ * For a plan's event these are all kernels and copies of the run, if the device was opened with `profile`, else the last
+ * one. 0 for NULL.
+ */
+HONE_API size_t hone_event_command_count(const hone_event *event);
+
+/**
+ * Reads command `index` (from 0) of finished work, with its own four time stamps.
+ *
+ * Precondition: the work is done.
+ * Errors: on failure *command has no times. HONE_ERROR_USAGE if there is no such command; otherwise as
+ * hone_event_times.
+ */
+HONE_API hone_status hone_event_command(const hone_event *event, size_t index, hone_command *command,
+                                        hone_error *error);
+
 /**
  * Calls `function(user, status)` once, when the work is done (HONE_OK) or has failed.
  *

@@ -325,6 +325,11 @@ void device_log(const struct hone_device *device, hone_log_level level, const ch
     device->log(device->log_user, level, message);
 }
 
+void device_use_host_clock(struct hone_device *device)
+{
+    device->host_clock = true;
+}
+
 bool device_profiles(const struct hone_device *device)
 {
     return device->profile;

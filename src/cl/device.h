@@ -37,6 +37,10 @@ hone_status device_open_lanes(struct hone_device *device, hone_error *error);
 /* Sends all that is enqueued on its way: what waits for another lane must not wait for a flush of it. */
 hone_status device_flush(struct hone_device *device, hone_error *error);
 
+/* From now on each command that gives an event is waited for at once, and its times are the host's: from when enqueuing began
+ * to when the wait was over. For devices whose own clock does not work. To be called before other threads use it. */
+void device_use_host_clock(struct hone_device *device);
+
 /* Settings from the request. */
 bool device_profiles(const struct hone_device *device);
 bool device_is_out_of_order(const struct hone_device *device);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cl/event.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cl/internal.h"
-#include "cl/selftest.h"
 #include "hone/interop.h"
 
 #include <stdlib.h>
@@ -15,16 +15,49 @@ hone_status event_adopt(hone_event **out, struct hone_device *device, cl_event e
         clReleaseEvent(event);
         return error_memory(error, "an event");
     }
-    *made = (hone_event){.command = event, .device = device};
+    *made = (hone_event){
+        .command = event, .device = device, .note = {.kind = HONE_COMMAND_OTHER, .step = HONE_NO_STEP}};
     device_retain(device);
     *out = made;
     return HONE_OK;
 }
 
+/* By the host's clock: the command has to be over before the next one begins. What fails, the caller's wait tells. */
+static void stamp_by_host(hone_event *event, uint64_t begun)
+{
+    clWaitForEvents(1, &event->command);
+    event->note.host = (hone_times){begun, begun, begun, clock_ns()};
+}
+
+hone_status event_made(hone_event **out, struct hone_device *device, cl_event event,
+                       const struct command_note *note, uint64_t begun, hone_error *error)
+{
+    hone_status status = event_adopt(out, device, event, error);
+    if (status)
+        return status;
+    (*out)->note = *note;
+    (*out)->note.enqueued = clock_ns();
+    if (device->host_clock)
+        stamp_by_host(*out, begun);
+    return HONE_OK;
+}
+
+void event_note_bytes(hone_event *event, uint64_t bytes)
+{
+    if (event)
+        event->note.bytes = bytes;
+}
+
+void event_note_step(hone_event *event, size_t step)
+{
+    for (; event; event = event->before)
+        event->note.step = step;
+}
+
 void event_join(hone_event **first, hone_event **last, hone_event **out)
 {
     hone_event *joined = *last, *earliest = joined;
-    if (*first != joined && joined->device->profile) {
+    if (*first != joined && event_keeps_times(joined)) {
         while (earliest->before)
             earliest = earliest->before;
         earliest->before = *first;
@@ -43,8 +76,10 @@ hone_status event_copy(hone_event **out, const hone_event *event, hone_error *er
         cl_int code = clRetainEvent(event->command);
         status = code == CL_SUCCESS ? event_adopt(end, event->device, event->command, error)
                                     : cl_failed(error, code, "clRetainEvent");
-        if (!status)
+        if (!status) {
+            (*end)->note = event->note;
             end = &(*end)->before;
+        }
     }
     if (status)
         hone_event_destroy(&copy);
@@ -52,9 +87,8 @@ hone_status event_copy(hone_event **out, const hone_event *event, hone_error *er
     return status;
 }
 
-/* `there`: whether all other arguments are. */
-static hone_status check_event(const hone_event *event, bool there, const char *call, const char *needs,
-                               hone_error *error)
+hone_status event_check(const hone_event *event, bool there, const char *call, const char *needs,
+                        hone_error *error)
 {
     if (!event || !there)
         return error_set(error, HONE_ERROR_USAGE, "%s needs %s", call, needs);
@@ -63,7 +97,7 @@ static hone_status check_event(const hone_event *event, bool there, const char *
 
 hone_status hone_event_wait(const hone_event *event, hone_error *error)
 {
-    hone_status status = check_event(event, true, "hone_event_wait", "an event", error);
+    hone_status status = event_check(event, true, "hone_event_wait", "an event", error);
     if (status)
         return status;
     cl_int code = clWaitForEvents(1, &event->command);
@@ -85,113 +119,13 @@ static hone_status execution_status(const hone_event *event, cl_int *status, hon
 hone_status hone_event_poll(const hone_event *event, bool *done, hone_error *error)
 {
     hone_status status =
-        check_event(event, done != NULL, "hone_event_poll", "an event and a place for the answer", error);
+        event_check(event, done != NULL, "hone_event_poll", "an event and a place for the answer", error);
     if (status)
         return status;
     cl_int state = CL_QUEUED;
     status = execution_status(event, &state, error);
     *done = !status && state == CL_COMPLETE;
     return status;
-}
-
-static cl_int stamp(cl_event event, cl_profiling_info what, uint64_t *value)
-{
-    cl_ulong number = 0;
-    cl_int code = clGetEventProfilingInfo(event, what, sizeof number, &number, NULL);
-    *value = number;
-    return code;
-}
-
-static hone_status check_clock(const hone_event *event, bool there, const char *call, hone_error *error)
-{
-    hone_status status = check_event(event, there, call, "an event and a place for the times", error);
-    if (status)
-        return status;
-    if (!event->device->profile)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "no time stamps: open the device with `profile` set in its request");
-    if (!selftest_holds(event->device, SELFTEST_CLOCK))
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "no time stamps: the clock of '%s' failed the self-test", event->device->info.name);
-    return HONE_OK;
-}
-
-hone_status hone_event_times(const hone_event *event, hone_times *times, hone_error *error)
-{
-    if (times)
-        *times = (hone_times){0};
-    hone_status status = check_clock(event, times != NULL, "hone_event_times", error);
-    if (status)
-        return status;
-    const hone_event *first = event;
-    while (first->before)
-        first = first->before;
-    cl_int code = stamp(first->command, CL_PROFILING_COMMAND_QUEUED, &times->queued);
-    if (code == CL_SUCCESS)
-        code = stamp(first->command, CL_PROFILING_COMMAND_SUBMIT, &times->submitted);
-    if (code == CL_SUCCESS)
-        code = stamp(first->command, CL_PROFILING_COMMAND_START, &times->started);
-    if (code == CL_SUCCESS)
-        code = stamp(event->command, CL_PROFILING_COMMAND_END, &times->ended);
-    return code == CL_SUCCESS ? HONE_OK : cl_failed(error, code, "clGetEventProfilingInfo");
-}
-
-/* Where the time of a command belongs; NULL: nowhere (a marker, a change of owner). */
-static uint64_t *share_of(hone_durations *durations, cl_command_type type)
-{
-    switch (type) {
-    case CL_COMMAND_NDRANGE_KERNEL:
-    case CL_COMMAND_TASK:
-        return &durations->kernels;
-    case CL_COMMAND_COPY_BUFFER:
-    case CL_COMMAND_COPY_BUFFER_RECT:
-    case CL_COMMAND_COPY_BUFFER_TO_IMAGE:
-    case CL_COMMAND_COPY_IMAGE_TO_BUFFER:
-    case CL_COMMAND_READ_BUFFER:
-    case CL_COMMAND_READ_BUFFER_RECT:
-    case CL_COMMAND_WRITE_BUFFER:
-    case CL_COMMAND_WRITE_BUFFER_RECT:
-        return &durations->copies;
-    default:
-        return NULL;
-    }
-}
-
-/* From the last command back to the first: a piece without a change of kind is measured from its start to its end. */
-static cl_int add_up(const hone_event *event, hone_durations *durations)
-{
-    uint64_t *share = NULL, start = 0, end = 0;
-    cl_int code = CL_SUCCESS;
-    for (; event && code == CL_SUCCESS; event = event->before) {
-        cl_command_type type = 0;
-        uint64_t its_start = 0, its_end = 0;
-        code = clGetEventInfo(event->command, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL);
-        uint64_t *its = share_of(durations, type);
-        if (!its || code != CL_SUCCESS)
-            continue;
-        code = stamp(event->command, CL_PROFILING_COMMAND_START, &its_start);
-        if (code == CL_SUCCESS)
-            code = stamp(event->command, CL_PROFILING_COMMAND_END, &its_end);
-        if (share && its != share)
-            *share += end - start;
-        end = its == share ? end : its_end;
-        start = its_start;
-        share = its;
-    }
-    if (share)
-        *share += end - start;
-    return code;
-}
-
-hone_status hone_event_durations(const hone_event *event, hone_durations *durations, hone_error *error)
-{
-    if (durations)
-        *durations = (hone_durations){0};
-    hone_status status = check_clock(event, durations != NULL, "hone_event_durations", error);
-    if (status)
-        return status;
-    cl_int code = add_up(event, durations);
-    return code == CL_SUCCESS ? HONE_OK : cl_failed(error, code, "clGetEventProfilingInfo");
 }
 
 struct notification {
@@ -211,7 +145,7 @@ hone_status hone_event_notify(const hone_event *event, void (*function)(void *us
                               void *user, hone_error *error)
 {
     hone_status status =
-        check_event(event, function != NULL, "hone_event_notify", "an event and a function", error);
+        event_check(event, function != NULL, "hone_event_notify", "an event and a function", error);
     if (status)
         return status;
     struct notification *notification = mem_new(1, sizeof *notification);
@@ -252,7 +186,10 @@ hone_status hone_event_from_cl(hone_event **out, hone_device *device, struct _cl
     cl_int code = clRetainEvent(event);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clRetainEvent");
-    return event_adopt(out, device, event, error);
+    status = event_adopt(out, device, event, error);
+    if (!status)
+        (*out)->note.kind = command_kind_of(event);
+    return status;
 }
 
 struct _cl_event *hone_event_cl(const hone_event *event)
@@ -262,7 +199,7 @@ struct _cl_event *hone_event_cl(const hone_event *event)
 
 hone_status waits_init(struct cl_waits *waits, struct wait_list list, hone_error *error)
 {
-    *waits = (struct cl_waits){0};
+    *waits = (struct cl_waits){.begun = clock_ns()};
     if (list.count == 0)
         return HONE_OK;
     if (!list.events)

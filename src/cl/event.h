@@ -11,4 +11,9 @@ void event_join(hone_event **first, hone_event **last, hone_event **out);
 /* Another reference to the same end of work. */
 hone_status event_copy(hone_event **out, const hone_event *event, hone_error *error);
 
+/* Of a single command: the bytes that it moves. NULL is fine. */
+void event_note_bytes(hone_event *event, uint64_t bytes);
+/* Of all commands of a sequence: the filter of the chain for which they work. NULL is fine. */
+void event_note_step(hone_event *event, size_t step);
+
 #endif

@@ -51,6 +51,7 @@ struct hone_device {
     bool is_foreign;                    /* the queue is the caller's */
     _Atomic(cl_command_queue) lanes[2]; /* in order, for uploads and downloads; NULL: none were asked for */
     bool profile, out_of_order, no_disk;
+    bool host_clock; /* see device_use_host_clock */
     char *kernel_folder;
     hone_log_function log;
     void *log_user;
@@ -64,11 +65,21 @@ struct hone_device {
     void (*finished)(void *object);
 };
 
+/* What is known of a command beside its event. */
+struct command_note {
+    hone_command_kind kind;
+    char name[64]; /* of a kernel */
+    size_t step;
+    uint64_t bytes, enqueued;
+    hone_times host; /* where the host's clock is used */
+};
+
 /* The last command of a sequence, which is waited for, and those before it on devices that profile. */
 struct hone_event {
     cl_event command;
     struct hone_event *before;
     struct hone_device *device;
+    struct command_note note;
 };
 
 /* platform.c */
@@ -105,12 +116,23 @@ uint64_t budget_for(const hone_device_info *info, uint64_t limit);
 
 /* event.c: takes over one reference of `event`. On failure the reference is released. */
 hone_status event_adopt(hone_event **out, struct hone_device *device, cl_event event, hone_error *error);
+/* The same for a command of hone's, whose enqueuing began at `begun` (clock_ns). */
+hone_status event_made(hone_event **out, struct hone_device *device, cl_event event,
+                       const struct command_note *note, uint64_t begun, hone_error *error);
+/* HONE_ERROR_USAGE for no event, or where not all other arguments are `there`. */
+hone_status event_check(const hone_event *event, bool there, const char *call, const char *needs,
+                        hone_error *error);
+
+/* times.c */
+bool event_keeps_times(const hone_event *event);
+hone_command_kind command_kind_of(cl_event event);
 
 /* The events of a wait list as OpenCL wants them. finish frees; a list of 0 gives NULL. */
 struct cl_waits {
     cl_event fixed[8];
     cl_event *events; /* NULL when count is 0 */
     cl_uint count;
+    uint64_t begun; /* clock_ns */
 };
 hone_status waits_init(struct cl_waits *waits, struct wait_list list, hone_error *error);
 void waits_finish(struct cl_waits *waits);

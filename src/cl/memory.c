@@ -2,6 +2,7 @@
 #include "cl/internal.h"
 
 #include "base/mem.h"
+#include "cl/event.h"
 #include "hone/interop.h"
 
 #include <stdatomic.h>
@@ -395,13 +396,21 @@ static hone_status command_begin(struct command *command, struct wait_list wait,
     return waits_init(&command->waits, wait, error);
 }
 
-static hone_status command_end(struct command *command, struct hone_device *device, cl_int code,
-                               const char *call, hone_event **done, hone_error *error)
+static hone_status noted_end(struct command *command, struct hone_device *device, cl_int code,
+                             const char *call, hone_command_kind kind, size_t bytes, hone_event **done,
+                             hone_error *error)
 {
+    const struct command_note note = {.kind = kind, .step = HONE_NO_STEP, .bytes = bytes};
     waits_finish(&command->waits);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "%s", call);
-    return done ? event_adopt(done, device, command->event, error) : HONE_OK;
+    return done ? event_made(done, device, command->event, &note, command->waits.begun, error) : HONE_OK;
+}
+
+static hone_status command_end(struct command *command, struct hone_device *device, cl_int code,
+                               const char *call, hone_event **done, hone_error *error)
+{
+    return noted_end(command, device, code, call, HONE_COMMAND_OTHER, 0, done, error);
 }
 
 /* The same for commands that copy: what worked is counted. */
@@ -409,9 +418,14 @@ static hone_status copy_end(struct command *command, struct hone_device *device,
                             const char *call, enum copy_kind kind, size_t bytes, hone_event **done,
                             hone_error *error)
 {
-    if (code == CL_SUCCESS)
+    static const hone_command_kind kinds[] = {[COPY_UPLOAD] = HONE_COMMAND_UPLOAD,
+                                              [COPY_DOWNLOAD] = HONE_COMMAND_DOWNLOAD,
+                                              [COPY_MOVE] = HONE_COMMAND_MOVE,
+                                              [COPY_CONVERSION] = HONE_COMMAND_CONVERSION,
+                                              [COPY_MAP] = HONE_COMMAND_MAP};
+    if (code == CL_SUCCESS && bytes)
         device_count_copy(device, kind, bytes);
-    return command_end(command, device, code, call, done, error);
+    return noted_end(command, device, code, call, kinds[kind], bytes, done, error);
 }
 
 static bool span_is_solid(const struct span *span, size_t host_pitch)
@@ -459,6 +473,8 @@ static hone_status transfer_in_two(const struct transfer *t, const struct span *
     rest.host += most.rows * t->host_pitch;
     if (!status)
         status = transfer_run(&rest, &last, (struct wait_list){events, first != NULL}, done, error);
+    if (!status && done)
+        event_join(&first, done, done);
     hone_event_destroy(&first);
     return status;
 }
@@ -476,6 +492,8 @@ static hone_status copy_in_two(struct memory *from, const struct span *source, s
     const struct wait_list after = first ? (struct wait_list){events, 1} : wait;
     if (!status)
         status = memory_copy(from, &last, to, &last_to, after, done, error);
+    if (!status && done)
+        event_join(&first, done, done);
     hone_event_destroy(&first);
     return status;
 }
@@ -678,10 +696,9 @@ hone_status memory_map(struct memory *memory, bool write, void **pointer, struct
         memory->mapped = mapped;
         memory->written = write;
         *pointer = mapped;
-        if (!maps_in_place(memory))
-            device_count_copy(memory->device, COPY_MAP, memory->bytes);
     }
-    return command_end(&c, memory->device, code, "clEnqueueMapBuffer", done, error);
+    return copy_end(&c, memory->device, code, "clEnqueueMapBuffer", COPY_MAP,
+                    maps_in_place(memory) ? 0 : memory->bytes, done, error);
 }
 
 hone_status memory_unmap(struct memory *memory, struct wait_list wait, hone_event **done, hone_error *error)
@@ -694,9 +711,8 @@ hone_status memory_unmap(struct memory *memory, struct wait_list wait, hone_even
                                           c.waits.count, c.waits.events, c.slot);
     if (code == CL_SUCCESS)
         memory->mapped = NULL;
-    if (code == CL_SUCCESS && memory->written && !maps_in_place(memory))
-        device_count_copy(memory->device, COPY_MAP, memory->bytes);
-    return command_end(&c, memory->device, code, "clEnqueueUnmapMemObject", done, error);
+    return copy_end(&c, memory->device, code, "clEnqueueUnmapMemObject", COPY_MAP,
+                    memory->written && !maps_in_place(memory) ? memory->bytes : 0, done, error);
 }
 
 hone_status memory_mark(struct memory *memory, struct wait_list wait, hone_event **done, hone_error *error)

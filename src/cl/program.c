@@ -335,5 +335,7 @@ hone_status kernel_enqueue(struct kernel *kernel, const struct launch *launch, s
             "clEnqueueNDRangeKernel of '%s' with %zux%zux%zu work-items in groups of %zux%zux%zu",
             kernel->name, launch->global[0], launch->global[1], launch->global[2], launch->local[0],
             launch->local[1], launch->local[2]);
-    return done ? event_adopt(done, kernel->device, event, error) : HONE_OK;
+    struct command_note note = {.kind = HONE_COMMAND_KERNEL, .step = HONE_NO_STEP};
+    snprintf(note.name, sizeof note.name, "%s", kernel->name);
+    return done ? event_made(done, kernel->device, event, &note, waits.begun, error) : HONE_OK;
 }

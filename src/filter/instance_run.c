@@ -150,6 +150,33 @@ static hone_status fill_images(struct instance *instance, const struct surfaces 
     return status;
 }
 
+static uint64_t image_traffic(const hone_image_desc *desc)
+{
+    return (uint64_t)hone_image_row_bytes(desc) * desc->height;
+}
+
+/* What the arguments of a pass hold, each once. */
+static uint64_t pass_traffic(const struct instance *instance, size_t pass, const struct surfaces *surfaces)
+{
+    const struct argument_list *arguments = &instance->arguments[pass];
+    bool seen[SURFACE_COUNT] = {false};
+    uint64_t bytes = 0;
+    for (unsigned a = 0; a < arguments->count; a++) {
+        const struct argument *argument = &arguments->list[a];
+        const bool is_surface = argument->kind == ARGUMENT_SURFACE || argument->kind == ARGUMENT_IMAGE;
+        if (is_surface && !seen[argument->surface])
+            bytes += image_traffic(instance_role(instance, argument->surface));
+        if (is_surface)
+            seen[argument->surface] = true;
+        if (argument->kind == ARGUMENT_SCRATCH)
+            bytes += memory_bytes(instance->scratch[argument->index]);
+    }
+    for (unsigned i = 0; i < instance->c.fused_count; i++)
+        if (surfaces->fused[i].memory)
+            bytes += image_traffic(&instance->c.fused[i]->second);
+    return bytes;
+}
+
 static hone_status run_passes(struct instance *instance, const struct surfaces *surfaces, struct sequence *s,
                               hone_error *error)
 {
@@ -166,6 +193,8 @@ static hone_status run_passes(struct instance *instance, const struct surfaces *
         if (!status)
             status = kernel_enqueue(instance->kernels[p], &launch, sequence_wait(s), sequence_slot(s, &next),
                                     error);
+        if (!status)
+            event_note_bytes(next, pass_traffic(instance, p, surfaces));
         if (!status)
             sequence_advance(s, next);
     }

@@ -137,6 +137,7 @@ static hone_status enqueue_steps(hone_plan *plan, hone_image *in, hone_image *ou
         hone_event *next = NULL;
         status =
             enqueue_step(plan->device, plan->now.steps[i], &surfaces, after, events ? &next : NULL, error);
+        event_note_step(next, plan->now.steps[i]->first);
         if (!status && events && all)
             event_join(&all, &next, &all);
         else if (!status && events)

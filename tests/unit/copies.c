@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What hone says that it copied, against the OpenCL calls as a layer between counted them; and how long that took. */
+#include "cl/device.h"
 #include "support.h"
 
 #include <dlfcn.h>
@@ -171,5 +172,102 @@ TEST(kernels_are_timed_without_the_copies_around_them)
     got = run_once("sobel", "texture", &whole);
     CHECK(got.copies > 0 && got.kernels > 0);
     CHECK(got.copies + got.kernels <= whole);
+    hone_device_close(&device);
+}
+
+/* ---- Commands ---- */
+
+/* All commands of a run; destroys the event. */
+static size_t commands_of(hone_event *done, hone_command *list, size_t most)
+{
+    hone_error error;
+    const size_t count = hone_event_command_count(done);
+    REQUIRE(count <= most);
+    for (size_t i = 0; i < count; i++)
+        CHECK_STATUS(hone_event_command(done, i, &list[i], &error), HONE_OK);
+    CHECK_STATUS(hone_event_command(done, count, &list[count], &error), HONE_ERROR_USAGE);
+    CHECK_EQ(list[count].times.ended, 0);
+    hone_event_destroy(&done);
+    return count;
+}
+
+/* Runs a chain; *times and *durations are those of the run as a whole. */
+static size_t run_commands(const char *chain, const char *variant, hone_command *list, size_t most,
+                           hone_times *times, hone_durations *durations)
+{
+    struct view picture = support_picture(320, 240, HONE_U8, 1, 6);
+    hone_plan *plan = support_plan(device, chain, &picture.desc, &(hone_plan_options){.variant = variant});
+    hone_image *in = NULL, *out = NULL;
+    hone_event *done = NULL;
+    hone_error error;
+    REQUIRE_OK(hone_image_create(&in, device, &picture.desc, HONE_MEMORY_DEVICE, &error));
+    REQUIRE_OK(hone_image_create(&out, device, hone_plan_output(plan), HONE_MEMORY_DEVICE, &error));
+    REQUIRE_OK(hone_image_upload(in, picture.data, 0, NULL, 0, NULL, &error));
+    REQUIRE_OK(hone_plan_run(plan, in, out, NULL, 0, &done, &error));
+    REQUIRE_OK(hone_event_wait(done, &error));
+    REQUIRE_OK(hone_event_times(done, times, &error));
+    REQUIRE_OK(hone_event_durations(done, durations, &error));
+    const size_t count = commands_of(done, list, most);
+    hone_plan_destroy(&plan);
+    hone_image_destroy(&in);
+    hone_image_destroy(&out);
+    view_finish(&picture);
+    return count;
+}
+
+static void check_texture_run(void)
+{
+    hone_command list[8];
+    hone_times times;
+    hone_durations durations;
+    REQUIRE(run_commands("box size=3 | sobel", "box:direct,sobel:texture", list, 7, &times, &durations) == 3);
+    CHECK(list[0].kind == HONE_COMMAND_KERNEL && list[0].step == 0 && list[0].bytes == 2 * 320 * 240);
+    CHECK(list[1].kind == HONE_COMMAND_CONVERSION && list[1].step == 1 && list[1].bytes == 320 * 240);
+    CHECK(list[2].kind == HONE_COMMAND_KERNEL && list[2].step == 1 && list[2].bytes == 2 * 320 * 240);
+    CHECK_TEXT(list[0].name, "box_direct");
+    CHECK_TEXT(list[1].name, "");
+    CHECK(list[0].times.queued == times.queued && list[0].times.started == times.started);
+    CHECK_EQ(list[2].times.ended, times.ended);
+    CHECK_EQ(list[1].times.ended - list[1].times.started, durations.copies);
+    for (size_t i = 0; i < 3; i++) {
+        CHECK(list[i].times.queued && list[i].times.queued <= list[i].times.started);
+        CHECK(list[i].times.started <= list[i].times.ended && list[i].enqueued > 0);
+        CHECK(i == 0 || list[i].times.started >= list[i - 1].times.ended);
+    }
+}
+
+TEST(each_command_has_times_of_its_own)
+{
+    begin();
+    if (!support_is_pocl(device))
+        test_skip("no PoCL");
+    check_texture_run();
+    device_use_host_clock(device);
+    check_texture_run();
+    hone_device_close(&device);
+}
+
+TEST(events_without_a_clock_have_no_commands_times)
+{
+    hone_command command = {.bytes = 1};
+    hone_error error;
+    hone_device_request request = {.profile = false};
+    CHECK_EQ(hone_event_command_count(NULL), 0);
+    CHECK_STATUS(hone_event_command(NULL, 0, &command, &error), HONE_ERROR_USAGE);
+    device = support_open(&request);
+    struct view picture = support_picture(64, 64, HONE_U8, 1, 6);
+    hone_image *image = NULL;
+    hone_event *done = NULL;
+    REQUIRE_OK(hone_image_create(&image, device, &picture.desc, HONE_MEMORY_DEVICE, &error));
+    REQUIRE_OK(hone_image_upload(image, picture.data, 0, NULL, 0, &done, &error));
+    REQUIRE_OK(hone_event_wait(done, &error));
+    CHECK_EQ(hone_event_command_count(done), 1);
+    CHECK_STATUS(hone_event_command(done, 0, &command, &error), HONE_ERROR_UNSUPPORTED);
+    CHECK_EQ(command.bytes, 0);
+    CHECK_TEXT(hone_command_kind_name(HONE_COMMAND_UPLOAD), "upload");
+    CHECK_TEXT(hone_command_kind_name((hone_command_kind)99), "?");
+    hone_event_destroy(&done);
+    hone_image_destroy(&image);
+    view_finish(&picture);
     hone_device_close(&device);
 }
