@@ -38,7 +38,7 @@ _hone_variants() {
 _hone_value() {
     local words= before= current=$3
     case "$1 $2" in
-        *' --kernel-file' | *' --spec' | *' --import' | *' --export' | *' --replay' | *' --header' | *' --check' | \
+        *' --kernel-file' | *' --trace' | *' --spec' | *' --import' | *' --export' | *' --replay' | *' --header' | *' --check' | \
             *' --output' | *' -o')
             compopt -o default -o filenames
             mapfile -t COMPREPLY < <(compgen -f -- "$3")
@@ -46,6 +46,7 @@ _hone_value() {
         'tune --format') words='u8 u16 f32' ;;
         *' --format') words=$("${COMP_WORDS[0]}" formats --json 2>/dev/null | sed -n 's/^ *"suffixes": "\.\([^ "]*\).*/\1/p') ;;
         *' --tune') words='auto off full' ;;
+        *' --clock') words='auto device host' ;;
         *' --alpha') words='auto copy' ;;
         *' --compression') words='none lzw deflate packbits zstd' ;;
         *' --background') words='black white gray' ;;
@@ -69,7 +70,7 @@ _hone() {
         mapfile -t COMPREPLY < <(compgen -W 'list tuning verify clear' -- "$current")
     elif [[ $command == @(filters|tune|doctor) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" filters --names 2>/dev/null)" -- "$current")
-    elif [[ $command == apply && $COMP_CWORD == 2 ]]; then
+    elif [[ $command == @(apply|profile) && $COMP_CWORD == 2 ]]; then
         [[ $current == [\'\"]* ]] && quote=${current:0:1}
         _hone_chain "${current#"$quote"}"
     else

@@ -11,4 +11,7 @@ uint64_t clock_ns(void);
 /* Nanoseconds of processor time that the calling thread has had. */
 uint64_t clock_thread_ns(void);
 
+/* The same of all threads of the process. */
+uint64_t clock_process_ns(void);
+
 #endif

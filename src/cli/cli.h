@@ -39,7 +39,7 @@ struct common_options {
     bool no_cache, quiet, verbose, json;
 };
 
-extern const struct command command_apply, command_compare, command_tune;
+extern const struct command command_apply, command_compare, command_tune, command_profile;
 
 enum option_kind {
     OPTION_FLAG, /* target: bool, becomes true */

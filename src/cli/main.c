@@ -19,6 +19,7 @@ static const struct command *const commands[] = {
     &command_apply,
     &command_compare,
     &command_tune,
+    &command_profile,
 
     /* Looking at what there is. */
     &command_devices,
