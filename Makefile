@@ -6,7 +6,7 @@ CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 NINJA = ninja -C $(1) -j$(JOBS)
 
-.PHONY: all setup setup-test tests tests-full test test-full test-all demo bench install clean format lint
+.PHONY: all setup setup-test tests tests-full test test-full test-all demo bench install deb clean format lint
 
 all: setup
 	@cmake -G Ninja -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=Release $(CMAKE_FLAGS) >/dev/null
@@ -48,6 +48,11 @@ bench: all
 
 install: all
 	@cmake --install $(BUILD)
+
+# Debian packages in build-deb, checked by lintian.
+deb:
+	@scripts/setup.sh deb
+	@scripts/deb.sh
 
 clean:
 	rm -rf build build-*

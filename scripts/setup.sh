@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Installs the Debian packages that are missing: scripts/setup.sh [build|test|lint] (default: build).
+# Installs the Debian packages that are missing: scripts/setup.sh [build|test|lint|deb] (default: build).
 # Asks the package database first; when nothing is missing it needs neither the network nor any rights.
 set -eu
 
@@ -8,14 +8,16 @@ build="gcc libc6-dev cmake ninja-build pkg-config ocl-icd-opencl-dev opencl-head
     libtiff-dev libavformat-dev libavcodec-dev libavutil-dev pocl-opencl-icd"
 test="g++ python3 python3-numpy python3-scipy python3-opencv oclgrind mesa-opencl-icd clang imagemagick binutils locales
     git ffmpeg libimage-exiftool-perl libtiff-tools"
+deb="debhelper dpkg-dev fakeroot git lintian python3"
 lint="clang-format shellcheck python3"
 
 case "${1:-build}" in
 build) wanted=$build ;;
 test) wanted="$build $test" ;;
 lint) wanted=$lint ;;
+deb) wanted="$build $deb" ;;
 *)
-    echo "usage: scripts/setup.sh [build|test|lint]" >&2
+    echo "usage: scripts/setup.sh [build|test|lint|deb]" >&2
     exit 2
     ;;
 esac

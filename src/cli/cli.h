@@ -130,6 +130,9 @@ hone_device_request cli_device_request(const struct common_options *common);
 hone_status cli_open_device(hone_device **out, const struct common_options *common, const char *spec,
                             hone_error *error);
 
+/* hone --version [--json]; argv[0] is "--version". Returns the exit status. */
+int cli_version(int argc, char **argv);
+
 /* Of `names` (count of them) the one most like `word`, or NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *names, size_t count);
 

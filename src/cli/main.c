@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "cli/blame.h"
-#include "hone/version.h"
 #include "tune/worker/worker.h"
 
 #include <errno.h>
@@ -37,7 +36,7 @@ static void print_help(void)
 {
     puts("usage: hone COMMAND [OPTION...] [ARGUMENT...]\n"
          "       hone help [COMMAND]\n"
-         "       hone --version\n"
+         "       hone --version [--json]\n"
          "\n"
          "Image filters for any OpenCL device.\n"
          "\n"
@@ -106,7 +105,7 @@ static int dispatch(int argc, char **argv)
     if (is_help(argv[1]))
         print_help();
     else if (strcmp(argv[1], "--version") == 0)
-        puts("hone " HONE_VERSION);
+        return cli_version(argc - 1, argv + 1);
     else
         return unknown_command(argv[1]);
     return EXIT_DONE;

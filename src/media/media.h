@@ -161,6 +161,9 @@ struct media_format_info {
 };
 bool media_format_at(size_t index, struct media_format_info *out);
 
+/* The version of libvips that runs, such as "8.14.1"; NULL in a build without. */
+const char *media_vips_version(void);
+
 /* Whether anything can be written under this name: its suffix is known and this build has a writer for it.
  * HONE_ERROR_USAGE says which suffixes there are. */
 hone_status media_check_name(const char *name, hone_error *error);

@@ -122,6 +122,15 @@ static bool is_writable(const struct format *format)
     return format->write != NULL;
 }
 
+const char *media_vips_version(void)
+{
+#ifdef HONE_HAVE_VIPS
+    return vips_running_version();
+#else
+    return NULL;
+#endif
+}
+
 bool media_takes(const char *name, enum media_option option)
 {
     static const unsigned traits[] = {[MEDIA_OPTION_QUALITY] = LOSSY,

@@ -111,6 +111,7 @@ extern const struct media_reader media_reader_vips;
 hone_status media_write_vips(const struct media_output *output, hone_error *error);
 /* Whether libvips can encode the format of this suffix here: its encoder may be a package of its own. */
 bool media_vips_encodes(const char *suffixes);
+const char *vips_running_version(void);
 /* Whether a loader of libvips goes by this suffix (with its dot); one meant for untrusted files, where `hardened`. */
 bool media_vips_knows(const char *suffix, bool hardened);
 #endif

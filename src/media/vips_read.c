@@ -52,6 +52,11 @@ static void start(void)
     started = true;
 }
 
+const char *vips_running_version(void)
+{
+    return vips_version_string();
+}
+
 hone_status vips_begin(hone_error *error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -3,8 +3,10 @@
 """What an installed hone is: files, soname, symbols; programs build against it with pkg-config or CMake alone.
 packaging.py build=FOLDER"""
 
+import fnmatch
 import functools
 import glob
+import json
 import os
 import re
 import shutil
@@ -58,6 +60,21 @@ def test_files_are_where_they_belong():
     headers = {os.path.basename(name) for name in glob.glob(os.path.join(frame.ROOT, "include/hone/*.h"))}
     frame.check(headers == set(os.listdir(os.path.join(prefix(), "include/hone"))), "headers are missing or too many")
     frame.check(run(installed("bin/hone"), "--version").startswith("hone "), "the installed command runs")
+
+
+def test_the_version_says_what_is_compiled_in():
+    hone = installed("bin/hone")
+    told = json.loads(run(hone, "--version", "--json"))
+    frame.check(run(hone, "--version") == f"hone {told['version']}\n", f"{told}")
+    folders = sorted(os.path.basename(os.path.dirname(name)) for name in glob.glob(os.path.join(frame.ROOT, "src/filters/*/filter.c")))
+    frame.check(told["filters"] == folders, f"{told['filters']}")
+    linked = run("ldd", hone)
+    frame.check((told["libvips"] is not None) == ("libvips" in linked), f"{told}")
+    if told["libvips"]:
+        frame.check(told["libvips"] == run("pkg-config", "--modversion", "vips").strip(), f"{told}")
+    formats = json.loads(run(hone, "formats", "--json"))
+    frame.check(told["video"] == any(one["reads"] for one in formats["videos"]), f"{told}")
+    frame.check(subprocess.run([hone, "--version", "--no"], capture_output=True, check=False).returncode == 2, "--version --no")
 
 
 def test_destdir_is_honoured():
@@ -170,6 +187,26 @@ def test_the_installed_tree_can_be_moved():
     flags = run("pkg-config", "--cflags", "--libs", "hone", environment={"PKG_CONFIG_PATH": configs})
     frame.check(moved in flags.replace("/pkgconfig/../..", "") or os.path.realpath(moved) in flags,
                 f"pkg-config gives {flags}")
+
+
+def test_debian_packages_take_every_file():
+    def read(name):
+        with open(os.path.join(frame.ROOT, "debian", name), encoding="utf-8") as file:
+            return file.read()
+
+    version = run(installed("bin/hone"), "--version").split()[1]
+    frame.check(read("changelog").startswith(f"hone ({version}) "), "debian/changelog has another version")
+    library = os.path.relpath(library_folder(), prefix())
+    # Debian installs into lib/TRIPLET; this prefix may have a plain lib.
+    patterns = [line.removeprefix("usr/").replace("lib/*", library) for package in ("hone", "libhone0", "libhone-dev")
+                for line in read(package + ".install").split()]
+    for folder, _, names in os.walk(prefix()):
+        for name in names:
+            path = os.path.relpath(os.path.join(folder, name), prefix())
+            frame.check(any(path.startswith(pattern + "/") or fnmatch.fnmatch(path, pattern) for pattern in patterns),
+                        f"no package has {path}")
+    for pattern in patterns:
+        frame.check(glob.glob(os.path.join(prefix(), pattern)), f"nothing is installed as {pattern}")
 
 
 if __name__ == "__main__":
