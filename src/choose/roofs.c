@@ -16,6 +16,7 @@
 
 enum {
     FORMAT = 1,
+    DETAIL_FORMAT = 101, /* of entries that roofs_remember_detail makes */
     MAX_FILE = 1 << 20,
     BYTES = 32 << 20, /* of each buffer: beyond most caches, and fast to move */
     ITEMS = BYTES / 16,
@@ -71,16 +72,27 @@ static void device_key(const hone_device_info *device, char *key, size_t size)
              device->compute_units);
 }
 
-static size_t find(const json_t *list, const char *key)
+static size_t find(const json_t *list, const char *key, int format)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *entry = json_array_get(list, i);
         const char *there = json_string_value(json_object_get(entry, "device"));
         if (there && strcmp(there, key) == 0 &&
-            json_integer_value(json_object_get(entry, "format")) == FORMAT)
+            json_integer_value(json_object_get(entry, "format")) == format)
             return i;
     }
     return SIZE_MAX;
+}
+
+/* Puts an entry (whose owner the list becomes) into the file, in the place of the one that was there. */
+static void replace(json_t *list, json_t *entry, const char *key, int format)
+{
+    const size_t at = find(list, key, format);
+    if (entry && at != SIZE_MAX)
+        json_array_set_new(list, at, entry);
+    else if (entry)
+        json_array_append_new(list, entry);
+    write_file(list);
 }
 
 /* roofs NULL: measuring begins. */
@@ -93,12 +105,7 @@ static void remember(const hone_device_info *device, const struct roofs *roofs)
         json_object_update_new(entry, json_pack("{s:f, s:f, s:f, s:f, s:f}", "copy", roofs->copy, "upload",
                                                 roofs->upload, "download", roofs->download, "launch",
                                                 roofs->launch, "operations", roofs->operations));
-    size_t at = find(list, key);
-    if (entry && at != SIZE_MAX)
-        json_array_set_new(list, at, entry);
-    else if (entry)
-        json_array_append_new(list, entry);
-    write_file(list);
+    replace(list, entry, key, FORMAT);
     json_decref(list);
 }
 
@@ -106,7 +113,7 @@ enum roofs_known roofs_recall(const hone_device_info *device, struct roofs *roof
 {
     char key[1024];
     device_key(device, key, sizeof key);
-    json_t *list = read_file(), *entry = json_array_get(list, find(list, key));
+    json_t *list = read_file(), *entry = json_array_get(list, find(list, key, FORMAT));
     enum roofs_known known = entry ? ROOFS_UNFINISHED : ROOFS_UNKNOWN;
     *roofs = (struct roofs){0};
     if (json_unpack(entry, "{s:F, s:F, s:F, s:F, s:F}", "copy", &roofs->copy, "upload", &roofs->upload,
@@ -116,6 +123,27 @@ enum roofs_known roofs_recall(const hone_device_info *device, struct roofs *roof
         known = ROOFS_KNOWN;
     json_decref(list);
     return known;
+}
+
+json_t *roofs_recall_detail(const hone_device_info *device)
+{
+    char key[1024];
+    device_key(device, key, sizeof key);
+    json_t *list = read_file(),
+           *detail = json_object_get(json_array_get(list, find(list, key, DETAIL_FORMAT)), "detail");
+    json_incref(detail);
+    json_decref(list);
+    return detail;
+}
+
+void roofs_remember_detail(const hone_device_info *device, json_t *detail)
+{
+    char key[1024];
+    device_key(device, key, sizeof key);
+    json_t *list = read_file(),
+           *entry = json_pack("{s:i, s:s, s:O}", "format", DETAIL_FORMAT, "device", key, "detail", detail);
+    replace(list, entry, key, DETAIL_FORMAT);
+    json_decref(list);
 }
 
 /* ---- Measuring, by the host's clock: not every device has one of its own ---- */

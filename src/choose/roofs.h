@@ -29,4 +29,10 @@ enum roofs_known roofs_recall(const hone_device_info *device, struct roofs *roof
 /* Measures and remembers. That it cannot be remembered is no error. */
 hone_status roofs_measure(hone_device *device, struct roofs *roofs, hone_error *error);
 
+/* More that was measured of a device, an object kept beside its roofs: what is remembered, a new reference or
+ * NULL; remembering, as far as the file can be written. */
+struct json_t;
+struct json_t *roofs_recall_detail(const hone_device_info *device);
+void roofs_remember_detail(const hone_device_info *device, struct json_t *detail);
+
 #endif
