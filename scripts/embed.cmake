@@ -28,6 +28,23 @@ write_if_new(${OUT}/selftest_source.c "const char selftest_source[];\nconst char
 bytes_of(${SOURCE}/../data/tuning/shipped.jsonl shipped)
 write_if_new(${OUT}/shipped_text.c "extern const char shipped_text[];\nconst char shipped_text[] = {\n${shipped}};\n")
 
+# The seeds' figures, for the command alone: a text for each file, the last one (the guide) first.
+set(seeds "")
+set(count 0)
+file(GLOB documents ${SOURCE}/../data/seeds/*.json)
+list(SORT documents)
+foreach(document ${documents})
+  bytes_of(${document} text)
+  string(APPEND seeds "static const char text${count}[] = {\n${text}};\n")
+  math(EXPR count "${count} + 1")
+endforeach()
+string(APPEND seeds "extern const char *const seeds_texts[];\nconst char *const seeds_texts[] = {")
+foreach(document ${documents})
+  math(EXPR count "${count} - 1")
+  string(APPEND seeds "text${count}, ")
+endforeach()
+write_if_new(${OUT}/seeds_text.c "${seeds}0};\n")
+
 set(files "")
 set(texts "")
 set(number 0)
@@ -56,4 +73,4 @@ extern const struct kernel_file registry_files[];
 extern const struct hone_filter *const registry_filters[];
 const struct kernel_file registry_files[] = {\n${files}    {0}};
 const struct hone_filter *const registry_filters[] = {\n${table}    0};\n")
-file(TOUCH_NOCREATE ${OUT}/registry_table.c ${OUT}/selftest_source.c ${OUT}/shipped_text.c)
+file(TOUCH_NOCREATE ${OUT}/registry_table.c ${OUT}/selftest_source.c ${OUT}/shipped_text.c ${OUT}/seeds_text.c)

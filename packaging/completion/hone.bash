@@ -43,7 +43,7 @@ _hone_value() {
             compopt -o default -o filenames
             mapfile -t COMPREPLY < <(compgen -f -- "$3")
             return 0 ;;
-        'tune --format') words='u8 u16 f32' ;;
+        'tune --format' | 'bench --format') words='u8 u16 f32' ;;
         *' --format') words=$("${COMP_WORDS[0]}" formats --json 2>/dev/null | sed -n 's/^ *"suffixes": "\.\([^ "]*\).*/\1/p') ;;
         *' --tune') words='auto off full' ;;
         *' --clock') words='auto device host' ;;
@@ -68,6 +68,9 @@ _hone() {
         mapfile -t COMPREPLY < <(compgen -W "$(_hone_options "$command")" -- "$current")
     elif [[ $command == cache ]]; then
         mapfile -t COMPREPLY < <(compgen -W 'list tuning verify clear' -- "$current")
+    elif [[ $command == bench ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "roofs $("${COMP_WORDS[0]}" bench --json 2>/dev/null |
+            sed -n 's/^    "name": "\([^"]*\)".*/\1/p') $("${COMP_WORDS[0]}" filters --names 2>/dev/null)" -- "$current")
     elif [[ $command == @(filters|tune|doctor) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" filters --names 2>/dev/null)" -- "$current")
     elif [[ $command == @(apply|profile) && $COMP_CWORD == 2 ]]; then

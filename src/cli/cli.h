@@ -8,6 +8,7 @@
 #define CLI_CLI_H
 
 #include "hone/device.h"
+#include "hone/pixels.h"
 #include "hone/status.h"
 #include "media/media.h"
 
@@ -39,7 +40,7 @@ struct common_options {
     bool no_cache, quiet, verbose, json;
 };
 
-extern const struct command command_apply, command_compare, command_tune, command_profile;
+extern const struct command command_apply, command_bench, command_compare, command_profile, command_tune;
 
 enum option_kind {
     OPTION_FLAG, /* target: bool, becomes true */
@@ -62,6 +63,10 @@ struct option {
     void *target;
     double least, most; /* OPTION_REAL */
 };
+
+/* "1920x1080" into width and height of a description, checked with what else that has; `option` is named in the
+ * error. */
+hone_status cli_parse_size(const char *option, const char *text, hone_image_desc *in, hone_error *error);
 
 /* What is left of argv when the options are gone. */
 struct operands {

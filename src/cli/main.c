@@ -18,6 +18,7 @@ static const struct command *const commands[] = {
     &command_apply,
     &command_compare,
     &command_tune,
+    &command_bench,
     &command_profile,
 
     /* Looking at what there is. */

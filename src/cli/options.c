@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/cli.h"
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -179,6 +180,15 @@ enum parsed cli_parse(const struct command *command, int argc, char **argv, cons
         return PARSED_END;
     }
     return PARSED_GO;
+}
+
+hone_status cli_parse_size(const char *option, const char *text, hone_image_desc *in, hone_error *error)
+{
+    char rest;
+    if (sscanf(text, "%ux%u%c", &in->width, &in->height, &rest) != 2)
+        return error_set(error, HONE_ERROR_USAGE, "%s takes WIDTHxHEIGHT, such as 1920x1080, not '%s'",
+                         option, text);
+    return hone_image_desc_check(in, error);
 }
 
 const char *cli_nearest(const char *word, const char *const *names, size_t count)

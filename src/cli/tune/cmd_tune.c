@@ -40,15 +40,6 @@ hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *er
     return HONE_OK;
 }
 
-static hone_status parse_size(const char *text, hone_image_desc *in, hone_error *error)
-{
-    char rest;
-    if (sscanf(text, "%ux%u%c", &in->width, &in->height, &rest) != 2)
-        return error_set(error, HONE_ERROR_USAGE, "--size takes WIDTHxHEIGHT, such as 1920x1080, not '%s'",
-                         text);
-    return hone_image_desc_check(in, error);
-}
-
 int tune_evaluations(double wanted, bool quick, bool full, int usual)
 {
     return wanted > 0 ? (int)wanted : quick ? QUICK : full ? FULL : usual > 0 ? usual : NORMAL;
@@ -146,7 +137,7 @@ static hone_status collect(struct tune_run *run, const struct operands *operands
     hone_image_desc in = {.width = 3264, .height = 2448, .type = HONE_U8, .channels = 1};
     if (run->quick)
         in.width = 2560, in.height = 1600; /* near enough to photos of 1 to 32 megapixels */
-    hone_status status = run->size ? parse_size(run->size, &in, error) : HONE_OK;
+    hone_status status = run->size ? cli_parse_size("--size", run->size, &in, error) : HONE_OK;
     for (int i = 0; i < operands->count && !status; i++) /* told once, and before a device is opened */
         status = check_case(operands->items[i], error);
     bool named = run->format || run->channels > 0;

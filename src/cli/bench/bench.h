@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of `hone bench` share. */
+#ifndef CLI_BENCH_BENCH_H
+#define CLI_BENCH_BENCH_H
+
+#include "cli/cli.h"
+#include "lab/bench/ladder.h"
+#include "lab/roofs/roofs.h"
+
+#include <jansson.h>
+
+enum { BENCH_DEVICES = 8, BENCH_SIZES = 16, BENCH_FORMATS = 8 };
+
+struct bench_run {
+    struct common_options common;
+    const char *sizes, *format;
+    struct option_list rungs;
+    bool anew; /* roofs are measured again */
+    struct seeds *seeds;
+    hone_device *devices[BENCH_DEVICES];
+    struct roofs_list roofs[BENCH_DEVICES];
+    int device_count;
+    hone_image_desc images[BENCH_SIZES * BENCH_FORMATS]; /* all formats of a size, then those of the next */
+    int image_count, format_count;
+    struct ladder *ladder; /* the one that is climbed */
+    json_t *report;
+};
+
+/* What was climbed of run->ladder on run->images[image]: a result for each step of each device. */
+void bench_print(const struct bench_run *run, int image, const struct climbed *results);
+json_t *bench_json(const struct bench_run *run, int image, const struct climbed *results);
+/* Whether the host's clock timed one of the device's steps. */
+bool bench_by_host(const struct bench_run *run, int device, const struct climbed *results);
+/* Over all images, where there are several sizes: `results` of all of them, one after the other. */
+void bench_print_sizes(const struct bench_run *run, const struct climbed *results);
+
+/* `hone bench` alone, and `hone bench roofs`. */
+int bench_list_tables(const struct bench_run *run);
+int bench_show_roofs(const struct bench_run *run);
+
+#endif

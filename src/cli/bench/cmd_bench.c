@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone bench: the tables of the documents that the filters come from, measured here. */
+#include "cli/bench/bench.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What is wanted ---- */
+
+/* "u8", "u8x3". */
+static hone_status parse_format(const char *text, hone_image_desc *in, hone_error *error)
+{
+    char name[16], rest;
+    const size_t length = strcspn(text, "x");
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    in->channels = 1;
+    if (text[length] &&
+        (sscanf(text + length, "x%u%c", &in->channels, &rest) != 1 || in->channels < 1 || in->channels > 4))
+        return error_set(error, HONE_ERROR_USAGE,
+                         "a format is written like u8, f32 or u8x3 (1 to 4 channels), not '%s'", text);
+    return hone_type_parse(&in->type, name, error);
+}
+
+/* Words between commas, at most `most`; each is given to `take`. */
+static hone_status each_word(const char *list,
+                             hone_status (*take)(void *context, const char *word, hone_error *error),
+                             void *context, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    char word[256];
+    for (const char *at = list; at && !status;) {
+        const size_t length = strcspn(at, ",");
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        status = take(context, word, error);
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return status;
+}
+
+static hone_status take_format(void *context, const char *word, hone_error *error)
+{
+    struct bench_run *run = context;
+    hone_image_desc in = {.width = 1, .height = 1};
+    hone_status status = parse_format(word, &in, error);
+    if (!status && run->format_count == BENCH_FORMATS)
+        status = error_set(error, HONE_ERROR_USAGE, "more than %d formats at once", BENCH_FORMATS);
+    if (!status)
+        run->images[run->format_count++] = in;
+    return status;
+}
+
+/* The formats in front become images of this size. */
+struct sizing {
+    struct bench_run *run;
+    hone_image_desc formats[BENCH_FORMATS];
+};
+
+static hone_status take_size(void *context, const char *word, hone_error *error)
+{
+    struct sizing *sizing = context;
+    struct bench_run *run = sizing->run;
+    hone_status status = HONE_OK;
+    if (run->image_count + run->format_count > BENCH_SIZES * BENCH_FORMATS)
+        return error_set(error, HONE_ERROR_USAGE, "too many sizes at once");
+    for (int i = 0; i < run->format_count && !status; i++) {
+        hone_image_desc *in = &run->images[run->image_count++];
+        *in = sizing->formats[i];
+        status = cli_parse_size("--sizes", word, in, error);
+    }
+    return status;
+}
+
+/* The images that a table names, or the options instead. */
+static hone_status collect_images(struct bench_run *run, hone_error *error)
+{
+    const struct seed_table *table = &run->ladder->table;
+    const bool listed = run->ladder->is_table;
+    hone_status status = HONE_OK;
+    struct sizing sizing = {.run = run};
+    run->image_count = run->format_count = 0;
+    if (run->format || !listed)
+        status = each_word(run->format ? run->format : "u8", take_format, run, error);
+    for (int i = 0; listed && !run->format && i < table->format_count && !status; i++)
+        status = take_format(run, table->formats[i], error);
+    memcpy(sizing.formats, run->images, sizeof *run->images * (size_t)run->format_count);
+    if (!status && (run->sizes || !listed))
+        status = each_word(run->sizes ? run->sizes : "3264x2448", take_size, &sizing, error);
+    for (int i = 0; listed && !run->sizes && i < table->size_count && !status; i++)
+        status = take_size(&sizing, table->sizes[i], error);
+    return status;
+}
+
+static hone_status take_device(void *context, const char *word, hone_error *error)
+{
+    struct bench_run *run = context;
+    if (run->device_count == BENCH_DEVICES)
+        return error_set(error, HONE_ERROR_USAGE, "more than %d devices at once", BENCH_DEVICES);
+    const int d = run->device_count;
+    hone_status status = cli_open_device(&run->devices[d], &run->common, *word ? word : NULL, error);
+    if (status)
+        return status;
+    run->device_count++;
+    return roofs_know(&run->roofs[d], run->devices[d], run->anew, error);
+}
+
+/* A list of devices is climbed side by side. */
+static hone_status open_devices(struct bench_run *run, hone_error *error)
+{
+    const char *spec = run->common.device ? run->common.device : "";
+    return each_word(spec, take_device, run, error);
+}
+
+/* ---- Climbing ---- */
+
+static void say_step(const struct bench_run *run, int step, int device)
+{
+    cli_note(&run->common, "%s, step %s on %s", run->ladder->name, run->ladder->steps[step].name,
+             hone_device_get_info(run->devices[device])->name);
+}
+
+static void climb(struct bench_run *run, int image, struct climbed *results)
+{
+    for (int d = 0; d < run->device_count; d++) {
+        double first = 0;
+        for (int s = 0; s < run->ladder->count; s++) {
+            say_step(run, s, d);
+            ladder_climb(run->ladder, s, run->devices[d], &run->roofs[d], &run->images[image], &first,
+                         &results[d * run->ladder->count + s]);
+        }
+    }
+}
+
+static bool went_wrong(const struct climbed *results, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (results[i].row.verdict == ROW_WRONG)
+            return true;
+    return false;
+}
+
+static int climb_all(struct bench_run *run, hone_error *error)
+{
+    const int steps = run->ladder->count * run->device_count;
+    struct climbed *results = mem_new((size_t)(steps * run->image_count), sizeof *results);
+    if (!results)
+        return error_memory(error, "the results"), cli_fail(&run->common, error);
+    for (int i = 0; i < run->image_count; i++) {
+        struct climbed *here = results + i * steps;
+        climb(run, i, here);
+        if (run->common.json)
+            json_array_append_new(run->report, bench_json(run, i, here));
+        else
+            bench_print(run, i, here);
+        fflush(stdout);
+    }
+    if (!run->common.json && run->image_count > run->format_count)
+        bench_print_sizes(run, results);
+    const bool wrong = went_wrong(results, steps * run->image_count);
+    free(results);
+    return wrong ? EXIT_CHECK : EXIT_DONE;
+}
+
+static int run_ladder(struct bench_run *run, const char *name)
+{
+    hone_error error = {0};
+    hone_status status = ladder_of(run->ladder, run->seeds, name, &error);
+    if (!status && run->rungs.count)
+        status = ladder_keep(run->ladder, run->rungs.items, run->rungs.count, &error);
+    if (!status)
+        status = collect_images(run, &error);
+    if (!status && !run->device_count)
+        status = open_devices(run, &error);
+    return status ? cli_fail(&run->common, &error) : climb_all(run, &error);
+}
+
+/* ---- The command ---- */
+
+static int run_all(struct bench_run *run, const struct operands *operands)
+{
+    hone_error error = {0};
+    int worst = EXIT_DONE;
+    if (seeds_open(&run->seeds, &error))
+        return cli_fail(&run->common, &error);
+    if (operands->count == 0)
+        return bench_list_tables(run);
+    run->ladder = mem_new(1, sizeof *run->ladder);
+    run->report = json_array();
+    if (!run->ladder || !run->report)
+        return error_memory(&error, "a ladder"), cli_fail(&run->common, &error);
+    for (int i = 0; i < operands->count && worst <= EXIT_CHECK; i++) {
+        const bool roofs = strcmp(operands->items[i], "roofs") == 0;
+        hone_status status = roofs && !run->device_count ? open_devices(run, &error) : HONE_OK;
+        const int one = status  ? cli_fail(&run->common, &error)
+                        : roofs ? bench_show_roofs(run)
+                                : run_ladder(run, operands->items[i]);
+        worst = one > worst ? one : worst;
+    }
+    if (run->common.json && worst <= EXIT_CHECK && !cli_print_json(json_incref(run->report)))
+        worst = EXIT_DEVICE;
+    return worst;
+}
+
+static void finish(struct bench_run *run)
+{
+    for (int i = 0; i < run->device_count; i++)
+        hone_device_close(&run->devices[i]);
+    seeds_close(&run->seeds);
+    free(run->ladder);
+    json_decref(run->report);
+}
+
+static int run_bench(int argc, char **argv)
+{
+    struct bench_run run = {0};
+    struct operands operands;
+    const struct option own[] = {{"sizes", 0, OPTION_TEXT, &run.sizes, 0, 0},
+                                 {"format", 0, OPTION_TEXT, &run.format, 0, 0},
+                                 {"rung", 0, OPTION_LIST, &run.rungs, 0, 0},
+                                 {"anew", 0, OPTION_FLAG, &run.anew, 0, 0},
+                                 {0}};
+    enum parsed parsed = cli_parse(&command_bench, argc, argv, own, &run.common, &operands);
+    if (parsed != PARSED_GO)
+        return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
+    const int status = run_all(&run, &operands);
+    finish(&run);
+    return status;
+}
+
+const struct command command_bench = {
+    "bench", "climb the published ladders on this device",
+    "usage: hone bench [TABLE|FILTER|roofs...]\n"
+    "\n"
+    "Measures the tables of the documents that the filters come from, in their own form: the same rows,\n"
+    "data and sizes, with the document's figures and device beside. FILTER is a filter, also with\n"
+    "parameters, whose rungs and variants are all measured. 'roofs' shows what the device can do at\n"
+    "most. Without an operand, lists the tables. Exit status 1: a result was wrong.\n"
+    "\n"
+    "  hone bench 9-2\n"
+    "  hone bench 'box size=31' --sizes 1920x1080,3264x2448 --format u8,f32\n"
+    "  hone bench convolution --device 0,1\n"
+    "\n"
+    "Columns: median time of the kernels and its spread (half of what lies between the quartiles);\n"
+    "megapixels per second; gain over the first row that runs, and the document's; loads and bytes\n"
+    "for a pixel, by the variant's model, and bytes of the result; the share of the device's roof of\n"
+    "memory or arithmetic, whichever is larger; what limits the row, as far as the roofs tell; whether a\n"
+    "small picture comes out as in plain C; copies from buffers to images and back, which are not part\n"
+    "of the time.\n"
+    "\n"
+    "options:\n"
+    "  --sizes LIST     image sizes instead of the table's: 512x512,1920x1080\n"
+    "  --format LIST    formats instead of the table's: u8, f32, u8x3 ...\n"
+    "  --rung NAME      only this row; may be given again\n"
+    "  --anew           measure the roofs again instead of using the remembered ones\n"
+    "\n"
+    "A list of devices (--device 0,1) is measured side by side.\n",
+    run_bench};
