@@ -3,9 +3,11 @@
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/hone)
-if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
-  message(FATAL_ERROR "CMAKE_INSTALL_LIBDIR and CMAKE_INSTALL_INCLUDEDIR must be relative to the prefix")
-endif()
+foreach(folder LIBDIR INCLUDEDIR BINDIR LIBEXECDIR)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")
+    message(FATAL_ERROR "CMAKE_INSTALL_${folder} must be relative to the prefix")
+  endif()
+endforeach()
 file(RELATIVE_PATH HONE_PC_PREFIX /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
 string(REGEX REPLACE "/$" "" HONE_PC_PREFIX "${HONE_PC_PREFIX}")
 configure_file(packaging/hone.pc.in ${PROJECT_BINARY_DIR}/hone.pc @ONLY)
@@ -19,6 +21,9 @@ target_include_directories(hone_static INTERFACE $<INSTALL_INTERFACE:${CMAKE_INS
 install(TARGETS hone hone_static EXPORT hone-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS hone_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET hone_video) # found from the command's own place, so that the tree can be moved
+  install(TARGETS hone_video LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/hone)
+endif()
 install(EXPORT hone-targets NAMESPACE hone:: DESTINATION ${package_folder})
 install(FILES ${PROJECT_BINARY_DIR}/hone-config.cmake ${PROJECT_BINARY_DIR}/hone-config-version.cmake
   DESTINATION ${package_folder})

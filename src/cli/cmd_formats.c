@@ -33,21 +33,18 @@ static bool add_videos(json_t *list)
     struct video_format_info format;
     bool ok = true;
     for (size_t i = 0; video_format_at(i, &format) && ok; i++)
-        if (format.reads || format.writes)
-            ok = json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:b, s:s}", "name", format.name,
-                                                       "suffixes", format.suffixes, "reads", format.reads,
-                                                       "writes", format.writes, "holds", format.holds)) == 0;
+        ok = json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:b, s:s}", "name", format.name,
+                                                   "suffixes", format.suffixes, "reads", true, "writes", true,
+                                                   "holds", format.holds)) == 0;
     return ok;
 }
 
 static void print_videos(void)
 {
     struct video_format_info format;
-    if (video_is_built())
-        printf("\n%-10s %-18s %s\n", "VIDEO", "SUFFIXES", "HOLDS");
+    printf("\n%-10s %-18s %s\n", "VIDEO", "SUFFIXES", "HOLDS");
     for (size_t i = 0; video_format_at(i, &format); i++)
-        if (format.reads && format.writes)
-            printf("%-10s %-18s %s\n", format.name, format.suffixes, format.holds);
+        printf("%-10s %-18s %s\n", format.name, format.suffixes, format.holds);
 }
 
 static int show(const struct common_options *common)
@@ -55,7 +52,8 @@ static int show(const struct common_options *common)
     struct media_format_info format;
     json_t *list = json_array(), *videos = json_array();
     hone_error error;
-    bool ok = list && videos && add_videos(videos);
+    const bool has_videos = video_load(&error) == HONE_OK;
+    bool ok = list && videos && (!has_videos || add_videos(videos));
     if (!common->json)
         printf("%-10s %-18s %-5s %-6s %s\n", "FORMAT", "SUFFIXES", "READ", "WRITE", "HOLDS");
     for (size_t i = 0; media_format_at(i, &format) && ok; i++) {
@@ -68,8 +66,10 @@ static int show(const struct common_options *common)
     }
     if (ok && common->json)
         ok = cli_print_json(json_pack("{s:O, s:O}", "formats", list, "videos", videos));
-    else if (ok)
+    else if (ok && has_videos)
         print_videos();
+    if (ok && !has_videos && video_is_built())
+        cli_warn(common, "%s", error.message);
     json_decref(list);
     json_decref(videos);
     if (ok)

@@ -77,6 +77,34 @@ def test_the_version_says_what_is_compiled_in():
     frame.check(subprocess.run([hone, "--version", "--no"], capture_output=True, check=False).returncode == 2, "--version --no")
 
 
+def videos(command):
+    """Whether it can read and write videos, and what it says if not."""
+    result = subprocess.run([command, "formats"], capture_output=True, text=True, check=False)
+    frame.check(result.returncode == 0, f"hone formats: {result.stderr}")
+    return "Matroska" in result.stdout, result.stderr
+
+
+def test_libraries_for_video_are_loaded_when_a_video_comes():
+    """They are a module's, which the installed command finds wherever it is, and misses with a clear word."""
+    module = installed("libexec/hone/video.so")
+    needed = run("readelf", "-d", installed("bin/hone"))
+    frame.check("libav" not in needed and "libavformat" in run("readelf", "-d", module), f"the command needs {needed}")
+    folder = os.path.join(scratch(), "video")
+    shutil.copytree(os.path.join(prefix(), "bin"), folder + "/bin")
+    shutil.copytree(os.path.join(prefix(), "libexec"), folder + "/libexec")
+    frame.check(videos(folder + "/bin/hone") == (True, ""), "a moved command has no videos")
+    os.rename(folder + "/libexec/hone/video.so", folder + "/video.so")
+    result = subprocess.run([folder + "/bin/hone", "apply", "box", "in.mkv", "-o", folder + "/out.mkv"], capture_output=True,
+                            text=True, check=False)
+    frame.check(result.returncode == 2 and "module for videos is missing: '" in result.stderr and
+                "libexec/hone/video.so" in result.stderr, f"{result.returncode}: {result.stderr}")
+    has, said = videos(folder + "/bin/hone")
+    frame.check(not has and "is missing" in said, f"{has}: {said}")
+    shutil.copy(library_folder() + "/libhone.so", folder + "/libexec/hone/video.so")
+    has, said = videos(folder + "/bin/hone")
+    frame.check(not has and "cannot be loaded" in said, f"{has}: {said}")
+
+
 def test_destdir_is_honoured():
     folder = os.path.join(scratch(), "stage")
     run("cmake", "--install", frame.build(), "--prefix", "/opt/hone", environment={"DESTDIR": folder})

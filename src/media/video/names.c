@@ -56,8 +56,6 @@ bool video_format_at(size_t index, struct video_format_info *out)
         return false;
     *out = (struct video_format_info){.name = formats[index].name,
                                       .suffixes = formats[index].suffixes,
-                                      .reads = video_is_built(),
-                                      .writes = video_is_built(),
                                       .holds = formats[index].holds};
     return true;
 }

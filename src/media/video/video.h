@@ -27,6 +27,9 @@ enum { VIDEO_PLANES = 3 };
 
 /* Whether this build has FFmpeg's libraries. Without them video_open and video_create say so. */
 bool video_is_built(void);
+/* Loads the module that is linked with them, which all calls but those on names need; they do so by themselves.
+ * HONE_ERROR_UNSUPPORTED when there is none. Threads: safe. */
+hone_status video_load(hone_error *error);
 /* Whether a file of this name is a video by its suffix. */
 bool video_is_name(const char *name);
 /* FFmpeg's name of the format that goes with the suffix of a name, or NULL. */
@@ -34,7 +37,6 @@ const char *video_muxer(const char *name);
 
 struct video_format_info {
     const char *name, *suffixes; /* suffixes with spaces between */
-    bool reads, writes;          /* in this build */
     const char *holds;           /* in words */
 };
 /* False beyond the last. */
