@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/apply/items.h"
 #include "cli/cli.h"
+#include "cli/guard.h"
 #include "hone/hone.h"
 #include "media/media.h"
 
@@ -31,10 +32,19 @@ struct apply_options {
 };
 
 /* Of a video. */
-enum video_stage { VIDEO_DECODE, VIDEO_FILTER, VIDEO_ENCODE, VIDEO_STAGES };
+enum video_stage {
+    VIDEO_DECODE,
+    VIDEO_COPY, /* by the CPU, to and from memory that the device can access quickly */
+    VIDEO_UPLOAD,
+    VIDEO_KERNELS,
+    VIDEO_DOWNLOAD,
+    VIDEO_ENCODE,
+    VIDEO_STAGES
+};
 
 struct video_outcome {
     uint64_t frames, damages; /* written; gone over */
+    uint64_t zero_copy;       /* frames that the device worked on where the decoder left them */
     double seconds;
     double busy[VIDEO_STAGES]; /* seconds in which each stage did not wait for another */
     char pixels[32], codec[32], encoder[32];
@@ -102,6 +112,8 @@ struct engine {
     char *chain_text;
     hone_device *device; /* the shared one, once it is open */
     hone_plan *plan;
+    hone_stream *streams[HONE_STREAM_PLANES]; /* of a video: one for all planes, or one for each */
+    unsigned stream_count;
     hone_image_desc planned; /* the input that the plan was made for */
     bool wants_edges;        /* the output is a table of counts */
     double *edges;           /* of their bins */
@@ -128,11 +140,16 @@ void engine_end(struct engine *engine);
 void engine_apply(struct engine *engine, const struct item *item, const char *root,
                   struct apply_result *result);
 
-/* For one plane of a video: device and plan, whose result has to be like its input. */
-hone_status engine_prepare_plane(struct engine *engine, const hone_image_desc *desc, hone_error *error);
-/* Filters such a plane; blocks. */
-hone_status engine_run_plane(struct engine *engine, const void *in, size_t in_pitch, void *out,
-                             size_t out_pitch, hone_error *error);
+/* For a video: the device, and streams over its planes, whose results have to be like them. What the options for
+ * streams say is heeded, but for their plans. */
+hone_status engine_open_streams(struct engine *engine, const hone_image_desc *planes, unsigned count,
+                                const hone_stream_options *options, hone_error *error);
+/* Waits until the device is done with all frames; their memory can go then. */
+void engine_close_streams(struct engine *engine);
+/* Watches what the device does about a frame. */
+void engine_watch_frame(const struct engine *engine, struct guard_watch *watch);
+/* What was chosen for a filter of the chain, for images or for the first plane of a video. False beyond the last. */
+bool engine_step(const struct engine *engine, size_t step, hone_step_info *info);
 
 /* EXIT_USAGE, with the command that was meant, where a chain without quotes has become several operands. */
 int apply_check_quotes(const struct apply_options *options, const struct operands *operands);

@@ -199,13 +199,19 @@ static hone_status read_seconds(struct engine *engine, const hone_image_desc *fi
     return status;
 }
 
+static hone_status wrap_second(const struct engine *engine, struct second *second, hone_error *error)
+{
+    return second->image
+               ? HONE_OK
+               : hone_image_wrap(&second->image, engine->device, &second->desc, second->data, error);
+}
+
 static hone_status bind_seconds(struct engine *engine, hone_error *error)
 {
     hone_status status = HONE_OK;
     for (size_t i = 0; i < engine->second_count && !status; i++) {
         struct second *second = &engine->seconds[i];
-        if (!second->image)
-            status = hone_image_wrap(&second->image, engine->device, &second->desc, second->data, error);
+        status = wrap_second(engine, second, error);
         if (!status)
             status = hone_plan_bind(engine->plan, engine->moved[second->step], second->image, error);
     }
@@ -256,15 +262,20 @@ static bool tunes(const struct engine *engine, const char *how)
     return engine->options->tune && strcmp(engine->options->tune, how) == 0;
 }
 
+static hone_plan_options plan_options(const struct engine *engine, const hone_image_desc *seconds)
+{
+    return (hone_plan_options){.variant = engine->options->variant,
+                               .config = engine->options->config,
+                               .tune = tunes(engine, "off") ? HONE_TUNE_OFF : HONE_TUNE_AUTO,
+                               .no_fuse = engine->options->no_fuse,
+                               .second = seconds,
+                               .second_count = engine->second_count};
+}
+
 static hone_status create_plan(struct engine *engine, const hone_image_desc *desc,
                                const hone_image_desc *seconds, hone_error *error)
 {
-    const hone_plan_options options = {.variant = engine->options->variant,
-                                       .config = engine->options->config,
-                                       .tune = tunes(engine, "off") ? HONE_TUNE_OFF : HONE_TUNE_AUTO,
-                                       .no_fuse = engine->options->no_fuse,
-                                       .second = seconds,
-                                       .second_count = engine->second_count};
+    const hone_plan_options options = plan_options(engine, seconds);
     struct guard_watch watch;
     guard_watch(&watch, bound(engine, desc), "preparing '%s' on %s", engine->chain_text, device_name(engine));
     hone_status status =
@@ -366,6 +377,7 @@ static hone_status ensure_memory(struct engine *engine, hone_error *error)
 
 void engine_end(struct engine *engine)
 {
+    engine_close_streams(engine);
     if (engine->shared)
         pthread_mutex_lock(&engine->shared->lock);
     drop_plan(engine);
@@ -624,41 +636,111 @@ static hone_status filter(struct engine *engine, const struct item *item, const 
 
 /* ---- Planes of videos ---- */
 
-static hone_status check_plane(const struct engine *engine, const hone_image_desc *desc, hone_error *error)
+static hone_status check_stream(const struct engine *engine, const hone_stream *stream,
+                                const hone_image_desc *planes, unsigned count, hone_error *error)
 {
-    const hone_image_desc *out = hone_plan_output(engine->plan);
-    if (desc_same(out, desc))
-        return HONE_OK;
-    return error_set(
-        error, HONE_ERROR_USAGE,
-        "'%s' makes %ux%u %s with %u channels of a plane of %ux%u %s; in a video, size and type have to stay",
-        engine->chain_text, out->width, out->height, hone_type_name(out->type), out->channels, desc->width,
-        desc->height, hone_type_name(desc->type));
+    for (unsigned i = 0; i < count; i++) {
+        const hone_image_desc *out = hone_stream_output(stream, i), *desc = &planes[i];
+        if (!desc_same(out, desc))
+            return error_set(
+                error, HONE_ERROR_USAGE,
+                "'%s' makes %ux%u %s with %u channels of a plane of %ux%u %s; in a video, size and "
+                "type have to stay",
+                engine->chain_text, out->width, out->height, hone_type_name(out->type), out->channels,
+                desc->width, desc->height, hone_type_name(desc->type));
+    }
+    return HONE_OK;
 }
 
-hone_status engine_prepare_plane(struct engine *engine, const hone_image_desc *desc, hone_error *error)
+static hone_status open_stream(struct engine *engine, const hone_image_desc *planes, unsigned count,
+                               const hone_stream_options *options, const hone_image_desc *seconds,
+                               hone_error *error)
 {
+    const hone_plan_options plan = plan_options(engine, seconds);
+    hone_stream_options own = *options;
+    hone_stream **stream = &engine->streams[engine->stream_count];
+    struct guard_watch watch;
+    own.plan = &plan;
+    guard_watch(&watch, bound(engine, planes), "preparing '%s' on %s", engine->chain_text,
+                device_name(engine));
+    hone_status status =
+        hone_stream_create(stream, engine->device, engine->chain, planes, count, &own, error);
+    guard_unwatch(&watch);
+    if (status)
+        return status;
+    engine->stream_count++;
+    status = check_stream(engine, *stream, planes, count, error);
+    for (size_t i = 0; i < engine->second_count && !status; i++) {
+        struct second *second = &engine->seconds[i];
+        status = wrap_second(engine, second, error);
+        if (!status)
+            status = hone_stream_bind(*stream, engine->moved[second->step], second->image, error);
+    }
+    return status;
+}
+
+static hone_status tune_planes(const struct engine *engine, const hone_image_desc *planes, unsigned count,
+                               const hone_image_desc *seconds, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (unsigned i = 0; i < count && !status; i++)
+        if (i == 0 || !desc_same(&planes[i], &planes[i - 1]))
+            status = apply_tune(engine, &planes[i], seconds, error);
+    return status;
+}
+
+/* Under the lock. A stream with second images takes one plane. */
+static hone_status open_streams(struct engine *engine, const hone_image_desc *planes, unsigned count,
+                                const hone_stream_options *options, hone_error *error)
+{
+    const unsigned each = engine->second_count ? 1 : count;
+    hone_status status = open_all(engine, &planes[0], error);
+    hone_image_desc *seconds = status ? NULL : second_descs(engine, error);
+    if (!seconds)
+        return status ? status : HONE_ERROR_MEMORY;
+    drop_plan(engine);
+    engine->rule = ALPHA_COPY;
+    engine->planned = planes[0];
+    status = choose_chain(engine, &planes[0], seconds, error);
+    if (!status && tunes(engine, "full"))
+        status = tune_planes(engine, planes, count, seconds, error);
+    for (unsigned i = 0; i < count && !status; i += each)
+        status = open_stream(engine, &planes[i], each, options, seconds, error);
+    free(seconds);
+    return status;
+}
+
+hone_status engine_open_streams(struct engine *engine, const hone_image_desc *planes, unsigned count,
+                                const hone_stream_options *options, hone_error *error)
+{
+    engine_close_streams(engine);
     pthread_mutex_lock(&engine->shared->lock);
-    hone_status status = open_all(engine, desc, error);
-    if (!status)
-        status = ensure_plan(engine, desc, ALPHA_COPY, error);
-    if (!status)
-        status = check_plane(engine, desc, error);
+    hone_status status = open_streams(engine, planes, count, options, error);
     pthread_mutex_unlock(&engine->shared->lock);
     return status;
 }
 
-hone_status engine_run_plane(struct engine *engine, const void *in, size_t in_pitch, void *out,
-                             size_t out_pitch, hone_error *error)
+void engine_watch_frame(const struct engine *engine, struct guard_watch *watch)
+{
+    guard_watch(watch, bound(engine, &engine->planned), "running '%s' on %s", engine->chain_text,
+                device_name(engine));
+}
+
+void engine_close_streams(struct engine *engine)
 {
     struct guard_watch watch;
-    pthread_mutex_lock(&engine->shared->lock);
-    guard_watch(&watch, bound(engine, &engine->planned), "running '%s' on %s", engine->chain_text,
-                device_name(engine));
-    hone_status status = hone_plan_apply(engine->plan, in, in_pitch, out, out_pitch, error);
+    if (!engine->stream_count)
+        return;
+    engine_watch_frame(engine, &watch);
+    while (engine->stream_count)
+        hone_stream_destroy(&engine->streams[--engine->stream_count]);
     guard_unwatch(&watch);
-    pthread_mutex_unlock(&engine->shared->lock);
-    return status;
+}
+
+bool engine_step(const struct engine *engine, size_t step, hone_step_info *info)
+{
+    return engine->stream_count ? hone_stream_step(engine->streams[0], 0, step, info)
+                                : hone_plan_step(engine->plan, step, info);
 }
 
 /* ---- Pictures ---- */
@@ -669,6 +751,7 @@ void engine_apply(struct engine *engine, const struct item *item, const char *ro
     struct media_input *input = NULL;
     hone_error *error = &result->error;
     *result = (struct apply_result){.item = item};
+    engine_close_streams(engine);
     hone_status status = open_input(engine, item, &input, item->input, takes_s16(engine->given), error);
     if (!status)
         status = suggest_format(engine, media_check_name(item->output, error), root, error);

@@ -147,11 +147,11 @@ static json_t *copies_json(const hone_copy_counts *counts)
     return value;
 }
 
-static json_t *steps_json(const hone_plan *plan)
+static json_t *steps_json(const struct engine *engine)
 {
     json_t *steps = json_array();
     hone_step_info step;
-    for (size_t i = 0; hone_plan_step(plan, i, &step); i++)
+    for (size_t i = 0; engine_step(engine, i, &step); i++)
         json_array_append_new(steps,
                               json_pack("{s:s, s:s, s:s, s:s, s:i, s:s?}", "filter", step.filter, "variant",
                                         step.variant, "config", step.config, "origin", step.origin, "passes",
@@ -181,7 +181,7 @@ static json_t *success_json(const struct engine *engine, const struct apply_resu
     json_t *how = json_pack(
         "{s:o, s:o, s:o, s:o, s:b, s:i, s:o, s:o, s:o, s:b, s:o, s:I, s:I}", "chain",
         json_text(engine->chain_text), "device", json_text(device_name(engine)), "driver",
-        json_text(info->driver_version), "steps", steps_json(engine->plan), "alpha_weighed",
+        json_text(info->driver_version), "steps", steps_json(engine), "alpha_weighed",
         (int)(engine->rule == ALPHA_WEIGH), "pages", (int)result->pages, "kernel_ms",
         clock ? json_real(result->device_seconds * 1e3) : json_null(), "wall_ms",
         json_real(result->wall_seconds * 1e3), "megapixels_per_second",
@@ -203,7 +203,7 @@ static json_t *success_json(const struct engine *engine, const struct apply_resu
 void apply_name_steps(const struct engine *engine, struct text *text)
 {
     hone_step_info step;
-    for (size_t i = 0; hone_plan_step(engine->plan, i, &step); i++)
+    for (size_t i = 0; engine_step(engine, i, &step); i++)
         text_add(text, "%s%s(%s)", i ? " | " : "", step.filter, step.fused_with ? "fused" : step.variant);
 }
 
@@ -239,7 +239,7 @@ static void explain(const struct engine *engine, const struct apply_result *resu
     cli_note(common, "'%s': %s, %ux%u %s, %u channels%s%s", result->item->input, result->format,
              result->in.width, result->in.height, hone_type_name(result->in.type),
              result->in.channels * result->parts, result->gray_alpha ? " (gray and alpha)" : "", pages);
-    for (size_t i = 0; hone_plan_step(engine->plan, i, &step); i++)
+    for (size_t i = 0; engine_step(engine, i, &step); i++)
         if (step.fused_with)
             cli_note(common, "  %s: in the kernel of %s", step.filter, step.fused_with);
         else

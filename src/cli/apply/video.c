@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply: one video. One thread decodes, one filters, and this one encodes; the libraries have threads of their own
- * within decoding and encoding. */
+/* hone apply: one video. One thread decodes and gives frames to the device, which reads and writes them where the decoder
+ * left them and the encoder takes them, if it can; this one encodes. The libraries have threads of their own within
+ * decoding and encoding. */
 #include "cli/apply/video.h"
 
 #include "base/clock.h"
@@ -16,15 +17,16 @@
 /* What an encoder may take to bring a file to its end after a signal. */
 enum { ENDING_SECONDS = 60 };
 
+/* Frames between decoder and encoder: those on the device, and as many before and behind it. */
+enum { SLOTS = 4, FRAMES = 2 * SLOTS };
+
 struct film {
     const struct apply_options *options;
     const struct item *item;
-    struct engine *engine;               /* of the first plane */
-    struct engine others[VIDEO_PLANES];  /* of planes that have another shape */
-    struct engine *planes[VIDEO_PLANES]; /* for each plane the engine of its shape */
+    struct engine *engine;
     struct video_input *input;
     struct video_output *output;
-    struct unit_queue decoded, filtered;
+    struct unit_queue queue;
     pthread_mutex_t lock; /* what follows */
     hone_status status;   /* of what failed first */
     hone_error error;
@@ -77,8 +79,7 @@ static void fail(struct film *film, hone_status status, const hone_error *error)
         film->error = *error;
     }
     pthread_mutex_unlock(&film->lock);
-    queue_stop(&film->decoded);
-    queue_stop(&film->filtered);
+    queue_stop(&film->queue);
 }
 
 static void worked(struct film *film, enum video_stage stage, uint64_t since)
@@ -88,6 +89,63 @@ static void worked(struct film *film, enum video_stage stage, uint64_t since)
     pthread_mutex_unlock(&film->lock);
 }
 
+static void fail_frame(struct film *film, const struct video_unit *unit, hone_status status,
+                       const hone_error *why)
+{
+    hone_error error = *why;
+    error_prefix(&error, "frame %llu", (unsigned long long)unit->number);
+    fail(film, status, &error);
+}
+
+/* A stream is done with its planes of a frame. On the stream's thread. */
+static void filtered(void *user, const hone_stream_result *result)
+{
+    struct film *film = user;
+    struct queued *place = result->user;
+    if (result->status)
+        fail_frame(film, place->unit, result->status, result->error);
+    queue_done(&film->queue, place);
+}
+
+/* Waits while the device has enough to do. */
+static hone_status push_frame(struct film *film, struct queued *place, hone_error *error)
+{
+    const struct engine *engine = film->engine;
+    const unsigned each = video_get_info(film->input)->planes / engine->stream_count;
+    const struct video_plane *plane = place->unit->planes;
+    struct guard_watch watch;
+    hone_status status = HONE_OK;
+    for (unsigned i = 0; i < engine->stream_count && !status; i++) {
+        hone_frame frame = {.user = place};
+        for (unsigned p = 0; p < each; p++, plane++) {
+            frame.in[p] = plane->in;
+            frame.in_pitch[p] = plane->in_pitch;
+            frame.out[p] = plane->out;
+            frame.out_pitch[p] = plane->out_pitch;
+        }
+        engine_watch_frame(engine, &watch);
+        status = hone_stream_push(engine->streams[i], &frame, error);
+        guard_unwatch(&watch);
+    }
+    return status;
+}
+
+/* What has been put in line is freed there, also when it fails: a stream may be at work on it. A packet may be gone at
+ * once. */
+static hone_status take_in(struct film *film, struct video_unit *unit, bool *more, hone_error *error)
+{
+    const bool is_frame = unit->is_frame;
+    const unsigned long long number = unit->number;
+    struct queued *place = queue_put(&film->queue, unit, is_frame ? film->engine->stream_count : 0);
+    *more = place != NULL;
+    if (!place || !is_frame)
+        return HONE_OK;
+    hone_status status = push_frame(film, place, error);
+    if (status)
+        error_prefix(error, "frame %llu", number);
+    return status;
+}
+
 static void *decode(void *user)
 {
     struct film *film = user;
@@ -95,52 +153,49 @@ static void *decode(void *user)
     hone_status status = HONE_OK;
     struct video_unit *unit = NULL;
     bool more = true;
-    while (more && !guard_is_signalled(NULL)) {
+    while (more && !status && !guard_is_signalled(NULL)) {
         const uint64_t start = clock_ns();
         status = video_read(film->input, &unit, &error);
         worked(film, VIDEO_DECODE, start);
-        more = !status && unit && queue_put(&film->decoded, unit);
+        more = !status && unit;
+        if (more)
+            status = take_in(film, unit, &more, &error);
     }
     if (status)
         fail(film, status, &error);
-    queue_end(&film->decoded);
+    queue_end(&film->queue);
     return NULL;
 }
 
-static hone_status filter_frame(struct film *film, struct video_unit *unit, hone_error *error)
+/* The first unit, once the device is done with it. */
+static struct video_unit *next_unit(struct film *film)
 {
-    const struct video_info *info = video_get_info(film->input);
-    hone_status status = HONE_OK;
-    for (unsigned i = 0; i < info->planes && !status; i++) {
-        const struct video_plane *plane = &unit->planes[i];
-        status = engine_run_plane(film->planes[i], plane->in, plane->in_pitch, plane->out, plane->out_pitch,
-                                  error);
-    }
-    if (status)
-        error_prefix(error, "frame %llu", (unsigned long long)unit->number);
-    return status;
+    struct guard_watch watch;
+    if (!queue_wait(&film->queue))
+        return NULL;
+    engine_watch_frame(film->engine, &watch);
+    struct video_unit *unit = queue_take(&film->queue);
+    guard_unwatch(&watch);
+    return unit;
 }
 
-static void *filter(void *user)
+/* With what the streams have measured so far. */
+static struct video_outcome outcome_of(struct film *film)
 {
-    struct film *film = user;
-    hone_error error = {0};
-    hone_status status = HONE_OK;
-    struct video_unit *unit;
-    while (!status && (unit = queue_take(&film->decoded))) {
-        const uint64_t start = clock_ns();
-        if (unit->is_frame)
-            status = filter_frame(film, unit, &error);
-        worked(film, VIDEO_FILTER, start);
-        if (status)
-            video_unit_free(&unit);
-        else if (!queue_put(&film->filtered, unit))
-            break;
+    hone_stream_stats stats;
+    pthread_mutex_lock(&film->lock);
+    struct video_outcome outcome = film->outcome;
+    pthread_mutex_unlock(&film->lock);
+    for (unsigned i = 0; i < film->engine->stream_count; i++) {
+        hone_stream_get_stats(film->engine->streams[i], &stats);
+        outcome.busy[VIDEO_COPY] += stats.seconds[HONE_STAGE_COPY_IN] + stats.seconds[HONE_STAGE_COPY_OUT];
+        outcome.busy[VIDEO_UPLOAD] += stats.seconds[HONE_STAGE_UPLOAD];
+        outcome.busy[VIDEO_KERNELS] += stats.seconds[HONE_STAGE_KERNELS];
+        outcome.busy[VIDEO_DOWNLOAD] += stats.seconds[HONE_STAGE_DOWNLOAD];
+        if (i == 0 || stats.zero_copy < outcome.zero_copy)
+            outcome.zero_copy = stats.zero_copy;
     }
-    if (status)
-        fail(film, status, &error);
-    queue_end(&film->filtered);
-    return NULL;
+    return outcome;
 }
 
 static hone_status encode(struct film *film, hone_error *error)
@@ -148,14 +203,12 @@ static hone_status encode(struct film *film, hone_error *error)
     const uint64_t begun = clock_ns(), of = video_get_info(film->input)->frames;
     hone_status status = HONE_OK;
     struct video_unit *unit;
-    while (!status && (unit = queue_take(&film->filtered))) {
+    while (!status && (unit = next_unit(film))) {
         const uint64_t start = clock_ns();
         film->outcome.frames += unit->is_frame;
         status = video_write(film->output, &unit, error);
         worked(film, VIDEO_ENCODE, start);
-        pthread_mutex_lock(&film->lock);
-        const struct video_outcome outcome = film->outcome;
-        pthread_mutex_unlock(&film->lock);
+        const struct video_outcome outcome = outcome_of(film);
         video_progress(film->options, &outcome, of, (double)(clock_ns() - begun) * 1e-9);
     }
     if (status)
@@ -163,68 +216,48 @@ static hone_status encode(struct film *film, hone_error *error)
     return status;
 }
 
+/* The device may be at work on frames still when something else has failed. */
+static void settle(struct film *film)
+{
+    struct guard_watch watch;
+    engine_watch_frame(film->engine, &watch);
+    for (unsigned i = 0; i < film->engine->stream_count; i++)
+        hone_stream_flush(film->engine->streams[i], NULL);
+    guard_unwatch(&watch);
+    queue_free_units(&film->queue);
+}
+
 static hone_status run_stages(struct film *film, hone_error *error)
 {
-    pthread_t decoder, filterer;
-    const int first = pthread_create(&decoder, NULL, decode, film);
-    const int second = first ? first : pthread_create(&filterer, NULL, filter, film);
-    hone_status status = HONE_OK;
-    if (second) {
-        error_set(error, HONE_ERROR_MEMORY, "cannot start a thread: %s", strerror(second));
-        fail(film, HONE_ERROR_MEMORY, error);
-    } else {
-        encode(film, error);
-        pthread_join(filterer, NULL);
-    }
-    if (!first)
-        pthread_join(decoder, NULL);
+    pthread_t decoder;
+    const int code = pthread_create(&decoder, NULL, decode, film);
+    if (code)
+        return error_set(error, HONE_ERROR_MEMORY, "cannot start a thread: %s", strerror(code));
+    encode(film, error);
+    pthread_join(decoder, NULL);
+    settle(film);
     if (film->status) {
         *error = film->error;
         return film->status;
     }
     const uint64_t start = clock_ns();
-    status = video_finish(film->output, error);
+    hone_status status = video_finish(film->output, error);
     worked(film, VIDEO_ENCODE, start);
     return status;
 }
 
 /* ---- Before and after ---- */
 
-static hone_status prepare_plane(struct film *film, unsigned i, hone_error *error)
-{
-    const struct video_info *info = video_get_info(film->input);
-    for (unsigned k = 0; k < i; k++)
-        if (desc_same(&info->plane[k], &info->plane[i])) {
-            film->planes[i] = film->planes[k];
-            return HONE_OK;
-        }
-    hone_status status = HONE_OK;
-    film->planes[i] = i ? &film->others[i] : film->engine;
-    if (i)
-        status =
-            engine_begin(film->planes[i], film->options, film->engine->given, film->engine->shared, error);
-    return status ? status : engine_prepare_plane(film->planes[i], &info->plane[i], error);
-}
-
 static hone_status prepare(struct film *film, struct apply_result *result, hone_error *error)
 {
     const struct video_info *info = video_get_info(film->input);
-    hone_status status = HONE_OK;
+    const hone_stream_options options = {.slots = SLOTS, .callback = filtered, .user = film};
+    film->queue.most_frames = FRAMES;
     result->in = result->out = info->plane[0];
-    for (unsigned i = 0; i < info->planes && !status; i++)
-        status = prepare_plane(film, i, error);
+    hone_status status = engine_open_streams(film->engine, info->plane, info->planes, &options, error);
     if (!status)
         depths_warn_video(film->engine, film->item->input, info->bits);
     return status;
-}
-
-static void release(struct film *film)
-{
-    for (int i = 1; i < VIDEO_PLANES; i++)
-        if (film->planes[i] == &film->others[i])
-            engine_end(&film->others[i]);
-    video_output_close(&film->output);
-    video_close(&film->input);
 }
 
 static hone_status film_to(struct film *film, int fd, bool seekable, hone_error *error)
@@ -295,11 +328,11 @@ void apply_video(struct engine *engine, const struct item *item, const char *roo
     struct film film = {.options = engine->options,
                         .item = item,
                         .engine = engine,
-                        .decoded = UNIT_QUEUE_INITIALIZER,
-                        .filtered = UNIT_QUEUE_INITIALIZER,
+                        .queue = UNIT_QUEUE_INITIALIZER,
                         .lock = PTHREAD_MUTEX_INITIALIZER};
     hone_error *error = &result->error;
     *result = (struct apply_result){.item = item, .is_video = true};
+    engine_close_streams(engine);
     hone_status status = open_film(&film, root, error);
     if (!status)
         status = prepare(&film, result, error);
@@ -310,8 +343,10 @@ void apply_video(struct engine *engine, const struct item *item, const char *roo
         snprintf(film.outcome.codec, sizeof film.outcome.codec, "%s", video_get_info(film.input)->codec);
     }
     result->format = "video";
-    result->video = film.outcome;
-    result->wall_seconds = film.outcome.busy[VIDEO_FILTER];
-    release(&film);
+    result->video = outcome_of(&film);
+    for (int stage = VIDEO_COPY; stage < VIDEO_ENCODE; stage++)
+        result->wall_seconds += result->video.busy[stage];
+    video_output_close(&film.output);
+    video_close(&film.input);
     result->exit_status = cli_exit_status(status);
 }

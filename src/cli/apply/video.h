@@ -27,15 +27,21 @@ void video_print_line(const struct engine *engine, const struct apply_result *re
 void video_explain(const struct engine *engine, const struct apply_result *result);
 struct json_t *video_json(const struct apply_result *result);
 
-/* ---- Bounded queues between threads ---- */
+/* ---- Units on their way from the decoder to the encoder, in order ---- */
 
-enum { QUEUE_FRAMES = 4, QUEUE_UNITS = 256 };
+enum { QUEUE_UNITS = 256 };
+
+struct queued {
+    struct video_unit *unit;
+    unsigned pending; /* streams that are not done with it */
+};
 
 struct unit_queue {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct video_unit *units[QUEUE_UNITS];
+    struct queued units[QUEUE_UNITS];
     unsigned first, count, frames;
+    unsigned most_frames;
     bool ended, stopped;
 };
 
@@ -44,13 +50,20 @@ struct unit_queue {
         .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER                               \
     }
 
-/* Waits for room. False, with the unit freed, when the queue was stopped. */
-bool queue_put(struct unit_queue *queue, struct video_unit *unit);
-/* Waits for a unit. NULL when the queue was stopped, or is empty and has ended. */
+/* Waits for room. NULL, with the unit freed, when the queue was stopped; else the unit's place, which stays until it is
+ * taken. */
+struct queued *queue_put(struct unit_queue *queue, struct video_unit *unit, unsigned pending);
+/* One stream is done with it. */
+void queue_done(struct unit_queue *queue, struct queued *place);
+/* Waits until there is a unit, done or not. False when there will be none. */
+bool queue_wait(struct unit_queue *queue);
+/* Waits until the first unit is done. NULL when the queue was stopped. */
 struct video_unit *queue_take(struct unit_queue *queue);
 /* Nothing more comes. */
 void queue_end(struct unit_queue *queue);
-/* Both ends give up, and what is in the queue is freed. */
+/* Nobody waits any more. */
 void queue_stop(struct unit_queue *queue);
+/* Once all streams are done with them. */
+void queue_free_units(struct unit_queue *queue);
 
 #endif

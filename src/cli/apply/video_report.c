@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static const char *const stages[VIDEO_STAGES] = {"decoding", "filtering", "encoding"};
+static const char *const stages[VIDEO_STAGES] = {"decoding", "copying",  "upload",
+                                                 "kernels",  "download", "encoding"};
 
 const char *video_bottleneck(const struct video_outcome *outcome)
 {
@@ -79,21 +80,27 @@ void video_explain(const struct engine *engine, const struct apply_result *resul
 {
     const struct video_outcome *video = &result->video;
     const struct common_options *common = &engine->options->common;
+    struct text busy = {0};
     cli_note(common, "'%s': %s, %llu frames of %ux%u %s, encoded by %s", result->item->input, video->codec,
              (unsigned long long)video->frames, result->in.width, result->in.height, video->pixels,
              video->encoder);
-    cli_note(common, "  %.2f s, %.1f frames/s; busy: decoding %.2f s, filtering %.2f s, encoding %.2f s",
-             video->seconds, rate_of(video), video->busy[VIDEO_DECODE], video->busy[VIDEO_FILTER],
-             video->busy[VIDEO_ENCODE]);
+    for (int i = 0; i < VIDEO_STAGES; i++)
+        if (video->busy[i] > 0)
+            text_add(&busy, "%s %s %.2f s", busy.data ? "," : "", stages[i], video->busy[i]);
+    cli_note(common, "  %.2f s, %.1f frames/s; busy:%s; %llu frames filtered where they were decoded",
+             video->seconds, rate_of(video), text_view(&busy), (unsigned long long)video->zero_copy);
+    text_finish(&busy);
 }
 
 json_t *video_json(const struct apply_result *result)
 {
     const struct video_outcome *video = &result->video;
-    return json_pack("{s:I, s:s, s:s, s:s, s:I, s:f, s:f, s:s, s:{s:f, s:f, s:f}}", "frames",
+    json_t *busy = json_object();
+    for (int i = 0; i < VIDEO_STAGES; i++)
+        json_object_set_new(busy, stages[i], json_real(video->busy[i]));
+    return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:s, s:o}", "frames",
                      (json_int_t)video->frames, "pixels", video->pixels, "codec", video->codec, "encoder",
-                     video->encoder, "damaged", (json_int_t)video->damages, "seconds", video->seconds,
-                     "frames_per_second", rate_of(video), "bottleneck", video_bottleneck(video),
-                     "busy_seconds", stages[VIDEO_DECODE], video->busy[VIDEO_DECODE], stages[VIDEO_FILTER],
-                     video->busy[VIDEO_FILTER], stages[VIDEO_ENCODE], video->busy[VIDEO_ENCODE]);
+                     video->encoder, "damaged", (json_int_t)video->damages, "zero_copy_frames",
+                     (json_int_t)video->zero_copy, "seconds", video->seconds, "frames_per_second",
+                     rate_of(video), "bottleneck", video_bottleneck(video), "busy_seconds", busy);
 }
