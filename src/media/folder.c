@@ -62,7 +62,7 @@ static hone_status take_entry(struct walk *walk, int folder, const char *name, c
         return HONE_OK;
     if (!S_ISREG(info.st_mode) || strstr(name, ".hone-"))
         return HONE_OK;
-    const bool is_video = video_is_built() && video_is_name(name);
+    const bool is_video = video_is_built() && video_is_name(name) && !video_is_raw_name(name);
     return add_name(walk, is_video || media_is_image_name(name) ? walk->list : walk->others, path);
 }
 

@@ -315,6 +315,64 @@ def test_y4m_goes_through_pipes():
             frame.check(got == wanted, f"{got} {wanted}")
 
 
+def raw_frames(stored, kind, bits, count):
+    """Frames without a container, and what they are planar."""
+    frames = random_frames(kind, bits, count)
+    data = ffmpeg("-f", "rawvideo", "-pix_fmt", planar_format(kind, bits), "-s", f"{WIDTH}x{HEIGHT}", "-i", "-", "-f", "rawvideo",
+                  "-pix_fmt", stored, "-", data=to_bytes(frames, bits))
+    return data, frames
+
+
+def test_frames_without_a_container():
+    """Through files and pipes; what is not filtered stays to the bit, P010 included."""
+    for stored, kind, bits in (("nv12", "420", 8), ("yuv420p", "420", 8), ("p010le", "420", 10), ("gray", "gray", 8)):
+        with Here() as place:
+            data, frames = raw_frames(stored, kind, bits, 3)
+            shape = f"{stored}:{WIDTH}x{HEIGHT}@30000/1001"
+            command = [os.path.join(frame.build(), "hone"), "apply", "box size=3", "--raw", shape]
+            piped = subprocess.run([*command, "-", "-o", "-", "--format", "raw"], input=data, capture_output=True, env=place.environment,
+                                   check=False)
+            frame.check(piped.returncode == 0, f"{stored}: {piped.stderr.decode()}")
+            with open(place.path("in.yuv"), "wb") as file:
+                file.write(data)
+            subprocess.run([*command, place.path("in.yuv"), "-o", place.path("out.nut")], env=place.environment, check=True)
+            with open(place.path("out.yuv"), "wb") as file:
+                file.write(piped.stdout)
+            got = ffmpeg("-f", "rawvideo", "-pix_fmt", stored, "-s", f"{WIDTH}x{HEIGHT}", "-i", place.path("out.yuv"), "-f", "rawvideo",
+                         "-pix_fmt", planar_format(kind, bits), "-")
+            check_frames(from_bytes(got, kind, bits), [[box3(f[0], bits), *f[1:]] for f in frames], stored)
+            frame.check(len(piped.stdout) == len(data) and probe(place.path("out.nut"), "-show_streams")["streams"][0]["r_frame_rate"] ==
+                        "30000/1001", f"{stored}: sizes or rate")
+
+
+def test_raw_frames_that_do_not_fit():
+    """A short last frame, and shapes that cannot be."""
+    with Here() as place:
+        data, frames = raw_frames("nv12", "420", 8, 3)
+        with open(place.path("in.yuv"), "wb") as file:
+            file.write(data[:-7])
+        shape, out, size = f"nv12:{WIDTH}x{HEIGHT}", place.path("out.yuv"), len(data) // 3
+        result = place.run("apply", "box size=3", place.path("in.yuv"), "-o", out, "--raw", shape, status=3)
+        frame.check(f"ends within frame 3, of which it has {size - 7} of {size} bytes" in result.stderr, result.stderr)
+        command = [os.path.join(frame.build(), "hone"), "apply", "box size=3", "-", "-o", out, "--raw", shape]
+        piped = subprocess.run(command, input=data[:-7], capture_output=True, env=place.environment, check=False)
+        frame.check(piped.returncode == 3 and f"the last frame has {size - 7} of {size} bytes".encode() in piped.stderr, f"{piped}")
+        frame.check(not os.path.exists(out), "an output of a damaged input")
+        for source in ("-", place.path("in.yuv")):
+            command[3] = source
+            accepted = subprocess.run([*command, "--accept-damaged"], input=data[:-7], capture_output=True, env=place.environment,
+                                      check=False)
+            frame.check(accepted.returncode == 0 and os.path.getsize(out) == 2 * size, f"{accepted}")
+            os.remove(out)
+        for bad, said in (("nv13:70x50", "no pixel format 'nv13'"), ("nv12", "--raw is FORMAT"), ("nv12:70", "--raw is FORMAT"),
+                          ("nv12:0x50", "--raw is FORMAT"), ("nv12:70x50@0", "--raw is FORMAT"), ("nv12:70x9999999", "--raw is FORMAT"),
+                          ("nv12:70x50@25x", "--raw is FORMAT")):
+            result = place.run("apply", "box size=3", place.path("in.yuv"), "-o", out, "--raw", bad, status=2)
+            frame.check(said in result.stderr, f"{bad}: {result.stderr}")
+        result = place.run("apply", "box size=3", place.path("in.yuv"), "-o", out, status=2)
+        frame.check("--raw yuv420p:" in result.stderr and not os.path.exists(out), result.stderr)
+
+
 def test_a_closed_pipe_is_an_error():
     with Here() as place:
         write_video(place.path("in.mkv"), random_frames("420", 8, 60), "420", 8)
@@ -338,7 +396,8 @@ def written(place):
 
 
 def test_an_interrupt_completes_the_file():
-    """While the input is still open; then again before there is any frame, which leaves nothing."""
+    """While the input is still open."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background would pass on that it is ignored
     frames = random_frames("420", 8, 40)
     with Here() as place:
         command = [os.path.join(frame.build(), "hone"), "apply", "epsilon threshold=0 radius=1", "-", "-o", place.path("out.mkv"),

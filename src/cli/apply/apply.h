@@ -22,10 +22,10 @@ struct apply_options {
     const char *pages;              /* as given */
     unsigned first_page, last_page; /* 0: all that the output can hold */
     bool force, accept_damaged, recursive, no_fuse, skip_existing, reproducible, trust;
-    double quality;                               /* 0: the default */
-    const char *codec, *preset, *frames, *planes; /* of videos, as given */
-    uint64_t first_frame, last_frame;             /* of --frames, counted from 1; 0: not given */
-    struct media_write_options write;             /* what of the above concerns files */
+    double quality;                                     /* 0: the default */
+    const char *codec, *preset, *frames, *planes, *raw; /* of videos, as given */
+    uint64_t first_frame, last_frame;                   /* of --frames, counted from 1; 0: not given */
+    struct media_write_options write;                   /* what of the above concerns files */
     double timeout;       /* seconds, for each stage; 0: none; negative: by the size of the work */
     double decode_memory; /* MiB; 0: the default */
     double jobs;          /* images at a time; 0: as many as there are processors */

@@ -208,6 +208,7 @@ static int run(int argc, char **argv)
                                  {"preset", 0, OPTION_TEXT, &o.preset, 0, 0},
                                  {"frames", 0, OPTION_TEXT, &o.frames, 0, 0},
                                  {"planes", 0, OPTION_TEXT, &o.planes, 0, 0},
+                                 {"raw", 0, OPTION_TEXT, &o.raw, 0, 0},
                                  {"timeout", 0, OPTION_REAL, &o.timeout, 0, 1e9},
                                  {"trust", 0, OPTION_FLAG, &o.trust, 0, 0},
                                  {"decode-memory", 0, OPTION_REAL, &o.decode_memory, 1, 1 << 24},
@@ -276,6 +277,8 @@ const struct command command_apply = {
         "  --planes luma|all    planes of a video that are filtered (default luma)\n"
         "  --frames A-B         filter and write these frames of a video only, counted from 1; also A- and "
         "-B\n"
+        "  --raw FORMAT:WxH@RATE  input is frames without a container, in ffmpeg's terms:\n"
+        "                       nv12:1920x1080@25; outputs named .yuv, .rgb or .raw are such frames\n"
         "  --compression WORD   compression of TIFF: none, lzw, deflate, packbits or zstd (default: same\n"
         "                       as a TIFF input, else none)\n"
         "  --background COLOUR  blend images with alpha over #rrggbb, black, white or gray\n"

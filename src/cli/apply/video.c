@@ -46,6 +46,7 @@ const char *apply_video_option(const struct apply_options *options)
            : options->preset ? "--preset"
            : options->frames ? "--frames"
            : options->planes ? "--planes"
+           : options->raw    ? "--raw"
                              : NULL;
 }
 
@@ -307,7 +308,8 @@ static hone_status open_film(struct film *film, const char *root, hone_error *er
 {
     const struct apply_options *o = film->options;
     const struct video_write_options options = write_options(o);
-    const struct video_read_options reading = {.accept_damaged = o->accept_damaged,
+    const struct video_read_options reading = {.raw = o->raw,
+                                               .accept_damaged = o->accept_damaged,
                                                .every_plane = o->planes && strcmp(o->planes, "all") == 0,
                                                .strip = o->write.strip,
                                                .memory = (uint64_t)(o->decode_memory * 1048576),

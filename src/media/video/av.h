@@ -104,8 +104,17 @@ struct unit_list {
     size_t first, count, capacity;
 };
 
+/* Of frames without a container. */
+struct raw_shape {
+    enum AVPixelFormat format;
+    int width, height;
+    AVRational rate;
+    int bytes; /* of a frame */
+};
+
 struct video_input {
     char *path;
+    struct raw_shape raw; /* where options.raw is set */
     struct descriptor descriptor;
     AVIOContext *io;
     AVFormatContext *format;
@@ -136,6 +145,17 @@ hone_status input_step(struct video_input *input, struct video_unit **out, hone_
 AVRational input_rate(const struct video_input *input);
 void video_note(media_note_function note, void *user, enum media_note kind, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* ---- Frames without a container ---- */
+
+/* HONE_ERROR_USAGE. */
+hone_status raw_parse(struct raw_shape *shape, const char *text, hone_error *error);
+/* Whether an open file can hold such frames. */
+hone_status raw_check_file(const struct video_input *input, hone_error *error);
+/* Opens input->format, and gives a code of the libraries. */
+int raw_open(struct video_input *input);
+/* Whether a packet is less than a frame, which is damage then. */
+bool raw_is_short(struct video_input *input, const AVPacket *packet);
 
 /* ---- Encoders ---- */
 

@@ -80,6 +80,8 @@ static hone_status open_format(struct video_input *input, hone_error *error)
 {
     bool seekable = false;
     hone_status status = open_descriptor(input, &seekable, error);
+    if (!status && input->options.raw)
+        status = raw_check_file(input, error);
     if (status)
         return status;
     input->io = io_open(&input->descriptor, false, seekable);
@@ -90,7 +92,8 @@ static hone_status open_format(struct video_input *input, hone_error *error)
     input->format->flags |= AVFMT_FLAG_CUSTOM_IO;
     input->format->io_open = refuse_file;
     input->format->opaque = input;
-    const int code = avformat_open_input(&input->format, input->path, NULL, NULL);
+    const int code =
+        input->options.raw ? raw_open(input) : avformat_open_input(&input->format, input->path, NULL, NULL);
     return code < 0 ? bad(input, error, "cannot be read as a video", code) : HONE_OK;
 }
 
@@ -246,10 +249,24 @@ static hone_status read_first(struct video_input *input, hone_error *error)
     return error_set(error, HONE_ERROR_IO, "'%s': not one frame can be decoded", input->path);
 }
 
+static hone_status check_raw(struct video_input *input, hone_error *error)
+{
+    if (input->options.raw)
+        return raw_parse(&input->raw, input->options.raw, error);
+    if (video_is_raw_name(input->path))
+        return error_set(error, HONE_ERROR_USAGE,
+                         "'%s': frames alone do not say what they are like; --raw does, such as --raw "
+                         "yuv420p:1920x1080@25",
+                         input->path);
+    return HONE_OK;
+}
+
 static hone_status open_all(struct video_input *input, hone_error *error)
 {
     const AVCodec *codec = NULL;
-    hone_status status = open_format(input, error);
+    hone_status status = check_raw(input, error);
+    if (!status)
+        status = open_format(input, error);
     if (!status)
         status = find_streams(input, error);
     if (!status)

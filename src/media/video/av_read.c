@@ -223,6 +223,10 @@ static hone_status read_packet(struct video_input *input, struct unit **out, hon
     input->failures = 0;
     if (input->packet->stream_index != input->stream->index)
         return packet_unit(input, out, error);
+    if (raw_is_short(input, input->packet)) {
+        av_packet_unref(input->packet);
+        return HONE_OK;
+    }
     if (input->end == AV_NOPTS_VALUE)
         return send(input, error);
     input->done = is_past_end(input, input->packet);

@@ -139,7 +139,7 @@ static bool is_kept(const struct video_output *output, const AVStream *stream)
 {
     const AVOutputFormat *muxer = output->format->oformat;
     const enum AVMediaType type = stream->codecpar->codec_type;
-    if (strcmp(muxer->name, "yuv4mpegpipe") == 0)
+    if (strcmp(muxer->name, "yuv4mpegpipe") == 0 || strcmp(muxer->name, "rawvideo") == 0)
         return false;
     if (type == AVMEDIA_TYPE_ATTACHMENT)
         return strcmp(muxer->name, "matroska") == 0;

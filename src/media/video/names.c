@@ -10,6 +10,8 @@
 
 enum { MAX_SUFFIX = 7 };
 
+#define RAW "rawvideo"
+
 static const struct {
     const char *name, *suffixes, *muxer, *holds;
 } formats[] = {
@@ -23,6 +25,7 @@ static const struct {
     {"Ogg", ".ogv", "ogg", "Theora, VP8; sound"},
     {"NUT", ".nut", "nut", "sound, any codec"},
     {"Y4M", ".y4m", "yuv4mpegpipe", "planar frames without loss, constant frame rate, no sound"},
+    {"raw", ".yuv .rgb .raw", RAW, "frames alone, one after the other; --raw says what an input's are"},
 };
 
 static int find(const char *name)
@@ -50,12 +53,17 @@ const char *video_muxer(const char *name)
     return index < 0 ? NULL : formats[index].muxer;
 }
 
+bool video_is_raw_name(const char *name)
+{
+    const char *muxer = video_muxer(name);
+    return muxer && strcmp(muxer, RAW) == 0;
+}
+
 bool video_format_at(size_t index, struct video_format_info *out)
 {
     if (index >= COUNT_OF(formats))
         return false;
-    *out = (struct video_format_info){.name = formats[index].name,
-                                      .suffixes = formats[index].suffixes,
-                                      .holds = formats[index].holds};
+    *out = (struct video_format_info){
+        .name = formats[index].name, .suffixes = formats[index].suffixes, .holds = formats[index].holds};
     return true;
 }

@@ -32,6 +32,8 @@ bool video_is_built(void);
 hone_status video_load(hone_error *error);
 /* Whether a file of this name is a video by its suffix. */
 bool video_is_name(const char *name);
+/* Whether such a file is frames alone, so that their format has to be said to read it. */
+bool video_is_raw_name(const char *name);
 /* FFmpeg's name of the format that goes with the suffix of a name, or NULL. */
 const char *video_muxer(const char *name);
 
@@ -45,6 +47,8 @@ bool video_format_at(size_t index, struct video_format_info *out);
 /* ---- Reading ---- */
 
 struct video_read_options {
+    const char
+        *raw; /* "nv12:1920x1080@25": the file is such frames and nothing else; NULL: it has a format */
     bool accept_damaged;         /* go on after damage, which is noted frame by frame */
     bool every_plane;            /* chroma, too */
     bool strip;                  /* no metadata and no chapters */
