@@ -6,7 +6,7 @@ CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 NINJA = ninja -C $(1) -j$(JOBS)
 
-.PHONY: all setup setup-test tests tests-full test test-full test-all demo bench install deb clean format lint
+.PHONY: all setup setup-test setup-python python test-python tests tests-full test test-full test-all demo bench install deb clean format lint
 
 all: setup
 	@cmake -G Ninja -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=Release $(CMAKE_FLAGS) >/dev/null
@@ -17,6 +17,19 @@ setup:
 
 setup-test:
 	@scripts/setup.sh test
+
+setup-python:
+	@scripts/setup.sh python
+
+# The Python package as a wheel, in build-python/wheels; pip fetches its build tool, scikit-build-core.
+PYTHON ?= /usr/bin/python3
+python: setup-python
+	@$(PYTHON) -m venv build-python/venv
+	@build-python/venv/bin/pip wheel --quiet --no-deps --wheel-dir build-python/wheels ./python
+	@ls build-python/wheels/*.whl
+
+test-python: all setup-python
+	@tests/run --build $(BUILD) check-python
 
 # The test programs, and for test-full those with sanitizers, too.
 tests: setup-test all

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Installs the Debian packages that are missing: scripts/setup.sh [build|test|lint|deb] (default: build).
+# Installs the Debian packages that are missing: scripts/setup.sh [build|test|lint|deb|python] (default: build).
 # Asks the package database first; when nothing is missing it needs neither the network nor any rights.
 set -eu
 
@@ -10,14 +10,17 @@ test="g++ python3 python3-numpy python3-scipy python3-opencv oclgrind mesa-openc
     git ffmpeg libimage-exiftool-perl libtiff-tools"
 deb="debhelper dpkg-dev fakeroot git lintian python3"
 lint="clang-format shellcheck python3"
+python="python3 python3-dev python3-venv python3-pip python3-pytest python3-numpy python3-scipy python3-skimage
+    python3-opencv python3-pil python3-nbconvert python3-ipykernel mypy"
 
 case "${1:-build}" in
 build) wanted=$build ;;
 test) wanted="$build $test" ;;
 lint) wanted=$lint ;;
 deb) wanted="$build $deb" ;;
+python) wanted="$build $python" ;;
 *)
-    echo "usage: scripts/setup.sh [build|test|lint|deb]" >&2
+    echo "usage: scripts/setup.sh [build|test|lint|deb|python]" >&2
     exit 2
     ;;
 esac

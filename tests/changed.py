@@ -22,6 +22,8 @@ TABLE = (
     ("include/hone/*", "check-interface check-manual"),
     ("packaging/*", "check-packaging check-manual"),
     ("examples/*", "check-packaging"),
+    ("python/*", "check-python"),
+    ("include/hone/*", "check-python"),
     ("src/filter/*.clh", "harness harness-optimized unit-fusing check-kernels"),
     ("src/media/*", "media-* check-pictures check-pages check-hostile"),
     ("src/cli/*", "check-manual check-mistakes check-documents"),

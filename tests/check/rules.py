@@ -12,6 +12,7 @@ import frame
 
 SRC = os.path.join(frame.ROOT, "src")
 PUBLIC = os.path.join(frame.ROOT, "include")
+BINDINGS = [os.path.join(frame.ROOT, "python")]
 LONGEST_FUNCTION = 80
 MOST_FILES = 25
 
@@ -120,9 +121,19 @@ def test_a_wrong_include_is_found():
         frame.check(bool(mistakes) == ((name, header) in wrong), f"{name} with {header}: {mistakes}")
 
 
+def test_bindings_see_the_public_headers_alone():
+    mistakes = []
+    for path in sources(*BINDINGS):
+        beside = {os.path.basename(name) for name in sources(os.path.dirname(path))}
+        for number, header, quoted in includes(path):
+            if quoted and header not in beside and not os.path.exists(os.path.join(PUBLIC, header)):
+                mistakes.append(f"{relative(path)}:{number}: {header} is neither beside it nor public")
+    fail_if(mistakes)
+
+
 def test_opencl_only_in_cl():
     mistakes = []
-    for path in sources(SRC, PUBLIC):
+    for path in sources(SRC, PUBLIC, *BINDINGS):
         for number, header, _ in includes(path):
             if re.match(r"(CL|OpenCL)/", header) and owner(path) != "cl":
                 mistakes.append(f"{relative(path)}:{number}: only src/cl includes {header}")
@@ -156,7 +167,7 @@ def function_lengths(path):
 
 
 def test_functions_are_short():
-    folders = [SRC, os.path.join(frame.ROOT, "tests"), os.path.join(frame.ROOT, "examples"),
+    folders = [SRC, *BINDINGS, os.path.join(frame.ROOT, "tests"), os.path.join(frame.ROOT, "examples"),
                os.path.join(frame.ROOT, "bench")]
     mistakes, count = [], 0
     for path in sources(*folders):
@@ -172,7 +183,7 @@ def test_files_name_their_licence():
     listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files"], cwd=frame.ROOT, capture_output=True, text=True,
                             check=False).stdout.split("\n")
     files = [os.path.join(frame.ROOT, name) for name in listed if name] or \
-        list(sources(SRC, PUBLIC, os.path.join(frame.ROOT, "tests"), endings=(".c", ".h", ".cl", ".clh", ".py")))
+        list(sources(SRC, PUBLIC, *BINDINGS, os.path.join(frame.ROOT, "tests"), endings=(".c", ".h", ".cl", ".clh", ".py")))
     mistakes = []
     for path in files:
         if not path.endswith((".c", ".h", ".cl", ".clh", ".py", ".sh", ".cmake")) or not os.path.exists(path):
@@ -199,7 +210,7 @@ def test_folders_are_small():
             open(os.path.join(folder, "below", f"{i}.c"), "w", encoding="utf-8").close()
         frame.check(list(crowded(folder)) == [(os.path.join(folder, "below"), MOST_FILES + 1)], "a crowd is not seen")
     fail_if([f"{relative(path)} has {count} files, more than {MOST_FILES}"
-             for root in (SRC, PUBLIC) for path, count in crowded(root)])
+             for root in (SRC, PUBLIC, *BINDINGS) for path, count in crowded(root)])
 
 
 def test_filter_folders_are_whole():

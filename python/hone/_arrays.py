@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Arrays in and out: views of what the caller has, results as NumPy arrays where NumPy is installed."""
+
+from ._hone import Array, View
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+_NAMES = {"u8": "uint8", "u16": "uint16", "s16": "int16", "f32": "float32", "u32": "uint32"}
+_DTYPES = {} if numpy is None else {name: numpy.dtype(dtype) for name, dtype in _NAMES.items()}
+
+
+def empty(shape, type_name):
+    """A new array of one of hone's types: NumPy's, else hone.Array."""
+    if numpy is None:
+        return Array(shape, type_name)
+    return numpy.empty(shape, _DTYPES[type_name])
+
+
+def view(array, axes=None, role="image"):
+    """(View, whether NumPy had to make an array of it). Lazy arrays, such as zarr's, have only __array__."""
+    try:
+        return View(array, axes, False, role), False
+    except TypeError:
+        if numpy is None or not hasattr(array, "__array__"):
+            raise
+    return View(numpy.asarray(array), axes, False, role), True
+
+
+def writable(array, axes):
+    """A View of `out`, whose shape is checked against the result's axes."""
+    return View(array, axes, True, "out")

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Python values as the texts of a chain."""
+
+import numbers
+
+from ._hone import UsageError
+
+
+def _table(rows):
+    """'WIDTHxHEIGHT: values' from rows of numbers: what convolve's kernel is."""
+    rows = [[float(value) for value in row] for row in rows]
+    widths = {len(row) for row in rows}
+    if len(widths) != 1 or widths == {0}:
+        raise UsageError("a table of numbers must have rows of one length, and at least one number")
+    values = " ".join(repr(value) for row in rows for value in row)
+    return f"{widths.pop()}x{len(rows)}: {values}"
+
+
+def value_text(value):
+    """The text that a chain has for a value: numbers, True and False, texts, tables of numbers."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or type(value).__name__ == "bool_":
+        return "yes" if value else "no"
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    if isinstance(value, numbers.Real) or hasattr(value, "__float__") and not hasattr(value, "__len__"):
+        return repr(float(value))
+    if hasattr(value, "__iter__"):
+        return _table(value.tolist() if hasattr(value, "tolist") else value)
+    raise TypeError(f"{value!r} cannot be a parameter: pass a number, a text, or rows of numbers")
+
+
+def quoted(text):
+    """The text as a chain takes it as one value."""
+    if text and not any(c in text for c in " \t\n|'\""):
+        return text
+    quote = '"' if "'" in text else "'"
+    if quote in text:
+        raise UsageError(f"{text!r} has both kinds of quotation marks, and a chain cannot hold it")
+    return quote + text + quote
+
+
+def assignment(name, value):
+    return f"{name}={quoted(value_text(value))}"

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes hone/__init__.pyi: the functions of the filters from the registry behind what is written by hand.
+
+stubs.py OUTPUT; the package must be importable.
+"""
+
+import inspect
+import sys
+
+import hone
+
+HEAD = '''# SPDX-License-Identifier: BSD-2-Clause
+# Made by tests/stubs.py.
+from collections.abc import Sequence
+from typing import Any, Literal, Union
+
+Arrays = Any  # whatever has a buffer, __array_interface__, __dlpack__ or __array__
+DeviceLike = Union["Device", str, int, None]
+Like = Union[Arrays, tuple[tuple[int, ...], str]]
+
+__version__: str
+
+class Error(Exception):
+    status: str
+    cl_code: int
+    cl_name: str
+    column: int
+    log: str
+
+class UsageError(Error, ValueError): ...
+class FileError(Error, OSError): ...
+class NoDeviceError(Error, RuntimeError): ...
+class DeviceError(Error, RuntimeError): ...
+class OutOfMemoryError(Error, MemoryError): ...
+class UnsupportedError(Error, RuntimeError): ...
+class CheckError(Error, RuntimeError): ...
+class InternalError(Error, RuntimeError): ...
+
+class Array:
+    shape: tuple[int, ...]
+    type: str
+    def __init__(self, shape: tuple[int, ...], type: str) -> None: ...
+    def tolist(self) -> list[Any]: ...
+    def __buffer__(self, flags: int) -> memoryview: ...
+
+class Device:
+    def __init__(self, spec: str | None = None, *, profile: bool = False, compute_units: int = 0,
+                 memory_limit: int = 0, disk_cache: bool = True) -> None: ...
+    info: dict[str, Any]
+    memory: tuple[int, int]
+    counts: dict[str, Any]
+    features: list[dict[str, Any]]
+
+class Report:
+    chain: str
+    steps: list[dict[str, Any]]
+    planes: int
+    planned: bool
+    converted: bool
+    copies: dict[str, tuple[int, int]]
+    gathered: int
+    scattered: int
+    seconds: float
+    @property
+    def device(self) -> dict[str, Any]: ...
+    @property
+    def copied(self) -> int: ...
+
+class Plan:
+    def __init__(self, chain: str, like: Like, *, axes: str | None = None, second: Arrays = (),
+                 device: DeviceLike = None, variant: str | None = None, config: str | None = None,
+                 tune: bool = True, fuse: bool = True, reproducible: bool = False) -> None: ...
+    def __call__(self, image: Arrays, *others: Arrays, out: Arrays = None) -> Any: ...
+    def set(self, name: str, value: Any) -> None: ...
+    def prepare(self, name: str, value: Any) -> None: ...
+    @property
+    def steps(self) -> list[dict[str, Any]]: ...
+    @property
+    def output(self) -> tuple[int, int, str, int]: ...
+    @property
+    def device(self) -> Device: ...
+
+def devices() -> list[dict[str, Any]]: ...
+def filters() -> list[dict[str, Any]]: ...
+def forget() -> None: ...
+def last_report() -> Report | None: ...
+def apply(chain: str, image: Arrays, *others: Arrays, out: Arrays = None, axes: str | None = None,
+          device: DeviceLike = None, reproducible: bool = False) -> Any: ...
+
+# ---- The filters ----
+
+'''
+
+
+def type_of(parameter):
+    if parameter["choices"] == "no|yes":
+        return "bool"
+    if parameter["choices"]:
+        return "Literal[" + ", ".join(f'"{choice}"' for choice in parameter["choices"].split("|")) + "]"
+    kind = {"integer": "int", "real": "float"}.get(parameter["kind"])
+    if kind is None:
+        return "str | Sequence[Sequence[float]] | Arrays"
+    return kind + " | str" if parameter["unit"] == "levels" else kind  # or "50%"
+
+
+def argument(parameter):
+    default = hone._filters.default_of(parameter)
+    optional = " | None" if default is None else ""
+    return f"{hone._filters.python_name(parameter['name'])}: {type_of(parameter)}{optional} = {default!r}"
+
+
+def function(info):
+    images = ["image: Arrays"] + ["other: Arrays"] * (info["inputs"] - 1) + (["/"] if info["inputs"] > 1 else [])
+    own = [argument(parameter) for parameter in hone._filters.own_parameters(info)]
+    tail = ["out: Arrays = None", "axes: str | None = None", "device: DeviceLike = None"]
+    lines, line = [], f"def {hone._filters.python_name(info['name'])}("
+    for part in [*images, "*", *own, *tail]:
+        if len(line) + len(part) > 115:
+            lines.append(line.rstrip())
+            line = " " * (lines[0].index("(") + 1)
+        line += part + ", "
+    return "\n".join([*lines, line[:-2] + ") -> Any: ..."])
+
+
+def main():
+    assert all(inspect.signature(getattr(hone, info["name"])) for info in hone.filters())
+    with open(sys.argv[1], "w", encoding="utf-8") as file:
+        file.write(HEAD + "\n".join(function(info) for info in hone.filters()) + "\n")
+
+
+if __name__ == "__main__":
+    main()
