@@ -7,7 +7,7 @@
     hone.last_report()      # device, variants, copies
 
 Each filter is a function; help(hone.gaussian) tells its parameters. hone.Plan prepares a chain for many images of one
-format, and hone.devices() lists what there is to run on.
+format, hone.Stream takes frames through a chain several at a time, and hone.devices() lists what there is to run on.
 """
 
 try:
@@ -24,11 +24,12 @@ from ._hone import (Array, CheckError, Device, DeviceError, Error, FileError, In
                     OutOfMemoryError, UnsupportedError, UsageError, __version__, devices)
 from ._filters import apply, filters, functions as _functions
 from ._plans import Plan, forget
+from ._stream import Stream
 from ._report import Report, last_report
 
 _of_filters = _functions()
 globals().update(_of_filters)
 
 __all__ = ["Array", "CheckError", "Device", "DeviceError", "Error", "FileError", "InternalError", "NoDeviceError",
-           "OutOfMemoryError", "Plan", "Report", "UnsupportedError", "UsageError", "apply", "devices", "filters",
+           "OutOfMemoryError", "Plan", "Report", "Stream", "UnsupportedError", "UsageError", "apply", "devices", "filters",
            "forget", "last_report", *_of_filters]

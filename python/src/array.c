@@ -13,6 +13,8 @@ typedef struct array {
     hone_type type;
 } array;
 
+static PyTypeObject *array_type;
+
 /* For the struct module and memoryview. */
 static char *format_of(hone_type type)
 {
@@ -37,6 +39,23 @@ static bool allocate(array *self)
     if (!self->data)
         PyErr_NoMemory();
     return self->data;
+}
+
+PyObject *array_make(int ndim, const Py_ssize_t *shape, hone_type type, void **data)
+{
+    array *self = module_new(array_type);
+    if (!self)
+        return NULL;
+    self->ndim = ndim;
+    self->type = type;
+    for (int i = 0; i < ndim; i++)
+        self->shape[i] = shape[i];
+    if (allocate(self)) {
+        *data = self->data;
+        return (PyObject *)self;
+    }
+    Py_DECREF(self);
+    return NULL;
 }
 
 static PyObject *array_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
@@ -129,5 +148,6 @@ bool array_add(PyObject *module)
         {Py_tp_doc, "A result where NumPy is not installed: memoryview(array) has its elements."},
         {0, NULL}};
     static PyType_Spec spec = {"hone.Array", sizeof(array), 0, Py_TPFLAGS_DEFAULT, slots};
-    return module_add_type(module, &spec);
+    array_type = (PyTypeObject *)module_add_type(module, &spec);
+    return array_type;
 }

@@ -97,7 +97,7 @@ PyMODINIT_FUNC PyInit__hone(void)
                                      .m_doc = "libhone for the package hone.", .m_size = -1};
     PyObject *module = PyModule_Create(&definition);
     if (module && errors_add(module) && view_add(module) && array_add(module) && device_add(module) &&
-        plan_add(module) && add_methods(module))
+        plan_add(module) && stream_add(module) && add_methods(module))
         return module;
     Py_XDECREF(module);
     return NULL;

@@ -23,8 +23,11 @@ void module_free(PyObject *self);
 
 bool view_add(PyObject *module);
 bool array_add(PyObject *module);
+/** A new hone.Array of tight memory; its address in *data. NULL with an exception set. */
+PyObject *array_make(int ndim, const Py_ssize_t *shape, hone_type type, void **data);
 bool device_add(PyObject *module);
 bool plan_add(PyObject *module);
+bool stream_add(PyObject *module);
 /** Adds the functions that list the filters and take chains apart. */
 extern PyMethodDef registry_methods[];
 extern PyMethodDef device_methods[];

@@ -279,6 +279,20 @@ static PyObject *result_layout(PyObject *object, PyObject *arguments)
     return shape ? Py_BuildValue("(sN)", axes, shape) : NULL;
 }
 
+/* The pixels of a single image in an array of their own. */
+static PyObject *copy_tight(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const view *self = (view *)object;
+    void *data;
+    if (self->planes != 1)
+        return errors_usage("a stack is no single image");
+    PyObject *copy = array_make(self->memory.ndim, self->memory.shape, self->memory.type, &data);
+    if (copy)
+        view_gather(self, 0, data);
+    return copy;
+}
+
 static PyGetSetDef attributes[] = {
     {"desc", get_desc, NULL,
      "(width, height, type, channels, pitch) of one plane; pitch 0: tight, or gathered", NULL},
@@ -289,9 +303,11 @@ static PyGetSetDef attributes[] = {
     {"address", get_address, NULL, "of the first element", NULL},
     {0}};
 
-static PyMethodDef methods[] = {{"result_layout", result_layout, METH_VARARGS,
-                                 "(axes, shape) of a result of (width, height, channels) per plane"},
-                                {0}};
+static PyMethodDef methods[] = {
+    {"result_layout", result_layout, METH_VARARGS,
+     "(axes, shape) of a result of (width, height, channels) per plane"},
+    {"copy", copy_tight, METH_NOARGS, "The pixels of a single image in a hone.Array."},
+    {0}};
 
 bool view_add(PyObject *module)
 {

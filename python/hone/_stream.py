@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Streams: a chain over many frames, several of them in flight."""
+
+import asyncio
+import collections
+import threading
+
+from . import _hone
+from ._arrays import empty, view, writable
+from ._hone import UsageError
+from ._plans import _like, find_parameter, open_device, parse
+from ._text import assignment
+
+
+class Stream:
+    """A chain over many frames of one format, with uploads, kernels and downloads of different frames at the same time.
+
+        with hone.Stream('gaussian sigma=3', like=first) as stream:
+            for result in stream.map(frames):        # in order; or: async for result in stream.amap(frames)
+                show(result)
+
+    like: a frame, or (shape, type) such as ((1080, 1920), 'u8'). For frames of several planes, such as the luma and the
+        chroma of NV12, a list of up to four; frames and results are lists then, too.
+    slots: frames in flight, 2 to 64; 0: 4, or fewer if `memory` (bytes for the ring; 0: what the device has left) allows
+        no more. mode: 'auto', 'zero-copy' (a frame that would be copied is refused) or 'staged'.
+    second: arrays for filters with two images, in the order of the filters; they serve all frames.
+    device, reproducible: as in hone.apply.
+
+    Without map and amap: one thread pushes, another one iterates (`for result in stream`) until end() was called and all
+    results have been given out. Frames must not change until their results are there. Threads may share a stream.
+    """
+
+    def __init__(self, chain, like, *, second=(), slots=0, memory=0, mode="auto", device=None, reproducible=False):
+        self._device = open_device(device)
+        self._chain, self._filters = parse(chain)
+        self._listed = isinstance(like, list)
+        sources = [view(_like(one), None, "like")[0] for one in (like if self._listed else [like])]
+        others = [view(other, None, "second image")[0]
+                  for other in (second if isinstance(second, (list, tuple)) else (second,))]
+        others = [other if other.direct else view(other.copy())[0] for other in others]
+        self._stream = _hone.Stream(self._device, chain, tuple(source.desc for source in sources),
+                                    tuple(other.desc for other in others), slots, memory, mode, reproducible)
+        inputs = {info["name"]: info["inputs"] for info in _hone.filters()}
+        steps = [step for step, name in enumerate(self._filters) if inputs[name] > 1]
+        for place, (step, other) in enumerate(zip(steps, others)):
+            self._stream.bind(place, step, other)
+        self._layouts = [source.result_layout(width, height, channels) + (type_name,) for source, (
+            width, height, type_name, channels) in zip(sources, self._stream.outputs())]
+        self._flying = collections.deque()  # what frames in flight read and write
+        self._state = threading.Condition()
+        self._pulling = threading.Lock()
+        self._puller = None
+        self._ended = False
+
+    def push(self, frame, out=None, *, wait=True):
+        """Gives a frame to the stream; its result goes to `out` or a new array. While all slots are taken, waits until
+        another thread has taken results, or with wait=False returns False."""
+        sources = []
+        for one in self._planes(frame, "frame"):
+            source = view(one, None, "frame")[0]
+            sources.append(source if source.direct else view(source.copy())[0])
+        results = [empty(shape, type_name) for _, shape, type_name in self._layouts] if out is None else \
+            self._planes(out, "out")
+        targets = tuple(writable(one, axes) for one, (axes, _, _) in zip(results, self._layouts))
+        with self._state:
+            while not self._open().try_push(tuple(sources), targets):
+                if not wait:
+                    return False
+                if self._puller == threading.get_ident():
+                    raise UsageError("all slots are taken, and the thread that takes results would wait for itself: "
+                                     "take results first, or use map")
+                self._state.wait()
+            self._flying.append((sources, targets, results))
+            self._state.notify_all()
+        return True
+
+    def pull(self, *, wait=True):
+        """The oldest frame's result. None if the stream has ended and all results were taken; with wait=False also if the
+        oldest one is not finished. Raises what the frame failed with; later frames are not affected."""
+        with self._pulling:
+            with self._state:
+                while not self._flying and not self._ended:
+                    if not wait:
+                        return None
+                    self._state.wait()
+                if not self._flying:
+                    return None
+            found = self._open().pull() if wait else self._open().try_pull()
+            if found is False:
+                return None
+            with self._state:
+                _, _, results = self._flying.popleft()
+                self._puller = threading.get_ident()
+                self._state.notify_all()
+        if found is not True:
+            raise found
+        return results if self._listed else results[0]
+
+    def end(self):
+        """Says that no frames follow: iterating ends after the last result."""
+        with self._state:
+            self._ended = True
+            self._state.notify_all()
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        result = self.pull()
+        if result is None:
+            raise StopIteration
+        return result
+
+    def map(self, frames):
+        """Pushes the frames of an iterable and gives their results, in order."""
+        for frame in frames:
+            while not self.push(frame, wait=False):
+                yield self.pull()
+            while (result := self.pull(wait=False)) is not None:
+                yield result
+        while self._flying:
+            yield self.pull()
+
+    async def amap(self, frames):
+        """As map, for asyncio; `frames` is an iterable or an asynchronous one. The event loop never waits for a device."""
+        loop = asyncio.get_running_loop()
+
+        def push(frame):
+            return self.push(frame, wait=False)
+
+        async for frame in frames if hasattr(frames, "__aiter__") else _asynchronous(frames):
+            while not await loop.run_in_executor(None, push, frame):
+                yield await loop.run_in_executor(None, self.pull)
+            while (result := self.pull(wait=False)) is not None:
+                yield result
+        while self._flying:
+            yield await loop.run_in_executor(None, self.pull)
+
+    def set(self, name, value):
+        """Changes a parameter for all frames pushed from now on: set('gaussian.sigma', 4), as Plan.set."""
+        step, parameter = find_parameter(self._filters, name)
+        self._open().set(step, assignment(parameter, value))
+
+    def flush(self):
+        """Waits until all frames pushed so far are finished; their results stay to be taken."""
+        self._open().flush()
+
+    def close(self):
+        """Frees the stream. Results that were not taken are lost."""
+        with self._pulling, self._state:
+            self._ended = True
+            self._stream = None
+            self._flying.clear()
+            self._state.notify_all()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+    @property
+    def stats(self):
+        """What the stream has done: frames, copies, seconds of each stage, bottleneck; a dictionary."""
+        return self._open().stats()
+
+    @property
+    def steps(self):
+        """What each filter runs with, for the first plane; a list of dictionaries."""
+        return self._open().steps()
+
+    def _open(self):
+        if self._stream is None:
+            raise UsageError("the stream is closed")
+        return self._stream
+
+    def _planes(self, frame, role):
+        if not self._listed:
+            return [frame]
+        if not isinstance(frame, (list, tuple)) or len(frame) != len(self._layouts):
+            raise UsageError(f"{role}: it must be a list of {len(self._layouts)} planes, as `like` was")
+        return list(frame)
+
+    def __repr__(self):
+        return f"<hone.Stream {self._chain!r} on {self._device!r}>"
+
+
+async def _asynchronous(frames):
+    for frame in frames:
+        yield frame

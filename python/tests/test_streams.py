@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""hone.Stream."""
+
+import asyncio
+import gc
+import sys
+import threading
+
+import numpy
+import pytest
+
+import hone
+
+
+@pytest.fixture
+def frames(random):
+    return [random.integers(0, 256, (40, 64), dtype=numpy.uint8) for _ in range(23)]
+
+
+def filtered(frames, chain="box size=3 | sobel"):
+    return [hone.apply(chain, frame) for frame in frames]
+
+
+def check(results, wanted):
+    assert len(results) == len(wanted)
+    assert all(numpy.array_equal(result, right) for result, right in zip(results, wanted))
+
+
+@pytest.mark.parametrize("options", [{}, {"slots": 2}, {"mode": "staged"}])
+def test_map(frames, options):
+    with hone.Stream("box size=3 | sobel", like=frames[0], **options) as stream:
+        check(list(stream.map(frames)), filtered(frames))
+        check(list(stream.map(iter(frames[:3]))), filtered(frames[:3]))
+        stats = stream.stats
+        assert stats["finished"] == len(frames) + 3 and stats["failed"] == 0 and stats["in_flight"] == 0
+        assert [step["filter"] for step in stream.steps] == ["box", "sobel"]
+
+
+def test_frames_with_any_strides(frames):
+    with hone.Stream("box size=3 | sobel", like=frames[0][::2, ::3]) as stream:
+        check(list(stream.map(frame[::2, ::3] for frame in frames)), filtered([frame[::2, ::3] for frame in frames]))
+
+
+def test_asyncio(frames):
+    async def slowly():
+        for frame in frames:
+            await asyncio.sleep(0)
+            yield frame
+
+    async def run(source):
+        with hone.Stream("box size=3 | sobel", like=frames[0]) as stream:
+            return [result async for result in stream.amap(source)]
+
+    check(asyncio.run(run(frames)), filtered(frames))
+    check(asyncio.run(run(slowly())), filtered(frames))
+
+
+def test_one_thread_pushes_and_another_iterates(frames):
+    stream = hone.Stream("box size=3 | sobel", like=frames[0], slots=2)
+
+    def push():
+        for frame in frames:
+            stream.push(frame)
+        stream.end()
+
+    thread = threading.Thread(target=push)
+    thread.start()
+    check(list(stream), filtered(frames))
+    thread.join()
+    assert stream.pull() is None
+
+
+def test_a_thread_that_would_wait_for_itself(frames):
+    stream = hone.Stream("box", like=frames[0], slots=2)
+    stream.push(frames[0])
+    stream.pull()
+    with pytest.raises(hone.UsageError, match="wait for itself"):
+        for frame in frames:
+            stream.push(frame)
+    assert stream.push(frames[0], wait=False) is False
+
+
+def test_results_go_where_they_should(frames):
+    stream = hone.Stream("box", like=((40, 64), "u8"))
+    outs = [numpy.zeros((40, 64), numpy.uint8) for _ in range(3)]
+    for frame, out in zip(frames, outs):
+        stream.push(frame, out)
+    for out in outs:
+        assert stream.pull() is out
+    check(outs, filtered(frames[:3], "box"))
+
+
+def test_parameters_change_between_frames(frames):
+    with hone.Stream("box size=3", like=frames[0], slots=2) as stream:
+        stream.push(frames[0])
+        stream.set("box.size", 5)
+        stream.push(frames[1])
+        assert numpy.array_equal(stream.pull(), hone.box(frames[0], size=3))
+        assert numpy.array_equal(stream.pull(), hone.box(frames[1], size=5))
+        with pytest.raises(hone.UsageError):
+            stream.set("box.size", -1)
+
+
+def test_planes(random):
+    luma = random.integers(0, 256, (40, 64), dtype=numpy.uint8)
+    chroma = random.integers(0, 256, (20, 32, 2), dtype=numpy.uint8)
+    with hone.Stream("box", like=[luma, chroma]) as stream:
+        [[soft, colour]] = stream.map([[luma, chroma]])
+        assert numpy.array_equal(soft, hone.box(luma)) and numpy.array_equal(colour, hone.box(chroma))
+        with pytest.raises(hone.UsageError, match="2 planes"):
+            stream.push(luma)
+
+
+def test_second_images(frames):
+    other = frames[5]
+    with hone.Stream("box | add", like=frames[0], second=other) as stream:
+        check(list(stream.map(frames)), [hone.add(hone.box(frame), other) for frame in frames])
+
+
+def test_wrong_frames(frames):
+    stream = hone.Stream("box", like=frames[0])
+    with pytest.raises(hone.UsageError, match="must be 64x40"):
+        stream.push(frames[0][1:])
+    with pytest.raises(hone.UsageError, match="out"):
+        stream.push(frames[0], numpy.zeros((40, 64), "f4"))
+    with pytest.raises(hone.UsageError, match="mode"):
+        hone.Stream("box", like=frames[0], mode="fast")
+    stream.close()
+    with pytest.raises(hone.UsageError, match="closed"):
+        stream.push(frames[0])
+
+
+def test_streams_leave_nothing(frames):
+    before = sys.getrefcount(frames[0])
+    for _ in range(3):
+        stream = hone.Stream("box", like=frames[0])
+        stream.push(frames[0])
+        stream.push(frames[0])
+        stream.pull()
+        del stream
+    gc.collect()
+    after = sys.getrefcount(frames[0])
+    assert after == before
