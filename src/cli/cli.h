@@ -40,7 +40,8 @@ struct common_options {
     bool no_cache, quiet, verbose, json;
 };
 
-extern const struct command command_apply, command_bench, command_compare, command_profile, command_tune;
+extern const struct command command_apply, command_bench, command_compare, command_lint, command_profile,
+    command_tune;
 
 enum option_kind {
     OPTION_FLAG, /* target: bool, becomes true */

@@ -20,6 +20,7 @@ static const struct command *const commands[] = {
     &command_tune,
     &command_bench,
     &command_profile,
+    &command_lint,
 
     /* Looking at what there is. */
     &command_devices,

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* In builds without libclang. */
+#ifndef HONE_HAVE_CLANG
+#include "base/error.h"
+#include "lab/lint/internal.h"
+
+hone_status lint_tree(struct lint_job *job, const struct lint_options *options, hone_error *error)
+{
+    (void)job;
+    (void)options;
+    return error_set(error, HONE_ERROR_UNSUPPORTED,
+                     "this hone was built without libclang, which reads kernels (Debian: apt install "
+                     "libclang-14-dev, then build it again)");
+}
+#endif

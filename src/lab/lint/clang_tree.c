@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The syntax tree of a file, and what is shared in looking at it. */
+#include "base/error.h"
+#include "base/mem.h"
+#include "lab/lint/clang_walk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Looking ---- */
+
+struct place place_of(const struct tree *tree, CXSourceLocation location)
+{
+    struct place place = {0};
+    CXFile file = NULL;
+    tree->c->getFileLocation(location, &file, &place.line, &place.column, &place.offset);
+    place.inside = file && tree->c->File_isEqual(file, tree->file) && place.offset < tree->job->source.length;
+    return place;
+}
+
+struct place cursor_place(const struct tree *tree, CXCursor cursor)
+{
+    return place_of(tree, tree->c->getCursorLocation(cursor));
+}
+
+struct word word_of(const struct tree *tree, CXString string)
+{
+    struct word word;
+    const char *text = tree->c->getCString(string);
+    snprintf(word.text, sizeof word.text, "%s", text ? text : "");
+    tree->c->disposeString(string);
+    return word;
+}
+
+struct word name_of(const struct tree *tree, CXCursor cursor)
+{
+    return word_of(tree, tree->c->getCursorSpelling(cursor));
+}
+
+struct word type_of(const struct tree *tree, CXCursor cursor)
+{
+    return word_of(tree, tree->c->getTypeSpelling(tree->c->getCursorType(cursor)));
+}
+
+struct list {
+    CXCursor *children;
+    unsigned count;
+};
+
+static enum CXChildVisitResult take_child(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+    struct list *list = data;
+    (void)parent;
+    if (list->count < CHILDREN)
+        list->children[list->count] = cursor;
+    list->count++;
+    return CXChildVisit_Continue;
+}
+
+unsigned children_of(const struct tree *tree, CXCursor cursor, CXCursor children[CHILDREN])
+{
+    struct list list = {children, 0};
+    tree->c->visitChildren(cursor, take_child, &list);
+    return list.count;
+}
+
+static const char *skip_blanks_and_comments(const char *at)
+{
+    for (;;) {
+        const char *before = at;
+        at += strspn(at, " \t\r\n\\");
+        if (at[0] == '/' && at[1] == '/')
+            at += strcspn(at, "\n");
+        else if (at[0] == '/' && at[1] == '*')
+            at = strstr(at + 2, "*/") ? strstr(at + 2, "*/") + 2 : at + strlen(at);
+        if (at == before)
+            return at;
+    }
+}
+
+struct word operator_of(const struct tree *tree, CXCursor left, CXCursor right)
+{
+    struct word word = {""};
+    const struct place from = place_of(tree, tree->c->getRangeEnd(tree->c->getCursorExtent(left)));
+    const struct place to = place_of(tree, tree->c->getRangeStart(tree->c->getCursorExtent(right)));
+    if (!from.inside || !to.inside || to.offset <= from.offset)
+        return word;
+    const char *at = skip_blanks_and_comments(text_view(&tree->job->source) + from.offset);
+    const size_t length = strspn(at, "+-*/%<>=!&|^");
+    if (length > 0 && length <= 3)
+        memcpy(word.text, at, length);
+    return word;
+}
+
+bool is_assignment(const char *operator)
+{
+    const size_t length = strlen(operator);
+    const bool compares = strcmp(operator, "==") == 0 || strcmp(operator, "!=") == 0 ||
+                          strcmp(operator, "<=") == 0 || strcmp(operator, ">=") == 0;
+    return length > 0 && operator[length - 1] == '=' && !compares;
+}
+
+unsigned space_of(const struct tree *tree, CXType type)
+{
+    const CXType pointee = tree->c->getPointeeType(type);
+    if (pointee.kind != CXType_Invalid)
+        return tree->c->getAddressSpace(pointee);
+    const char *words[] = {
+        [SPACE_GLOBAL] = "__global", [SPACE_LOCAL] = "__local", [SPACE_CONSTANT] = "__constant"};
+    const struct word word = word_of(tree, tree->c->getTypeSpelling(type));
+    for (unsigned space = SPACE_GLOBAL; space <= SPACE_CONSTANT; space++)
+        if (strstr(word.text, words[space]))
+            return space;
+    return SPACE_PRIVATE;
+}
+
+bool is_byte(const struct tree *tree, CXType type)
+{
+    const enum CXTypeKind kind = tree->c->getCanonicalType(type).kind;
+    return kind == CXType_Char_S || kind == CXType_Char_U || kind == CXType_SChar || kind == CXType_UChar;
+}
+
+bool is_loop(enum CXCursorKind kind)
+{
+    return kind == CXCursor_ForStmt || kind == CXCursor_WhileStmt || kind == CXCursor_DoStmt;
+}
+
+/* ---- Declarations ---- */
+
+static void judge_array(const struct spot *spot, CXCursor variable, CXType type, const struct place *at)
+{
+    const struct tree *tree = spot->tree;
+    CXType element = tree->c->getElementType(type);
+    while (element.kind == CXType_ConstantArray)
+        element = tree->c->getElementType(element);
+    const unsigned space = space_of(tree, type);
+    const struct word name = name_of(tree, variable);
+    if (space == SPACE_CONSTANT && is_byte(tree, element))
+        lint_add(tree->job, RULE_CONSTANT_BYTES, at->line, at->column, "'%.60s' is a constant array of bytes",
+                 name.text);
+    if (space != SPACE_PRIVATE || !spot->in_function)
+        return;
+    if (tree->c->isConstQualifiedType(element))
+        lint_add(tree->job, RULE_TABLE, at->line, at->column, "'%.60s' is a table inside a function",
+                 name.text);
+    else
+        lint_add(tree->job, RULE_PRIVATE_ARRAY, at->line, at->column, "'%.60s' is a private array",
+                 name.text);
+}
+
+static bool is_size_t(const struct tree *tree, CXCursor cursor)
+{
+    const struct word word = type_of(tree, cursor);
+    const char *at = strstr(word.text, "size_t");
+    return at && !strchr(word.text, '(') && (at == word.text || at[-1] == ' ');
+}
+
+static void judge_variable(const struct spot *spot, CXCursor variable)
+{
+    const struct tree *tree = spot->tree;
+    const struct place at = cursor_place(tree, variable);
+    const CXType type = tree->c->getCursorType(variable);
+    if (!at.inside)
+        return;
+    if (is_size_t(tree, variable))
+        lint_add(tree->job, RULE_SIZE_T, at.line, at.column, "'%.60s' is a size_t",
+                 name_of(tree, variable).text);
+    if (type.kind == CXType_ConstantArray)
+        judge_array(spot, variable, type, &at);
+    if (tree->c->getCanonicalType(type).kind == CXType_Pointer && space_of(tree, type) == SPACE_GENERIC)
+        lint_add(tree->job, RULE_GENERIC, at.line, at.column, "'%.60s' may point to any memory",
+                 name_of(tree, variable).text);
+}
+
+static void judge_cast(const struct tree *tree, CXCursor cast)
+{
+    const struct place at = cursor_place(tree, cast);
+    if (at.inside && is_size_t(tree, cast))
+        lint_add(tree->job, RULE_SIZE_T, at.line, at.column, "a conversion to size_t");
+}
+
+/* ---- All of it ---- */
+
+static void judge(const struct spot *spot, CXCursor cursor)
+{
+    const struct tree *tree = spot->tree;
+    switch ((int)cursor.kind) {
+    case CXCursor_FunctionDecl:
+        judge_function(tree, cursor);
+        break;
+    case CXCursor_VarDecl:
+    case CXCursor_ParmDecl:
+        judge_variable(spot, cursor);
+        break;
+    case CXCursor_CStyleCastExpr:
+        judge_cast(tree, cursor);
+        break;
+    case CXCursor_CallExpr:
+        judge_call(spot, cursor);
+        break;
+    case CXCursor_ArraySubscriptExpr:
+        judge_subscript(tree, cursor);
+        break;
+    case CXCursor_UnaryOperator:
+        judge_unary(tree, cursor);
+        break;
+    case CXCursor_BinaryOperator:
+    case CXCursor_CompoundAssignOperator:
+        judge_binary(tree, cursor);
+        break;
+    case CXCursor_IfStmt:
+        judge_if(tree, cursor);
+        break;
+    case CXCursor_FloatingLiteral:
+        judge_literal(tree, cursor);
+        break;
+    default:
+        break;
+    }
+}
+
+static enum CXChildVisitResult visit(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+    struct spot inner = *(const struct spot *)data;
+    (void)parent;
+    if (!inner.in_function && !cursor_place(inner.tree, cursor).inside)
+        return CXChildVisit_Continue;
+    judge(&inner, cursor);
+    inner.loops += is_loop(cursor.kind);
+    inner.in_function = inner.in_function || cursor.kind == CXCursor_FunctionDecl;
+    inner.tree->c->visitChildren(cursor, visit, &inner);
+    return CXChildVisit_Continue;
+}
+
+/* ---- Compiling ---- */
+
+struct arguments {
+    const char *list[256];
+    int count;
+    char standard[32];
+};
+
+static void argument(struct arguments *arguments, const char *flag, const char *value)
+{
+    if (flag)
+        arguments->list[arguments->count++] = flag;
+    if (value)
+        arguments->list[arguments->count++] = value;
+}
+
+static void each(struct arguments *arguments, const char *flag, const char *const *values, size_t count)
+{
+    for (size_t i = 0; i < count && arguments->count + 2 < (int)COUNT_OF(arguments->list); i++)
+        argument(arguments, flag, values[i]);
+}
+
+static void fill_arguments(struct arguments *arguments, const struct lint_options *options)
+{
+    static const char *const fixed[] = {
+        "-x", "cl", "-w", "-Xclang", "-finclude-default-header", "-Xclang", "-fdeclare-opencl-builtins"};
+    for (size_t i = 0; i < COUNT_OF(fixed); i++)
+        argument(arguments, fixed[i], NULL);
+    snprintf(arguments->standard, sizeof arguments->standard, "-cl-std=%.20s",
+             options->standard ? options->standard : "CL1.2");
+    argument(arguments, arguments->standard, NULL);
+    argument(arguments, "-target", options->target ? options->target : "spir64");
+    each(arguments, "-D", options->defines, options->define_count);
+    each(arguments, "-I", options->folders, options->folder_count);
+    each(arguments, "-include", options->includes, options->include_count);
+}
+
+/* What the compiler says, from errors on. */
+static bool is_broken(const struct clang *c, CXTranslationUnit unit, struct text *log)
+{
+    bool broken = false;
+    for (unsigned i = 0; i < c->getNumDiagnostics(unit); i++) {
+        CXDiagnostic diagnostic = c->getDiagnostic(unit, i);
+        if (c->getDiagnosticSeverity(diagnostic) >= CXDiagnostic_Error) {
+            CXString line = c->formatDiagnostic(diagnostic, CXDiagnostic_DisplaySourceLocation |
+                                                                CXDiagnostic_DisplayColumn);
+            text_add(log, "%s\n", c->getCString(line));
+            c->disposeString(line);
+            broken = true;
+        }
+        c->disposeDiagnostic(diagnostic);
+    }
+    return broken;
+}
+
+static hone_status look(struct tree *tree, hone_error *error)
+{
+    struct text log = {0};
+    const struct spot top = {.tree = tree};
+    hone_status status = HONE_OK;
+    if (is_broken(tree->c, tree->unit, &log)) {
+        status = error_set(error, HONE_ERROR_IO, "'%s' does not compile", tree->job->path);
+        if (error)
+            snprintf(error->log, sizeof error->log, "%s", text_view(&log));
+    } else {
+        tree->file = tree->c->getFile(tree->unit, tree->job->path);
+        tree->c->visitChildren(tree->c->getTranslationUnitCursor(tree->unit), visit, (void *)&top);
+    }
+    text_finish(&log);
+    return status;
+}
+
+hone_status lint_tree(struct lint_job *job, const struct lint_options *options, hone_error *error)
+{
+    struct tree tree = {.c = clang_load(), .job = job};
+    struct arguments arguments = {.count = 0};
+    struct CXUnsavedFile file = {job->path, text_view(&job->source), (unsigned long)job->source.length};
+    if (!tree.c)
+        return error_set(error, HONE_ERROR_UNSUPPORTED,
+                         "libclang, which reads kernels, cannot be loaded (Debian: apt install libclang1-14 "
+                         "libclang-common-14-dev)");
+    fill_arguments(&arguments, options);
+    CXIndex index = tree.c->createIndex(0, 0);
+    enum CXErrorCode code = tree.c->parseTranslationUnit2(index, job->path, arguments.list, arguments.count,
+                                                          &file, 1, CXTranslationUnit_None, &tree.unit);
+    hone_status status = code == CXError_Success
+                             ? look(&tree, error)
+                             : error_set(error, HONE_ERROR_IO, "'%s' cannot be read by libclang", job->path);
+    if (tree.unit)
+        tree.c->disposeTranslationUnit(tree.unit);
+    tree.c->disposeIndex(index);
+    return status;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LAB_LINT_INTERNAL_H
+#define LAB_LINT_INTERNAL_H
+
+#include "base/text.h"
+#include "lab/lint/lint.h"
+
+enum rule {
+    RULE_SIZE_T,
+    RULE_INDEX_64,
+    RULE_DIVISION,
+    RULE_MODULO,
+    RULE_PRIVATE_ARRAY,
+    RULE_TABLE,
+    RULE_WIDE_LOAD,
+    RULE_CONSTANT_BYTES,
+    RULE_CONSTANT_SCATTER,
+    RULE_CONSTANT_SIZE,
+    RULE_CONST,
+    RULE_RESTRICT,
+    RULE_GROUP_SIZE,
+    RULE_BRANCH,
+    RULE_DOUBLE,
+    RULE_BARRIER_LOOP,
+    RULE_FENCE,
+    RULE_PRECISE_MATH,
+    RULE_SLOW_MATH,
+    RULE_GLOBAL_ATOMIC,
+    RULE_GENERIC,
+    RULE_PRINTF,
+    RULE_ALLOW,
+    RULE_COUNT
+};
+
+/* A file that is looked at. */
+struct lint_job {
+    const char *path;
+    struct text source;
+    struct lint_result *result;
+    bool failed; /* memory ran out */
+};
+
+/* Once per rule and place. */
+void lint_add(struct lint_job *job, enum rule rule, unsigned line, unsigned column, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* tree.c: findings in the syntax tree. */
+hone_status lint_tree(struct lint_job *job, const struct lint_options *options, hone_error *error);
+
+/* comments.c: takes back what comments allow, and finds comments that are wrong. */
+void lint_comments(struct lint_job *job);
+
+#endif
