@@ -57,9 +57,16 @@ hone_status media_check_size(const struct media_input *input, uint64_t width, ui
     if (width > HONE_MAX_SIDE || height > HONE_MAX_SIDE)
         return media_bad(input, error, "the header says %llux%llu pixels; each side may have at most %d",
                          (unsigned long long)width, (unsigned long long)height, HONE_MAX_SIDE);
-    if (width * height > HONE_MAX_PIXELS)
-        return media_bad(input, error, "the header says %llux%llu pixels, which is over the limit of 2^30",
-                         (unsigned long long)width, (unsigned long long)height);
+    const uint64_t most = input->options.max_pixels;
+    if (width * height > (most ? most : HONE_MAX_PIXELS))
+        return most ? media_bad(input, error,
+                                "the header says %llux%llu pixels, which is over the limit of %llu "
+                                "(--max-pixels sets it)",
+                                (unsigned long long)width, (unsigned long long)height,
+                                (unsigned long long)most)
+                    : media_bad(input, error,
+                                "the header says %llux%llu pixels, which is over the limit of 2^30",
+                                (unsigned long long)width, (unsigned long long)height);
     return HONE_OK;
 }
 
@@ -207,6 +214,14 @@ static hone_status choose_pages(struct media_input *input, hone_error *error)
     return media_check_pages(input, 1, error);
 }
 
+/* How many pixels there may be has been checked. */
+static hone_status check_description(const hone_image_desc *desc, hone_error *error)
+{
+    hone_image_desc row = *desc;
+    row.height = 1;
+    return hone_image_desc_check(&row, error);
+}
+
 /* Of an input whose file is open; takes it over. */
 static hone_status open_image(struct media_input **out, struct media_input *input, hone_error *error)
 {
@@ -214,7 +229,7 @@ static hone_status open_image(struct media_input **out, struct media_input *inpu
     if (!status)
         status = input->reader->open(input, error);
     if (!status)
-        status = hone_image_desc_check(&input->info.desc, error);
+        status = check_description(&input->info.desc, error);
     if (!status && !input->info.page_count)
         status = choose_pages(input, error);
     if (status) {
@@ -273,13 +288,43 @@ const struct media_info *media_get_info(const struct media_input *input)
     return &input->info;
 }
 
-hone_status media_load(struct media_input *input, void *pixels, size_t pitch, hone_error *error)
+/* `count` rows of the file, from the one where the last call ended. */
+static hone_status load(struct media_input *input, uint32_t count, void *pixels, size_t pitch,
+                        hone_error *error)
 {
     input->place.pixels = pixels;
     input->place.pitch = pitch ? pitch : hone_image_row_bytes(&input->info.desc);
     input->since = clock_thread_ns();
-    hone_status status = input->reader->load(input, error);
-    input->loaded += !status;
+    hone_status status = input->reader->load(input, input->rows, count, error);
+    if (!status)
+        input->rows += count;
+    if (input->rows == input->place.height) {
+        input->loaded++;
+        input->rows = 0;
+    }
+    return status;
+}
+
+hone_status media_load(struct media_input *input, void *pixels, size_t pitch, hone_error *error)
+{
+    input->place.first = 0;
+    return load(input, input->place.height, pixels, pitch, error);
+}
+
+bool media_loads_rows(const struct media_input *input)
+{
+    const unsigned mirrored = 2; /* left to right */
+    return input->orientation <= mirrored;
+}
+
+hone_status media_load_rows(struct media_input *input, uint32_t count, void *pixels, size_t pitch,
+                            hone_error *error)
+{
+    if (!media_loads_rows(input) || count > input->place.height - input->rows)
+        return error_set(error, HONE_ERROR_INTERNAL, "'%s': there are no such rows to load", input->path);
+    input->place.first = input->rows;
+    hone_status status = load(input, count, pixels, pitch, error);
+    input->spent += clock_thread_ns() - input->since;
     return status;
 }
 

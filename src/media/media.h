@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum media_note {
     MEDIA_DETAIL,  /* for those who want to know more */
@@ -31,10 +32,12 @@ struct media_read_options {
     bool keep_u32;                  /* the same for unsigned 32 bits and u32, which no filter takes */
     bool stack;                     /* all pages, where they are of one size and kind; else the first */
     unsigned first_page, last_page; /* these alone, counted from 1; 0, 0: as `stack` says */
-    bool split;      /* a TIFF of more than four channels comes channel by channel; else it is refused */
-    bool trust;      /* also read formats whose decoders are not meant for untrusted files */
-    double seconds;  /* CPU time of the calling thread that opening and decoding may take; 0: any,
+    bool split;     /* a TIFF of more than four channels comes channel by channel; else it is refused */
+    bool trust;     /* also read formats whose decoders are not meant for untrusted files */
+    double seconds; /* CPU time of the calling thread that opening and decoding may take; 0: any,
                             negative: by the number of pixels (media_seconds) */
+    uint64_t
+        max_pixels; /* of an image; 0: HONE_MAX_PIXELS, the most that fits one media_load into one image of the library's */
     uint64_t memory; /* bytes that a decoder may hold beside the pixels it delivers; 0: MEDIA_MEMORY */
     media_note_function note;
     void *user;
@@ -82,6 +85,14 @@ bool media_is_late(const struct media_input *input);
 /* Decodes into `pixels`, whose rows are `pitch` bytes apart (0: tight). Once for each page, in their order. On an error the
  * content of `pixels` is undefined. */
 hone_status media_load(struct media_input *input, void *pixels, size_t pitch, hone_error *error);
+
+/* Whether rows of the file are rows of the image, in the same order: EXIF may turn it. */
+bool media_loads_rows(const struct media_input *input);
+
+/* media_load in parts: the next `count` rows of a page, where media_loads_rows. The decoder keeps what it needs between the
+ * calls. */
+hone_status media_load_rows(struct media_input *input, uint32_t count, void *pixels, size_t pitch,
+                            hone_error *error);
 
 /* *input becomes NULL, NULL is fine. */
 void media_close(struct media_input **input);
@@ -187,5 +198,20 @@ hone_status media_check_output(const char *name, const hone_image_desc *desc, co
 hone_status media_write(int fd, const char *name, const hone_image_desc *desc, void *pixels,
                         const struct media_input *like, const struct media_write_options *options,
                         hone_error *error);
+
+/* Rows of an image from the top: each call fills `rows` with the next `count` of them, tight. May be called on another
+ * thread than media_write_rows, but not on two at a time. */
+struct media_source {
+    hone_status (*next)(void *user, uint32_t count, void *rows, hone_error *error);
+    void *user;
+    /* Of a gray_alpha input: the three colours of the result are still the same everywhere. */
+    bool gray;
+};
+
+/* media_write for one image that is never in memory as a whole; *desc may have any number of pixels. Formats whose encoders
+ * want all pixels at once (WebP, GIF, AVIF, HEIC) take the memory for that. PNM, PNG, TIFF and JPEG do not. */
+hone_status media_write_rows(int fd, const char *name, const hone_image_desc *desc,
+                             const struct media_source *source, const struct media_input *like,
+                             const struct media_write_options *options, hone_error *error);
 
 #endif

@@ -356,22 +356,35 @@ static void flatten_f32(float *pixels, uint64_t count, const double background[3
     }
 }
 
+static void flatten_pixels(hone_type type, void *pixels, uint64_t count, const double background[3])
+{
+    if (type == HONE_U8)
+        flatten_u8(pixels, count, background);
+    else if (type == HONE_U16)
+        flatten_u16(pixels, count, background);
+    else
+        flatten_f32(pixels, count, background);
+}
+
+static hone_status check_flattens(const struct media_output *output, bool *does, hone_error *error)
+{
+    const hone_type type = output->desc.type;
+    const struct media_info *like = output->like ? media_get_info(output->like) : NULL;
+    *does = flattens(&output->desc, like, output->options);
+    if (!*does || type == HONE_U8 || type == HONE_U16 || type == HONE_F32)
+        return HONE_OK;
+    return error_set(error, HONE_ERROR_USAGE, "'%s': --background does not go with %s", output->name,
+                     hone_type_name(type));
+}
+
 static hone_status flatten(struct media_output *output, void *pixels, hone_error *error)
 {
     const uint64_t count = (uint64_t)output->desc.width * output->desc.height;
-    const double *background = output->options->background;
-    const struct media_info *like = output->like ? media_get_info(output->like) : NULL;
-    if (!flattens(&output->desc, like, output->options))
-        return HONE_OK;
-    if (output->desc.type == HONE_U8)
-        flatten_u8(pixels, count, background);
-    else if (output->desc.type == HONE_U16)
-        flatten_u16(pixels, count, background);
-    else if (output->desc.type == HONE_F32)
-        flatten_f32(pixels, count, background);
-    else
-        return error_set(error, HONE_ERROR_USAGE, "'%s': --background does not go with %s", output->name,
-                         hone_type_name(output->desc.type));
+    bool does;
+    hone_status status = check_flattens(output, &does, error);
+    if (status || !does)
+        return status;
+    flatten_pixels(output->desc.type, pixels, count, output->options->background);
     output->desc.channels = 3;
     return HONE_OK;
 }
@@ -408,35 +421,143 @@ static void restore_gray_alpha(struct media_output *output, const struct format 
     output->desc.channels = 2;
 }
 
+static struct media_output describe_output(int fd, const char *name, const char *suffix,
+                                           const hone_image_desc *desc, const struct media_input *like,
+                                           const struct media_write_options *options)
+{
+    const struct media_info *info = like ? media_get_info(like) : NULL;
+    struct media_output output = {.fd = fd,
+                                  .name = name,
+                                  .suffix = suffix,
+                                  .desc = *desc,
+                                  .pages = options->pages > 1 ? options->pages : 1,
+                                  .like = like,
+                                  .options = options};
+    output.desc.pitch = 0;
+    output.desc.height *= output.pages;
+    output.desc.channels *= info ? info->parts : 1;
+    return output;
+}
+
+static struct media_write_options complete(const struct media_write_options *options)
+{
+    struct media_write_options used = options ? *options : (struct media_write_options){0};
+    if (!used.quality)
+        used.quality = MEDIA_QUALITY;
+    return used;
+}
+
 hone_status media_write(int fd, const char *name, const hone_image_desc *desc, void *pixels,
                         const struct media_input *like, const struct media_write_options *options,
                         hone_error *error)
 {
     char suffix[MAX_SUFFIX + 1];
-    struct media_write_options used = options ? *options : (struct media_write_options){0};
-    const struct media_info *info = like ? media_get_info(like) : NULL;
+    const struct media_write_options used = complete(options);
     const struct format *format = writable_format(name, error);
-    hone_status status = media_check_output(name, desc, info, options, error);
+    hone_status status = media_check_output(name, desc, like ? media_get_info(like) : NULL, options, error);
     if (status || !format)
         return status;
     suffix_of(name, suffix);
-    if (!used.quality)
-        used.quality = MEDIA_QUALITY;
-    struct media_output output = {.fd = fd,
-                                  .name = name,
-                                  .suffix = suffix,
-                                  .desc = *desc,
-                                  .pages = used.pages > 1 ? used.pages : 1,
-                                  .pixels = pixels,
-                                  .like = like,
-                                  .options = &used};
-    output.desc.pitch = 0;
-    output.desc.height *= output.pages;
-    output.desc.channels *= info ? info->parts : 1;
+    struct media_output output = describe_output(fd, name, suffix, desc, like, &used);
+    output.pixels = pixels;
     status = flatten(&output, pixels, error);
     if (!status)
         restore_gray_alpha(&output, format, pixels);
     return status ? status : format->write(&output, error);
+}
+
+/* ---- Row by row ---- */
+
+struct row_source {
+    struct media_source from;
+    hone_image_desc desc; /* of what comes from there */
+    bool flattens;
+    void *wide; /* rows of it, where fewer channels are written */
+    uint32_t wide_rows;
+    hone_status failed;
+    hone_error error;
+};
+
+static void narrow(const struct media_output *output, const struct row_source *rows, uint32_t count)
+{
+    const uint64_t pixels = (uint64_t)rows->desc.width * count;
+    if (rows->flattens)
+        flatten_pixels(rows->desc.type, rows->wide, pixels, output->options->background);
+    else
+        drop_colours(rows->wide, pixels, hone_type_size(rows->desc.type));
+}
+
+static hone_status next_narrowed(const struct media_output *output, struct row_source *rows, uint32_t count,
+                                 unsigned char *to)
+{
+    const size_t row = hone_image_row_bytes(&output->desc);
+    hone_status status = HONE_OK;
+    for (uint32_t done = 0, some; done < count && !status; done += some) {
+        some = count - done < rows->wide_rows ? count - done : rows->wide_rows;
+        status = rows->from.next(rows->from.user, some, rows->wide, &rows->error);
+        if (status)
+            break;
+        narrow(output, rows, some);
+        memcpy(to + done * row, rows->wide, some * row);
+    }
+    return status;
+}
+
+hone_status media_next_rows(const struct media_output *output, uint32_t count, void *to)
+{
+    struct row_source *rows = output->rows;
+    if (!rows->failed)
+        rows->failed = rows->wide ? next_narrowed(output, rows, count, to)
+                                  : rows->from.next(rows->from.user, count, to, &rows->error);
+    return rows->failed;
+}
+
+hone_status media_row_failure(const struct media_output *output, hone_status status, hone_error *error)
+{
+    if (!output->rows || !output->rows->failed)
+        return status;
+    if (error)
+        *error = output->rows->error;
+    return output->rows->failed;
+}
+
+/* Decides what becomes of four channels before the first pixel is seen. */
+static hone_status narrow_channels(struct media_output *output, const struct format *format,
+                                   struct row_source *rows, hone_error *error)
+{
+    enum { AT_ONCE = 16 };
+    const struct media_info *like = output->like ? media_get_info(output->like) : NULL;
+    hone_status status = check_flattens(output, &rows->flattens, error);
+    const bool two = !rows->flattens && rows->from.gray && rows->desc.channels == 4 &&
+                     stored_channels(format, &output->desc, like) == 2;
+    if (status || (!rows->flattens && !two))
+        return status;
+    output->desc.channels = two ? 2 : 3;
+    rows->wide_rows = AT_ONCE;
+    rows->wide = mem_new(hone_image_row_bytes(&rows->desc), AT_ONCE);
+    return rows->wide ? HONE_OK : error_memory(error, "rows of an image");
+}
+
+hone_status media_write_rows(int fd, const char *name, const hone_image_desc *desc,
+                             const struct media_source *source, const struct media_input *like,
+                             const struct media_write_options *options, hone_error *error)
+{
+    char suffix[MAX_SUFFIX + 1];
+    const struct media_write_options used = complete(options);
+    const struct format *format = writable_format(name, error);
+    hone_status status = media_check_output(name, desc, like ? media_get_info(like) : NULL, options, error);
+    if (status || !format)
+        return status;
+    suffix_of(name, suffix);
+    struct row_source rows = {.from = *source, .desc = *desc};
+    struct media_output output = describe_output(fd, name, suffix, desc, like, &used);
+    rows.desc.pitch = 0;
+    output.rows = &rows;
+    status = narrow_channels(&output, format, &rows, error);
+    if (!status)
+        status = media_row_failure(&output, format->write(&output, error), error);
+    free(rows.wide);
+    return status;
 }
 
 hone_status media_cannot_write(const struct media_output *output, int code, hone_error *error)

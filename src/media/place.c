@@ -38,7 +38,8 @@ void media_put_row(const struct placement *place, uint32_t y, const void *row)
     const struct path path = path_of_row(place, y);
     const unsigned char *from = row;
     const size_t size = place->pixel_bytes;
-    unsigned char *to = place->pixels + (size_t)path.y * place->pitch + (size_t)path.x * size;
+    unsigned char *to =
+        place->pixels + (size_t)(path.y - place->first) * place->pitch + (size_t)path.x * size;
     if (path.step_x == 1) {
         memcpy(to, from, (size_t)place->width * size);
         return;

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_HEADER = 65536, MAX_TOKEN = 31 };
 
@@ -23,6 +24,8 @@ struct pnm {
     uint32_t most;     /* the value that means full scale; 0 for PFM */
     bool little;       /* PFM: byte order */
     size_t row_bytes;
+    unsigned char *raw, *wide; /* a row; wide: gray and alpha spread to four channels */
+    bool warned;
 };
 
 static bool claims(const uint8_t *head, size_t count)
@@ -294,69 +297,71 @@ static bool to_host(const struct media_input *input, void *row, size_t count)
     return true;
 }
 
-struct rows {
-    unsigned char *raw, *wide; /* wide: gray and alpha spread to four channels */
-    bool warned;
-};
-
-static hone_status damaged(struct media_input *input, struct rows *rows, uint32_t y, const char *what,
-                           hone_error *error)
+static hone_status damaged(struct media_input *input, uint32_t y, const char *what, hone_error *error)
 {
+    struct pnm *pnm = input->state;
     if (!input->options.accept_damaged)
         return media_bad(input, error, "row %u %s (--accept-damaged reads the file nevertheless)", y, what);
-    if (!rows->warned)
+    if (!pnm->warned)
         media_note(input, MEDIA_WARNING, "damaged: row %u %s", y, what);
-    rows->warned = true;
+    pnm->warned = true;
     return HONE_OK;
 }
 
 /* PFM stores the lowest row first. */
-static hone_status load_row(struct media_input *input, struct rows *rows, uint32_t stored, hone_error *error)
+static hone_status load_row(struct media_input *input, uint32_t y, hone_error *error)
 {
     const struct pnm *pnm = input->state;
     const bool upwards = input->info.desc.type == HONE_F32;
-    const uint32_t width = input->place.width, y = upwards ? input->place.height - 1 - stored : stored;
+    const uint32_t width = input->place.width, stored = upwards ? input->place.height - 1 - y : y;
     const off_t offset = pnm->start + (off_t)(pnm->row_bytes * stored);
     hone_status status = HONE_OK;
-    ssize_t got = media_read_at(input->fd, rows->raw, pnm->row_bytes, offset);
+    ssize_t got = media_read_at(input->fd, pnm->raw, pnm->row_bytes, offset);
     if (got < 0)
         return error_set(error, HONE_ERROR_IO, "cannot read '%s': %s", input->path, strerror(errno));
     if ((size_t)got < pnm->row_bytes) {
-        memset(rows->raw + got, 0, pnm->row_bytes - (size_t)got);
-        status = damaged(input, rows, y, "is cut off", error);
+        memset(pnm->raw + got, 0, pnm->row_bytes - (size_t)got);
+        status = damaged(input, y, "is cut off", error);
     }
-    if (!status && !to_host(input, rows->raw, (size_t)width * pnm->channels))
-        status = damaged(input, rows, y, "has a value over the largest one of the header", error);
+    if (!status && !to_host(input, pnm->raw, (size_t)width * pnm->channels))
+        status = damaged(input, y, "has a value over the largest one of the header", error);
     if (status)
         return status;
-    if (rows->wide)
-        media_spread_gray_alpha(rows->wide, rows->raw, width, hone_type_size(input->info.desc.type));
-    media_put_row(&input->place, y, rows->wide ? rows->wide : rows->raw);
+    if (pnm->wide)
+        media_spread_gray_alpha(pnm->wide, pnm->raw, width, hone_type_size(input->info.desc.type));
+    media_put_row(&input->place, y, pnm->wide ? pnm->wide : pnm->raw);
     return HONE_OK;
 }
 
-static hone_status load_pnm(struct media_input *input, hone_error *error)
+static hone_status reserve_row(const struct media_input *input, struct pnm *pnm, hone_error *error)
 {
-    const struct pnm *pnm = input->state;
-    struct rows rows = {.raw = mem_new(pnm->row_bytes, 1)};
-    hone_status status = HONE_OK;
-    if (input->info.gray_alpha)
-        rows.wide = mem_new(pnm->row_bytes, 2);
-    if (!rows.raw || (input->info.gray_alpha && !rows.wide))
-        status = error_memory(error, "a row of an image");
-    for (uint32_t y = 0; y < input->place.height && !status; y++) {
-        status = load_row(input, &rows, y, error);
+    if (!pnm->raw)
+        pnm->raw = mem_new(pnm->row_bytes, 1);
+    if (!pnm->wide && input->info.gray_alpha)
+        pnm->wide = mem_new(pnm->row_bytes, 2);
+    return pnm->raw && (pnm->wide || !input->info.gray_alpha) ? HONE_OK
+                                                              : error_memory(error, "a row of an image");
+}
+
+static hone_status load_pnm(struct media_input *input, uint32_t first, uint32_t count, hone_error *error)
+{
+    hone_status status = reserve_row(input, input->state, error);
+    for (uint32_t y = first; y < first + count && !status; y++) {
+        status = load_row(input, y, error);
         if (!status)
             status = media_check_time(input, error);
     }
-    free(rows.raw);
-    free(rows.wide);
     return status;
 }
 
 static void close_pnm(struct media_input *input)
 {
-    free(input->state);
+    struct pnm *pnm = input->state;
+    if (pnm) {
+        free(pnm->raw);
+        free(pnm->wide);
+    }
+    free(pnm);
     input->state = NULL;
 }
 
@@ -379,32 +384,47 @@ static int print_header(const struct media_output *output, char *text, size_t si
                     desc->height, most);
 }
 
+/* PFM begins with the lowest row. */
+static bool seek_row(const struct media_output *output, uint32_t y, int header)
+{
+    const off_t below = (off_t)(output->desc.height - 1 - y);
+    return output->desc.type != HONE_F32 ||
+           lseek(output->fd, header + below * (off_t)hone_image_row_bytes(&output->desc), SEEK_SET) >= 0;
+}
+
 /* Rows in the byte order of the format: big for integers, little for PFM as its header says. */
-static bool write_row(const struct media_output *output, uint32_t y, unsigned char *swapped)
+static hone_status write_row(const struct media_output *output, uint32_t y, int header, unsigned char *row,
+                             hone_error *error)
 {
     const size_t bytes = hone_image_row_bytes(&output->desc), size = hone_type_size(output->desc.type);
-    const unsigned char *row = (const unsigned char *)output->pixels + bytes * y;
     const bool little = output->desc.type == HONE_F32;
-    if (size > 1 && little != host_is_little()) {
-        memcpy(swapped, row, bytes);
-        swap_bytes(swapped, bytes / size, size);
-        row = swapped;
-    }
-    return file_write_all(output->fd, row, bytes);
+    hone_status status = HONE_OK;
+    if (!output->rows)
+        memcpy(row, (const unsigned char *)output->pixels + bytes * y, bytes);
+    else
+        status = media_next_rows(output, 1, row);
+    if (status)
+        return status; /* which the source tells */
+    if (size > 1 && little != host_is_little())
+        swap_bytes(row, bytes / size, size);
+    return seek_row(output, y, header) && file_write_all(output->fd, row, bytes)
+               ? HONE_OK
+               : media_cannot_write(output, errno, error);
 }
 
 hone_status media_write_pnm(const struct media_output *output, hone_error *error)
 {
     const hone_image_desc *desc = &output->desc;
     char header[160];
-    unsigned char *swapped = mem_new(hone_image_row_bytes(desc), 1);
-    if (!swapped)
+    unsigned char *row = mem_new(hone_image_row_bytes(desc), 1);
+    if (!row)
         return error_memory(error, "a row of an image");
-    int length = print_header(output, header, sizeof header);
-    bool ok = file_write_all(output->fd, header, (size_t)length);
-    for (uint32_t i = 0; i < desc->height && ok; i++)
-        ok = write_row(output, desc->type == HONE_F32 ? desc->height - 1 - i : i, swapped);
-    hone_status status = ok ? HONE_OK : media_cannot_write(output, errno, error);
-    free(swapped);
+    const int length = print_header(output, header, sizeof header);
+    hone_status status = file_write_all(output->fd, header, (size_t)length)
+                             ? HONE_OK
+                             : media_cannot_write(output, errno, error);
+    for (uint32_t y = 0; y < desc->height && !status; y++)
+        status = write_row(output, y, length, row, error);
+    free(row);
     return status;
 }

@@ -15,8 +15,8 @@ struct media_reader {
     bool (*claims)(const uint8_t *head, size_t count);
     /* Reads the header: fills info (whose desc is not yet turned upright), orientation and state. */
     hone_status (*open)(struct media_input *input, hone_error *error);
-    /* Calls media_put_row for every row from the top, page by page. */
-    hone_status (*load)(struct media_input *input, hone_error *error);
+    /* Calls media_put_row for `count` rows of the file from `first` on, which is where the last call ended, or 0; page by page. */
+    hone_status (*load)(struct media_input *input, uint32_t first, uint32_t count, hone_error *error);
     void (*close)(struct media_input *input); /* state may be NULL */
 };
 
@@ -26,6 +26,7 @@ struct placement {
     size_t pitch, pixel_bytes;
     uint32_t width, height; /* of the file, before turning */
     unsigned orientation;
+    uint32_t first; /* row of the image that is the first of `pixels` */
 };
 
 struct media_input {
@@ -39,6 +40,7 @@ struct media_input {
     unsigned orientation; /* 1..8 as in EXIF */
     struct placement place;
     unsigned loaded;       /* pages that have come */
+    uint32_t rows;         /* that have come of the next one */
     uint64_t spent, since; /* CPU time, ns: of calls that are over; when this one began */
     bool late;
     void *state;
@@ -84,11 +86,12 @@ ssize_t media_read_at(int fd, void *bytes, size_t count, off_t offset);
 
 struct media_output {
     int fd;
-    const char *name;     /* for messages */
-    const char *suffix;   /* small letters, with its dot */
-    hone_image_desc desc; /* of all pages, one below the other; 2 channels: gray and alpha */
-    unsigned pages;       /* at least 1 */
-    const void *pixels;   /* tight */
+    const char *name;        /* for messages */
+    const char *suffix;      /* small letters, with its dot */
+    hone_image_desc desc;    /* of all pages, one below the other; 2 channels: gray and alpha */
+    unsigned pages;          /* at least 1 */
+    const void *pixels;      /* tight */
+    struct row_source *rows; /* not NULL: instead of `pixels`, they come by media_next_rows */
     const struct media_input *like;
     const struct media_write_options *options; /* with a quality */
 };
@@ -99,6 +102,11 @@ struct tiff_layout {
     unsigned compression, tile_width, tile_height; /* as in its tags; tiles 0: strips */
 };
 bool media_tiff_layout(const struct media_input *input, struct tiff_layout *layout);
+
+/* The next `count` rows of an output without `pixels`, tight, as its desc says. Rows that fail stay so. */
+hone_status media_next_rows(const struct media_output *output, uint32_t count, void *rows);
+/* The failure of the rows' source, if there was one; else `status`, which *error tells. */
+hone_status media_row_failure(const struct media_output *output, hone_status status, hone_error *error);
 
 hone_status media_write_pnm(const struct media_output *output, hone_error *error);
 hone_status media_write_table(const struct media_output *output, hone_error *error);

@@ -15,11 +15,13 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void add_float(struct text *line, float number, bool json)
@@ -177,27 +179,50 @@ static hone_status write_counts(const struct media_output *output, bool json, ho
     return status;
 }
 
-hone_status media_write_table(const struct media_output *output, hone_error *error)
+/* Row y of an output; `line` holds nothing afterwards. */
+static hone_status write_row(const struct media_output *output, uint32_t y, bool json, struct text *line,
+                             hone_error *error)
 {
-    const hone_image_desc *desc = &output->desc;
-    const bool json = strcmp(output->suffix, ".json") == 0;
+    const size_t first = output->rows ? 0 : (size_t)y * output->desc.width * output->desc.channels;
+    hone_status status = HONE_OK;
+    if (json)
+        add_json_row(line, output, first, y + 1 == output->desc.height);
+    else
+        add_csv_row(line, output, first);
+    if (line->failed)
+        status = error_memory(error, "a row of a table");
+    else if (!file_write_all(output->fd, text_view(line), line->length))
+        status = media_cannot_write(output, errno, error);
+    text_finish(line);
+    return status;
+}
+
+static hone_status write_rows(const struct media_output *output, void *row, bool json, hone_error *error)
+{
+    const bool counts = output->options->edges != NULL; /* which are a single row */
     struct text line = {0};
     hone_status status = HONE_OK;
-    if (output->options->edges)
-        return write_counts(output, json, error);
-    if (json)
-        add_json_head(&line, desc);
-    for (uint32_t y = 0; y < desc->height && !status; y++) {
-        const size_t first = (size_t)y * desc->width * desc->channels;
-        if (json)
-            add_json_row(&line, output, first, y + 1 == desc->height);
-        else
-            add_csv_row(&line, output, first);
-        if (line.failed)
-            status = error_memory(error, "a row of a table");
-        else if (!file_write_all(output->fd, text_view(&line), line.length))
-            status = media_cannot_write(output, errno, error);
-        text_finish(&line);
+    if (json && !counts)
+        add_json_head(&line, &output->desc);
+    for (uint32_t y = 0; y < output->desc.height && !status; y++) {
+        if (output->rows)
+            status = media_next_rows(output, 1, row);
+        if (!status)
+            status = counts ? write_counts(output, json, error) : write_row(output, y, json, &line, error);
     }
+    text_finish(&line);
+    return status;
+}
+
+hone_status media_write_table(const struct media_output *output, hone_error *error)
+{
+    struct media_output here = *output;
+    void *row = output->rows ? mem_new(hone_image_row_bytes(&output->desc), 1) : NULL;
+    if (output->rows && !row)
+        return error_memory(error, "a row of a table");
+    if (row)
+        here.pixels = row;
+    hone_status status = write_rows(&here, row, strcmp(output->suffix, ".json") == 0, error);
+    free(row);
     return status;
 }

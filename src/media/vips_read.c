@@ -21,8 +21,17 @@ enum {
     MAX_METADATA = 8 << 20, /* bytes of profiles, EXIF and the like */
 };
 
+struct conversion {
+    VipsBandFormat format;
+    bool to_float;
+    size_t count; /* elements of a row of the file */
+    void *numbers, *wide;
+};
+
 struct vips_state {
-    VipsImage *image;       /* the pixels to come; NULL when they have come */
+    VipsImage *image;   /* the pixels to come; NULL when they have come */
+    VipsRegion *region; /* of it, while rows of a page are taken, with `conversion` */
+    struct conversion conversion;
     VipsImage *metadata;    /* an empty image that carries the metadata alone */
     struct tiff_facts tiff; /* zero for other formats */
     int loop, *delays;      /* of an animation: repetitions, or -1; milliseconds of each page, or NULL */
@@ -655,13 +664,6 @@ static bool to_float(const void *row, VipsBandFormat format, float *to, size_t c
     return exact;
 }
 
-struct conversion {
-    VipsBandFormat format;
-    bool to_float;
-    size_t count; /* elements of a row of the file */
-    void *numbers, *wide;
-};
-
 static bool conversion_init(struct conversion *c, const struct media_input *input, const VipsImage *image)
 {
     const hone_image_desc *desc = &input->info.desc;
@@ -679,6 +681,7 @@ static void conversion_finish(struct conversion *c)
 {
     free(c->numbers);
     free(c->wide);
+    *c = (struct conversion){0};
 }
 
 static hone_status take_row(struct media_input *input, const struct conversion *c, uint32_t y,
@@ -700,22 +703,24 @@ static hone_status take_row(struct media_input *input, const struct conversion *
 }
 
 /* Strips from the top, as decoders work: no more than one is held beside the result. */
-static hone_status take_rows(struct media_input *input, VipsRegion *region, const struct conversion *c,
-                             hone_error *error)
+static hone_status take_rows(struct media_input *input, uint32_t first, uint32_t count, hone_error *error)
 {
-    const VipsImage *image = region->im;
+    const struct vips_state *state = input->state;
+    const VipsImage *image = state->image;
     const size_t row_bytes = VIPS_IMAGE_SIZEOF_LINE(image);
     const int rows = row_bytes > STRIP_BYTES ? 1 : (int)(STRIP_BYTES / row_bytes);
-    const int height = page_height(input, image), first = (int)input->loaded * height, end = first + height;
+    const int page = (int)input->loaded * page_height(input, image);
+    const int begin = page + (int)first, end = begin + (int)count;
     hone_status status = HONE_OK;
-    for (int top = first; top < end && !status; top += rows) {
+    for (int top = begin; top < end && !status; top += rows) {
         const VipsRect strip = {0, top, image->Xsize, VIPS_MIN(rows, end - top)};
-        if (vips_region_prepare(region, &strip) != 0)
+        if (vips_region_prepare(state->region, &strip) != 0)
             return vips_bad(
                 input, "is damaged",
                 input->options.accept_damaged ? "" : " (--accept-damaged takes what can be decoded)", error);
         for (int y = top; y < top + strip.height && !status; y++)
-            status = take_row(input, c, (uint32_t)(y - first), VIPS_REGION_ADDR(region, 0, y), error);
+            status = take_row(input, &state->conversion, (uint32_t)(y - page),
+                              VIPS_REGION_ADDR(state->region, 0, y), error);
         if (!status)
             status = media_check_time(input, error);
     }
@@ -732,19 +737,33 @@ static void tell_damage(const struct media_input *input)
     }
 }
 
-static hone_status load_vips(struct media_input *input, hone_error *error)
+static void end_rows(struct vips_state *state)
+{
+    g_clear_object(&state->region);
+    conversion_finish(&state->conversion);
+}
+
+static hone_status begin_rows(struct media_input *input, hone_error *error)
 {
     struct vips_state *state = input->state;
-    struct conversion conversion;
-    hone_status status;
-    VipsRegion *region = vips_region_new(state->image);
-    if (!conversion_init(&conversion, input, state->image) || !region)
-        status = error_memory(error, "a row of an image");
-    else
-        status = take_rows(input, region, &conversion, error);
-    if (region)
-        g_object_unref(region);
-    conversion_finish(&conversion);
+    if (state->region)
+        return HONE_OK;
+    state->region = vips_region_new(state->image);
+    if (state->region && conversion_init(&state->conversion, input, state->image))
+        return HONE_OK;
+    end_rows(state);
+    return error_memory(error, "a row of an image");
+}
+
+static hone_status load_vips(struct media_input *input, uint32_t first, uint32_t count, hone_error *error)
+{
+    struct vips_state *state = input->state;
+    hone_status status = begin_rows(input, error);
+    if (!status)
+        status = take_rows(input, first, count, error);
+    if (!status && first + count < input->place.height)
+        return HONE_OK;
+    end_rows(state);
     if (input->loaded + 1 == input->info.page_count * parts(input))
         g_clear_object(&state->image); /* the decoder's memory is not needed while the result is written */
     if (!status)
@@ -757,6 +776,7 @@ static void close_vips(struct media_input *input)
     struct vips_state *state = input->state;
     if (!state)
         return;
+    end_rows(state);
     g_clear_object(&state->image);
     g_clear_object(&state->metadata);
     free(state->delays);

@@ -18,6 +18,8 @@
 /* Classic TIFF ends at 4 GB; the rest is room for tags and profiles. */
 #define BIG_TIFF_BYTES (UINT64_C(4000) << 20)
 
+enum { ROWS_AT_ONCE = 16 };
+
 /* ---- The target: libvips writes, we keep the reason of the first failure ---- */
 
 struct sink {
@@ -141,14 +143,45 @@ static void carry_profile(VipsImage *from, VipsImage *to)
         vips_image_set_blob_copy(to, VIPS_META_ICC_NAME, profile, bytes);
 }
 
-/* The pixels stay where they are. */
+/* ---- Pixels that come row by row ---- */
+
+static int generate_rows(VipsRegion *region, void *sequence, void *output, void *unused, gboolean *stop)
+{
+    const VipsRect *area = &region->valid;
+    (void)sequence, (void)unused, (void)stop;
+    for (int y = area->top; y < VIPS_RECT_BOTTOM(area); y++)
+        if (media_next_rows(output, 1, VIPS_REGION_ADDR(region, 0, y)) != HONE_OK)
+            return -1;
+    return 0;
+}
+
+/* An image whose rows are asked for once, from the top. libvips counts on that: what it reads again, it keeps. */
+static VipsImage *image_of_rows(const struct media_output *output)
+{
+    const hone_image_desc *desc = &output->desc;
+    VipsImage *rows = vips_image_new(), *image = NULL;
+    vips_image_init_fields(rows, (int)desc->width, (int)desc->height, (int)desc->channels,
+                           band_format(desc->type), VIPS_CODING_NONE, VIPS_INTERPRETATION_MULTIBAND, 1, 1);
+    if (vips_image_pipelinev(rows, VIPS_DEMAND_STYLE_THINSTRIP, NULL) != 0 ||
+        vips_image_generate(rows, NULL, generate_rows, NULL, (void *)output, NULL) != 0 ||
+        vips_sequential(rows, &image, "tile_height", ROWS_AT_ONCE, NULL) != 0)
+        image = NULL;
+    g_object_unref(rows);
+    return image;
+}
+
+static VipsImage *image_of_pixels(const struct media_output *output)
+{
+    const hone_image_desc *desc = &output->desc;
+    return vips_image_new_from_memory(output->pixels, hone_image_bytes(desc), (int)desc->width,
+                                      (int)desc->height, (int)desc->channels, band_format(desc->type));
+}
+
 static VipsImage *make_image(const struct media_output *output)
 {
     const hone_image_desc *desc = &output->desc;
     VipsImage *metadata = vips_metadata_of(output->like), *image = NULL;
-    VipsImage *pixels =
-        vips_image_new_from_memory(output->pixels, hone_image_bytes(desc), (int)desc->width,
-                                   (int)desc->height, (int)desc->channels, band_format(desc->type));
+    VipsImage *pixels = output->rows ? image_of_rows(output) : image_of_pixels(output);
     if (!pixels)
         return NULL;
     if (vips_copy(pixels, &image, "interpretation", interpretation(desc), "xres",

@@ -18,7 +18,8 @@ static void place_all(unsigned orientation, size_t pixel_bytes, unsigned char *o
 {
     static const char *const rows[HEIGHT] = {"ABC", "DEF"};
     const uint32_t across = orientation >= 5 ? HEIGHT : WIDTH;
-    const struct placement place = {out, across * pixel_bytes + gap, pixel_bytes, WIDTH, HEIGHT, orientation};
+    const struct placement place = {out, across * pixel_bytes + gap, pixel_bytes, WIDTH, HEIGHT, orientation,
+                                    0};
     for (uint32_t y = 0; y < HEIGHT; y++) {
         unsigned char wide[WIDTH * 8];
         for (size_t i = 0; i < WIDTH * pixel_bytes; i++)
