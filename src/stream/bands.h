@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Cutting an image into bands of whole rows. Every band is made from a region of as many rows, so that one plan does for
+ * all. */
+#ifndef STREAM_BANDS_H
+#define STREAM_BANDS_H
+
+#include "hone/chain.h"
+
+struct bands {
+    uint32_t height; /* of the image */
+    uint32_t rows;   /* of each band but the last, which may have fewer */
+    uint32_t region; /* rows that each is made from */
+    uint32_t above;  /* of these, in front of the band, where the image goes on there */
+    bool wraps;      /* rows beyond an edge are those of the other edge */
+};
+
+/* Regions of at most `region` rows. False where the halo leaves no room for a band, or border=wrap none for the period; *least
+ * is the smallest region that would do then, 0: none. */
+bool bands_make(struct bands *bands, uint32_t height, const hone_halo *halo, uint32_t region,
+                uint32_t *least);
+
+uint32_t bands_count(const struct bands *bands);
+
+struct band {
+    uint32_t first, count; /* rows of the result */
+    int64_t origin; /* first row of its region; negative, or beyond the end, only where the border wraps */
+};
+struct band bands_at(const struct bands *bands, uint32_t index);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stream/tail.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+struct tail {
+    hone_device *device;
+    const hone_chain *step;
+    hone_plan_options options;
+    bool counts;
+    hone_image_desc band, output;
+    hone_plan *plan; /* for bands of `planned` rows */
+    uint32_t planned;
+    size_t row;        /* elements of a row of the result */
+    void *result;      /* of a band */
+    double *carry;     /* f32: the last row so far, which would lose digits as f32 */
+    uint32_t *wrapped; /* u32: the same, modulo 2^32 */
+    uint64_t *sums;    /* of counts */
+};
+
+static hone_status plan_for(struct tail *tail, uint32_t rows, hone_error *error)
+{
+    hone_image_desc desc = tail->band;
+    desc.height = rows;
+    if (tail->plan && tail->planned == rows)
+        return HONE_OK;
+    hone_plan_destroy(&tail->plan);
+    tail->planned = rows;
+    return hone_plan_create(&tail->plan, tail->device, tail->step, &desc, &tail->options, error);
+}
+
+static hone_status reserve(struct tail *tail, hone_error *error)
+{
+    tail->output = *hone_plan_output(tail->plan);
+    tail->row = (size_t)tail->output.width * tail->output.channels;
+    tail->result = mem_new(hone_image_bytes(&tail->output), 1);
+    if (tail->counts)
+        tail->sums = mem_new(tail->row, sizeof *tail->sums);
+    else if (tail->output.type == HONE_F32)
+        tail->carry = mem_new(tail->row, sizeof *tail->carry);
+    else
+        tail->wrapped = mem_new(tail->row, sizeof *tail->wrapped);
+    return tail->result && (tail->sums || tail->carry || tail->wrapped)
+               ? HONE_OK
+               : error_memory(error, "sums of bands");
+}
+
+hone_status tail_create(struct tail **out, hone_device *device, const hone_chain *step, hone_reach reach,
+                        const hone_image_desc *band, const hone_plan_options *options, hone_error *error)
+{
+    struct tail *tail = *out = mem_new(1, sizeof *tail);
+    if (!tail)
+        return error_memory(error, "sums of bands");
+    tail->device = device;
+    tail->step = step;
+    tail->counts = reach == HONE_REACH_ALL;
+    tail->band = *band;
+    if (options)
+        tail->options = *options;
+    hone_status status = plan_for(tail, band->height, error);
+    if (!status && tail->counts &&
+        (hone_plan_output(tail->plan)->type != HONE_U32 || hone_plan_output(tail->plan)->height != 1))
+        status = error_set(
+            error, HONE_ERROR_UNSUPPORTED,
+            "%s makes a picture of all counts, which parts of an image do not have: output=table gives "
+            "the counts",
+            hone_chain_filter(step, 0));
+    if (!status)
+        status = reserve(tail, error);
+    if (status)
+        tail_destroy(out);
+    return status;
+}
+
+void tail_destroy(struct tail **slot)
+{
+    struct tail *tail = *slot;
+    *slot = NULL;
+    if (!tail)
+        return;
+    hone_plan_destroy(&tail->plan);
+    free(tail->result);
+    free(tail->carry);
+    free(tail->wrapped);
+    free(tail->sums);
+    free(tail);
+}
+
+const hone_image_desc *tail_output(const struct tail *tail)
+{
+    return &tail->output;
+}
+
+bool tail_step(const struct tail *tail, hone_step_info *info)
+{
+    return hone_plan_step(tail->plan, 0, info);
+}
+
+static void add_counts(struct tail *tail)
+{
+    const uint32_t *counts = tail->result;
+    for (size_t i = 0; i < tail->row; i++)
+        tail->sums[i] += counts[i];
+}
+
+static void carry_integers(struct tail *tail, uint32_t rows)
+{
+    uint32_t *to = tail->result;
+    for (uint32_t y = 0; y < rows; y++)
+        for (size_t i = 0; i < tail->row; i++)
+            *to++ += tail->wrapped[i];
+    for (size_t i = 0; i < tail->row; i++)
+        tail->wrapped[i] = *(to - tail->row + i);
+}
+
+static void carry_floats(struct tail *tail, uint32_t rows)
+{
+    float *to = tail->result;
+    const float *last = to + (rows - 1) * tail->row;
+    for (uint32_t y = 0; y + 1 < rows; y++)
+        for (size_t i = 0; i < tail->row; i++, to++)
+            *to = (float)(*to + tail->carry[i]);
+    for (size_t i = 0; i < tail->row; i++, to++) {
+        tail->carry[i] += last[i];
+        *to = (float)tail->carry[i];
+    }
+}
+
+hone_status tail_run(struct tail *tail, const void *rows, size_t pitch, uint32_t count, const void **out,
+                     hone_error *error)
+{
+    hone_status status = plan_for(tail, count, error);
+    *out = NULL;
+    if (!status)
+        status = hone_plan_apply(tail->plan, rows, pitch, tail->result, 0, error);
+    if (status)
+        return status;
+    if (tail->counts) {
+        add_counts(tail);
+        return HONE_OK;
+    }
+    if (tail->carry)
+        carry_floats(tail, count);
+    else
+        carry_integers(tail, count);
+    *out = tail->result;
+    return HONE_OK;
+}
+
+hone_status tail_counts(struct tail *tail, const void **out, hone_error *error)
+{
+    uint32_t *counts = tail->result;
+    for (size_t i = 0; i < tail->row; i++) {
+        if (tail->sums[i] > UINT32_MAX)
+            return error_set(error, HONE_ERROR_UNSUPPORTED,
+                             "%s counts %llu pixels in one bin, and a count of u32 holds 2^32 - 1",
+                             hone_chain_filter(tail->step, 0), (unsigned long long)tail->sums[i]);
+        counts[i] = (uint32_t)tail->sums[i];
+    }
+    *out = counts;
+    return HONE_OK;
+}

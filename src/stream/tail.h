@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The last filter of a chain whose sums go on from band to band: each band by itself, and then the sums of those before are
+ * added. */
+#ifndef STREAM_TAIL_H
+#define STREAM_TAIL_H
+
+#include "hone/chain.h"
+#include "hone/plan.h"
+
+struct tail;
+
+/* `step` is a chain of that filter alone, which must stay; bands are like *band, or shorter. */
+hone_status tail_create(struct tail **out, hone_device *device, const hone_chain *step, hone_reach reach,
+                        const hone_image_desc *band, const hone_plan_options *options, hone_error *error);
+void tail_destroy(struct tail **tail);
+
+/* Of a band as high as that of tail_create; of counts, of all. */
+const hone_image_desc *tail_output(const struct tail *tail);
+bool tail_step(const struct tail *tail, hone_step_info *info);
+
+/* Takes the next band of `count` rows. Sums: *out is its result, tight, until the next call. Counts: *out is NULL, and they come
+ * by tail_counts. */
+hone_status tail_run(struct tail *tail, const void *rows, size_t pitch, uint32_t count, const void **out,
+                     hone_error *error);
+/* HONE_ERROR_UNSUPPORTED where a count is over 2^32 - 1. */
+hone_status tail_counts(struct tail *tail, const void **out, hone_error *error);
+
+#endif

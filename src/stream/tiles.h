@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * A chain over an image that need not fit into memory: bands of whole rows go through a stream, each with the rows around it
+ * that its result depends on. The result is that of the whole image.
+ *
+ * Chains that end in integral or histogram carry sums from band to band. What cannot be done in bands is
+ * HONE_ERROR_UNSUPPORTED, and the message names the filter.
+ */
+#ifndef STREAM_TILES_H
+#define STREAM_TILES_H
+
+#include "hone/chain.h"
+#include "hone/stream.h"
+
+/* Fills `rows`, `pitch` bytes apart, with `count` rows of the input from `first` on. That is where the last call ended, except
+ * under border=wrap: then the last rows come before the first ones, and the first ones once more at the end. */
+typedef hone_status (*tiles_read)(void *user, uint32_t first, uint32_t count, void *rows, size_t pitch,
+                                  hone_error *error);
+
+struct tiles_request {
+    hone_device *device;
+    const hone_chain *chain;
+    hone_image_desc input; /* each side at most HONE_MAX_SIDE, of any number of pixels; pitch 0 */
+    uint64_t memory;       /* bytes, for all that is held at once; 0: what the device's budget has left */
+    const hone_plan_options *plan; /* NULL: defaults; without second images */
+    tiles_read read;
+    void *user;
+};
+
+/* Threads: one at a time. */
+struct tiles;
+
+/* HONE_ERROR_MEMORY where not even the smallest band fits, with what that would take. *out is released with tiles_destroy. The
+ * chain may be destroyed before. */
+hone_status tiles_create(struct tiles **out, const struct tiles_request *request, hone_error *error);
+/* *tiles becomes NULL, NULL is fine. */
+void tiles_destroy(struct tiles **tiles);
+
+/* Of the whole result, with pitch 0. */
+const hone_image_desc *tiles_output(const struct tiles *tiles);
+
+/* The next rows of the result, from the top; valid until the next call. `count` is 0 when all have come. */
+struct tiles_rows {
+    const void *pixels;
+    size_t pitch;
+    uint32_t first, count;
+};
+hone_status tiles_next(struct tiles *tiles, struct tiles_rows *rows, hone_error *error);
+
+/* What has been done. */
+struct tiles_state {
+    uint32_t bands, done; /* of the input */
+    uint32_t band_rows, region_rows;
+    uint64_t memory; /* bytes held */
+    hone_copy_counts copies;
+};
+void tiles_get_state(const struct tiles *tiles, struct tiles_state *state);
+
+/* As hone_plan_step. */
+bool tiles_step(const struct tiles *tiles, size_t step, hone_step_info *info);
+
+#endif

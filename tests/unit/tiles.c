@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Images in bands: the arithmetic, also beyond 2^32 elements, and results, which are those of whole images. */
+#include "stream/tiles.h"
+
+#include "stream/bands.h"
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Arithmetic ---- */
+
+static void check_bands(uint32_t height, const hone_halo *halo, uint32_t region)
+{
+    struct bands bands;
+    uint32_t least = 0, next = 0;
+    if (!bands_make(&bands, height, halo, region, &least)) {
+        CHECK(region < least || (halo->wraps && height % halo->period));
+        return;
+    }
+    CHECK(bands.region <= region || bands.region == height);
+    const bool whole = bands.region == height && bands.rows == height;
+    for (uint32_t i = 0; i < bands_count(&bands); i++) {
+        const struct band band = bands_at(&bands, i);
+        const int64_t end = band.origin + bands.region;
+        CHECK(band.first == next && band.count > 0 && band.first % halo->period == 0);
+        CHECK((band.origin % halo->period) == 0);
+        if (!bands.wraps)
+            CHECK(band.origin >= 0 && end <= height);
+        /* the halo is there, or the edge of the image is */
+        CHECK(whole || band.origin <= (int64_t)band.first - halo->top || (!bands.wraps && band.origin == 0));
+        CHECK(whole || end >= (int64_t)band.first + band.count + halo->bottom ||
+              (!bands.wraps && end == height));
+        next = band.first + band.count;
+    }
+    CHECK_EQ(next, height);
+}
+
+TEST(bands_cover_an_image_once_with_their_halos)
+{
+    static const uint32_t heights[] = {1, 2, 7, 40, 41, 1000, 1048575};
+    for (size_t h = 0; h < sizeof heights / sizeof *heights; h++)
+        for (uint32_t top = 0; top < 6; top += 1)
+            for (uint32_t bottom = 0; bottom < 4; bottom += 3)
+                for (uint32_t period = 1; period <= 2; period++)
+                    for (int wraps = 0; wraps <= 1; wraps++)
+                        for (uint32_t region = 1; region < 5000; region = region * 2 + 1) {
+                            const hone_halo halo = {
+                                .top = top, .bottom = bottom, .period = period, .wraps = wraps};
+                            if (heights[h] < 2000 || region > 500)
+                                check_bands(heights[h], &halo, region);
+                        }
+}
+
+TEST(the_smallest_region_does)
+{
+    const hone_halo halo = {.top = 5, .bottom = 3, .period = 2};
+    struct bands bands;
+    uint32_t least = 0;
+    CHECK(!bands_make(&bands, 1001, &halo, 4, &least));
+    CHECK_EQ(least, 6 + 4 + 2 + 1);
+    CHECK(!bands_make(&bands, 1001, &halo, least - 1, &least));
+    CHECK(bands_make(&bands, 1001, &halo, least, &least));
+    CHECK_EQ(bands.rows, 2);
+}
+
+/* ---- Results ---- */
+
+struct rows {
+    struct view view;
+    uint32_t next;
+    bool anywhere;
+};
+
+static hone_status read_view(void *user, uint32_t first, uint32_t count, void *to, size_t pitch,
+                             hone_error *error)
+{
+    struct rows *rows = user;
+    const size_t row = hone_image_row_bytes(&rows->view.desc);
+    (void)error;
+    CHECK(rows->anywhere || first == rows->next);
+    CHECK(first + count <= rows->view.desc.height);
+    rows->next = first + count;
+    for (uint32_t i = 0; i < count; i++)
+        memcpy((char *)to + i * pitch, (char *)rows->view.data + (first + i) * row, row);
+    return HONE_OK;
+}
+
+static struct tiles *make_tiles(hone_device *device, const char *text, struct rows *rows, uint64_t memory,
+                                hone_status wanted, const char *part)
+{
+    hone_chain *chain = NULL;
+    struct tiles *tiles = NULL;
+    hone_error error = {0};
+    REQUIRE_OK(hone_chain_parse(&chain, text, &error));
+    const struct tiles_request request = {.device = device,
+                                          .chain = chain,
+                                          .input = rows->view.desc,
+                                          .memory = memory,
+                                          .read = read_view,
+                                          .user = rows};
+    const hone_status status = tiles_create(&tiles, &request, &error);
+    if (status != wanted)
+        test_note("'%s': %s", text, error.message);
+    CHECK_STATUS(status, wanted);
+    if (part)
+        CHECK_HAS(error.message, part);
+    hone_chain_destroy(&chain);
+    return tiles;
+}
+
+/* In parts against a plan for the whole image, within `bound`. */
+static void check_chain(hone_device *device, const char *text, hone_type type, uint32_t channels,
+                        uint32_t height, double bound)
+{
+    struct rows rows = {.view = support_picture(150, height, type, channels, 5),
+                        .anywhere = strstr(text, "wrap") != NULL};
+    const uint64_t memory = 150 * channels * hone_type_size(type) * 400;
+    hone_plan *plan = support_plan(device, text, &rows.view.desc, NULL);
+    struct view wanted = view_new(hone_plan_output(plan)), got = view_new(hone_plan_output(plan));
+    struct tiles *tiles = make_tiles(device, text, &rows, memory, HONE_OK, NULL);
+    struct tiles_state state;
+    struct tiles_rows some;
+    hone_error error;
+    REQUIRE(tiles);
+    REQUIRE_OK(hone_plan_apply(plan, rows.view.data, 0, wanted.data, 0, &error));
+    CHECK(memcmp(tiles_output(tiles), &wanted.desc, sizeof wanted.desc) == 0);
+    const size_t row = hone_image_row_bytes(&wanted.desc);
+    uint32_t next = 0;
+    for (;;) {
+        REQUIRE_OK(tiles_next(tiles, &some, &error));
+        if (!some.count)
+            break;
+        CHECK_EQ(some.first, next);
+        for (uint32_t i = 0; i < some.count; i++)
+            memcpy((char *)got.data + (next + i) * row, (const char *)some.pixels + i * some.pitch, row);
+        next += some.count;
+    }
+    CHECK_EQ(next, wanted.desc.height);
+    tiles_get_state(tiles, &state);
+    CHECK(state.bands > 2 && state.done == state.bands && state.memory <= memory);
+    if (!CHECK_SAME(&got, &wanted, bound))
+        test_note("'%s' %s x%u, %u rows, %u bands of %u rows", text, hone_type_name(type), channels, height,
+                  state.bands, state.band_rows);
+    tiles_destroy(&tiles);
+    hone_plan_destroy(&plan);
+    view_finish(&rows.view);
+    view_finish(&wanted);
+    view_finish(&got);
+}
+
+TEST(windows)
+{
+    hone_device *device = support_open_quick();
+    check_chain(device, "box size=8", HONE_U8, 1, 1001, 0);
+    check_chain(device, "box size=9 border=reflect | sobel border=reflect101", HONE_U8, 3, 1000, 0);
+    check_chain(device, "epsilon radius=3 border=constant border-value=9", HONE_U16, 1, 999, 0);
+    check_chain(device, "density size=7 border=zero-outside", HONE_U8, 1, 1001, 0);
+    check_chain(device, "sobel output=dx border=wrap | gray", HONE_F32, 3, 1001, 1e-5);
+    check_chain(device, "box size=7 border=wrap", HONE_U8, 4, 1001, 0);
+    check_chain(device, "demosaic method=malvar pattern=gbrg | gray", HONE_U8, 1, 1001, 0);
+    hone_device_close(&device);
+}
+
+TEST(sums_that_go_on)
+{
+    hone_device *device = support_open_quick();
+    check_chain(device, "integral", HONE_U8, 1, 1001, 0);
+    check_chain(device, "box size=5 | integral", HONE_U16, 3, 1001, 0);
+    check_chain(device, "histogram", HONE_U8, 3, 1001, 0);
+    check_chain(device, "sobel | histogram bins=7", HONE_U16, 1, 1001, 0);
+    hone_device_close(&device);
+}
+
+TEST(what_cannot_be_done_says_why)
+{
+    hone_device *device = support_open_quick();
+    struct rows rows = {.view = support_picture(150, 1001, HONE_U8, 1, 5)};
+    make_tiles(device, "box | transpose", &rows, 1 << 20, HONE_ERROR_UNSUPPORTED,
+               "transpose cannot be run in parts");
+    make_tiles(device, "histogram output=picture", &rows, 1 << 20, HONE_ERROR_UNSUPPORTED, "output=table");
+    make_tiles(device, "box border=wrap | sobel", &rows, 1 << 20, HONE_ERROR_UNSUPPORTED, "border=wrap");
+    make_tiles(device, "demosaic border=wrap", &rows, 1 << 20, HONE_ERROR_UNSUPPORTED, "even");
+    make_tiles(device, "box size=400", &rows, 1 << 18, HONE_ERROR_MEMORY, "of 150 pixels");
+    view_finish(&rows.view);
+    hone_device_close(&device);
+}
