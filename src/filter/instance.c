@@ -26,6 +26,13 @@ static const struct expr_scope *open_scope(const struct instance *instance, stru
 
 /* ---- Programs ---- */
 
+/* Arguments of a pass as its description has them. */
+static unsigned described_slots(const struct instance *instance, size_t pass)
+{
+    return pass == 0 && instance->c.fused_count ? instance->fused_arguments[instance->c.fused_count - 1].slots
+                                                : instance->arguments[pass].slots;
+}
+
 static hone_status check_kernel(const struct instance *instance, size_t pass, hone_error *error)
 {
     const struct pass_geometry *g = &instance->geometry[pass];
@@ -39,9 +46,7 @@ static hone_status check_kernel(const struct instance *instance, size_t pass, ho
             error, HONE_ERROR_UNSUPPORTED,
             "kernel '%s' as compiled allows work-groups of %zu, not %zu (registers or local memory)",
             instance->variant->passes[pass].kernel, facts.max_work_group, group);
-    unsigned slots = pass == 0 && instance->c.fused_count
-                         ? instance->fused_arguments[instance->c.fused_count - 1].slots
-                         : instance->arguments[pass].slots;
+    const unsigned slots = described_slots(instance, pass) + (instance->probe->rewrite != NULL);
     if (facts.arguments != slots)
         return error_set(error, HONE_ERROR_INTERNAL, "kernel '%s' has %u arguments; its description fills %u",
                          instance->variant->passes[pass].kernel, facts.arguments, slots);
@@ -57,6 +62,8 @@ static hone_status make_kernels(struct instance *instance, const char *options, 
              hone_type_name(instance->c.in.type));
     hone_status status = case_source_text(&source, instance->device, &instance->c,
                                           variant->source ? variant->source : "kernel.cl", error);
+    if (!status && instance->probe->rewrite)
+        status = instance->probe->rewrite(instance->probe->context, &source, error);
     const struct program_unit unit = {label, text_view(&source), options};
     if (!status)
         status = programs_digest(instance->device, &unit, instance->digest, error);
@@ -296,6 +303,31 @@ static hone_status parse_arguments(struct instance *instance, hone_error *error)
     return status ? status : fused_parse(instance, error);
 }
 
+/* Leaves the first of `part` equal shares of the work-groups, cut where there are most. */
+static void keep_part(struct pass_geometry *g, unsigned part)
+{
+    int64_t most = 0;
+    int at = 0;
+    for (int d = 0; d < 3; d++) {
+        const int64_t groups = g->global[d] / (g->local[0] ? g->local[d] : 1);
+        if (groups > most) {
+            most = groups;
+            at = d;
+        }
+    }
+    const int64_t kept = most / part > 0 ? most / part : 1;
+    g->global[at] = kept * (g->local[0] ? g->local[at] : 1);
+}
+
+static hone_status set_extra(struct instance *instance, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (size_t p = 0; p < variant_pass_count(instance->variant) && !status && instance->probe->rewrite; p++)
+        status = kernel_set_memory(instance->kernels[p], described_slots(instance, p), instance->probe->extra,
+                                   error);
+    return status;
+}
+
 static hone_status measure_passes(struct instance *instance, hone_error *error)
 {
     struct instance_scope storage;
@@ -303,6 +335,8 @@ static hone_status measure_passes(struct instance *instance, hone_error *error)
     hone_status status = HONE_OK;
     for (size_t p = 0; p < variant_pass_count(instance->variant) && !status; p++)
         status = pass_geometry(&instance->variant->passes[p], scope, &instance->geometry[p], error);
+    for (size_t p = 0; p < variant_pass_count(instance->variant) && !status && instance->probe->part; p++)
+        keep_part(&instance->geometry[p], instance->probe->part);
     return status;
 }
 
@@ -326,12 +360,14 @@ static hone_status set_up(struct instance *instance, hone_error *error)
         status = each_argument(instance, set_fixed_argument, error);
     if (!status)
         status = fused_set_fixed(instance, error);
-    return status;
+    return status ? status : set_extra(instance, error);
 }
 
-hone_status instance_create_beside(struct instance **out, const struct instance *other, hone_device *device,
-                                   const struct filter_case *c, const struct variant *variant,
-                                   const struct config *config, hone_error *error)
+static const struct instance_probe no_probe;
+
+static hone_status create(struct instance **out, const struct instance *other, hone_device *device,
+                          const struct filter_case *c, const struct variant *variant,
+                          const struct config *config, const struct instance_probe *probe, hone_error *error)
 {
     struct instance *instance = mem_new(1, sizeof *instance);
     *out = NULL;
@@ -341,20 +377,36 @@ hone_status instance_create_beside(struct instance **out, const struct instance 
     instance->variant = variant;
     instance->config = *config;
     instance->other = other;
+    instance->probe = probe;
     hone_status status = case_copy(&instance->c, c, error);
     if (!status)
         status = set_up(instance, error);
     instance->other = NULL;
+    instance->probe = &no_probe;
     if (status)
         instance_destroy(&instance);
     *out = instance;
     return status;
 }
 
+hone_status instance_create_beside(struct instance **out, const struct instance *other, hone_device *device,
+                                   const struct filter_case *c, const struct variant *variant,
+                                   const struct config *config, hone_error *error)
+{
+    return create(out, other, device, c, variant, config, &no_probe, error);
+}
+
 hone_status instance_create(struct instance **out, hone_device *device, const struct filter_case *c,
                             const struct variant *variant, const struct config *config, hone_error *error)
 {
-    return instance_create_beside(out, NULL, device, c, variant, config, error);
+    return create(out, NULL, device, c, variant, config, &no_probe, error);
+}
+
+hone_status instance_create_probe(struct instance **out, hone_device *device, const struct filter_case *c,
+                                  const struct variant *variant, const struct config *config,
+                                  const struct instance_probe *probe, hone_error *error)
+{
+    return create(out, NULL, device, c, variant, config, probe, error);
 }
 
 void instance_destroy(struct instance **slot)

@@ -35,6 +35,19 @@ hone_status instance_create_beside(struct instance **out, const struct instance 
                                    const struct filter_case *c, const struct variant *variant,
                                    const struct config *config, hone_error *error);
 
+/* A change to an instance's kernels that finds out what limits them (lab/probe). All zero: none. */
+struct text;
+struct instance_probe {
+    /* Replaces the text that is given to the compiler by one whose kernels take `extra` behind their arguments. */
+    hone_status (*rewrite)(void *context, struct text *source, hone_error *error);
+    void *context;
+    struct memory *extra;
+    unsigned part; /* runs one of so many work-groups, the first ones; 0: all */
+};
+hone_status instance_create_probe(struct instance **out, hone_device *device, const struct filter_case *c,
+                                  const struct variant *variant, const struct config *config,
+                                  const struct instance_probe *probe, hone_error *error);
+
 /* Whether kernels can index an image whose rows are `pitch` bytes apart, `offset` bytes into its buffer:
  * HONE_ERROR_UNSUPPORTED for one of more elements than 31 bits count. */
 hone_status instance_check_surface(const hone_image_desc *desc, size_t pitch, size_t offset,

@@ -14,7 +14,8 @@ struct instance {
     struct filter_case c;
     const struct variant *variant;
     struct config config;
-    const struct instance *other; /* see instance_create_beside(); while it is set up */
+    const struct instance *other;       /* see instance_create_beside(); while it is set up */
+    const struct instance_probe *probe; /* not NULL, likewise */
     char digest[65];
     struct argument_list arguments[MAX_PASSES], fused_arguments[MAX_FUSED];
     struct kernel *kernels[MAX_PASSES];

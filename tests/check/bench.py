@@ -124,6 +124,25 @@ def test_the_hosts_clock_is_said():
     frame.check("the host's clock's" in run(*arguments, HONE_TUNE_CLOCK="host"), "not said")
 
 
+def test_facts_and_probes():
+    [table] = measured("9-12", "--sizes", "64x48", "--rung", "16x1", "--facts", "--probe")
+    [row] = table["devices"][0]["rows"]
+    [facts] = row["facts"]
+    frame.check(facts["kernel"] == "sobel_strips" and facts["preferred_multiple"] >= 1 and facts["local_bytes"] == 0, f"{facts}")
+    frame.check((facts["registers"] is None) == ("missing" in facts), f"{facts}")
+    probes = row["probes"]
+    for name in ("ms", "more_arithmetic_ms", "more_loads_ms", "half_groups_ms", "cached_loads_ms"):
+        frame.check(probes[name] > 0, f"{name}: {probes}")
+    frame.check(probes["limiter"] == row["limiter"] and probes["advice"] and "note" not in probes, f"{row}")
+
+
+def test_what_cannot_be_probed_says_so():
+    """A kernel that a macro spells."""
+    [table] = measured("gaussian", "--sizes", "64x64", "--rung", "V+TL+V+TL", "--probe")
+    [row] = table["devices"][0]["rows"]
+    frame.check(row["ran"] and "rewritten" in row["probes"]["note"], f"{row}")
+
+
 def test_roofs_are_remembered():
     [first], [second] = measured("roofs"), measured("roofs")
     frame.check(first == second, "measured again")

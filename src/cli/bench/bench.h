@@ -15,6 +15,7 @@ struct bench_run {
     struct common_options common;
     const char *sizes, *format;
     struct option_list rungs;
+    bool facts, probes;
     bool anew; /* roofs are measured again */
     struct seeds *seeds;
     hone_device *devices[BENCH_DEVICES];
@@ -37,5 +38,12 @@ void bench_print_sizes(const struct bench_run *run, const struct climbed *result
 /* `hone bench` alone, and `hone bench roofs`. */
 int bench_list_tables(const struct bench_run *run);
 int bench_show_roofs(const struct bench_run *run);
+
+/* `hone bench probes`: kernels built to be limited by one thing each. */
+int bench_prove_probes(const struct bench_run *run);
+
+/* What a row's kernels are made of and what probes found, under the row; the same for --json. */
+void bench_print_closer(const struct climbed *result);
+void bench_add_closer(json_t *row, const struct climbed *result);
 
 #endif

@@ -168,6 +168,8 @@ static int run_ladder(struct bench_run *run, const char *name)
 {
     hone_error error = {0};
     hone_status status = ladder_of(run->ladder, run->seeds, name, &error);
+    run->ladder->facts |= run->facts;
+    run->ladder->probes = run->probes;
     if (!status && run->rungs.count)
         status = ladder_keep(run->ladder, run->rungs.items, run->rungs.count, &error);
     if (!status)
@@ -178,6 +180,17 @@ static int run_ladder(struct bench_run *run, const char *name)
 }
 
 /* ---- The command ---- */
+
+static int run_operand(struct bench_run *run, const char *name)
+{
+    hone_error error = {0};
+    const bool roofs = strcmp(name, "roofs") == 0, probes = strcmp(name, "probes") == 0;
+    if (!roofs && !probes)
+        return run_ladder(run, name);
+    if (!run->device_count && open_devices(run, &error))
+        return cli_fail(&run->common, &error);
+    return roofs ? bench_show_roofs(run) : bench_prove_probes(run);
+}
 
 static int run_all(struct bench_run *run, const struct operands *operands)
 {
@@ -192,11 +205,7 @@ static int run_all(struct bench_run *run, const struct operands *operands)
     if (!run->ladder || !run->report)
         return error_memory(&error, "a ladder"), cli_fail(&run->common, &error);
     for (int i = 0; i < operands->count && worst <= EXIT_CHECK; i++) {
-        const bool roofs = strcmp(operands->items[i], "roofs") == 0;
-        hone_status status = roofs && !run->device_count ? open_devices(run, &error) : HONE_OK;
-        const int one = status  ? cli_fail(&run->common, &error)
-                        : roofs ? bench_show_roofs(run)
-                                : run_ladder(run, operands->items[i]);
+        const int one = run_operand(run, operands->items[i]);
         worst = one > worst ? one : worst;
     }
     if (run->common.json && worst <= EXIT_CHECK && !cli_print_json(json_incref(run->report)))
@@ -220,6 +229,8 @@ static int run_bench(int argc, char **argv)
     const struct option own[] = {{"sizes", 0, OPTION_TEXT, &run.sizes, 0, 0},
                                  {"format", 0, OPTION_TEXT, &run.format, 0, 0},
                                  {"rung", 0, OPTION_LIST, &run.rungs, 0, 0},
+                                 {"facts", 0, OPTION_FLAG, &run.facts, 0, 0},
+                                 {"probe", 0, OPTION_FLAG, &run.probes, 0, 0},
                                  {"anew", 0, OPTION_FLAG, &run.anew, 0, 0},
                                  {0}};
     enum parsed parsed = cli_parse(&command_bench, argc, argv, own, &run.common, &operands);
@@ -232,12 +243,13 @@ static int run_bench(int argc, char **argv)
 
 const struct command command_bench = {
     "bench", "climb the published ladders on this device",
-    "usage: hone bench [TABLE|FILTER|roofs...]\n"
+    "usage: hone bench [TABLE|FILTER|roofs|probes...]\n"
     "\n"
     "Measures the tables of the documents that the filters come from, in their own form: the same rows,\n"
     "data and sizes, with the document's figures and device beside. FILTER is a filter, also with\n"
     "parameters, whose rungs and variants are all measured. 'roofs' shows what the device can do at\n"
-    "most. Without an operand, lists the tables. Exit status 1: a result was wrong.\n"
+    "most, 'probes' whether --probe finds what limits kernels that are built for it. Without an operand,\n"
+    "lists the tables. Exit status 1: a result was wrong.\n"
     "\n"
     "  hone bench 9-2\n"
     "  hone bench 'box size=31' --sizes 1920x1080,3264x2448 --format u8,f32\n"
@@ -254,6 +266,9 @@ const struct command command_bench = {
     "  --sizes LIST     image sizes instead of the table's: 512x512,1920x1080\n"
     "  --format LIST    formats instead of the table's: u8, f32, u8x3 ...\n"
     "  --rung NAME      only this row; may be given again\n"
+    "  --facts          registers, spills, waves and memory of each kernel, as far as the driver tells\n"
+    "  --probe          find each row's limiter by probes: arithmetic or loads added, half of the\n"
+    "                   work-groups, loads that come from a cache\n"
     "  --anew           measure the roofs again instead of using the remembered ones\n"
     "\n"
     "A list of devices (--device 0,1) is measured side by side.\n",

@@ -28,7 +28,8 @@ int bench_list_tables(const struct bench_run *run)
                    table.device ? table.device : "");
     }
     if (!run->common.json)
-        puts("roofs             what the device can do at most\n\n"
+        puts("roofs             what the device can do at most\n"
+             "probes            whether --probe finds what limits kernels built for it\n\n"
              "or a filter from 'hone filters'");
     else if (!cli_print_json(json_incref(list))) {
         json_decref(list);
@@ -133,6 +134,7 @@ static json_t *row_json(const struct bench_run *run, int image, const struct lad
         json_object_set_new(object, "source", json_deep_copy(step->seed.given));
     if (r->row.ran)
         add_times(object, run, image, r);
+    bench_add_closer(object, r);
     return object;
 }
 

@@ -156,6 +156,7 @@ static void print_row(const struct bench_run *run, int image, const struct ladde
     if (r->row.note[0])
         printf("%15s %s: %s\n", "", r->row.ran ? "note" : "cannot run here", r->row.note);
     print_passes(&r->row);
+    bench_print_closer(r);
 }
 
 static void print_heads(void)

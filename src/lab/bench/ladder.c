@@ -102,6 +102,7 @@ hone_status ladder_of(struct ladder *ladder, const struct seeds *seeds, const ch
     ladder->filter = filter_named(ladder->chain);
     if (!ladder->filter)
         return unknown(seeds, text, error);
+    ladder->facts = ladder->is_table && ladder->table.facts;
     ladder->title = ladder->is_table ? ladder->table.title : ladder->filter->summary;
     hone_status status = chain_parse_case(&c, ladder->chain, error);
     if (status)
@@ -170,6 +171,34 @@ static void run_twin(const struct ladder *ladder, const struct ladder_step *step
     snprintf(row->note, sizeof row->note, "%s", note);
 }
 
+static void list_facts(const struct ladder *ladder, hone_device *device, const hone_image_desc *in,
+                       struct climbed *out)
+{
+    struct filter_case c;
+    struct instance *instance = NULL;
+    const struct row *row = &out->row;
+    if (row_case(&c, row->variant, ladder->chain, in, NULL))
+        return;
+    if (instance_create(&instance, device, &c, row->variant, &row->config, NULL) == HONE_OK)
+        for (size_t p = 0; p < variant_pass_count(row->variant); p++)
+            if (facts_of(&out->facts[out->fact_count], device, instance, p, NULL) == HONE_OK)
+                out->fact_count++;
+    instance_destroy(&instance);
+    case_finish(&c);
+}
+
+/* What probes cannot find out is left to the roofs. */
+static void probe(const struct ladder *ladder, hone_device *device, const struct roofs_list *roofs,
+                  const hone_image_desc *in, struct climbed *out)
+{
+    hone_error error = {0};
+    out->was_probed = true;
+    if (probe_row(&out->probed, &out->row, device, ladder->chain, in, roofs, &error))
+        snprintf(out->probed.note, sizeof out->probed.note, "%.250s", error.message);
+    if (out->probed.limiter != LIMIT_UNKNOWN)
+        out->limit.limiter = out->probed.limiter;
+}
+
 void ladder_climb(const struct ladder *ladder, int index, hone_device *device, const struct roofs_list *roofs,
                   const hone_image_desc *in, double *first_ms, struct climbed *out)
 {
@@ -184,4 +213,8 @@ void ladder_climb(const struct ladder *ladder, int index, hone_device *device, c
     *first_ms = *first_ms > 0 ? *first_ms : ms;
     out->gain = ms > 0 ? *first_ms / ms : 0;
     out->limit = limit_of(&out->row, roofs, (double)in->width * in->height, in->type == HONE_F32);
+    if (ladder->facts)
+        list_facts(ladder, device, in, out);
+    if (ladder->probes)
+        probe(ladder, device, roofs, in, out);
 }

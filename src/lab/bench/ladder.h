@@ -6,6 +6,8 @@
 #include "lab/bench/limit.h"
 #include "lab/bench/row.h"
 #include "lab/bench/seeds.h"
+#include "lab/facts/facts.h"
+#include "lab/probe/probe.h"
 
 enum { LADDER_STEPS = 64 };
 
@@ -24,6 +26,8 @@ struct ladder {
     const char *name, *title, *chain;
     const struct hone_filter *filter;
     bool is_table; /* `table` is filled in */
+    bool facts;    /* those of each kernel are asked */
+    bool probes;   /* limiters are found by probes */
     struct seed_table table;
     int count;
     struct ladder_step steps[LADDER_STEPS];
@@ -41,6 +45,10 @@ struct climbed {
     struct row row;
     struct limit limit;
     double gain; /* over the first step that ran; 0: not known */
+    size_t fact_count;
+    struct facts facts[MAX_PASSES];
+    bool was_probed;
+    struct probed probed;
 };
 
 /* Climbs one step; `first_ms` is the time of the first step that ran, 0 before, and becomes this one's then. */

@@ -88,17 +88,26 @@ static void list_passes(const hone_event *done, struct sample *s)
             s->passes[s->pass_count++] = (double)(command.times.ended - command.times.started) * 1e-6;
 }
 
+/* What is timed. */
+struct shot {
+    struct measure *m;
+    struct instance *instance;
+    bool flat;
+};
+
 /* One run; with the host's clock, all of it counts as kernels. */
-static hone_status run_once(struct measure *m, struct instance *instance, int turn, struct sample *s,
-                            hone_error *error)
+static hone_status run_once(const struct shot *shot, int turn, struct sample *s, hone_error *error)
 {
-    const struct surfaces surfaces = {.in = measure_surface(&m->inputs[turn % INPUTS]),
-                                      .second = measure_surface(&m->second),
-                                      .out = measure_surface(&m->out)};
+    struct measure *m = shot->m;
+    struct surfaces surfaces = {.in = measure_surface(&m->inputs[turn % INPUTS]),
+                                .second = measure_surface(&m->second),
+                                .out = measure_surface(&m->out)};
+    if (shot->flat)
+        surfaces.in.pitch = surfaces.second.pitch = 0;
     hone_event *done = NULL;
     hone_durations durations = {0};
     const uint64_t start = clock_ns();
-    hone_status status = instance_enqueue(instance, &surfaces, (struct wait_list){0}, &done, error);
+    hone_status status = instance_enqueue(shot->instance, &surfaces, (struct wait_list){0}, &done, error);
     if (!status)
         status = hone_event_wait(done, error);
     *s = (struct sample){.kernels = (double)(clock_ns() - start) * 1e-6};
@@ -111,13 +120,13 @@ static hone_status run_once(struct measure *m, struct instance *instance, int tu
     return status;
 }
 
-static hone_status settle(struct measure *m, struct instance *instance, hone_error *error)
+static hone_status settle(const struct shot *shot, hone_error *error)
 {
     struct sample last = {0}, now;
     hone_status status = HONE_OK;
     double spent = 0;
     for (int i = 0; i < SETTLE_RUNS && spent < settle_ms && !status; i++) {
-        status = run_once(m, instance, i, &now, error);
+        status = run_once(shot, i, &now, error);
         if (i > 0 && now.kernels <= last.kernels * agreement && last.kernels <= now.kernels * agreement)
             break;
         last = now;
@@ -148,17 +157,18 @@ static void sum_up(struct samples *all, struct row_times *times)
         times->pass_ms[p] = measure_median(all->passes[p], n);
 }
 
-static hone_status time_instance(struct measure *m, struct instance *instance, struct row_times *times,
-                                 hone_error *error)
+hone_status row_time(struct measure *m, struct instance *instance, bool flat, struct row_times *times,
+                     hone_error *error)
 {
+    const struct shot shot = {m, instance, flat};
     struct samples *all = mem_new(1, sizeof *all);
     double spent = 0;
     if (!all)
         return HONE_ERROR_MEMORY;
-    hone_status status = settle(m, instance, error);
+    hone_status status = settle(&shot, error);
     while (!status && all->count < ROW_RUNS && (all->count < LEAST_RUNS || spent < longest_ms)) {
         struct sample s;
-        status = run_once(m, instance, all->count, &s, error);
+        status = run_once(&shot, all->count, &s, error);
         spent += s.kernels + s.copies;
         if (!status)
             keep(all, &s);
@@ -181,7 +191,7 @@ static hone_status time_case(struct row *row, hone_device *device, const struct 
     if (!status)
         status = measure_open(&m, device, c, NULL, error);
     if (!status)
-        status = time_instance(m, instance, &row->times, error);
+        status = row_time(m, instance, false, &row->times, error);
     measure_close(&m);
     instance_destroy(&instance);
     return status;

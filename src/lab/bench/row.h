@@ -42,6 +42,12 @@ struct row {
  * the row. */
 void row_measure(struct row *row, hone_device *device, const char *text, const hone_image_desc *in);
 
+/* Times an instance on the pictures of `measure`; `flat`: with all rows of the input being the first one. */
+struct measure;
+struct instance;
+hone_status row_time(struct measure *measure, struct instance *instance, bool flat, struct row_times *times,
+                     hone_error *error);
+
 /* The case of a row: relaxed where the variant asks for it. case_finish is due on HONE_OK alone. */
 hone_status row_case(struct filter_case *c, const struct variant *variant, const char *text,
                      const hone_image_desc *in, hone_error *error);

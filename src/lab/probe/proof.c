@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lab/probe/proof.h"
+
+#include "base/text.h"
+
+#define PARAMETERS                                                                                           \
+    "(__global const float *in, int in_offset, int in_pitch, __global float *out, int out_offset, "          \
+    "int out_pitch, int width, int height)\n"
+
+/* Each reads in + in_offset + y * in_pitch + x and writes a pixel. */
+static const char copy_source[] = "__kernel void proof" PARAMETERS "{\n"
+                                  "    int x = get_global_id(0) * 4, y = get_global_id(1);\n"
+                                  "    if (x + 4 <= width && y < height)\n"
+                                  "        vstore4(vload4(0, in + in_offset + y * in_pitch + x), 0, out + "
+                                  "out_offset + y * out_pitch + x);\n"
+                                  "}\n";
+
+static const char work_source[] =
+    "__kernel void proof" PARAMETERS "{\n"
+    "    int x = get_global_id(0) * 4, y = get_global_id(1);\n"
+    "    if (x + 4 > width || y >= height)\n"
+    "        return;\n"
+    "    float4 a = vload4(0, in + in_offset + y * in_pitch + x), b = a + 1.0f, c = a + 2.0f, d = a + 3.0f;\n"
+    "    for (int k = 0; k < 256; k++) {\n"
+    "        a = a * 0.5f + 1.0f; b = b * 0.5f + 1.0f; c = c * 0.5f + 1.0f; d = d * 0.5f + 1.0f;\n"
+    "    }\n"
+    "    vstore4(a + b + c + d, 0, out + out_offset + y * out_pitch + x);\n"
+    "}\n";
+
+/* Few work-items, each of which cannot know its next address before its last load has come. */
+static const char chase_source[] =
+    "__kernel void proof" PARAMETERS "{\n"
+    "    uint x = get_global_id(0), y = get_global_id(1), at = y * 7919u + x * 104729u;\n"
+    "    for (int k = 0; k < 256; k++) {\n"
+    "        uint row = at / (uint)width % (uint)height, column = at % (uint)width;\n"
+    "        at = at * 1664525u + 1013904223u + (in[in_offset + (int)row * in_pitch + (int)column] > 2.0f);\n"
+    "        at ^= as_uint(in[in_offset + (int)row * in_pitch + (int)column]) >> 9;\n"
+    "    }\n"
+    "    if ((int)x < width && (int)y < height)\n"
+    "        out[out_offset + (int)y * out_pitch + (int)x] = (float)(at & 1023u);\n"
+    "}\n";
+
+#define PASS(extent_x, extent_y, block_x)                                                                    \
+    .passes = {{.kernel = "proof",                                                                           \
+                .extent = {extent_x, extent_y},                                                              \
+                .block = {block_x, "1"},                                                                     \
+                .local = {"32", "2"},                                                                        \
+                .arguments = {"in", "out", "W", "H"}}}
+
+/* The sources take the place of what the filter's name finds: see replace(). */
+static const struct variant variants[] = {
+    {.name = "copy", .path = "buffer", PASS("W", "H", "4"), .cost = {"8", "0.25", "0"}},
+    {.name = "work", .path = "buffer", PASS("W", "H", "4"), .cost = {"8", "0.25", "2048"}},
+    {.name = "chase", .path = "buffer", PASS("64", "32", "1"), .cost = {"4*2*2048*256/(W*H)", "1", "1"}},
+};
+static const struct hone_filter proof_filter = {.name = "add",
+                                                .summary = "kernels built for the probes",
+                                                .types = TYPE_F32,
+                                                .channels = CHANNELS_1,
+                                                .inputs = 1,
+                                                VARIANTS(variants)};
+
+static const struct {
+    enum limiter built;
+    const char *what, *source;
+    const struct variant *variant;
+    uint32_t width, height;
+} proofs[PROOF_COUNT] = {
+    {LIMIT_MEMORY, "copies 64 MiB", copy_source, &variants[0], 4096, 4096},
+    {LIMIT_ARITHMETIC, "2048 operations for each pixel of 2 MP", work_source, &variants[1], 2048, 1024},
+    {LIMIT_LATENCY, "2048 work-items, each a chain of 256 loads from anywhere in 64 MiB", chase_source,
+     &variants[2], 4096, 4096},
+    {LIMIT_LAUNCH, "copies 64x64 pixels", copy_source, &variants[0], 64, 64},
+};
+
+static hone_status replace(void *context, struct text *source, hone_error *error)
+{
+    (void)error;
+    text_finish(source);
+    text_add(source, "%s", (const char *)context);
+    return HONE_OK;
+}
+
+hone_status proof_run(struct proof *proof, int index, hone_device *device, const struct roofs_list *roofs,
+                      hone_error *error)
+{
+    struct filter_case c;
+    const hone_image_desc in = {
+        .width = proofs[index].width, .height = proofs[index].height, .type = HONE_F32, .channels = 1};
+    const struct row row = {.variant = proofs[index].variant};
+    const struct probe_source source = {replace, (void *)(uintptr_t)proofs[index].source};
+    *proof = (struct proof){.built = proofs[index].built, .what = proofs[index].what};
+    hone_status status = case_init(&c, &proof_filter, error);
+    if (status)
+        return status;
+    status = case_prepare(&c, &in, NULL, error);
+    if (!status)
+        status = probe_case(&proof->probed, &c, &row, device, &source, roofs, error);
+    case_finish(&c);
+    return status;
+}
