@@ -22,14 +22,16 @@ except ImportError as error:
 
 from ._hone import (Array, CheckError, Device, DeviceError, Error, FileError, InternalError, NoDeviceError,
                     OutOfMemoryError, UnsupportedError, UsageError, __version__, devices)
+from ._command import compare, doctor, tune
 from ._filters import apply, filters, functions as _functions
 from ._plans import Plan, forget
-from ._stream import Stream
 from ._report import Report, last_report
+from ._stream import Stream
+from ._tune_kernel import tune_kernel
 
 _of_filters = _functions()
 globals().update(_of_filters)
 
 __all__ = ["Array", "CheckError", "Device", "DeviceError", "Error", "FileError", "InternalError", "NoDeviceError",
-           "OutOfMemoryError", "Plan", "Report", "Stream", "UnsupportedError", "UsageError", "apply", "devices", "filters",
-           "forget", "last_report", *_of_filters]
+           "OutOfMemoryError", "Plan", "Report", "Stream", "UnsupportedError", "UsageError", "apply", "compare",
+           "devices", "doctor", "filters", "forget", "last_report", "tune", "tune_kernel", *_of_filters]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Made by tests/stubs.py.
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Union
 
 Arrays = Any  # whatever has a buffer, __array_interface__, __dlpack__ or __array__
@@ -93,6 +93,22 @@ class Stream:
 def devices() -> list[dict[str, Any]]: ...
 def filters() -> list[dict[str, Any]]: ...
 def forget() -> None: ...
+def tune(*filters: str, size: tuple[int, int] | str | None = None, format: str | None = None,
+         channels: int | None = None, budget: str | None = None, quick: bool = False, full: bool = False,
+         evaluations: int | None = None, variant: str | None = None, fresh: bool = False, seed: int | None = None,
+         device: DeviceLike = None) -> list[dict[str, Any]]: ...
+def doctor(*filters: str, thorough: bool = False, again: bool = False, device: DeviceLike = None) -> dict[str, Any]: ...
+def compare(a: Arrays, b: Arrays, *, tolerance: float = 0) -> dict[str, Any]: ...
+def tune_kernel(kernel_name: str, kernel_source: str, problem_size: Any, arguments: Sequence[Any],
+                tune_params: Mapping[str, Sequence[Any]], *, grid_div_x: Sequence[str] | None = None,
+                grid_div_y: Sequence[str] | None = None, grid_div_z: Sequence[str] | None = None,
+                restrictions: Sequence[str] | str = (), answer: Sequence[Arrays] | None = None,
+                atol: float | None = None, rtol: float | None = None,
+                block_size_names: Sequence[str] = ("block_size_x", "block_size_y", "block_size_z"),
+                compiler_options: Sequence[str] | str = (), iterations: None = None, max_fevals: int | None = None,
+                defines: Mapping[str, Any] | None = None, cold: bool = False, timeout: float | None = None,
+                fresh: bool = False, seed: int | None = None, device: DeviceLike = None,
+                output: str | None = None) -> tuple[list[dict[str, Any]], dict[str, Any]]: ...
 def last_report() -> Report | None: ...
 def apply(chain: str, image: Arrays, *others: Arrays, out: Arrays = None, axes: str | None = None,
           device: DeviceLike = None, reproducible: bool = False) -> Any: ...

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the command `hone` does: tuning, the doctor, comparisons. It runs as a process of its own, so that kernels that
+hang or crash take nothing along."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+
+from . import _hone
+from ._arrays import view
+from ._hone import UsageError
+
+_CLASSES = {"HONE_ERROR_USAGE": _hone.UsageError, "HONE_ERROR_IO": _hone.FileError,
+            "HONE_ERROR_NO_DEVICE": _hone.NoDeviceError, "HONE_ERROR_DEVICE": _hone.DeviceError,
+            "HONE_ERROR_MEMORY": _hone.OutOfMemoryError, "HONE_ERROR_UNSUPPORTED": _hone.UnsupportedError,
+            "HONE_ERROR_CHECK": _hone.CheckError, "HONE_ERROR_INTERNAL": _hone.InternalError}
+
+
+def path():
+    """The command: HONE_COMMAND, else the one in this package, else the one in PATH."""
+    beside = os.path.join(os.path.dirname(__file__), "bin", "hone")
+    for candidate in (os.environ.get("HONE_COMMAND"), beside, shutil.which("hone")):
+        if candidate and os.access(candidate, os.X_OK):
+            return candidate
+    raise _hone.UnsupportedError("this needs the command `hone`, which is neither in the package nor in PATH; set "
+                                 "HONE_COMMAND to where it is")
+
+
+def _failure(code, report, text):
+    name = report.get("error", "HONE_ERROR_INTERNAL")
+    message = report.get("message") or text.strip().removeprefix("hone: ") or f"hone ended with exit status {code}"
+    error = _CLASSES.get(name, _hone.InternalError)(message)
+    error.status, error.cl_code, error.cl_name, error.column, error.log = name, 0, "", 0, ""
+    return error
+
+
+def _wait(process):
+    """What it prints; Ctrl-C ends it as on a terminal, where it writes what it has."""
+    try:
+        return process.communicate()
+    except KeyboardInterrupt:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        raise
+
+
+def run(arguments, accepted=(0,)):
+    """The report of `hone ARGUMENTS --json`, if its exit status is one of `accepted`; else raises."""
+    process = subprocess.Popen([path(), *arguments, "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace",
+                               start_new_session=True)
+    with process:
+        out, error = _wait(process)
+    try:
+        report = json.loads(out) if out.strip() else {}
+    except ValueError:
+        report = {}
+    if process.returncode not in accepted or not report:
+        raise _failure(process.returncode, report if isinstance(report, dict) else {}, error)
+    return report
+
+
+def options(names):
+    """Keyword arguments as options: size=(640, 480), quick=True, budget='60s'."""
+    words = []
+    for name, value in names.items():
+        if value is None or value is False:
+            continue
+        words.append("--" + name.replace("_", "-"))
+        if isinstance(value, (tuple, list)):
+            words.append("x".join(str(number) for number in value))
+        elif value is not True:
+            words.append(str(value))
+    return words
+
+
+def device_option(device):
+    if device is None:
+        return []
+    return ["--device", str(device.info["index"] if isinstance(device, _hone.Device) else device)]
+
+
+def tune(*filters, size=None, format=None, channels=None, budget=None, quick=False, full=False, evaluations=None,
+         variant=None, fresh=False, seed=None, device=None):
+    """Measures the variants of filters on a device and remembers the best: `hone tune`.
+
+    filters: names, or filters with parameters ('box size=31'); none: all. size: (width, height). format: 'u8', 'u16' or
+    'f32'. budget: '60s', '5m'. Plans made from now on use the results.
+    Returns a list of dictionaries, one for each case, such as pandas.DataFrame takes.
+    """
+    names = {"size": size, "format": format, "channels": channels, "budget": budget, "quick": quick, "full": full,
+             "evaluations": evaluations, "variant": variant, "fresh": fresh, "seed": seed}
+    report = run(["tune", *filters, *options(names), *device_option(device)], accepted=(0, 1))
+    return report if isinstance(report, list) else [report]
+
+
+def doctor(*filters, thorough=False, again=False, device=None):
+    """Checks loader, drivers, devices, the results of every filter (or of those named) and the cache: `hone doctor`.
+
+    Returns a dictionary: "fine", "warnings", "wrong", and "findings", a list of dictionaries with part, state, subject,
+    text and, where something is to be done, advice.
+    """
+    arguments = [*filters, *options({"thorough": thorough, "again": again}), *device_option(device)]
+    return run(["doctor", *arguments], accepted=(0, 1, 4))
+
+
+def _write_netpbm(array, file):
+    """PAM for integers of 8 and 16 bits, PFM for floats: what every build of hone reads."""
+    source = view(array)[0]
+    width, height, type_name, channels, _ = source.desc
+    if type_name not in ("u8", "u16", "f32") or source.planes != 1:
+        raise UsageError("only single images of uint8, uint16 or float32 can be compared")
+    pixels = memoryview(source.copy()).cast("B")
+    if type_name == "f32":
+        if channels not in (1, 3):
+            raise UsageError("float32 images that are compared have 1 or 3 channels")
+        row = width * channels * 4
+        file.write(f"{'Pf' if channels == 1 else 'PF'}\n{width} {height}\n-1.0\n".encode())
+        for y in reversed(range(height)):
+            file.write(pixels[y * row:(y + 1) * row])
+        return
+    kind = ("GRAYSCALE", "GRAYSCALE_ALPHA", "RGB", "RGB_ALPHA")[channels - 1]
+    file.write(f"P7\nWIDTH {width}\nHEIGHT {height}\nDEPTH {channels}\nMAXVAL {255 if type_name == 'u8' else 65535}\n"
+               f"TUPLTYPE {kind}\nENDHDR\n".encode())
+    if type_name == "u16":  # big-endian
+        swapped = bytearray(len(pixels))
+        swapped[0::2], swapped[1::2] = pixels[1::2], pixels[0::2]
+        pixels = swapped
+    file.write(pixels)
+
+
+def _file_of(image, folder, name):
+    if isinstance(image, (str, os.PathLike)):
+        return os.path.abspath(os.fspath(image))
+    place = os.path.join(folder, name)
+    with open(place, "wb") as file:
+        _write_netpbm(image, file)
+    return place
+
+
+def compare(a, b, *, tolerance=0):
+    """Compares two images, arrays or files: `hone compare`.
+
+    Returns a dictionary: "status" is "equal", "within tolerance" or "different"; "all" and "channels" have the largest and
+    the mean difference, the PSNR, how many elements differ, and where the largest difference is.
+    """
+    with tempfile.TemporaryDirectory(prefix="hone-") as folder:
+        files = [_file_of(a, folder, "a.pnm"), _file_of(b, folder, "b.pnm")]
+        return run(["compare", *files, "--tolerance", repr(float(tolerance))], accepted=(0, 1))

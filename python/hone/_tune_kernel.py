@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tuning an OpenCL kernel of one's own, with arrays as arguments."""
+
+import json
+import numbers
+import os
+import re
+import tempfile
+
+from ._command import device_option, options, run
+from ._hone import UsageError
+
+_LETTERS = {"b": "s8", "B": "u8", "h": "s16", "H": "u16", "i": "s32", "I": "u32", "f": "f32", "d": "f64", "e": "f16"}
+_SCALARS = {"int8": "char", "uint8": "uchar", "int16": "short", "uint16": "ushort", "int32": "int", "uint32": "uint",
+            "int64": "long", "uint64": "ulong", "float32": "float", "float64": "double", "float16": "half"}
+_BLOCKS = ("block_size_x", "block_size_y", "block_size_z")
+
+
+def _element(memory):
+    """The name that the tuner has for the elements of a buffer."""
+    letter = memory.format.lstrip("@=<|")
+    if letter in "lLqQ":
+        return ("s" if letter in "lq" else "u") + str(8 * memory.itemsize)
+    if letter not in _LETTERS:
+        raise UsageError(f"arguments: elements with the format {memory.format!r} are none of the tuner's types")
+    return _LETTERS[letter]
+
+
+def _argument(value, index, folder):
+    """One kernel argument for --arg: arrays are read and written, numbers are passed, texts are the command's own."""
+    if isinstance(value, str):
+        return value
+    scalar = _SCALARS.get(getattr(getattr(value, "dtype", None), "name", ""))
+    if scalar and getattr(value, "shape", None) == ():
+        return f"{scalar}:{value.item()!r}"
+    if isinstance(value, bool) or isinstance(value, numbers.Integral):
+        return f"int:{int(value)}"
+    if isinstance(value, numbers.Real):
+        return f"float:{float(value)!r}"
+    memory = memoryview(value)
+    place = os.path.join(folder, f"argument-{index}.bin")
+    with open(place, "wb") as file:
+        file.write(memory.tobytes())
+    return f"inout:{_element(memory)}:{place}"
+
+
+def _values(name, values):
+    values = list(values) if not isinstance(values, str) else [values]
+    if not values:
+        raise UsageError(f"tune_params: {name} has no values")
+    return f"{name}={','.join(str(int(v)) if isinstance(v, bool) else str(v) for v in values)}"
+
+
+def _expression(text):
+    """A restriction as Kernel Tuner's users write it, in the tuner's expressions."""
+    if callable(text):
+        raise UsageError("restrictions: write them as texts, such as 'block_size_x * tile <= 1024'; functions cannot be "
+                         "passed to the tuner's process")
+    return re.sub(r"\band\b", "&&", re.sub(r"\bor\b", "||", re.sub(r"\bnot\b", "!", str(text)))).replace("//", "/")
+
+
+def _divisor(names):
+    """grid_div_x=['block_size_x', 'tile']: the product of these."""
+    names = [names] if isinstance(names, (str, int)) else list(names)
+    return "*".join(f"({_expression(name)})" for name in names) or "1"
+
+
+def _geometry(problem_size, params, divisors, blocks):
+    """(--global, --local): as many groups as the problem divided by the divisors (by default the group's sides) takes."""
+    sizes = [problem_size] if isinstance(problem_size, (str, numbers.Integral)) else list(problem_size)
+    if not 1 <= len(sizes) <= 3:
+        raise UsageError("problem_size must be one to three numbers or expressions")
+    sides = [name if name in params else "1" for name in blocks[:len(sizes)]]
+    groups = []
+    for size, side, divisor in zip(sizes, sides, divisors):
+        count = f"ceildiv({_expression(size)},{_divisor(divisor) if divisor is not None else side})"
+        groups.append(f"{count}*{side}")
+    return ",".join(groups), ",".join(sides)
+
+
+def _source(kernel_source, folder):
+    """The file of the source: a text with a kernel, or the name of a file."""
+    text = os.fspath(kernel_source)
+    if "\n" not in text and "{" not in text:
+        return os.path.abspath(text)
+    place = os.path.join(folder, "kernel.cl")
+    with open(place, "w", encoding="utf-8") as file:
+        file.write(text)
+    return place
+
+
+def _checks(answer, folder):
+    """--check for each output: arrays where there is an answer."""
+    found = []
+    for index, value in enumerate(answer):
+        if value is None:
+            continue
+        place = os.path.join(folder, f"answer-{index}.bin")
+        with open(place, "wb") as file:
+            file.write(memoryview(value).tobytes())
+        found.append(place)
+    return found
+
+
+def _outputs_only(arguments, answer):
+    """With an answer, arrays without one are inputs: the tuner compares what is an output."""
+    if answer is None:
+        return arguments
+    return [text.replace("inout:", "in:", 1) if text.startswith("inout:") and expected is None else text
+            for text, expected in zip(arguments, answer)]
+
+
+def _value(text):
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _configuration(text):
+    return {name: _value(value) for name, value in (pair.split("=", 1) for pair in text.split())}
+
+
+def _rows(report):
+    """A dictionary for each configuration: the parameters, `time` in ms (NaN if it gave none), `state`, `note`."""
+    final = {entry["config"]: entry["ms"] for entry in report.get("ranked", [])}
+    rows = []
+    for entry in report.get("tries", []):
+        worked = entry["state"] in ("ok", "slow")
+        time = final.get(entry["config"], entry["ms"]) if worked else float("nan")
+        rows.append({**_configuration(entry["config"]), "time": time, "state": entry["state"], "note": entry["note"]})
+    return rows
+
+
+def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params, *, grid_div_x=None, grid_div_y=None,
+                grid_div_z=None, restrictions=(), answer=None, atol=None, rtol=None, block_size_names=_BLOCKS,
+                compiler_options=(), iterations=None, max_fevals=None, defines=None, cold=False, timeout=None, fresh=False,
+                seed=None, device=None, output=None):
+    """Tunes an OpenCL kernel of your own; arguments are named as Kernel Tuner names them.
+
+    kernel_name: the kernel. kernel_source: OpenCL C, or the name of a file.
+    problem_size: one to three numbers, or expressions of parameters.
+    arguments: one for each argument of the kernel: arrays (which the kernel reads and writes), numbers (NumPy's scalars give
+        their type; Python's are int and float), or texts as `hone tune --arg` takes, such as 'out:f32:4096'.
+    tune_params: {'block_size_x': [32, 64], 'TILE': [1, 2, 4]}; the first values are the defaults, and the kernel sees
+        each as a macro. The work-group is block_size_x, _y, _z (or block_size_names).
+    grid_div_x ...: what the problem's side is divided by, a list of names; default: the work-group's side.
+    restrictions: expressions that must hold. answer: for each argument the expected array, or None; without it, results
+        must be those of the first configuration. atol, rtol: tolerances. max_fevals: the most configurations to measure.
+    output: a file for all results in the T4 format.
+
+    The kernel runs in a process of its own: one that hangs or crashes is noted and not tried again.
+    Returns (results, environment): a dictionary for each configuration (pandas.DataFrame(results)) with its parameters,
+    time in ms, state and note; and a dictionary with the device, the best configuration and the T4 record.
+    """
+    if iterations is not None:
+        raise UsageError("iterations: hone measures as often as the times need; leave it out")
+    with tempfile.TemporaryDirectory(prefix="hone-") as folder:
+        texts = _outputs_only([_argument(value, i, folder) for i, value in enumerate(arguments)], answer)
+        grid, group = _geometry(problem_size, tune_params, (grid_div_x, grid_div_y, grid_div_z), block_size_names)
+        t4 = os.path.abspath(output) if output else os.path.join(folder, "results.json")
+        words = ["--kernel-file", _source(kernel_source, folder), "--kernel", kernel_name, "--global", grid,
+                 "--local", group, "--output", t4]
+        restrictions = [restrictions] if isinstance(restrictions, str) else restrictions
+        for option, values in (("--param", [_values(*pair) for pair in tune_params.items()]), ("--arg", texts),
+                               ("--restrict", [_expression(one) for one in restrictions]),
+                               ("--define", [f"{name}={value}" for name, value in (defines or {}).items()]),
+                               ("--check", _checks(answer or (), folder))):
+            for value in values:
+                words += [option, value]
+        compiler_options = compiler_options if isinstance(compiler_options, str) else " ".join(compiler_options)
+        words += options({"options": compiler_options or None, "tolerance": atol, "relative": rtol, "cold": cold,
+                          "evaluations": max_fevals, "timeout": timeout, "fresh": fresh, "seed": seed})
+        report = run(["tune", *words, *device_option(device)])
+        with open(t4, encoding="utf-8") as file:
+            record = json.load(file)
+    environment = {"device": report["device"], "best_config": _configuration(report["best"]),
+                   "best_time": next(entry["ms"] for entry in report["ranked"] if entry["config"] == report["best"]),
+                   "report": report, "t4": record}
+    return _rows(report), environment

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the command does: compare, doctor, tune, kernels of one's own."""
+
+import math
+import os
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import hone
+import hone._command
+
+try:
+    hone._command.path()
+except hone.UnsupportedError:
+    pytest.skip("the command `hone` is not installed", allow_module_level=True)
+
+VADD = """
+kernel void vadd(global float *c, global const float *a, global const float *b, int n)
+{
+    int i = get_global_id(0) * PER;
+    for (int k = 0; k < PER; k++)
+        if (i + k < n)
+            c[i + k] = a[i + k] + (WRONG ? 1 : b[i + k]);
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_data(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+@pytest.mark.parametrize("kind, channels", [("u1", 1), ("u1", 4), ("u2", 3), ("f4", 1), ("f4", 3)])
+def test_compare_arrays(random, kind, channels):
+    most = 1 if kind == "f4" else numpy.iinfo(kind).max
+    image = (most * random.random((9, 13, channels))).astype(kind)
+    assert hone.compare(image, image)["all"]["differing"] == 0
+    other = image.copy()
+    other[2, 3, 0] = 0 if image[2, 3, 0] else 1
+    report = hone.compare(image, other)["all"]
+    assert report["differing"] == 1 and (report["where"]["x"], report["where"]["y"]) == (3, 2)
+    assert report["largest"] == pytest.approx(abs(float(image[2, 3, 0]) - float(other[2, 3, 0])), rel=1e-6)
+
+
+def test_compare_refuses(gray):
+    with pytest.raises(hone.FileError, match="no-such-file"):
+        hone.compare("/no-such-file.pgm", gray)
+    with pytest.raises(hone.UsageError, match="can be compared"):
+        hone.compare(gray.astype("i2"), gray)
+
+
+def test_doctor():
+    report = hone.doctor("transpose")
+    assert {finding["subject"] for finding in report["findings"]} >= {"libOpenCL", "transpose"}
+    with pytest.raises(hone.UsageError, match="no-such-filter"):
+        hone.doctor("no-such-filter")
+
+
+def test_tune():
+    [case] = hone.tune("transpose", size=(64, 48), format="u8", channels=1, evaluations=2)
+    assert case["case"]["filter"] == "transpose" and case["ranked"][0]["ms"] > 0
+    with pytest.raises(hone.UsageError, match="no filter"):
+        hone.tune("no-such-filter")
+
+
+def test_tune_kernel(random, tmp_path):
+    a, b = random.random((2, 4000), dtype=numpy.float32)
+    c = numpy.zeros_like(a)
+    results, environment = hone.tune_kernel(
+        "vadd", VADD, a.size, [c, a, b, numpy.int32(a.size)],
+        {"block_size_x": [32, 64], "PER": [1, 2], "WRONG": [0, 1]}, grid_div_x=["block_size_x", "PER"],
+        restrictions=["block_size_x * PER <= 64 and PER > 0"], answer=[a + b, None, None, None], atol=1e-6,
+        output=tmp_path / "t4.json")
+    assert os.path.exists(tmp_path / "t4.json") and environment["t4"]["schema_version"]
+    assert environment["best_config"]["WRONG"] == 0 and environment["best_time"] > 0
+    assert {(row["block_size_x"], row["PER"]) for row in results} <= {(32, 1), (32, 2), (64, 1)}
+    assert all(row["block_size_x"] * row["PER"] <= 64 for row in results) and len(results) > 1
+    wrong = [row for row in results if row["WRONG"]]
+    assert wrong and all(math.isnan(row["time"]) and row["state"] == "wrong" for row in wrong)
+    assert all(row["time"] > 0 for row in results if not row["WRONG"])
+    assert (c == 0).all(), "the caller's arrays are not written"
+
+
+def test_tune_kernel_refuses(random):
+    a = random.random(64, dtype=numpy.float32)
+    with pytest.raises(hone.UsageError, match="texts"):
+        hone.tune_kernel("vadd", VADD, 64, [a, a, a, 64], {"PER": [1, 2]}, restrictions=[lambda p: True])
+    with pytest.raises(hone.UsageError, match="no values"):
+        hone.tune_kernel("vadd", VADD, 64, [a, a, a, 64], {"PER": []})
+    with pytest.raises(hone.UsageError, match="problem_size"):
+        hone.tune_kernel("vadd", VADD, (1, 2, 3, 4), [a, a, a, 64], {"PER": [1, 2]})
+    with pytest.raises(hone.UsageError):
+        hone.tune_kernel("no_such_kernel", VADD, 64, [a, a, a, 64], {"PER": [1, 2], "WRONG": [0]})
+
+
+def test_the_module_is_the_command():
+    result = subprocess.run([sys.executable, "-m", "hone", "--version"], capture_output=True, text=True, check=True)
+    assert result.stdout.split()[-1] == hone.__version__
+
+
+def test_without_the_command(monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *unused: False)
+    with pytest.raises(hone.UnsupportedError, match="HONE_COMMAND"):
+        hone.doctor()
