@@ -97,6 +97,11 @@ def test_passes_by_themselves():
     [table] = measured("gaussian", "--sizes", "64x64")
     passes = [len(row["passes"]) for row in table["devices"][0]["rows"]]
     frame.check(passes == [2, 4, 4], f"{passes}")
+    [roofs] = measured("roofs")
+    copy = roofs["roofs"][0]["value"]
+    estimates = [row.get("estimate_mp_s") for row in table["devices"][0]["rows"]]
+    frame.check(abs(estimates[0] * 40e6 / copy - 1) < 1e-6 and abs(estimates[1] * 56e6 / copy - 1) < 1e-6 and
+                estimates[2] is None, f"{estimates}, a copy: {copy}")
     for row in table["devices"][0]["rows"]:
         frame.check(0 < sum(one["ms"] for one in row["passes"]) <= 3 * row["ms"], f"{row}")
 

@@ -111,6 +111,8 @@ static void add_times(json_t *object, const struct bench_run *run, int image, co
     json_object_set_new(object, "copies_ms", json_real(r->row.times.copies));
     json_object_set_new(object, "mp_s", cli_json_real(pixels / r->row.times.ms * 1e-3));
     json_object_set_new(object, "gain", json_real(r->gain));
+    if (r->estimate > 0)
+        json_object_set_new(object, "estimate_mp_s", json_real(r->estimate));
     json_object_set_new(object, "loads", cli_json_real(r->row.cost.loads));
     json_object_set_new(object, "bytes", cli_json_real(r->row.cost.bytes));
     json_object_set_new(object, "operations", cli_json_real(r->row.cost.operations));

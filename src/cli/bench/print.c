@@ -153,6 +153,9 @@ static void print_row(const struct bench_run *run, int image, const struct ladde
         print_given(&step->seed, size, given, sizeof given);
     if (given[0])
         printf("%15s there: %s\n", "", given);
+    if (r->estimate > 0)
+        printf("%15s the roof of a copy here lets %.4g MP/s through; measured %.4g\n", "", r->estimate,
+               megapixels(&run->images[image], r->row.times.ms));
     if (r->row.note[0])
         printf("%15s %s: %s\n", "", r->row.ran ? "note" : "cannot run here", r->row.note);
     print_passes(&r->row);
