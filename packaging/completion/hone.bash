@@ -46,6 +46,7 @@ _hone_value() {
         'tune --format' | 'bench --format') words='u8 u16 f32' ;;
         *' --format') words=$("${COMP_WORDS[0]}" formats --json 2>/dev/null | sed -n 's/^ *"suffixes": "\.\([^ "]*\).*/\1/p') ;;
         *' --tune') words='auto off full' ;;
+        *' --perf-hint') words='high normal low' ;;
         *' --clock') words='auto device host' ;;
         *' --alpha') words='auto copy' ;;
         *' --compression') words='none lzw deflate packbits zstd' ;;

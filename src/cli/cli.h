@@ -38,6 +38,7 @@ extern const struct command command_devices, command_filters, command_formats, c
 struct common_options {
     const char *device; /* NULL: HONE_DEVICE or automatic */
     bool no_cache, quiet, verbose, json;
+    const char *perf_hint; /* of commands that take --perf-hint; NULL: none */
 };
 
 extern const struct command command_apply, command_bench, command_compare, command_lint, command_profile,

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/text.h"
+#include "cl/platforms.h"
 #include "hone/device.h"
 
 #include <inttypes.h>
@@ -71,11 +73,87 @@ static void show_features(const hone_device_info *d)
     show_row("extensions used", "%s", d->used_extensions);
 }
 
-static void show_device(const hone_device_info *device)
+/* ---- Under -v: all that it tells ---- */
+
+static const char *order_of(const struct format_details *format)
 {
+    return format->order ? format->order : format->number[0];
+}
+
+static const char *type_of(const struct format_details *format)
+{
+    return format->type ? format->type : format->number[1];
+}
+
+/* A line for each channel order; formats that are not both read and written say so. */
+static void show_formats(const struct device_details *details)
+{
+    for (size_t i = 0; i < details->format_count; i++) {
+        const char *order = order_of(&details->formats[i]);
+        struct text line = {0};
+        bool told = false;
+        for (size_t k = 0; k < i; k++)
+            told = told || strcmp(order_of(&details->formats[k]), order) == 0;
+        for (size_t k = i; k < details->format_count && !told; k++) {
+            const struct format_details *format = &details->formats[k];
+            if (strcmp(order_of(format), order) == 0)
+                text_add(&line, " %s%s", type_of(format),
+                         format->reads && format->writes ? ""
+                         : format->reads                 ? " (read)"
+                                                         : " (write)");
+        }
+        if (!told)
+            show_row(i ? "" : "image formats", "%s:%s", order, text_view(&line));
+        text_finish(&line);
+    }
+    if (!details->formats_known)
+        show_row("image formats", "not known: the driver does not list them");
+}
+
+static void show_extensions(const char *extensions)
+{
+    const char *label = "extensions";
+    while (*extensions) {
+        const size_t length = strcspn(extensions, " ");
+        show_row(label, "%.*s", (int)length, extensions);
+        label = "";
+        extensions += length + (extensions[length] == ' ');
+    }
+}
+
+static void show_details(const struct device_details *d)
+{
+    show_row("profile", "%s", d->profile);
+    if (d->preferred_multiple)
+        show_row("preferred multiple", "%u work-items", d->preferred_multiple);
+    else
+        show_row("preferred multiple", "not known: asked of the device since OpenCL 3.0");
+    show_row("native vectors", "%u char, %u short, %u int, %u half, %u float, %u double",
+             d->native_width_char, d->native_width_short, d->native_width_int, d->native_width_half,
+             d->native_width_float, d->native_width_double);
+    show_row("queues", "%s%s", d->profiling ? "with time stamps" : "without time stamps",
+             d->out_of_order ? ", in order or out of order" : ", in order only");
+    show_row("device queues", "%s%s", d->device_queue ? "yes" : "no",
+             d->device_queue && !d->device_out_of_order ? ", in order only" : "");
+    show_formats(d);
+    show_extensions(d->extensions);
+}
+
+static void show_device(const hone_device_info *device, bool verbose)
+{
+    struct device_details details;
+    hone_error error;
     show_names(device);
     show_sizes(device);
     show_features(device);
+    if (!verbose)
+        return;
+    if (device_details(&details, device->index, &error)) {
+        show_row("more", "not known: %s", error.message);
+        return;
+    }
+    show_details(&details);
+    device_details_finish(&details);
 }
 
 static bool add_text(json_t *object, const char *key, const char *text)
@@ -136,13 +214,65 @@ static bool add_features(json_t *o, const hone_device_info *d)
            add_text(o, "used_extensions", d->used_extensions);
 }
 
+static json_t *extensions_json(const char *extensions)
+{
+    json_t *list = json_array();
+    while (*extensions) {
+        const size_t length = strcspn(extensions, " ");
+        char word[256];
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1),
+                 extensions);
+        json_array_append_new(list, json_text(word));
+        extensions += length + (extensions[length] == ' ');
+    }
+    return list;
+}
+
+static json_t *formats_json(const struct device_details *d)
+{
+    json_t *list = d->formats_known ? json_array() : json_null();
+    for (size_t i = 0; d->formats_known && i < d->format_count; i++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:b}", "order", order_of(&d->formats[i]),
+                                              "type", type_of(&d->formats[i]), "reads",
+                                              (int)d->formats[i].reads, "writes", (int)d->formats[i].writes));
+    return list;
+}
+
+static json_t *widths_json(const struct device_details *d)
+{
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "char", (int)d->native_width_char, "short",
+                     (int)d->native_width_short, "int", (int)d->native_width_int, "half",
+                     (int)d->native_width_half, "float", (int)d->native_width_float, "double",
+                     (int)d->native_width_double);
+}
+
+/* What cannot be found out is null. */
+static bool add_details(json_t *o, const hone_device_info *info)
+{
+    struct device_details d;
+    if (device_details(&d, info->index, NULL))
+        return json_object_set_new(o, "profile", json_null()) == 0;
+    json_t *more = json_pack(
+        "{s:o, s:o, s:o, s:o, s:{s:b, s:b}, s:{s:b, s:b, s:i}, s:o}", "profile", json_text(d.profile),
+        "extensions", extensions_json(d.extensions), "preferred_multiple",
+        d.preferred_multiple ? json_integer(d.preferred_multiple) : json_null(), "native_vectors",
+        widths_json(&d), "queue", "profiling", (int)d.profiling, "out_of_order", (int)d.out_of_order,
+        "device_queue", "there", (int)d.device_queue, "out_of_order", (int)d.device_out_of_order, "bytes",
+        (int)d.device_queue_bytes, "image_formats", formats_json(&d));
+    const bool ok = more && json_object_update(o, more) == 0;
+    json_decref(more);
+    device_details_finish(&d);
+    return ok;
+}
+
 static bool print_json(const hone_device_info *list, size_t count)
 {
     json_t *devices = json_array();
     bool ok = devices != NULL;
     for (size_t i = 0; i < count && ok; i++) {
         json_t *one = json_object();
-        ok = one && add_names(one, &list[i]) && add_sizes(one, &list[i]) && add_features(one, &list[i]);
+        ok = one && add_names(one, &list[i]) && add_sizes(one, &list[i]) && add_features(one, &list[i]) &&
+             add_details(one, &list[i]);
         ok = json_array_append_new(devices, one) == 0 && ok;
     }
     json_t *whole = json_pack("{so}", "devices", devices);
@@ -161,7 +291,7 @@ static int report(const struct common_options *common, const hone_device_info *l
     }
     for (size_t i = 0; i < count && !common->json; i++) {
         printf("%s", i ? "\n" : "");
-        show_device(&list[i]);
+        show_device(&list[i], common->verbose);
     }
     if (count)
         return EXIT_DONE;
@@ -212,6 +342,9 @@ const struct command command_devices = {
         "usage: hone devices [OPTION...]\n"
         "\n"
         "Lists the OpenCL devices with the properties that matter to kernels. --device accepts the number\n"
-        "in front of a device. With --device, shows only that device. Sizes in JSON are in bytes.\n",
+        "in front of a device. With --device, shows only that device. -v and --json add the profile, all\n"
+        "extensions, the image formats, the preferred multiple of work-group sizes, native vector widths "
+        "and\n"
+        "the properties of queues. Sizes in JSON are in bytes.\n",
     .run = run,
 };

@@ -184,14 +184,45 @@ hone_device_request cli_device_request(const struct common_options *common)
                                  .log_user = (void *)common};
 }
 
+/* A hint that the device does not know would change nothing, without a word. */
+static hone_status check_hint(const hone_device *device, hone_error *error)
+{
+    const hone_device_info *info = hone_device_get_info(device);
+    if (text_has_word(info->used_extensions, "cl_qcom_perf_hint"))
+        return HONE_OK;
+    return error_set(error, HONE_ERROR_UNSUPPORTED,
+                     "--perf-hint: '%s' takes no performance hint (cl_qcom_perf_hint); leave the option out",
+                     info->name);
+}
+
+static hone_status parse_hint(const char *word, hone_performance *hint, hone_error *error)
+{
+    static const char *const words[] = {[HONE_PERFORMANCE_HIGH] = "high",
+                                        [HONE_PERFORMANCE_NORMAL] = "normal",
+                                        [HONE_PERFORMANCE_LOW] = "low"};
+    for (int i = HONE_PERFORMANCE_HIGH; i <= HONE_PERFORMANCE_LOW; i++)
+        if (strcmp(word, words[i]) == 0) {
+            *hint = (hone_performance)i;
+            return HONE_OK;
+        }
+    return error_set(error, HONE_ERROR_USAGE, "--perf-hint is high, normal or low, not '%s'", word);
+}
+
 hone_status cli_open_device(hone_device **out, const struct common_options *common, const char *spec,
                             hone_error *error)
 {
     hone_device_request request = cli_device_request(common);
     request.spec = spec;
-    hone_status status = hone_device_open(out, &request, error);
-    if (status)
+    hone_status status =
+        common->perf_hint ? parse_hint(common->perf_hint, &request.performance, error) : HONE_OK;
+    if (!status)
+        status = hone_device_open(out, &request, error);
+    if (!status && common->perf_hint)
+        status = check_hint(*out, error);
+    if (status) {
+        hone_device_close(out);
         return status;
+    }
     const hone_device_info *info = hone_device_get_info(*out);
     cli_note(common, "device %u: %s (%s, driver %s)", info->index, info->board[0] ? info->board : info->name,
              info->platform, info->driver_version);

@@ -230,6 +230,7 @@ static int run(int argc, char **argv)
                                  {"config", 0, OPTION_TEXT, &a->config, 0, 0},
                                  {"no-fuse", 0, OPTION_FLAG, &a->no_fuse, 0, 0},
                                  {"timeout", 0, OPTION_REAL, &a->timeout, 0, 1e9},
+                                 {"perf-hint", 0, OPTION_TEXT, &a->common.perf_hint, 0, 0},
                                  {NULL, 0, OPTION_FLAG, NULL, 0, 0}};
     const enum parsed parsed = cli_parse(&command_profile, argc, argv, own, &a->common, &operands);
     if (parsed != PARSED_GO)
@@ -270,6 +271,7 @@ const struct command command_profile = {
         "  --variant NAME       force a variant for all filters, or FILTER:NAME,FILTER:NAME\n"
         "  --config TUNABLES    force tunables, such as 'WG_X=32 ROWS=8'\n"
         "  --no-fuse            give each filter its own kernel (no fusing of point filters)\n"
+        "  --perf-hint WORD     high, normal or low: clock of a device with cl_qcom_perf_hint\n"
         "  --timeout SECONDS    give up if a run takes longer; 0: never (default: one minute per megapixel\n"
         "                       and filter, at least one minute)\n",
     .run = run,
