@@ -16,7 +16,7 @@ import numpy as np
 
 import frame
 from folders import on_terminal
-from inspection import Place
+from inspection import Place, full_disk
 
 WIDTH, HEIGHT = 70, 50  # chroma of half the size, too
 # Subsampling of chroma, across and down; None: there is none.
@@ -315,6 +315,19 @@ def test_y4m_goes_through_pipes():
             frame.check(got == wanted, f"{got} {wanted}")
 
 
+def test_y4m_tells_the_rate_of_any_input():
+    """Of one with fine time stamps and of varying lengths, too: a frame is a frame."""
+    with Here() as place:
+        rich_video(place, "in.mkv", codec="ffv1", more=("-c:s", "srt"))
+        place.run("apply", "epsilon threshold=0 radius=1", place.path("in.mkv"), "-o", place.path("out.y4m"))
+        with open(place.path("out.y4m"), "rb") as file:
+            rate = re.search(rb" F(\d+):(\d+)", file.readline()).groups()
+        told = probe(place.path("in.mkv"), "-show_streams")["streams"][0]["r_frame_rate"]
+        frame.check(b"/".join(rate).decode() == told, f"{rate} of {told}")
+        frame.check(np.array_equal(read_video_sized(place.path("out.y4m"), 96, 64), read_video_sized(place.path("in.mkv"), 96, 64)),
+                    "other frames")
+
+
 def raw_frames(stored, kind, bits, count):
     """Frames without a container, and what they are planar."""
     frames = random_frames(kind, bits, count)
@@ -416,6 +429,93 @@ def test_an_interrupt_completes_the_file():
         frame.check(0 < len(got) <= len(frames), f"{len(got)}")
         check_frames(got, frames[:len(got)], "until the interrupt")
         frame.check(os.listdir(place.folder) == ["out.mkv"], f"{os.listdir(place.folder)}")
+
+
+def check_kept(place, text):
+    """The output is what was there before, and nothing lies beside it."""
+    with open(place.path("out", "out.mkv"), "rb") as file:
+        frame.check(file.read() == b"mine", f"{text}: the output was changed")
+    frame.check(os.listdir(place.path("out")) == ["out.mkv"], f"{text}: {os.listdir(place.path('out'))}")
+
+
+def film_with_output(place, frames=24):
+    write_video(place.path("in.mkv"), random_frames("420", 8, frames), "420", 8)
+    os.mkdir(place.path("out"))
+    with open(place.path("out", "out.mkv"), "wb") as file:
+        file.write(b"mine")
+    return "apply", "box size=3", place.path("in.mkv"), "-o", place.path("out", "out.mkv")
+
+
+def test_a_full_disk_leaves_what_there_was():
+    with Here() as place:
+        command = film_with_output(place)
+        result = place.run(*command, status=3, **full_disk(place, "out"))
+        frame.check("No space left on device" in result.stderr, result.stderr)
+        check_kept(place, "a full disk")
+
+
+def test_a_device_that_fails_in_the_middle():
+    """A launch that fails, one after which all fail, and a transfer: the frame is named, and nothing hangs."""
+    layer = {"OPENCL_LAYERS": os.path.abspath(os.path.join(frame.build(), "tests", "layer.so"))}
+    with Here() as place:
+        command = film_with_output(place)
+        place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("first.mkv"))  # programs are in the cache then
+        for changes in ({"LAYER_FAIL": "9", "LAYER_ONLY": "clEnqueueNDRangeKernel", "LAYER_CODE": "-5"},
+                        {"LAYER_FAIL": "9", "LAYER_ONLY": "clEnqueueNDRangeKernel", "LAYER_CODE": "-36", "LAYER_STICKY": "1"},
+                        {"LAYER_FAIL": "30", "LAYER_ONLY": "clEnqueueMapBuffer", "LAYER_CODE": "-5"}):
+            result = place.run(*command, status=5, **layer, **changes)
+            frame.check(re.search(r"frame \d+: ", result.stderr) and "CL_" in result.stderr, f"{changes}: {result.stderr}")
+            check_kept(place, f"{changes}")
+
+
+def test_a_kill_leaves_what_there_was():
+    with Here() as place:
+        command = film_with_output(place)
+        with subprocess.Popen([os.path.join(frame.build(), "hone"), *command[:2], "-", *command[3:], "--codec", "ffv1"],
+                              stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environment) as process:
+            process.stdin.write(y4m(random_frames("420", 8, 40)))
+            process.stdin.flush()
+            limit = time.monotonic() + 60
+            while len(os.listdir(place.path("out"))) < 2 and process.poll() is None and time.monotonic() < limit:
+                time.sleep(0.02)
+            process.kill()
+        with open(place.path("out", "out.mkv"), "rb") as file:
+            frame.check(file.read() == b"mine", "the output was changed")
+        place.run(*command)
+        check_frames(read_video(place.path("out", "out.mkv"), "420", 8), [[box3(f[0], 8), *f[1:]] for f in random_frames("420", 8, 24)],
+                     "after the kill")
+
+
+def test_an_input_that_ends_within_a_frame():
+    with Here() as place:
+        command = film_with_output(place)
+        data = y4m(random_frames("420", 8, 5))
+        for end in (len(data) - 1000, 40):
+            result = subprocess.run([os.path.join(frame.build(), "hone"), *command[:2], "-", *command[3:]], input=data[:end],
+                                    capture_output=True, env=place.environment, check=False)
+            frame.check(result.returncode == 3 and b"'-'" in result.stderr, f"{end}: {result}")
+            check_kept(place, f"{end} bytes")
+        accepted = subprocess.run([os.path.join(frame.build(), "hone"), *command[:2], "-", *command[3:], "--accept-damaged"],
+                                  input=data[:-1000], capture_output=True, env=place.environment, check=False)
+        frame.check(accepted.returncode == 0 and b"ends within a frame" in accepted.stderr, f"{accepted}")
+        frame.check(len(read_video(place.path("out", "out.mkv"), "420", 8)) == 4, "the whole frames")
+
+
+def test_frames_that_change_their_size_are_refused():
+    with Here() as place:
+        command = film_with_output(place)
+        parts = []
+        for size in ("96x64", "64x96"):
+            ffmpeg("-f", "lavfi", "-i", f"testsrc=size={size}:rate=25:duration=0.4", "-c:v", "mpeg2video", "-pix_fmt", "yuv420p",
+                   place.path("part.m2v"))
+            with open(place.path("part.m2v"), "rb") as file:
+                parts.append(file.read())
+            os.remove(place.path("part.m2v"))
+        with open(place.path("in.m2v"), "wb") as file:
+            file.write(b"".join(parts))
+        result = place.run("apply", "box size=3", place.path("in.m2v"), *command[3:], status=3)
+        frame.check("64x96" in result.stderr and "another size" in result.stderr, result.stderr)
+        check_kept(place, "another size")
 
 
 def spoil(path, out, number):

@@ -130,6 +130,7 @@ struct video_input {
     AVFrame *sample;       /* the properties of the first frame that is wanted */
     struct unit_list held; /* units to be handed out before reading on */
     int64_t packets;       /* sent to the decoder */
+    int64_t packets_end;   /* where the last one that was read ends in the file; 0: unknown */
     struct stamp stamps[STAMPS];
     struct damages damages;
     uint64_t damage_count, frames; /* frames: decoded so far */
@@ -168,6 +169,8 @@ struct encoder_request {
 
 /* Chooses and opens; *out is freed by avcodec_free_context. */
 hone_status encoder_open(AVCodecContext **out, const struct encoder_request *request, hone_error *error);
+/* Whether a format has no time stamps: frames of one length are all it can say, and its header tells the time base. */
+bool encoder_counts(const AVOutputFormat *muxer);
 /* Whether the options can be meant; *codec gets what --codec names, or NULL. */
 hone_status encoder_check(const AVCodec **codec, const struct video_write_options *options,
                           hone_error *error);

@@ -128,6 +128,11 @@ static bool is_y4m(const AVOutputFormat *muxer)
     return strcmp(muxer->name, "yuv4mpegpipe") == 0;
 }
 
+bool encoder_counts(const AVOutputFormat *muxer)
+{
+    return is_y4m(muxer) || muxer->flags & AVFMT_NOTIMESTAMPS;
+}
+
 /* In which format an encoder takes frames without any loss, or NONE. */
 static enum AVPixelFormat format_for(const AVCodec *codec, enum AVPixelFormat format)
 {
@@ -302,7 +307,7 @@ hone_status encoder_open(AVCodecContext **out, const struct encoder_request *r, 
     if (!encoder)
         return error_memory(error, "an encoder");
     set_picture(encoder, r->like);
-    encoder->time_base = time_base(codec, r->like);
+    encoder->time_base = encoder_counts(r->muxer) ? av_inv_q(input_rate(r->like)) : time_base(codec, r->like);
     encoder->framerate = input_rate(r->like);
     encoder->thread_count = 0;
     if (r->muxer->flags & AVFMT_GLOBALHEADER)

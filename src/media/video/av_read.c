@@ -197,11 +197,16 @@ static bool is_past_end(const struct video_input *input, const AVPacket *packet)
     return packet->dts == AV_NOPTS_VALUE || packet->dts > input->end + second;
 }
 
-/* MP4 lists its packets: a file that is cut off between two of them says nothing else. */
+/* MP4 lists its packets: a file that is cut off between two of them says nothing else. Nor does the demuxer of Y4M say
+ * anything of what follows the last whole frame. */
 static void check_whole(struct video_input *input)
 {
+    const char *name = input->format->iformat->name;
+    if (strcmp(name, "yuv4mpegpipe") == 0 && input->packets_end > 0 &&
+        avio_tell(input->format->pb) > input->packets_end)
+        damages_add(&input->damages, -1, "it ends within a frame");
     const int listed = avformat_index_get_entries_count(input->stream);
-    if (strstr(input->format->iformat->name, "mp4") && input->packets < listed)
+    if (strstr(name, "mp4") && input->packets < listed)
         damages_add(&input->damages, -1, "the file is cut off");
 }
 
@@ -221,6 +226,7 @@ static hone_status read_packet(struct video_input *input, struct unit **out, hon
         return code == AVERROR(ENOMEM) ? error_memory(error, "a packet") : HONE_OK;
     }
     input->failures = 0;
+    input->packets_end = input->packet->pos < 0 ? 0 : input->packet->pos + input->packet->size;
     if (input->packet->stream_index != input->stream->index)
         return packet_unit(input, out, error);
     if (raw_is_short(input, input->packet)) {

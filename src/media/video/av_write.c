@@ -31,6 +31,7 @@ struct video_output {
         int64_t pts, duration;
     } durations[DURATIONS]; /* of frames, which not every encoder passes on */
     unsigned next_duration;
+    int64_t frames;
 };
 
 static hone_status failed(const struct video_output *output, hone_error *error, const char *what, int code)
@@ -358,7 +359,8 @@ static hone_status receive(struct video_output *output, hone_error *error)
 static void to_encoder_time(struct video_output *output, AVFrame *frame)
 {
     const AVRational from = output->like->stream->time_base, to = output->encoder->time_base;
-    frame->pts = av_rescale_q(frame->pts, from, to);
+    const bool counts = encoder_counts(output->format->oformat);
+    frame->pts = counts ? output->frames++ : av_rescale_q(frame->pts, from, to);
     const unsigned slot = output->next_duration++ % DURATIONS;
     output->durations[slot].pts = frame->pts;
     output->durations[slot].duration = av_rescale_q(frame->pkt_duration, from, to);
