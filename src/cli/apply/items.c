@@ -4,7 +4,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "media/folder.h"
+#include "media/folder/folder.h"
+#include "media/folder/sequence.h"
 #include "media/media.h"
 #include "media/video/video.h"
 
@@ -114,9 +115,59 @@ static hone_status add_folder(struct items *items, const struct items_request *r
     return status;
 }
 
+/* ---- Sequences ---- */
+
+/* From a sequence: numbers stay. Into a folder: names do. */
+static char *name_in_sequence(const struct items *items, const struct items_request *request,
+                              const char *input, uint64_t number)
+{
+    return items->to_folder ? join(request->output, base_name(input), request->format)
+                            : sequence_name(request->output, number);
+}
+
+static hone_status add_sequence(struct items *items, const struct items_request *request, const char *pattern,
+                                hone_error *error)
+{
+    uint64_t first = 0, last = 0;
+    if (!items->to_folder && !sequence_is_pattern(request->output))
+        return error_set(
+            error, HONE_ERROR_USAGE,
+            "'%s' is a sequence of pictures, and becomes one: -o out%%04d.png, or -o FOLDER/%s", pattern,
+            video_is_name(request->output)
+                ? "; for a video: ffmpeg -i PATTERN -pix_fmt yuv420p -f yuv4mpegpipe - | hone apply CHAIN "
+                  "- -o OUTPUT"
+                : "");
+    hone_status status = sequence_find(pattern, &first, &last, error);
+    for (uint64_t number = first; number <= last && !status; number++) {
+        char *input = sequence_name(pattern, number);
+        status =
+            add_item(items, input, input ? name_in_sequence(items, request, input, number) : NULL, error);
+    }
+    return status;
+}
+
+/* What is one file cannot become a sequence. */
+static hone_status check_pattern(const struct items_request *request, const char *input, hone_error *error)
+{
+    if (!sequence_is_pattern(request->output) || strcmp(request->output, "-") == 0)
+        return HONE_OK;
+    return error_set(error, HONE_ERROR_USAGE,
+                     "'%s' is a sequence, which is made of a sequence such as in%%04d.png, not of '%s'%s",
+                     request->output, input,
+                     video_is_name(input)
+                         ? "; for the frames of a video: hone apply CHAIN INPUT -o - --format y4m | ffmpeg "
+                           "-i - PATTERN"
+                         : "");
+}
+
 static hone_status add_input(struct items *items, const struct items_request *request, const char *input,
                              hone_error *error)
 {
+    if (sequence_is_pattern(input))
+        return add_sequence(items, request, input, error);
+    hone_status status = items->to_folder ? HONE_OK : check_pattern(request, input, error);
+    if (status)
+        return status;
     const bool is_stream = media_is_stream(input);
     items->from_stream = items->from_stream || (is_stream && !makes_video(items, request));
     if (is_stream && (request->count > 1 || items->to_folder))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "media/folder.h"
+#include "media/folder/folder.h"
 
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The images and videos of a folder. */
-#ifndef MEDIA_FOLDER_H
-#define MEDIA_FOLDER_H
+#ifndef MEDIA_FOLDER_FOLDER_H
+#define MEDIA_FOLDER_FOLDER_H
 
 #include "hone/status.h"
 
