@@ -16,6 +16,7 @@ enum roof {
     ROOF_READ_BUFFER, /* bytes/s, nothing written */
     ROOF_LOCAL,       /* bytes/s read from local memory */
     ROOF_FLOAT,       /* additions and multiplications per second */
+    ROOF_MAD,         /* the same by mad() alone, which some drivers call as a function */
     ROOF_HALF,
     ROOF_INT,
     ROOF_BYTES,    /* of single bytes in vectors of 16 */
