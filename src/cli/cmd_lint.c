@@ -181,6 +181,7 @@ const struct command command_lint = {
         "A comment on the same line, or on a line of its own before it, allows something with a reason;\n"
         "allow-file does so for the whole file:\n"
         "  // hone-lint: allow division: the divisor is a power of two\n"
+        "So does a line 'FILE RULE: reason' of a file .hone-lint in the folder or the one above.\n"
         "\n"
         "Exit status: 0 if nothing is found, 1 if something is, 3 if a file cannot be read or does not\n"
         "compile (the compiler's output is shown).\n"

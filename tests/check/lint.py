@@ -3,6 +3,7 @@
 """hone lint: every rule has a kernel that breaks it and one that does not; comments, and what cannot be read.
 lint.py build=FOLDER"""
 
+import glob
 import json
 import os
 import re
@@ -130,6 +131,34 @@ def test_comments_allow_one_line_with_a_reason():
             found, allowed, _ = findings(folder, body(text))
             frame.check(sorted(name for name, _ in found) == wanted, f"{found} in\n{text}")
             frame.check("division" in wanted or {a[2] for a in allowed} == {"n is 3"}, f"{allowed} in\n{text}")
+
+
+def test_a_list_beside_the_file_allows_whole_files():
+    bad = body("    out[i / n] = in[i / m];\n    out[i % n] = in[i];\n")
+    with tempfile.TemporaryDirectory() as above:
+        folder = os.path.join(above, "kernels")
+        os.mkdir(folder)
+        for place, text, wanted in ((folder, "# why\nk.cl division: n is 3\n", ["modulo"]), (above, "kernels/k.cl division: n is 3\n", ["modulo"]),
+                                    (above, "*/k.cl division: n is 3\n* modulo: so is m\n", []), (folder, "other.cl division: n is 3\n", ["division", "modulo"]),
+                                    (folder, "k.cl fence: there is none\n", ["allow", "division", "modulo"]), (folder, "*.cl fence: none\n", ["division", "modulo"])):
+            with open(os.path.join(place, ".hone-lint"), "w", encoding="utf-8") as file:
+                file.write(text)
+            found, _, _ = findings(folder, bad)
+            frame.check(sorted({name for name, _ in found}) == wanted, f"{found} under {text}")
+            os.unlink(os.path.join(place, ".hone-lint"))
+        for text in ("k.cl division\n", "k.cl divisions: n is 3\n", "k.cl: n is 3\n"):
+            with open(os.path.join(folder, ".hone-lint"), "w", encoding="utf-8") as file:
+                file.write(text)
+            result = lint(folder, "k.cl")
+            frame.check(result.returncode == 3 and "line 1" in result.stderr, f"{text}: {result.returncode}, {result.stderr}")
+
+
+def test_our_own_kernels_are_clean_or_say_why():
+    src = os.path.join(frame.ROOT, "src")
+    files = sorted(glob.glob(os.path.join(src, "filters", "*", "*.cl")))
+    frame.check(len(files) >= 40, f"only {len(files)} kernel files")
+    result = lint(src, "-q", "-I", src, "--include", "filter/kernel.clh", "--include", "filter/fuse.clh", *files)
+    frame.check(result.returncode == 0, f"{result.stdout[-1500:]}{result.stderr[-500:]}")
 
 
 def test_macros_and_included_files():

@@ -128,6 +128,22 @@ bool is_loop(enum CXCursorKind kind)
 
 /* ---- Declarations ---- */
 
+static enum CXChildVisitResult find_name(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+    bool *found = data;
+    (void)parent;
+    *found = *found || cursor.kind == CXCursor_DeclRefExpr || cursor.kind == CXCursor_CallExpr;
+    return *found ? CXChildVisit_Break : CXChildVisit_Recurse;
+}
+
+/* Made of literals alone. */
+static bool is_table(const struct tree *tree, CXCursor variable, CXType element)
+{
+    bool named = false;
+    tree->c->visitChildren(variable, find_name, &named);
+    return tree->c->isConstQualifiedType(element) && !named;
+}
+
 static void judge_array(const struct spot *spot, CXCursor variable, CXType type, const struct place *at)
 {
     const struct tree *tree = spot->tree;
@@ -141,7 +157,7 @@ static void judge_array(const struct spot *spot, CXCursor variable, CXType type,
                  name.text);
     if (space != SPACE_PRIVATE || !spot->in_function)
         return;
-    if (tree->c->isConstQualifiedType(element))
+    if (is_table(tree, variable, element))
         lint_add(tree->job, RULE_TABLE, at->line, at->column, "'%.60s' is a table inside a function",
                  name.text);
     else
@@ -166,7 +182,7 @@ static void judge_variable(const struct spot *spot, CXCursor variable)
     if (is_size_t(tree, variable))
         lint_add(tree->job, RULE_SIZE_T, at.line, at.column, "'%.60s' is a size_t",
                  name_of(tree, variable).text);
-    if (type.kind == CXType_ConstantArray)
+    if (type.kind == CXType_ConstantArray && variable.kind == CXCursor_VarDecl) /* a parameter is a pointer */
         judge_array(spot, variable, type, &at);
     if (tree->c->getCanonicalType(type).kind == CXType_Pointer && space_of(tree, type) == SPACE_GENERIC)
         lint_add(tree->job, RULE_GENERIC, at.line, at.column, "'%.60s' may point to any memory",

@@ -80,9 +80,7 @@ static void apply(struct lint_job *job, struct allowance *allowance)
         if (!covers(allowance, finding))
             continue;
         used = true;
-        free(finding->reason);
-        finding->reason = mem_copy_text(allowance->reason);
-        job->failed = job->failed || !finding->reason;
+        lint_allow(job, finding, allowance->reason);
     }
     if (!used)
         lint_add(job, RULE_ALLOW, allowance->line, allowance->column, "nothing here is found by '%s'",

@@ -50,4 +50,10 @@ hone_status lint_tree(struct lint_job *job, const struct lint_options *options, 
 /* comments.c: takes back what comments allow, and finds comments that are wrong. */
 void lint_comments(struct lint_job *job);
 
+/* folder.c: takes back what the files .hone-lint beside it and in the folder above allow. */
+hone_status lint_folder(struct lint_job *job, hone_error *error);
+
+/* Takes back a finding for a reason; whether that worked is in job->failed. */
+void lint_allow(struct lint_job *job, struct lint_finding *finding, const char *reason);
+
 #endif

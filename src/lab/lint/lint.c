@@ -30,6 +30,13 @@ void lint_add(struct lint_job *job, enum rule rule, unsigned line, unsigned colu
     result->findings[result->count++] = finding;
 }
 
+void lint_allow(struct lint_job *job, struct lint_finding *finding, const char *reason)
+{
+    free(finding->reason);
+    finding->reason = mem_copy_text(reason);
+    job->failed = job->failed || !finding->reason;
+}
+
 static int by_place(const void *a, const void *b)
 {
     const struct lint_finding *x = a, *y = b;
@@ -51,6 +58,9 @@ static hone_status judge(struct lint_job *job, const struct lint_options *option
     if (status)
         return status;
     lint_comments(job);
+    status = lint_folder(job, error);
+    if (status)
+        return status;
     return job->failed ? error_memory(error, "the findings") : HONE_OK;
 }
 
