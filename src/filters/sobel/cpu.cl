@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * For CPUs: a strip as wide as one 64-byte vector of the input is walked down, keeping in registers what
- * three rows have in
- * common: sums of neighbouring differences for dx, smoothed rows for dy.
+ * three rows have in common: differences of neighbours for dx, smoothed rows for dy.
  *
  * `vectors`: each work-item owns such a strip. `lines`: a work-item owns a band of rows and walks down STEP
  * rows of one strip after the other, so that memory is read as it lies.
  *
- * `lines` knows |dx| + |dy| as max(|dx + dy|, |dx - dy|), whose arguments are even: with l, c, r the pixels
- * left of, at and right of a place, and a, b, d the rows above, at and below it,
+ * Magnitudes of bytes come from p = (dx + dy) / 2 and q = (dx - dy) / 2, which are whole: with l, c, r the
+ * pixels left of, at and right of a place, and a, b, d the rows above, at and below it,
  *
- *     (dx + dy) / 2 = (br - bl) + (dc + dr) - (al + ac)
- *     (dx - dy) / 2 = (br - bl) + (ac + ar) - (dl + dc)
+ *     p = (br - bl) + (dc + dr) - (al + ac)
+ *     q = (br - bl) + (ac + ar) - (dl + dc)
  *
  * so that two sums of neighbours are all that a row gives. They are taken of even and odd elements apart,
- * which needs no
- * widening: of one channel, one instruction sums the pairs of a vector.
+ * which needs no widening: of one channel, one instruction sums the pairs of a vector. Then |dx| + |dy| is
+ * 2 max(|p|, |q|), and dx^2 + dy^2 is 2 (p^2 + q^2): one instruction for p and q side by side.
  */
 #ifndef OUTPUT
 #define OUTPUT 0 /* 0 magnitude, 1 dx, 2 dy */
@@ -30,21 +29,18 @@
 #define BLOCK 256 /* strips across a band */
 #endif
 #ifndef STEP
-#define STEP 4 /* rows walked down at once */
+#define STEP 8 /* rows walked down at once */
 #endif
 
 #if HONE_T == 0
 #define LANES 64
 #define VALUE short /* holds +-1020 */
-#define WIDER int   /* holds the sum of two squares */
 #elif HONE_T == 1
 #define LANES 32
 #define VALUE int
-#define WIDER long
 #else
 #define LANES 16
 #define VALUE float
-#define WIDER float
 #endif
 
 #include "filters/vectors.clh"
@@ -52,10 +48,7 @@
 DEFINE_VECTORS(PIXEL, pixels);
 DEFINE_VECTORS(RESULT, results);
 DEFINE_VECTORS(VALUE, values);
-DEFINE_VECTORS(WIDER, wider);
-DEFINE_VECTORS(float, floats);
 DEFINE_VECTORS(uint, words);
-DEFINE_VECTORS(double, doubles);
 
 /* Lane i of the result is lane i-k, or i+k, of v; beyond the end comes what `in` holds there. */
 #define UP(i)            ((i) < HONE_C ? LANES + (i) : (i)-HONE_C)
@@ -119,61 +112,6 @@ inline struct three read_row(const struct strip *s, int y)
     return t;
 }
 
-inline values magnitude(values v)
-{
-#if FLOATING
-    return __builtin_elementwise_abs(v);
-#else
-    return v < (VALUE)0 ? -v : v;
-#endif
-}
-
-/* Exact, as explained beside the scalar form in kernel.cl. */
-inline results root(values dx, values dy)
-{
-#if FLOATING
-    return sqrt(dx * dx + dy * dy);
-#elif HONE_T == 0
-    wider x = CONVERT(dx, wider), y = CONVERT(dy, wider);
-    floats n = CONVERT(x * x + y * y, floats);
-    n.lo.lo = sqrt(n.lo.lo);
-    n.lo.hi = sqrt(n.lo.hi);
-    n.hi.lo = sqrt(n.hi.lo);
-    n.hi.hi = sqrt(n.hi.hi);
-    n += 0.5f;
-    n = n < 255.0f ? n : (floats)255.0f;
-    return CONVERT(CONVERT(n, words), results);
-#else
-    /* n < 2^38 is exact in doubles, whose root is rounded correctly: nearest is floor(root + 1/2), no ties
-     * exist */
-    doubles x = CONVERT(dx, doubles), y = CONVERT(dy, doubles), n = x * x + y * y;
-    n.lo.lo = sqrt(n.lo.lo);
-    n.lo.hi = sqrt(n.lo.hi);
-    n.hi.lo = sqrt(n.hi.lo);
-    n.hi.hi = sqrt(n.hi.hi);
-    n += 0.5;
-    n = n < 65535.0 ? n : (doubles)65535.0;
-    return CONVERT(CONVERT(n, words), results);
-#endif
-}
-
-inline results finish(values dx, values dy)
-{
-#if OUTPUT == 1
-    return CONVERT(dx, results);
-#elif OUTPUT == 2
-    return CONVERT(dy, results);
-#elif NORM == 0
-    return root(dx, dy);
-#elif FLOATING
-    return magnitude(dx) + magnitude(dy);
-#else
-    values sum = magnitude(dx) + magnitude(dy);
-    sum = sum < (VALUE)RESULT_MAX ? sum : (values)RESULT_MAX;
-    return CONVERT(sum, results);
-#endif
-}
-
 inline results keep_alpha(results r, pixels centre)
 {
 #if HONE_ALPHA
@@ -196,70 +134,46 @@ inline results clear_outside(results r, const struct strip *s, int y)
     return r;
 }
 
-/* What a row gives to the three results that see it. */
-struct terms {
-    values difference, smooth; /* right - left; left + 2 centre + right */
-};
+#if OUTPUT == 0 && NORM == 0 && !FLOATING
+/* Square roots of numbers from 0 to 2^33, off by at most 2^-21 of them, of 0 by 0.01. Newton's step doubles the
+ * bits of an estimate of the reciprocal root. */
+typedef float root_floats __attribute__((ext_vector_type(16)));
 
-inline struct terms terms(struct three t)
+inline root_floats roots(root_floats n)
 {
-    struct terms r;
-    values left = CONVERT(t.left, values), right = CONVERT(t.right, values),
-           centre = CONVERT(t.centre, values);
-    r.difference = right - left;
-    r.smooth = left + right + centre * (VALUE)2;
-    return r;
+#ifdef ROOT_BYTES
+    union {
+        root_floats all;
+        native_floats n[64 / ROOT_BYTES];
+    } x, r;
+    x.all = n > 1e-4f ? n : (root_floats)1e-4f;
+#pragma unroll
+    for (int k = 0; k < 64 / ROOT_BYTES; k++)
+        r.n[k] = RECIPROCAL_ROOT(x.n[k]);
+    root_floats root = x.all * r.all;
+    return root + (x.all - root * root) * (r.all * 0.5f);
+#else
+    return sqrt(n);
+#endif
 }
+#endif
 
-inline void walk(struct strip s, const struct sink *sink, int y, int end)
-{
-    struct three middle = read_row(&s, y);
-    struct terms above = terms(read_row(&s, y - 1)), now = terms(middle);
-    values upper = above.difference + now.difference;
-    for (; y < end; y++) {
-        struct three next = read_row(&s, y + 1);
-        struct terms below = terms(next);
-        values lower = now.difference + below.difference;
-        results r = keep_alpha(finish(upper + lower, below.smooth - above.smooth), middle.centre);
-        store(sink, s.at, y, clear_outside(r, &s, y));
-        above = now;
-        now = below;
-        upper = lower;
-        middle = next;
-    }
-}
+#define HALVES (HONE_T == 0 && OUTPUT == 0)
 
-/* Images narrower than a vector. */
-inline void walk_narrow(struct strip s, const struct sink *sink, int y, int end)
-{
-    for (; y < end; y++)
-        for (int i = 0; i < s.count; i++) {
-            values dx = 0, dy = 0;
-            int x = i / HONE_C, channel = i % HONE_C;
-            NUMBER p[3][3];
-            for (int j = 0; j < 3; j++)
-                for (int k = 0; k < 3; k++)
-                    p[j][k] =
-                        source_at(&s.source, x + k - 1, y + j - 1, channel, s.width, s.height, s.border);
-            dx[0] = (p[0][2] - p[0][0]) + 2 * (p[1][2] - p[1][0]) + (p[2][2] - p[2][0]);
-            dy[0] = (p[2][0] - p[0][0]) + 2 * (p[2][1] - p[0][1]) + (p[2][2] - p[0][2]);
-            bool leaves = hone_leaves(x - 1, y - 1, 3, 3, s.width, s.height);
-            RESULT r = HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves ? (RESULT)0 : finish(dx, dy)[0];
-            sink_put(sink, i, y, IS_ALPHA(channel) ? (RESULT)p[1][1] : r);
-        }
-}
-
-#if HONE_T == 0 && OUTPUT == 0 && NORM == 1 && (defined(HONE_ALL) || defined(VARIANT_lines))
+#if HALVES
 typedef short shorts __attribute__((ext_vector_type(LANES / 2)));
 typedef ushort ushorts __attribute__((ext_vector_type(LANES / 2)));
+typedef int ints __attribute__((ext_vector_type(LANES / 4)));
 
 union elements {
     pixels bytes;
     ushorts pairs;
     shorts sums;
+    ints words;
 #ifdef NATIVE
     native_bytes n8[64 / NATIVE];
     native_words n16[64 / NATIVE];
+    native_ints n32[64 / NATIVE];
 #endif
 };
 
@@ -293,13 +207,13 @@ inline shorts sums_of_pairs(pixels v)
 }
 
 /* Of a row: each pixel and the one on its left, or on its right; of even and of odd elements. */
-struct sides {
+struct terms {
     shorts left[2], right[2];
 };
 
-inline struct sides sides(struct three t)
+inline struct terms terms(struct three t)
 {
-    struct sides s;
+    struct terms s;
 #if HONE_C == 1
     s.left[0] = sums_of_pairs(t.left);
     s.right[0] = s.left[1] = sums_of_pairs(t.centre);
@@ -313,32 +227,188 @@ inline struct sides sides(struct three t)
     return s;
 }
 
-inline ushorts magnitudes(const struct sides *above, const struct sides *now, const struct sides *below,
+/* Squares of both halves of words, summed. */
+inline ints squares(ints halves)
+{
+    const union elements h = {.words = halves};
+#ifdef NATIVE
+    union elements r;
+#pragma unroll
+    for (int k = 0; k < 64 / NATIVE; k++)
+        r.n32[k] = MADD_WORDS(h.n16[k], h.n16[k]);
+    return r.words;
+#else
+    ints low = halves << 16 >> 16, high = halves >> 16;
+    return low * low + high * high;
+#endif
+}
+
+#if NORM == 0
+/* From p^2 + q^2 the magnitude to the nearest whole number, at most 255. sqrt(n) is never half-way between
+ * whole numbers, and never nearer to it than 1/2040. */
+inline ints byte_roots(ints n)
+{
+    return CONVERT(roots(CONVERT(n < 32512 ? n * 2 : (ints)65025, root_floats)) + 0.5f, ints);
+}
+#endif
+
+/* Magnitudes from p and q. */
+inline ushorts magnitudes(shorts p, shorts q)
+{
+#if NORM == 1
+    p = p < (short)0 ? -p : p;
+    q = q < (short)0 ? -q : q;
+    const union elements twice = {.sums = (p > q ? p : q) * (short)2};
+    return twice.pairs < (ushort)255 ? twice.pairs : (ushorts)255;
+#else
+    const union elements a = {.sums = p}, b = {.sums = q};
+    ints low = byte_roots(squares((a.words & 0xffff) | b.words << 16));
+    ints high = byte_roots(squares((a.words >> 16 & 0xffff) | (b.words & ~0xffff)));
+    const union elements r = {.words = low | high << 16};
+    return r.pairs;
+#endif
+}
+
+inline ushorts results_of(const struct terms *above, const struct terms *now, const struct terms *below,
                           int parity)
 {
     shorts difference = now->right[parity] - now->left[parity];
-    shorts sum = difference + (below->right[parity] - above->left[parity]);
-    shorts other = difference + (above->right[parity] - below->left[parity]);
-    sum = sum < (short)0 ? -sum : sum;
-    other = other < (short)0 ? -other : other;
-    const union elements twice = {.sums = (sum > other ? sum : other) * (short)2};
-    return twice.pairs < (ushort)255 ? twice.pairs : (ushorts)255;
+    return magnitudes(difference + (below->right[parity] - above->left[parity]),
+                      difference + (above->right[parity] - below->left[parity]));
 }
 
+inline results combined(const struct terms *above, const struct terms *now, const struct terms *below)
+{
+    const union elements r = {.pairs = results_of(above, now, below, 0) | results_of(above, now, below, 1)
+                                                                              << (ushort)8};
+    return r.bytes;
+}
+
+inline RESULT combined_one(int dx, int dy)
+{
+    return (RESULT)magnitudes((shorts)(short)((dx + dy) / 2), (shorts)(short)((dx - dy) / 2))[0];
+}
+#else
+inline values magnitude(values v)
+{
+#if FLOATING
+    return __builtin_elementwise_abs(v);
+#else
+    return v < (VALUE)0 ? -v : v;
+#endif
+}
+
+#if OUTPUT == 0 && NORM == 0
+#if HONE_T == 1
+typedef uint root_words __attribute__((ext_vector_type(16)));
+typedef int root_ints __attribute__((ext_vector_type(16)));
+
+/* From magnitudes of dx and dy, those over 65535 as 65535: the root of the sum of squares to the nearest whole
+ * number, at most 65535. The root in floats is off by less than 0.04; less 0.05 it rounds to the number that is
+ * right or to the one below, for which n > number^2 + number tells: then n is over (number + 1/2)^2. */
+inline root_words near_roots(root_words dx, root_words dy)
+{
+    root_words square = dx * dx, n = square + dy * dy;
+    n = n < square || n > 4294836225u ? (root_words)4294836225u : n; /* 65535^2 */
+    root_words root = CONVERT(roots(CONVERT(n, root_floats)) + 0.45f, root_words);
+    root = root < 65535u ? root : (root_words)65535u;
+    return CONVERT(n - root * root, root_ints) > CONVERT(root, root_ints) ? root + 1u : root;
+}
+#endif
+
+/* To the nearest whole number, no ties exist. */
+inline results root(values dx, values dy)
+{
+#if FLOATING
+    return sqrt(dx * dx + dy * dy);
+#else
+    words x = CONVERT(magnitude(dx), words), y = CONVERT(magnitude(dy), words), r;
+    x = x < 65535u ? x : (words)65535u;
+    y = y < 65535u ? y : (words)65535u;
+    r.lo = near_roots(x.lo, y.lo);
+    r.hi = near_roots(x.hi, y.hi);
+    return CONVERT(r, results);
+#endif
+}
+#endif
+
+inline results finish(values dx, values dy)
+{
+#if OUTPUT == 1
+    return CONVERT(dx, results);
+#elif OUTPUT == 2
+    return CONVERT(dy, results);
+#elif NORM == 0
+    return root(dx, dy);
+#elif FLOATING
+    return magnitude(dx) + magnitude(dy);
+#else
+    values sum = magnitude(dx) + magnitude(dy);
+    sum = sum < (VALUE)RESULT_MAX ? sum : (values)RESULT_MAX;
+    return CONVERT(sum, results);
+#endif
+}
+
+/* What a row gives to the three results that see it. */
+struct terms {
+    values difference, smooth; /* right - left; left + 2 centre + right */
+};
+
+inline struct terms terms(struct three t)
+{
+    struct terms r;
+    values left = CONVERT(t.left, values), right = CONVERT(t.right, values),
+           centre = CONVERT(t.centre, values);
+    r.difference = right - left;
+    r.smooth = left + right + centre * (VALUE)2;
+    return r;
+}
+
+inline results combined(const struct terms *above, const struct terms *now, const struct terms *below)
+{
+    return finish((above->difference + now->difference) + (now->difference + below->difference),
+                  below->smooth - above->smooth);
+}
+
+inline RESULT combined_one(NUMBER dx, NUMBER dy)
+{
+    return finish((values)(VALUE)dx, (values)(VALUE)dy)[0];
+}
+#endif
+
+/* Images narrower than a vector. */
+inline void walk_narrow(const struct strip *s, const struct sink *sink, int y, int end)
+{
+    for (; y < end; y++)
+        for (int i = 0; i < s->count; i++) {
+            int x = i / HONE_C, channel = i % HONE_C;
+            NUMBER p[3][3];
+            for (int j = 0; j < 3; j++)
+                for (int k = 0; k < 3; k++)
+                    p[j][k] =
+                        source_at(&s->source, x + k - 1, y + j - 1, channel, s->width, s->height, s->border);
+            NUMBER dx = (p[0][2] - p[0][0]) + 2 * (p[1][2] - p[1][0]) + (p[2][2] - p[2][0]);
+            NUMBER dy = (p[2][0] - p[0][0]) + 2 * (p[2][1] - p[0][1]) + (p[2][2] - p[0][2]);
+            bool leaves = hone_leaves(x - 1, y - 1, 3, 3, s->width, s->height);
+            RESULT r = HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves ? (RESULT)0 : combined_one(dx, dy);
+            sink_put(sink, i, y, IS_ALPHA(channel) ? (RESULT)p[1][1] : r);
+        }
+}
+
+#if defined(HONE_ALL) || defined(VARIANT_lines)
 /* STEP rows from y on, fewer at `end`. */
 inline void walk_step(const struct strip *s, const struct sink *sink, int y, int end)
 {
     struct three middle = read_row(s, y);
-    struct sides above = sides(read_row(s, y - 1)), now = sides(middle);
+    struct terms above = terms(read_row(s, y - 1)), now = terms(middle);
 #pragma unroll
     for (int k = 0; k < STEP; k++) {
         if (y + k >= end)
             return;
         struct three next = read_row(s, y + k + 1);
-        struct sides below = sides(next);
-        const union elements r = {.pairs = magnitudes(&above, &now, &below, 0) |
-                                           magnitudes(&above, &now, &below, 1) << (ushort)8};
-        store(sink, s->at, y + k, clear_outside(keep_alpha(r.bytes, middle.centre), s, y + k));
+        struct terms below = terms(next);
+        results r = keep_alpha(combined(&above, &now, &below), middle.centre);
+        store(sink, s->at, y + k, clear_outside(r, s, y + k));
         above = now;
         now = below;
         middle = next;
@@ -368,7 +438,7 @@ __kernel void sobel_lines(__global const PIXEL *in, int in_offset, int in_pitch,
     int behind = first + BLOCK >= strips ? count : (first + BLOCK) * LANES;
     struct strip s = {SOURCE_OF(in), width, height, count, 0, false, false, border};
     if (count < LANES) {
-        walk_narrow(s, &sink, y, end);
+        walk_narrow(&s, &sink, y, end);
         return;
     }
     for (; y < end; y += STEP)
@@ -377,6 +447,21 @@ __kernel void sobel_lines(__global const PIXEL *in, int in_offset, int in_pitch,
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_vectors)
+inline void walk(const struct strip *s, const struct sink *sink, int y, int end)
+{
+    struct three middle = read_row(s, y);
+    struct terms above = terms(read_row(s, y - 1)), now = terms(middle);
+    for (; y < end; y++) {
+        struct three next = read_row(s, y + 1);
+        struct terms below = terms(next);
+        results r = keep_alpha(combined(&above, &now, &below), middle.centre);
+        store(sink, s->at, y, clear_outside(r, s, y));
+        above = now;
+        now = below;
+        middle = next;
+    }
+}
+
 __kernel void sobel_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                             int out_offset, int out_pitch, int width, int height, BORDER_TYPE border)
 {
@@ -387,17 +472,17 @@ __kernel void sobel_vectors(__global const PIXEL *in, int in_offset, int in_pitc
         return;
     struct strip s = {SOURCE_OF(in), width, height, count, number * LANES, number == 0, false, border};
     if (count < LANES) {
-        walk_narrow(s, &sink, y, end);
+        walk_narrow(&s, &sink, y, end);
         return;
     }
     s.last = s.at + LANES == count;
-    walk(s, &sink, y, end);
+    walk(&s, &sink, y, end);
     if (number == strips - 1 &&
         !s.last) { /* what is left of the row, overlapping what this work-item has just done */
         s.at = count - LANES;
         s.first = false;
         s.last = true;
-        walk(s, &sink, y, end);
+        walk(&s, &sink, y, end);
     }
 }
 #endif

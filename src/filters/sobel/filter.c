@@ -115,26 +115,25 @@ static const struct variant variants[] = {
                  .arguments = {"in", "out", "W", "H", "border"}}},
      .cost = {"C*BITS/8 + " RESULT_BYTES, "3*C*(1 + 2/ROWS)*BITS/512", "10*C"}},
     {.name = "lines",
-     .summary = "CPU: bytes, magnitude L1: bands of rows in the order of memory, even and odd elements apart",
+     .summary = "CPU: bands of rows in the order of memory",
      .source = "cpu.cl",
-     .condition = "TYPE == 0 && output == 0 && norm == 1",
      .needs = NEEDS_WIDE,
      .path = "wide",
-     .tunables = {{"STEP", TUNABLE_DEFINE, "16 2 4 8 32 64", "rows walked down at once"},
+     .tunables = {{"STEP", TUNABLE_DEFINE, "8 2 4 16 32 64", "rows walked down at once"},
                   {"ROWS", TUNABLE_DEFINE, "64 16 32 128 256", "rows of a band"},
-                  {"BLOCK", TUNABLE_DEFINE, "256 16 64", "strips of 64 elements across a band"}},
+                  {"BLOCK", TUNABLE_DEFINE, "256 16 64", "strips of 64 bytes across a band"}},
      .constraints = {"STEP <= ROWS"},
      .defines = {"OUTPUT=output", "NORM=norm"},
      .passes = {{.kernel = "sobel_lines",
-                 .extent = {"max(1, W*C/64)", "H"},
+                 .extent = {"max(1, W*C*BITS/512)", "H"},
                  .block = {"BLOCK", "ROWS"},
                  .local = {"1", "1"},
                  .arguments = {"in", "out", "W", "H", "border"}}},
-     .cost = {"2*C", "3*C*(1 + 2/STEP)/64", "7*C"}},
+     .cost = {"C*BITS/8 + " RESULT_BYTES, "3*C*(1 + 2/STEP)*BITS/512", "10*C"}},
 };
 
 static const struct seed seeds[] = {
-    {"WIDE && TYPE == 0 && output == 0 && norm == 1", "lines", ""},
+    {"WIDE", "lines", ""},
     /* Few rows and many strips side by side: with long rows each row of a strip lies on a page of its own. */
     {"WIDE && W*C*BITS >= 65536", "vectors", "ROWS=16 WG_X=64"},
     {"WIDE", "vectors", "ROWS=32 WG_X=64"},
@@ -161,8 +160,7 @@ static const struct rung rungs[] = {
     {"packed", "two pixels per register, integers", "swar", "", 0, "hone"},
     {"half2", "two pixels per register, half precision", "halves", "", 0, "hone"},
     {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
-    {"wide-lines", "64-byte vectors in the order of memory, even and odd bytes apart", "lines", "", 0,
-     "hone"},
+    {"wide-lines", "64-byte vectors in the order of memory", "lines", "", 0, "hone"},
 };
 
 /* What tests and the doctor try. */
