@@ -16,7 +16,7 @@ struct linting {
     struct option_list defines, folders, includes;
     const char *standard, *target;
     bool rules;
-    json_t *findings, *silenced;
+    json_t *findings, *silenced, *failures;
     size_t found, allowed;
 };
 
@@ -112,6 +112,10 @@ static int lint_all(struct linting *l, const struct operands *operands)
         common.verbose = true; /* what the compiler says is the answer */
         cli_complain(&common, &error);
         const int its = cli_exit_status(error.status);
+        if (l->common.json)
+            json_array_append_new(
+                l->failures, json_pack("{s:o, s:o, s:o}", "file", json_text(operands->items[i]), "message",
+                                       json_text(error.message), "log", json_text(error.log)));
         status = its > status ? its : status;
     }
     return status == EXIT_DONE && l->found ? EXIT_CHECK : status;
@@ -121,10 +125,12 @@ static int report(struct linting *l, const struct operands *operands)
 {
     l->findings = json_array();
     l->silenced = json_array();
+    l->failures = json_array();
     const int status = lint_all(l, operands);
     if (l->common.json) {
-        json_t *whole = json_pack("{s:s, s:i, s:O, s:O}", "status", status > EXIT_CHECK ? "failed" : "done",
-                                  "exit_status", status, "findings", l->findings, "allowed", l->silenced);
+        json_t *whole = json_pack("{s:s, s:i, s:O, s:O, s:O}", "status",
+                                  status > EXIT_CHECK ? "failed" : "done", "exit_status", status, "findings",
+                                  l->findings, "allowed", l->silenced, "failures", l->failures);
         if (!cli_print_json(whole))
             return EXIT_DEVICE;
     } else if (!l->common.quiet) {
@@ -132,6 +138,7 @@ static int report(struct linting *l, const struct operands *operands)
     }
     json_decref(l->findings);
     json_decref(l->silenced);
+    json_decref(l->failures);
     return status;
 }
 

@@ -10,6 +10,6 @@ hone_status lint_tree(struct lint_job *job, const struct lint_options *options, 
     (void)options;
     return error_set(error, HONE_ERROR_UNSUPPORTED,
                      "this hone was built without libclang, which reads kernels (Debian: apt install "
-                     "libclang-14-dev, then build it again)");
+                     "libclang-dev, then build it again)");
 }
 #endif

@@ -252,7 +252,7 @@ static enum CXChildVisitResult visit(CXCursor cursor, CXCursor parent, CXClientD
 /* ---- Compiling ---- */
 
 struct arguments {
-    const char *list[256];
+    const char *list[512]; /* three lists of options, a flag before each value */
     int count;
     char standard[32];
 };
@@ -327,9 +327,9 @@ hone_status lint_tree(struct lint_job *job, const struct lint_options *options, 
     struct arguments arguments = {.count = 0};
     struct CXUnsavedFile file = {job->path, text_view(&job->source), (unsigned long)job->source.length};
     if (!tree.c)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "libclang, which reads kernels, cannot be loaded (Debian: apt install libclang1-14 "
-                         "libclang-common-14-dev)");
+        return error_set(
+            error, HONE_ERROR_UNSUPPORTED,
+            "libclang, which reads kernels, cannot be loaded (Debian: apt install libclang-dev)");
     fill_arguments(&arguments, options);
     CXIndex index = tree.c->createIndex(0, 0);
     enum CXErrorCode code = tree.c->parseTranslationUnit2(index, job->path, arguments.list, arguments.count,
