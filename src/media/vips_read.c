@@ -29,9 +29,9 @@ struct conversion {
 };
 
 struct vips_state {
-    VipsImage *image;   /* the pixels to come; NULL when they have come */
-    VipsRegion *region; /* of it, while rows of a page are taken, with `conversion` */
-    struct conversion conversion;
+    VipsImage *image;             /* the pixels to come; NULL when they have come */
+    struct conversion conversion; /* while rows of a page are taken */
+    bool converts;
     VipsImage *metadata;    /* an empty image that carries the metadata alone */
     struct tiff_facts tiff; /* zero for other formats */
     int loop, *delays;      /* of an animation: repetitions, or -1; milliseconds of each page, or NULL */
@@ -703,7 +703,8 @@ static hone_status take_row(struct media_input *input, const struct conversion *
 }
 
 /* Strips from the top, as decoders work: no more than one is held beside the result. */
-static hone_status take_rows(struct media_input *input, uint32_t first, uint32_t count, hone_error *error)
+static hone_status take_rows(struct media_input *input, VipsRegion *region, uint32_t first, uint32_t count,
+                             hone_error *error)
 {
     const struct vips_state *state = input->state;
     const VipsImage *image = state->image;
@@ -714,13 +715,13 @@ static hone_status take_rows(struct media_input *input, uint32_t first, uint32_t
     hone_status status = HONE_OK;
     for (int top = begin; top < end && !status; top += rows) {
         const VipsRect strip = {0, top, image->Xsize, VIPS_MIN(rows, end - top)};
-        if (vips_region_prepare(state->region, &strip) != 0)
+        if (vips_region_prepare(region, &strip) != 0)
             return vips_bad(
                 input, "is damaged",
                 input->options.accept_damaged ? "" : " (--accept-damaged takes what can be decoded)", error);
         for (int y = top; y < top + strip.height && !status; y++)
-            status = take_row(input, &state->conversion, (uint32_t)(y - page),
-                              VIPS_REGION_ADDR(state->region, 0, y), error);
+            status = take_row(input, &state->conversion, (uint32_t)(y - page), VIPS_REGION_ADDR(region, 0, y),
+                              error);
         if (!status)
             status = media_check_time(input, error);
     }
@@ -739,28 +740,32 @@ static void tell_damage(const struct media_input *input)
 
 static void end_rows(struct vips_state *state)
 {
-    g_clear_object(&state->region);
     conversion_finish(&state->conversion);
+    state->converts = false;
 }
 
 static hone_status begin_rows(struct media_input *input, hone_error *error)
 {
     struct vips_state *state = input->state;
-    if (state->region)
-        return HONE_OK;
-    state->region = vips_region_new(state->image);
-    if (state->region && conversion_init(&state->conversion, input, state->image))
-        return HONE_OK;
-    end_rows(state);
-    return error_memory(error, "a row of an image");
+    if (!state->converts && !conversion_init(&state->conversion, input, state->image)) {
+        end_rows(state);
+        return error_memory(error, "a row of an image");
+    }
+    state->converts = true;
+    return HONE_OK;
 }
 
 static hone_status load_vips(struct media_input *input, uint32_t first, uint32_t count, hone_error *error)
 {
     struct vips_state *state = input->state;
     hone_status status = begin_rows(input, error);
+    /* A region belongs to the thread that makes it, and the next rows may be asked for by another one. */
+    VipsRegion *region = status ? NULL : vips_region_new(state->image);
+    if (!status && !region)
+        status = error_memory(error, "a row of an image");
     if (!status)
-        status = take_rows(input, first, count, error);
+        status = take_rows(input, region, first, count, error);
+    g_clear_object(&region);
     if (!status && first + count < input->place.height)
         return HONE_OK;
     end_rows(state);

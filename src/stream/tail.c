@@ -61,13 +61,6 @@ hone_status tail_create(struct tail **out, hone_device *device, const hone_chain
     if (options)
         tail->options = *options;
     hone_status status = plan_for(tail, band->height, error);
-    if (!status && tail->counts &&
-        (hone_plan_output(tail->plan)->type != HONE_U32 || hone_plan_output(tail->plan)->height != 1))
-        status = error_set(
-            error, HONE_ERROR_UNSUPPORTED,
-            "%s makes a picture of all counts, which parts of an image do not have: output=table gives "
-            "the counts",
-            hone_chain_filter(step, 0));
     if (!status)
         status = reserve(tail, error);
     if (status)

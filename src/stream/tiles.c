@@ -62,6 +62,24 @@ static hone_status check_borders(const struct tiles *tiles, const hone_chain *ch
     return HONE_OK;
 }
 
+/* Counts add up; what is drawn of them does not. */
+static hone_status check_counts(const hone_chain *chain, const hone_image_desc *input, hone_error *error)
+{
+    struct filter_case *cases = mem_new(chain->count, sizeof *cases);
+    hone_image_desc part = *input;
+    part.height = 1;
+    if (!cases)
+        return error_memory(error, "a chain");
+    hone_status status = chain_cases(cases, chain, &part, NULL, 0, error);
+    const hone_image_desc out = status ? part : cases[chain->count - 1].out;
+    if (!status)
+        chain_cases_finish(cases, chain->count);
+    free(cases);
+    if (!status && (out.type != HONE_U32 || out.height != 1))
+        return refuse(chain, chain->count - 1, "it makes a picture of all counts; output=table gives the counts", error);
+    return status;
+}
+
 static hone_status check_chain(const struct tiles *tiles, const hone_chain *chain, const hone_halo *all,
                                hone_error *error)
 {
@@ -73,7 +91,8 @@ static hone_status check_chain(const struct tiles *tiles, const hone_chain *chai
     if (all->reach != HONE_REACH_WINDOW && all->step + 1 < chain->count)
         return refuse(chain, all->step,
                       "its sums go on over the whole image, so it has to be the last filter", error);
-    return check_borders(tiles, chain, error);
+    hone_status status = check_borders(tiles, chain, error);
+    return status || all->reach != HONE_REACH_ALL ? status : check_counts(chain, &tiles->input, error);
 }
 
 static hone_chain *part_of(const hone_chain *chain, size_t first, size_t count)
@@ -102,6 +121,15 @@ static hone_status split_chain(struct tiles *tiles, const hone_chain *chain, hon
     return (tiles->head || !tiles->head_steps) && (tiles->tail_step || tiles->head_steps == chain->count)
                ? HONE_OK
                : error_memory(error, "a chain");
+}
+
+hone_status tiles_check(const hone_chain *chain, const hone_image_desc *input, hone_error *error)
+{
+    struct tiles tiles = {.input = *input};
+    hone_status status = split_chain(&tiles, chain, error);
+    free(tiles.head);
+    free(tiles.tail_step);
+    return status;
 }
 
 /* ---- How large bands are ---- */

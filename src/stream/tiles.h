@@ -27,6 +27,9 @@ struct tiles_request {
     void *user;
 };
 
+/* Whether a chain can be run over images like `input` in bands: HONE_ERROR_UNSUPPORTED says why not. Needs no device. */
+hone_status tiles_check(const hone_chain *chain, const hone_image_desc *input, hone_error *error);
+
 /* Threads: one at a time. */
 struct tiles;
 

@@ -26,9 +26,12 @@ struct apply_options {
     const char *codec, *preset, *frames, *planes, *raw; /* of videos, as given */
     uint64_t first_frame, last_frame;                   /* of --frames, counted from 1; 0: not given */
     struct media_write_options write;                   /* what of the above concerns files */
-    double timeout;       /* seconds, for each stage; 0: none; negative: by the size of the work */
-    double decode_memory; /* MiB; 0: the default */
-    double jobs;          /* images at a time; 0: as many as there are processors */
+    double timeout;          /* seconds, for each stage; 0: none; negative: by the size of the work */
+    double decode_memory;    /* MiB; 0: the default */
+    double jobs;             /* images at a time; 0: as many as there are processors */
+    double max_pixels;       /* of an image; 0: the default */
+    const char *memory_text; /* as given */
+    uint64_t memory;         /* bytes, most for the pixels of an image; 0: the default */
 };
 
 /* Of a video. */
@@ -68,6 +71,7 @@ struct apply_result {
     bool is_video;
     struct video_outcome video;
     hone_copy_counts copies; /* of this picture, on the way to the device, there, and back */
+    unsigned bands;          /* that it was filtered in; 0: as a whole */
 };
 
 /* The device, opened when the first image needs it, for all engines. What is asked of it happens under the
@@ -126,6 +130,9 @@ struct engine {
     } in, out;
     struct second *seconds;
     size_t second_count;
+    hone_step_info
+        *steps; /* of the last image, with their configurations in the same memory, where it went in bands */
+    size_t step_count;
     unsigned char *stack; /* results of all pages of an image, one after the other; NULL: of one */
     unsigned pages;       /* how many */
 };
@@ -151,11 +158,30 @@ void engine_watch_frame(const struct engine *engine, struct guard_watch *watch);
 /* What was chosen for a filter of the chain, for images or for the first plane of a video. False beyond the last. */
 bool engine_step(const struct engine *engine, size_t step, hone_step_info *info);
 
+/* Opens the device for images like `input`, once, and reads the second images. */
+hone_status engine_open(struct engine *engine, const hone_image_desc *input, hone_error *error);
+/* Opens the image of an item; quietly, if its notes were told before. */
+hone_status engine_open_input(const struct engine *engine, const struct item *item, struct media_input **out,
+                              bool quietly, hone_error *error);
+/* The bound on work with such an image, in seconds; 0: none. */
+double engine_bound(const struct engine *engine, const hone_image_desc *desc);
+
+/* An image that does not fit into memory as a whole, or should not: false where it does. Else it goes through the device in
+ * bands, and *status says what came of it. */
+bool giant_apply(struct engine *engine, const struct item *item, const char *root, struct media_input *input,
+                 struct apply_result *result, hone_status *status, hone_error *error);
+/* "512M", "2G": bytes. */
+bool giant_parse_memory(const char *text, uint64_t *bytes);
+/* How many pixels an image may have. */
+uint64_t giant_max_pixels(const struct apply_options *options);
+
 /* EXIT_USAGE, with the command that was meant, where a chain without quotes has become several operands. */
 int apply_check_quotes(const struct apply_options *options, const struct operands *operands);
 
 /* Whether the result goes to standard output (-o -). */
 bool apply_to_stdout(const struct apply_options *options);
+/* Copies a file there, from its start. False with errno. */
+bool apply_copy_to_stdout(int fd);
 /* Writes the result of the plan's last run, `input` being the image that it was made of. */
 hone_status apply_store(const struct engine *engine, const struct item *item, const char *root,
                         const struct media_input *input, hone_error *error);

@@ -151,6 +151,9 @@ static int check_writing(struct apply_options *options)
     if (options->pages && !apply_parse_pages(options->pages, &options->first_page, &options->last_page))
         return cli_usage(&command_apply, "--pages is a page (3) or some (2-5), counted from 1, not '%s'",
                          options->pages);
+    if (options->memory_text && !giant_parse_memory(options->memory_text, &options->memory))
+        return cli_usage(&command_apply, "--memory is a size such as 512M or 2G, of 1M at least, not '%s'",
+                         options->memory_text);
     if (options->alpha && !is_among("auto|copy", options->alpha))
         return cli_usage(&command_apply, "--alpha is auto or copy, not '%s'", options->alpha);
     if (write->compression && !is_among(media_compressions, write->compression))
@@ -213,6 +216,8 @@ static int run(int argc, char **argv)
                                  {"perf-hint", 0, OPTION_TEXT, &o.common.perf_hint, 0, 0},
                                  {"trust", 0, OPTION_FLAG, &o.trust, 0, 0},
                                  {"decode-memory", 0, OPTION_REAL, &o.decode_memory, 1, 1 << 24},
+                                 {"memory", 0, OPTION_TEXT, &o.memory_text, 0, 0},
+                                 {"max-pixels", 0, OPTION_REAL, &o.max_pixels, 1, 0x1p40},
                                  {"jobs", 'j', OPTION_REAL, &o.jobs, 1, 256},
                                  {"recursive", 'r', OPTION_FLAG, &o.recursive, 0, 0},
                                  {"force", 0, OPTION_FLAG, &o.force, 0, 0},
@@ -297,6 +302,10 @@ const struct command command_apply = {
         "  --skip-existing      skip inputs whose outputs already exist\n"
         "  --force              allow overwriting an input with its own output, or a write-protected file\n"
         "  -j, --jobs N         images processed in parallel (default: number of processors, at most 8)\n"
+        "  --memory SIZE        most memory for the pixels of an image, such as 512M or 2G: what needs more "
+        "is\n"
+        "                       filtered in bands of rows (default: 1G for what can be)\n"
+        "  --max-pixels N       refuse images of more pixels, such as 1e9 (default: 2^37)\n"
         "  --accept-damaged     decode as much as possible of a truncated file; in a video, go on after\n"
         "                       damaged frames, which are named\n"
         "  --variant NAME       force a variant for all filters, or FILTER:NAME,FILTER:NAME\n"

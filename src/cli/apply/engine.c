@@ -19,7 +19,7 @@ enum { PAGE = 4096 };
 
 /* Generous: a wrong alarm costs a result, a late one only patience. The slowest filters here take about a
  * minute for a megapixel on one core of a CPU. */
-static double bound(const struct engine *engine, const hone_image_desc *desc)
+double engine_bound(const struct engine *engine, const hone_image_desc *desc)
 {
     const double least = 60, per_megapixel = 60;
     if (engine->options->timeout >= 0)
@@ -98,6 +98,7 @@ static struct media_read_options read_options(const struct engine *engine, bool 
                                        .last_page = output ? engine->options->last_page : 0,
                                        .seconds = engine->options->timeout,
                                        .memory = (uint64_t)(engine->options->decode_memory * 1048576),
+                                       .max_pixels = output ? giant_max_pixels(engine->options) : 0,
                                        .keep_s16 = keep_s16,
                                        .note = cli_media_note,
                                        .user = (void *)&engine->options->common};
@@ -146,16 +147,24 @@ static double patience(const struct engine *engine, const hone_image_desc *desc)
 
 /* item: NULL for a second image. */
 static hone_status open_input(const struct engine *engine, const struct item *item, struct media_input **out,
-                              const char *path, bool keep_s16, hone_error *error)
+                              const char *path, bool keep_s16, bool quietly, hone_error *error)
 {
-    const struct media_read_options options = read_options(engine, keep_s16, item ? item->output : NULL);
+    struct media_read_options options = read_options(engine, keep_s16, item ? item->output : NULL);
     const hone_image_desc unknown = {0};
+    if (quietly)
+        options.note = NULL;
     struct guard_watch watch;
     guard_watch(&watch, patience(engine, &unknown), "opening '%s'", path);
     hone_status status = item && engine->stream ? media_stream_image(engine->stream, out, &options, error)
                                                 : media_open(out, path, &options, error);
     guard_unwatch(&watch);
     return status;
+}
+
+hone_status engine_open_input(const struct engine *engine, const struct item *item, struct media_input **out,
+                              bool quietly, hone_error *error)
+{
+    return open_input(engine, item, out, item->input, takes_s16(engine->given), quietly, error);
 }
 
 static hone_status load_input(const struct engine *engine, struct media_input *input, const char *path,
@@ -174,7 +183,7 @@ static hone_status read_second(struct engine *engine, struct second *second, con
     struct media_input *input = NULL;
     size_t bytes;
     hone_status status =
-        open_input(engine, NULL, &input, second->path, meets_s16(engine, second->step, first), error);
+        open_input(engine, NULL, &input, second->path, meets_s16(engine, second->step, first), false, error);
     if (!status) {
         second->desc = media_get_info(input)->desc;
         second->data = new_pixels(&second->desc, &bytes, error);
@@ -240,7 +249,7 @@ static hone_status open_device(struct engine *engine, const hone_image_desc *inp
         hone_image_desc *descs = second_descs(engine, error);
         if (!descs)
             return HONE_ERROR_MEMORY;
-        guard_watch(&watch, bound(engine, input), "opening the device%s%s", spec ? " " : "",
+        guard_watch(&watch, engine_bound(engine, input), "opening the device%s%s", spec ? " " : "",
                     spec ? spec : "");
         status = apply_open_device(engine, input, descs, &engine->shared->device, error);
         guard_unwatch(&watch);
@@ -277,7 +286,8 @@ static hone_status create_plan(struct engine *engine, const hone_image_desc *des
 {
     const hone_plan_options options = plan_options(engine, seconds);
     struct guard_watch watch;
-    guard_watch(&watch, bound(engine, desc), "preparing '%s' on %s", engine->chain_text, device_name(engine));
+    guard_watch(&watch, engine_bound(engine, desc), "preparing '%s' on %s", engine->chain_text,
+                device_name(engine));
     hone_status status =
         hone_plan_create(&engine->plan, engine->device, engine->chain, desc, &options, error);
     guard_unwatch(&watch);
@@ -393,6 +403,7 @@ void engine_end(struct engine *engine)
     free(engine->moved);
     free(engine->chain_text);
     free(engine->edges);
+    free(engine->steps);
     free(engine->in.data);
     free(engine->out.data);
     *engine = (struct engine){0};
@@ -421,7 +432,7 @@ static double event_seconds(const hone_event *event, double wall)
 static hone_status set_range(struct engine *engine, hone_error *error)
 {
     struct guard_watch watch;
-    guard_watch(&watch, bound(engine, &engine->planned), "finding the range of '%s' on %s",
+    guard_watch(&watch, engine_bound(engine, &engine->planned), "finding the range of '%s' on %s",
                 engine->chain_text, device_name(engine));
     hone_status status = bins_range(engine, error);
     guard_unwatch(&watch);
@@ -435,7 +446,7 @@ static hone_status compute(struct engine *engine, struct apply_result *result, h
     struct guard_watch watch;
     struct copy_tally tally;
     copy_tally_begin(&tally);
-    guard_watch(&watch, bound(engine, &engine->planned), "running '%s' on %s", engine->chain_text,
+    guard_watch(&watch, engine_bound(engine, &engine->planned), "running '%s' on %s", engine->chain_text,
                 device_name(engine));
     hone_status status = hone_image_upload(engine->in.image, NULL, 0, NULL, 0, NULL, error);
     if (!status)
@@ -491,6 +502,14 @@ static hone_status open_all(struct engine *engine, const hone_image_desc *desc, 
     return status ? status : open_device(engine, desc, error);
 }
 
+hone_status engine_open(struct engine *engine, const hone_image_desc *input, hone_error *error)
+{
+    pthread_mutex_lock(&engine->shared->lock);
+    hone_status status = open_all(engine, input, error);
+    pthread_mutex_unlock(&engine->shared->lock);
+    return status;
+}
+
 /* A filter that does not take any number of channels works on several together, or makes several. */
 static hone_status check_parts(const struct engine *engine, const char *name, const struct media_info *info,
                                hone_error *error)
@@ -534,7 +553,7 @@ static hone_status store(const struct engine *engine, const struct item *item, c
 {
     struct guard_watch watch;
     const double seconds =
-        apply_to_stdout(engine->options) ? 0 : bound(engine, hone_plan_output(engine->plan));
+        apply_to_stdout(engine->options) ? 0 : engine_bound(engine, hone_plan_output(engine->plan));
     guard_watch(&watch, seconds, "writing '%s'", item->output);
     hone_status status = apply_store(engine, item, root, input, error);
     guard_unwatch(&watch);
@@ -661,7 +680,7 @@ static hone_status open_stream(struct engine *engine, const hone_image_desc *pla
     hone_stream **stream = &engine->streams[engine->stream_count];
     struct guard_watch watch;
     own.plan = &plan;
-    guard_watch(&watch, bound(engine, planes), "preparing '%s' on %s", engine->chain_text,
+    guard_watch(&watch, engine_bound(engine, planes), "preparing '%s' on %s", engine->chain_text,
                 device_name(engine));
     hone_status status =
         hone_stream_create(stream, engine->device, engine->chain, planes, count, &own, error);
@@ -722,7 +741,7 @@ hone_status engine_open_streams(struct engine *engine, const hone_image_desc *pl
 
 void engine_watch_frame(const struct engine *engine, struct guard_watch *watch)
 {
-    guard_watch(watch, bound(engine, &engine->planned), "running '%s' on %s", engine->chain_text,
+    guard_watch(watch, engine_bound(engine, &engine->planned), "running '%s' on %s", engine->chain_text,
                 device_name(engine));
 }
 
@@ -739,11 +758,23 @@ void engine_close_streams(struct engine *engine)
 
 bool engine_step(const struct engine *engine, size_t step, hone_step_info *info)
 {
+    if (engine->steps) {
+        if (step < engine->step_count)
+            *info = engine->steps[step];
+        return step < engine->step_count;
+    }
     return engine->stream_count ? hone_stream_step(engine->streams[0], 0, step, info)
                                 : hone_plan_step(engine->plan, step, info);
 }
 
 /* ---- Pictures ---- */
+
+static void forget_steps(struct engine *engine)
+{
+    free(engine->steps);
+    engine->steps = NULL;
+    engine->step_count = 0;
+}
 
 void engine_apply(struct engine *engine, const struct item *item, const char *root,
                   struct apply_result *result)
@@ -752,12 +783,13 @@ void engine_apply(struct engine *engine, const struct item *item, const char *ro
     hone_error *error = &result->error;
     *result = (struct apply_result){.item = item};
     engine_close_streams(engine);
-    hone_status status = open_input(engine, item, &input, item->input, takes_s16(engine->given), error);
+    forget_steps(engine);
+    hone_status status = engine_open_input(engine, item, &input, false, error);
     if (!status)
         status = suggest_format(engine, media_check_name(item->output, error), root, error);
     if (!status && !apply_to_stdout(engine->options))
         status = items_check_folder(item->output, root != NULL, engine->options->force, error);
-    if (!status)
+    if (!status && !giant_apply(engine, item, root, input, result, &status, error))
         status = filter(engine, item, root, input, result, error);
     result->late = media_is_late(input);
     media_close(&input);

@@ -193,6 +193,8 @@ static json_t *success_json(const struct engine *engine, const struct apply_resu
         value = NULL;
     }
     json_decref(how);
+    if (value && result->bands)
+        json_object_set_new(value, "bands", json_integer(result->bands));
     if (value && result->is_video)
         json_object_set_new(value, "video", video_json(result));
     return value;
@@ -236,6 +238,8 @@ static void explain(const struct engine *engine, const struct apply_result *resu
     char pages[32] = "";
     if (result->pages > 1)
         snprintf(pages, sizeof pages, ", %u pages", result->pages);
+    else if (result->bands)
+        snprintf(pages, sizeof pages, ", in %u bands", result->bands);
     cli_note(common, "'%s': %s, %ux%u %s, %u channels%s%s", result->item->input, result->format,
              result->in.width, result->in.height, hone_type_name(result->in.type),
              result->in.channels * result->parts, result->gray_alpha ? " (gray and alpha)" : "", pages);

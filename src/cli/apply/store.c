@@ -42,7 +42,7 @@ static hone_status store_file(const struct engine *engine, const struct item *it
     return status;
 }
 
-static bool copy_to_stdout(int fd)
+bool apply_copy_to_stdout(int fd)
 {
     char part[65536];
     ssize_t count = -1;
@@ -77,7 +77,7 @@ static hone_status store_stdout(const struct engine *engine, const struct item *
     hone_status status = check_sequence(engine, item, error);
     if (!status)
         status = encode(engine, item, fd, input, error);
-    if (!status && !copy_to_stdout(fd))
+    if (!status && !apply_copy_to_stdout(fd))
         status = error_set(error, HONE_ERROR_IO, "cannot write to standard output: %s", strerror(errno));
     close(fd);
     return status;

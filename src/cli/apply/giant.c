@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone apply: images that are too large for memory, or for one buffer of the device. They are read, filtered and written in
+ * bands of rows; nothing holds a whole one. */
+#include "cli/apply/apply.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "cl/device.h"
+#include "cli/guard.h"
+#include "filter/case.h"
+#include "filter/chain.h"
+#include "image/view.h"
+#include "stream/tiles.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* In bytes: what images may take where nothing is said, and what is so little that nothing is asked. */
+static const uint64_t default_memory = UINT64_C(1) << 30, small_image = UINT64_C(64) << 20;
+
+/* For bands: drivers, decoders and encoders take some, too. */
+static uint64_t band_memory(const struct apply_options *options)
+{
+    const uint64_t all = options->memory ? options->memory : default_memory, others = UINT64_C(64) << 20;
+    return all - (all / 4 < others ? all / 4 : others);
+}
+
+bool giant_parse_memory(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "kmgt";
+    char *end;
+    double number = text_number(text, &end);
+    const char *unit = end != text && *end ? strchr(units, *end | 0x20) : NULL;
+    const double least = 1048576, most = 1e18;
+    for (const char *at = units; unit ? at <= unit : at < units + 2; at++)
+        number *= 1024; /* mebibytes without a unit */
+    end += unit != NULL;
+    if (end == text || *end || !(number >= least) || number > most)
+        return false;
+    *bytes = (uint64_t)number;
+    return true;
+}
+
+uint64_t giant_max_pixels(const struct apply_options *options)
+{
+    const double otherwise = 0x1p37;
+    return (uint64_t)(options->max_pixels > 0 ? options->max_pixels : otherwise);
+}
+
+/* ---- Which images ---- */
+
+/* So much of an image that every call takes its description. */
+static hone_image_desc excerpt(const hone_image_desc *desc)
+{
+    hone_image_desc part = *desc;
+    const uint32_t most = HONE_MAX_PIXELS / 4 / part.width;
+    part.height = part.height < most ? part.height : most;
+    return part;
+}
+
+/* What no plan for the whole image could do on the device. */
+static bool is_too_large(const struct engine *engine, const hone_image_desc *desc)
+{
+    const hone_device_info *info = hone_device_get_info(engine->device);
+    const uint64_t pixels = (uint64_t)desc->width * desc->height, bytes = hone_image_bytes(desc);
+    uint64_t held = 0, budget = 0;
+    hone_device_memory(engine->device, &held, &budget);
+    return pixels > HONE_MAX_PIXELS || pixels * desc->channels > INT32_MAX || bytes > info->max_allocation ||
+           3 * bytes > budget;
+}
+
+/* That of a picture is found when all of it is there. */
+static hone_status check_range(const hone_chain *chain, const hone_image_desc *desc, hone_error *error)
+{
+    const hone_image_desc part = excerpt(desc);
+    const struct filter_case *last = &chain->steps[chain->count - 1].c;
+    const struct bins *bins = last->filter->bins;
+    struct filter_case *cases = bins ? mem_new(chain->count, sizeof *cases) : NULL;
+    if (!bins)
+        return HONE_OK;
+    hone_status status =
+        cases ? chain_cases(cases, chain, &part, NULL, 0, error) : error_memory(error, "a chain");
+    const hone_type type = status ? HONE_U8 : cases[chain->count - 1].in.type;
+    if (!status)
+        chain_cases_finish(cases, chain->count);
+    free(cases);
+    if (status || type == HONE_U8 ||
+        (case_value(last, bins->min)->given && case_value(last, bins->max)->given))
+        return status;
+    return error_set(error, HONE_ERROR_USAGE,
+                     "%s: of an image of this size the range is not found by itself: give %s= and %s=",
+                     last->filter->name, bins->min, bins->max);
+}
+
+static hone_status check_possible(const struct engine *engine, const struct media_input *input,
+                                  hone_error *error)
+{
+    const struct media_info *info = media_get_info(input);
+    if (info->page_count > 1 || info->parts > 1)
+        return error_set(error, HONE_ERROR_UNSUPPORTED,
+                         "images of this size are filtered in bands of rows, and that is not done with %s",
+                         info->parts > 1 ? "more than four channels" : "several pages: --pages takes one");
+    if (!media_loads_rows(input))
+        return error_set(
+            error, HONE_ERROR_UNSUPPORTED,
+            "EXIF turns this image, and an image of this size can only be read row by row: turn its pixels "
+            "first ('vips autorot')");
+    hone_status status = tiles_check(engine->given, &info->desc, error);
+    return status ? status : check_range(engine->given, &info->desc, error);
+}
+
+/* ---- An image on its way ---- */
+
+struct giant {
+    struct engine *engine;
+    const struct item *item;
+    struct media_input *input; /* the first one, or one of ours */
+    struct media_input *own;   /* opened again, because rows are needed again */
+    uint32_t position;         /* the next row of the input */
+    hone_chain *chain;         /* written for this image; NULL: the user's */
+    enum alpha_rule rule;
+    struct tiles *tiles;
+    struct tiles_rows rows;
+    uint32_t taken; /* of `rows` */
+    double *edges;
+    size_t edge_count;
+    uint64_t start, shown; /* clock_ns */
+};
+
+static hone_status reopen(struct giant *g, hone_error *error)
+{
+    const hone_image_desc before = media_get_info(g->input)->desc;
+    hone_status status;
+    if (g->engine->stream)
+        return error_set(
+            error, HONE_ERROR_UNSUPPORTED,
+            "an image of this size has to be read twice for this, which a pipe cannot be: name a file");
+    media_close(&g->own);
+    status = engine_open_input(g->engine, g->item, &g->own, true, error);
+    if (status)
+        return status;
+    if (!desc_same(&before, &media_get_info(g->own)->desc) || !media_loads_rows(g->own))
+        return error_set(error, HONE_ERROR_IO, "'%s' has become another image meanwhile", g->item->input);
+    g->input = g->own;
+    g->position = 0;
+    return HONE_OK;
+}
+
+static hone_status skip_to(struct giant *g, uint32_t row, hone_error *error)
+{
+    enum { AT_ONCE = 64 };
+    const size_t bytes = hone_image_row_bytes(&media_get_info(g->input)->desc);
+    void *rows = g->position < row ? mem_new(bytes, AT_ONCE) : NULL;
+    hone_status status = HONE_OK;
+    if (g->position < row && !rows)
+        return error_memory(error, "rows of an image");
+    while (g->position < row && !status) {
+        const uint32_t some = row - g->position < AT_ONCE ? row - g->position : AT_ONCE;
+        status = media_load_rows(g->input, some, rows, 0, error);
+        g->position += some;
+    }
+    free(rows);
+    return status;
+}
+
+static hone_status read_rows(void *user, uint32_t first, uint32_t count, void *rows, size_t pitch,
+                             hone_error *error)
+{
+    struct giant *g = user;
+    hone_status status = first < g->position ? reopen(g, error) : HONE_OK;
+    if (!status)
+        status = skip_to(g, first, error);
+    if (!status)
+        status = media_load_rows(g->input, count, rows, pitch, error);
+    g->position += count;
+    return status;
+}
+
+/* ---- Alpha ---- */
+
+static hone_status look_at_alpha(struct giant *g, bool *full, hone_error *error)
+{
+    hone_image_desc strip = media_get_info(g->input)->desc;
+    const uint32_t height = strip.height, most = 64;
+    hone_status status = HONE_OK;
+    void *rows = mem_new(hone_image_row_bytes(&strip), most);
+    if (!rows)
+        return error_memory(error, "rows of an image");
+    *full = true;
+    for (uint32_t y = 0; y < height && *full && !status; y += strip.height) {
+        strip.height = height - y < most ? height - y : most;
+        status = read_rows(g, y, strip.height, rows, 0, error);
+        *full = !status && alpha_is_full(rows, &strip);
+    }
+    free(rows);
+    return status;
+}
+
+/* As for images that are in memory: means weigh colours by alpha, unless it is full everywhere. */
+static hone_status find_rule(struct giant *g, hone_error *error)
+{
+    const struct apply_options *o = g->engine->options;
+    const struct media_info *info = media_get_info(g->input);
+    const hone_image_desc part = excerpt(&info->desc);
+    const bool copies = o->variant || o->config || (o->alpha && strcmp(o->alpha, "copy") == 0);
+    bool weighs = false, full = true;
+    g->rule = info->desc.channels == 4 && info->extra > 0 ? ALPHA_PLAIN : ALPHA_COPY;
+    if (info->desc.channels != 4 || info->extra > 0 || copies)
+        return HONE_OK;
+    hone_status status = alpha_weighs(&weighs, g->engine->given, &part, NULL, 0, error);
+    if (!status && weighs)
+        status = look_at_alpha(g, &full, error);
+    if (!status && !full)
+        g->rule = ALPHA_WEIGH;
+    return status;
+}
+
+/* ---- Counts ---- */
+
+static hone_status list_edges(struct giant *g, const struct filter_case *last, size_t bins, hone_error *error)
+{
+    g->edge_count = bins + 1;
+    g->edges = mem_new(g->edge_count, sizeof *g->edges);
+    if (!g->edges)
+        return error_memory(error, "the edges of bins");
+    for (size_t i = 0; i < g->edge_count; i++)
+        g->edges[i] = last->filter->bins->edge(last, (int64_t)i);
+    return HONE_OK;
+}
+
+/* What outputs of this name need of a chain that ends in counts; `last` is its prepared last step. */
+static hone_status shape_counts(struct giant *g, struct filter_case *last, struct filter_case *step,
+                                hone_error *error)
+{
+    const struct bins *bins = last->filter->bins;
+    const struct value *output = case_value(last, bins->output);
+    const bool table = strcmp(output->text, bins->table) == 0, full = strcmp(output->text, bins->full) == 0;
+    const uint32_t width = last->out.width - (full ? 3 : 0);
+    if (!media_is_table(g->item->output) || !(table || full))
+        return HONE_OK;
+    hone_status status = list_edges(g, last, width, error);
+    return status ? status : case_set(step, bins->output, bins->full, error);
+}
+
+/* ---- The chain for this image ---- */
+
+static hone_status copy_chain(struct giant *g, hone_error *error)
+{
+    const hone_chain *given = g->engine->given;
+    const hone_image_desc part = excerpt(&media_get_info(g->input)->desc);
+    const size_t length = hone_chain_text(given, NULL, 0) + 1;
+    char *text = mem_new(length, 1);
+    hone_status status = text ? HONE_OK : error_memory(error, "a chain");
+    size_t *moved = mem_new(given->count, sizeof *moved);
+    if (!status && !moved)
+        status = error_memory(error, "a chain");
+    if (!status)
+        hone_chain_text(given, text, length);
+    if (!status)
+        status = g->rule == ALPHA_COPY ? hone_chain_parse(&g->chain, text, error)
+                                       : alpha_chain(&g->chain, moved, given, g->rule, &part, NULL, 0, error);
+    free(moved);
+    free(text);
+    return status;
+}
+
+static hone_status choose_chain(struct giant *g, hone_error *error)
+{
+    const hone_image_desc part = excerpt(&media_get_info(g->input)->desc);
+    hone_status status = copy_chain(g, error);
+    if (status)
+        return status;
+    const size_t count = g->chain->count;
+    struct filter_case *cases = mem_new(count, sizeof *cases);
+    if (!cases)
+        return error_memory(error, "a chain");
+    status = chain_cases(cases, g->chain, &part, NULL, 0, error);
+    if (!status) {
+        if (cases[count - 1].filter->bins)
+            status = shape_counts(g, &cases[count - 1], &g->chain->steps[count - 1].c, error);
+        chain_cases_finish(cases, count);
+    }
+    free(cases);
+    return status;
+}
+
+/* ---- Results ---- */
+
+/* On a terminal, every now and then. */
+static void show_progress(struct giant *g, bool last)
+{
+    const struct common_options *common = &g->engine->options->common;
+    const uint64_t now = clock_ns(), often = 200000000;
+    struct tiles_state state;
+    char line[256], left[32];
+    if (common->quiet || common->verbose || !isatty(STDERR_FILENO) || (!last && now - g->shown < often))
+        return;
+    g->shown = now;
+    tiles_get_state(g->tiles, &state);
+    const double elapsed = (double)(now - g->start) * 1e-9, part = (double)state.done / state.bands;
+    apply_show_time(part > 0 ? elapsed / part - elapsed : 0, left, sizeof left);
+    if (last)
+        snprintf(line, sizeof line, "%s", "");
+    else
+        snprintf(line, sizeof line, "%.0f %%, %s left: %s", part * 100, left, g->item->output);
+    cli_make_one_line(line);
+    apply_fit_line(line, apply_columns(STDERR_FILENO));
+    fprintf(stderr, "%s\033[K\r", line);
+    fflush(stderr);
+}
+
+/* The device, and the decoder, which both may take their time for one band. */
+static hone_status next_band(struct giant *g, hone_error *error)
+{
+    const double given = g->engine->options->timeout;
+    struct tiles_state state;
+    struct guard_watch watch;
+    hone_image_desc region = media_get_info(g->input)->desc;
+    tiles_get_state(g->tiles, &state);
+    region.height = state.region_rows;
+    guard_watch(&watch,
+                given >= 0 ? 2 * given : engine_bound(g->engine, &region) + 2 * media_seconds(&region),
+                "filtering '%s' in bands", g->item->input);
+    hone_status status = tiles_next(g->tiles, &g->rows, error);
+    guard_unwatch(&watch);
+    g->taken = 0;
+    show_progress(g, false);
+    return status;
+}
+
+static hone_status give_rows(void *user, uint32_t count, void *to, hone_error *error)
+{
+    struct giant *g = user;
+    const size_t row = hone_image_row_bytes(tiles_output(g->tiles));
+    unsigned char *at = to;
+    hone_status status = HONE_OK;
+    for (; count > 0 && !status; count--, at += row) {
+        if (g->taken == g->rows.count)
+            status = next_band(g, error);
+        if (!status && g->rows.count == 0)
+            status = error_set(error, HONE_ERROR_INTERNAL, "the result has fewer rows than were said");
+        if (!status)
+            memcpy(at, (const unsigned char *)g->rows.pixels + g->taken++ * g->rows.pitch, row);
+    }
+    return status;
+}
+
+static hone_status encode(struct giant *g, int fd, hone_error *error)
+{
+    struct media_write_options options = g->engine->options->write;
+    /* Every filter does the same to all colours. */
+    const struct media_source source = {.next = give_rows, .user = g, .gray = true};
+    options.edges = g->edges;
+    options.edge_count = g->edge_count;
+    return media_write_rows(fd, g->item->output, tiles_output(g->tiles), &source, g->input, &options, error);
+}
+
+static hone_status store_file(struct giant *g, const char *root, hone_error *error)
+{
+    struct guarded_output output = GUARDED_OUTPUT_NONE;
+    hone_status status = root ? items_make_folders(g->item->output, root, error) : HONE_OK;
+    if (!status)
+        status = guard_output_begin(&output, g->item->output, error);
+    if (!status)
+        status = encode(g, output.file.fd, error);
+    if (!status)
+        status = guard_output_commit(&output, error);
+    guard_output_abort(&output);
+    return status;
+}
+
+/* By way of a file without a name, so that nothing comes out of what fails: memory may be too small for it. */
+static hone_status store_stdout(struct giant *g, hone_error *error)
+{
+    const char *folder = getenv("TMPDIR");
+    int fd = open(folder && *folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0)
+        fd = memfd_create("hone-output", MFD_CLOEXEC);
+    if (fd < 0)
+        return error_set(error, HONE_ERROR_IO, "cannot make a temporary file for the output: %s",
+                         strerror(errno));
+    hone_status status = encode(g, fd, error);
+    if (!status && !apply_copy_to_stdout(fd))
+        status = error_set(error, HONE_ERROR_IO, "cannot write to standard output: %s", strerror(errno));
+    close(fd);
+    return status;
+}
+
+/* ---- All of it ---- */
+
+static hone_status begin(struct giant *g, hone_error *error)
+{
+    const struct apply_options *o = g->engine->options;
+    const hone_plan_options plan = {.variant = o->variant,
+                                    .config = o->config,
+                                    .tune = o->tune && strcmp(o->tune, "off") == 0 ? HONE_TUNE_OFF
+                                                                                   : HONE_TUNE_AUTO,
+                                    .no_fuse = o->no_fuse};
+    hone_status status = find_rule(g, error);
+    if (!status)
+        status = choose_chain(g, error);
+    if (status)
+        return status;
+    const struct tiles_request request = {.device = g->engine->device,
+                                          .chain = g->chain,
+                                          .input = media_get_info(g->input)->desc,
+                                          .memory = band_memory(o),
+                                          .plan = &plan,
+                                          .read = read_rows,
+                                          .user = g};
+    struct guard_watch watch;
+    const hone_image_desc part = excerpt(&request.input);
+    guard_watch(&watch, engine_bound(g->engine, &part), "preparing '%s'", g->engine->chain_text);
+    status = tiles_create(&g->tiles, &request, error);
+    guard_unwatch(&watch);
+    return status;
+}
+
+static hone_status check_output(const struct giant *g, bool several, hone_error *error)
+{
+    const hone_image_desc *desc = tiles_output(g->tiles);
+    const struct apply_options *o = g->engine->options;
+    if (apply_to_stdout(o) && !o->format && desc->height > 1)
+        return error_set(
+            error, HONE_ERROR_USAGE,
+            "a result of %ux%u is no table: --format says how it goes to standard output, such as "
+            "--format png",
+            desc->width, desc->height);
+    hone_status status =
+        media_check_output(g->item->output, desc, media_get_info(g->input), &o->write, error);
+    const hone_error plain = error ? *error : (hone_error){0};
+    if (status && (several || apply_to_stdout(o)))
+        error_set(error, status, "%s (--format gives the outputs another suffix)", plain.message);
+    return status;
+}
+
+/* For the report, which comes when the tiles are gone. */
+static hone_status copy_steps(const struct tiles *tiles, struct engine *engine, hone_error *error)
+{
+    hone_step_info step;
+    size_t count = 0, bytes = 0;
+    for (; tiles_step(tiles, count, &step); count++)
+        bytes += strlen(step.config) + 1;
+    engine->steps = mem_new(1, count * sizeof step + bytes);
+    if (!engine->steps)
+        return error_memory(error, "a report");
+    char *to = (char *)(engine->steps + count);
+    for (engine->step_count = 0; tiles_step(tiles, engine->step_count, &step); engine->step_count++) {
+        const size_t length = strlen(step.config) + 1;
+        step.config = memcpy(to, step.config, length);
+        engine->steps[engine->step_count] = step;
+        to += length;
+    }
+    return HONE_OK;
+}
+
+static hone_status run(struct giant *g, const char *root, struct apply_result *result, hone_error *error)
+{
+    const struct media_info *info = media_get_info(g->input);
+    struct tiles_state state;
+    result->in = info->desc;
+    result->format = info->format;
+    result->gray_alpha = info->gray_alpha;
+    result->pages = result->parts = 1;
+    hone_status status = begin(g, error);
+    if (status)
+        return status;
+    depths_warn(g->engine, g->item->input, info->desc.type);
+    result->out = *tiles_output(g->tiles);
+    g->engine->rule = g->rule;
+    status = check_output(g, root != NULL, error);
+    if (!status)
+        status = copy_steps(g->tiles, g->engine, error);
+    if (!status)
+        status = apply_to_stdout(g->engine->options) ? store_stdout(g, error) : store_file(g, root, error);
+    tiles_get_state(g->tiles, &state);
+    result->bands = state.bands;
+    result->copies = state.copies;
+    result->wall_seconds = (double)(clock_ns() - g->start) * 1e-9;
+    show_progress(g, true);
+    return status;
+}
+
+/* One at a time: each takes all the memory that there may be. */
+static hone_status apply_in_bands(struct engine *engine, const struct item *item, const char *root,
+                                  struct media_input *input, struct apply_result *result, hone_error *error)
+{
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&turn);
+    struct giant g = {.engine = engine, .item = item, .input = input, .start = clock_ns()};
+    hone_status status = run(&g, root, result, error);
+    result->late = media_is_late(g.own);
+    tiles_destroy(&g.tiles);
+    hone_chain_destroy(&g.chain);
+    media_close(&g.own);
+    free(g.edges);
+    pthread_mutex_unlock(&turn);
+    return status;
+}
+
+bool giant_apply(struct engine *engine, const struct item *item, const char *root, struct media_input *input,
+                 struct apply_result *result, hone_status *status, hone_error *error)
+{
+    const hone_image_desc *desc = &media_get_info(input)->desc;
+    const uint64_t memory = engine->options->memory, most = memory ? memory : default_memory;
+    const uint64_t bytes = hone_image_bytes(desc),
+                   wanted = 3 * bytes; /* input, result, and something between */
+    const hone_image_desc part = excerpt(desc);
+    hone_error why;
+    if (wanted <= most && bytes <= small_image)
+        return false;
+    const hone_status possible = check_possible(engine, input, &why);
+    *status = engine_open(engine, &part, error);
+    if (*status)
+        return true;
+    const bool must = is_too_large(engine, desc);
+    if (!must && (possible || wanted <= most))
+        return false;
+    if (possible) {
+        if (error)
+            *error = why;
+        *status = possible;
+        return true;
+    }
+    *status = apply_in_bands(engine, item, root, input, result, error);
+    return true;
+}

@@ -1,0 +1,197 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Images in bands of rows: whatever --memory says, results are those of whole images.  tiles.py build=FOLDER"""
+
+import filecmp
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import cv2
+import numpy as np
+
+import frame
+from pictures import Here
+
+HONE = os.path.abspath(os.path.join(frame.build(), "hone"))
+BANDS = "--memory", "1M"
+
+
+def picture(kind, height, width, channels=1):
+    """Noise on a slope, so that neither rows nor columns are alike."""
+    most = 1 if kind[0] == "f" else np.iinfo(kind).max
+    noise = np.random.default_rng(height).random((height, width, channels))
+    slope = (np.arange(height)[:, None, None] + 3 * np.arange(width)[None, :, None]) % 500 / 500
+    return (most * (0.5 * noise + 0.5 * slope)).astype(kind)
+
+
+def write(path, image):
+    assert cv2.imwrite(path, image[:, :, ::-1] if image.shape[2] == 3 else image), path
+
+
+def apply(place, chain, name, out, *more, status=0):
+    return place.run("apply", chain, place.path(name), "-o", place.path(out), "--json", *more, status=status)
+
+
+def bands(place, chain, name, out, *more):
+    return json.loads(apply(place, chain, name, out, *BANDS, *more).stdout).get("bands", 0)
+
+
+def read(path):
+    return cv2.imread(path, cv2.IMREAD_UNCHANGED)
+
+
+def check_same(place, chain, name, suffix, bound=0, *more):
+    count = bands(place, chain, name, "bands" + suffix, *more)
+    apply(place, chain, name, "whole" + suffix, *more)
+    got, wanted = place.path("bands" + suffix), place.path("whole" + suffix)
+    frame.check(count > 2, f"{chain} on {name}: {count} bands")
+    if bound == 0:
+        frame.check(filecmp.cmp(got, wanted, shallow=False), f"{chain} on {name}, {count} bands: another file")
+        return
+    largest = np.abs(read(got).astype("f8") - read(wanted).astype("f8")).max()
+    frame.check(largest <= bound, f"{chain} on {name}, {count} bands: differs by {largest}")
+
+
+BORDERS = "replicate", "reflect", "reflect101", "wrap", "constant border-value=77", "zero-outside"
+
+
+def test_borders():
+    with Here() as place:
+        write(place.path("in.pgm"), picture("u1", 1001, 701))
+        for border in BORDERS:
+            check_same(place, f"box size=8 border={border}", "in.pgm", ".pgm")
+            check_same(place, f"convolve kernel='2x5: 1 2 3 4 5 6 7 8 9 1' scale=0.02 border={border}", "in.pgm", ".png")
+        check_same(place, "box size=9 border=reflect | sobel border=constant | density size=5", "in.pgm", ".tif")
+        check_same(place, "sobel border=wrap | box border=wrap size=5", "in.pgm", ".tif")
+
+
+def test_filters_and_formats():
+    with Here() as place:
+        write(place.path("gray.pgm"), picture("u1", 1001, 701))
+        write(place.path("deep.pgm"), picture("u2", 999, 401))
+        write(place.path("rgb.ppm"), picture("u1", 1001, 333, 3))
+        write(place.path("rgb.tif"), picture("u2", 701, 333, 3))
+        write(place.path("float.pfm"), picture("f4", 998, 301))
+        for chain, name, suffix, bound in (
+                ("epsilon radius=3 threshold=20", "gray.pgm", ".pgm", 0), ("density size=9 threshold=3000", "gray.pgm", ".tif", 0),
+                ("demosaic method=malvar pattern=grbg", "gray.pgm", ".png", 0), ("sobel output=dx", "gray.pgm", ".tif", 0),
+                ("gaussian sigma=2 exact=yes", "deep.pgm", ".pgm", 0), ("gaussian sigma=6", "gray.pgm", ".pgm", 1),
+                ("gaussian sigma=6 method=recursive", "deep.pgm", ".pgm", 2 * 13.1), ("box size=31", "deep.pgm", ".png", 0),
+                ("epsilon | sobel norm=l1", "rgb.ppm", ".ppm", 0), ("box | gray", "rgb.tif", ".tif", 0),
+                ("box size=5", "float.pfm", ".pfm", 2e-5), ("sobel | colormap map=viridis", "gray.pgm", ".tif", 0),
+                ("integral", "gray.pgm", ".tif", 0), ("box | integral", "rgb.tif", ".tif", 0)):
+            check_same(place, chain, name, suffix, bound)
+
+
+def test_a_blur_against_opencv():
+    image = picture("u1", 1001, 701)
+    with Here() as place:
+        write(place.path("in.pgm"), image)
+        frame.check(bands(place, "box size=9 border=reflect", "in.pgm", "out.pgm") > 2, "not in bands")
+        wanted = cv2.blur(image[:, :, 0].astype("f8"), (9, 9), borderType=cv2.BORDER_REFLECT)
+        wanted = np.floor(wanted + 0.5 + 1e-9).astype("u1")
+        frame.check(np.array_equal(read(place.path("out.pgm")), wanted), "box in bands is not cv2.blur")
+
+
+def test_alpha():
+    colours, alpha = picture("u1", 701, 301, 3), picture("u1", 701, 301)
+    with Here() as place:
+        cv2.imwrite(place.path("soft.png"), np.concatenate([colours, alpha], axis=2))
+        cv2.imwrite(place.path("full.png"), np.concatenate([colours, np.full_like(alpha, 255)], axis=2))
+        for name in "soft.png", "full.png":
+            check_same(place, "box size=5", name, ".png")
+            check_same(place, "box size=5", name, ".jpg", 0, "--background", "#ff8000")
+            check_same(place, "box size=5", name, ".png", 0, "--alpha", "copy")
+
+
+def test_counts():
+    with Here() as place:
+        write(place.path("in.ppm"), picture("u1", 1001, 401, 3))
+        write(place.path("deep.pgm"), picture("u2", 1001, 401))
+        for chain, name in (("histogram", "in.ppm"), ("box | histogram bins=16", "in.ppm"),
+                            ("histogram bins=9 min=100 max=60000", "deep.pgm")):
+            for suffix in ".csv", ".json":
+                frame.check(bands(place, chain, name, "bands" + suffix) > 2, f"{chain}: not in bands")
+                apply(place, chain, name, "whole" + suffix)
+                with open(place.path("bands" + suffix), encoding="utf-8") as got, \
+                        open(place.path("whole" + suffix), encoding="utf-8") as wanted:
+                    frame.check(got.read() == wanted.read(), f"{chain} {suffix}: other counts")
+
+
+def test_what_cannot_be_done_in_bands_is_done_as_a_whole():
+    with Here() as place:
+        write(place.path("in.pgm"), picture("u1", 1001, 701))
+        for chain in "transpose", "histogram output=picture", "box border=wrap | sobel":
+            frame.check(bands(place, chain, "in.pgm", "out.png") == 0, chain)
+
+
+def sparse(path, width, height, colour=b"\0"):
+    """A PGM of which only the first pixels are on disk."""
+    with open(path, "wb") as file:
+        file.write(b"P5\n%d %d\n255\n" % (width, height) + colour)
+        file.truncate(file.tell() - 1 + width * height)
+
+
+def test_what_is_too_large_says_why():
+    with Here() as place:
+        sparse(place.path("in.pgm"), 40000, 30000)
+        sparse(place.path("huge.pgm"), 1 << 20, 1 << 19)
+        for chain, name, more, part in (
+                ("box | transpose", "in.pgm", (), "transpose cannot be run in parts"),
+                ("histogram output=picture", "in.pgm", (), "output=table"),
+                ("box size=1000", "in.pgm", ("--memory", "100M"), "smallest parts"),
+                ("box", "in.pgm", ("--max-pixels", "1e9"), "limit of 1000000000"),
+                ("box", "huge.pgm", (), "limit of 137438953472 "),
+                ("box", "in.pgm", ("--memory", "lots"), "such as 512M")):
+            result = place.any("apply", chain, place.path(name), "-o", place.path("out.png"), *more)
+            frame.check(result.returncode != 0 and re.search(part, result.stderr), f"{chain}: {result.stderr}")
+            frame.check(not os.path.exists(place.path("out.png")), f"{chain}: an output")
+
+
+def peak(place, *arguments):
+    """MiB at most, by what the kernel says of the process."""
+    process = subprocess.Popen([HONE, "apply", *arguments, "-q"], env=place.environment)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
+    frame.check(status == 0, f"{arguments}: status {status}")
+    return usage.ru_maxrss / 1024
+
+
+def test_memory_is_bounded():
+    with Here() as place:
+        sparse(place.path("small.pgm"), 64, 64)
+        sparse(place.path("in.pgm"), 16000, 12000)  # 183 MiB
+        least = peak(place, "box size=8", place.path("small.pgm"), "-o", place.path("out.pgm"))
+        for suffix in ".pgm", ".tif":
+            most = peak(place, "box size=8", place.path("in.pgm"), "-o", place.path("out" + suffix), "--memory", "64M")
+            frame.check(most <= least + 64 + 64, f"{suffix}: {most:.0f} MiB; a small image takes {least:.0f}")
+
+
+def test_killed_midway():
+    with Here() as place:
+        folder = place.path("out")
+        os.mkdir(folder)
+        sparse(place.path("in.pgm"), 30000, 20000)
+        target = os.path.join(folder, "out.pgm")
+        with open(target, "w", encoding="utf-8") as file:
+            file.write("old")
+        command = [HONE, "apply", "gaussian sigma=5", place.path("in.pgm"), "-o", target, "--memory", "64M", "-q"]
+        process = subprocess.Popen(command, env=place.environment)
+        while process.poll() is None and not any(os.path.getsize(os.path.join(folder, n)) > 1 << 20 for n in os.listdir(folder)):
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        frame.check(process.wait() == -signal.SIGKILL, "it was done before it was killed")
+        with open(target, encoding="utf-8") as file:
+            frame.check(file.read() == "old", "the old output is not there any more")
+        frame.check(len(os.listdir(folder)) == 2, f"{os.listdir(folder)}")
+        apply(place, "box", "in.pgm", "out/out.pgm", "--memory", "64M")
+        frame.check(os.listdir(folder) == ["out.pgm"], f"{os.listdir(folder)}: what was left of the killed one is still there")
+        frame.check(os.path.getsize(target) == 30000 * 20000 + len("P5\n30000 20000\n255\n"), "an output of another size")
+
+
+if __name__ == "__main__":
+    frame.main(globals())
