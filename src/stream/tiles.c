@@ -76,7 +76,8 @@ static hone_status check_counts(const hone_chain *chain, const hone_image_desc *
         chain_cases_finish(cases, chain->count);
     free(cases);
     if (!status && (out.type != HONE_U32 || out.height != 1))
-        return refuse(chain, chain->count - 1, "it makes a picture of all counts; output=table gives the counts", error);
+        return refuse(chain, chain->count - 1,
+                      "it makes a picture of all counts; output=table gives the counts", error);
     return status;
 }
 
@@ -205,14 +206,13 @@ static uint32_t most_rows(const struct tiles *tiles)
     return (uint32_t)(rows < indexed ? rows : indexed);
 }
 
-static hone_status does_not_fit(const struct tiles *tiles, uint32_t least, uint64_t memory, hone_error *error)
+static hone_status does_not_fit(const struct tiles *tiles, uint32_t least, double needed, uint64_t memory,
+                                hone_error *error)
 {
     return error_set(error, HONE_ERROR_MEMORY,
                      "the smallest parts of %u rows of %u pixels that the filters can be run in need about "
-                     "%.1f MB, and %.1f MB "
-                     "are the limit",
-                     least, tiles->input.width, (double)least * (double)tiles->pitch * 1e-6 * 3 * SLOTS,
-                     (double)memory * 1e-6);
+                     "%.1f MB, and %.1f MB are the limit",
+                     least, tiles->input.width, needed * 1e-6, (double)memory * 1e-6);
 }
 
 /* Memory for a region is known when it has been taken: what is too large gives way to what should fit by that. */
@@ -220,21 +220,22 @@ static hone_status choose_regions(struct tiles *tiles, uint64_t memory, hone_err
 {
     enum { TRIES = 12 };
     uint32_t least = 0, region = most_rows(tiles);
-    for (int i = 0; i < TRIES; i++) {
-        if (!bands_make(&tiles->bands, tiles->input.height, &tiles->halo, region, &least))
-            return does_not_fit(tiles, least, memory, error);
+    double each = 3.0 * SLOTS * (double)tiles->pitch; /* bytes for a row; a guess until it is known */
+    for (int i = 0; i < TRIES && bands_make(&tiles->bands, tiles->input.height, &tiles->halo, region, &least);
+         i++) {
         const uint32_t made = tiles->bands.region;
         hone_status status = try_regions(tiles, error);
         if (status && status != HONE_ERROR_MEMORY)
             return status;
         if (!status && tiles->memory <= memory)
             return HONE_OK;
-        const double part = status ? 0.5 : 0.97 * (double)memory / (double)tiles->memory;
-        region = (uint32_t)((double)made * part);
+        if (!status)
+            each = (double)tiles->memory / made;
+        region = status ? made / 2 : (uint32_t)(0.97 * (double)memory / each);
         if (region < least && made > least)
             region = least;
     }
-    return does_not_fit(tiles, least, memory, error);
+    return does_not_fit(tiles, least, each * least, memory, error);
 }
 
 /* ---- Making one ---- */
