@@ -622,6 +622,21 @@ def test_encoders_take_their_settings():
             frame.check(sizes[0] * 1.2 < sizes[1], f"{codec}: {sizes} bytes")
 
 
+def test_memory_is_bounded_on_request():
+    """Frames of 2 MB (of luma alone, with results) through 8 MB; what two slots of the ring do not fit into is refused."""
+    with Here() as place:
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=1024x1024:rate=25", "-frames:v", "20", "-pix_fmt", "yuv420p", "-c:v", "ffv1",
+               place.path("in.mkv"))
+        results = []
+        for options in ((), ("--memory", "8M")):
+            place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.y4m"), *options)
+            with open(place.path("out.y4m"), "rb") as file:
+                results.append(file.read())
+        frame.check(results[0] == results[1] and len(results[0]) > 20 * 1024 * 1024, "other frames")
+        result = place.any("apply", "box size=3", place.path("in.mkv"), "-o", place.path("no.y4m"), "--memory", "2M")
+        frame.check(result.returncode and "MB" in result.stderr and not os.path.exists(place.path("no.y4m")), f"{result}")
+
+
 def test_progress_names_the_bottleneck():
     with Here() as place:
         write_video(place.path("in.mkv"), random_frames("420", 8, 30), "420", 8)

@@ -249,11 +249,24 @@ static hone_status run_stages(struct film *film, hone_error *error)
 
 /* ---- Before and after ---- */
 
+/* With --memory, half of it is for the ring, and half for frames as they are decoded and their results. */
+static unsigned most_frames(const struct film *film, const struct video_info *info)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < info->planes; i++)
+        bytes += 2 * (uint64_t)hone_image_bytes(&info->plane[i]);
+    const uint64_t fit = film->options->memory / 2 / bytes;
+    return !film->options->memory || fit > FRAMES ? FRAMES : fit > 1 ? (unsigned)fit : 1;
+}
+
 static hone_status prepare(struct film *film, struct apply_result *result, hone_error *error)
 {
     const struct video_info *info = video_get_info(film->input);
-    const hone_stream_options options = {.slots = SLOTS, .callback = filtered, .user = film};
-    film->queue.most_frames = FRAMES;
+    const hone_stream_options options = {.slots = film->options->memory ? 0 : SLOTS,
+                                         .memory = film->options->memory / 2,
+                                         .callback = filtered,
+                                         .user = film};
+    film->queue.most_frames = most_frames(film, info);
     result->in = result->out = info->plane[0];
     hone_status status = engine_open_streams(film->engine, info->plane, info->planes, &options, error);
     if (!status)
