@@ -98,9 +98,9 @@ def measured(place, *arguments):
     return said.returncode, said.stderr, int(said.stdout.split()[-1]) * 1024
 
 
-def refused(place, name, wanted, *options, status=3):
+def refused(place, name, wanted, *options, status=3, chain="sobel"):
     out = place.path("out.png")
-    ended, said, memory = measured(place, "apply", "sobel", place.path(name), "-o", out, *options)
+    ended, said, memory = measured(place, "apply", chain, place.path(name), "-o", out, *options)
     frame.check(ended == status and wanted in said, f"{name}: {ended}, not {status}: {said}")
     frame.check(not os.path.exists(out), f"{name}: there is an output")
     frame.check(memory < LITTLE, f"{name}: {memory >> 20} MiB")
@@ -115,10 +115,11 @@ def test_small_files_that_ask_for_much_are_refused():
             frame.check(said.count("\n") == 1, f"{name}: {said}")
 
 
-def test_more_elements_than_a_kernel_counts_are_refused_before_decoding():
+def test_more_elements_than_a_kernel_counts_are_refused_before_decoding_or_read_in_bands():
     with Place() as place:
         write(place, "bomb.png", png(30000, 30000, 2, rows=1 << 20) + bytes(2700000))  # its size does not tell
-        refused(place, "bomb.png", "2^31 elements", status=2)
+        refused(place, "bomb.png", "transpose cannot be run in parts", status=2, chain="transpose")
+        refused(place, "bomb.png", "is damaged", "--memory", "100M")
 
 
 def test_memory_of_decoders_has_a_limit_that_an_option_sets():
