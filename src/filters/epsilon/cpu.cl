@@ -51,22 +51,38 @@ DEFINE_VECTORS(uint, words);
 #define IS_ALPHA_LANE(i) ((i) % 4 == 3)
 
 #if FLOATING
-inline pixels mean_of_near(const PIXEL lines[SIDE][LINE], pixels centre, int oldest, float threshold)
+typedef int ints __attribute__((ext_vector_type(LANES)));
+
+/* Where `near`, sum += d and count += 1, in as few instructions as there are: with masks both are one each. */
+#ifdef __AVX512F__
+#define COUNTS pixels
+#define ADD_NEAR(near, d, sum, count)                                                                        \
+    sum = (near) ? (sum) + (d) : (sum);                                                                      \
+    count = (near) ? (count) + 1.0f : (count)
+#else
+#define COUNTS ints
+#define ADD_NEAR(near, d, sum, count)                                                                        \
+    sum += (near) ? (d) : (pixels)0;                                                                         \
+    count -= (near)
+#endif
+
+/* Differences are summed: they are small, whatever the pixels are; those of every other column apart, since
+ * sums wait for each other. The centre is near itself unless it is NaN or infinite: then nothing is, and it
+ * counts alone. */
+inline pixels mean_of_near(const PIXEL lines[SIDE][LINE], pixels centre, float threshold)
 {
-    pixels sum = 0, count = 1; /* differences are summed: they are small, whatever the pixels are */
-    int centre_line = (oldest + RADIUS) % SIDE;
+    pixels sum[2] = {0, 0};
+    COUNTS count = 0;
     for (int j = 0; j < SIDE; j++) {
 #pragma unroll
-        for (int i = -RADIUS; i <= RADIUS; i++) {
-            pixels n = LOAD_LINE(lines[j] + (RADIUS + i) * HONE_C);
-            pixels d = n - centre, magnitude = __builtin_elementwise_abs(d);
-            /* the centre counts whatever it is, and has been counted */
-            float limit = i == 0 && j == centre_line ? -1.0f : threshold;
-            sum += magnitude <= limit ? d : (pixels)0;
-            count += magnitude <= limit ? (pixels)1 : (pixels)0;
+        for (int i = 0; i < SIDE; i++) {
+            pixels d = LOAD_LINE(lines[j] + i * HONE_C) - centre;
+            ints near = __builtin_elementwise_abs(d) <= threshold;
+            ADD_NEAR(near, d, sum[i % 2], count);
         }
     }
-    return centre + sum / count;
+    count = count > 1 ? count : (COUNTS)1;
+    return centre + (sum[0] + sum[1]) / CONVERT(count, pixels);
 }
 #else
 typedef PAIR pairs __attribute__((ext_vector_type(LANES / 2)));
@@ -99,7 +115,7 @@ inline pixels quotient(pixels hi, words e, words count)
     return hi - CONVERT(q, pixels);
 }
 
-inline pixels mean_of_near(const PIXEL lines[SIDE][LINE], pixels centre, int oldest, int threshold)
+inline pixels mean_of_near(const PIXEL lines[SIDE][LINE], pixels centre, int threshold)
 {
     const PIXEL t = (PIXEL)min(threshold, PIXEL_MAX);
     pixels lo = centre > (pixels)t ? centre - (pixels)t : (pixels)0;
@@ -211,7 +227,7 @@ __kernel void epsilon_vectors(__global const PIXEL *in, int in_offset, int in_pi
         fill_line(lines[oldest], &s, y + RADIUS);
         oldest = oldest + 1 == SIDE ? 0 : oldest + 1;
         pixels centre = LOAD_LINE(lines[(oldest + RADIUS) % SIDE] + REACH);
-        pixels r = finish(mean_of_near(lines, centre, oldest, threshold), centre, &s, y);
+        pixels r = finish(mean_of_near(lines, centre, threshold), centre, &s, y);
         __global PIXEL *to = out + y * out_pitch;
         if (s.at + LANES <= s.count)
             *(__global pixels_at *)to = r;
