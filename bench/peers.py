@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Times other libraries at the same work: peers.py PEER CASE WIDTH HEIGHT ROUNDS
+"""Times other libraries at the same work: peers.py PEER CASE WIDTH HEIGHT ROUNDS [TYPE CHANNELS BORDER]
+
+CASE is a name, or with a type a chain of one filter, which OpenCV knows of any type, channels and border.
 
 Prints the least milliseconds of so many rounds, then for each further line of standard input (a number of rounds) again.
 OpenCV gets both ways of using two cores: its own threads, and two calls on halves of the image; the better one counts.
@@ -10,17 +12,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-
-CASES = {}
-
-
-def case(*names):
-    def add(function):
-        for name in names:
-            CASES[name] = function
-        return function
-    return add
-
 
 def halves(function, source, target, halo):
     """The function on both halves at once, with the rows around them that it looks at."""
@@ -106,6 +97,56 @@ def opencv(name, width, height):
     raise SystemExit(f'opencv has nothing like {name}')
 
 
+def parameters_of(chain):
+    """A filter's name, and its parameters as numbers where they are some."""
+    name, *words = chain.split()
+    return name, dict(word.split('=', 1) for word in words if '=' in word)
+
+
+def opencv_function(cv2, chain, kind, border):
+    """What does a chain of one filter, and how many rows around a part it looks at; raises SystemExit where nothing does."""
+    name, given = parameters_of(chain)
+    rule = {'replicate': cv2.BORDER_REPLICATE, 'reflect': cv2.BORDER_REFLECT, 'reflect101': cv2.BORDER_REFLECT_101,
+            'constant': cv2.BORDER_CONSTANT}.get(border)
+    if rule is None:
+        raise SystemExit(f'opencv has no border {border}')
+    width, height = (int(given.get(side, given.get('size', 8))) for side in ('width', 'height'))
+
+    def sobel(a):
+        dx, dy = (cv2.Sobel(a, cv2.CV_32F if kind != 'u8' else cv2.CV_16S, x, 1 - x, borderType=rule) for x in (1, 0))
+        if kind == 'u8' and given.get('norm') == 'l1':
+            return cv2.add(cv2.convertScaleAbs(dx), cv2.convertScaleAbs(dy))
+        dx, dy = dx.astype(np.float32), dy.astype(np.float32)
+        return cv2.add(cv2.absdiff(dx, 0), cv2.absdiff(dy, 0)) if given.get('norm') == 'l1' else cv2.magnitude(dx, dy)
+    if name == 'box':
+        return lambda a: cv2.blur(a, (width, height), borderType=rule), height
+    if name == 'gaussian':
+        sigma = float(given.get('sigma', 2))
+        return lambda a: cv2.GaussianBlur(a, (0, 0), sigma, borderType=rule), int(4 * sigma) + 1
+    if name == 'sobel' and given.get('output', 'magnitude') == 'magnitude':
+        return sobel, 1
+    if name == 'convolve':
+        side = int(chain.split("'")[1].split('x')[0])
+        weights = ((np.arange(side * side) * 37 % 19 - 9) / 256.0).astype(np.float32).reshape(side, side)
+        return lambda a: cv2.filter2D(a, -1, weights, borderType=rule), side
+    if name == 'transpose':
+        return cv2.transpose, None
+    raise SystemExit(f'opencv has nothing like {chain}')
+
+
+def opencv_chain(chain, width, height, kind, channels, border):
+    import cv2
+    function, halo = opencv_function(cv2, chain, kind, border)
+    shape = (height, width, channels) if channels > 1 else (height, width)
+    rng = np.random.default_rng(1)
+    source = rng.random(shape, dtype=np.float32)
+    if kind != 'f32':
+        source = (source * np.iinfo(kind.replace('u', 'uint')).max).astype(kind.replace('u', 'uint'))
+    if halo is None:
+        return [lambda: function(source)]
+    return opencv_ways(cv2, function, source, np.empty_like(function(source)), halo)
+
+
 def numpy_ways(name, width, height):
     rng = np.random.default_rng(1)
     if name == 'dot':
@@ -142,7 +183,10 @@ def measure(ways, rounds):
 
 def main():
     peer, name, width, height, rounds = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
-    ways = {'opencv': opencv, 'numpy': numpy_ways}[peer](name, width, height)
+    if len(sys.argv) > 6:
+        ways = opencv_chain(name, width, height, sys.argv[6], int(sys.argv[7]), sys.argv[8])
+    else:
+        ways = {'opencv': opencv, 'numpy': numpy_ways}[peer](name, width, height)
     measure(ways, 1)
     measure(ways, rounds)
     for line in sys.stdin:
