@@ -12,7 +12,8 @@
 #include <string.h>
 
 enum { SETTLE_RUNS = 6, LEAST_RUNS = 3, CHECK_WIDTH = 136, CHECK_HEIGHT = 60 };
-static const double agreement = 1.05, settle_ms = 300, longest_ms = 1000;
+static const double agreement = 1.05, settle_ms = 300, longest_ms = 1000,
+                    slow_ms = 5000; /* after which fewer runs than LEAST_RUNS are enough */
 
 hone_status row_case(struct filter_case *c, const struct variant *variant, const char *text,
                      const hone_image_desc *in, hone_error *error)
@@ -166,7 +167,7 @@ hone_status row_time(struct measure *m, struct instance *instance, bool flat, st
     if (!all)
         return HONE_ERROR_MEMORY;
     hone_status status = settle(&shot, error);
-    while (!status && all->count < ROW_RUNS && (all->count < LEAST_RUNS || spent < longest_ms)) {
+    while (!status && all->count < ROW_RUNS && spent < (all->count < LEAST_RUNS ? slow_ms : longest_ms)) {
         struct sample s;
         status = run_once(&shot, all->count, &s, error);
         spent += s.kernels + s.copies;
