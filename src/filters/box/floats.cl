@@ -137,7 +137,7 @@ inline void write_row(__global const float *line, __global const float *parts, c
 {
     __global const float *last = line + done * HONE_C;
     __global const float *centre = in->at + (size_t)y * in->pitch;
-    __global float *out = sink->at + (size_t)y * sink->pitch;
+    __global RESULT *out = sink->at + (size_t)y * sink->pitch;
     int i = 0;
     for (; i + LANES <= in->count; i += LANES) {
         floats mean = (done ? LOAD(last + i) + LOAD(parts + i) : LOAD(last + i)) / (floats)area;
@@ -169,7 +169,7 @@ __kernel void box_floats(__global const PIXEL *in, int in_offset, int in_pitch, 
                          int line_elements, int row_elements)
 {
     struct sink sink = SINK_OF(out);
-    struct image image = {in + in_offset, in_pitch, height, width * HONE_C, border};
+    struct image image = {(__global const float *)(in + in_offset), in_pitch, height, width * HONE_C, border};
     int y = get_global_id(0) * ROWS, end = min(y + ROWS, height), top = kernel_height / 2;
     int left = kernel_width / 2, right = kernel_width - 1 - left;
     int extended = (width + kernel_width - 1) * HONE_C;

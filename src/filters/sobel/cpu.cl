@@ -230,8 +230,8 @@ inline struct terms terms(struct three t)
 /* Squares of both halves of words, summed. */
 inline ints squares(ints halves)
 {
-    const union elements h = {.words = halves};
 #ifdef NATIVE
+    const union elements h = {.words = halves};
     union elements r;
 #pragma unroll
     for (int k = 0; k < 64 / NATIVE; k++)
