@@ -28,7 +28,7 @@ TABLE = (
     ("src/media/*", "media-* check-pictures check-pages check-hostile"),
     ("src/cli/*", "check-manual check-mistakes check-documents"),
     ("src/cli/apply/*", "check-engine check-output check-folders check-pictures check-pages"),
-    ("src/cli/apply/pick_device.*", "unit-pick_device"),
+    ("src/cli/pick/pick_device.*", "unit-pick_device"),
     ("src/cli/tune/*", "check-tuning check-kernel_tuning"),
     ("src/cli/cmd_*", "check-inspection"),
     ("src/doctor/*", "check-inspection"),

@@ -74,6 +74,9 @@ typedef struct hone_stream_result {
     const void *planes[HONE_STREAM_PLANES];
     size_t pitch[HONE_STREAM_PLANES]; /**< bytes between rows */
     double seconds;                   /**< from its push until it was finished */
+    double device_seconds;            /**< of its kernels, by the device's clock; 0 without `profile` or a clock */
+    hone_copy_counts copies;          /**< of this frame, enqueued on the device */
+    hone_copies staged; /**< of this frame, by the CPU: between the caller's memory and staging memory, one per plane */
 } hone_stream_result;
 
 /**

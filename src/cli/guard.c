@@ -138,10 +138,10 @@ static uint64_t counted_ns(void)
     return clock_ns() - guard.uncounted;
 }
 
-static const struct guard_watch *find_late(void)
+static struct guard_watch *find_late(void)
 {
     const uint64_t now = counted_ns();
-    for (const struct guard_watch *watch = guard.watches; watch; watch = watch->next)
+    for (struct guard_watch *watch = guard.watches; watch; watch = watch->next)
         if (now > watch->deadline)
             return watch;
     return NULL;
@@ -158,14 +158,29 @@ static void sample(void)
     guard.sampled = now;
 }
 
+/* Under the lock, which is let go meanwhile. */
+static bool is_lived_with(const struct guard_watch *late)
+{
+    if (!late->late)
+        return false;
+    pthread_mutex_unlock(&guard.lock);
+    const bool is = late->late(late->user, late->key);
+    pthread_mutex_lock(&guard.lock);
+    return is;
+}
+
 static void check_watches(void)
 {
     pthread_mutex_lock(&guard.lock);
     if (clock_ns() - guard.sampled > SAMPLE_NS || find_late())
         sample();
-    const struct guard_watch *late = find_late();
-    if (late)
-        end_by_timeout(late);
+    struct guard_watch *watch = find_late();
+    if (watch) {
+        const struct guard_watch late = *watch;
+        watch->deadline = UINT64_MAX; /* one that is lived with is not asked for again */
+        if (!is_lived_with(&late))
+            end_by_timeout(&late);
+    }
     pthread_mutex_unlock(&guard.lock);
 }
 
@@ -295,6 +310,15 @@ void guard_output_abort(struct guarded_output *output)
 
 /* ---- Bounds ---- */
 
+static void begin_watch(struct guard_watch *watch)
+{
+    pthread_mutex_lock(&guard.lock);
+    watch->deadline = counted_ns() + (uint64_t)(watch->seconds * 1e9);
+    watch->next = guard.watches;
+    guard.watches = watch;
+    pthread_mutex_unlock(&guard.lock);
+}
+
 void guard_watch(struct guard_watch *watch, double seconds, const char *format, ...)
 {
     va_list args;
@@ -304,11 +328,20 @@ void guard_watch(struct guard_watch *watch, double seconds, const char *format, 
     va_start(args, format);
     vsnprintf(watch->what, sizeof watch->what, format, args);
     va_end(args);
-    pthread_mutex_lock(&guard.lock);
-    watch->deadline = counted_ns() + (uint64_t)(seconds * 1e9);
-    watch->next = guard.watches;
-    guard.watches = watch;
-    pthread_mutex_unlock(&guard.lock);
+    begin_watch(watch);
+}
+
+void guard_watch_or(struct guard_watch *watch, double seconds, bool (*late)(void *user, uint64_t key),
+                    void *user, uint64_t key, const char *format, ...)
+{
+    va_list args;
+    *watch = (struct guard_watch){.seconds = seconds, .late = late, .user = user, .key = key};
+    if (!(seconds > 0))
+        return;
+    va_start(args, format);
+    vsnprintf(watch->what, sizeof watch->what, format, args);
+    va_end(args);
+    begin_watch(watch);
 }
 
 void guard_unwatch(struct guard_watch *watch)

@@ -47,6 +47,9 @@ struct guard_watch {
     uint64_t deadline; /* counted time */
     double seconds;
     char what[512];
+    bool (*late)(void *user, uint64_t key); /* see guard_watch_or */
+    void *user;
+    uint64_t key;
     struct guard_watch *next;
 };
 
@@ -54,6 +57,9 @@ struct guard_watch {
  * guard_unwatch comes before. 0 seconds: no bound. */
 void guard_watch(struct guard_watch *watch, double seconds, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same, but first `late` is asked, from the guard's thread: true if the wait is over in another way, and nothing ends. */
+void guard_watch_or(struct guard_watch *watch, double seconds, bool (*late)(void *user, uint64_t key),
+                    void *user, uint64_t key, const char *format, ...) __attribute__((format(printf, 6, 7)));
 void guard_unwatch(struct guard_watch *watch);
 
 #endif

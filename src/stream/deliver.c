@@ -44,11 +44,25 @@ static void wait_for_task(hone_stream *stream, struct slot *slot, struct task *t
             fail(stream, slot, status, &why);
         else if (stage != HONE_STAGE_COUNT)
             spent[stage] += stats_stage(stream, stage, task->events[e], before);
+        if (!status && e == COMPUTED)
+            slot->device_ns += stats_device(stream, task->events[e]);
         before = clock_ns();
     }
     for (int e = 0; e < EVENTS; e++)
         hone_event_destroy(&task->events[e]);
-    wraps_give_back(&task->in);
+}
+
+/* Lent memory may be anything once its frame is finished. */
+static void give_back(hone_stream *stream, struct wrap **wrap)
+{
+    struct wrap *ours = *wrap;
+    wraps_give_back(wrap);
+    if (!ours || !stream->lent)
+        return;
+    pthread_mutex_lock(&stream->pushing);
+    if (atomic_load(&ours->users) == 0)
+        wraps_forget(ours);
+    pthread_mutex_unlock(&stream->pushing);
 }
 
 static void copy_out(hone_stream *stream, struct slot *slot, size_t p, hone_copies *copies)
@@ -68,16 +82,21 @@ static void finish_frame(hone_stream *stream, struct slot *slot)
     uint64_t spent[HONE_STAGE_COUNT] = {0};
     hone_copies copies = {0};
     slot->status = HONE_OK;
+    slot->device_ns = 0;
     for (size_t p = 0; p < stream->plane_count; p++)
         wait_for_task(stream, slot, &slot->tasks[p], spent);
     const uint64_t start = clock_ns();
     for (size_t p = 0; p < stream->plane_count && !slot->status; p++)
         copy_out(stream, slot, p, &copies);
-    for (size_t p = 0; p < stream->plane_count; p++)
-        wraps_give_back(&slot->tasks[p].out);
+    for (size_t p = 0; p < stream->plane_count; p++) {
+        give_back(stream, &slot->tasks[p].in);
+        give_back(stream, &slot->tasks[p].out);
+    }
     slot->finished_ns = clock_ns();
     if (copies.count)
         spent[HONE_STAGE_COPY_OUT] = slot->finished_ns - start;
+    slot->staged.count += copies.count;
+    slot->staged.bytes += copies.bytes;
     pthread_mutex_lock(&stream->lock);
     stream->finished++;
     stream->stats.copies_out.count += copies.count;
@@ -97,7 +116,10 @@ static void fill_result(const hone_stream *stream, const struct slot *slot, hone
                                    .user = slot->frame.user,
                                    .status = slot->status,
                                    .error = slot->status ? &slot->error : NULL,
-                                   .seconds = (double)(slot->finished_ns - slot->pushed_ns) * 1e-9};
+                                   .seconds = (double)(slot->finished_ns - slot->pushed_ns) * 1e-9,
+                                   .device_seconds = (double)slot->device_ns * 1e-9,
+                                   .copies = slot->copies,
+                                   .staged = slot->staged};
     for (size_t p = 0; p < stream->plane_count && !slot->status; p++) {
         const bool theirs = slot->frame.out[p] != NULL;
         result->planes[p] = theirs ? slot->frame.out[p] : slot->out[p].host;

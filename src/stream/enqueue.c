@@ -122,9 +122,10 @@ static hone_status choose_places(hone_stream *stream, struct slot *slot, size_t 
     const hone_frame *frame = &slot->frame;
     struct task *task = &slot->tasks[p];
     const bool may = stream->mode != HONE_STREAM_STAGED, must = stream->mode == HONE_STREAM_ZERO_COPY;
-    bool in_direct = may && wraps_suit(stream, p, false, frame->in[p], frame->in_pitch[p]);
-    bool out_direct = may && frame->out[p] && frame->out[p] != frame->in[p] &&
-                      wraps_suit(stream, p, true, frame->out[p], frame->out_pitch[p]);
+    const bool lent = stream->lent && stream->shared;
+    bool in_direct = lent || (may && wraps_suit(stream, p, false, frame->in[p], frame->in_pitch[p]));
+    bool out_direct = lent || (may && frame->out[p] && frame->out[p] != frame->in[p] &&
+                               wraps_suit(stream, p, true, frame->out[p], frame->out_pitch[p]));
     hone_image_desc in = stream->inputs[p], out = stream->outputs[p];
     in.pitch = frame->in_pitch[p];
     out.pitch = frame->out_pitch[p];
@@ -147,6 +148,8 @@ static void copy_in(hone_stream *stream, struct slot *slot, size_t p)
     copy_rows(slot->in[p].host, slot->in[p].image->desc.pitch, slot->frame.in[p], slot->frame.in_pitch[p],
               desc);
     slot->copied = true;
+    slot->staged.count++;
+    slot->staged.bytes += hone_image_row_bytes(desc) * desc->height;
     pthread_mutex_lock(&stream->lock);
     stream->stats.copies_in.count++;
     stream->stats.copies_in.bytes += hone_image_row_bytes(desc) * desc->height;
@@ -193,6 +196,7 @@ hone_status enqueue_frame(hone_stream *stream, struct slot *slot, hone_error *er
     struct copy_tally tally;
     hone_status status = HONE_OK;
     slot->copied = false;
+    slot->staged = (hone_copies){0};
     forget_failure(stream);
     copy_tally_begin(&tally);
     for (size_t p = 0; p < stream->plane_count && !status; p++)
@@ -200,6 +204,7 @@ hone_status enqueue_frame(hone_stream *stream, struct slot *slot, hone_error *er
     if (!status)
         status = device_flush(stream->device, error);
     copy_tally_end(&tally);
+    slot->copies = tally.counts;
     pthread_mutex_lock(&stream->lock);
     slot->copied |= add_copies(&stream->stats.copies, &tally.counts);
     pthread_mutex_unlock(&stream->lock);

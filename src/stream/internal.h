@@ -42,6 +42,9 @@ struct slot {
     struct task tasks[HONE_STREAM_PLANES];
     uint64_t index, pushed_ns, finished_ns;
     bool copied; /* a pixel of it was */
+    hone_copy_counts copies;
+    hone_copies staged;
+    uint64_t device_ns;
     hone_status status;
     hone_error error;
 };
@@ -53,6 +56,7 @@ struct hone_stream {
     hone_plan *plans[HONE_STREAM_PLANES]; /* planes of one kind share a plan */
     hone_stream_mode mode;
     bool shared;           /* kernels work on what the host maps */
+    bool lent, trials;     /* see stream_extra */
     bool chained, clocked; /* the device's queue is out of order; its time stamps can be used */
     hone_stream_function callback;
     void *user;
@@ -80,6 +84,18 @@ struct hone_stream {
     pthread_t thread;
     bool has_thread;
 };
+
+/* What streams of a pool are, and others are not. */
+struct stream_extra {
+    /* Input and result are always the caller's, aligned to pages. Where kernels work on host memory the ring has none of its own,
+     * rows that do not suit a variant are copied by its plan, and nothing is kept of an address once its frame is finished. One
+     * slot will do. */
+    bool lent;
+    bool trials; /* plans try other configurations: pushes may build, and wait */
+};
+hone_status stream_make(hone_stream **out, hone_device *device, const hone_chain *chain,
+                        const hone_image_desc *planes, size_t plane_count, const hone_stream_options *options,
+                        const struct stream_extra *extra, hone_error *error);
 
 /* HONE_ERROR_USAGE for NULL and in a forked child. */
 hone_status stream_check(const hone_stream *stream, const char *call, hone_error *error);
@@ -138,6 +154,8 @@ void stats_pushed(hone_stream *stream, const struct slot *slot, uint64_t now);
 void stats_finished(hone_stream *stream, const struct slot *slot, uint64_t now);
 void stats_released(hone_stream *stream, uint64_t now);
 void stats_add(hone_stream *stream, hone_stream_stage stage, uint64_t ns);
+/* Of an event that is done, by the device's clock; 0 where it has none. */
+uint64_t stats_device(const hone_stream *stream, const hone_event *event);
 /* An event of a stage is done: how long it took on the device. Without the lock, on the stream's thread. */
 uint64_t stats_stage(hone_stream *stream, hone_stream_stage stage, const hone_event *event,
                      uint64_t not_before);

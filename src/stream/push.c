@@ -87,8 +87,7 @@ static void announce(hone_stream *stream, struct slot *slot)
 {
     pthread_mutex_lock(&stream->lock);
     slot->index = stream->pushed;
-    slot->pushed_ns = clock_ns();
-    stats_pushed(stream, slot, slot->pushed_ns);
+    stats_pushed(stream, slot, clock_ns());
     stream->pushed++;
     pthread_cond_signal(&stream->work);
     pthread_mutex_unlock(&stream->lock);
@@ -105,6 +104,7 @@ static hone_status push_now(hone_stream *stream, const hone_frame *frame, bool *
     pthread_mutex_unlock(&stream->lock);
     if (*taken) {
         slot->frame = *frame;
+        slot->pushed_ns = clock_ns();
         status = enqueue_frame(stream, slot, error);
         if (status)
             give_up(stream, slot);

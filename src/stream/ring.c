@@ -16,6 +16,12 @@ static hone_image_desc padded(const hone_image_desc *desc)
     return result;
 }
 
+/* Whether slots are nothing but places in the order of frames. */
+static bool needs_no_memory(const hone_stream *stream)
+{
+    return stream->lent && stream->shared;
+}
+
 static uint64_t place_bytes(const hone_stream *stream, const hone_image_desc *desc)
 {
     const hone_image_desc here = padded(desc);
@@ -33,16 +39,18 @@ static uint64_t slot_bytes(const hone_stream *stream)
 static hone_status choose_count(hone_stream *stream, unsigned wanted, uint64_t memory, hone_error *error)
 {
     uint64_t held = 0, budget = 0;
-    const uint64_t each = slot_bytes(stream);
+    const uint64_t each = needs_no_memory(stream) ? 1 : slot_bytes(stream);
     hone_device_memory(stream->device, &held, &budget);
     const uint64_t left = budget > held ? budget - held : 0, room = memory && memory < left ? memory : left;
-    const unsigned least = wanted ? wanted : MIN_SLOTS, most = wanted ? wanted : DEFAULT_SLOTS;
+    const unsigned most = wanted ? wanted : DEFAULT_SLOTS, least = stream->lent ? 1
+                                                                   : wanted     ? wanted
+                                                                                : MIN_SLOTS;
     if (room / each < least)
         return error_set(error, HONE_ERROR_MEMORY,
                          "%u slots of %.1f MB need more than the %.1f MB that there are for the ring", least,
                          (double)each * 1e-6, (double)room * 1e-6);
     stream->slot_count = room / each < most ? (unsigned)(room / each) : most;
-    stream->memory = stream->slot_count * each;
+    stream->memory = needs_no_memory(stream) ? 0 : stream->slot_count * each;
     return HONE_OK;
 }
 
@@ -72,7 +80,7 @@ static hone_status make_place(hone_stream *stream, struct place *place, const ho
 static hone_status make_slot(hone_stream *stream, struct slot *slot, hone_error *error)
 {
     hone_status status = HONE_OK;
-    for (size_t p = 0; p < stream->plane_count && !status; p++) {
+    for (size_t p = 0; p < stream->plane_count && !needs_no_memory(stream) && !status; p++) {
         status = make_place(stream, &slot->in[p], &stream->inputs[p], error);
         if (!status)
             status = make_place(stream, &slot->out[p], &stream->outputs[p], error);
@@ -113,7 +121,7 @@ void ring_destroy(hone_stream *stream)
 /* Only what the device works on leaves the host's hands. */
 static hone_status recover_place(const hone_stream *stream, struct place *place, hone_error *error)
 {
-    if (!stream->shared || memory_is_mapped(place->image->memory))
+    if (!stream->shared || !place->image || memory_is_mapped(place->image->memory))
         return HONE_OK;
     return ring_to_host(place->image, &place->host, (struct wait_list){0}, NULL, error);
 }

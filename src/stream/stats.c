@@ -35,17 +35,22 @@ void stats_released(hone_stream *stream, uint64_t now)
     stream->full_since = 0;
 }
 
+uint64_t stats_device(const hone_stream *stream, const hone_event *event)
+{
+    hone_times times;
+    return stream->clocked && hone_event_times(event, &times, NULL) == HONE_OK && times.ended > times.started
+               ? times.ended - times.started
+               : 0;
+}
+
 /* From the device's clock; without one, from when the host saw this stage and what it waits for end. */
 uint64_t stats_stage(hone_stream *stream, hone_stream_stage stage, const hone_event *event,
                      uint64_t not_before)
 {
-    hone_times times;
-    const uint64_t now = clock_ns(), last = stream->stage_end[stage];
+    const uint64_t now = clock_ns(), last = stream->stage_end[stage], measured = stats_device(stream, event);
     const uint64_t start = last > not_before ? last : not_before;
     stream->stage_end[stage] = now;
-    if (stream->clocked && hone_event_times(event, &times, NULL) == HONE_OK && times.ended > times.started)
-        return times.ended - times.started;
-    return now - start;
+    return measured ? measured : now - start;
 }
 
 const char *hone_stream_stage_name(hone_stream_stage stage)

@@ -40,7 +40,7 @@ static hone_status make_plan(hone_stream *stream, size_t p, const hone_chain *ch
         }
     hone_status status =
         hone_plan_create(&stream->plans[p], stream->device, chain, &stream->inputs[p], options, error);
-    if (!status)
+    if (!status && !stream->trials)
         plan_settle(stream->plans[p]);
     return status;
 }
@@ -137,9 +137,9 @@ static hone_stream *new_stream(hone_device *device, const hone_image_desc *plane
     return stream;
 }
 
-hone_status hone_stream_create(hone_stream **out, hone_device *device, const hone_chain *chain,
-                               const hone_image_desc *planes, size_t plane_count,
-                               const hone_stream_options *options, hone_error *error)
+hone_status stream_make(hone_stream **out, hone_device *device, const hone_chain *chain,
+                        const hone_image_desc *planes, size_t plane_count, const hone_stream_options *options,
+                        const struct stream_extra *extra, hone_error *error)
 {
     enum { FIRST = sizeof(hone_stream_options) }; /* 0.1 has all members; the next one begins behind them */
     hone_stream_options wanted;
@@ -156,11 +156,21 @@ hone_status hone_stream_create(hone_stream **out, hone_device *device, const hon
     hone_stream *stream = new_stream(device, planes, plane_count);
     if (!stream)
         return error_memory(error, "a stream");
+    stream->lent = extra->lent;
+    stream->trials = extra->trials;
     status = set_up(stream, chain, &wanted, error);
     if (status)
         hone_stream_destroy(&stream);
     *out = stream;
     return status;
+}
+
+hone_status hone_stream_create(hone_stream **out, hone_device *device, const hone_chain *chain,
+                               const hone_image_desc *planes, size_t plane_count,
+                               const hone_stream_options *options, hone_error *error)
+{
+    const struct stream_extra none = {0};
+    return stream_make(out, device, chain, planes, plane_count, options, &none, error);
 }
 
 /* ---- Ending one ---- */

@@ -35,6 +35,7 @@ static struct {
     const char *report, *only, *refuse, *options;
     long fail;
     bool sticky, keep, has_code;
+    unsigned sleep;
     enum { GUARD_NONE, GUARD_BEGIN, GUARD_END, GUARD_TURNS } guard;
     long whole_rows, clock;
     uintptr_t site;
@@ -128,7 +129,9 @@ bool layer_enter(int call, bool countable, const void *site)
         }
     }
     pthread_mutex_unlock(&seen.lock);
-    return fail;
+    if (fail && wish.sleep)
+        sleep(wish.sleep);
+    return fail && !wish.sleep;
 }
 
 cl_int layer_code(cl_int fitting)
@@ -442,6 +445,7 @@ static void read_wishes(void)
     wish.site = (uintptr_t)wished_number("LAYER_SITE", 16);
     wish.sticky = wished_number("LAYER_STICKY", 10) != 0;
     wish.has_code = wished_text("LAYER_CODE") != NULL;
+    wish.sleep = (unsigned)wished_number("LAYER_SLEEP", 10);
     wish.code = (cl_int)wished_number("LAYER_CODE", 10);
     wish.guard = wished_guard(wished_text("LAYER_GUARD"));
     wish.keep = wished_number("LAYER_KEEP", 10) != 0;

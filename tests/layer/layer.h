@@ -10,6 +10,7 @@
  *   LAYER_SITE=OFFSET   count only calls from this place of the program (hexadecimal, as the report shows it)
  *   LAYER_STICKY=1      fail all later ones, too: the device is lost
  *   LAYER_CODE=-5       fail with this code; default: one that fits the call
+ *   LAYER_SLEEP=9       instead of failing, take that many seconds: the device hangs
  *   LAYER_REFUSE=NAME   every launch of this kernel fails
  *   LAYER_KEEP=1        memory objects are never really released, so that none begins where another one was:
  * Oclgrind 21.10 mistakes the new one's bytes for the old one's, and calls what lies beyond uninitialised

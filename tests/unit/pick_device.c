@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which device runs a chain soonest: devices that there are not, with what is known of them in files. */
-#include "cli/apply/pick_device.h"
+#include "cli/pick/pick_device.h"
 
 #include "choose/records.h"
 #include "filter/case.h"

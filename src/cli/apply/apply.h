@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply: one chain on one device, image after image. */
+/* hone apply: one chain over many images. */
 #ifndef CLI_APPLY_APPLY_H
 #define CLI_APPLY_APPLY_H
 
@@ -9,6 +9,7 @@
 #include "cli/guard.h"
 #include "hone/hone.h"
 #include "media/media.h"
+#include "stream/pool.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -31,7 +32,7 @@ struct apply_options {
     double jobs;             /* images at a time; 0: as many as there are processors */
     double max_pixels;       /* of an image; 0: the default */
     const char *memory_text; /* as given */
-    uint64_t memory;         /* bytes, most for the pixels of an image; 0: the default */
+    uint64_t memory;         /* bytes, most for the pixels of all images at a time; 0: the default */
 };
 
 /* Of a video. */
@@ -72,16 +73,65 @@ struct apply_result {
     struct video_outcome video;
     hone_copy_counts copies; /* of this picture, on the way to the device, there, and back */
     unsigned bands;          /* that it was filtered in; 0: as a whole */
+    hone_copies staged;      /* by the processor, into and out of memory that the device reads quickly */
+    const hone_device *device;
+    hone_step_info *steps; /* owned; as in pool_job */
+    size_t step_count;
+    bool alpha_weighed;
 };
 
-/* The device, opened when the first image needs it, for all engines. What is asked of it happens under the
- * lock: its queue does one thing after the other anyway, and not every driver bears several threads at once
- * (Oclgrind 21.10 does not). */
-struct shared_device {
+struct pixels {
+    void *data; /* whole pages */
+    size_t bytes;
+};
+
+/* Memory for the pixels of all images under way. */
+enum { KEPT_PIXELS = 16 };
+struct pixel_memory {
     pthread_mutex_t lock;
-    hone_device *device;
+    pthread_cond_t given;
+    uint64_t used, kept_bytes;
+    struct pixels kept[KEPT_PIXELS]; /* for the next images */
+    size_t kept_count;
+};
+
+struct memory_limit {
+    uint64_t bytes, held; /* held: beside, by devices that work in the same memory */
+    bool is_hard;         /* more is refused; else one image may go over it, by itself */
+};
+
+/* A bound on what a device does. */
+struct device_watch {
+    struct shared_device *shared;
+    unsigned index;
+    enum pool_wait what;
+    struct guard_watch guard;
+};
+
+/* A second image that the chain names. */
+struct second {
+    size_t step;
+    const char *path;
+    hone_image_desc desc;
+    void *data;
+};
+
+/* What all engines share: the devices, opened when the first image needs them, and second images, read then. */
+struct shared_device {
+    const struct apply_options *options;
+    const hone_chain *chain; /* the user's */
+    const char *chain_text;
+    pthread_mutex_t lock; /* over all that follows */
+    hone_device *devices[POOL_DEVICES];
+    size_t count;
+    struct pool *pool;
+    struct device_watch watches[POOL_DEVICES][POOL_WAITS]; /* under the pool's lock */
+    struct second *seconds;
+    size_t second_count;
     hone_type depth; /* of the first image of the run, where depth_seen */
     bool depth_seen, depth_said;
+    pthread_rwlock_t tuning; /* exclusive: a device is measured; shared: it filters images */
+    struct pixel_memory memory;
 };
 
 /* What becomes of the fourth channel under filters that look at neighbours. */
@@ -91,19 +141,7 @@ enum alpha_rule {
     ALPHA_WEIGH  /* means are those of colours multiplied by alpha, and of alpha */
 };
 
-/* A second image that the chain names. */
-struct second {
-    size_t step;
-    const char *path;
-    hone_image_desc desc;
-    void *data;
-    hone_image *image;
-};
-
-/**
- * Everything that stays from one image to the next: the plan (as long as images have the same shape), the
- * pixels, and the second images of filters that take two. Threads: one at a time.
- */
+/* What a thread needs for one image after the other. Threads: one at a time. */
 struct engine {
     const struct apply_options *options;
     const hone_chain *chain; /* as it runs: the user's, or `own` */
@@ -112,36 +150,50 @@ struct engine {
     size_t *moved;           /* the user's steps in it */
     struct shared_device *shared;
     struct media_stream *stream; /* where the input is a pipe: it has the image to filter; owned */
-    unsigned engines;            /* that share the memory at this time */
     char *chain_text;
-    hone_device *device; /* the shared one, once it is open */
-    hone_plan *plan;
+    hone_device *device;           /* the first one, once it is open */
+    hone_image_desc input, output; /* of the chain, for the image at hand */
+    struct pool_shape *shape;      /* for it */
+    char *range;                   /* parameters of the last step for it alone; NULL: none */
+    bool wants_edges;              /* the output is a table of counts */
+    double *edges;                 /* of their bins */
+    size_t edge_count;
+    enum alpha_rule rule;  /* what its fourth channel is */
+    hone_image_desc tuned; /* the last input that the chain was tuned for */
+    struct pixels in, out;
+    struct second *seconds;
+    struct pool_second *bound; /* the same for the pool */
+    size_t second_count;
     hone_stream *streams[HONE_STREAM_PLANES]; /* of a video: one for all planes, or one for each */
     unsigned stream_count;
-    hone_image_desc planned; /* the input that the plan was made for */
-    bool wants_edges;        /* the output is a table of counts */
-    double *edges;           /* of their bins */
-    size_t edge_count;
-    enum alpha_rule rule; /* and for what its fourth channel is */
-    struct pixels {
-        void *data; /* page-aligned, so that devices that share memory need no copy */
-        size_t bytes;
-        hone_image *image;
-    } in, out;
-    struct second *seconds;
-    size_t second_count;
-    hone_step_info
-        *steps; /* of the last image, with their configurations in the same memory, where it went in bands */
-    size_t step_count;
+    hone_image **images;  /* second ones, for them */
     unsigned char *stack; /* results of all pages of an image, one after the other; NULL: of one */
     unsigned pages;       /* how many */
 };
+
+/* In the order of the steps that take them; to be freed. */
+hone_image_desc *engine_seconds(const struct engine *engine, hone_error *error);
+/* Reads second images and opens devices, once for all engines. */
+hone_status engine_open(struct engine *engine, const hone_image_desc *input, hone_error *error);
+/* Decodes into memory, bounded in time. */
+hone_status engine_load(const struct engine *engine, struct media_input *input, const char *path,
+                        void *pixels, hone_error *error);
+/* Opens the image of an item; quietly, if its notes were told before. */
+hone_status engine_open_input(const struct engine *engine, const struct item *item, struct media_input **out,
+                              bool quietly, hone_error *error);
+/* A way out that concerns all outputs without names of their own, behind the message. */
+hone_status engine_suggest(const struct engine *engine, hone_status status, const char *root,
+                           hone_error *error);
 
 /* Finds the second images that the chain names, without reading them. engine_end is due in any case. */
 hone_status engine_begin(struct engine *engine, const struct apply_options *options, const hone_chain *chain,
                          struct shared_device *shared, hone_error *error);
 /* Leaves it zeroed, so that it may come twice. */
 void engine_end(struct engine *engine);
+
+/* A frame of the engine's input to its output: `shape` from one place of memory to another. Either may be replaced. */
+hone_status engine_run(struct engine *engine, struct pool_shape *shape, struct pixels *in, struct pixels *out,
+                       const char *parameters, struct apply_result *result, hone_error *error);
 
 /* One input to one output; `result` says what came of it. */
 void engine_apply(struct engine *engine, const struct item *item, const char *root,
@@ -155,14 +207,9 @@ hone_status engine_open_streams(struct engine *engine, const hone_image_desc *pl
 void engine_close_streams(struct engine *engine);
 /* Watches what the device does about a frame. */
 void engine_watch_frame(const struct engine *engine, struct guard_watch *watch);
-/* What was chosen for a filter of the chain, for images or for the first plane of a video. False beyond the last. */
-bool engine_step(const struct engine *engine, size_t step, hone_step_info *info);
+/* What was chosen for the first plane, for a report. */
+void engine_report_streams(const struct engine *engine, struct apply_result *result);
 
-/* Opens the device for images like `input`, once, and reads the second images. */
-hone_status engine_open(struct engine *engine, const hone_image_desc *input, hone_error *error);
-/* Opens the image of an item; quietly, if its notes were told before. */
-hone_status engine_open_input(const struct engine *engine, const struct item *item, struct media_input **out,
-                              bool quietly, hone_error *error);
 /* The bound on work with such an image, in seconds; 0: none. */
 double engine_bound(const struct engine *engine, const hone_image_desc *desc);
 
@@ -182,7 +229,7 @@ int apply_check_quotes(const struct apply_options *options, const struct operand
 bool apply_to_stdout(const struct apply_options *options);
 /* Copies a file there, from its start. False with errno. */
 bool apply_copy_to_stdout(int fd);
-/* Writes the result of the plan's last run, `input` being the image that it was made of. */
+/* Writes the result at hand, `input` being the image that it was made of. */
 hone_status apply_store(const struct engine *engine, const struct item *item, const char *root,
                         const struct media_input *input, hone_error *error);
 
@@ -206,7 +253,7 @@ hone_status alpha_chain(hone_chain **out, size_t *moved, const hone_chain *chain
                         const hone_image_desc *input, const hone_image_desc *second, size_t second_count,
                         hone_error *error);
 
-/* Of a chain that ends in counts. Before memory is taken for the result: what outputs of this name need of it. */
+/* Of a chain that ends in counts: makes of it what outputs of this name need. */
 hone_status bins_shape(struct engine *engine, const char *output, hone_error *error);
 /* Once the pixels are there: the range to count in, and its edges. */
 hone_status bins_range(struct engine *engine, hone_error *error);
@@ -219,9 +266,29 @@ void depths_warn_video(const struct engine *engine, const char *name, unsigned b
 /* Opens the device that the options name, or the one that is expected to be done first. */
 hone_status apply_open_device(const struct engine *engine, const hone_image_desc *input,
                               const hone_image_desc *second, hone_device **out, hone_error *error);
-/* Tunes the chain for images like `input` on the engine's device where that has not been done. */
-hone_status apply_tune(const struct engine *engine, const hone_image_desc *input,
+/* Tunes the chain for images like `input` on a device where that has not been done. */
+hone_status apply_tune(const struct engine *engine, hone_device *device, const hone_image_desc *input,
                        const hone_image_desc *second, hone_error *error);
+
+/* Opens the devices that the options name, once. Under the lock. */
+hone_status share_open(struct shared_device *shared, const struct engine *engine,
+                       const hone_image_desc *input, const hone_image_desc *second, hone_error *error);
+/* False: one of them hangs, and would hang the end of the process. */
+bool share_close(struct shared_device *shared);
+/* Seconds that work on so many pixels may take; 0: any. */
+double share_bound(const struct shared_device *shared, double pixels);
+const char *share_device_name(const hone_device *device);
+/* Of the pixels of all images. */
+void share_limit(const struct shared_device *shared, struct memory_limit *limit);
+
+/* Takes memory for an image and its result; waits while others have too much of it. */
+hone_status memory_take(struct shared_device *shared, const hone_image_desc *in_desc,
+                        const hone_image_desc *out_desc, struct pixels *in, struct pixels *out,
+                        hone_error *error);
+void memory_give(struct pixel_memory *memory, struct pixels *in, struct pixels *out);
+/* Memory that a device uses for ever is not to be freed. */
+void memory_lose(struct pixel_memory *memory, struct pixels *pixels);
+void memory_finish(struct pixel_memory *memory);
 
 /* All items, several at a time, reported in their order. Gives the largest exit status. */
 int apply_items(const struct apply_options *options, const hone_chain *chain, const struct items *items);
@@ -241,7 +308,7 @@ void apply_progress(const struct apply_options *options, const struct apply_tall
 size_t apply_columns(int fd);
 void apply_fit_line(char *line, size_t columns);
 void apply_show_time(double seconds, char *to, size_t size);
-void apply_name_steps(const struct engine *engine, struct text *text);
+void apply_name_steps(const struct apply_result *result, struct text *text);
 /* Before the work: inputs that would overwrite each other, and files that are no images. */
 void apply_report_items(const struct apply_options *options, const struct items *items);
 /* After it, where there were several inputs: "43 written, 5 failed, 2 skipped in 8.4 s". */

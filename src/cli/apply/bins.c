@@ -26,11 +26,40 @@ static const char *asked(const struct engine *engine, const char *name)
     return hone_chain_parameter(engine->chain, engine->chain->count - 1, name);
 }
 
+/* The chain with another value of a parameter of its last step. */
+static hone_status set_last(struct engine *engine, const char *parameter, const char *value,
+                            hone_error *error)
+{
+    const size_t length = hone_chain_text(engine->chain, NULL, 0) + 1;
+    char *chain = mem_new(length, 1);
+    hone_chain *own = NULL;
+    struct text text = {0};
+    text_add(&text, "%s=%s", parameter, value);
+    hone_status status = chain && !text.failed ? HONE_OK : error_memory(error, "a chain");
+    if (!status) {
+        hone_chain_text(engine->chain, chain, length);
+        status = hone_chain_parse(&own, chain, error);
+    }
+    if (!status)
+        status = chain_parse_parameters(&own->steps[own->count - 1].c, text_view(&text), error);
+    if (status) {
+        hone_chain_destroy(&own);
+    } else {
+        hone_chain_destroy(&engine->own);
+        engine->chain = engine->own = own;
+    }
+    text_finish(&text);
+    free(chain);
+    return status;
+}
+
 hone_status bins_shape(struct engine *engine, const char *output, hone_error *error)
 {
     const struct bins *bins = bins_of(engine);
     free(engine->edges);
+    free(engine->range);
     engine->edges = NULL;
+    engine->range = NULL;
     engine->edge_count = 0;
     engine->wants_edges = false;
     if (!bins)
@@ -38,16 +67,7 @@ hone_status bins_shape(struct engine *engine, const char *output, hone_error *er
     const bool table = strcmp(asked(engine, bins->output), bins->table) == 0;
     engine->wants_edges =
         media_is_table(output) && (table || strcmp(asked(engine, bins->output), bins->full) == 0);
-    if (!table)
-        return HONE_OK;
-    struct text text = {0};
-    const uint32_t width = hone_plan_output(engine->plan)->width;
-    text_add(&text, "%s=%s", bins->output, engine->wants_edges ? bins->full : bins->table);
-    hone_status status = hone_plan_set(engine->plan, engine->chain->count - 1, text_view(&text), error);
-    text_finish(&text);
-    if (!status && hone_plan_output(engine->plan)->width != width)
-        hone_image_destroy(&engine->out.image);
-    return status;
+    return table && engine->wants_edges ? set_last(engine, bins->output, bins->full, error) : HONE_OK;
 }
 
 /* ---- The range of a picture ---- */
@@ -107,47 +127,41 @@ static struct range completed(struct range found, const char *least, const char 
 
 /* ---- What the last step sees ---- */
 
-static hone_status plan_before(hone_plan **plan, struct engine *engine, hone_error *error)
+static hone_status shape_before(struct pool_shape **shape, struct engine *engine, hone_error *error)
 {
     struct text text = {0};
     hone_chain *chain = NULL;
-    hone_image_desc *seconds = mem_new(engine->second_count, sizeof *seconds);
     for (size_t i = 0; i + 1 < engine->chain->count; i++) {
         text_add(&text, "%s", i ? " | " : "");
         case_describe(&engine->chain->steps[i].c, &text);
     }
-    for (size_t i = 0; seconds && i < engine->second_count; i++)
-        seconds[i] = engine->seconds[i].desc;
-    const hone_plan_options options = {
-        .no_fuse = engine->options->no_fuse, .second = seconds, .second_count = engine->second_count};
-    hone_status status = !seconds || text.failed ? error_memory(error, "a chain")
-                                                 : hone_chain_parse(&chain, text_view(&text), error);
+    hone_status status =
+        text.failed ? error_memory(error, "a chain") : hone_chain_parse(&chain, text_view(&text), error);
     if (!status)
-        status = hone_plan_create(plan, engine->device, chain, &engine->planned, &options, error);
-    for (size_t i = 0; i < engine->second_count && !status; i++)
-        status =
-            hone_plan_bind(*plan, engine->moved[engine->seconds[i].step], engine->seconds[i].image, error);
+        status = pool_shape(shape, engine->shared->pool, chain, &engine->input, engine->bound,
+                            engine->second_count, error);
     hone_chain_destroy(&chain);
     text_finish(&text);
-    free(seconds);
     return status;
 }
 
 /* The filters before run by themselves: the range is needed before the last one can begin. */
 static hone_status range_behind(struct engine *engine, struct range *range, hone_error *error)
 {
-    hone_plan *plan = NULL;
-    void *pixels = NULL;
-    hone_status status = plan_before(&plan, engine, error);
-    if (!status) {
-        pixels = mem_new(hone_image_bytes(hone_plan_output(plan)), 1);
-        status = pixels ? hone_plan_apply(plan, engine->in.data, 0, pixels, 0, error)
-                        : error_memory(error, "the range of a picture");
-    }
+    struct pool_shape *shape = NULL;
+    struct pixels between = {0};
+    hone_status status = shape_before(&shape, engine, error);
+    if (status)
+        return status;
+    const hone_image_desc *desc = pool_output(shape);
+    between.bytes = (hone_image_bytes(desc) + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
+    between.data = aligned_alloc(POOL_ALIGN, between.bytes);
+    status = between.data ? engine_run(engine, shape, &engine->in, &between, NULL, NULL, error)
+                          : error_memory(error, "the range of a picture");
     if (!status)
-        *range = range_of(engine, hone_plan_output(plan), pixels);
-    free(pixels);
-    hone_plan_destroy(&plan);
+        *range = range_of(engine, desc, between.data);
+    free(between.data);
+    pool_release(engine->shared->pool, &shape);
     return status;
 }
 
@@ -155,11 +169,11 @@ static hone_status find_range(struct engine *engine, struct range *range, hone_e
 {
     if (engine->chain->count > 1)
         return range_behind(engine, range, error);
-    *range = range_of(engine, &engine->planned, engine->in.data);
+    *range = range_of(engine, &engine->input, engine->in.data);
     return HONE_OK;
 }
 
-/* Sets the range of the plan and of `c`, the prepared last step. */
+/* Finds the range for the stream, and sets that of `c`, the prepared last step. */
 static hone_status set_range(struct engine *engine, struct filter_case *c, hone_error *error)
 {
     const struct bins *bins = bins_of(engine);
@@ -176,17 +190,13 @@ static hone_status set_range(struct engine *engine, struct filter_case *c, hone_
     text_add_number(&text, range.least);
     text_add(&text, " %s=", bins->max);
     text_add_number(&text, range.most);
-    status = text.failed ? error_memory(error, "a range")
-                         : hone_plan_set(engine->plan, engine->chain->count - 1, text_view(&text), error);
-    if (!status)
-        status = chain_parse_parameters(c, text_view(&text), error);
-    text_finish(&text);
-    return status;
+    engine->range = text_take(&text);
+    return engine->range ? chain_parse_parameters(c, engine->range, error) : error_memory(error, "a range");
 }
 
 static hone_status list_edges(struct engine *engine, const struct filter_case *c, hone_error *error)
 {
-    const size_t count = hone_plan_output(engine->plan)->width - 2; /* three counters more than bins */
+    const size_t count = engine->output.width - 2; /* three counters more than bins */
     engine->edges = mem_new(count, sizeof *engine->edges);
     if (!engine->edges)
         return error_memory(error, "the edges of bins");
@@ -202,10 +212,8 @@ hone_status bins_range(struct engine *engine, hone_error *error)
     if (!bins_of(engine))
         return HONE_OK;
     struct filter_case *cases = mem_new(count, sizeof *cases);
-    hone_image_desc *seconds = mem_new(engine->second_count, sizeof *seconds);
-    for (size_t i = 0; seconds && i < engine->second_count; i++)
-        seconds[i] = engine->seconds[i].desc;
-    hone_status status = cases && seconds ? chain_cases(cases, engine->chain, &engine->planned, seconds,
+    hone_image_desc *seconds = engine_seconds(engine, error);
+    hone_status status = cases && seconds ? chain_cases(cases, engine->chain, &engine->input, seconds,
                                                         engine->second_count, error)
                                           : error_memory(error, "a chain");
     if (!status) {

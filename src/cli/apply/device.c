@@ -2,7 +2,7 @@
 /* hone apply: which device. Where several could do it and none is named, the one that will be done first. */
 #include "cli/apply/apply.h"
 
-#include "cli/apply/pick_device.h"
+#include "cli/pick/pick_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

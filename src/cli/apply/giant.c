@@ -440,24 +440,18 @@ static hone_status check_output(const struct giant *g, bool several, hone_error 
     return status;
 }
 
-/* For the report, which comes when the tiles are gone. */
-static hone_status copy_steps(const struct tiles *tiles, struct engine *engine, hone_error *error)
+static bool next_of_tiles(const void *tiles, size_t step, hone_step_info *info)
 {
-    hone_step_info step;
-    size_t count = 0, bytes = 0;
-    for (; tiles_step(tiles, count, &step); count++)
-        bytes += strlen(step.config) + 1;
-    engine->steps = mem_new(1, count * sizeof step + bytes);
-    if (!engine->steps)
-        return error_memory(error, "a report");
-    char *to = (char *)(engine->steps + count);
-    for (engine->step_count = 0; tiles_step(tiles, engine->step_count, &step); engine->step_count++) {
-        const size_t length = strlen(step.config) + 1;
-        step.config = memcpy(to, step.config, length);
-        engine->steps[engine->step_count] = step;
-        to += length;
-    }
-    return HONE_OK;
+    return tiles_step(tiles, step, info);
+}
+
+/* For the report, which comes when the tiles are gone. */
+static hone_status copy_steps(const struct giant *g, struct apply_result *result, hone_error *error)
+{
+    result->device = g->engine->device;
+    result->alpha_weighed = g->rule == ALPHA_WEIGH;
+    result->steps = pool_copy_steps(&result->step_count, next_of_tiles, g->tiles);
+    return result->steps ? HONE_OK : error_memory(error, "a report");
 }
 
 static hone_status run(struct giant *g, const char *root, struct apply_result *result, hone_error *error)
@@ -473,10 +467,9 @@ static hone_status run(struct giant *g, const char *root, struct apply_result *r
         return status;
     depths_warn(g->engine, g->item->input, info->desc.type);
     result->out = *tiles_output(g->tiles);
-    g->engine->rule = g->rule;
     status = check_output(g, root != NULL, error);
     if (!status)
-        status = copy_steps(g->tiles, g->engine, error);
+        status = copy_steps(g, result, error);
     if (!status)
         status = apply_to_stdout(g->engine->options) ? store_stdout(g, error) : store_file(g, root, error);
     tiles_get_state(g->tiles, &state);

@@ -19,15 +19,14 @@ bool apply_parse_pages(const char *text, unsigned *first, unsigned *last)
     return true;
 }
 
+/* Others take memory, too: what fails in company is tried once more alone. */
 static hone_status begin_stack(struct engine *engine, size_t bytes, const struct media_info *info,
                                hone_error *error)
 {
-    const hone_device_info *device = hone_device_get_info(engine->device);
     const size_t count = (size_t)info->page_count * info->parts;
-    uint64_t held = 0, budget = UINT64_MAX;
-    if (device->kind == HONE_DEVICE_CPU)
-        hone_device_memory(engine->device, &held, &budget);
-    if (held < budget && bytes <= (budget - held) / count / engine->engines)
+    struct memory_limit limit;
+    share_limit(engine->shared, &limit);
+    if (!limit.is_hard || bytes <= limit.bytes / count)
         engine->stack = mem_new(bytes, count);
     engine->pages = info->page_count;
     if (engine->stack)
@@ -48,7 +47,7 @@ static void spread(unsigned char *to, const unsigned char *from, size_t bytes, s
 hone_status apply_keep_page(struct engine *engine, unsigned index, const struct media_info *info,
                             hone_error *error)
 {
-    const hone_image_desc *desc = hone_plan_output(engine->plan);
+    const hone_image_desc *desc = &engine->output;
     const size_t bytes = hone_image_bytes(desc), size = hone_type_size(desc->type);
     const unsigned page = index / info->parts, part = index % info->parts;
     hone_status status = index == 0 ? begin_stack(engine, bytes, info, error) : HONE_OK;

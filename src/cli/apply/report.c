@@ -85,29 +85,25 @@ static double megapixels_per_second(const struct apply_result *result)
     return seconds > 0 ? pixels * 1e-6 / seconds : 0;
 }
 
-static const char *device_name(const struct engine *engine)
-{
-    const hone_device_info *info = hone_device_get_info(engine->device);
-    return info->board[0] ? info->board : info->name;
-}
-
 /* Every kind of copy under its names for text and JSON. */
 struct copies_of {
     const char *text, *json;
     hone_copies copies;
 };
 
-enum { COPY_KINDS = 5 };
+enum { COPY_KINDS = 6 };
 
 /* False when there were none at all. */
-static bool list_copies(const hone_copy_counts *counts, struct copies_of list[COPY_KINDS])
+static bool list_copies(const struct apply_result *result, struct copies_of list[COPY_KINDS])
 {
+    const hone_copy_counts *counts = &result->copies;
     const struct copies_of all[COPY_KINDS] = {
         {"to the device", "uploads", counts->uploads},
         {"between buffers", "moves", counts->moves},
         {"between buffer and 2D image", "conversions", counts->conversions},
         {"to the host", "downloads", counts->downloads},
-        {"mapped by the driver", "maps", counts->maps}};
+        {"mapped by the driver", "maps", counts->maps},
+        {"by the processor, into and out of staging memory", "staging", result->staged}};
     bool any = false;
     for (int i = 0; i < COPY_KINDS; i++) {
         list[i] = all[i];
@@ -116,11 +112,11 @@ static bool list_copies(const hone_copy_counts *counts, struct copies_of list[CO
     return any;
 }
 
-static void tell_copies(const hone_copy_counts *counts, struct text *text)
+static void tell_copies(const struct apply_result *result, struct text *text)
 {
     struct copies_of list[COPY_KINDS];
     const char *before = "copied ";
-    if (!list_copies(counts, list))
+    if (!list_copies(result, list))
         text_add(text, "nothing was copied");
     for (int i = 0; i < COPY_KINDS; i++) {
         const hone_copies *c = &list[i].copies;
@@ -135,11 +131,11 @@ static void tell_copies(const hone_copy_counts *counts, struct text *text)
 
 /* ---- JSON ---- */
 
-static json_t *copies_json(const hone_copy_counts *counts)
+static json_t *copies_json(const struct apply_result *result)
 {
     struct copies_of list[COPY_KINDS];
     json_t *value = json_object();
-    list_copies(counts, list);
+    list_copies(result, list);
     for (int i = 0; i < COPY_KINDS; i++)
         json_object_set_new(value, list[i].json,
                             json_pack("{s:I, s:I}", "count", (json_int_t)list[i].copies.count, "bytes",
@@ -147,15 +143,16 @@ static json_t *copies_json(const hone_copy_counts *counts)
     return value;
 }
 
-static json_t *steps_json(const struct engine *engine)
+static json_t *steps_json(const struct apply_result *result)
 {
     json_t *steps = json_array();
-    hone_step_info step;
-    for (size_t i = 0; engine_step(engine, i, &step); i++)
+    for (size_t i = 0; i < result->step_count; i++) {
+        const hone_step_info *step = &result->steps[i];
         json_array_append_new(steps,
-                              json_pack("{s:s, s:s, s:s, s:s, s:i, s:s?}", "filter", step.filter, "variant",
-                                        step.variant, "config", step.config, "origin", step.origin, "passes",
-                                        (int)step.passes, "fused_with", step.fused_with));
+                              json_pack("{s:s, s:s, s:s, s:s, s:i, s:s?}", "filter", step->filter, "variant",
+                                        step->variant, "config", step->config, "origin", step->origin,
+                                        "passes", (int)step->passes, "fused_with", step->fused_with));
+    }
     return steps;
 }
 
@@ -169,8 +166,8 @@ static json_t *failure_json(const struct apply_result *result)
 
 static json_t *success_json(const struct engine *engine, const struct apply_result *result)
 {
-    const hone_device_info *info = hone_device_get_info(engine->device);
-    const hone_device_counts counts = hone_device_get_counts(engine->device);
+    const hone_device_info *info = hone_device_get_info(result->device);
+    const hone_device_counts counts = hone_device_get_counts(result->device);
     const bool clock = result->device_seconds > 0;
     struct copies_of copies[COPY_KINDS];
     json_t *value =
@@ -179,14 +176,14 @@ static json_t *success_json(const struct engine *engine, const struct apply_resu
                   (int)result->out.width, "height", (int)result->out.height, "type",
                   hone_type_name(result->out.type), "channels", (int)(result->out.channels * result->parts));
     json_t *how = json_pack(
-        "{s:o, s:o, s:o, s:o, s:b, s:i, s:o, s:o, s:o, s:b, s:o, s:I, s:I}", "chain",
-        json_text(engine->chain_text), "device", json_text(device_name(engine)), "driver",
-        json_text(info->driver_version), "steps", steps_json(engine), "alpha_weighed",
-        (int)(engine->rule == ALPHA_WEIGH), "pages", (int)result->pages, "kernel_ms",
+        "{s:o, s:o, s:i, s:o, s:o, s:b, s:i, s:o, s:o, s:o, s:b, s:o, s:I, s:I}", "chain",
+        json_text(engine->chain_text), "device", json_text(share_device_name(result->device)), "device_index",
+        (int)info->index, "driver", json_text(info->driver_version), "steps", steps_json(result),
+        "alpha_weighed", (int)result->alpha_weighed, "pages", (int)result->pages, "kernel_ms",
         clock ? json_real(result->device_seconds * 1e3) : json_null(), "wall_ms",
         json_real(result->wall_seconds * 1e3), "megapixels_per_second",
-        cli_json_real(megapixels_per_second(result)), "zero_copy", (int)!list_copies(&result->copies, copies),
-        "copies", copies_json(&result->copies), "programs_compiled", (json_int_t)counts.built_from_source,
+        cli_json_real(megapixels_per_second(result)), "zero_copy", (int)!list_copies(result, copies),
+        "copies", copies_json(result), "programs_compiled", (json_int_t)counts.built_from_source,
         "programs_loaded", (json_int_t)counts.loaded_from_disk);
     if (!value || !how || json_object_update(value, how) != 0) {
         json_decref(value);
@@ -202,22 +199,23 @@ static json_t *success_json(const struct engine *engine, const struct apply_resu
 
 /* ---- Text ---- */
 
-void apply_name_steps(const struct engine *engine, struct text *text)
+void apply_name_steps(const struct apply_result *result, struct text *text)
 {
-    hone_step_info step;
-    for (size_t i = 0; engine_step(engine, i, &step); i++)
-        text_add(text, "%s%s(%s)", i ? " | " : "", step.filter, step.fused_with ? "fused" : step.variant);
+    for (size_t i = 0; i < result->step_count; i++) {
+        const hone_step_info *step = &result->steps[i];
+        text_add(text, "%s%s(%s)", i ? " | " : "", step->filter, step->fused_with ? "fused" : step->variant);
+    }
 }
 
 /* Among several lines the device is left out, and each fits the terminal. */
-static void print_line(const struct engine *engine, const struct apply_result *result, size_t count)
+static void print_line(const struct apply_result *result, size_t count)
 {
     struct text line = {0};
     text_add(&line, "%s: %ux%u %s, ", result->item->output, result->out.width, result->out.height,
              hone_type_name(result->out.type));
-    apply_name_steps(engine, &line);
+    apply_name_steps(result, &line);
     if (count == 1)
-        text_add(&line, " on %s", device_name(engine));
+        text_add(&line, " on %s", share_device_name(result->device));
     text_add(&line, ", %.3g ms%s, %.0f MP/s", seconds_of(result) * 1e3,
              result->device_seconds > 0 ? "" : " (wall clock)", megapixels_per_second(result));
     if (line.data)
@@ -228,13 +226,22 @@ static void print_line(const struct engine *engine, const struct apply_result *r
     text_finish(&line);
 }
 
+static void explain_step(const struct common_options *common, const hone_step_info *step)
+{
+    if (step->fused_with)
+        cli_note(common, "  %s: in the kernel of %s", step->filter, step->fused_with);
+    else
+        cli_note(common, "  %s: variant %s%s%s, %s, %u %s, %.1f MB scratch", step->filter, step->variant,
+                 step->config[0] ? ", " : "", step->config, step->origin, step->passes,
+                 step->passes == 1 ? "pass" : "passes", (double)step->scratch_bytes * 1e-6);
+}
+
 static void explain(const struct engine *engine, const struct apply_result *result)
 {
     const struct common_options *common = &engine->options->common;
-    const hone_device_counts counts = hone_device_get_counts(engine->device);
-    hone_step_info step;
+    const hone_device_counts counts = hone_device_get_counts(result->device);
     struct text copies = {0};
-    tell_copies(&result->copies, &copies);
+    tell_copies(result, &copies);
     char pages[32] = "";
     if (result->pages > 1)
         snprintf(pages, sizeof pages, ", %u pages", result->pages);
@@ -243,14 +250,12 @@ static void explain(const struct engine *engine, const struct apply_result *resu
     cli_note(common, "'%s': %s, %ux%u %s, %u channels%s%s", result->item->input, result->format,
              result->in.width, result->in.height, hone_type_name(result->in.type),
              result->in.channels * result->parts, result->gray_alpha ? " (gray and alpha)" : "", pages);
-    for (size_t i = 0; engine_step(engine, i, &step); i++)
-        if (step.fused_with)
-            cli_note(common, "  %s: in the kernel of %s", step.filter, step.fused_with);
-        else
-            cli_note(common, "  %s: variant %s%s%s, %s, %u %s, %.1f MB scratch", step.filter, step.variant,
-                     step.config[0] ? ", " : "", step.config, step.origin, step.passes,
-                     step.passes == 1 ? "pass" : "passes", (double)step.scratch_bytes * 1e-6);
-    if (engine->rule == ALPHA_WEIGH)
+    if (engine->shared->count > 1)
+        cli_note(common, "  on device %u (%s)", hone_device_get_info(result->device)->index,
+                 share_device_name(result->device));
+    for (size_t i = 0; i < result->step_count; i++)
+        explain_step(common, &result->steps[i]);
+    if (result->alpha_weighed)
         cli_note(common, "  colours are weighed by alpha (--alpha copy: they are not, and alpha stays)");
     cli_note(common, "  %.3g ms%s, %.0f MP/s; %s; programs so far: %llu compiled, %llu loaded from disk",
              seconds_of(result) * 1e3,
@@ -289,12 +294,12 @@ static void report_json(const struct engine *engine, struct apply_result *result
         result->exit_status = EXIT_DEVICE;
 }
 
-static void print_result(const struct engine *engine, const struct apply_result *result, size_t count)
+static void print_result(const struct apply_result *result, size_t count)
 {
     if (result->is_video)
-        video_print_line(engine, result);
+        video_print_line(result);
     else
-        print_line(engine, result, count);
+        print_line(result, count);
 }
 
 void apply_report(const struct engine *engine, struct apply_result *result, size_t count)
@@ -311,7 +316,7 @@ void apply_report(const struct engine *engine, struct apply_result *result, size
         report_json(engine, result);
     else if (result->exit_status == EXIT_DONE && !result->skipped && !options->common.quiet &&
              !apply_to_stdout(options) && isatty(STDOUT_FILENO))
-        print_result(engine, result, count);
+        print_result(result, count);
     fflush(stdout);
 }
 

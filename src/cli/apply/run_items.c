@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/guard.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ struct crew {
     const struct apply_options *options;
     const hone_chain *chain;
     const struct items *items;
-    struct shared_device device;
+    struct shared_device shared;
     unsigned size;
     pthread_rwlock_t work; /* shared: one of several images; exclusive: the only one */
     pthread_mutex_t lock;  /* what follows */
@@ -50,14 +51,13 @@ static void apply_item(struct crew *crew, struct engine *engine, const struct it
         pthread_rwlock_wrlock(&crew->work);
     else
         pthread_rwlock_rdlock(&crew->work);
-    engine->engines = crew->size;
     apply_any(engine, item, root_of(crew), result);
     pthread_rwlock_unlock(&crew->work);
     if (crew->size == 1 || result->late ||
         (result->exit_status != EXIT_IO && result->error.status != HONE_ERROR_MEMORY))
         return;
     pthread_rwlock_wrlock(&crew->work);
-    engine->engines = 1;
+    free(result->steps);
     apply_any(engine, item, root_of(crew), result);
     pthread_rwlock_unlock(&crew->work);
 }
@@ -93,6 +93,15 @@ static bool take_from_stream(struct crew *crew, struct engine *engine, size_t *i
     return false;
 }
 
+/* Devices that are slow leave the last images to others. */
+static void expect(struct crew *crew)
+{
+    pthread_mutex_lock(&crew->shared.lock);
+    if (crew->shared.pool)
+        pool_expect(crew->shared.pool, crew->tally.count - crew->tally.begun);
+    pthread_mutex_unlock(&crew->shared.lock);
+}
+
 /* False when there is nothing left to do. */
 static bool take_item(struct crew *crew, struct engine *engine, size_t *index)
 {
@@ -103,6 +112,7 @@ static bool take_item(struct crew *crew, struct engine *engine, size_t *index)
     if (some) {
         *index = crew->tally.begun++;
         apply_progress(crew->options, &crew->tally);
+        expect(crew);
     }
     pthread_mutex_unlock(&crew->lock);
     return some;
@@ -154,7 +164,7 @@ static void *work(void *user)
     struct engine engine = {0};
     hone_error error;
     size_t index;
-    hone_status status = engine_begin(&engine, crew->options, crew->chain, &crew->device, &error);
+    hone_status status = engine_begin(&engine, crew->options, crew->chain, &crew->shared, &error);
     if (!status && crew->items->from_stream)
         status = open_stream(crew, &engine, &error);
     while (take_item(crew, &engine, &index)) {
@@ -166,6 +176,7 @@ static void *work(void *user)
         else
             apply_item(crew, &engine, item_at(crew, index), &result);
         report(crew, &engine, &result, index);
+        free(result.steps);
     }
     engine_end(&engine);
     return NULL;
@@ -202,29 +213,41 @@ static void run_crew(struct crew *crew)
     free(threads);
 }
 
-/* Drivers may hang in the end, too. */
-static void close_device(struct crew *crew)
+/* A driver that hangs would also hang what libraries do when a process ends. */
+static void end_now(int status)
 {
-    struct guard_watch watch;
-    const double otherwise = 60, seconds = crew->options->timeout;
-    guard_watch(&watch, seconds >= 0 ? seconds : otherwise, "closing the device");
-    hone_device_close(&crew->device.device);
-    guard_unwatch(&watch);
+    fflush(stdout);
+    fflush(stderr);
+    _exit(status);
 }
 
 int apply_items(const struct apply_options *options, const hone_chain *chain, const struct items *items)
 {
-    struct crew crew = {.options = options,
-                        .chain = chain,
-                        .items = items,
-                        .device = {.lock = PTHREAD_MUTEX_INITIALIZER},
-                        .size = has_video(items) ? 1 : crew_size(options, items->count),
-                        .tally = {.count = items->count, .start = clock_ns()},
-                        .work = PTHREAD_RWLOCK_INITIALIZER,
-                        .lock = PTHREAD_MUTEX_INITIALIZER,
-                        .turned = PTHREAD_COND_INITIALIZER};
+    const size_t length = hone_chain_text(chain, NULL, 0) + 1;
+    char *text = mem_new(length, 1);
+    hone_error error;
+    if (!text)
+        return cli_fail(&options->common, (error_memory(&error, "a chain"), &error));
+    hone_chain_text(chain, text, length);
+    struct crew crew = {
+        .options = options,
+        .chain = chain,
+        .items = items,
+        .shared = {.options = options,
+                   .chain = chain,
+                   .chain_text = text,
+                   .lock = PTHREAD_MUTEX_INITIALIZER,
+                   .tuning = PTHREAD_RWLOCK_INITIALIZER,
+                   .memory = {.lock = PTHREAD_MUTEX_INITIALIZER, .given = PTHREAD_COND_INITIALIZER}},
+        .size = has_video(items) ? 1 : crew_size(options, items->count),
+        .tally = {.count = items->count, .start = clock_ns()},
+        .work = PTHREAD_RWLOCK_INITIALIZER,
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .turned = PTHREAD_COND_INITIALIZER};
     run_crew(&crew);
-    close_device(&crew);
     apply_summary(options, items, &crew.tally);
+    if (!share_close(&crew.shared))
+        end_now(crew.worst);
+    free(text);
     return crew.worst;
 }

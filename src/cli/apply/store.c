@@ -23,8 +23,8 @@ static hone_status encode(const struct engine *engine, const struct item *item, 
     options.edges = engine->edges;
     options.edge_count = engine->edge_count;
     options.pages = engine->pages;
-    return media_write(fd, item->output, hone_plan_output(engine->plan),
-                       engine->stack ? engine->stack : engine->out.data, input, &options, error);
+    return media_write(fd, item->output, &engine->output, engine->stack ? engine->stack : engine->out.data,
+                       input, &options, error);
 }
 
 static hone_status store_file(const struct engine *engine, const struct item *item, const char *root,

@@ -2,8 +2,8 @@
 /* hone apply --tune full: the filters of the chain are tuned before the first image that needs it. */
 #include "cli/apply/apply.h"
 
-#include "cli/apply/tune_chain.h"
 #include "cli/guard.h"
+#include "cli/pick/tune_chain.h"
 #include "cli/tune/tune.h"
 
 #include <stdio.h>
@@ -46,13 +46,13 @@ static void show_result(void *context, const struct session_result *result)
         cli_note(context, "%s", tune_unchecked);
 }
 
-hone_status apply_tune(const struct engine *engine, const hone_image_desc *input,
+hone_status apply_tune(const struct engine *engine, hone_device *device, const hone_image_desc *input,
                        const hone_image_desc *second, hone_error *error)
 {
     char spec[16];
     struct common_options *common = (struct common_options *)&engine->options->common;
-    snprintf(spec, sizeof spec, "%u", hone_device_get_info(engine->device)->index);
-    const struct tune_chain_request request = {.device = engine->device,
+    snprintf(spec, sizeof spec, "%u", hone_device_get_info(device)->index);
+    const struct tune_chain_request request = {.device = device,
                                                .spec = spec,
                                                .no_disk = common->no_cache,
                                                .chain = engine->chain,

@@ -361,6 +361,7 @@ void apply_video(struct engine *engine, const struct item *item, const char *roo
     result->video = outcome_of(&film);
     for (int stage = VIDEO_COPY; stage < VIDEO_ENCODE; stage++)
         result->wall_seconds += result->video.busy[stage];
+    engine_report_streams(engine, result);
     video_output_close(&film.output);
     video_close(&film.input);
     result->exit_status = cli_exit_status(status);

@@ -23,7 +23,7 @@ void video_progress(const struct apply_options *options, const struct video_outc
 /* The stage that takes the most time. */
 const char *video_bottleneck(const struct video_outcome *outcome);
 /* What a report says of a video, beside what it says of pictures. */
-void video_print_line(const struct engine *engine, const struct apply_result *result);
+void video_print_line(const struct apply_result *result);
 void video_explain(const struct engine *engine, const struct apply_result *result);
 struct json_t *video_json(const struct apply_result *result);
 

@@ -60,13 +60,13 @@ static double rate_of(const struct video_outcome *outcome)
     return outcome->seconds > 0 ? (double)outcome->frames / outcome->seconds : 0;
 }
 
-void video_print_line(const struct engine *engine, const struct apply_result *result)
+void video_print_line(const struct apply_result *result)
 {
     const struct video_outcome *video = &result->video;
     struct text line = {0};
     text_add(&line, "%s: %llu frames of %ux%u %s, ", result->item->output, (unsigned long long)video->frames,
              result->in.width, result->in.height, video->pixels);
-    apply_name_steps(engine, &line);
+    apply_name_steps(result, &line);
     text_add(&line, ", %s, %.1f s, %.1f frames/s", video->encoder, video->seconds, rate_of(video));
     if (video->damages)
         text_add(&line, ", %llu damaged", (unsigned long long)video->damages);

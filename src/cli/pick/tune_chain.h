@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tuning what a chain needs before it runs: `hone apply --tune full`. */
-#ifndef CLI_APPLY_TUNE_CHAIN_H
-#define CLI_APPLY_TUNE_CHAIN_H
+#ifndef CLI_PICK_TUNE_CHAIN_H
+#define CLI_PICK_TUNE_CHAIN_H
 
 #include "hone/chain.h"
 #include "hone/device.h"

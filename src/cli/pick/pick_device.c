@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/apply/pick_device.h"
+#include "cli/pick/pick_device.h"
 
 #include "base/error.h"
 #include "base/mem.h"

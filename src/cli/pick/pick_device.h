@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which of several devices runs a chain soonest. */
-#ifndef CLI_APPLY_PICK_DEVICE_H
-#define CLI_APPLY_PICK_DEVICE_H
+#ifndef CLI_PICK_PICK_DEVICE_H
+#define CLI_PICK_PICK_DEVICE_H
 
 #include "hone/chain.h"
 #include "hone/device.h"

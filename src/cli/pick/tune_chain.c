@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cli/apply/tune_chain.h"
+#include "cli/pick/tune_chain.h"
 
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone apply: one picture. It is decoded, filtered by whichever device the pool gives it to, and encoded; while it waits, other threads
+ * do the same with others. */
+#include "cli/apply/apply.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "filter/case.h"
+#include "filter/chain.h"
+#include "image/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- On a device ---- */
+
+static void add_copies(hone_copies *sum, const hone_copies *more)
+{
+    sum->count += more->count;
+    sum->bytes += more->bytes;
+}
+
+/* Times are those of all pages of an image; the rest is that of the last one. */
+static void take_report(struct engine *engine, struct pool_job *job, struct apply_result *result)
+{
+    free(result->steps);
+    result->steps = job->steps;
+    result->step_count = job->step_count;
+    result->device = engine->shared->devices[job->device];
+    result->alpha_weighed = engine->rule == ALPHA_WEIGH;
+    result->wall_seconds += job->seconds;
+    result->device_seconds += job->device_seconds <= 2 * job->seconds ? job->device_seconds : 0;
+    result->copies = job->copies;
+    result->staged = (hone_copies){0};
+    add_copies(&result->staged, &job->staged);
+}
+
+hone_status engine_run(struct engine *engine, struct pool_shape *shape, struct pixels *in, struct pixels *out,
+                       const char *parameters, struct apply_result *result, hone_error *error)
+{
+    struct shared_device *shared = engine->shared;
+    struct pool_job job = {.shape = shape,
+                           .in = in->data,
+                           .out = out->data,
+                           .step = hone_chain_length(engine->chain) - 1,
+                           .parameters = parameters};
+    pthread_rwlock_rdlock(&shared->tuning);
+    pool_submit(shared->pool, &job);
+    hone_status status = pool_wait(shared->pool, &job);
+    pthread_rwlock_unlock(&shared->tuning);
+    out->data = job.out;
+    if (job.in_is_lost)
+        memory_lose(&shared->memory, in);
+    if (status)
+        *error = job.error;
+    else if (result)
+        take_report(engine, &job, result);
+    if (status || !result)
+        free(job.steps);
+    return status;
+}
+
+/* ---- Before pixels are decoded ---- */
+
+/* A filter that does not take any number of channels works on several together, or makes several. */
+static hone_status check_parts(const struct engine *engine, const char *name, const struct media_info *info,
+                               hone_error *error)
+{
+    for (size_t i = 0; i < engine->given->count && info->parts > 1; i++) {
+        const struct hone_filter *filter = engine->given->steps[i].c.filter;
+        if (filter->channels != CHANNELS_ALL)
+            return error_set(error, HONE_ERROR_USAGE,
+                             "the %u channels of '%s' are filtered one by one, and %s does not treat each "
+                             "channel by itself",
+                             info->parts, name, filter->name);
+    }
+    return HONE_OK;
+}
+
+/* Without a word about the format only what is short becomes numbers: a picture's would fill the terminal. */
+static hone_status check_output(const struct engine *engine, const struct item *item, const char *root,
+                                const struct media_info *info, hone_error *error)
+{
+    const hone_image_desc *desc = &engine->output;
+    if (apply_to_stdout(engine->options) && !engine->options->format && desc->height > 1)
+        return error_set(
+            error, HONE_ERROR_USAGE,
+            "a result of %ux%u is no table: --format says how it goes to standard output, such as "
+            "--format png, or --format csv for its numbers",
+            desc->width, desc->height);
+    return engine_suggest(
+        engine, media_check_output(item->output, desc, info, &engine->options->write, error), root, error);
+}
+
+/* The user's chain, or one written for the channels of these images. */
+static hone_status choose_chain(struct engine *engine, const hone_image_desc *desc,
+                                const hone_image_desc *seconds, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    hone_chain_destroy(&engine->own);
+    for (size_t i = 0; i < hone_chain_length(engine->given); i++)
+        engine->moved[i] = i;
+    if (engine->rule != ALPHA_COPY)
+        status = alpha_chain(&engine->own, engine->moved, engine->given, engine->rule, desc, seconds,
+                             engine->second_count, error);
+    engine->chain = engine->own ? engine->own : engine->given;
+    for (size_t i = 0; i < engine->second_count; i++)
+        engine->bound[i] = (struct pool_second){.step = engine->moved[engine->seconds[i].step],
+                                                .desc = engine->seconds[i].desc,
+                                                .pixels = engine->seconds[i].data};
+    return status;
+}
+
+/* No image is filtered while a device is measured. */
+static hone_status tune(struct engine *engine, const hone_image_desc *desc, const hone_image_desc *seconds,
+                        hone_error *error)
+{
+    const char *how = engine->options->tune;
+    struct shared_device *shared = engine->shared;
+    hone_status status = HONE_OK;
+    if (!how || strcmp(how, "full") != 0 || (desc_same(&engine->tuned, desc) && !engine->own))
+        return HONE_OK;
+    pthread_rwlock_wrlock(&shared->tuning);
+    for (size_t i = 0; i < shared->count && !status; i++)
+        status = apply_tune(engine, shared->devices[i], desc, seconds, error);
+    pthread_rwlock_unlock(&shared->tuning);
+    engine->tuned = *desc;
+    return status;
+}
+
+static hone_status find_shape(struct engine *engine, const hone_image_desc *desc, const char *output,
+                              hone_error *error)
+{
+    hone_image_desc *descs = engine_seconds(engine, error);
+    if (!descs)
+        return HONE_ERROR_MEMORY;
+    hone_status status = choose_chain(engine, desc, descs, error);
+    if (!status)
+        status = bins_shape(engine, output, error);
+    if (!status)
+        status = tune(engine, desc, descs, error);
+    free(descs);
+    pool_release(engine->shared->pool, &engine->shape);
+    if (!status) {
+        pthread_rwlock_rdlock(&engine->shared->tuning);
+        status = pool_shape(&engine->shape, engine->shared->pool, engine->chain, desc, engine->bound,
+                            engine->second_count, error);
+        pthread_rwlock_unlock(&engine->shared->tuning);
+    }
+    engine->input = *desc;
+    if (!status)
+        engine->output = *pool_output(engine->shape);
+    return status;
+}
+
+static hone_status prepare(struct engine *engine, const struct item *item, const char *root,
+                           const struct media_info *info, struct apply_result *result, hone_error *error)
+{
+    hone_status status = find_shape(engine, &info->desc, item->output, error);
+    if (status)
+        return status;
+    result->in = info->desc;
+    result->out = engine->output;
+    pthread_mutex_lock(&engine->shared->lock);
+    depths_warn(engine, item->input, info->desc.type);
+    pthread_mutex_unlock(&engine->shared->lock);
+    return check_output(engine, item, root, info, error);
+}
+
+/* ---- Memory ---- */
+
+enum { COUNTERS = 3 }; /* that a table of counts may get beside its bins */
+
+/* The result of the chain, before anybody knows what becomes of alpha: that changes no size. */
+static hone_status result_of(const struct engine *engine, const hone_image_desc *desc, hone_image_desc *out,
+                             hone_error *error)
+{
+    const size_t count = hone_chain_length(engine->given);
+    struct filter_case *cases = mem_new(count, sizeof *cases);
+    hone_image_desc *seconds = engine_seconds(engine, error);
+    hone_status status = cases && seconds
+                             ? chain_cases(cases, engine->given, desc, seconds, engine->second_count, error)
+                             : error_memory(error, "a chain");
+    if (!status) {
+        *out = cases[count - 1].out;
+        out->width += cases[count - 1].filter->bins ? COUNTERS : 0;
+        chain_cases_finish(cases, count);
+    }
+    free(seconds);
+    free(cases);
+    return status;
+}
+
+static hone_status take_memory(struct engine *engine, const hone_image_desc *out, hone_error *error)
+{
+    if (engine->in.data && engine->in.bytes >= hone_image_bytes(&engine->input) &&
+        engine->out.bytes >= hone_image_bytes(out))
+        return HONE_OK;
+    memory_give(&engine->shared->memory, &engine->in, &engine->out);
+    return memory_take(engine->shared, &engine->input, out, &engine->in, &engine->out, error);
+}
+
+/* ---- Alpha ---- */
+
+/* Whether the pixels decide what becomes of alpha, and memory for them. */
+static hone_status look_at_alpha(struct engine *engine, const hone_image_desc *desc, bool *look,
+                                 hone_error *error)
+{
+    hone_image_desc out, *descs = engine_seconds(engine, error);
+    hone_status status = descs ? alpha_weighs(look, engine->given, desc, descs, engine->second_count, error)
+                               : HONE_ERROR_MEMORY;
+    free(descs);
+    if (status || !*look)
+        return status;
+    status = result_of(engine, desc, &out, error);
+    return status ? status : take_memory(engine, &out, error);
+}
+
+/* An image with alpha is decoded first where that decides on the chain, which comes after it. */
+static hone_status find_rule(struct engine *engine, struct media_input *input, const char *name, bool *loaded,
+                             hone_error *error)
+{
+    const struct media_info *info = media_get_info(input);
+    const struct apply_options *o = engine->options;
+    /* A forced kernel is meant for the chain as it stands. */
+    const bool copies = o->variant || o->config || (o->alpha && strcmp(o->alpha, "copy") == 0);
+    engine->rule = info->desc.channels == 4 && info->extra > 0 ? ALPHA_PLAIN : ALPHA_COPY;
+    *loaded = false;
+    if (info->desc.channels != 4 || info->extra > 0 || copies)
+        return HONE_OK;
+    hone_status status = look_at_alpha(engine, &info->desc, loaded, error);
+    if (!status && *loaded)
+        status = engine_load(engine, input, name, engine->in.data, error);
+    if (!status && *loaded && !alpha_is_full(engine->in.data, &info->desc))
+        engine->rule = ALPHA_WEIGH;
+    return status;
+}
+
+/* ---- One page ---- */
+
+/* Whoever reads standard output may take all the time there is. */
+static hone_status store(const struct engine *engine, const struct item *item, const char *root,
+                         const struct media_input *input, hone_error *error)
+{
+    struct guard_watch watch;
+    const double seconds =
+        apply_to_stdout(engine->options)
+            ? 0
+            : share_bound(engine->shared, (double)engine->output.width * engine->output.height);
+    guard_watch(&watch, seconds, "writing '%s'", item->output);
+    hone_status status = apply_store(engine, item, root, input, error);
+    guard_unwatch(&watch);
+    return status;
+}
+
+/* Everything else that can be refused is refused before pixels are decoded. */
+static hone_status filter_page(struct engine *engine, const struct item *item, const char *root,
+                               struct media_input *input, struct apply_result *result, hone_error *error)
+{
+    const struct media_info *info = media_get_info(input);
+    bool loaded = false;
+    result->format = info->format;
+    result->gray_alpha = info->gray_alpha;
+    engine->input = info->desc;
+    hone_status status = check_parts(engine, item->input, info, error);
+    if (!status)
+        status = engine_open(engine, &info->desc, error);
+    if (!status)
+        status = find_rule(engine, input, item->input, &loaded, error);
+    if (!status)
+        status = prepare(engine, item, root, info, result, error);
+    if (!status)
+        status = take_memory(engine, &engine->output, error);
+    if (!status && !loaded)
+        status = engine_load(engine, input, item->input, engine->in.data, error);
+    if (!status)
+        status = bins_range(engine, error);
+    return status
+               ? status
+               : engine_run(engine, engine->shape, &engine->in, &engine->out, engine->range, result, error);
+}
+
+static hone_status filter_pages(struct engine *engine, const struct item *item, const char *root,
+                                struct media_input *input, struct apply_result *result, hone_error *error)
+{
+    const struct media_info *info = media_get_info(input);
+    const unsigned count = info->page_count * info->parts;
+    hone_status status = HONE_OK;
+    if (info->page_count > 1 && !media_takes(item->output, MEDIA_OPTION_PAGES))
+        return error_set(
+            error, HONE_ERROR_USAGE,
+            "'%s' holds one image: --pages takes one page for it; .tif, .webp and .gif hold several",
+            item->output);
+    result->pages = info->page_count;
+    result->parts = info->parts;
+    for (unsigned i = 0; i < count && !status; i++) {
+        status = filter_page(engine, item, root, input, result, error);
+        if (!status && count > 1)
+            status = apply_keep_page(engine, i, info, error);
+    }
+    return status ? status : store(engine, item, root, input, error);
+}
+
+/* Whoever waits for its turn to report holds nothing that others may wait for. */
+static hone_status filter(struct engine *engine, const struct item *item, const char *root,
+                          struct media_input *input, struct apply_result *result, hone_error *error)
+{
+    hone_status status = filter_pages(engine, item, root, input, result, error);
+    apply_forget_pages(engine);
+    pool_release(engine->shared->pool, &engine->shape);
+    memory_give(&engine->shared->memory, &engine->in, &engine->out);
+    return status;
+}
+
+void engine_apply(struct engine *engine, const struct item *item, const char *root,
+                  struct apply_result *result)
+{
+    struct media_input *input = NULL;
+    hone_error *error = &result->error;
+    *result = (struct apply_result){.item = item};
+    engine_close_streams(engine);
+    hone_status status = engine_open_input(engine, item, &input, false, error);
+    if (!status)
+        status = engine_suggest(engine, media_check_name(item->output, error), root, error);
+    if (!status && !apply_to_stdout(engine->options))
+        status = items_check_folder(item->output, root != NULL, engine->options->force, error);
+    if (!status && !giant_apply(engine, item, root, input, result, &status, error))
+        status = filter(engine, item, root, input, result, error);
+    result->late = media_is_late(input);
+    media_close(&input);
+    result->exit_status = cli_exit_status(status);
+}

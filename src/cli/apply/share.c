@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone apply: what all images of a run share: the devices, the pool that hands images out to them, and the bounds on how long they may
+ * take. */
+#include "cli/apply/apply.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/guard.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Generous: a wrong alarm costs a result, a late one only patience. The slowest filters here take about a
+ * minute for a megapixel on one core of a CPU. */
+double share_bound(const struct shared_device *shared, double pixels)
+{
+    const double least = 60, per_megapixel = 60;
+    if (shared->options->timeout >= 0)
+        return shared->options->timeout;
+    const double work = pixels * 1e-6 * (double)hone_chain_length(shared->chain) * per_megapixel;
+    return work > least ? work : least;
+}
+
+const char *share_device_name(const hone_device *device)
+{
+    const hone_device_info *info = hone_device_get_info(device);
+    return info->board[0] ? info->board : info->name;
+}
+
+/* ---- What the pool says ---- */
+
+/* From the guard's thread. Without another device the process ends. */
+static bool give_up(void *user, uint64_t number)
+{
+    struct device_watch *watch = user;
+    const char *doing = watch->what == POOL_RUNS ? "running" : "preparing";
+    char why[256];
+    snprintf(why, sizeof why, "%s took longer than %g s", doing, watch->guard.seconds);
+    return pool_give_up(watch->shared->pool, watch->index, watch->what, number, why);
+}
+
+static void waits(void *user, unsigned index, enum pool_wait what, double pixels, uint64_t number)
+{
+    struct shared_device *shared = user;
+    struct device_watch *watch = &shared->watches[index][what];
+    guard_unwatch(&watch->guard);
+    if (pixels > 0)
+        guard_watch_or(&watch->guard, share_bound(shared, pixels), give_up, watch, number, "%s '%s' on %s",
+                       what == POOL_RUNS ? "running" : "preparing", shared->chain_text,
+                       share_device_name(shared->devices[index]));
+}
+
+static void left(void *user, unsigned index, const char *why)
+{
+    struct shared_device *shared = user;
+    const hone_device_info *info = hone_device_get_info(shared->devices[index]);
+    cli_warn(&shared->options->common,
+             "device %u (%s) is left out from here on, and its work is done by others: %s", info->index,
+             share_device_name(shared->devices[index]), why);
+}
+
+/* ---- Opening ---- */
+
+/* "0,2": numbers alone. Other lists are alternatives. */
+static bool is_list(const char *spec)
+{
+    return strchr(spec, ',') && strspn(spec, "0123456789,") == strlen(spec) && spec[0] != ',' &&
+           !strstr(spec, ",,") && spec[strlen(spec) - 1] != ',';
+}
+
+static hone_status add_device(struct shared_device *shared, const struct engine *engine, const char *spec,
+                              hone_error *error)
+{
+    struct guard_watch watch;
+    hone_device *device = NULL;
+    for (size_t i = 0; i < shared->count; i++)
+        if ((unsigned long)hone_device_get_info(shared->devices[i])->index == strtoul(spec, NULL, 10))
+            return HONE_OK;
+    if (shared->count == POOL_DEVICES)
+        return error_set(error, HONE_ERROR_USAGE, "--device takes at most %d devices", (int)POOL_DEVICES);
+    guard_watch(&watch, share_bound(shared, 0), "opening the device %s", spec);
+    hone_status status = cli_open_device(&device, &engine->options->common, spec, error);
+    guard_unwatch(&watch);
+    if (!status)
+        shared->devices[shared->count++] = device;
+    return status;
+}
+
+static hone_status open_list(struct shared_device *shared, const struct engine *engine, const char *spec,
+                             hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (const char *at = spec; *at && !status; at += strcspn(at, ","), at += *at == ',') {
+        char *number = mem_copy_text_n(at, strcspn(at, ","));
+        status =
+            number ? add_device(shared, engine, number, error) : error_memory(error, "a list of devices");
+        free(number);
+    }
+    return status;
+}
+
+/* One that cannot be opened is left out while there is another. */
+static hone_status open_every(struct shared_device *shared, const struct engine *engine, hone_error *error)
+{
+    hone_device_info *devices = NULL;
+    size_t count = 0;
+    hone_status status = hone_device_list(&devices, &count, error), last = HONE_OK;
+    for (size_t i = 0; i < count && !status; i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%u", devices[i].index);
+        const hone_status one = add_device(shared, engine, number, error);
+        if (one && one != HONE_ERROR_MEMORY)
+            cli_warn(&engine->options->common, "device %s is left out: %s", number, error->message);
+        last = one ? one : last;
+    }
+    hone_device_list_free(&devices);
+    if (!status && shared->count == 0)
+        status = last ? last : error_set(error, HONE_ERROR_NO_DEVICE, "no device; `hone doctor` says why");
+    return status;
+}
+
+static hone_status open_one(struct shared_device *shared, const struct engine *engine, const char *spec,
+                            const hone_image_desc *input, const hone_image_desc *second, hone_error *error)
+{
+    struct guard_watch watch;
+    const double pixels = (double)input->width * input->height;
+    guard_watch(&watch, share_bound(shared, pixels), "opening the device%s%s", spec ? " " : "",
+                spec ? spec : "");
+    hone_status status = apply_open_device(engine, input, second, &shared->devices[0], error);
+    guard_unwatch(&watch);
+    shared->count = status ? 0 : 1;
+    return status;
+}
+
+static hone_status open_devices(struct shared_device *shared, const struct engine *engine,
+                                const hone_image_desc *input, const hone_image_desc *second,
+                                hone_error *error)
+{
+    const char *given = engine->options->common.device, *spec = given ? given : getenv("HONE_DEVICE");
+    if (spec && strcmp(spec, "all") == 0)
+        return open_every(shared, engine, error);
+    return spec && is_list(spec) ? open_list(shared, engine, spec, error)
+                                 : open_one(shared, engine, given, input, second, error);
+}
+
+static bool tune_is(const struct apply_options *options, const char *how)
+{
+    return options->tune && strcmp(options->tune, how) == 0;
+}
+
+static hone_status make_pool(struct shared_device *shared, hone_error *error)
+{
+    const struct apply_options *o = shared->options;
+    const hone_plan_options plan = {.variant = o->variant,
+                                    .config = o->config,
+                                    .tune = tune_is(o, "off") ? HONE_TUNE_OFF : HONE_TUNE_AUTO,
+                                    .no_fuse = o->no_fuse};
+    const struct pool_options options = {.plan = &plan, .waits = waits, .left = left, .user = shared};
+    for (unsigned i = 0; i < shared->count; i++)
+        for (int what = 0; what < POOL_WAITS; what++)
+            shared->watches[i][what] = (struct device_watch){shared, i, (enum pool_wait)what, {0}};
+    return pool_create(&shared->pool, shared->devices, shared->count, &options, error);
+}
+
+hone_status share_open(struct shared_device *shared, const struct engine *engine,
+                       const hone_image_desc *input, const hone_image_desc *second, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    if (!shared->pool) {
+        status = open_devices(shared, engine, input, second, error);
+        if (!status)
+            status = make_pool(shared, error);
+        for (size_t i = 0; i < shared->count && status; i++)
+            hone_device_close(&shared->devices[i]);
+        shared->count = status ? 0 : shared->count;
+    }
+    return status;
+}
+
+void share_limit(const struct shared_device *shared, struct memory_limit *limit)
+{
+    *limit = (struct memory_limit){.bytes = shared->options->memory ? shared->options->memory : UINT64_MAX};
+    for (size_t i = 0; i < shared->count; i++) {
+        uint64_t held = 0, budget = 0;
+        if (hone_device_get_info(shared->devices[i])->kind != HONE_DEVICE_CPU)
+            continue;
+        hone_device_memory(shared->devices[i], &held, &budget);
+        const uint64_t left = budget > held ? budget - held : 0;
+        if (left < limit->bytes)
+            *limit = (struct memory_limit){.bytes = left, .held = held, .is_hard = true};
+    }
+}
+
+/* Drivers may hang in the end, too. */
+bool share_close(struct shared_device *shared)
+{
+    struct guard_watch watch;
+    const double otherwise = 60, seconds = shared->options->timeout;
+    guard_watch(&watch, seconds >= 0 ? seconds : otherwise, "closing the device");
+    const bool answers = pool_destroy(&shared->pool);
+    for (size_t i = 0; i < shared->count && answers; i++)
+        hone_device_close(&shared->devices[i]);
+    guard_unwatch(&watch);
+    memory_finish(&shared->memory);
+    for (size_t i = 0; i < shared->second_count && answers; i++)
+        free(shared->seconds[i].data);
+    free(shared->seconds);
+    return answers;
+}

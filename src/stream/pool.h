@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Streams on one device or several, for frames of any size: each frame goes to a device that is free.
+ *
+ * A device keeps the streams of the shapes that it was used for last. A device that fails while there are others leaves; so does one
+ * that is given up because it does not answer. What they had not finished is done by another.
+ *
+ * Threads: all functions safe. What is asked of a device is asked by a thread of the pool's that belongs to it, and its streams'
+ * threads: nobody who submits a frame waits for more than its result.
+ */
+#ifndef STREAM_POOL_H
+#define STREAM_POOL_H
+
+#include "hone/chain.h"
+#include "hone/device.h"
+#include "hone/image.h"
+#include "hone/plan.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { POOL_DEVICES = 64, POOL_ALIGN = 4096 };
+
+struct pool;
+
+/* A second image of a chain: tight pixels at a multiple of POOL_ALIGN, which outlive the pool. */
+struct pool_second {
+    size_t step;
+    hone_image_desc desc;
+    void *pixels;
+};
+
+/* What frames have in common: a chain, a format, second images. */
+struct pool_shape;
+
+/* What the pool may be waiting for on one device: its own thread, which builds and enqueues, and the oldest frame. */
+enum pool_wait { POOL_PREPARES, POOL_RUNS, POOL_WAITS };
+
+struct pool_options {
+    const hone_plan_options *plan; /* for all shapes, without second images; strings outlive the pool */
+    unsigned frames;               /* in flight on each device; 0: 3 */
+    /**
+     * Tells that the pool waits for device `index` from now on (pixels: of the frame that it waits for), or no longer (pixels 0); always
+     * with a new `number`, for pool_give_up. Under the pool's lock: it calls nothing of the pool's. May be NULL.
+     */
+    void (*waits)(void *user, unsigned index, enum pool_wait what, double pixels, uint64_t number);
+    /* A device has left, and why. As above. */
+    void (*left)(void *user, unsigned index, const char *why);
+    void *user;
+};
+
+/* Takes no ownership of the devices, which outlive the pool. Up to POOL_DEVICES of them. */
+hone_status pool_create(struct pool **out, hone_device *const *devices, size_t count,
+                        const struct pool_options *options, hone_error *error);
+
+/* When no frames are left. False if a device that was given up still does not answer: then what it may use is left to it, and the
+ * device is not to be closed. *pool becomes NULL; NULL is fine. */
+bool pool_destroy(struct pool **pool);
+
+/**
+ * Finds out what a chain makes of images like `in`: waits until a device has the stream for it. Tight rows.
+ * Errors: as hone_stream_create; the others where several devices fail. *out is released with pool_release.
+ */
+hone_status pool_shape(struct pool_shape **out, struct pool *pool, const hone_chain *chain,
+                       const hone_image_desc *in, const struct pool_second *seconds, size_t second_count,
+                       hone_error *error);
+const hone_image_desc *pool_output(const struct pool_shape *shape);
+void pool_release(struct pool *pool, struct pool_shape **shape);
+
+/* One frame. Zeroed but for the first members; the caller's again after pool_wait. */
+struct pool_job {
+    struct pool_shape *shape;
+    const void *in; /* tight rows at a multiple of POOL_ALIGN, in memory of whole such pieces */
+    /* The same. From aligned_alloc: a device that was given up may write to it for ever, and the job gets another. */
+    void *out;
+    size_t step;            /* of the chain, whose */
+    const char *parameters; /* are these, for this frame alone; NULL: as in the chain */
+
+    hone_status status;
+    hone_error error;
+    bool in_is_lost; /* a device that was given up may still read `in`: it is never to be freed or changed */
+    unsigned device; /* that did it: its place in the list */
+    double seconds, device_seconds; /* as in hone_stream_result */
+    hone_copy_counts copies;
+    hone_copies staged;
+    hone_step_info *steps; /* to be freed, with `config`s in the same memory */
+    size_t step_count;
+
+    bool done; /* what follows is the pool's */
+    struct pool_job *next;
+};
+
+void pool_submit(struct pool *pool, struct pool_job *job);
+/* Gives job->status. */
+hone_status pool_wait(struct pool *pool, struct pool_job *job);
+
+/* How many frames are expected beside those that were submitted: a slow device leaves the last ones to faster ones. */
+void pool_expect(struct pool *pool, size_t frames);
+
+/**
+ * A device does not answer: the wait `number` has lasted too long. It leaves, and nobody waits for it from now on. False if there is no
+ * other device that could do its work; true also if that wait is over.
+ */
+bool pool_give_up(struct pool *pool, unsigned index, enum pool_wait what, uint64_t number, const char *why);
+
+/* A copy of what a plan or stream says of its steps; see pool_job.steps. NULL: out of memory. `next` is hone_plan_step or the like. */
+hone_step_info *pool_copy_steps(size_t *count,
+                                bool (*next)(const void *of, size_t step, hone_step_info *info),
+                                const void *of);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of a pool share. */
+#ifndef STREAM_POOL_INTERNAL_H
+#define STREAM_POOL_INTERNAL_H
+
+#include "stream/internal.h"
+#include "stream/pool.h"
+
+/* More lanes than frames in flight: one is always free or idle. */
+enum { POOL_FRAMES = 3, POOL_LANES = 5 };
+
+struct pool_shape {
+    struct pool_shape *next;
+    char *text; /* of the chain */
+    hone_chain *chain;
+    hone_image_desc in, out;
+    bool known; /* out is */
+    struct pool_second *seconds;
+    size_t second_count;
+    unsigned users;   /* callers, lanes and attempts */
+    uint64_t refused; /* by which members: they lack the memory, or a variant */
+};
+
+/* The stream of one shape on one device. */
+struct lane {
+    struct pool_shape *shape; /* NULL: free */
+    hone_stream *stream;
+    unsigned in_flight;
+    bool stale;      /* a frame failed in it */
+    uint64_t frames; /* so far */
+    uint64_t used;
+};
+
+/* A job on its way through one device. */
+struct attempt {
+    struct pool_job *job; /* NULL: it was given up */
+    struct pool_shape *shape;
+    struct member *member;
+    struct lane *lane; /* NULL while it is looked for */
+    struct attempt *next;
+    uint64_t started;
+    bool pushed, returned; /* both: it is over */
+    hone_stream_result result;
+    hone_error error;
+    hone_step_info *steps;
+    size_t step_count;
+};
+
+enum member_state { MEMBER_WORKS, MEMBER_FAILED, MEMBER_HANGS };
+
+/* A device. */
+struct member {
+    struct pool *pool;
+    unsigned index;
+    hone_device *device;
+    pthread_t thread;
+    bool started;
+    enum member_state state;
+    struct lane lanes[POOL_LANES]; /* its own thread's, but for in_flight and stale */
+    uint64_t uses;
+    struct attempt *serving;  /* what its thread is at */
+    struct attempt *oldest;   /* in flight, oldest first */
+    unsigned in_flight, most; /* most 1: and nothing else meanwhile */
+    uint64_t last_return;
+    double rate; /* seconds for a byte of input; 0: not known */
+    struct bound {
+        void *pixels;
+        hone_image *image;
+    } * bounds; /* second images; its own thread's */
+    size_t bound_count, bound_room;
+};
+
+struct pool {
+    struct pool_options options;
+    hone_plan_options plan;
+    pthread_mutex_t lock;   /* over all that follows */
+    pthread_cond_t changed; /* anything */
+    struct member *members;
+    size_t count, expected;
+    struct pool_job *waiting; /* the next first */
+    struct pool_shape *shapes;
+    uint64_t waits; /* so far */
+    uint64_t number[POOL_DEVICES][POOL_WAITS];
+    bool stop;
+};
+
+/* ---- lanes.c: the member's thread alone ---- */
+
+/* The stream of a shape; another one may go for it. Without the lock. */
+hone_status pool_lane(struct lane **out, struct member *member, struct pool_shape *shape, hone_error *error);
+/* Destroys those in which nothing is in flight. */
+void pool_lanes_clear(struct member *member);
+/* Once all is done. */
+void pool_lanes_finish(struct member *member);
+
+/* ---- pool.c ---- */
+
+/* Under the lock. */
+void shape_release(struct pool *pool, struct pool_shape *shape);
+/* The callback of all streams. */
+void pool_returned(void *member, const hone_stream_result *result);
+
+#endif
