@@ -20,8 +20,7 @@ enum {
 
 struct tiles {
     hone_device *device;
-    hone_chain *head,
-        *tail_step; /* steps of the request's chain, looked at only while it is there; then NULL */
+    hone_chain *head, *tail_step; /* steps of the request's chain, which lends them their texts */
     hone_image_desc input, output;
     hone_halo halo; /* of the head */
     hone_plan_options plan;
