@@ -18,6 +18,28 @@ void module_free(PyObject *self)
     Py_DECREF(type); /* an object of a type made at run time holds its type */
 }
 
+PyObject *module_made(PyObject *self, hone_status status, const hone_error *error)
+{
+    if (!status)
+        return self;
+    errors_raise(status, error);
+    Py_DECREF(self);
+    return NULL;
+}
+
+PyObject *module_list(item_function *item, const void *of)
+{
+    PyObject *list = PyList_New(0), *next;
+    for (size_t i = 0; list && (next = item(of, i)); i++) {
+        if (PyList_Append(list, next))
+            Py_CLEAR(list);
+        Py_DECREF(next);
+    }
+    if (PyErr_Occurred())
+        Py_CLEAR(list);
+    return list;
+}
+
 PyObject *module_add_type(PyObject *module, PyType_Spec *spec)
 {
     PyObject *type = PyType_FromSpec(spec);

@@ -20,6 +20,12 @@ PyObject *module_add_type(PyObject *module, PyType_Spec *spec);
 void *module_new(PyTypeObject *type);
 /** Frees the object after its contents: what a deallocator ends with. */
 void module_free(PyObject *self);
+/** What a tp_new ends with: `self`, or NULL with an exception when `status` says that making it failed. */
+PyObject *module_made(PyObject *self, hone_status status, const hone_error *error);
+/** Item `index` of what `of` has, a new reference; NULL without an exception behind the last. */
+typedef PyObject *item_function(const void *of, size_t index);
+/** The list of all items. NULL with an exception set. */
+PyObject *module_list(item_function *item, const void *of);
 
 bool view_add(PyObject *module);
 bool array_add(PyObject *module);

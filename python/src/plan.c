@@ -23,6 +23,15 @@ bool plan_request_seconds(PyObject *sequence, struct plan_request *request)
     return true;
 }
 
+hone_status plan_request_chain(const struct plan_request *request, const char *text, hone_chain **chain,
+                               hone_error *error)
+{
+    hone_status status = hone_chain_parse(chain, text, error);
+    if (!status && request->reproducible)
+        hone_chain_make_reproducible(*chain);
+    return status;
+}
+
 /* Notes which steps take a second image. */
 static bool find_seconds(plan *self, const hone_chain *chain)
 {
@@ -41,9 +50,7 @@ static hone_status make(plan *self, hone_device *device, const char *text, const
                         hone_error *error)
 {
     hone_chain *chain = NULL;
-    hone_status status = hone_chain_parse(&chain, text, error);
-    if (!status && request->reproducible)
-        hone_chain_make_reproducible(chain);
+    hone_status status = plan_request_chain(request, text, &chain, error);
     if (!status && !find_seconds(self, chain)) {
         snprintf(error->message, sizeof error->message, "a chain may take at most %d second images here",
                  PLAN_SECONDS);
@@ -63,30 +70,27 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *arguments, PyObject *key
     const char *text;
     int tune = 1, fuse = 1;
     struct plan_request request = {.options = {.size = sizeof request.options}};
+    hone_status status = HONE_OK;
+    hone_error error = {0};
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OsO|Ozzppp", names, &device, &text, &desc, &second,
                                      &request.options.variant, &request.options.config, &tune, &fuse,
                                      &request.reproducible))
         return NULL;
     request.options.tune = tune ? HONE_TUNE_AUTO : HONE_TUNE_OFF;
     request.options.no_fuse = !fuse;
+    hone_image_desc input;
     hone_device *open = device_get(device);
-    if (!open || (second && !plan_request_seconds(second, &request)))
+    if (!open || (second && !plan_request_seconds(second, &request)) || !desc_parse(desc, &input))
         return NULL;
     plan *self = module_new(type);
     if (!self)
         return NULL;
     pthread_mutex_init(&self->lock, NULL);
-    hone_status status = HONE_OK;
-    hone_error error = {0};
-    if (desc_parse(desc, &self->input)) {
-        self->device = device;
-        Py_INCREF(device);
-        Py_BEGIN_ALLOW_THREADS status = make(self, open, text, &request, &error);
-        Py_END_ALLOW_THREADS if (!status) return (PyObject *)self;
-        errors_raise(status, &error);
-    }
-    Py_DECREF(self);
-    return NULL;
+    self->input = input;
+    self->device = device;
+    Py_INCREF(device);
+    Py_BEGIN_ALLOW_THREADS status = make(self, open, text, &request, &error);
+    Py_END_ALLOW_THREADS return module_made((PyObject *)self, status, &error);
 }
 
 static void plan_free(PyObject *object)
@@ -96,21 +100,6 @@ static void plan_free(PyObject *object)
     Py_END_ALLOW_THREADS pthread_mutex_destroy(&self->lock);
     Py_CLEAR(self->device);
     module_free(object);
-}
-
-static bool same_format(const hone_image_desc *a, const hone_image_desc *b)
-{
-    return a->width == b->width && a->height == b->height && a->type == b->type && a->channels == b->channels;
-}
-
-static bool check_format(const char *role, const hone_image_desc *is, const hone_image_desc *wanted)
-{
-    if (same_format(is, wanted))
-        return true;
-    errors_usage("%s: it is %ux%u %s with %u channel%s, and must be %ux%u %s with %u", role, is->width,
-                 is->height, hone_type_name(is->type), is->channels, is->channels == 1 ? "" : "s",
-                 wanted->width, wanted->height, hone_type_name(wanted->type), wanted->channels);
-    return false;
 }
 
 static bool same_leads(const view *a, const view *b)
@@ -199,10 +188,9 @@ static PyObject *plan_apply(PyObject *object, PyObject *arguments)
         return NULL;
     struct run run = {
         .plan = self, .device = device_get(self->device), .in = view_get(in), .out = view_get(out)};
-    if (!run.device || !run.in || !run.out || !check_format("image", &run.in->desc, &self->input) ||
-        !check_format("out", &run.out->desc, hone_plan_output(self->made)) ||
-        !check_planes("out", run.out, run.in) || !take_seconds(&run, seconds) ||
-        !check_overlap(&run, &through))
+    if (!run.device || !run.in || !run.out || !view_check(run.in, "image", &self->input) ||
+        !view_check(run.out, "out", hone_plan_output(self->made)) || !check_planes("out", run.out, run.in) ||
+        !take_seconds(&run, seconds) || !check_overlap(&run, &through))
         return NULL;
     const bool done = run_prepare(&run, through) && run_planes(&run);
     run_finish(&run);
@@ -253,19 +241,16 @@ static PyObject *get_device(PyObject *object, void *unused)
     return ((plan *)object)->device;
 }
 
+static PyObject *step_at(const void *made, size_t index)
+{
+    hone_step_info info;
+    return hone_plan_step(made, index, &info) ? step_dict(&info) : NULL;
+}
+
 static PyObject *plan_steps(PyObject *object, PyObject *unused)
 {
     (void)unused;
-    plan *self = (plan *)object;
-    PyObject *list = PyList_New(0);
-    hone_step_info info;
-    for (size_t i = 0; list && hone_plan_step(self->made, i, &info); i++) {
-        PyObject *dict = step_dict(&info);
-        if (!dict || PyList_Append(list, dict))
-            Py_CLEAR(list);
-        Py_XDECREF(dict);
-    }
-    return list;
+    return module_list(step_at, ((plan *)object)->made);
 }
 
 static PyGetSetDef attributes[] = {

@@ -19,6 +19,10 @@ struct plan_request {
 /** Reads (width, height, type, channels)... into request->seconds. Returns false with an exception set. */
 bool plan_request_seconds(PyObject *sequence, struct plan_request *request);
 
+/** Parses the chain as the request wants it. */
+hone_status plan_request_chain(const struct plan_request *request, const char *text, hone_chain **chain,
+                               hone_error *error);
+
 typedef struct plan {
     PyObject_HEAD hone_plan *made;
     PyObject *device;

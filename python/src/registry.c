@@ -17,66 +17,54 @@ static PyObject *parameter_dict(const hone_parameter_info *info)
     return dict;
 }
 
-/* Appends and releases; false with an exception set. */
-static bool append(PyObject *list, PyObject *item)
+static PyObject *parameter_at(const void *filter, size_t index)
 {
-    const bool done = item && PyList_Append(list, item) == 0;
-    Py_XDECREF(item);
-    return done;
-}
-
-static PyObject *parameters(const char *filter)
-{
-    PyObject *list = PyList_New(0);
     hone_parameter_info info;
-    for (size_t i = 0; list && hone_filter_parameter(filter, i, &info); i++)
-        if (!append(list, parameter_dict(&info)))
-            Py_CLEAR(list);
-    return list;
+    return hone_filter_parameter(filter, index, &info) ? parameter_dict(&info) : NULL;
 }
 
-static PyObject *variants(const char *filter)
+static PyObject *variant_at(const void *filter, size_t index)
 {
-    PyObject *list = PyList_New(0);
     hone_variant_info info;
-    for (size_t i = 0; list && hone_filter_variant(filter, i, &info); i++)
-        if (!append(list, Py_BuildValue("{s:s,s:s,s:s,s:z}", "name", info.name, "summary", info.summary,
-                                        "path", info.path, "condition", info.condition)))
-            Py_CLEAR(list);
-    return list;
+    if (!hone_filter_variant(filter, index, &info))
+        return NULL;
+    return Py_BuildValue("{s:s,s:s,s:s,s:z}", "name", info.name, "summary", info.summary, "path", info.path,
+                         "condition", info.condition);
 }
 
-static PyObject *filter_dict(const hone_filter_info *info)
+static PyObject *filter_at(const void *unused, size_t index)
 {
-    PyObject *all = parameters(info->name), *ways = all ? variants(info->name) : NULL;
-    if (!ways) {
-        Py_XDECREF(all);
+    hone_filter_info info;
+    (void)unused;
+    if (!hone_filter_at(index, &info))
+        return NULL;
+    PyObject *parameters = module_list(parameter_at, info.name);
+    PyObject *variants = parameters ? module_list(variant_at, info.name) : NULL;
+    if (!variants) {
+        Py_XDECREF(parameters);
         return NULL;
     }
-    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:I,s:O,s:N,s:N}", "name", info->name, "summary",
-                         info->summary, "origin", info->origin, "types", info->types, "channels",
-                         info->channels, "inputs", info->inputs, "spatial",
-                         info->spatial ? Py_True : Py_False, "parameters", all, "variants", ways);
+    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:I,s:O,s:N,s:N}", "name", info.name, "summary", info.summary,
+                         "origin", info.origin, "types", info.types, "channels", info.channels, "inputs",
+                         info.inputs, "spatial", info.spatial ? Py_True : Py_False, "parameters", parameters,
+                         "variants", variants);
 }
 
 static PyObject *filters(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    PyObject *list = PyList_New(0);
-    hone_filter_info info;
-    for (size_t i = 0; list && hone_filter_at(i, &info); i++)
-        if (!append(list, filter_dict(&info)))
-            Py_CLEAR(list);
-    return list;
+    return module_list(filter_at, NULL);
+}
+
+static PyObject *name_at(const void *chain, size_t index)
+{
+    return index < hone_chain_length(chain) ? PyUnicode_FromString(hone_chain_filter(chain, index)) : NULL;
 }
 
 static PyObject *chain_filters(const hone_chain *chain)
 {
-    PyObject *list = PyList_New(0);
-    for (size_t i = 0; list && i < hone_chain_length(chain); i++)
-        if (!append(list, PyUnicode_FromString(hone_chain_filter(chain, i))))
-            Py_CLEAR(list);
+    PyObject *list = module_list(name_at, chain);
     PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
     Py_XDECREF(list);
     return tuple;

@@ -24,12 +24,11 @@ static bool read_planes(stream *self, PyObject *descs)
 }
 
 static hone_status make(stream *self, hone_device *device, const char *text,
-                        const hone_stream_options *options, bool reproducible, hone_error *error)
+                        const struct plan_request *request, const hone_stream_options *options,
+                        hone_error *error)
 {
     hone_chain *chain = NULL;
-    hone_status status = hone_chain_parse(&chain, text, error);
-    if (!status && reproducible)
-        hone_chain_make_reproducible(chain);
+    hone_status status = plan_request_chain(request, text, &chain, error);
     if (!status)
         status = hone_stream_create(&self->made, device, chain, self->inputs, (size_t)self->planes, options,
                                     error);
@@ -71,17 +70,16 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     stream *self = module_new(type);
     if (!self)
         return NULL;
-    hone_status status = HONE_OK;
-    hone_error error;
-    if (read_planes(self, descs)) {
-        self->device = device;
-        Py_INCREF(device);
-        Py_BEGIN_ALLOW_THREADS status = make(self, open, text, &options, request.reproducible, &error);
-        Py_END_ALLOW_THREADS if (!status) return (PyObject *)self;
-        errors_raise(status, &error);
+    if (!read_planes(self, descs)) {
+        Py_DECREF(self);
+        return NULL;
     }
-    Py_DECREF(self);
-    return NULL;
+    hone_status status;
+    hone_error error;
+    self->device = device;
+    Py_INCREF(device);
+    Py_BEGIN_ALLOW_THREADS status = make(self, open, text, &request, &options, &error);
+    Py_END_ALLOW_THREADS return module_made((PyObject *)self, status, &error);
 }
 
 static void stream_free(PyObject *object)
@@ -106,14 +104,10 @@ static bool read_views(const stream *self, PyObject *views, const char *role, bo
     for (Py_ssize_t i = 0; i < self->planes; i++) {
         const hone_image_desc *wanted = result ? hone_stream_output(self->made, (size_t)i) : &self->inputs[i];
         found[i] = view_get(PyTuple_GetItem(views, i));
-        if (!found[i])
+        if (!found[i] || !view_check(found[i], role, wanted))
             return false;
-        const hone_image_desc *is = &found[i]->desc;
-        if (is->width != wanted->width || is->height != wanted->height || is->type != wanted->type ||
-            is->channels != wanted->channels || found[i]->planes != 1) {
-            errors_usage("%s: it is %ux%u %s x%u, and must be %ux%u %s x%u", role, is->width, is->height,
-                         hone_type_name(is->type), is->channels, wanted->width, wanted->height,
-                         hone_type_name(wanted->type), wanted->channels);
+        if (found[i]->planes != 1) {
+            errors_usage("%s: it is a stack of %zd images, and must be one", role, found[i]->planes);
             return false;
         }
         if (!found[i]->direct) {
@@ -264,18 +258,16 @@ static PyObject *stream_outputs(PyObject *object, PyObject *unused)
     return tuple;
 }
 
+static PyObject *step_at(const void *made, size_t index)
+{
+    hone_step_info info;
+    return hone_stream_step(made, 0, index, &info) ? step_dict(&info) : NULL;
+}
+
 static PyObject *stream_steps(PyObject *object, PyObject *unused)
 {
     (void)unused;
-    PyObject *list = PyList_New(0);
-    hone_step_info info;
-    for (size_t i = 0; list && hone_stream_step(((stream *)object)->made, 0, i, &info); i++) {
-        PyObject *dict = step_dict(&info);
-        if (!dict || PyList_Append(list, dict))
-            Py_CLEAR(list);
-        Py_XDECREF(dict);
-    }
-    return list;
+    return module_list(step_at, ((stream *)object)->made);
 }
 
 static PyObject *stage_seconds(const hone_stream_stats *stats)

@@ -198,6 +198,18 @@ void view_range(const view *self, const char **first, const char **last)
     }
 }
 
+bool view_check(const view *self, const char *role, const hone_image_desc *wanted)
+{
+    const hone_image_desc *is = &self->desc;
+    if (is->width == wanted->width && is->height == wanted->height && is->type == wanted->type &&
+        is->channels == wanted->channels)
+        return true;
+    errors_usage("%s: it is %ux%u %s with %u channel%s, and must be %ux%u %s with %u", role, is->width,
+                 is->height, hone_type_name(is->type), is->channels, is->channels == 1 ? "" : "s",
+                 wanted->width, wanted->height, hone_type_name(wanted->type), wanted->channels);
+    return false;
+}
+
 static PyObject *get_desc(PyObject *object, void *unused)
 {
     (void)unused;

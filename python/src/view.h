@@ -48,6 +48,8 @@ typedef struct view {
 
 /** A View object as a view, or NULL with TypeError. */
 view *view_get(PyObject *object);
+/** Whether the planes of a view are what is wanted: size, type, channels. Returns false with an exception set. */
+bool view_check(const view *self, const char *role, const hone_image_desc *wanted);
 /** The first pixel of plane `index`. Needs no GIL. */
 char *view_plane(const view *self, Py_ssize_t index);
 /** Copies plane `index` to tight memory, or from there. Needs no GIL. */
