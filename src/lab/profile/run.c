@@ -58,15 +58,18 @@ static hone_status collect(struct profile_run *run, const struct ends *ends, hon
     return status;
 }
 
-/* A command was queued before the call that enqueued it came back: the least distance between the two is how far the clocks
- * are apart, and at most as much too large as that call took. */
+/* A command was queued before the call that enqueued it came back, and had ended before the host saw the end of the run. The
+ * least of these distances is how far the clocks are apart: never too small, and at most as much too large as the call
+ * took. */
 static uint64_t distance_of_clocks(const struct profile_run *run)
 {
     uint64_t least = 0;
     for (size_t i = 0; i < run->count; i++) {
-        const uint64_t distance = run->commands[i].c.enqueued - run->commands[i].c.times.queued;
-        if (i == 0 || (int64_t)(distance - least) < 0)
-            least = distance;
+        const hone_command *c = &run->commands[i].c;
+        const uint64_t distances[] = {c->enqueued - c->times.queued, run->ended - c->times.ended};
+        for (int j = 0; j < 2; j++)
+            if ((i == 0 && j == 0) || (int64_t)(distances[j] - least) < 0)
+                least = distances[j];
     }
     return least;
 }
