@@ -90,10 +90,10 @@ class Place:
         while len(self.ended()) < count and process.poll() is None:
             time.sleep(0.01)
 
-    def pgm(self):
+    def pgm(self, width=64, height=48):
         name = os.path.join(self.folder, "in.pgm")
         with open(name, "wb") as file:
-            file.write(b"P5 64 48 255\n" + bytes(random.Random(1).randbytes(64 * 48)))
+            file.write(b"P5 %d %d 255\n" % (width, height) + random.Random(1).randbytes(width * height))
         return name
 
     def apply(self, *arguments, status=0):
@@ -128,9 +128,9 @@ def test_results_are_used():
 
 def test_an_experiment_changes_nothing_for_the_worse():
     with Place() as place:
-        chain, source, target = "sobel norm=l1", place.pgm(), os.path.join(place.folder, "out.pgm")
+        chain, source, target = "sobel norm=l1", place.pgm(640, 480), os.path.join(place.folder, "out.pgm")
         apply = ["apply", chain, source, "-o", target, "-v"]
-        experiment = ["tune", chain, "--size", "64x48", "--format", "u8", "--variant", "direct", "--evaluations", "2"]
+        experiment = ["tune", chain, "--size", "640x480", "--format", "u8", "--variant", "direct", "--evaluations", "2"]
 
         def variant():
             return re.search(r"variant (\S+),.*(hand-written|shipped|measured here)", place.run(*apply)[1]).groups()

@@ -133,8 +133,8 @@ static void compare(struct session *s)
     choice->default_ms = time_of(ranked, count, &s->compared[WITHOUT_TUNING]);
     choice->plain_ms = time_of(ranked, count, &s->compared[PLAIN]);
     choice->first_rung_ms = time_of(ranked, count, &s->compared[FIRST_RUNG]);
-    choice->informs =
-        s->options->variants && incumbent->ms >= 0 && point_equal(&incumbent->point, &ranked[0].point);
+    const bool stays = incumbent->ms >= 0 && point_equal(&incumbent->point, &ranked[0].point);
+    choice->informs = s->options->variants && (stays || ranked[0].point.path >= s->searched);
     asked->ms = time_of(ranked, count, &s->compared[ASKED]);
     if (asked->ms < 0)
         return;
