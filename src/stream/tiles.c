@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "filter/case.h"
 #include "filter/chain.h"
 #include "stream/bands.h"
 #include "stream/tail.h"
@@ -20,7 +21,7 @@ enum {
 
 struct tiles {
     hone_device *device;
-    hone_chain *head, *tail_step; /* steps of the request's chain, which lends them their texts */
+    hone_chain *head, *tail_step; /* copies of steps of the request's chain */
     hone_image_desc input, output;
     hone_halo halo; /* of the head */
     hone_plan_options plan;
@@ -95,14 +96,21 @@ static hone_status check_chain(const struct tiles *tiles, const hone_chain *chai
     return status || all->reach != HONE_REACH_ALL ? status : check_counts(chain, &tiles->input, error);
 }
 
-static hone_chain *part_of(const hone_chain *chain, size_t first, size_t count)
+/* *part stays NULL where count is 0. Released with hone_chain_destroy, on an error, too. */
+static hone_status part_of(hone_chain **part, const hone_chain *chain, size_t first, size_t count,
+                           hone_error *error)
 {
-    hone_chain *part = count ? mem_new(1, sizeof *part) : NULL;
-    if (part) {
-        memcpy(part->steps, chain->steps + first, count * sizeof *part->steps);
-        part->count = count;
+    hone_status status = HONE_OK;
+    *part = count ? mem_new(1, sizeof **part) : NULL;
+    if (count && !*part)
+        return error_memory(error, "a chain");
+    for (size_t i = 0; i < count && !status; i++) {
+        struct chain_step *to = &(*part)->steps[i];
+        *to = chain->steps[first + i];
+        status = case_copy(&to->c, &chain->steps[first + i].c, error);
+        (*part)->count += !status;
     }
-    return part;
+    return status;
 }
 
 static hone_status split_chain(struct tiles *tiles, const hone_chain *chain, hone_error *error)
@@ -114,21 +122,20 @@ static hone_status split_chain(struct tiles *tiles, const hone_chain *chain, hon
     tiles->halo = all;
     tiles->head_steps = all.reach == HONE_REACH_WINDOW ? chain->count : all.step;
     status = check_chain(tiles, chain, &all, error);
-    if (status)
-        return status;
-    tiles->head = part_of(chain, 0, tiles->head_steps);
-    tiles->tail_step = part_of(chain, tiles->head_steps, chain->count - tiles->head_steps);
-    return (tiles->head || !tiles->head_steps) && (tiles->tail_step || tiles->head_steps == chain->count)
-               ? HONE_OK
-               : error_memory(error, "a chain");
+    if (!status)
+        status = part_of(&tiles->head, chain, 0, tiles->head_steps, error);
+    if (!status)
+        status =
+            part_of(&tiles->tail_step, chain, tiles->head_steps, chain->count - tiles->head_steps, error);
+    return status;
 }
 
 hone_status tiles_check(const hone_chain *chain, const hone_image_desc *input, hone_error *error)
 {
     struct tiles tiles = {.input = *input};
     hone_status status = split_chain(&tiles, chain, error);
-    free(tiles.head);
-    free(tiles.tail_step);
+    hone_chain_destroy(&tiles.head);
+    hone_chain_destroy(&tiles.tail_step);
     return status;
 }
 
@@ -285,8 +292,8 @@ void tiles_destroy(struct tiles **slot)
     if (!tiles)
         return;
     release(tiles);
-    free(tiles->head);
-    free(tiles->tail_step);
+    hone_chain_destroy(&tiles->head);
+    hone_chain_destroy(&tiles->tail_step);
     free(tiles);
 }
 

@@ -90,10 +90,9 @@ static hone_status read_view(void *user, uint32_t first, uint32_t count, void *t
 static struct tiles *make_tiles(hone_device *device, const char *text, struct rows *rows, uint64_t memory,
                                 hone_status wanted, const char *part)
 {
-    static hone_chain *chain; /* outlives what is made of it */
+    hone_chain *chain = NULL;
     struct tiles *tiles = NULL;
     hone_error error = {0};
-    hone_chain_destroy(&chain);
     REQUIRE_OK(hone_chain_parse(&chain, text, &error));
     const struct tiles_request request = {.device = device,
                                           .chain = chain,
@@ -107,6 +106,7 @@ static struct tiles *make_tiles(hone_device *device, const char *text, struct ro
     CHECK_STATUS(status, wanted);
     if (part)
         CHECK_HAS(error.message, part);
+    hone_chain_destroy(&chain);
     return tiles;
 }
 
