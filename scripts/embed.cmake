@@ -45,6 +45,21 @@ foreach(document ${documents})
 endforeach()
 write_if_new(${OUT}/seeds_text.c "${seeds}0};\n")
 
+# The kernels of `hone bench experiments`, for the command alone.
+set(texts "")
+set(files "")
+set(number 0)
+file(GLOB kernels RELATIVE ${SOURCE}/lab/experiments ${SOURCE}/lab/experiments/*.cl)
+list(SORT kernels)
+foreach(kernel ${kernels})
+  bytes_of(${SOURCE}/lab/experiments/${kernel} text)
+  string(APPEND texts "static const char text${number}[] = {\n${text}};\n")
+  string(APPEND files "    {\"${kernel}\", text${number}},\n")
+  math(EXPR number "${number} + 1")
+endforeach()
+write_if_new(${OUT}/experiments_text.c "#include \"lab/experiments/internal.h\"\n\n${texts}
+const struct experiment_file experiment_files[] = {\n${files}    {0}};\n")
+
 set(files "")
 set(texts "")
 set(number 0)
@@ -73,4 +88,4 @@ extern const struct kernel_file registry_files[];
 extern const struct hone_filter *const registry_filters[];
 const struct kernel_file registry_files[] = {\n${files}    {0}};
 const struct hone_filter *const registry_filters[] = {\n${table}    0};\n")
-file(TOUCH_NOCREATE ${OUT}/registry_table.c ${OUT}/selftest_source.c ${OUT}/shipped_text.c ${OUT}/seeds_text.c)
+file(TOUCH_NOCREATE ${OUT}/registry_table.c ${OUT}/selftest_source.c ${OUT}/shipped_text.c ${OUT}/seeds_text.c ${OUT}/experiments_text.c)

@@ -70,7 +70,7 @@ _hone() {
     elif [[ $command == cache ]]; then
         mapfile -t COMPREPLY < <(compgen -W 'list tuning verify clear' -- "$current")
     elif [[ $command == bench ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "roofs probes $("${COMP_WORDS[0]}" bench --json 2>/dev/null |
+        mapfile -t COMPREPLY < <(compgen -W "roofs probes experiments $("${COMP_WORDS[0]}" bench --json 2>/dev/null |
             sed -n 's/^    "name": "\([^"]*\)".*/\1/p') $("${COMP_WORDS[0]}" filters --names 2>/dev/null)" -- "$current")
     elif [[ $command == @(filters|tune|doctor) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" filters --names 2>/dev/null)" -- "$current")

@@ -42,6 +42,16 @@ int bench_show_roofs(const struct bench_run *run);
 /* `hone bench probes`: kernels built to be limited by one thing each. */
 int bench_prove_probes(const struct bench_run *run);
 
+/* Opens the devices that are asked for, side by side; their roofs are known or measured. */
+hone_status bench_open_devices(struct bench_run *run, hone_error *error);
+/* "index", "name", "driver", "clock". */
+json_t *bench_device_json(const struct bench_run *run, int device, bool by_host);
+json_t *bench_facts_json(const struct facts *facts);
+
+/* `hone bench experiments [NAME...]`; no name: all of them. */
+int bench_experiments(struct bench_run *run, char *const *names, int count);
+void bench_list_experiments(void);
+
 /* What a row's kernels are made of and what probes found, under the row; the same for --json. */
 void bench_print_closer(const struct climbed *result);
 void bench_add_closer(json_t *row, const struct climbed *result);

@@ -23,7 +23,7 @@ static void print_facts(const struct facts *facts)
            facts->driver.private_memory, facts->driver.local_memory, facts->driver.preferred_multiple);
 }
 
-static json_t *facts_json(const struct facts *facts)
+json_t *bench_facts_json(const struct facts *facts)
 {
     json_t *object = json_pack("{s:s, s:I, s:I, s:I, s:I}", "kernel", facts->kernel, "private_bytes",
                                (json_int_t)facts->driver.private_memory, "local_bytes",
@@ -103,7 +103,7 @@ void bench_add_closer(json_t *row, const struct climbed *result)
 {
     json_t *facts = json_array();
     for (size_t i = 0; i < result->fact_count; i++)
-        json_array_append_new(facts, facts_json(&result->facts[i]));
+        json_array_append_new(facts, bench_facts_json(&result->facts[i]));
     if (result->fact_count)
         json_object_set(row, "facts", facts);
     json_decref(facts);

@@ -108,7 +108,7 @@ static hone_status take_device(void *context, const char *word, hone_error *erro
 }
 
 /* A list of devices is climbed side by side. */
-static hone_status open_devices(struct bench_run *run, hone_error *error)
+hone_status bench_open_devices(struct bench_run *run, hone_error *error)
 {
     const char *spec = run->common.device ? run->common.device : "";
     return each_word(spec, take_device, run, error);
@@ -175,7 +175,7 @@ static int run_ladder(struct bench_run *run, const char *name)
     if (!status)
         status = collect_images(run, &error);
     if (!status && !run->device_count)
-        status = open_devices(run, &error);
+        status = bench_open_devices(run, &error);
     return status ? cli_fail(&run->common, &error) : climb_all(run, &error);
 }
 
@@ -187,7 +187,7 @@ static int run_operand(struct bench_run *run, const char *name)
     const bool roofs = strcmp(name, "roofs") == 0, probes = strcmp(name, "probes") == 0;
     if (!roofs && !probes)
         return run_ladder(run, name);
-    if (!run->device_count && open_devices(run, &error))
+    if (!run->device_count && bench_open_devices(run, &error))
         return cli_fail(&run->common, &error);
     return roofs ? bench_show_roofs(run) : bench_prove_probes(run);
 }
@@ -204,7 +204,10 @@ static int run_all(struct bench_run *run, const struct operands *operands)
     run->report = json_array();
     if (!run->ladder || !run->report)
         return error_memory(&error, "a ladder"), cli_fail(&run->common, &error);
-    for (int i = 0; i < operands->count && worst <= EXIT_CHECK; i++) {
+    const bool experiments = strcmp(operands->items[0], "experiments") == 0;
+    if (experiments)
+        worst = bench_experiments(run, operands->items + 1, operands->count - 1);
+    for (int i = 0; i < operands->count && !experiments && worst <= EXIT_CHECK; i++) {
         const int one = run_operand(run, operands->items[i]);
         worst = one > worst ? one : worst;
     }
@@ -244,16 +247,19 @@ static int run_bench(int argc, char **argv)
 const struct command command_bench = {
     "bench", "climb the published ladders on this device",
     "usage: hone bench [TABLE|FILTER|roofs|probes...]\n"
+    "       hone bench experiments [NAME...]\n"
     "\n"
     "Measures the tables of the documents that the filters come from, in their own form: the same rows,\n"
     "data and sizes, with the document's figures and device beside. FILTER is a filter, also with\n"
     "parameters, whose rungs and variants are all measured. 'roofs' shows what the device can do at\n"
-    "most, 'probes' whether --probe finds what limits kernels that are built for it. Without an operand,\n"
-    "lists the tables. Exit status 1: a result was wrong.\n"
+    "most, 'probes' whether --probe finds what limits kernels that are built for it. 'experiments'\n"
+    "asks the documents' open questions of this device: two or more ways of doing the same, timed by\n"
+    "turns. Without an operand, lists tables and experiments. Exit status 1: a result was wrong.\n"
     "\n"
     "  hone bench 9-2\n"
     "  hone bench 'box size=31' --sizes 1920x1080,3264x2448 --format u8,f32\n"
     "  hone bench convolution --device 0,1\n"
+    "  hone bench experiments local-memory indices\n"
     "\n"
     "Columns: median time of the kernels and its spread (half of what lies between the quartiles);\n"
     "megapixels per second; gain over the first row that runs, and the document's; loads and bytes\n"
@@ -263,7 +269,7 @@ const struct command command_bench = {
     "of the time.\n"
     "\n"
     "options:\n"
-    "  --sizes LIST     image sizes instead of the table's: 512x512,1920x1080\n"
+    "  --sizes LIST     image sizes instead of the table's: 512x512,1920x1080; one size for experiments\n"
     "  --format LIST    formats instead of the table's: u8, f32, u8x3 ...\n"
     "  --rung NAME      only this row; may be given again\n"
     "  --facts          registers, spills, waves and memory of each kernel, as far as the driver tells\n"

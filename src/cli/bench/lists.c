@@ -27,11 +27,13 @@ int bench_list_tables(const struct bench_run *run)
             printf("%-17s %s (%s%s%s)\n", table.name, table.title, table.where, table.device ? ", " : "",
                    table.device ? table.device : "");
     }
-    if (!run->common.json)
+    if (!run->common.json) {
         puts("roofs             what the device can do at most\n"
-             "probes            whether --probe finds what limits kernels built for it\n\n"
-             "or a filter from 'hone filters'");
-    else if (!cli_print_json(json_incref(list))) {
+             "probes            whether --probe finds what limits kernels built for it\n"
+             "experiments       the documents' open questions, of which each has a name:");
+        bench_list_experiments();
+        puts("\nor a filter from 'hone filters'");
+    } else if (!cli_print_json(json_incref(list))) {
         json_decref(list);
         return EXIT_DEVICE;
     }
@@ -41,7 +43,7 @@ int bench_list_tables(const struct bench_run *run)
 
 /* ---- Roofs ---- */
 
-static json_t *device_json(const struct bench_run *run, int d, bool by_host)
+json_t *bench_device_json(const struct bench_run *run, int d, bool by_host)
 {
     const hone_device_info *device = hone_device_get_info(run->devices[d]);
     return json_pack("{s:i, s:o, s:o, s:s}", "index", (int)device->index, "name",
@@ -58,7 +60,7 @@ static json_t *roofs_json(const struct bench_run *run, int d)
                             run->roofs[d].values[i] > 0 ? json_real(run->roofs[d].values[i]) : json_null(),
                             "unit", roof_unit(i)));
     return json_pack("{s:s, s:o, s:o}", "table", "roofs", "device",
-                     device_json(run, d, run->roofs[d].by_host), "roofs", list);
+                     bench_device_json(run, d, run->roofs[d].by_host), "roofs", list);
 }
 
 static void print_roof(enum roof roof, double value)
@@ -150,9 +152,9 @@ json_t *bench_json(const struct bench_run *run, int image, const struct climbed 
         for (int s = 0; s < ladder->count; s++)
             json_array_append_new(rows,
                                   row_json(run, image, &ladder->steps[s], &results[d * ladder->count + s]));
-        json_array_append_new(devices,
-                              json_pack("{s:o, s:o}", "device",
-                                        device_json(run, d, bench_by_host(run, d, results)), "rows", rows));
+        json_array_append_new(devices, json_pack("{s:o, s:o}", "device",
+                                                 bench_device_json(run, d, bench_by_host(run, d, results)),
+                                                 "rows", rows));
     }
     json_t *whole =
         json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o}", "table", ladder->name, "title", ladder->title,

@@ -9,43 +9,35 @@
 
 enum { VENDOR_NVIDIA = 0x10de, VENDOR_AMD = 0x1002 };
 
-/* The instance's program, compiled again with more options: caches keep neither logs nor those. */
+/* Compiled again, with more options: caches keep neither logs nor those. */
 static hone_status compile_again(struct program **program, hone_device *device,
-                                 const struct instance *instance, const char *more, hone_error *error)
+                                 const struct facts_source *from, const char *more)
 {
-    const struct filter_case *c = instance_case(instance);
-    const struct variant *variant = instance_variant(instance);
-    struct text source = {0}, options = {0};
-    hone_status status =
-        case_source_text(&source, device, c, variant->source ? variant->source : "kernel.cl", error);
-    if (!status)
-        status = variant_options(&options, device, c, variant, instance_config(instance), error);
-    text_add(&options, " %s", more);
-    if (!status)
-        status = program_from_source(program, device, text_view(&source), text_view(&options), error);
-    text_finish(&source);
+    struct text options = {0};
+    text_add(&options, "%s %s", from->options, more);
+    hone_status status = program_from_source(program, device, from->source, text_view(&options), NULL);
     text_finish(&options);
     return status;
 }
 
-static void ask_nvidia(struct facts *facts, hone_device *device, const struct instance *instance)
+static void ask_nvidia(struct facts *facts, hone_device *device, const struct facts_source *from)
 {
     struct program *program = NULL;
     struct text log = {0};
     facts->missing = "the driver's build log does not tell";
-    if (compile_again(&program, device, instance, "-cl-nv-verbose", NULL) == HONE_OK &&
+    if (compile_again(&program, device, from, "-cl-nv-verbose") == HONE_OK &&
         program_log(program, &log, NULL) == HONE_OK)
         facts->has_registers = compiled_of_log(text_view(&log), facts->kernel, &facts->compiled);
     text_finish(&log);
     program_destroy(&program);
 }
 
-static void ask_amd(struct facts *facts, hone_device *device, const struct instance *instance)
+static void ask_amd(struct facts *facts, hone_device *device, const struct facts_source *from)
 {
     struct program *program = NULL;
     struct text binary = {0};
     facts->missing = "the program's binary has no metadata of the kernel";
-    if (compile_again(&program, device, instance, "", NULL) == HONE_OK &&
+    if (compile_again(&program, device, from, "") == HONE_OK &&
         program_binary(program, &binary, NULL) == HONE_OK)
         facts->has_registers =
             compiled_of_binary(text_view(&binary), binary.length, facts->kernel, &facts->compiled);
@@ -66,42 +58,66 @@ static unsigned group_items(const struct instance *instance, hone_device *device
     return (unsigned)(g.local[0] * g.local[1] * g.local[2]);
 }
 
-static void count_waves(struct facts *facts, hone_device *device, const struct instance *instance,
-                        size_t pass)
+static void count_waves(struct facts *facts, const hone_device_info *info, size_t items)
 {
-    const hone_device_info *info = hone_device_get_info(device);
     unsigned capability = 0;
     struct wave_unit waves;
     struct warp_unit warps;
     if (!facts->has_registers)
         return;
     if (sscanf(info->architecture, "sm_%u", &capability) == 1 && warp_unit_of(capability, &warps)) {
-        const unsigned items = group_items(instance, device, pass);
         facts->most_waves = warps.warps;
-        facts->waves = warp_unit_warps(&warps, facts->compiled.registers, items ? items : info->simd_width,
-                                       (size_t)facts->driver.local_memory);
+        facts->waves =
+            warp_unit_warps(&warps, facts->compiled.registers, items ? (unsigned)items : info->simd_width,
+                            (size_t)facts->driver.local_memory);
     } else if (wave_unit_of(info->architecture, &waves)) {
         facts->most_waves = waves.most;
         facts->waves = wave_unit_waves(&waves, facts->compiled.registers);
     }
 }
 
-hone_status facts_of(struct facts *facts, hone_device *device, const struct instance *instance, size_t pass,
-                     hone_error *error)
+/* With facts->driver filled in. */
+static void ask(struct facts *facts, hone_device *device, const struct facts_source *from)
 {
     const hone_device_info *info = hone_device_get_info(device);
-    *facts = (struct facts){.kernel = instance_variant(instance)->passes[pass].kernel};
-    hone_status status = instance_kernel_facts(instance, pass, &facts->driver, error);
-    if (status)
-        return status;
     if (info->vendor_id == VENDOR_NVIDIA)
-        ask_nvidia(facts, device, instance);
+        ask_nvidia(facts, device, from);
     else if (info->vendor_id == VENDOR_AMD && info->kind == HONE_DEVICE_GPU)
-        ask_amd(facts, device, instance);
+        ask_amd(facts, device, from);
     else
         facts->missing = "the driver does not tell";
     if (facts->has_registers)
         facts->missing = NULL;
-    count_waves(facts, device, instance, pass);
-    return HONE_OK;
+    count_waves(facts, info, from->items);
+}
+
+hone_status facts_of(struct facts *facts, hone_device *device, const struct instance *instance, size_t pass,
+                     hone_error *error)
+{
+    const struct filter_case *c = instance_case(instance);
+    const struct variant *variant = instance_variant(instance);
+    struct text source = {0}, options = {0};
+    *facts = (struct facts){.kernel = variant->passes[pass].kernel};
+    hone_status status = instance_kernel_facts(instance, pass, &facts->driver, error);
+    if (!status)
+        status = case_source_text(&source, device, c, variant->source ? variant->source : "kernel.cl", error);
+    if (!status)
+        status = variant_options(&options, device, c, variant, instance_config(instance), error);
+    if (!status)
+        ask(facts, device,
+            &(struct facts_source){text_view(&source), text_view(&options), facts->kernel,
+                                   group_items(instance, device, pass)});
+    text_finish(&source);
+    text_finish(&options);
+    return status;
+}
+
+hone_status facts_of_kernel(struct facts *facts, hone_device *device, const struct kernel *kernel,
+                            const struct facts_source *from, hone_error *error)
+{
+    *facts = (struct facts){.kernel = from->kernel};
+    hone_status status = kernel_get_facts(kernel, &facts->driver, error);
+    if (!status)
+        ask(facts, device, from);
+    return status;
 }

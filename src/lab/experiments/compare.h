@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LAB_EXPERIMENTS_COMPARE_H
+#define LAB_EXPERIMENTS_COMPARE_H
+
+#include "hone/pixels.h"
+
+#include <stddef.h>
+
+/* The largest difference between two rows of elements, `bytes` long. A NaN beside a number counts as infinite. */
+double largest_difference(hone_type type, const void *a, const void *b, size_t bytes);
+
+#endif
