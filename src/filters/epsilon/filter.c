@@ -50,6 +50,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "SIDE", side);
     case_set_symbol(c, "FLUSH", flush_class((int64_t)most / (span > 0 ? span : 1), side));
     case_set_symbol(c, "BIG", c->in.type == HONE_U8 && side * side * span > UINT16_MAX);
+    case_set_symbol(c, "COLOURS", case_copies_alpha(c) ? 3 : c->in.channels);
     if (c->in.type == HONE_U8)
         set_packed(c, side, (int64_t)threshold);
     return HONE_OK;
@@ -186,7 +187,7 @@ static const struct variant variants[] = {
     {.name = "bytes",
      .summary = "four neighbours in a register, compared at once and summed by dot products of bytes",
      .source = "packed.cl",
-     .condition = "TYPE == 0 && C == 1",
+     .condition = "TYPE == 0",
      .path = "packed",
      .align = 16,
      .specialised =
@@ -196,13 +197,14 @@ static const struct variant variants[] = {
      .constraints = {"PX*ROWS <= 32"},
      .defines = {"RADIUS=radius", "HIGH=HIGH", "WITH_PTX=PTX"},
      .passes = {{.kernel = "epsilon_bytes",
-                 .block = {"PX", "ROWS"},
+                 .extent = {"ceildiv(W, PX)*COLOURS", "H"},
+                 .block = {NULL, "ROWS"},
                  .arguments = {"in", "out", "W", "H", "border", "BIAS"}}},
-     .cost = {"2", "(SIDE + ROWS - 1)*(PX + 2*radius)/4/PX/ROWS", "6*ceildiv(SIDE*SIDE, 4) + 16"}},
+     .cost = {"2*C", "C*C*(SIDE + ROWS - 1)*(PX + 2*radius)/4/PX/ROWS", "C*(6*ceildiv(SIDE*SIDE, 4) + 16)"}},
     {.name = "halves",
      .summary = "one neighbour of two pixels in a register, as half precision numbers, exact",
      .source = "packed.cl",
-     .condition = "TYPE == 0 && C == 1 && " HALF_KIND,
+     .condition = "TYPE == 0 && " HALF_KIND,
      .path = "packed",
      .align = 16,
      .specialised = "the loop over a row of the window is unrolled, and the threshold's class sets how often "
@@ -211,9 +213,25 @@ static const struct variant variants[] = {
      .constraints = {"PX*ROWS <= 32"},
      .defines = {"RADIUS=radius", "FLUSH=HALF_FLUSH", "WITH_PTX=PTX", "WITH_HALF=HALF"},
      .passes = {{.kernel = "epsilon_halves",
-                 .block = {"PX", "ROWS"},
+                 .extent = {"ceildiv(W, PX)*COLOURS", "H"},
+                 .block = {NULL, "ROWS"},
                  .arguments = {"in", "out", "W", "H", "border", "LIMITS"}}},
-     .cost = {"2", "(SIDE + ROWS - 1)*(PX + 2*radius)/4/PX/ROWS", "2*SIDE*SIDE + 16"}},
+     .cost = {"2*C", "C*C*(SIDE + ROWS - 1)*(PX + 2*radius)/4/PX/ROWS", "C*(2*SIDE*SIDE + 16)"}},
+    {.name = "shorts",
+     .summary = "u16: two neighbours in a register, what is far cut off at the limit",
+     .source = "packed.cl",
+     .condition = "TYPE == 1",
+     .path = "packed",
+     .align = 16,
+     .specialised = "the loop over a row of the window is unrolled",
+     .tunables = {BLOCK},
+     .constraints = {"PX*ROWS <= 32"},
+     .defines = {"RADIUS=radius", "WITH_PTX=PTX", "WITH_DPX=SM >= 90"},
+     .passes = {{.kernel = "epsilon_shorts",
+                 .extent = {"ceildiv(W, PX)*COLOURS", "H"},
+                 .block = {NULL, "ROWS"},
+                 .arguments = {"in", "out", "W", "H", "border", "number:limit"}}},
+     .cost = {"4*C", "C*(SIDE + ROWS - 1)*(PX + 2*radius)/2/PX/ROWS", "C*(4*ceildiv(SIDE*SIDE, 2) + 24)"}},
     {.name = "symmetric",
      .summary = "each pair of pixels of a strip compared once for both, sums of rows to come in registers",
      .source = "symmetric.cl",
@@ -247,8 +265,10 @@ static const struct variant variants[] = {
 
 static const struct seed seeds[] = {
     {"WIDE", "vectors", "ROWS=32 WG_X=4"},
-    {"PTX && TYPE == 0 && C == 1", "bytes", "PX=8 ROWS=2 WG_X=8 WG_Y=8"},
-    {"PTX && TYPE == 0 && C == 1", "halves", "PX=8 ROWS=4 WG_X=32 WG_Y=4"},
+    {"PTX && TYPE == 0 && (C == 2 || C == 3)", "bytes", "PX=8 ROWS=3 WG_X=32 WG_Y=2"},
+    {"PTX && TYPE == 0", "bytes", "PX=8 ROWS=2 WG_X=8 WG_Y=8"},
+    {"PTX && TYPE == 0", "halves", "PX=8 ROWS=4 WG_X=32 WG_Y=4"},
+    {"SM >= 90 && TYPE == 1", "shorts", "PX=4 ROWS=2 WG_X=8 WG_Y=8"},
     {"GPU && HALF && TYPE == 0 && C == 1", "halves", "PX=8 ROWS=2 WG_X=32 WG_Y=4"},
     {"GPU && radius*C <= 32", "strips", "PX=4 WG_X=16 WG_Y=16"},
     {"GPU && TYPE == 0 && C == 1", "tiles", "PX=4 WG_X=8 WG_Y=16"},
@@ -287,6 +307,7 @@ static const struct rung rungs[] = {
     {"4-2-exact", "rung 4-2 by buffer, whole numbers", "strips", "PX=4 BRANCHES=0", 0, TABLE ", made exact"},
     {"half2", "two pixels in a register, half precision, exact", "halves", "", 0, "hone"},
     {"packed", "four neighbours in a register", "bytes", "", 0, "hone"},
+    {"packed16", "two neighbours of u16 in a register", "shorts", "", 0, "hone"},
     {"pairs", "each pair of pixels compared once", "symmetric", "", 0, "hone"},
     {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
 };
@@ -319,7 +340,7 @@ const struct hone_filter hone_filter_epsilon = {
                     .unit = "levels",
                     .f32_full = 255,
                     .help = "largest accepted difference from the centre; for f32 in units of 1/255"}},
-    .symbols = {"SIDE", "FLUSH", "BIG", "HIGH", "BIAS", "LIMITS", "HALF_FLUSH"},
+    .symbols = {"SIDE", "FLUSH", "BIG", "HIGH", "BIAS", "LIMITS", "HALF_FLUSH", "COLOURS"},
     .reals = {"limit"},
     .prepare = prepare,
     .examples = {{"less noise, and edges stay", "'epsilon radius=4 threshold=8%' photo.jpg -o clean.jpg"},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For GPUs, planes of bytes: a work-item makes a block of PX x ROWS results. Each row that their windows see
- * is loaded once, as words of four pixels, and serves all rows of results that it belongs to.
+ * For GPUs: a work-item makes a block of PX x ROWS results of one channel. Each row that their windows see is
+ * loaded once, as words of two or four samples of that channel, and serves all rows of results that it
+ * belongs to.
  *
  * bytes: four neighbours of one pixel in a register. With d = |n - centre| in each byte, d is near where d +
  * (127 - threshold) stays below 128, computed in the lower seven bits so that no byte carries into the next.
@@ -12,6 +13,10 @@
  * exactly. With d = n - centre, m = saturate(threshold + 1 - |d|) is 1 for what is near and 0 for what is
  * far; sums of m * d are moved to floats before they can pass 2048. 0x6400 | p is 1024 + p, so a byte becomes
  * a number without a conversion.
+ *
+ * shorts: two neighbours of one sample of 16 bits in a register. With low = centre - threshold (at least 0),
+ * n - low, which wraps around, is at most `span` for what is near and larger for what is far. Sums of
+ * min(n - low, span) and of min(n - low, span + 1) differ by the number of those that are far.
  */
 #ifndef PX
 #define PX 8 /* results per work-item, across */
@@ -28,50 +33,56 @@
 #ifndef FLUSH
 #define FLUSH 0 /* neighbours whose sum fits a half; 0: all */
 #endif
-#define SIDE  (2 * RADIUS + 1)
-#define EDGE  ((RADIUS + 3) / 4) /* words left and right of the block */
-#define WORDS (PX / 4)
-#define ALL   (WORDS + 2 * EDGE)
-#define FIRST (4 * EDGE - RADIUS) /* where the first window begins in a row */
+#ifndef WITH_DPX
+#define WITH_DPX 0 /* 1: the compiler takes NVIDIA's instructions for two numbers of 16 bits */
+#endif
+#define SIDE    (2 * RADIUS + 1)
+#define PART    (4 / (int)sizeof(PIXEL))     /* samples of a word */
+#define EDGE    ((RADIUS + PART - 1) / PART) /* words left and right of the block */
+#define WORDS   (PX / PART)
+#define ALL     (WORDS + 2 * EDGE)
+#define FIRST   (PART * EDGE - RADIUS)    /* where the first window begins in a row */
+#define COLOURS (HONE_ALPHA ? 3 : HONE_C) /* channels that are filtered */
 
-#include "filters/words.clh"
+#include "filters/planes.clh"
 
 struct block {
-    __global const uchar *in;
+    __global const PIXEL *in;
     int pitch, width, height, border;
     int at; /* the block's first column */
+    struct plane plane;
 };
 
 /* Whether all that the block's windows see lies inside the image. */
 inline bool inside_image(const struct block *b, int y, int rows)
 {
-    int from = b->at - 4 * EDGE;
-    return from >= 0 && from + 4 * ALL <= b->width && y >= RADIUS && y + rows + RADIUS <= b->height;
+    int from = b->at - PART * EDGE;
+    return from >= 0 && from + PART * ALL <= b->width && y >= RADIUS && y + rows + RADIUS <= b->height;
 }
 
 inline void load_row(uint *w, const struct block *b, int y, bool plain)
 {
-    int inside, from = b->at - 4 * EDGE;
+    int inside, from = b->at - PART * EDGE;
     if (plain) {
-        __global const uint *at = (__global const uint *)(b->in + y * b->pitch + from);
+        __global const uint *at = (__global const uint *)(b->in + y * b->pitch + from * HONE_C);
 #pragma unroll
         for (int k = 0; k < ALL; k++)
-            w[k] = at[k];
+            w[k] = plane_word(at + HONE_C * k, &b->plane);
         return;
     }
-    __global const uchar *row = hone_row(b->in, b->pitch, y, b->height, &inside);
+    __global const PIXEL *row = hone_row(b->in, b->pitch, y, b->height, &inside);
 #pragma unroll
     for (int k = 0; k < ALL; k++)
-        w[k] = edge_word(row, inside, from + 4 * k, b->width, b->border);
+        w[k] = edge_plane_word(row, inside, from + PART * k, b->plane.channel, b->width, b->border);
 }
 
 /* The centres of a row of results; beyond the image, where nothing is stored, its last pixel. */
 inline void load_centres(uint *pixel, const struct block *b, int y)
 {
-    __global const uchar *row = b->in + min(y, b->height - 1) * b->pitch;
+    __global const PIXEL *row = b->in + min(y, b->height - 1) * b->pitch + b->plane.channel;
 #pragma unroll
     for (int k = 0; k < PX; k++)
-        pixel[k] = row[min(b->at + k, b->width - 1)];
+        pixel[k] = row[min(b->at + k, b->width - 1) * HONE_C];
 }
 
 /* Words beyond the last hold only lanes that do not count. */
@@ -91,21 +102,38 @@ inline float rounded(float sum, float count)
     return floor(sum * reciprocal + (0.5f + 1.0f / 4096));
 }
 
-inline void store_row(__global uchar *out, const struct block *b, int y, const uint *result)
+/* `out` is where the block's first pixel goes. */
+inline void store_row(__global PIXEL *out, const struct block *b, int y, const uint *result)
 {
     int left = b->width - b->at;
+#if HONE_C == 1
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
-        uint word = clear_leaving(result[k], b->at + 4 * k, y, SIDE, SIDE, b->width, b->height);
-        if (4 * k + 4 <= left)
-            *(__global uint *)(out + 4 * k) = word;
+        uint word = clear_leaving(result[k], b->at + PART * k, y, SIDE, SIDE, b->width, b->height);
+        if (PART * k + PART <= left)
+            *(__global uint *)(out + PART * k) = word;
         else
-            for (int i = 0; i < left - 4 * k; i++)
-                out[4 * k + i] = (uchar)(word >> 8 * i);
+            for (int i = 0; i < left - PART * k; i++)
+                out[PART * k + i] = (PIXEL)(word >> WORD_BITS * i);
     }
+#else
+#pragma unroll
+    for (int k = 0; k < PX; k++) {
+        bool nothing = HONE_BORDER == BORDER_ZERO_OUTSIDE &&
+                       hone_leaves(b->at + k - RADIUS, y - RADIUS, SIDE, SIDE, b->width, b->height);
+        if (k < left)
+            out[k * HONE_C + b->plane.channel] =
+                nothing ? (PIXEL)0 : (PIXEL)(result[k / PART] >> WORD_BITS * (k % PART));
+    }
+#endif
+#if HONE_ALPHA /* which the work-items of the three colours copy by turns */
+    __global const PIXEL *row = b->in + y * b->pitch + b->at * HONE_C;
+    for (int k = b->plane.channel; k < min(left, PX); k += COLOURS)
+        out[k * HONE_C + 3] = row[k * HONE_C + 3];
+#endif
 }
 
-#if !defined(VARIANT_halves)
+#if HONE_T == 0 && !defined(VARIANT_halves)
 #define KERNEL epsilon_bytes
 
 #if WITH_PTX
@@ -194,8 +222,12 @@ inline void add(struct sums *s, int k, uint n, uint bias, uint lanes)
     s->sum[k] = hone_dot4(near, n, s->sum[k]);
 }
 
-/* A row of the windows, and where `with_down` the last four rows of the centres' columns. */
-inline void add_row(struct sums *s, const struct row *r, bool with_down, uint bias)
+/* Whether row `off` below the centre ends four rows above or below it that begin or end beside it. */
+#define ENDS_FOUR(off) (((off) < 0 && ((off)&3) == 3) || ((off) > 0 && ((off)&3) == 0))
+
+/* Row `place` of the windows, from 0 on, and with each fourth one the last four rows of the centres'
+ * columns. */
+inline void add_row(struct sums *s, const struct row *r, int place, uint bias)
 {
 #pragma unroll
     for (int k = 0; k < PX; k++) {
@@ -207,7 +239,7 @@ inline void add_row(struct sums *s, const struct row *r, bool with_down, uint bi
         }
     }
 #if CROSS
-    if (with_down) {
+    if (ENDS_FOUR(place - RADIUS)) {
 #pragma unroll
         for (int k = 0; k < PX; k++)
             add(s, k, r->down[k], bias, 0x80808080u);
@@ -215,7 +247,7 @@ inline void add_row(struct sums *s, const struct row *r, bool with_down, uint bi
 #endif
 }
 
-inline void begin(struct sums *s, const uint *pixel)
+inline void begin(struct sums *s, const uint *pixel, uint limits)
 {
 #pragma unroll
     for (int k = 0; k < PX; k++) {
@@ -234,10 +266,9 @@ inline void finish(uint *result, const struct sums *s)
     }
 }
 
-#else
+#elif HONE_T == 0
 #define KERNEL epsilon_halves
 #include "filters/halves.clh"
-#define CROSS 0
 
 #if WITH_PTX
 /* saturate(reach - |d|) */
@@ -312,7 +343,7 @@ inline void prepare(struct row *r)
     }
 }
 
-inline void add_row(struct sums *s, const struct row *r, bool with_down, uint reach)
+inline void add_row(struct sums *s, const struct row *r, int place, uint reach)
 {
 #pragma unroll
     for (int i = 0; i < SIDE; i++) {
@@ -328,7 +359,7 @@ inline void add_row(struct sums *s, const struct row *r, bool with_down, uint re
     }
 }
 
-inline void begin(struct sums *s, const uint *pixel)
+inline void begin(struct sums *s, const uint *pixel, uint limits)
 {
 #pragma unroll
     for (int k = 0; k < 2 * WORDS; k++) {
@@ -358,16 +389,123 @@ inline void finish(uint *result, const struct sums *s)
         result[k / 4] = (k % 4 ? result[k / 4] : 0u) | mean << 8 * (k % 4);
     }
 }
+#else
+#define KERNEL epsilon_shorts
+
+/* The smaller of a + b and c in each half, where a + b wraps around. */
+inline uint least_of_sum(uint a, uint b, uint c)
+{
+#if WITH_DPX
+    uint r;
+    asm("{.reg .b32 t; add.u16x2 t, %1, %2; min.u16x2 %0, t, %3;}" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+    return r;
+#else
+    return as_uint(min(as_ushort2(a) + as_ushort2(b), as_ushort2(c)));
+#endif
+}
+
+#define TWICE(n)   ((n)*0x00010001u)
+
+/* What is near lies from `low` to `low` + `span`. */
+struct sums {
+    uint inside[PX], beyond[PX]; /* of distances from `low`, at most `span`, and at most one more */
+    uint minus_low[PX], span[PX], more[PX]; /* in both halves */
+};
+
+struct row {
+    uint w[ALL];
+    uint odd[ALL]; /* the pairs that begin at odd elements */
+    uint down[PX]; /* the right edges of the windows: of the last row, and above it of this one */
+};
+
+/* The pair of elements e and e + 1. */
+#define FROM(r, e) ((e) % 2 ? (r)->odd[(e) / 2] : (r)->w[(e) / 2])
+
+inline void clear(struct row *r)
+{
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        r->down[k] = 0;
+}
+
+inline void prepare(struct row *r)
+{
+#pragma unroll
+    for (int k = 0; k < ALL; k++)
+        r->odd[k] = FUNNEL(r->w[k], WORD(r->w, k + 1));
+#pragma unroll
+    for (int k = 0; k < PX; k++) {
+        int e = FIRST + k + SIDE - 1;
+        r->down[k] = e % 2 ? HIGH_SHORTS(r->down[k], r->w[e / 2]) : FUNNEL(r->down[k], r->w[e / 2]);
+    }
+}
+
+inline void add(struct sums *s, int k, uint n)
+{
+    s->inside[k] = hone_products_low(0x0101u, least_of_sum(n, s->minus_low[k], s->span[k]), s->inside[k]);
+    s->beyond[k] = hone_products_low(0x0101u, least_of_sum(n, s->minus_low[k], s->more[k]), s->beyond[k]);
+}
+
+/* Row `place` of the windows, from 0 on: pairs, and of what is left over pairs from above to below; the last
+ * one goes with `low`, which adds nothing. */
+inline void add_row(struct sums *s, const struct row *r, int place, uint threshold)
+{
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+#pragma unroll
+        for (int i = 0; i < RADIUS; i++)
+            add(s, k, FROM(r, FIRST + k + 2 * i));
+    if (place & 1) {
+#pragma unroll
+        for (int k = 0; k < PX; k++)
+            add(s, k, r->down[k]);
+    } else if (place == SIDE - 1) {
+#pragma unroll
+        for (int k = 0; k < PX; k++)
+            add(s, k, FUNNEL(r->down[k], -s->minus_low[k]));
+    }
+}
+
+inline void begin(struct sums *s, const uint *pixel, uint threshold)
+{
+#pragma unroll
+    for (int k = 0; k < PX; k++) {
+        uint low = pixel[k] - min(pixel[k], threshold), span = min(pixel[k] + threshold, 65535u) - low;
+        s->inside[k] = s->beyond[k] = 0;
+        s->minus_low[k] = TWICE(-low & 0xffffu);
+        s->span[k] = TWICE(span);
+        s->more[k] = TWICE(min(span + 1, 65535u)); /* where all is near, nothing lies beyond */
+    }
+}
+
+/* n / d for n below 2^27 and a quotient below 2^16: off by one at most before the last step. */
+inline uint quotient(uint n, uint d)
+{
+    uint q = (uint)((float)n / (float)d);
+    int rest = (int)(n - q * d);
+    return rest < 0 ? q - 1 : rest >= (int)d ? q + 1 : q;
+}
+
+inline void finish(uint *result, const struct sums *s)
+{
+#pragma unroll
+    for (int k = 0; k < PX; k++) {
+        uint far = s->beyond[k] - s->inside[k], count = SIDE * SIDE - far;
+        uint sum = s->inside[k] - far * (s->span[k] & 0xffffu);
+        uint low = -s->minus_low[k] & 0xffffu, mean = low + quotient(2 * sum + count, 2 * count);
+        result[k / 2] = (k % 2 ? result[k / 2] : 0u) | mean << 16 * (k % 2);
+    }
+}
 #endif
 
-/* Whether row `off` below the centre ends four rows above or below it that begin or end beside it. */
-#define ENDS_FOUR(off) (((off) < 0 && ((off)&3) == 3) || ((off) > 0 && ((off)&3) == 0))
-
-/* `limits`: of bytes what is added to distances, in each byte; of halves the threshold + 1 as two numbers. */
-__kernel void KERNEL(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out,
+/* A work-item makes the results of one channel. `limits`: of bytes what is added to distances, in each byte;
+ * of halves the threshold + 1 as two numbers; of shorts the threshold. */
+__kernel void KERNEL(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *out,
                      int out_offset, int out_pitch, int width, int height, int border, uint limits)
 {
-    struct block b = {in + in_offset, in_pitch, width, height, border, get_global_id(0) * PX};
+    int item = get_global_id(0);
+    struct block b = {in + in_offset,          in_pitch, width, height, border, item / COLOURS * PX,
+                      plane_of(item % COLOURS)};
     int y = get_global_id(1) * ROWS;
     if (b.at >= width || y >= height)
         return;
@@ -379,7 +517,7 @@ __kernel void KERNEL(__global const uchar *in, int in_offset, int in_pitch, __gl
     for (int q = 0; q < ROWS; q++) {
         uint pixel[PX];
         load_centres(pixel, &b, y + q);
-        begin(&s[q], pixel);
+        begin(&s[q], pixel, limits);
     }
     clear(&r);
 #pragma unroll 1
@@ -389,9 +527,9 @@ __kernel void KERNEL(__global const uchar *in, int in_offset, int in_pitch, __gl
 #pragma unroll
         for (int q = 0; q < ROWS; q++)
             if ((uint)(j - q) < SIDE)
-                add_row(&s[q], &r, ENDS_FOUR(j - q - RADIUS), limits);
+                add_row(&s[q], &r, j - q, limits);
     }
-    out += out_offset + y * out_pitch + b.at;
+    out += out_offset + y * out_pitch + b.at * HONE_C;
 #pragma unroll
     for (int q = 0; q < ROWS; q++)
         if (y + q < height) {
