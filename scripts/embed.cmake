@@ -63,7 +63,7 @@ const struct experiment_file experiment_files[] = {\n${files}    {0}};\n")
 set(files "")
 set(texts "")
 set(number 0)
-file(GLOB kernels RELATIVE ${SOURCE} ${SOURCE}/filter/*.clh ${SOURCE}/filters/*.clh ${SOURCE}/filters/*/*.cl
+file(GLOB kernels RELATIVE ${SOURCE} ${SOURCE}/filter/*.clh ${SOURCE}/filter/own/*.clh ${SOURCE}/filters/*.clh ${SOURCE}/filters/*/*.cl
      ${SOURCE}/filters/*/*.clh)
 list(SORT kernels)
 foreach(kernel ${kernels})

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * The available filters: names, parameters, variants, ladders.
+ * The available filters: names, parameters, variants, ladders; and filters of one's own.
  *
- * All strings are static. Threads: all functions are safe.
+ * All strings are static, or live until the process ends. Threads: all functions are safe.
  */
 #ifndef HONE_FILTER_H
 #define HONE_FILTER_H
@@ -72,7 +72,7 @@ typedef struct hone_rung_info {
 /**
  * Each function fills *out and returns true, or returns false past the last entry or for an unknown name.
  *
- * Filters are in alphabetical order. Parameters, variants, tunables and rungs are in the order of the filter's
+ * Filters are in alphabetical order, loaded ones behind the others. Parameters, variants, tunables and rungs are in the order of the filter's
  * description; a filter's own parameters come before the common ones.
  */
 HONE_API bool hone_filter_at(size_t index, hone_filter_info *out);
@@ -81,6 +81,21 @@ HONE_API bool hone_filter_parameter(const char *filter, size_t index, hone_param
 HONE_API bool hone_filter_variant(const char *filter, size_t index, hone_variant_info *out);
 HONE_API bool hone_filter_tunable(const char *filter, const char *variant, size_t index, hone_tunable_info *out);
 HONE_API bool hone_filter_rung(const char *filter, size_t index, hone_rung_info *out);
+
+/**
+ * Loads a filter of one's own: an OpenCL C file whose `//@filter` lines describe it (docs/own-filters.md). Chains then find it by
+ * the file's name without folder and ".cl", or by `path`. Until the process ends it stays loaded; loading a file again that has
+ * changed replaces it for chains that are parsed afterwards.
+ *
+ * A filter is code that runs on the device, on a CPU in this process: load only what you trust. Chains alone never load one.
+ *
+ * \param text  the text, `path` then only names it; NULL: read the file
+ * \param out   may be NULL
+ *
+ * A description with mistakes, or a name that is taken, is HONE_ERROR_USAGE; the kernels are compiled when a plan needs them.
+ * Threads: safe.
+ */
+HONE_API hone_status hone_filter_load(const char *path, const char *text, hone_filter_info *out, hone_error *error);
 
 #ifdef __cplusplus
 }

@@ -309,7 +309,7 @@ static hone_status check_small(hone_device *device, const struct instance *insta
     hone_status status = small_case(&c, device, instance, error);
     if (status)
         return status;
-    status = check_init(&check, &c, PATTERN_RANDOM, 1, error);
+    status = check_init(&check, device, &c, PATTERN_RANDOM, 1, error);
     if (!status) {
         const struct check_layout padded = {.pad = 16, .offset = 64};
         status = check_run(&check, device, instance_variant(instance), instance_config(instance), padded,

@@ -108,6 +108,12 @@ int cli_fail(const struct common_options *common, const hone_error *error);
  * EXIT_USAGE. */
 int cli_usage(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Loads the filters of one's own that a chain of the command line names by their path (which ends with .cl) or
+ * that are in $XDG_DATA_HOME/hone/filters. Filters that do not exist are left to the parser of chains. */
+hone_status cli_load_filters(const char *chain, hone_error *error);
+/* The same for all operands. */
+hone_status cli_load_all(const struct operands *operands, hone_error *error);
+
 /* cli_usage, with the filters that there are or the nearest to `name`. */
 int cli_unknown_filter(const struct command *command, const char *name);
 

@@ -470,6 +470,9 @@ static int run(int argc, char **argv)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
     if (operands.count > 1)
         return cli_usage(&command_filters, "it takes one name, not also '%s'", operands.items[1]);
+    hone_error error;
+    if (cli_load_all(&operands, &error))
+        return cli_fail(&common, &error);
     const char *name = operands.count ? operands.items[0] : NULL;
     if (name && !hone_filter_find(name, &info))
         return cli_unknown_filter(&command_filters, name);
@@ -493,7 +496,7 @@ const struct command command_filters = {
         "Without NAME: lists all filters. With NAME: shows the filter's parameters, two examples, and what "
         "hone\n"
         "chooses on this device for some common images; with -v also its variants, their tunables, and the\n"
-        "ladder of its source.\n"
+        "ladder of its source. NAME may also be a file with a filter of your own, ./glow.cl.\n"
         "\n"
         "options:\n"
         "  --names          print bare names, one per line: of the filters or, with NAME, 'parameter=' and\n"

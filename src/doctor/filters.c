@@ -65,7 +65,7 @@ static bool check_pattern(struct tally *tally, const struct filter_case *c, cons
     struct check check;
     struct check_result result = {0};
     hone_error error;
-    hone_status status = check_init(&check, c, pattern, 1 + (uint32_t)pattern, &error);
+    hone_status status = check_init(&check, tally->device, c, pattern, 1 + (uint32_t)pattern, &error);
     if (!status) {
         status = check_run(&check, tally->device, choice->variant, &choice->config, layout, &result, &error);
         check_finish(&check);

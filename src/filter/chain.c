@@ -162,8 +162,25 @@ static hone_status read_parameters(struct reader *r, struct filter_case *c)
     return status;
 }
 
+/* A name, or the path of a filter of one's own. */
+static hone_status read_filter(struct reader *r)
+{
+    const size_t length = strcspn(r->at, " \t\r\n|");
+    if (length < 3 || memcmp(r->at + length - 3, ".cl", 3) != 0)
+        return read_name(r, "expected the name of a filter");
+    if (length >= MAX_WORD)
+        return mistake(r, r->at, "this path is too long");
+    memcpy(r->word, r->at, length);
+    r->word[length] = '\0';
+    r->at += length;
+    return HONE_OK;
+}
+
 static hone_status unknown_filter(struct reader *r, const char *where)
 {
+    if (text_ends(r->word, ".cl"))
+        return mistake(r, where,
+                       "no filter was loaded from this file: chains load none, hone_filter_load() does");
     struct text message = {0};
     registry_answer_unknown(r->word, &message);
     hone_status status = mistake(r, where, text_view(&message));
@@ -175,7 +192,7 @@ static hone_status read_step(struct reader *r, hone_chain *chain)
 {
     skip_space(r);
     const char *start = r->at;
-    hone_status status = read_name(r, "expected the name of a filter");
+    hone_status status = read_filter(r);
     if (status)
         return status;
     const struct hone_filter *filter = registry_find(r->word);

@@ -20,8 +20,9 @@ struct check {
     double magnitude;                  /* largest finite |input|: the unit of bounds for f32 */
 };
 
-hone_status check_init(struct check *check, const struct filter_case *c, enum pattern pattern, uint32_t seed,
-                       hone_error *error);
+/* `device` is for filters of one's own, whose reference is a variant. */
+hone_status check_init(struct check *check, hone_device *device, const struct filter_case *c,
+                       enum pattern pattern, uint32_t seed, hone_error *error);
 void check_finish(struct check *check);
 
 struct check_result {

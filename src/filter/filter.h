@@ -279,6 +279,14 @@ enum reads {
     READS_ELSEWHERE, /* at another place */
 };
 
+/* The text of a filter of one's own. */
+struct own_source {
+    const char *path; /* as it was named */
+    const char *text; /* all of the file */
+    bool pixel;       /* it is one function, whose kernels hone has; else the kernels are the author's */
+    const char *head; /* definitions that come before it; NULL without such a function */
+};
+
 /* How far windows reach from a pixel, in pixels: expressions, NULL: 0. */
 struct window {
     const char *left, *right, *top, *bottom;
@@ -304,10 +312,11 @@ enum {
 
 struct hone_filter {
     const char *name, *summary;
-    const char *origin;       /* paper or seed, section */
-    unsigned types, channels; /* of the input: sums of TYPE_x and CHANNELS_x */
-    unsigned inputs;          /* 1 or 2 */
-    bool spatial;             /* looks at neighbours: has `border` and `alpha` */
+    const char *origin;           /* paper or seed, section */
+    const struct own_source *own; /* its text, if it was loaded; NULL: kernel files of its folder */
+    unsigned types, channels;     /* of the input: sums of TYPE_x and CHANNELS_x */
+    unsigned inputs;              /* 1 or 2 */
+    bool spatial;                 /* looks at neighbours: has `border` and `alpha` */
     enum reads reads;
     struct window window; /* what may not change a result lies outside */
     unsigned period;      /* results depend on their positions modulo this; 0: they do not */
@@ -326,8 +335,9 @@ struct hone_filter {
     void (*table)(const struct filter_case *c, int index, void *table, size_t bytes);
     /* The definition of right, in double precision or exact integers: writes every pixel of out. Where a bound is
      * above 0 and variants are exact, c->exact asks for the definition that those keep. */
-    void (*reference)(const struct filter_case *c, const struct view *in, const struct view *second,
-                      struct view *out);
+    void (*reference)(
+        const struct filter_case *c, const struct view *in, const struct view *second,
+        struct view *out); /* NULL, of loaded ones: the first variant with its defaults is right */
 
     /* Largest |result - reference| for u8, u16 (and s16) and f32 input; in levels of the result's format, for f32
      * relative to the largest finite magnitude of the input (see gain and bias of a case; integers made of

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cache/programs.h"
+#include "filter/own/own.h"
 #include "filter/registry.h"
 
 #include <stdio.h>
@@ -71,7 +72,8 @@ static hone_status make_kernels(struct instance *instance, const char *options, 
         status =
             programs_kernel(&instance->kernels[p], instance->device, &unit, variant->passes[p].kernel, error);
     text_finish(&source);
-    return status;
+    const struct own_source *own = instance->c.filter->own;
+    return status && own ? own_blame(own, status, error) : status;
 }
 
 static hone_status load_programs(struct instance *instance, hone_error *error)

@@ -2,6 +2,7 @@
 #include "filter/registry.h"
 
 #include "base/text.h"
+#include "filter/own/own.h"
 
 #include <string.h>
 
@@ -11,18 +12,29 @@ extern const struct hone_filter *const registry_filters[];
 
 const struct hone_filter *registry_at(size_t index)
 {
-    for (size_t i = 0; registry_filters[i]; i++)
-        if (i == index)
-            return registry_filters[i];
-    return NULL;
+    const struct hone_filter *const *filter = registry_filters;
+    while (*filter && index-- > 0)
+        filter++;
+    return *filter;
 }
 
-const struct hone_filter *registry_find(const char *name)
+static const struct hone_filter *built_in(const char *name)
 {
     const struct hone_filter *const *filter = registry_filters;
     while (*filter && strcmp((*filter)->name, name) != 0)
         filter++;
     return *filter;
+}
+
+bool registry_built_in(const char *name)
+{
+    return built_in(name) != NULL;
+}
+
+const struct hone_filter *registry_find(const char *name)
+{
+    const struct hone_filter *filter = built_in(name);
+    return filter ? filter : own_find(name);
 }
 
 const char *registry_text(const char *path)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All filters. The table behind it is generated from the folders in src/filters. */
+/* All filters: those of a table that is generated from the folders in src/filters, and those that were loaded. */
 #ifndef FILTER_REGISTRY_H
 #define FILTER_REGISTRY_H
 
@@ -11,9 +11,11 @@ struct kernel_file {
     const char *text;
 };
 
-/* The filters in alphabetical order; NULL beyond the last. */
+/* The filters that come with hone in alphabetical order; NULL beyond the last. */
 const struct hone_filter *registry_at(size_t index);
+/* A filter by its name, or a loaded one by its path. */
 const struct hone_filter *registry_find(const char *name);
+bool registry_built_in(const char *name);
 /* The compiled-in text of a kernel file by its path below src, "filters/box/kernel.cl"; NULL when there is none. */
 const char *registry_text(const char *path);
 /* The filter whose name is nearest to a misspelt one, or NULL when none is near. */

@@ -56,14 +56,11 @@ static hone_status add_line(struct text *out, const char *folder, const char *pa
     return status;
 }
 
-static hone_status add_file(struct text *out, const char *folder, const char *path, int depth,
-                            hone_error *error)
+/* A text that is called `path`. */
+static hone_status add_text(struct text *out, const char *folder, const char *path, const char *line,
+                            int depth, hone_error *error)
 {
-    struct text content = {0};
-    if (depth > MAX_INCLUDES)
-        return error_set(error, HONE_ERROR_IO, "kernel files include each other: '%s'", path);
-    hone_status status = read_file(&content, folder, path, error);
-    const char *line = text_view(&content);
+    hone_status status = HONE_OK;
     text_add(out, "#line 1 \"%s\"\n", path);
     for (int number = 1; *line && !status; number++) {
         size_t length = strcspn(line, "\n");
@@ -73,6 +70,18 @@ static hone_status add_file(struct text *out, const char *folder, const char *pa
                                path, MAX_SOURCE);
         line += length + (line[length] == '\n');
     }
+    return status;
+}
+
+static hone_status add_file(struct text *out, const char *folder, const char *path, int depth,
+                            hone_error *error)
+{
+    struct text content = {0};
+    if (depth > MAX_INCLUDES)
+        return error_set(error, HONE_ERROR_IO, "kernel files include each other: '%s'", path);
+    hone_status status = read_file(&content, folder, path, error);
+    if (!status)
+        status = add_text(out, folder, path, text_view(&content), depth, error);
     text_finish(&content);
     return status;
 }
@@ -225,6 +234,20 @@ static hone_status add_fused(struct text *out, const char *folder, const struct 
 
 /* ---- The whole ---- */
 
+/* The text of a filter of one's own, called `name`, with what makes kernels of its function. */
+static hone_status add_own(struct text *out, const char *folder, const struct own_source *own,
+                           const char *name, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    if (own->pixel) {
+        text_add(out, "#line 1 \"parameters\"\n%s", own->head);
+        status = add_file(out, folder, "filter/own/pixel.clh", 0, error);
+    }
+    if (!status)
+        status = add_text(out, folder, name, own->text, 0, error);
+    return status || !own->pixel ? status : add_file(out, folder, "filter/own/kernels.clh", 0, error);
+}
+
 static hone_status source_text(struct text *out, const char *folder, const struct hone_filter *filter,
                                const struct filter_case *c, const char *file, hone_error *error)
 {
@@ -235,7 +258,10 @@ static hone_status source_text(struct text *out, const char *folder, const struc
     if (!status)
         status = add_file(out, folder, "filter/fuse.clh", 0, error);
     snprintf(path, sizeof path, "filters/%s/%s", filter->name, file);
-    if (!status)
+    if (!status &&
+        filter->own) /* without a case it is for a digest, which does not depend on where a file lies */
+        status = add_own(out, folder, filter->own, c ? filter->own->path : filter->name, error);
+    else if (!status)
         status = add_file(out, folder, path, 0, error);
     return !status && out->failed ? error_memory(error, "a kernel's source") : status;
 }

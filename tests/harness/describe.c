@@ -468,7 +468,7 @@ static bool run_reference(const struct look *look, const struct shape *shape, do
         return false;
     c.border_value = outside;
     c.filter_alpha = false; /* what alpha=filter does is compared like everything else */
-    bool ran = check_init(check, &c, PATTERN_RANDOM, 1, NULL) == HONE_OK;
+    bool ran = check_init(check, NULL, &c, PATTERN_RANDOM, 1, NULL) == HONE_OK;
     case_finish(&c);
     return ran;
 }

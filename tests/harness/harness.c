@@ -5,14 +5,17 @@
  *   HONE_TEST_EFFORT=least|quick|tiny|default|all   how much to try
  *   HONE_TEST_WIDE=1   only variants with 64-byte vectors
  *   OPTIONS=1          prints compiler options instead (harness_print_options)
+ *   HONE_TEST_OWN=FOLDER   the variants of the filters of one's own in a folder instead
  *   SELFTEST=1         only runs the device's self-test, for its cache
  */
 #include "harness.h"
 
 #include "cl/selftest.h"
 #include "filter/registry.h"
+#include "hone/filter.h"
 #include "support.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,24 +98,47 @@ static bool left_out(const struct variant *variant)
     return getenv("HONE_TEST_WIDE") && !(variant->needs & NEEDS_WIDE);
 }
 
+static void register_filter(const struct hone_filter *filter, bool described)
+{
+    struct subject *subjects = calloc(filter->variant_count + 1, sizeof *subjects);
+    if (!subjects)
+        abort();
+    subjects[0].filter = filter;
+    if (described)
+        test_add(filter->name, describe, &subjects[0]);
+    for (size_t v = 0; v < filter->variant_count; v++) {
+        char name[128];
+        subjects[v + 1] = (struct subject){filter, &filter->variants[v]};
+        snprintf(name, sizeof name, "%s.%s", filter->name, filter->variants[v].name);
+        if (!left_out(&filter->variants[v]))
+            test_add(name, run, &subjects[v + 1]);
+    }
+}
+
+static void register_own(const char *folder)
+{
+    char pattern[4096];
+    glob_t found = {0};
+    hone_filter_info info;
+    hone_error error;
+    snprintf(pattern, sizeof pattern, "%s/*.cl", folder);
+    if (glob(pattern, 0, NULL, &found) != 0)
+        test_fail(__FILE__, __LINE__, "there is no filter in '%s'", folder);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        if (hone_filter_load(found.gl_pathv[i], NULL, &info, &error))
+            test_fail(__FILE__, __LINE__, "%s", error.message);
+        else
+            register_filter(registry_find(info.name), false);
+    }
+    globfree(&found);
+}
+
 static void register_filters(void)
 {
-    for (size_t f = 0; registry_at(f); f++) {
-        const struct hone_filter *filter = registry_at(f);
-        struct subject *subjects = calloc(filter->variant_count + 1, sizeof *subjects);
-        if (!subjects)
-            abort();
-        subjects[0].filter = filter;
-        if (!getenv("HONE_TEST_WIDE"))
-            test_add(filter->name, describe, &subjects[0]);
-        for (size_t v = 0; v < filter->variant_count; v++) {
-            char name[128];
-            subjects[v + 1] = (struct subject){filter, &filter->variants[v]};
-            snprintf(name, sizeof name, "%s.%s", filter->name, filter->variants[v].name);
-            if (!left_out(&filter->variants[v]))
-                test_add(name, run, &subjects[v + 1]);
-        }
-    }
+    if (getenv("HONE_TEST_OWN"))
+        register_own(getenv("HONE_TEST_OWN"));
+    for (size_t f = 0; registry_at(f) && !getenv("HONE_TEST_OWN"); f++)
+        register_filter(registry_at(f), !getenv("HONE_TEST_WIDE"));
 }
 
 void test_register(void)

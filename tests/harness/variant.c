@@ -60,6 +60,7 @@ struct picture {
 enum { MAX_PICTURES = 24 };
 
 struct gallery {
+    hone_device *device;
     struct picture pictures[MAX_PICTURES];
     size_t count;
 };
@@ -80,7 +81,7 @@ static void add_picture(struct gallery *gallery, const struct hone_filter *filte
         return;
     }
     if (!status)
-        status = check_init(&picture->check, &c, pattern, turn + 1, &error);
+        status = check_init(&picture->check, gallery->device, &c, pattern, turn + 1, &error);
     if (status) {
         report_add(report, "%s '%s': %s", filter->name, shape->parameters, error.message);
         return;
@@ -213,7 +214,7 @@ static void run_shapes(const struct hone_filter *filter, const struct variant *v
                        enum effort effort, const struct shape *shapes, size_t shape_count,
                        const struct config *configs, size_t config_count, struct report *report)
 {
-    struct gallery gallery;
+    struct gallery gallery = {.device = device};
     bool configured = false;
     const struct config *base = NULL;
     for (size_t i = 0; i < shape_count; i++) {

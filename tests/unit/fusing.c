@@ -58,7 +58,7 @@ static unsigned check_variant(const struct hone_filter *filter, const struct var
     const struct check_layout layout = {.pad = 3, .offset = 5};
     config_default(variant, &config);
     CHECK_STATUS(fuse(&c, filter, in, before, after, border), HONE_OK);
-    CHECK_STATUS(check_init(&check, &c, PATTERN_RANDOM, 7, &error), HONE_OK);
+    CHECK_STATUS(check_init(&check, device, &c, PATTERN_RANDOM, 7, &error), HONE_OK);
     hone_status status = check_run(&check, device, variant, &config, layout, &result, &error);
     if (status != HONE_ERROR_UNSUPPORTED) {
         CHECK_STATUS(status, HONE_OK);

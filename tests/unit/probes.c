@@ -122,7 +122,7 @@ static void still_right(hone_device *device, const char *chain, const char *name
     struct rewriting r = {{.rounds = 5, .loads = 3, .every = 1}, 12};
     REQUIRE_OK(chain_parse_case(&c, chain, &error));
     REQUIRE_OK(case_prepare(&c, &in, NULL, &error));
-    REQUIRE_OK(check_init(&check, &c, PATTERN_RANDOM, 3, &error));
+    REQUIRE_OK(check_init(&check, device, &c, PATTERN_RANDOM, 3, &error));
     const struct variant *variant = filter_variant(c.filter, name);
     REQUIRE(variant != NULL);
     config_default(variant, &config);

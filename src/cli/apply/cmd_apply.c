@@ -166,6 +166,9 @@ static int check_options(const struct apply_options *options, const struct opera
 {
     if (operands->count < 1)
         return cli_usage(&command_apply, "a chain is missing, such as 'sobel norm=l1'");
+    hone_error error;
+    if (cli_load_filters(operands->items[0], &error))
+        return cli_fail(&options->common, &error);
     const int status = apply_check_quotes(options, operands);
     if (status)
         return status;
@@ -248,6 +251,7 @@ const struct command command_apply = {
         "usage: hone apply CHAIN INPUT... -o OUTPUT\n"
         "\n"
         "Filters images. CHAIN is 'filter name=value ... | filter ...'; 'hone filters' lists the filters.\n"
+        "A filter may also be a file of your own, ./glow.cl, whose code then runs on the device.\n"
         "INPUT is an image or a folder of images, or a single pipe: - (standard input) or a fifo. OUTPUT is\n"
         "a file or, with several inputs, a folder, which is created if missing. The suffix of an output\n"
         "selects its format: .png .tif .jpg .webp .gif .avif .heic .pam .pgm .ppm .pnm .pfm, or .csv and\n"

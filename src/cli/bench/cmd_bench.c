@@ -239,7 +239,9 @@ static int run_bench(int argc, char **argv)
     enum parsed parsed = cli_parse(&command_bench, argc, argv, own, &run.common, &operands);
     if (parsed != PARSED_GO)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
-    const int status = run_all(&run, &operands);
+    hone_error error;
+    const int status =
+        cli_load_all(&operands, &error) ? cli_fail(&run.common, &error) : run_all(&run, &operands);
     finish(&run);
     return status;
 }

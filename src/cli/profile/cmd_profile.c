@@ -238,7 +238,7 @@ static int run(int argc, char **argv)
     int status = check(a, &operands);
     if (status)
         return status;
-    if (guard_begin(&error))
+    if (cli_load_filters(a->chain, &error) || guard_begin(&error))
         return cli_fail(&a->common, &error);
     status = profile(&p, &error) ? fail(&p, &error) : EXIT_DONE;
     finish(&p);

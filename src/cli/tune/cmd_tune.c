@@ -290,6 +290,9 @@ static int run_tune(int argc, char **argv)
     enum parsed parsed = cli_parse(&command_tune, argc, argv, own, &run.common, &operands);
     if (parsed != PARSED_GO)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
+    hone_error error;
+    if (cli_load_all(&operands, &error))
+        return cli_fail(&run.common, &error);
     const char *wrong = tune_contradiction(run.budgeted, run.quick, run.full);
     if (wrong)
         return cli_usage(&command_tune, "%s", wrong);

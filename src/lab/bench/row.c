@@ -40,7 +40,7 @@ static void give_verdict(struct row *row, hone_device *device, const struct filt
     struct check_result result;
     hone_error error = {0};
     const struct check_layout tight = {0};
-    if (check_init(&check, c, PATTERN_STEPS, 7, &error))
+    if (check_init(&check, device, c, PATTERN_STEPS, 7, &error))
         return;
     hone_status status = check_run(&check, device, row->variant, &row->config, tight, &result, &error);
     check_finish(&check);

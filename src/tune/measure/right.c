@@ -191,7 +191,7 @@ static struct view view_of(const struct measure *m, void *bytes)
 hone_status measure_refer(struct measure *m, double seconds, hone_error *error)
 {
     double ms;
-    if (m->held < 0 || large(m) || predict(m) > seconds)
+    if (m->held < 0 || !m->c.filter->reference || large(m) || predict(m) > seconds)
         return HONE_OK;
     hone_status status = need_result(m, error);
     if (status)

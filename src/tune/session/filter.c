@@ -160,9 +160,12 @@ static json_t *request_of(const struct filter_case *c, const char *held)
         json_object_set_new(parameters, "accuracy", json_string("relaxed"));
     if (c->exact)
         json_object_set_new(parameters, "exact", json_string("yes"));
-    return json_pack("{s:s, s:s, s:s, s:o, s:s, s:i, s:i, s:i}", "do", "filter", "held", held, "filter",
-                     c->filter->name, "parameters", parameters, "type", hone_type_name(c->in.type),
-                     "channels", (int)c->in.channels, "width", (int)c->in.width, "height", (int)c->in.height);
+    const struct own_source *own = c->filter->own;
+    json_t *text = own ? json_pack("{s:s, s:s}", "path", own->path, "text", own->text) : NULL;
+    return json_pack("{s:o*, s:s, s:s, s:s, s:o, s:s, s:i, s:i, s:i}", "own", text, "do", "filter", "held",
+                     held, "filter", c->filter->name, "parameters", parameters, "type",
+                     hone_type_name(c->in.type), "channels", (int)c->in.channels, "width", (int)c->in.width,
+                     "height", (int)c->in.height);
 }
 
 static hone_status request(struct session *s, hone_error *error)

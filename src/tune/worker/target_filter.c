@@ -8,6 +8,7 @@
 #include "cl/device.h"
 #include "filter/case.h"
 #include "filter/registry.h"
+#include "hone/filter.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,16 +169,27 @@ static hone_status make_case(struct filter_case *c, const struct hone_filter *fi
     return status;
 }
 
+/* A filter of one's own comes with its text: the file may have changed since. */
+static hone_status load_own(const json_t *own, hone_error *error)
+{
+    const char *path = json_string_value(json_object_get(own, "path"));
+    const char *text = json_string_value(json_object_get(own, "text"));
+    return path && text ? hone_filter_load(path, text, NULL, error) : HONE_OK;
+}
+
 hone_status target_filter_open(struct target **out, hone_device *device, const json_t *request,
                                hone_error *error)
 {
     const char *name = json_string_value(json_object_get(request, "filter"));
-    const struct hone_filter *filter = registry_find(name ? name : "");
     struct filter_case c;
     *out = NULL;
+    hone_status status = load_own(json_object_get(request, "own"), error);
+    if (status)
+        return status;
+    const struct hone_filter *filter = registry_find(name ? name : "");
     if (!filter)
         return error_set(error, HONE_ERROR_USAGE, "there is no filter '%s'", name ? name : "");
-    hone_status status = make_case(&c, filter, request, error);
+    status = make_case(&c, filter, request, error);
     if (status)
         return status;
     struct filter_target *t = mem_new(1, sizeof *t);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Filters of one's own that the command line names: by the path of their file, or by a name in the user's folder of filters. */
+#include "cli/cli.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "filter/registry.h"
+#include "hone/filter.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_TEXT = 1 << 20 };
+
+/* $XDG_DATA_HOME/hone/filters/NAME.cl, if the user has it. */
+static hone_status load_by_name(const char *name, hone_error *error)
+{
+    char folder[PATH_MAX], file[80];
+    struct text text = {0}, path = {0};
+    bool missing = false;
+    int fd = -1;
+    if (file_private_folder("XDG_DATA_HOME", ".local/share", "filters", folder, &fd, NULL))
+        return HONE_OK; /* then it has nothing to say */
+    snprintf(file, sizeof file, "%s.cl", name);
+    hone_status status = file_private_read(fd, file, MAX_TEXT, &text, &missing, error);
+    text_add(&path, "%s/%s", folder, file);
+    if (!status)
+        status = hone_filter_load(text_view(&path), text_view(&text), NULL, error);
+    close(fd);
+    text_finish(&text);
+    text_finish(&path);
+    return missing ? HONE_OK : status;
+}
+
+static hone_status load_word(const char *word, hone_error *error)
+{
+    if (registry_find(word))
+        return HONE_OK;
+    if (text_ends(word, ".cl"))
+        return hone_filter_load(word, NULL, NULL, error);
+    return isalpha((unsigned char)*word) && strlen(word) < 32 ? load_by_name(word, error) : HONE_OK;
+}
+
+/* Behind the bar that ends a filter; bars in quotes are none. */
+static const char *next_step(const char *at)
+{
+    for (char quote = '\0'; *at; at++) {
+        if (quote ? *at == quote : strchr("'\"", *at) != NULL)
+            quote = quote ? '\0' : *at;
+        else if (!quote && *at == '|')
+            return at + 1;
+    }
+    return at;
+}
+
+hone_status cli_load_filters(const char *chain, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (const char *at = chain; *at && !status; at = next_step(at)) {
+        at += strspn(at, " \t\n");
+        char *word = mem_copy_text_n(at, strcspn(at, " \t\n|"));
+        status = word ? load_word(word, error) : error_memory(error, "a chain");
+        free(word);
+    }
+    return status;
+}
+
+hone_status cli_load_all(const struct operands *operands, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (int i = 0; i < operands->count && !status; i++)
+        status = cli_load_filters(operands->items[i], error);
+    return status;
+}
