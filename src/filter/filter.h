@@ -177,13 +177,14 @@ struct pass {
 
 /* Memory between passes: a pure function of case and configuration. A buffer of `bytes`, or with width and
  * height an image of `channels` elements (0: as many as the input has) of `type`, read as 0..1 when
- * normalised. */
+ * normalised. What it holds is lost between runs, unless it is kept. */
 struct scratch {
     const char *bytes;
     const char *width, *height;
     hone_type type;
     uint32_t channels;
     bool normalised;
+    bool kept; /* a buffer that is 0 before the first run, and that each run leaves as it found it */
 };
 
 /* What an ideal machine must do for one pixel of the result (all channels), over all passes; expressions,

@@ -100,6 +100,26 @@ static bool is_taken(const struct instance *instance, const struct memory *memor
     return false;
 }
 
+/* Nobody else's, and 0. */
+static hone_status make_kept(struct instance *instance, struct memory **memory, size_t bytes,
+                             hone_error *error)
+{
+    const struct span all = {0, bytes, bytes, 1};
+    void *zeros = mem_new(bytes, 1);
+    if (!zeros)
+        return error_memory(error, "a filter's scratch memory");
+    hone_status status = memory_create(memory, instance->device, bytes, HONE_MEMORY_DEVICE, error);
+    if (!status)
+        status = memory_write(*memory, &all, zeros, bytes, (struct wait_list){0}, NULL, error);
+    free(zeros);
+    return status;
+}
+
+static bool is_kept(const struct instance *instance, int index)
+{
+    return instance->variant->scratch[index].kept;
+}
+
 /* The smallest buffer of the other instance's that is large enough, or a new one. */
 static hone_status take_buffer(struct instance *instance, struct memory **memory, size_t bytes,
                                hone_error *error)
@@ -107,8 +127,9 @@ static hone_status take_buffer(struct instance *instance, struct memory **memory
     struct memory *best = NULL;
     for (int i = 0; i < MAX_SCRATCH && instance->other; i++) {
         struct memory *there = instance->other->scratch[i];
-        if (there && !memory_is_image(there) && memory_bytes(there) >= bytes &&
-            (!best || memory_bytes(there) < memory_bytes(best)) && !is_taken(instance, there))
+        if (there && !is_kept(instance->other, i) && !memory_is_image(there) &&
+            memory_bytes(there) >= bytes && (!best || memory_bytes(there) < memory_bytes(best)) &&
+            !is_taken(instance, there))
             best = there;
     }
     if (best)
@@ -154,8 +175,10 @@ static hone_status make_scratch(struct instance *instance, const struct expr_sco
             continue;
         }
         status = expr_text_value(wanted->bytes, scope, 0, &bytes, error);
+        const size_t least = bytes > 0 ? (size_t)bytes : 1;
         if (!status)
-            status = take_buffer(instance, &instance->scratch[i], bytes > 0 ? (size_t)bytes : 1, error);
+            status = wanted->kept ? make_kept(instance, &instance->scratch[i], least, error)
+                                  : take_buffer(instance, &instance->scratch[i], least, error);
     }
     return status;
 }
