@@ -26,6 +26,18 @@ static double most_of(const struct filter_case *c)
     return most->given ? most->number : format_end(c->in.type);
 }
 
+/*
+ * How far, in bins, the place of a value that kernels compute from `origin` and `scale` may be from the true one: each of
+ * the two, their difference and product are rounded by 2^-24, and a device may take numbers below 1.2e-38 for 0.
+ * Doubled, and 1 where that is no use or floats cannot hold the numbers.
+ */
+static double place_margin(double least, double most, double bins)
+{
+    const double range = most - least, scale = bins / range;
+    const double margin = 2 * (3 * bins * 0x1p-24 + scale * (fabs(least) * 0x1p-24 + 1.2e-38));
+    return range <= FLT_MAX && scale <= FLT_MAX && margin < 0.25 ? margin : 1;
+}
+
 double histogram_edge(const struct filter_case *c, int64_t index)
 {
     const double least = least_of(c), most = most_of(c), bins = case_number(c, "bins");
@@ -46,6 +58,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "slots", (int64_t)bins + (ranged ? OUTSIDE : 0));
     case_set_real(c, "origin", least);
     case_set_real(c, "scale", fmin(bins / (most - least), FLT_MAX));
+    case_set_real(c, "margin", place_margin(least, most, bins));
     return HONE_OK;
 }
 
@@ -77,7 +90,7 @@ static void table(const struct filter_case *c, int index, void *to, size_t bytes
 /* The counters, and the largest of them behind. */
 #define COUNTS "slots*C"
 #define EDGES  "table0:(bins + 1)*4"
-#define RANGE  EDGES, "float:origin", "float:scale", "bins"
+#define RANGE  EDGES, "float:origin", "float:scale", "float:margin", "bins"
 #define COUNTERS                                                                                             \
     {                                                                                                        \
         .bytes = "(" COUNTS " + 1)*4"                                                                        \
@@ -97,6 +110,9 @@ static void table(const struct filter_case *c, int index, void *to, size_t bytes
 
 /* Per pixel of the result: its share of the input, and its counters. */
 #define SHARE "C*IW*IH/(W*H)"
+
+/* Local memory of `once`: copies of the counters, of bytes one for each value, or one of each count. */
+#define AREA "max(COPIES*(TYPE == 0 ? 256 : slots), slots)*C*4"
 
 static const struct variant variants[] = {
     {.name = "global",
@@ -129,6 +145,24 @@ static const struct variant variants[] = {
                  .arguments = {"in", "tmp0", "local:COPIES*" COUNTS "*4", "IW", "IH", "ROWS", RANGE}},
                 FINISH},
      .cost = {"BITS/8*" SHARE " + 12*C", SHARE "/PX", "3*" SHARE}},
+    {.name = "once",
+     .summary = "one launch: work-groups count in local memory, the last one to end makes the result",
+     .source = "once.cl",
+     /* Places of vectors are counted by int. */
+     .condition = "IW*IH*C <= 2147480000",
+     .path = "local",
+     .needs = NEEDS_LOCAL,
+     .tunables = {{"COPIES", TUNABLE_DEFINE, "8 1 2 4 16 32", "of the counters of a work-group"},
+                  {"AHEAD", TUNABLE_DEFINE, "2 1 4", "vectors of 16 bytes loaded before they are counted"},
+                  {"GROUPS", TUNABLE_LAUNCH, "2 1 4 8", "work-groups per compute unit"},
+                  {"WG_X", TUNABLE_LAUNCH, "512 32 128 256 1024", "work-items of a work-group"}},
+     .constraints = {AREA " + 4 <= LMEM"},
+     .defines = {"RANGED=ranged"},
+     .scratch = {{.bytes = "(" COUNTS " + 1)*4", .kept = true}},
+     .passes = {{.kernel = "histogram_once",
+                 .extent = {"min(CU*GROUPS, ceildiv(IW*IH*C*BITS/8, WG_X*16))*WG_X"},
+                 .arguments = {"in", "tmp0", "out", "local:" AREA, "local:4", "IW", "IH", "W*C", RANGE}}},
+     .cost = {"BITS/8*" SHARE " + 12*C", SHARE "*BITS/128", "3*" SHARE}},
     {.name = "private",
      .summary = "CPU: each work-item counts a band of rows in copies of its own, a second pass sums up",
      .path = "buffer",
@@ -154,9 +188,11 @@ static const struct seed seeds[] = {
     {"CPU && !WIDE && bins <= 4096", "private", "COPIES=4 ROWS=16 WG_X=8"},
     {"CPU && bins <= 4096", "private", "ROWS=256"},
     {"CPU", "private", "ROWS=1024 COPIES=2"},
-    {"SM >= 80 && bins*C <= 1024 && IH >= 8192", "local", "COPIES=1 PX=4 ROWS=16 WG_X=256"},
-    {"GPU && bins*C <= 1024 && IH >= 8192", "local", "COPIES=8 PX=16 ROWS=16"},
-    {"GPU && bins*C <= 1024", "local", "COPIES=8 ROWS=4"},
+    {"GPU && slots*C <= 4096 && C == 1 && IW*IH*BITS >= 134217728", "once", "COPIES=32 GROUPS=8 WG_X=256"},
+    {"GPU && slots*C <= 4096 && C == 1", "once", "COPIES=32 GROUPS=2 WG_X=256"},
+    {"GPU && slots*C <= 4096 && IW*IH*C*BITS >= 134217728", "once", "COPIES=8 GROUPS=8 WG_X=256"},
+    {"GPU && slots*C <= 4096", "once", "COPIES=8 GROUPS=2 WG_X=256"},
+    {"GPU && slots*C <= 4096", "once", "COPIES=1 GROUPS=2 WG_X=256"},
     {"bins*C <= 4096", "local", "COPIES=1"},
     {NULL, "global", ""},
 };
@@ -166,6 +202,8 @@ static const struct rung rungs[] = {
     {"local", "local atomics first, then one global one per counter", "local", "COPIES=1", 0,
      "guide 7.3, rule 2"},
     {"copies", "several copies in local memory", "local", "COPIES=8", 0, "hone"},
+    {"one-launch", "16 bytes at a time, the last work-group makes the result", "once", "COPIES=32", 0,
+     "hone"},
     {"private", "private counters, no atomics", "private", "", 0, "hone"},
 };
 
@@ -216,7 +254,7 @@ const struct hone_filter hone_filter_histogram = {
           .help = "upper edge of the last bin; default: the format's end (256, 65536, 32768, f32: 1), or in "
                   "`hone apply` the maximum value (not for u8)"}},
     .symbols = {"ranged", "slots"},
-    .reals = {"origin", "scale"},
+    .reals = {"origin", "scale", "margin"},
     .bins = &bins,
     .prepare = prepare,
     .table = table,

@@ -1,56 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Counts lie bin by bin, the channels of a bin side by side; with RANGED three more follow, for what is below
- * the range, above it, and NaN. Behind them the largest one, which pictures are scaled to.
- *
- * edges[i] is the first number of the format that is not below edge i, edges[bins] the first one beyond the
- * last: so the edges, which are real numbers, are compared with exactly.
- */
-#ifndef RANGED
-#define RANGED 1
-#endif
-#define SLOTS(bins)      ((bins) + (RANGED ? 3 : 0))
-
-#define RANGE_PARAMETERS __global const NUMBER *edges, float origin, float scale, int bins
-#define RANGE            edges, origin, scale, bins
-
-#if RANGED
-/* Arithmetic says where to look, the edges decide. */
-inline int bin_of(NUMBER value, RANGE_PARAMETERS)
-{
-#if FLOATING
-    if (isnan(value))
-        return bins + 2;
-#endif
-    if (value < edges[0])
-        return bins;
-    if (!(value < edges[bins]))
-        return bins + 1;
-    float guess = fmin(fmax(((float)value - origin) * scale, 0.0f), (float)(bins - 1));
-    int low = max((int)guess - 1, 0), high = min(low + 3, bins);
-    if (value < edges[low]) {
-        high = low;
-        low = 0;
-    } else if (!(value < edges[high])) {
-        low = high;
-        high = bins;
-    }
-    while (high - low > 1) {
-        int middle = (low + high) / 2;
-        if (value < edges[middle])
-            high = middle;
-        else
-            low = middle;
-    }
-    return low;
-}
-#else
-/* Of bytes in their whole range. */
-inline int bin_of(NUMBER value, RANGE_PARAMETERS)
-{
-    return value * bins >> 8;
-}
-#endif
+/* Behind the counts (see bins.clh) lies the largest one, which pictures are scaled to. */
+#include "filters/histogram/bins.clh"
 
 /* ---- What all variants share: counts to nothing, counts to a table or a picture ---- */
 
@@ -157,19 +107,11 @@ __kernel void histogram_local(__global const PIXEL *in, int in_offset, int in_pi
 #if defined(HONE_ALL) || defined(VARIANT_private)
 /*
  * A work-item counts a band of rows in memory of its own, without atomics, in several copies: an addition
- * need not wait for the one before it when both are of the same value. Bytes are counted by value, so that a
- * counter's address takes no arithmetic; a second pass sums up the bands, and values that share a bin.
+ * need not wait for the one before it when both are of the same value. A second pass sums up the bands, and
+ * values that share a bin.
  */
 #ifndef COPIES
 #define COPIES 4 /* of the counters of a band */
-#endif
-
-#if HONE_T == 0
-#define COUNTERS(bins) 256
-#define COUNTER(value) (value)
-#else
-#define COUNTERS(bins) SLOTS(bins)
-#define COUNTER(value) bin_of(value, RANGE)
 #endif
 
 inline void count_private(__global uint *own, int copy, NUMBER value, int channel, RANGE_PARAMETERS)
