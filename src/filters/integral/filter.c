@@ -24,6 +24,10 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define TILE_STRIDE "roundup(" TILES "*(PIECES*128 + 1)*C, 4)"
 #define TILE_ROWS   "(" BANDS "*ROWS)"
 
+/* Of `once`: elements of a row in whole vectors of 16 bytes, rows read at a time. */
+#define ONCE_STRIDE "roundup(W*C, 128/BITS)"
+#define ONCE_PARTS  "min(GROUP*128/BITS/" ONCE_STRIDE ", (LMEM/4 - ROWS*C*32)/" ONCE_STRIDE ")"
+
 static const struct variant variants[] = {
     {.name = "scans",
      .summary = "a work-item per row, then a work-item per column",
@@ -133,6 +137,25 @@ static const struct variant variants[] = {
                                "local:(PTX ? 1 : 64*LINES*PIECES*C)*4"}}},
      .scratch = {{.bytes = BANDS "*" TILE_STRIDE "*4"}, {.bytes = TILES "*" TILE_ROWS "*C*4"}},
      .cost = {"C*(2*BITS/8 + 4 + 16/ROWS + 16/PIECES/128)", "C*(0.5 + 8/ROWS)", "C*(6 + 8/4)"}},
+    {.name = "once",
+     .summary =
+         "one launch, for small images: a work-group forms a few rows and sums up all above them itself",
+     .source = "once.cl",
+     .path = "local",
+     .needs = NEEDS_LOCAL,
+     .align = 16,
+     .tunables = {{"GROUP", TUNABLE_DEFINE, "256 32 512 1024", "work-items"},
+                  {"ROWS", TUNABLE_DEFINE, "4 1 2 8", "rows of a band"}},
+     /* Sums of bytes have 16 bits; floats: see README.md. */
+     .constraints = {"GROUP >= ROWS*32", ONCE_PARTS " >= 2", "(ROWS*" ONCE_STRIDE " + ROWS*C*32)*4 <= LMEM",
+                     "TYPE != 0 || H <= 256*" ONCE_PARTS,
+                     "!FLOAT || H/" ONCE_PARTS " + " ONCE_PARTS " + ROWS + 32 <= 200 + H/16"},
+     .passes = {{.kernel = "integral_once",
+                 .extent = {"GROUP*ceildiv(H, ROWS)"},
+                 .local = {"GROUP"},
+                 .arguments = {"in", "out", "local:max(" ONCE_PARTS ", ROWS)*" ONCE_STRIDE "*4",
+                               "local:ROWS*C*128", ONCE_STRIDE, ONCE_PARTS, "W", "H"}}},
+     .cost = {"C*(BITS/8*H/ROWS/2 + 4)", "C*H/ROWS*BITS/256", "C*(H/ROWS/2 + 4)"}},
     {.name = "vectors",
      .summary = "CPU: bands of rows, sums along several rows at once in 64-byte vectors",
      .source = "cpu.cl",
@@ -163,9 +186,12 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"WIDE && W*H*C >= 1048576", "vectors", "STREAM=1"},
     {"WIDE", "vectors", ""},
+    {"GPU && W*H*C*BITS <= 4194304", "once", "GROUP=512"},
+    {"GPU && W*H*C*BITS <= 8388608", "once", "GROUP=256"},
     {"GPU && PTX && W*H*C >= 134217728 && !FLOAT && W*C % 4 == 0", "tiles", "ROWS=128 STREAM=1"},
     {"GPU && PTX && W*H*C >= 134217728", "tiles", "PIECES=2 STREAM=1"},
-    {"GPU && PTX && C > 1", "tiles", ""},
+    {"GPU && PTX && C > 1 && W*H >= 33554432", "tiles", ""},
+    {"GPU && PTX && C > 1", "tiles", "ROWS=32 PIECES=1 LINES=4 STREAM=1 WG_SUMS=64 WG_X=32"},
     {"GPU && PTX && W*H >= 16777216", "tiles", "ROWS=32"},
     {"GPU && PTX", "tiles", "ROWS=32 PIECES=1 LINES=4 STREAM=1 WG_SUMS=64 WG_X=64"},
     {"GPU", "bands", ""},
@@ -179,6 +205,7 @@ static const struct rung rungs[] = {
     {"single-pass", "bands publish sums and look back", "lookback", "GROUP=128", 0,
      "hone; Merrill and Garland 2016"},
     {"tiles", "tiles: sums, carries, final by shuffles", "tiles", "", 0, "hone"},
+    {"one-launch", "bands sum up all above themselves", "once", "", 0, "hone"},
     {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
 };
 
