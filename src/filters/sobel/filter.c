@@ -17,10 +17,10 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 #define RESULT_BYTES "C*(OTYPE == 0 ? 1 : OTYPE == 2 ? 4 : 2)"
 
-/* Kernels for u8 magnitudes of one channel, four pixels to a word. */
-#define PACKED_CONDITION "TYPE == 0 && OTYPE == 0 && C == 1"
+/* Kernels for u8 magnitudes, four elements to a word. */
+#define PACKED_CONDITION "TYPE == 0 && OTYPE == 0"
 #define PACKED_TUNABLES                                                                                      \
-    {"WORDS", TUNABLE_DEFINE, "4 2", "words of four pixels per work-item and row"},                          \
+    {"WORDS", TUNABLE_DEFINE, "4 2", "words of four elements per work-item and row"},                        \
         {"ROWS", TUNABLE_DEFINE, "16 8 24 32 48 64 128", "rows per work-item"},                              \
         {"UNROLL", TUNABLE_DEFINE, "2 4", "rows per round of the loop"},                                     \
         {"SHUFFLE", TUNABLE_DEFINE, "0 1", "neighbours' pixels from the next lane instead of memory (PTX)"}, \
@@ -81,12 +81,13 @@ static const struct variant variants[] = {
      .path = "packed",
      .align = 16,
      .tunables = {PACKED_TUNABLES},
-     .constraints = {"W >= 8*WORDS", "!SHUFFLE || (PTX && WG_X % 32 == 0)"},
-     .defines = {"NORM=norm", "WITH_PTX=PTX", "TAIL=W % (4*WORDS) != 0"},
+     .constraints = {"W*C >= 8*WORDS", "!SHUFFLE || (PTX && WG_X % 32 == 0)"},
+     .defines = {"NORM=norm", "WITH_PTX=PTX", "TAIL=W*C % (4*WORDS) != 0"},
      .passes = {{.kernel = "sobel_halves",
+                 .extent = {"W*C", "H"},
                  .block = {"4*WORDS", "ROWS"},
                  .arguments = {"in", "out", "W", "H", "border"}}},
-     .cost = {"2*(ROWS + 1)/ROWS", "(1 + 2*!SHUFFLE)*(ROWS + 2)/ROWS/WORDS/4", "11"}},
+     .cost = {"2*C*(ROWS + 1)/ROWS", "C*(1 + 2*!SHUFFLE)*(ROWS + 2)/ROWS/WORDS/4", "11*C"}},
     {.name = "swar",
      .summary = "two pixels per register as 16-bit integers, strips of sliding rows",
      .source = "packed.cl",
@@ -95,12 +96,13 @@ static const struct variant variants[] = {
      .path = "packed",
      .align = 16,
      .tunables = {PACKED_TUNABLES},
-     .constraints = {"W >= 8*WORDS", "!SHUFFLE || (PTX && WG_X % 32 == 0)"},
-     .defines = {"NORM=norm", "WITH_PTX=PTX", "TAIL=W % (4*WORDS) != 0"},
+     .constraints = {"W*C >= 8*WORDS", "!SHUFFLE || (PTX && WG_X % 32 == 0)"},
+     .defines = {"NORM=norm", "WITH_PTX=PTX", "TAIL=W*C % (4*WORDS) != 0"},
      .passes = {{.kernel = "sobel_swar",
+                 .extent = {"W*C", "H"},
                  .block = {"4*WORDS", "ROWS"},
                  .arguments = {"in", "out", "W", "H", "border"}}},
-     .cost = {"2*(ROWS + 1)/ROWS", "(1 + 2*!SHUFFLE)*(ROWS + 2)/ROWS/WORDS/4", "12"}},
+     .cost = {"2*C*(ROWS + 1)/ROWS", "C*(1 + 2*!SHUFFLE)*(ROWS + 2)/ROWS/WORDS/4", "12*C"}},
     {.name = "vectors",
      .summary = "CPU: strips of one 64-byte vector, sliding rows",
      .source = "cpu.cl",

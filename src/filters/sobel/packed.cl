@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For GPUs, u8 to u8, one channel: two pixels in every 32-bit register.
+ * For GPUs, u8 to u8: two elements in every 32-bit register.
  *
- * A word of four pixels is split into its even and its odd ones, E = (p0, p2) and O = (p1, p3), 16 bits each.
- * Neighbours at distance one are then the other word, or a funnel shift of two words. Each row gives its
- * differences and its smoothed values; a strip that walks down combines those of three rows.
+ * A word of four elements is split into its even and its odd ones, E = (p0, p2) and O = (p1, p3), 16 bits each.
+ * Of one channel, neighbours at distance one are then the other word, or a funnel shift of two words; of more, the
+ * halves of a word that begins so many bytes before or behind. Each row gives its differences and its smoothed
+ * values; a strip that walks down combines those of three rows.
  *
  * halves: the 16 bits are half precision numbers, which hold integers up to 2048 exactly: 0x6400 | p is 1024
  * + p, so a byte becomes a number without a conversion. Two operations per instruction, off the integer pipe.
  * swar: the 16 bits are integers; differences carry a bias so that no lane borrows from its neighbour.
  */
 #ifndef WORDS
-#define WORDS 4 /* words of four pixels per work-item and row */
+#define WORDS 4 /* words of four elements per work-item and row */
 #endif
 #ifndef ROWS
 #define ROWS 16 /* rows per work-item */
@@ -37,7 +38,7 @@
 struct strip {
     __global const uchar *in;
     int pitch, width, height, border;
-    int at; /* the strip's first pixel */
+    int at, count; /* the strip's first element, elements in a row */
 };
 
 /* w[0] is the word left of the strip (of which the last pixel counts), w[WORDS + 1] the one right of it (the
@@ -46,9 +47,9 @@ inline void load_row(uint *w, const struct strip *s, int y)
 {
     int inside;
     __global const uchar *row = hone_row(s->in, s->pitch, y, s->height, &inside);
-    bool first = s->at == 0, last = s->at + 4 * WORDS >= s->width;
+    bool first = s->at == 0, last = s->at + 4 * WORDS >= s->count;
 #if TAIL
-    bool whole = s->at + 4 * WORDS <= s->width;
+    bool whole = s->at + 4 * WORDS <= s->count;
     if (!whole) {
 #pragma unroll
         for (int k = 0; k < WORDS; k++)
@@ -65,7 +66,7 @@ inline void load_row(uint *w, const struct strip *s, int y)
     load_right = load_right && lane == 31;
 #endif
 #if TAIL
-    if (s->at + 4 * WORDS + 4 > s->width) { /* too near the end for a whole word */
+    if (s->at + 4 * WORDS + 4 > s->count) { /* too near the end for a whole word */
         w[WORDS + 1] = edge_word(row, inside, s->at + 4 * WORDS, s->width, s->border);
         load_right = last = false;
     }
@@ -81,24 +82,33 @@ inline void load_row(uint *w, const struct strip *s, int y)
 #pragma unroll
     for (int k = 0; k < WORDS + 2; k++)
         w[k] = inside ? w[k] : outside;
-#elif HONE_BORDER == BORDER_WRAP
+#elif HONE_BORDER == BORDER_WRAP || (HONE_BORDER == BORDER_REFLECT101 && HONE_C > 1)
     if (first)
-        w[0] = (uint)row[s->width - 1] << 24;
+        w[0] = edge_word(row, inside, -4, s->width, s->border);
     if (last)
-        w[WORDS + 1] = row[0];
+        w[WORDS + 1] = edge_word(row, inside, s->count, s->width, s->border);
 #elif HONE_BORDER == BORDER_REFLECT101
     w[0] = first ? w[1] << 16 : w[0];                            /* pixel 1 */
     w[WORDS + 1] = last ? w[WORDS] >> 16 & 0xffu : w[WORDS + 1]; /* the last but one */
 #else
-    w[0] = first ? w[1] << 24 : w[0];
-    w[WORDS + 1] = last ? w[WORDS] >> 24 : w[WORDS + 1];
+    w[0] = first ? w[1] << (32 - 8 * HONE_C) : w[0];
+    w[WORDS + 1] = last ? w[WORDS] >> (32 - 8 * HONE_C) : w[WORDS + 1];
 #endif
 }
 
 inline void store_row(const struct sink *sink, const struct strip *s, int y, const uint *result)
 {
-    sink_put_words(sink, s->at, y, result, WORDS, TAIL ? s->width - s->at : 4 * WORDS);
+    sink_put_words(sink, s->at, y, result, WORDS, TAIL ? s->count - s->at : 4 * WORDS);
 }
+
+/* The words that begin a pixel before word k of a row and a pixel behind. */
+#if HONE_C == 4
+#define WORD_BEFORE(w, k) (w)[(k)-1]
+#define WORD_BEHIND(w, k) (w)[(k) + 1]
+#else
+#define WORD_BEFORE(w, k) ((w)[(k)-1] >> (32 - 8 * HONE_C) | (w)[k] << 8 * HONE_C)
+#define WORD_BEHIND(w, k) ((w)[k] >> 8 * HONE_C | (w)[(k) + 1] << (32 - 8 * HONE_C))
+#endif
 
 /* sqrt(n) rounded, 255 at most. */
 inline uint root(float n)
@@ -149,11 +159,18 @@ inline void half_terms(const uint *w, uint *difference_even, uint *difference_od
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
         uint e = hone_halves_even(w[k + 1]), o = hone_halves_odd(w[k + 1]);
-        uint before = FUNNEL(hone_halves_odd(w[k]), o), after = FUNNEL(e, hone_halves_even(w[k + 2]));
-        difference_even[k] = halves_subtract(o, before);
-        difference_odd[k] = halves_subtract(after, e);
-        smooth_even[k] = halves_add(halves_add(halves_fma(e, TWOS, BIAS4), before), o);
-        smooth_odd[k] = halves_add(halves_add(halves_fma(o, TWOS, BIAS4), e), after);
+#if HONE_C == 1
+        uint e_before = FUNNEL(hone_halves_odd(w[k]), o), e_behind = o;
+        uint o_before = e, o_behind = FUNNEL(e, hone_halves_even(w[k + 2]));
+#else
+        uint before = WORD_BEFORE(w, k + 1), behind = WORD_BEHIND(w, k + 1);
+        uint e_before = hone_halves_even(before), e_behind = hone_halves_even(behind);
+        uint o_before = hone_halves_odd(before), o_behind = hone_halves_odd(behind);
+#endif
+        difference_even[k] = halves_subtract(e_behind, e_before);
+        difference_odd[k] = halves_subtract(o_behind, o_before);
+        smooth_even[k] = halves_add(halves_add(halves_fma(e, TWOS, BIAS4), e_before), e_behind);
+        smooth_odd[k] = halves_add(halves_add(halves_fma(o, TWOS, BIAS4), o_before), o_behind);
     }
 }
 
@@ -189,11 +206,18 @@ inline void swar_terms(const uint *w, uint *difference_even, uint *difference_od
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
         uint e = EVEN_BYTES(w[k + 1]), o = ODD_BYTES(w[k + 1]);
-        uint before = FUNNEL(ODD_BYTES(w[k]), o), after = FUNNEL(e, EVEN_BYTES(w[k + 2]));
-        difference_even[k] = o + LANES_OF(256) - before;
-        difference_odd[k] = after + LANES_OF(256) - e;
-        smooth_even[k] = before + o + 2 * e;
-        smooth_odd[k] = e + after + 2 * o;
+#if HONE_C == 1
+        uint e_before = FUNNEL(ODD_BYTES(w[k]), o), e_behind = o;
+        uint o_before = e, o_behind = FUNNEL(e, EVEN_BYTES(w[k + 2]));
+#else
+        uint before = WORD_BEFORE(w, k + 1), behind = WORD_BEHIND(w, k + 1);
+        uint e_before = EVEN_BYTES(before), e_behind = EVEN_BYTES(behind);
+        uint o_before = ODD_BYTES(before), o_behind = ODD_BYTES(behind);
+#endif
+        difference_even[k] = e_behind + LANES_OF(256) - e_before;
+        difference_odd[k] = o_behind + LANES_OF(256) - o_before;
+        smooth_even[k] = e_before + e_behind + 2 * e;
+        smooth_odd[k] = o_before + o_behind + 2 * o;
     }
 }
 
@@ -240,9 +264,10 @@ __kernel void WALK(__global const uchar *in, int in_offset, int in_pitch, __glob
                    int out_pitch, int width, int height, int border FUSED_PARAMETERS)
 {
     struct sink sink = SINK_OF(out);
-    struct strip s = {in + in_offset, in_pitch, width, height, border, get_global_id(0) * 4 * WORDS};
+    struct strip s = {in + in_offset, in_pitch, width, height, border, get_global_id(0) * 4 * WORDS,
+                      width * HONE_C};
     int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
-    bool idle = s.at >= width; /* stays for the shuffles of its neighbours */
+    bool idle = s.at >= s.count; /* stays for the shuffles of its neighbours */
     if (y >= height || (idle && !SHUFFLE))
         return;
 #if !TAIL
@@ -282,7 +307,8 @@ __kernel void WALK(__global const uchar *in, int in_offset, int in_pitch, __glob
                 uint e =
                     MAGNITUDE(ADD(upper_even[k], lower_even), SUBTRACT(smooth_even[now][k], above_even[k]));
                 uint o = MAGNITUDE(ADD(upper_odd[k], lower_odd), SUBTRACT(smooth_odd[now][k], above_odd[k]));
-                result[k] = clear_leaving(JOIN_BYTES(e, o), s.at + 4 * k, y, 3, 3, width, height);
+                result[k] =
+                    finish_word(JOIN_BYTES(e, o), s.in + y * s.pitch, s.at + 4 * k, y, 3, 3, width, height);
                 upper_even[k] = lower_even;
                 upper_odd[k] = lower_odd;
             }
