@@ -319,16 +319,21 @@ static void begin_watch(struct guard_watch *watch)
     pthread_mutex_unlock(&guard.lock);
 }
 
+static void watch_with(struct guard_watch *watch, const char *format, va_list args)
+{
+    if (!(watch->seconds > 0))
+        return;
+    vsnprintf(watch->what, sizeof watch->what, format, args);
+    begin_watch(watch);
+}
+
 void guard_watch(struct guard_watch *watch, double seconds, const char *format, ...)
 {
     va_list args;
     *watch = (struct guard_watch){.seconds = seconds};
-    if (!(seconds > 0))
-        return;
     va_start(args, format);
-    vsnprintf(watch->what, sizeof watch->what, format, args);
+    watch_with(watch, format, args);
     va_end(args);
-    begin_watch(watch);
 }
 
 void guard_watch_or(struct guard_watch *watch, double seconds, bool (*late)(void *user, uint64_t key),
@@ -336,12 +341,9 @@ void guard_watch_or(struct guard_watch *watch, double seconds, bool (*late)(void
 {
     va_list args;
     *watch = (struct guard_watch){.seconds = seconds, .late = late, .user = user, .key = key};
-    if (!(seconds > 0))
-        return;
     va_start(args, format);
-    vsnprintf(watch->what, sizeof watch->what, format, args);
+    watch_with(watch, format, args);
     va_end(args);
-    begin_watch(watch);
 }
 
 void guard_unwatch(struct guard_watch *watch)

@@ -421,49 +421,53 @@ static void restore_gray_alpha(struct media_output *output, const struct format 
     output->desc.channels = 2;
 }
 
-static struct media_output describe_output(int fd, const char *name, const char *suffix,
-                                           const hone_image_desc *desc, const struct media_input *like,
-                                           const struct media_write_options *options)
+/* What is written, and what it points to: it stays where it is. */
+struct writing {
+    struct media_output output;
+    struct media_write_options options;
+    char suffix[MAX_SUFFIX + 1];
+    const struct format *format;
+};
+
+static hone_status begin_writing(struct writing *w, int fd, const char *name, const hone_image_desc *desc,
+                                 const struct media_input *like, const struct media_write_options *options,
+                                 hone_error *error)
 {
     const struct media_info *info = like ? media_get_info(like) : NULL;
-    struct media_output output = {.fd = fd,
-                                  .name = name,
-                                  .suffix = suffix,
-                                  .desc = *desc,
-                                  .pages = options->pages > 1 ? options->pages : 1,
-                                  .like = like,
-                                  .options = options};
-    output.desc.pitch = 0;
-    output.desc.height *= output.pages;
-    output.desc.channels *= info ? info->parts : 1;
-    return output;
-}
-
-static struct media_write_options complete(const struct media_write_options *options)
-{
-    struct media_write_options used = options ? *options : (struct media_write_options){0};
-    if (!used.quality)
-        used.quality = MEDIA_QUALITY;
-    return used;
+    hone_status status = media_check_output(name, desc, info, options, error);
+    if (status)
+        return status;
+    w->format = writable_format(name, error);
+    w->options = options ? *options : (struct media_write_options){0};
+    if (!w->options.quality)
+        w->options.quality = MEDIA_QUALITY;
+    suffix_of(name, w->suffix);
+    w->output = (struct media_output){.fd = fd,
+                                      .name = name,
+                                      .suffix = w->suffix,
+                                      .desc = *desc,
+                                      .pages = w->options.pages > 1 ? w->options.pages : 1,
+                                      .like = like,
+                                      .options = &w->options};
+    w->output.desc.pitch = 0;
+    w->output.desc.height *= w->output.pages;
+    w->output.desc.channels *= info ? info->parts : 1;
+    return HONE_OK;
 }
 
 hone_status media_write(int fd, const char *name, const hone_image_desc *desc, void *pixels,
                         const struct media_input *like, const struct media_write_options *options,
                         hone_error *error)
 {
-    char suffix[MAX_SUFFIX + 1];
-    const struct media_write_options used = complete(options);
-    const struct format *format = writable_format(name, error);
-    hone_status status = media_check_output(name, desc, like ? media_get_info(like) : NULL, options, error);
-    if (status || !format)
+    struct writing w;
+    hone_status status = begin_writing(&w, fd, name, desc, like, options, error);
+    if (status)
         return status;
-    suffix_of(name, suffix);
-    struct media_output output = describe_output(fd, name, suffix, desc, like, &used);
-    output.pixels = pixels;
-    status = flatten(&output, pixels, error);
+    w.output.pixels = pixels;
+    status = flatten(&w.output, pixels, error);
     if (!status)
-        restore_gray_alpha(&output, format, pixels);
-    return status ? status : format->write(&output, error);
+        restore_gray_alpha(&w.output, w.format, pixels);
+    return status ? status : w.format->write(&w.output, error);
 }
 
 /* ---- Row by row ---- */
@@ -542,20 +546,16 @@ hone_status media_write_rows(int fd, const char *name, const hone_image_desc *de
                              const struct media_source *source, const struct media_input *like,
                              const struct media_write_options *options, hone_error *error)
 {
-    char suffix[MAX_SUFFIX + 1];
-    const struct media_write_options used = complete(options);
-    const struct format *format = writable_format(name, error);
-    hone_status status = media_check_output(name, desc, like ? media_get_info(like) : NULL, options, error);
-    if (status || !format)
-        return status;
-    suffix_of(name, suffix);
+    struct writing w;
     struct row_source rows = {.from = *source, .desc = *desc};
-    struct media_output output = describe_output(fd, name, suffix, desc, like, &used);
+    hone_status status = begin_writing(&w, fd, name, desc, like, options, error);
+    if (status)
+        return status;
     rows.desc.pitch = 0;
-    output.rows = &rows;
-    status = narrow_channels(&output, format, &rows, error);
+    w.output.rows = &rows;
+    status = narrow_channels(&w.output, w.format, &rows, error);
     if (!status)
-        status = media_row_failure(&output, format->write(&output, error), error);
+        status = media_row_failure(&w.output, w.format->write(&w.output, error), error);
     free(rows.wide);
     return status;
 }
