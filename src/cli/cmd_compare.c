@@ -207,9 +207,14 @@ static int run(int argc, char **argv)
     if (operands.count != 2)
         return cli_usage(&command_compare, "two images are compared; there are %d", operands.count);
     struct side sides[2] = {{.path = operands.items[0]}, {.path = operands.items[1]}};
+    hone_error error;
+    const bool likely = media_needs_libvips(sides[0].path) || media_needs_libvips(sides[1].path);
+    if (media_decoders_begin(likely, &error))
+        return cli_fail(&options.common, &error);
     int status = compare(sides, &options);
     close_side(&sides[0]);
     close_side(&sides[1]);
+    media_decoders_end();
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opening image files: what every format has in common. */
+#include "media/decoder/decoder.h"
 #include "media/reader.h"
 
 #include "base/clock.h"
@@ -15,6 +16,31 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- Decoders in processes of their own ---- */
+
+#ifndef HONE_HAVE_VIPS /* what is read here is plain numbers */
+hone_status media_decoders_begin(bool likely, hone_error *error)
+{
+    (void)likely, (void)error;
+    return HONE_OK;
+}
+
+void media_decoders_end(void) {}
+
+bool media_give_up(void *user, uint64_t thread)
+{
+    (void)user, (void)thread;
+    return false;
+}
+
+bool decoder_ready(void)
+{
+    return false;
+}
+#endif
+
+/* ---- Messages ---- */
 
 static const struct media_reader *const readers[] = {
     &media_reader_pnm,
@@ -85,16 +111,16 @@ hone_status media_check_time(struct media_input *input, hone_error *error)
     const double spent = (double)(input->spent + clock_thread_ns() - input->since) * 1e-9;
     if (wanted == 0 || spent <= most)
         return HONE_OK;
-    input->late = true;
+    input->settled = true;
     return media_bad(
         input, error,
         "decoding has taken %.3g s of processor time, and %.3g s are the limit (--timeout sets it)", spent,
         most);
 }
 
-bool media_is_late(const struct media_input *input)
+bool media_is_settled(const struct media_input *input)
 {
-    return input && input->late;
+    return input ? input->settled : decoder_ready();
 }
 
 ssize_t media_read_at(int fd, void *bytes, size_t count, off_t offset)
@@ -165,11 +191,15 @@ static hone_status find_reader(struct media_input *input, hone_error *error)
     for (size_t i = 0; i < COUNT_OF(readers) && !input->reader; i++)
         if (readers[i]->claims(head, (size_t)count))
             input->reader = readers[i];
+#ifdef HONE_HAVE_VIPS
+    if (input->reader == &media_reader_vips && decoder_ready())
+        input->reader = &media_reader_decoder;
+#endif
     return input->reader ? HONE_OK : no_reader(input, error);
 }
 
 /* Readers speak of the file; callers of the upright image. */
-static void turn_upright(struct media_input *input)
+void media_turn_upright(struct media_input *input)
 {
     hone_image_desc *desc = &input->info.desc;
     input->place = (struct placement){.width = desc->width,
@@ -182,8 +212,8 @@ static void turn_upright(struct media_input *input)
     }
 }
 
-static struct media_input *new_input(const char *name, const struct media_read_options *options,
-                                     hone_error *error)
+struct media_input *media_new_input(const char *name, const struct media_read_options *options,
+                                    hone_error *error)
 {
     struct media_input *input = mem_new(1, sizeof *input);
     if (!input || !(input->path = mem_copy_text(name))) {
@@ -238,7 +268,7 @@ static hone_status open_image(struct media_input **out, struct media_input *inpu
     }
     if (!input->info.parts)
         input->info.parts = 1;
-    turn_upright(input);
+    media_turn_upright(input);
     input->spent = clock_thread_ns() - input->since;
     if (input->info.pages > 1 && input->info.page_count == 1 && !input->options.first_page)
         media_note(input, MEDIA_WARNING, "holds %u images; the first is used", input->info.pages);
@@ -249,7 +279,7 @@ static hone_status open_image(struct media_input **out, struct media_input *inpu
 hone_status media_open(struct media_input **out, const char *path, const struct media_read_options *options,
                        hone_error *error)
 {
-    struct media_input *input = new_input(path, options, error);
+    struct media_input *input = media_new_input(path, options, error);
     *out = NULL;
     if (!input)
         return HONE_ERROR_MEMORY;
@@ -263,7 +293,7 @@ hone_status media_open(struct media_input **out, const char *path, const struct 
 hone_status media_open_descriptor(struct media_input **out, int fd, const char *name,
                                   const struct media_read_options *options, hone_error *error)
 {
-    struct media_input *input = new_input(name, options, error);
+    struct media_input *input = media_new_input(name, options, error);
     struct stat info;
     *out = NULL;
     if (!input) {

@@ -45,6 +45,19 @@ struct media_read_options {
 
 #define MEDIA_MEMORY ((uint64_t)2 << 30)
 
+/**
+ * From now on what libvips decodes is decoded by processes of its own, with limits of memory (options.memory) and processor time (twice
+ * options.seconds) that the system holds: one that goes over them, or crashes, fails its file and nothing else. To be called once,
+ * before other threads exist and OpenCL is used, both of which a fork would copy by halves. likely: such files will come, and libvips
+ * had better be started here, once for all. HONE_ERROR_INTERNAL. Without libvips it does nothing.
+ */
+hone_status media_decoders_begin(bool likely, hone_error *error);
+/* Ends them; all inputs are closed. Fine without media_decoders_begin. */
+void media_decoders_end(void);
+/* Ends the decoder that a thread (pthread_self) waits for in media_open or media_load, which fails there; false if it waits for none.
+ * Threads: any. The first argument is not used. */
+bool media_give_up(void *user, uint64_t thread);
+
 /* What media_load will deliver. */
 struct media_info {
     hone_image_desc desc; /* upright (the orientation in EXIF is applied); 1, 3 or 4 channels; pitch 0 */
@@ -79,8 +92,9 @@ const struct media_info *media_get_info(const struct media_input *input);
  * by then would not be in any time that somebody waits. */
 double media_seconds(const hone_image_desc *desc);
 
-/* Whether an error was that the time of options.seconds was over: it would be, too, the next time. */
-bool media_is_late(const struct media_input *input);
+/* Whether an error would be the same the next time: the time of options.seconds was over, or the decoder has a process of its own, so
+ * that no other file had to do with it. NULL: of an input that was not opened. */
+bool media_is_settled(const struct media_input *input);
 
 /* Decodes into `pixels`, whose rows are `pitch` bytes apart (0: tight). Once for each page, in their order. On an error the
  * content of `pixels` is undefined. */
@@ -134,6 +148,9 @@ void media_stream_close(struct media_stream **stream);
 
 /* Whether a file of this name is taken for an image when a folder is searched: by its suffix alone. */
 bool media_is_image_name(const char *name);
+
+/* Whether a file of this name is read or written through libvips: by its suffix alone; false for an unknown one. */
+bool media_needs_libvips(const char *name);
 
 /* ---- Writing ---- */
 

@@ -589,3 +589,14 @@ bool media_is_image_name(const char *name)
 {
     return is_read(name, false);
 }
+
+bool media_needs_libvips(const char *name)
+{
+    const struct format *format = find_format(name);
+    char suffix[MAX_SUFFIX + 1];
+    suffix_of(name, suffix);
+    bool foreign = false;
+    for (size_t i = 0; i < COUNT_OF(read_only) && *suffix && !foreign; i++)
+        foreign = text_has_word(read_only[i].suffixes, suffix);
+    return foreign || (format && format->write != media_write_pnm && format->write != media_write_table);
+}

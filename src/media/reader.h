@@ -42,7 +42,8 @@ struct media_input {
     unsigned loaded;       /* pages that have come */
     uint32_t rows;         /* that have come of the next one */
     uint64_t spent, since; /* CPU time, ns: of calls that are over; when this one began */
-    bool late;
+    bool settled;
+    struct vips_kept *kept; /* what a result gets of the file; NULL without libvips */
     void *state;
 };
 
@@ -54,6 +55,12 @@ uint64_t media_pnm_bytes(const char *text, size_t length);
 /* media_open for the regular file behind `fd`, which it closes in any case. */
 hone_status media_open_descriptor(struct media_input **out, int fd, const char *name,
                                   const struct media_read_options *options, hone_error *error);
+
+/* One that nothing is open of yet; NULL with the error set. */
+struct media_input *media_new_input(const char *name, const struct media_read_options *options,
+                                    hone_error *error);
+/* From what a reader says of a file to what callers are told of the image. */
+void media_turn_upright(struct media_input *input);
 
 /* Copies a row of the file (place.width pixels of place.pixel_bytes) to where it belongs. */
 void media_put_row(const struct placement *place, uint32_t y, const void *row);

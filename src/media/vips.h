@@ -3,6 +3,7 @@
 #ifndef MEDIA_VIPS_H
 #define MEDIA_VIPS_H
 
+#include "base/text.h"
 #include "media/reader.h"
 
 #include <vips/vips.h>
@@ -12,6 +13,24 @@ hone_status vips_begin(hone_error *error);
 
 /* What libvips said about a failure, as one line without its last newline; empties libvips' buffer. */
 void vips_said(char *text, size_t size);
+
+/* What a result gets of a file beside its pixels. */
+struct vips_kept {
+    VipsImage *metadata; /* an empty image that carries the metadata alone */
+    int loop, *delays;   /* of an animation: repetitions, or -1; milliseconds of each page, or NULL */
+    unsigned delay_count;
+    struct text lost; /* numbers of the tags of a TIFF that are not carried */
+};
+
+struct vips_kept *vips_kept_new(void);
+void vips_kept_free(struct vips_kept *kept); /* NULL is fine */
+/* For another process of this program. What comes from there is not trusted: false for what vips_kept_pack would not have written
+ * for so many pages. `kept` is a new one. */
+void vips_kept_pack(const struct vips_kept *kept, struct text *bytes);
+bool vips_kept_unpack(struct vips_kept *kept, const void *bytes, size_t size, unsigned pages);
+
+/* The format of this name, in memory that stays; "an image" for an unknown one. */
+const char *vips_format_called(const char *name);
 
 /* Gives `to` the metadata of `from`, less what describes the file (its loader, pages, palette) and not the
  * picture. */
@@ -23,7 +42,7 @@ void vips_tell_lost(const struct media_input *input);
 /* Tells how the pages that an input delivers follow each other: delays, repetitions. */
 void vips_carry_animation(const struct media_input *from, VipsImage *to);
 
-/* The metadata of an input that the reader for libvips opened; NULL for another reader's. Not owned. */
+/* The metadata of an input that libvips opened; NULL for another reader's. Not owned. */
 VipsImage *vips_metadata_of(const struct media_input *input);
 
 /* ---- TIFF, beyond what libvips tells and reads; without libtiff nothing is known ---- */

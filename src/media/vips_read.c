@@ -32,10 +32,7 @@ struct vips_state {
     VipsImage *image;             /* the pixels to come; NULL when they have come */
     struct conversion conversion; /* while rows of a page are taken */
     bool converts;
-    VipsImage *metadata;    /* an empty image that carries the metadata alone */
     struct tiff_facts tiff; /* zero for other formats */
-    int loop, *delays;      /* of an animation: repetitions, or -1; milliseconds of each page, or NULL */
-    struct text lost;       /* numbers of the tags of a TIFF that are not carried */
     const char *distrusted; /* the format of a file that was refused because it takes trust */
 };
 
@@ -100,50 +97,6 @@ static hone_status vips_bad(const struct media_input *input, const char *what, c
 
 /* ---- Metadata ---- */
 
-/* These describe the file that was read, or what is no longer true of the result. */
-static const char *const file_fields[] = {"orientation",
-                                          "exif-ifd0-Orientation", /* applied to the pixels */
-                                          "jpeg-thumbnail-data",   /* shows the picture before the filter */
-                                          "n-pages",
-                                          "page-height",
-                                          "loop",
-                                          "delay",
-                                          "background", /* of animations */
-                                          "gif-palette",
-                                          "gif-delay",
-                                          "gif-loop", /* the same, older */
-                                          "bits-per-sample",
-                                          "palette",
-                                          "palette-bit-depth",
-                                          "interlaced", /* how it was stored */
-                                          "n-subifds",
-                                          "subifd",
-                                          "heif-primary",
-                                          "heif-compression",
-                                          "heif-bitdepth",
-                                          "concurrency",
-                                          "jpeg-multiscan",
-                                          "jpeg-chroma-subsample",
-                                          "vips-loader",
-                                          "vips-sequential"};
-
-static void *carry_field(VipsImage *from, const char *name, GValue *value, void *to)
-{
-    /* Width, format and their kin are properties of the object and listed here too. */
-    if (!g_object_class_find_property(G_OBJECT_GET_CLASS(from), name))
-        vips_image_set(to, name, value);
-    return NULL;
-}
-
-/* Removed afterwards, not left out: setting the EXIF block unpacks it again, the orientation and the
- * thumbnail with it. */
-void vips_carry_metadata(VipsImage *from, VipsImage *to)
-{
-    vips_image_map(from, carry_field, to);
-    for (size_t i = 0; i < COUNT_OF(file_fields); i++)
-        vips_image_remove(to, file_fields[i]);
-}
-
 static void *count_field(VipsImage *image, const char *name, GValue *value, void *total)
 {
     size_t bytes = 0;
@@ -177,45 +130,31 @@ static void wrap_iptc(VipsImage *metadata)
 /* What libvips leaves behind in a TIFF, as other formats have it. */
 static hone_status keep_exif(struct media_input *input, hone_error *error)
 {
-    struct vips_state *state = input->state;
+    struct vips_kept *kept = input->kept;
     struct text block = {0};
     if (strcmp(input->info.format, "TIFF") != 0)
         return HONE_OK;
-    const bool ok = tiff_exif_read(input->fd, input->info.first_page - 1, &block, &state->lost);
+    const bool ok = tiff_exif_read(input->fd, input->info.first_page - 1, &block, &kept->lost);
     if (ok && block.length)
-        vips_image_set_blob_copy(state->metadata, VIPS_META_EXIF_NAME, block.data, block.length);
+        vips_image_set_blob_copy(kept->metadata, VIPS_META_EXIF_NAME, block.data, block.length);
     text_finish(&block);
     return ok ? HONE_OK : error_memory(error, "the metadata of an image");
 }
 
-void vips_tell_lost(const struct media_input *input)
-{
-    const struct vips_state *state = input && input->reader == &media_reader_vips ? input->state : NULL;
-    if (state && state->lost.length)
-        media_note(input, MEDIA_ONCE, "its TIFF tags %s are not kept", text_view(&state->lost));
-}
-
 static hone_status keep_metadata(struct media_input *input, VipsImage *image, hone_error *error)
 {
-    struct vips_state *state = input->state;
+    VipsImage *metadata = input->kept->metadata;
     size_t total = 0;
     vips_image_map(image, count_field, &total);
     if (total > MAX_METADATA)
         return media_bad(input, error, "has %zu bytes of metadata; at most %d are accepted", total,
                          MAX_METADATA);
-    state->metadata = vips_image_new();
     hone_status status = keep_exif(input, error); /* which libvips takes resolution and orientation from */
-    vips_carry_metadata(image, state->metadata);
-    wrap_iptc(state->metadata);
-    state->metadata->Xres = image->Xres;
-    state->metadata->Yres = image->Yres;
+    vips_carry_metadata(image, metadata);
+    wrap_iptc(metadata);
+    metadata->Xres = image->Xres;
+    metadata->Yres = image->Yres;
     return status;
-}
-
-VipsImage *vips_metadata_of(const struct media_input *input)
-{
-    const struct vips_state *state = input && input->reader == &media_reader_vips ? input->state : NULL;
-    return state ? state->metadata : NULL;
 }
 
 /* ---- Opening ---- */
@@ -236,18 +175,27 @@ static VipsFailOn fail_level(const struct media_input *input, const char *loader
     return strstr(loader, "Jpeg") ? VIPS_FAIL_ON_WARNING : VIPS_FAIL_ON_ERROR;
 }
 
+static const struct {
+    const char *part, *name;
+} names[] = {{"Jpeg", "JPEG"},       {"Png", "PNG"},   {"Tiff", "TIFF"},      {"Webp", "WebP"},
+             {"gif", "GIF"},         {"Heif", "HEIF"}, {"Jp2k", "JPEG 2000"}, {"Jxl", "JPEG XL"},
+             {"Svg", "SVG"},         {"Pdf", "PDF"},   {"Ppm", "PNM"},        {"Rad", "Radiance"},
+             {"Openexr", "OpenEXR"}, {"Fits", "FITS"}, {"", "an image"}};
+
 static const char *format_name(const char *loader)
 {
-    static const struct {
-        const char *part, *name;
-    } names[] = {{"Jpeg", "JPEG"},       {"Png", "PNG"},   {"Tiff", "TIFF"},      {"Webp", "WebP"},
-                 {"gif", "GIF"},         {"Heif", "HEIF"}, {"Jp2k", "JPEG 2000"}, {"Jxl", "JPEG XL"},
-                 {"Svg", "SVG"},         {"Pdf", "PDF"},   {"Ppm", "PNM"},        {"Rad", "Radiance"},
-                 {"Openexr", "OpenEXR"}, {"Fits", "FITS"}};
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (strstr(loader, names[i].part))
-            return names[i].name;
-    return "an image";
+    size_t i = 0;
+    while (!strstr(loader, names[i].part))
+        i++;
+    return names[i].name;
+}
+
+const char *vips_format_called(const char *name)
+{
+    size_t i = 0;
+    while (i + 1 < COUNT_OF(names) && strcmp(names[i].name, name) != 0)
+        i++;
+    return names[i].name;
 }
 
 /* A loader of libvips that is to be used; NULL also for the last resort, which is blocked, and for one that takes
@@ -533,35 +481,24 @@ static hone_status choose_pages(struct media_input *input, VipsImage **image, ho
 /* Before the pages are turned into numbers: what makes an animation of them. */
 static hone_status keep_animation(struct media_input *input, VipsImage *image, hone_error *error)
 {
-    struct vips_state *state = input->state;
+    struct vips_kept *kept = input->kept;
     const struct media_info *info = &input->info;
     int count = 0, *delays = NULL;
-    state->loop = -1;
     if (info->page_count == 1)
         return HONE_OK;
-    if (vips_image_get_typeof(image, "loop") && vips_image_get_int(image, "loop", &state->loop) != 0)
-        state->loop = -1;
+    if (vips_image_get_typeof(image, "loop") && vips_image_get_int(image, "loop", &kept->loop) != 0)
+        kept->loop = -1;
     if (!vips_image_get_typeof(image, "delay") ||
         vips_image_get_array_int(image, "delay", &delays, &count) != 0)
         return HONE_OK;
-    state->delays = mem_new(info->page_count, sizeof *state->delays);
-    if (!state->delays)
+    kept->delays = mem_new(info->page_count, sizeof *kept->delays);
+    if (!kept->delays)
         return error_memory(error, "the delays of an animation");
+    kept->delay_count = info->page_count;
     const unsigned skipped = (unsigned)count >= info->pages ? info->first_page - 1 : 0;
     for (unsigned i = 0; i < info->page_count; i++)
-        state->delays[i] = i + skipped < (unsigned)count ? delays[i + skipped] : delays[count - 1];
+        kept->delays[i] = i + skipped < (unsigned)count ? delays[i + skipped] : delays[count - 1];
     return HONE_OK;
-}
-
-void vips_carry_animation(const struct media_input *from, VipsImage *to)
-{
-    const struct vips_state *state = from && from->reader == &media_reader_vips ? from->state : NULL;
-    if (!state || from->info.page_count < 2)
-        return;
-    if (state->loop >= 0)
-        vips_image_set_int(to, "loop", state->loop);
-    if (state->delays)
-        vips_image_set_array_int(to, "delay", state->delays, (int)from->info.page_count);
 }
 
 static hone_status examine(struct media_input *input, VipsImage **image, hone_error *error)
@@ -607,7 +544,9 @@ static hone_status open_vips(struct media_input *input, hone_error *error)
     hone_status status = vips_begin(error);
     struct vips_state *state = input->state = mem_new(1, sizeof *state);
     bool known = false;
-    if (status || !state)
+    if (!status)
+        input->kept = vips_kept_new();
+    if (status || !state || !input->kept)
         return status ? status : error_memory(error, "an image file");
     vips_error_clear(); /* what it said of files before, also of those that went well */
     state->image = open_image(input, &known);
@@ -779,13 +718,12 @@ static hone_status load_vips(struct media_input *input, uint32_t first, uint32_t
 static void close_vips(struct media_input *input)
 {
     struct vips_state *state = input->state;
+    vips_kept_free(input->kept);
+    input->kept = NULL;
     if (!state)
         return;
     end_rows(state);
     g_clear_object(&state->image);
-    g_clear_object(&state->metadata);
-    free(state->delays);
-    text_finish(&state->lost);
     free(state);
     input->state = NULL;
 }

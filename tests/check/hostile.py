@@ -64,6 +64,20 @@ def tiff(width, height, tile, length):
 SVG = (b'<svg xmlns="http://www.w3.org/2000/svg" width="30000" height="30000"><filter id="f"><feGaussianBlur stdDeviation="90"/>'
        b'</filter><rect width="30000" height="30000" filter="url(#f)"/></svg>')
 
+def texts(count):
+    """A small PNG that carries texts of 8 MB each, which take a hundredth of that in the file."""
+    text = b"name\0\0" + zlib.compress(bytes(b"x") * 7900000, 9)
+    small = png(30, 20, 0)
+    return small[:33] + chunk(b"zTXt", text) * count + small[33:]
+
+
+def copies(levels):
+    """An SVG of two kilobytes that draws 2^levels circles."""
+    groups = "".join(f'<g id="a{i}"><use xlink:href="#a{i - 1}"/><use x="1" xlink:href="#a{i - 1}"/></g>' for i in range(1, levels))
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="30" height="20"><defs>'
+            f'<g id="a0"><circle r="9"/></g>{groups}</defs><use xlink:href="#a{levels - 1}"/></svg>').encode()
+
+
 # Name, bytes, what the message says.
 SMALL = (
     ("progressive.jpg", jpeg(32767, 32767), "the file is cut off"),
@@ -171,6 +185,27 @@ def test_decoding_has_a_limit_of_processor_time():
         said = place.run("compare", name, name, "--timeout", "0.000001", status=3).stderr
         frame.check("processor time" in said and "--timeout" in said, said)
         place.run("compare", name, name, "--timeout", "0")
+
+
+def test_a_decoder_that_takes_too_much_memory_fails_its_file_alone():
+    """Nothing in the headers tells of it. What a decoder may have beside the limit grows with the processors."""
+    with Place() as place:
+        os.mkdir(place.path("all"))
+        write(place, "all/bomb.png", texts(22 + os.cpu_count()))
+        for i in range(3):
+            write(place, f"all/good-{i}.png", png(40, 30, 2))
+        ended, said, memory = measured(place, "apply", "sobel", place.path("all"), "-o", place.path("out/"), "--decode-memory", "1")
+        frame.check(ended == 3 and "bomb.png" in said and "--decode-memory" in said, f"{ended}: {said}")
+        frame.check(sorted(os.listdir(place.path("out"))) == [f"good-{i}.png" for i in range(3)], said)
+        frame.check(memory < LITTLE, f"{memory >> 20} MiB")
+
+
+def test_a_decoder_that_takes_too_much_time_is_ended():
+    """It is not done with its first row for hours."""
+    with Place() as place:
+        name = write(place, "slow.svg", copies(40))
+        said = place.run("compare", name, name, "--timeout", "0.1", "--trust", status=3).stderr
+        frame.check("processor time" in said and "--timeout" in said, said)
 
 
 if __name__ == "__main__":

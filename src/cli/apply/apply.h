@@ -61,7 +61,7 @@ struct apply_result {
     hone_error error;        /* unless exit_status is EXIT_DONE */
     bool skipped;            /* the output is there already */
     bool told;               /* the error was told before */
-    bool late;               /* decoding took too long, and would again */
+    bool settled;            /* decoding failed, and would again */
     hone_image_desc in, out; /* the images */
     const char *format;      /* of the input: "PNG" */
     bool gray_alpha;         /* the output was written as gray and alpha */

@@ -81,14 +81,28 @@ static hone_status check_work(struct items *items, struct apply_options *options
     return status;
 }
 
+static bool needs_libvips(const struct items *items)
+{
+    bool needs = false;
+    for (size_t i = 0; i < items->count && !needs; i++)
+        needs = !items->list[i].problem && !apply_is_video(&items->list[i]) &&
+                (media_needs_libvips(items->list[i].input) || media_needs_libvips(items->list[i].output));
+    return needs;
+}
+
 static int apply_guarded(const struct apply_options *options, const hone_chain *chain,
                          const struct items *items)
 {
     hone_error error;
-    if (guard_begin(&error))
+    if (media_decoders_begin(needs_libvips(items), &error))
         return cli_fail(&options->common, &error);
+    if (guard_begin(&error)) {
+        media_decoders_end();
+        return cli_fail(&options->common, &error);
+    }
     int status = apply_items(options, chain, items);
     guard_end();
+    media_decoders_end();
     return status;
 }
 

@@ -99,11 +99,14 @@ static bool meets_s16(const struct engine *engine, size_t step, const hone_image
     return type == HONE_S16;
 }
 
-/* A decoder is asked between rows whether its time is over, which fails one image. One that does not come to the end
- * of its row within twice the time cannot be stopped: the process ends. */
-static double patience(const struct engine *engine, const hone_image_desc *desc)
+/* A decoder is asked between rows whether its time is over, and has a limit of processor time that the system holds; both fail one
+ * image. One that sleeps beyond twice the time is ended, or the process, where it has none of its own. */
+static void watch_decoder(const struct engine *engine, struct guard_watch *watch, const hone_image_desc *desc,
+                          const char *what, const char *path)
 {
-    return 2 * (engine->options->timeout >= 0 ? engine->options->timeout : media_seconds(desc));
+    const double given = engine->options->timeout, least = 4;
+    const double seconds = given == 0 ? 0 : least + 2 * (given > 0 ? given : media_seconds(desc));
+    guard_watch_or(watch, seconds, media_give_up, NULL, (uint64_t)pthread_self(), "%s '%s'", what, path);
 }
 
 /* item: NULL for a second image. */
@@ -115,7 +118,7 @@ static hone_status open_input(const struct engine *engine, const struct item *it
     if (quietly)
         options.note = NULL;
     struct guard_watch watch;
-    guard_watch(&watch, patience(engine, &unknown), "opening '%s'", path);
+    watch_decoder(engine, &watch, &unknown, "opening", path);
     hone_status status = item && engine->stream ? media_stream_image(engine->stream, out, &options, error)
                                                 : media_open(out, path, &options, error);
     guard_unwatch(&watch);
@@ -141,7 +144,7 @@ hone_status engine_load(const struct engine *engine, struct media_input *input, 
                         void *pixels, hone_error *error)
 {
     struct guard_watch watch;
-    guard_watch(&watch, patience(engine, &media_get_info(input)->desc), "decoding '%s'", path);
+    watch_decoder(engine, &watch, &media_get_info(input)->desc, "decoding", path);
     hone_status status = media_load(input, pixels, 0, error);
     guard_unwatch(&watch);
     return status;

@@ -488,7 +488,7 @@ static hone_status apply_in_bands(struct engine *engine, const struct item *item
     pthread_mutex_lock(&turn);
     struct giant g = {.engine = engine, .item = item, .input = input, .start = clock_ns()};
     hone_status status = run(&g, root, result, error);
-    result->late = media_is_late(g.own);
+    result->settled = g.own && media_is_settled(g.own);
     tiles_destroy(&g.tiles);
     hone_chain_destroy(&g.chain);
     media_close(&g.own);

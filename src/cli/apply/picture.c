@@ -327,7 +327,7 @@ void engine_apply(struct engine *engine, const struct item *item, const char *ro
         status = items_check_folder(item->output, root != NULL, engine->options->force, error);
     if (!status && !giant_apply(engine, item, root, input, result, &status, error))
         status = filter(engine, item, root, input, result, error);
-    result->late = media_is_late(input);
+    result->settled = result->settled || media_is_settled(input);
     media_close(&input);
     result->exit_status = cli_exit_status(status);
 }

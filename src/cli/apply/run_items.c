@@ -41,7 +41,7 @@ static void apply_any(struct engine *engine, const struct item *item, const char
     (apply_is_video(item) ? apply_video : engine_apply)(engine, item, root, result);
 }
 
-/* libvips keeps what it has to say about failures in one place for all threads, and neighbours take memory:
+/* libvips keeps what it has to say about failures to write in one place for all threads, and neighbours take memory:
  * what failed in company is tried once more alone, so that the message is true. What is said of damage that was
  * accepted comes with a result: there one image follows the other from the start. */
 static void apply_item(struct crew *crew, struct engine *engine, const struct item *item,
@@ -53,7 +53,7 @@ static void apply_item(struct crew *crew, struct engine *engine, const struct it
         pthread_rwlock_rdlock(&crew->work);
     apply_any(engine, item, root_of(crew), result);
     pthread_rwlock_unlock(&crew->work);
-    if (crew->size == 1 || result->late ||
+    if (crew->size == 1 || result->settled ||
         (result->exit_status != EXIT_IO && result->error.status != HONE_ERROR_MEMORY))
         return;
     pthread_rwlock_wrlock(&crew->work);
