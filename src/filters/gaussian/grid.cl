@@ -16,6 +16,12 @@
  * Loops over pixels, cells and weights are unrolled: their indices must be constants for the arrays to live
  * in registers and for phi to become literals.
  */
+/* Compilers for CPUs leave some loops as they are, and would say so. */
+#ifdef __has_warning
+#if __has_warning("-Wpass-failed")
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+#endif
 #ifndef STEP
 #define STEP 2 /* pixels of a cell's side */
 #endif
@@ -57,8 +63,9 @@
 #else
 #define CELLS 4
 #endif
-#define PX     (CELLS * STEP)
-#define POINTS (CELLS + 3)
+#define PX      (CELLS * STEP)
+#define POINTS  (CELLS + 3)
+#define COLOURS (HONE_C - HONE_ALPHA) /* channels that are blurred */
 /* work-items whose cells the group before holds too: at least 3, and 4 keep loads aligned */
 #define OVERLAP 4
 
@@ -87,7 +94,7 @@ __constant float phi[4 * STEP] = {PHI};
 
 /* u8 with NVIDIA's instruction for two products of a byte and 16 bits: weights are parts of ONE, and sums of
  * a row stay below 2^23, since of the weights of a cell at most half are for one point. */
-#define PAIRED (HONE_T == 0 && HONE_C == 1 && WITH_PTX)
+#define PAIRED (HONE_T == 0 && WITH_PTX)
 #if PAIRED
 #define ONE          ((CELLS == 1 ? 65536.0f : 32768.0f) / STEP)
 #define WHOLE(d, i)  ((uint)(phi[4 * (d) + (i)] * ONE + 0.5f))
@@ -97,6 +104,7 @@ __constant float phi[4 * STEP] = {PHI};
 #define ACROSS(d, i) (phi[4 * (d) + (i)] * (GATHER / STEP))
 #define UNIT         1.0f
 #endif
+#define CAREFUL     (4 / HONE_C) /* rows at a time where the border is */
 #define BELOW(d, i) (phi[4 * (d) + (i)] * (1.0f / STEP))
 
 #define IS_NAN      1
@@ -119,22 +127,10 @@ inline float from_pixel(NUMBER value)
 #endif
 }
 
-/* ---- Pixels as vectors: one channel ---- */
+/* ---- Pixels as words ---- */
 
-#if HONE_C == 1
-#include "filters/words.clh"
+#include "filters/colours.clh"
 #define WORDS(pixels) ((pixels)*BYTES / 4)
-
-inline void store_words(__global RESULT *at, const uint *w, int count)
-{
-    if (count == 1)
-        *(__global uint *)at = w[0];
-    if (count == 2)
-        *(__global uint2 *)at = (uint2)(w[0], w[1]);
-#pragma unroll
-    for (int q = 0; q < count / 4; q++)
-        ((__global uint4 *)at)[q] = (uint4)(w[4 * q], w[4 * q + 1], w[4 * q + 2], w[4 * q + 3]);
-}
 
 inline float value_of(const uint *w, int k)
 {
@@ -160,22 +156,6 @@ inline uint pack(const float *v)
     return hone_pack(as_uint(v[0]), as_uint(v[1]), as_uint(v[2]), as_uint(v[3]));
 #endif
 }
-#endif
-
-inline void load_values(__global const PIXEL *at, float *v)
-{
-#if HONE_C == 1
-    uint w[WORDS(PX)];
-    load_words(w, at, WORDS(PX));
-#pragma unroll
-    for (int k = 0; k < PX; k++)
-        v[k] = value_of(w, k);
-#else
-#pragma unroll
-    for (int k = 0; k < PX; k++)
-        v[k] = from_pixel(at[k * HONE_C]);
-#endif
-}
 
 /* A whole number, ties to even, in the lowest bits: floats from 2^23 on have no others. What the filter
  * overshoots in u8 is less than half a level. */
@@ -190,29 +170,21 @@ inline float to_integer(float value)
 #endif
 }
 
-inline void store_values(__global RESULT *at, float *v)
+inline void pack_values(uint *words, float *v)
 {
 #pragma unroll
     for (int k = 0; k < WIDE; k++)
         v[k] = to_integer(v[k]);
-#if HONE_C == 1
-    uint w[WORDS(WIDE)];
 #pragma unroll
     for (int q = 0; q < WORDS(WIDE); q++)
-        w[q] = pack(v + 4 / BYTES * q);
-    store_words(at, w, WORDS(WIDE));
-#else
-#pragma unroll
-    for (int k = 0; k < WIDE; k++)
-        at[k * HONE_C] = FLOATING ? (RESULT)v[k] : (RESULT)as_uint(v[k]);
-#endif
+        words[q] = pack(v + 4 / BYTES * q);
 }
 
 /* ---- Gather ---- */
 
 /* The cells of a work-item: x is their first pixel. */
 struct cells {
-    __global const PIXEL *in; /* the channel's first element */
+    __global const PIXEL *in;
     int pitch, width, height, x;
     BORDER_TYPE border;
     int end;             /* the first pixel that no point of the grid sees */
@@ -257,16 +229,10 @@ inline void add_row(float *sums, const float *v, const float *below, const float
     add_across(sums, across, below);
 }
 
-/* A row of cells as it comes from memory: with one channel as words. */
-#if HONE_C == 1
-#define CELL_WORD uint
+/* Words of a row of cells, by channel. */
 #define ROW_WORDS WORDS(PX)
-#else
-#define CELL_WORD float
-#define ROW_WORDS PX
-#endif
 
-inline void add_words(float *sums, const CELL_WORD *w, const float *below, const float *start)
+inline void add_words(float *sums, const uint *w, const float *below, const float *start)
 {
 #if PAIRED
     uint whole[POINTS];
@@ -286,74 +252,86 @@ inline void add_words(float *sums, const CELL_WORD *w, const float *below, const
     for (int p = 0; p < POINTS; p++)
         across[p] = as_float(whole[p]) - 8388608.0f;
     add_across(sums, across, below);
-#elif HONE_C == 1
+#else
     float v[PX];
 #pragma unroll
     for (int k = 0; k < PX; k++)
         v[k] = value_of(w, k);
     add_row(sums, v, below, start);
-#else
-    add_row(sums, w, below, start);
 #endif
 }
 
-inline void load_row(CELL_WORD *w, __global const PIXEL *at)
+/* A row of cells, its channels interleaved. */
+inline void add_colours(float sums[COLOURS][4 * POINTS], const uint *w, const float *below,
+                        const float *start)
 {
-#if HONE_C == 1
-    load_words(w, at, ROW_WORDS);
-#else
-    load_values(at, w);
-#endif
+    uint planes[HONE_C][ROW_WORDS];
+#pragma unroll
+    for (int q = 0; q < ROW_WORDS; q++) {
+        uint one[HONE_C];
+        split_words(one, w + q * HONE_C);
+#pragma unroll
+        for (int c = 0; c < HONE_C; c++)
+            planes[c][q] = one[c];
+    }
+#pragma unroll
+    for (int c = 0; c < COLOURS; c++)
+        add_words(sums[c], planes[c], below, start);
 }
 
-inline void load_cells(CELL_WORD *words, const struct cells *s, int y)
+inline void load_row(uint *w, __global const PIXEL *at)
+{
+    load_run(w, at, ROW_WORDS * HONE_C);
+}
+
+inline void load_cells(uint *words, const struct cells *s, int y)
 {
     __global const PIXEL *at = s->in + y * s->pitch + s->x * HONE_C;
 #pragma unroll
     for (int d = 0; d < STEP; d++)
-        load_row(words + d * ROW_WORDS, at + d * s->pitch);
+        load_row(words + d * ROW_WORDS * HONE_C, at + d * s->pitch);
 }
 
 /* With AHEAD they are in `words` already. */
-inline void add_inside(float *sums, const struct cells *s, int y, const CELL_WORD *words)
+inline void add_inside(float sums[COLOURS][4 * POINTS], const struct cells *s, int y, const uint *words)
 {
     __global const PIXEL *at = s->in + y * s->pitch + s->x * HONE_C;
 #pragma unroll
     for (int d = 0; d < STEP; d++) {
         const float below[4] = {BELOW(d, 0), BELOW(d, 1), BELOW(d, 2), BELOW(d, 3)};
-        CELL_WORD w[ROW_WORDS];
+        uint w[ROW_WORDS * HONE_C];
         if (!AHEAD)
             load_row(w, at + d * s->pitch);
-        add_words(sums, AHEAD ? words + d * ROW_WORDS : w, below, s->start);
+        add_colours(sums, AHEAD ? words + d * ROW_WORDS * HONE_C : w, below, s->start);
     }
 }
 
 /* Rows of the border, above or below the picture. */
-inline void add_beyond(float *sums, const struct cells *s, int y)
+inline void add_beyond(float sums[COLOURS][4 * POINTS], const struct cells *s, int y)
 {
-#pragma unroll 4
+#pragma unroll CAREFUL
     for (int d = 0; d < STEP; d++) {
         int inside;
         __global const PIXEL *row = hone_row(s->in, s->pitch, y + d, s->height, &inside);
         const float below[4] = {BELOW(d, 0), BELOW(d, 1), BELOW(d, 2), BELOW(d, 3)};
-        float v[PX];
-        load_values(row + s->x * HONE_C, v);
+        uint w[ROW_WORDS * HONE_C];
+        load_row(w, row + s->x * HONE_C);
 #pragma unroll
-        for (int k = 0; k < PX; k++)
-            v[k] = REAL_ROW(inside) ? v[k] : from_pixel(s->border);
-        add_row(sums, v, below, s->start);
+        for (int k = 0; k < ROW_WORDS * HONE_C; k++)
+            w[k] = REAL_ROW(inside) ? w[k] : outside_word(s->border);
+        add_colours(sums, w, below, s->start);
     }
 }
 
-/* Pixel by pixel with the border rule, and without NaN and infinity; gives the kinds of these. */
-inline uint add_carefully(float *sums, const struct cells *s, int y)
+/* A channel pixel by pixel with the border rule, and without NaN and infinity; gives the kinds of these. */
+inline uint add_carefully(float *sums, const struct cells *s, int y, int channel)
 {
     int from[PX];
     uint kinds = 0;
 #pragma unroll
     for (int k = 0; k < PX; k++)
         from[k] = hone_fold(s->x + k, s->width);
-#pragma unroll 4
+#pragma unroll CAREFUL
     for (int d = 0; d < STEP; d++) {
         int inside;
         __global const PIXEL *row = hone_row(s->in, s->pitch, y + d, s->height, &inside);
@@ -361,7 +339,7 @@ inline uint add_carefully(float *sums, const struct cells *s, int y)
         float v[PX];
 #pragma unroll
         for (int k = 0; k < PX; k++) {
-            NUMBER value = row[max(from[k], 0) * HONE_C];
+            NUMBER value = row[max(from[k], 0) * HONE_C + channel];
             v[k] = from_pixel(REAL_ROW(inside && from[k] >= 0) ? value : s->border);
 #if FLOATING
             uint kind = kind_of(v[k]);
@@ -379,26 +357,12 @@ inline bool is_inside(const struct cells *s, int y)
     return s->x >= 0 && s->x + PX <= s->width && y >= 0 && y + STEP <= s->height;
 }
 
-/* `words`: with AHEAD the cells, where they are inside. Gives the kinds of NaN and infinity in them. */
-inline uint add_block(float *sums, const struct cells *s, int y, const CELL_WORD *words)
+#if FLOATING
+/* Adds a channel's block, again without NaN and infinity if there are some; gives the kinds of these. */
+inline uint add_finite(float *sums, float *block, const struct cells *s, int y, int channel, bool across)
 {
-    bool across = s->x >= 0 && s->x + PX <= s->width;
-    if (!across && s->x >= s->end)
-        return 0;
-#if FLOATING
-    float block[4 * POINTS], total = 0;
+    float total = 0;
     uint kinds = 0;
-#pragma unroll
-    for (int k = 0; k < 4 * POINTS; k++)
-        block[k] = 0;
-#else
-    float *block = sums;
-#endif
-    if (is_inside(s, y))
-        add_inside(block, s, y, words);
-    else if (across)
-        add_beyond(block, s, y);
-#if FLOATING
 #pragma unroll
     for (int p = 0; p < POINTS; p++)
         total += block[4 * p + 1];
@@ -406,35 +370,71 @@ inline uint add_block(float *sums, const struct cells *s, int y, const CELL_WORD
 #pragma unroll
         for (int k = 0; k < 4 * POINTS; k++)
             block[k] = 0;
-        kinds = add_carefully(block, s, y);
+        kinds = add_carefully(block, s, y, channel);
     }
 #pragma unroll
     for (int k = 0; k < 4 * POINTS; k++)
         sums[k] += block[k];
     return kinds;
+}
+#endif
+
+/* `words`: with AHEAD the cells, where they are inside. Gives the kinds of NaN and infinity in them. */
+inline void add_block(float sums[COLOURS][4 * POINTS], uint *kinds, const struct cells *s, int y,
+                      const uint *words)
+{
+    bool across = s->x >= 0 && s->x + PX <= s->width;
+#pragma unroll
+    for (int c = 0; c < COLOURS; c++)
+        kinds[c] = 0;
+    if (!across && s->x >= s->end)
+        return;
+#if FLOATING
+    float block[COLOURS][4 * POINTS];
+#pragma unroll
+    for (int k = 0; k < COLOURS * 4 * POINTS; k++)
+        block[k / (4 * POINTS)][k % (4 * POINTS)] = 0;
 #else
-    return across ? 0 : add_carefully(block, s, y);
+#define block sums
+#endif
+    if (is_inside(s, y))
+        add_inside(block, s, y, words);
+    else if (across)
+        add_beyond(block, s, y);
+#pragma unroll
+    for (int c = 0; c < COLOURS; c++)
+#if FLOATING
+        kinds[c] = add_finite(sums[c], block[c], s, y, c, across);
+#else
+        if (!across)
+            add_carefully(sums[c], s, y, c);
+#undef block
 #endif
 }
 
 /* The work-items' sums for the first of the four rows, put together: the last three points of each are seen
  * by those after it, too. */
-inline void store_points(const float *sums, __local float *passed, __global float *to, int item, bool wanted)
+inline void store_points(float sums[COLOURS][4 * POINTS], __local float *passed, __global float *to,
+                         int plane, int item, bool wanted)
 {
 #pragma unroll
-    for (int e = 0; e < 3; e++)
-        passed[e * GROUP + item] = sums[4 * (CELLS + e)];
+    for (int c = 0; c < COLOURS; c++)
+#pragma unroll
+        for (int e = 0; e < 3; e++)
+            passed[(3 * c + e) * GROUP + item] = sums[c][4 * (CELLS + e)];
     barrier(CLK_LOCAL_MEM_FENCE);
     if (!wanted)
         return;
 #pragma unroll
-    for (int u = 0; u < CELLS; u++) {
-        float total = sums[4 * u];
+    for (int c = 0; c < COLOURS; c++)
 #pragma unroll
-        for (int n = 1; u + n * CELLS < POINTS; n++)
-            total += passed[(u + (n - 1) * CELLS) * GROUP + item - n];
-        to[u] = total * UNIT;
-    }
+        for (int u = 0; u < CELLS; u++) {
+            float total = sums[c][4 * u];
+#pragma unroll
+            for (int n = 1; u + n * CELLS < POINTS; n++)
+                total += passed[(3 * c + u + (n - 1) * CELLS) * GROUP + item - n];
+            to[c * plane + u] = total * UNIT;
+        }
 }
 
 /* The grid's row a and column 0 stand `reach` + 1 points before the picture's first. A row of cells completes
@@ -446,64 +446,73 @@ gaussian_grid_gather(__global const PIXEL *in, int in_offset, int in_pitch, __gl
                      __global uchar *flags, __global uchar *tiles, int width, int height, BORDER_TYPE border,
                      int reach, int pitch, int rows, int flag_pitch)
 {
-    __local float passed[2][3 * GROUP];
+    __local float passed[2][3 * COLOURS * GROUP];
 #if FLOATING
-    __local uint any;
+    __local uint any[COLOURS];
 #endif
     int groups = get_num_groups(0), strips = get_num_groups(1);
     int place = get_group_id(1) * groups + get_group_id(0);
     int group = (place / strips + groups - 1) % groups, strip = (place % strips + strips - 1) % strips;
     int item = get_local_id(0), first = strip * ROWS, last = min(first + ROWS, rows);
     int number = group * (GROUP - OVERLAP) + item, column = (number - OVERLAP) * CELLS;
-    int channel = get_group_id(2);
-    struct cells s = {in + in_offset + channel, in_pitch, width, height, (column - reach) * STEP, border,
-                      (pitch - reach) * STEP,   {0}};
+    struct cells s = {in + in_offset,         in_pitch, width, height, (column - reach) * STEP, border,
+                      (pitch - reach) * STEP, {0}};
     set_start(&s);
-    float sums[4 * POINTS];
+    float sums[COLOURS][4 * POINTS];
+    uint kinds[COLOURS];
 #if FLOATING
-    uint seen = 0;
-    if (item == 0)
-        any = 0;
+    uint seen[COLOURS];
+#pragma unroll
+    for (int c = 0; c < COLOURS; c++) {
+        seen[c] = 0;
+        if (item == 0)
+            any[c] = 0;
+    }
 #endif
 #pragma unroll
-    for (int k = 0; k < 4 * POINTS; k++)
-        sums[k] = 0;
-    CELL_WORD next[STEP * ROW_WORDS];
+    for (int k = 0; k < COLOURS * 4 * POINTS; k++)
+        sums[k / (4 * POINTS)][k % (4 * POINTS)] = 0;
+    uint next[STEP * ROW_WORDS * HONE_C];
     if (AHEAD && is_inside(&s, (first - 3 - reach) * STEP))
         load_cells(next, &s, (first - 3 - reach) * STEP);
     for (int a = first - 3; a < last; a++) {
         int y = (a - reach) * STEP;
-        CELL_WORD now[STEP * ROW_WORDS];
+        uint now[STEP * ROW_WORDS * HONE_C];
 #if AHEAD
 #pragma unroll
-        for (int k = 0; k < STEP * ROW_WORDS; k++)
+        for (int k = 0; k < STEP * ROW_WORDS * HONE_C; k++)
             now[k] = next[k];
         if (a + 1 < last && is_inside(&s, y + STEP))
             load_cells(next, &s, y + STEP);
 #endif
+        add_block(sums, kinds, &s, y, now);
 #if FLOATING
-        uint kinds = add_block(sums, &s, y, now);
-        flags[(channel * (rows + 3) + a + 3) * flag_pitch + number] = (uchar)kinds;
-        seen |= kinds;
-#else
-        add_block(sums, &s, y, now);
+#pragma unroll
+        for (int c = 0; c < COLOURS; c++) {
+            flags[(c * (rows + 3) + a + 3) * flag_pitch + number] = (uchar)kinds[c];
+            seen[c] |= kinds[c];
+        }
 #endif
-        store_points(sums, passed[a & 1], grid + (channel * rows + a) * pitch + column, item,
+        store_points(sums, passed[a & 1], grid + a * pitch + column, rows * pitch, item,
                      a >= first && item >= OVERLAP && column < pitch);
 #pragma unroll
-        for (int p = 0; p < POINTS; p++) {
-            sums[4 * p] = sums[4 * p + 1];
-            sums[4 * p + 1] = sums[4 * p + 2];
-            sums[4 * p + 2] = sums[4 * p + 3];
-            sums[4 * p + 3] = 0;
-        }
+        for (int c = 0; c < COLOURS; c++)
+#pragma unroll
+            for (int p = 0; p < POINTS; p++) {
+                sums[c][4 * p] = sums[c][4 * p + 1];
+                sums[c][4 * p + 1] = sums[c][4 * p + 2];
+                sums[c][4 * p + 2] = sums[c][4 * p + 3];
+                sums[c][4 * p + 3] = 0;
+            }
     }
 #if FLOATING
-    if (seen)
-        atomic_or(&any, seen);
+#pragma unroll
+    for (int c = 0; c < COLOURS; c++)
+        if (seen[c])
+            atomic_or(&any[c], seen[c]);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0)
-        tiles[(channel * strips + strip) * groups + group] = (uchar)any;
+    if (item < COLOURS)
+        tiles[(item * strips + strip) * groups + group] = (uchar)any[item];
 #endif
 }
 
@@ -523,7 +532,7 @@ __kernel void gaussian_grid_rows(__global const float *grid, __global float *out
                                  __constant const float *table, int reach, int pitch, int rows, int out_pitch)
 {
     int column = get_global_id(0) * 4, row = get_global_id(1), channel = get_global_id(2);
-    if (column >= out_pitch || row >= rows)
+    if (column >= out_pitch || row >= rows || IS_ALPHA(channel))
         return;
     __global const float4 *from = (__global const float4 *)(grid + (channel * rows + row) * pitch + column);
     __constant const float *taps = table + 4 * STEP;
@@ -539,20 +548,12 @@ __kernel void gaussian_grid_rows(__global const float *grid, __global float *out
         (float4)(sums[0], sums[1], sums[2], sums[3]);
 }
 
-/* Compilers for CPUs leave the loop over the taps as it is, and would say so. */
-#ifdef __has_warning
-#if __has_warning("-Wpass-failed")
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wpass-failed"
-#define TAPS_MAY_STAY_A_LOOP
-#endif
-#endif
 __kernel void gaussian_grid_columns(__global const float *grid, __global float *out,
                                     __constant const float *table, int reach, int rows, int pitch,
                                     int out_rows)
 {
     int column = get_global_id(0) * 4, row = get_global_id(1) * 4, channel = get_global_id(2);
-    if (column >= pitch || row >= out_rows)
+    if (column >= pitch || row >= out_rows || IS_ALPHA(channel))
         return;
     __global const float *from = grid + (channel * rows + row) * pitch + column;
     __global float *to = out + (channel * out_rows + row) * pitch + column;
@@ -565,15 +566,12 @@ __kernel void gaussian_grid_columns(__global const float *grid, __global float *
     for (int i = 0; i < 4; i++)
         *(__global float4 *)(to + i * pitch) = sums[i];
 }
-#ifdef TAPS_MAY_STAY_A_LOOP
-#pragma clang diagnostic pop
-#endif
-
 /* ---- Spread ---- */
 
 struct target {
-    __global RESULT *out; /* the channel's first element */
-    int pitch, width, height, radius, x;
+    __global RESULT *out;
+    __global const PIXEL *in; /* whose fourth channel is kept */
+    int pitch, in_pitch, width, height, radius, x;
 };
 
 /* The weights of pixel k for the points across; a work-item that makes less than a cell keeps those of its
@@ -607,15 +605,48 @@ inline void make_row(const float *points, const float *part, const float *below,
     }
 }
 
-inline void store_inside(const float *points, const float *part, const struct target *t, int y)
+/* The fourth channel of a target's pixels. */
+inline void alpha_plane(uint *plane, const struct target *t, int y)
 {
-    __global RESULT *at = t->out + y * t->pitch + t->x * HONE_C;
+    uint w[WORDS(WIDE) * HONE_C];
+    load_run(w, t->in + y * t->in_pitch + t->x * HONE_C, WORDS(WIDE) * HONE_C);
+#pragma unroll
+    for (int q = 0; q < WORDS(WIDE); q++) {
+        uint one[HONE_C];
+        split_words(one, w + q * HONE_C);
+        plane[q] = one[HONE_C - 1];
+    }
+}
+
+inline void store_planes(uint planes[HONE_C][WORDS(WIDE)], const struct target *t, int y)
+{
+    uint w[WORDS(WIDE) * HONE_C];
+#pragma unroll
+    for (int q = 0; q < WORDS(WIDE); q++) {
+        uint one[HONE_C];
+#pragma unroll
+        for (int c = 0; c < HONE_C; c++)
+            one[c] = planes[c][q];
+        join_words(w + q * HONE_C, one);
+    }
+    store_run(t->out + y * t->pitch + t->x * HONE_C, w, WORDS(WIDE) * HONE_C);
+}
+
+inline void store_inside(float points[COLOURS][4 * AROUND], const float *part, const struct target *t, int y)
+{
 #pragma unroll
     for (int d = 0; d < STEP; d++) {
         const float below[4] = {phi[4 * d], phi[4 * d + 1], phi[4 * d + 2], phi[4 * d + 3]};
-        float v[WIDE];
-        make_row(points, part, below, v);
-        store_values(at + d * t->pitch, v);
+        uint planes[HONE_C][WORDS(WIDE)];
+#pragma unroll
+        for (int c = 0; c < COLOURS; c++) {
+            float v[WIDE];
+            make_row(points[c], part, below, v);
+            pack_values(planes[c], v);
+        }
+        if (HONE_ALPHA)
+            alpha_plane(planes[HONE_C - 1], t, y + d);
+        store_planes(planes, t, y + d);
     }
 }
 
@@ -626,12 +657,14 @@ inline bool leaves(const struct target *t, int x, int y)
            hone_leaves(x - r, y - r, 2 * r + 1, 2 * r + 1, t->width, t->height);
 }
 
-inline void store_carefully(const float *points, const float *part, const struct target *t, int y)
+/* A channel, pixel by pixel. */
+inline void store_carefully(const float *points, const float *part, const struct target *t, int y,
+                            int channel)
 {
 #pragma unroll 1
     for (int d = 0; d < STEP && y + d < t->height; d++) {
         const float below[4] = {phi[4 * d], phi[4 * d + 1], phi[4 * d + 2], phi[4 * d + 3]};
-        __global RESULT *at = t->out + (y + d) * t->pitch + t->x * HONE_C;
+        __global RESULT *at = t->out + (y + d) * t->pitch + t->x * HONE_C + channel;
         float v[WIDE];
         make_row(points, part, below, v);
 #pragma unroll
@@ -641,14 +674,26 @@ inline void store_carefully(const float *points, const float *part, const struct
     }
 }
 
-inline void store_block(const float *points, const float *part, const struct target *t, int y)
+inline void copy_alpha(const struct target *t, int y)
+{
+    for (int v = y; v < min(y + STEP, t->height); v++)
+        for (int x = t->x; x < min(t->x + WIDE, t->width); x++)
+            t->out[v * t->pitch + x * HONE_C + 3] = (RESULT)t->in[v * t->in_pitch + x * HONE_C + 3];
+}
+
+inline void store_block(float points[COLOURS][4 * AROUND], const float *part, const struct target *t, int y)
 {
     bool inside = t->x + WIDE <= t->width && y + STEP <= t->height && !leaves(t, t->x, y) &&
                   !leaves(t, t->x + WIDE - 1, y + STEP - 1);
-    if (inside)
+    if (inside) {
         store_inside(points, part, t, y);
-    else
-        store_carefully(points, part, t, y);
+        return;
+    }
+#pragma unroll
+    for (int c = 0; c < COLOURS; c++)
+        store_carefully(points[c], part, t, y, c);
+    if (HONE_ALPHA)
+        copy_alpha(t, y);
 }
 
 #if FLOATING
@@ -700,7 +745,8 @@ inline uint kinds_within(const struct marks *m, int bx, int by, int radius)
 }
 
 /* Those of a target's row of cells that lie in block bx. */
-inline void mend_block(const struct cells *s, const struct marks *m, const struct target *t, int bx, int y)
+inline void mend_block(const struct cells *s, const struct marks *m, const struct target *t, int bx, int y,
+                       int channel)
 {
     int by = y / STEP, right = min(min(t->x + WIDE, bx * PX + PX), t->width);
     uint within = kinds_within(m, bx, by, t->radius);
@@ -709,9 +755,9 @@ inline void mend_block(const struct cells *s, const struct marks *m, const struc
             uint kinds = within & IS_NAN ? within : within | kinds_around(s, m, x, v, bx, by, t->radius);
             if (!kinds || leaves(t, x, v))
                 continue;
-            t->out[v * t->pitch + x * HONE_C] = kinds == IS_PLUS    ? INFINITY
-                                                : kinds == IS_MINUS ? -INFINITY
-                                                                    : NAN;
+            t->out[v * t->pitch + x * HONE_C + channel] = kinds == IS_PLUS    ? INFINITY
+                                                          : kinds == IS_MINUS ? -INFINITY
+                                                                              : NAN;
         }
 }
 
@@ -733,23 +779,35 @@ inline bool is_marked(__global const uchar *tiles, int bx, int by, int radius, i
 }
 #endif
 
-inline void copy_alpha(__global const PIXEL *in, int in_pitch, const struct target *t, int y)
-{
-    for (int v = y; v < min(y + DOWN * STEP, t->height); v++)
-        for (int x = t->x; x < min(t->x + WIDE, t->width); x++)
-            t->out[v * t->pitch + x * HONE_C] = (RESULT)in[v * in_pitch + x * HONE_C];
-}
-
-inline void load_points(float *points, __global const float *at)
+/* The next row of points, of each channel. */
+inline void load_points(float points[COLOURS][4 * AROUND], __global const float *at, int plane)
 {
 #pragma unroll
-    for (int p = 0; p < AROUND; p++) {
-        points[4 * p] = points[4 * p + 1];
-        points[4 * p + 1] = points[4 * p + 2];
-        points[4 * p + 2] = points[4 * p + 3];
-        points[4 * p + 3] = at[p];
-    }
+    for (int c = 0; c < COLOURS; c++)
+#pragma unroll
+        for (int p = 0; p < AROUND; p++) {
+            points[c][4 * p] = points[c][4 * p + 1];
+            points[c][4 * p + 1] = points[c][4 * p + 2];
+            points[c][4 * p + 2] = points[c][4 * p + 3];
+            points[c][4 * p + 3] = at[c * plane + p];
+        }
 }
+
+#if FLOATING
+/* NaN and infinity in a channel of `count` cells from `by` on. */
+inline void mend(const struct cells *s, const struct target *t, __global const uchar *flags,
+                 __global const uchar *tiles, int by, int count, int reach, int rows, int flag_pitch,
+                 int channel)
+{
+    int strips = (rows + ROWS - 1) / ROWS, groups = (flag_pitch - OVERLAP) / (GROUP - OVERLAP);
+    struct marks m = {flags + (channel * (rows + 3) + reach + 3) * flag_pitch + reach / CELLS + OVERLAP,
+                      flag_pitch};
+    for (int n = 0; n < count; n++)
+        for (int bx = t->x / PX; bx * PX < t->x + WIDE; bx++)
+            if (is_marked(tiles + channel * strips * groups, bx, by + n, t->radius, reach, flag_pitch, rows))
+                mend_block(s, &m, t, bx, (by + n) * STEP, channel);
+}
+#endif
 
 __kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int in_pitch,
                                    __global const float *grid, __global const uchar *flags,
@@ -757,39 +815,29 @@ __kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int 
                                    int out_pitch, int width, int height, BORDER_TYPE border, int reach,
                                    int radius, int pitch, int rows, int gathered_rows, int flag_pitch)
 {
-    int x = get_global_id(0) * WIDE, by = get_global_id(1) * DOWN, channel = get_global_id(2);
-    struct target t = {out + out_offset + channel, out_pitch, width, height, radius, x};
+    int x = get_global_id(0) * WIDE, by = get_global_id(1) * DOWN, plane = rows * pitch;
+    struct target t = {out + out_offset, in + in_offset, out_pitch, in_pitch, width, height, radius, x};
     if (t.x >= width || by * STEP >= height)
         return;
-    if (IS_ALPHA(channel)) {
-        copy_alpha(in + in_offset + channel, in_pitch, &t, by * STEP);
-        return;
-    }
-    __global const float *at = grid + (channel * rows + by) * pitch + x / STEP;
+    __global const float *at = grid + by * pitch + x / STEP;
     int count = min(DOWN, (height - by * STEP + STEP - 1) / STEP);
-    float points[4 * AROUND], part[PARTS];
+    float points[COLOURS][4 * AROUND], part[PARTS];
 #pragma unroll
     for (int k = 0; k < PARTS; k++)
         part[k] = phi[4 * (x % STEP) + k] * SPREAD;
 #pragma unroll
-    for (int k = 0; k < 4 * AROUND; k++)
-        points[k] = 0;
+    for (int k = 0; k < COLOURS * 4 * AROUND; k++)
+        points[k / (4 * AROUND)][k % (4 * AROUND)] = 0;
     for (int n = 0; n < 3; n++)
-        load_points(points, at + n * pitch);
+        load_points(points, at + n * pitch, plane);
     for (int n = 0; n < count; n++) {
-        load_points(points, at + (n + 3) * pitch);
+        load_points(points, at + (n + 3) * pitch, plane);
         store_block(points, part, &t, (by + n) * STEP);
     }
 #if FLOATING
-    int strips = (gathered_rows + ROWS - 1) / ROWS, groups = (flag_pitch - OVERLAP) / (GROUP - OVERLAP);
-    struct cells s = {in + in_offset + channel, in_pitch, width, height, 0, border, 0, {0}};
-    struct marks m = {flags + (channel * (gathered_rows + 3) + reach + 3) * flag_pitch + reach / CELLS +
-                          OVERLAP,
-                      flag_pitch};
-    for (int n = 0; n < count; n++)
-        for (int bx = x / PX; bx * PX < x + WIDE; bx++)
-            if (is_marked(tiles + channel * strips * groups, bx, by + n, radius, reach, flag_pitch,
-                          gathered_rows))
-                mend_block(&s, &m, &t, bx, (by + n) * STEP);
+    for (int c = 0; c < COLOURS; c++) {
+        struct cells s = {in + in_offset + c, in_pitch, width, height, 0, border, 0, {0}};
+        mend(&s, &t, flags, tiles, by, count, reach, gathered_rows, flag_pitch, c);
+    }
 #endif
 }
