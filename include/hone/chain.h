@@ -94,6 +94,15 @@ typedef struct hone_halo {
 HONE_API hone_status hone_chain_halo(const hone_chain *chain, const hone_image_desc *input, hone_halo *out,
                                      hone_error *error);
 
+/**
+ * Fills *out with the description of what a chain makes of images like `input`: size, type, channels; without a device.
+ *
+ * Second images are assumed to be like the first at their step. Errors: those of hone_plan_create for the chain and the format.
+ * Threads: safe.
+ */
+HONE_API hone_status hone_chain_output(const hone_chain *chain, const hone_image_desc *input, hone_image_desc *out,
+                                       hone_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -438,6 +438,30 @@ hone_status hone_chain_halo(const hone_chain *chain, const hone_image_desc *inpu
     return status;
 }
 
+hone_status hone_chain_output(const hone_chain *chain, const hone_image_desc *input, hone_image_desc *out,
+                              hone_error *error)
+{
+    if (!chain || !input || !out)
+        return error_set(error, HONE_ERROR_USAGE,
+                         "hone_chain_output needs a chain, the description of an image and a place for that "
+                         "of its result");
+    hone_image_desc in = *input;
+    hone_status status = HONE_OK;
+    in.pitch = 0;
+    for (size_t i = 0; i < chain->count && !status; i++) {
+        struct filter_case c;
+        const struct filter_case *wanted = &chain->steps[i].c;
+        status = prepare_step(&c, wanted, &in, wanted->filter->inputs > 1 ? &in : NULL, error);
+        if (status)
+            break;
+        in = c.out;
+        case_finish(&c);
+    }
+    if (!status)
+        *out = in;
+    return status;
+}
+
 void chain_cases_finish(struct filter_case *cases, size_t count)
 {
     for (size_t i = 0; i < count; i++)

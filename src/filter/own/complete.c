@@ -83,7 +83,7 @@ static void complete_filter(struct own *own)
     struct hone_filter *filter = &own->filter;
     const bool window = own->window[0] != NULL;
     filter->origin = own->source.path;
-    filter->summary = filter->summary ? filter->summary : "";
+    filter->summary = filter->summary && *filter->summary ? filter->summary : "a filter of one's own";
     filter->inputs = 1;
     filter->spatial = window;
     for (size_t i = 0; i < COUNT_OF(sides); i++)
