@@ -23,7 +23,7 @@ except ImportError as error:
 from ._hone import (Array, CheckError, Device, DeviceError, Error, FileError, InternalError, NoDeviceError,
                     OutOfMemoryError, UnsupportedError, UsageError, __version__, devices)
 from ._command import compare, doctor, tune
-from ._filters import apply, filters, functions as _functions
+from ._filters import apply, filters, functions as _functions, load
 from ._plans import Plan, forget
 from ._report import Report, last_report
 from ._stream import Stream
@@ -34,4 +34,4 @@ globals().update(_of_filters)
 
 __all__ = ["Array", "CheckError", "Device", "DeviceError", "Error", "FileError", "InternalError", "NoDeviceError",
            "OutOfMemoryError", "Plan", "Report", "Stream", "UnsupportedError", "UsageError", "apply", "compare",
-           "devices", "doctor", "filters", "forget", "last_report", "tune", "tune_kernel", *_of_filters]
+           "devices", "doctor", "filters", "forget", "last_report", "load", "tune", "tune_kernel", *_of_filters]

@@ -3,10 +3,11 @@
 
 import inspect
 import keyword
+import os
 import textwrap
 
 from . import _hone
-from ._plans import parse, run
+from ._plans import drop_plans, parse, run
 from ._text import assignment
 
 
@@ -127,6 +128,20 @@ def make_function(info):
     function.__module__ = "hone"
     function.__doc__ = _doc(info)
     function.__signature__ = signature(info)
+    return function
+
+
+def load(path, text=None):
+    """Loads a filter of your own, an OpenCL C file with //@filter lines, and returns its function.
+
+    Chains then take it by the file's name without ".cl", or by `path`. Loading a file that has changed replaces the filter. A
+    filter is code that runs on the device: load only what you trust.
+
+    path: of the file.
+    text: its text, if it is not to be read from there.
+    """
+    function = make_function(_hone.load_filter(os.fspath(path), text))
+    drop_plans()
     return function
 
 

@@ -18,6 +18,7 @@ _lock = threading.Lock()
 _devices = {}
 _idle = collections.OrderedDict()  # key: list of plans
 _idle_count = 0
+_canonical = {}  # chains as they were written: (canonical text, names of the filters)
 
 
 def open_device(device):
@@ -63,15 +64,24 @@ def _put(key, plan):
     del dropped  # outside the lock: it waits for the device
 
 
-def forget():
-    """Frees the plans and closes the devices that hone.apply and the functions of the filters keep for the next call."""
+def drop_plans():
+    """Frees the plans that wait for a next call, and what is known of chains."""
     global _idle_count
     with _lock:
-        plans, devices = list(_idle.values()), list(_devices.values())
+        plans = list(_idle.values())
         _idle.clear()
-        _devices.clear()
+        _canonical.clear()
         _idle_count = 0
-    del plans, devices
+    del plans
+
+
+def forget():
+    """Frees the plans and closes the devices that hone.apply and the functions of the filters keep for the next call."""
+    drop_plans()
+    with _lock:
+        devices = list(_devices.values())
+        _devices.clear()
+    del devices
 
 
 atexit.register(forget)
@@ -110,9 +120,6 @@ def _seconds(others, source):
             axes = "".join(c for c in axes if c in "YX" or c == "C" and "XC" in axes)
         views.append(view(other, axes, role)[0])
     return tuple(views)
-
-
-_canonical = {}  # chains as they were written: (canonical text, names of the filters)
 
 
 def parse(chain):

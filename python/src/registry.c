@@ -32,22 +32,25 @@ static PyObject *variant_at(const void *filter, size_t index)
                          "condition", info.condition);
 }
 
-static PyObject *filter_at(const void *unused, size_t index)
+static PyObject *filter_dict(const hone_filter_info *info)
 {
-    hone_filter_info info;
-    (void)unused;
-    if (!hone_filter_at(index, &info))
-        return NULL;
-    PyObject *parameters = module_list(parameter_at, info.name);
-    PyObject *variants = parameters ? module_list(variant_at, info.name) : NULL;
+    PyObject *parameters = module_list(parameter_at, info->name);
+    PyObject *variants = parameters ? module_list(variant_at, info->name) : NULL;
     if (!variants) {
         Py_XDECREF(parameters);
         return NULL;
     }
-    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:I,s:O,s:N,s:N}", "name", info.name, "summary", info.summary,
-                         "origin", info.origin, "types", info.types, "channels", info.channels, "inputs",
-                         info.inputs, "spatial", info.spatial ? Py_True : Py_False, "parameters", parameters,
-                         "variants", variants);
+    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:I,s:O,s:N,s:N}", "name", info->name, "summary",
+                         info->summary, "origin", info->origin, "types", info->types, "channels",
+                         info->channels, "inputs", info->inputs, "spatial",
+                         info->spatial ? Py_True : Py_False, "parameters", parameters, "variants", variants);
+}
+
+static PyObject *filter_at(const void *unused, size_t index)
+{
+    hone_filter_info info;
+    (void)unused;
+    return hone_filter_at(index, &info) ? filter_dict(&info) : NULL;
 }
 
 static PyObject *filters(PyObject *module, PyObject *unused)
@@ -102,7 +105,54 @@ static PyObject *parse_chain(PyObject *module, PyObject *arguments)
     return Py_BuildValue("(NN)", whole, names);
 }
 
+static const char *const reaches[] = {[HONE_REACH_WINDOW] = "window",
+                                      [HONE_REACH_BEFORE] = "before",
+                                      [HONE_REACH_ALL] = "all",
+                                      [HONE_REACH_ELSEWHERE] = "elsewhere"};
+
+/* What a chain needs of images in parts, and what it makes of an image. */
+static PyObject *chain_needs(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    const char *text;
+    PyObject *tuple;
+    hone_chain *chain;
+    hone_image_desc in, out;
+    hone_halo halo;
+    hone_error error;
+    if (!PyArg_ParseTuple(arguments, "sO", &text, &tuple) || !desc_parse(tuple, &in))
+        return NULL;
+    hone_status status = hone_chain_parse(&chain, text, &error);
+    if (!status)
+        status = hone_chain_halo(chain, &in, &halo, &error);
+    if (!status)
+        status = hone_chain_output(chain, &in, &out, &error);
+    hone_chain_destroy(&chain);
+    if (status)
+        return errors_raise(status, &error);
+    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:O,s:s,s:N}", "left", halo.left, "right", halo.right, "top",
+                         halo.top, "bottom", halo.bottom, "period", halo.period, "wraps",
+                         halo.wraps ? Py_True : Py_False, "reach", reaches[halo.reach], "output",
+                         desc_tuple(&out));
+}
+
+static PyObject *load_filter(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    const char *path, *text;
+    hone_filter_info info;
+    hone_error error;
+    if (!PyArg_ParseTuple(arguments, "sz", &path, &text))
+        return NULL;
+    hone_status status = hone_filter_load(path, text, &info, &error);
+    return status ? errors_raise(status, &error) : filter_dict(&info);
+}
+
 PyMethodDef registry_methods[] = {
+    {"chain_needs", chain_needs, METH_VARARGS,
+     "chain_needs(chain, desc): halo, reach and output of a chain, a dictionary."},
+    {"load_filter", load_filter, METH_VARARGS,
+     "load_filter(path, text): the dictionary of a filter of one's own."},
     {"filters", filters, METH_NOARGS,
      "The filters as a list of dictionaries, with their parameters and variants."},
     {"parse_chain", parse_chain, METH_VARARGS, "(canonical text, names of the filters) of a chain."},

@@ -12,7 +12,7 @@ import hone
 
 HEAD = '''# SPDX-License-Identifier: BSD-2-Clause
 # Made by tests/stubs.py.
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Union
 
 Arrays = Any  # whatever has a buffer, __array_interface__, __dlpack__ or __array__
@@ -105,6 +105,7 @@ class Stream:
 def devices() -> list[dict[str, Any]]: ...
 def filters() -> list[dict[str, Any]]: ...
 def forget() -> None: ...
+def load(path: str, text: str | None = None) -> Callable[..., Any]: ...
 def tune(*filters: str, size: tuple[int, int] | str | None = None, format: str | None = None,
          channels: int | None = None, budget: str | None = None, quick: bool = False, full: bool = False,
          evaluations: int | None = None, variant: str | None = None, fresh: bool = False, seed: int | None = None,
