@@ -11,7 +11,7 @@ test="g++ python3 python3-numpy python3-scipy python3-opencv oclgrind mesa-openc
 deb="debhelper dpkg-dev fakeroot git lintian python3"
 lint="clang-format shellcheck python3"
 python="python3 python3-dev python3-venv python3-pip python3-pytest python3-numpy python3-scipy python3-skimage
-    python3-opencv python3-pil mypy"
+    python3-opencv python3-pil python3-dask python3-distributed python3-zarr python3-tifffile mypy"
 
 case "${1:-build}" in
 build) wanted=$build ;;

@@ -41,9 +41,8 @@ def package():
         f"-DPython_EXECUTABLE={sys.executable}", f"-DCMAKE_INSTALL_PREFIX={installed}")
     run("ninja", "-C", built)
     run("cmake", "--install", built, "--component", "python")
-    for path in glob.glob(os.path.join(SOURCE, "hone", "*")):
-        if os.path.isfile(path):
-            shutil.copy(path, os.path.join(installed, "hone"))
+    shutil.copytree(os.path.join(SOURCE, "hone"), os.path.join(installed, "hone"), dirs_exist_ok=True,
+                    ignore=shutil.ignore_patterns("__pycache__"))
     return installed
 
 

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""python -m hone.dask apply CHAIN INPUT -o OUTPUT [--scheduler ADDRESS]"""
+
+import argparse
+import sys
+
+from distributed import Client, LocalCluster
+
+from .. import Error
+from . import apply, apply_files, open, save  # pylint: disable=redefined-builtin
+
+
+def _arguments():
+    parser = argparse.ArgumentParser(prog="python -m hone.dask")
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("apply", help="filter a folder of images, an OME-Zarr or a TIFF on a cluster")
+    one.add_argument("chain", metavar="CHAIN", help="'filter name=value ... | filter ...'")
+    one.add_argument("input", metavar="INPUT", help="a folder, a .zarr or a .tif, which all workers see")
+    one.add_argument("-o", "--output", required=True, help="a folder, .zarr or .tif; it appears whole or not at all")
+    one.add_argument("--scheduler", metavar="ADDRESS", help="of Dask's scheduler; default: workers on this machine")
+    one.add_argument("--workers", type=int, default=2, help="without --scheduler: how many (default 2)")
+    one.add_argument("--device", help="for all workers; default: a GPU of its node for each")
+    one.add_argument("--axes", help="letters of the axes, such as ZYX, where the file does not tell")
+    one.add_argument("--filter", action="append", default=[], metavar="FILE", help="a filter of your own that CHAIN names")
+    return parser.parse_args()
+
+
+def _files(arguments, client):
+    failed = count = 0
+    for file, why in apply_files(arguments.chain, arguments.input, arguments.output, client, device=arguments.device):
+        count += 1
+        if why is not None:
+            failed += 1
+            print(f"hone.dask: '{file}': {why}", file=sys.stderr)
+    print(f"{count - failed} of {count} files are done, {failed} failed")
+    return 3 if failed else 0
+
+
+def _array(arguments):
+    array, axes = open(arguments.input)
+    result, axes = apply(arguments.chain, array, axes=arguments.axes or axes, device=arguments.device,
+                         filters=arguments.filter, with_axes=True)
+    save(result, arguments.output, axes)
+    return 0
+
+
+def main():
+    arguments = _arguments()
+    is_array = arguments.input.rstrip("/").endswith((".zarr", ".tif", ".tiff"))
+    cluster = None if arguments.scheduler else LocalCluster(n_workers=arguments.workers, dashboard_address=":0")
+    try:
+        with Client(arguments.scheduler or cluster):
+            client = Client.current()
+            return _array(arguments) if is_array else _files(arguments, client)
+    except (Error, OSError) as error:
+        print(f"hone.dask: {error}", file=sys.stderr)
+        return 3 if isinstance(error, OSError) else 2
+    finally:
+        if cluster is not None:
+            cluster.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

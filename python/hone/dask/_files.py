@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""OME-Zarr and TIFF as Dask arrays, and folders of image files."""
+
+import itertools
+import json
+import os
+import shutil
+import subprocess
+
+import dask.array as da
+
+from .._command import path as command_path
+from .._hone import FileError, UsageError
+from ._device import device as device_here
+
+BATCH = 16  # files for one process: starting one takes as long as some images
+
+
+def _zarr():
+    try:
+        import zarr
+    except ImportError as error:
+        raise ImportError("OME-Zarr and TIFF need the package zarr: pip install 'hone[dask]'") from error
+    return zarr
+
+
+def _tifffile():
+    try:
+        import tifffile
+    except ImportError as error:
+        raise ImportError("TIFF needs the package tifffile: pip install tifffile") from error
+    return tifffile
+
+
+def _ome(group, path):
+    """(array, axes) of the first image of an OME-Zarr at full size."""
+    try:
+        scales = group.attrs["multiscales"][0]
+        array = group[scales["datasets"][0]["path"]]
+        names = [axis["name"] if isinstance(axis, dict) else axis for axis in scales.get("axes", "tczyx")]
+    except (KeyError, IndexError, TypeError) as error:
+        raise FileError(f"'{path}' is a Zarr group without OME's 'multiscales'") from error
+    return array, "".join(names).upper()
+
+
+def open(path):  # pylint: disable=redefined-builtin
+    """(array, axes) of an OME-Zarr, a Zarr array (axes None: as hone.apply guesses) or a TIFF; nothing is read yet."""
+    if os.path.isdir(path):
+        found = _zarr().open(os.fspath(path), mode="r")
+        array, axes = _ome(found, path) if hasattr(found, "groups") else (found, None)
+        return da.from_zarr(array), axes
+    with _tifffile().TiffFile(path) as file:
+        axes = file.series[0].axes.replace("S", "C")
+    store = _tifffile().imread(path, aszarr=True, level=0)
+    return da.from_zarr(_zarr().open(store, mode="r")).rechunk("auto"), axes
+
+
+def _write_zarr(array, folder, axes):
+    zarr = _zarr()
+    newer = int(zarr.__version__.split(".")[0]) >= 3
+    array = array.rechunk(tuple(max(sizes) for sizes in array.chunks))  # Zarr's chunks have one size
+    group = zarr.open_group(folder, mode="w", **({"zarr_format": 2} if newer else {}))
+    names = [{"name": letter.lower(), "type": {"T": "time", "C": "channel"}.get(letter, "space")} for letter in axes]
+    scale = [{"type": "scale", "scale": [1.0] * array.ndim}]
+    group.attrs["multiscales"] = [{"version": "0.4", "axes": names,
+                                   "datasets": [{"path": "0", "coordinateTransformations": scale}]}]
+    form = {"shape": array.shape, "chunks": array.chunksize, "dtype": array.dtype}
+    target = group.create_array("0", chunk_key_encoding={"name": "v2", "separator": "/"}, **form) if newer else \
+        group.create_dataset("0", dimension_separator="/", **form)
+    da.store(array, target, lock=False)
+
+
+def save(array, path, axes=None):
+    """Computes the array and writes it as OME-Zarr (.zarr) or TIFF (.tif): `path` appears when all of it is there, or not at
+    all. What exists is not replaced."""
+    path = os.fspath(path).rstrip("/")
+    axes = axes or ("YXC"[:array.ndim] if array.ndim <= 3 else None)
+    if os.path.lexists(path):
+        raise FileError(f"'{path}' exists; remove it, or name another output")
+    if not axes or len(axes) != array.ndim:
+        raise UsageError(f"the array has {array.ndim} axes; name them, such as axes='ZYX'")
+    temporary = f"{os.path.abspath(path)}.part-{os.getpid()}"  # workers have folders of their own
+    try:
+        if path.endswith(".zarr"):
+            _write_zarr(array, temporary, axes)
+        elif path.endswith((".tif", ".tiff")):
+            _tifffile().imwrite(temporary, array.compute(), photometric="rgb" if axes.endswith("YXC") else None)
+        else:
+            raise UsageError(f"'{path}' must end with .zarr or .tif")
+        os.rename(temporary, path)
+    finally:
+        if os.path.isdir(temporary):
+            shutil.rmtree(temporary)
+        elif os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+# ---- Folders ----
+
+def _lines(output):
+    for line in output.splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue
+
+
+def _run_batch(chain, files, folder, device, options):
+    """Runs the command over files; {file: None or why it failed}. What a crash left out is tried again, one by one."""
+    words = [command_path(), "apply", chain, *files, "-o", folder + "/", "--skip-existing", "--json", "-q", *options]
+    words += [] if device is None else ["--device", str(device)]
+    result = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    done = {}
+    for line in _lines(result.stdout):
+        if line.get("input") in files:
+            failed = line.get("status") == "failed"
+            done[line["input"]] = line.get("message", "it failed") if failed else None
+    missing = [file for file in files if file not in done]
+    if missing and len(files) > 1:
+        for file in missing:
+            done.update(_run_batch(chain, [file], folder, device, options))
+    elif missing and result.returncode:
+        done[files[0]] = (result.stderr.strip().splitlines() or [f"hone ended with {result.returncode}"])[-1]
+    return {file: done.get(file) for file in files}
+
+
+def _batch(chain, files, folder, device, options):
+    """On a worker."""
+    os.makedirs(folder, exist_ok=True)
+    return _run_batch(chain, files, folder, device_here(device), options)
+
+
+def _batches(source, target, size):
+    """(files, folder of their results), folder by folder."""
+    for folder, folders, names in os.walk(source):
+        folders.sort()
+        into = os.path.normpath(os.path.join(target, os.path.relpath(folder, source)))
+        files = iter(sorted(os.path.join(folder, name) for name in names if not name.startswith(".")))
+        while batch := list(itertools.islice(files, size)):
+            yield batch, into
+
+
+def apply_files(chain, source, target, client, *, device=None, options=(), batch=BATCH):
+    """Filters the files of a folder that all workers see, with its sub-folders, into another. Yields (file, None) for each one
+    that is done, or (file, why it failed).
+
+    Each output appears whole or not at all, and files whose outputs exist are passed over: a run that was interrupted is
+    continued by doing it again. A file that kills its process fails alone. Workers run the command `hone`, which reads what
+    libvips does.
+
+    client: a distributed.Client.
+    options: for `hone apply`, such as ['--format', 'png'].
+    batch: files for each process.
+    """
+    from distributed import as_completed
+    if os.path.realpath(source) == os.path.realpath(target):
+        raise UsageError("the results need a folder of their own")
+    work = _batches(os.path.abspath(source), os.path.abspath(target), batch)
+    files = {}
+
+    def submit(item):
+        future = client.submit(_batch, chain, item[0], item[1], device, list(options), pure=False, retries=2)
+        files[future.key] = item[0]
+        return future
+
+    ahead = max(4, 4 * len(client.scheduler_info()["workers"]))  # a scheduler need not hold a million tasks
+    queue = as_completed([submit(item) for item in itertools.islice(work, ahead)])
+    for future in queue:
+        names = files.pop(future.key)
+        if future.status == "finished":
+            yield from future.result().items()
+        else:
+            reason = str(future.exception())
+            yield from ((name, reason) for name in names)
+        for item in itertools.islice(work, 1):
+            queue.add(submit(item))

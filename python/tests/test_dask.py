@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Dask arrays against the same chain on the whole array, and files on a cluster of two workers."""
+
+import os
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import hone
+
+da = pytest.importorskip("dask.array")
+pytest.importorskip("distributed")
+import hone.dask  # noqa: E402
+
+CHAINS = ["box size=5", "gaussian sigma=2 exact=yes | sobel", "epsilon radius=3 border=reflect | box size=3",
+          "box size=7 border=wrap | sobel border=constant border-value=9", "integral", "box size=3 | integral",
+          "histogram bins=64", "box size=3 | histogram", "transpose", "box size=3 | transpose | sobel",
+          "colormap map=viridis", "convolve kernel='3x2: 1 2 3 4 5 6' scale=0.05", "density size=9"]
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_blocks_give_the_integers_of_the_whole(gray, chain):
+    lazy = da.from_array(gray, chunks=(20, 33))
+    result = hone.dask.apply(chain, lazy)
+    whole = hone.apply(chain, gray)
+    assert result.shape == whole.shape and result.dtype == whole.dtype
+    numpy.testing.assert_array_equal(result.compute(scheduler="threads"), whole)
+
+
+def test_channels_come_and_go(colour, gray):
+    lazy = da.from_array(colour, chunks=(17, 30, 2))
+    result, axes = hone.dask.apply("box size=3 | gray", lazy, with_axes=True)
+    assert axes == "YX"
+    numpy.testing.assert_array_equal(result.compute(), hone.apply("box size=3 | gray", colour))
+    result, axes = hone.dask.apply("colormap | box size=3", da.from_array(gray, chunks=25), with_axes=True)
+    assert axes == "YXC"
+    numpy.testing.assert_array_equal(result.compute(), hone.apply("colormap | box size=3", gray))
+
+
+def test_a_pattern_keeps_its_phase(random):
+    raw = random.integers(0, 256, (50, 62), dtype=numpy.uint8)
+    for method in ("bilinear", "malvar"):
+        chain = f"demosaic method={method}"
+        result = hone.dask.apply(chain, da.from_array(raw, chunks=(13, 21)))
+        numpy.testing.assert_array_equal(result.compute(), hone.apply(chain, raw))
+
+
+def test_stacks_and_16_bits(random):
+    stack = random.integers(0, 65536, (3, 31, 45), dtype=numpy.uint16)
+    lazy = da.from_array(stack, chunks=(2, 16, 16))
+    for chain in ("box size=9", "integral", "histogram bins=16", "transpose"):
+        result = hone.dask.apply(chain, lazy, axes="ZYX")
+        numpy.testing.assert_array_equal(result.compute(), hone.apply(chain, stack, axes="ZYX"))
+
+
+def test_floats_keep_their_bounds(random):
+    image = random.random((70, 90), dtype=numpy.float32)
+    for chain, most in (("gaussian sigma=3", 1e-4), ("integral", 0.05)):
+        result = hone.dask.apply(chain, da.from_array(image, chunks=32)).compute()
+        assert numpy.abs(result - hone.apply(chain, image)).max() < most
+
+
+def test_windows_larger_than_chunks_and_images(gray):
+    result = hone.dask.apply("box size=41", da.from_array(gray, chunks=8))
+    numpy.testing.assert_array_equal(result.compute(), hone.apply("box size=41", gray))
+    result = hone.dask.apply("box size=301", da.from_array(gray, chunks=8))
+    numpy.testing.assert_array_equal(result.compute(), hone.apply("box size=301", gray))
+
+
+def test_second_images(gray):
+    other = gray[::-1].copy()
+    result = hone.dask.apply("add | box size=3", da.from_array(gray, chunks=20), da.from_array(other, chunks=30))
+    numpy.testing.assert_array_equal(result.compute(), hone.apply("add | box size=3", gray, other))
+    with pytest.raises(hone.UsageError, match="second image"):
+        hone.dask.apply("add", da.from_array(gray))
+    with pytest.raises(hone.UsageError, match="too many"):
+        hone.dask.apply("box", da.from_array(gray), gray)
+
+
+def test_mistakes_are_told_before_anything_runs(gray):
+    with pytest.raises(hone.UsageError):
+        hone.dask.apply("box size=0", da.from_array(gray))
+    with pytest.raises(hone.UsageError, match="int64"):
+        hone.dask.apply("box", da.zeros((9, 9), dtype="int64"))
+    with pytest.raises(hone.UsageError, match="name them"):
+        hone.dask.apply("box", da.zeros((9, 9, 9), dtype="uint8"))
+
+
+def test_zarr_and_tiff(tmp_path, random):
+    pytest.importorskip("zarr")
+    tifffile = pytest.importorskip("tifffile")
+    stack = random.integers(0, 256, (2, 40, 50), dtype=numpy.uint8)
+    first, second = str(tmp_path / "a.zarr"), str(tmp_path / "b.zarr")
+    hone.dask.save(da.from_array(stack, chunks=(1, 16, 16)), first, "ZYX")
+    array, axes = hone.dask.open(first)
+    assert axes == "ZYX" and array.chunks[1] == (16, 16, 8)
+    result, axes = hone.dask.apply("box size=3", array, axes=axes, with_axes=True)
+    hone.dask.save(result, second, axes)
+    numpy.testing.assert_array_equal(hone.dask.open(second)[0].compute(), hone.apply("box size=3", stack, axes="ZYX"))
+    with pytest.raises(hone.FileError, match="exists"):
+        hone.dask.save(array, second, axes)
+    hone.dask.save(result[0], str(tmp_path / "c.tif"))
+    numpy.testing.assert_array_equal(tifffile.imread(tmp_path / "c.tif"), result[0].compute())
+    numpy.testing.assert_array_equal(hone.dask.open(str(tmp_path / "c.tif"))[0].compute(), result[0].compute())
+
+
+def fail(block):
+    raise ValueError("a block fails")
+
+
+def test_a_failure_leaves_no_output(tmp_path):
+    pytest.importorskip("zarr")
+    with pytest.raises(ValueError, match="a block fails"):
+        hone.dask.save(da.zeros((8, 8), chunks=4).map_blocks(fail, dtype="f8"), str(tmp_path / "x.zarr"))
+    assert not os.listdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    from distributed import Client, LocalCluster
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as local:
+        with Client(local) as client:
+            yield client
+
+
+GLOW = "//@filter param by real 0..4 = 2: x\n//@filter window 1\nhone_pixel { return by * hone_in(1, 0); }\n"
+
+
+def test_two_workers_and_a_filter_of_ones_own(cluster, tmp_path, gray):
+    path = tmp_path / "shine.cl"
+    path.write_text(GLOW)
+    chain = "shine by=1.5 | box size=3"
+    result = hone.dask.apply(chain, da.from_array(gray, chunks=(31, 83)), filters=[str(path)])
+    got = cluster.compute(result).result()
+    numpy.testing.assert_array_equal(got, hone.apply(chain, gray))
+    shifted = numpy.concatenate([gray[:, 1:], gray[:, -1:]], axis=1).astype(float)
+    wanted = numpy.clip(numpy.rint(1.5 * shifted), 0, 255)
+    alone = hone.load(str(path))(gray, by=1.5)
+    assert numpy.abs(alone.astype(float) - wanted).max() <= 1
+
+
+def write_pgm(path, image):
+    path.write_bytes(b"P5\n%d %d\n255\n" % image.shape[::-1] + image.tobytes())
+
+
+def read_pgm(path):
+    head, size, most, data = path.read_bytes().split(b"\n", 3)
+    width, height = map(int, size.split())
+    assert (head, most) == (b"P5", b"255")
+    return numpy.frombuffer(data, numpy.uint8).reshape(height, width)
+
+
+def test_folders_are_resumable_and_list_what_failed(cluster, tmp_path, gray):
+    source, target = tmp_path / "in", tmp_path / "out"
+    (source / "sub").mkdir(parents=True)
+    for i in range(5):
+        write_pgm(source / f"{i}.pgm", gray + numpy.uint8(i))
+    write_pgm(source / "sub" / "7.pgm", gray)
+    (source / "broken.pgm").write_bytes(b"P5\n9 9\n255\n")
+    done = dict(hone.dask.apply_files("box size=3", str(source), str(target), cluster, batch=3))
+    assert len(done) == 7
+    assert [os.path.basename(name) for name, why in done.items() if why] == ["broken.pgm"]
+    assert not (target / "broken.pgm").exists()
+    for i in range(5):
+        numpy.testing.assert_array_equal(read_pgm(target / f"{i}.pgm"), hone.apply("box size=3", gray + numpy.uint8(i)))
+    assert (target / "sub" / "7.pgm").exists()
+    # Again: what is there stays as it is, what is missing comes.
+    (target / "3.pgm").unlink()
+    before = (target / "2.pgm").stat().st_mtime_ns
+    again = dict(hone.dask.apply_files("box size=3", str(source), str(target), cluster))
+    assert sum(why is None for why in again.values()) == 6 and (target / "3.pgm").exists()
+    assert (target / "2.pgm").stat().st_mtime_ns == before
+
+
+def test_the_command(cluster, tmp_path, gray):
+    (tmp_path / "in").mkdir()
+    write_pgm(tmp_path / "in" / "a.pgm", gray)
+    command = [sys.executable, "-m", "hone.dask", "apply", "box size=3", str(tmp_path / "in"), "-o", str(tmp_path / "out"),
+               "--scheduler", cluster.scheduler.address]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "1 of 1 files are done" in result.stdout
+    numpy.testing.assert_array_equal(read_pgm(tmp_path / "out" / "a.pgm"), hone.apply("box size=3", gray))
