@@ -220,8 +220,17 @@ TEST(verdicts)
 
 TEST(a_launch_is_seen_by_its_length)
 {
-    struct evidence e = {.ms = 0.04, .launch_ms = 0.01, .added = 0.5, .half_ms = 0.02, .cached_ms = -1};
+    struct evidence e = {.ms = 0.04, .launch_ms = 0.01, .added = 0.5, .half_ms = -1, .cached_ms = -1};
     CHECK_EQ(evidence_verdict(&e), LIMIT_LAUNCH);
+    e.half_ms = 0.035;
+    CHECK_EQ(evidence_verdict(&e), LIMIT_LAUNCH);
+    e.half_ms = 0.02; /* half of the work, half of the time: it is the work that counts */
+    e.more_work_ms = e.more_loads_ms = 0.041;
+    CHECK_EQ(evidence_verdict(&e), LIMIT_LATENCY);
+    e.memory_share = 0.7;
+    CHECK_EQ(evidence_verdict(&e), LIMIT_MEMORY);
+    e.work_share = 0.8;
+    CHECK_EQ(evidence_verdict(&e), LIMIT_ARITHMETIC);
     e = (struct evidence){.ms = 0.15, .launch_ms = 0.01, .added = 0.5, .half_ms = 0.149, .cached_ms = -1};
     CHECK_EQ(evidence_verdict(&e), LIMIT_LAUNCH);
     e.ms = 0;
