@@ -7,7 +7,7 @@ set -eu
 build="gcc libc6-dev cmake ninja-build pkg-config ocl-icd-opencl-dev opencl-headers libjansson-dev libvips-dev
     libtiff-dev libavformat-dev libavcodec-dev libavutil-dev libclang-dev pocl-opencl-icd"
 test="g++ python3 python3-numpy python3-scipy python3-opencv oclgrind mesa-opencl-icd clang imagemagick binutils locales
-    git ffmpeg libimage-exiftool-perl libtiff-tools"
+    git ffmpeg libimage-exiftool-perl libtiff-tools gnuplot-nox"
 deb="debhelper dpkg-dev fakeroot git lintian python3"
 lint="clang-format shellcheck python3"
 python="python3 python3-dev python3-venv python3-pip python3-pytest python3-numpy python3-scipy python3-skimage

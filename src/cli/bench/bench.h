@@ -3,6 +3,7 @@
 #ifndef CLI_BENCH_BENCH_H
 #define CLI_BENCH_BENCH_H
 
+#include "base/text.h"
 #include "cli/cli.h"
 #include "lab/bench/ladder.h"
 #include "lab/roofs/roofs.h"
@@ -16,7 +17,10 @@ struct bench_run {
     const char *sizes, *format;
     struct option_list rungs;
     bool facts, probes;
-    bool anew; /* roofs are measured again */
+    const char *html; /* the page to write; NULL: none */
+    struct text command, page;
+    int page_count; /* of what stands in it */
+    bool anew;      /* roofs are measured again */
     struct seeds *seeds;
     hone_device *devices[BENCH_DEVICES];
     struct roofs_list roofs[BENCH_DEVICES];
@@ -51,6 +55,14 @@ json_t *bench_facts_json(const struct facts *facts);
 /* `hone bench experiments [NAME...]`; no name: all of them. */
 int bench_experiments(struct bench_run *run, char *const *names, int count);
 void bench_list_experiments(void);
+
+/* --html: how the command was called; the page begun, unless there is no gnuplot; smaller images, where there is one size; what
+ * was climbed; the page written. Without --html these do nothing. */
+void html_note_command(struct text *command, int argc, char **argv);
+hone_status html_begin(struct bench_run *run, hone_error *error);
+void html_add_sizes(struct bench_run *run);
+hone_status html_add(struct bench_run *run, const struct climbed *results, hone_error *error);
+hone_status html_end(struct bench_run *run, hone_error *error);
 
 /* What a row's kernels are made of and what probes found, under the row; the same for --json. */
 void bench_print_closer(const struct climbed *result);

@@ -91,6 +91,8 @@ static hone_status collect_images(struct bench_run *run, hone_error *error)
         status = each_word(run->sizes ? run->sizes : "3264x2448", take_size, &sizing, error);
     for (int i = 0; listed && !run->sizes && i < table->size_count && !status; i++)
         status = take_size(&sizing, table->sizes[i], error);
+    if (!status)
+        html_add_sizes(run);
     return status;
 }
 
@@ -160,7 +162,10 @@ static int climb_all(struct bench_run *run, hone_error *error)
     if (!run->common.json && run->image_count > run->format_count)
         bench_print_sizes(run, results);
     const bool wrong = went_wrong(results, steps * run->image_count);
+    hone_status status = html_add(run, results, error);
     free(results);
+    if (status)
+        return cli_fail(&run->common, error);
     return wrong ? EXIT_CHECK : EXIT_DONE;
 }
 
@@ -204,6 +209,8 @@ static int run_all(struct bench_run *run, const struct operands *operands)
     run->report = json_array();
     if (!run->ladder || !run->report)
         return error_memory(&error, "a ladder"), cli_fail(&run->common, &error);
+    if (html_begin(run, &error))
+        return cli_fail(&run->common, &error);
     const bool experiments = strcmp(operands->items[0], "experiments") == 0;
     if (experiments)
         worst = bench_experiments(run, operands->items + 1, operands->count - 1);
@@ -211,6 +218,8 @@ static int run_all(struct bench_run *run, const struct operands *operands)
         const int one = run_operand(run, operands->items[i]);
         worst = one > worst ? one : worst;
     }
+    if (worst <= EXIT_CHECK && html_end(run, &error))
+        return cli_fail(&run->common, &error);
     if (run->common.json && worst <= EXIT_CHECK && !cli_print_json(json_incref(run->report)))
         worst = EXIT_DEVICE;
     return worst;
@@ -223,22 +232,25 @@ static void finish(struct bench_run *run)
     seeds_close(&run->seeds);
     free(run->ladder);
     json_decref(run->report);
+    text_finish(&run->command);
+    text_finish(&run->page);
 }
 
 static int run_bench(int argc, char **argv)
 {
     struct bench_run run = {0};
     struct operands operands;
-    const struct option own[] = {{"sizes", 0, OPTION_TEXT, &run.sizes, 0, 0},
-                                 {"format", 0, OPTION_TEXT, &run.format, 0, 0},
-                                 {"rung", 0, OPTION_LIST, &run.rungs, 0, 0},
-                                 {"facts", 0, OPTION_FLAG, &run.facts, 0, 0},
-                                 {"probe", 0, OPTION_FLAG, &run.probes, 0, 0},
-                                 {"anew", 0, OPTION_FLAG, &run.anew, 0, 0},
-                                 {0}};
+    const struct option own[] = {
+        {"sizes", 0, OPTION_TEXT, &run.sizes, 0, 0},  {"format", 0, OPTION_TEXT, &run.format, 0, 0},
+        {"rung", 0, OPTION_LIST, &run.rungs, 0, 0},   {"facts", 0, OPTION_FLAG, &run.facts, 0, 0},
+        {"probe", 0, OPTION_FLAG, &run.probes, 0, 0}, {"html", 0, OPTION_TEXT, &run.html, 0, 0},
+        {"anew", 0, OPTION_FLAG, &run.anew, 0, 0},    {0}};
+    html_note_command(&run.command, argc, argv);
     enum parsed parsed = cli_parse(&command_bench, argc, argv, own, &run.common, &operands);
-    if (parsed != PARSED_GO)
+    if (parsed != PARSED_GO) {
+        text_finish(&run.command);
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
+    }
     hone_error error;
     const int status =
         cli_load_all(&operands, &error) ? cli_fail(&run.common, &error) : run_all(&run, &operands);
@@ -277,6 +289,8 @@ const struct command command_bench = {
     "  --facts          registers, spills, waves and memory of each kernel, as far as the driver tells\n"
     "  --probe          find each row's limiter by probes: arithmetic or loads added, half of the\n"
     "                   work-groups, loads that come from a cache\n"
+    "  --html FILE      write a page with plots (by gnuplot): gains, roofline, sizes, work-group shapes\n"
+    "                   from tuning, a timeline; of one size, it adds three smaller ones\n"
     "  --anew           measure the roofs again instead of using the remembered ones\n"
     "\n"
     "A list of devices (--device 0,1) is measured side by side.\n",
