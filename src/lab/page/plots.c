@@ -71,14 +71,16 @@ bool plot_roofline(const struct page_subject *s, struct text *script)
     text_add_number(script, memory);
     text_add(script, "\nwork = ");
     text_add_number(script, work);
-    text_add(script, "\nset samples 300\nstats $points using 1 nooutput\n"
-                     "set xrange [(STATS_min < work / memory ? STATS_min : work / memory) / 3 : "
-                     "(STATS_max > work / memory ? STATS_max : work / memory) * 3]\nset yrange [*:2 * work]\n"
-                     "plot (memory * x < work ? memory * x : work) title 'roofs of this device' linewidth 2 "
-                     "linecolor rgb '" PLOT_GREY
-                     "', $points using 1:2 notitle with points pointtype 7 pointsize 0.8 linecolor rgb "
-                     "'" PLOT_HERE
-                     "', $points using 1:2:3 notitle with labels offset character 0.8,0 left font ',11'\n");
+    text_add(script,
+             "\nset samples 300\nstats $points using 1 nooutput\n"
+             "set xrange [(STATS_min < work / memory ? STATS_min : work / memory) / 3 : "
+             "(STATS_max > work / memory ? STATS_max : work / memory) * 3]\n"
+             "stats $points using 2 nooutput\nset yrange [*:2 * (STATS_max > work ? STATS_max : work)]\n"
+             "plot (memory * x < work ? memory * x : work) title 'roofs of this device' linewidth 2 "
+             "linecolor rgb '" PLOT_GREY
+             "', $points using 1:2 notitle with points pointtype 7 pointsize 0.8 linecolor rgb "
+             "'" PLOT_HERE
+             "', $points using 1:2:3 notitle with labels offset character 0.8,0 left font ',11'\n");
     return any;
 }
 
