@@ -53,6 +53,9 @@ bool weights_hold_zero(const struct weights *w);
  * a row such a lane always holds; 0: not even one. */
 int weights_capacity(const struct weights *w);
 
+/* Of matrix.cl: signed bytes that make a weight, 1 or 2; 0: more, or sums do not fit 32 bits. */
+int weights_limbs(const struct weights *w);
+
 void convolve_table(const struct filter_case *c, int index, void *table, size_t bytes);
 
 #endif

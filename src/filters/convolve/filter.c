@@ -35,6 +35,7 @@ static void set_symbols(struct filter_case *c, const struct weights *w)
     case_set_symbol(c, "SUMS", integer && w->sums == SUMS_64);
     case_set_symbol(c, "SUM24", sum < 0x1p24);
     case_set_symbol(c, "BYTES", c->in.type == HONE_U8 && weights_whole_most(w) <= INT8_MAX);
+    case_set_symbol(c, "LIMBS", c->in.type <= HONE_U16 ? weights_limbs(w) : 0);
     case_set_symbol(c, "CAPACITY", c->in.type == HONE_U8 ? weights_capacity(w) : 0);
     case_set_symbol(c, "ZEROS", weights_hold_zero(w));
     case_set_symbol(c, "SEPARABLE", w->separable);
@@ -90,12 +91,15 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
         "ROWS", TUNABLE_DEFINE, "16 8 32", "rows per work-item"                                              \
     }
 
-#define WHY_SUMS  "two classes of weights: sums of 32 bits where they fit, else of 64"
-#define CELLS     "(roundup(W*C, 16*VECTORS) + KW*C + 16)"
-#define BYTES     "(roundup(W, 64) + roundup(KW, 4) + 64)"
-#define ALL_TAPS  "KW*KH*C"
-#define WEIGHTS   "table0:KW*KH*4"
-#define SUMS_WIDE "SUMS=FLOAT || SUM24 ? 2 : SUMS"
+#define WHY_SUMS "two classes of weights: sums of 32 bits where they fit, else of 64"
+#define CELLS    "(roundup(W*C, 16*VECTORS) + KW*C + 16)"
+#define BYTES    "(roundup(W, 64) + roundup(KW, 4) + 64)"
+/* Of matrix.cl: elements before a tile of 16, and the depth of products in units of 32. */
+#define MATRIX_BEFORE "roundup(LEFT*C, 4)"
+#define MATRIX_DEPTH  "ceildiv(16 + roundup(LEFT*C, 4) + (KW - 1 - LEFT)*C, 32)"
+#define ALL_TAPS      "KW*KH*C"
+#define WEIGHTS       "table0:KW*KH*4"
+#define SUMS_WIDE     "SUMS=FLOAT || SUM24 ? 2 : SUMS"
 
 static const struct variant variants[] = {
     {.name = "global",
@@ -194,6 +198,26 @@ static const struct variant variants[] = {
                  .arguments = {"in", "out", "W", "H", "LEFT", "TOP", "float:factor", "float:offset",
                                "border"}}},
      .cost = {"2", "(KW + 10)/16*(ROWS + KH - 1)/ROWS", "2*KH*roundup(KW, 4)*(ROWS + KH - 1)/ROWS"}},
+    {.name = "matrix",
+     .summary = "sums of bytes times weights as products of matrices of 16x32 and 32x8",
+     .source = "matrix.cl",
+     .condition = "LIMBS > 0 && (SM >= 80 || W*H <= 65536)",
+     .path = "packed",
+     .align = 16,
+     .specialised = "the kernel's sides and the weights' size set how many products there are",
+     .tunables = {{"LINES", TUNABLE_DEFINE, "8 2 4 16", "rows of results at once"},
+                  {"ROWS", TUNABLE_DEFINE, "16 8 32 64", "rows per warp"},
+                  {"WG_X", TUNABLE_DEFINE, "32 64 128", "work-items of a work-group"}},
+     .constraints = {"WG_X <= MAXWG", "LINES <= ROWS"},
+     .defines = {"WITH_PTX=SM >= 80", "KW=KW", "KH=KH", "LIMBS=LIMBS", "BEFORE=" MATRIX_BEFORE,
+                 "DEPTH=" MATRIX_DEPTH},
+     .passes = {{.kernel = "convolve_matrix",
+                 .extent = {"ceildiv(W*C, 256)*32", "H"},
+                 .block = {"1", "ROWS"},
+                 .arguments = {"in", "out", "W", "H", "LEFT", "TOP", "float:factor", "float:offset", "border",
+                               "table4:KH*LIMBS*" MATRIX_DEPTH "*512"}}},
+     /* The products are done by units of their own; what is left is packing and rounding. */
+     .cost = {"2*C*BITS/8", "C*" MATRIX_DEPTH "*(KH + LINES - 1)/LINES/2", "8*C"}},
     {.name = "vectors",
      .summary = "CPU: bands of rows, four rows of results at once from 64-byte vectors",
      .source = "cpu.cl",
@@ -233,6 +257,10 @@ static const struct variant variants[] = {
 };
 
 static const struct seed seeds[] = {
+    {"SM >= 80 && (TYPE == 1 || (C == 1 && KW*KH <= 49)) && H >= 4096", "matrix", "LINES=4 ROWS=16"},
+    {"SM >= 80 && (TYPE == 1 || (C == 1 && KW*KH <= 49))", "matrix", "LINES=4 ROWS=8"},
+    {"SM >= 80 && H >= 4096", "matrix", "LINES=8 ROWS=16"},
+    {"SM >= 80", "matrix", "LINES=8 ROWS=8"},
     {"GPU && PTX && H >= 4096", "packed", "ROWS=32 WG_X=64"},
     {"GPU && PTX", "packed", "ROWS=16 WG_X=64"},
     {"GPU && H >= 4096", "literal", "PX=4 ROWS=32 WG_X=64"},
@@ -264,6 +292,7 @@ static const struct rung rungs[] = {
     {"sliding", "strips that slide down, sums in registers", "sliding", "", 0, "hone"},
     {"literal", "the same with weights compiled in", "literal", "", 0, "hone"},
     {"packed", "four bytes times four weights at once", "packed", "", 0, "hone"},
+    {"matrix", "products by matrix units", "matrix", "", 0, "hone"},
     {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
     {"wide-packed", "64-byte vectors, four bytes times four weights at once", "dots", "", 0, "hone"},
 };
@@ -340,7 +369,8 @@ const struct hone_filter hone_filter_convolve = {
           .max = SIDE_MOST - 1,
           .unit = "pixels",
           .help = "row of the window at the result's pixel; default: height / 2"}},
-    .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "BYTES", "CAPACITY", "ZEROS", "SEPARABLE"},
+    .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "BYTES", "LIMBS", "CAPACITY", "ZEROS",
+                "SEPARABLE"},
     .reals = {"factor"},
     .prepare = prepare,
     .averages = averages,

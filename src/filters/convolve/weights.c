@@ -70,6 +70,12 @@ int weights_capacity(const struct weights *w)
     return weights_whole_most(w) <= INT8_MAX ? capacity : 0;
 }
 
+int weights_limbs(const struct weights *w)
+{
+    int64_t most = weights_whole_most(w);
+    return w->sums != SUMS_32 || most > 256 * INT8_MAX + INT8_MAX ? 0 : most > INT8_MAX ? 2 : 1;
+}
+
 /* Multiplies and rounds. Sums must fit: products and sums of 64 bits always do once weights fit 32. */
 static bool set_whole(struct weights *w, double denominator, double most)
 {
