@@ -248,8 +248,9 @@ static bool tensor_type(const struct dlpack_tensor *tensor, const char *role, ho
     char text[8];
     if (tensor->code > DLPACK_FLOAT || tensor->lanes != 1 || tensor->bits % 8) {
         errors_usage(
-            "%s: DLPack's type %u with %u bits and %u lanes is none of uint8, uint16, int16, float32", role,
-            tensor->code, tensor->bits, tensor->lanes);
+            "%s: DLPack's type %u with %u bits and %u lanes is none of uint8, uint16, int16, float32; "
+            "convert it: image.float()",
+            role, tensor->code, tensor->bits, tensor->lanes);
         return false;
     }
     snprintf(text, sizeof text, "=%c%u", letter, tensor->bits / 8u);
