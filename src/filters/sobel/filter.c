@@ -139,6 +139,8 @@ static const struct seed seeds[] = {
     /* Few rows and many strips side by side: with long rows each row of a strip lies on a page of its own. */
     {"WIDE && W*C*BITS >= 65536", "vectors", "ROWS=16 WG_X=64"},
     {"WIDE", "vectors", "ROWS=32 WG_X=64"},
+    {"PTX && C == 4 && norm == 0", "halves", "ROWS=8 WORDS=2 WG_X=32 WG_Y=8"},
+    {"PTX && C > 1 && H < 4096", "halves", "ROWS=8 WORDS=4 WG_X=32 WG_Y=4"},
     {"PTX && H >= 2048", "halves", "ROWS=16 WORDS=4 WG_X=128"},
     {"PTX", "halves", "ROWS=8 WORDS=4 WG_X=64"},
     {"GPU", "swar", "ROWS=16 WORDS=4 WG_X=64"},

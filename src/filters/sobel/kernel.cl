@@ -30,15 +30,15 @@ inline RESULT finish(SUM dx, SUM dy)
      * err */
     return convert_uchar_sat((int)(sqrt((float)(dx * dx + dy * dy)) + 0.5f));
 #else
-    /* 16 bits: sums of squares up to 2^37, so the float root is a guess that integers put right */
-    ulong n = (ulong)((long)dx * dx) + (ulong)((long)dy * dy);
-    if (n > 4294901760ul) /* 65535 * 65535 + 65535 */
+    /* 16 bits: what saturates apart, sums of squares have 32. The float root is less than 1/32 off, so a guess that is
+     * at most one off, which integers put right: (root + 1/2)^2 = root^2 + root + 1/4. */
+    uint x = abs(dx), y = abs(dy), n = x * x + y * y;
+    if (max(x, y) > 65535u || n < x * x || n > 4294901760u) /* 65535 * 65535 + 65535 */
         return 65535;
-    uint root = (uint)sqrt((float)n);
-    while ((ulong)root * root + root < n) /* (root + 1/2)^2 = root^2 + root + 1/4 */
-        root++;
-    while (root > 0 && (ulong)root * root - root >= n)
-        root--;
+    uint root = min((uint)(sqrt((float)n) + 0.5f), 65535u);
+    int beyond = (int)(n - root * root);
+    root += beyond > (int)root;
+    root -= root > 0 && beyond <= -(int)root;
     return (RESULT)root;
 #endif
 }
