@@ -183,16 +183,20 @@ static const struct variant variants[] = {
      .cost = {"BITS/8*" SHARE " + 12*C", SHARE, "4*" SHARE}},
 };
 
+#define GPU_ONCE "GPU && slots*C <= 4096"
+
 static const struct seed seeds[] = {
     /* Without vectors in the source a compiler makes them of neighbouring work-items. */
     {"CPU && !WIDE && bins <= 4096", "private", "COPIES=4 ROWS=16 WG_X=8"},
     {"CPU && bins <= 4096", "private", "ROWS=256"},
     {"CPU", "private", "ROWS=1024 COPIES=2"},
-    {"GPU && slots*C <= 4096 && C == 1 && IW*IH*BITS >= 134217728", "once", "COPIES=32 GROUPS=8 WG_X=256"},
-    {"GPU && slots*C <= 4096 && C == 1", "once", "COPIES=32 GROUPS=2 WG_X=256"},
-    {"GPU && slots*C <= 4096 && IW*IH*C*BITS >= 134217728", "once", "COPIES=8 GROUPS=8 WG_X=256"},
-    {"GPU && slots*C <= 4096", "once", "COPIES=8 GROUPS=2 WG_X=256"},
-    {"GPU && slots*C <= 4096", "once", "COPIES=1 GROUPS=2 WG_X=256"},
+    /* Of bytes so many copies that lanes are in each other's way seldom; of others the bin takes longer. */
+    {GPU_ONCE " && TYPE == 0 && C == 1 && IW*IH >= 16777216", "once", "COPIES=32 AHEAD=4 GROUPS=4 WG_X=256"},
+    {GPU_ONCE " && TYPE == 0 && C == 1", "once", "COPIES=32 AHEAD=4 GROUPS=2 WG_X=256"},
+    {GPU_ONCE " && TYPE == 0 && C == 2", "once", "COPIES=16 AHEAD=4 GROUPS=2 WG_X=256"},
+    {GPU_ONCE " && TYPE == 0", "once", "COPIES=8 AHEAD=2 GROUPS=2 WG_X=256"},
+    {GPU_ONCE, "once", "COPIES=8 AHEAD=2 GROUPS=4 WG_X=256"},
+    {GPU_ONCE, "once", "COPIES=1 AHEAD=2 GROUPS=4 WG_X=256"},
     {"bins*C <= 4096", "local", "COPIES=1"},
     {NULL, "global", ""},
 };
