@@ -186,8 +186,7 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"WIDE && W*H*C >= 1048576", "vectors", "STREAM=1"},
     {"WIDE", "vectors", ""},
-    {"GPU && W*H*C*BITS <= 4194304", "once", "GROUP=512"},
-    {"GPU && W*H*C*BITS <= 8388608", "once", "GROUP=256"},
+    {"GPU && W*H*C*BITS <= 6291456", "once", ""},
     {"GPU && PTX && W*H*C >= 134217728 && !FLOAT && W*C % 4 == 0", "tiles", "ROWS=128 STREAM=1"},
     {"GPU && PTX && W*H*C >= 134217728", "tiles", "PIECES=2 STREAM=1"},
     {"GPU && PTX && C > 1 && W*H >= 33554432", "tiles", ""},
