@@ -83,6 +83,19 @@ static const struct variant variants[] = {
                  .block = {"WORDS", "1"},
                  .arguments = {"in", "out", PALETTE, "local:1024", "W", "H"}}},
      .cost = {COST_BYTES, "3", "9"}},
+    {.name = "staged",
+     .summary =
+         "GPU: four pixels per work-item, whole words by way of local memory, a palette for several rows",
+     .needs = NEEDS_LOCAL,
+     .fuses = FUSES_BEFORE,
+     .path = "local",
+     .tunables = {{"ROWS", TUNABLE_LAUNCH, "8 1 4 16 32", "rows of a work-group"},
+                  {"WG_X", TUNABLE_LAUNCH, "128 32 64 256", "work-group width"}},
+     .passes = {{.kernel = "colormap_staged",
+                 .extent = {"ceildiv(W, 4)", "ceildiv(H, ROWS)"},
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", PALETTE, "local:1024", "local:24*WG_X", "W", "H", "ROWS"}}},
+     .cost = {COST_BYTES, "1.25", "6"}},
     {.name = "vectors",
      .summary = "CPU: a load and a store of four bytes per pixel, levels in vectors",
      .source = "cpu.cl",
@@ -110,6 +123,7 @@ static const struct rung rungs[] = {
      "Japanese write-up, comments"},
     {"by-polynomial", "floating point arithmetic instead of a palette", "polynomial", "", 0, "hone"},
     {"by-local", "palette in local memory, whole words written", "words", "", 0, "guide 7.1.1"},
+    {"by-rows", "palette in local memory for several rows, results staged there", "staged", "", 0, "hone"},
     {"wide", "one load and one store per pixel", "vectors", "", 0, "hone"},
 };
 

@@ -113,16 +113,7 @@ __kernel void colormap_polynomial(__global const PIXEL *in, int in_offset, int i
 }
 #endif
 
-#if defined(HONE_ALL) || defined(VARIANT_words)
-/* Four bytes of the result lie in two pixels; `byte` is the first. */
-inline uint word_at(const struct source *source, __local const uint *palette, int byte, int y, int width)
-{
-    int x = byte / 3;
-    ulong two = palette[level_of(source_get(source, x, y))] |
-                (ulong)palette[level_of(source_get(source, min(x + 1, width - 1), y))] << 24;
-    return (uint)(two >> 8 * (byte - 3 * x));
-}
-
+#if defined(HONE_ALL) || defined(VARIANT_words) || defined(VARIANT_staged)
 inline void store_word(__global uchar *out, uint word, int bytes, bool aligned)
 {
     if (aligned && bytes >= 4) {
@@ -131,6 +122,71 @@ inline void store_word(__global uchar *out, uint word, int bytes, bool aligned)
     }
     for (int i = 0; i < min(bytes, 4); i++)
         out[i] = (uchar)(word >> 8 * i);
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_staged)
+/* Four pixels of a row, of which the ones behind its end are the last one again. */
+inline void load_four(PIXEL v[4], const struct source *source, int x, int y, int width)
+{
+#if !HONE_BEFORE
+    __global const PIXEL *from = source->at + y * source->pitch + x;
+    if (x + 4 <= width && ((size_t)from & (4 * sizeof(PIXEL) - 1)) == 0) {
+        VECTOR(PIXEL, 4) four = *(__global const VECTOR(PIXEL, 4) *)from;
+        v[0] = four.x;
+        v[1] = four.y;
+        v[2] = four.z;
+        v[3] = four.w;
+        return;
+    }
+#endif
+    for (int k = 0; k < 4; k++)
+        v[k] = source_get(source, min(x + k, width - 1), y);
+}
+
+/*
+ * A work-item looks up four pixels and leaves their twelve bytes in local memory, from where neighbouring work-items
+ * write neighbouring words. The rows of a work-group share its copy of the palette, and take two halves of `stage` by
+ * turns: one barrier to a row.
+ */
+__kernel void colormap_staged(__global const RAW *in, int in_offset, int in_pitch, __global uchar *out,
+                              int out_offset, int out_pitch, __global const uint *palette, __local uint *near,
+                              __local uint *stage, int width, int height, int rows FUSED_PARAMETERS)
+{
+    struct source source = SOURCE_OF(in);
+    int lane = get_local_id(0), lanes = get_local_size(0), x0 = get_group_id(0) * lanes * 4;
+    int y = get_group_id(1) * rows, end = min(y + rows, height);
+    for (int i = lane; i < LEVELS; i += lanes)
+        near[i] = palette[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out += out_offset + 3 * x0;
+    for (; y < end; y++) {
+        __local uint *words = stage + y % 2 * 3 * lanes;
+        PIXEL v[4];
+        load_four(v, &source, x0 + 4 * lane, y, width);
+        uint a = near[level_of(v[0])], b = near[level_of(v[1])], c = near[level_of(v[2])],
+             d = near[level_of(v[3])];
+        words[3 * lane] = a | b << 24;
+        words[3 * lane + 1] = b >> 8 | c << 16;
+        words[3 * lane + 2] = c >> 16 | d << 8;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        __global uchar *row = out + y * out_pitch;
+        bool aligned = ((size_t)row & 3) == 0;
+        for (int i = lane; i < 3 * lanes; i += lanes)
+            if (4 * i < 3 * (width - x0))
+                store_word(row + 4 * i, words[i], 3 * (width - x0) - 4 * i, aligned);
+    }
+}
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_words)
+/* Four bytes of the result lie in two pixels; `byte` is the first. */
+inline uint word_at(const struct source *source, __local const uint *palette, int byte, int y, int width)
+{
+    int x = byte / 3;
+    ulong two = palette[level_of(source_get(source, x, y))] |
+                (ulong)palette[level_of(source_get(source, min(x + 1, width - 1), y))] << 24;
+    return (uint)(two >> 8 * (byte - 3 * x));
 }
 
 /* Words of the result, so that neighbouring work-items write whole neighbouring words; the palette in local
