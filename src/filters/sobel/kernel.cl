@@ -154,9 +154,27 @@ __kernel void sobel_columns(__global const TERM *terms, __global const PIXEL *in
 #define ROWS 2 /* rows */
 #endif
 
+#ifndef SHORT
+#define SHORT 0 /* 1: gradients of bytes in vectors of 16 bits */
+#endif
+
 #define LEFT  HONE_C
 #define RIGHT HONE_C
+#if SHORT && HONE_T == 0
+#define STRIP_SUM short /* no gradient is over 1020 */
+#endif
 #include "filters/strips.clh"
+
+#if SHORT && HONE_T == 0
+typedef union {
+    VECTOR(short, PX) vector;
+    short element[PX];
+} strip_sums;
+
+/* The PX neighbours that begin k elements into what the strip sees. */
+#define SEEN(row, k) PASTE(vload, PX)(0, (row).v + (k))
+#define TWO          ((short)2)
+#endif
 
 __kernel void sobel_strips(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                            int out_offset, int out_pitch, int width, int height, BORDER_TYPE border)
@@ -174,12 +192,24 @@ __kernel void sobel_strips(__global const PIXEL *in, int in_offset, int in_pitch
             VECTOR(RESULT, PX) vector;
             RESULT element[PX];
         } r;
+#if SHORT && HONE_T == 0
+        strip_sums across, down;
+        across.vector = SEEN(above, 2 * HONE_C) - SEEN(above, 0) +
+                        TWO * (SEEN(middle, 2 * HONE_C) - SEEN(middle, 0)) + SEEN(below, 2 * HONE_C) -
+                        SEEN(below, 0);
+        down.vector = SEEN(below, 0) - SEEN(above, 0) + TWO * (SEEN(below, HONE_C) - SEEN(above, HONE_C)) +
+                      SEEN(below, 2 * HONE_C) - SEEN(above, 2 * HONE_C);
+#endif
         for (int k = 0; k < PX; k++) {
             int right = k + 2 * HONE_C, centre = k + HONE_C;
+#if SHORT && HONE_T == 0
+            SUM dx = across.element[k], dy = down.element[k];
+#else
             SUM dx = (above.v[right] - above.v[k]) + 2 * (middle.v[right] - middle.v[k]) +
                      (below.v[right] - below.v[k]);
             SUM dy = (below.v[k] - above.v[k]) + 2 * (below.v[centre] - above.v[centre]) +
                      (below.v[right] - above.v[right]);
+#endif
             r.element[k] = IS_ALPHA((i + k) % HONE_C)
                                ? (RESULT)middle.v[centre]
                                : inside_or_zero(finish(dx, dy), (i + k) / HONE_C, y, width, height);
