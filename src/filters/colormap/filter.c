@@ -112,6 +112,7 @@ static const struct variant variants[] = {
 
 static const struct seed seeds[] = {
     {"WIDE", "vectors", ""},
+    {"GPU && W*H >= 2097152", "staged", "ROWS=8 WG_X=64"},
     {"GPU", "words", "WORDS=4 WG_X=128"},
     {NULL, "constant", ""},
 };
