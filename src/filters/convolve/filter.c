@@ -36,6 +36,7 @@ static void set_symbols(struct filter_case *c, const struct weights *w)
     case_set_symbol(c, "SUM24", sum < 0x1p24);
     case_set_symbol(c, "BYTES", c->in.type == HONE_U8 && weights_whole_most(w) <= INT8_MAX);
     case_set_symbol(c, "LIMBS", c->in.type <= HONE_U16 ? weights_limbs(w) : 0);
+    case_set_symbol(c, "COLOURS", case_copies_alpha(c) ? 3 : c->in.channels);
     case_set_symbol(c, "CAPACITY", c->in.type == HONE_U8 ? weights_capacity(w) : 0);
     case_set_symbol(c, "ZEROS", weights_hold_zero(w));
     case_set_symbol(c, "SEPARABLE", w->separable);
@@ -94,12 +95,32 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define WHY_SUMS "two classes of weights: sums of 32 bits where they fit, else of 64"
 #define CELLS    "(roundup(W*C, 16*VECTORS) + KW*C + 16)"
 #define BYTES    "(roundup(W, 64) + roundup(KW, 4) + 64)"
-/* Of matrix.cl: elements before a tile of 16, and the depth of products in units of 32. */
-#define MATRIX_BEFORE "roundup(LEFT*C, 4)"
-#define MATRIX_DEPTH  "ceildiv(16 + roundup(LEFT*C, 4) + (KW - 1 - LEFT)*C, 32)"
-#define ALL_TAPS      "KW*KH*C"
-#define WEIGHTS       "table0:KW*KH*4"
-#define SUMS_WIDE     "SUMS=FLOAT || SUM24 ? 2 : SUMS"
+/* Of matrix.cl, where neighbours are so many elements apart: elements before a tile of 16, and the depth of
+ * products in units of 32. */
+#define MATRIX_BEFORE(step) "roundup(LEFT*" step ", 4)"
+#define MATRIX_DEPTH(step)  "ceildiv(16 + roundup(LEFT*" step ", 4) + (KW - 1 - LEFT)*" step ", 32)"
+#define MATRIX_DEFINES(step)                                                                                 \
+    {                                                                                                        \
+        "WITH_PTX=SM >= 80", "KW=KW", "KH=KH", "LIMBS=LIMBS", "BEFORE=" MATRIX_BEFORE(step),                 \
+            "DEPTH=" MATRIX_DEPTH(step)                                                                      \
+    }
+#define MATRIX_ARGUMENTS(table, step)                                                                        \
+    {                                                                                                        \
+        "in", "out", "W", "H", "LEFT", "TOP", "float:factor", "float:offset", "border",                      \
+            table ":KH*LIMBS*" MATRIX_DEPTH(step) "*512"                                                     \
+    }
+#define MATRIX_TUNABLES(groups)                                                                              \
+    {                                                                                                        \
+        {"LINES", TUNABLE_DEFINE, "8 2 4 16", "rows of results at once"},                                    \
+            {"ROWS", TUNABLE_DEFINE, "16 8 32 64", "rows per warp"},                                         \
+        {                                                                                                    \
+            "WG_X", TUNABLE_DEFINE, groups, "work-items of a work-group"                                     \
+        }                                                                                                    \
+    }
+#define MATRIX_UNITS "(SM >= 80 || W*H <= 65536)"
+#define ALL_TAPS     "KW*KH*C"
+#define WEIGHTS      "table0:KW*KH*4"
+#define SUMS_WIDE    "SUMS=FLOAT || SUM24 ? 2 : SUMS"
 
 static const struct variant variants[] = {
     {.name = "global",
@@ -201,23 +222,34 @@ static const struct variant variants[] = {
     {.name = "matrix",
      .summary = "sums of bytes times weights as products of matrices of 16x32 and 32x8",
      .source = "matrix.cl",
-     .condition = "LIMBS > 0 && (SM >= 80 || W*H <= 65536)",
+     .condition = "LIMBS > 0 && " MATRIX_UNITS,
      .path = "packed",
      .align = 16,
      .specialised = "the kernel's sides and the weights' size set how many products there are",
-     .tunables = {{"LINES", TUNABLE_DEFINE, "8 2 4 16", "rows of results at once"},
-                  {"ROWS", TUNABLE_DEFINE, "16 8 32 64", "rows per warp"},
-                  {"WG_X", TUNABLE_DEFINE, "32 64 128", "work-items of a work-group"}},
+     .tunables = MATRIX_TUNABLES("32 64 128"),
      .constraints = {"WG_X <= MAXWG", "LINES <= ROWS"},
-     .defines = {"WITH_PTX=SM >= 80", "KW=KW", "KH=KH", "LIMBS=LIMBS", "BEFORE=" MATRIX_BEFORE,
-                 "DEPTH=" MATRIX_DEPTH},
+     .defines = MATRIX_DEFINES("C"),
      .passes = {{.kernel = "convolve_matrix",
                  .extent = {"ceildiv(W*C, 256)*32", "H"},
                  .block = {"1", "ROWS"},
-                 .arguments = {"in", "out", "W", "H", "LEFT", "TOP", "float:factor", "float:offset", "border",
-                               "table4:KH*LIMBS*" MATRIX_DEPTH "*512"}}},
+                 .arguments = MATRIX_ARGUMENTS("table4", "C")}},
      /* The products are done by units of their own; what is left is packing and rounding. */
-     .cost = {"2*C*BITS/8", "C*" MATRIX_DEPTH "*(KH + LINES - 1)/LINES/2", "8*C"}},
+     .cost = {"2*C*BITS/8", "C*" MATRIX_DEPTH("C") "*(KH + LINES - 1)/LINES/2", "8*C"}},
+    {.name = "matrix_planes",
+     .summary = "the same with one channel of the pixels at a time",
+     .source = "matrix.cl",
+     .condition = "LIMBS > 0 && C > 1 && " MATRIX_UNITS,
+     .path = "packed",
+     .align = 16,
+     .specialised = "the kernel's sides and the weights' size set how many products there are",
+     .tunables = MATRIX_TUNABLES("96 32 64 128"),
+     .constraints = {"WG_X <= MAXWG", "LINES <= ROWS"},
+     .defines = MATRIX_DEFINES("1"),
+     .passes = {{.kernel = "convolve_matrix_planes",
+                 .extent = {"ceildiv(W, 256)*COLOURS*32", "H"},
+                 .block = {"1", "ROWS"},
+                 .arguments = MATRIX_ARGUMENTS("table5", "1")}},
+     .cost = {"2*C*BITS/8", "C*C*" MATRIX_DEPTH("1") "*(KH + LINES - 1)/LINES/2", "8*C"}},
     {.name = "vectors",
      .summary = "CPU: bands of rows, four rows of results at once from 64-byte vectors",
      .source = "cpu.cl",
@@ -257,6 +289,9 @@ static const struct variant variants[] = {
 };
 
 static const struct seed seeds[] = {
+    {"SM >= 80 && C > 1 && " MATRIX_DEPTH("1") " < " MATRIX_DEPTH("C") " && (TYPE == 1 || C == 2)",
+     "matrix_planes", "LINES=4"},
+    {"SM >= 80 && C > 1 && " MATRIX_DEPTH("1") " < " MATRIX_DEPTH("C"), "matrix_planes", ""},
     {"SM >= 80 && (TYPE == 1 || (C == 1 && KW*KH <= 49)) && H >= 4096", "matrix", "LINES=4 ROWS=16"},
     {"SM >= 80 && (TYPE == 1 || (C == 1 && KW*KH <= 49))", "matrix", "LINES=4 ROWS=8"},
     {"SM >= 80 && H >= 4096", "matrix", "LINES=8 ROWS=16"},
@@ -293,6 +328,7 @@ static const struct rung rungs[] = {
     {"literal", "the same with weights compiled in", "literal", "", 0, "hone"},
     {"packed", "four bytes times four weights at once", "packed", "", 0, "hone"},
     {"matrix", "products by matrix units", "matrix", "", 0, "hone"},
+    {"matrix-planes", "the same, one channel at a time", "matrix_planes", "", 0, "hone"},
     {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
     {"wide-packed", "64-byte vectors, four bytes times four weights at once", "dots", "", 0, "hone"},
 };
@@ -369,7 +405,7 @@ const struct hone_filter hone_filter_convolve = {
           .max = SIDE_MOST - 1,
           .unit = "pixels",
           .help = "row of the window at the result's pixel; default: height / 2"}},
-    .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "BYTES", "LIMBS", "CAPACITY", "ZEROS",
+    .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "BYTES", "LIMBS", "COLOURS", "CAPACITY", "ZEROS",
                 "SEPARABLE"},
     .reals = {"factor"},
     .prepare = prepare,

@@ -7,7 +7,8 @@
  *     sums(16 tiles x 16 elements) += pixels(16 tiles x K) * weights(K x 16),
  * where row t of `pixels` holds what the results of tile t see, and column o of `weights` says how much each
  * of these gives to result o of a tile. Channels lie beside each other: neighbours of one are HONE_C apart,
- * what lies in between has the weight 0.
+ * what lies in between has the weight 0. matrix_planes: an element is a pixel of one channel, picked out of the
+ * words that are loaded, so that K is as small as for one channel; a warp makes results of one channel.
  *
  * Each lane loads words of four neighbours, as the unit wants them, and has four neighbouring results in the
  * end. Pixels of 16 bits are two planes of bytes, weights of 16 bits two limbs of 8; what belongs to the same
@@ -41,10 +42,20 @@
 #define DEPTH 1 /* products of depth 32 that make one of depth K */
 #endif
 
-#define STRIP  256          /* elements */
-#define PLANES (HONE_T + 1) /* bytes of an element */
-#define POWERS (PLANES + LIMBS - 1)
-#define LOADS  (2 * 2 * DEPTH) /* of four elements, for each row */
+#ifdef VARIANT_matrix_planes
+#define APART  1
+#define KERNEL convolve_matrix_planes
+#else
+#define APART  0
+#define KERNEL convolve_matrix
+#endif
+#define STEP    (APART ? 1 : HONE_C)      /* elements from a neighbour to the next */
+#define COLOURS (HONE_ALPHA ? 3 : HONE_C) /* channels that are filtered */
+
+#define STRIP   256          /* elements */
+#define PLANES  (HONE_T + 1) /* bytes of an element */
+#define POWERS  (PLANES + LIMBS - 1)
+#define LOADS   (2 * 2 * DEPTH) /* of four elements, for each row */
 
 /* The weights of the whole kernel in registers, or of as many rows as are needed at a time. */
 #define RESIDENT (KH * LIMBS * DEPTH <= 16)
@@ -67,7 +78,7 @@
 #define UNROLL_ROUNDS _Pragma("unroll 1")
 #endif
 
-#include "filters/words.clh"
+#include "filters/planes.clh"
 
 /* What a lane holds: of 16 tiles on the left, tiles `group` and `group` + 8, of their bytes 4 * `place` to 4 *
  * `place` + 3 and 16 further; of weights the same bytes of column `group`; of sums the same tiles, columns 2 *
@@ -85,6 +96,7 @@ struct strip {
     int at;    /* first element of the results */
     int first; /* of what the lane loads */
     bool edge;
+    struct plane plane;
 };
 
 /* Sums of four neighbours in two tiles: of columns 0 and 1, then 2 and 3, of tile `group`, then 8 further. */
@@ -166,8 +178,8 @@ inline void find_places(int *place, const struct strip *s, int x)
 #pragma unroll 1
     for (int k = 0; k < count; k++) {
         int i = x + k / 8 * 16 + k / 4 % 2 * 128 + k % 4;
-        int pixel = i >= 0 ? i / HONE_C : -((HONE_C - 1 - i) / HONE_C), at = hone_fold(pixel, s->width);
-        place[k] = at < 0 ? -1 : at * HONE_C + i - pixel * HONE_C;
+        int pixel = i >= 0 ? i / STEP : -((STEP - 1 - i) / STEP), at = hone_fold(pixel, s->width);
+        place[k] = at < 0 ? -1 : at * HONE_C + (APART ? s->plane.channel : i - pixel * HONE_C);
     }
 }
 
@@ -175,6 +187,23 @@ inline uint placed(__global const PIXEL *row, int place, int border)
 {
     uint value = row[max(place, 0)];
     return HONE_BORDER == BORDER_CONSTANT && place < 0 ? (uint)border : value;
+}
+
+/* Four elements from element i of a row on. */
+inline uint2 plain_words(__global const PIXEL *row, int i, const struct plane *plane)
+{
+#if APART
+    __global const uint *at = (__global const uint *)(row + i * HONE_C);
+#if HONE_T == 0
+    return (uint2)(plane_word(at, plane), 0);
+#else
+    return (uint2)(plane_word(at, plane), plane_word(at + HONE_C, plane));
+#endif
+#elif HONE_T == 0
+    return (uint2)(*(__global const uint *)(row + i), 0);
+#else
+    return *(__global const uint2 *)(row + i);
+#endif
 }
 
 /* The lane's words of row y: of tile `group`, 8 tiles further, and so on 16 elements further. */
@@ -195,12 +224,7 @@ inline void load_words_of(uint2 *words, const struct strip *s, const int *place,
             words[k] = (uint2)(v[0] | v[1] << 16, v[2] | v[3] << 16);
 #endif
         } else {
-            __global const PIXEL *at = row + s->first + k / 2 * 16 + k % 2 * 128;
-#if HONE_T == 0
-            words[k] = (uint2)(*(__global const uint *)at, 0);
-#else
-            words[k] = *(__global const uint2 *)at;
-#endif
+            words[k] = plain_words(row, s->first + k / 2 * 16 + k % 2 * 128, &s->plane);
         }
         words[k] = REAL_ROW(inside) ? words[k] : (uint2)outside_word(s->border);
     }
@@ -260,29 +284,42 @@ inline uint result(const struct sums *sums, int far, int k, float factor, float 
 /* Alpha, and border=zero-outside. */
 inline uint result_or(const struct strip *s, uint r, int i, int y, int left, int top)
 {
-    if (IS_ALPHA(i % HONE_C))
+    if (!APART && IS_ALPHA(i % HONE_C))
         return s->in[y * s->pitch + min(i, s->width * HONE_C - 1)];
     return HONE_BORDER == BORDER_ZERO_OUTSIDE &&
-                   hone_leaves(i / HONE_C - left, y - top, KW, KH, s->width, s->height)
+                   hone_leaves(i / STEP - left, y - top, KW, KH, s->width, s->height)
                ? 0
                : r;
 }
 
-inline void store_four(__global PIXEL *out, const struct strip *s, const uint *r, int i)
+/* Elements i to i + 3 of row y, which begins at `out`. */
+inline void store_four(__global PIXEL *out, const struct strip *s, const uint *r, int i, int y)
 {
-    int left = s->width * HONE_C - i;
+    int left = s->width * STEP - i;
+#if APART
+    __global const PIXEL *row = s->in + y * s->pitch;
+    UNROLL
+    for (int k = 0; k < 4; k++) {
+        int at = (i + k) * HONE_C;
+        if (k < left)
+            out[at + s->plane.channel] = (PIXEL)r[k];
+        if (HONE_ALPHA && k % COLOURS == s->plane.channel && k < left)
+            out[at + HONE_C - 1] = row[at + HONE_C - 1];
+    }
+#else
     if (left >= 4) {
 #if HONE_T == 0
-        *(__global uint *)out = hone_pack(r[0], r[1], r[2], r[3]);
+        *(__global uint *)(out + i) = hone_pack(r[0], r[1], r[2], r[3]);
 #else
-        *(__global uint2 *)out = (uint2)(r[0] | r[1] << 16, r[2] | r[3] << 16);
+        *(__global uint2 *)(out + i) = (uint2)(r[0] | r[1] << 16, r[2] | r[3] << 16);
 #endif
     } else {
         UNROLL
         for (int k = 0; k < 3; k++)
             if (k < left)
-                out[k] = (PIXEL)r[k];
+                out[i + k] = (PIXEL)r[k];
     }
+#endif
 }
 
 struct ending {
@@ -300,7 +337,7 @@ inline void store_row(__global PIXEL *out, const struct strip *s, const struct s
         UNROLL
         for (int k = 0; k < 4; k++)
             r[k] = result_or(s, result(sums, far, k, e->factor, e->offset), i + k, y, e->left, e->top);
-        store_four(out + i, s, r, i);
+        store_four(out, s, r, i, y);
     }
 }
 
@@ -344,16 +381,17 @@ inline void make_rows(const struct strip *s, const int *place, __global PIXEL *o
 }
 
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
-convolve_matrix(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *out, int out_offset,
-                int out_pitch, int width, int height, int left, int top, float factor, float offset,
-                int border, __global const uint4 *table)
+KERNEL(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *out, int out_offset,
+       int out_pitch, int width, int height, int left, int top, float factor, float offset, int border,
+       __global const uint4 *table)
 {
-    int item = get_local_id(0), at = (get_group_id(0) * (WG_X / 32) + item / 32) * STRIP;
+    int item = get_local_id(0), warp = get_group_id(0) * (WG_X / 32) + item / 32;
+    int at = (APART ? warp / COLOURS : warp) * STRIP;
     int first = get_group_id(1) * ROWS, end = min(first + ROWS, height);
-    bool edge = at < BEFORE || at - BEFORE + STRIP - 16 + 32 * DEPTH > width * HONE_C;
+    bool edge = at < BEFORE || at - BEFORE + STRIP - 16 + 32 * DEPTH > width * STEP;
 #if WITH_PTX
     struct lane lane = {item % 32 / 4, item % 4};
-    if (at >= width * HONE_C)
+    if (at >= width * STEP)
         return;
 #else
     __local uint exchange[WG_X * 6];
@@ -366,7 +404,8 @@ convolve_matrix(__global const PIXEL *in, int in_offset, int in_pitch, __global 
                             border,
                             at,
                             at - BEFORE + 16 * lane.group + 4 * lane.place,
-                            edge};
+                            edge,
+                            plane_of(APART ? warp % COLOURS : 0)};
     const struct ending e = {factor, offset, left, top};
     struct weights held[HELD];
     int place[4 * LOADS];

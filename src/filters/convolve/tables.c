@@ -47,11 +47,13 @@ static void fill_bytes(const struct filter_case *c, uint32_t *table)
             table[j * groups + i / 4] |= (uint32_t)(uint8_t)w->whole[j * w->width + i] << 8 * (i % 4);
 }
 
-/* A limb of what element `from` of a row of the products gives to result `to` of a tile. */
-static uint32_t limb_at(const struct filter_case *c, const int32_t *row, int limb, int from, int to)
+/* A limb of what element `from` of a row of the products gives to result `to` of a tile, where neighbours are
+ * `channels` apart. */
+static uint32_t limb_at(const struct filter_case *c, const int32_t *row, int channels, int limb, int from,
+                        int to)
 {
     const struct weights *w = c->data;
-    int channels = (int)c->in.channels, before = (w->left * channels + 3) / 4 * 4;
+    int before = (w->left * channels + 3) / 4 * 4;
     int distance = from - before - to + w->left * channels;
     if (distance < 0 || distance % channels || distance / channels >= w->width)
         return 0;
@@ -65,10 +67,10 @@ static uint32_t limb_at(const struct filter_case *c, const int32_t *row, int lim
 /* As lanes of matrix.cl want them: for each row, limb and depth of 32 four words of each lane. Lane 4 * g + p
  * has of column g bytes 4 * p ... and 16 further, first of results 0, 1, 4, 5 ... of a tile, then of 2, 3, 6,
  * 7 ... */
-static void fill_matrix(const struct filter_case *c, uint32_t *table)
+static void fill_matrix(const struct filter_case *c, int channels, uint32_t *table)
 {
     const struct weights *w = c->data;
-    int channels = (int)c->in.channels, limbs = (int)case_symbol(c, "LIMBS");
+    int limbs = (int)case_symbol(c, "LIMBS");
     int depth = (16 + (w->left * channels + 3) / 4 * 4 + (w->width - 1 - w->left) * channels + 31) / 32;
     for (int i = 0; i < w->height * limbs * depth * 128; i++) {
         int word = i % 4, lane = i / 4 % 32, block = i / 128 % depth;
@@ -77,7 +79,7 @@ static void fill_matrix(const struct filter_case *c, uint32_t *table)
         int from = 32 * block + 4 * (lane % 4) + 16 * (word % 2);
         table[i] = 0;
         for (int k = 0; k < 4; k++)
-            table[i] |= limb_at(c, w->whole + row * w->width, limb, from + k, to) << 8 * k;
+            table[i] |= limb_at(c, w->whole + row * w->width, channels, limb, from + k, to) << 8 * k;
     }
 }
 
@@ -93,5 +95,5 @@ void convolve_table(const struct filter_case *c, int index, void *table, size_t 
     else if (index == 3)
         fill_bytes(c, table);
     else
-        fill_matrix(c, table);
+        fill_matrix(c, index == 4 ? (int)c->in.channels : 1, table);
 }
