@@ -29,7 +29,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     set_coarse(c, sigma);
     case_set_symbol(c, "GRID_STEP", gaussian_grid_step(c->in.type == HONE_U8, sigma));
     case_set_symbol(c, "EXACT_BITS", gaussian_exact_bits(c->in.type == HONE_U8, sigma));
-    case_set_symbol(c, "EXACT_REACH", c->exact ? gaussian_exact_reach(c) : 1);
+    case_set_symbol(c, "EXACT_REACH", c->exact || c->in.type == HONE_U16 ? gaussian_exact_reach(c) : 1);
     case_set_symbol(c, "GRID_REACH", gaussian_grid_reach(c->in.type == HONE_U8, sigma));
     return HONE_OK;
 }
@@ -111,6 +111,22 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define EXACT_LINE    "roundup((W + 2*EXACT_REACH)*C + 64, 64)"
 #define EXACT_GROUPS  "(TYPE == 0 ? EXACT_REACH/2 + 1 : EXACT_REACH + 1)"
 
+/* clang-format off */
+
+/* Products of matrices of bytes. They are done by units of their own: what costs is splitting, carrying and packing. */
+#define BYTE_MATRIX EXACT_16 " && EXACT_REACH <= 32 && EXACT_REACH*C <= 72 && (SM >= 80 || W*H <= 65536)"
+#define BYTE_MATRIX_TUNABLES                                                                       \
+    {"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},                            \
+    {"ROWS", TUNABLE_DEFINE, "128 16 32 64 256 512", "rows per warp"},                             \
+    {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}
+#define BYTE_MATRIX_PASS                                                                           \
+    {.kernel = "gaussian_exact_matrix", .extent = {"ceildiv(W*C, 16*TILES)*32", "H"},              \
+     .block = {"1", "ROWS"}, .arguments = {"in", "out", "W", "H", "border", EXACT_WEIGHTS, "R"}}
+#define BYTE_MATRIX_COST                                                                           \
+    "2*C*BITS/8", "C*BITS/8*(16*TILES + 16*ceildiv(EXACT_REACH*C, 8))/(64*TILES)", "8*C*(TYPE + 2)"
+
+/* clang-format on */
+
 static const struct variant variants[] = {
     {.name = "direct",
      .summary = "every weight of the window, along rows, then along columns",
@@ -182,7 +198,7 @@ static const struct variant variants[] = {
      .summary = "every weight, both passes in registers: strips that slide down; of u8, two bytes and "
                 "weights at a time",
      .source = "packed.cl",
-     .condition = DIRECT " && C == 1 && NEAR <= 16",
+     .condition = DIRECT " && (C == 1 ? NEAR <= 16 : TYPE == 2 && NEAR <= 20)",
      .path = "packed",
      .align = 16,
      .specialised = "the window's radius sets how many results are under way in registers",
@@ -193,19 +209,20 @@ static const struct variant variants[] = {
      .constraints = {"PX*(2*NEAR + 1) <= 160 && PX*BITS >= 32"},
      .defines = {"RADIUS=NEAR", "WITH_PTX=PTX"},
      .passes = {{.kernel = "gaussian_packed",
+                 .extent = {"W*C", "H"},
                  .block = {"PX", "ROWS"},
                  .arguments = {"in", "out", "W", "H", "border", "table5:4*ACROSS + 4", "R"}}},
-     .cost = {"2*BITS/8", "(2*ceildiv(NEAR, PX) + 1)/PX*(ROWS + 2*NEAR)/ROWS",
-              "2*(2*NEAR + 1)*(ROWS + 2*NEAR)/ROWS"}},
+     .cost = {"2*C*BITS/8", "C*(2*ceildiv(NEAR*C, PX) + 1)/PX*(ROWS + 2*NEAR)/ROWS",
+              "C*2*(2*NEAR + 1)*(ROWS + 2*NEAR)/ROWS"}},
     {.name = "matrix",
      .summary = "every weight, both passes as products of 16x16 matrices of halves in registers",
      .source = "matrix.cl",
-     .condition = DIRECT " && TYPE == 0 && NEAR <= 32 && NEAR*C <= 64 && (SM >= 80 || W*H <= 65536)",
+     .condition = DIRECT " && TYPE == 0 && NEAR <= 40 && NEAR*C <= 64 && (SM >= 80 || W*H <= 65536)",
      .path = "packed",
      .align = 16,
      .specialised = "the window's radius sets the depth of the products",
      .tunables = {{"TILES", TUNABLE_DEFINE, "4 8", "tiles of 16 columns per warp"},
-                  {"ROWS", TUNABLE_DEFINE, "128 32 64 256 512", "rows per warp"},
+                  {"ROWS", TUNABLE_DEFINE, "128 16 32 64 256 512", "rows per warp"},
                   {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}},
      .constraints = {"WG_X <= MAXWG"},
      .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
@@ -215,6 +232,18 @@ static const struct variant variants[] = {
                  .arguments = {"in", "out", "W", "H", "border", "table5:4*ACROSS + 4", "R"}}},
      /* The products are done by units of their own; what is left is packing and rounding. */
      .cost = {"2*C", "C*(16*TILES + 16*ceildiv(NEAR*C, 8))/(64*TILES)", "8*C"}},
+    {.name = "matrix16",
+     .summary = "u16: every weight, both passes as products of matrices of bytes, in integers",
+     .source = "exact_matrix.cl",
+     .condition = DIRECT " && TYPE == 1 && " BYTE_MATRIX,
+     .path = "packed",
+     .align = 16,
+     .specialised = "the window's reach sets the depth of the products",
+     .tunables = {BYTE_MATRIX_TUNABLES},
+     .constraints = {"WG_X <= MAXWG"},
+     .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80"},
+     .passes = {BYTE_MATRIX_PASS},
+     .cost = {BYTE_MATRIX_COST}},
     {.name = "grid",
      .summary = "any sigma at nearly the cost of a copy: every few rows and columns, blurred, and all pixels "
                 "from those",
@@ -339,6 +368,19 @@ static const struct variant variants[] = {
                  .arguments = {"in", "out", "W", "H", "border", EXACT_WEIGHTS, "R"}}},
      .cost = {"2", "(2*ceildiv(EXACT_REACH, PX) + 1)/PX*(ROWS + 2*EXACT_REACH)/ROWS",
               "2*(2*EXACT_REACH + 1)*(ROWS + 2*EXACT_REACH)/ROWS"}},
+    {.name = "exact_matrix",
+     .summary = "exact=yes on a GPU: both passes as products of matrices of bytes, in integers",
+     .source = "exact_matrix.cl",
+     .condition = BYTE_MATRIX,
+     .path = "packed",
+     .align = 16,
+     .exact = TYPE_U8 | TYPE_U16,
+     .specialised = "the window's reach sets the depth of the products",
+     .tunables = {BYTE_MATRIX_TUNABLES},
+     .constraints = {"WG_X <= MAXWG", "TYPE == 1 || TILES >= 4"},
+     .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80"},
+     .passes = {BYTE_MATRIX_PASS},
+     .cost = {BYTE_MATRIX_COST}},
     {.name = "exact_bands",
      .summary = "exact=yes on a CPU: rows in integers, along the line in floats, near ties again in integers",
      .source = "exact_cpu.cl",
@@ -385,13 +427,21 @@ static const struct variant variants[] = {
 
 static const struct seed seeds[] = {
     {"EXACT && WIDE", "exact_bands", ""},
+    {"EXACT && SM >= 80 && TYPE == 0 && H >= 2048", "exact_matrix", ""},
+    {"EXACT && SM >= 80 && H >= 2048", "exact_matrix", "TILES=2"},
+    {"EXACT && SM >= 80 && TYPE == 0", "exact_matrix", "ROWS=32"},
+    {"EXACT && SM >= 80", "exact_matrix", "TILES=2 ROWS=32"},
     {"EXACT && GPU && H >= 2048", "exact_packed", "ROWS=32"},
     {"EXACT && GPU", "exact_packed", "ROWS=16"},
     {"EXACT && GPU", "exact", "WG_X=64 WG_Y=4"},
     {"WIDE && (method == 2 || S100 <= 350)", "bands", ""},
     {"WIDE", "coarse", ""},
+    {"SM >= 80 && C == 1 && W*H <= 1048576", "matrix", "ROWS=16 WG_X=32"},
     {"SM >= 80 && S100 < 450 && H >= 2048", "matrix", ""},
     {"SM >= 80 && S100 < 450", "matrix", "ROWS=32"},
+    {"SM >= 80 && S100 < 400 && H >= 2048", "matrix16", "TILES=2"},
+    {"SM >= 80 && S100 < 400", "matrix16", "TILES=2 ROWS=32"},
+    {"GPU && S100 < 400 && C > 1", "packed", "PX=2 UNROLL=1"},
     {"GPU && S100 < 300 && H >= 2048", "packed", ""},
     {"GPU && S100 < 300", "packed", "ROWS=16"},
     {"GPU && " GRID " && " LARGE " && TYPE == 0 && GRID_STEP < 16", "grid", "AHEAD=1 DOWN=2 WG_X=128"},
@@ -405,6 +455,8 @@ static const struct seed seeds[] = {
     {"GPU && " GRID, "grid", "TAKE=16 ROWS=8 DOWN=2"},
     {"SM >= 80 && H >= 2048", "matrix", ""},
     {"SM >= 80", "matrix", "ROWS=32"},
+    {"SM >= 80", "matrix16", "TILES=2 ROWS=32"},
+    {"GPU && C > 1", "packed", "PX=2 UNROLL=1"},
     {"GPU && H >= 2048", "packed", ""},
     {"GPU", "packed", "ROWS=16"},
     {"GPU && (method == 2 || S100 <= 500)", "tile", ""},

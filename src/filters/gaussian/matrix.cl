@@ -43,27 +43,12 @@
 /* Rounds a float - 128 to an integer in its lowest bits. */
 #define ROUND (12582912.0f + 128.0f)
 
-/* Indices must be constants for arrays to live in registers; the portable form is kept small. */
-#if WITH_PTX
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL
-#endif
-
 /* What a lane holds: of a 16x16 matrix on the left, rows `group` and `group` + 8, columns 2 * `place` + 0, 1,
  * 8, 9; of one of 16x8 on the right, the same rows for its columns, column `group`; of a result, rows `group`
  * and `group` + 8, columns 2 * `place` + 0, 1. */
-struct lane {
-    int group, place;
-#if !WITH_PTX
-    __local uint *exchange; /* of the warp: 6 words for each lane */
-#endif
-};
-
+#define LANE_WORDS 6
+#include "filters/lanes.clh"
 #include "filters/words.clh"
-#if WITH_PTX
-#include "filters/warp.clh"
-#endif
 
 struct strip {
     __global const uchar *in;
@@ -95,44 +80,7 @@ inline float rounded(float value) /* to a half */
     return r;
 }
 
-inline void swap_with(uint *a, uint *b, bool second, int distance)
-{
-    uint got = from_other(second ? *a : *b, distance);
-    *a = second ? got : *a;
-    *b = second ? *b : got;
-}
-
-/* Word i of the lane at place k of a group becomes word k of the one at place i. */
-inline void exchange_words(uint *w, const struct lane *lane)
-{
-    swap_with(w, w + 1, lane->place & 1, 1);
-    swap_with(w + 2, w + 3, lane->place & 1, 1);
-    swap_with(w, w + 2, lane->place & 2, 2);
-    swap_with(w + 1, w + 3, lane->place & 2, 2);
-}
-
-inline int hidden(int x) /* from the compiler, which would keep what follows from it in registers */
-{
-    asm volatile("" : "+r"(x));
-    return x;
-}
 #else
-inline int hidden(int x)
-{
-    return x;
-}
-
-inline void exchange_words(uint *w, const struct lane *lane)
-{
-    __local uint *group = lane->exchange + lane->group * 24;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = 0; i < 4; i++)
-        group[lane->place * 6 + i] = w[i];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = 0; i < 4; i++)
-        w[i] = group[i * 6 + lane->place];
-}
-
 inline uint halves(float low, float high)
 {
     ushort two[2];
@@ -150,7 +98,7 @@ inline float rounded(float value)
 
 inline void multiply(float *sum, const uint *left, uint top, uint bottom, const struct lane *lane)
 {
-    __local uint *own = lane->exchange + (lane->group * 4 + lane->place) * 6;
+    __local uint *own = words_of(lane, lane->group, lane->place);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = 0; i < 4; i++)
         own[i] = left[i];
@@ -160,8 +108,8 @@ inline void multiply(float *sum, const uint *left, uint top, uint bottom, const 
     for (int i = 0; i < 4; i++)
         for (int k = 0; k < 16; k++) {
             int column = 2 * lane->place + i % 2, from = k % 8 / 2;
-            __local const uint *a = lane->exchange + (lane->group * 4 + from) * 6 + i / 2 + k / 8 * 2;
-            __local const uint *b = lane->exchange + (column * 4 + from) * 6 + 4 + k / 8;
+            __local const uint *a = words_of(lane, lane->group, from) + i / 2 + k / 8 * 2;
+            __local const uint *b = words_of(lane, column, from) + 4 + k / 8;
             sum[i] += vload_half(k % 2, (__local const half *)a) * vload_half(k % 2, (__local const half *)b);
         }
 }
@@ -392,8 +340,8 @@ gaussian_matrix(__global const uchar *in, int in_offset, int in_pitch, __global 
     if (s.at >= s.count)
         return;
 #else
-    __local uint exchange[WG_X * 6];
-    struct lane lane = {item % 32 / 4, item % 4, exchange + item / 32 * 32 * 6};
+    __local uint exchange[WG_X * LANE_WORDS];
+    struct lane lane = {item % 32 / 4, item % 4, exchange + item / 32 * 32 * LANE_WORDS};
 #endif
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
     int margin = max(REACH_X, reach * HONE_C);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For GPUs, one channel, small sigma: every weight, both passes in registers.
+ * For GPUs, small sigma: every weight, both passes in registers. Of f32 any number of channels, else one.
  *
- * A work-item owns PX neighbouring pixels and walks down ROWS rows. Each row is weighted along itself; that
- * sum is added with its weight to all results whose windows hold the row, one of which is then complete.
+ * A work-item owns PX neighbouring elements (a pixel has HONE_C) and walks down ROWS rows. Each row is weighted along
+ * itself; that sum is added with its weight to all results whose windows hold the row, one of which is then complete.
  *
  * Of u8, products of two bytes of a word with two weights of 16 bits are added at once (dp2a), without
  * unpacking; pairs of bytes begin at even places for every result, for what is too much has the weight 0. The
@@ -19,8 +19,14 @@
  * Every loop over pixels, words and rows of the window is unrolled: their indices must be constants for the
  * arrays to live in registers.
  */
+/* Compilers for CPUs leave some loops as they are, and would say so. */
+#ifdef __has_warning
+#if __has_warning("-Wpass-failed")
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+#endif
 #ifndef PX
-#define PX 4 /* pixels across: 4, 8 or 16 */
+#define PX 4 /* elements across: 2, 4, 8 or 16 */
 #endif
 #ifndef ROWS
 #define ROWS 64 /* rows per work-item */
@@ -46,16 +52,20 @@
 #define BYTES        (1 << HONE_T) /* of a pixel */
 #define PART         (4 / BYTES)   /* pixels of a word */
 #define WORDS        (PX / PART)
-#define SIDE         ((RADIUS + PX - 1) / PX) /* loads of PX pixels to each side of the strip */
+#define REACH        (RADIUS * HONE_C)       /* elements */
+#define SIDE         ((REACH + PX - 1) / PX) /* loads of PX elements to each side of the strip */
 #define BEFORE       (SIDE * WORDS)
 #define ALL          (2 * BEFORE + WORDS)
 #define SPAN         (2 * RADIUS)
 #define WRAPPED      (EXACT && RADIUS * PX <= 44)
 #define WRAPPED_ROWS (WRAPPED ? SPAN : 1)
 
-/* Pixels to each side that no edge may cut off. */
+/* Of several channels a row sees too much to be held, or loaded before the one above is taken in. */
+#define STREAMED (HONE_C > 1)
+
+/* Elements to each side that no edge may cut off. */
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
-#define MARGIN(reach) max(reach, SIDE *PX)
+#define MARGIN(reach) max(reach *HONE_C, SIDE *PX)
 #else
 #define MARGIN(reach) (SIDE * PX)
 #endif
@@ -70,7 +80,7 @@ struct strip {
     int pitch, width, height;
     BORDER_TYPE border;
     TABLE table;
-    int at; /* the strip's first pixel */
+    int at; /* the strip's first element */
 };
 
 /* Bits of 2^23 as a float, and what rounds a float (of u8: + 256) to an integer in its lowest bits. */
@@ -94,7 +104,7 @@ inline void load_row(uint *w, const struct strip *s, int y, bool edge)
     if (edge) {
 #pragma unroll
         for (int k = 0; k < ALL; k++)
-            w[k] = word_at(row, inside, s->at + PART * (k - BEFORE), s->width, s->border);
+            w[k] = word_at(row, inside, hidden(s->at + PART * (k - BEFORE)), s->width, s->border);
     } else {
 #pragma unroll
         for (int k = 0; k < ALL; k += LOADED)
@@ -181,19 +191,59 @@ inline float pixel(const uint *w, int i)
 /* The weighted sums along the row. */
 inline void sum_across(float *sums, const uint *w, const struct weights *weights)
 {
-    float value[PX + SPAN];
+    float value[PX + 2 * REACH];
 #pragma unroll
-    for (int i = 0; i < PX + SPAN; i++)
-        value[i] = pixel(w, PART * BEFORE - RADIUS + i);
+    for (int i = 0; i < PX + 2 * REACH; i++)
+        value[i] = pixel(w, PART * BEFORE - REACH + i);
 #pragma unroll
     for (int p = 0; p < PX; p++) {
-        float sum = weights->down[0] * value[p + RADIUS];
+        float sum = weights->down[0] * value[p + REACH];
 #pragma unroll
         for (int i = 1; i <= RADIUS; i++) {
-            sum = ADD_PRODUCT(weights->down[i], value[p + RADIUS - i], sum);
-            sum = ADD_PRODUCT(weights->down[i], value[p + RADIUS + i], sum);
+            sum = ADD_PRODUCT(weights->down[i], value[p + REACH - HONE_C * i], sum);
+            sum = ADD_PRODUCT(weights->down[i], value[p + REACH + HONE_C * i], sum);
         }
         sums[p] = sum;
+    }
+}
+#endif
+
+#if STREAMED
+/* The same of row y, element by element with the border rule. */
+inline void sum_carefully(float *sums, const struct strip *s, int y)
+{
+    int inside;
+    __global const PIXEL *row = hone_row(s->in, s->pitch, y, s->height, &inside);
+#pragma unroll
+    for (int p = 0; p < PX; p++) {
+        sums[p] = 0;
+#pragma unroll 1
+        for (int i = -RADIUS; i <= RADIUS; i++)
+            sums[p] = ADD_PRODUCT(
+                s->table[abs(i)],
+                hone_element(row, REAL_ROW(inside), s->at + p + HONE_C * i, s->width, s->border), sums[p]);
+    }
+}
+
+/* The same of row y, as it is loaded. */
+inline void sum_stream(float *sums, const struct strip *s, int y, const struct weights *weights)
+{
+    int inside;
+    __global const PIXEL *row = hone_row(s->in, s->pitch, y, s->height, &inside);
+#pragma unroll
+    for (int p = 0; p < PX; p++)
+        sums[p] = 0;
+#pragma unroll
+    for (int k = 0; k < ALL; k += LOADED) {
+        uint w[LOADED];
+        load_words(w, row + s->at + (k - BEFORE), LOADED);
+#pragma unroll
+        for (int e = 0; e < LOADED * PX; e++) {
+            int p = e % PX, distance = k + e / PX - BEFORE - p, i = abs(distance) / HONE_C;
+            float value = as_float(REAL_ROW(inside) ? w[e / PX] : outside_word(s->border));
+            if (distance % HONE_C == 0 && i <= RADIUS)
+                sums[p] = ADD_PRODUCT(weights->down[min(i, RADIUS)], value, sums[p]);
+        }
     }
 }
 #endif
@@ -305,10 +355,16 @@ inline void store_row(const float *done, const uint *low, const struct strip *s,
     for (int k = 0; k < WORDS; k++)
         word[k] = clear_leaving(result_word(done + PART * k, low + PART * k, s, s->at + PART * k, y),
                                 s->at + PART * k, y, 2 * reach + 1, 2 * reach + 1, s->width, s->height);
+#if FLOATING && HONE_ALPHA
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        if (s->at % 4 + k % 4 == 3 && s->at + k < s->width * HONE_C)
+            word[k] = as_uint(s->in[y * s->pitch + s->at + k]);
+#endif
     if (edge) {
 #pragma unroll
         for (int k = 0; k < PX; k++)
-            if (s->at + k < s->width)
+            if (s->at + k < s->width * HONE_C)
 #if FLOATING
                 out[k] = as_float(word[k]);
 #else
@@ -328,6 +384,18 @@ inline void store_row(const float *done, const uint *low, const struct strip *s,
 }
 
 /* Takes the row that is under way, and lets row y be the next. */
+#if STREAMED
+inline void take_row(float sums[SPAN][PX], uint wrapped[WRAPPED_ROWS][PX], float *done, uint *low,
+                     uint *ahead, const struct strip *s, int y, const struct weights *weights, bool edge)
+{
+    float row[PX];
+    if (edge)
+        sum_carefully(row, s, y - 1);
+    else
+        sum_stream(row, s, y - 1, weights);
+    add_row(sums, done, row, weights);
+}
+#else
 inline void take_row(float sums[SPAN][PX], uint wrapped[WRAPPED_ROWS][PX], float *done, uint *low,
                      uint *ahead, const struct strip *s, int y, const struct weights *weights, bool edge)
 {
@@ -343,6 +411,7 @@ inline void take_row(float sums[SPAN][PX], uint wrapped[WRAPPED_ROWS][PX], float
     add_wrapped(wrapped, low, row, weights);
 #endif
 }
+#endif
 
 inline void walk(const struct strip *s, __global RESULT *out, int out_pitch, int first, int end,
                  const struct weights *weights, int reach, bool edge)
@@ -356,7 +425,9 @@ inline void walk(const struct strip *s, __global RESULT *out, int out_pitch, int
             sums[j][p] = 0;
             wrapped[WRAPPED ? j : 0][p] = 0;
         }
+#if !STREAMED
     load_row(ahead, s, first - RADIUS, edge);
+#endif
 #pragma unroll 1
     for (int y = first - RADIUS; y < first + RADIUS; y++)
         take_row(sums, wrapped, done, low, ahead, s, y + 1, weights, edge);
@@ -375,12 +446,12 @@ __kernel void PACKED(__global const PIXEL *in, int in_offset, int in_pitch, __gl
 {
     int item = get_global_id(0), first = get_global_id(1) * ROWS, end = min(first + ROWS, height);
     struct strip s = {in + in_offset, in_pitch, width, height, border, table, item * PX};
-    if (s.at >= width || first >= height)
+    if (s.at >= width * HONE_C || first >= height)
         return;
     struct weights weights;
     make_weights(&weights, table);
     int left = item / BLOCK * BLOCK * PX, right = left + BLOCK * PX;
-    if (left < MARGIN(reach) || right + MARGIN(reach) > width)
+    if (left < MARGIN(reach) || right + MARGIN(reach) > width * HONE_C)
         walk(&s, out + out_offset, out_pitch, first, end, &weights, reach, true);
     else
         walk(&s, out + out_offset, out_pitch, first, end, &weights, reach, false);

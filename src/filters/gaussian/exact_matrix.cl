@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * exact=yes for GPUs with matrix units, u8 and u16: the whole window in integers (see exact.c), both passes as products of
+ * small matrices of bytes.
+ *
+ * A warp of 32 work-items owns a strip of TILES tiles of 16 columns and walks down ROWS rows, 16 at a time; a column is an
+ * element, of which HONE_C make a pixel. Along rows
+ *     rows(16 columns x 8 rows) = weights(16 x K) * pixels(K x 8),   K = 16 + 2 * REACH_X,
+ * where column k of `weights` says how much pixel k gives to each of the 16 results. Down columns
+ *     results(16 rows x 8 columns) = weights(16 x K) * rows(K x 8),   K = 16 + 2 * REACH_Y.
+ * Each lane holds certain places of these matrices, and those of the first result are where the second product wants them:
+ * nothing is exchanged. Which column or row a place stands for is free as long as both factors agree: so chosen that bytes
+ * come from one word, and go to one word.
+ *
+ * A number of several bytes is a sum of planes: weights have two, pixels BYTES, sums along rows SUM_PLANES. Products of
+ * planes are added where they weigh the same, in 32 bits, and carried when all are there.
+ */
+#ifndef TILES
+#define TILES 4 /* of 16 columns, per warp; of u8 a multiple of 4, of u16 of 2 */
+#endif
+#ifndef ROWS
+#define ROWS 128 /* rows per warp, a multiple of 16 */
+#endif
+#ifndef WG_X
+#define WG_X 64 /* work-items of a work-group: whole warps, beside each other */
+#endif
+#ifndef RADIUS
+#define RADIUS 8 /* the window reaches so far */
+#endif
+
+#define BYTES      (1 << HONE_T) /* of an element */
+#define SUM_PLANES (BYTES + 2)
+#define TOTALS     (SUM_PLANES + 1)
+#define WEIGHT_BITS                                                                                          \
+    (14 + BYTES) /* a sum along a row takes so many more, and just fits into its planes; see exact.c */
+#define SHIFT      (2 * WEIGHT_BITS - 8 * (SUM_PLANES - 1))
+#define REACH_X    ((RADIUS * HONE_C + 7) / 8 * 8) /* elements to each side that go into a product */
+#define REACH_Y    ((RADIUS + 7) / 8 * 8)          /* and rows */
+#define DEPTH_X    (1 + REACH_X / 8)               /* blocks of 16 that make one of depth K */
+#define DEPTH_Y    (1 + REACH_Y / 8)
+#define ACROSS     (TILES + REACH_X / 8) /* blocks of 16 columns that a strip reads */
+#define TOGETHER   (4 / BYTES)           /* tiles that are stored at once */
+
+#define LANE_WORDS 4
+#include "filters/lanes.clh"
+#include "filters/words.clh"
+
+struct strip {
+    __global const PIXEL *in;
+    int pitch, width, height, border;
+    int count; /* of a row's elements */
+    int at;    /* first column: columns are elements */
+};
+
+/* Adds a product of depth 16 times `depth`. Of a block on the left, 16x16, a lane holds rows `group` and `group` + 8,
+ * columns 4 * `place` to + 3; of one on the right, 16x8, the same rows of column `group`; of a result, rows `group` and
+ * `group` + 8, columns 2 * `place` + 0, 1. */
+inline void multiply(int *sum, const uint (*left)[2], const uint *right, int depth, const struct lane *lane)
+{
+#if WITH_PTX
+    UNROLL
+    for (int b = 0; b + 1 < depth; b += 2)
+        asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 "
+            "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+            : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
+            : "r"(left[b][0]), "r"(left[b][1]), "r"(left[b + 1][0]), "r"(left[b + 1][1]), "r"(right[b]),
+              "r"(right[b + 1]));
+    if (depth % 2)
+        asm("mma.sync.aligned.m16n8k16.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, "
+            "%3};"
+            : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
+            : "r"(left[depth - 1][0]), "r"(left[depth - 1][1]), "r"(right[depth - 1]));
+#else
+    __local uint *own = words_of(lane, lane->group, lane->place);
+    for (int b = 0; b < depth; b++) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        own[0] = left[b][0];
+        own[1] = left[b][1];
+        own[2] = right[b];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int i = 0; i < 4; i++)
+            for (int from = 0; from < 4; from++)
+                sum[i] = (int)hone_dot4(words_of(lane, lane->group, from)[i / 2],
+                                        words_of(lane, 2 * lane->place + i % 2, from)[2], (uint)sum[i]);
+    }
+#endif
+}
+
+/* The lane's places of the matrices on the left, by plane. */
+struct weights {
+    uint across[2][DEPTH_X][2], down[2][DEPTH_Y][2];
+};
+
+inline uint weight_at(__global const uint *table, int distance)
+{
+    int i = abs(distance);
+    return i <= RADIUS ? table[min(i, RADIUS)] : 0;
+}
+
+/* Of elements that lie so far apart, of which HONE_C make a pixel. */
+inline uint element_weight(__global const uint *table, int distance)
+{
+    return distance % HONE_C == 0 ? weight_at(table, distance / HONE_C) : 0;
+}
+
+/* Which of the four elements in one or two words byte i of a plane is. */
+inline int element_of(int i)
+{
+    return BYTES == 1 ? i : i % 2 * 2 + i / 2;
+}
+
+/* Row 4 * place + i of a product down columns: of eight rows, and of the eight after them. */
+inline int row_of(int place, int i)
+{
+    return 2 * place + i % 2 + i / 2 * 8;
+}
+
+/* The column of a tile that row i of a product along rows stands for. Of u8, rows 2q, 2q + 1, 2q + 8, 2q + 9 are four
+ * neighbours. */
+inline int column_of(int i)
+{
+    return BYTES == 1 ? 4 * (i % 8 / 2) + i % 2 + 2 * (i / 8) : i;
+}
+
+inline void make_weights(struct weights *to, __global const uint *table, const struct lane *lane)
+{
+    UNROLL
+    for (int side = 0; side < 2; side++) {
+        int x = 4 * lane->place - REACH_X - column_of(lane->group + 8 * side);
+        int y = -REACH_Y - lane->group - 8 * side;
+        UNROLL
+        for (int b = 0; b < DEPTH_X; b++) {
+            uint w[4];
+            UNROLL
+            for (int i = 0; i < 4; i++)
+                w[i] = element_weight(table, x + 16 * b + element_of(i));
+            to->across[0][b][side] = hone_pack(w[0], w[1], w[2], w[3]);
+            to->across[1][b][side] = hone_pack(w[0] >> 8, w[1] >> 8, w[2] >> 8, w[3] >> 8);
+        }
+        UNROLL
+        for (int b = 0; b < DEPTH_Y; b++) {
+            uint w[4];
+            UNROLL
+            for (int i = 0; i < 4; i++)
+                w[i] = weight_at(table, y + 16 * b + row_of(lane->place, i));
+            to->down[0][b][side] = hone_pack(w[0], w[1], w[2], w[3]);
+            to->down[1][b][side] = hone_pack(w[0] >> 8, w[1] >> 8, w[2] >> 8, w[3] >> 8);
+        }
+    }
+}
+
+/* The lane's four elements of each block of a row. */
+inline void load_row(uint w[ACROSS][BYTES], const struct strip *s, int y, const struct lane *lane, bool edge)
+{
+    int inside, x = s->at - REACH_X + 4 * lane->place;
+    __global const PIXEL *row = hone_row(s->in, s->pitch, y + lane->group, s->height, &inside);
+    UNROLL
+    for (int b = 0; b < ACROSS; b++) {
+        if (edge) {
+            UNROLL
+            for (int k = 0; k < BYTES; k++)
+                w[b][k] = word_at(row, inside, hidden(x + 16 * b + WORD_PART * k), s->width, s->border);
+        } else {
+            load_words(w[b], row + x + 16 * b, BYTES);
+        }
+        UNROLL
+        for (int k = 0; k < BYTES; k++)
+            w[b][k] = REAL_ROW(inside) ? w[b][k] : outside_word(s->border);
+    }
+}
+
+/* The planes of what a row's blocks hold. */
+inline void split_pixels(uint planes[BYTES][ACROSS], uint w[ACROSS][BYTES])
+{
+    UNROLL
+    for (int b = 0; b < ACROSS; b++) {
+#if BYTES == 1
+        planes[0][b] = w[b][0];
+#else
+        planes[0][b] = JOIN_BYTES(w[b][0], w[b][1]);
+        planes[1][b] = JOIN_BYTES(w[b][0] >> 8, w[b][1] >> 8);
+#endif
+    }
+}
+
+/* The sums along 8 rows of a tile. */
+inline void along_rows(uint *sums, uint planes[BYTES][ACROSS], int tile, const struct weights *weights,
+                       const struct lane *lane)
+{
+    int total[BYTES + 1][4];
+    UNROLL
+    for (int i = 0; i < 4 * (BYTES + 1); i++)
+        total[i / 4][i % 4] = 0;
+    UNROLL
+    for (int plane = 0; plane < BYTES; plane++) {
+        multiply(total[plane], weights->across[0], planes[plane] + tile, DEPTH_X, lane);
+        multiply(total[plane + 1], weights->across[1], planes[plane] + tile, DEPTH_X, lane);
+    }
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        sums[i] = (uint)total[BYTES][i];
+        UNROLL
+        for (int k = BYTES - 1; k >= 0; k--)
+            sums[i] = (sums[i] << 8) + (uint)total[k][i];
+    }
+}
+
+/* Four sums, by planes. */
+inline void split_sums(uint planes[SUM_PLANES], uint a, uint b, uint c, uint d)
+{
+#if WITH_PTX
+    uint low[2] = {hone_bytes(a, b, 0x5140u), hone_bytes(c, d, 0x5140u)};
+    uint high[2] = {hone_bytes(a, b, 0x7362u), hone_bytes(c, d, 0x7362u)};
+    planes[0] = LOW_SHORTS(low[0], low[1]);
+    planes[1] = HIGH_SHORTS(low[0], low[1]);
+    planes[2] = LOW_SHORTS(high[0], high[1]);
+    if (SUM_PLANES > 3)
+        planes[SUM_PLANES - 1] = HIGH_SHORTS(high[0], high[1]);
+#else
+    for (int k = 0; k < SUM_PLANES; k++)
+        planes[k] = hone_pack(a >> 8 * k, b >> 8 * k, c >> 8 * k, d >> 8 * k);
+#endif
+}
+
+/* What a lane holds of the rows that the next results need: for each block of 16 rows and both columns of each tile, words
+ * of four sums, by plane. */
+#define HELD held[DEPTH_Y][TILES][2][SUM_PLANES]
+
+/* Takes the 16 rows that are under way, and lets the next ones be, which begin at y. */
+inline void take_rows(uint HELD, uint ahead[2][ACROSS][BYTES], const struct strip *s, int y,
+                      const struct weights *weights, const struct lane *lane, bool edge)
+{
+    uint now[2][BYTES][ACROSS];
+    UNROLL
+    for (int i = 0; i < 2; i++) {
+        split_pixels(now[i], ahead[i]);
+        load_row(ahead[i], s, y + 8 * i, lane, edge);
+    }
+    UNROLL
+    for (int tile = 0; tile < TILES; tile++) {
+        uint upper[4], lower[4];
+        along_rows(upper, now[0], tile, weights, lane);
+        along_rows(lower, now[1], tile, weights, lane);
+        UNROLL
+        for (int side = 0; side < 2; side++) {
+            UNROLL
+            for (int k = 0; k < (DEPTH_Y - 1) * SUM_PLANES; k++)
+                held[k / SUM_PLANES][tile][side][k % SUM_PLANES] =
+                    held[k / SUM_PLANES + 1][tile][side][k % SUM_PLANES];
+            split_sums(held[DEPTH_Y - 1][tile][side], upper[2 * side], upper[2 * side + 1], lower[2 * side],
+                       lower[2 * side + 1]);
+        }
+    }
+}
+
+/* Carries what the planes add up to, and rounds side up: the lowest bits that the carries leave no longer matter. */
+inline uint finish_sum(int total[TOTALS][4], int i)
+{
+    uint sum = (uint)total[0][i];
+    UNROLL
+    for (int k = 1; k < SUM_PLANES; k++)
+        sum = (sum >> 8) + (uint)total[k][i];
+    sum += (uint)total[SUM_PLANES][i] << 8;
+    return (sum + (1u << (SHIFT - 1))) >> SHIFT;
+}
+
+/* The lane's results of a tile, of its two columns of one side: two of row `group`, two of row `group` + 8. */
+inline void down_columns(uint *results, uint HELD, int tile, int side, const struct weights *weights,
+                         const struct lane *lane)
+{
+    int total[TOTALS][4];
+    UNROLL
+    for (int i = 0; i < 4 * TOTALS; i++)
+        total[i / 4][i % 4] = 0;
+    UNROLL
+    for (int plane = 0; plane < SUM_PLANES; plane++) {
+        uint right[DEPTH_Y];
+        UNROLL
+        for (int b = 0; b < DEPTH_Y; b++)
+            right[b] = held[b][tile][side][plane];
+        multiply(total[plane], weights->down[0], right, DEPTH_Y, lane);
+        multiply(total[plane + 1], weights->down[1], right, DEPTH_Y, lane);
+    }
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        results[i] = finish_sum(total, i);
+}
+
+/* 16 bytes of results of row y. */
+inline void store_words(uint *w, const struct strip *s, __global RESULT *out, int out_pitch, int x, int y,
+                        int reach, bool edge)
+{
+    if (y >= s->height)
+        return;
+    out += y * out_pitch + x;
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        w[i] = finish_word(w[i], s->in + y * s->pitch, x + WORD_PART * i, y, 2 * reach + 1, 2 * reach + 1,
+                           s->width, s->height);
+    if (edge) {
+        UNROLL
+        for (int k = 0; k < 4 * WORD_PART; k++)
+            if (x + k < s->count)
+                out[k] = (RESULT)(w[k / WORD_PART] >> 8 * BYTES * (k % WORD_PART));
+    } else {
+        *(__global uint4 *)out = (uint4)(w[0], w[1], w[2], w[3]);
+    }
+}
+
+/* The words of a tile: of row `group`, and of row `group` + 8. */
+inline void tile_words(uint *upper, uint *lower, uint HELD, int tile, const struct weights *weights,
+                       const struct lane *lane)
+{
+    uint left[4], right[4];
+    down_columns(left, held, tile, 0, weights, lane);
+    down_columns(right, held, tile, 1, weights, lane);
+#if BYTES == 1
+    *upper = hone_pack(left[0], left[1], right[0], right[1]);
+    *lower = hone_pack(left[2], left[3], right[2], right[3]);
+#else
+    upper[0] = LOW_SHORTS(left[0], left[1]);
+    upper[1] = LOW_SHORTS(right[0], right[1]);
+    lower[0] = LOW_SHORTS(left[2], left[3]);
+    lower[1] = LOW_SHORTS(right[2], right[3]);
+#endif
+}
+
+/* 16 rows of results from y on. What the lanes of a group hold of some tiles are the words of two rows; after the exchange
+ * each holds four neighbouring ones of each row. */
+inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
+                      const struct weights *weights, const struct lane *lane, int reach, bool edge)
+{
+    UNROLL
+    for (int tile = 0; tile < TILES; tile += TOGETHER) {
+        uint upper[4], lower[4];
+        int x = s->at + 16 * tile + 4 * WORD_PART * lane->place;
+        UNROLL
+        for (int i = 0; i < TOGETHER; i++)
+            tile_words(upper + BYTES * i, lower + BYTES * i, held, tile + i, weights, lane);
+        exchange_words(upper, lane);
+        store_words(upper, s, out, out_pitch, x, y + lane->group, reach, edge);
+        exchange_words(lower, lane);
+        store_words(lower, s, out, out_pitch, x, y + lane->group + 8, reach, edge);
+    }
+}
+
+inline void walk(const struct strip *s, __global RESULT *out, int out_pitch, int first,
+                 __global const uint *table, const struct lane *lane, int reach, bool edge)
+{
+    struct weights weights;
+    uint HELD;
+    uint ahead[2][ACROSS][BYTES];
+    int end = min(first + ROWS, s->height), y = first - REACH_Y;
+    load_row(ahead[0], s, y, lane, edge);
+    load_row(ahead[1], s, y + 8, lane, edge);
+    make_weights(&weights, table, lane);
+#pragma unroll 1
+    for (; y < first + REACH_Y; y += 16)
+        take_rows(held, ahead, s, y + 16, &weights, lane, edge);
+#pragma unroll 1
+    for (; y < end + REACH_Y; y += 16) {
+        take_rows(held, ahead, s, y + 16, &weights, lane, edge);
+        make_rows(held, s, out, out_pitch, y - REACH_Y, &weights, lane, reach, edge);
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
+gaussian_exact_matrix(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                      int out_offset, int out_pitch, int width, int height, int border,
+                      __global const uint *table, int reach)
+{
+    int item = get_local_id(0), warp = get_group_id(0) * (WG_X / 32) + item / 32;
+    struct strip s = {in + in_offset, in_pitch, width, height, border, width * HONE_C, warp * 16 * TILES};
+#if WITH_PTX
+    struct lane lane = {item % 32 / 4, item % 4};
+    if (s.at >= s.count)
+        return;
+#else
+    __local uint exchange[WG_X * LANE_WORDS];
+    struct lane lane = {item % 32 / 4, item % 4, exchange + item / 32 * 32 * LANE_WORDS};
+#endif
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+    int margin = max(REACH_X, reach * HONE_C);
+#else
+    int margin = REACH_X;
+#endif
+    bool edge = s.at < margin || s.at + 16 * TILES + margin > s.count;
+    int first = get_group_id(1) * ROWS;
+#if WITH_PTX
+    if (edge)
+        walk(&s, out + out_offset, out_pitch, first, table, &lane, reach, true);
+    else
+        walk(&s, out + out_offset, out_pitch, first, table, &lane, reach, false);
+#else
+    walk(&s, out + out_offset, out_pitch, first, table, &lane, reach, edge);
+#endif
+}
