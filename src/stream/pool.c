@@ -546,6 +546,10 @@ bool pool_give_up(struct pool *pool, unsigned index, enum pool_wait what, uint64
                last = !over && is_last(member);
     if (!over && !last) {
         leave(member, MEMBER_HANGS, why);
+        if (!pool->stop) { /* else it is waited for already */
+            pthread_detach(member->thread);
+            member->started = false;
+        }
         for (struct attempt *attempt = member->oldest; attempt; attempt = attempt->next)
             take_away(pool, attempt);
         if (member->serving)
@@ -629,7 +633,7 @@ bool pool_destroy(struct pool **slot)
         answers = answers && pool->members[i].state != MEMBER_HANGS;
     pthread_mutex_unlock(&pool->lock);
     for (size_t i = 0; i < pool->count; i++)
-        if (pool->members[i].started && pool->members[i].state != MEMBER_HANGS)
+        if (pool->members[i].started)
             pthread_join(pool->members[i].thread, NULL);
     if (!answers)
         return false;

@@ -54,7 +54,7 @@ struct member {
     unsigned index;
     hone_device *device;
     pthread_t thread;
-    bool started;
+    bool started; /* and to be joined */
     enum member_state state;
     struct lane lanes[POOL_LANES]; /* its own thread's, but for in_flight and stale */
     uint64_t uses;
