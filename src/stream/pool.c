@@ -518,7 +518,9 @@ static hone_status replace_memory(struct pool_job *job, const struct pool_shape 
 {
     if (!job->in)
         return HONE_OK;
-    const size_t bytes = (hone_image_bytes(&shape->out) + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
+    const size_t least = hone_image_bytes(&shape->out),
+                 wanted = job->out_bytes > least ? job->out_bytes : least;
+    const size_t bytes = (wanted + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
     job->in_is_lost = true;
     job->out = aligned_alloc(POOL_ALIGN, bytes);
     return job->out ? HONE_OK : error_memory(error, "a result");

@@ -74,7 +74,8 @@ struct pool_job {
     const void *in; /* tight rows at a multiple of POOL_ALIGN, in memory of whole such pieces */
     /* The same. From aligned_alloc: a device that was given up may write to it for ever, and the job gets another. */
     void *out;
-    size_t step;            /* of the chain, whose */
+    size_t out_bytes; /* that the caller counts on there; 0: those of the result. Another one has as many */
+    size_t step;      /* of the chain, whose */
     const char *parameters; /* are these, for this frame alone; NULL: as in the chain */
 
     hone_status status;

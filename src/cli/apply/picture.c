@@ -43,6 +43,7 @@ hone_status engine_run(struct engine *engine, struct pool_shape *shape, struct p
     struct pool_job job = {.shape = shape,
                            .in = in->data,
                            .out = out->data,
+                           .out_bytes = out->bytes,
                            .step = hone_chain_length(engine->chain) - 1,
                            .parameters = parameters};
     pthread_rwlock_rdlock(&shared->tuning);
