@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filter/filter.h"
+#include "filters/windows.h"
 
 REFERENCE(box);
 
@@ -33,6 +34,10 @@ static void set_division(struct filter_case *c, int64_t area)
     case_set_symbol(c, "DM16", (int64_t)multiplier);
     case_set_symbol(c, "DS16", shift);
     fits = integer && most <= UINT32_MAX && division_constants((uint64_t)area, most, 32, &multiplier, &shift);
+    while (fits && shift < 32 && multiplier <= INT32_MAX) { /* the upper half of a 64-bit one */
+        shift++;
+        multiplier *= 2;
+    }
     case_set_symbol(c, "DIV32", fits);
     case_set_symbol(c, "DM", (int64_t)multiplier);
     case_set_symbol(c, "DS", shift);
@@ -63,6 +68,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "FY", factor(height));
     case_set_symbol(c, "MOST", (int64_t)span(c->in.type));
     set_division(c, width * height);
+    case_set_symbol(c, "COLUMN_BITS",
+                    height * (int64_t)span(c->in.type) <= UINT16_MAX && c->in.type == HONE_U8 ? 16 : 32);
+    case_set_symbol(c, "SUM_BYTES", case_symbol(c, "DIV32") ? 4 : 8);
     return HONE_OK;
 }
 
@@ -209,6 +217,26 @@ static const struct variant variants[] = {
                  .block = {"4*WORDS", "ROWS"},
                  .arguments = {"in", "out", "W", "H", "border"}}},
      .cost = {"2*C", "C*2/WORDS/4*(1 + 2*!SHUFFLE)*(ROWS + KH)/ROWS", "C*(4 + log2(KW))"}},
+    {.name = "sums",
+     .summary = "any window at nearly the same cost: column sums slide down in registers, window sums slide "
+                "along rows in local memory",
+     .source = "sums.cl",
+     .condition = "AREA > 1 && (FLOAT ? KW <= 32767 && KH <= 32767 : TYPE > 0 || DIV32)",
+     .path = "packed",
+     .needs = NEEDS_LOCAL,
+     .align = 16,
+     .specialised = "classes of windows: sums of columns and of windows take as many bits as they need",
+     .tunables = {WINDOWS_TUNABLES},
+     .constraints = {WINDOWS_CONSTRAINTS("KW")},
+     .defines = {"COLUMN_BITS=COLUMN_BITS", "WITH_PTX=PTX", "WIDE_SUMS=!FLOAT && !DIV32",
+                 "FLOAT_SUMS=TYPE == 0 && AREA <= 12288"},
+     .passes = {{.kernel = "box_sums",
+                 .extent = WINDOWS_EXTENT("KW"),
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", "local:" WINDOWS_LOCAL("KW"), "W", "H", "KW", "KH", "border",
+                               WINDOWS_TILE("KW"), WINDOWS_ROWS("KW"), "AREA", "DIV32 ? DM : 1",
+                               "DIV32 ? DS : 32"}}},
+     .cost = {"2*C*BITS/8", "C*(2 + KH/64)/WORDS/32*BITS + C*2", "C*(FLOAT ? 60 : 8 + KH/64)"}},
     {.name = "running",
      .summary = "integers, any window at the same cost: running sums down, prefix sums across, differences",
      .condition = "!FLOAT",
@@ -317,6 +345,13 @@ static const struct seed seeds[] = {
     {"WIDE && KH <= 64", "bands", "ROWS=128"},
     {"WIDE && KH <= 512", "bands", "ROWS=512"},
     {"WIDE", "bands", "ROWS=4096"},
+    {"PTX && TYPE == 0 && AREA > 256 && C == 3", "sums", "SHUFFLE=1 PX=24 BATCH=8 GROUPS=8"},
+    {"PTX && TYPE == 0 && AREA > 256 && C == 4", "sums", "SHUFFLE=1 PX=32 WG_X=128 BATCH=4 GROUPS=16"},
+    {"PTX && TYPE == 0 && AREA > 256", "sums", "SHUFFLE=1 PX=16 WG_X=128 BATCH=4 GROUPS=16"},
+    {"PTX && TYPE == 0 && AREA > 256", "sums", "SHUFFLE=1 PX=16 WG_X=64 WORDS=4 BATCH=2 GROUPS=16"},
+    {"PTX && TYPE > 0 && AREA > 64 && C == 3", "sums", "SHUFFLE=1 PX=12 WG_X=128 WORDS=2 BATCH=4 GROUPS=16"},
+    {"PTX && FLOAT && AREA > 64 && C == 4", "sums", "SHUFFLE=1 PX=8 WG_X=128 WORDS=4 BATCH=4 GROUPS=8"},
+    {"PTX && TYPE > 0 && AREA > 64", "sums", "SHUFFLE=1 PX=8 WG_X=128 WORDS=2 BATCH=4 GROUPS=16"},
     {"PTX && KH <= 16 && W*H*C >= 33554432", "packed", "KEEP=2 SHUFFLE=1 ROWS=16 WG_X=32 WG_Y=2"},
     {"PTX && KH <= 16", "packed", "WORDS=2 KEEP=2 ROWS=16 WG_X=32 WG_Y=2"},
     {"GPU && H >= 4096", "packed", "ROWS=64 WG_X=256"},
@@ -392,8 +427,8 @@ const struct hone_filter hone_filter_box = {
                     .max = 1 << 20,
                     .unit = "pixels",
                     .help = "height of the window, instead of size"}},
-    .symbols = {"KW", "KH", "AREA", "FX", "FY", "MOST", "POWER", "DIV16", "DM16", "DS16", "DIV32", "DM",
-                "DS"},
+    .symbols = {"KW", "KH", "AREA", "FX", "FY", "MOST", "POWER", "DIV16", "DM16", "DS16", "DIV32", "DM", "DS",
+                "COLUMN_BITS", "SUM_BYTES"},
     .prepare = prepare,
     .examples = {{"every pixel becomes the mean of 15x15", "'box size=15' photo.jpg -o soft.jpg"},
                  {"smoothed along rows alone",

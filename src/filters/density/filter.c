@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filter/filter.h"
+#include "filters/windows.h"
 
 REFERENCE(density);
 
@@ -28,6 +29,8 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     c->out.type = marks ? HONE_U8 : largest <= UINT16_MAX ? HONE_U16 : HONE_U32;
     set_least(c, threshold, largest, marks);
     case_set_symbol(c, "MOST", most);
+    case_set_symbol(c, "COLUMN_BITS", size * most <= UINT16_MAX ? 16 : 32);
+    case_set_symbol(c, "SUM_BYTES", 4);
     return HONE_OK;
 }
 
@@ -123,6 +126,23 @@ static const struct variant variants[] = {
                                "border", "LEAST"}}},
      /* Rows above a strip are read for it alone; those that leave, of masks, not again. */
      .cost = {IN_AND_OUT, "(2 - mask + size/ROWS)/WORDS/4", "12 - 4*mask + 2*size/ROWS"}},
+    {.name = "sums",
+     .summary = "any window at nearly the same cost: column sums slide down in registers, window sums slide "
+                "along rows in local memory",
+     .source = "sums.cl",
+     .path = "packed",
+     .needs = NEEDS_LOCAL,
+     .align = 32,
+     .specialised = "two classes of windows: the sum of a column has 16 bits where it fits, else 32",
+     .tunables = {WINDOWS_TUNABLES},
+     .constraints = {WINDOWS_CONSTRAINTS("size")},
+     .defines = {"MASK=mask", "COLUMN_BITS=COLUMN_BITS", "WITH_PTX=PTX"},
+     .passes = {{.kernel = "density_sums",
+                 .extent = WINDOWS_EXTENT("size"),
+                 .local = {"WG_X", "1"},
+                 .arguments = {"in", "out", "local:" WINDOWS_LOCAL("size"), "W", "H", "size", "border",
+                               WINDOWS_TILE("size"), WINDOWS_ROWS("size"), "LEAST"}}},
+     .cost = {IN_AND_OUT, "C*(2 + size/64)/WORDS/32*BITS + C*2", "C*(8 + size/64)"}},
     {.name = "compact",
      .summary = "two phases: list the positions that may reach the threshold, then sum windows there alone",
      .condition = "(size + 32)*(size + 32)*MOST <= 4294967295 && W*H*C < 4294967295",
@@ -153,8 +173,8 @@ static const struct variant variants[] = {
      .specialised = "two classes of windows: the sum of a column has 16 bits where it fits, else 32",
      .tunables = {{"ROWS", TUNABLE_DEFINE, "256 32 128 512 1024", "rows of a band"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2", "bands per work-group"}},
-     .defines = {SUM_DEFINES, "COLUMN_BITS=size*MOST <= 65535 ? 16 : 32"},
-     .scratch = {{.bytes = "ceildiv(H, ROWS)*roundup((W + size)*C + 64, 64)*(size*MOST <= 65535 ? 2 : 4)"}},
+     .defines = {SUM_DEFINES, "COLUMN_BITS=COLUMN_BITS"},
+     .scratch = {{.bytes = "ceildiv(H, ROWS)*roundup((W + size)*C + 64, 64)*COLUMN_BITS/8"}},
      .passes = {{.kernel = "density_bands",
                  .extent = {"H"},
                  .block = {"ROWS"},
@@ -166,6 +186,10 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"WIDE && size <= 64", "bands", "ROWS=256"},
     {"WIDE", "bands", "ROWS=1024"},
+    {"PTX && TYPE == 0 && (C == 2 || C == 4 || (C == 1 && size > 65))", "sums",
+     "SHUFFLE=1 PX=16 WG_X=128 WORDS=2 GROUPS=8"},
+    {"PTX && TYPE == 0 && C == 3", "sums", "SHUFFLE=1 PX=24 GROUPS=8"},
+    {"PTX && TYPE == 1 && C != 3", "sums", "SHUFFLE=1 PX=8 GROUPS=8"},
     {"PTX && mask && output && W*H >= 100000000", "packed", "ROWS=256 AHEAD=4 SHUFFLE=1"},
     {"PTX && mask && W*H >= 100000000", "packed", "ROWS=256 AHEAD=4 SHUFFLE=1 SWAP=1"},
     {"PTX && mask", "packed", "WORDS=2 ROWS=16 AHEAD=8 SHUFFLE=1 WG_X=32"},
@@ -242,7 +266,7 @@ const struct hone_filter hone_filter_density = {
                     .fallback = "sums",
                     .choices = "sums|marks",
                     .help = "sums: u16 or u32; marks: u8, 255 where a sum reaches the threshold"}},
-    .symbols = {"LEAST", "MOST", "SUM_BITS"},
+    .symbols = {"LEAST", "MOST", "SUM_BITS", "COLUMN_BITS", "SUM_BYTES"},
     .prepare = prepare,
     .examples = {{"marks where at least 200 of 31x31 pixels are not black",
                   "'density mask=yes threshold=200 output=marks' objects.png -o crowded.png"},

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* For GPUs: means of windows of any size, from the sums of windows.clh. */
+#ifndef COLUMN_BITS
+#define COLUMN_BITS 16 /* 16 where a column's sum always fits, else 32 */
+#endif
+
+#include "filters/windows.clh"
+
+/* Signed pixels 2^15 higher each, as unsigned ones. */
+inline uint counted(uint word)
+{
+    return HONE_T == 3 ? word ^ 0x80008000u : word;
+}
+
+struct results {
+    __global RESULT *at;
+    int pitch;
+    uint area, multiplier, shift;
+    float inverse; /* 1 / area */
+};
+
+/* sum / area, integers rounded half up, in the lower bits of a word. */
+inline uint mean(const struct results *to, SUM sum, float before)
+{
+#if FLOATING
+    return as_uint((sum.x + sum.y) * to->inverse);
+#elif FLOAT_SUMS
+    /* 2^23 more makes whole numbers of quotients, rounded to the nearest. There is no tie: of an even area the
+     * inverse is a little larger, less than would take anything else as far. */
+    return as_uint(fma(as_float(sum) + before, to->inverse, 8388608.0f));
+#elif WIDE_SUMS
+    /* A quotient below 2^16 that is off by one at most tells how much remains. */
+    uint quotient = (uint)((float)sum * to->inverse);
+    int remains = (int)((uint)sum + to->area / 2 - quotient * to->area);
+    quotient += remains < 0 ? -1 : remains >= (int)to->area;
+    return HONE_T == 3 ? quotient - 32768 : quotient;
+#else /* exact, see division_constants() */
+    uint quotient = mul_hi(sum + to->area / 2, to->multiplier) >> to->shift;
+    return HONE_T == 3 ? quotient - 32768 : quotient;
+#endif
+}
+
+#define RESULT_WORDS (PX / WORD_PART)
+
+inline void store_words(__global RESULT *at, const uint *words)
+{
+#if RESULT_WORDS % 4 == 0
+#pragma unroll
+    for (int k = 0; k < RESULT_WORDS / 4; k++)
+        ((__global uint4 *)at)[k] = vload4(k, words);
+#elif RESULT_WORDS % 2 == 0
+#pragma unroll
+    for (int k = 0; k < RESULT_WORDS / 2; k++)
+        ((__global uint2 *)at)[k] = vload2(k, words);
+#else
+#pragma unroll
+    for (int k = 0; k < RESULT_WORDS; k++)
+        ((__global uint *)at)[k] = words[k];
+#endif
+}
+
+#define MEAN(k) mean(to, sums[k], floats[(k) % HONE_C])
+
+#if FLOATING
+#define ELEMENT(words, k) as_float(words[k])
+#else
+#define ELEMENT(words, k) ((RESULT)((words)[(k) / WORD_PART] >> 8 * WORD_BYTES * ((k) % WORD_PART)))
+#endif
+
+inline void finish_windows(const struct tile *t, const struct results *to, const SUM *sums,
+                           const SUM *before, int i, int y, int left)
+{
+    float floats[HONE_C];
+#pragma unroll
+    for (int c = 0; c < HONE_C; c++)
+#if FLOAT_SUMS
+        floats[c] = (float)(int)before[c] - FIRST_FLOAT;
+#else
+        floats[c] = 0;
+#endif
+    uint words[RESULT_WORDS];
+#pragma unroll
+    for (int k = 0; k < RESULT_WORDS; k++) {
+#if FLOATING
+        uint word = MEAN(k);
+#elif HONE_T == 0
+        uint word = hone_pack(MEAN(4 * k), MEAN(4 * k + 1), MEAN(4 * k + 2), MEAN(4 * k + 3));
+#else
+        uint word = LOW_SHORTS(MEAN(2 * k), MEAN(2 * k + 1));
+#endif
+        words[k] = finish_word(word, t->in + y * t->pitch, i + k * WORD_PART, y, t->window_width,
+                               t->window_height, t->width, t->height);
+    }
+    __global RESULT *at = to->at + y * to->pitch + i;
+    if (left >= PX) {
+        store_words(at, words);
+    } else {
+#pragma unroll
+        for (int k = 0; k < PX; k++)
+            if (k < left)
+                at[k] = ELEMENT(words, k);
+    }
+}
+
+#if FLOATING
+inline void finish_odd(const struct tile *t, const struct results *to, const SUM *sums, int i, int y, int left)
+{
+#pragma unroll
+    for (int k = 0; k < PX; k++) {
+        uint odd = (uint)sums[k].x + (uint)(int)sums[k].y, plus = odd & 0xffffu, minus = odd >> 16;
+        float value = plus && minus ? NAN : plus ? INFINITY : -INFINITY;
+        bool kept = IS_ALPHA((i + k) % HONE_C);
+        if (HONE_BORDER == BORDER_ZERO_OUTSIDE)
+            kept |= hone_leaves((i + k) / HONE_C - t->window_width / 2, y - t->window_height / 2,
+                                t->window_width, t->window_height, t->width, t->height);
+        if (k < left && odd && !kept)
+            to->at[y * to->pitch + i + k] = value;
+    }
+}
+#endif
+
+__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void box_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                       int out_offset, int out_pitch, __local uint4 *part, int width, int height,
+                       int window_width, int window_height, BORDER_TYPE border, int tile, int rows,
+                       uint area, uint multiplier, uint shift)
+{
+    int start = get_group_id(0) * tile, y = get_group_id(1) * rows;
+    if (start >= width * HONE_C || y >= height)
+        return;
+    struct results to;
+    to.at = out + out_offset;
+    to.pitch = out_pitch;
+    to.area = area;
+    to.multiplier = multiplier;
+    to.shift = shift - 32;
+    to.inverse = 1.0f / (float)area; /* which may be off by 2.5 last places; once more, and it is exact */
+    to.inverse = fma(to.inverse, fma(-(float)area, to.inverse, 1.0f), to.inverse);
+#if FLOAT_SUMS
+    to.inverse *= area & 1 ? 1.0f : 1.0f + 0x1p-22f;
+#endif
+    struct tile t;
+    t.in = in + in_offset;
+    t.pitch = in_pitch;
+    t.width = width;
+    t.height = height;
+    t.window_width = window_width;
+    t.window_height = window_height;
+    t.border = border;
+    int left = (window_width / 2 + 1) * HONE_C, stop = min(start + tile, width * HONE_C);
+    find_columns(&t, (start - left) & -COLUMNS, stop - left + window_width * HONE_C + PX);
+    slide_windows(&t, &to, (__local uint *)part, start, stop, y, min(y + rows, height));
+}

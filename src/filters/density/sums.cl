@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* For GPUs: sums and marks of windows of any size, from the sums of windows.clh. */
+#ifndef COLUMN_BITS
+#define COLUMN_BITS 16 /* 16 where a column's sum always fits, else 32 */
+#endif
+#ifndef MASK
+#define MASK 0 /* 1: a pixel that is not 0 counts 1 */
+#endif
+
+#include "filters/windows.clh"
+
+inline uint counted(uint word)
+{
+#if MASK && HONE_T == 0
+    return (((word & 0x7f7f7f7fu) + 0x7f7f7f7fu) | word) >> 7 & 0x01010101u;
+#elif MASK
+    return (((word & 0x7fff7fffu) + 0x7fff7fffu) | word) >> 15 & 0x00010001u;
+#else
+    return word;
+#endif
+}
+
+struct results {
+    __global RESULT *at;
+    int pitch;
+    uint least;
+};
+
+/* Alpha is copied; that of u16 beside marks is as much of 255 as it was of 65535, to the nearest. */
+inline uint copied(PIXEL alpha)
+{
+    return HONE_OT < HONE_T ? ((uint)alpha + 128) / 257 : alpha;
+}
+
+/* The result of element i: the sum, or a mark, where it is at least `least` and the border rule allows it. */
+inline uint dense(const struct tile *t, const struct results *to, uint sum, int i, int y)
+{
+#if HONE_ALPHA
+    if (i % 4 == 3)
+        return copied(t->in[y * t->pitch + min(i, t->width * 4 - 1)]);
+#endif
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+    if (hone_leaves(i / HONE_C - t->window_width / 2, y - t->window_height / 2, t->window_width,
+                    t->window_height, t->width, t->height))
+        return 0;
+#endif
+    return sum < to->least ? 0 : HONE_OT == 0 ? 255 : sum;
+}
+
+inline void finish_windows(const struct tile *t, const struct results *to, const SUM *sums,
+                           const SUM *before, int i, int y, int left)
+{
+    __global RESULT *at = to->at + y * to->pitch + i;
+    uint results[PX];
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        results[k] = dense(t, to, sums[k], i + k, y);
+    if (left >= PX) {
+#pragma unroll
+        for (int k = 0; k < PX; k += 4) {
+            uint *r = results + k;
+#if HONE_OT == 0
+            *(__global uint *)(at + k) = hone_pack(r[0], r[1], r[2], r[3]);
+#elif HONE_OT == 1
+            *(__global uint2 *)(at + k) = (uint2)(LOW_SHORTS(r[0], r[1]), LOW_SHORTS(r[2], r[3]));
+#else
+            *(__global uint4 *)(at + k) = (uint4)(r[0], r[1], r[2], r[3]);
+#endif
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < PX; k++)
+            if (k < left)
+                at[k] = (RESULT)results[k];
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void density_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                           int out_offset, int out_pitch, __local uint4 *part, int width, int height, int size,
+                           int border, int tile, int rows, uint least)
+{
+    int start = get_group_id(0) * tile, y = get_group_id(1) * rows;
+    if (start >= width * HONE_C || y >= height)
+        return;
+    struct results to;
+    to.at = out + out_offset;
+    to.pitch = out_pitch;
+    to.least = least;
+    struct tile t;
+    t.in = in + in_offset;
+    t.pitch = in_pitch;
+    t.width = width;
+    t.height = height;
+    t.window_width = t.window_height = size;
+    t.border = border;
+    int left = (size / 2 + 1) * HONE_C, stop = min(start + tile, width * HONE_C);
+    find_columns(&t, (start - left) & -COLUMNS, stop - left + size * HONE_C + PX);
+    slide_windows(&t, &to, (__local uint *)part, start, stop, y, min(y + rows, height));
+}
