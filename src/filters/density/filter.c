@@ -190,6 +190,7 @@ static const struct seed seeds[] = {
      "SHUFFLE=1 PX=16 WG_X=128 WORDS=2 GROUPS=8"},
     {"PTX && TYPE == 0 && C == 3", "sums", "SHUFFLE=1 PX=24 GROUPS=8"},
     {"PTX && TYPE == 1 && C != 3", "sums", "SHUFFLE=1 PX=8 GROUPS=8"},
+    {"PTX && TYPE == 1 && C != 3", "sums", "SHUFFLE=1 PX=8 WG_X=128 WORDS=2 BATCH=4 GROUPS=8"},
     {"PTX && mask && output && W*H >= 100000000", "packed", "ROWS=256 AHEAD=4 SHUFFLE=1"},
     {"PTX && mask && W*H >= 100000000", "packed", "ROWS=256 AHEAD=4 SHUFFLE=1 SWAP=1"},
     {"PTX && mask", "packed", "WORDS=2 ROWS=16 AHEAD=8 SHUFFLE=1 WG_X=32"},
