@@ -302,7 +302,7 @@ static size_t seeded(enum effort effort)
 
 static size_t sampled(enum effort effort)
 {
-    static const size_t counts[] = {[EFFORT_LEAST] = 1,
+    static const size_t counts[] = {[EFFORT_LEAST] = 0,
                                     [EFFORT_QUICK] = 0,
                                     [EFFORT_TINY] = 1,
                                     [EFFORT_DEFAULT] = 2,
