@@ -87,9 +87,8 @@ static const char image_source[] =
 
 /* x and y follow from each other, so nothing is left out; WIDE elements of them go side by side. */
 static const char math_source[] =
-    "#ifdef cl_khr_fp16\n"
-    "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
-    "#endif\n"
+    "#if HALVES\n#ifndef cl_khr_fp16\n#define cl_khr_fp16 1\n#endif\n" /* NVIDIA has it, and does not say so */
+    "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#endif\n"
     "#if MATH == 0\n#define STEP(a, b) mad(b, a, b)\n#elif MATH == 1\n#define STEP(a, b) (b * a + b)\n"
     "#else\n#define STEP(a, b) (abs_diff(a, b) + b)\n#endif\n"
     "#define FOUR x = STEP(x, y); y = STEP(y, x); x = STEP(x, y); y = STEP(y, x);\n"
@@ -242,7 +241,8 @@ static double math_rate(struct lab *lab, const struct math *math, const char *wi
     char options[256];
     const int seed = 3;
     const struct launch launch = {.dimensions = 1, .global = {MATH_ITEMS}};
-    snprintf(options, sizeof options, "-DONE=%s -DWIDE=%s -DMATH=%d", math->one, wide, math->step);
+    snprintf(options, sizeof options, "-DONE=%s -DWIDE=%s -DMATH=%d -DHALVES=%d", math->one, wide, math->step,
+             math->roof == ROOF_HALF);
     struct kernel *kernel = kernel_of(lab, math_source, options, "math", lab->to, NULL);
     if (kernel && kernel_set_value(kernel, 2, &seed, sizeof seed, NULL))
         kernel_destroy(&kernel);
