@@ -541,7 +541,7 @@ def test_the_doctor_answers_an_unknown_filter_with_the_nearest():
 
 
 # The head of a kernel that knows the height of the image, up to the brace.
-KERNEL_HEAD = r"(__kernel void \w+\([^{]*\bint height\b[^{]*\{)"
+KERNEL_HEAD = r"(__kernel (?:__attribute__\(\(.*\)\)\s)?void\s\w+\([^{]*\bint height\b[^{]*\{)"
 
 
 def broken_kernels(place, name, old, new):
