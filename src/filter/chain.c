@@ -410,6 +410,27 @@ static void join_halo(hone_halo *all, const hone_halo *one, size_t step)
     }
 }
 
+/* Each step on the result of the one before; second images are like the first. *image becomes that of the result, and *halo, unless
+ * NULL, gets those of all steps. */
+static hone_status walk(const hone_chain *chain, hone_image_desc *image, hone_halo *halo, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    image->pitch = 0;
+    for (size_t i = 0; i < chain->count && !status; i++) {
+        struct filter_case c;
+        hone_halo one;
+        const struct filter_case *wanted = &chain->steps[i].c;
+        status = prepare_step(&c, wanted, image, wanted->filter->inputs > 1 ? image : NULL, error);
+        if (status)
+            break;
+        if (halo && !(status = case_halo(&c, &one, error)))
+            join_halo(halo, &one, i);
+        *image = c.out;
+        case_finish(&c);
+    }
+    return status;
+}
+
 hone_status hone_chain_halo(const hone_chain *chain, const hone_image_desc *input, hone_halo *out,
                             hone_error *error)
 {
@@ -417,22 +438,10 @@ hone_status hone_chain_halo(const hone_chain *chain, const hone_image_desc *inpu
         return error_set(
             error, HONE_ERROR_USAGE,
             "hone_chain_halo needs a chain, the description of an image and a place for the halo");
-    hone_image_desc in = *input;
-    hone_halo all = {.period = 1}, one;
-    hone_status status = HONE_OK;
-    in.width = in.height = 1;
-    in.pitch = 0;
-    for (size_t i = 0; i < chain->count && !status; i++) {
-        struct filter_case c;
-        const struct filter_case *wanted = &chain->steps[i].c;
-        status = prepare_step(&c, wanted, &in, wanted->filter->inputs > 1 ? &in : NULL, error);
-        if (status)
-            break;
-        status = case_halo(&c, &one, error);
-        join_halo(&all, &one, i);
-        in = c.out;
-        case_finish(&c);
-    }
+    hone_image_desc image = *input;
+    hone_halo all = {.period = 1};
+    image.width = image.height = 1;
+    hone_status status = walk(chain, &image, &all, error);
     if (!status)
         *out = all;
     return status;
@@ -445,20 +454,10 @@ hone_status hone_chain_output(const hone_chain *chain, const hone_image_desc *in
         return error_set(error, HONE_ERROR_USAGE,
                          "hone_chain_output needs a chain, the description of an image and a place for that "
                          "of its result");
-    hone_image_desc in = *input;
-    hone_status status = HONE_OK;
-    in.pitch = 0;
-    for (size_t i = 0; i < chain->count && !status; i++) {
-        struct filter_case c;
-        const struct filter_case *wanted = &chain->steps[i].c;
-        status = prepare_step(&c, wanted, &in, wanted->filter->inputs > 1 ? &in : NULL, error);
-        if (status)
-            break;
-        in = c.out;
-        case_finish(&c);
-    }
+    hone_image_desc image = *input;
+    hone_status status = walk(chain, &image, NULL, error);
     if (!status)
-        *out = in;
+        *out = image;
     return status;
 }
 
