@@ -67,8 +67,8 @@ inline void store_words(__global RESULT *at, const uint *words)
 #define ELEMENT(words, k) ((RESULT)((words)[(k) / WORD_PART] >> 8 * WORD_BYTES * ((k) % WORD_PART)))
 #endif
 
-inline void finish_windows(const struct tile *t, const struct results *to, const SUM *sums,
-                           const SUM *before, int i, int y, int left)
+inline void finish_windows(const struct tile *t, const struct results *to, const SUM *sums, const SUM *before,
+                           int i, int y, int left)
 {
     float floats[HONE_C];
 #pragma unroll
@@ -103,7 +103,8 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
 }
 
 #if FLOATING
-inline void finish_odd(const struct tile *t, const struct results *to, const SUM *sums, int i, int y, int left)
+inline void finish_odd(const struct tile *t, const struct results *to, const SUM *sums, int i, int y,
+                       int left)
 {
 #pragma unroll
     for (int k = 0; k < PX; k++) {
@@ -119,10 +120,10 @@ inline void finish_odd(const struct tile *t, const struct results *to, const SUM
 }
 #endif
 
-__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void box_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
-                       int out_offset, int out_pitch, __local uint4 *part, int width, int height,
-                       int window_width, int window_height, BORDER_TYPE border, int tile, int rows,
-                       uint area, uint multiplier, uint shift)
+__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
+box_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+         int out_pitch, __local uint4 *part, int width, int height, int window_width, int window_height,
+         BORDER_TYPE border, int tile, int rows, uint area, uint multiplier, uint shift)
 {
     int start = get_group_id(0) * tile, y = get_group_id(1) * rows;
     if (start >= width * HONE_C || y >= height)

@@ -47,8 +47,8 @@ inline uint dense(const struct tile *t, const struct results *to, uint sum, int 
     return sum < to->least ? 0 : HONE_OT == 0 ? 255 : sum;
 }
 
-inline void finish_windows(const struct tile *t, const struct results *to, const SUM *sums,
-                           const SUM *before, int i, int y, int left)
+inline void finish_windows(const struct tile *t, const struct results *to, const SUM *sums, const SUM *before,
+                           int i, int y, int left)
 {
     __global RESULT *at = to->at + y * to->pitch + i;
     uint results[PX];
@@ -75,9 +75,10 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void density_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
-                           int out_offset, int out_pitch, __local uint4 *part, int width, int height, int size,
-                           int border, int tile, int rows, uint least)
+__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
+density_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+             int out_pitch, __local uint4 *part, int width, int height, int size, int border, int tile,
+             int rows, uint least)
 {
     int start = get_group_id(0) * tile, y = get_group_id(1) * rows;
     if (start >= width * HONE_C || y >= height)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The kernel of the write-up on registers: the sum of a window from four corners of an integral image, 8 at once. */
-#define WINDOW 32
+#define WINDOW    32
 #define THRESHOLD 20000
 
-__kernel void corners(__global const ushort *restrict in, __global ushort *restrict out, __global ushort *scratch, int width,
-                      int height, int row, int unused)
+__kernel void corners(__global const ushort *restrict in, __global ushort *restrict out,
+                      __global ushort *scratch, int width, int height, int row, int unused)
 {
     const int x = get_global_id(0), y = get_global_id(1);
     if (x * 8 >= width || y >= height)
         return;
-    __global const ushort *a1 = in + y * width, *a2 = a1 + WINDOW, *a3 = a1 + WINDOW * width, *a4 = a3 + WINDOW;
+    __global const ushort *a1 = in + y * width, *a2 = a1 + WINDOW, *a3 = a1 + WINDOW * width,
+                          *a4 = a3 + WINDOW;
 #if FORM == 0
     const ushort8 sum = vload8(x, a4) + vload8(x, a1) - vload8(x, a2) - vload8(x, a3);
 #else

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The two kernels of the write-up on local memory, with single costs taken out of one and put into the other. RGB, sums in int, pixels
  * whose mask leaves the picture become 0: as there. */
-#define SUB 16
+#define SUB  16
 #define MASK 5
 #define HALF (MASK / 2)
 
-__constant float mask[MASK * MASK] = {0, -1, 1,  -1, 0, -1, 2, -2, 2, -1, 1, -2, 5,
-                                      -2, 1, -1, 2,  -2, 2, -1, 0, -1, 1, -1, 0};
+__constant float mask[MASK * MASK] = {0,  -1, 1,  -1, 0,  -1, 2,  -2, 2,  -1, 1,  -2, 5,
+                                      -2, 1,  -1, 2,  -2, 2,  -1, 0,  -1, 1,  -1, 0};
 
 inline uchar narrow(int sum)
 {
@@ -26,7 +26,8 @@ inline void put(__global uchar *out, int at, int3 sum)
 }
 
 /* `with_tests`: makes the four comparisons of the other kernel, and reads the same pixel whatever they say. */
-inline int3 sum_global(__global const uchar *in, int x, int y, int width, bool with_tests, int lx, int ly, int step)
+inline int3 sum_global(__global const uchar *in, int x, int y, int width, bool with_tests, int lx, int ly,
+                       int step)
 {
     int3 sum = (int3)(0);
     for (int k = 0; k < MASK; k++)
@@ -43,8 +44,8 @@ inline int3 sum_global(__global const uchar *in, int x, int y, int width, bool w
     return sum;
 }
 
-__kernel void from_global(__global const uchar *restrict in, __global uchar *restrict out, __global uchar *scratch, int width,
-                          int height, int row, int zero)
+__kernel void from_global(__global const uchar *restrict in, __global uchar *restrict out,
+                          __global uchar *scratch, int width, int height, int row, int zero)
 {
     const int x = get_global_id(0), y = get_global_id(1), at = (y * width + x) * 3;
 #ifdef BARRIER
@@ -67,8 +68,8 @@ __kernel void from_global(__global const uchar *restrict in, __global uchar *res
 }
 
 /* As written; without TESTS a pixel that the work-group did not load is taken from its other side. */
-__kernel void cached(__global const uchar *restrict in, __global uchar *restrict out, __global uchar *scratch, int width, int height,
-                     int row, int zero)
+__kernel void cached(__global const uchar *restrict in, __global uchar *restrict out, __global uchar *scratch,
+                     int width, int height, int row, int zero)
 {
     __local uchar sub[SUB][SUB][4];
     const int x = get_global_id(0), y = get_global_id(1), lx = get_local_id(0), ly = get_local_id(1);
@@ -108,14 +109,16 @@ __kernel void cached(__global const uchar *restrict in, __global uchar *restrict
 }
 
 /* What the work-group needs is in local memory, margins too: no tests. */
-__kernel void with_halo(__global const uchar *restrict in, __global uchar *restrict out, __global uchar *scratch, int width, int height,
-                        int row, int zero)
+__kernel void with_halo(__global const uchar *restrict in, __global uchar *restrict out,
+                        __global uchar *scratch, int width, int height, int row, int zero)
 {
     __local uchar sub[SUB + 2 * HALF][SUB + 2 * HALF][4];
     const int x = get_global_id(0), y = get_global_id(1), lx = get_local_id(0), ly = get_local_id(1);
     for (int ty = ly; ty < SUB + 2 * HALF; ty += SUB)
         for (int tx = lx; tx < SUB + 2 * HALF; tx += SUB) {
-            const int from = (clamp(y - ly + ty - HALF, 0, height - 1) * width + clamp(x - lx + tx - HALF, 0, width - 1)) * 3;
+            const int from =
+                (clamp(y - ly + ty - HALF, 0, height - 1) * width + clamp(x - lx + tx - HALF, 0, width - 1)) *
+                3;
             sub[ty][tx][0] = in[from];
             sub[ty][tx][1] = in[from + 1];
             sub[ty][tx][2] = in[from + 2];

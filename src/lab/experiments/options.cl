@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Weighted sums of 5x5 floats with a division for each: what a compiler may shorten where it is allowed to (guide 8.2). */
 #define RADIUS 2
-#define SIDE 5
+#define SIDE   5
 
-__kernel void sums(__global const float *restrict in, __global float *restrict out, __global float *scratch, int width, int height,
-                   int row, int unused)
+__kernel void sums(__global const float *restrict in, __global float *restrict out, __global float *scratch,
+                   int width, int height, int row, int unused)
 {
     const int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)

@@ -4,22 +4,23 @@
 #define A ((float4)(0.025f, 0.0175f, 0.0125f, 0.0075f))
 #define C ((float4)(-2.0f, 1.5f, -0.5f, 0.0625f))
 
-#define ARGUMENTS(type)                                                                                                \
-    (__global const type *restrict in, __global type *restrict out, __global float *scratch, int width, int height,     \
-     int row, int unused)
+#define ARGUMENTS(type)                                                                                      \
+    (__global const type *restrict in, __global type *restrict out, __global float *scratch, int width,      \
+     int height, int row, int unused)
 
 /* One step of a scalar recursion. */
-#define STEP(value)                                                                                                    \
-    {                                                                                                                  \
-        const float now = (value);                                                                                     \
-        const float made = A.x * now + A.y * i1 + A.z * i2 + A.w * i3 - C.x * o1 - C.y * o2 - C.z * o3 - C.w * o4;       \
-        i3 = i2;                                                                                                       \
-        i2 = i1;                                                                                                       \
-        i1 = now;                                                                                                      \
-        o4 = o3;                                                                                                       \
-        o3 = o2;                                                                                                       \
-        o2 = o1;                                                                                                       \
-        o1 = made;                                                                                                     \
+#define STEP(value)                                                                                          \
+    {                                                                                                        \
+        const float now = (value);                                                                           \
+        const float made =                                                                                   \
+            A.x * now + A.y * i1 + A.z * i2 + A.w * i3 - C.x * o1 - C.y * o2 - C.z * o3 - C.w * o4;          \
+        i3 = i2;                                                                                             \
+        i2 = i1;                                                                                             \
+        i1 = now;                                                                                            \
+        o4 = o3;                                                                                             \
+        o3 = o2;                                                                                             \
+        o2 = o1;                                                                                             \
+        o1 = made;                                                                                           \
     }
 
 __kernel void rows ARGUMENTS(float)
@@ -56,9 +57,9 @@ __kernel void rows_loads ARGUMENTS(float4)
     }
 }
 
-#define DOT_STEP(lane)                                                                                                 \
-    i = (float4)(four.lane, i.xyz);                                                                                    \
-    made.lane = dot(A, i) - dot(C, o);                                                                                 \
+#define DOT_STEP(lane)                                                                                       \
+    i = (float4)(four.lane, i.xyz);                                                                          \
+    made.lane = dot(A, i) - dot(C, o);                                                                       \
     o = (float4)(made.lane, o.xyz);
 
 /* The reader's proposal: dot products beside that. */
@@ -100,7 +101,8 @@ __kernel void columns_vector ARGUMENTS(float4)
     float4 i1 = 0, i2 = 0, i3 = 0, o1 = 0, o2 = 0, o3 = 0, o4 = 0;
     for (int y = 0; y < height; y++) {
         const float4 now = in[x + y * quads];
-        const float4 made = A.x * now + A.y * i1 + A.z * i2 + A.w * i3 - C.x * o1 - C.y * o2 - C.z * o3 - C.w * o4;
+        const float4 made =
+            A.x * now + A.y * i1 + A.z * i2 + A.w * i3 - C.x * o1 - C.y * o2 - C.z * o3 - C.w * o4;
         i3 = i2;
         i2 = i1;
         i1 = now;

@@ -2,12 +2,13 @@
 /* Weighted sums of 5x5 pixels, exact in integers: one kernel, written in the ways that sections 6.5.1, 8.2, 8.4, 8.6 and 8.8 of the
  * guide compare. */
 #define RADIUS 2
-#define SIDE 5
-#define ARGUMENTS                                                                                                      \
-    (__global const uchar *restrict in, __global uchar *restrict out, __global uchar *restrict scratch, int width,      \
-     int height, int row, int side)
+#define SIDE   5
+#define ARGUMENTS                                                                                            \
+    (__global const uchar *restrict in, __global uchar *restrict out, __global uchar *restrict scratch,      \
+     int width, int height, int row, int side)
 
-__constant int weights[SIDE * SIDE] = {1, 4, 6, 4, 1, 4, 16, 24, 16, 4, 6, 24, 36, 24, 6, 4, 16, 24, 16, 4, 1, 4, 6, 4, 1};
+__constant int weights[SIDE * SIDE] = {1,  4, 6, 4,  1,  4,  16, 24, 16, 4, 6, 24, 36,
+                                       24, 6, 4, 16, 24, 16, 4,  1,  4,  6, 4, 1};
 
 inline uchar divide(int sum)
 {
@@ -20,7 +21,8 @@ inline uchar clamped(__global const uchar *in, int x, int y, int width, int heig
     int sum = 0;
     for (int l = 0; l < SIDE; l++)
         for (int k = 0; k < SIDE; k++)
-            sum += in[clamp(y + l - RADIUS, 0, height - 1) * width + clamp(x + k - RADIUS, 0, width - 1)] * weights[l * SIDE + k];
+            sum += in[clamp(y + l - RADIUS, 0, height - 1) * width + clamp(x + k - RADIUS, 0, width - 1)] *
+                   weights[l * SIDE + k];
     return divide(sum);
 }
 
@@ -55,7 +57,8 @@ __kernel void pad ARGUMENTS
 {
     const int x = get_global_id(0), y = get_global_id(1), pitch = width + 2 * RADIUS;
     if (x < pitch && y < height + 2 * RADIUS)
-        scratch[y * pitch + x] = in[clamp(y - RADIUS, 0, height - 1) * width + clamp(x - RADIUS, 0, width - 1)];
+        scratch[y * pitch + x] =
+            in[clamp(y - RADIUS, 0, height - 1) * width + clamp(x - RADIUS, 0, width - 1)];
 }
 
 __kernel void padded ARGUMENTS
@@ -94,8 +97,8 @@ __kernel void edge ARGUMENTS
 #ifdef SAMPLER
 __constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
 
-__kernel void sampled(__read_only image2d_t in, __global uchar *restrict out, __global uchar *restrict scratch, int width, int height,
-                      int row, int side)
+__kernel void sampled(__read_only image2d_t in, __global uchar *restrict out,
+                      __global uchar *restrict scratch, int width, int height, int row, int side)
 {
     const int x = get_global_id(0), y = get_global_id(1);
     uint sum = 0;
@@ -103,7 +106,8 @@ __kernel void sampled(__read_only image2d_t in, __global uchar *restrict out, __
         return;
     for (int l = 0; l < SIDE; l++)
         for (int k = 0; k < SIDE; k++)
-            sum += read_imageui(in, nearest, (int2)(x + k - RADIUS, y + l - RADIUS)).x * (uint)weights[l * SIDE + k];
+            sum += read_imageui(in, nearest, (int2)(x + k - RADIUS, y + l - RADIUS)).x *
+                   (uint)weights[l * SIDE + k];
     out[y * width + x] = divide((int)sum);
 }
 #endif
@@ -121,7 +125,8 @@ __kernel void indexed ARGUMENTS
     int sum = 0;
     for (INDEX l = 0; l < SIDE; l++)
         for (INDEX k = 0; k < SIDE; k++) {
-            const INDEX row_at = y + l < r ? 0 : min(y + l - r, h - 1), at = x + k < r ? 0 : min(x + k - r, w - 1);
+            const INDEX row_at = y + l < r ? 0 : min(y + l - r, h - 1),
+                        at = x + k < r ? 0 : min(x + k - r, w - 1);
             sum += in[row_at * w + at] * weights[l * SIDE + k];
         }
     out[y * w + x] = divide(sum);
@@ -133,16 +138,16 @@ __kernel void indexed ARGUMENTS
 
 #ifdef UNROLL
 #if UNROLL == 1
-#define AGAIN _Pragma("unroll 1")
+#define AGAIN  _Pragma("unroll 1")
 #define ROUNDS SIDE
 #elif UNROLL == 2
 #define AGAIN
 #define ROUNDS SIDE
 #elif UNROLL == 3
-#define AGAIN _Pragma("unroll")
+#define AGAIN  _Pragma("unroll")
 #define ROUNDS SIDE
 #elif UNROLL == 4
-#define AGAIN __attribute__((opencl_unroll_hint(5)))
+#define AGAIN  __attribute__((opencl_unroll_hint(5)))
 #define ROUNDS SIDE
 #else
 #define AGAIN
@@ -166,8 +171,8 @@ __kernel void looping ARGUMENTS
 }
 
 #define TAP(k, weight) in[from + clamp(x + k - RADIUS, 0, width - 1)] * weight
-#define TAPS(l, a, b, c)                                                                                               \
-    from = clamp(y + l - RADIUS, 0, height - 1) * width;                                                               \
+#define TAPS(l, a, b, c)                                                                                     \
+    from = clamp(y + l - RADIUS, 0, height - 1) * width;                                                     \
     sum += TAP(0, a) + TAP(1, b) + TAP(2, c) + TAP(3, b) + TAP(4, a);
 
 __kernel void by_hand ARGUMENTS
