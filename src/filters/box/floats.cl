@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs, floats: one work-item owns a band of whole rows and works on 64-byte vectors of clang's own types.
+ * For CPUs, floats: one work-item owns a band of whole rows and works on 64-byte vectors of clang's own
+ * types.
  *
  * No sum is ever subtracted from another: nothing drifts, and a NaN or an infinity stays inside its windows.
  * Down the columns the rows come in blocks as high as the window. A window is the tail of one block and the
@@ -93,8 +94,8 @@ inline void sum_tails(const struct image *in, int y, int size, __global float *t
         sum_some_tails(in, y, size, tails, kept, stride, i, 1);
 }
 
-/* columns: the sum of a tail and of the head of the next block, whose row number k (from 1 on) is row y of the
- * image. */
+/* columns: the sum of a tail and of the head of the next block, whose row number k (from 1 on) is row y of
+ * the image. */
 inline void add_head(const struct image *in, int y, int k, __global float *part, __global float *rest,
                      __global const float *tail, __global float *columns)
 {

@@ -25,8 +25,8 @@ inline uint mean(const struct results *to, SUM sum, float before)
 #if FLOATING
     return as_uint((sum.x + sum.y) * to->inverse);
 #elif FLOAT_SUMS
-    /* 2^23 more makes whole numbers of quotients, rounded to the nearest. There is no tie: of an even area the
-     * inverse is a little larger, less than would take anything else as far. */
+    /* 2^23 more makes whole numbers of quotients, rounded to the nearest. There is no tie: of an even area
+     * the inverse is a little larger, less than would take anything else as far. */
     return as_uint(fma(as_float(sum) + before, to->inverse, 8388608.0f));
 #elif WIDE_SUMS
     /* A quotient below 2^16 that is off by one at most tells how much remains. */

@@ -145,9 +145,9 @@ inline void load_four(PIXEL v[4], const struct source *source, int x, int y, int
 }
 
 /*
- * A work-item looks up four pixels and leaves their twelve bytes in local memory, from where neighbouring work-items
- * write neighbouring words. The rows of a work-group share its copy of the palette, and take two halves of `stage` by
- * turns: one barrier to a row.
+ * A work-item looks up four pixels and leaves their twelve bytes in local memory, from where neighbouring
+ * work-items write neighbouring words. The rows of a work-group share its copy of the palette, and take two
+ * halves of `stage` by turns: one barrier to a row.
  */
 __kernel void colormap_staged(__global const RAW *in, int in_offset, int in_pitch, __global uchar *out,
                               int out_offset, int out_pitch, __global const uint *palette, __local uint *near,

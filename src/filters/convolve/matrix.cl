@@ -7,8 +7,8 @@
  *     sums(16 tiles x 16 elements) += pixels(16 tiles x K) * weights(K x 16),
  * where row t of `pixels` holds what the results of tile t see, and column o of `weights` says how much each
  * of these gives to result o of a tile. Channels lie beside each other: neighbours of one are HONE_C apart,
- * what lies in between has the weight 0. matrix_planes: an element is a pixel of one channel, picked out of the
- * words that are loaded, so that K is as small as for one channel; a warp makes results of one channel.
+ * what lies in between has the weight 0. matrix_planes: an element is a pixel of one channel, picked out of
+ * the words that are loaded, so that K is as small as for one channel; a warp makes results of one channel.
  *
  * Each lane loads words of four neighbours, as the unit wants them, and has four neighbouring results in the
  * end. Pixels of 16 bits are two planes of bytes, weights of 16 bits two limbs of 8; what belongs to the same
@@ -80,9 +80,9 @@
 
 #include "filters/planes.clh"
 
-/* What a lane holds: of 16 tiles on the left, tiles `group` and `group` + 8, of their bytes 4 * `place` to 4 *
- * `place` + 3 and 16 further; of weights the same bytes of column `group`; of sums the same tiles, columns 2 *
- * `place` and one more. */
+/* What a lane holds: of 16 tiles on the left, tiles `group` and `group` + 8, of their bytes 4 * `place` to
+ * 4 * `place` + 3 and 16 further; of weights the same bytes of column `group`; of sums the same tiles, columns
+ * 2 * `place` and one more. */
 struct lane {
     int group, place;
 #if !WITH_PTX

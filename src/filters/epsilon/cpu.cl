@@ -53,7 +53,8 @@ DEFINE_VECTORS(uint, words);
 #if FLOATING
 typedef int ints __attribute__((ext_vector_type(LANES)));
 
-/* Where `near`, sum += d and count += 1, in as few instructions as there are: with masks both are one each. */
+/* Where `near`, sum += d and count += 1, in as few instructions as there are: with masks both are one
+ * each. */
 #ifdef __AVX512F__
 #define COUNTS pixels
 #define ADD_NEAR(near, d, sum, count)                                                                        \

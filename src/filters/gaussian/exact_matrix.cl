@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * exact=yes for GPUs with matrix units, u8 and u16: the whole window in integers (see exact.c), both passes as products of
- * small matrices of bytes.
+ * exact=yes for GPUs with matrix units, u8 and u16: the whole window in integers (see exact.c), both passes
+ * as products of small matrices of bytes.
  *
- * A warp of 32 work-items owns a strip of TILES tiles of 16 columns and walks down ROWS rows, 16 at a time; a column is an
- * element, of which HONE_C make a pixel. Along rows
+ * A warp of 32 work-items owns a strip of TILES tiles of 16 columns and walks down ROWS rows, 16 at a time; a
+ * column is an element, of which HONE_C make a pixel. Along rows
  *     rows(16 columns x 8 rows) = weights(16 x K) * pixels(K x 8),   K = 16 + 2 * REACH_X,
  * where column k of `weights` says how much pixel k gives to each of the 16 results. Down columns
  *     results(16 rows x 8 columns) = weights(16 x K) * rows(K x 8),   K = 16 + 2 * REACH_Y.
- * Each lane holds certain places of these matrices, and those of the first result are where the second product wants them:
- * nothing is exchanged. Which column or row a place stands for is free as long as both factors agree: so chosen that bytes
- * come from one word, and go to one word.
+ * Each lane holds certain places of these matrices, and those of the first result are where the second
+ * product wants them: nothing is exchanged. Which column or row a place stands for is free as long as both
+ * factors agree: so chosen that bytes come from one word, and go to one word.
  *
- * A number of several bytes is a sum of planes: weights have two, pixels BYTES, sums along rows SUM_PLANES. Products of
- * planes are added where they weigh the same, in 32 bits, and carried when all are there.
+ * A number of several bytes is a sum of planes: weights have two, pixels BYTES, sums along rows SUM_PLANES.
+ * Products of planes are added where they weigh the same, in 32 bits, and carried when all are there.
  */
 #ifndef TILES
 #define TILES 4 /* of 16 columns, per warp; of u8 a multiple of 4, of u16 of 2 */
@@ -52,9 +52,9 @@ struct strip {
     int at;    /* first column: columns are elements */
 };
 
-/* Adds a product of depth 16 times `depth`. Of a block on the left, 16x16, a lane holds rows `group` and `group` + 8,
- * columns 4 * `place` to + 3; of one on the right, 16x8, the same rows of column `group`; of a result, rows `group` and
- * `group` + 8, columns 2 * `place` + 0, 1. */
+/* Adds a product of depth 16 times `depth`. Of a block on the left, 16x16, a lane holds rows `group` and
+ * `group` + 8, columns 4 * `place` to + 3; of one on the right, 16x8, the same rows of column `group`; of a
+ * result, rows `group` and `group` + 8, columns 2 * `place` + 0, 1. */
 inline void multiply(int *sum, const uint (*left)[2], const uint *right, int depth, const struct lane *lane)
 {
 #if WITH_PTX
@@ -115,8 +115,8 @@ inline int row_of(int place, int i)
     return 2 * place + i % 2 + i / 2 * 8;
 }
 
-/* The column of a tile that row i of a product along rows stands for. Of u8, rows 2q, 2q + 1, 2q + 8, 2q + 9 are four
- * neighbours. */
+/* The column of a tile that row i of a product along rows stands for. Of u8, rows 2q, 2q + 1, 2q + 8, 2q + 9
+ * are four neighbours. */
 inline int column_of(int i)
 {
     return BYTES == 1 ? 4 * (i % 8 / 2) + i % 2 + 2 * (i / 8) : i;
@@ -222,8 +222,8 @@ inline void split_sums(uint planes[SUM_PLANES], uint a, uint b, uint c, uint d)
 #endif
 }
 
-/* What a lane holds of the rows that the next results need: for each block of 16 rows and both columns of each tile, words
- * of four sums, by plane. */
+/* What a lane holds of the rows that the next results need: for each block of 16 rows and both columns of
+ * each tile, words of four sums, by plane. */
 #define HELD held[DEPTH_Y][TILES][2][SUM_PLANES]
 
 /* Takes the 16 rows that are under way, and lets the next ones be, which begin at y. */
@@ -253,7 +253,8 @@ inline void take_rows(uint HELD, uint ahead[2][ACROSS][BYTES], const struct stri
     }
 }
 
-/* Carries what the planes add up to, and rounds side up: the lowest bits that the carries leave no longer matter. */
+/* Carries what the planes add up to, and rounds side up: the lowest bits that the carries leave no longer
+ * matter. */
 inline uint finish_sum(int total[TOTALS][4], int i)
 {
     uint sum = (uint)total[0][i];
@@ -264,7 +265,8 @@ inline uint finish_sum(int total[TOTALS][4], int i)
     return (sum + (1u << (SHIFT - 1))) >> SHIFT;
 }
 
-/* The lane's results of a tile, of its two columns of one side: two of row `group`, two of row `group` + 8. */
+/* The lane's results of a tile, of its two columns of one side: two of row `group`, two of row `group` +
+ * 8. */
 inline void down_columns(uint *results, uint HELD, int tile, int side, const struct weights *weights,
                          const struct lane *lane)
 {
@@ -325,8 +327,8 @@ inline void tile_words(uint *upper, uint *lower, uint HELD, int tile, const stru
 #endif
 }
 
-/* 16 rows of results from y on. What the lanes of a group hold of some tiles are the words of two rows; after the exchange
- * each holds four neighbouring ones of each row. */
+/* 16 rows of results from y on. What the lanes of a group hold of some tiles are the words of two rows; after
+ * the exchange each holds four neighbouring ones of each row. */
 inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
                       const struct weights *weights, const struct lane *lane, int reach, bool edge)
 {

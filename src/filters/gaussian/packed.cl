@@ -2,8 +2,9 @@
 /*
  * For GPUs, small sigma: every weight, both passes in registers. Of f32 any number of channels, else one.
  *
- * A work-item owns PX neighbouring elements (a pixel has HONE_C) and walks down ROWS rows. Each row is weighted along
- * itself; that sum is added with its weight to all results whose windows hold the row, one of which is then complete.
+ * A work-item owns PX neighbouring elements (a pixel has HONE_C) and walks down ROWS rows. Each row is
+ * weighted along itself; that sum is added with its weight to all results whose windows hold the row, one of
+ * which is then complete.
  *
  * Of u8, products of two bytes of a word with two weights of 16 bits are added at once (dp2a), without
  * unpacking; pairs of bytes begin at even places for every result, for what is too much has the weight 0. The

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One launch of few work-groups that stay: each counts a share of the image in local memory, adds what it found to
- * counters in global memory, and the last one to end makes the result of these and leaves them as it found
- * them, 0.
+ * One launch of few work-groups that stay: each counts a share of the image in local memory, adds what it
+ * found to counters in global memory, and the last one to end makes the result of these and leaves them as it
+ * found them, 0.
  *
- * That it is the last one says a ticket. That all counts have arrived says their sum: every element is in one of
- * them. So no order of memory accesses is assumed between work-groups.
+ * That it is the last one says a ticket. That all counts have arrived says their sum: every element is in one
+ * of them. So no order of memory accesses is assumed between work-groups.
  *
- * Rows are read in vectors of 16 bytes as memory has them, whatever they begin with; an image without gaps is a single
- * row.
+ * Rows are read in vectors of 16 bytes as memory has them, whatever they begin with; an image without gaps is
+ * a single row.
  */
 #include "filters/histogram/bins.clh"
 
@@ -68,7 +68,8 @@ inline void count_vector(__local uint *own, uint4 vector, uint first, RANGE_PARA
         count_one(own, element(words, i), channels[i % HONE_C], RANGE);
 }
 
-/* The elements of a vector that are the row's; it begins `from` elements behind the row's first one, or before it. */
+/* The elements of a vector that are the row's; it begins `from` elements behind the row's first one, or
+ * before it. */
 inline void count_end(__local uint *own, __global const PIXEL *row, int from, int elements, RANGE_PARAMETERS)
 {
     for (int i = max(from, 0); i < min(from + PER, elements); i++)
@@ -176,8 +177,8 @@ inline void write_result(__local const uint *area, __local uint *largest, __glob
 }
 #endif
 
-/* `counts` has a counter for each slot and channel, and behind them one of work-groups that are through. `result` is
- * the width of a row of the result, in elements. */
+/* `counts` has a counter for each slot and channel, and behind them one of work-groups that are through.
+ * `result` is the width of a row of the result, in elements. */
 __kernel void histogram_once(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *counts,
                              __global RESULT *out, int out_offset, int out_pitch, __local uint *area,
                              __local uint *note, int width, int height, int result, RANGE_PARAMETERS)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One launch, for small images: each work-group forms a band of ROWS rows, and sums up all rows above itself, which
- * costs less than a second launch. Work-items that lie side by side hold 16 bytes of a row each, `parts` rows at a time.
- * Rows of the band are scanned by 32 work-items each, in local memory. Images and their rows begin at 16 bytes.
+ * One launch, for small images: each work-group forms a band of ROWS rows, and sums up all rows above itself,
+ * which costs less than a second launch. Work-items that lie side by side hold 16 bytes of a row each,
+ * `parts` rows at a time. Rows of the band are scanned by 32 work-items each, in local memory. Images and
+ * their rows begin at 16 bytes.
  */
 #if FLOATING
 #define SUM float
@@ -95,7 +96,8 @@ inline void sum_rows(struct columns *c, __global const PIXEL *in, int pitch, int
         columns_add(c, load16(in + y * pitch, at, count));
 }
 
-/* Along one row of sums, of `width` pixels: a lane has `own` pixels side by side. `totals` is of the row, too. */
+/* Along one row of sums, of `width` pixels: a lane has `own` pixels side by side. `totals` is of the row,
+ * too. */
 inline void scan_row(__local SUM *row, __local SUM *totals, int width, int own, int lane, bool inside)
 {
     int first = min(lane * own, width), end = inside ? min(first + own, width) : first;
@@ -118,8 +120,8 @@ inline void scan_row(__local SUM *row, __local SUM *totals, int width, int own, 
     }
 }
 
-/* `area` has `parts` rows of `stride` sums, a multiple of PER, or ROWS of them, if that is more; `totals` has LANES for
- * each channel of ROWS. */
+/* `area` has `parts` rows of `stride` sums, a multiple of PER, or ROWS of them, if that is more; `totals` has
+ * LANES for each channel of ROWS. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 integral_once(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out, int out_offset,
               int out_pitch, __local SUM *area, __local SUM *totals, int stride, int parts, int width,

@@ -135,8 +135,8 @@ inline results clear_outside(results r, const struct strip *s, int y)
 }
 
 #if OUTPUT == 0 && NORM == 0 && !FLOATING
-/* Square roots of numbers from 0 to 2^33, off by at most 2^-21 of them, of 0 by 0.01. Newton's step doubles the
- * bits of an estimate of the reciprocal root. */
+/* Square roots of numbers from 0 to 2^33, off by at most 2^-21 of them, of 0 by 0.01. Newton's step doubles
+ * the bits of an estimate of the reciprocal root. */
 typedef float root_floats __attribute__((ext_vector_type(16)));
 
 inline root_floats roots(root_floats n)
@@ -303,9 +303,10 @@ inline values magnitude(values v)
 typedef uint root_words __attribute__((ext_vector_type(16)));
 typedef int root_ints __attribute__((ext_vector_type(16)));
 
-/* From magnitudes of dx and dy, those over 65535 as 65535: the root of the sum of squares to the nearest whole
- * number, at most 65535. The root in floats is off by less than 0.04; less 0.05 it rounds to the number that is
- * right or to the one below, for which n > number^2 + number tells: then n is over (number + 1/2)^2. */
+/* From magnitudes of dx and dy, those over 65535 as 65535: the root of the sum of squares to the nearest
+ * whole number, at most 65535. The root in floats is off by less than 0.04; less 0.05 it rounds to the number
+ * that is right or to the one below, for which n > number^2 + number tells: then n is over (number +
+ * 1/2)^2. */
 inline root_words near_roots(root_words dx, root_words dy)
 {
     root_words square = dx * dx, n = square + dy * dy;

@@ -30,8 +30,8 @@ inline RESULT finish(SUM dx, SUM dy)
      * err */
     return convert_uchar_sat((int)(sqrt((float)(dx * dx + dy * dy)) + 0.5f));
 #else
-    /* 16 bits: what saturates apart, sums of squares have 32. The float root is less than 1/32 off, so a guess that is
-     * at most one off, which integers put right: (root + 1/2)^2 = root^2 + root + 1/4. */
+    /* 16 bits: what saturates apart, sums of squares have 32. The float root is less than 1/32 off, so a
+     * guess that is at most one off, which integers put right: (root + 1/2)^2 = root^2 + root + 1/4. */
     uint x = abs(dx), y = abs(dy), n = x * x + y * y;
     if (max(x, y) > 65535u || n < x * x || n > 4294901760u) /* 65535 * 65535 + 65535 */
         return 65535;

@@ -2,10 +2,10 @@
 /*
  * For GPUs, u8 to u8: two elements in every 32-bit register.
  *
- * A word of four elements is split into its even and its odd ones, E = (p0, p2) and O = (p1, p3), 16 bits each.
- * Of one channel, neighbours at distance one are then the other word, or a funnel shift of two words; of more, the
- * halves of a word that begins so many bytes before or behind. Each row gives its differences and its smoothed
- * values; a strip that walks down combines those of three rows.
+ * A word of four elements is split into its even and its odd ones, E = (p0, p2) and O = (p1, p3), 16 bits
+ * each. Of one channel, neighbours at distance one are then the other word, or a funnel shift of two words;
+ * of more, the halves of a word that begins so many bytes before or behind. Each row gives its differences
+ * and its smoothed values; a strip that walks down combines those of three rows.
  *
  * halves: the 16 bits are half precision numbers, which hold integers up to 2048 exactly: 0x6400 | p is 1024
  * + p, so a byte becomes a number without a conversion. Two operations per instruction, off the integer pipe.
@@ -110,9 +110,9 @@ inline void store_row(const struct sink *sink, const struct strip *s, int y, con
 #define WORD_BEHIND(w, k) ((w)[k] >> 8 * HONE_C | (w)[(k) + 1] << (32 - 8 * HONE_C))
 #endif
 
-/* Two square roots, rounded, 255 at most, in the halves of a word. No root of an integer below 65536 is nearer than 1/2050 to
- * where rounding changes: 16 times the error of the approximation. What is added to it moves its whole part to the
- * lowest bits. */
+/* Two square roots, rounded, 255 at most, in the halves of a word. No root of an integer below 65536 is
+ * nearer than 1/2050 to where rounding changes: 16 times the error of the approximation. What is added to it
+ * moves its whole part to the lowest bits. */
 inline uint roots(float low, float high)
 {
 #if WITH_PTX

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel of the write-up on registers: the sum of a window from four corners of an integral image, 8 at once. */
+/* The kernel of the write-up on registers: the sum of a window from four corners of an integral image, 8 at
+ * once. */
 #define WINDOW    32
 #define THRESHOLD 20000
 

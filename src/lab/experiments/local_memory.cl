@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The two kernels of the write-up on local memory, with single costs taken out of one and put into the other. RGB, sums in int, pixels
- * whose mask leaves the picture become 0: as there. */
+/* The two kernels of the write-up on local memory, with single costs taken out of one and put into the other.
+ * RGB, sums in int, pixels whose mask leaves the picture become 0: as there. */
 #define SUB  16
 #define MASK 5
 #define HALF (MASK / 2)
@@ -25,7 +25,8 @@ inline void put(__global uchar *out, int at, int3 sum)
     out[at + 2] = narrow(sum.z);
 }
 
-/* `with_tests`: makes the four comparisons of the other kernel, and reads the same pixel whatever they say. */
+/* `with_tests`: makes the four comparisons of the other kernel, and reads the same pixel whatever they
+ * say. */
 inline int3 sum_global(__global const uchar *in, int x, int y, int width, bool with_tests, int lx, int ly,
                        int step)
 {

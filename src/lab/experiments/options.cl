@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Weighted sums of 5x5 floats with a division for each: what a compiler may shorten where it is allowed to (guide 8.2). */
+/* Weighted sums of 5x5 floats with a division for each: what a compiler may shorten where it is allowed to
+ * (guide 8.2). */
 #define RADIUS 2
 #define SIDE   5
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The forward pass of the recursive Gaussian, as the write-up on it has it, and as its reader proposes. The backward pass is
- * the same from the other end. */
+/* The forward pass of the recursive Gaussian, as the write-up on it has it, and as its reader proposes. The
+ * backward pass is the same from the other end. */
 #define A ((float4)(0.025f, 0.0175f, 0.0125f, 0.0075f))
 #define C ((float4)(-2.0f, 1.5f, -0.5f, 0.0625f))
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Weighted sums of 5x5 pixels, exact in integers: one kernel, written in the ways that sections 6.5.1, 8.2, 8.4, 8.6 and 8.8 of the
- * guide compare. */
+/* Weighted sums of 5x5 pixels, exact in integers: one kernel, written in the ways that sections 6.5.1, 8.2,
+ * 8.4, 8.6 and 8.8 of the guide compare. */
 #define RADIUS 2
 #define SIDE   5
 #define ARGUMENTS                                                                                            \
@@ -75,7 +75,8 @@ __kernel void inside ARGUMENTS
         out[y * width + x] = plain(in, x, y, width);
 }
 
-/* The pixels of the border alone, counted along it: rows above and below, then what is left of the columns. */
+/* The pixels of the border alone, counted along it: rows above and below, then what is left of the
+ * columns. */
 __kernel void edge ARGUMENTS
 {
     const int i = get_global_id(0), across = RADIUS * width, rest = i - 2 * across;
