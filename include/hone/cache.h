@@ -2,8 +2,8 @@
 /**
  * The disk cache: compiled programs, crash marks, self-test verdicts, and the driver's own cache folder.
  *
- * It is in $XDG_CACHE_HOME/hone (or ~/.cache/hone). Everything in it can be removed at any time and is recreated
- * when needed. None of these functions uses a device.
+ * It is in $XDG_CACHE_HOME/hone (or ~/.cache/hone). Everything in it can be removed at any time and is
+ * recreated when needed. None of these functions uses a device.
  * Threads: all functions are safe, also while other processes use the cache.
  */
 #ifndef HONE_CACHE_H
@@ -28,7 +28,7 @@ typedef struct hone_cache_entry {
     int64_t used;     /**< when it was written or last loaded, in seconds since 1970 */
     bool present;     /**< false: there is only a crash mark */
     bool valid;       /**< header, key, length and digest are correct; false if there is only a mark */
-    unsigned crashes; /**< processes that ended while loading or building it; after two it is not tried again */
+    unsigned crashes; /**< processes that died while loading or building it; 2: not tried again */
 } hone_cache_entry;
 
 /**
@@ -45,7 +45,7 @@ HONE_API void hone_cache_list_free(hone_cache_entry **list);
 typedef struct hone_cache_info {
     char folder[4096];
     uint64_t driver_bytes; /**< size of the driver's own cache */
-    uint64_t limit;        /**< maximum size of all programs, bytes; the least recently used are removed first */
+    uint64_t limit; /**< maximum size of all programs, bytes; the least recently used are removed first */
 } hone_cache_info;
 
 /** Fills *info. Errors: HONE_ERROR_IO if there is no usable folder. */

@@ -2,11 +2,11 @@
 /**
  * OpenCL devices: listing, selecting and opening them.
  *
- * Environment: the first call in a process that asks OpenCL for devices (only hone_device_list and hone_device_open do)
- * sets the environment variable POCL_CACHE_DIR to a private folder of hone's. PoCL has no other setting for it, and its
- * shared folder breaks if processes start at the same time. As with any setenv(), no other thread may read or change the
- * environment during that call. The variable is left alone if it already names a folder that is not hone's, or if
- * HONE_KEEP_ENVIRONMENT is set to any value.
+ * Environment: the first call in a process that asks OpenCL for devices (only hone_device_list and
+ * hone_device_open do) sets the environment variable POCL_CACHE_DIR to a private folder of hone's. PoCL has
+ * no other setting for it, and its shared folder breaks if processes start at the same time. As with any
+ * setenv(), no other thread may read or change the environment during that call. The variable is left alone
+ * if it already names a folder that is not hone's, or if HONE_KEEP_ENVIRONMENT is set to any value.
  */
 #ifndef HONE_DEVICE_H
 #define HONE_DEVICE_H
@@ -25,9 +25,10 @@ extern "C" {
  * An open device: a context, a command queue, compiled programs and a memory budget.
  *
  * Threads: any number of threads may use one device at the same time.
- * Processes: a device and all objects made on it belong to the process that opened it. In a forked child, functions
- * that use them return HONE_ERROR_USAGE, and functions that destroy them only set the pointer to NULL. The child cannot
- * open another device either if its parent has listed or opened devices. Fork before that, or exec.
+ * Processes: a device and all objects made on it belong to the process that opened it. In a forked child,
+ * functions that use them return HONE_ERROR_USAGE, and functions that destroy them only set the pointer to
+ * NULL. The child cannot open another device either if its parent has listed or opened devices. Fork before
+ * that, or exec.
  */
 typedef struct hone_device hone_device;
 
@@ -74,8 +75,8 @@ HONE_API const char *hone_device_kind_name(hone_device_kind kind);
 /**
  * Lists the devices of all platforms, sorted by index.
  *
- * If there is no device, returns HONE_OK with *count 0. Platforms and devices that do not respond to queries are left
- * out; the others keep their index.
+ * If there is no device, returns HONE_OK with *count 0. Platforms and devices that do not respond to queries
+ * are left out; the others keep their index.
  * Ownership: free *list with hone_device_list_free.
  * Threads: safe, except that the first call changes the environment (see the top of this file).
  */
@@ -86,7 +87,8 @@ HONE_API void hone_device_list_free(hone_device_info **list);
 /** How important a message is. */
 typedef enum hone_log_level { HONE_LOG_WARNING = 0, HONE_LOG_INFO = 1, HONE_LOG_DEBUG = 2 } hone_log_level;
 /**
- * Receives messages that are not errors (a cache that cannot be used, a device that was skipped), one line each.
+ * Receives messages that are not errors (a cache that cannot be used, a device that was skipped), one line
+ * each.
  *
  * Threads: may be called from any thread that uses the device.
  */
@@ -103,19 +105,21 @@ typedef enum hone_performance {
 /** How to open a device. Zero gives good defaults. Strings are copied. */
 typedef struct hone_device_request {
     size_t size; /**< sizeof(hone_device_request), or 0: the members of 0.1. See status.h. */
-    /** "auto", an index, "cpu", "gpu", "accelerator", or part of a device or platform name (case-insensitive).
-     *  Alternatives, separated by commas, are tried from left to right. NULL: the environment variable HONE_DEVICE or,
-     *  without it, "auto": GPUs before accelerators before CPUs, then by compute units and clock; devices that failed
-     *  the self-test come last. */
+    /** "auto", an index, "cpu", "gpu", "accelerator", or part of a device or platform name
+     *  (case-insensitive). Alternatives, separated by commas, are tried from left to right. NULL: the
+     *  environment variable HONE_DEVICE or, without it, "auto": GPUs before accelerators before CPUs, then by
+     *  compute units and clock; devices that failed the self-test come last. */
     const char *spec;
-    bool profile;           /**< record time stamps (hone_event_times) */
-    bool out_of_order;      /**< use an out-of-order queue if the device has one */
-    bool no_disk_cache;     /**< do not read or write compiled programs and verdicts on disk */
-    unsigned compute_units; /**< use only this many (a sub-device); 0: all. HONE_ERROR_UNSUPPORTED if impossible */
+    bool profile;       /**< record time stamps (hone_event_times) */
+    bool out_of_order;  /**< use an out-of-order queue if the device has one */
+    bool no_disk_cache; /**< do not read or write compiled programs and verdicts on disk */
+    /** Use only this many (a sub-device); 0: all. HONE_ERROR_UNSUPPORTED if impossible. */
+    unsigned compute_units;
     hone_performance performance;
-    const char *kernel_folder; /**< build kernels from this folder (with the layout of src/) instead of the built-in
-                                    ones; NULL: the environment variable HONE_KERNEL_DIR, else the built-in ones */
-    uint64_t memory_limit;     /**< maximum device memory to hold, bytes; 0: the budget of hone_device_memory */
+    /** Build kernels from this folder (with the layout of src/) instead of the built-in ones; NULL: the
+     *  environment variable HONE_KERNEL_DIR, else the built-in ones. */
+    const char *kernel_folder;
+    uint64_t memory_limit; /**< maximum device memory to hold, bytes; 0: the budget of hone_device_memory */
     hone_log_function log;
     void *log_user;
 } hone_device_request;
@@ -126,13 +130,14 @@ typedef struct hone_device_request {
  * Ownership: close *out with hone_device_close.
  * Errors: HONE_ERROR_NO_DEVICE; the message lists the available devices, or says what to install.
  */
-HONE_API hone_status hone_device_open(hone_device **out, const hone_device_request *request, hone_error *error);
+HONE_API hone_status hone_device_open(hone_device **out, const hone_device_request *request,
+                                      hone_error *error);
 
 /**
  * Closes a device and sets *device to NULL; *device may be NULL.
  *
- * Plans, images and events of the device remain usable. The device is released with the last of them; until then its
- * log function may be called.
+ * Plans, images and events of the device remain usable. The device is released with the last of them; until
+ * then its log function may be called.
  */
 HONE_API void hone_device_close(hone_device **device);
 
@@ -151,12 +156,13 @@ typedef struct hone_feature_info {
     bool holds;
 } hone_feature_info;
 
-/** Fills *out with result `index` (from 0) and returns true; returns false past the last. Checks that have not run on
- *  this device yet run now. */
+/** Fills *out with result `index` (from 0) and returns true; returns false past the last. Checks that have
+ *  not run on this device yet run now. */
 HONE_API bool hone_device_feature(hone_device *device, size_t index, hone_feature_info *out);
 
 /**
- * Runs the self-test again and replaces the remembered results. *milliseconds (may be NULL) gets its duration.
+ * Runs the self-test again and replaces the remembered results. *milliseconds (may be NULL) gets its
+ * duration.
  *
  * A bad driver may end the process here; the next self-test then skips the question that caused it.
  * Threads: no other thread may use the device during the call.
@@ -169,8 +175,9 @@ HONE_API hone_status hone_device_finish(hone_device *device, hone_error *error);
 /**
  * The device memory that hone holds, and the most it may hold, in bytes.
  *
- * Unless the request set a limit, the budget is 80 % of the device's memory. If the device shares host memory, it is
- * 80 % of the smallest of that, the available host memory, and the limit of the process's cgroup.
+ * Unless the request set a limit, the budget is 80 % of the device's memory. If the device shares host
+ * memory, it is 80 % of the smallest of that, the available host memory, and the limit of the process's
+ * cgroup.
  */
 HONE_API void hone_device_memory(const hone_device *device, uint64_t *held, uint64_t *budget);
 
@@ -185,7 +192,8 @@ typedef struct hone_copy_counts {
     hone_copies downloads;   /**< to host memory */
     hone_copies moves;       /**< between buffers: rows realigned for a variant */
     hone_copies conversions; /**< between buffers and 2D images, for variants that use images */
-    hone_copies maps;        /**< mapping and unmapping if device and host share no memory, so that the driver copies */
+    /** Mapping and unmapping if device and host share no memory, so that the driver copies. */
+    hone_copies maps;
 } hone_copy_counts;
 
 /** Counters since the device was opened. A self-test that runs on it counts, too. */

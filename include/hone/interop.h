@@ -38,8 +38,8 @@ HONE_API struct _cl_device_id *hone_device_cl_device(const hone_device *device);
 /**
  * Makes an image from the caller's OpenCL buffer or 2D image.
  *
- * In a buffer, the first pixel is at byte `offset`. The pixels of a 2D image pass through a buffer of hone's: they are
- * fetched when a plan that reads the image runs, and stored when a plan that writes it is done.
+ * In a buffer, the first pixel is at byte `offset`. The pixels of a 2D image pass through a buffer of hone's:
+ * they are fetched when a plan that reads the image runs, and stored when a plan that writes it is done.
  * Preconditions: `offset` is a multiple of the element size; a 2D image has the format of `desc`.
  * Ownership: `memory` is retained. Destroy *out with hone_image_destroy.
  */

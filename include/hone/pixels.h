@@ -36,9 +36,9 @@ HONE_API hone_status hone_type_parse(hone_type *out, const char *name, hone_erro
 /**
  * An image in memory: rows from top to bottom, `channels` interleaved elements per pixel.
  *
- * One channel is gray (or a plane), three are colour, four are colour and alpha. Two are the colour plane of NV12 and
- * P010; both are filtered. Filters that read neighbouring pixels copy the fourth channel unless the chain says
- * alpha=filter.
+ * One channel is gray (or a plane), three are colour, four are colour and alpha. Two are the colour plane of
+ * NV12 and P010; both are filtered. Filters that read neighbouring pixels copy the fourth channel unless the
+ * chain says alpha=filter.
  */
 typedef struct hone_image_desc {
     uint32_t width, height; /**< pixels; each 1 to 2^20, and width * height at most 2^30 */
@@ -68,14 +68,15 @@ typedef enum hone_layout {
 /**
  * Describes plane `index` of a frame that is in one block of memory.
  *
- * `width` and `height` are those of the luma plane in pixels; odd sizes round chroma up. Luma rows are `pitch` bytes
- * apart (0: tight); the chroma pitch is the same for NV12 and P010, and half of it for I420. *offset gets the byte
- * offset of the plane.
- * Errors: HONE_ERROR_USAGE for an index past the last plane (NV12 has 2, I420 3, P010 2), so that a loop can count up
- * until it fails.
+ * `width` and `height` are those of the luma plane in pixels; odd sizes round chroma up. Luma rows are
+ * `pitch` bytes apart (0: tight); the chroma pitch is the same for NV12 and P010, and half of it for I420.
+ * *offset gets the byte offset of the plane.
+ * Errors: HONE_ERROR_USAGE for an index past the last plane (NV12 has 2, I420 3, P010 2), so that a loop can
+ * count up until it fails.
  */
-HONE_API hone_status hone_frame_plane(hone_layout layout, uint32_t width, uint32_t height, size_t pitch, unsigned index,
-                                      hone_image_desc *plane, size_t *offset, hone_error *error);
+HONE_API hone_status hone_frame_plane(hone_layout layout, uint32_t width, uint32_t height, size_t pitch,
+                                      unsigned index, hone_image_desc *plane, size_t *offset,
+                                      hone_error *error);
 
 /** What a filter reads beyond the edges of an image "abcdefgh". */
 typedef enum hone_border {
@@ -87,7 +88,8 @@ typedef enum hone_border {
     HONE_BORDER_ZERO_OUTSIDE = 5 /**< the result is 0 where the window leaves the image */
 } hone_border;
 
-/** "replicate", "reflect", "reflect101", "wrap", "constant", "zero-outside"; "?" for an invalid border. Static. */
+/** "replicate", "reflect", "reflect101", "wrap", "constant", "zero-outside"; "?" for an invalid border.
+ *  Static. */
 HONE_API const char *hone_border_name(hone_border border);
 
 #ifdef __cplusplus

@@ -21,9 +21,9 @@ typedef struct hone_plan hone_plan;
 
 /** Where the choice of variants comes from. */
 typedef enum hone_tune {
-    /** Earlier measurements, or hand-written defaults. If the device was opened with `profile`, a plan that runs often
-     *  also tries a few other configurations in some of its runs (built on a separate thread), keeps the fastest and
-     *  remembers it. */
+    /** Earlier measurements, or hand-written defaults. If the device was opened with `profile`, a plan that
+     *  runs often also tries a few other configurations in some of its runs (built on a separate thread),
+     *  keeps the fastest and remembers it. */
     HONE_TUNE_AUTO = 0,
     HONE_TUNE_OFF = 1 /**< hand-written defaults only */
 } hone_tune;
@@ -31,15 +31,16 @@ typedef enum hone_tune {
 /** How to make a plan. Zero gives good defaults. Strings are only used during hone_plan_create. */
 typedef struct hone_plan_options {
     size_t size; /**< sizeof(hone_plan_options), or 0: the members of 0.1. See status.h. */
-    /** Forces variants: "NAME", or "filter:NAME,filter:NAME". NAME is a variant or a rung. A variant that cannot run here
-     *  is an error; there is no fallback. */
+    /** Forces variants: "NAME", or "filter:NAME,filter:NAME". NAME is a variant or a rung. A variant that
+     *  cannot run here is an error; there is no fallback. */
     const char *variant;
-    /** Forces tunables: "NAME=NUMBER NAME=NUMBER". With several filters, they apply to the filter whose variant is
-     *  forced, or to every variant that has all of them. */
+    /** Forces tunables: "NAME=NUMBER NAME=NUMBER". With several filters, they apply to the filter whose
+     *  variant is forced, or to every variant that has all of them. */
     const char *config;
     hone_tune tune;
-    /** Gives each filter its own kernel. By default, point filters (add, colormap ...) are fused into the kernel of an
-     *  adjacent filter if its variant allows it: same results, less memory traffic. Forced variants are not fused. */
+    /** Gives each filter its own kernel. By default, point filters (add, colormap ...) are fused into the
+     *  kernel of an adjacent filter if its variant allows it: same results, less memory traffic. Forced
+     *  variants are not fused. */
     bool no_fuse;
     /** Second inputs of filters that take two images, in the order of those steps. */
     const hone_image_desc *second;
@@ -50,11 +51,11 @@ typedef struct hone_plan_options {
  * Makes a plan: chooses variants, compiles or loads kernels, and allocates memory.
  *
  * `input` describes the images to come; their pitch may differ from run to run. `options` may be NULL.
- * Each kernel is launched once on a small image, so no later run compiles or allocates, with two exceptions. An image
- * whose address or pitch does not suit the variant needs an aligned copy: it is allocated here if the pitch of `input`
- * says so (then for a tight result, too), else by the first run with such an image. A pitch of 0 says nothing: images that hone
- * makes have padded rows, and would not need the memory. PoCL compiles once more in the first run if a side exceeds
- * 65535 pixels.
+ * Each kernel is launched once on a small image, so no later run compiles or allocates, with two exceptions.
+ * An image whose address or pitch does not suit the variant needs an aligned copy: it is allocated here if
+ * the pitch of `input` says so (then for a tight result, too), else by the first run with such an image. A
+ * pitch of 0 says nothing: images that hone makes have padded rows, and would not need the memory. PoCL
+ * compiles once more in the first run if a side exceeds 65535 pixels.
  * Ownership: destroy *out with hone_plan_destroy. `chain` may be destroyed before the plan.
  */
 HONE_API hone_status hone_plan_create(hone_plan **out, hone_device *device, const hone_chain *chain,
@@ -63,7 +64,8 @@ HONE_API hone_status hone_plan_create(hone_plan **out, hone_device *device, cons
 /** Destroys a plan after waiting for its runs, and sets *plan to NULL; *plan may be NULL. */
 HONE_API void hone_plan_destroy(hone_plan **plan);
 
-/** The format of the result (with pitch 0). Valid until the plan is destroyed; hone_plan_set may change it. */
+/** The format of the result (with pitch 0). Valid until the plan is destroyed; hone_plan_set may change
+ *  it. */
 HONE_API const hone_image_desc *hone_plan_output(const hone_plan *plan);
 
 /**
@@ -71,13 +73,14 @@ HONE_API const hone_image_desc *hone_plan_output(const hone_plan *plan);
  *
  * Wrapped or mapped images that are still on the host are passed to the device first. With an in-order queue,
  * consecutive runs are ordered; with an out-of-order queue, order them with events.
- * Preconditions: `in` and `out` are images of the plan's device. The output shares no memory with the input or a second
- * image (the left and right halves of one frame, with the same pitch, share none).
+ * Preconditions: `in` and `out` are images of the plan's device. The output shares no memory with the input
+ * or a second image (the left and right halves of one frame, with the same pitch, share none).
  * Ownership: the caller destroys *done with hone_event_destroy. `done` may be NULL.
  * Errors: HONE_ERROR_USAGE if images overlap; nothing is written.
  */
-HONE_API hone_status hone_plan_run(hone_plan *plan, hone_image *in, hone_image *out, const hone_event *const *wait,
-                                   size_t wait_count, hone_event **done, hone_error *error);
+HONE_API hone_status hone_plan_run(hone_plan *plan, hone_image *in, hone_image *out,
+                                   const hone_event *const *wait, size_t wait_count, hone_event **done,
+                                   hone_error *error);
 
 /** Sets the second image of step `step` (counting all filters of the chain from 0) for all later runs. */
 HONE_API hone_status hone_plan_bind(hone_plan *plan, size_t step, hone_image *second, hone_error *error);
@@ -85,10 +88,10 @@ HONE_API hone_status hone_plan_bind(hone_plan *plan, size_t step, hone_image *se
 /**
  * Changes parameters of a step, for example "size=9" or "threshold=3 radius=2".
  *
- * Every value that a new plan would accept is accepted. Variants that were not forced are chosen again, as in a new
- * plan. Each program is compiled at most once while the device is open, so returning to an earlier value compiles
- * nothing; a program that is new to the device has to be compiled first. The new steps reuse the device memory of the
- * old ones. Runs in progress are not affected, and the call does not wait for them.
+ * Every value that a new plan would accept is accepted. Variants that were not forced are chosen again, as in
+ * a new plan. Each program is compiled at most once while the device is open, so returning to an earlier
+ * value compiles nothing; a program that is new to the device has to be compiled first. The new steps reuse
+ * the device memory of the old ones. Runs in progress are not affected, and the call does not wait for them.
  * Errors: on failure the plan is unchanged.
  */
 HONE_API hone_status hone_plan_set(hone_plan *plan, size_t step, const char *parameters, hone_error *error);
@@ -96,29 +99,31 @@ HONE_API hone_status hone_plan_set(hone_plan *plan, size_t step, const char *par
 /**
  * Builds in advance what hone_plan_set needs for the same parameters, so that it compiles nothing.
  *
- * The plan does not change and holds no more memory. The programs belong to the device: to build while a plan runs, call
- * this on another thread for another plan with the same chain and device.
+ * The plan does not change and holds no more memory. The programs belong to the device: to build while a plan
+ * runs, call this on another thread for another plan with the same chain and device.
  */
-HONE_API hone_status hone_plan_prepare(hone_plan *plan, size_t step, const char *parameters, hone_error *error);
+HONE_API hone_status hone_plan_prepare(hone_plan *plan, size_t step, const char *parameters,
+                                       hone_error *error);
 /**
  * Builds in advance for a range of values of a numeric parameter.
  *
- * These are all whole numbers in the range, or 257 evenly spaced values for real parameters and wide ranges. A change to
- * a value between them may still compile: for a slider of real values, call hone_plan_prepare for each position.
- * Some filters need one program per value, hence one compilation each. Stops at the first value that the filter refuses.
+ * These are all whole numbers in the range, or 257 evenly spaced values for real parameters and wide ranges.
+ * A change to a value between them may still compile: for a slider of real values, call hone_plan_prepare for
+ * each position. Some filters need one program per value, hence one compilation each. Stops at the first
+ * value that the filter refuses.
  */
-HONE_API hone_status hone_plan_prepare_range(hone_plan *plan, size_t step, const char *name, double least, double most,
-                                             hone_error *error);
+HONE_API hone_status hone_plan_prepare_range(hone_plan *plan, size_t step, const char *name, double least,
+                                             double most, hone_error *error);
 
 /**
  * Filters host memory to host memory; blocks until the result is there.
  *
- * Rows are `pitch` bytes apart (0: tight). If the device works on host memory, kernels use the caller's memory directly
- * unless the address or pitch does not suit the variant; hone_plan_copies says whether anything was copied.
- * Precondition: `in` and `out` do not overlap.
+ * Rows are `pitch` bytes apart (0: tight). If the device works on host memory, kernels use the caller's
+ * memory directly unless the address or pitch does not suit the variant; hone_plan_copies says whether
+ * anything was copied. Precondition: `in` and `out` do not overlap.
  */
-HONE_API hone_status hone_plan_apply(hone_plan *plan, const void *in, size_t in_pitch, void *out, size_t out_pitch,
-                                     hone_error *error);
+HONE_API hone_status hone_plan_apply(hone_plan *plan, const void *in, size_t in_pitch, void *out,
+                                     size_t out_pitch, hone_error *error);
 
 /**
  * What a plan chose for one filter of the chain.
@@ -148,8 +153,9 @@ HONE_API double hone_plan_seconds(const hone_plan *plan);
 /**
  * The copies that the last hone_plan_run or hone_plan_apply made.
  *
- * All 0 means that kernels read and wrote the images' own memory and no pixel was copied. hone_plan_apply includes its
- * upload and download; hone_plan_run does not include calls of hone_image_upload and hone_image_download around it.
+ * All 0 means that kernels read and wrote the images' own memory and no pixel was copied. hone_plan_apply
+ * includes its upload and download; hone_plan_run does not include calls of hone_image_upload and
+ * hone_image_download around it.
  */
 HONE_API hone_copy_counts hone_plan_copies(const hone_plan *plan);
 
@@ -158,8 +164,9 @@ HONE_API hone_copy_counts hone_plan_copies(const hone_plan *plan);
  *
  * For a loop over images, keep a plan instead.
  */
-HONE_API hone_status hone_apply(hone_device *device, const char *chain, const hone_image_desc *in_desc, const void *in,
-                                hone_image_desc *out_desc, void *out, size_t out_bytes, hone_error *error);
+HONE_API hone_status hone_apply(hone_device *device, const char *chain, const hone_image_desc *in_desc,
+                                const void *in, hone_image_desc *out_desc, void *out, size_t out_bytes,
+                                hone_error *error);
 
 #ifdef __cplusplus
 }
