@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Times a chain of hone's on the device, over memory of the caller's: its kernels, and apart from them what copies
- * around them take (a 2D image made from a buffer).
+ * Times a chain of hone's on the device, over memory of the caller's: its kernels, and apart from them what
+ * copies around them take (a 2D image made from a buffer).
  *
  *   filter CHAIN WIDTH HEIGHT TYPE CHANNELS ROUNDS [VARIANT [CONFIG]]
  *
- * prints the least milliseconds of so many rounds, kernels and copies, then for each further line of standard input (a number of
- * rounds) again. The first line says what was chosen: "# variant config | device, driver | bytes", the last
- * being those of all images that go in or come out, which no filter can help to read or write once.
+ * prints the least milliseconds of so many rounds, kernels and copies, then for each further line of standard
+ * input (a number of rounds) again. The first line says what was chosen: "# variant config | device, driver |
+ * bytes", the last being those of all images that go in or come out, which no filter can help to read or
+ * write once.
  */
 #include <hone/hone.h>
 

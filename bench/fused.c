@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fused against apart: times chains in which a point filter may run in its neighbour's kernel both ways, by turns.
+ * Fused against apart: times chains in which a point filter may run in its neighbour's kernel both ways, by
+ * turns.
  *
  *   fused WIDTH HEIGHT TYPE ROUNDS CHAIN...
  *
- * prints a line per chain: "fused ms, apart ms, apart/fused | variants | chain". Times are the least of the rounds, from
- * the first kernel's start to the last one's end, or by the host's clock where the device has none, on the device that
- * HONE_DEVICE names.
+ * prints a line per chain: "fused ms, apart ms, apart/fused | variants | chain". Times are the least of the
+ * rounds, from the first kernel's start to the last one's end, or by the host's clock where the device has
+ * none, on the device that HONE_DEVICE names.
  */
 #include <hone/hone.h>
 

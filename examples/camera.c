@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A camera: NV12 frames in a ring of the program's own buffers. hone filters the luma of each in place while the next ones
- * are captured, and hands it to a callback; the strength changes on the way. */
+/* A camera: NV12 frames in a ring of the program's own buffers. hone filters the luma of each in place while
+ * the next ones are captured, and hands it to a callback; the strength changes on the way. */
 #include <hone/hone.h>
 #include <pthread.h>
 #include <stdio.h>

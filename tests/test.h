@@ -8,8 +8,9 @@
  *     }
  *
  * A program of tests takes names (or patterns with *) of the tests to run; none means all; --list prints the
- * names; --limit SECONDS bounds the processor time of each test (not that of its children). Each test runs in a
- * process of its own, so that one that crashes or hangs is a failure like any other. For each a line is printed:
+ * names; --limit SECONDS bounds the processor time of each test (not that of its children). Each test runs in
+ * a process of its own, so that one that crashes or hangs is a failure like any other. For each a line is
+ * printed:
  *
  *     ok NAME
  *     not ok NAME: file.c:12: what was wrong
@@ -59,7 +60,7 @@ bool test_check_status(const char *file, int line, const char *text, hone_status
 
 #define CHECK(condition)                                                                                     \
     ((condition) ? (void)0 : test_fail(__FILE__, __LINE__, "%s does not hold", #condition))
-#define CHECK_EQ(got, wanted)   test_check_integers(__FILE__, __LINE__, #got, (int64_t)(got), (int64_t)(wanted))
+#define CHECK_EQ(got, want)     test_check_integers(__FILE__, __LINE__, #got, (int64_t)(got), (int64_t)(want))
 #define CHECK_TEXT(got, wanted) test_check_texts(__FILE__, __LINE__, #got, got, wanted)
 #define CHECK_HAS(got, part)    test_check_contains(__FILE__, __LINE__, #got, got, part)
 /* A call that takes `&error`: checks its status and says error.message when it is another one. */

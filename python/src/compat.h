@@ -2,8 +2,8 @@
 /**
  * Python's header under the limited API of 3.9, and the buffer protocol beside it.
  *
- * The buffer protocol joined the limited API in 3.11, with the functions, the slots and the struct that every CPython since
- * 3.3 has. They are declared here so that one binary serves 3.9 and 3.10 as well.
+ * The buffer protocol joined the limited API in 3.11, with the functions, the slots and the struct that every
+ * CPython since 3.3 has. They are declared here so that one binary serves 3.9 and 3.10 as well.
  */
 #ifndef HONE_PYTHON_COMPAT_H
 #define HONE_PYTHON_COMPAT_H

@@ -84,7 +84,8 @@ static PyObject *info_dict(const hone_device_info *info)
     return dict;
 }
 
-/* With the GIL: the first call sets an environment variable, and whoever uses Python's environment holds it. */
+/* With the GIL: the first call sets an environment variable, and whoever uses Python's environment holds
+ * it. */
 static PyObject *list_devices(PyObject *module, PyObject *unused)
 {
     (void)module;

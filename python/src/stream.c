@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Streams. Results are pulled; the package orders pushes and pulls, and keeps the arrays of frames in flight. */
+/* Streams. Results are pulled; the package orders pushes and pulls, and keeps the arrays of frames in
+ * flight. */
 #include "plan.h"
 
 typedef struct stream {

@@ -27,12 +27,13 @@ struct owner {
 
 /** Lets go of the memory. */
 void owner_release(struct owner *owner);
-/** Finds the memory of an object through the protocols that it has. Returns false with an exception set; `role` ("image",
- *  "out") begins its message. */
+/** Finds the memory of an object through the protocols that it has. Returns false with an exception set;
+ *  `role` ("image", "out") begins its message. */
 bool memory_find(PyObject *object, bool writable, const char *role, struct memory *memory,
                  struct owner *owner);
 
-/** The element type of a format of the struct module, or of `kind` and bits: false if hone has no such type. */
+/** The element type of a format of the struct module, or of `kind` and bits: false if hone has no such
+ *  type. */
 bool memory_type(const char *format, Py_ssize_t size, hone_type *type);
 
 typedef struct view {
@@ -48,7 +49,8 @@ typedef struct view {
 
 /** A View object as a view, or NULL with TypeError. */
 view *view_get(PyObject *object);
-/** Whether the planes of a view are what is wanted: size, type, channels. Returns false with an exception set. */
+/** Whether the planes of a view are what is wanted: size, type, channels. Returns false with an exception
+ *  set. */
 bool view_check(const view *self, const char *role, const hone_image_desc *wanted);
 /** The first pixel of plane `index`. Needs no GIL. */
 char *view_plane(const view *self, Py_ssize_t index);

@@ -173,8 +173,8 @@ static bool sync_folder(const char *file)
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool ok =
-        fsync(fd) == 0 || errno == EINVAL || errno == EROFS; /* file systems that cannot sync a folder */
+    /* Some file systems cannot sync a folder. */
+    bool ok = fsync(fd) == 0 || errno == EINVAL || errno == EROFS;
     close(fd);
     return ok;
 }

@@ -57,8 +57,8 @@ hone_status file_private_folder(const char *variable, const char *fallback, cons
                                 char path[PATH_MAX], int *fd, hone_error *error);
 
 /**
- * The same for hone-USER[/sub] (the user's number) below the folder `base`; NULL: below $TMPDIR, or below /tmp
- * where the variable is unset, relative or leads nowhere. For what may be lost, when there is no private
+ * The same for hone-USER[/sub] (the user's number) below the folder `base`; NULL: below $TMPDIR, or below
+ * /tmp where the variable is unset, relative or leads nowhere. For what may be lost, when there is no private
  * folder.
  */
 hone_status file_temporary_folder(const char *base, const char *sub, char path[PATH_MAX], int *fd,
@@ -75,8 +75,8 @@ hone_status file_private_read(int fd, const char *name, size_t limit, struct tex
 /* Writes `name` in folder `fd` whole: temporary file 0600, sync, rename. */
 hone_status file_private_write(int fd, const char *name, const void *bytes, size_t count, hone_error *error);
 
-/* The entries of folder `name` below folder `fd`, for closedir; a link is not followed. NULL when it cannot be
- * read. "." lists fd itself, from the start and without moving it. */
+/* The entries of folder `name` below folder `fd`, for closedir; a link is not followed. NULL when it cannot
+ * be read. "." lists fd itself, from the start and without moving it. */
 DIR *file_list_folder(int fd, const char *name);
 
 /* Adds up the bytes of regular files in `name` (a folder or a file) below folder `fd`. Links are not

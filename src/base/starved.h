@@ -14,9 +14,9 @@ struct starved {
 };
 
 /**
- * The time, since the last call, for which the thread that waited longest could have run and did not, in ns; 0 for the
- * first call, and where the system does not tell. `folder` has a folder for each thread with a file "schedstat":
- * STARVED_OWN for this process. `now` is clock_ns(). Threads: one at a time on one object.
+ * The time, since the last call, for which the thread that waited longest could have run and did not, in ns;
+ * 0 for the first call, and where the system does not tell. `folder` has a folder for each thread with a file
+ * "schedstat": STARVED_OWN for this process. `now` is clock_ns(). Threads: one at a time on one object.
  */
 uint64_t starved_since(struct starved *starved, const char *folder, uint64_t now);
 void starved_finish(struct starved *starved);

@@ -24,10 +24,12 @@ struct disk {
     int folder, lock; /* descriptors; -1: none */
 };
 
-/* What is known of a program beside its bytes. Suspect: a process ended in it, and it has not worked since. */
+/* What is known of a program beside its bytes. Suspect: a process ended in it, and it has not worked
+ * since. */
 enum disk_mark { DISK_CLEAN, DISK_SUSPECT, DISK_CRASHED_TWICE, DISK_ENDED_OFTEN };
 
-/* A file beside a program that says: a process is at work in it. It holds a lock that goes with the process. */
+/* A file beside a program that says: a process is at work in it. It holds a lock that goes with the
+ * process. */
 struct disk_busy {
     int fd; /* -1: none */
     int slot;

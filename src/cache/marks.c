@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The lock between processes that build programs, and the marks that tell in which program a process ended. */
+/* The lock between processes that build programs, and the marks that tell in which program a process
+ * ended. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "cache/disk.h"

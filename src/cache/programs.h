@@ -35,12 +35,12 @@ hone_status programs_digest(const struct hone_device *device, const struct progr
 
 /* Takes back the busy marks of this process, which is about to end on purpose. Safe in signal handlers. */
 void programs_take_back(void);
-/* Notes in them, and in a self-test under way, that it is the driver that ends the process (a signal of its own, an
- * exit). Likewise. */
+/* Notes in them, and in a self-test under way, that it is the driver that ends the process (a signal of its
+ * own, an exit). Likewise. */
 void programs_blame(void);
 
-/* From now on this process builds what ended others, too: for workers, whose parent records what crashes. Before
- * the first program. */
+/* From now on this process builds what ended others, too: for workers, whose parent records what crashes.
+ * Before the first program. */
 void programs_retry_crashed(void);
 
 /* Bytes that programs may take on disk. */

@@ -54,9 +54,9 @@ static const char *boot_of(const char *session)
     return at ? at + 1 : "";
 }
 
-/* Whether the machine may have gone down with a start: it was never seen to run on, by this process or by another
- * session that wrote after it. A session that ended while the machine ran on was ended from outside, for it is
- * workers that run kernels, and what ends those it writes down. */
+/* Whether the machine may have gone down with a start: it was never seen to run on, by this process or by
+ * another session that wrote after it. A session that ended while the machine ran on was ended from outside,
+ * for it is workers that run kernels, and what ends those it writes down. */
 static bool machine_went_down(const struct record_try *tries, size_t count, size_t index)
 {
     const char *session = tries[index].session, *boot = boot_of(session);

@@ -23,8 +23,8 @@ struct line {
     bool dropped, kept; /* kept: whatever supersedes it */
 };
 
-/* What a line is to others of the same key. The first that is a record and supersedes drops those behind it that may
- * be dropped, in the order of by_key. */
+/* What a line is to others of the same key. The first that is a record and supersedes drops those behind it
+ * that may be dropped, in the order of by_key. */
 enum role { SUPERSEDES = 1, DROPPABLE = 2, KEPT_AS_LAST = 4 };
 struct entry {
     uint64_t key;

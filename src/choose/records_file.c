@@ -272,8 +272,8 @@ static hone_status write_line(int file, const char *path, struct text *line, hon
     return status;
 }
 
-/* Whether the file still has its name: another process may have put a shorter one in its place before this one got the
- * lock. */
+/* Whether the file still has its name: another process may have put a shorter one in its place before this
+ * one got the lock. */
 static bool has_name(int folder, int file)
 {
     struct stat opened, named;

@@ -335,8 +335,8 @@ static hone_status check_now(hone_device *device, const struct instance *instanc
     return status;
 }
 
-/* Some drivers (PoCL) finish compiling, for the very work-group, when a kernel is first launched: half a second
- * that the first run of a plan must not pay. What was checked in this process was launched by that. */
+/* Some drivers (PoCL) finish compiling, for the very work-group, when a kernel is first launched: half a
+ * second that the first run of a plan must not pay. What was checked in this process was launched by that. */
 static hone_status launch_now(hone_device *device, const struct instance *instance, hone_error *error)
 {
     struct filter_case c;

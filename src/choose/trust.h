@@ -13,9 +13,10 @@
 #include "choose/records.h"
 #include "filter/instance.h"
 
-/* HONE_OK: trusted, and launched in this process by the check itself or, where the verdict is an older one, on a
- * small picture: the first run has nothing left to compile. HONE_ERROR_CHECK: in quarantine, the message holds the evidence. Others: the check could
- * not run, on no small picture (HONE_ERROR_UNSUPPORTED), say: what was not checked is not trusted. */
+/* HONE_OK: trusted, and launched in this process by the check itself or, where the verdict is an older one,
+ * on a small picture: the first run has nothing left to compile. HONE_ERROR_CHECK: in quarantine, the message
+ * holds the evidence. Others: the check could not run, on no small picture (HONE_ERROR_UNSUPPORTED), say:
+ * what was not checked is not trusted. */
 hone_status trust_check(hone_device *device, const struct instance *instance, hone_error *error);
 
 /* Builds what trust_check would have to, so that the time that it takes then is that of kernels alone.

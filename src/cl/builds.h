@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What this module asks of the keeper of compiled programs, which stands above it: declared where it is needed,
- * defined in src/cache/marks.c.
+ * What this module asks of the keeper of compiled programs, which stands above it: declared where it is
+ * needed, defined in src/cache/marks.c.
  */
 #ifndef CL_BUILDS_H
 #define CL_BUILDS_H
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 /* Waits for the lock between processes that compile or load programs: drivers' own caches race. At most two
- * minutes, for whoever holds it longer hangs, and we go on without. Returns a descriptor, to be closed when the
- * work is done, or -1, also where there is no folder for programs. */
+ * minutes, for whoever holds it longer hangs, and we go on without. Returns a descriptor, to be closed when
+ * the work is done, or -1, also where there is no folder for programs. */
 int build_lock(void);
 
 /* Whether a process ended while it built or loaded a program, and nobody has noticed yet; notes it for that

@@ -29,16 +29,17 @@ bool device_is_pocl(const struct hone_device *device);
 void device_log(const struct hone_device *device, hone_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Queues. Copies that shall run while kernels do have queues of their own where the device's is in order and hone's;
- * else all lanes are that one queue. Commands of different lanes are ordered by events alone. */
+/* Queues. Copies that shall run while kernels do have queues of their own where the device's is in order and
+ * hone's; else all lanes are that one queue. Commands of different lanes are ordered by events alone. */
 enum lane { LANE_MAIN, LANE_UPLOAD, LANE_DOWNLOAD };
 /* Makes them; they stay as long as the device. */
 hone_status device_open_lanes(struct hone_device *device, hone_error *error);
 /* Sends all that is enqueued on its way: what waits for another lane must not wait for a flush of it. */
 hone_status device_flush(struct hone_device *device, hone_error *error);
 
-/* From now on each command that gives an event is waited for at once, and its times are the host's: from when enqueuing began
- * to when the wait was over. For devices whose own clock does not work. To be called before other threads use it. */
+/* From now on each command that gives an event is waited for at once, and its times are the host's: from when
+ * enqueuing began to when the wait was over. For devices whose own clock does not work. To be called before
+ * other threads use it. */
 void device_use_host_clock(struct hone_device *device);
 
 /* Settings from the request. */

@@ -22,7 +22,8 @@ hone_status event_adopt(hone_event **out, struct hone_device *device, cl_event e
     return HONE_OK;
 }
 
-/* By the host's clock: the command has to be over before the next one begins. What fails, the caller's wait tells. */
+/* By the host's clock: the command has to be over before the next one begins. What fails, the caller's wait
+ * tells. */
 static void stamp_by_host(hone_event *event, uint64_t begun)
 {
     clWaitForEvents(1, &event->command);

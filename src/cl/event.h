@@ -4,8 +4,8 @@
 
 #include "hone/event.h"
 
-/* One event for a sequence: its times are those of both, waiting ends with *last. Both are consumed; they may be the same
- * event. */
+/* One event for a sequence: its times are those of both, waiting ends with *last. Both are consumed; they may
+ * be the same event. */
 void event_join(hone_event **first, hone_event **last, hone_event **out);
 
 /* Another reference to the same end of work. */

@@ -64,8 +64,8 @@ bool memory_is_image(const struct memory *memory);
 /* Whether it is what memory_create_image makes of this. */
 bool memory_is_such_image(const struct memory *memory, const struct image_format *format, size_t width,
                           size_t height);
-/* Where its bytes really are, for telling whether two objects share some: *start bytes into *space, which is NULL
- * for the host's addresses, else the object that owns the bytes. */
+/* Where its bytes really are, for telling whether two objects share some: *start bytes into *space, which is
+ * NULL for the host's addresses, else the object that owns the bytes. */
 void memory_home(const struct memory *memory, const void **space, size_t *start);
 
 /* A rectangle of bytes: `rows` rows of `row_bytes`, `pitch` apart, the first at `offset`. */

@@ -25,9 +25,9 @@ extern const char selftest_source[];
 
 enum { FORMAT = 1, ANSWERS = 4096, MAX_VERDICT_FILE = 4096 };
 
-/* Unknown: not asked yet. Running: was being asked when the process ended, as it was before in so many earlier
- * processes as are added to it. That makes it a failure where the driver ended the process, or where too many
- * ended, nobody knows of what: a kill from outside says nothing. */
+/* Unknown: not asked yet. Running: was being asked when the process ended, as it was before in so many
+ * earlier processes as are added to it. That makes it a failure where the driver ended the process, or where
+ * too many ended, nobody knows of what: a kill from outside says nothing. */
 enum answer { ANSWER_UNKNOWN = 0, ANSWER_FAILS, ANSWER_HOLDS, ANSWER_RUNNING };
 enum { MAX_ENDS = 4 };
 static const char marks[] = "?-+!234";
@@ -345,8 +345,8 @@ static bool check_clock(struct question *q, struct kernel *kernel)
     return ok;
 }
 
-/* The required items at once, and what else CPUs are asked before their first kernel: one program, one kernel,
- * a fifth of the time. The layout of the answers is that of selftest.cl. */
+/* The required items at once, and what else CPUs are asked before their first kernel: one program, one
+ * kernel, a fifth of the time. The layout of the answers is that of selftest.cl. */
 enum { CORE_GROUP = 64, CORE_GROUPS = 4, CORE_WIDE = 64 };
 
 static bool core_right(const uint32_t *words, bool wide)
@@ -519,7 +519,8 @@ static enum answer after_end(struct verdict *verdict, enum answer kept, bool cra
     return ANSWER_UNKNOWN;
 }
 
-/* Fills in what is not known yet. `alone`: nobody is asking, so that what is still being asked ended its process. */
+/* Fills in what is not known yet. `alone`: nobody is asking, so that what is still being asked ended its
+ * process. */
 static void load(struct verdict *verdict, bool alone)
 {
     char name[SHA256_TEXT_SIZE];
@@ -616,8 +617,8 @@ static void set_core(struct verdict *verdict, enum answer answer)
         verdict->answers[i] = answer;
 }
 
-/* Where the kernel also tries wide vectors, these alone are suspected of ending the process. Anything but right
- * answers leaves the items unknown: each is then asked by itself. */
+/* Where the kernel also tries wide vectors, these alone are suspected of ending the process. Anything but
+ * right answers leaves the items unknown: each is then asked by itself. */
 static void ask_core(struct verdict *verdict)
 {
     struct question q;

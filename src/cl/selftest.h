@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What a device's driver really does, found out by running small kernels, each when something first depends on
- * its answer: at most two seconds for all, once per driver version, remembered on disk. The required ones are
- * asked together, in one kernel. Sources of each check: drivers that cut loops, clocks that stand still,
+ * What a device's driver really does, found out by running small kernels, each when something first depends
+ * on its answer: at most two seconds for all, once per driver version, remembered on disk. The required ones
+ * are asked together, in one kernel. Sources of each check: drivers that cut loops, clocks that stand still,
  * features that are listed and missing or present and unlisted.
  */
 #ifndef CL_SELFTEST_H
@@ -50,8 +50,9 @@ void selftest_warn(hone_device *device);
 /* Asks everything now and replaces what is remembered; *milliseconds (may be NULL) gets how long it took. */
 hone_status selftest_run(hone_device *device, double *milliseconds, hone_error *error);
 
-/* Notes that it is the driver that ends this process: what is being asked fails from now on. Without it, a process
- * that ended in a question (kill -9, say) counts for nothing until four have. Safe in signal handlers. */
+/* Notes that it is the driver that ends this process: what is being asked fails from now on. Without it, a
+ * process that ended in a question (kill -9, say) counts for nothing until four have. Safe in signal
+ * handlers. */
 void selftest_blame(void);
 
 /* Removes the verdicts on all devices from disk; devices that are open keep theirs. *files and *bytes grow by

@@ -117,7 +117,8 @@ static uint64_t *share_of(hone_durations *durations, hone_command_kind kind)
     return kind == HONE_COMMAND_KERNEL ? &durations->kernels : copies ? &durations->copies : NULL;
 }
 
-/* From the last command back to the first: a piece without a change of kind is measured from its start to its end. */
+/* From the last command back to the first: a piece without a change of kind is measured from its start to its
+ * end. */
 static cl_int add_up(const hone_event *event, hone_durations *durations)
 {
     uint64_t *share = NULL, start = 0, end = 0;

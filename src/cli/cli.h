@@ -66,8 +66,8 @@ struct option {
     double least, most; /* OPTION_REAL */
 };
 
-/* "1920x1080" into width and height of a description, checked with what else that has; `option` is named in the
- * error. */
+/* "1920x1080" into width and height of a description, checked with what else that has; `option` is named in
+ * the error. */
 hone_status cli_parse_size(const char *option, const char *text, hone_image_desc *in, hone_error *error);
 
 /* What is left of argv when the options are gone. */
@@ -97,7 +97,8 @@ int cli_exit_status(hone_status status);
 
 /* Prints "hone: message" to stderr, with the compiler's log under -v. */
 void cli_complain(const struct common_options *common, const hone_error *error);
-/* What --json says of a failure: "status": "failed", exit_status, error, message and, in a chain, the column. */
+/* What --json says of a failure: "status": "failed", exit_status, error, message and, in a chain, the
+ * column. */
 struct json_t *cli_failure_json(const hone_error *error);
 
 /* cli_complain, under --json with cli_failure_json where there is no report yet; gives the exit status of
@@ -108,8 +109,8 @@ int cli_fail(const struct common_options *common, const hone_error *error);
  * EXIT_USAGE. */
 int cli_usage(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Loads the filters of one's own that a chain of the command line names by their path (which ends with .cl) or
- * that are in $XDG_DATA_HOME/hone/filters. Filters that do not exist are left to the parser of chains. */
+/* Loads the filters of one's own that a chain of the command line names by their path (which ends with .cl)
+ * or that are in $XDG_DATA_HOME/hone/filters. Filters that do not exist are left to the parser of chains. */
 hone_status cli_load_filters(const char *chain, hone_error *error);
 /* The same for all operands. */
 hone_status cli_load_all(const struct operands *operands, hone_error *error);

@@ -147,8 +147,8 @@ static struct guard_watch *find_late(void)
     return NULL;
 }
 
-/* What this thread, which sleeps for a moment only, has missed beyond that, the others have missed too: the process
- * was stopped, or the machine slept. */
+/* What this thread, which sleeps for a moment only, has missed beyond that, the others have missed too: the
+ * process was stopped, or the machine slept. */
 static void sample(void)
 {
     const uint64_t now = clock_ns(), span = now - guard.sampled, most = SAMPLE_NS + 2 * CHECK_MS * 1000000ull;

@@ -41,8 +41,8 @@ void guard_output_abort(struct guarded_output *output);
 
 #define GUARDED_OUTPUT_NONE ((struct guarded_output){.file = {.fd = -1}})
 
-/* A bound on something that a driver, a decoder or a disk does. Time in which the process could have run and had no
- * processor, or was stopped, does not count. */
+/* A bound on something that a driver, a decoder or a disk does. Time in which the process could have run and
+ * had no processor, or was stopped, does not count. */
 struct guard_watch {
     uint64_t deadline; /* counted time */
     double seconds;
@@ -57,7 +57,8 @@ struct guard_watch {
  * guard_unwatch comes before. 0 seconds: no bound. */
 void guard_watch(struct guard_watch *watch, double seconds, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same, but first `late` is asked, from the guard's thread: true if the wait is over in another way, and nothing ends. */
+/* The same, but first `late` is asked, from the guard's thread: true if the wait is over in another way, and
+ * nothing ends. */
 void guard_watch_or(struct guard_watch *watch, double seconds, bool (*late)(void *user, uint64_t key),
                     void *user, uint64_t key, const char *format, ...) __attribute__((format(printf, 6, 7)));
 void guard_unwatch(struct guard_watch *watch);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Filters of one's own that the command line names: by the path of their file, or by a name in the user's folder of filters. */
+/* Filters of one's own that the command line names: by the path of their file, or by a name in the user's
+ * folder of filters. */
 #include "cli/cli.h"
 
 #include "base/error.h"

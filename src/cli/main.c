@@ -113,8 +113,8 @@ static int dispatch(int argc, char **argv)
     return EXIT_DONE;
 }
 
-/* Closed standard descriptors would be taken by the next files that are opened, and messages go into those. Only
- * for reading: what is written to one that was closed is an error as before. */
+/* Closed standard descriptors would be taken by the next files that are opened, and messages go into those.
+ * Only for reading: what is written to one that was closed is an error as before. */
 static bool hold_standard_descriptors(void)
 {
     int fd = STDIN_FILENO;

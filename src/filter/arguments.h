@@ -37,8 +37,8 @@ struct argument_list {
     unsigned count, slots; /* slots: arguments of the kernel up to the last one of the list */
 };
 
-/* From tokens that end with NULL and outlive the list; `slot` arguments of the kernel stand before them. A token that
- * means nothing is HONE_ERROR_INTERNAL: it stands in a filter's description. */
+/* From tokens that end with NULL and outlive the list; `slot` arguments of the kernel stand before them. A
+ * token that means nothing is HONE_ERROR_INTERNAL: it stands in a filter's description. */
 hone_status arguments_parse(struct argument_list *out, const char *const *tokens, unsigned slot,
                             hone_error *error);
 

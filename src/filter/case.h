@@ -11,8 +11,8 @@
 hone_status case_init(struct filter_case *c, const struct hone_filter *filter, hone_error *error);
 void case_finish(struct filter_case *c);
 
-/* Sets a parameter (or border, border-value, accuracy, exact) from text. A name that does not exist is answered with
- * the nearest one; error->column is 1 when the name is wrong and 2 when the value is. */
+/* Sets a parameter (or border, border-value, accuracy, exact) from text. A name that does not exist is
+ * answered with the nearest one; error->column is 1 when the name is wrong and 2 when the value is. */
 hone_status case_set(struct filter_case *c, const char *name, const char *text, hone_error *error);
 
 /* The parameters that a filter takes beside its own (border, border-value, accuracy, exact); NULL beyond the

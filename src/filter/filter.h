@@ -169,8 +169,8 @@ struct pass {
     const char *kernel;
     const char *extent[3]; /* NULL in [0]: {"W", "H"} */
     const char *block[3];  /* NULL: 1 */
-    /* NULL in [0]: the tunables WG_X and WG_Y, where the variant has them and the extent that dimension. 0, or
-     * nothing of these: the driver chooses. NULL behind [0]: 1. */
+    /* NULL in [0]: the tunables WG_X and WG_Y, where the variant has them and the extent that dimension. 0,
+     * or nothing of these: the driver chooses. NULL behind [0]: 1. */
     const char *local[3];
     const char *arguments[MAX_ARGUMENTS + 1];
 };
@@ -205,8 +205,8 @@ struct variant {
     const char *path; /* "buffer", "image", "local", "wide", "packed": what seeds must not miss */
     bool relaxed;     /* not exact: chosen only under accuracy=relaxed */
     double bounds[3]; /* of a relaxed variant, like hone_filter.bounds */
-    /* Sum of TYPE_x: of these it gives the reference of exact=yes to the last bit. It runs under exact=yes alone;
-     * filters that are exact anyway have none. */
+    /* Sum of TYPE_x: of these it gives the reference of exact=yes to the last bit. It runs under exact=yes
+     * alone; filters that are exact anyway have none. */
     unsigned exact;
     const char *specialised; /* why a parameter is compiled in, where one is */
     const char *options;     /* more compiler options */
@@ -256,8 +256,8 @@ struct point_arithmetic {
 };
 
 /**
- * Of a filter whose table counts values in bins. `hone apply` sets the range, where it is not given, to that of the
- * picture (of more than 8 bits), and writes the edges beside the counts.
+ * Of a filter whose table counts values in bins. `hone apply` sets the range, where it is not given, to that
+ * of the picture (of more than 8 bits), and writes the edges beside the counts.
  */
 struct bins {
     const char *min, *max; /* the parameters that are the range */
@@ -334,15 +334,15 @@ struct hone_filter {
     bool (*averages)(const struct filter_case *c);
     /* Fills constant table `index` of `bytes` bytes. NULL: the filter has none. */
     void (*table)(const struct filter_case *c, int index, void *table, size_t bytes);
-    /* The definition of right, in double precision or exact integers: writes every pixel of out. Where a bound is
-     * above 0 and variants are exact, c->exact asks for the definition that those keep. */
+    /* The definition of right, in double precision or exact integers: writes every pixel of out. Where a
+     * bound is above 0 and variants are exact, c->exact asks for the definition that those keep. */
     void (*reference)(
         const struct filter_case *c, const struct view *in, const struct view *second,
         struct view *out); /* NULL, of loaded ones: the first variant with its defaults is right */
 
-    /* Largest |result - reference| for u8, u16 (and s16) and f32 input; in levels of the result's format, for f32
-     * relative to the largest finite magnitude of the input (see gain and bias of a case; integers made of
-     * f32: in levels). 0: exact. The reason stands beside the number in filter.c. */
+    /* Largest |result - reference| for u8, u16 (and s16) and f32 input; in levels of the result's format, for
+     * f32 relative to the largest finite magnitude of the input (see gain and bias of a case; integers made
+     * of f32: in levels). 0: exact. The reason stands beside the number in filter.c. */
     double bounds[3];
     /* Integers made of integers are exact: for these types `bounds` are those of f32 results. */
     bool exact_integers;

@@ -38,8 +38,8 @@ hone_status instance_set_surface(struct kernel *kernel, unsigned slot, const str
 
 /* ---- instance_fused.c ---- */
 
-/* The arguments that fused filters take, behind those of the pass; those that stay from run to run; their second
- * images. */
+/* The arguments that fused filters take, behind those of the pass; those that stay from run to run; their
+ * second images. */
 hone_status fused_parse(struct instance *instance, hone_error *error);
 hone_status fused_set_fixed(struct instance *instance, hone_error *error);
 hone_status fused_set_surfaces(struct instance *instance, const struct surfaces *surfaces, hone_error *error);

@@ -6,8 +6,8 @@
 #include "filter/instance_internal.h"
 #include "filter/registry.h"
 
-/* A sequence of commands on the device's queue. In order, only the first waits; out of order, each waits for the one
- * before. */
+/* A sequence of commands on the device's queue. In order, only the first waits; out of order, each waits for
+ * the one before. */
 struct sequence {
     struct wait_list wait;
     bool events, chained;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All filters: those of a table that is generated from the folders in src/filters, and those that were loaded. */
+/* All filters: those of a table that is generated from the folders in src/filters, and those that were
+ * loaded. */
 #ifndef FILTER_REGISTRY_H
 #define FILTER_REGISTRY_H
 
@@ -16,7 +17,8 @@ const struct hone_filter *registry_at(size_t index);
 /* A filter by its name, or a loaded one by its path. */
 const struct hone_filter *registry_find(const char *name);
 bool registry_built_in(const char *name);
-/* The compiled-in text of a kernel file by its path below src, "filters/box/kernel.cl"; NULL when there is none. */
+/* The compiled-in text of a kernel file by its path below src, "filters/box/kernel.cl"; NULL when there is
+ * none. */
 const char *registry_text(const char *path);
 /* The filter whose name is nearest to a misspelt one, or NULL when none is near. */
 const struct hone_filter *registry_nearest(const char *name);

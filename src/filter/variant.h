@@ -35,9 +35,9 @@ void config_scope_init(struct config_scope *scope, const struct variant *variant
 /* Whether the accuracy asked for admits the variant. HONE_ERROR_USAGE says what would. */
 hone_status variant_allowed(const struct filter_case *c, const struct variant *variant, hone_error *error);
 
-/* Whether the variant can do the case on the device at all, and then whether the configuration keeps its constraints
- * and the device's limits. HONE_ERROR_UNSUPPORTED says why not. variant_fits leaves out what the variant `needs` of
- * the device, which may have to be asked: accuracy, condition, image formats and sizes. */
+/* Whether the variant can do the case on the device at all, and then whether the configuration keeps its
+ * constraints and the device's limits. HONE_ERROR_UNSUPPORTED says why not. variant_fits leaves out what the
+ * variant `needs` of the device, which may have to be asked: accuracy, condition, image formats and sizes. */
 hone_status variant_fits(hone_device *device, const struct filter_case *c, const struct variant *variant,
                          hone_error *error);
 hone_status variant_usable(hone_device *device, const struct filter_case *c, const struct variant *variant,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What filters of colours and alpha share: of each pixel, colours are combined with alpha, and alpha itself with the
- * full range. */
+/* What filters of colours and alpha share: of each pixel, colours are combined with alpha, and alpha itself
+ * with the full range. */
 #ifndef FILTERS_ALPHA_H
 #define FILTERS_ALPHA_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Variants whose kernels include windows.clh: tunables, geometry, local memory. The filter has two symbols:
- * COLUMN_BITS, 16 where a column's sum of integers always fits, else 32, and SUM_BYTES of a window's sum (floats:
- * of two). `width` is an expression, the window's width. */
+ * COLUMN_BITS, 16 where a column's sum of integers always fits, else 32, and SUM_BYTES of a window's sum
+ * (floats: of two). `width` is an expression, the window's width. */
 #ifndef FILTERS_WINDOWS_H
 #define FILTERS_WINDOWS_H
 
@@ -15,8 +15,8 @@
         "WG_X", TUNABLE_DEFINE, "256 32 64 128 512", "work-group width"                                      \
     }
 
-/* Columns of a work-group, and bytes for two copies of the cells of BATCH rows, those that lead included. Each
- * cell takes 5/4 of its size, since the strides have two more after eight at least. */
+/* Columns of a work-group, and bytes for two copies of the cells of BATCH rows, those that lead included.
+ * Each cell takes 5/4 of its size, since the strides have two more after eight at least. */
 #define WINDOWS_COLUMNS "(WG_X*WORDS*32/BITS)"
 #define WINDOWS_LOCAL(width)                                                                                 \
     "(BATCH*((" WINDOWS_COLUMNS " + " width "*C + 16 + 4*PX)*COLUMN_BITS/32*5/4)*8 + 16 + "                  \

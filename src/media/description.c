@@ -221,8 +221,8 @@ static void ome_of_pages(struct text *out, const char *text, const hone_image_de
 
 /* ---- tifffile ---- */
 
-/* Whether the numbers are those of the pages: rows, columns and channels last, before them anything whose product is the
- * number of pages. */
+/* Whether the numbers are those of the pages: rows, columns and channels last, before them anything whose
+ * product is the number of pages. */
 static bool shaped_holds(const char *text, const hone_image_desc *desc, unsigned pages)
 {
     enum { MOST = 16 };

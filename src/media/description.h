@@ -17,9 +17,10 @@ enum description_kind description_kind(const char *text);
 const char *description_name(enum description_kind kind);
 
 /**
- * What is true of a file that holds `pages` images like `desc` (with as many channels as are written) and nothing else:
- * `text` itself where it is; else the same kind of text about these pages, which keeps the size of pixels, names and units,
- * and the order of the pages as far as there are as many as it tells of. NULL when memory ran out. To be freed.
+ * What is true of a file that holds `pages` images like `desc` (with as many channels as are written) and
+ * nothing else: `text` itself where it is; else the same kind of text about these pages, which keeps the size
+ * of pixels, names and units, and the order of the pages as far as there are as many as it tells of. NULL
+ * when memory ran out. To be freed.
  */
 char *description_of_pages(const char *text, const hone_image_desc *desc, unsigned pages);
 

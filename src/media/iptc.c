@@ -8,8 +8,8 @@ enum { RECORD = 0x1c, RESOURCE_IPTC = 0x0404 };
 
 static const char photoshop[14] = "Photoshop 3.0", resource[] = "8BIM";
 
-/* Bytes of the header of a resource: "8BIM", a number, a name of an even length with its own, and the length of what follows;
- * 0 where there is none. */
+/* Bytes of the header of a resource: "8BIM", a number, a name of an even length with its own, and the length
+ * of what follows; 0 where there is none. */
 static size_t header_bytes(const unsigned char *at, size_t left)
 {
     const size_t fixed = 6, length = 4;

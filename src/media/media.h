@@ -36,8 +36,8 @@ struct media_read_options {
     bool trust;     /* also read formats whose decoders are not meant for untrusted files */
     double seconds; /* CPU time of the calling thread that opening and decoding may take; 0: any,
                             negative: by the number of pixels (media_seconds) */
-    uint64_t
-        max_pixels; /* of an image; 0: HONE_MAX_PIXELS, the most that fits one media_load into one image of the library's */
+    /* Of an image; 0: HONE_MAX_PIXELS, the most that fits into one image of the library's. */
+    uint64_t max_pixels;
     uint64_t memory; /* bytes that a decoder may hold beside the pixels it delivers; 0: MEDIA_MEMORY */
     media_note_function note;
     void *user;
@@ -46,16 +46,17 @@ struct media_read_options {
 #define MEDIA_MEMORY ((uint64_t)2 << 30)
 
 /**
- * From now on what libvips decodes is decoded by processes of its own, with limits of memory (options.memory) and processor time (twice
- * options.seconds) that the system holds: one that goes over them, or crashes, fails its file and nothing else. To be called once,
- * before other threads exist and OpenCL is used, both of which a fork would copy by halves. likely: such files will come, and libvips
- * had better be started here, once for all. HONE_ERROR_INTERNAL. Without libvips it does nothing.
+ * From now on what libvips decodes is decoded by processes of its own, with limits of memory (options.memory)
+ * and processor time (twice options.seconds) that the system holds: one that goes over them, or crashes,
+ * fails its file and nothing else. To be called once, before other threads exist and OpenCL is used, both of
+ * which a fork would copy by halves. likely: such files will come, and libvips had better be started here,
+ * once for all. HONE_ERROR_INTERNAL. Without libvips it does nothing.
  */
 hone_status media_decoders_begin(bool likely, hone_error *error);
 /* Ends them; all inputs are closed. Fine without media_decoders_begin. */
 void media_decoders_end(void);
-/* Ends the decoder that a thread (pthread_self) waits for in media_open or media_load, which fails there; false if it waits for none.
- * Threads: any. The first argument is not used. */
+/* Ends the decoder that a thread (pthread_self) waits for in media_open or media_load, which fails there;
+ * false if it waits for none. Threads: any. The first argument is not used. */
 bool media_give_up(void *user, uint64_t thread);
 
 /* What media_load will deliver. */
@@ -67,8 +68,8 @@ struct media_info {
     unsigned pages;      /* in the file: those of a TIFF, the frames of an animation */
     unsigned first_page; /* that is delivered, counted from 1 */
     unsigned page_count; /* that are delivered, one by each media_load (but see parts); desc is of one */
-    /* 1; else the channels of a page, more than four, each of which is delivered as an image of one channel, by a media_load of its
-     * own, before the next page */
+    /* 1; else the channels of a page, more than four, each of which is delivered as an image of one channel,
+     * by a media_load of its own, before the next page */
     unsigned parts;
     const char *format; /* "PNG", "JPEG" ... for messages */
 };
@@ -78,9 +79,9 @@ struct media_input;
 
 /**
  * Opens an image and reads its header. options may be NULL. A folder, a pipe or a device is refused without
- * waiting for it, and so is what cannot hold the pixels that the header promises, or would take a decoder over
- * the limits of the options. HONE_ERROR_IO for whatever is wrong with the file; the message names it. *out is released
- * with media_close.
+ * waiting for it, and so is what cannot hold the pixels that the header promises, or would take a decoder
+ * over the limits of the options. HONE_ERROR_IO for whatever is wrong with the file; the message names it.
+ * *out is released with media_close.
  */
 hone_status media_open(struct media_input **out, const char *path, const struct media_read_options *options,
                        hone_error *error);
@@ -88,23 +89,23 @@ hone_status media_open(struct media_input **out, const char *path, const struct 
 /* Valid until the input is closed. */
 const struct media_info *media_get_info(const struct media_input *input);
 
-/* The bound on CPU time for an image of this size where options.seconds is negative: a decoder that is not done
- * by then would not be in any time that somebody waits. */
+/* The bound on CPU time for an image of this size where options.seconds is negative: a decoder that is not
+ * done by then would not be in any time that somebody waits. */
 double media_seconds(const hone_image_desc *desc);
 
-/* Whether an error would be the same the next time: the time of options.seconds was over, or the decoder has a process of its own, so
- * that no other file had to do with it. NULL: of an input that was not opened. */
+/* Whether an error would be the same the next time: the time of options.seconds was over, or the decoder has
+ * a process of its own, so that no other file had to do with it. NULL: of an input that was not opened. */
 bool media_is_settled(const struct media_input *input);
 
-/* Decodes into `pixels`, whose rows are `pitch` bytes apart (0: tight). Once for each page, in their order. On an error the
- * content of `pixels` is undefined. */
+/* Decodes into `pixels`, whose rows are `pitch` bytes apart (0: tight). Once for each page, in their order.
+ * On an error the content of `pixels` is undefined. */
 hone_status media_load(struct media_input *input, void *pixels, size_t pitch, hone_error *error);
 
 /* Whether rows of the file are rows of the image, in the same order: EXIF may turn it. */
 bool media_loads_rows(const struct media_input *input);
 
-/* media_load in parts: the next `count` rows of a page, where media_loads_rows. The decoder keeps what it needs between the
- * calls. */
+/* media_load in parts: the next `count` rows of a page, where media_loads_rows. The decoder keeps what it
+ * needs between the calls. */
 hone_status media_load_rows(struct media_input *input, uint32_t count, void *pixels, size_t pitch,
                             hone_error *error);
 
@@ -114,16 +115,17 @@ void media_close(struct media_input **input);
 /* ---- Pipes ---- */
 
 /**
- * Images that come one after the other through standard input, a fifo or a socket. PNM, PAM, PFM, PNG, JPEG and WebP
- * say where they end, and several may follow each other; anything else lasts until the stream ends. Threads: one at a time.
+ * Images that come one after the other through standard input, a fifo or a socket. PNM, PAM, PFM, PNG, JPEG
+ * and WebP say where they end, and several may follow each other; anything else lasts until the stream ends.
+ * Threads: one at a time.
  */
 struct media_stream;
 
 /* Whether a path is read as a stream: "-" (standard input), a fifo, a socket, and whatever leads to one. */
 bool media_is_stream(const char *path);
 
-/* Waits until somebody writes into a fifo. One image may have `memory` bytes as a file (0: MEDIA_MEMORY). HONE_ERROR_IO.
- * *out is released with media_stream_close. */
+/* Waits until somebody writes into a fifo. One image may have `memory` bytes as a file (0: MEDIA_MEMORY).
+ * HONE_ERROR_IO. *out is released with media_stream_close. */
 hone_status media_stream_open(struct media_stream **out, const char *path, uint64_t memory,
                               hone_error *error);
 
@@ -133,8 +135,8 @@ bool media_stream_more(struct media_stream *stream);
 /* Whether nothing at all follows; waits for a byte. */
 bool media_stream_is_over(struct media_stream *stream);
 
-/* Reads the next image into memory, however long it takes to come. False: there is none. What is wrong with it,
- * media_stream_image tells. */
+/* Reads the next image into memory, however long it takes to come. False: there is none. What is wrong with
+ * it, media_stream_image tells. */
 bool media_stream_take(struct media_stream *stream);
 
 /* media_open for the image that was taken last, once. It may outlive the stream. */
@@ -149,7 +151,8 @@ void media_stream_close(struct media_stream **stream);
 /* Whether a file of this name is taken for an image when a folder is searched: by its suffix alone. */
 bool media_is_image_name(const char *name);
 
-/* Whether a file of this name is read or written through libvips: by its suffix alone; false for an unknown one. */
+/* Whether a file of this name is read or written through libvips: by its suffix alone; false for an unknown
+ * one. */
 bool media_needs_libvips(const char *name);
 
 /* ---- Writing ---- */
@@ -160,12 +163,13 @@ struct media_write_options {
     bool strip;              /* of the metadata only the colour profile stays */
     bool flatten;            /* alpha is laid over the background */
     double background[3];    /* red, green, blue: 0 to 1 of the full scale */
-    /* Of counts that go to CSV or JSON: the edges of the bins, one more than there are bins. The pixels are a row of counts and
-     * three more: of what is below the first edge, above the last, and NaN. NULL: no counts. */
+    /* Of counts that go to CSV or JSON: the edges of the bins, one more than there are bins. The pixels are a
+     * row of counts and three more: of what is below the first edge, above the last, and NaN. NULL: no
+     * counts. */
     const double *edges;
     size_t edge_count;
-    unsigned
-        pages; /* images that lie one after the other, each as `desc` says; 0: 1. Where media_takes() says so */
+    /* Images that lie one after the other, each as `desc` says; 0: 1. Where media_takes() says so. */
+    unsigned pages;
 };
 
 enum { MEDIA_QUALITY = 90 };
@@ -209,15 +213,15 @@ hone_status media_check_output(const char *name, const hone_image_desc *desc, co
  * Encodes tight pixels into the open file `fd` (empty, positioned at its start, readable and writable); the
  * format goes by the suffix of `name`, which messages quote too. `like` (may be NULL) is the input whose
  * metadata the output gets as far as its format holds it; a gray_alpha input whose result has four channels
- * is written as gray and alpha again. Results of an input in parts have one channel in *desc, and in `pixels` as many as there are
- * parts, interleaved. The pixels may be changed. The caller syncs and closes.
+ * is written as gray and alpha again. Results of an input in parts have one channel in *desc, and in `pixels`
+ * as many as there are parts, interleaved. The pixels may be changed. The caller syncs and closes.
  */
 hone_status media_write(int fd, const char *name, const hone_image_desc *desc, void *pixels,
                         const struct media_input *like, const struct media_write_options *options,
                         hone_error *error);
 
-/* Rows of an image from the top: each call fills `rows` with the next `count` of them, tight. May be called on another
- * thread than media_write_rows, but not on two at a time. */
+/* Rows of an image from the top: each call fills `rows` with the next `count` of them, tight. May be called
+ * on another thread than media_write_rows, but not on two at a time. */
 struct media_source {
     hone_status (*next)(void *user, uint32_t count, void *rows, hone_error *error);
     void *user;
@@ -225,8 +229,9 @@ struct media_source {
     bool gray;
 };
 
-/* media_write for one image that is never in memory as a whole; *desc may have any number of pixels. Formats whose encoders
- * want all pixels at once (WebP, GIF, AVIF, HEIC) take the memory for that. PNM, PNG, TIFF and JPEG do not. */
+/* media_write for one image that is never in memory as a whole; *desc may have any number of pixels. Formats
+ * whose encoders want all pixels at once (WebP, GIF, AVIF, HEIC) take the memory for that. PNM, PNG, TIFF and
+ * JPEG do not. */
 hone_status media_write_rows(int fd, const char *name, const hone_image_desc *desc,
                              const struct media_source *source, const struct media_input *like,
                              const struct media_write_options *options, hone_error *error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Images one after the other from a pipe. Decoders seek, so each image is first copied into a file in memory; where it ends,
- * its format says. What does so for no format here is taken for one image up to the end of the stream. */
+/* Images one after the other from a pipe. Decoders seek, so each image is first copied into a file in memory;
+ * where it ends, its format says. What does so for no format here is taken for one image up to the end of the
+ * stream. */
 #include "media/reader.h"
 
 #include "base/error.h"

@@ -15,7 +15,8 @@ struct media_reader {
     bool (*claims)(const uint8_t *head, size_t count);
     /* Reads the header: fills info (whose desc is not yet turned upright), orientation and state. */
     hone_status (*open)(struct media_input *input, hone_error *error);
-    /* Calls media_put_row for `count` rows of the file from `first` on, which is where the last call ended, or 0; page by page. */
+    /* Calls media_put_row for `count` rows of the file from `first` on, which is where the last call ended,
+     * or 0; page by page. */
     hone_status (*load)(struct media_input *input, uint32_t first, uint32_t count, hone_error *error);
     void (*close)(struct media_input *input); /* state may be NULL */
 };
@@ -49,7 +50,8 @@ struct media_input {
 
 extern const struct media_reader media_reader_pnm;
 
-/* How long the image is that `length` bytes begin with, P5, P6, P7, PF or Pf; 0 where its header is not whole, or wrong. */
+/* How long the image is that `length` bytes begin with, P5, P6, P7, PF or Pf; 0 where its header is not
+ * whole, or wrong. */
 uint64_t media_pnm_bytes(const char *text, size_t length);
 
 /* media_open for the regular file behind `fd`, which it closes in any case. */
@@ -127,7 +129,8 @@ hone_status media_write_vips(const struct media_output *output, hone_error *erro
 /* Whether libvips can encode the format of this suffix here: its encoder may be a package of its own. */
 bool media_vips_encodes(const char *suffixes);
 const char *vips_running_version(void);
-/* Whether a loader of libvips goes by this suffix (with its dot); one meant for untrusted files, where `hardened`. */
+/* Whether a loader of libvips goes by this suffix (with its dot); one meant for untrusted files, where
+ * `hardened`. */
 bool media_vips_knows(const char *suffix, bool hardened);
 #endif
 

@@ -7,9 +7,9 @@
  * array of them. Numbers are written with as many digits as bring the same number back; JSON, which has
  * neither, gets null for NaN and infinities.
  *
- * Counts in bins. CSV: a heading, then a line per bin: its edges, and a count for each channel; then, where there
- * was any, what was outside: from -inf to the first edge, from the last to inf, and NaN. JSON: as above, and `edges`,
- * `below`, `above` and `nan`.
+ * Counts in bins. CSV: a heading, then a line per bin: its edges, and a count for each channel; then, where
+ * there was any, what was outside: from -inf to the first edge, from the last to inf, and NaN. JSON: as
+ * above, and `edges`, `below`, `above` and `nan`.
  */
 #include "media/reader.h"
 

@@ -77,7 +77,8 @@ static bool is_among(const uint16_t *tags, size_t count, unsigned tag)
     return found;
 }
 
-/* Of the first directory: what describes the picture. The rest describes the file, or is carried by libvips. */
+/* Of the first directory: what describes the picture. The rest describes the file, or is carried by
+ * libvips. */
 static bool describes_picture(unsigned tag)
 {
     static const uint16_t tags[] = {
@@ -90,7 +91,8 @@ static bool describes_picture(unsigned tag)
     return is_among(tags, sizeof tags / sizeof *tags, tag);
 }
 
-/* Of the first directory: how the pixels are stored, which the writer decides anew, and what libvips carries. */
+/* Of the first directory: how the pixels are stored, which the writer decides anew, and what libvips
+ * carries. */
 static bool describes_storage(unsigned tag)
 {
     static const uint16_t tags[] = {263, 264, 265, 266, 270, 292, 293, 296,   297,   301,  317,
@@ -301,7 +303,8 @@ static bool has_tag(const struct directory *directory, unsigned tag)
     return found;
 }
 
-/* The entries that a page has go first: a block adds to them and changes none. False: the file is not whole. */
+/* The entries that a page has go first: a block adds to them and changes none. False: the file is not
+ * whole. */
 static bool merge(struct exif *exif, const struct tiff_file *file, uint64_t at, uint64_t *next)
 {
     struct directory *d = &exif->directories[MAIN], added = *d;

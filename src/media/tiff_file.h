@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Inside src/media: the directories of a TIFF, classic or BigTIFF, entry by entry; EXIF blocks are such files, too. Nothing of
- * what is read is trusted. */
+/* Inside src/media: the directories of a TIFF, classic or BigTIFF, entry by entry; EXIF blocks are such
+ * files, too. Nothing of what is read is trusted. */
 #ifndef MEDIA_TIFF_FILE_H
 #define MEDIA_TIFF_FILE_H
 
@@ -23,7 +23,8 @@ struct tiff_entry {
 
 enum { TIFF_MOST_ENTRIES = 1024 };
 
-/* Byte order and kind, with `fd` or `bytes` set before; *first is the place of the first directory. False: no TIFF. */
+/* Byte order and kind, with `fd` or `bytes` set before; *first is the place of the first directory. False: no
+ * TIFF. */
 bool tiff_file_begin(struct tiff_file *file, uint64_t *first);
 
 /* How many entries the directory at `at` has, and the place of the next one (0: none). */
@@ -43,7 +44,8 @@ size_t tiff_entry_bytes(const struct tiff_file *file);
 size_t tiff_offset_bytes(const struct tiff_file *file);
 size_t tiff_count_bytes(const struct tiff_file *file);
 
-/* Bytes of an element of a type and of the numbers in it, which byte order turns round; 0: an unknown type. */
+/* Bytes of an element of a type and of the numbers in it, which byte order turns round; 0: an unknown
+ * type. */
 unsigned tiff_type_bytes(unsigned type);
 unsigned tiff_number_bytes(unsigned type);
 

@@ -24,8 +24,8 @@ struct vips_kept {
 
 struct vips_kept *vips_kept_new(void);
 void vips_kept_free(struct vips_kept *kept); /* NULL is fine */
-/* For another process of this program. What comes from there is not trusted: false for what vips_kept_pack would not have written
- * for so many pages. `kept` is a new one. */
+/* For another process of this program. What comes from there is not trusted: false for what vips_kept_pack
+ * would not have written for so many pages. `kept` is a new one. */
 void vips_kept_pack(const struct vips_kept *kept, struct text *bytes);
 bool vips_kept_unpack(struct vips_kept *kept, const void *bytes, size_t size, unsigned pages);
 
@@ -61,15 +61,15 @@ struct tiff_facts {
 
 /* False: the file is no TIFF, or not one that can be looked at. */
 bool tiff_look(int fd, struct tiff_facts *facts);
-/* Whether tiff_open_image is to read such a file: floating point of 16 bits, which comes as f32, and of 64; and planes,
- * which libvips 8.14 mixes up; and what is to be split. */
+/* Whether tiff_open_image is to read such a file: floating point of 16 bits, which comes as f32, and of 64;
+ * and planes, which libvips 8.14 mixes up; and what is to be split. */
 bool tiff_reads(const struct tiff_facts *facts);
-/* Pages one below the other, from page `first` (0 is the file's first) on, all like it; with facts->split the channels of a page
- * one below the other. NULL with a message in libvips'
+/* Pages one below the other, from page `first` (0 is the file's first) on, all like it; with facts->split the
+ * channels of a page one below the other. NULL with a message in libvips'
  * buffer. */
 VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned first, unsigned count);
-/* Declares the channels of each page of a TIFF that libvips wrote: `colour` of gray (1) or colour (3), and `extra` that are no
- * alpha. */
+/* Declares the channels of each page of a TIFF that libvips wrote: `colour` of gray (1) or colour (3), and
+ * `extra` that are no alpha. */
 bool tiff_mark_channels(int fd, unsigned colour, unsigned extra);
 
 /* ---- Limits ---- */
@@ -77,9 +77,9 @@ bool tiff_mark_channels(int fd, unsigned colour, unsigned extra);
 /* Whether libvips counts the loader of this class among those that bear files from strangers. */
 bool vips_is_hardened(const char *loader);
 
-/* What the size of the file and its header tell of decoding it, before that begins: HONE_ERROR_IO for a file too
- * small for its pixels (unless damage is accepted), and where the decoder would hold more than it may. `image` is
- * as the loader gave it. */
+/* What the size of the file and its header tell of decoding it, before that begins: HONE_ERROR_IO for a file
+ * too small for its pixels (unless damage is accepted), and where the decoder would hold more than it may.
+ * `image` is as the loader gave it. */
 hone_status vips_check_cost(const struct media_input *input, VipsImage *image, const struct tiff_facts *tiff,
                             hone_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a result gets of the file that it was made of, beside its pixels; and the same as bytes, which a decoder of its own process
- * sends. */
+/* What a result gets of the file that it was made of, beside its pixels; and the same as bytes, which a
+ * decoder of its own process sends. */
 #include "media/vips.h"
 
 #include "base/mem.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What decoding a file by libvips will cost, told from its header: a file of a kilobyte can ask for gigabytes. */
+/* What decoding a file by libvips will cost, told from its header: a file of a kilobyte can ask for
+ * gigabytes. */
 #include "media/vips.h"
 
 #include "base/error.h"

@@ -198,8 +198,8 @@ const char *vips_format_called(const char *name)
     return names[i].name;
 }
 
-/* A loader of libvips that is to be used; NULL also for the last resort, which is blocked, and for one that takes
- * trust. */
+/* A loader of libvips that is to be used; NULL also for the last resort, which is blocked, and for one that
+ * takes trust. */
 static const char *usable(struct media_input *input, const char *loader)
 {
     struct vips_state *state = input->state;
@@ -389,8 +389,8 @@ static unsigned parts(const struct media_input *input)
     return input->info.parts ? input->info.parts : 1;
 }
 
-/* Which of the channels are alpha: as a TIFF declares them; other formats have no other kind of second and fourth
- * channel. */
+/* Which of the channels are alpha: as a TIFF declares them; other formats have no other kind of second and
+ * fourth channel. */
 static hone_status describe_channels(struct media_input *input, const VipsImage *image, hone_error *error)
 {
     const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
@@ -434,7 +434,8 @@ static hone_status describe(struct media_input *input, const VipsImage *image, h
     return HONE_OK;
 }
 
-/* Formats whose pages or frames are written again; elsewhere, as in JPEG 2000, "pages" may be something else. */
+/* Formats whose pages or frames are written again; elsewhere, as in JPEG 2000, "pages" may be something
+ * else. */
 static bool has_pages(const struct media_input *input)
 {
     return strcmp(input->info.format, "TIFF") == 0 || strcmp(input->info.format, "GIF") == 0 ||

@@ -125,8 +125,8 @@ struct rows {
     bool split;                       /* deliver one channel after the other, of each page */
     unsigned channel;                 /* the one to deliver, where split */
     uint32_t tile_width, tile_height; /* 0: no tiles */
-    unsigned char *
-        band; /* one row of the file, or one row of tiles, as they are stored: channel by channel where apart */
+    /* One row of the file, or one row of tiles, as they are stored: channel by channel where apart. */
+    unsigned char *band;
     unsigned char *tile;
     int64_t held; /* the row of tiles that the band holds, or -1 */
 };
@@ -190,7 +190,8 @@ static bool read_lines(struct rows *r, uint32_t y)
     return true;
 }
 
-/* The same bits with a wider exponent, whose bias is 112 more; the multiplication makes normal numbers of small ones. */
+/* The same bits with a wider exponent, whose bias is 112 more; the multiplication makes normal numbers of
+ * small ones. */
 static float half_value(uint16_t bits)
 {
     const uint32_t wide = (uint32_t)(bits & 0x7fff) << 13;

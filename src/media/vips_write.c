@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writing PNG, JPEG, TIFF, WebP, GIF, AVIF and HEIC through libvips, into a descriptor of ours so that every failed write is
- * seen. */
+/* Writing PNG, JPEG, TIFF, WebP, GIF, AVIF and HEIC through libvips, into a descriptor of ours so that every
+ * failed write is seen. */
 #include "media/vips.h"
 
 #include "base/error.h"
@@ -155,7 +155,8 @@ static int generate_rows(VipsRegion *region, void *sequence, void *output, void 
     return 0;
 }
 
-/* An image whose rows are asked for once, from the top. libvips counts on that: what it reads again, it keeps. */
+/* An image whose rows are asked for once, from the top. libvips counts on that: what it reads again, it
+ * keeps. */
 static VipsImage *image_of_rows(const struct media_output *output)
 {
     const hone_image_desc *desc = &output->desc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Changing the parameters of a plan: another one is laid out beside it, of the same steps as far as nothing about
- * them changes, and takes its place only when all of it is there. */
+/* Changing the parameters of a plan: another one is laid out beside it, of the same steps as far as nothing
+ * about them changes, and takes its place only when all of it is there. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"

@@ -27,7 +27,8 @@ hone_status image_hand_over(hone_image *image, bool read, struct wait_list wait,
  * may be NULL. */
 hone_status image_store(hone_image *image, struct wait_list wait, hone_event **done, hone_error *error);
 
-/* As hone_image_wrap where memory_can_wrap() holds, but the pixels are the device's from the beginning: nothing blocks. */
+/* As hone_image_wrap where memory_can_wrap() holds, but the pixels are the device's from the beginning:
+ * nothing blocks. */
 hone_status image_around(hone_image **out, hone_device *device, const hone_image_desc *desc, void *pixels,
                          hone_error *error);
 

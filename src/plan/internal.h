@@ -51,8 +51,9 @@ struct step *plan_find(const hone_plan *plan, size_t index, unsigned *member);
 
 /* ---- layout.c ---- */
 
-/* Makes the steps for `cases`, as many as the plan has filters. Steps of the plan as it is now serve again where
- * nothing about them changes; filter `changed` of the chain is made anew in any case. The plan stays as it is. */
+/* Makes the steps for `cases`, as many as the plan has filters. Steps of the plan as it is now serve again
+ * where nothing about them changes; filter `changed` of the chain is made anew in any case. The plan stays as
+ * it is. */
 hone_status layout_make(struct layout *layout, hone_plan *plan, const struct filter_case *cases,
                         size_t changed, hone_error *error);
 void layout_finish(struct layout *layout);
@@ -74,8 +75,8 @@ hone_status fusing_next(struct filter_case *c, size_t *taken, hone_plan *plan,
 /* A forced name that fits no filter of the chain is a mistake that must not go unnoticed. */
 hone_status choosing_check(const hone_chain *chain, const hone_plan_options *options, hone_error *error);
 
-/* Fills in instance, origin, config and trial of a step. `other`: the instance that this one would replace, or
- * NULL. */
+/* Fills in instance, origin, config and trial of a step. `other`: the instance that this one would replace,
+ * or NULL. */
 hone_status choosing_make(hone_plan *plan, struct step *step, const struct filter_case *c,
                           const struct instance *other, hone_error *error);
 

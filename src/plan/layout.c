@@ -34,7 +34,8 @@ const hone_image_desc *layout_output(const struct layout *layout)
     return case_result(instance_case(layout->steps[layout->count - 1]->instance));
 }
 
-/* What no kernel can index is refused before anything is compiled, and before a caller reads pixels for it. */
+/* What no kernel can index is refused before anything is compiled, and before a caller reads pixels for
+ * it. */
 static hone_status check_sizes(const struct filter_case *c, hone_error *error)
 {
     const hone_image_desc *in = case_input(c), *out = case_result(c);

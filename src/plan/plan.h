@@ -8,12 +8,12 @@
 /* From now on its runs try no other configurations: they build nothing and wait for nothing. */
 void plan_settle(hone_plan *plan);
 
-/* The addresses and pitches of inputs (of results) that are multiples of this many bytes, 1 or more, need no copy to be
- * aligned. */
+/* The addresses and pitches of inputs (of results) that are multiples of this many bytes, 1 or more, need no
+ * copy to be aligned. */
 size_t plan_alignment(const hone_plan *plan, bool of_results);
 
-/* hone_plan_set in two steps, so that several plans can change together or not at all. The plan must be the same
- * when the change is taken. */
+/* hone_plan_set in two steps, so that several plans can change together or not at all. The plan must be the
+ * same when the change is taken. */
 struct plan_change;
 hone_status plan_change_check(const hone_plan *plan, const char *call, size_t index, const char *text,
                               hone_error *error);

@@ -6,8 +6,8 @@ static uint32_t round_up(uint32_t value, uint32_t step)
     return (value + step - 1) / step * step;
 }
 
-/* Regions begin at multiples of the period. One that would pass the lower edge is moved up until it ends there: its size has to
- * leave it at a multiple. */
+/* Regions begin at multiples of the period. One that would pass the lower edge is moved up until it ends
+ * there: its size has to leave it at a multiple. */
 bool bands_make(struct bands *bands, uint32_t height, const hone_halo *halo, uint32_t region, uint32_t *least)
 {
     const uint32_t period = halo->period, above = round_up(halo->top, period),

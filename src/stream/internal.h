@@ -20,8 +20,9 @@ struct wrap {
     hone_event *back;  /* out of order: the host has it again */
 };
 
-/* The memory of a slot for the input or the result of one plane. The device works on `image`; the host on `host`, which
- * is either that image, mapped while the device does not use it, or `pinned`, which stays mapped. */
+/* The memory of a slot for the input or the result of one plane. The device works on `image`; the host on
+ * `host`, which is either that image, mapped while the device does not use it, or `pinned`, which stays
+ * mapped. */
 struct place {
     hone_image *image, *pinned;
     void *host;
@@ -87,9 +88,9 @@ struct hone_stream {
 
 /* What streams of a pool are, and others are not. */
 struct stream_extra {
-    /* Input and result are always the caller's, aligned to pages. Where kernels work on host memory the ring has none of its own,
-     * rows that do not suit a variant are copied by its plan, and nothing is kept of an address once its frame is finished. One
-     * slot will do. */
+    /* Input and result are always the caller's, aligned to pages. Where kernels work on host memory the ring
+     * has none of its own, rows that do not suit a variant are copied by its plan, and nothing is kept of an
+     * address once its frame is finished. One slot will do. */
     bool lent;
     bool trials; /* plans try other configurations: pushes may build, and wait */
 };

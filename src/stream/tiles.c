@@ -201,7 +201,8 @@ static hone_status try_regions(struct tiles *tiles, hone_error *error)
     return status ? status : new_regions(tiles, error);
 }
 
-/* As few rows as overlapping stages want, and no more than kernels can index, for results of up to four channels. */
+/* As few rows as overlapping stages want, and no more than kernels can index, for results of up to four
+ * channels. */
 static uint32_t most_rows(const struct tiles *tiles)
 {
     const uint64_t indexed = INT32_MAX / ((uint64_t)tiles->input.width * 4 + ROW_ALIGN);
@@ -221,7 +222,8 @@ static hone_status does_not_fit(const struct tiles *tiles, uint32_t least, doubl
                      least, tiles->input.width, needed * 1e-6, (double)memory * 1e-6);
 }
 
-/* Memory for a region is known when it has been taken: what is too large gives way to what should fit by that. */
+/* Memory for a region is known when it has been taken: what is too large gives way to what should fit by
+ * that. */
 static hone_status choose_regions(struct tiles *tiles, uint64_t memory, hone_error *error)
 {
     enum { TRIES = 12 };

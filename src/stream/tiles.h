@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * A chain over an image that need not fit into memory: bands of whole rows go through a stream, each with the rows around it
- * that its result depends on. The result is that of the whole image.
+ * A chain over an image that need not fit into memory: bands of whole rows go through a stream, each with the
+ * rows around it that its result depends on. The result is that of the whole image.
  *
  * Chains that end in integral or histogram carry sums from band to band. What cannot be done in bands is
  * HONE_ERROR_UNSUPPORTED, and the message names the filter.
@@ -12,8 +12,9 @@
 #include "hone/chain.h"
 #include "hone/stream.h"
 
-/* Fills `rows`, `pitch` bytes apart, with `count` rows of the input from `first` on. That is where the last call ended, except
- * under border=wrap: then the last rows come before the first ones, and the first ones once more at the end. */
+/* Fills `rows`, `pitch` bytes apart, with `count` rows of the input from `first` on. That is where the last
+ * call ended, except under border=wrap: then the last rows come before the first ones, and the first ones
+ * once more at the end. */
 typedef hone_status (*tiles_read)(void *user, uint32_t first, uint32_t count, void *rows, size_t pitch,
                                   hone_error *error);
 
@@ -27,14 +28,15 @@ struct tiles_request {
     void *user;
 };
 
-/* Whether a chain can be run over images like `input` in bands: HONE_ERROR_UNSUPPORTED says why not. Needs no device. */
+/* Whether a chain can be run over images like `input` in bands: HONE_ERROR_UNSUPPORTED says why not. Needs no
+ * device. */
 hone_status tiles_check(const hone_chain *chain, const hone_image_desc *input, hone_error *error);
 
 /* Threads: one at a time. */
 struct tiles;
 
-/* HONE_ERROR_MEMORY where not even the smallest band fits, with what that would take. *out is released with tiles_destroy. The
- * chain may be destroyed before. */
+/* HONE_ERROR_MEMORY where not even the smallest band fits, with what that would take. *out is released with
+ * tiles_destroy. The chain may be destroyed before. */
 hone_status tiles_create(struct tiles **out, const struct tiles_request *request, hone_error *error);
 /* *tiles becomes NULL, NULL is fine. */
 void tiles_destroy(struct tiles **tiles);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The caller's memory as images. Callers use a ring of buffers, too: an address that comes again finds its image. */
+/* The caller's memory as images. Callers use a ring of buffers, too: an address that comes again finds its
+ * image. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "image/view.h"
@@ -43,8 +44,8 @@ static struct wrap *find(hone_stream *stream, const hone_image_desc *desc, const
     return oldest;
 }
 
-/* The host may have it mapped still. Its pixels are the same for host and device, so nobody has to wait for the end of
- * that. */
+/* The host may have it mapped still. Its pixels are the same for host and device, so nobody has to wait for
+ * the end of that. */
 void wraps_forget(struct wrap *wrap)
 {
     if (wrap->image && memory_is_mapped(wrap->image->memory))
@@ -79,8 +80,8 @@ void wraps_give_back(struct wrap **wrap)
 
 hone_status wraps_create(hone_stream *stream, hone_error *error)
 {
-    const size_t most =
-        (size_t)stream->slot_count * stream->plane_count * 2; /* in flight; one more is looked for */
+    /* Those in flight; one more is looked for. */
+    const size_t most = (size_t)stream->slot_count * stream->plane_count * 2;
     stream->wrap_count = most < LEAST_WRAPS ? LEAST_WRAPS : most + 1;
     stream->wraps = mem_new(stream->wrap_count, sizeof *stream->wraps);
     return stream->wraps ? HONE_OK : error_memory(error, "a stream");

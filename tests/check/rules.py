@@ -14,6 +14,7 @@ SRC = os.path.join(frame.ROOT, "src")
 PUBLIC = os.path.join(frame.ROOT, "include")
 BINDINGS = [os.path.join(frame.ROOT, "python")]
 LONGEST_FUNCTION = 80
+WIDEST_LINE = 110  # as .clang-format has it
 MOST_FILES = 25
 
 # What each module may include, beside itself and the public headers. `filters` are single folders, each on its own.
@@ -176,6 +177,19 @@ def test_functions_are_short():
             if length > LONGEST_FUNCTION:
                 mistakes.append(f"{relative(path)}:{line}: {name} has {length} lines; {LONGEST_FUNCTION} are allowed")
     frame.check(count > 300, f"only {count} functions were found")
+    fail_if(mistakes)
+
+
+def test_lines_are_of_one_width():
+    """clang-format breaks code, and leaves comments and macros as they are written."""
+    mistakes, count = [], 0
+    for path in list(sources(SRC, endings=(".cl", ".clh"))) + list(sources(PUBLIC)):
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                count += 1
+                if len(line.rstrip("\n")) > WIDEST_LINE:
+                    mistakes.append(f"{relative(path)}:{number}: the line is wider than {WIDEST_LINE} columns")
+    frame.check(count > 10000, f"only {count} lines were found")
     fail_if(mistakes)
 
 

@@ -9,7 +9,8 @@
  *   INTERPOSE_STICKY=1            and all after it, from anywhere
  *   INTERPOSE_ERRNO=28            with this error (default: ENOMEM, EIO)
  *   INTERPOSE_SHORT=1             read and write half instead of failing
- *   INTERPOSE_FULL=FOLDER         the disk with this folder is full: for everybody, libraries and drivers included
+ *   INTERPOSE_FULL=FOLDER         the disk with this folder is full: for everybody, libraries and drivers
+ *   included
  *   INTERPOSE_REPORT=FILE         at exit: `site NAME OFFSET NUMBER`, `failed NAME`, `leak allocation OFFSET
  * BYTES`
  */

@@ -478,8 +478,8 @@ static bool same_value(const struct view *a, const struct view *b, int64_t x, in
     return view_get(a, x, y, channel) == view_get(b, x, y, channel);
 }
 
-/* Alpha stays. What depends on the value of a constant border has a window that leaves the picture, and is 0 with
- * zero-outside. Both follow from `spatial`, whatever the filter computes. */
+/* Alpha stays. What depends on the value of a constant border has a window that leaves the picture, and is 0
+ * with zero-outside. Both follow from `spatial`, whatever the filter computes. */
 static void check_pixels(const struct look *look, const struct shape *shape, const struct check *zero,
                          const struct check *dark, const struct check *bright)
 {

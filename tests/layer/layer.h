@@ -21,7 +21,8 @@
  *   LAYER_WHOLE_ROWS=1  rectangles whose last row has no room for its padding are refused, as by NVIDIA's
  *                       driver; 2: all rectangles
  *   LAYER_CLOCK=50      time stamps count that many times too slowly
- *   LAYER_OPTIONS=TEXT  added to the options of every build: with "-cl-opt-disable" PoCL takes a tenth of the time
+ *   LAYER_OPTIONS=TEXT  added to the options of every build: with "-cl-opt-disable" PoCL takes a tenth of the
+ *   time
  *
  * The report has a line for each fact:
  *
@@ -96,11 +97,12 @@ size_t layer_image_bytes(cl_mem image, const size_t *region);
 /* How often a call copied so far, and how many bytes (0 where there is no such call). */
 long layer_copies(const char *name, unsigned long *bytes);
 
-/* How often it was called so far; NULL: how often a command was enqueued to be waited for. Only calls that can fail. */
+/* How often it was called so far; NULL: how often a command was enqueued to be waited for. Only calls that
+ * can fail. */
 long layer_calls(const char *name);
 
-/* Makes the N-th call of these from now on (clA,clB) fail, and with `sticky` all calls after that; NULL: no more. The text
- * stays the caller's. */
+/* Makes the N-th call of these from now on (clA,clB) fail, and with `sticky` all calls after that; NULL: no
+ * more. The text stays the caller's. */
 void layer_fail(const char *names, long number, bool sticky);
 
 /* ---- For the generated wrappers, again ---- */

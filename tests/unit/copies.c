@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What hone says that it copied, against the OpenCL calls as a layer between counted them; and how long that took. */
+/* What hone says that it copied, against the OpenCL calls as a layer between counted them; and how long that
+ * took. */
 #include "cl/device.h"
 #include "support.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What hone_plan_create leaves for the first run: no compilation, not even the driver's own, and no object. */
+/* What hone_plan_create leaves for the first run: no compilation, not even the driver's own, and no
+ * object. */
 #include "hone/plan.h"
 #include "support.h"
 

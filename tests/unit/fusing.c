@@ -195,7 +195,8 @@ static void compare(const char *chain, hone_type type, uint32_t channels, const 
 TEST(plans_give_the_same_with_and_without)
 {
     device = support_open_quick();
-    /* The variants for CPUs do not fuse: as vectors of rows that the caches hold, filters are faster apart. */
+    /* The variants for CPUs do not fuse: as vectors of rows that the caches hold, filters are faster
+     * apart. */
     bool wide = strstr(hone_device_get_info(device)->platform, "Portable") != NULL;
     compare("sobel | colormap", HONE_U8, 1, NULL, !wide);
     compare("add | box size=4 | add", HONE_U16, 4, NULL, 0);

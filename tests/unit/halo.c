@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Halos of filters and chains, by what references do: a pixel outside of a result's halo never changes the result, and with
- * border=zero-outside the result is 0 exactly where the halo leaves the image. */
+/* Halos of filters and chains, by what references do: a pixel outside of a result's halo never changes the
+ * result, and with border=zero-outside the result is 0 exactly where the halo leaves the image. */
 #include "filter/case.h"
 #include "filter/chain.h"
 #include "filter/registry.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How long a device lives, and where: beyond hone_device_close() while something of it is there, and not in a forked
- * child. */
+/* How long a device lives, and where: beyond hone_device_close() while something of it is there, and not in a
+ * forked child. */
 #include "support.h"
 
 #include <string.h>

@@ -34,8 +34,8 @@ static void begin(void)
     }
 }
 
-/* What they move and compute in a second, and need for a launch: as the file of roofs has it. upload negative:
- * measuring never ended. */
+/* What they move and compute in a second, and need for a launch: as the file of roofs has it. upload
+ * negative: measuring never ended. */
 static void write_roofs(double launch, double upload_of_second)
 {
     char text[1024];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone_plan_set over the whole range of every numeric parameter of every filter: results and choices of a new plan,
- * every program built once, nothing built on the way back. All parameters under HONE_TEST_EFFORT=all, else the
- * first one of each filter. */
+/* hone_plan_set over the whole range of every numeric parameter of every filter: results and choices of a new
+ * plan, every program built once, nothing built on the way back. All parameters under HONE_TEST_EFFORT=all,
+ * else the first one of each filter. */
 #include "filter/registry.h"
 #include "hone/plan.h"
 #include "support.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Probes: kernels with more to do give the same results, and what follows from the times. No time is measured here. */
+/* Probes: kernels with more to do give the same results, and what follows from the times. No time is measured
+ * here. */
 #include "lab/probe/rewrite.h"
 #include "lab/probe/verdict.h"
 

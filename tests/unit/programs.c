@@ -202,8 +202,8 @@ TEST(odd_entries_heal)
     REQUIRE(unlink(entry) == 0 && mkfifo(entry, 0600) == 0);
     check_heals("a pipe");
     REQUIRE(unlink(entry) == 0 && mkdir(entry, 0700) == 0);
-    struct start folder =
-        start("box"); /* a folder cannot be replaced by renaming a file over it: built each time */
+    /* A folder cannot be replaced by renaming a file over it: built each time. */
+    struct start folder = start("box");
     CHECK_EQ(folder.counts.built_from_source, 1);
     CHECK(folder.right);
 }
@@ -259,7 +259,8 @@ TEST(a_folder_that_cannot_be_written)
 
 /* ---- Crashes ---- */
 
-/* What a process leaves that ended while it was at work in a program: by the driver's doing, or nobody knows. */
+/* What a process leaves that ended while it was at work in a program: by the driver's doing, or nobody
+ * knows. */
 enum cause { UNKNOWN, DRIVER };
 
 static void leave_busy(const char *entry, enum cause cause)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A file of records without what later lines supersede says the same, and no line is lost on the way there. */
+/* A file of records without what later lines supersede says the same, and no line is lost on the way
+ * there. */
 #include "choose/records.h"
 
 #include "base/file.h"
@@ -177,7 +178,8 @@ TEST(appending_compacts_by_itself)
     text_finish(&file);
 }
 
-/* Adds a try of its own, then ones that supersede each other, and compacts, for ever; says of each that it is there. */
+/* Adds a try of its own, then ones that supersede each other, and compacts, for ever; says of each that it is
+ * there. */
 static void work(int pipe_end, int round)
 {
     bool done;

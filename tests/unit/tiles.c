@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Images in bands: the arithmetic, also beyond 2^32 elements, and results, which are those of whole images. */
+/* Images in bands: the arithmetic, also beyond 2^32 elements, and results, which are those of whole
+ * images. */
 #include "stream/tiles.h"
 
 #include "stream/bands.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Plays NVIDIA's management library: two GPUs, the first of which counts 1.5 J between one question and the next. */
+/* Plays NVIDIA's management library: two GPUs, the first of which counts 1.5 J between one question and the
+ * next. */
 #include <stdio.h>
 
 int nvmlInit_v2(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply: what becomes of the fourth channel. The library copies it; here the chain is written anew where that would
- * be wrong. */
+/* hone apply: what becomes of the fourth channel. The library copies it; here the chain is written anew where
+ * that would be wrong. */
 #include "cli/apply/apply.h"
 
 #include "base/error.h"
@@ -62,8 +62,8 @@ static void filter_every_channel(struct rewriting *r, size_t *moved, const struc
     }
 }
 
-/* Sixteen bits hold what eight become under low alpha, floats what sixteen become; but floats are not computed to the
- * last bit. */
+/* Sixteen bits hold what eight become under low alpha, floats what sixteen become; but floats are not
+ * computed to the last bit. */
 static hone_type between(const struct filter_case *c)
 {
     return c->in.type == HONE_U8 || (c->in.type == HONE_U16 && c->exact) ? HONE_U16 : HONE_F32;

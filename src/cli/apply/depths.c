@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply: levels mean something else in each format, which is said where images of several come together. */
+/* hone apply: levels mean something else in each format, which is said where images of several come
+ * together. */
 #include "cli/apply/apply.h"
 
 #include "filter/chain.h"

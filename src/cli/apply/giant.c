@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply: images that are too large for memory, or for one buffer of the device. They are read, filtered and written in
- * bands of rows; nothing holds a whole one. */
+/* hone apply: images that are too large for memory, or for one buffer of the device. They are read, filtered
+ * and written in bands of rows; nothing holds a whole one. */
 #include "cli/apply/apply.h"
 
 #include "base/clock.h"
@@ -375,7 +375,8 @@ static hone_status store_file(struct giant *g, const char *root, hone_error *err
     return status;
 }
 
-/* By way of a file without a name, so that nothing comes out of what fails: memory may be too small for it. */
+/* By way of a file without a name, so that nothing comes out of what fails: memory may be too small for
+ * it. */
 static hone_status store_stdout(struct giant *g, hone_error *error)
 {
     const char *folder = getenv("TMPDIR");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply: images of several pages. Each is filtered by itself; the results lie in memory until all can be written. */
+/* hone apply: images of several pages. Each is filtered by itself; the results lie in memory until all can be
+ * written. */
 #include "cli/apply/apply.h"
 
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A chain whose quotes were forgotten: `hone apply gaussian sigma=2 in.png -o out.png`. Recognised, so that the
- * answer can be the command that was meant. */
+/* A chain whose quotes were forgotten: `hone apply gaussian sigma=2 in.png -o out.png`. Recognised, so that
+ * the answer can be the command that was meant. */
 #include "cli/apply/apply.h"
 
 #include "base/error.h"

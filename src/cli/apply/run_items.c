@@ -41,9 +41,9 @@ static void apply_any(struct engine *engine, const struct item *item, const char
     (apply_is_video(item) ? apply_video : engine_apply)(engine, item, root, result);
 }
 
-/* libvips keeps what it has to say about failures to write in one place for all threads, and neighbours take memory:
- * what failed in company is tried once more alone, so that the message is true. What is said of damage that was
- * accepted comes with a result: there one image follows the other from the start. */
+/* libvips keeps what it has to say about failures to write in one place for all threads, and neighbours take
+ * memory: what failed in company is tried once more alone, so that the message is true. What is said of
+ * damage that was accepted comes with a result: there one image follows the other from the start. */
 static void apply_item(struct crew *crew, struct engine *engine, const struct item *item,
                        struct apply_result *result)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply: what all images of a run share: the devices, the pool that hands images out to them, and the bounds on how long they may
- * take. */
+/* hone apply: what all images of a run share: the devices, the pool that hands images out to them, and the
+ * bounds on how long they may take. */
 #include "cli/apply/apply.h"
 
 #include "base/error.h"

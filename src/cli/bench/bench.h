@@ -56,8 +56,8 @@ json_t *bench_facts_json(const struct facts *facts);
 int bench_experiments(struct bench_run *run, char *const *names, int count);
 void bench_list_experiments(void);
 
-/* --html: how the command was called; the page begun, unless there is no gnuplot; smaller images, where there is one size; what
- * was climbed; the page written. Without --html these do nothing. */
+/* --html: how the command was called; the page begun, unless there is no gnuplot; smaller images, where there
+ * is one size; what was climbed; the page written. Without --html these do nothing. */
 void html_note_command(struct text *command, int argc, char **argv);
 hone_status html_begin(struct bench_run *run, hone_error *error);
 void html_add_sizes(struct bench_run *run);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Filters of one's own: an OpenCL C file whose `//@filter` lines describe it (docs/own-filters.md). They become the same
- * structures as those of the folders in src/filters, and are found beside them.
+ * Filters of one's own: an OpenCL C file whose `//@filter` lines describe it (docs/own-filters.md). They
+ * become the same structures as those of the folders in src/filters, and are found beside them.
  *
- * A filter that was loaded stays until the process ends, so that whoever holds one need not count; a changed file becomes a new
- * filter, which takes the old one's name.
+ * A filter that was loaded stays until the process ends, so that whoever holds one need not count; a changed
+ * file becomes a new filter, which takes the old one's name.
  */
 #ifndef FILTER_OWN_OWN_H
 #define FILTER_OWN_OWN_H
@@ -19,8 +19,8 @@ const struct hone_filter *own_at(size_t index);
 /* Loads the filter of a file's text. The same text from the same path is loaded once. */
 hone_status own_load(const struct hone_filter **out, const char *path, const char *text, hone_error *error);
 
-/* Makes a failed build the author's mistake, with file, line and column, if the compiler's log names a place in the text: then
- * HONE_ERROR_USAGE, else `status`. */
+/* Makes a failed build the author's mistake, with file, line and column, if the compiler's log names a place
+ * in the text: then HONE_ERROR_USAGE, else `status`. */
 hone_status own_blame(const struct own_source *own, hone_status status, hone_error *error);
 
 /* ---- Within this folder ---- */

@@ -43,8 +43,8 @@ static void skip(struct line *line)
         line->at++;
 }
 
-/* What stands before the next of `stops`, without spaces around; "" at the end. A stop inside of parentheses is
- * none. The stop is passed over. */
+/* What stands before the next of `stops`, without spaces around; "" at the end. A stop inside of parentheses
+ * is none. The stop is passed over. */
 static const char *take(struct line *line, const char *stops)
 {
     int depth = 0;

@@ -81,8 +81,8 @@
 #include "filters/planes.clh"
 
 /* What a lane holds: of 16 tiles on the left, tiles `group` and `group` + 8, of their bytes 4 * `place` to
- * 4 * `place` + 3 and 16 further; of weights the same bytes of column `group`; of sums the same tiles, columns
- * 2 * `place` and one more. */
+ * 4 * `place` + 3 and 16 further; of weights the same bytes of column `group`; of sums the same tiles,
+ * columns 2 * `place` and one more. */
 struct lane {
     int group, place;
 #if !WITH_PTX

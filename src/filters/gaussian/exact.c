@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * exact=yes: what every device can give to the last bit. The weights are whole numbers, parts of 2^bits, and a result is
+ * exact=yes: what every device can give to the last bit. The weights are whole numbers, parts of 2^bits, and
+ * a result is
  *
  *     floor((sum over i, j of w(i) w(j) in(x + i, y + j)) / 4^bits + 1/2),
  *
- * which no order of additions changes. Up to COARSE_SIGMA so few bits are enough that the sum along a line of a window is
- * exact in 32 bits; a picture of noise is off by a part of 10^5 of full scale, the worst one by a part of 10^4. Beyond, 24
- * bits: the whole sum of u16 just fits into 64.
+ * which no order of additions changes. Up to COARSE_SIGMA so few bits are enough that the sum along a line of
+ * a window is exact in 32 bits; a picture of noise is off by a part of 10^5 of full scale, the worst one by a
+ * part of 10^4. Beyond, 24 bits: the whole sum of u16 just fits into 64.
  */
 #include "filters/gaussian/gaussian.h"
 
@@ -20,7 +21,8 @@ int64_t gaussian_exact_bits(bool bytes, double sigma)
     return sigma > coarse_sigma ? 24 : bytes ? 15 : 16;
 }
 
-/* Each weight rounded, but the centre, which takes what is missing: the sum is 2^bits, and the centre is even. */
+/* Each weight rounded, but the centre, which takes what is missing: the sum is 2^bits, and the centre is
+ * even. */
 static uint32_t *exact_weights(const struct filter_case *c, int64_t radius)
 {
     double sigma = case_number(c, "sigma"), *weights = calloc((size_t)radius + 1, sizeof *weights);
@@ -61,8 +63,8 @@ void gaussian_exact_table(const struct filter_case *c, uint32_t *table, size_t c
     free(weights);
 }
 
-/* Two factors of 16 bits a word. Of u8 for the rows' sums at distances 2 g and 2 g + 1; of u16, whose sums of two take 17
- * bits, g and g, half of the centre twice. */
+/* Two factors of 16 bits a word. Of u8 for the rows' sums at distances 2 g and 2 g + 1; of u16, whose sums of
+ * two take 17 bits, g and g, half of the centre twice. */
 void gaussian_exact_vectors(const struct filter_case *c, uint32_t *table, size_t count)
 {
     size_t reach = (size_t)case_symbol(c, "EXACT_REACH"), groups = count - (reach + 1);

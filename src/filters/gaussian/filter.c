@@ -45,15 +45,16 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* clang-format off */
 
-/* The fourth order's own error is 0.14/255 in the worst picture, its recursion in single precision loses up to
- * 0.05/255 at sigma 100. As in the write-up, one channel. */
+/* The fourth order's own error is 0.14/255 in the worst picture, its recursion in single precision loses up
+ * to 0.05/255 at sigma 100. As in the write-up, one channel. */
 #define AS_WRITTEN        RECURSIVE " && S100 <= 10000 && C == 1 && TYPE != 1"
 #define AS_WRITTEN_BOUNDS {1, 0, 1e-3}
 
 #define LINES {"WG_X", TUNABLE_LAUNCH, "16 1 4 64 256", "lines per work-group"}
 #define TILES {"TILES", TUNABLE_DEFINE, "0 1", "transposes go through local memory"}
 
-/* Memory traffic: a sweep reads the line and writes floats; the sweep back reads both and writes the result. */
+/* Memory traffic: a sweep reads the line and writes floats; the sweep back reads both and writes the
+ * result. */
 #define COUPLED_OPS    "C*(4*11*" PAIRS " + 2)"
 #define AS_WRITTEN_OPS "64*C"
 
@@ -66,11 +67,11 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define TRANSPOSE_PASSES(numbers)                                                                  \
     {{.kernel = "gaussian_down_pixels", .extent = {"W*C"}, .local = {"WG_X"},                      \
       .arguments = {"in", "tmp0", "W", "H", "border", WEIGHTS, numbers, "R"}},                     \
-     {.kernel = "gaussian_transpose", .extent = {"W", "H"}, .local = {"16", "TILES ? 16 : 1"},                 \
+     {.kernel = "gaussian_transpose", .extent = {"W", "H"}, .local = {"16", "TILES ? 16 : 1"}, \
       .arguments = {"tmp0", "tmp1", "W", "H"}},                                                    \
      {.kernel = "gaussian_down_floats", .extent = {"H*C"}, .local = {"WG_X"},                      \
       .arguments = {"tmp1", "tmp0", "H", "W", "border", WEIGHTS, numbers, "R"}},                   \
-     {.kernel = "gaussian_transpose_back", .extent = {"H", "W"}, .local = {"16", "TILES ? 16 : 1"},            \
+     {.kernel = "gaussian_transpose_back", .extent = {"H", "W"}, .local = {"16", "TILES ? 16 : 1"}, \
       .arguments = {"tmp0", "out", "W", "H", "R"}}}
 
 #define TWO_PICTURES {{.bytes = "4*W*H*C"}, {.bytes = "4*W*H*C"}}
@@ -113,7 +114,8 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* clang-format off */
 
-/* Products of matrices of bytes. They are done by units of their own: what costs is splitting, carrying and packing. */
+/* Products of matrices of bytes. They are done by units of their own: what costs is splitting, carrying and
+ * packing. */
 #define BYTE_MATRIX EXACT_16 " && EXACT_REACH <= 32 && EXACT_REACH*C <= 72 && (SM >= 80 || W*H <= 65536)"
 #define BYTE_MATRIX_TUNABLES                                                                       \
     {"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},                            \

@@ -10,8 +10,9 @@
  * weights for the four grid points around it sum to 1. The two polynomials that make it were fitted so that
  * the best taps leave the least error: one for STEP = sigma / 1.5 (u8), one for sigma / 2.5 (finer formats).
  * `taps` is the least-squares fit to the Gaussian over all positions of x and y. The sum of |h - Gaussian| of
- * both axes is 0.4 of 255 levels at sigma / STEP = 1.25 and 0.1 at 1.5; with the second phi 6e-5 at 2 and 2.5e-5 at 2.5. A
- * picture between 0 and full scale errs by at most half of the sum of both axes, that is by as much.
+ * both axes is 0.4 of 255 levels at sigma / STEP = 1.25 and 0.1 at 1.5; with the second phi 6e-5 at 2 and
+ * 2.5e-5 at 2.5. A picture between 0 and full scale errs by at most half of the sum of both axes, that is by
+ * as much.
  */
 #include "filters/gaussian/gaussian.h"
 

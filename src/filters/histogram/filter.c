@@ -27,9 +27,9 @@ static double most_of(const struct filter_case *c)
 }
 
 /*
- * How far, in bins, the place of a value that kernels compute from `origin` and `scale` may be from the true one: each of
- * the two, their difference and product are rounded by 2^-24, and a device may take numbers below 1.2e-38 for 0.
- * Doubled, and 1 where that is no use or floats cannot hold the numbers.
+ * How far, in bins, the place of a value that kernels compute from `origin` and `scale` may be from the true
+ * one: each of the two, their difference and product are rounded by 2^-24, and a device may take numbers
+ * below 1.2e-38 for 0. Doubled, and 1 where that is no use or floats cannot hold the numbers.
  */
 static double place_margin(double least, double most, double bins)
 {
@@ -98,7 +98,9 @@ static void table(const struct filter_case *c, int index, void *to, size_t bytes
 
 /* clang-format off */
 /* Passes whose work-groups the driver chooses. */
-#define CLEAR {.kernel = "histogram_clear", .extent = {COUNTS " + 1"}, .local = {"0"}, .arguments = {"tmp0", COUNTS}}
+#define CLEAR                                                                                      \
+    {.kernel = "histogram_clear", .extent = {COUNTS " + 1"}, .local = {"0"},                       \
+     .arguments = {"tmp0", COUNTS}}
 
 /* From counts to the result; the largest count matters to pictures alone. */
 #define FINISH                                                                                               \

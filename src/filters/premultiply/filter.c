@@ -14,9 +14,9 @@ const struct hone_filter hone_filter_premultiply = {
                  {"a blur in which hidden colours stay hidden",
                   "'premultiply type=u16 | box alpha=filter | unpremultiply type=u8' logo.png -o soft.png"}},
     .reference = premultiply_reference,
-    /* Integers of integers are exact. Floats of u8: a division in single precision of a whole number, 2.5 ulp; of
-       u16 that number is rounded before. Of f32: a product, rounded once, except that a device may take
-       denormals for 0. */
+    /* Integers of integers are exact. Floats of u8: a division in single precision of a whole number, 2.5
+       ulp; of u16 that number is rounded before. Of f32: a product, rounded once, except that a device may
+       take denormals for 0. */
     .bounds = {3e-7, 3e-7, 6e-8},
     .exact_integers = true,
     VARIANTS(variants),

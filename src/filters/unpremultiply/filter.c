@@ -14,8 +14,8 @@ const struct hone_filter hone_filter_unpremultiply = {
                  {"a blur in which hidden colours stay hidden",
                   "'premultiply type=u16 | box alpha=filter | unpremultiply type=u8' logo.png -o soft.png"}},
     .reference = unpremultiply_reference,
-    /* Integers of integers are exact. Floats of integers: a division in single precision, 2.5 ulp. Of f32: the
-       quotient rounded once, except that a device may take denormals for 0. */
+    /* Integers of integers are exact. Floats of integers: a division in single precision, 2.5 ulp. Of f32:
+       the quotient rounded once, except that a device may take denormals for 0. */
     .bounds = {3e-7, 3e-7, 6e-8},
     .exact_integers = true,
     VARIANTS(variants),

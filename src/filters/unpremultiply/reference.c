@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Colours by alpha; alpha itself goes with the full range. Of alpha 0 colours are 0. Integers are exact and at most
- * the full range, floats a quotient in single precision. */
+/* Colours by alpha; alpha itself goes with the full range. Of alpha 0 colours are 0. Integers are exact and
+ * at most the full range, floats a quotient in single precision. */
 #include "filters/alpha.h"
 
 #include <math.h>

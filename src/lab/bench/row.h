@@ -2,8 +2,8 @@
 /**
  * A row of a table: one variant in one configuration, measured on one device and held against the reference.
  *
- * Kernels are timed apart from the copies that a variant needs around them (a 2D image made of a buffer), for the
- * documents' programs begin with images. Inputs are noise, three of them by turns.
+ * Kernels are timed apart from the copies that a variant needs around them (a 2D image made of a buffer), for
+ * the documents' programs begin with images. Inputs are noise, three of them by turns.
  */
 #ifndef LAB_BENCH_ROW_H
 #define LAB_BENCH_ROW_H
@@ -37,9 +37,9 @@ struct row {
     double stored;           /* bytes of the result for a pixel */
 };
 
-/* Whether results are right is asked on a small picture, by the reference in plain C. Fills all of *row but variant
- * and config, which the caller sets. `text` is the filter with its parameters, `in` what it gets. Failures are in
- * the row. */
+/* Whether results are right is asked on a small picture, by the reference in plain C. Fills all of *row but
+ * variant and config, which the caller sets. `text` is the filter with its parameters, `in` what it gets.
+ * Failures are in the row. */
 void row_measure(struct row *row, hone_device *device, const char *text, const hone_image_desc *in);
 
 /* Times an instance on the pictures of `measure`; `flat`: with all rows of the input being the first one. */

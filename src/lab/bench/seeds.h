@@ -36,14 +36,15 @@ struct seeds;
 hone_status seeds_open(struct seeds **out, hone_error *error);
 void seeds_close(struct seeds **seeds);
 
-/* Tables by number, false beyond the last; by name, false when there is none. Strings last as long as `seeds`. */
+/* Tables by number, false beyond the last; by name, false when there is none. Strings last as long as
+ * `seeds`. */
 bool seeds_at(const struct seeds *seeds, size_t index, struct seed_table *table);
 bool seeds_find(const struct seeds *seeds, const char *name, struct seed_table *table);
 /* Row `index` of a table; false beyond the last. */
 bool seeds_row(const struct seed_table *table, size_t index, struct seed_row *row);
 
-/* What a document gives for a row: one number (then both are the same) or a range; of a list of three and more,
- * the one for size number `size` of the table. */
+/* What a document gives for a row: one number (then both are the same) or a range; of a list of three and
+ * more, the one for size number `size` of the table. */
 struct seed_figure {
     double least, most;
 };

@@ -45,7 +45,8 @@ static bool read_counter(const struct energy_meter *meter, const struct energy_c
     return counter->path[0] ? read_file(counter->path, joules) : nvml_read(meter, counter, joules);
 }
 
-/* The folder's file of energy with its name; a file that there is but that nobody may read is the reason why. */
+/* The folder's file of energy with its name; a file that there is but that nobody may read is the reason
+ * why. */
 static void add_file(struct energy_meter *meter, const char *folder, const char *energy, const char *name)
 {
     char path[sizeof meter->counters[0].path], line[sizeof meter->counters[0].name];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Counters of energy that a machine tells of: RAPL by way of /sys/class/powercap, GPUs by way of /sys/class/hwmon and of
- * NVIDIA's management library (NVML, loaded when it is there).
+ * Counters of energy that a machine tells of: RAPL by way of /sys/class/powercap, GPUs by way of
+ * /sys/class/hwmon and of NVIDIA's management library (NVML, loaded when it is there).
  *
  * They count whole packages and boards, with whatever else runs there. Threads: one at a time per meter.
  */
@@ -31,8 +31,8 @@ struct energy_meter {
     char why[256]; /* where there is no counter: why */
 };
 
-/* Finds the counters. `sysfs`: "/sys"; `nvml`: the library's name; NULL for both: the usual ones. That there are none is no
- * error: count is 0, and `why` says what was looked for. To be closed. */
+/* Finds the counters. `sysfs`: "/sys"; `nvml`: the library's name; NULL for both: the usual ones. That there
+ * are none is no error: count is 0, and `why` says what was looked for. To be closed. */
 void energy_open(struct energy_meter *meter, const char *sysfs, const char *nvml);
 void energy_close(struct energy_meter *meter);
 

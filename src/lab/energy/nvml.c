@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* NVIDIA's management library, loaded by name: its functions and their values as its documentation has them. */
+/* NVIDIA's management library, loaded by name: its functions and their values as its documentation has
+ * them. */
 #include "lab/energy/internal.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * From which size a filter pays: a plain C loop on one core against the filter with both transfers, and against its kernels
- * alone, for sides that double.
+ * From which size a filter pays: a plain C loop on one core against the filter with both transfers, and
+ * against its kernels alone, for sides that double.
  */
 #include "lab/experiments/internal.h"
 
@@ -65,7 +65,8 @@ static int four(int a, int b, int c, int d)
     return (a + b + c + d + 2) >> 2;
 }
 
-/* Red and green in even rows, green and blue in odd ones; the mosaic is mirrored at its first and last samples. */
+/* Red and green in even rows, green and blue in odd ones; the mosaic is mirrored at its first and last
+ * samples. */
 static void bayer(const uint8_t *in, uint8_t *out, int width, int height)
 {
     for (int y = 0; y < height; y++) {

@@ -6,7 +6,8 @@
 
 #include <stddef.h>
 
-/* The largest difference between two rows of elements, `bytes` long. A NaN beside a number counts as infinite. */
+/* The largest difference between two rows of elements, `bytes` long. A NaN beside a number counts as
+ * infinite. */
 double largest_difference(hone_type type, const void *a, const void *b, size_t bytes);
 
 #endif

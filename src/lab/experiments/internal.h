@@ -82,7 +82,8 @@ struct arm_result *arm_add(struct experiment_result *result, const char *name, c
 /* That it does not run, and why. */
 void arm_fails(struct arm_result *arm, const hone_error *error);
 
-/* Runs all arms that can, by turns, and fills their times. `run` gives the milliseconds of one run of an arm. */
+/* Runs all arms that can, by turns, and fills their times. `run` gives the milliseconds of one run of an
+ * arm. */
 typedef hone_status arm_run(void *context, size_t arm, double *ms, hone_error *error);
 void take_turns(struct experiment_result *result, arm_run *run, void *context);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Experiments on kernels: the arms of one are kernels of its file, compiled with other options or launched otherwise. */
+/* Experiments on kernels: the arms of one are kernels of its file, compiled with other options or launched
+ * otherwise. */
 #include "lab/experiments/internal.h"
 
 #include "base/clock.h"

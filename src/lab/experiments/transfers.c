@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Ways of handing memory to the device and back. The host makes a picture, the device inverts it, the host reads all of the
- * result; times are from begin to end, by the host's clock.
+ * Ways of handing memory to the device and back. The host makes a picture, the device inverts it, the host
+ * reads all of the result; times are from begin to end, by the host's clock.
  */
 #include "lab/experiments/transfers.h"
 #include "lab/experiments/internal.h"

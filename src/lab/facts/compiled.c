@@ -91,8 +91,8 @@ static bool value_behind(struct bytes in, const char *key, unsigned *number)
     return at && read_number(at + strlen(key), in.end, number);
 }
 
-/* Keys stand in alphabetical order: behind a kernel's name come its private memory and its registers, behind an
- * argument's its offset. */
+/* Keys stand in alphabetical order: behind a kernel's name come its private memory and its registers, behind
+ * an argument's its offset. */
 bool compiled_of_binary(const void *binary, size_t bytes, const char *kernel, struct compiled *out)
 {
     static const char key[] = ".name";

@@ -11,8 +11,8 @@
 
 enum { VENDOR_NVIDIA = 0x10de, VENDOR_AMD = 0x1002 };
 
-/* Compiled again, with more options: caches keep neither logs nor those. NVIDIA's driver has a cache of its own, by what the
- * program becomes: one kernel more, of a name that was never there, makes it another one. */
+/* Compiled again, with more options: caches keep neither logs nor those. NVIDIA's driver has a cache of its
+ * own, by what the program becomes: one kernel more, of a name that was never there, makes it another one. */
 static hone_status compile_again(struct program **program, hone_device *device,
                                  const struct facts_source *from, const char *more)
 {

@@ -19,7 +19,8 @@ struct facts {
 hone_status facts_of(struct facts *facts, hone_device *device, const struct instance *instance, size_t pass,
                      hone_error *error);
 
-/* A kernel of a program that is no filter's: what it was compiled from, and the work-items of a group (0: not known). */
+/* A kernel of a program that is no filter's: what it was compiled from, and the work-items of a group (0: not
+ * known). */
 struct facts_source {
     const char *source, *options, *kernel;
     size_t items;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * How many waves (warps) of a kernel a device holds at once, from the registers that a work-item needs: what hides
- * the time that memory takes (guide 3.2.3).
+ * How many waves (warps) of a kernel a device holds at once, from the registers that a work-item needs: what
+ * hides the time that memory takes (guide 3.2.3).
  *
- * Sources: for AMD the limits in LLVM's AMDGPUBaseInfo.cpp; for NVIDIA the tables of the CUDA programming guide and
- * the rules of its occupancy calculator.
+ * Sources: for AMD the limits in LLVM's AMDGPUBaseInfo.cpp; for NVIDIA the tables of the CUDA programming
+ * guide and the rules of its occupancy calculator.
  */
 #ifndef LAB_FACTS_WAVES_H
 #define LAB_FACTS_WAVES_H
@@ -20,8 +20,8 @@ struct wave_unit {
     unsigned most;      /* waves at once, whatever they need */
 };
 
-/* By the name of the architecture: "gfx906", "gfx1030:xnack-"; GCN's for every other "gfx". False for names of other
- * vendors. Those of gfx10 and later are for waves of 32. */
+/* By the name of the architecture: "gfx906", "gfx1030:xnack-"; GCN's for every other "gfx". False for names
+ * of other vendors. Those of gfx10 and later are for waves of 32. */
 bool wave_unit_of(const char *architecture, struct wave_unit *unit);
 /* Waves at once on one unit; 0: the kernel does not fit. */
 unsigned wave_unit_waves(const struct wave_unit *unit, unsigned registers);

@@ -2,8 +2,8 @@
 /**
  * The guide's advice on kernels as rules, found in the syntax tree of OpenCL C that libclang makes.
  *
- * libclang is loaded when a file is looked at, so that nothing else pays for it. Only what stands in the file itself is
- * judged, not what it includes.
+ * libclang is loaded when a file is looked at, so that nothing else pays for it. Only what stands in the file
+ * itself is judged, not what it includes.
  */
 #ifndef LAB_LINT_H
 #define LAB_LINT_H
@@ -46,8 +46,8 @@ struct lint_result {
     size_t silenced; /* of them, with a reason */
 };
 
-/* HONE_ERROR_IO for a file that cannot be read or that does not compile (error->log has the compiler's words),
- * HONE_ERROR_UNSUPPORTED without libclang. On HONE_OK lint_finish is due. */
+/* HONE_ERROR_IO for a file that cannot be read or that does not compile (error->log has the compiler's
+ * words), HONE_ERROR_UNSUPPORTED without libclang. On HONE_OK lint_finish is due. */
 hone_status lint_file(struct lint_result *result, const char *path, const struct lint_options *options,
                       hone_error *error);
 void lint_finish(struct lint_result *result);

@@ -12,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Text between tags. What XML has no room for is left out, bytes beyond ASCII that are no UTF-8 of a driver's among it. */
+/* Text between tags. What XML has no room for is left out, bytes beyond ASCII that are no UTF-8 of a driver's
+ * among it. */
 static void add_escaped(struct text *page, const char *text)
 {
     for (; *text; text++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * One page of HTML with what was climbed: bars, roofline, sizes, work-group shapes, a timeline, the machine. Nothing in it is
- * looked for elsewhere; it is well-formed XML, too.
+ * One page of HTML with what was climbed: bars, roofline, sizes, work-group shapes, a timeline, the machine.
+ * Nothing in it is looked for elsewhere; it is well-formed XML, too.
  */
 #ifndef LAB_PAGE_PAGE_H
 #define LAB_PAGE_PAGE_H
@@ -22,7 +22,8 @@ struct page_subject {
 
 /* Begins a page; `command` is how it can be made again. */
 void page_begin(struct text *page, const char *command);
-/* Adds a subject. `number` tells those of a page apart. A plot for which there is nothing says so in its place. */
+/* Adds a subject. `number` tells those of a page apart. A plot for which there is nothing says so in its
+ * place. */
 hone_status page_add(struct text *page, const struct page_subject *subject, int number, hone_error *error);
 void page_end(struct text *page);
 

@@ -95,7 +95,8 @@ static void add_loads(struct prober *p, const struct roofs_list *roofs)
     p->probed->evidence.more_loads_ms = time_load(p, &load, "loads cannot be added");
 }
 
-/* The extra memory is larger than caches, and written once: pages that nobody wrote may all be the same one. */
+/* The extra memory is larger than caches, and written once: pages that nobody wrote may all be the same
+ * one. */
 static hone_status make_extra(struct prober *p, hone_error *error)
 {
     const hone_device_info *info = hone_device_get_info(p->device);

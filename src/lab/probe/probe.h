@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Probes: a variant is run as it is, and then with arithmetic added, with loads added, with half of its work-groups,
- * and with loads that come from a cache. Which of these shows in its time is what limits it (guide 5.6).
+ * Probes: a variant is run as it is, and then with arithmetic added, with loads added, with half of its
+ * work-groups, and with loads that come from a cache. Which of these shows in its time is what limits it
+ * (guide 5.6).
  *
  * They are derived from the program's own source and launch geometry, for any variant of any filter.
  */

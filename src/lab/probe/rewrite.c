@@ -6,8 +6,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Four chains of two operations a round. That their sum meets the number is as good as never true, and nothing that a
- * compiler could know. */
+/* Four chains of two operations a round. That their sum meets the number is as good as never true, and
+ * nothing that a compiler could know. */
 static const char probe_source[] =
     "inline void hone_probe(__global uint4 *to)\n"
     "{\n"
@@ -67,8 +67,8 @@ static const char *behind_bracket(const char *at)
     return NULL;
 }
 
-/* Of "__kernel [__attribute__((...))] void NAME(...) {" at `at`: the bracket that closes the arguments, and what stands
- * behind the brace. False for anything else, such as a kernel that a macro spells. */
+/* Of "__kernel [__attribute__((...))] void NAME(...) {" at `at`: the bracket that closes the arguments, and
+ * what stands behind the brace. False for anything else, such as a kernel that a macro spells. */
 static bool parse_kernel(const char *at, const char **closing, const char **body)
 {
     static const char attribute[] = "__attribute__", type[] = "void";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Kernels with more to do than they have: the same program, whose kernels first compute or load for nothing. */
+/* Kernels with more to do than they have: the same program, whose kernels first compute or load for
+ * nothing. */
 #ifndef LAB_PROBE_REWRITE_H
 #define LAB_PROBE_REWRITE_H
 
@@ -17,9 +18,9 @@ struct probe_load {
 enum { PROBE_OPERATIONS = 8, PROBE_LOADED = 16 };
 
 /**
- * Gives every kernel of a program one more argument, `__global uint4 *` of `1 << log2_loads` elements, and lets it
- * begin with the load. Only that memory is ever written, and that hardly ever: results stay as they are.
- * HONE_ERROR_UNSUPPORTED when no kernel is found.
+ * Gives every kernel of a program one more argument, `__global uint4 *` of `1 << log2_loads` elements, and
+ * lets it begin with the load. Only that memory is ever written, and that hardly ever: results stay as they
+ * are. HONE_ERROR_UNSUPPORTED when no kernel is found.
  */
 hone_status probe_rewrite(struct text *source, const struct probe_load *load, unsigned log2_loads,
                           hone_error *error);

@@ -11,7 +11,8 @@ static const double waits = 0.75;
 static const double crowded = 0.3;
 /* A share of a roof that is enough where nothing that was added shows: it may have come from a cache. */
 static const double near_roof = 0.6;
-/* Where half of the work takes nearly as long, it is not the work that counts; without that, very few launches tell. */
+/* Where half of the work takes nearly as long, it is not the work that counts; without that, very few
+ * launches tell. */
 static const double launches = 5, few_launches = 20, as_long = 0.9, less_long = 0.75;
 
 static double shown(const struct evidence *e, double ms)
@@ -37,7 +38,8 @@ static bool is_launch(const struct evidence *e)
            (e->half_ms > less_long * e->ms && e->ms < launches * e->launch_ms);
 }
 
-/* Devices that do not compute while they wait show whatever is added: there, what goes away with the loads counts. */
+/* Devices that do not compute while they wait show whatever is added: there, what goes away with the loads
+ * counts. */
 static enum limiter by_waiting(const struct evidence *e)
 {
     const bool waiting = e->cached_ms >= 0 && e->cached_ms < waits * e->ms;

@@ -58,9 +58,9 @@ static hone_status collect(struct profile_run *run, const struct ends *ends, hon
     return status;
 }
 
-/* A command was queued before the call that enqueued it came back, and had ended before the host saw the end of the run. The
- * least of these distances is how far the clocks are apart: never too small, and at most as much too large as the call
- * took. */
+/* A command was queued before the call that enqueued it came back, and had ended before the host saw the end
+ * of the run. The least of these distances is how far the clocks are apart: never too small, and at most as
+ * much too large as the call took. */
 static uint64_t distance_of_clocks(const struct profile_run *run)
 {
     uint64_t least = 0;

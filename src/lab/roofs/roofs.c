@@ -85,9 +85,10 @@ static const char image_source[] =
     "{ int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
     "  write_imagef(out, at, read_imagef(in, nearest, at)); }\n";
 
-/* x and y follow from each other, so nothing is left out; WIDE elements of them go side by side. */
+/* x and y follow from each other, so nothing is left out; WIDE elements of them go side by side. NVIDIA has
+ * halves without defining their macro. */
 static const char math_source[] =
-    "#if HALVES\n#ifndef cl_khr_fp16\n#define cl_khr_fp16 1\n#endif\n" /* NVIDIA has it, and does not say so */
+    "#if HALVES\n#ifndef cl_khr_fp16\n#define cl_khr_fp16 1\n#endif\n"
     "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#endif\n"
     "#if MATH == 0\n#define STEP(a, b) mad(b, a, b)\n#elif MATH == 1\n#define STEP(a, b) (b * a + b)\n"
     "#else\n#define STEP(a, b) (abs_diff(a, b) + b)\n#endif\n"
@@ -131,7 +132,8 @@ static size_t buffer_bytes(const hone_device_info *device)
     return (size_t)wanted / row * row;
 }
 
-/* Seconds of the fastest of several launches; the first ones may compile, and wake clocks up. Negative: it failed. */
+/* Seconds of the fastest of several launches; the first ones may compile, and wake clocks up. Negative: it
+ * failed. */
 static double time_launches(struct lab *lab, struct kernel *kernel, const struct launch *launch, int tries)
 {
     double best = -1;
@@ -173,7 +175,8 @@ static double rate(struct lab *lab, struct kernel *kernel, const struct launch *
     return seconds > 0 ? amount / seconds : 0;
 }
 
-/* The same of a kernel whose second argument is how often it does `amount`: so often that it takes a while. */
+/* The same of a kernel whose second argument is how often it does `amount`: so often that it takes a
+ * while. */
 static double rate_of_rounds(struct lab *lab, struct kernel *kernel, const struct launch *launch, int rounds,
                              double amount)
 {

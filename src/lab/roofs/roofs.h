@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What a device can do at most, by kind: what `hone bench` holds kernels against. Measured once per device and
- * driver (some seconds) and kept with the roofs that choosing goes by (choose/roofs.h).
+ * What a device can do at most, by kind: what `hone bench` holds kernels against. Measured once per device
+ * and driver (some seconds) and kept with the roofs that choosing goes by (choose/roofs.h).
  */
 #ifndef LAB_ROOFS_ROOFS_H
 #define LAB_ROOFS_ROOFS_H

@@ -62,7 +62,8 @@ struct opened {
     char format[32];
 };
 
-/* Sends a message with `length` bytes of data, and a descriptor, unless that is negative. False: nobody is there. */
+/* Sends a message with `length` bytes of data, and a descriptor, unless that is negative. False: nobody is
+ * there. */
 bool message_send(int socket, struct message *message, int fd);
 /* One of a kind alone. */
 bool message_tell(int socket, enum message_kind kind, int32_t value);

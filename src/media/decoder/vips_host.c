@@ -96,8 +96,8 @@ static bool obey(struct host *host)
     return true;
 }
 
-/* Standard output may be a pipe, whose reader waits until nobody holds it. A terminal's signals are for the process that
- * people see; it ends this one. */
+/* Standard output may be a pipe, whose reader waits until nobody holds it. A terminal's signals are for the
+ * process that people see; it ends this one. */
 static void settle(struct host *host)
 {
     static const int others[] = {SIGINT, SIGQUIT, SIGHUP, SIGPIPE};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading by decoder processes: each has one file at a time, and is kept for the next. One that dies fails its file alone. */
+/* Reading by decoder processes: each has one file at a time, and is kept for the next. One that dies fails
+ * its file alone. */
 #include "media/decoder/decoder.h"
 #include "media/vips.h"
 

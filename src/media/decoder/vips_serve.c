@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A decoder process: opens one file after the other and puts its rows into shared memory, within limits that end it alone. */
+/* A decoder process: opens one file after the other and puts its rows into shared memory, within limits that
+ * end it alone. */
 #include "media/decoder/decoder.h"
 #include "media/vips.h"
 

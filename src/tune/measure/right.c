@@ -168,8 +168,8 @@ static double predict(const struct measure *m)
 
 static bool large(const struct measure *m)
 {
-    const size_t most =
-        (size_t)1 << 29; /* bytes of the pictures that the reference needs beside the device's */
+    /* Bytes of the pictures that the reference needs beside the device's. */
+    const size_t most = (size_t)1 << 29;
     return m->inputs[0].bytes + m->second.bytes + m->out.bytes > most;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What users want to see the best compared with: what runs without tuning, the plain kernel, the first rung. */
+/* What users want to see the best compared with: what runs without tuning, the plain kernel, the first
+ * rung. */
 #include "tune/session/filter_internal.h"
 
 #include "base/mem.h"

@@ -44,8 +44,8 @@ static int pick_compared(const struct session *s, double least, double most, str
     return count;
 }
 
-/* The fastest, of every path its fastest that is not hopeless, and what the best is compared with. `sorted` is
- * in order. */
+/* The fastest, of every path its fastest that is not hopeless, and what the best is compared with. `sorted`
+ * is in order. */
 static int pick_finalists(struct session *s, const struct evaluated *sorted, size_t count,
                           struct finalist finalists[RACE_MOST])
 {

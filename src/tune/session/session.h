@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What a tuning session is asked for and what comes of it, for filters (session/filter.h) and for kernels of the
- * user's own (own/session.h).
+ * What a tuning session is asked for and what comes of it, for filters (session/filter.h) and for kernels of
+ * the user's own (own/session.h).
  *
  * Each configuration is recorded as started before it runs and with its outcome after; those that hung,
  * crashed or were wrong here before are not tried again. A session that was interrupted is resumed: what it

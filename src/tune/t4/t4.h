@@ -20,8 +20,8 @@
 hone_status t4_export(const char *path, const struct records *records, const struct record_try *which,
                       hone_error *error);
 
-/* The parts of such a file: one result, and the whole, whose time is in seconds since 1970. JSON that is given
- * is taken over; NULL without memory. `correctness`: the share of right results. */
+/* The parts of such a file: one result, and the whole, whose time is in seconds since 1970. JSON that is
+ * given is taken over; NULL without memory. `correctness`: the share of right results. */
 json_t *t4_result(const struct record_try *t, json_t *configuration, double correctness);
 json_t *t4_file(const struct record_device *device, int64_t time, json_t *own, json_t *results);
 

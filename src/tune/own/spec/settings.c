@@ -234,7 +234,8 @@ hone_status own_spec_set(struct own_spec *spec, const char *name, const char *va
     return status;
 }
 
-/* The path counts, not the text: the worker gets the path, and a folder makes ".so:f" the name of a library. */
+/* The path counts, not the text: the worker gets the path, and a folder makes ".so:f" the name of a
+ * library. */
 static hone_status refuse_library(const char *text, const char *folder, hone_error *error)
 {
     char *path = kernel_path(folder, text);
