@@ -208,5 +208,32 @@ def test_a_decoder_that_takes_too_much_time_is_ended():
         frame.check("processor time" in said and "--timeout" in said, said)
 
 
+KERNEL = "kernel void copy(global const uchar *in, global uchar *out) { out[get_global_id(0)] = in[0]; }"
+
+
+def test_other_commands_decode_within_the_same_limits():
+    """Images that are profiled, that a kernel of the user's own reads, and that its results are compared with."""
+    with Place() as place:
+        kernel, good = write(place, "copy.cl", KERNEL.encode()), write(place, "good.pgm", b"P5 4 4 255\n" + bytes(16))
+        some = [small for small in SMALL if small[0] in ("digits.pgm", "little.png", "tiles.tif", "blur.svg")]
+        for name, data, wanted in (*some, ("bomb.png", texts(22 + os.cpu_count()), "--decode-memory")):
+            path = write(place, name, data)
+            for command in (("profile", "sobel", path), ("profile", f"add image={path}", good),
+                            ("tune", "--kernel-file", kernel, "--global", "16", "--arg", f"in:u8:{path}", "--arg", "out:u8:16")):
+                ended, said, memory = measured(place, *command, "--decode-memory", "1")
+                frame.check(ended == 3 and name in said and wanted in said, f"{command}: {ended}: {said}")
+                frame.check(memory < LITTLE, f"{command}: {memory >> 20} MiB")
+
+
+def test_an_expected_result_is_decoded_within_limits():
+    with Place() as place:
+        bomb = write(place, "bomb.png", texts(22 + os.cpu_count()))
+        kernel = write(place, "copy.cl", KERNEL.encode())
+        ended, said, memory = measured(place, "tune", "--kernel-file", kernel, "--global", "16", "--arg", "zero:u8:16", "--arg",
+                                       "out:u8:16", "--param", "N=1,2", "--check", bomb, "--decode-memory", "1", "--evaluations", "1")
+        frame.check(ended == 3 and "bomb.png" in said and "--decode-memory" in said, f"{ended}: {said}")
+        frame.check(memory < LITTLE, f"{memory >> 20} MiB")
+
+
 if __name__ == "__main__":
     frame.main(globals())

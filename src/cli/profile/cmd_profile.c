@@ -54,6 +54,7 @@ static hone_status load(struct profiling *p, hone_error *error)
 {
     phase_begin(&p->preparation, PHASE_DECODE, "decode");
     hone_status status = pictures_load(&p->pictures, &p->arguments, p->chain, error);
+    media_decoders_end(); /* nothing else is read, and their processes had better not disturb the runs */
     phase_end(&p->preparation, PHASE_DECODE);
     p->bound = find_bound(p);
     return status;
@@ -198,6 +199,17 @@ static int fail(const struct profiling *p, const hone_error *error)
     return cli_fail(&common, error);
 }
 
+static int run_guarded(struct profiling *p)
+{
+    hone_error error = {0};
+    if (guard_begin(&error))
+        return cli_fail(&p->arguments.common, &error);
+    const int status = profile(p, &error) ? fail(p, &error) : EXIT_DONE;
+    finish(p);
+    guard_end();
+    return status;
+}
+
 /* ---- The command ---- */
 
 static int check(struct profile_arguments *a, const struct operands *operands)
@@ -229,6 +241,8 @@ static int run(int argc, char **argv)
                                  {"variant", 0, OPTION_TEXT, &a->variant, 0, 0},
                                  {"config", 0, OPTION_TEXT, &a->config, 0, 0},
                                  {"no-fuse", 0, OPTION_FLAG, &a->no_fuse, 0, 0},
+                                 {"trust", 0, OPTION_FLAG, &a->trust, 0, 0},
+                                 {"decode-memory", 0, OPTION_REAL, &a->decode_memory, 1, 1 << 24},
                                  {"timeout", 0, OPTION_REAL, &a->timeout, 0, 1e9},
                                  {"perf-hint", 0, OPTION_TEXT, &a->common.perf_hint, 0, 0},
                                  {NULL, 0, OPTION_FLAG, NULL, 0, 0}};
@@ -238,11 +252,10 @@ static int run(int argc, char **argv)
     int status = check(a, &operands);
     if (status)
         return status;
-    if (cli_load_filters(a->chain, &error) || guard_begin(&error))
+    if (cli_load_filters(a->chain, &error) || media_decoders_begin(media_needs_libvips(a->input), &error))
         return cli_fail(&a->common, &error);
-    status = profile(&p, &error) ? fail(&p, &error) : EXIT_DONE;
-    finish(&p);
-    guard_end();
+    status = run_guarded(&p);
+    media_decoders_end();
     return status;
 }
 
@@ -272,6 +285,8 @@ const struct command command_profile = {
         "  --config TUNABLES    force tunables, such as 'WG_X=32 ROWS=8'\n"
         "  --no-fuse            give each filter its own kernel (no fusing of point filters)\n"
         "  --perf-hint WORD     high, normal or low: clock of a device with cl_qcom_perf_hint\n"
+        "  --trust              also read formats whose decoders are not meant for untrusted files\n"
+        "  --decode-memory MIB  memory that decoding one file may use (default 2048)\n"
         "  --timeout SECONDS    give up if a run takes longer; 0: never (default: one minute per megapixel\n"
         "                       and filter, at least one minute)\n",
     .run = run,

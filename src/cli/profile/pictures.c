@@ -17,10 +17,14 @@ static hone_status new_pixels(struct picture *picture, const hone_image_desc *de
     return picture->data ? HONE_OK : error_memory(error, "a picture");
 }
 
-static hone_status load(struct picture *picture, const char *path, const struct common_options *common,
+static hone_status load(struct picture *picture, const char *path, const struct profile_arguments *arguments,
                         hone_error *error)
 {
-    const struct media_read_options options = {.seconds = -1, .note = cli_media_note, .user = (void *)common};
+    const struct media_read_options options = {.seconds = -1,
+                                               .trust = arguments->trust,
+                                               .memory = (uint64_t)(arguments->decode_memory * 1048576),
+                                               .note = cli_media_note,
+                                               .user = (void *)&arguments->common};
     struct media_input *input = NULL;
     hone_status status = media_open(&input, path, &options, error);
     if (!status)
@@ -40,7 +44,7 @@ static const char *image_parameter(const char *filter)
     return NULL;
 }
 
-static hone_status load_second(struct pictures *pictures, const struct common_options *common,
+static hone_status load_second(struct pictures *pictures, const struct profile_arguments *arguments,
                                const hone_chain *chain, size_t step, hone_error *error)
 {
     hone_filter_info info;
@@ -54,15 +58,15 @@ static hone_status load_second(struct pictures *pictures, const struct common_op
     if (pictures->second_count == PICTURES_MOST)
         return error_set(error, HONE_ERROR_USAGE, "the chain names more than %d images", PICTURES_MOST);
     pictures->steps[pictures->second_count] = step;
-    return load(&pictures->second[pictures->second_count++], path, common, error);
+    return load(&pictures->second[pictures->second_count++], path, arguments, error);
 }
 
 hone_status pictures_load(struct pictures *pictures, const struct profile_arguments *arguments,
                           const hone_chain *chain, hone_error *error)
 {
-    hone_status status = load(&pictures->in, arguments->input, &arguments->common, error);
+    hone_status status = load(&pictures->in, arguments->input, arguments, error);
     for (size_t i = 0; i < hone_chain_length(chain) && !status; i++)
-        status = load_second(pictures, &arguments->common, chain, i, error);
+        status = load_second(pictures, arguments, chain, i, error);
     return status;
 }
 

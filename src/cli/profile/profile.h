@@ -13,8 +13,8 @@
 struct profile_arguments {
     struct common_options common;
     const char *chain, *input, *variant, *config, *trace, *clock;
-    double repeat, warmup, timeout;
-    bool no_fuse;
+    double repeat, warmup, timeout, decode_memory; /* the latter in MiB; 0: the default */
+    bool no_fuse, trust;
 };
 
 /* A picture in memory of the host. */

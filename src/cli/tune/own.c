@@ -235,6 +235,17 @@ static int run_all(struct kernel_run *run)
     return result;
 }
 
+/* Images among the arguments, and those that results are compared with, are decoded as for hone apply. */
+static int run_with_decoders(struct kernel_run *run)
+{
+    hone_error error = {0};
+    if (media_decoders_begin(false, &error))
+        return cli_fail(&run->common, &error);
+    const int result = run_all(run);
+    media_decoders_end();
+    return result;
+}
+
 static void finish(struct kernel_run *run)
 {
     for (int i = 0; i < OWN_MAX_ARGUMENTS; i++)
@@ -276,6 +287,8 @@ int tune_kernel(int argc, char **argv)
                                  {"full", 0, OPTION_FLAG, &run.full, 0, 0},
                                  {"fresh", 0, OPTION_FLAG, &run.fresh, 0, 0},
                                  {"cold", 0, OPTION_FLAG, &run.cold, 0, 0},
+                                 {"trust", 0, OPTION_FLAG, &run.trust, 0, 0},
+                                 {"decode-memory", 0, OPTION_REAL, &run.decode_memory, 1, 1 << 24},
                                  {0}};
     for (int i = 0; i < OWN_MAX_ARGUMENTS; i++)
         run.held[i].fd = -1;
@@ -290,7 +303,7 @@ int tune_kernel(int argc, char **argv)
     if (operands.count)
         return cli_usage(&command_tune, "a kernel of one's own and the filter '%s' cannot be tuned together",
                          operands.items[0]);
-    int status = run_all(&run);
+    int status = run_with_decoders(&run);
     finish(&run);
     return status;
 }

@@ -45,7 +45,9 @@ int tune_kernel(int argc, char **argv);
     "  --flops E        operations per launch, to report GFLOP/s\n"                                          \
     "  -o, --output F   write all results as a T4 file\n"                                                    \
     "  --header F       write the best values as #defines\n"                                                 \
-    "  --build-timeout N  seconds after which a compilation is abandoned (default 60)\n"
+    "  --build-timeout N  seconds after which a compilation is abandoned (default 60)\n"                     \
+    "  --trust          also read images whose decoders are not meant for untrusted files\n"                 \
+    "  --decode-memory N  MiB that decoding one image may use (default 2048)\n"
 
 /* ---- Inside own*.c ---- */
 
@@ -54,9 +56,10 @@ struct kernel_run {
     const char *kernel_file, *spec_file, *output, *header, *budget, *seed;
     const char *kernel, *global, *local, *tolerance, *relative, *bytes, *flops;
     struct option_list params, rules, arguments, defines, options, checks;
-    double evaluations; /* 0: by --quick and --full */
-    double memory;      /* MiB; 0: by the machine */
-    bool quick, full, fresh, cold;
+    double evaluations;   /* 0: by --quick and --full */
+    double memory;        /* MiB; 0: by the machine */
+    double decode_memory; /* MiB; 0: the default */
+    bool quick, full, fresh, cold, trust;
     struct own_spec *spec;
     struct text source;
     char *folder; /* of the kernel's file */

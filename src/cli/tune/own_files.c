@@ -27,8 +27,13 @@ struct picture {
 static hone_status load_picture(const struct kernel_run *run, const char *path, struct picture *p,
                                 hone_error *error)
 {
-    const struct media_read_options options = {
-        .keep_s16 = true, .keep_u32 = true, .note = cli_media_note, .user = (void *)&run->common};
+    const struct media_read_options options = {.keep_s16 = true,
+                                               .keep_u32 = true,
+                                               .seconds = -1,
+                                               .trust = run->trust,
+                                               .memory = (uint64_t)(run->decode_memory * 1048576),
+                                               .note = cli_media_note,
+                                               .user = (void *)&run->common};
     struct media_input *input = NULL;
     int lanes;
     *p = (struct picture){0};
