@@ -53,9 +53,9 @@ typedef struct hone_plan_options {
  * `input` describes the images to come; their pitch may differ from run to run. `options` may be NULL.
  * Each kernel is launched once on a small image, so no later run compiles or allocates, with two exceptions.
  * An image whose address or pitch does not suit the variant needs an aligned copy: it is allocated here if
- * the pitch of `input` says so (then for a tight result, too), else by the first run with such an image. A
- * pitch of 0 says nothing: images that hone makes have padded rows, and would not need the memory. PoCL
- * compiles once more in the first run if a side exceeds 65535 pixels.
+ * the pitch of `input` (then for a tight result, too) or of a second image says so, else by the first run
+ * with such an image. A pitch of 0 says nothing: images that hone makes have padded rows, and would not need
+ * the memory. PoCL compiles once more in the first run if a side exceeds 65535 pixels.
  * Ownership: destroy *out with hone_plan_destroy. `chain` may be destroyed before the plan.
  */
 HONE_API hone_status hone_plan_create(hone_plan **out, hone_device *device, const hone_chain *chain,

@@ -54,7 +54,8 @@ hone_status instance_check_surface(const hone_image_desc *desc, size_t pitch, si
                                    hone_error *error);
 
 /* Rows that the variant cannot use where they lie are copied. Makes the memory for that now, not in the first run: for
- * input with rows `pitch` bytes apart (0: not told) and, with `result`, for a tight result. */
+ * input with rows `pitch` bytes apart (0: not told), for a second image whose description tells its pitch and, with `result`, for
+ * a tight result. */
 hone_status instance_expect_pitch(struct instance *instance, size_t pitch, bool result, hone_error *error);
 
 /* Enqueues all passes. done may be NULL. Threads: one at a time. */

@@ -256,6 +256,8 @@ hone_status instance_expect_pitch(struct instance *instance, size_t pitch, bool 
 {
     const size_t row = hone_image_row_bytes(instance_role(instance, SURFACE_OUT));
     hone_status status = expect_pitch(instance, SURFACE_IN, pitch, error);
+    if (!status && instance->c.filter->inputs > 1)
+        status = expect_pitch(instance, SURFACE_SECOND, instance->c.second.pitch, error);
     return status || !result ? status : expect_pitch(instance, SURFACE_OUT, row, error);
 }
 

@@ -73,8 +73,9 @@ static hone_status make_step(struct step **out, hone_plan *plan, const struct fi
         status = choosing_make(plan, step, c, old ? old->instance : NULL, error);
     if (!status && !last)
         status = make_between(plan, step, old, error);
-    if (!status && plan->input.pitch)
-        status = instance_expect_pitch(step->instance, first == 0 ? plan->input.pitch : 0, last, error);
+    if (!status)
+        status = instance_expect_pitch(step->instance, first == 0 ? plan->input.pitch : 0,
+                                       last && plan->input.pitch, error);
     if (status)
         release(&step);
     *out = step;

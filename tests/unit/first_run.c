@@ -14,7 +14,7 @@
 struct process {
     const char *cache, *data, *report;
     int runs;
-    bool odd; /* rows of the caller's that do not suit the variant, told when the plan is made */
+    bool odd; /* rows of the caller's that do not suit the variants, told when the plan is made */
 };
 
 static int binaries;
@@ -45,14 +45,14 @@ static double seconds(void)
 /* The caller's own memory where its rows are given, or tight. */
 static hone_image *make_image(hone_device *device, const hone_image_desc *desc)
 {
-    static char pixels[2][96 * 256];
+    static char pixels[3][96 * 256];
     static int used;
     hone_image *image = NULL;
     hone_error error;
     if (desc->width % 64 == 0)
         REQUIRE_OK(hone_image_create(&image, device, desc, HONE_MEMORY_DEVICE, &error));
     else
-        REQUIRE_OK(hone_image_wrap(&image, device, desc, pixels[used++ % 2], &error));
+        REQUIRE_OK(hone_image_wrap(&image, device, desc, pixels[used++ % 3], &error));
     return image;
 }
 
@@ -60,7 +60,10 @@ static void work(void *user)
 {
     const struct process *p = user;
     const hone_image_desc desc = {p->odd ? 191 : 192, 96, HONE_U8, 1, p->odd ? 197 : 0};
-    const hone_plan_options options = {.variant = p->odd ? "strips" : NULL};
+    const hone_plan_options options = {.variant = p->odd ? "box:strips,add:wide16" : NULL,
+                                       .no_fuse = p->odd,
+                                       .second = &desc,
+                                       .second_count = 1};
     hone_error error;
     double times[8] = {0};
     setenv("XDG_CACHE_HOME", p->cache, 1);
@@ -70,9 +73,11 @@ static void work(void *user)
     unsetenv("POCL_CACHE_DIR");
     hone_device *device = support_open(NULL);
     double start = seconds();
-    hone_plan *plan = support_plan(device, "box size=3", &desc, &options);
+    hone_plan *plan = support_plan(device, "box size=3 | add image=x", &desc, &options);
     const double creating = seconds() - start;
     hone_image *in = make_image(device, &desc), *out = make_image(device, hone_plan_output(plan));
+    hone_image *second = make_image(device, &desc);
+    REQUIRE_OK(hone_plan_bind(plan, 1, second, &error));
     const int before = binaries_below(p->cache);
     for (int i = 0; i < p->runs; i++) {
         start = seconds();
@@ -86,6 +91,7 @@ static void work(void *user)
     REQUIRE(p->runs == 0 || times[0] < creating / 5 + 5 * times[1] || times[0] < 0.05);
     hone_image_destroy(&in);
     hone_image_destroy(&out);
+    hone_image_destroy(&second);
     hone_plan_destroy(&plan);
     hone_device_close(&device);
 }
