@@ -4,6 +4,7 @@
  *
  *   HONE_TEST_EFFORT=least|quick|tiny|default|all   how much to try
  *   HONE_TEST_WIDE=1   only variants with 64-byte vectors
+ *   HONE_TEST_CPU=1    only variants that seeds name for CPUs, or for any device
  *   OPTIONS=1          prints compiler options instead (harness_print_options)
  *   HONE_TEST_OWN=FOLDER   the variants of the filters of one's own in a folder instead
  *   SELFTEST=1         only runs the device's self-test, for its cache
@@ -92,10 +93,26 @@ static void run_self_test(const void *user)
     hone_device_close(&device);
 }
 
-/* HONE_TEST_WIDE: for a compiler that differs from another in its vectors alone. */
-static bool left_out(const struct variant *variant)
+static bool is_for_gpus(const char *where)
 {
-    return getenv("HONE_TEST_WIDE") && !(variant->needs & NEEDS_WIDE);
+    struct expr expr;
+    return where && expr_parse(&expr, where, NULL) == HONE_OK &&
+           (expr_mentions(&expr, "GPU") || expr_mentions(&expr, "PTX") || expr_mentions(&expr, "SM"));
+}
+
+static bool is_for_cpus(const struct hone_filter *filter, const struct variant *variant)
+{
+    for (size_t i = 0; i < filter->seed_count; i++)
+        if (strcmp(filter->seeds[i].variant, variant->name) == 0 && !is_for_gpus(filter->seeds[i].where))
+            return true;
+    return false;
+}
+
+/* HONE_TEST_WIDE: for a compiler that differs from another in its vectors alone. */
+static bool left_out(const struct hone_filter *filter, const struct variant *variant)
+{
+    return (getenv("HONE_TEST_WIDE") && !(variant->needs & NEEDS_WIDE)) ||
+           (getenv("HONE_TEST_CPU") && !is_for_cpus(filter, variant));
 }
 
 static void register_filter(const struct hone_filter *filter, bool described)
@@ -110,7 +127,7 @@ static void register_filter(const struct hone_filter *filter, bool described)
         char name[128];
         subjects[v + 1] = (struct subject){filter, &filter->variants[v]};
         snprintf(name, sizeof name, "%s.%s", filter->name, filter->variants[v].name);
-        if (!left_out(&filter->variants[v]))
+        if (!left_out(filter, &filter->variants[v]))
             test_add(name, run, &subjects[v + 1]);
     }
 }
@@ -138,7 +155,7 @@ static void register_filters(void)
     if (getenv("HONE_TEST_OWN"))
         register_own(getenv("HONE_TEST_OWN"));
     for (size_t f = 0; registry_at(f) && !getenv("HONE_TEST_OWN"); f++)
-        register_filter(registry_at(f), !getenv("HONE_TEST_WIDE"));
+        register_filter(registry_at(f), !getenv("HONE_TEST_WIDE") && !getenv("HONE_TEST_CPU"));
 }
 
 void test_register(void)

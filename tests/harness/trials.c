@@ -15,7 +15,7 @@
 enum { BORDERS = HONE_BORDER_ZERO_OUTSIDE + 1, ALL_CONFIGS = 2000 };
 
 /* Where each takes seconds: the default and the first that seeds name, before the smallest. */
-enum { SEEDED_LEAST = 4, SEEDED_QUICK = 2 };
+enum { SEEDED_LEAST = 2, SEEDED_QUICK = 2 };
 
 static void add_choices(const struct parameter *parameter, char texts[MAX_TRIALS][MAX_TRIAL_TEXT],
                         size_t *count)

@@ -44,8 +44,8 @@ static const struct size sizes[] = {{1, 1},   {3, 2},  {2, 3},  {17, 5},   {5, 1
 static const struct size tiny_sizes[] = {{3, 2}, {17, 5}, {8, 9}};
 
 /* Rows that begin where vectors may: nothing is copied aside, by copies that a simulator takes for no
- * writing. */
-static const struct size least_sizes[] = {{64, 3}};
+ * writing. One row, where the parameters are not the first: simulated windows take seconds. */
+static const struct size least_sizes[] = {{64, 3}}, row_sizes[] = {{64, 1}};
 
 static const struct check_layout layouts[] = {{0, 0, 0}, {5, 3, 0}, {0, 0, 1},
                                               {1, 0, 0}, {0, 7, 0}, {16, 16, 3}};
@@ -92,18 +92,24 @@ static void add_picture(struct gallery *gallery, const struct hone_filter *filte
     gallery->count++;
 }
 
-/* Every size with contents taking turns; NaN and infinity in every picture of floats; `thorough`: every
- * content at one size, too. */
+static const struct size *sizes_for(enum effort effort, bool first, size_t *count)
+{
+    if (effort == EFFORT_LEAST) {
+        *count = 1;
+        return first ? least_sizes : row_sizes;
+    }
+    *count = effort <= EFFORT_TINY ? COUNT_OF(tiny_sizes) : COUNT_OF(sizes);
+    return effort <= EFFORT_TINY ? tiny_sizes : sizes;
+}
+
+/* Every size with contents taking turns; NaN and infinity in every picture of floats; `first` of the
+ * parameters; `thorough`: every content at one size, too. */
 static void open_gallery(struct gallery *gallery, const struct hone_filter *filter,
                          const struct variant *variant, const struct shape *shape, enum effort effort,
-                         bool thorough, unsigned turn, struct report *report)
+                         bool first, bool thorough, unsigned turn, struct report *report)
 {
-    const struct size *list = effort == EFFORT_LEAST  ? least_sizes
-                              : effort <= EFFORT_TINY ? tiny_sizes
-                                                      : sizes;
-    size_t count = effort == EFFORT_LEAST  ? COUNT_OF(least_sizes)
-                   : effort <= EFFORT_TINY ? COUNT_OF(tiny_sizes)
-                                           : COUNT_OF(sizes);
+    size_t count;
+    const struct size *list = sizes_for(effort, first, &count);
     gallery->count = 0;
     for (size_t i = 0; i < count; i++, turn++)
         add_picture(gallery, filter, variant, shape, list[i], (enum pattern)(turn % PATTERN_COUNT),
@@ -218,7 +224,8 @@ static void run_shapes(const struct hone_filter *filter, const struct variant *v
     bool configured = false;
     const struct config *base = NULL;
     for (size_t i = 0; i < shape_count; i++) {
-        open_gallery(&gallery, filter, variant, &shapes[i], effort, i == 0 || effort == EFFORT_ALL,
+        open_gallery(&gallery, filter, variant, &shapes[i], effort,
+                     shapes[i].parameters == shapes[0].parameters, i == 0 || effort == EFFORT_ALL,
                      (unsigned)i, report);
         if (is_usable(&gallery, device, variant, report)) {
             if (!base)
