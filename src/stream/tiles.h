@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * A chain over an image that need not fit into memory: bands of whole rows go through a stream, each with the
- * rows around it that its result depends on. The result is that of the whole image.
+ * A chain over an image that need not fit into memory: bands of whole rows go through a stream, each with the rows around it
+ * that its result depends on. Bands that are too wide for the memory that there is go tile by tile, with the columns around each.
+ * The result is that of the whole image.
  *
  * Chains that end in integral or histogram carry sums from band to band. What cannot be done in bands is
  * HONE_ERROR_UNSUPPORTED, and the message names the filter.
@@ -12,31 +13,36 @@
 #include "hone/chain.h"
 #include "hone/stream.h"
 
-/* Fills `rows`, `pitch` bytes apart, with `count` rows of the input from `first` on. That is where the last
- * call ended, except under border=wrap: then the last rows come before the first ones, and the first ones
- * once more at the end. */
+/* Fills `rows`, `pitch` bytes apart, with `count` rows of the image from `first` on. That is where the last call ended, except
+ * under border=wrap: then the last rows come before the first ones, and the first ones once more at the end. */
 typedef hone_status (*tiles_read)(void *user, uint32_t first, uint32_t count, void *rows, size_t pitch,
                                   hone_error *error);
 
-struct tiles_request {
-    hone_device *device;
-    const hone_chain *chain;
-    hone_image_desc input; /* each side at most HONE_MAX_SIDE, of any number of pixels; pitch 0 */
-    uint64_t memory;       /* bytes, for all that is held at once; 0: what the device's budget has left */
-    const hone_plan_options *plan; /* NULL: defaults; without second images */
+struct tiles_image {
+    hone_image_desc desc; /* each side at most HONE_MAX_SIDE, of any number of pixels; pitch 0 */
     tiles_read read;
     void *user;
 };
 
-/* Whether a chain can be run over images like `input` in bands: HONE_ERROR_UNSUPPORTED says why not. Needs no
- * device. */
+struct tiles_request {
+    hone_device *device;
+    const hone_chain *chain;
+    struct tiles_image input;
+    const struct tiles_image *seconds; /* of the steps that take two images, in their order */
+    size_t second_count;
+    uint64_t memory; /* bytes, for all that is held at once; 0: what the device's budget has left */
+    const hone_plan_options *plan; /* NULL: defaults; its second images do not count */
+};
+
+/* Whether a chain can be run over images like `input` in bands: HONE_ERROR_UNSUPPORTED says why not. Second images are taken to be
+ * like the first. Needs no device. */
 hone_status tiles_check(const hone_chain *chain, const hone_image_desc *input, hone_error *error);
 
 /* Threads: one at a time. */
 struct tiles;
 
-/* HONE_ERROR_MEMORY where not even the smallest band fits, with what that would take. *out is released with
- * tiles_destroy. The chain may be destroyed before. */
+/* HONE_ERROR_MEMORY where not even the smallest tiles fit, with what they would take. *out is released with tiles_destroy. The
+ * chain may be destroyed before. */
 hone_status tiles_create(struct tiles **out, const struct tiles_request *request, hone_error *error);
 /* *tiles becomes NULL, NULL is fine. */
 void tiles_destroy(struct tiles **tiles);
@@ -55,6 +61,7 @@ hone_status tiles_next(struct tiles *tiles, struct tiles_rows *rows, hone_error 
 /* What has been done. */
 struct tiles_state {
     uint32_t bands, done; /* of the input */
+    uint32_t columns;     /* tiles side by side */
     uint32_t band_rows, region_rows;
     uint64_t memory; /* bytes held */
     hone_copy_counts copies;

@@ -12,12 +12,13 @@
 
 /* ---- Arithmetic ---- */
 
-static void check_bands(uint32_t height, const hone_halo *halo, uint32_t region)
+static void check_bands(const struct side *side, uint32_t region)
 {
+    const uint32_t height = side->length;
     struct bands bands;
     uint32_t least = 0, next = 0;
-    if (!bands_make(&bands, height, halo, region, &least)) {
-        CHECK(region < least || (halo->wraps && height % halo->period));
+    if (!bands_make(&bands, side, region, &least)) {
+        CHECK(region < least || (side->wraps && height % side->period));
         return;
     }
     CHECK(bands.region <= region || bands.region == height);
@@ -25,13 +26,14 @@ static void check_bands(uint32_t height, const hone_halo *halo, uint32_t region)
     for (uint32_t i = 0; i < bands_count(&bands); i++) {
         const struct band band = bands_at(&bands, i);
         const int64_t end = band.origin + bands.region;
-        CHECK(band.first == next && band.count > 0 && band.first % halo->period == 0);
-        CHECK((band.origin % halo->period) == 0);
+        CHECK(band.first == next && band.count > 0 && band.first % side->period == 0);
+        CHECK((band.origin % side->period) == 0);
         if (!bands.wraps)
             CHECK(band.origin >= 0 && end <= height);
         /* the halo is there, or the edge of the image is */
-        CHECK(whole || band.origin <= (int64_t)band.first - halo->top || (!bands.wraps && band.origin == 0));
-        CHECK(whole || end >= (int64_t)band.first + band.count + halo->bottom ||
+        CHECK(whole || band.origin <= (int64_t)band.first - side->before ||
+              (!bands.wraps && band.origin == 0));
+        CHECK(whole || end >= (int64_t)band.first + band.count + side->behind ||
               (!bands.wraps && end == height));
         next = band.first + band.count;
     }
@@ -47,22 +49,21 @@ TEST(bands_cover_an_image_once_with_their_halos)
                 for (uint32_t period = 1; period <= 2; period++)
                     for (int wraps = 0; wraps <= 1; wraps++)
                         for (uint32_t region = 1; region < 5000; region = region * 2 + 1) {
-                            const hone_halo halo = {
-                                .top = top, .bottom = bottom, .period = period, .wraps = wraps};
+                            const struct side side = {heights[h], top, bottom, period, wraps};
                             if (heights[h] < 2000 || region > 500)
-                                check_bands(heights[h], &halo, region);
+                                check_bands(&side, region);
                         }
 }
 
 TEST(the_smallest_region_does)
 {
-    const hone_halo halo = {.top = 5, .bottom = 3, .period = 2};
+    const struct side side = {1001, 5, 3, 2, false};
     struct bands bands;
     uint32_t least = 0;
-    CHECK(!bands_make(&bands, 1001, &halo, 4, &least));
+    CHECK(!bands_make(&bands, &side, 4, &least));
     CHECK_EQ(least, 6 + 4 + 2 + 1);
-    CHECK(!bands_make(&bands, 1001, &halo, least - 1, &least));
-    CHECK(bands_make(&bands, 1001, &halo, least, &least));
+    CHECK(!bands_make(&bands, &side, least - 1, &least));
+    CHECK(bands_make(&bands, &side, least, &least));
     CHECK_EQ(bands.rows, 2);
 }
 
@@ -88,19 +89,24 @@ static hone_status read_view(void *user, uint32_t first, uint32_t count, void *t
     return HONE_OK;
 }
 
+/* The second image of a chain that has one is the first, read on its own. */
 static struct tiles *make_tiles(hone_device *device, const char *text, struct rows *rows, uint64_t memory,
                                 hone_status wanted, const char *part)
 {
     hone_chain *chain = NULL;
     struct tiles *tiles = NULL;
     hone_error error = {0};
+    struct rows *again = &rows[1];
+    again->view = rows->view;
+    again->anywhere = rows->anywhere;
+    const struct tiles_image second = {rows->view.desc, read_view, again};
     REQUIRE_OK(hone_chain_parse(&chain, text, &error));
     const struct tiles_request request = {.device = device,
                                           .chain = chain,
-                                          .input = rows->view.desc,
-                                          .memory = memory,
-                                          .read = read_view,
-                                          .user = rows};
+                                          .input = {rows->view.desc, read_view, rows},
+                                          .seconds = &second,
+                                          .second_count = strstr(text, "add") != NULL,
+                                          .memory = memory};
     const hone_status status = tiles_create(&tiles, &request, &error);
     if (status != wanted)
         test_note("'%s': %s", text, error.message);
@@ -111,23 +117,32 @@ static struct tiles *make_tiles(hone_device *device, const char *text, struct ro
     return tiles;
 }
 
-/* In parts against a plan for the whole image, within `bound`. */
-static void check_chain(hone_device *device, const char *text, hone_type type, uint32_t channels,
-                        uint32_t height, double bound)
+/* What a plan for the whole image makes of it. */
+static struct view whole(hone_device *device, const char *text, const struct view *in)
 {
-    struct rows rows = {.view = support_picture(150, height, type, channels, 5),
-                        .anywhere = strstr(text, "wrap") != NULL};
-    const uint64_t memory = 150 * channels * hone_type_size(type) * 400;
-    hone_plan *plan = support_plan(device, text, &rows.view.desc, NULL);
-    struct view wanted = view_new(hone_plan_output(plan)), got = view_new(hone_plan_output(plan));
-    struct tiles *tiles = make_tiles(device, text, &rows, memory, HONE_OK, NULL);
-    struct tiles_state state;
+    const bool second = strstr(text, "add") != NULL;
+    const hone_plan_options options = {.second = &in->desc, .second_count = second};
+    hone_plan *plan = support_plan(device, text, &in->desc, &options);
+    struct view out = view_new(hone_plan_output(plan));
+    hone_image *image = NULL;
+    hone_error error;
+    if (second) {
+        REQUIRE_OK(hone_image_create(&image, device, &in->desc, HONE_MEMORY_DEVICE, &error));
+        REQUIRE_OK(hone_image_upload(image, in->data, 0, NULL, 0, NULL, &error));
+        REQUIRE_OK(hone_plan_bind(plan, 0, image, &error));
+    }
+    REQUIRE_OK(hone_plan_apply(plan, in->data, 0, out.data, 0, &error));
+    hone_plan_destroy(&plan);
+    hone_image_destroy(&image);
+    return out;
+}
+
+static struct view in_parts(struct tiles *tiles)
+{
+    struct view got = view_new(tiles_output(tiles));
+    const size_t row = hone_image_row_bytes(&got.desc);
     struct tiles_rows some;
     hone_error error;
-    REQUIRE(tiles);
-    REQUIRE_OK(hone_plan_apply(plan, rows.view.data, 0, wanted.data, 0, &error));
-    CHECK(memcmp(tiles_output(tiles), &wanted.desc, sizeof wanted.desc) == 0);
-    const size_t row = hone_image_row_bytes(&wanted.desc);
     uint32_t next = 0;
     for (;;) {
         REQUIRE_OK(tiles_next(tiles, &some, &error));
@@ -138,17 +153,48 @@ static void check_chain(hone_device *device, const char *text, hone_type type, u
             memcpy((char *)got.data + (next + i) * row, (const char *)some.pixels + i * some.pitch, row);
         next += some.count;
     }
-    CHECK_EQ(next, wanted.desc.height);
+    CHECK_EQ(next, got.desc.height);
+    return got;
+}
+
+struct trial {
+    hone_type type;
+    uint32_t width, height, channels;
+    uint64_t memory;
+    double bound;
+};
+
+/* In parts against the whole image. Returns how many lie side by side. */
+static uint32_t check_parts(hone_device *device, const char *text, const struct trial *trial)
+{
+    struct rows rows[2] = {
+        {.view = support_picture(trial->width, trial->height, trial->type, trial->channels, 5),
+         .anywhere = strstr(text, "wrap") != NULL}};
+    struct view wanted = whole(device, text, &rows->view);
+    struct tiles *tiles = make_tiles(device, text, rows, trial->memory, HONE_OK, NULL);
+    struct tiles_state state;
+    REQUIRE(tiles);
+    CHECK(memcmp(tiles_output(tiles), &wanted.desc, sizeof wanted.desc) == 0);
+    struct view got = in_parts(tiles);
     tiles_get_state(tiles, &state);
-    CHECK(state.bands > 2 && state.done == state.bands && state.memory <= memory);
-    if (!CHECK_SAME(&got, &wanted, bound))
-        test_note("'%s' %s x%u, %u rows, %u bands of %u rows", text, hone_type_name(type), channels, height,
-                  state.bands, state.band_rows);
+    CHECK(state.bands * state.columns > 2 && state.done == state.bands && state.memory <= trial->memory);
+    if (!CHECK_SAME(&got, &wanted, trial->bound))
+        test_note("'%s' %s x%u, %u rows, %u bands of %u rows in %u columns", text,
+                  hone_type_name(trial->type), trial->channels, trial->height, state.bands, state.band_rows,
+                  state.columns);
     tiles_destroy(&tiles);
-    hone_plan_destroy(&plan);
-    view_finish(&rows.view);
+    view_finish(&rows->view);
     view_finish(&wanted);
     view_finish(&got);
+    return state.columns;
+}
+
+static void check_chain(hone_device *device, const char *text, hone_type type, uint32_t channels,
+                        uint32_t height, double bound)
+{
+    const uint64_t memory = 150 * channels * hone_type_size(type) * 400;
+    const struct trial trial = {type, 150, height, channels, memory, bound};
+    check_parts(device, text, &trial);
 }
 
 TEST(windows)
@@ -161,6 +207,31 @@ TEST(windows)
     check_chain(device, "sobel output=dx border=wrap | gray", HONE_F32, 3, 1001, 1e-5);
     check_chain(device, "box size=7 border=wrap", HONE_U8, 4, 1001, 0);
     check_chain(device, "demosaic method=malvar pattern=gbrg | gray", HONE_U8, 1, 1001, 0);
+    check_chain(device, "add | box size=5", HONE_U8, 3, 1001, 0);
+    hone_device_close(&device);
+}
+
+/* So wide that bands of whole rows do not fit. */
+static void check_wide(hone_device *device, const char *text, hone_type type, uint32_t channels,
+                       uint64_t memory, double bound)
+{
+    const struct trial trial = {type, 20002, 150, channels, memory, bound};
+    const uint32_t columns = check_parts(device, text, &trial);
+    CHECK(columns > 1);
+    if (columns == 1)
+        test_note("'%s' is not cut into columns", text);
+}
+
+TEST(tiles_side_by_side)
+{
+    const uint64_t megabyte = 1000000;
+    hone_device *device = support_open_quick();
+    check_wide(device, "box size=33", HONE_U8, 1, 4 * megabyte, 0);
+    check_wide(device, "box size=32 border=reflect | sobel border=reflect101", HONE_U8, 3, 14 * megabyte, 0);
+    check_wide(device, "box size=25 border=zero-outside | integral", HONE_U8, 1, 4 * megabyte, 0);
+    check_wide(device, "box size=31 border=wrap | box size=4 border=wrap", HONE_U16, 1, 8 * megabyte, 0);
+    check_wide(device, "demosaic method=malvar pattern=gbrg | box size=26", HONE_U8, 1, 8 * megabyte, 0);
+    check_wide(device, "add | box size=31 | histogram", HONE_U8, 1, 6 * megabyte, 0);
     hone_device_close(&device);
 }
 
@@ -177,13 +248,13 @@ TEST(sums_that_go_on)
 TEST(what_cannot_be_done_says_why)
 {
     hone_device *device = support_open_quick();
-    struct rows rows = {.view = support_picture(150, 1001, HONE_U8, 1, 5)};
-    make_tiles(device, "box | transpose", &rows, 1 << 20, HONE_ERROR_UNSUPPORTED,
+    struct rows rows[2] = {{.view = support_picture(150, 1001, HONE_U8, 1, 5)}};
+    make_tiles(device, "box | transpose", rows, 1 << 20, HONE_ERROR_UNSUPPORTED,
                "transpose cannot be run in parts");
-    make_tiles(device, "histogram output=picture", &rows, 1 << 20, HONE_ERROR_UNSUPPORTED, "output=table");
-    make_tiles(device, "box border=wrap | sobel", &rows, 1 << 20, HONE_ERROR_UNSUPPORTED, "border=wrap");
-    make_tiles(device, "demosaic border=wrap", &rows, 1 << 20, HONE_ERROR_UNSUPPORTED, "even");
-    make_tiles(device, "box size=400", &rows, 1 << 18, HONE_ERROR_MEMORY, "of 150 pixels");
-    view_finish(&rows.view);
+    make_tiles(device, "histogram output=picture", rows, 1 << 20, HONE_ERROR_UNSUPPORTED, "output=table");
+    make_tiles(device, "box border=wrap | sobel", rows, 1 << 20, HONE_ERROR_UNSUPPORTED, "border=wrap");
+    make_tiles(device, "demosaic border=wrap", rows, 1 << 20, HONE_ERROR_UNSUPPORTED, "even");
+    make_tiles(device, "box size=400", rows, 1 << 18, HONE_ERROR_MEMORY, "of 150 pixels");
+    view_finish(&rows->view);
     hone_device_close(&device);
 }

@@ -175,6 +175,12 @@ struct engine {
 hone_image_desc *engine_seconds(const struct engine *engine, hone_error *error);
 /* Reads second images and opens devices, once for all engines. */
 hone_status engine_open(struct engine *engine, const hone_image_desc *input, hone_error *error);
+/* The devices alone; second images are taken to be like the first. */
+hone_status engine_open_devices(struct engine *engine, const hone_image_desc *input, hone_error *error);
+/* Opens second image `index` without reading it. max_pixels: 0: what one image of the library's may have. */
+hone_status engine_open_second(const struct engine *engine, size_t index, const hone_image_desc *first,
+                               uint64_t max_pixels, bool quietly, struct media_input **out,
+                               hone_error *error);
 /* Decodes into memory, bounded in time. */
 hone_status engine_load(const struct engine *engine, struct media_input *input, const char *path,
                         void *pixels, hone_error *error);

@@ -60,9 +60,17 @@ hone_status engine_begin(struct engine *engine, const struct apply_options *opti
     return status;
 }
 
-/* output: the name of the result; NULL for a second image. */
-static struct media_read_options read_options(const struct engine *engine, bool keep_s16, const char *output)
+/* What is opened. */
+struct source {
+    const struct item *item; /* NULL: a second image */
+    const char *path;
+    bool keep_s16, quietly;
+    uint64_t max_pixels; /* 0: what one image of the library's may have */
+};
+
+static struct media_read_options read_options(const struct engine *engine, const struct source *source)
 {
+    const char *output = source->item ? source->item->output : NULL;
     return (struct media_read_options){.accept_damaged = engine->options->accept_damaged,
                                        .split = output != NULL,
                                        .trust = engine->options->trust,
@@ -71,9 +79,9 @@ static struct media_read_options read_options(const struct engine *engine, bool 
                                        .last_page = output ? engine->options->last_page : 0,
                                        .seconds = engine->options->timeout,
                                        .memory = (uint64_t)(engine->options->decode_memory * 1048576),
-                                       .max_pixels = output ? giant_max_pixels(engine->options) : 0,
-                                       .keep_s16 = keep_s16,
-                                       .note = cli_media_note,
+                                       .max_pixels = source->max_pixels,
+                                       .keep_s16 = source->keep_s16,
+                                       .note = source->quietly ? NULL : cli_media_note,
                                        .user = (void *)&engine->options->common};
 }
 
@@ -109,18 +117,16 @@ static void watch_decoder(const struct engine *engine, struct guard_watch *watch
     guard_watch_or(watch, seconds, media_give_up, NULL, (uint64_t)pthread_self(), "%s '%s'", what, path);
 }
 
-/* item: NULL for a second image. */
-static hone_status open_input(const struct engine *engine, const struct item *item, struct media_input **out,
-                              const char *path, bool keep_s16, bool quietly, hone_error *error)
+static hone_status open_source(const struct engine *engine, const struct source *source,
+                               struct media_input **out, hone_error *error)
 {
-    struct media_read_options options = read_options(engine, keep_s16, item ? item->output : NULL);
+    const struct media_read_options options = read_options(engine, source);
     const hone_image_desc unknown = {0};
-    if (quietly)
-        options.note = NULL;
     struct guard_watch watch;
-    watch_decoder(engine, &watch, &unknown, "opening", path);
-    hone_status status = item && engine->stream ? media_stream_image(engine->stream, out, &options, error)
-                                                : media_open(out, path, &options, error);
+    watch_decoder(engine, &watch, &unknown, "opening", source->path);
+    hone_status status = source->item && engine->stream
+                             ? media_stream_image(engine->stream, out, &options, error)
+                             : media_open(out, source->path, &options, error);
     guard_unwatch(&watch);
     return status;
 }
@@ -137,7 +143,12 @@ static bool takes_s16(const hone_chain *chain)
 hone_status engine_open_input(const struct engine *engine, const struct item *item, struct media_input **out,
                               bool quietly, hone_error *error)
 {
-    return open_input(engine, item, out, item->input, takes_s16(engine->given), quietly, error);
+    const struct source source = {.item = item,
+                                  .path = item->input,
+                                  .keep_s16 = takes_s16(engine->given),
+                                  .quietly = quietly,
+                                  .max_pixels = giant_max_pixels(engine->options)};
+    return open_source(engine, &source, out, error);
 }
 
 hone_status engine_load(const struct engine *engine, struct media_input *input, const char *path,
@@ -161,12 +172,23 @@ static void *new_pixels(const hone_image_desc *desc, hone_error *error)
     return data;
 }
 
-static hone_status read_second(struct engine *engine, struct second *second, const hone_image_desc *first,
+hone_status engine_open_second(const struct engine *engine, size_t index, const hone_image_desc *first,
+                               uint64_t max_pixels, bool quietly, struct media_input **out, hone_error *error)
+{
+    const struct second *second = &engine->seconds[index];
+    const struct source source = {.path = second->path,
+                                  .keep_s16 = meets_s16(engine, second->step, first),
+                                  .max_pixels = max_pixels,
+                                  .quietly = quietly};
+    return open_source(engine, &source, out, error);
+}
+
+static hone_status read_second(struct engine *engine, size_t index, const hone_image_desc *first,
                                hone_error *error)
 {
+    struct second *second = &engine->seconds[index];
     struct media_input *input = NULL;
-    hone_status status =
-        open_input(engine, NULL, &input, second->path, meets_s16(engine, second->step, first), false, error);
+    hone_status status = engine_open_second(engine, index, first, 0, false, &input, error);
     if (!status) {
         second->desc = media_get_info(input)->desc;
         second->data = new_pixels(&second->desc, error);
@@ -193,7 +215,7 @@ static hone_status read_seconds(struct engine *engine, const hone_image_desc *fi
     }
     for (size_t i = 0; i < engine->second_count && !status; i++) {
         if (i == shared->second_count) {
-            status = read_second(engine, &engine->seconds[i], first, error);
+            status = read_second(engine, i, first, error);
             if (!status)
                 shared->seconds[shared->second_count++] = engine->seconds[i];
         }
@@ -213,6 +235,16 @@ hone_image_desc *engine_seconds(const struct engine *engine, hone_error *error)
     return descs;
 }
 
+/* Under the lock. */
+static hone_status open_devices(struct engine *engine, const hone_image_desc *input,
+                                const hone_image_desc *seconds, hone_error *error)
+{
+    hone_status status = share_open(engine->shared, engine, input, seconds, error);
+    if (!status)
+        engine->device = engine->shared->devices[0];
+    return status;
+}
+
 hone_status engine_open(struct engine *engine, const hone_image_desc *input, hone_error *error)
 {
     hone_image_desc *descs = NULL;
@@ -221,9 +253,21 @@ hone_status engine_open(struct engine *engine, const hone_image_desc *input, hon
     if (!status && !(descs = engine_seconds(engine, error)))
         status = HONE_ERROR_MEMORY;
     if (!status)
-        status = share_open(engine->shared, engine, input, descs, error);
-    if (!status)
-        engine->device = engine->shared->devices[0];
+        status = open_devices(engine, input, descs, error);
+    pthread_mutex_unlock(&engine->shared->lock);
+    free(descs);
+    return status;
+}
+
+hone_status engine_open_devices(struct engine *engine, const hone_image_desc *input, hone_error *error)
+{
+    hone_image_desc *descs = engine_seconds(engine, error);
+    if (!descs)
+        return HONE_ERROR_MEMORY;
+    for (size_t i = 0; i < engine->second_count; i++)
+        descs[i] = *input;
+    pthread_mutex_lock(&engine->shared->lock);
+    hone_status status = open_devices(engine, input, descs, error);
     pthread_mutex_unlock(&engine->shared->lock);
     free(descs);
     return status;

@@ -81,16 +81,17 @@ static hone_status check_range(const hone_chain *chain, const hone_image_desc *d
     const hone_image_desc part = excerpt(desc);
     const struct filter_case *last = &chain->steps[chain->count - 1].c;
     const struct bins *bins = last->filter->bins;
-    struct filter_case *cases = bins ? mem_new(chain->count, sizeof *cases) : NULL;
+    hone_chain *before = bins ? mem_new(1, sizeof *before) : NULL;
+    hone_image_desc in;
     if (!bins)
         return HONE_OK;
-    hone_status status =
-        cases ? chain_cases(cases, chain, &part, NULL, 0, error) : error_memory(error, "a chain");
-    const hone_type type = status ? HONE_U8 : cases[chain->count - 1].in.type;
-    if (!status)
-        chain_cases_finish(cases, chain->count);
-    free(cases);
-    if (status || type == HONE_U8 ||
+    if (!before)
+        return error_memory(error, "a chain");
+    *before = *chain; /* to be looked at only */
+    before->count--;
+    hone_status status = hone_chain_output(before, &part, &in, error);
+    free(before);
+    if (status || in.type == HONE_U8 ||
         (case_value(last, bins->min)->given && case_value(last, bins->max)->given))
         return status;
     return error_set(error, HONE_ERROR_USAGE,
@@ -117,13 +118,24 @@ static hone_status check_possible(const struct engine *engine, const struct medi
 
 /* ---- An image on its way ---- */
 
-struct giant {
-    struct engine *engine;
-    const struct item *item;
+struct giant;
+
+/* An image that is read row by row. */
+struct reader {
+    struct giant *g;
+    size_t second;             /* which of the second images; none for the first image */
     struct media_input *input; /* the first one, or one of ours */
     struct media_input *own;   /* opened again, because rows are needed again */
     uint32_t position;         /* the next row of the input */
-    hone_chain *chain;         /* written for this image; NULL: the user's */
+};
+
+struct giant {
+    struct engine *engine;
+    const struct item *item;
+    struct reader first, *seconds;
+    size_t second_count;
+    hone_image_desc *second_parts; /* excerpts */
+    hone_chain *chain;             /* written for this image; NULL: the user's */
     enum alpha_rule rule;
     struct tiles *tiles;
     struct tiles_rows rows;
@@ -133,37 +145,58 @@ struct giant {
     uint64_t start, shown; /* clock_ns */
 };
 
-static hone_status reopen(struct giant *g, hone_error *error)
+static const hone_image_desc *input_of(const struct giant *g)
 {
-    const hone_image_desc before = media_get_info(g->input)->desc;
-    hone_status status;
-    if (g->engine->stream)
+    return &media_get_info(g->first.input)->desc;
+}
+
+static const char *path_of(const struct reader *reader)
+{
+    return reader == &reader->g->first ? reader->g->item->input
+                                       : reader->g->engine->seconds[reader->second].path;
+}
+
+static hone_status open_reader(struct reader *reader, bool quietly, hone_error *error)
+{
+    struct giant *g = reader->g;
+    if (reader == &g->first)
+        return engine_open_input(g->engine, g->item, &reader->own, quietly, error);
+    const hone_image_desc part = excerpt(input_of(g));
+    return engine_open_second(g->engine, reader->second, &part, giant_max_pixels(g->engine->options), quietly,
+                              &reader->own, error);
+}
+
+static hone_status reopen(struct reader *reader, hone_error *error)
+{
+    const hone_image_desc before = media_get_info(reader->input)->desc;
+    const struct giant *g = reader->g;
+    if (reader == &g->first && g->engine->stream)
         return error_set(
             error, HONE_ERROR_UNSUPPORTED,
             "an image of this size has to be read twice for this, which a pipe cannot be: name a file");
-    media_close(&g->own);
-    status = engine_open_input(g->engine, g->item, &g->own, true, error);
+    media_close(&reader->own);
+    hone_status status = open_reader(reader, true, error);
     if (status)
         return status;
-    if (!desc_same(&before, &media_get_info(g->own)->desc) || !media_loads_rows(g->own))
-        return error_set(error, HONE_ERROR_IO, "'%s' has become another image meanwhile", g->item->input);
-    g->input = g->own;
-    g->position = 0;
+    if (!desc_same(&before, &media_get_info(reader->own)->desc) || !media_loads_rows(reader->own))
+        return error_set(error, HONE_ERROR_IO, "'%s' has become another image meanwhile", path_of(reader));
+    reader->input = reader->own;
+    reader->position = 0;
     return HONE_OK;
 }
 
-static hone_status skip_to(struct giant *g, uint32_t row, hone_error *error)
+static hone_status skip_to(struct reader *reader, uint32_t row, hone_error *error)
 {
     enum { AT_ONCE = 64 };
-    const size_t bytes = hone_image_row_bytes(&media_get_info(g->input)->desc);
-    void *rows = g->position < row ? mem_new(bytes, AT_ONCE) : NULL;
+    const size_t bytes = hone_image_row_bytes(&media_get_info(reader->input)->desc);
+    void *rows = reader->position < row ? mem_new(bytes, AT_ONCE) : NULL;
     hone_status status = HONE_OK;
-    if (g->position < row && !rows)
+    if (reader->position < row && !rows)
         return error_memory(error, "rows of an image");
-    while (g->position < row && !status) {
-        const uint32_t some = row - g->position < AT_ONCE ? row - g->position : AT_ONCE;
-        status = media_load_rows(g->input, some, rows, 0, error);
-        g->position += some;
+    while (reader->position < row && !status) {
+        const uint32_t left = row - reader->position, some = left < AT_ONCE ? left : AT_ONCE;
+        status = media_load_rows(reader->input, some, rows, 0, error);
+        reader->position += some;
     }
     free(rows);
     return status;
@@ -172,13 +205,44 @@ static hone_status skip_to(struct giant *g, uint32_t row, hone_error *error)
 static hone_status read_rows(void *user, uint32_t first, uint32_t count, void *rows, size_t pitch,
                              hone_error *error)
 {
-    struct giant *g = user;
-    hone_status status = first < g->position ? reopen(g, error) : HONE_OK;
+    struct reader *reader = user;
+    hone_status status = first < reader->position ? reopen(reader, error) : HONE_OK;
     if (!status)
-        status = skip_to(g, first, error);
+        status = skip_to(reader, first, error);
     if (!status)
-        status = media_load_rows(g->input, count, rows, pitch, error);
-    g->position += count;
+        status = media_load_rows(reader->input, count, rows, pitch, error);
+    reader->position += count;
+    return status;
+}
+
+static hone_status open_second(struct giant *g, size_t i, hone_error *error)
+{
+    struct reader *reader = &g->seconds[i];
+    *reader = (struct reader){.g = g, .second = i};
+    hone_status status = open_reader(reader, false, error);
+    g->second_count += !status;
+    if (status)
+        return status;
+    reader->input = reader->own;
+    g->second_parts[i] = g->engine->seconds[i].desc = excerpt(&media_get_info(reader->own)->desc);
+    if (!media_loads_rows(reader->own))
+        status = error_set(error, HONE_ERROR_UNSUPPORTED,
+                           "EXIF turns '%s', and an image of this size can only be read row by row: turn its "
+                           "pixels first ('vips autorot')",
+                           path_of(reader));
+    return status;
+}
+
+static hone_status open_seconds(struct giant *g, hone_error *error)
+{
+    const size_t count = g->engine->second_count;
+    hone_status status = HONE_OK;
+    g->seconds = count ? mem_new(count, sizeof *g->seconds) : NULL;
+    g->second_parts = count ? mem_new(count, sizeof *g->second_parts) : NULL;
+    if (count && (!g->seconds || !g->second_parts))
+        return error_memory(error, "second images");
+    for (size_t i = 0; i < count && !status; i++)
+        status = open_second(g, i, error);
     return status;
 }
 
@@ -186,7 +250,7 @@ static hone_status read_rows(void *user, uint32_t first, uint32_t count, void *r
 
 static hone_status look_at_alpha(struct giant *g, bool *full, hone_error *error)
 {
-    hone_image_desc strip = media_get_info(g->input)->desc;
+    hone_image_desc strip = *input_of(g);
     const uint32_t height = strip.height, most = 64;
     hone_status status = HONE_OK;
     void *rows = mem_new(hone_image_row_bytes(&strip), most);
@@ -195,7 +259,7 @@ static hone_status look_at_alpha(struct giant *g, bool *full, hone_error *error)
     *full = true;
     for (uint32_t y = 0; y < height && *full && !status; y += strip.height) {
         strip.height = height - y < most ? height - y : most;
-        status = read_rows(g, y, strip.height, rows, 0, error);
+        status = read_rows(&g->first, y, strip.height, rows, 0, error);
         *full = !status && alpha_is_full(rows, &strip);
     }
     free(rows);
@@ -206,14 +270,15 @@ static hone_status look_at_alpha(struct giant *g, bool *full, hone_error *error)
 static hone_status find_rule(struct giant *g, hone_error *error)
 {
     const struct apply_options *o = g->engine->options;
-    const struct media_info *info = media_get_info(g->input);
+    const struct media_info *info = media_get_info(g->first.input);
     const hone_image_desc part = excerpt(&info->desc);
     const bool copies = o->variant || o->config || (o->alpha && strcmp(o->alpha, "copy") == 0);
     bool weighs = false, full = true;
     g->rule = info->desc.channels == 4 && info->extra > 0 ? ALPHA_PLAIN : ALPHA_COPY;
     if (info->desc.channels != 4 || info->extra > 0 || copies)
         return HONE_OK;
-    hone_status status = alpha_weighs(&weighs, g->engine->given, &part, NULL, 0, error);
+    hone_status status =
+        alpha_weighs(&weighs, g->engine->given, &part, g->second_parts, g->second_count, error);
     if (!status && weighs)
         status = look_at_alpha(g, &full, error);
     if (!status && !full)
@@ -253,7 +318,7 @@ static hone_status shape_counts(struct giant *g, struct filter_case *last, struc
 static hone_status copy_chain(struct giant *g, hone_error *error)
 {
     const hone_chain *given = g->engine->given;
-    const hone_image_desc part = excerpt(&media_get_info(g->input)->desc);
+    const hone_image_desc part = excerpt(input_of(g));
     const size_t length = hone_chain_text(given, NULL, 0) + 1;
     char *text = mem_new(length, 1);
     hone_status status = text ? HONE_OK : error_memory(error, "a chain");
@@ -264,7 +329,8 @@ static hone_status copy_chain(struct giant *g, hone_error *error)
         hone_chain_text(given, text, length);
     if (!status)
         status = g->rule == ALPHA_COPY ? hone_chain_parse(&g->chain, text, error)
-                                       : alpha_chain(&g->chain, moved, given, g->rule, &part, NULL, 0, error);
+                                       : alpha_chain(&g->chain, moved, given, g->rule, &part, g->second_parts,
+                                                     g->second_count, error);
     free(moved);
     free(text);
     return status;
@@ -272,7 +338,7 @@ static hone_status copy_chain(struct giant *g, hone_error *error)
 
 static hone_status choose_chain(struct giant *g, hone_error *error)
 {
-    const hone_image_desc part = excerpt(&media_get_info(g->input)->desc);
+    const hone_image_desc part = excerpt(input_of(g));
     hone_status status = copy_chain(g, error);
     if (status)
         return status;
@@ -280,7 +346,7 @@ static hone_status choose_chain(struct giant *g, hone_error *error)
     struct filter_case *cases = mem_new(count, sizeof *cases);
     if (!cases)
         return error_memory(error, "a chain");
-    status = chain_cases(cases, g->chain, &part, NULL, 0, error);
+    status = chain_cases(cases, g->chain, &part, g->second_parts, g->second_count, error);
     if (!status) {
         if (cases[count - 1].filter->bins)
             status = shape_counts(g, &cases[count - 1], &g->chain->steps[count - 1].c, error);
@@ -321,11 +387,13 @@ static hone_status next_band(struct giant *g, hone_error *error)
     const double given = g->engine->options->timeout;
     struct tiles_state state;
     struct guard_watch watch;
-    hone_image_desc region = media_get_info(g->input)->desc;
+    hone_image_desc region = *input_of(g);
     tiles_get_state(g->tiles, &state);
     region.height = state.region_rows;
     guard_watch(&watch,
-                given >= 0 ? 2 * given : engine_bound(g->engine, &region) + 2 * media_seconds(&region),
+                given >= 0 ? 2 * given
+                           : engine_bound(g->engine, &region) +
+                                 2 * media_seconds(&region) * (double)(1 + g->second_count),
                 "filtering '%s' in bands", g->item->input);
     hone_status status = tiles_next(g->tiles, &g->rows, error);
     guard_unwatch(&watch);
@@ -358,7 +426,8 @@ static hone_status encode(struct giant *g, int fd, hone_error *error)
     const struct media_source source = {.next = give_rows, .user = g, .gray = true};
     options.edges = g->edges;
     options.edge_count = g->edge_count;
-    return media_write_rows(fd, g->item->output, tiles_output(g->tiles), &source, g->input, &options, error);
+    return media_write_rows(fd, g->item->output, tiles_output(g->tiles), &source, g->first.input, &options,
+                            error);
 }
 
 static hone_status store_file(struct giant *g, const char *root, hone_error *error)
@@ -395,6 +464,25 @@ static hone_status store_stdout(struct giant *g, hone_error *error)
 
 /* ---- All of it ---- */
 
+static hone_status make_tiles(struct giant *g, struct tiles_request *request, hone_error *error)
+{
+    struct tiles_image *seconds = mem_new(g->second_count + 1, sizeof *seconds);
+    struct guard_watch watch;
+    const hone_image_desc part = excerpt(input_of(g));
+    if (!seconds)
+        return error_memory(error, "second images");
+    for (size_t i = 0; i < g->second_count; i++)
+        seconds[i] =
+            (struct tiles_image){media_get_info(g->seconds[i].input)->desc, read_rows, &g->seconds[i]};
+    request->seconds = seconds;
+    request->second_count = g->second_count;
+    guard_watch(&watch, engine_bound(g->engine, &part), "preparing '%s'", g->engine->chain_text);
+    hone_status status = tiles_create(&g->tiles, request, error);
+    guard_unwatch(&watch);
+    free(seconds);
+    return status;
+}
+
 static hone_status begin(struct giant *g, hone_error *error)
 {
     const struct apply_options *o = g->engine->options;
@@ -403,24 +491,17 @@ static hone_status begin(struct giant *g, hone_error *error)
                                     .tune = o->tune && strcmp(o->tune, "off") == 0 ? HONE_TUNE_OFF
                                                                                    : HONE_TUNE_AUTO,
                                     .no_fuse = o->no_fuse};
-    hone_status status = find_rule(g, error);
+    struct tiles_request request = {.device = g->engine->device,
+                                    .input = {*input_of(g), read_rows, &g->first},
+                                    .memory = band_memory(o),
+                                    .plan = &plan};
+    hone_status status = open_seconds(g, error);
+    if (!status)
+        status = find_rule(g, error);
     if (!status)
         status = choose_chain(g, error);
-    if (status)
-        return status;
-    const struct tiles_request request = {.device = g->engine->device,
-                                          .chain = g->chain,
-                                          .input = media_get_info(g->input)->desc,
-                                          .memory = band_memory(o),
-                                          .plan = &plan,
-                                          .read = read_rows,
-                                          .user = g};
-    struct guard_watch watch;
-    const hone_image_desc part = excerpt(&request.input);
-    guard_watch(&watch, engine_bound(g->engine, &part), "preparing '%s'", g->engine->chain_text);
-    status = tiles_create(&g->tiles, &request, error);
-    guard_unwatch(&watch);
-    return status;
+    request.chain = g->chain;
+    return status ? status : make_tiles(g, &request, error);
 }
 
 static hone_status check_output(const struct giant *g, bool several, hone_error *error)
@@ -434,7 +515,7 @@ static hone_status check_output(const struct giant *g, bool several, hone_error 
             "--format png",
             desc->width, desc->height);
     hone_status status =
-        media_check_output(g->item->output, desc, media_get_info(g->input), &o->write, error);
+        media_check_output(g->item->output, desc, media_get_info(g->first.input), &o->write, error);
     const hone_error plain = error ? *error : (hone_error){0};
     if (status && (several || apply_to_stdout(o)))
         error_set(error, status, "%s (--format gives the outputs another suffix)", plain.message);
@@ -457,7 +538,7 @@ static hone_status copy_steps(const struct giant *g, struct apply_result *result
 
 static hone_status run(struct giant *g, const char *root, struct apply_result *result, hone_error *error)
 {
-    const struct media_info *info = media_get_info(g->input);
+    const struct media_info *info = media_get_info(g->first.input);
     struct tiles_state state;
     result->in = info->desc;
     result->format = info->format;
@@ -487,12 +568,17 @@ static hone_status apply_in_bands(struct engine *engine, const struct item *item
 {
     static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&turn);
-    struct giant g = {.engine = engine, .item = item, .input = input, .start = clock_ns()};
+    struct giant g = {.engine = engine, .item = item, .first = {.input = input}, .start = clock_ns()};
+    g.first.g = &g;
     hone_status status = run(&g, root, result, error);
-    result->settled = g.own && media_is_settled(g.own);
+    result->settled = g.first.own && media_is_settled(g.first.own);
     tiles_destroy(&g.tiles);
     hone_chain_destroy(&g.chain);
-    media_close(&g.own);
+    media_close(&g.first.own);
+    for (size_t i = 0; i < g.second_count; i++)
+        media_close(&g.seconds[i].own);
+    free(g.seconds);
+    free(g.second_parts);
     free(g.edges);
     pthread_mutex_unlock(&turn);
     return status;
@@ -510,7 +596,7 @@ bool giant_apply(struct engine *engine, const struct item *item, const char *roo
     if (wanted <= most && bytes <= small_image)
         return false;
     const hone_status possible = check_possible(engine, input, &why);
-    *status = engine_open(engine, &part, error);
+    *status = engine_open_devices(engine, &part, error);
     if (*status)
         return true;
     const bool must = is_too_large(engine, desc);

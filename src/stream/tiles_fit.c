@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How large the tiles of an image are. */
+#include "base/error.h"
+#include "base/mem.h"
+#include "stream/tiles_internal.h"
+
+#include <stdlib.h>
+
+enum {
+    ROW_ALIGN = 64,
+    FEWEST = 16, /* bands that an image is cut into where memory does not want more, so that stages overlap */
+    LEAST_ROWS = 64,    /* but not in bands of fewer rows */
+    LEAST_COLUMNS = 64, /* nor in columns of fewer pixels */
+};
+
+/* What is known: most pixels that a tile may have, bytes for each of them, and for each row of a strip. */
+struct means {
+    uint64_t memory, pixels;
+    double each;
+};
+
+struct shape {
+    struct bands bands, columns;
+    double row_bytes; /* of strips and their result, in host memory */
+    double work;      /* pixels that are filtered for one of the image */
+    uint32_t least;   /* rows of a region */
+};
+
+/* ---- Making what tiles of a size need ---- */
+
+void tiles_release(struct tiles *tiles)
+{
+    hone_stream_destroy(&tiles->stream);
+    tail_destroy(&tiles->tail);
+    strips_finish(&tiles->strips);
+    for (size_t i = 0; i < tiles->second_count; i++) {
+        strips_finish(&tiles->seconds[i].strips);
+        for (int part = 0; part < TILES_SLOTS; part++)
+            hone_image_destroy(&tiles->seconds[i].parts[part]);
+    }
+    free(tiles->joined);
+    tiles->joined = NULL;
+    tiles->memory = 0;
+}
+
+static hone_image_desc part_of(const hone_image_desc *image, const struct tiles *tiles)
+{
+    hone_image_desc part = *image;
+    part.width = tiles->columns.region;
+    part.height = tiles->bands.region;
+    return part;
+}
+
+static hone_status new_second(struct tiles *tiles, struct tiles_second *second, hone_error *error)
+{
+    const hone_image_desc part = part_of(&second->image.desc, tiles);
+    hone_status status = strips_init(&second->strips, &second->image, &tiles->bands, &tiles->columns, error);
+    for (int i = 0; i < TILES_SLOTS && !status; i++)
+        status = hone_image_create(&second->parts[i], tiles->device, &part, HONE_MEMORY_DEVICE, error);
+    return status;
+}
+
+static hone_status new_stream(struct tiles *tiles, hone_error *error)
+{
+    hone_image_desc here = part_of(&tiles->image.desc, tiles);
+    here.pitch = tiles->strips.pitch;
+    for (size_t i = 0; i < tiles->second_count; i++)
+        tiles->second_parts[i] = part_of(&tiles->seconds[i].image.desc, tiles);
+    tiles->plan.second = tiles->second_parts;
+    tiles->plan.second_count = tiles->second_count;
+    const hone_stream_options options = {.slots = TILES_SLOTS, .plan = &tiles->plan};
+    return hone_stream_create(&tiles->stream, tiles->device, tiles->head, &here, 1, &options, error);
+}
+
+static hone_image_desc head_result(const struct tiles *tiles)
+{
+    hone_image_desc band = tiles->between;
+    band.height = tiles->bands.rows;
+    return band;
+}
+
+/* Its rows are whole; of many columns it takes fewer at once. */
+static hone_status new_tail(struct tiles *tiles, hone_error *error)
+{
+    hone_plan_options plan = tiles->plan;
+    hone_image_desc band = head_result(tiles);
+    const uint32_t rows = band.height / bands_count(&tiles->columns);
+    plan.second = NULL;
+    plan.second_count = 0;
+    tiles->tail_rows = band.height = rows ? rows : 1;
+    return tail_create(&tiles->tail, tiles->device, tiles->tail_step, tiles->halo.reach, &band, &plan, error);
+}
+
+static hone_status new_joined(struct tiles *tiles, hone_error *error)
+{
+    const hone_image_desc band = head_result(tiles);
+    tiles->joined = mem_new(band.height, hone_image_row_bytes(&band));
+    return tiles->joined ? HONE_OK : error_memory(error, "the result of a band");
+}
+
+static uint64_t host_bytes(const struct tiles *tiles)
+{
+    const hone_image_desc band = head_result(tiles);
+    uint64_t bytes = strips_bytes(&tiles->strips) + (tiles->joined ? hone_image_bytes(&band) : 0);
+    for (size_t i = 0; i < tiles->second_count; i++)
+        bytes += strips_bytes(&tiles->seconds[i].strips);
+    return bytes + (tiles->tail ? hone_image_bytes(tail_output(tiles->tail)) : 0);
+}
+
+/* Everything for tiles of this size; its bytes in tiles->memory. */
+static hone_status try_shape(struct tiles *tiles, const struct shape *shape, hone_error *error)
+{
+    uint64_t before = 0, after = 0;
+    tiles_release(tiles);
+    tiles->bands = shape->bands;
+    tiles->columns = shape->columns;
+    hone_device_memory(tiles->device, &before, NULL);
+    hone_status status = strips_init(&tiles->strips, &tiles->image, &tiles->bands, &tiles->columns, error);
+    for (size_t i = 0; i < tiles->second_count && !status; i++)
+        status = new_second(tiles, &tiles->seconds[i], error);
+    if (!status && tiles->head)
+        status = new_stream(tiles, error);
+    if (!status && tiles->tail_step)
+        status = new_tail(tiles, error);
+    if (!status && bands_count(&tiles->columns) > 1)
+        status = new_joined(tiles, error);
+    hone_device_memory(tiles->device, &after, NULL);
+    tiles->memory = (after > before ? after - before : 0) + host_bytes(tiles);
+    return status;
+}
+
+/* ---- Choosing the size ---- */
+
+static double row_bytes(const struct tiles *tiles, const struct bands *columns)
+{
+    size_t pitch = strips_pitch(&tiles->image.desc, columns);
+    for (size_t i = 0; i < tiles->second_count; i++)
+        pitch += strips_pitch(&tiles->seconds[i].image.desc, columns);
+    const size_t joined = bands_count(columns) > 1 ? hone_image_row_bytes(&tiles->between) : 0;
+    return (double)(STRIPS * pitch + joined);
+}
+
+/* As few rows as overlapping stages want, and no more than kernels can index, for results of up to four channels. */
+static uint64_t most_rows(const struct tiles *tiles, uint32_t width, const struct means *means)
+{
+    const uint64_t indexed = INT32_MAX / ((uint64_t)width * 4 + ROW_ALIGN), held = means->pixels / width;
+    const uint64_t halo = (uint64_t)tiles->halo.top + tiles->halo.bottom;
+    uint64_t rows = tiles->image.desc.height / FEWEST;
+    rows = rows < 4 * halo ? 4 * halo : rows;
+    rows = (rows < LEAST_ROWS ? LEAST_ROWS : rows) + halo;
+    rows = rows < indexed ? rows : indexed;
+    return rows < held ? rows : held;
+}
+
+/* In so many tiles side by side, as high as memory allows. False where it does not. */
+static bool shape_in(struct shape *shape, const struct tiles *tiles, uint32_t count,
+                     const struct means *means)
+{
+    const struct side rows = side_of_rows(&tiles->image.desc, &tiles->halo),
+                      columns = side_of_columns(&tiles->image.desc, &tiles->halo);
+    const uint64_t width = (columns.length + count - 1) / count + (uint64_t)columns.before + columns.behind +
+                           (count > 1) * 2 * columns.period;
+    *shape = (struct shape){0};
+    if (!bands_make(&shape->columns, &columns, width < columns.length ? (uint32_t)width : columns.length,
+                    &shape->least))
+        return false;
+    const uint32_t wide = shape->columns.region;
+    shape->row_bytes = row_bytes(tiles, &shape->columns);
+    const uint64_t most = most_rows(tiles, wide, means);
+    const double room = (double)means->memory / (means->each * wide + shape->row_bytes);
+    if (!bands_make(&shape->bands, &rows, (uint32_t)(room < (double)most ? room : (double)most),
+                    &shape->least)) {
+        shape->bands.region = 0;
+        return false;
+    }
+    shape->work = (double)wide * bands_count(&shape->columns) / columns.length * shape->bands.region /
+                  shape->bands.rows;
+    return true;
+}
+
+/* Few large tiles, unless the pixels around them are most of their work. */
+static bool choose_shape(struct shape *best, const struct tiles *tiles, const struct means *means)
+{
+    const double worth = 0.9;
+    const uint32_t width = tiles->image.desc.width;
+    struct shape shape;
+    bool found = shape_in(best, tiles, 1, means);
+    for (uint32_t count = 2; tiles->head && width / count >= LEAST_COLUMNS; count *= 2)
+        if (shape_in(&shape, tiles, count, means) && (!found || shape.work < worth * best->work)) {
+            *best = shape;
+            found = true;
+        }
+    return found;
+}
+
+static hone_status does_not_fit(const struct tiles *tiles, const struct shape *shape,
+                                const struct means *means, hone_error *error)
+{
+    const uint32_t width = tiles->image.desc.width, count = tiles->head ? width / LEAST_COLUMNS : 1;
+    struct shape narrow;
+    struct means all = *means;
+    all.memory = UINT64_MAX / 2;
+    if (!shape_in(&narrow, tiles, count ? count : 1, &all))
+        narrow = *shape;
+    const double each = means->each * narrow.columns.region + narrow.row_bytes;
+    return error_set(error, HONE_ERROR_MEMORY,
+                     "the smallest parts of %u rows of %u pixels that the filters can be run in need about "
+                     "%.1f MB, and %.1f MB are the limit",
+                     shape->least, width, each * shape->least * 1e-6, (double)means->memory * 1e-6);
+}
+
+/* Memory for a tile is known when it has been taken: what is too large gives way to what should fit by that. */
+hone_status tiles_fit(struct tiles *tiles, uint64_t memory, hone_error *error)
+{
+    enum { TRIES = 16 };
+    const size_t pixel = hone_image_row_bytes(&tiles->image.desc) / tiles->image.desc.width;
+    struct means means = {memory, UINT64_MAX, tiles->head ? 2.0 * TILES_SLOTS * (double)pixel : 0};
+    struct shape shape;
+    bool guessed = true;
+    for (int i = 0; i < TRIES && (choose_shape(&shape, tiles, &means) || guessed); i++) {
+        const uint64_t pixels = (uint64_t)shape.bands.region * shape.columns.region;
+        hone_status status = pixels ? try_shape(tiles, &shape, error) : HONE_OK;
+        if (status && status != HONE_ERROR_MEMORY)
+            return status;
+        if (pixels && !status && tiles->memory <= memory)
+            return HONE_OK;
+        if (status)
+            means.pixels = pixels / 2;
+        else if (pixels)
+            means.each =
+                1.03 * ((double)tiles->memory - shape.row_bytes * shape.bands.region) / (double)pixels;
+        else
+            means.each /= 2;
+        guessed = guessed && !pixels;
+    }
+    return does_not_fit(tiles, &shape, &means, error);
+}
