@@ -161,8 +161,10 @@ static int parse_name(struct parser *p)
         return fail(p, "unknown function (there are min, max, ceildiv, roundup, abs, sqrt, log2)");
     }
     int node = add_node(p, OP_NAME, -1, -1, -1);
-    if (node >= 0)
+    if (node >= 0) {
         memcpy(p->expr->nodes[node].name, name, length);
+        p->expr->nodes[node].column = (int16_t)(name - p->text < INT16_MAX ? name - p->text + 1 : INT16_MAX);
+    }
     return node;
 }
 
@@ -257,6 +259,22 @@ bool expr_lookup(const struct expr_scope *scope, const char *name, int64_t *valu
     return false;
 }
 
+/* Whole numbers first, scope by scope. */
+static bool lookup_real(const struct expr_scope *scope, const char *name, double *value)
+{
+    for (int64_t whole; scope; scope = scope->outer) {
+        struct expr_scope alone = *scope;
+        alone.outer = NULL;
+        if (expr_lookup(&alone, name, &whole)) {
+            *value = (double)whole;
+            return true;
+        }
+        if (scope->real && scope->real(scope->context, name, value))
+            return true;
+    }
+    return false;
+}
+
 bool expr_mentions(const struct expr *expr, const char *name)
 {
     for (int i = 0; i < expr->count; i++)
@@ -265,12 +283,15 @@ bool expr_mentions(const struct expr *expr, const char *name)
     return false;
 }
 
-const char *expr_unknown(const struct expr *expr, const struct expr_scope *scope)
+const char *expr_unknown(const struct expr *expr, const struct expr_scope *scope, int *column)
 {
-    int64_t value;
+    double value;
     for (int i = 0; i < expr->count; i++)
-        if (expr->nodes[i].op == OP_NAME && !expr_lookup(scope, expr->nodes[i].name, &value))
+        if (expr->nodes[i].op == OP_NAME && !lookup_real(scope, expr->nodes[i].name, &value)) {
+            if (column)
+                *column = expr->nodes[i].column;
             return expr->nodes[i].name;
+        }
     return NULL;
 }
 
@@ -427,15 +448,15 @@ static double real_value(struct evaluation *e, int index)
 {
     const struct expr_node *node = &e->expr->nodes[index];
     enum op op = (enum op)node->op;
-    int64_t value = 0;
+    double value = 0;
     if (e->failed)
         return 0;
     if (op == OP_NUMBER)
         return node->number;
     if (op == OP_NAME) {
-        if (!expr_lookup(e->scope, node->name, &value))
+        if (!lookup_real(e->scope, node->name, &value))
             evaluation_fails(e, "unknown name in an expression: ", node->name);
-        return (double)value;
+        return value;
     }
     double a = real_value(e, node->left);
     if (op == OP_NOT)

@@ -22,6 +22,7 @@ enum { EXPR_MAX_NODES = 96, EXPR_MAX_NAME = 31 };
 
 struct expr_node {
     int16_t op, left, right, third; /* children by index; -1: none */
+    int16_t column;                 /* of a name, from 1 */
     double number;
     char name[EXPR_MAX_NAME + 1];
 };
@@ -32,13 +33,14 @@ struct expr {
 };
 
 /* Names and their values; scopes chain, the innermost wins. `find`, unless NULL, is asked for names that are not
- * listed, when an expression needs their value and not before. */
+ * listed, when an expression needs their value and not before; `real` too, by expr_real alone. */
 struct expr_scope {
     const struct expr_scope *outer;
     const char *const *names;
     const int64_t *values;
     int count;
     bool (*find)(void *context, const char *name, int64_t *value);
+    bool (*real)(void *context, const char *name, double *value);
     void *context;
 };
 
@@ -60,8 +62,9 @@ hone_status expr_text_real(const char *text, const struct expr_scope *scope, dou
 /* True when the expression mentions `name`. */
 bool expr_mentions(const struct expr *expr, const char *name);
 
-/* The first name in the expression that scope does not have; NULL: it has all. */
-const char *expr_unknown(const struct expr *expr, const struct expr_scope *scope);
+/* The first name in the expression that scope does not have; NULL: it has all. *column, unless NULL, is where it
+ * stands in the text. */
+const char *expr_unknown(const struct expr *expr, const struct expr_scope *scope, int *column);
 
 /* Looks a name up through the scopes. */
 bool expr_lookup(const struct expr_scope *scope, const char *name, int64_t *value);

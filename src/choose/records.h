@@ -64,6 +64,27 @@ enum record_state {
     STATE_COUNT
 };
 
+/* What is known of a configuration beside its time. Of several kernels the most; of waves the fewest. */
+enum record_figure {
+    FIGURE_REGISTERS, /* of a work-item */
+    FIGURE_SPILLS,    /* see struct compiled */
+    FIGURE_PRIVATE,   /* bytes of a work-item */
+    FIGURE_LOCAL,     /* bytes of a work-group */
+    FIGURE_MULTIPLE,  /* preferred, of a work-group's size */
+    FIGURE_WAVES,     /* at once, */
+    FIGURE_MOST_WAVES /* and as many as the device could hold */,
+    FIGURE_ENERGY, /* joules of a launch, measured */
+    FIGURE_COUNT
+};
+extern const struct record_figure_name {
+    const char *name, *unit; /* "private_bytes", "bytes" */
+} record_figure_names[FIGURE_COUNT];
+
+struct record_figures {
+    unsigned known; /* a bit for each */
+    double values[FIGURE_COUNT];
+};
+
 struct record_try {
     struct record_device device;
     struct record_case c;
@@ -72,6 +93,7 @@ struct record_try {
     double build_ms;
     double runs[RECORD_MAX_RUNS]; /* ms */
     int run_count;
+    struct record_figures figures;
     char note[512];
     char session[96]; /* who started it, see record_session; empty: not told, or it is over */
     int64_t time;     /* seconds since 1970 */
@@ -83,7 +105,8 @@ enum record_origin { ORIGIN_SESSION, ORIGIN_TRIAL, ORIGIN_IMPORT, ORIGIN_EXPERIM
 
 struct record_choice {
     enum record_origin origin;
-    bool informs; /* what ran anyway stayed the best of an experiment: nothing is chosen by this record */
+    bool informs; /* nothing is chosen by this record: what ran anyway stayed the best of an experiment, */
+    char objective[40]; /* or the session looked for something else than time, "gbs:max"; else empty */
     struct record_device device;
     struct record_case c;
     struct record_config ranked[RECORD_MAX_RANKED]; /* best first */

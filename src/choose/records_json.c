@@ -25,6 +25,23 @@ json_t *record_case_json(const struct record_case *c)
                      "channels", (int)c->channels, "width", (int)c->width, "height", (int)c->height);
 }
 
+const struct record_figure_name record_figure_names[FIGURE_COUNT] = {
+    [FIGURE_REGISTERS] = {"registers", ""},         [FIGURE_SPILLS] = {"spills", ""},
+    [FIGURE_PRIVATE] = {"private_bytes", "bytes"},  [FIGURE_LOCAL] = {"local_bytes", "bytes"},
+    [FIGURE_MULTIPLE] = {"preferred_multiple", ""}, [FIGURE_WAVES] = {"waves", ""},
+    [FIGURE_MOST_WAVES] = {"most_waves", ""},       [FIGURE_ENERGY] = {"energy", "J"}};
+
+json_t *record_figures_json(const struct record_figures *figures)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < FIGURE_COUNT; i++)
+        if (figures->known & 1u << i)
+            json_object_set_new(object, record_figure_names[i].name,
+                                i == FIGURE_ENERGY ? json_real(figures->values[i])
+                                                   : json_integer((json_int_t)figures->values[i]));
+    return object;
+}
+
 static json_t *config_json(const struct record_config *c)
 {
     return json_pack("{s:s, s:s, s:f}", "variant", c->variant, "config", c->config, "ms", c->ms);
@@ -35,9 +52,12 @@ json_t *record_outcome_json(const struct record_try *r)
     json_t *runs = json_array();
     for (int i = 0; i < r->run_count && i < RECORD_MAX_RUNS; i++)
         json_array_append_new(runs, json_real(r->runs[i]));
-    return json_pack("{s:o, s:s, s:f, s:o, s:o}", "config", config_json(&r->config), "state",
-                     record_state_name(r->state), "build_ms", r->build_ms, "runs", runs, "note",
-                     json_text(r->note));
+    json_t *json = json_pack("{s:o, s:s, s:f, s:o, s:o}", "config", config_json(&r->config), "state",
+                             record_state_name(r->state), "build_ms", r->build_ms, "runs", runs, "note",
+                             json_text(r->note));
+    if (r->figures.known)
+        json_object_set_new(json, "figures", record_figures_json(&r->figures));
+    return json;
 }
 
 json_t *record_try_json(const struct record_try *r)
@@ -83,6 +103,8 @@ json_t *record_choice_json(const struct record_choice *r)
         json_object_set_new(json, "continues", json_true());
     if (r->informs)
         json_object_set_new(json, "informs", json_true());
+    if (r->objective[0])
+        json_object_set_new(json, "objective", json_string(r->objective));
     if (r->raced)
         json_object_set_new(json, "drift", json_real(r->drift));
     if (r->raced && r->load >= 0)
@@ -195,6 +217,13 @@ static int64_t read_time(const json_t *object)
     return (int64_t)json_integer_value(json_object_get(object, "time"));
 }
 
+void record_read_figures(const json_t *object, struct record_figures *figures)
+{
+    for (int i = 0; i < FIGURE_COUNT; i++)
+        if (copy_number(object, record_figure_names[i].name, 0, 1e15, &figures->values[i]))
+            figures->known |= 1u << i;
+}
+
 bool record_read_outcome(const json_t *object, struct record_try *r)
 {
     char state[16];
@@ -211,6 +240,7 @@ bool record_read_outcome(const json_t *object, struct record_try *r)
             r->state = (enum record_state)i;
     for (size_t i = 0; i < json_array_size(runs) && i < RECORD_MAX_RUNS; i++)
         r->runs[r->run_count++] = json_number_value(json_array_get(runs, i));
+    record_read_figures(json_object_get(object, "figures"), &r->figures);
     return r->state != STATE_COUNT;
 }
 
@@ -267,6 +297,8 @@ bool record_read_choice(const json_t *object, struct record_choice *r)
     r->continues = json_is_true(json_object_get(object, "continues"));
     r->origin = read_origin(object, r->seconds);
     r->informs = json_is_true(json_object_get(object, "informs"));
+    if (!copy_string(object, "objective", r->objective, sizeof r->objective))
+        r->objective[0] = '\0';
     r->time = read_time(object);
     return read_configs(json_object_get(object, "ranked"), r->ranked, &r->count) && r->count > 0 &&
            read_configs(json_object_get(object, "seeds"), r->seeds, &r->seed_count);

@@ -105,10 +105,10 @@ hone_status program_from_binary(struct program **out, struct hone_device *device
     return status ? status : settle(out, build(*out, options, error));
 }
 
-hone_status program_binary(const struct program *program, struct text *out, hone_error *error)
+static hone_status read_binary(cl_program object, struct text *out, hone_error *error)
 {
     size_t size = 0;
-    cl_int code = clGetProgramInfo(program->object, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL);
+    cl_int code = clGetProgramInfo(object, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clGetProgramInfo (binary size)");
     if (size == 0)
@@ -116,13 +116,18 @@ hone_status program_binary(const struct program *program, struct text *out, hone
     unsigned char *bytes = mem_new(size, 1);
     if (!bytes)
         return error_memory(error, "a program binary");
-    code = clGetProgramInfo(program->object, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL);
+    code = clGetProgramInfo(object, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL);
     if (code == CL_SUCCESS)
         text_add_bytes(out, bytes, size);
     free(bytes);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clGetProgramInfo (binary)");
     return out->failed ? error_memory(error, "a program binary") : HONE_OK;
+}
+
+hone_status program_binary(const struct program *program, struct text *out, hone_error *error)
+{
+    return read_binary(program->object, out, error);
 }
 
 void program_destroy(struct program **program)
@@ -185,21 +190,31 @@ hone_status kernel_get_facts(const struct kernel *kernel, struct kernel_facts *f
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clGetKernelInfo of '%s'", kernel->name);
     /* These two are hints: a driver that does not know them is no failure. */
-    if (clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
+    facts->has_multiple =
+        clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
                                  sizeof facts->preferred_multiple, &facts->preferred_multiple,
-                                 NULL) != CL_SUCCESS)
+                                 NULL) == CL_SUCCESS;
+    if (!facts->has_multiple)
         facts->preferred_multiple = 1;
-    if (clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof private_bytes,
-                                 &private_bytes, NULL) != CL_SUCCESS)
-        private_bytes = 0;
+    facts->has_private = clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_PRIVATE_MEM_SIZE,
+                                                  sizeof private_bytes, &private_bytes, NULL) == CL_SUCCESS;
     facts->local_memory = local;
-    facts->private_memory = private_bytes;
+    facts->private_memory = facts->has_private ? private_bytes : 0;
     facts->arguments = arguments;
     cl_kernel_arg_address_qualifier address;
     facts->has_argument_info =
         arguments > 0 && clGetKernelArgInfo(kernel->object, 0, CL_KERNEL_ARG_ADDRESS_QUALIFIER,
                                             sizeof address, &address, NULL) == CL_SUCCESS;
     return HONE_OK;
+}
+
+hone_status kernel_binary(const struct kernel *kernel, struct text *out, hone_error *error)
+{
+    cl_program program = NULL;
+    cl_int code = clGetKernelInfo(kernel->object, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
+    if (code != CL_SUCCESS)
+        return cl_failed(error, code, "clGetKernelInfo of '%s'", kernel->name);
+    return read_binary(program, out, error);
 }
 
 hone_status kernel_get_argument(const struct kernel *kernel, unsigned index, struct kernel_argument *argument,

@@ -32,10 +32,14 @@ void kernel_destroy(struct kernel **kernel);
 struct kernel_facts {
     size_t max_work_group, preferred_multiple;
     uint64_t local_memory, private_memory;
+    bool has_multiple, has_private; /* what not every driver tells; else they are 1 and 0 */
     unsigned arguments;
     bool has_argument_info; /* the program was built with -cl-kernel-arg-info */
 };
 hone_status kernel_get_facts(const struct kernel *kernel, struct kernel_facts *facts, hone_error *error);
+
+/* Appends the binary of the program that the kernel is of. */
+hone_status kernel_binary(const struct kernel *kernel, struct text *out, hone_error *error);
 
 /* One argument as the source declares it. address: 'g' global, 'c' constant, 'l' local, 'p' private (a
  * value). access: 'r' read_only, 'w' write_only, 'b' read_write, '-' where it is no image. is_const: of what

@@ -488,8 +488,7 @@ size_t instance_scratch_bytes(const struct instance *instance)
     return bytes;
 }
 
-hone_status instance_kernel_facts(const struct instance *instance, size_t pass, struct kernel_facts *facts,
-                                  hone_error *error)
+const struct kernel *instance_kernel(const struct instance *instance, size_t pass)
 {
-    return kernel_get_facts(instance->kernels[pass], facts, error);
+    return instance->kernels[pass];
 }

@@ -67,8 +67,8 @@ const struct filter_case *instance_case(const struct instance *instance);
 const struct variant *instance_variant(const struct instance *instance);
 const struct config *instance_config(const struct instance *instance);
 size_t instance_scratch_bytes(const struct instance *instance);
-hone_status instance_kernel_facts(const struct instance *instance, size_t pass, struct kernel_facts *facts,
-                                  hone_error *error);
+/* The kernel of pass `pass`, as long as the instance lives. */
+const struct kernel *instance_kernel(const struct instance *instance, size_t pass);
 /* Digest of the program that the instance runs, see programs_digest(). */
 const char *instance_digest(const struct instance *instance);
 

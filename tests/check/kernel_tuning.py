@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 import numpy
@@ -618,6 +619,64 @@ def test_costs_name_what_there_is():
             frame.check(f"{option[2:]} '2*N*M*D' has the unknown name 'M'" in err and "--define M=" in err, err)
             there = err.split("there are ")[1]
             frame.check({"N", "D", "CU", "LMEM"} <= set(re.findall(r"\w+", there)) and "W" not in re.findall(r"\w+", there), err)
+
+
+METRICS = "kernel void k(global int *out) { out[0] = 0 * N; }\n"
+METRICS_OF = ["--kernel-file", "k.cl", "--param", "N=4,64,16", "--global", "1", "--local", "1", "--arg", "out:s32:1"]
+
+
+def test_metrics_decide_where_the_user_wants_it():
+    with Place() as place:
+        place.write("k.cl", METRICS)
+        metric = ["--metric", "gbs=bytes/time/1e9", "--metric", "room=9*N+0*(gbs+local_bytes)", "--bytes", "N*1000"]
+        report, t4 = place.tune(*METRICS_OF, *metric, "--objective", "room:max")
+        rooms = {one["config"]: one["metrics"]["room"] for one in report["tries"]}
+        frame.check(rooms == {f"N={n}": 9 * n for n in (4, 16, 64)} and report["best"] == "N=64", f"{report}")
+        for one in report["tries"]:
+            frame.check(abs(one["metrics"]["gbs"] / (int(one["config"][2:]) / one["ms"] * 1e-3) - 1) < 1e-6, f"{one}")
+            frame.check(one["facts"]["local_bytes"] >= 0 and one["facts"]["preferred_multiple"] > 0 and
+                        one["facts"]["registers"] is None and one["facts"]["energy"] is None, f"{one}")
+        for result in t4["results"]:
+            told = {m["name"]: m["value"] for m in result["measurements"]}
+            frame.check(result["objectives"] == ["room"] and told["room"] == 9 * result["configuration"]["N"] and
+                        "local_bytes" in told and "registers" not in told, f"{result}")
+        out = place.run(*METRICS_OF, *metric, "--objective", "room:min")[0]
+        rows = [line.split()[-1] for line in out.split("every configuration")[1].splitlines() if "N=" in line]
+        frame.check(rows == ["N=4", "N=16", "N=64"] and "registers, spills, waves: " in out, out)
+        place.refuses("column 8: unknown name 'tim'", *METRICS_OF, "--metric", "x=1000/tim")
+        place.refuses("--bytes tells it", *METRICS_OF, "--metric", "gbs=bytes/time")
+        place.refuses("not known on this device", *METRICS_OF, "--objective", "registers:min")
+
+
+def test_energy_is_measured_where_there_is_a_counter():
+    with Place() as place:
+        place.write("k.cl", METRICS)
+        place.environment["HONE_SYSFS"] = place.folder
+        place.refuses("has no counter", *METRICS_OF, "--objective", "energy")
+        zone = place.path("class/powercap/intel-rapl:0")
+        os.makedirs(zone)
+        with open(os.path.join(zone, "name"), "w", encoding="ascii") as file:
+            file.write("package-0\n")
+        counter, over = os.path.join(zone, "energy_uj"), threading.Event()
+
+        def count():
+            for joules in range(1, 1 << 30):
+                with open(counter + ".new", "w", encoding="ascii") as file:
+                    file.write(f"{joules}000000\n")
+                os.rename(counter + ".new", counter)
+                if over.wait(0.005):
+                    return
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        try:
+            report, _ = place.tune(*METRICS_OF, "--evaluations", "2", "--objective", "energy", "--metric", "watts=energy/time")
+        finally:
+            over.set()
+            thread.join()
+        tried = {one["config"]: one["facts"]["energy"] for one in report["tries"]}
+        frame.check(len(tried) == 2 and all(tried.values()), f"{report['tries']}")
+        frame.check(report["best"] == min(tried, key=tried.get), f"{report['best']} of {tried}")
 
 
 def test_without_a_check_nothing_is_wrong():

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Counters of energy: a made-up /sys, and a library that plays NVIDIA's. */
-#include "lab/energy/energy.h"
+#include "tune/energy/energy.h"
 #include "support.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Registers, and how many waves they leave room for. */
-#include "lab/facts/compiled.h"
-#include "lab/facts/waves.h"
+#include "tune/facts/compiled.h"
+#include "tune/facts/waves.h"
 
 #include "test.h"
 

@@ -33,11 +33,12 @@ static hone_status tune_case(const struct tune_chain_request *request, struct wo
     if (!status)
         status = filter_session_tune(worker, c, &request->options, &result, error);
     if (!status && result.interrupted)
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "interrupted while %s was tuned", c->filter->name);
+        status = error_set(error, HONE_ERROR_UNSUPPORTED, "interrupted while %s was tuned", c->filter->name);
     if (!status)
         status = trust_learn(request->device, &result.choice, error);
     if (!status && request->tuned)
         request->tuned(request->options.context, &result);
+    session_result_finish(&result);
     return status;
 }
 

@@ -192,12 +192,14 @@ static int tune_one(struct tune_run *run, const char *line)
 {
     hone_error error = {0};
     struct filter_case c;
-    struct session_result result;
+    struct session_result result = {.missing = NULL};
     const struct session_options options = {.budget = run->evaluations,
                                             .seconds = seconds_for_case(run),
                                             .random_seed = run->random_seed,
                                             .fresh = run->fresh,
                                             .variants = run->variants,
+                                            .metrics = &run->wishes.metrics,
+                                            .facts = run->wishes.facts,
                                             .run_seconds = run->timeout,
                                             .interrupted = tune_is_interrupted,
                                             .give_up = tune_is_given_up,
@@ -216,7 +218,8 @@ static int tune_one(struct tune_run *run, const char *line)
     if (result.choice.count > 0 && run->common.json)
         tune_add_report(run, &result);
     else if (result.choice.count > 0 && !run->common.quiet)
-        tune_print_result(&result, run->variants);
+        tune_print_result(&result, &options);
+    session_result_finish(&result);
     fflush(stdout);
     return status ? fail_case(run, &error) : EXIT_DONE;
 }
@@ -247,6 +250,8 @@ static int run_cases(struct tune_run *run, const struct operands *operands)
 {
     hone_error error = {0};
     hone_status status = tune_parse_seconds(run->budget, &run->seconds, &error);
+    if (!status)
+        status = tune_read_wishes(&run->wishes, &error);
     if (!status)
         status = collect(run, operands, &error);
     if (run->quick && run->seconds <= 0)
@@ -286,6 +291,9 @@ static int run_tune(int argc, char **argv)
                                  {"quick", 0, OPTION_FLAG, &run.quick, 0, 0},
                                  {"full", 0, OPTION_FLAG, &run.full, 0, 0},
                                  {"fresh", 0, OPTION_FLAG, &run.fresh, 0, 0},
+                                 {"facts", 0, OPTION_FLAG, &run.wishes.facts, 0, 0},
+                                 {"metric", 0, OPTION_LIST, &run.wishes.texts, 0, 0},
+                                 {"objective", 0, OPTION_TEXT, &run.wishes.objective, 0, 0},
                                  {0}};
     enum parsed parsed = cli_parse(&command_tune, argc, argv, own, &run.common, &operands);
     if (parsed != PARSED_GO)
@@ -300,6 +308,10 @@ static int run_tune(int argc, char **argv)
     run.evaluations = tune_evaluations(run.budgeted, run.quick, run.full, 0);
     if (!!run.export_to + !!run.import_from + !!run.replay_of > 1)
         return cli_usage(&command_tune, "--export, --import and --replay exclude each other");
+    if ((run.export_to || run.import_from || run.replay_of) &&
+        (run.wishes.texts.count || run.wishes.objective))
+        return cli_usage(&command_tune, "--metric and --objective are for measuring: they do not go with "
+                                        "--export, --import and --replay");
     if (run.import_from || run.replay_of) {
         if (operands.count)
             return cli_usage(&command_tune, "--%s takes no filter", run.replay_of ? "replay" : "import");
@@ -346,6 +358,13 @@ const struct command command_tune = {
     "  --memory N       memory limit of the measuring process in MiB (default: most of what is free)\n"
     "  --fresh          start over instead of resuming, and retry what failed before\n"
     "  --seed N         seed of the random restarts (default 1)\n"
+    "  --facts          show every configuration with its registers, spills, memory and waves, also where\n"
+    "                   the driver has to compile again to tell them\n"
+    "  --metric N=E     compute a metric for every configuration, such as 'gbs=bytes/time/1e9', from\n"
+    "                   tunables, time (seconds), bytes, flops, registers, energy (joules), metrics before\n"
+    "                   it, and others; can be repeated\n"
+    "  --objective N    what is best: time (default), energy, or a metric or name of metrics with :max or\n"
+    "                   :min. With another one than time, 'hone apply' does not use the result\n"
     "\n"
     "files of measurements:\n"
     "  --export FILE    write them in the T4 format of the FAIR auto-tuning toolkits; a folder/ for\n"

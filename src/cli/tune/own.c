@@ -145,6 +145,10 @@ static hone_status read_limits(struct kernel_run *run, hone_error *error)
     s->budget = tune_evaluations(run->evaluations, run->quick, run->full, run->spec->budget_count);
     s->random_seed = tune_random_seed(run->seed);
     s->fresh = run->fresh;
+    s->facts = run->wishes.facts;
+    s->metrics = &run->wishes.metrics;
+    if (!status)
+        status = tune_read_wishes(&run->wishes, error);
     run->request = (struct own_request){.spec = run->spec,
                                         .source = text_view(&run->source),
                                         .folder = run->folder,
@@ -173,7 +177,8 @@ static hone_status write_results(const struct kernel_run *run, hone_error *error
     hone_status status = HONE_OK;
     struct text header = {0};
     if (run->output)
-        status = write_json(run->output, own_results_t4(run->spec, &run->result), error);
+        status =
+            write_json(run->output, own_results_t4(run->spec, run->session.metrics, &run->result), error);
     if (!status && run->header) {
         own_results_header(run->spec, &run->result, &header);
         status = header.failed ? error_memory(error, "a header")
@@ -289,6 +294,9 @@ int tune_kernel(int argc, char **argv)
                                  {"cold", 0, OPTION_FLAG, &run.cold, 0, 0},
                                  {"trust", 0, OPTION_FLAG, &run.trust, 0, 0},
                                  {"decode-memory", 0, OPTION_REAL, &run.decode_memory, 1, 1 << 24},
+                                 {"facts", 0, OPTION_FLAG, &run.wishes.facts, 0, 0},
+                                 {"metric", 0, OPTION_LIST, &run.wishes.texts, 0, 0},
+                                 {"objective", 0, OPTION_TEXT, &run.wishes.objective, 0, 0},
                                  {0}};
     for (int i = 0; i < OWN_MAX_ARGUMENTS; i++)
         run.held[i].fd = -1;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/tune/tune.h"
 #include "tune/own/session.h"
 #include "tune/session/budget.h"
 #include "tune/worker/memory_file.h"
@@ -60,6 +61,7 @@ struct kernel_run {
     double memory;        /* MiB; 0: by the machine */
     double decode_memory; /* MiB; 0: the default */
     bool quick, full, fresh, cold, trust;
+    struct tune_wishes wishes;
     struct own_spec *spec;
     struct text source;
     char *folder; /* of the kernel's file */

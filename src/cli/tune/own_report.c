@@ -16,8 +16,8 @@
 static void print_failures(const struct own_session_result *r)
 {
     bool told[STATE_COUNT] = {[STATE_OK] = true, [STATE_SLOW] = true};
-    for (size_t i = 0; i < r->count; i++) {
-        const struct own_try *t = &r->tries[i];
+    for (size_t i = 0; i < r->base.try_count; i++) {
+        const struct session_try *t = &r->base.tries[i];
         if (!told[t->measured.state])
             printf("  %-10s %s: %s\n", record_state_name(t->measured.state), t->config, t->measured.note);
         told[t->measured.state] = true;
@@ -32,6 +32,8 @@ static double loss(const struct own_session_result *r, int index)
 
 static void print_ranks(const struct own_session_result *r)
 {
+    if (r->base.tied < 0)
+        return; /* the table of all has them in their order */
     if (r->base.tied && strcmp(r->base.ranked[0].config, r->first) == 0)
         printf("  stays      the best is the first configuration: nothing is seen to be faster\n");
     for (int i = 1; i < r->base.ranked_count; i++)
@@ -50,14 +52,14 @@ static bool differs_in_one(const struct point *a, const struct point *b, int ind
 /* The winner's time as the search saw it: the final is fair among finalists only. */
 static double search_ms(const struct own_session_result *r)
 {
-    for (size_t i = 0; i < r->count; i++)
-        if (point_equal(&r->tries[i].point, &r->base.ranked[0].point))
-            return r->tries[i].measured.ms;
+    for (size_t i = 0; i < r->base.try_count; i++)
+        if (point_equal(&r->base.tries[i].point, &r->base.ranked[0].point))
+            return r->base.tries[i].measured.ms;
     return r->base.ranked[0].runs.median;
 }
 
 /* What a neighbour of the winner costs against it: in the final where it took part, else in the search. */
-static double neighbour_loss(const struct own_session_result *r, const struct own_try *t)
+static double neighbour_loss(const struct own_session_result *r, const struct session_try *t)
 {
     for (int i = 1; i < r->base.ranked_count; i++)
         if (point_equal(&r->base.ranked[i].point, &t->point))
@@ -73,8 +75,8 @@ static void print_neighbours(const struct kernel_run *run)
     bool told = false;
     for (int i = 0; i < run->spec->parameter_count; i++) {
         struct text line = {0}, own = {0};
-        for (size_t k = 0; k < r->count; k++) {
-            const struct own_try *t = &r->tries[k];
+        for (size_t k = 0; k < r->base.try_count; k++) {
+            const struct session_try *t = &r->base.tries[k];
             if (!differs_in_one(&t->point, best, i))
                 continue;
             text_add(&line, line.length ? ", " : "");
@@ -107,6 +109,7 @@ static void print_best(const struct kernel_run *run)
     if (r->flops > 0 && ms > 0)
         printf(", %.4g GFLOP/s", r->flops / ms * 1e-6);
     printf("\n");
+    tune_print_metrics(&r->base, run->session.metrics);
     if (r->base.choice.default_ms > 0 && ms > 0)
         printf("  %8.3gx  the first configuration, %s (%.4g ms)\n", r->base.choice.default_ms / ms, r->first,
                r->base.choice.default_ms);
@@ -117,16 +120,18 @@ static void print_table(const struct kernel_run *run)
     const struct own_session_result *r = &run->result;
     print_best(run);
     print_ranks(r);
-    print_neighbours(run);
+    if (r->base.tied >= 0)
+        print_neighbours(run);
     print_failures(r);
-    printf("  how        %zu evaluations%s in %.1f s, %d of them from before; space of %lld", r->count,
-           r->base.exhausted ? " (all there are)" : "", r->base.choice.seconds, r->base.resumed,
-           (long long)r->base.space);
+    printf("  how        %zu evaluations%s in %.1f s, %d of them from before; space of %lld",
+           r->base.try_count, r->base.exhausted ? " (all there are)" : "", r->base.choice.seconds,
+           r->base.resumed, (long long)r->base.space);
     if (r->base.legal >= 0)
         printf(", %lld legal", (long long)r->base.legal);
     tune_print_failures(r->base.states);
     printf("%s\n", run->spec->cold ? "; caches cold" : "");
     tune_print_sureness(&r->base);
+    tune_print_tries(&r->base, &run->session);
 }
 
 static json_t *ranked_json(const struct own_session_result *r)
@@ -138,17 +143,6 @@ static json_t *ranked_json(const struct own_session_result *r)
     return ranked;
 }
 
-static json_t *tries_json(const struct own_session_result *r)
-{
-    json_t *tries = json_array();
-    for (size_t i = 0; i < r->count; i++)
-        json_array_append_new(tries, json_pack("{s:s, s:s, s:o, s:o}", "config", r->tries[i].config, "state",
-                                               record_state_name(r->tries[i].measured.state), "ms",
-                                               cli_json_real(r->tries[i].measured.ms), "note",
-                                               json_text(r->tries[i].measured.note)));
-    return tries;
-}
-
 static json_t *report_json(const struct kernel_run *run)
 {
     const struct own_session_result *r = &run->result;
@@ -156,8 +150,9 @@ static json_t *report_json(const struct kernel_run *run)
         "{s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:b, s:f, s:o}", "kernel", run->spec->kernel, "file",
         json_text(run->spec->file), "device", r->base.choice.device.name, "best", r->base.ranked[0].config,
         "first", r->first, "first_ms", cli_json_real(r->base.choice.default_ms), "ranked", ranked_json(r),
-        "tries", tries_json(r), "legal", (json_int_t)r->base.legal, "exhausted", r->base.exhausted, "seconds",
-        r->base.choice.seconds, "load", cli_json_real(r->base.choice.load >= 0 ? r->base.choice.load : NAN));
+        "tries", tune_tries_json(&r->base, run->session.metrics), "legal", (json_int_t)r->base.legal,
+        "exhausted", r->base.exhausted, "seconds", r->base.choice.seconds, "load",
+        cli_json_real(r->base.choice.load >= 0 ? r->base.choice.load : NAN));
     tune_add_outcome(report, &r->base, run->session.random_seed);
     json_object_set_new(report, "bytes", cli_json_real(r->bytes));
     json_object_set_new(report, "flops", cli_json_real(r->flops));

@@ -87,9 +87,12 @@ void tune_show_waiting(void *context)
 void tune_note_evaluation(const struct common_options *common, const char *configuration,
                           const struct measured *measured)
 {
-    cli_note(common, "  %s: %s%s %.4g ms%s%s", configuration, record_state_name(measured->state),
+    struct text figures = {0};
+    tune_add_figures(&measured->figures, &figures);
+    cli_note(common, "  %s: %s%s %.4g ms%s%s%s", configuration, record_state_name(measured->state),
              measured->ms >= 0 ? "," : "", measured->ms >= 0 ? measured->ms : 0,
-             measured->note[0] ? ": " : "", measured->note);
+             measured->note[0] ? ": " : "", measured->note, text_view(&figures));
+    text_finish(&figures);
 }
 
 void tune_clear_line(const struct common_options *common, bool on_terminal)
@@ -131,7 +134,9 @@ void tune_print_sureness(const struct session_result *r)
 {
     const struct record_choice *choice = &r->choice;
     printf("  how sure   ");
-    if (choice->raced)
+    if (choice->raced && r->tied < 0)
+        printf("spread %.1f %%", r->spread * 100);
+    else if (choice->raced)
         printf("spread %.1f %%, %d other%s cannot be told from it", r->spread * 100, r->tied,
                r->tied == 1 ? "" : "s");
     else
@@ -150,7 +155,7 @@ void tune_add_outcome(json_t *report, const struct session_result *r, uint32_t r
 {
     const struct record_choice *choice = &r->choice;
     json_object_set_new(report, "resumed", json_integer(r->resumed));
-    json_object_set_new(report, "tied", json_integer(r->tied));
+    json_object_set_new(report, "tied", r->tied < 0 ? json_null() : json_integer(r->tied));
     json_object_set_new(report, "space", json_integer((json_int_t)r->space));
     json_object_set_new(report, "interrupted", json_boolean(r->interrupted));
     json_object_set_new(report, "seed", json_integer(random_seed));
@@ -179,7 +184,7 @@ const char tune_unchecked[] =
     "long here, or too much memory (HONE_TUNE_REFERENCE=SECONDS gives it more time), and no variant could "
     "take its place";
 
-void tune_print_result(const struct session_result *r, const char *variants)
+void tune_print_result(const struct session_result *r, const struct session_options *options)
 {
     const struct record_choice *choice = &r->choice;
     const struct record_config *best = &choice->ranked[0];
@@ -192,7 +197,9 @@ void tune_print_result(const struct session_result *r, const char *variants)
     print_gain("the choice without tuning", choice->default_ms, best->ms);
     print_gain("the first rung", choice->first_rung_ms, best->ms);
     print_gain(r->plain, choice->plain_ms, best->ms);
-    print_experiment(r, variants);
+    tune_print_metrics(r, options->metrics);
+    if (r->tied >= 0)
+        print_experiment(r, options->variants);
     printf("  how        %d evaluations%s in %.1f s, %d of them from before; space of %lld",
            choice->evaluations, r->exhausted ? " (all there are)" : "", choice->seconds, r->resumed,
            (long long)r->space);
@@ -201,6 +208,7 @@ void tune_print_result(const struct session_result *r, const char *variants)
     tune_print_sureness(r);
     if (!r->compared_with[0] && !r->interrupted)
         printf("  unchecked  %s\n", tune_unchecked);
+    tune_print_tries(r, options);
 }
 
 void tune_add_report(struct tune_run *run, const struct session_result *r)
@@ -220,6 +228,9 @@ void tune_add_report(struct tune_run *run, const struct session_result *r)
         json_object_set_new(object, "asked",
                             json_pack("{s:s, s:s, s:f}", "variant", r->asked.variant, "config",
                                       r->asked.config, "ms", r->asked.ms));
+    json_object_set_new(object, "tries", tune_tries_json(r, &run->wishes.metrics));
+    json_object_set_new(object, "metrics", tune_metrics_json(r->ranked[0].metrics, &run->wishes.metrics));
+    json_object_set_new(object, "missing", json_incref(r->missing));
     json_object_set_new(object, "plain", json_string(r->plain));
     json_object_set_new(object, "upload_ms", cli_json_real(r->upload_ms));
     json_object_set_new(object, "download_ms", cli_json_real(r->download_ms));

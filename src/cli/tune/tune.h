@@ -12,6 +12,14 @@
 
 enum { MAX_CASES = 512 };
 
+/* What is found out and looked for beside time. */
+struct tune_wishes {
+    struct option_list texts; /* of --metric */
+    const char *objective;
+    bool facts;
+    struct metrics metrics; /* made of them by tune_read_wishes */
+};
+
 struct tune_run {
     struct common_options common;
     const char *size, *format, *budget, *seed;
@@ -23,6 +31,7 @@ struct tune_run {
     double budgeted;        /* evaluations as the user wants them; 0: by --quick and --full */
     double timeout, memory; /* seconds and MiB for one configuration; 0: by the device */
     bool quick, full, fresh;
+    struct tune_wishes wishes;
     /* Derived. */
     double seconds; /* for all cases; 0: no limit */
     int evaluations;
@@ -60,7 +69,7 @@ void tune_note_evaluation(const struct common_options *common, const char *confi
                           const struct measured *measured);
 void tune_clear_line(const struct common_options *common, bool on_terminal);
 /* `variants`: to which the search was limited; NULL: to none. */
-void tune_print_result(const struct session_result *result, const char *variants);
+void tune_print_result(const struct session_result *result, const struct session_options *options);
 /* "at most 5 min left": with so many evaluations done since `start`, and at most so many to do. */
 void tune_describe_left(struct budget_view *view, uint64_t start, double done, double to_do, char *to,
                         size_t size);
@@ -71,6 +80,20 @@ void tune_show_line(const struct common_options *common, bool on_terminal, const
 extern const char tune_unchecked[];
 /* Adds a result to the JSON report. */
 void tune_add_report(struct tune_run *run, const struct session_result *result);
+
+/* ---- figures.c: facts and metrics ---- */
+
+hone_status tune_read_wishes(struct tune_wishes *wishes, hone_error *error);
+/* The winner's metrics and what it won by; nothing where there are none. */
+void tune_print_metrics(const struct session_result *result, const struct metrics *metrics);
+/* Every configuration that was tried, the best first, where facts or metrics were asked for. */
+void tune_print_tries(const struct session_result *result, const struct session_options *options);
+/* The same for a report in JSON. */
+json_t *tune_tries_json(const struct session_result *result, const struct metrics *metrics);
+/* {"gbs": 12.3}; null where it is not known. */
+json_t *tune_metrics_json(const double *values, const struct metrics *metrics);
+/* "; private 0, local 1440": what is known of the kernels. */
+void tune_add_figures(const struct record_figures *figures, struct text *out);
 
 /* ---- cmd_tune.c: what filters and kernels of the user's own have in common ---- */
 

@@ -227,7 +227,7 @@ static hone_status check_expression(const struct checking *k, const char *text)
     if (!text)
         return HONE_OK;
     hone_status status = expr_parse(&expr, text, k->error);
-    const char *unknown = status ? NULL : expr_unknown(&expr, k->scope);
+    const char *unknown = status ? NULL : expr_unknown(&expr, k->scope, NULL);
     if (status)
         error_prefix(k->error, "%s: '%s'", k->own->source.path, text);
     if (!unknown)

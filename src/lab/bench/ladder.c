@@ -181,7 +181,7 @@ static void list_facts(const struct ladder *ladder, hone_device *device, const h
         return;
     if (instance_create(&instance, device, &c, row->variant, &row->config, NULL) == HONE_OK)
         for (size_t p = 0; p < variant_pass_count(row->variant); p++)
-            if (facts_of(&out->facts[out->fact_count], device, instance, p, NULL) == HONE_OK)
+            if (facts_of(&out->facts[out->fact_count], device, instance, p, true, NULL) == HONE_OK)
                 out->fact_count++;
     instance_destroy(&instance);
     case_finish(&c);

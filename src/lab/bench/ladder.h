@@ -6,8 +6,8 @@
 #include "lab/bench/limit.h"
 #include "lab/bench/row.h"
 #include "lab/bench/seeds.h"
-#include "lab/facts/facts.h"
 #include "lab/probe/probe.h"
+#include "tune/facts/facts.h"
 
 enum { LADDER_STEPS = 64 };
 

@@ -8,7 +8,7 @@
 
 #include "hone/device.h"
 #include "lab/bench/row.h"
-#include "lab/facts/facts.h"
+#include "tune/facts/facts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 
 #include "choose/roofs.h"
 #include "hone/hone.h"
-#include "lab/energy/energy.h"
+#include "tune/energy/energy.h"
 
 #include <stdbool.h>
 #include <stddef.h>

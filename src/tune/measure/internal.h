@@ -3,6 +3,7 @@
 #ifndef TUNE_MEASURE_INTERNAL_H
 #define TUNE_MEASURE_INTERNAL_H
 
+#include "tune/measure/figures.h"
 #include "tune/measure/measure.h"
 #include "tune/measure/prebuild.h"
 #include "tune/measure/timing.h"
@@ -27,6 +28,7 @@ struct measure {
     void *right;  /* that file, mapped; NULL until it is known to hold one */
     void *result; /* the one that is compared with it */
     struct builders builders;
+    const struct figuring *asked;
 };
 
 /* ---- measure_images.c ---- */

@@ -16,6 +16,7 @@
 #include <time.h>
 
 static const struct wait_list no_wait;
+static const struct figuring nothing_asked;
 
 /* On a CPU that others work on, too, the time of the clock says more of them than of a kernel. Processor time
  * is a makeshift: a kernel that leaves cores idle looks as good as one that does not. */
@@ -36,6 +37,7 @@ hone_status measure_open(struct measure **out, hone_device *device, const struct
     m->held = -1;
     m->device = device;
     m->clock = timing_clock_of(device);
+    m->asked = &nothing_asked;
     m->processors = wished_processors(device);
     builders_init(&m->builders);
     hone_status status = case_copy(&m->c, c, error);
@@ -47,6 +49,11 @@ hone_status measure_open(struct measure **out, hone_device *device, const struct
         measure_close(&m);
     *out = m;
     return status;
+}
+
+void measure_ask(struct measure *m, const struct figuring *asked)
+{
+    m->asked = asked;
 }
 
 void measure_close(struct measure **slot)
@@ -169,6 +176,8 @@ static void score(struct measure *m, struct instance *instance, double best, str
     struct shot shot = {m, instance, 0};
     const struct timing timing = timing_of(&shot);
     timing_score(&timing, best, r);
+    if (r->state == STATE_OK)
+        figures_add_energy(&r->figures, &timing, r->ms, m->asked);
 }
 
 /* ---- Right at full size ---- */
@@ -246,6 +255,7 @@ static void try_one(struct measure *m, const struct variant *variant, const stru
     if (status)
         snprintf(r->note, sizeof r->note, "%.500s", error.message);
     else {
+        figures_of_instance(&r->figures, m->device, instance, m->asked);
         wake(m, r->build_ms);
         score(m, instance, best, r);
     }

@@ -25,7 +25,8 @@ struct measured {
     double runs[MEASURE_RUNS]; /* ms per launch, in the order they were taken */
     int run_count;
     double build_ms; /* compiling, loading, allocating */
-    char note[512];  /* why it failed */
+    struct record_figures figures;
+    char note[512]; /* why it failed */
 };
 
 /* What an earlier try came to. One that was started and never ended counts as a crash, see record_is_left. */
@@ -43,6 +44,9 @@ bool measured_read(struct measured *measured, const json_t *object);
  * it: empty at first. NULL: results at full size are not compared. */
 hone_status measure_open(struct measure **out, hone_device *device, const struct filter_case *c,
                          const char *held, hone_error *error);
+/* What measure_try finds out beside times: `asked` outlives the measurement. Nothing by default. */
+struct figuring;
+void measure_ask(struct measure *measure, const struct figuring *asked);
 void measure_close(struct measure **measure);
 
 /* Builds, checks against the reference on a small picture, times, and checks the result at full size against

@@ -11,8 +11,10 @@
 void measured_recall(struct measured *m, const struct record_try *t)
 {
     const bool ended = t->state != STATE_STARTED;
-    *m = (struct measured){
-        .state = ended ? t->state : STATE_CRASH, .ms = t->config.ms, .build_ms = t->build_ms};
+    *m = (struct measured){.state = ended ? t->state : STATE_CRASH,
+                           .ms = t->config.ms,
+                           .build_ms = t->build_ms,
+                           .figures = t->figures};
     for (int i = 0; i < t->run_count && i < MEASURE_RUNS; i++)
         m->runs[m->run_count++] = t->runs[i];
     snprintf(m->note, sizeof m->note, "%s", ended ? t->note : "the machine went down in it twice");
@@ -33,6 +35,7 @@ void measured_record(const struct measured *m, const char *variant, const char *
         return;
     t->config.ms = m->ms;
     t->build_ms = m->build_ms;
+    t->figures = m->figures;
     t->run_count = m->run_count;
     memcpy(t->runs, m->runs, sizeof m->runs);
     snprintf(t->note, sizeof t->note, "%s", m->note);

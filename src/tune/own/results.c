@@ -43,12 +43,27 @@ static json_t *configuration(const struct own_spec *spec, const struct point *po
     return object;
 }
 
-static json_t *one_result(const struct own_spec *spec, const struct own_try *own)
+/* The user's metrics are measurements, and the objective is theirs, too. */
+static void add_metrics(json_t *result, const struct metrics *metrics, const struct session_try *own)
+{
+    json_t *measurements = json_object_get(result, "measurements");
+    for (int i = 0; metrics && i < metrics->count; i++)
+        if (!isnan(own->metrics[i]))
+            json_array_append_new(measurements, json_pack("{s:s, s:f, s:s}", "name", metrics->all[i].name,
+                                                          "value", own->metrics[i], "unit", ""));
+    if (!metrics_by_time(metrics))
+        json_object_set_new(result, "objectives", json_pack("[s]", metrics->objective));
+}
+
+static json_t *one_result(const struct own_spec *spec, const struct metrics *metrics,
+                          const struct session_try *own)
 {
     struct record_try t = {0};
     measured_record(&own->measured, "kernel", own->config, own->measured.state, &t);
     t.time = own->time;
-    return t4_result(&t, configuration(spec, &own->point), correctness(&own->measured));
+    json_t *result = t4_result(&t, configuration(spec, &own->point), correctness(&own->measured));
+    add_metrics(result, metrics, own);
+    return result;
 }
 
 /* Values in their order, for a search that is to be run again on this file. */
@@ -73,12 +88,13 @@ static json_t *first_configuration(const struct own_spec *spec, const struct own
     return configuration(spec, &first);
 }
 
-json_t *own_results_t4(const struct own_spec *spec, const struct own_session_result *r)
+json_t *own_results_t4(const struct own_spec *spec, const struct metrics *metrics,
+                       const struct own_session_result *r)
 {
     const struct record_device *device = &r->base.choice.device;
     json_t *results = json_array();
-    for (size_t i = 0; i < r->count; i++)
-        json_array_append_new(results, one_result(spec, &r->tries[i]));
+    for (size_t i = 0; i < r->base.try_count; i++)
+        json_array_append_new(results, one_result(spec, metrics, &r->base.tries[i]));
     json_t *own =
         json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:[o]}", "kernel", spec->kernel, "driver", device->driver,
                   "first", r->first, "best", r->base.ranked[0].config, "settings", own_spec_settings(spec),

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,24 +35,13 @@ static void learn(struct session *s, const struct records *all)
     }
 }
 
-static void keep_try(struct session *s, const struct point *point, const char *config,
-                     const struct measured *m)
-{
-    struct own_session_result *r = own_session_of(s)->result;
-    if (!mem_grow(&r->tries, &r->capacity, r->count + 1, sizeof *r->tries))
-        return; /* the table will be shorter; the search goes on */
-    struct own_try *t = &r->tries[r->count++];
-    *t = (struct own_try){.point = *point, .measured = *m, .time = (int64_t)time(NULL)};
-    snprintf(t->config, sizeof t->config, "%s", config);
-}
-
 /* One that failed in the final did not work. */
 static void drop(struct session *s, const char *config, const struct measured *fault)
 {
-    struct own_session_result *r = own_session_of(s)->result;
-    for (size_t i = 0; i < r->count; i++)
+    struct session_result *r = s->result;
+    for (size_t i = 0; i < r->try_count; i++)
         if (strcmp(r->tries[i].config, config) == 0) {
-            s->result->states[r->tries[i].measured.state]--;
+            r->states[r->tries[i].measured.state]--;
             r->tries[i].measured = *fault;
         }
 }
@@ -59,29 +49,42 @@ static void drop(struct session *s, const char *config, const struct measured *f
 /* The gain is told against the first configuration, which would run without tuning. */
 static void compare(struct session *s, struct search_result *found)
 {
-    struct own_session_result *r = own_session_of(s)->result;
-    for (size_t i = 0; i < r->count; i++)
-        if (strcmp(r->tries[i].config, r->first) == 0) {
+    const struct session_result *r = s->result;
+    for (size_t i = 0; i < r->try_count; i++)
+        if (strcmp(r->tries[i].config, own_session_of(s)->result->first) == 0) {
             s->compared[WITHOUT_TUNING].point = r->tries[i].point;
             session_searched(found, &s->compared[WITHOUT_TUNING]);
         }
 }
 
-static double cost(const struct session *s, const struct formula *formula)
+static double value_of(const struct session *s, const struct formula *formula, const struct point *point)
 {
     struct own_scope scope;
-    double value = 0;
-    own_scope_init(&scope, own_session_of(s)->spec, s->result->ranked[0].point.values, &s->scope);
+    double value = NAN;
+    own_scope_init(&scope, own_session_of(s)->spec, point->values, &s->scope);
     if (!formula || expr_real(&formula->expr, &scope.scope, &value, NULL) != HONE_OK)
-        return 0;
+        return NAN;
     return value;
+}
+
+static void cost(const struct session *s, const struct point *point, double *bytes, double *flops)
+{
+    *bytes = value_of(s, own_session_of(s)->spec->bytes, point);
+    *flops = value_of(s, own_session_of(s)->spec->flops, point);
+}
+
+static bool is_number(const struct session *s, int parameter)
+{
+    return !own_has_words(own_session_of(s)->spec, parameter);
 }
 
 static void tell_costs(struct session *s)
 {
-    struct own_session *own = own_session_of(s);
-    own->result->bytes = cost(s, own->spec->bytes);
-    own->result->flops = cost(s, own->spec->flops);
+    struct own_session_result *r = own_session_of(s)->result;
+    double bytes, flops;
+    cost(s, &s->result->ranked[0].point, &bytes, &flops);
+    r->bytes = isnan(bytes) ? 0 : bytes;
+    r->flops = isnan(flops) ? 0 : flops;
 }
 
 static const struct session_ops ops = {.request = own_session_request,
@@ -89,9 +92,10 @@ static const struct session_ops ops = {.request = own_session_request,
                                        .print = print,
                                        .same_case = same_case,
                                        .learn = learn,
-                                       .evaluated = keep_try,
                                        .dropped = drop,
                                        .compare = compare,
+                                       .cost = cost,
+                                       .is_number = is_number,
                                        .conclude = tell_costs};
 
 hone_status own_session_tune(struct worker *worker, const struct own_request *request,
@@ -118,6 +122,6 @@ hone_status own_session_tune(struct worker *worker, const struct own_request *re
 
 void own_session_finish(struct own_session_result *result)
 {
-    free(result->tries);
+    session_result_finish(&result->base);
     *result = (struct own_session_result){0};
 }

@@ -16,17 +16,8 @@ struct own_request {
     void *context;
 };
 
-struct own_try {
-    struct point point;
-    char config[256];
-    struct measured measured;
-    int64_t time;
-};
-
 struct own_session_result {
-    struct session_result base; /* default_ms of the choice is of `first` */
-    struct own_try *tries;      /* in the order of evaluation */
-    size_t count, capacity;
+    struct session_result base;        /* default_ms of the choice is of `first` */
     char first[256];                   /* the baseline: the first legal configuration */
     bool launch[SPACE_MAX_PARAMETERS]; /* parameters that compile nothing */
     double bytes, flops;               /* of one launch of the winner; 0: not known */

@@ -156,7 +156,7 @@ static hone_status check_cost(const struct session *s, const char *what, const s
     struct text names = {0};
     const struct point any = point_default(&s->space, 0);
     own_scope_init(&scope, own_session_of(s)->spec, any.values, &s->scope);
-    const char *unknown = formula ? expr_unknown(&formula->expr, &scope.scope) : NULL;
+    const char *unknown = formula ? expr_unknown(&formula->expr, &scope.scope, NULL) : NULL;
     if (!unknown)
         return HONE_OK;
     for (const struct expr_scope *at = &scope.scope; at; at = at->outer)
@@ -275,5 +275,7 @@ hone_status own_session_describe(struct session *s, hone_error *error)
     snprintf(r->first, sizeof r->first, "%s", first ? first : "");
     own_session_add_seed(s, r->first);
     hone_status status = check_costs(s, error);
+    if (!status)
+        status = session_check_metrics(s, error);
     return status ? status : make_right(s, error);
 }

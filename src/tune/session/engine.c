@@ -62,6 +62,8 @@ void session_add_seed(struct session *s, const struct point *point)
 static double run_limit(const struct session *s, double best)
 {
     const double wish = s->options->run_seconds;
+    if (!session_by_time(s))
+        best = s->fastest;
     if (s->comparing && wish <= 0 && s->options->seconds <= 0)
         return compare_seconds;
     if (best < 0 && wish <= 0)
@@ -97,9 +99,11 @@ static bool make_ready(struct session *s, struct measured *m)
 static enum worker_outcome run_once(struct session *s, const char *variant, const char *config, double best,
                                     bool hold, struct measured *m)
 {
-    const double build = session_build_limit(s);
-    return hold ? worker_hold(s->worker, variant, config, build, run_limit(s, best), m)
-                : worker_measure(s->worker, variant, config, best, build, run_limit(s, best), m);
+    const double build = session_build_limit(s), limit = run_limit(s, best);
+    if (!session_by_time(s))
+        best = -1; /* what is slow may be what is looked for, and has to be measured well */
+    return hold ? worker_hold(s->worker, variant, config, build, limit, m)
+                : worker_measure(s->worker, variant, config, best, build, limit, m);
 }
 
 void session_try(struct session *s, const char *variant, const char *config, double best, bool hold,
@@ -136,7 +140,9 @@ static void show_progress(const struct session *s, const struct point *point, co
         text_add(&text, "%s%s", s->space.paths[point->path].name, config[0] ? " " : "");
     text_add(&text, "%s", config);
     s->options->progress(s->options->context, s->evaluations, s->options->budget, text_view(&text), m,
-                         m->ms >= 0 && (best < 0 || m->ms < best) ? m->ms : best);
+                         !session_by_time(s)                        ? -1
+                         : m->ms >= 0 && (best < 0 || m->ms < best) ? m->ms
+                                                                    : best);
     text_finish(&text);
 }
 
@@ -151,13 +157,14 @@ static double evaluate(void *context, const struct point *point, double best)
         return -1;
     s->result->states[m.state]++;
     s->evaluations++;
-    if (s->ops->evaluated)
-        s->ops->evaluated(s, point, config, &m);
+    const double cost = session_keep_try(s, point, config, &m);
     if (!session_worked(&m))
         memcpy(s->failed, m.note, sizeof s->failed);
+    else if (cost < 0)
+        snprintf(s->failed, sizeof s->failed, "the objective has no value, or one below 0");
     if (s->options->progress)
         show_progress(s, point, config, &m, best);
-    return session_worked(&m) ? m.ms : -1;
+    return cost;
 }
 
 /* Not on CPUs: compiling would take the cores that are being measured. */
@@ -263,11 +270,20 @@ static void read_description(struct session *s)
     s->limits.local_memory = (uint64_t)json_integer_value(json_array_get(limits, 4));
 }
 
+static void ask_figures(struct session *s)
+{
+    const unsigned wanted = session_wanted_figures(s);
+    json_object_set_new(s->request, "facts", json_boolean(wanted & 1u << FIGURE_REGISTERS));
+    json_object_set_new(s->request, "energy", json_boolean(wanted & 1u << FIGURE_ENERGY));
+}
+
 static hone_status open_case(struct session *s, hone_error *error)
 {
     hone_status status = held_file_make(&s->right, "", 0, error);
     if (!status)
         status = s->ops->request(s, error);
+    if (!status)
+        ask_figures(s);
     s->worker->build_seconds = session_build_limit(s);
     if (!status)
         status = worker_target(s->worker, s->request, error);
@@ -275,6 +291,7 @@ static hone_status open_case(struct session *s, hone_error *error)
         return status;
     s->description = json_incref(s->worker->description);
     read_description(s);
+    s->result->missing = json_incref(json_object_get(s->description, "missing"));
     status = s->ops->describe(s, error);
     s->result->choice.device = s->worker->device_record;
     s->result->choice.c = s->record_case;
@@ -304,6 +321,7 @@ hone_status session_run(struct session *s, const struct session_ops *ops, struct
     s->options = options;
     s->result = result;
     s->right.fd = s->lock = -1;
+    s->fastest = -1;
     s->worker->give_up = s->options->give_up;
     s->worker->stage = s->options->stage;
     s->worker->context = s->options->context;

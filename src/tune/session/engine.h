@@ -42,12 +42,14 @@ struct session_ops {
     void (*learn)(struct session *s, const struct records *all);
     /* Before something is measured that was not known. May be NULL. */
     void (*prepare)(struct session *s);
-    /* After an evaluation; and when a configuration failed in the final. May be NULL. */
-    void (*evaluated)(struct session *s, const struct point *point, const char *config,
-                      const struct measured *m);
+    /* When a configuration failed in the final. May be NULL. */
     void (*dropped)(struct session *s, const char *config, const struct measured *fault);
     /* After the search: fills in s->compared, whose ms are negative. */
     void (*compare)(struct session *s, struct search_result *found);
+    /* Bytes and operations of one launch; NAN where they are not known. */
+    void (*cost)(const struct session *s, const struct point *point, double *bytes, double *flops);
+    /* Whether a parameter's values are numbers, which expressions may use; NULL: all are. */
+    bool (*is_number)(const struct session *s, int parameter);
     /* When the final is over: what else is told. May be NULL. */
     void (*conclude)(struct session *s);
 };
@@ -84,6 +86,7 @@ struct session {
     struct load load; /* at the start, where load_known */
     bool load_known;
     int evaluations;
+    double fastest;      /* ms so far; negative: nothing ran yet */
     char failed[512];    /* the note of the last configuration that failed */
     int lock;            /* of the device, see device_lock.h */
     hone_error io_error; /* the first failure to write records */
@@ -115,6 +118,21 @@ void session_stage(const struct session *s, const char *text);
 /* Seconds since the session began, and whether they are more than it has. */
 double session_elapsed(const struct session *s);
 bool session_is_late(const struct session *s);
+
+/* ---- tries.c: what was evaluated, and metrics of it ---- */
+
+/* Whether time decides. */
+bool session_by_time(const struct session *s);
+/* Refuses metrics that mean nothing in this case; with the space and the description there. */
+hone_status session_check_metrics(const struct session *s, hone_error *error);
+/* Keeps what came of a configuration; what the search makes least of it: -1 for what failed. */
+double session_keep_try(struct session *s, const struct point *point, const char *config,
+                        const struct measured *m);
+const struct session_try *session_find_try(const struct session *s, const struct point *point);
+/* Metrics of a finalist by its median. */
+void session_rate(const struct session *s, struct finalist *finalist);
+/* Figures that a try must have to count, by bits. */
+unsigned session_wanted_figures(const struct session *s);
 
 /* ---- known.c: records ---- */
 

@@ -8,6 +8,7 @@
 #include "choose/lookup.h"
 #include "filter/registry.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +143,7 @@ static hone_status describe(struct session *s, hone_error *error)
     add_paths(f, variants, false);
     read_candidates(f, json_object_get(s->description, "seeds"), &f->now);
     read_candidates(f, json_object_get(s->description, "defaults"), &f->untuned);
-    return HONE_OK;
+    return session_check_metrics(s, error);
 }
 
 /* ---- The other operations ---- */
@@ -190,12 +191,26 @@ static void ask_transfers(struct session *s)
     json_decref(answer);
 }
 
+/* By the variant's model. */
+static void cost(const struct session *s, const struct point *point, double *bytes, double *flops)
+{
+    const struct filter_session *f = filter_session_of(s);
+    const double pixels = (double)f->c->in.width * f->c->in.height;
+    struct config config = {0};
+    struct cost_values cost;
+    memcpy(config.values, point->values, sizeof(int64_t) * (size_t)s->space.paths[point->path].count);
+    const bool known = variant_cost(f->c, f->variants[point->path], &config, &cost, NULL) == HONE_OK;
+    *bytes = known && cost.bytes > 0 ? cost.bytes * pixels : NAN;
+    *flops = known && cost.operations > 0 ? cost.operations * pixels : NAN;
+}
+
 static const struct session_ops ops = {.request = request,
                                        .describe = describe,
                                        .print = print,
                                        .same_case = same_case,
                                        .prepare = filter_session_find_right,
                                        .compare = filter_session_compare,
+                                       .cost = cost,
                                        .conclude = ask_transfers};
 
 hone_status filter_session_tune(struct worker *worker, const struct filter_case *c,
@@ -203,7 +218,7 @@ hone_status filter_session_tune(struct worker *worker, const struct filter_case 
                                 hone_error *error)
 {
     struct filter_session *f = mem_new(1, sizeof *f);
-    *result = (struct session_result){0};
+    *result = (struct session_result){.missing = NULL};
     if (!f)
         return error_memory(error, "a tuning session");
     f->c = c;

@@ -22,6 +22,8 @@ static bool find_time(struct session *s, struct search_result *found, struct eva
         return false;
     session_config(s, &to->point, config);
     session_measure(s, s->space.paths[to->point.path].name, config, best, &m);
+    if (m.state != STATE_ABANDONED)
+        session_keep_try(s, &to->point, config, &m);
     to->ms = session_worked(&m) ? m.ms : -1;
     if (to->ms >= 0 && mem_grow(&found->all, &capacity, found->count + 1, sizeof *found->all))
         found->all[found->count++] = *to;

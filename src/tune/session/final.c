@@ -29,7 +29,8 @@ static bool is_taken(const struct finalist *finalists, int count, const struct p
 
 static void take(const struct session *s, const struct evaluated *from, struct finalist *to)
 {
-    *to = (struct finalist){.point = from->point, .runs.median = from->ms};
+    const struct session_try *t = session_by_time(s) ? NULL : session_find_try(s, &from->point);
+    *to = (struct finalist){.point = from->point, .runs.median = t ? t->measured.ms : from->ms};
     session_config(s, &from->point, to->config);
 }
 
@@ -73,6 +74,24 @@ static int by_median(const void *a, const void *b)
     return (x->runs.median > y->runs.median) - (x->runs.median < y->runs.median);
 }
 
+/* By the objective, with the times of the final. */
+static int by_objective(const void *a, const void *b, void *context)
+{
+    const struct session *s = context;
+    const double x = metrics_cost(s->options->metrics, ((const struct finalist *)a)->objective);
+    const double y = metrics_cost(s->options->metrics, ((const struct finalist *)b)->objective);
+    if ((x < 0) != (y < 0))
+        return x < 0 ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+static void note_winner(struct session_result *r)
+{
+    const struct leader *runs = &r->ranked[0].runs;
+    r->spread = runs->median > 0 ? runs->deviation / runs->median : 0;
+    r->choice.drift = leader_drift(runs);
+}
+
 /* What nothing beats that is not seen to be faster: what would run without tuning; for an experiment, what
  * runs as things are. */
 static const struct evaluated *standard(const struct session *s)
@@ -98,8 +117,22 @@ static void crown(struct session *s)
     struct finalist winner = r->ranked[best];
     memmove(&r->ranked[1], &r->ranked[0], sizeof winner * (size_t)best);
     r->ranked[0] = winner;
-    r->spread = winner.runs.median > 0 ? winner.runs.deviation / winner.runs.median : 0;
-    r->choice.drift = leader_drift(&winner.runs);
+}
+
+/* The winner first. */
+static void put_in_order(struct session *s)
+{
+    struct session_result *r = s->result;
+    for (int i = 0; i < r->ranked_count; i++)
+        session_rate(s, &r->ranked[i]);
+    if (session_by_time(s)) {
+        qsort(r->ranked, (size_t)r->ranked_count, sizeof *r->ranked, by_median);
+        crown(s);
+    } else {
+        qsort_r(r->ranked, (size_t)r->ranked_count, sizeof *r->ranked, by_objective, s);
+        r->tied = -1;
+    }
+    note_winner(r);
 }
 
 static void rank(const struct session *s)
@@ -134,7 +167,8 @@ static void compare(struct session *s)
     choice->plain_ms = time_of(ranked, count, &s->compared[PLAIN]);
     choice->first_rung_ms = time_of(ranked, count, &s->compared[FIRST_RUNG]);
     const bool stays = incumbent->ms >= 0 && point_equal(&incumbent->point, &ranked[0].point);
-    choice->informs = s->options->variants && (stays || ranked[0].point.path >= s->searched);
+    choice->informs =
+        !session_by_time(s) || (s->options->variants && (stays || ranked[0].point.path >= s->searched));
     asked->ms = time_of(ranked, count, &s->compared[ASKED]);
     if (asked->ms < 0)
         return;
@@ -253,13 +287,13 @@ void session_final(struct session *s, struct search_result *found)
     struct session_result *r = s->result;
     for (int i = 0; i < COMPARED; i++)
         s->compared[i].ms = -1;
-    s->ops->compare(s, found);
+    if (session_by_time(s))
+        s->ops->compare(s, found);
     r->ranked_count = race_until_some_are_left(s, found);
     if (r->ranked_count == 0)
         return;
     race_slow(s, found);
-    qsort(r->ranked, (size_t)r->ranked_count, sizeof *r->ranked, by_median);
-    crown(s);
+    put_in_order(s);
     rank(s);
     compare(s);
 }

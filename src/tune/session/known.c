@@ -102,7 +102,8 @@ const struct record_try *session_known(const struct session *s, const char *vari
 bool session_recall(struct session *s, const char *variant, const char *config, struct measured *m)
 {
     const struct record_try *t = session_known(s, variant, config);
-    if (!t)
+    const bool measured = t && (t->state == STATE_OK || t->state == STATE_SLOW);
+    if (!t || (measured && session_wanted_figures(s) & ~t->figures.known))
         return false;
     measured_recall(m, t);
     s->result->resumed += t < s->known.tries + s->resumable;
@@ -130,7 +131,9 @@ hone_status session_save(struct session *s, hone_error *error)
 {
     struct record_choice *choice = &s->result->choice;
     hone_status status = HONE_OK;
-    choice->origin = s->options->variants ? ORIGIN_EXPERIMENT : ORIGIN_SESSION;
+    choice->origin = s->options->variants || !session_by_time(s) ? ORIGIN_EXPERIMENT : ORIGIN_SESSION;
+    if (!session_by_time(s))
+        metrics_print_objective(s->options->metrics, choice->objective, sizeof choice->objective);
     choice->evaluations = s->evaluations;
     choice->asked = s->options->budget;
     choice->seconds = session_elapsed(s);

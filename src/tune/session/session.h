@@ -13,6 +13,7 @@
 #include "choose/records.h"
 #include "tune/measure/race.h"
 #include "tune/search/space.h"
+#include "tune/session/metrics.h"
 
 struct session_options {
     int budget;     /* evaluations at most */
@@ -22,6 +23,10 @@ struct session_options {
     /* Names, separated by commas, to which the search is limited; NULL: all. Such a session is an experiment:
      * what runs anyway takes part in its final, and stays where nothing is seen to be faster. */
     const char *variants;
+    /* Computed for every configuration; with another objective than time the session informs, and chooses
+     * nothing. NULL: none. */
+    const struct metrics *metrics;
+    bool facts; /* registers also where the driver has to compile again for them */
     /* Limits in seconds; 0: 60 for building, for running 60 at first, then 10 on CPUs (PoCL compiles at the
      * first launch) and 2 on others. */
     double build_seconds, run_seconds;
@@ -41,16 +46,30 @@ struct finalist {
     struct point point;
     char config[256];
     struct leader runs;
-    bool tied; /* cannot be told from the fastest */
+    bool tied;                    /* cannot be told from the fastest */
+    double metrics[METRICS_MOST]; /* by the median of the final; NAN: not known */
+    double objective;             /* its value; NAN: not known */
+};
+
+/* One that was evaluated. */
+struct session_try {
+    struct point point;
+    char variant[64], config[256];
+    struct measured measured;
+    int64_t time;
+    double metrics[METRICS_MOST], objective; /* as in struct finalist */
 };
 
 struct session_result {
     struct record_choice choice;       /* without a final its ranks are those of the search */
     struct finalist ranked[RACE_MOST]; /* the winner first */
     int ranked_count;
+    struct session_try *tries; /* in the order of evaluation; freed by session_result_finish */
+    size_t try_count, try_capacity;
+    json_t *missing;         /* of figures that are not known here: why, by name */
     int states[STATE_COUNT]; /* evaluations by outcome, and finalists that failed in the final */
     int resumed;             /* of them taken from an earlier session */
-    int tied;                /* configurations that cannot be told from the best */
+    int tied;                /* configurations that cannot be told from the best; -1: times did not decide */
     char clock_reason[128];  /* why times are not of choice.clock "device"; empty: they are */
     double spread;           /* of the winner's runs: median absolute deviation / median */
     int64_t space, legal;    /* combinations; how many of them are legal (-1: too many to count) */
@@ -63,5 +82,7 @@ struct session_result {
     char compared_with[64];
     double upload_ms, download_ms;
 };
+
+void session_result_finish(struct session_result *result);
 
 #endif

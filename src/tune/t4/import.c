@@ -46,15 +46,28 @@ static const char *told(const json_t *result, const char *what)
     return "";
 }
 
-static double time_of(const json_t *result)
+/* Numbers among the measurements; -1: there is none of that name. */
+static double number_told(const json_t *result, const char *what)
 {
     const json_t *list = json_object_get(result, "measurements");
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *value = json_object_get(json_array_get(list, i), "value");
-        if (json_is_number(value))
+        const json_t *one = json_array_get(list, i), *value = json_object_get(one, "value");
+        const char *name = json_string_value(json_object_get(one, "name"));
+        if (name && strcmp(name, what) == 0 && json_is_number(value))
             return json_number_value(value);
     }
     return -1;
+}
+
+static void read_figures(const json_t *result, struct record_figures *figures)
+{
+    for (int i = 0; i < FIGURE_COUNT; i++) {
+        const double value = number_told(result, record_figure_names[i].name);
+        if (value >= 0) {
+            figures->values[i] = value;
+            figures->known |= 1u << i;
+        }
+    }
 }
 
 static bool read_result(const json_t *result, struct record_try *t)
@@ -66,7 +79,8 @@ static bool read_result(const json_t *result, struct record_try *t)
         if (strcmp(state, record_state_name((enum record_state)i)) == 0)
             t->state = (enum record_state)i;
     print_configuration(json_object_get(result, "configuration"), &t->config);
-    t->config.ms = time_of(result);
+    t->config.ms = number_told(result, "time");
+    read_figures(result, &t->figures);
     t->build_ms = json_number_value(json_object_get(times, "compilation_time"));
     snprintf(t->note, sizeof t->note, "%s", told(result, "note"));
     for (size_t i = 0; i < json_array_size(runs) && i < RECORD_MAX_RUNS; i++)

@@ -93,6 +93,11 @@ json_t *t4_result(const struct record_try *t, json_t *configuration, double corr
     json_array_append_new(measurements, measurement("state", json_string(record_state_name(t->state)), ""));
     if (t->note[0])
         json_array_append_new(measurements, measurement("note", json_text(t->note), ""));
+    for (int i = 0; i < FIGURE_COUNT; i++)
+        if (t->figures.known & 1u << i)
+            json_array_append_new(measurements,
+                                  measurement(record_figure_names[i].name, json_real(t->figures.values[i]),
+                                              record_figure_names[i].unit));
     return json_pack("{s:s, s:o, s:[s], s:o, s:s, s:f, s:o}", "timestamp", when, "configuration",
                      configuration, "objectives", "time", "times", times_json(t), "invalidity",
                      invalidity_of(t->state), "correctness", correctness, "measurements", measurements);

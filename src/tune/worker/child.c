@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "cache/programs.h"
 #include "choose/records_json.h"
@@ -24,6 +25,8 @@ struct child {
     int in, out;
     hone_device *device;
     struct target *target;
+    struct gauge gauge; /* of energy; where gauge_open */
+    bool gauge_open;
 };
 
 static json_t *failure(const hone_error *error)
@@ -102,6 +105,32 @@ static hone_status open_kernel(struct child *child, const json_t *request, hone_
     return own_target_open(&child->target, child->device, request, &opening, error);
 }
 
+static void ask_figures(struct child *child, const json_t *request)
+{
+    struct figuring *asked = &child->target->asked;
+    asked->compile = json_is_true(json_object_get(request, "facts"));
+    asked->energy = json_is_true(json_object_get(request, "energy"));
+    if (asked->energy && !child->gauge_open)
+        gauge_open(&child->gauge, hone_device_get_info(child->device));
+    child->gauge_open = child->gauge_open || asked->energy;
+    asked->gauge = &child->gauge;
+}
+
+/* Of figures that cannot be known here: why. */
+static json_t *missing_figures(const struct child *child)
+{
+    static const enum record_figure compiled[] = {FIGURE_REGISTERS, FIGURE_SPILLS, FIGURE_WAVES,
+                                                  FIGURE_MOST_WAVES};
+    const struct figuring *asked = &child->target->asked;
+    const char *why = facts_missing(hone_device_get_info(child->device), asked->compile);
+    json_t *missing = json_object();
+    for (size_t i = 0; why && i < COUNT_OF(compiled); i++)
+        json_object_set_new(missing, record_figure_names[compiled[i]].name, json_string(why));
+    if (asked->energy && child->gauge.why[0])
+        json_object_set_new(missing, record_figure_names[FIGURE_ENERGY].name, json_text(child->gauge.why));
+    return missing;
+}
+
 static json_t *open_target(struct child *child, const json_t *request,
                            hone_status (*open)(struct child *, const json_t *, hone_error *),
                            json_t *(*describe)(const struct target *))
@@ -116,7 +145,10 @@ static json_t *open_target(struct child *child, const json_t *request,
     child->target->ran = say_ran;
     child->target->round = say_round;
     child->target->context = child;
-    return describe(child->target);
+    ask_figures(child, request);
+    json_t *description = describe(child->target);
+    json_object_set_new(description, "missing", missing_figures(child));
+    return description;
 }
 
 /* Every time is told with the clock that it was read from. */
@@ -251,6 +283,8 @@ int worker_main(int in, int out)
     text_finish(&line);
     if (child.target)
         child.target->ops->close(child.target);
+    if (child.gauge_open)
+        gauge_close(&child.gauge);
     hone_device_close(&child.device);
     return ok ? 0 : 1;
 }

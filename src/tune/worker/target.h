@@ -6,6 +6,7 @@
 #ifndef TUNE_WORKER_TARGET_H
 #define TUNE_WORKER_TARGET_H
 
+#include "tune/measure/figures.h"
 #include "tune/measure/measure.h"
 
 #include <jansson.h>
@@ -43,6 +44,7 @@ struct target {
     /* Called by race() as it goes. May be NULL. */
     void (*round)(void *context, int round, int of);
     void *context;
+    struct figuring asked;
 };
 
 /* What the parent must know of an open filter's case to search: usable variants, names and limits for

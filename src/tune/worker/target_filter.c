@@ -204,6 +204,7 @@ hone_status target_filter_open(struct target **out, hone_device *device, const j
         return status;
     }
     t->base.ops = &ops;
+    measure_ask(t->measure, &t->base.asked);
     t->filter = filter;
     t->device = device;
     *out = &t->base;

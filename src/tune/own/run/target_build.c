@@ -75,6 +75,22 @@ static hone_status check_work_group(const struct attempt *a, hone_error *error)
     return status;
 }
 
+void attempt_figures(const struct attempt *a, struct record_figures *figures)
+{
+    const struct own_target *t = a->target;
+    struct facts facts;
+    struct text options = {0};
+    size_t items = a->launch.local[0];
+    for (unsigned i = 1; i < a->launch.dimensions; i++)
+        items *= a->launch.local[i];
+    print_options(t, a->values, &options);
+    const struct facts_source from = {t->base.asked.compile ? text_view(&t->source) : NULL,
+                                      text_view(&options), t->spec->kernel, items};
+    if (!options.failed && facts_of_kernel(&facts, t->device, a->kernel, &from, NULL) == HONE_OK)
+        figures_add(figures, &facts);
+    text_finish(&options);
+}
+
 void attempt_finish(struct attempt *a)
 {
     kernel_destroy(&a->kernel);

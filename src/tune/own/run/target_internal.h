@@ -64,6 +64,8 @@ hone_status attempt_read(struct attempt *attempt, struct own_target *target, con
 hone_status attempt_build(struct attempt *attempt, hone_error *error);
 /* Checks the work-group against what was compiled, and gives the kernel its arguments. */
 hone_status attempt_bind(struct attempt *attempt, hone_error *error);
+/* What is known of the kernel as compiled. */
+void attempt_figures(const struct attempt *attempt, struct record_figures *figures);
 void attempt_finish(struct attempt *attempt);
 /* target_ops.prepare: compiles on a thread of its own. */
 void own_target_prepare(struct target *target, const char *variant, const char *config);

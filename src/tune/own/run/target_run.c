@@ -202,6 +202,8 @@ static void measure_attempt(struct attempt *a, bool reference, double best, stru
         timing_score(&timing, best, r);
         if (r->state == STATE_OK)
             status = check_after(a, error);
+        if (r->state == STATE_OK && !status)
+            figures_add_energy(&r->figures, &timing, r->ms, &a->target->base.asked);
     }
     if (status) {
         r->state = status == HONE_ERROR_CHECK ? STATE_WRONG : STATE_RUN;
@@ -224,6 +226,8 @@ void own_target_measure(struct target *target, const char *variant, const char *
     if (status)
         r->state = STATE_COMPILE;
     else
+        attempt_figures(&a, &r->figures);
+    if (!status)
         measure_attempt(&a, strcmp(variant, "reference") == 0, best, r, &error);
     if (r->state != STATE_OK && r->state != STATE_SLOW && !r->note[0])
         snprintf(r->note, sizeof r->note, "%.500s", error.message);

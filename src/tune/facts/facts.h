@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is known of a compiled kernel without running it: registers, spills, memory, and waves at once. */
-#ifndef LAB_FACTS_FACTS_H
-#define LAB_FACTS_FACTS_H
+#ifndef TUNE_FACTS_FACTS_H
+#define TUNE_FACTS_FACTS_H
 
 #include "filter/instance.h"
-#include "lab/facts/compiled.h"
+#include "tune/facts/compiled.h"
 
 struct facts {
     const char *kernel;         /* its name */
@@ -15,15 +15,19 @@ struct facts {
     const char *missing;        /* why registers are not known; NULL when they are */
 };
 
-/* Of pass `pass` of an instance. NVIDIA's and AMD's registers take another compilation. */
-hone_status facts_of(struct facts *facts, hone_device *device, const struct instance *instance, size_t pass,
-                     hone_error *error);
+/* Why registers cannot be known of any kernel of a device, in words that stay; NULL: they can. `again`: by compiling
+ * again, which NVIDIA's driver needs. */
+const char *facts_missing(const hone_device_info *info, bool again);
 
-/* A kernel of a program that is no filter's: what it was compiled from, and the work-items of a group (0: not
- * known). */
+/* Of pass `pass` of an instance. */
+hone_status facts_of(struct facts *facts, hone_device *device, const struct instance *instance, size_t pass,
+                     bool again, hone_error *error);
+
+/* A kernel of a program that is no filter's. */
 struct facts_source {
-    const char *source, *options, *kernel;
-    size_t items;
+    const char *source, *options; /* what it was compiled from; NULL: it is not compiled again */
+    const char *kernel;           /* its name */
+    size_t items;                 /* of a work-group; 0: not known */
 };
 /* `facts` keeps from->kernel. */
 hone_status facts_of_kernel(struct facts *facts, hone_device *device, const struct kernel *kernel,

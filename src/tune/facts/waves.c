@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lab/facts/waves.h"
+#include "tune/facts/waves.h"
 
 #include "base/mem.h"
 

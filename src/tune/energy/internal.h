@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LAB_ENERGY_INTERNAL_H
-#define LAB_ENERGY_INTERNAL_H
+#ifndef TUNE_ENERGY_INTERNAL_H
+#define TUNE_ENERGY_INTERNAL_H
 
-#include "lab/energy/energy.h"
+#include "tune/energy/energy.h"
 
 /* A new counter, or NULL when there are too many. */
 struct energy_counter *energy_add(struct energy_meter *meter);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lab/facts/compiled.h"
+#include "tune/facts/compiled.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  *
  * They count whole packages and boards, with whatever else runs there. Threads: one at a time per meter.
  */
-#ifndef LAB_ENERGY_H
-#define LAB_ENERGY_H
+#ifndef TUNE_ENERGY_H
+#define TUNE_ENERGY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What compilers leave behind of a kernel: in NVIDIA's build log, in AMD's program binary. */
-#ifndef LAB_FACTS_COMPILED_H
-#define LAB_FACTS_COMPILED_H
+#ifndef TUNE_FACTS_COMPILED_H
+#define TUNE_FACTS_COMPILED_H
 
 #include <stdbool.h>
 #include <stddef.h>

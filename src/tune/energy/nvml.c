@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* NVIDIA's management library, loaded by name: its functions and their values as its documentation has
  * them. */
-#include "lab/energy/internal.h"
+#include "tune/energy/internal.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lab/energy/energy.h"
+#include "tune/energy/energy.h"
 
-#include "lab/energy/internal.h"
+#include "tune/energy/internal.h"
 
 #include <dirent.h>
 #include <errno.h>

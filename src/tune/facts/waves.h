@@ -6,8 +6,8 @@
  * Sources: for AMD the limits in LLVM's AMDGPUBaseInfo.cpp; for NVIDIA the tables of the CUDA programming
  * guide and the rules of its occupancy calculator.
  */
-#ifndef LAB_FACTS_WAVES_H
-#define LAB_FACTS_WAVES_H
+#ifndef TUNE_FACTS_WAVES_H
+#define TUNE_FACTS_WAVES_H
 
 #include <stdbool.h>
 #include <stddef.h>

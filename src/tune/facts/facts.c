@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lab/facts/facts.h"
+#include "tune/facts/facts.h"
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "lab/facts/waves.h"
+#include "tune/facts/waves.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,17 +38,14 @@ static void ask_nvidia(struct facts *facts, hone_device *device, const struct fa
     program_destroy(&program);
 }
 
-static void ask_amd(struct facts *facts, hone_device *device, const struct facts_source *from)
+static void ask_amd(struct facts *facts, const struct kernel *kernel)
 {
-    struct program *program = NULL;
     struct text binary = {0};
     facts->missing = "the program's binary has no metadata of the kernel";
-    if (compile_again(&program, device, from, "") == HONE_OK &&
-        program_binary(program, &binary, NULL) == HONE_OK)
+    if (kernel_binary(kernel, &binary, NULL) == HONE_OK)
         facts->has_registers =
             compiled_of_binary(text_view(&binary), binary.length, facts->kernel, &facts->compiled);
     text_finish(&binary);
-    program_destroy(&program);
 }
 
 /* Items and local bytes of a work-group; 0 items: the driver chooses. */
@@ -82,48 +79,49 @@ static void count_waves(struct facts *facts, const hone_device_info *info, size_
     }
 }
 
-/* With facts->driver filled in. */
-static void ask(struct facts *facts, hone_device *device, const struct facts_source *from)
+const char *facts_missing(const hone_device_info *info, bool again)
 {
-    const hone_device_info *info = hone_device_get_info(device);
+    const bool amd = info->vendor_id == VENDOR_AMD && info->kind == HONE_DEVICE_GPU;
     if (info->vendor_id == VENDOR_NVIDIA)
-        ask_nvidia(facts, device, from);
-    else if (info->vendor_id == VENDOR_AMD && info->kind == HONE_DEVICE_GPU)
-        ask_amd(facts, device, from);
-    else
-        facts->missing = "the driver does not tell";
-    if (facts->has_registers)
-        facts->missing = NULL;
-    count_waves(facts, info, from->items);
-}
-
-hone_status facts_of(struct facts *facts, hone_device *device, const struct instance *instance, size_t pass,
-                     hone_error *error)
-{
-    const struct filter_case *c = instance_case(instance);
-    const struct variant *variant = instance_variant(instance);
-    struct text source = {0}, options = {0};
-    *facts = (struct facts){.kernel = variant->passes[pass].kernel};
-    hone_status status = instance_kernel_facts(instance, pass, &facts->driver, error);
-    if (!status)
-        status = case_source_text(&source, device, c, variant->source ? variant->source : "kernel.cl", error);
-    if (!status)
-        status = variant_options(&options, device, c, variant, instance_config(instance), error);
-    if (!status)
-        ask(facts, device,
-            &(struct facts_source){text_view(&source), text_view(&options), facts->kernel,
-                                   group_items(instance, device, pass)});
-    text_finish(&source);
-    text_finish(&options);
-    return status;
+        return again ? NULL : "this driver tells them only when it compiles again: --facts makes it";
+    return amd ? NULL : "the driver does not tell";
 }
 
 hone_status facts_of_kernel(struct facts *facts, hone_device *device, const struct kernel *kernel,
                             const struct facts_source *from, hone_error *error)
 {
+    const hone_device_info *info = hone_device_get_info(device);
     *facts = (struct facts){.kernel = from->kernel};
     hone_status status = kernel_get_facts(kernel, &facts->driver, error);
+    if (status)
+        return status;
+    facts->missing = facts_missing(info, from->source != NULL);
+    if (!facts->missing && info->vendor_id == VENDOR_NVIDIA)
+        ask_nvidia(facts, device, from);
+    else if (!facts->missing)
+        ask_amd(facts, kernel);
+    if (facts->has_registers)
+        facts->missing = NULL;
+    count_waves(facts, info, from->items);
+    return HONE_OK;
+}
+
+hone_status facts_of(struct facts *facts, hone_device *device, const struct instance *instance, size_t pass,
+                     bool again, hone_error *error)
+{
+    const struct filter_case *c = instance_case(instance);
+    const struct variant *variant = instance_variant(instance);
+    struct text source = {0}, options = {0};
+    hone_status status = HONE_OK;
+    if (again)
+        status = case_source_text(&source, device, c, variant->source ? variant->source : "kernel.cl", error);
+    if (!status && again)
+        status = variant_options(&options, device, c, variant, instance_config(instance), error);
+    const struct facts_source from = {again ? text_view(&source) : NULL, text_view(&options),
+                                      variant->passes[pass].kernel, group_items(instance, device, pass)};
     if (!status)
-        ask(facts, device, from);
+        status = facts_of_kernel(facts, device, instance_kernel(instance, pass), &from, error);
+    text_finish(&source);
+    text_finish(&options);
     return status;
 }
