@@ -64,6 +64,27 @@ typedef struct hone_frame {
     void *user;                           /**< returned with the result */
 } hone_frame;
 
+/**
+ * Gives memory for frames, `bytes` of it at the start of a page, that the device reads and writes without
+ * a copy by the host: any frame of any stream of this device whose planes lie in it. A device that works
+ * on host memory gets pages of that; for one with memory of its own, it is pinned, and uploads and
+ * downloads go straight between it and the device.
+ * A ring of such frames replaces that of a camera or decoder, which writes into it; a plane begins at any
+ * multiple of its element size, though zero-copy needs what hone_stream_mode says. Pinned memory is
+ * scarce: take what the ring needs, once.
+ * The content is not defined at first. It counts in hone_device_memory where the device has its own
+ * memory.
+ * Ownership: hone_frame_free, or with the device when that is closed and nothing uses it any more.
+ * Threads: safe, beside streams, too.
+ * Errors: HONE_ERROR_MEMORY.
+ */
+HONE_API hone_status hone_frame_alloc(void **out, hone_device *device, size_t bytes, hone_error *error);
+
+/** Frees what hone_frame_alloc gave for the same device, and sets *memory to NULL; *memory may be NULL.
+ *  No frame in it may be unfinished. Streams may still know the address: those that work in the caller's
+ *  memory (zero_copy) are destroyed before. */
+HONE_API void hone_frame_free(hone_device *device, void **memory);
+
 /** A finished frame. */
 typedef struct hone_stream_result {
     uint64_t index; /**< counts the frames that were pushed, from 0 */
@@ -95,7 +116,7 @@ typedef void (*hone_stream_function)(void *user, const hone_stream_result *resul
 typedef enum hone_stream_mode {
     /** In the caller's memory, if the device works on host memory and the address and pitch suit the kernels;
      *  else through memory of the stream's that the device can access quickly (pinned, if it has memory of
-     *  its own). */
+     *  its own). The host copies between the two, but for frames in memory of hone_frame_alloc. */
     HONE_STREAM_AUTO = 0,
     /** As AUTO, but a frame that would be copied is refused (HONE_ERROR_UNSUPPORTED). In place is a copy. */
     HONE_STREAM_ZERO_COPY = 1,

@@ -68,7 +68,7 @@ static void give_back(hone_stream *stream, struct wrap **wrap)
 static void copy_out(hone_stream *stream, struct slot *slot, size_t p, hone_copies *copies)
 {
     const hone_image_desc *desc = &stream->outputs[p];
-    if (slot->tasks[p].out || !slot->frame.out[p])
+    if (slot->tasks[p].out || slot->tasks[p].fetches || !slot->frame.out[p])
         return;
     copy_rows(slot->frame.out[p], slot->frame.out_pitch[p], slot->out[p].host, slot->out[p].image->desc.pitch,
               desc);

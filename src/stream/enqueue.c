@@ -48,21 +48,43 @@ static hone_status run_plane(hone_stream *stream, size_t p, struct task *task, h
     return event_copy(&stream->computed, task->events[COMPUTED], error);
 }
 
-/* By way of pinned memory, with copies in lanes of their own. */
+/* The rows of one without what lies between them. */
+static struct span rows_of(const hone_image *image)
+{
+    return (struct span){0, image->desc.pitch, hone_image_row_bytes(&image->desc), image->desc.height};
+}
+
+static hone_status upload(struct slot *slot, size_t p, hone_error *error)
+{
+    const struct place *in = &slot->in[p];
+    const bool direct = slot->tasks[p].sends;
+    const struct span span = direct ? rows_of(in->image) : whole(in->image);
+    return memory_send(in->image->memory, &span, direct ? slot->frame.in[p] : in->host,
+                       direct ? slot->frame.in_pitch[p] : span.pitch, (struct wait_list){0},
+                       &slot->tasks[p].events[SENT], error);
+}
+
+static hone_status download(struct slot *slot, size_t p, struct wait_list wait, hone_error *error)
+{
+    const struct place *out = &slot->out[p];
+    const bool direct = slot->tasks[p].fetches;
+    const struct span span = direct ? rows_of(out->image) : whole(out->image);
+    return memory_fetch(out->image->memory, &span, direct ? slot->frame.out[p] : out->host,
+                        direct ? slot->frame.out_pitch[p] : span.pitch, wait, &slot->tasks[p].events[FETCHED],
+                        error);
+}
+
+/* Through pinned memory, the slot's or the caller's, with copies in lanes of their own. */
 static hone_status enqueue_staged(hone_stream *stream, struct slot *slot, size_t p, hone_error *error)
 {
     struct task *task = &slot->tasks[p];
     struct place *in = &slot->in[p], *out = &slot->out[p];
-    const struct span source = whole(in->image), target = whole(out->image);
-    hone_status status = memory_send(in->image->memory, &source, in->host, source.pitch,
-                                     (struct wait_list){0}, &task->events[SENT], error);
+    hone_status status = upload(slot, p, error);
     const hone_event *const before[] = {task->events[SENT], stream->computed};
     if (!status)
         status = run_plane(stream, p, task, in->image, out->image, (struct wait_list){before, 2}, error);
     const hone_event *const computed[] = {task->events[COMPUTED]};
-    return status ? status
-                  : memory_fetch(out->image->memory, &target, out->host, target.pitch,
-                                 (struct wait_list){computed, 1}, &task->events[FETCHED], error);
+    return status ? status : download(slot, p, (struct wait_list){computed, 1}, error);
 }
 
 static const hone_event *last_use(const struct wrap *wrap)
@@ -116,6 +138,12 @@ static hone_status refuse_copy(size_t plane, const char *what, hone_error *error
         what, plane);
 }
 
+/* Whether the device reads or writes rows of the caller's itself. */
+static bool moves_itself(const hone_stream *stream, const hone_image_desc *desc, const void *pixels)
+{
+    return !stream->shared && pixels && blocks_hold(stream->blocks, pixels, hone_image_bytes(desc));
+}
+
 /* Decides where the kernels find and leave the pixels of a plane. */
 static hone_status choose_places(hone_stream *stream, struct slot *slot, size_t p, hone_error *error)
 {
@@ -129,6 +157,8 @@ static hone_status choose_places(hone_stream *stream, struct slot *slot, size_t 
     hone_image_desc in = stream->inputs[p], out = stream->outputs[p];
     in.pitch = frame->in_pitch[p];
     out.pitch = frame->out_pitch[p];
+    task->sends = moves_itself(stream, &in, frame->in[p]);
+    task->fetches = moves_itself(stream, &out, frame->out[p]);
     if (must && (!in_direct || (frame->out[p] && !out_direct)))
         return refuse_copy(p, in_direct ? "the result" : "the input", error);
     hone_status status = HONE_OK;
@@ -142,7 +172,7 @@ static hone_status choose_places(hone_stream *stream, struct slot *slot, size_t 
 static void copy_in(hone_stream *stream, struct slot *slot, size_t p)
 {
     const hone_image_desc *desc = &stream->inputs[p];
-    if (slot->tasks[p].in)
+    if (slot->tasks[p].in || slot->tasks[p].sends)
         return;
     const uint64_t start = clock_ns();
     copy_rows(slot->in[p].host, slot->in[p].image->desc.pitch, slot->frame.in[p], slot->frame.in_pitch[p],

@@ -33,6 +33,7 @@ enum { SENT, OPENED, COMPUTED, FETCHED, RETURNED, EVENTS };
 
 struct task {
     struct wrap *in, *out; /* NULL: the slot's own memory */
+    bool sends, fetches;   /* between the device and the caller's memory, not by way of the slot's */
     hone_event *events[EVENTS];
 };
 
@@ -58,6 +59,7 @@ struct hone_stream {
     hone_stream_mode mode;
     bool shared;           /* kernels work on what the host maps */
     bool lent, trials;     /* see stream_extra */
+    struct blocks *blocks; /* of the device */
     bool chained, clocked; /* the device's queue is out of order; its time stamps can be used */
     hone_stream_function callback;
     void *user;
@@ -134,6 +136,14 @@ hone_status wraps_take(struct wrap **out, hone_stream *stream, const hone_image_
 void wraps_give_back(struct wrap **wrap);
 /* Only when nothing is in flight that uses it. */
 void wraps_forget(struct wrap *wrap);
+
+/* ---- blocks.c ---- */
+
+struct blocks;
+/* Those of a device, until it is closed. */
+hone_status blocks_of(struct blocks **out, hone_device *device, hone_error *error);
+/* Whether hone_frame_alloc gave these bytes. */
+bool blocks_hold(struct blocks *blocks, const void *pixels, size_t bytes);
 
 /* ---- enqueue.c ---- */
 

@@ -111,6 +111,8 @@ static hone_status set_up(hone_stream *stream, const hone_chain *chain, const ho
                          "'%s' does not work on host memory: no frame gets there uncopied",
                          hone_device_get_info(stream->device)->name);
     hone_status status = make_plans(stream, chain, options->plan, error);
+    if (!status)
+        status = blocks_of(&stream->blocks, stream->device, error);
     if (!status && !stream->shared)
         status = device_open_lanes(stream->device, error);
     if (!status)

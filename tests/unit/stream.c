@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Streams: results, order, back-pressure, changes, failures, and what OpenCL was asked for on the way. */
 #include "hone/stream.h"
+#include "cl/memory.h"
 #include "support.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,16 +26,29 @@ static void *layer_symbol(void *layer, const char *name)
     return symbol;
 }
 
-static void begin(bool out_of_order)
+/* own_memory: the device plays a GPU whose memory is not the host's. */
+static void begin_on(bool own_memory, bool out_of_order)
 {
-    const char *path = support_beside_program("layer.so");
-    setenv("OPENCL_LAYERS", path, 1);
+    char path[PATH_MAX], layers[2 * PATH_MAX];
+    snprintf(path, sizeof path, "%s", support_beside_program("layer.so"));
+    snprintf(layers, sizeof layers, "%s", path);
+    if (own_memory) { /* the counting one is the nearer to the program */
+        setenv("FAKE_TYPE", "4", 1);
+        setenv("FAKE_MEMORY", "own", 1);
+        snprintf(layers, sizeof layers, "%s:%s", support_beside_program("vendor.so"), path);
+    }
+    setenv("OPENCL_LAYERS", layers, 1);
     device = support_open(&(hone_device_request){.no_disk_cache = true, .out_of_order = out_of_order});
     void *layer = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
     REQUIRE(layer);
     *(void **)&layer_copies = layer_symbol(layer, "layer_copies");
     *(void **)&layer_calls = layer_symbol(layer, "layer_calls");
     *(void **)&layer_fail = layer_symbol(layer, "layer_fail");
+}
+
+static void begin(bool out_of_order)
+{
+    begin_on(false, out_of_order);
 }
 
 static hone_stream *make(const char *text, const hone_image_desc *planes, size_t count,
@@ -551,6 +566,108 @@ TEST(aligned_frames_are_not_copied_where_memory_is_shared)
     hone_stream_destroy(&stream);
     free(in);
     free(out);
+    hone_device_close(&device);
+}
+
+/* Frames of NV12 in a ring of the device's: a place for what is captured, and one for the filtered planes. */
+static void check_no_host_copy(bool own_memory, bool out_of_order, bool in_place)
+{
+    enum { RING = 3, PITCH = 128, BYTES = PITCH * (HEIGHT + HEIGHT / 2) };
+    const char *chain = "epsilon radius=2 threshold=40";
+    hone_image_desc planes[2];
+    size_t offset[2];
+    void *in[RING], *out[RING];
+    hone_error error;
+    begin_on(own_memory, out_of_order);
+    if (!own_memory && !memory_is_shared(device))
+        test_skip("the device does not work on host memory");
+    for (int p = 0; p < 2; p++)
+        REQUIRE_OK(
+            hone_frame_plane(HONE_NV12, WIDTH, HEIGHT, PITCH, (unsigned)p, &planes[p], &offset[p], &error));
+    hone_stream *stream = make(chain, planes, 2, (hone_stream_options){0});
+    for (int i = 0; i < RING; i++) {
+        REQUIRE_OK(hone_frame_alloc(&in[i], device, BYTES, &error));
+        REQUIRE_OK(hone_frame_alloc(&out[i], device, BYTES, &error));
+        memset(out[i], 0xA5, BYTES);
+    }
+    unsigned char *before = pages(BYTES);
+    const long moved_before = moved();
+    long made_before = 0;
+    for (int i = 0; i < FRAMES; i++) {
+        unsigned char *from = in[i % RING], *to = in_place ? from : out[i % RING];
+        for (int b = 0; b < BYTES; b++)
+            from[b] = before[b] = (unsigned char)((b + i) * 7919 >> 3);
+        made_before = i == RING ? made() : made_before;
+        REQUIRE_OK(hone_stream_push(stream,
+                                    &(hone_frame){.in = {from, from + offset[1]},
+                                                  .out = {to, to + offset[1]},
+                                                  .out_pitch = {PITCH, PITCH}},
+                                    &error));
+        const hone_stream_result result = pull(stream);
+        CHECK(result.status == HONE_OK && result.planes[0] == to && result.staged.count == 0);
+        for (int p = 0; p < 2; p++) {
+            const struct view is = plain(&planes[p], before + offset[p], PITCH),
+                              got = plain(&planes[p], to + offset[p], PITCH);
+            check_reference(chain, &is, &got);
+        }
+        CHECK_EQ(to[WIDTH], in_place ? before[WIDTH] : 0xA5); /* between rows */
+    }
+    const hone_stream_stats stats = stats_of(stream);
+    CHECK(stats.copies_in.count == 0 && stats.copies_out.count == 0);
+    CHECK_EQ(made(), made_before);
+    if (own_memory) {
+        CHECK(stats.copies.uploads.count == 2 * FRAMES && stats.copies.downloads.count == 2 * FRAMES);
+        CHECK_EQ(moved() - moved_before, 4 * FRAMES);
+    } else {
+        CHECK(stats.zero_copy == FRAMES && moved() == moved_before);
+    }
+    hone_stream_destroy(&stream);
+    hone_frame_free(device, &in[0]);
+    CHECK(!in[0]); /* the others go with the device */
+    free(before);
+    hone_device_close(&device);
+}
+
+TEST(frames_in_memory_of_the_device_s_are_not_copied_by_the_host)
+{
+    check_no_host_copy(false, false, false);
+}
+
+TEST(frames_in_pinned_memory_are_not_copied_by_the_host)
+{
+    check_no_host_copy(true, false, false);
+}
+
+TEST(frames_in_pinned_memory_are_filtered_in_place_out_of_order)
+{
+    check_no_host_copy(true, true, true);
+}
+
+/* One in memory of any kind goes by way of the slot's. */
+TEST(frames_of_both_kinds_go_through_one_stream)
+{
+    void *pinned = NULL;
+    hone_error error;
+    begin_on(true, false);
+    struct view in = support_picture(WIDTH, HEIGHT, HONE_U8, 1, 3), out = view_new(&gray);
+    REQUIRE_OK(hone_frame_alloc(&pinned, device, WIDTH * HEIGHT, &error));
+    hone_stream *stream = make("box size=3", &gray, 1, (hone_stream_options){0});
+    for (int i = 0; i < 4; i++) {
+        memcpy(pinned, in.data, WIDTH * HEIGHT);
+        const hone_frame frame = {.in = {i & 1 ? pinned : in.data}, .out = {i & 2 ? pinned : out.data}};
+        REQUIRE_OK(hone_stream_push(stream, &frame, &error));
+        const hone_stream_result result = pull(stream);
+        CHECK_EQ(result.staged.count, !(i & 1) + !(i & 2));
+        const struct view got = plain(&gray, result.planes[0], WIDTH);
+        check_reference("box size=3", &in, &got);
+    }
+    hone_stream_destroy(&stream);
+    hone_frame_free(device, &pinned);
+    CHECK_STATUS(hone_frame_alloc(&pinned, device, 0, &error), HONE_ERROR_USAGE);
+    CHECK_STATUS(hone_frame_alloc(&pinned, NULL, 1, &error), HONE_ERROR_USAGE);
+    hone_frame_free(device, &pinned);
+    view_finish(&in);
+    view_finish(&out);
     hone_device_close(&device);
 }
 
