@@ -13,6 +13,8 @@ static void clear(struct member *member, struct lane *lane)
     pthread_mutex_lock(&pool->lock);
     if (lane->shape)
         shape_release(pool, lane->shape);
+    for (int s = 0; s < HONE_STAGE_COUNT; s++)
+        pool->seconds[s] += lane->seconds[s];
     *lane = (struct lane){0};
     pthread_mutex_unlock(&pool->lock);
 }
@@ -91,12 +93,15 @@ static hone_status make_stream(struct member *member, struct lane *lane, const h
 {
     const struct pool_shape *shape = lane->shape;
     hone_plan_options plan = member->pool->plan;
-    const hone_stream_options options = {
-        .slots = member->pool->options.frames < 2 ? 2 : member->pool->options.frames,
-        .callback = pool_returned,
-        .user = member,
-        .plan = &plan};
-    const struct stream_extra extra = {.lent = true, .trials = true};
+    const unsigned frames = member->pool->options.frames;
+    const hone_stream_options options = {.slots = shape->has_ring ? 0
+                                                  : frames < 2    ? 2
+                                                                  : frames,
+                                         .memory = shape->ring.memory,
+                                         .callback = pool_returned,
+                                         .user = member,
+                                         .plan = &plan};
+    const struct stream_extra extra = {.lent = !shape->has_ring, .trials = true};
     plan.second = seconds;
     plan.second_count = shape->second_count;
     return stream_make(&lane->stream, member->device, shape->chain, &shape->in, 1, &options, &extra, error);

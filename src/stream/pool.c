@@ -61,15 +61,17 @@ void shape_release(struct pool *pool, struct pool_shape *shape)
 
 static bool is_same(const struct pool_shape *a, const struct pool_shape *b)
 {
-    bool same =
-        strcmp(a->text, b->text) == 0 && desc_same(&a->in, &b->in) && a->second_count == b->second_count;
+    bool same = strcmp(a->text, b->text) == 0 && desc_same(&a->in, &b->in) &&
+                a->second_count == b->second_count && a->has_ring == b->has_ring &&
+                a->ring.memory == b->ring.memory;
     for (size_t i = 0; i < a->second_count && same; i++)
         same = a->seconds[i].step == b->seconds[i].step && a->seconds[i].pixels == b->seconds[i].pixels;
     return same;
 }
 
 static struct pool_shape *shape_new(const hone_chain *chain, const hone_image_desc *in,
-                                    const struct pool_second *seconds, size_t second_count, hone_error *error)
+                                    const struct pool_second *seconds, size_t second_count,
+                                    const struct pool_ring *ring, hone_error *error)
 {
     struct pool_shape *shape = mem_new(1, sizeof *shape);
     const size_t length = hone_chain_text(chain, NULL, 0) + 1;
@@ -79,6 +81,9 @@ static struct pool_shape *shape_new(const hone_chain *chain, const hone_image_de
     shape->seconds = mem_new(second_count, sizeof *seconds);
     shape->in = *in;
     shape->in.pitch = 0;
+    shape->has_ring = ring != NULL;
+    if (ring)
+        shape->ring = *ring;
     hone_status status = shape->text && shape->seconds ? HONE_OK : error_memory(error, "a chain");
     if (!status) {
         hone_chain_text(chain, shape->text, length);
@@ -112,10 +117,10 @@ static struct pool_shape *keep(struct pool *pool, struct pool_shape *shape)
 
 hone_status pool_shape(struct pool_shape **out, struct pool *pool, const hone_chain *chain,
                        const hone_image_desc *in, const struct pool_second *seconds, size_t second_count,
-                       hone_error *error)
+                       const struct pool_ring *ring, hone_error *error)
 {
     *out = NULL;
-    struct pool_shape *shape = shape_new(chain, in, seconds, second_count, error);
+    struct pool_shape *shape = shape_new(chain, in, seconds, second_count, ring, error);
     if (!shape)
         return HONE_ERROR_MEMORY;
     pthread_mutex_lock(&pool->lock);
@@ -141,11 +146,22 @@ const hone_image_desc *pool_output(const struct pool_shape *shape)
     return &shape->out;
 }
 
+/* Under the lock. */
+static void age_lanes(struct pool *pool, const struct pool_shape *shape)
+{
+    for (size_t i = 0; i < pool->count; i++)
+        for (int lane = 0; lane < POOL_LANES; lane++)
+            if (pool->members[i].lanes[lane].shape == shape)
+                pool->members[i].lanes[lane].stale = true;
+}
+
 void pool_release(struct pool *pool, struct pool_shape **shape)
 {
     if (!*shape)
         return;
     pthread_mutex_lock(&pool->lock);
+    if ((*shape)->has_ring)
+        age_lanes(pool, *shape);
     shape_release(pool, *shape);
     pthread_mutex_unlock(&pool->lock);
     *shape = NULL;
@@ -340,6 +356,13 @@ static void complete(struct attempt *attempt)
     forget(attempt);
 }
 
+static void note_seconds(struct lane *lane)
+{
+    hone_stream_stats stats;
+    hone_stream_get_stats(lane->stream, &stats);
+    memcpy(lane->seconds, stats.seconds, sizeof lane->seconds);
+}
+
 void pool_returned(void *user, const hone_stream_result *result)
 {
     struct member *member = user;
@@ -351,6 +374,7 @@ void pool_returned(void *user, const hone_stream_result *result)
     if (result->status)
         attempt->error = *result->error;
     if (member->state != MEMBER_HANGS) { /* else nothing waits for it */
+        note_seconds(attempt->lane);
         attempt->lane->stale |= result->status != HONE_OK;
         learn_rate(member, attempt);
         delist(member, attempt);
@@ -397,7 +421,11 @@ static hone_status fly(struct attempt *attempt, hone_error *error)
 {
     struct member *member = attempt->member;
     const struct pool_job job = *attempt->job;
-    const hone_frame frame = {.in = {job.in}, .out = {job.out}, .user = attempt};
+    const hone_frame frame = {.in = {job.in},
+                              .in_pitch = {job.in_pitch},
+                              .out = {job.out},
+                              .out_pitch = {job.out_pitch},
+                              .user = attempt};
     attempt->started = clock_ns();
     enlist(member, attempt);
     pthread_mutex_unlock(&member->pool->lock);
@@ -501,6 +529,18 @@ hone_status pool_wait(struct pool *pool, struct pool_job *job)
         pthread_cond_wait(&pool->changed, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
     return job->status;
+}
+
+void pool_seconds(struct pool *pool, double seconds[HONE_STAGE_COUNT])
+{
+    pthread_mutex_lock(&pool->lock);
+    for (int s = 0; s < HONE_STAGE_COUNT; s++) {
+        seconds[s] = pool->seconds[s];
+        for (size_t i = 0; i < pool->count; i++)
+            for (int lane = 0; lane < POOL_LANES; lane++)
+                seconds[s] += pool->members[i].lanes[lane].seconds[s];
+    }
+    pthread_mutex_unlock(&pool->lock);
 }
 
 void pool_expect(struct pool *pool, size_t frames)

@@ -15,6 +15,7 @@
 #include "hone/device.h"
 #include "hone/image.h"
 #include "hone/plan.h"
+#include "hone/stream.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,6 +34,11 @@ struct pool_second {
 
 /* What frames have in common: a chain, a format, second images. */
 struct pool_shape;
+
+/* Frames that lie anywhere, with any pitch that suits their format: each device has memory of its own for them. */
+struct pool_ring {
+    uint64_t memory; /* bytes for each device; 0: any */
+};
 
 /* What the pool may be waiting for on one device: its own thread, which builds and enqueues, and the oldest frame. */
 enum pool_wait { POOL_PREPARES, POOL_RUNS, POOL_WAITS };
@@ -60,20 +66,24 @@ bool pool_destroy(struct pool **pool);
 
 /**
  * Finds out what a chain makes of images like `in`: waits until a device has the stream for it. Tight rows.
+ * ring: NULL for frames as pool_job describes them.
  * Errors: as hone_stream_create; the others where several devices fail. *out is released with pool_release.
  */
 hone_status pool_shape(struct pool_shape **out, struct pool *pool, const hone_chain *chain,
                        const hone_image_desc *in, const struct pool_second *seconds, size_t second_count,
-                       hone_error *error);
+                       const struct pool_ring *ring, hone_error *error);
 const hone_image_desc *pool_output(const struct pool_shape *shape);
+/* Frames of a ring lie elsewhere afterwards: what devices keep of their addresses is not used again. */
 void pool_release(struct pool *pool, struct pool_shape **shape);
 
 /* One frame. Zeroed but for the first members; the caller's again after pool_wait. */
 struct pool_job {
     struct pool_shape *shape;
-    const void *in; /* tight rows at a multiple of POOL_ALIGN, in memory of whole such pieces */
-    /* The same. From aligned_alloc: a device that was given up may write to it for ever, and the job gets another. */
+    const void
+        *in; /* tight rows at a multiple of POOL_ALIGN, in memory of whole such pieces; but see pool_ring */
+    /* The same. A device that was given up may write to it for ever, and the job gets another, from aligned_alloc. */
     void *out;
+    size_t in_pitch, out_pitch; /* bytes between rows, for shapes with a ring */
     size_t out_bytes; /* that the caller counts on there; 0: those of the result. Another one has as many */
     size_t step;      /* of the chain, whose */
     const char *parameters; /* are these, for this frame alone; NULL: as in the chain */
@@ -95,6 +105,9 @@ struct pool_job {
 void pool_submit(struct pool *pool, struct pool_job *job);
 /* Gives job->status. */
 hone_status pool_wait(struct pool *pool, struct pool_job *job);
+
+/* Adds up how long the stages of all streams have worked so far, by hone_stream_stage. */
+void pool_seconds(struct pool *pool, double seconds[HONE_STAGE_COUNT]);
 
 /* How many frames are expected beside those that were submitted: a slow device leaves the last ones to faster ones. */
 void pool_expect(struct pool *pool, size_t frames);

@@ -17,6 +17,8 @@ struct pool_shape {
     bool known; /* out is */
     struct pool_second *seconds;
     size_t second_count;
+    bool has_ring;
+    struct pool_ring ring;
     unsigned users;   /* callers, lanes and attempts */
     uint64_t refused; /* by which members: they lack the memory, or a variant */
 };
@@ -26,9 +28,10 @@ struct lane {
     struct pool_shape *shape; /* NULL: free */
     hone_stream *stream;
     unsigned in_flight;
-    bool stale;      /* a frame failed in it */
+    bool stale;      /* a frame failed in it, or what it keeps of addresses is no longer true */
     uint64_t frames; /* so far */
     uint64_t used;
+    double seconds[HONE_STAGE_COUNT];
 };
 
 /* A job on its way through one device. */
@@ -77,7 +80,8 @@ struct pool {
     pthread_cond_t changed; /* anything */
     struct member *members;
     size_t count, expected;
-    struct pool_job *waiting; /* the next first */
+    double seconds[HONE_STAGE_COUNT]; /* of streams that are gone */
+    struct pool_job *waiting;         /* the next first */
     struct pool_shape *shapes;
     uint64_t waits; /* so far */
     uint64_t number[POOL_DEVICES][POOL_WAITS];

@@ -116,5 +116,66 @@ def test_one_device_that_hangs_ends_the_process():
         frame.check(len(results) < 8 and all(right[name] == pixels for name, pixels in results.items()), f"{set(results)}")
 
 
+# ---- Videos ----
+
+FRAMES = 40
+
+
+class Film(Desk):
+    """One video of gray frames, both ways without an encoder that takes time."""
+
+    def __init__(self):
+        super().__init__(0)
+        with open(self.path("in.y4m"), "wb") as file:
+            file.write(b"YUV4MPEG2 W320 H240 F25:1 Ip A1:1 C420jpeg\n")
+            for i in range(FRAMES):
+                file.write(b"FRAME\n" + random.Random(i).randbytes(320 * 240 * 3 // 2))
+
+    def through(self, out, *arguments, status=0, **changes):
+        """What was said, the report of the video, and its bytes."""
+        done = self.run("apply", "gaussian sigma=2 | box size=5", self.path("in.y4m"), "-o", self.path(out + ".y4m"), "--json",
+                        "--planes", "all", "--tune", "off", *arguments, status=status, **TWO, **changes)
+        with open(self.path(out + ".y4m"), "rb") as file:
+            return done.stderr, json.loads(done.stdout)["video"], file.read()
+
+
+def check_film(video, result, right):
+    frame.check(video["frames"] == FRAMES and sum(device["frames"] for device in video["devices"]) == FRAMES, f"{video}")
+    frame.check(len(result) > FRAMES * 320 * 240 and result == right, "frames differ from those of one device")
+
+
+def test_all_devices_take_frames_of_a_video():
+    with Film() as film:
+        _, _, right = film.through("one", "--device", "1")
+        for _ in range(5):  # which frames a device takes is up to it
+            said, video, result = film.through("all", "--device", "all")
+            check_film(video, result, right)
+            if all(device["frames"] for device in video["devices"]):
+                break
+        frame.check([device["device_index"] for device in video["devices"]] == [0, 1] and "left out" not in said, f"{video} {said}")
+        frame.check(all(device["frames"] for device in video["devices"]), f"{video}")
+
+
+def test_frames_of_a_device_that_fails_are_done_again():
+    with Film() as film:
+        _, _, right = film.through("one", "--device", "1")
+        count = film.launches("--device", "all")
+        frame.check(count >= 3 * FRAMES, f"{count} launches")
+        said, video, result = film.through("failed", "--device", "all",
+                                           **film.layer("report", LAYER_ONLY=LAUNCH, LAYER_FAIL=str(count // 2)))
+        check_film(video, result, right)
+        frame.check(said.count("is left out from here on") == 1 and LAUNCH in said, said)
+
+
+def test_frames_of_a_device_that_hangs_are_done_again():
+    with Film() as film:
+        _, _, right = film.through("one", "--device", "1")
+        count = film.launches("--device", "all")
+        said, video, result = film.through("hung", "--device", "all", "--timeout", "5", **film.layer(
+            "report", LAYER_ONLY=LAUNCH, LAYER_FAIL=str(count // 2), LAYER_SLEEP="1000"))
+        check_film(video, result, right)
+        frame.check(said.count("is left out from here on") == 1 and "longer than 5 s" in said, said)
+
+
 if __name__ == "__main__":
     frame.main(globals())

@@ -110,7 +110,7 @@ static struct pool_shape *shape_of(struct pool *pool, int size)
     hone_chain *chain = NULL;
     hone_error error;
     REQUIRE_OK(hone_chain_parse(&chain, chain_text, &error));
-    REQUIRE_OK(pool_shape(&shape, pool, chain, &sizes[size], NULL, 0, &error));
+    REQUIRE_OK(pool_shape(&shape, pool, chain, &sizes[size], NULL, 0, NULL, &error));
     hone_chain_destroy(&chain);
     CHECK(desc_same(pool_output(shape), &sizes[size]));
     return shape;

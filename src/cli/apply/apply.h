@@ -47,8 +47,9 @@ enum video_stage {
 };
 
 struct video_outcome {
-    uint64_t frames, damages; /* written; gone over */
-    uint64_t zero_copy;       /* frames that the device worked on where the decoder left them */
+    uint64_t frames, damages;         /* written; gone over */
+    uint64_t zero_copy;               /* frames that the device worked on where the decoder left them */
+    uint64_t by_device[POOL_DEVICES]; /* frames whose first plane it filtered */
     double seconds;
     double busy[VIDEO_STAGES]; /* seconds in which each stage did not wait for another */
     char pixels[32], codec[32], encoder[32];
@@ -164,9 +165,6 @@ struct engine {
     struct second *seconds;
     struct pool_second *bound; /* the same for the pool */
     size_t second_count;
-    hone_stream *streams[HONE_STREAM_PLANES]; /* of a video: one for all planes, or one for each */
-    unsigned stream_count;
-    hone_image **images;  /* second ones, for them */
     unsigned char *stack; /* results of all pages of an image, one after the other; NULL: of one */
     unsigned pages;       /* how many */
 };
@@ -205,16 +203,10 @@ hone_status engine_run(struct engine *engine, struct pool_shape *shape, struct p
 void engine_apply(struct engine *engine, const struct item *item, const char *root,
                   struct apply_result *result);
 
-/* For a video: the device, and streams over its planes, whose results have to be like them. What the options for
- * streams say is heeded, but for their plans. */
-hone_status engine_open_streams(struct engine *engine, const hone_image_desc *planes, unsigned count,
-                                const hone_stream_options *options, hone_error *error);
-/* Waits until the device is done with all frames; their memory can go then. */
-void engine_close_streams(struct engine *engine);
-/* Watches what the device does about a frame. */
-void engine_watch_frame(const struct engine *engine, struct guard_watch *watch);
-/* What was chosen for the first plane, for a report. */
-void engine_report_streams(const struct engine *engine, struct apply_result *result);
+/* Finds what the chain makes of such images, once devices are open, and tunes it where that was asked for. *shape is released before.
+ * output: the name of the result, which may change the chain; NULL: none. ring: see pool_shape. */
+hone_status engine_find_shape(struct engine *engine, struct pool_shape **shape, const hone_image_desc *desc,
+                              const char *output, const struct pool_ring *ring, hone_error *error);
 
 /* The bound on work with such an image, in seconds; 0: none. */
 double engine_bound(const struct engine *engine, const hone_image_desc *desc);

@@ -139,7 +139,7 @@ static hone_status shape_before(struct pool_shape **shape, struct engine *engine
         text.failed ? error_memory(error, "a chain") : hone_chain_parse(&chain, text_view(&text), error);
     if (!status)
         status = pool_shape(shape, engine->shared->pool, chain, &engine->input, engine->bound,
-                            engine->second_count, error);
+                            engine->second_count, NULL, error);
     hone_chain_destroy(&chain);
     text_finish(&text);
     return status;

@@ -329,7 +329,7 @@ const struct command command_apply = {
         "  --variant NAME       force a variant for all filters, or FILTER:NAME,FILTER:NAME\n"
         "  --config TUNABLES    force tunables, such as 'WG_X=32 ROWS=8'\n"
         "  --tune auto|off|full auto (default): use the best known choice, and try others while filtering\n"
-        "                       many images; off: use hand-written defaults only; full: tune the chain\n"
+        "                       many images or a video; off: use hand-written defaults only; full: tune the chain\n"
         "                       first, unless that has been done\n"
         "  --no-fuse            give each filter its own kernel (no fusing of point filters)\n"
         "  --reproducible       same result on every device, to the last bit: sets exact=yes on every\n"

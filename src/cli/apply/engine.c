@@ -48,10 +48,9 @@ hone_status engine_begin(struct engine *engine, const struct apply_options *opti
     *engine = (struct engine){.options = options, .chain = chain, .given = chain, .shared = shared};
     engine->seconds = mem_new(steps, sizeof *engine->seconds);
     engine->bound = mem_new(steps, sizeof *engine->bound);
-    engine->images = mem_new(steps, sizeof(hone_image *));
     engine->moved = mem_new(steps, sizeof *engine->moved);
     engine->chain_text = mem_new(length, 1);
-    if (!engine->seconds || !engine->bound || !engine->images || !engine->moved || !engine->chain_text)
+    if (!engine->seconds || !engine->bound || !engine->moved || !engine->chain_text)
         return error_memory(error, "a chain");
     hone_chain_text(chain, engine->chain_text, length);
     hone_status status = HONE_OK;
@@ -285,14 +284,10 @@ hone_status engine_suggest(const struct engine *engine, hone_status status, cons
 
 void engine_end(struct engine *engine)
 {
-    engine_close_streams(engine);
     hone_chain_destroy(&engine->own);
-    for (size_t i = 0; engine->images && i < engine->second_count; i++)
-        hone_image_destroy(&engine->images[i]);
     media_stream_close(&engine->stream);
     free(engine->seconds);
     free(engine->bound);
-    free(engine->images);
     free(engine->moved);
     free(engine->chain_text);
     free(engine->edges);

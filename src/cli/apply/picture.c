@@ -130,35 +130,35 @@ static hone_status tune(struct engine *engine, const hone_image_desc *desc, cons
     return status;
 }
 
-static hone_status find_shape(struct engine *engine, const hone_image_desc *desc, const char *output,
-                              hone_error *error)
+hone_status engine_find_shape(struct engine *engine, struct pool_shape **shape, const hone_image_desc *desc,
+                              const char *output, const struct pool_ring *ring, hone_error *error)
 {
     hone_image_desc *descs = engine_seconds(engine, error);
     if (!descs)
         return HONE_ERROR_MEMORY;
     hone_status status = choose_chain(engine, desc, descs, error);
-    if (!status)
+    if (!status && output)
         status = bins_shape(engine, output, error);
     if (!status)
         status = tune(engine, desc, descs, error);
     free(descs);
-    pool_release(engine->shared->pool, &engine->shape);
+    pool_release(engine->shared->pool, shape);
     if (!status) {
         pthread_rwlock_rdlock(&engine->shared->tuning);
-        status = pool_shape(&engine->shape, engine->shared->pool, engine->chain, desc, engine->bound,
-                            engine->second_count, error);
+        status = pool_shape(shape, engine->shared->pool, engine->chain, desc, engine->bound,
+                            engine->second_count, ring, error);
         pthread_rwlock_unlock(&engine->shared->tuning);
     }
     engine->input = *desc;
     if (!status)
-        engine->output = *pool_output(engine->shape);
+        engine->output = *pool_output(*shape);
     return status;
 }
 
 static hone_status prepare(struct engine *engine, const struct item *item, const char *root,
                            const struct media_info *info, struct apply_result *result, hone_error *error)
 {
-    hone_status status = find_shape(engine, &info->desc, item->output, error);
+    hone_status status = engine_find_shape(engine, &engine->shape, &info->desc, item->output, NULL, error);
     if (status)
         return status;
     result->in = info->desc;
@@ -320,7 +320,6 @@ void engine_apply(struct engine *engine, const struct item *item, const char *ro
     struct media_input *input = NULL;
     hone_error *error = &result->error;
     *result = (struct apply_result){.item = item};
-    engine_close_streams(engine);
     hone_status status = engine_open_input(engine, item, &input, false, error);
     if (!status)
         status = engine_suggest(engine, media_check_name(item->output, error), root, error);

@@ -1,134 +1,125 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply: the streams of a video, on the first device. */
-#include "cli/apply/apply.h"
+/* hone apply: the planes of a video's frames, each of which the pool gives to a device that is free. */
+#include "cli/apply/video.h"
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "image/view.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool tune_is(const struct engine *engine, const char *how)
+/* ---- Before the first frame ---- */
+
+static hone_status check_shape(const struct engine *engine, const hone_image_desc *desc, hone_error *error)
 {
-    return engine->options->tune && strcmp(engine->options->tune, how) == 0;
+    const hone_image_desc *out = &engine->output;
+    if (desc_same(out, desc))
+        return HONE_OK;
+    return error_set(error, HONE_ERROR_USAGE,
+                     "'%s' makes %ux%u %s with %u channels of a plane of %ux%u %s; in a video, size and "
+                     "type have to stay",
+                     engine->chain_text, out->width, out->height, hone_type_name(out->type), out->channels,
+                     desc->width, desc->height, hone_type_name(desc->type));
 }
 
-static double bound(const struct engine *engine)
+static unsigned count_kinds(const hone_image_desc *planes, unsigned count)
 {
-    return share_bound(engine->shared, (double)engine->input.width * engine->input.height);
+    unsigned kinds = 0;
+    for (unsigned i = 0; i < count; i++)
+        kinds += i == 0 || !desc_same(&planes[i], &planes[i - 1]);
+    return kinds;
 }
 
-static hone_status check_stream(const struct engine *engine, const hone_stream *stream,
-                                const hone_image_desc *planes, unsigned count, hone_error *error)
+hone_status planes_open(struct engine *engine, const hone_image_desc *planes, unsigned count,
+                        struct pool_shape *shapes[VIDEO_PLANES], hone_error *error)
 {
-    for (unsigned i = 0; i < count; i++) {
-        const hone_image_desc *out = hone_stream_output(stream, i), *desc = &planes[i];
-        if (!desc_same(out, desc))
-            return error_set(
-                error, HONE_ERROR_USAGE,
-                "'%s' makes %ux%u %s with %u channels of a plane of %ux%u %s; in a video, size and "
-                "type have to stay",
-                engine->chain_text, out->width, out->height, hone_type_name(out->type), out->channels,
-                desc->width, desc->height, hone_type_name(desc->type));
+    hone_status status = engine_open(engine, &planes[0], error);
+    const uint64_t rings = count_kinds(planes, count) * engine->shared->count;
+    engine->rule = ALPHA_COPY;
+    for (unsigned i = 0; i < count && !status; i++) {
+        const struct pool_ring ring = {.memory = engine->options->memory / 2 / rings};
+        status = engine_find_shape(engine, &shapes[i], &planes[i], NULL, &ring, error);
+        if (!status)
+            status = check_shape(engine, &planes[i], error);
+    }
+    return status;
+}
+
+void planes_close(struct engine *engine, struct pool_shape *shapes[VIDEO_PLANES])
+{
+    for (int i = 0; i < VIDEO_PLANES; i++)
+        pool_release(engine->shared->pool, &shapes[i]);
+}
+
+/* ---- A frame ---- */
+
+static size_t result_bytes(const struct video_plane *plane, const struct pool_shape *shape)
+{
+    return plane->out_pitch * pool_output(shape)->height;
+}
+
+hone_status planes_submit(struct frame_jobs **out, struct engine *engine,
+                          struct pool_shape *const shapes[VIDEO_PLANES], const struct video_unit *unit,
+                          hone_error *error)
+{
+    struct frame_jobs *jobs = *out = mem_new(1, sizeof *jobs);
+    if (!jobs)
+        return error_memory(error, "a frame");
+    for (unsigned i = 0; i < VIDEO_PLANES && shapes[i]; i++, jobs->count++) {
+        const struct video_plane *plane = &unit->planes[i];
+        jobs->job[i] = (struct pool_job){.shape = shapes[i],
+                                         .in = plane->in,
+                                         .in_pitch = plane->in_pitch,
+                                         .out = plane->out,
+                                         .out_pitch = plane->out_pitch,
+                                         .out_bytes = result_bytes(plane, shapes[i])};
+        pool_submit(engine->shared->pool, &jobs->job[i]);
     }
     return HONE_OK;
 }
 
-static hone_status bind_seconds(struct engine *engine, hone_stream *stream, hone_error *error)
+static bool is_lost(const struct frame_jobs *jobs)
 {
-    hone_status status = HONE_OK;
-    for (size_t i = 0; i < engine->second_count && !status; i++) {
-        const struct second *second = &engine->seconds[i];
-        if (!engine->images[i])
-            status = hone_image_wrap(&engine->images[i], engine->device, &second->desc, second->data, error);
-        if (!status)
-            status = hone_stream_bind(stream, second->step, engine->images[i], error);
+    bool lost = false;
+    for (unsigned i = 0; i < jobs->count; i++)
+        lost |= jobs->job[i].in_is_lost;
+    return lost;
+}
+
+/* Results that were made in other memory go where the encoder takes them. */
+static hone_status move_results(struct frame_jobs *jobs, struct video_unit **unit, hone_error *error)
+{
+    hone_status status = video_unit_replace(unit, error);
+    for (unsigned i = 0; i < jobs->count; i++) {
+        struct pool_job *job = &jobs->job[i];
+        if (!job->in_is_lost)
+            continue;
+        if (!status && job->status == HONE_OK)
+            memcpy((*unit)->planes[i].out, job->out, job->out_bytes);
+        free(job->out);
     }
     return status;
 }
 
-static hone_status open_stream(struct engine *engine, const hone_image_desc *planes, unsigned count,
-                               const hone_stream_options *options, const hone_image_desc *seconds,
-                               hone_error *error)
-{
-    const hone_plan_options plan = {.variant = engine->options->variant,
-                                    .config = engine->options->config,
-                                    .tune = tune_is(engine, "off") ? HONE_TUNE_OFF : HONE_TUNE_AUTO,
-                                    .no_fuse = engine->options->no_fuse,
-                                    .second = seconds,
-                                    .second_count = engine->second_count};
-    hone_stream_options own = *options;
-    hone_stream **stream = &engine->streams[engine->stream_count];
-    struct guard_watch watch;
-    own.plan = &plan;
-    guard_watch(&watch, bound(engine), "preparing '%s' on %s", engine->chain_text,
-                share_device_name(engine->device));
-    hone_status status =
-        hone_stream_create(stream, engine->device, engine->chain, planes, count, &own, error);
-    guard_unwatch(&watch);
-    if (status)
-        return status;
-    engine->stream_count++;
-    status = check_stream(engine, *stream, planes, count, error);
-    return status ? status : bind_seconds(engine, *stream, error);
-}
-
-static hone_status tune_planes(const struct engine *engine, const hone_image_desc *planes, unsigned count,
-                               const hone_image_desc *seconds, hone_error *error)
+hone_status planes_wait(struct engine *engine, struct frame_jobs *jobs, struct video_unit **unit,
+                        hone_error *error)
 {
     hone_status status = HONE_OK;
-    for (unsigned i = 0; i < count && !status; i++)
-        if (i == 0 || !desc_same(&planes[i], &planes[i - 1]))
-            status = apply_tune(engine, engine->device, &planes[i], seconds, error);
-    return status;
+    for (unsigned i = 0; i < jobs->count; i++) {
+        const hone_status one = pool_wait(engine->shared->pool, &jobs->job[i]);
+        if (one && !status && error)
+            *error = jobs->job[i].error;
+        status = status ? status : one;
+    }
+    const hone_status moved = is_lost(jobs) ? move_results(jobs, unit, status ? NULL : error) : HONE_OK;
+    return status ? status : moved;
 }
 
-/* A stream with second images takes one plane. */
-hone_status engine_open_streams(struct engine *engine, const hone_image_desc *planes, unsigned count,
-                                const hone_stream_options *options, hone_error *error)
+void planes_free(struct frame_jobs **jobs)
 {
-    const unsigned each = engine->second_count ? 1 : count;
-    engine_close_streams(engine);
-    hone_status status = engine_open(engine, &planes[0], error);
-    hone_image_desc *seconds = status ? NULL : engine_seconds(engine, error);
-    if (!seconds)
-        return status ? status : HONE_ERROR_MEMORY;
-    engine->rule = ALPHA_COPY;
-    engine->input = planes[0];
-    engine->chain = engine->given;
-    if (tune_is(engine, "full"))
-        status = tune_planes(engine, planes, count, seconds, error);
-    for (unsigned i = 0; i < count && !status; i += each)
-        status = open_stream(engine, &planes[i], each, options, seconds, error);
-    free(seconds);
-    return status;
-}
-
-void engine_watch_frame(const struct engine *engine, struct guard_watch *watch)
-{
-    guard_watch(watch, bound(engine), "running '%s' on %s", engine->chain_text,
-                share_device_name(engine->device));
-}
-
-void engine_close_streams(struct engine *engine)
-{
-    struct guard_watch watch;
-    if (!engine->stream_count)
-        return;
-    engine_watch_frame(engine, &watch);
-    while (engine->stream_count)
-        hone_stream_destroy(&engine->streams[--engine->stream_count]);
-    guard_unwatch(&watch);
-}
-
-static bool next_of_stream(const void *stream, size_t step, hone_step_info *info)
-{
-    return hone_stream_step(stream, 0, step, info);
-}
-
-void engine_report_streams(const struct engine *engine, struct apply_result *result)
-{
-    result->device = engine->device;
-    if (engine->stream_count)
-        result->steps = pool_copy_steps(&result->step_count, next_of_stream, engine->streams[0]);
+    for (unsigned i = 0; *jobs && i < (*jobs)->count; i++)
+        free((*jobs)->job[i].steps);
+    free(*jobs);
+    *jobs = NULL;
 }

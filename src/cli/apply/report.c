@@ -193,7 +193,7 @@ static json_t *success_json(const struct engine *engine, const struct apply_resu
     if (value && result->bands)
         json_object_set_new(value, "bands", json_integer(result->bands));
     if (value && result->is_video)
-        json_object_set_new(value, "video", video_json(result));
+        json_object_set_new(value, "video", video_json(engine, result));
     return value;
 }
 

@@ -17,8 +17,8 @@
 /* What an encoder may take to bring a file to its end after a signal. */
 enum { ENDING_SECONDS = 60 };
 
-/* Frames between decoder and encoder: those on the device, and as many before and behind it. */
-enum { SLOTS = 4, FRAMES = 2 * SLOTS };
+/* Frames between decoder and encoder: those on each device, and some before and behind them. */
+enum { FRAMES_AROUND = 4, FRAMES_OF_DEVICE = 4 };
 
 struct film {
     const struct apply_options *options;
@@ -26,6 +26,9 @@ struct film {
     struct engine *engine;
     struct video_input *input;
     struct video_output *output;
+    struct pool_shape *shapes[VIDEO_PLANES];
+    struct apply_result *result;
+    double seconds_before[HONE_STAGE_COUNT]; /* of the pool's streams, with other videos */
     struct unit_queue queue;
     pthread_mutex_t lock; /* what follows */
     hone_status status;   /* of what failed first */
@@ -90,60 +93,18 @@ static void worked(struct film *film, enum video_stage stage, uint64_t since)
     pthread_mutex_unlock(&film->lock);
 }
 
-static void fail_frame(struct film *film, const struct video_unit *unit, hone_status status,
-                       const hone_error *why)
-{
-    hone_error error = *why;
-    error_prefix(&error, "frame %llu", (unsigned long long)unit->number);
-    fail(film, status, &error);
-}
-
-/* A stream is done with its planes of a frame. On the stream's thread. */
-static void filtered(void *user, const hone_stream_result *result)
-{
-    struct film *film = user;
-    struct queued *place = result->user;
-    if (result->status)
-        fail_frame(film, place->unit, result->status, result->error);
-    queue_done(&film->queue, place);
-}
-
-/* Waits while the device has enough to do. */
-static hone_status push_frame(struct film *film, struct queued *place, hone_error *error)
-{
-    const struct engine *engine = film->engine;
-    const unsigned each = video_get_info(film->input)->planes / engine->stream_count;
-    const struct video_plane *plane = place->unit->planes;
-    struct guard_watch watch;
-    hone_status status = HONE_OK;
-    for (unsigned i = 0; i < engine->stream_count && !status; i++) {
-        hone_frame frame = {.user = place};
-        for (unsigned p = 0; p < each; p++, plane++) {
-            frame.in[p] = plane->in;
-            frame.in_pitch[p] = plane->in_pitch;
-            frame.out[p] = plane->out;
-            frame.out_pitch[p] = plane->out_pitch;
-        }
-        engine_watch_frame(engine, &watch);
-        status = hone_stream_push(engine->streams[i], &frame, error);
-        guard_unwatch(&watch);
-    }
-    return status;
-}
-
-/* What has been put in line is freed there, also when it fails: a stream may be at work on it. A packet may be gone at
- * once. */
+/* What has been put in line is freed there: a device may be at work on it. */
 static hone_status take_in(struct film *film, struct video_unit *unit, bool *more, hone_error *error)
 {
-    const bool is_frame = unit->is_frame;
-    const unsigned long long number = unit->number;
-    struct queued *place = queue_put(&film->queue, unit, is_frame ? film->engine->stream_count : 0);
-    *more = place != NULL;
-    if (!place || !is_frame)
-        return HONE_OK;
-    hone_status status = push_frame(film, place, error);
-    if (status)
-        error_prefix(error, "frame %llu", number);
+    struct queued queued = {.unit = unit};
+    hone_status status = HONE_OK;
+    *more = queue_has_room(&film->queue, unit);
+    if (*more && unit->is_frame)
+        status = planes_submit(&queued.jobs, film->engine, film->shapes, unit, error);
+    if (*more && !status)
+        queue_put(&film->queue, &queued);
+    else
+        video_unit_free(&unit);
     return status;
 }
 
@@ -168,34 +129,72 @@ static void *decode(void *user)
     return NULL;
 }
 
-/* The first unit, once the device is done with it. */
+static bool is_uncopied(const struct pool_job *job)
+{
+    const hone_copy_counts *c = &job->copies;
+    return !job->staged.count && !c->uploads.count && !c->downloads.count && !c->moves.count &&
+           !c->conversions.count && !c->maps.count;
+}
+
+/* What was chosen for the first plane is what a report tells. */
+static void note_frame(struct film *film, struct frame_jobs *jobs)
+{
+    struct apply_result *result = film->result;
+    bool uncopied = true;
+    for (unsigned i = 0; i < jobs->count; i++)
+        uncopied = uncopied && is_uncopied(&jobs->job[i]);
+    free(result->steps);
+    result->steps = jobs->job[0].steps;
+    result->step_count = jobs->job[0].step_count;
+    jobs->job[0].steps = NULL;
+    result->device = film->engine->shared->devices[jobs->job[0].device];
+    film->outcome.by_device[jobs->job[0].device]++;
+    film->outcome.zero_copy += uncopied;
+}
+
+/* Waits until its planes are filtered. */
+static hone_status finish_frame(struct film *film, struct queued *queued, hone_error *error)
+{
+    const unsigned long long number = queued->unit->number;
+    hone_status status = planes_wait(film->engine, queued->jobs, &queued->unit, error);
+    queue_leave(&film->queue);
+    if (status)
+        error_prefix(error, "frame %llu", number);
+    else
+        note_frame(film, queued->jobs);
+    planes_free(&queued->jobs);
+    return status;
+}
+
+/* The next unit, filtered. NULL when there will be none. */
 static struct video_unit *next_unit(struct film *film)
 {
-    struct guard_watch watch;
-    if (!queue_wait(&film->queue))
+    struct queued queued;
+    hone_error error;
+    if (!queue_take(&film->queue, &queued))
         return NULL;
-    engine_watch_frame(film->engine, &watch);
-    struct video_unit *unit = queue_take(&film->queue);
-    guard_unwatch(&watch);
-    return unit;
+    hone_status status = queued.jobs ? finish_frame(film, &queued, &error) : HONE_OK;
+    if (!status)
+        return queued.unit;
+    fail(film, status, &error);
+    video_unit_free(&queued.unit);
+    return NULL;
 }
 
 /* With what the streams have measured so far. */
 static struct video_outcome outcome_of(struct film *film)
 {
-    hone_stream_stats stats;
+    double seconds[HONE_STAGE_COUNT];
     pthread_mutex_lock(&film->lock);
     struct video_outcome outcome = film->outcome;
     pthread_mutex_unlock(&film->lock);
-    for (unsigned i = 0; i < film->engine->stream_count; i++) {
-        hone_stream_get_stats(film->engine->streams[i], &stats);
-        outcome.busy[VIDEO_COPY] += stats.seconds[HONE_STAGE_COPY_IN] + stats.seconds[HONE_STAGE_COPY_OUT];
-        outcome.busy[VIDEO_UPLOAD] += stats.seconds[HONE_STAGE_UPLOAD];
-        outcome.busy[VIDEO_KERNELS] += stats.seconds[HONE_STAGE_KERNELS];
-        outcome.busy[VIDEO_DOWNLOAD] += stats.seconds[HONE_STAGE_DOWNLOAD];
-        if (i == 0 || stats.zero_copy < outcome.zero_copy)
-            outcome.zero_copy = stats.zero_copy;
-    }
+    pool_seconds(film->engine->shared->pool, seconds);
+    for (int s = 0; s < HONE_STAGE_COUNT; s++)
+        seconds[s] -= film->seconds_before[s];
+    outcome.busy[VIDEO_COPY] = seconds[HONE_STAGE_COPY_IN] + seconds[HONE_STAGE_COPY_OUT];
+    outcome.busy[VIDEO_UPLOAD] = seconds[HONE_STAGE_UPLOAD];
+    outcome.busy[VIDEO_KERNELS] = seconds[HONE_STAGE_KERNELS];
+    outcome.busy[VIDEO_DOWNLOAD] = seconds[HONE_STAGE_DOWNLOAD];
     return outcome;
 }
 
@@ -217,15 +216,16 @@ static hone_status encode(struct film *film, hone_error *error)
     return status;
 }
 
-/* The device may be at work on frames still when something else has failed. */
+/* A device may be at work on frames still when something else has failed. */
 static void settle(struct film *film)
 {
-    struct guard_watch watch;
-    engine_watch_frame(film->engine, &watch);
-    for (unsigned i = 0; i < film->engine->stream_count; i++)
-        hone_stream_flush(film->engine->streams[i], NULL);
-    guard_unwatch(&watch);
-    queue_free_units(&film->queue);
+    struct queued queued;
+    while (queue_drain(&film->queue, &queued)) {
+        if (queued.jobs)
+            planes_wait(film->engine, queued.jobs, &queued.unit, NULL);
+        planes_free(&queued.jobs);
+        video_unit_free(&queued.unit);
+    }
 }
 
 static hone_status run_stages(struct film *film, hone_error *error)
@@ -252,26 +252,25 @@ static hone_status run_stages(struct film *film, hone_error *error)
 /* With --memory, half of it is for the ring, and half for frames as they are decoded and their results. */
 static unsigned most_frames(const struct film *film, const struct video_info *info)
 {
+    const unsigned most = FRAMES_AROUND + FRAMES_OF_DEVICE * (unsigned)film->engine->shared->count;
     uint64_t bytes = 0;
     for (unsigned i = 0; i < info->planes; i++)
         bytes += 2 * (uint64_t)hone_image_bytes(&info->plane[i]);
     const uint64_t fit = film->options->memory / 2 / bytes;
-    return !film->options->memory || fit > FRAMES ? FRAMES : fit > 1 ? (unsigned)fit : 1;
+    return !film->options->memory || fit > most ? most : fit > 1 ? (unsigned)fit : 1;
 }
 
 static hone_status prepare(struct film *film, struct apply_result *result, hone_error *error)
 {
     const struct video_info *info = video_get_info(film->input);
-    const hone_stream_options options = {.slots = film->options->memory ? 0 : SLOTS,
-                                         .memory = film->options->memory / 2,
-                                         .callback = filtered,
-                                         .user = film};
-    film->queue.most_frames = most_frames(film, info);
     result->in = result->out = info->plane[0];
-    hone_status status = engine_open_streams(film->engine, info->plane, info->planes, &options, error);
-    if (!status)
-        depths_warn_video(film->engine, film->item->input, info->bits);
-    return status;
+    hone_status status = planes_open(film->engine, info->plane, info->planes, film->shapes, error);
+    if (status)
+        return status;
+    film->queue.most_frames = most_frames(film, info);
+    pool_seconds(film->engine->shared->pool, film->seconds_before);
+    depths_warn_video(film->engine, film->item->input, info->bits);
+    return HONE_OK;
 }
 
 static hone_status film_to(struct film *film, int fd, bool seekable, hone_error *error)
@@ -343,11 +342,11 @@ void apply_video(struct engine *engine, const struct item *item, const char *roo
     struct film film = {.options = engine->options,
                         .item = item,
                         .engine = engine,
+                        .result = result,
                         .queue = UNIT_QUEUE_INITIALIZER,
                         .lock = PTHREAD_MUTEX_INITIALIZER};
     hone_error *error = &result->error;
     *result = (struct apply_result){.item = item, .is_video = true};
-    engine_close_streams(engine);
     hone_status status = open_film(&film, root, error);
     if (!status)
         status = prepare(&film, result, error);
@@ -358,10 +357,10 @@ void apply_video(struct engine *engine, const struct item *item, const char *roo
         snprintf(film.outcome.codec, sizeof film.outcome.codec, "%s", video_get_info(film.input)->codec);
     }
     result->format = "video";
-    result->video = outcome_of(&film);
+    result->video = engine->shared->pool ? outcome_of(&film) : film.outcome;
     for (int stage = VIDEO_COPY; stage < VIDEO_ENCODE; stage++)
         result->wall_seconds += result->video.busy[stage];
-    engine_report_streams(engine, result);
+    planes_close(engine, film.shapes);
     video_output_close(&film.output);
     video_close(&film.input);
     result->exit_status = cli_exit_status(status);

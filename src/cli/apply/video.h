@@ -25,7 +25,30 @@ const char *video_bottleneck(const struct video_outcome *outcome);
 /* What a report says of a video, beside what it says of pictures. */
 void video_print_line(const struct apply_result *result);
 void video_explain(const struct engine *engine, const struct apply_result *result);
-struct json_t *video_json(const struct apply_result *result);
+struct json_t *video_json(const struct engine *engine, const struct apply_result *result);
+
+/* ---- Planes of a video ---- */
+
+/* What the chain makes of planes, which has to be like them. With --memory, rings have half of it. */
+hone_status planes_open(struct engine *engine, const hone_image_desc *planes, unsigned count,
+                        struct pool_shape *shapes[VIDEO_PLANES], hone_error *error);
+void planes_close(struct engine *engine, struct pool_shape *shapes[VIDEO_PLANES]);
+
+/* The planes of a frame on their way through devices. */
+struct frame_jobs {
+    struct pool_job job[VIDEO_PLANES];
+    unsigned count;
+};
+
+/* Gives a frame to the pool. planes_free is due after planes_wait. */
+hone_status planes_submit(struct frame_jobs **out, struct engine *engine,
+                          struct pool_shape *const shapes[VIDEO_PLANES], const struct video_unit *unit,
+                          hone_error *error);
+/* Waits for the result, which is where the frame has its place for it. *unit becomes another one where a device that was given up may
+ * use its memory for ever; NULL, with an error, where there is no memory for that. */
+hone_status planes_wait(struct engine *engine, struct frame_jobs *jobs, struct video_unit **unit,
+                        hone_error *error);
+void planes_free(struct frame_jobs **jobs);
 
 /* ---- Units on their way from the decoder to the encoder, in order ---- */
 
@@ -33,7 +56,7 @@ enum { QUEUE_UNITS = 256 };
 
 struct queued {
     struct video_unit *unit;
-    unsigned pending; /* streams that are not done with it */
+    struct frame_jobs *jobs; /* NULL: a packet */
 };
 
 struct unit_queue {
@@ -50,20 +73,19 @@ struct unit_queue {
         .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER                               \
     }
 
-/* Waits for room. NULL, with the unit freed, when the queue was stopped; else the unit's place, which stays until it is
- * taken. */
-struct queued *queue_put(struct unit_queue *queue, struct video_unit *unit, unsigned pending);
-/* One stream is done with it. */
-void queue_done(struct unit_queue *queue, struct queued *place);
-/* Waits until there is a unit, done or not. False when there will be none. */
-bool queue_wait(struct unit_queue *queue);
-/* Waits until the first unit is done. NULL when the queue was stopped. */
-struct video_unit *queue_take(struct unit_queue *queue);
+/* Waits until there is room for a unit. False when the queue was stopped. */
+bool queue_has_room(struct unit_queue *queue, const struct video_unit *unit);
+/* Once there is room; one thread. */
+void queue_put(struct unit_queue *queue, const struct queued *queued);
+/* Waits for the next unit, which the caller takes over. False when there will be none, or the queue was stopped. */
+bool queue_take(struct unit_queue *queue, struct queued *queued);
+/* There is room for one frame more: to be called when a frame that was taken is done with. */
+void queue_leave(struct unit_queue *queue);
 /* Nothing more comes. */
 void queue_end(struct unit_queue *queue);
 /* Nobody waits any more. */
 void queue_stop(struct unit_queue *queue);
-/* Once all streams are done with them. */
-void queue_free_units(struct unit_queue *queue);
+/* One after the other, also when the queue was stopped. False when it is empty. */
+bool queue_drain(struct unit_queue *queue, struct queued *queued);
 
 #endif

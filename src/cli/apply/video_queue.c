@@ -6,60 +6,51 @@ static bool has_room(const struct unit_queue *queue, const struct video_unit *un
     return queue->count < QUEUE_UNITS && (!unit->is_frame || queue->frames < queue->most_frames);
 }
 
-struct queued *queue_put(struct unit_queue *queue, struct video_unit *unit, unsigned pending)
+bool queue_has_room(struct unit_queue *queue, const struct video_unit *unit)
 {
-    struct queued *place = NULL;
     pthread_mutex_lock(&queue->lock);
     while (!queue->stopped && !has_room(queue, unit))
         pthread_cond_wait(&queue->changed, &queue->lock);
-    if (!queue->stopped) {
-        place = &queue->units[(queue->first + queue->count++) % QUEUE_UNITS];
-        *place = (struct queued){unit, pending};
-        queue->frames += unit->is_frame;
-    }
-    pthread_cond_broadcast(&queue->changed);
+    const bool has = !queue->stopped;
     pthread_mutex_unlock(&queue->lock);
-    if (!place)
-        video_unit_free(&unit);
-    return place;
+    return has;
 }
 
-void queue_done(struct unit_queue *queue, struct queued *place)
+void queue_put(struct unit_queue *queue, const struct queued *queued)
 {
     pthread_mutex_lock(&queue->lock);
-    place->pending--;
+    queue->units[(queue->first + queue->count++) % QUEUE_UNITS] = *queued;
+    queue->frames += queued->unit->is_frame;
     pthread_cond_broadcast(&queue->changed);
     pthread_mutex_unlock(&queue->lock);
 }
 
-static struct video_unit *pop(struct unit_queue *queue)
+static void pop(struct unit_queue *queue, struct queued *queued)
 {
-    struct video_unit *unit = queue->units[queue->first].unit;
+    *queued = queue->units[queue->first];
     queue->first = (queue->first + 1) % QUEUE_UNITS;
     queue->count--;
-    queue->frames -= unit->is_frame;
-    return unit;
 }
 
-bool queue_wait(struct unit_queue *queue)
+bool queue_take(struct unit_queue *queue, struct queued *queued)
 {
     pthread_mutex_lock(&queue->lock);
     while (!queue->stopped && !queue->ended && queue->count == 0)
         pthread_cond_wait(&queue->changed, &queue->lock);
     const bool some = !queue->stopped && queue->count > 0;
+    if (some)
+        pop(queue, queued);
+    pthread_cond_broadcast(&queue->changed);
     pthread_mutex_unlock(&queue->lock);
     return some;
 }
 
-struct video_unit *queue_take(struct unit_queue *queue)
+void queue_leave(struct unit_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
-    while (!queue->stopped && queue->units[queue->first].pending > 0)
-        pthread_cond_wait(&queue->changed, &queue->lock);
-    struct video_unit *unit = queue->stopped ? NULL : pop(queue);
+    queue->frames--;
     pthread_cond_broadcast(&queue->changed);
     pthread_mutex_unlock(&queue->lock);
-    return unit;
 }
 
 void queue_end(struct unit_queue *queue)
@@ -78,10 +69,12 @@ void queue_stop(struct unit_queue *queue)
     pthread_mutex_unlock(&queue->lock);
 }
 
-void queue_free_units(struct unit_queue *queue)
+bool queue_drain(struct unit_queue *queue, struct queued *queued)
 {
-    while (queue->count) {
-        struct video_unit *unit = pop(queue);
-        video_unit_free(&unit);
-    }
+    pthread_mutex_lock(&queue->lock);
+    const bool some = queue->count > 0;
+    if (some)
+        pop(queue, queued);
+    pthread_mutex_unlock(&queue->lock);
+    return some;
 }

@@ -49,6 +49,8 @@ hone_status planes_pools_make(struct plane_pools *pools, const struct layout *la
 void planes_pools_free(struct plane_pools *pools);
 /* Fills shown.planes of a unit that has its frame and layout. */
 hone_status planes_prepare(struct unit *unit, const struct plane_pools *pools, hone_error *error);
+/* Gives `unit`, which has its frame, layout and inputs, results of its own like those of another one. */
+hone_status planes_copy(struct unit *unit, const struct unit *from, hone_error *error);
 /* The frame with its filtered planes, in `format`: that of the layout, or the planar one. To be freed. */
 hone_status planes_assemble(struct unit *unit, enum AVPixelFormat format, AVFrame **out, hone_error *error);
 

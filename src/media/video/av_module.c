@@ -13,6 +13,7 @@ __attribute__((visibility("default"))) const struct video_functions hone_video_f
     .read = video_read,
     .damages = video_damages,
     .unit_free = video_unit_free,
+    .unit_replace = video_unit_replace,
     .close = video_close,
     .check_output = video_check_output,
     .create = video_create,

@@ -209,6 +209,19 @@ hone_status planes_prepare(struct unit *unit, const struct plane_pools *pools, h
     return status;
 }
 
+hone_status planes_copy(struct unit *unit, const struct unit *from, hone_error *error)
+{
+    for (unsigned i = 0; i < unit->layout.filtered; i++) {
+        const size_t bytes = from->shown.planes[i].out_pitch * unit->layout.component[i].height;
+        unit->out[i] = new_plane(bytes);
+        if (!unit->out[i])
+            return error_memory(error, "a frame");
+        memcpy(unit->out[i]->data, from->out[i]->data, bytes);
+        unit->shown.planes[i].out = unit->out[i]->data;
+    }
+    return HONE_OK;
+}
+
 /* ---- To frames ---- */
 
 static uint16_t narrow(uint16_t value, unsigned up, unsigned most)

@@ -30,6 +30,24 @@ void video_unit_free(struct video_unit **slot)
     *slot = NULL;
 }
 
+/* The frame and what was made of it as input are kept by the old unit, too. */
+hone_status video_unit_replace(struct video_unit **slot, hone_error *error)
+{
+    struct unit *old = (struct unit *)*slot, *unit = mem_new(1, sizeof *unit);
+    struct video_unit *shown = (struct video_unit *)unit;
+    *slot = NULL;
+    if (!unit)
+        return error_memory(error, "a frame");
+    unit->shown = old->shown;
+    unit->layout = old->layout;
+    unit->frame = av_frame_clone(old->frame);
+    hone_status status = unit->frame ? planes_copy(unit, old, error) : error_memory(error, "a frame");
+    if (status)
+        video_unit_free(&shown);
+    *slot = shown;
+    return status;
+}
+
 /* ---- Damage ---- */
 
 static int64_t pts_of_packet(const struct video_input *input, int64_t packet)

@@ -129,6 +129,11 @@ void video_unit_free(struct video_unit **unit)
         module->unit_free(unit);
 }
 
+hone_status video_unit_replace(struct video_unit **unit, hone_error *error)
+{
+    return module->unit_replace(unit, error);
+}
+
 void video_close(struct video_input **input)
 {
     if (*input)

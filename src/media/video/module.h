@@ -15,6 +15,7 @@ struct video_functions {
     hone_status (*read)(struct video_input *, struct video_unit **, hone_error *);
     uint64_t (*damages)(const struct video_input *);
     void (*unit_free)(struct video_unit **);
+    hone_status (*unit_replace)(struct video_unit **, hone_error *);
     void (*close)(struct video_input **);
     hone_status (*check_output)(const char *, const struct video_write_options *, hone_error *);
     hone_status (*create)(struct video_output **, int, bool, const char *, const struct video_input *,

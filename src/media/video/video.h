@@ -96,6 +96,9 @@ hone_status video_read(struct video_input *input, struct video_unit **unit, hone
 /* How much damage was gone over. */
 uint64_t video_damages(const struct video_input *input);
 void video_unit_free(struct video_unit **unit);
+/* For a frame whose memory a device may use for ever: *unit becomes another one with the same pixels and results, and the old one is
+ * never freed. On failure *unit is NULL. */
+hone_status video_unit_replace(struct video_unit **unit, hone_error *error);
 /* Outputs made after it must be closed before. */
 void video_close(struct video_input **input);
 
