@@ -27,6 +27,15 @@ def write_picture(path, width=8, height=6, shift=0):
         file.write(bytes((x * x * 11 + y * 40 + shift) & 255 for y in range(height) for x in range(width)))
 
 
+def try_others(place, chain, source, target):
+    """Filters until configurations are tried: what a run compiles, the next one has."""
+    for attempt in range(8):
+        said = place.run("apply", chain, source, "-o", target, "-v").stderr
+        if "tried" in said:
+            break
+    frame.check(" configurations on the way; " in said, f"no trial in {attempt + 1} runs: {said[-500:]}")
+
+
 def test_other_configurations_are_tried_on_the_way():
     """Under the sanitizers, too: the device speaks of it long after it was opened, by what the command gave it."""
     with Place() as place:
@@ -34,13 +43,22 @@ def test_other_configurations_are_tried_on_the_way():
         write_picture(place.path("one.pgm"), 800, 600)
         for i in range(250):
             os.symlink("../one.pgm", place.path("in", f"{i:03}.pgm"))
-        for attempt in range(8):  # what a run compiles, the next one has
-            said = place.run("apply", "box size=3", place.path("in"), "-o", place.path("out/"), "-v").stderr
-            if "tried" in said:
-                break
-        frame.check(" configurations on the way; " in said, f"no trial in {attempt + 1} runs: {said[-500:]}")
+        try_others(place, "box size=3", place.path("in"), place.path("out/"))
         with open(place.path("out", "000.pgm"), "rb") as first, open(place.path("out", "249.pgm"), "rb") as last:
             frame.check(first.read() == last.read(), "the configuration that stays gives other pixels")
+
+
+def test_other_configurations_are_tried_in_a_video():
+    frames, size = 300, 320 * 240
+    with Place() as place:
+        with open(place.path("in.y4m"), "wb") as file:
+            file.write(b"YUV4MPEG2 W320 H240 F25:1 Ip A1:1 Cmono\n")
+            for _ in range(frames):
+                file.write(b"FRAME\n" + bytes(x * x * 11 & 255 for x in range(320)) * 240)
+        try_others(place, "epsilon", place.path("in.y4m"), place.path("out.y4m"))
+        pixels = read(place.path("out.y4m"))
+        first = pixels[-size:]
+        frame.check(pixels.count(b"FRAME\n" + first) == frames, "the configuration that stays gives other pixels")
 
 
 def test_what_is_said_of_damage_is_of_this_file():
@@ -128,6 +146,67 @@ def test_outputs_that_are_there_are_left_on_request():
         frame.check(read(place.path("out", "a.pgm")) == b"mine", "a write-protected file was replaced")
         place.run(*command, "--force")
         frame.check(read(place.path("out", "a.pgm")) != b"mine", "--force replaces it")
+
+
+def keeps_attributes(place):
+    try:
+        os.setxattr(place.path(), "user.hone", b"")
+        return True
+    except OSError:
+        return False
+
+
+def write_film(path, frames=3):
+    with open(path, "wb") as file:
+        file.write(b"YUV4MPEG2 W16 H8 F25:1 Ip A1:1 C420jpeg\n" + frames * (b"FRAME\n" + bytes(range(192))))
+
+
+def test_an_update_does_what_is_missing_or_out_of_date():
+    with Place() as place:
+        folder = folder_of_pictures(place, ("a.pgm", "b.pgm", "c.pgm"))
+        weights = place.path("weights.txt")
+        with open(weights, "w", encoding="utf-8") as file:
+            file.write(3 * "1 2 1\n")
+
+        def update(*options, chain=f"convolve kernel={weights} scale=0.08"):
+            return summary(place.run("apply", chain, folder, "-o", place.path("out/"), "--update", *options))
+
+        if not keeps_attributes(place):
+            frame.check(update() == update() == (3, 0, 0), "nothing tells what is up to date: all is done")
+            return
+        place.run("apply", f"convolve kernel={weights} scale=0.08", folder, "-o", place.path("out/"))
+        frame.check(update() == (0, 0, 3), "what a run without --update made is known, too")
+        os.remove(place.path("out", "b.pgm"))
+        write_picture(place.path("in", "c.pgm"), shift=1)
+        frame.check(update() == (2, 0, 1), "b is missing, c has changed")
+        with open(place.path("out", "a.pgm"), "wb") as file:
+            file.write(b"mine")
+        os.removexattr(place.path("out", "a.pgm"), "user.hone.made")
+        frame.check(update() == (1, 0, 2), "nobody knows what a was made of")
+        frame.check(update(chain="sobel") == update(chain="sobel", *("--alpha", "copy")) == (3, 0, 0), "other chains and options")
+        frame.check(update() == (3, 0, 0) and update() == (0, 0, 3), "and back")
+        with open(weights, "w", encoding="utf-8") as file:
+            file.write(3 * "1 3 1\n")
+        frame.check(update() == (3, 0, 0), "other weights")
+
+
+def test_an_update_ends_what_was_killed():
+    with Place() as place:
+        folder = folder_of_pictures(place, [f"{i:02}.{('pgm', 'pnm')[i % 2]}" for i in range(30)])
+        write_film(place.path("in", "film.y4m"))
+        command = ("apply", "box size=3", folder, "-o", place.path("out/"), "--update", "-j", "1")
+        if not keeps_attributes(place):
+            return
+        with subprocess.Popen([os.path.join(frame.build(), "hone"), *command, "--json"], stdout=subprocess.PIPE,
+                              env=place.environment) as process:
+            for _ in range(7):
+                process.stdout.readline()
+            process.kill()
+        done = {name: os.stat(place.path("out", name)).st_mtime_ns for name in os.listdir(place.path("out")) if name[0] != "."}
+        frame.check(7 <= len(done) <= 31, f"{done}")
+        frame.check(summary(place.run(*command)) == (31 - len(done), 0, len(done)), "exactly what is missing is done")
+        frame.check(all(os.stat(place.path("out", name)).st_mtime_ns == time for name, time in done.items()), "outputs were replaced")
+        frame.check(sorted(os.listdir(place.path("out"))) == sorted(os.listdir(folder)), f"{os.listdir(place.path('out'))}")
 
 
 def on_terminal(place, columns, *arguments):

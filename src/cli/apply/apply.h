@@ -3,6 +3,7 @@
 #ifndef CLI_APPLY_APPLY_H
 #define CLI_APPLY_APPLY_H
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "cli/apply/items.h"
 #include "cli/cli.h"
@@ -22,7 +23,7 @@ struct apply_options {
     const char *alpha;              /* NULL: auto */
     const char *pages;              /* as given */
     unsigned first_page, last_page; /* 0: all that the output can hold */
-    bool force, accept_damaged, recursive, no_fuse, skip_existing, reproducible, trust;
+    bool force, accept_damaged, recursive, no_fuse, skip_existing, update, reproducible, trust;
     double quality;                                     /* 0: the default */
     const char *codec, *preset, *frames, *planes, *raw; /* of videos, as given */
     uint64_t first_frame, last_frame;                   /* of --frames, counted from 1; 0: not given */
@@ -60,7 +61,7 @@ struct apply_result {
     const struct item *item;
     int exit_status;
     hone_error error;        /* unless exit_status is EXIT_DONE */
-    bool skipped;            /* the output is there already */
+    bool skipped;            /* the output is there already, or up to date */
     bool told;               /* the error was told before */
     bool settled;            /* decoding failed, and would again */
     hone_image_desc in, out; /* the images */
@@ -142,9 +143,16 @@ enum alpha_rule {
     ALPHA_WEIGH  /* means are those of colours multiplied by alpha, and of alpha */
 };
 
+/* By what, and of what, an output is made. */
+struct made {
+    bool known;
+    char key[SHA256_TEXT_SIZE];
+};
+
 /* What a thread needs for one image after the other. Threads: one at a time. */
 struct engine {
     const struct apply_options *options;
+    struct made made;        /* of the item at hand */
     const hone_chain *chain; /* as it runs: the user's, or `own` */
     const hone_chain *given; /* the user's */
     hone_chain *own;         /* written for the channels of the images */
@@ -227,6 +235,15 @@ int apply_check_quotes(const struct apply_options *options, const struct operand
 bool apply_to_stdout(const struct apply_options *options);
 /* Copies a file there, from its start. False with errno. */
 bool apply_copy_to_stdout(int fd);
+/* ---- What outputs were made of ---- */
+
+/* Of one that this chain and these options make of an input as it is now; false where that is no file. To be asked before the input is
+ * read. */
+bool made_key(struct made *made, const struct engine *engine, const char *input);
+bool made_is(const struct made *made, const char *output);
+/* Tells it of a complete output, before that is in its place. */
+void made_mark(const struct engine *engine, const struct made *made, int fd, const char *output);
+
 /* Writes the result at hand, `input` being the image that it was made of. */
 hone_status apply_store(const struct engine *engine, const struct item *item, const char *root,
                         const struct media_input *input, hone_error *error);

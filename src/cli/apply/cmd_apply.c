@@ -224,6 +224,7 @@ static int run(int argc, char **argv)
                                  {"pages", 0, OPTION_TEXT, &o.pages, 0, 0},
                                  {"strip", 0, OPTION_FLAG, &o.write.strip, 0, 0},
                                  {"skip-existing", 0, OPTION_FLAG, &o.skip_existing, 0, 0},
+                                 {"update", 0, OPTION_FLAG, &o.update, 0, 0},
                                  {"codec", 0, OPTION_TEXT, &o.codec, 0, 0},
                                  {"preset", 0, OPTION_TEXT, &o.preset, 0, 0},
                                  {"frames", 0, OPTION_TEXT, &o.frames, 0, 0},
@@ -318,6 +319,8 @@ const struct command command_apply = {
         "                       the output is one of these, too; else the first)\n"
         "  --strip              drop EXIF, XMP and the like; the colour profile stays\n"
         "  --skip-existing      skip inputs whose outputs already exist\n"
+        "  --update             do only what is missing or out of date: skip inputs, unchanged since, whose\n"
+        "                       outputs the same chain and options made\n"
         "  --force              allow overwriting an input with its own output, or a write-protected file\n"
         "  -j, --jobs N         images processed in parallel (default: number of processors, at most 8)\n"
         "  --memory SIZE        most memory for pixels, such as 512M or 2G, of all images processed in\n"
@@ -329,8 +332,8 @@ const struct command command_apply = {
         "  --variant NAME       force a variant for all filters, or FILTER:NAME,FILTER:NAME\n"
         "  --config TUNABLES    force tunables, such as 'WG_X=32 ROWS=8'\n"
         "  --tune auto|off|full auto (default): use the best known choice, and try others while filtering\n"
-        "                       many images or a video; off: use hand-written defaults only; full: tune the chain\n"
-        "                       first, unless that has been done\n"
+        "                       many images or a video; off: use hand-written defaults only; full: tune\n"
+        "                       the chain first, unless that has been done\n"
         "  --no-fuse            give each filter its own kernel (no fusing of point filters)\n"
         "  --reproducible       same result on every device, to the last bit: sets exact=yes on every\n"
         "                       filter\n"

@@ -439,6 +439,8 @@ static hone_status store_file(struct giant *g, const char *root, hone_error *err
     if (!status)
         status = encode(g, output.file.fd, error);
     if (!status)
+        made_mark(g->engine, &g->engine->made, output.file.fd, g->item->output);
+    if (!status)
         status = guard_output_commit(&output, error);
     guard_output_abort(&output);
     return status;

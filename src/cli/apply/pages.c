@@ -6,8 +6,35 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- Ranges of pages and frames ---- */
+
+static bool parse_count(const char **at, uint64_t *to)
+{
+    char *end = NULL;
+    if (**at < '0' || **at > '9')
+        return false;
+    errno = 0;
+    *to = strtoull(*at, &end, 10);
+    *at = end;
+    return errno == 0 && *to > 0;
+}
+
+bool apply_parse_range(const char *text, uint64_t *first, uint64_t *last)
+{
+    const char *at = text;
+    *first = *last = 0;
+    if (*at != '-' && !parse_count(&at, first))
+        return false;
+    if (*at == '\0')
+        *last = *first;
+    else if (*at++ != '-' || (*at && !parse_count(&at, last)) || *at)
+        return false;
+    return (*first || *last) && (!*last || *first <= *last);
+}
 
 bool apply_parse_pages(const char *text, unsigned *first, unsigned *last)
 {
@@ -19,6 +46,8 @@ bool apply_parse_pages(const char *text, unsigned *first, unsigned *last)
     *last = (unsigned)until;
     return true;
 }
+
+/* ---- Pages ---- */
 
 /* Others take memory, too: what fails in company is tried once more alone. */
 static hone_status begin_stack(struct engine *engine, size_t bytes, const struct media_info *info,

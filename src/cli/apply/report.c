@@ -282,13 +282,16 @@ static json_t *skipped_json(const char *input, const char *output, const char *r
                      output ? json_text(output) : json_null(), "reason", reason);
 }
 
-static const char is_there[] = "the output is there already";
+static const char *why_skipped(const struct engine *engine)
+{
+    return engine->options->update ? "the output is up to date" : "the output is there already";
+}
 
 static void report_json(const struct engine *engine, struct apply_result *result)
 {
     const struct item *item = result->item;
     json_t *line = result->exit_status ? failure_json(result)
-                   : result->skipped   ? skipped_json(item->input, item->output, is_there)
+                   : result->skipped   ? skipped_json(item->input, item->output, why_skipped(engine))
                                        : success_json(engine, result);
     if (!cli_print_json_line(line))
         result->exit_status = EXIT_DEVICE;
@@ -309,7 +312,7 @@ void apply_report(const struct engine *engine, struct apply_result *result, size
     if (result->exit_status != EXIT_DONE && !result->told)
         report_failure(engine, result);
     else if (result->skipped)
-        cli_note(&options->common, "'%s': %s", result->item->output, is_there);
+        cli_note(&options->common, "'%s': %s", result->item->output, why_skipped(engine));
     else if (result->exit_status == EXIT_DONE)
         (result->is_video ? video_explain : explain)(engine, result);
     if (options->common.json)

@@ -138,14 +138,24 @@ static void report(struct crew *crew, struct engine *engine, struct apply_result
     pthread_mutex_unlock(&crew->lock);
 }
 
-static bool needs_work(const struct apply_options *options, struct apply_result *result)
+static bool is_done(struct engine *engine, const struct item *item)
 {
-    const char *problem = result->item->problem, *output = result->item->output;
+    const struct apply_options *options = engine->options;
     struct stat info;
+    made_key(&engine->made, engine, item->input);
+    if (apply_to_stdout(options))
+        return false;
+    return (options->skip_existing && lstat(item->output, &info) == 0) ||
+           (options->update && made_is(&engine->made, item->output));
+}
+
+static bool needs_work(struct engine *engine, struct apply_result *result)
+{
+    const char *problem = result->item->problem;
     if (problem)
         result->exit_status = cli_exit_status(error_set(&result->error, HONE_ERROR_USAGE, "%s", problem));
     else
-        result->skipped = options->skip_existing && !apply_to_stdout(options) && lstat(output, &info) == 0;
+        result->skipped = is_done(engine, result->item);
     result->told = problem != NULL;
     return !problem && !result->skipped;
 }
@@ -171,7 +181,7 @@ static void *work(void *user)
         struct apply_result result = {.item = item_at(crew, index), .error = error};
         if (status)
             result.exit_status = cli_exit_status(status);
-        else if (!needs_work(crew->options, &result))
+        else if (!needs_work(&engine, &result))
             ; /* said already, or done already */
         else
             apply_item(crew, &engine, item_at(crew, index), &result);

@@ -37,6 +37,8 @@ static hone_status store_file(const struct engine *engine, const struct item *it
     if (!status)
         status = encode(engine, item, output.file.fd, input, error);
     if (!status)
+        made_mark(engine, &engine->made, output.file.fd, item->output);
+    if (!status)
         status = guard_output_commit(&output, error);
     guard_output_abort(&output);
     return status;

@@ -294,6 +294,8 @@ static hone_status film_to_file(struct film *film, const char *root, hone_error 
     if (!status && film->outcome.frames == 0)
         status =
             error_set(error, HONE_ERROR_IO, "'%s': interrupted before its first frame", film->item->input);
+    if (!status && !guard_is_signalled(NULL)) /* else it is not all there */
+        made_mark(film->engine, &film->engine->made, output.file.fd, film->item->output);
     if (!status)
         status = guard_output_commit(&output, error);
     guard_output_abort(&output);
