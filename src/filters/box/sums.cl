@@ -125,29 +125,12 @@ box_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT 
          int out_pitch, __local uint4 *part, int width, int height, int window_width, int window_height,
          BORDER_TYPE border, int tile, int rows, uint area, uint multiplier, uint shift)
 {
-    int start = get_group_id(0) * tile, y = get_group_id(1) * rows;
-    if (start >= width * HONE_C || y >= height)
-        return;
-    struct results to;
-    to.at = out + out_offset;
-    to.pitch = out_pitch;
-    to.area = area;
-    to.multiplier = multiplier;
-    to.shift = shift - 32;
-    to.inverse = 1.0f / (float)area; /* which may be off by 2.5 last places; once more, and it is exact */
-    to.inverse = fma(to.inverse, fma(-(float)area, to.inverse, 1.0f), to.inverse);
+    float inverse = 1.0f / (float)area; /* which may be off by 2.5 last places; once more, and it is exact */
+    inverse = fma(inverse, fma(-(float)area, inverse, 1.0f), inverse);
 #if FLOAT_SUMS
-    to.inverse *= area & 1 ? 1.0f : 1.0f + 0x1p-22f;
+    inverse *= area & 1 ? 1.0f : 1.0f + 0x1p-22f;
 #endif
-    struct tile t;
-    t.in = in + in_offset;
-    t.pitch = in_pitch;
-    t.width = width;
-    t.height = height;
-    t.window_width = window_width;
-    t.window_height = window_height;
-    t.border = border;
-    int left = (window_width / 2 + 1) * HONE_C, stop = min(start + tile, width * HONE_C);
-    find_columns(&t, (start - left) & -COLUMNS, stop - left + window_width * HONE_C + PX);
-    slide_windows(&t, &to, (__local uint *)part, start, stop, y, min(y + rows, height));
+    const struct results to = {out + out_offset, out_pitch, area, multiplier, shift - 32, inverse};
+    slide_tile(&to, part, in + in_offset, in_pitch, width, height, window_width, window_height, border, tile,
+               rows);
 }

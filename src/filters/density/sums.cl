@@ -80,21 +80,6 @@ density_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RES
              int out_pitch, __local uint4 *part, int width, int height, int size, int border, int tile,
              int rows, uint least)
 {
-    int start = get_group_id(0) * tile, y = get_group_id(1) * rows;
-    if (start >= width * HONE_C || y >= height)
-        return;
-    struct results to;
-    to.at = out + out_offset;
-    to.pitch = out_pitch;
-    to.least = least;
-    struct tile t;
-    t.in = in + in_offset;
-    t.pitch = in_pitch;
-    t.width = width;
-    t.height = height;
-    t.window_width = t.window_height = size;
-    t.border = border;
-    int left = (size / 2 + 1) * HONE_C, stop = min(start + tile, width * HONE_C);
-    find_columns(&t, (start - left) & -COLUMNS, stop - left + size * HONE_C + PX);
-    slide_windows(&t, &to, (__local uint *)part, start, stop, y, min(y + rows, height));
+    const struct results to = {out + out_offset, out_pitch, least};
+    slide_tile(&to, part, in + in_offset, in_pitch, width, height, size, size, border, tile, rows);
 }
