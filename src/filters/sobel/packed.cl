@@ -131,7 +131,6 @@ inline uint roots(float low, float high)
 
 #include "filters/halves.clh"
 
-#define ONES  0x3c003c00u /* 1 */
 #define TWOS  0x40004000u /* 2 */
 #define BIAS4 0xec00ec00u /* -4096 */
 
@@ -159,30 +158,6 @@ inline uint halves_abs(uint a)
 #endif
 }
 
-/* What one row gives: right - left, and left + 2 centre + right, of the even and the odd pixels. The bias of
- * 1024 per operand cancels in the first and is taken off in the second while everything is still at most
- * 2048. */
-inline void half_terms(const uint *w, uint *difference_even, uint *difference_odd, uint *smooth_even,
-                       uint *smooth_odd)
-{
-#pragma unroll
-    for (int k = 0; k < WORDS; k++) {
-        uint e = hone_halves_even(w[k + 1]), o = hone_halves_odd(w[k + 1]);
-#if HONE_C == 1
-        uint e_before = FUNNEL(hone_halves_odd(w[k]), o), e_behind = o;
-        uint o_before = e, o_behind = FUNNEL(e, hone_halves_even(w[k + 2]));
-#else
-        uint before = WORD_BEFORE(w, k + 1), behind = WORD_BEHIND(w, k + 1);
-        uint e_before = hone_halves_even(before), e_behind = hone_halves_even(behind);
-        uint o_before = hone_halves_odd(before), o_behind = hone_halves_odd(behind);
-#endif
-        difference_even[k] = halves_subtract(e_behind, e_before);
-        difference_odd[k] = halves_subtract(o_behind, o_before);
-        smooth_even[k] = halves_add(halves_add(halves_fma(e, TWOS, BIAS4), e_before), e_behind);
-        smooth_odd[k] = halves_add(halves_add(halves_fma(o, TWOS, BIAS4), o_before), o_behind);
-    }
-}
-
 /* Two results, as numbers 1024 + r, from both gradients. */
 inline uint half_magnitude(uint dx, uint dy)
 {
@@ -198,37 +173,19 @@ inline uint half_magnitude(uint dx, uint dy)
 #endif
 }
 
-#define TERMS          half_terms
-#define ADD(a, b)      halves_add(a, b)
-#define SUBTRACT(a, b) halves_subtract(a, b)
-#define MAGNITUDE      half_magnitude
-#define WALK           sobel_halves
+#define EVEN             hone_halves_even
+#define ODD              hone_halves_odd
+#define ADD(a, b)        halves_add(a, b)
+#define SUBTRACT(a, b)   halves_subtract(a, b)
+#define DIFFERENCE(a, b) halves_subtract(a, b)
+/* The bias of 1024 per operand is taken off while everything is still at most 2048. */
+#define SMOOTH(a, b, c) halves_add(halves_add(halves_fma(b, TWOS, BIAS4), a), c)
+#define MAGNITUDE       half_magnitude
+#define WALK            sobel_halves
 
 #else /* swar, and what is built without a variant */
 
 #define LANES_OF(n) ((uint)(n) << 16 | (uint)(n))
-
-/* Differences are biased by 256. */
-inline void swar_terms(const uint *w, uint *difference_even, uint *difference_odd, uint *smooth_even,
-                       uint *smooth_odd)
-{
-#pragma unroll
-    for (int k = 0; k < WORDS; k++) {
-        uint e = EVEN_BYTES(w[k + 1]), o = ODD_BYTES(w[k + 1]);
-#if HONE_C == 1
-        uint e_before = FUNNEL(ODD_BYTES(w[k]), o), e_behind = o;
-        uint o_before = e, o_behind = FUNNEL(e, EVEN_BYTES(w[k + 2]));
-#else
-        uint before = WORD_BEFORE(w, k + 1), behind = WORD_BEHIND(w, k + 1);
-        uint e_before = EVEN_BYTES(before), e_behind = EVEN_BYTES(behind);
-        uint o_before = ODD_BYTES(before), o_behind = ODD_BYTES(behind);
-#endif
-        difference_even[k] = e_behind + LANES_OF(256) - e_before;
-        difference_odd[k] = o_behind + LANES_OF(256) - o_before;
-        smooth_even[k] = e_before + e_behind + 2 * e;
-        smooth_odd[k] = o_before + o_behind + 2 * o;
-    }
-}
 
 /* |v - 1024| in both lanes, for 4 <= v <= 2044: where bit 10 is missing, 1024 - v is the complement of v plus
  * 1. */
@@ -262,12 +219,37 @@ inline uint swar_magnitude(uint dx, uint dy)
 #endif
 }
 
-#define TERMS          swar_terms
-#define ADD(a, b)      ((a) + (b))
-#define SUBTRACT(a, b) ((a) + LANES_OF(1024) - (b))
-#define MAGNITUDE      swar_magnitude
-#define WALK           sobel_swar
+#define EVEN             EVEN_BYTES
+#define ODD              ODD_BYTES
+#define ADD(a, b)        ((a) + (b))
+#define SUBTRACT(a, b)   ((a) + LANES_OF(1024) - (b))
+#define DIFFERENCE(a, b) ((a) + LANES_OF(256) - (b)) /* biased by 256 */
+#define SMOOTH(a, b, c)  ((a) + (c) + 2 * (b))
+#define MAGNITUDE        swar_magnitude
+#define WALK             sobel_swar
 #endif
+
+/* What one row gives: right - left, and left + 2 centre + right, of the even and the odd pixels. */
+inline void row_terms(const uint *w, uint *difference_even, uint *difference_odd, uint *smooth_even,
+                      uint *smooth_odd)
+{
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        uint e = EVEN(w[k + 1]), o = ODD(w[k + 1]);
+#if HONE_C == 1
+        uint e_before = FUNNEL(ODD(w[k]), o), e_behind = o;
+        uint o_before = e, o_behind = FUNNEL(e, EVEN(w[k + 2]));
+#else
+        uint before = WORD_BEFORE(w, k + 1), behind = WORD_BEHIND(w, k + 1);
+        uint e_before = EVEN(before), e_behind = EVEN(behind);
+        uint o_before = ODD(before), o_behind = ODD(behind);
+#endif
+        difference_even[k] = DIFFERENCE(e_behind, e_before);
+        difference_odd[k] = DIFFERENCE(o_behind, o_before);
+        smooth_even[k] = SMOOTH(e_before, e, e_behind);
+        smooth_odd[k] = SMOOTH(o_before, o, o_behind);
+    }
+}
 
 __kernel void WALK(__global const uchar *in, int in_offset, int in_pitch, __global FINAL *out, int out_offset,
                    int out_pitch, int width, int height, int border FUSED_PARAMETERS)
@@ -289,9 +271,9 @@ __kernel void WALK(__global const uchar *in, int in_offset, int in_pitch, __glob
      * nothing moves between registers. */
     uint smooth_even[2][WORDS], smooth_odd[2][WORDS], difference_even[2][WORDS], difference_odd[2][WORDS];
     load_row(w, &s, y - 1);
-    TERMS(w, upper_even, upper_odd, smooth_even[0], smooth_odd[0]);
+    row_terms(w, upper_even, upper_odd, smooth_even[0], smooth_odd[0]);
     load_row(w, &s, y);
-    TERMS(w, difference_even[0], difference_odd[0], smooth_even[1], smooth_odd[1]);
+    row_terms(w, difference_even[0], difference_odd[0], smooth_even[1], smooth_odd[1]);
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
         upper_even[k] = ADD(upper_even[k], difference_even[0][k]);
@@ -308,7 +290,7 @@ __kernel void WALK(__global const uchar *in, int in_offset, int in_pitch, __glob
                 above_odd[k] = smooth_odd[now][k];
             }
             load_row(w, &s, y + 1);
-            TERMS(w, difference_even[next], difference_odd[next], smooth_even[now], smooth_odd[now]);
+            row_terms(w, difference_even[next], difference_odd[next], smooth_even[now], smooth_odd[now]);
 #pragma unroll
             for (int k = 0; k < WORDS; k++) {
                 uint lower_even = ADD(difference_even[now][k], difference_even[next][k]);
