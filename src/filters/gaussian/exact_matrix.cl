@@ -28,29 +28,15 @@
 #define RADIUS 8 /* the window reaches so far */
 #endif
 
-#define BYTES      (1 << HONE_T) /* of an element */
 #define SUM_PLANES (BYTES + 2)
 #define TOTALS     (SUM_PLANES + 1)
 #define WEIGHT_BITS                                                                                          \
     (14 + BYTES) /* a sum along a row takes so many more, and just fits into its planes; see exact.c */
 #define SHIFT      (2 * WEIGHT_BITS - 8 * (SUM_PLANES - 1))
-#define REACH_X    ((RADIUS * HONE_C + 7) / 8 * 8) /* elements to each side that go into a product */
-#define REACH_Y    ((RADIUS + 7) / 8 * 8)          /* and rows */
-#define DEPTH_X    (1 + REACH_X / 8)               /* blocks of 16 that make one of depth K */
-#define DEPTH_Y    (1 + REACH_Y / 8)
-#define ACROSS     (TILES + REACH_X / 8) /* blocks of 16 columns that a strip reads */
-#define TOGETHER   (4 / BYTES)           /* tiles that are stored at once */
+#define TOGETHER   (4 / BYTES) /* tiles that are stored at once */
 
 #define LANE_WORDS 4
-#include "filters/lanes.clh"
-#include "filters/words.clh"
-
-struct strip {
-    __global const PIXEL *in;
-    int pitch, width, height, border;
-    int count; /* of a row's elements */
-    int at;    /* first column: columns are elements */
-};
+#include "filters/gaussian/strip.clh"
 
 /* Adds a product of depth 16 times `depth`. Of a block on the left, 16x16, a lane holds rows `group` and
  * `group` + 8, columns 4 * `place` to + 3; of one on the right, 16x8, the same rows of column `group`; of a
@@ -113,13 +99,6 @@ inline int element_of(int i)
 inline int row_of(int place, int i)
 {
     return 2 * place + i % 2 + i / 2 * 8;
-}
-
-/* The column of a tile that row i of a product along rows stands for. Of u8, rows 2q, 2q + 1, 2q + 8, 2q + 9
- * are four neighbours. */
-inline int column_of(int i)
-{
-    return BYTES == 1 ? 4 * (i % 8 / 2) + i % 2 + 2 * (i / 8) : i;
 }
 
 inline void make_weights(struct weights *to, __global const uint *table, const struct lane *lane)
@@ -224,11 +203,12 @@ inline void split_sums(uint planes[SUM_PLANES], uint a, uint b, uint c, uint d)
 
 /* What a lane holds of the rows that the next results need: for each block of 16 rows and both columns of
  * each tile, words of four sums, by plane. */
-#define HELD held[DEPTH_Y][TILES][2][SUM_PLANES]
+#define HELD  held[DEPTH_Y][TILES][2][SUM_PLANES]
+#define AHEAD ahead[2][ACROSS][BYTES] /* the words of the next 16 rows, which are being loaded */
 
 /* Takes the 16 rows that are under way, and lets the next ones be, which begin at y. */
-inline void take_rows(uint HELD, uint ahead[2][ACROSS][BYTES], const struct strip *s, int y,
-                      const struct weights *weights, const struct lane *lane, bool edge)
+inline void take_rows(uint HELD, uint AHEAD, const struct strip *s, int y, const struct weights *weights,
+                      const struct lane *lane, bool edge)
 {
     uint now[2][BYTES][ACROSS];
     UNROLL
@@ -288,27 +268,6 @@ inline void down_columns(uint *results, uint HELD, int tile, int side, const str
         results[i] = finish_sum(total, i);
 }
 
-/* 16 bytes of results of row y. */
-inline void store_words(uint *w, const struct strip *s, __global RESULT *out, int out_pitch, int x, int y,
-                        int reach, bool edge)
-{
-    if (y >= s->height)
-        return;
-    out += y * out_pitch + x;
-    UNROLL
-    for (int i = 0; i < 4; i++)
-        w[i] = finish_word(w[i], s->in + y * s->pitch, x + WORD_PART * i, y, 2 * reach + 1, 2 * reach + 1,
-                           s->width, s->height);
-    if (edge) {
-        UNROLL
-        for (int k = 0; k < 4 * WORD_PART; k++)
-            if (x + k < s->count)
-                out[k] = (RESULT)(w[k / WORD_PART] >> 8 * BYTES * (k % WORD_PART));
-    } else {
-        *(__global uint4 *)out = (uint4)(w[0], w[1], w[2], w[3]);
-    }
-}
-
 /* The words of a tile: of row `group`, and of row `group` + 8. */
 inline void tile_words(uint *upper, uint *lower, uint HELD, int tile, const struct weights *weights,
                        const struct lane *lane)
@@ -346,54 +305,15 @@ inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, in
     }
 }
 
-inline void walk(const struct strip *s, __global RESULT *out, int out_pitch, int first,
-                 __global const uint *table, const struct lane *lane, int reach, bool edge)
-{
-    struct weights weights;
-    uint HELD;
-    uint ahead[2][ACROSS][BYTES];
-    int end = min(first + ROWS, s->height), y = first - REACH_Y;
-    load_row(ahead[0], s, y, lane, edge);
-    load_row(ahead[1], s, y + 8, lane, edge);
-    make_weights(&weights, table, lane);
-#pragma unroll 1
-    for (; y < first + REACH_Y; y += 16)
-        take_rows(held, ahead, s, y + 16, &weights, lane, edge);
-#pragma unroll 1
-    for (; y < end + REACH_Y; y += 16) {
-        take_rows(held, ahead, s, y + 16, &weights, lane, edge);
-        make_rows(held, s, out, out_pitch, y - REACH_Y, &weights, lane, reach, edge);
-    }
-}
+#define WEIGHTS uint
+#include "filters/gaussian/walk.clh"
 
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
 gaussian_exact_matrix(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                       int out_offset, int out_pitch, int width, int height, int border,
                       __global const uint *table, int reach)
 {
-    int item = get_local_id(0), warp = get_group_id(0) * (WG_X / 32) + item / 32;
-    struct strip s = {in + in_offset, in_pitch, width, height, border, width * HONE_C, warp * 16 * TILES};
-#if WITH_PTX
-    struct lane lane = {item % 32 / 4, item % 4};
-    if (s.at >= s.count)
-        return;
-#else
-    __local uint exchange[WG_X * LANE_WORDS];
-    struct lane lane = {item % 32 / 4, item % 4, exchange + item / 32 * 32 * LANE_WORDS};
-#endif
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-    int margin = max(REACH_X, reach * HONE_C);
-#else
-    int margin = REACH_X;
-#endif
-    bool edge = s.at < margin || s.at + 16 * TILES + margin > s.count;
-    int first = get_group_id(1) * ROWS;
-#if WITH_PTX
-    if (edge)
-        walk(&s, out + out_offset, out_pitch, first, table, &lane, reach, true);
-    else
-        walk(&s, out + out_offset, out_pitch, first, table, &lane, reach, false);
-#else
-    walk(&s, out + out_offset, out_pitch, first, table, &lane, reach, edge);
-#endif
+    EXCHANGE;
+    walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach,
+               exchange);
 }

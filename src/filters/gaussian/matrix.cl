@@ -32,13 +32,7 @@
 #define RADIUS 7 /* the window reaches so far */
 #endif
 
-#define REACH_X ((RADIUS * HONE_C + 7) / 8 * 8) /* elements to each side that go into a product */
-#define REACH_Y ((RADIUS + 7) / 8 * 8)          /* and rows */
-#define DEPTH_X (1 + REACH_X / 8)               /* products of depth 16 that make one of depth K */
-#define DEPTH_Y (1 + REACH_Y / 8)
-#define ACROSS  (TILES + REACH_X / 8) /* blocks of 16 columns that a strip reads */
-#define HELD    (2 + REACH_Y / 4)     /* blocks of 8 rows that 16 rows of results need */
-#define CENTRE  1152.0f               /* 1024 + 128 */
+#define CENTRE 1152.0f /* 1024 + 128 */
 
 /* Rounds a float - 128 to an integer in its lowest bits. */
 #define ROUND (12582912.0f + 128.0f)
@@ -47,15 +41,12 @@
  * 8, 9; of one of 16x8 on the right, the same rows for its columns, column `group`; of a result, rows `group`
  * and `group` + 8, columns 2 * `place` + 0, 1. */
 #define LANE_WORDS 6
-#include "filters/lanes.clh"
-#include "filters/words.clh"
+#include "filters/gaussian/strip.clh"
 
-struct strip {
-    __global const uchar *in;
-    int pitch, width, height, border;
-    int count; /* of a row's elements */
-    int at;    /* first column: columns are elements */
-};
+/* Rows of which results need words, in blocks of 8, and those that are being loaded. */
+#define HELD_BLOCKS (2 + REACH_Y / 4)
+#define HELD        held[HELD_BLOCKS][TILES][2]
+#define AHEAD       ahead[2][ACROSS]
 
 #if WITH_PTX
 inline void multiply(float *sum, const uint *left, uint top, uint bottom, const struct lane *lane)
@@ -162,13 +153,6 @@ inline uint two_element_weights(__global const float *table, float centre, int d
     return halves(element_weight(table, centre, distance), element_weight(table, centre, distance + 1));
 }
 
-/* The column of a tile that row i of a product along rows stands for: rows 2q, 2q + 1, 2q + 8, 2q + 9 are
- * four neighbours. */
-inline int column_of(int i)
-{
-    return 4 * (i % 8 / 2) + i % 2 + 2 * (i / 8);
-}
-
 inline void make_weights(struct weights *to, __global const float *table, const struct lane *lane)
 {
     float others = 0;
@@ -193,7 +177,7 @@ inline void make_weights(struct weights *to, __global const float *table, const 
 }
 
 /* The lane's words of the 8 rows from y on. */
-inline void load_rows(uint *w, const struct strip *s, int y, const struct lane *lane, bool edge)
+inline void load_row(uint *w, const struct strip *s, int y, const struct lane *lane, bool edge)
 {
     int inside, x = s->at - REACH_X + 4 * lane->place;
     __global const uchar *row = hone_row(s->in, s->pitch, y + lane->group, s->height, &inside);
@@ -226,30 +210,9 @@ inline void along_rows(uint rows[TILES][2], const uint *w, const struct weights 
     }
 }
 
-/* 16 results of row y. */
-inline void store_words(uint *w, const struct strip *s, __global uchar *out, int out_pitch, int x, int y,
-                        int reach, bool edge)
-{
-    if (y >= s->height)
-        return;
-    out += y * out_pitch + x;
-    UNROLL
-    for (int i = 0; i < 4; i++)
-        w[i] = finish_word(w[i], s->in + y * s->pitch, x + 4 * i, y, 2 * reach + 1, 2 * reach + 1, s->width,
-                           s->height);
-    if (edge) {
-        UNROLL
-        for (int k = 0; k < 16; k++)
-            if (x + k < s->count)
-                out[k] = (uchar)(w[k / 4] >> 8 * (k % 4));
-    } else {
-        *(__global uint4 *)out = (uint4)(w[0], w[1], w[2], w[3]);
-    }
-}
-
 /* The lane's four results of row `group` of a tile, and those of row `group` + 8. */
-inline void down_columns(uint *upper, uint *lower, uint held[HELD][TILES][2], int tile,
-                         const struct weights *weights, const struct lane *lane)
+inline void down_columns(uint *upper, uint *lower, uint HELD, int tile, const struct weights *weights,
+                         const struct lane *lane)
 {
     uint n[2][4];
     UNROLL
@@ -268,8 +231,8 @@ inline void down_columns(uint *upper, uint *lower, uint held[HELD][TILES][2], in
 
 /* 16 rows of results from y on. What the lanes of a group hold of four tiles are the words of two rows; after
  * the exchange each holds four neighbouring ones of each row. */
-inline void make_rows(uint held[HELD][TILES][2], const struct strip *s, __global uchar *out, int out_pitch,
-                      int y, const struct weights *weights, const struct lane *lane, int reach, bool edge)
+inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
+                      const struct weights *weights, const struct lane *lane, int reach, bool edge)
 {
     UNROLL
     for (int tile = 0; tile < TILES; tile += 4) {
@@ -286,8 +249,8 @@ inline void make_rows(uint held[HELD][TILES][2], const struct strip *s, __global
 }
 
 /* Takes the 16 rows that are under way, and lets the next ones be, which begin at y. */
-inline void take_rows(uint held[HELD][TILES][2], uint ahead[2][ACROSS], const struct strip *s, int y,
-                      const struct weights *weights, const struct lane *lane, bool edge)
+inline void take_rows(uint HELD, uint AHEAD, const struct strip *s, int y, const struct weights *weights,
+                      const struct lane *lane, bool edge)
 {
     uint now[2][ACROSS];
     UNROLL
@@ -295,10 +258,10 @@ inline void take_rows(uint held[HELD][TILES][2], uint ahead[2][ACROSS], const st
         UNROLL
         for (int b = 0; b < ACROSS; b++)
             now[i][b] = ahead[i][b];
-        load_rows(ahead[i], s, y + 8 * i, lane, edge);
+        load_row(ahead[i], s, y + 8 * i, lane, edge);
     }
     UNROLL
-    for (int i = 0; i + 2 < HELD; i++) {
+    for (int i = 0; i + 2 < HELD_BLOCKS; i++) {
         UNROLL
         for (int tile = 0; tile < TILES; tile++) {
             held[i][tile][0] = held[i + 2][tile][0];
@@ -307,55 +270,17 @@ inline void take_rows(uint held[HELD][TILES][2], uint ahead[2][ACROSS], const st
     }
     UNROLL
     for (int i = 0; i < 2; i++)
-        along_rows(held[HELD - 2 + i], now[i], weights, lane);
+        along_rows(held[HELD_BLOCKS - 2 + i], now[i], weights, lane);
 }
 
-inline void walk(const struct strip *s, __global uchar *out, int out_pitch, int first,
-                 __global const float *table, const struct lane *lane, int reach, bool edge)
-{
-    struct weights weights;
-    uint held[HELD][TILES][2], ahead[2][ACROSS];
-    int end = min(first + ROWS, s->height), y = first - REACH_Y;
-    load_rows(ahead[0], s, y, lane, edge);
-    load_rows(ahead[1], s, y + 8, lane, edge);
-    make_weights(&weights, table, lane);
-#pragma unroll 1
-    for (; y < first + REACH_Y; y += 16)
-        take_rows(held, ahead, s, y + 16, &weights, lane, edge);
-#pragma unroll 1
-    for (; y < end + REACH_Y; y += 16) {
-        take_rows(held, ahead, s, y + 16, &weights, lane, edge);
-        make_rows(held, s, out, out_pitch, y - REACH_Y, &weights, lane, reach, edge);
-    }
-}
+#define WEIGHTS float
+#include "filters/gaussian/walk.clh"
 
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
-gaussian_matrix(__global const uchar *in, int in_offset, int in_pitch, __global uchar *out, int out_offset,
+gaussian_matrix(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
                 int out_pitch, int width, int height, int border, __global const float *table, int reach)
 {
-    int item = get_local_id(0), warp = get_group_id(0) * (WG_X / 32) + item / 32;
-    struct strip s = {in + in_offset, in_pitch, width, height, border, width * HONE_C, warp * 16 * TILES};
-#if WITH_PTX
-    struct lane lane = {item % 32 / 4, item % 4};
-    if (s.at >= s.count)
-        return;
-#else
-    __local uint exchange[WG_X * LANE_WORDS];
-    struct lane lane = {item % 32 / 4, item % 4, exchange + item / 32 * 32 * LANE_WORDS};
-#endif
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-    int margin = max(REACH_X, reach * HONE_C);
-#else
-    int margin = REACH_X;
-#endif
-    bool edge = s.at < margin || s.at + 16 * TILES + margin > s.count;
-    int first = get_group_id(1) * ROWS;
-#if WITH_PTX
-    if (edge)
-        walk(&s, out + out_offset, out_pitch, first, table, &lane, reach, true);
-    else
-        walk(&s, out + out_offset, out_pitch, first, table, &lane, reach, false);
-#else
-    walk(&s, out + out_offset, out_pitch, first, table, &lane, reach, edge);
-#endif
+    EXCHANGE;
+    walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach,
+               exchange);
 }
