@@ -74,13 +74,6 @@ hone_status file_read(const char *path, size_t limit, struct text *out, hone_err
     return status;
 }
 
-bool file_same(const char *a, const char *b)
-{
-    struct stat first, second;
-    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -18,9 +18,6 @@ hone_status file_read(const char *path, size_t limit, struct text *out, hone_err
 /* write(2) until all is written, EINTR survived. False with errno set on failure. */
 bool file_write_all(int fd, const void *bytes, size_t count);
 
-/* True when both paths name the same existing file (links resolved). */
-bool file_same(const char *a, const char *b);
-
 /**
  * An output that is written beside its target and renamed over it when complete.
  *

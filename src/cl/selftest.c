@@ -70,11 +70,6 @@ const char *selftest_item_name(enum selftest_item item)
     return items[item].name;
 }
 
-const char *selftest_item_meaning(enum selftest_item item)
-{
-    return items[item].meaning;
-}
-
 /* One question: a program (built before), a kernel, a buffer of ANSWERS words. */
 struct question {
     struct hone_device *device;

@@ -36,7 +36,6 @@ enum selftest_item {
 
 /* The required items are those before SELFTEST_CLOCK. */
 const char *selftest_item_name(enum selftest_item item);
-const char *selftest_item_meaning(enum selftest_item item);
 
 /* Whether the item holds on the device: from memory, from disk, or by asking now. Threads: safe. */
 bool selftest_holds(hone_device *device, enum selftest_item item);

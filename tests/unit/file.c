@@ -278,17 +278,6 @@ TEST(killed_writers_leave_whole_files)
     free(content);
 }
 
-TEST(same_file)
-{
-    const char *folder = support_folder(), *a = support_path(folder, "a"), *b = support_path(folder, "b");
-    support_write(a, "x", 1);
-    CHECK(file_same(a, a));
-    CHECK(!file_same(a, b));
-    REQUIRE(symlink("a", b) == 0);
-    CHECK(file_same(a, b));
-    CHECK(!file_same(b, folder));
-}
-
 static hone_status read_into(struct text *text, const char *path, size_t limit, hone_error *error)
 {
     text_finish(text);

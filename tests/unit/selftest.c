@@ -76,7 +76,7 @@ TEST(this_device_passes)
         CHECK(!selftest_holds(device, SELFTEST_PTX));
     }
     for (int i = 0; i < SELFTEST_COUNT; i++)
-        CHECK(selftest_item_name((enum selftest_item)i) && selftest_item_meaning((enum selftest_item)i)[0]);
+        CHECK(selftest_item_name((enum selftest_item)i)[0]);
     hone_device_close(&device);
 }
 

@@ -88,12 +88,3 @@ TEST(a_space_without_a_judge_is_all_legal)
     unjudged.legal = NULL;
     CHECK_EQ(legal_of(&unjudged), 10);
 }
-
-TEST(points_print_as_configurations)
-{
-    struct text text = {0};
-    const struct point point = space_at(&small, 5);
-    point_print(&small, &point, &text);
-    CHECK_TEXT(text_view(&text), "a X=4 Y=2");
-    text_finish(&text);
-}

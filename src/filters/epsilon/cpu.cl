@@ -89,9 +89,7 @@ inline pixels mean_of_near(const PIXEL lines[SIDE][LINE], pixels centre, float t
 typedef PAIR pairs __attribute__((ext_vector_type(LANES / 2)));
 typedef PAIR wide __attribute__((ext_vector_type(LANES)));
 
-#define EVEN_LANE(i) (2 * (i))
-#define ODD_LANE(i)  (2 * (i) + 1)
-#define WEAVE(i)     ((i) % 2 ? LANES / 2 + (i) / 2 : (i) / 2)
+#define WEAVE(i) ((i) % 2 ? LANES / 2 + (i) / 2 : (i) / 2)
 
 /* Low halves of pairs to even lanes, high halves to odd lanes. */
 inline words weave(pairs low, pairs high)

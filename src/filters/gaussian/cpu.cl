@@ -19,7 +19,6 @@
 #if HONE_T == 0
 #define LANES 32
 #define VALUE ushort
-#define WIDER uint
 #else
 #define LANES 16
 #define VALUE float

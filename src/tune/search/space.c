@@ -2,7 +2,6 @@
 #include "tune/search/space.h"
 
 #include "base/mem.h"
-#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,12 +79,4 @@ uint32_t *space_list_legal(const struct space *space, int64_t *count)
         list[(*count)++] = (uint32_t)i;
     }
     return list;
-}
-
-void point_print(const struct space *space, const struct point *point, struct text *out)
-{
-    const struct space_path *path = &space->paths[point->path];
-    text_add(out, "%s", path->name);
-    for (int i = 0; i < path->count; i++)
-        text_add(out, " %s=%lld", path->parameters[i].name, (long long)point->values[i]);
 }

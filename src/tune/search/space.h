@@ -59,8 +59,4 @@ struct point space_at(const struct space *space, int64_t index);
 enum { SPACE_MAX_LISTED = 1 << 20 };
 uint32_t *space_list_legal(const struct space *space, int64_t *count);
 
-/* "bands ROWS=128 WG_X=1" */
-struct text;
-void point_print(const struct space *space, const struct point *point, struct text *out);
-
 #endif
