@@ -52,7 +52,7 @@ typedef struct hone_variant_info {
     bool relaxed;            /**< keeps wider bounds; chosen only under accuracy=relaxed */
     bool exact;              /**< chosen only under exact=yes */
     unsigned passes;
-    /** The least work per pixel of the result, over all passes; expressions, as in `condition`. */
+    /** The minimum work per pixel of the result, over all passes; expressions, as in `condition`. */
     const char *bytes, *loads, *operations;
 } hone_variant_info;
 

@@ -112,8 +112,8 @@ HONE_API hone_status hone_plan_prepare(hone_plan *plan, size_t step, const char 
  * each position. Some filters need one program per value, hence one compilation each. Stops at the first
  * value that the filter refuses.
  */
-HONE_API hone_status hone_plan_prepare_range(hone_plan *plan, size_t step, const char *name, double least,
-                                             double most, hone_error *error);
+HONE_API hone_status hone_plan_prepare_range(hone_plan *plan, size_t step, const char *name, double minimum,
+                                             double maximum, hone_error *error);
 
 /**
  * Filters host memory to host memory; blocks until the result is there.

@@ -170,8 +170,8 @@ static hone_status prepare_value(hone_plan *plan, size_t index, const char *name
     return status;
 }
 
-hone_status hone_plan_prepare_range(hone_plan *plan, size_t index, const char *name, double least,
-                                    double most, hone_error *error)
+hone_status hone_plan_prepare_range(hone_plan *plan, size_t index, const char *name, double minimum,
+                                    double maximum, hone_error *error)
 {
     enum { MAX_VALUES = 257 };
     hone_status status = plan_change_check(plan, "hone_plan_prepare_range", index, name, error);
@@ -180,12 +180,12 @@ hone_status hone_plan_prepare_range(hone_plan *plan, size_t index, const char *n
     const struct parameter *p = numeric(plan->cases[index].filter, name, error);
     if (!p)
         return HONE_ERROR_USAGE;
-    if (!(isfinite(least) && isfinite(most) && least <= most))
-        return error_set(error, HONE_ERROR_USAGE, "%g to %g is no range of %s", least, most, name);
+    if (!(isfinite(minimum) && isfinite(maximum) && minimum <= maximum))
+        return error_set(error, HONE_ERROR_USAGE, "%g to %g is no range of %s", minimum, maximum, name);
     const bool whole = p->kind == PARAMETER_INTEGER;
-    const double steps = whole && most - least < MAX_VALUES ? floor(most - least) : MAX_VALUES - 1;
+    const double steps = whole && maximum - minimum < MAX_VALUES ? floor(maximum - minimum) : MAX_VALUES - 1;
     for (int i = 0; i <= (int)steps && !status; i++) {
-        double value = steps > 0 ? least + (most - least) * i / steps : least;
+        double value = steps > 0 ? minimum + (maximum - minimum) * i / steps : minimum;
         status = prepare_value(plan, index, name, whole ? floor(value) : value, error);
     }
     return status;

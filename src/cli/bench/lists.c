@@ -28,7 +28,7 @@ int bench_list_tables(const struct bench_run *run)
                    table.device ? table.device : "");
     }
     if (!run->common.json) {
-        puts("roofs             what the device can do at most\n"
+        puts("roofs             the limits of the device\n"
              "probes            whether --probe finds what limits kernels built for it\n"
              "experiments       the documents' open questions, of which each has a name:");
         bench_list_experiments();
