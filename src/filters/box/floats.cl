@@ -60,10 +60,20 @@ inline floats row_vector(const struct image *in, __global const float *row, int 
     return v;
 }
 
+/* A row more of a vector's tail: into the sum of its part, which joins those before when it is whole. */
+inline void add_to_tail(floats *part, floats *rest, floats row, __global float *tail, bool keeps, bool whole)
+{
+    *part += row;
+    if (keeps)
+        STORE(tail, *rest + *part);
+    *rest += whole ? *part : (floats)0;
+    *part = whole ? (floats)0 : *part;
+}
+
 /* tails[j]: the sum of rows y + j to y + size - 1, of which the first `kept` are stored, `stride` apart; of
- * the elements of so many vectors from element i on. */
-inline void sum_some_tails(const struct image *in, int y, int size, __global float *tails, int kept,
-                           int stride, int i, int vectors)
+ * the elements of GROUP vectors from element i on. */
+inline void sum_group_tails(const struct image *in, int y, int size, __global float *tails, int kept,
+                            int stride, int i)
 {
     floats part[GROUP], rest[GROUP]; /* of a part, and of those before */
     for (int k = 0; k < GROUP; k++)
@@ -73,25 +83,29 @@ inline void sum_some_tails(const struct image *in, int y, int size, __global flo
         __global float *tail = tails + (size_t)j * stride + i;
         bool whole = (size - j) % PART == 0;
 #pragma unroll
-        for (int k = 0; k < GROUP; k++) {
-            if (k >= vectors)
-                break;
-            part[k] += row_vector(in, row, i + k * LANES);
-            if (j < kept)
-                STORE(tail + k * LANES, rest[k] + part[k]);
-            rest[k] += whole ? part[k] : (floats)0;
-            part[k] = whole ? (floats)0 : part[k];
-        }
+        for (int k = 0; k < GROUP; k++)
+            add_to_tail(part + k, rest + k, row_vector(in, row, i + k * LANES), tail + k * LANES, j < kept,
+                        whole);
     }
+}
+
+/* The same of one vector. Compilers warn that they cannot unroll a loop over 1 or GROUP vectors. */
+inline void sum_vector_tails(const struct image *in, int y, int size, __global float *tails, int kept,
+                             int stride, int i)
+{
+    floats part = 0, rest = 0;
+    for (int j = size - 1; j >= 0; j--)
+        add_to_tail(&part, &rest, row_vector(in, row_at(in, y + j), i), tails + (size_t)j * stride + i,
+                    j < kept, (size - j) % PART == 0);
 }
 
 inline void sum_tails(const struct image *in, int y, int size, __global float *tails, int kept, int stride)
 {
     int i = 0;
     for (; i + GROUP * LANES <= in->count; i += GROUP * LANES)
-        sum_some_tails(in, y, size, tails, kept, stride, i, GROUP);
+        sum_group_tails(in, y, size, tails, kept, stride, i);
     for (; i < in->count; i += LANES)
-        sum_some_tails(in, y, size, tails, kept, stride, i, 1);
+        sum_vector_tails(in, y, size, tails, kept, stride, i);
 }
 
 /* columns: the sum of a tail and of the head of the next block, whose row number k (from 1 on) is row y of
