@@ -590,6 +590,31 @@ def test_hostile_files_are_refused():
             frame.check(name in result.stderr and not os.path.exists(place.path("out.mkv")), f"{name}: {result.stderr}")
 
 
+HANGING = """
+#include <unistd.h>
+int avcodec_send_packet(void *decoder, const void *packet)
+{
+    (void)decoder, (void)packet;
+    for (;;)
+        pause();
+}
+"""
+
+
+def test_a_decoder_that_hangs_ends_the_run():
+    """It has no packet; the limit grows by 4 s, which is what this takes."""
+    with Here() as place:
+        with open(place.path("hang.c"), "w", encoding="ascii") as file:
+            file.write(HANGING)
+        subprocess.run(["cc", "-shared", "-fPIC", place.path("hang.c"), "-o", place.path("hang.so")], check=True)
+        write_video(place.path("in.mkv"), random_frames("420", 8, 2), "420", 8)
+        result = place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.mkv"), "--timeout", "0.01", status=5,
+                           LD_PRELOAD=place.path("hang.so"))
+        frame.check("in.mkv': no answer within" in result.stderr, result.stderr)
+        left = [name for name in os.listdir(place.folder) if name == "out.mkv" or name.startswith(".hone")]
+        frame.check(not left, f"{left}")
+
+
 # ---- Options ----
 
 def test_what_cannot_be_meant_is_refused():

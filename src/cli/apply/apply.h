@@ -187,6 +187,10 @@ hone_status engine_open_devices(struct engine *engine, const hone_image_desc *in
 hone_status engine_open_second(const struct engine *engine, size_t index, const hone_image_desc *first,
                                uint64_t max_pixels, bool quietly, struct media_input **out,
                                hone_error *error);
+/* Watches a decoder: when it is late, its process is ended, or this one ("WHAT 'path': no answer within N s"),
+ * where it has none of its own. */
+void engine_watch_decoder(const struct engine *engine, struct guard_watch *watch, const hone_image_desc *desc,
+                          const char *what, const char *path);
 /* Decodes into memory, bounded in time. */
 hone_status engine_load(const struct engine *engine, struct media_input *input, const char *path,
                         void *pixels, hone_error *error);

@@ -108,7 +108,7 @@ static bool meets_s16(const struct engine *engine, size_t step, const hone_image
 
 /* A decoder is asked between rows whether its time is over, and has a limit of processor time that the system holds; both fail one
  * image. One that sleeps beyond twice the time is ended, or the process, where it has none of its own. */
-static void watch_decoder(const struct engine *engine, struct guard_watch *watch, const hone_image_desc *desc,
+void engine_watch_decoder(const struct engine *engine, struct guard_watch *watch, const hone_image_desc *desc,
                           const char *what, const char *path)
 {
     const double given = engine->options->timeout, least = 4;
@@ -122,7 +122,7 @@ static hone_status open_source(const struct engine *engine, const struct source 
     const struct media_read_options options = read_options(engine, source);
     const hone_image_desc unknown = {0};
     struct guard_watch watch;
-    watch_decoder(engine, &watch, &unknown, "opening", source->path);
+    engine_watch_decoder(engine, &watch, &unknown, "opening", source->path);
     hone_status status = source->item && engine->stream
                              ? media_stream_image(engine->stream, out, &options, error)
                              : media_open(out, source->path, &options, error);
@@ -154,7 +154,7 @@ hone_status engine_load(const struct engine *engine, struct media_input *input, 
                         void *pixels, hone_error *error)
 {
     struct guard_watch watch;
-    watch_decoder(engine, &watch, &media_get_info(input)->desc, "decoding", path);
+    engine_watch_decoder(engine, &watch, &media_get_info(input)->desc, "decoding", path);
     hone_status status = media_load(input, pixels, 0, error);
     guard_unwatch(&watch);
     return status;

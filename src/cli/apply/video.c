@@ -108,6 +108,28 @@ static hone_status take_in(struct film *film, struct video_unit *unit, bool *mor
     return status;
 }
 
+/* Videos are decoded in this process. A pipe may have nothing for us for as long as it likes. */
+static void watch_decoder(const struct film *film, struct guard_watch *watch, const hone_image_desc *desc,
+                          const char *what)
+{
+    const char *path = film->item->input;
+    if (media_is_stream(path))
+        guard_watch(watch, 0, "%s '%s'", what, path);
+    else
+        engine_watch_decoder(film->engine, watch, desc, what, path);
+}
+
+static hone_status read_unit(struct film *film, struct video_unit **unit, hone_error *error)
+{
+    struct guard_watch watch;
+    const uint64_t start = clock_ns();
+    watch_decoder(film, &watch, &video_get_info(film->input)->plane[0], "decoding");
+    hone_status status = video_read(film->input, unit, error);
+    guard_unwatch(&watch);
+    worked(film, VIDEO_DECODE, start);
+    return status;
+}
+
 static void *decode(void *user)
 {
     struct film *film = user;
@@ -116,9 +138,7 @@ static void *decode(void *user)
     struct video_unit *unit = NULL;
     bool more = true;
     while (more && !status && !guard_is_signalled(NULL)) {
-        const uint64_t start = clock_ns();
-        status = video_read(film->input, &unit, &error);
-        worked(film, VIDEO_DECODE, start);
+        status = read_unit(film, &unit, &error);
         more = !status && unit;
         if (more)
             status = take_in(film, unit, &more, &error);
@@ -335,7 +355,16 @@ static hone_status open_film(struct film *film, const char *root, hone_error *er
     hone_status status = video_check_output(film->item->output, &options, error);
     if (!status && !apply_to_stdout(o))
         status = items_check_folder(film->item->output, root != NULL, o->force, error);
-    return status ? status : video_open(&film->input, film->item->input, &reading, error);
+    if (status)
+        return status;
+    if (o->first_frame > 1) /* all frames before it are decoded there, which takes what it takes */
+        return video_open(&film->input, film->item->input, &reading, error);
+    struct guard_watch watch;
+    const hone_image_desc unknown = {0};
+    watch_decoder(film, &watch, &unknown, "opening");
+    status = video_open(&film->input, film->item->input, &reading, error);
+    guard_unwatch(&watch);
+    return status;
 }
 
 void apply_video(struct engine *engine, const struct item *item, const char *root,
