@@ -60,6 +60,7 @@ struct hone_stream {
     bool shared;           /* kernels work on what the host maps */
     bool lent, trials;     /* see stream_extra */
     struct blocks *blocks; /* of the device */
+    void (*command)(void *frame, const hone_command *command);
     bool chained, clocked; /* the device's queue is out of order; its time stamps can be used */
     hone_stream_function callback;
     void *user;
@@ -95,6 +96,9 @@ struct stream_extra {
      * address once its frame is finished. One slot will do. */
     bool lent;
     bool trials; /* plans try other configurations: pushes may build, and wait */
+    /* Told each command of a frame (its hone_frame.user), in the order of enqueueing, before the frame's
+     * result; from the stream's thread. NULL: nobody wants to know. */
+    void (*command)(void *frame, const hone_command *command);
 };
 hone_status stream_make(hone_stream **out, hone_device *device, const hone_chain *chain,
                         const hone_image_desc *planes, size_t plane_count, const hone_stream_options *options,

@@ -101,7 +101,9 @@ static hone_status make_stream(struct member *member, struct lane *lane, const h
                                          .callback = pool_returned,
                                          .user = member,
                                          .plan = &plan};
-    const struct stream_extra extra = {.lent = !shape->has_ring, .trials = true};
+    const struct stream_extra extra = {.lent = !shape->has_ring,
+                                       .trials = true,
+                                       .command = member->pool->options.commands ? pool_command : NULL};
     plan.second = seconds;
     plan.second_count = shape->second_count;
     return stream_make(&lane->stream, member->device, shape->chain, &shape->in, 1, &options, &extra, error);

@@ -306,6 +306,7 @@ static void forget(struct attempt *attempt)
 {
     shape_release(attempt->member->pool, attempt->shape);
     free(attempt->steps);
+    free(attempt->commands);
     free(attempt);
 }
 
@@ -351,6 +352,9 @@ static void complete(struct attempt *attempt)
         job->steps = attempt->steps;
         job->step_count = attempt->step_count;
         attempt->steps = NULL;
+        job->commands = attempt->commands;
+        job->command_count = attempt->command_count;
+        attempt->commands = NULL;
     }
     settle(attempt, result->status, &attempt->error);
     forget(attempt);
@@ -361,6 +365,13 @@ static void note_seconds(struct lane *lane)
     hone_stream_stats stats;
     hone_stream_get_stats(lane->stream, &stats);
     memcpy(lane->seconds, stats.seconds, sizeof lane->seconds);
+}
+
+void pool_command(void *user, const hone_command *command)
+{
+    struct attempt *attempt = user;
+    if (mem_grow(&attempt->commands, &attempt->command_room, attempt->command_count + 1, sizeof *command))
+        attempt->commands[attempt->command_count++] = *command;
 }
 
 void pool_returned(void *user, const hone_stream_result *result)

@@ -13,6 +13,7 @@
 
 #include "hone/chain.h"
 #include "hone/device.h"
+#include "hone/event.h"
 #include "hone/image.h"
 #include "hone/plan.h"
 #include "hone/stream.h"
@@ -46,6 +47,7 @@ enum pool_wait { POOL_PREPARES, POOL_RUNS, POOL_WAITS };
 struct pool_options {
     const hone_plan_options *plan; /* for all shapes, without second images; strings outlive the pool */
     unsigned frames;               /* in flight on each device; 0: 3 */
+    bool commands;                 /* jobs come back with what the device was given */
     /**
      * Tells that the pool waits for device `index` from now on (pixels: of the frame that it waits for), or no longer (pixels 0); always
      * with a new `number`, for pool_give_up. Under the pool's lock: it calls nothing of the pool's. May be NULL.
@@ -97,6 +99,9 @@ struct pool_job {
     hone_copies staged;
     hone_step_info *steps; /* to be freed, with `config`s in the same memory */
     size_t step_count;
+    hone_command
+        *commands; /* where the pool's options ask for them, as many as there was memory for; to be freed */
+    size_t command_count;
 
     bool done; /* what follows is the pool's */
     struct pool_job *next;

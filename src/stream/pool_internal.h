@@ -47,6 +47,8 @@ struct attempt {
     hone_error error;
     hone_step_info *steps;
     size_t step_count;
+    hone_command *commands; /* the stream's thread's until it returned */
+    size_t command_count, command_room;
 };
 
 enum member_state { MEMBER_WORKS, MEMBER_FAILED, MEMBER_HANGS };
@@ -103,5 +105,7 @@ void pool_lanes_finish(struct member *member);
 void shape_release(struct pool *pool, struct pool_shape *shape);
 /* The callback of all streams. */
 void pool_returned(void *member, const hone_stream_result *result);
+/* Told of each command of an attempt. */
+void pool_command(void *attempt, const hone_command *command);
 
 #endif

@@ -160,6 +160,7 @@ hone_status stream_make(hone_stream **out, hone_device *device, const hone_chain
         return error_memory(error, "a stream");
     stream->lent = extra->lent;
     stream->trials = extra->trials;
+    stream->command = extra->command;
     status = set_up(stream, chain, &wanted, error);
     if (status)
         hone_stream_destroy(&stream);

@@ -167,6 +167,36 @@ def test_a_trace_is_what_perfetto_reads():
         frame.check(len(ids) == len(set(ids)) == len(device), f"{phase}: {len(ids)} events")
 
 
+def test_apply_tells_the_same_of_each_image():
+    with tempfile.TemporaryDirectory() as folder:
+        pictures = [picture(folder, f"{i}.pgm", i) for i in range(4)]
+        chosen, path = ["--variant", "direct"], os.path.join(folder, "trace.json")
+        wanted, _ = profile("box size=8 | sobel", pictures[0], "--repeat", "1", *chosen)
+        command = [os.path.join(frame.build(), "hone"), "apply", "box size=8 | sobel", *pictures, "-o", folder + "/out/",
+                   "--json", "--trace", path, *chosen]
+        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        frame.check(result.returncode == 0, result.stderr)
+        reports = [json.loads(line) for line in result.stdout.splitlines()]
+        with open(path, encoding="utf-8") as file:
+            trace = json.load(file)
+    for report in reports:
+        for key in ("bus_bytes", "memory_bytes", "launches"):
+            frame.check(report["traffic"][key] == wanted["traffic"][key], f"{key}: {report['traffic']}, {wanted['traffic']}")
+    frame.check([r["traffic"]["copies"] for r in reports] == 4 * [[]] and not wanted["traffic"]["copies"], f"{reports}")
+    tracks = {}
+    for event in trace["traceEvents"]:
+        if event["ph"] == "X":
+            tracks.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"], event["name"]))
+    for found in tracks.values():
+        for one, two in zip(sorted(found), sorted(found)[1:]):
+            frame.check(one[1] <= two[0] + 0.001, f"{two} begins before {one} has ended, in one track")
+    names = [os.path.basename(name) for (process, _), found in tracks.items() if process == 1 for _, _, name in found]
+    frame.check(sorted(names) == [f"{i}.pgm" for i in range(4)], f"{names}")
+    frame.check([key for key in tracks if key[0] > 1] == [(2, 1)], f"PoCL has one queue in order: {list(tracks)}")
+    kernels = [name for _, _, name in tracks[2, 1] if name not in ("map", "other")]
+    frame.check(len(kernels) == 4 * wanted["traffic"]["launches"], f"{kernels}")
+
+
 # ---- What does not work ----
 
 def test_bad_input_is_answered():

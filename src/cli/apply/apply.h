@@ -33,6 +33,7 @@ struct apply_options {
     double jobs;             /* images at a time; 0: as many as there are processors */
     double max_pixels;       /* of an image; 0: the default */
     const char *memory_text; /* as given */
+    const char *trace;       /* file; NULL: none */
     uint64_t memory;         /* bytes, most for the pixels of all images at a time; 0: the default */
 };
 
@@ -79,6 +80,8 @@ struct apply_result {
     const hone_device *device;
     hone_step_info *steps; /* owned; as in pool_job */
     size_t step_count;
+    hone_command *commands; /* what the device was given for the last page, where that is told; owned */
+    size_t command_count;
     bool alpha_weighed;
 };
 
@@ -119,6 +122,7 @@ struct second {
 };
 
 /* What all engines share: the devices, opened when the first image needs them, and second images, read then. */
+struct timeline;
 struct shared_device {
     const struct apply_options *options;
     const hone_chain *chain; /* the user's */
@@ -132,7 +136,8 @@ struct shared_device {
     size_t second_count;
     hone_type depth; /* of the first image of the run, where depth_seen */
     bool depth_seen, depth_said;
-    pthread_rwlock_t tuning; /* exclusive: a device is measured; shared: it filters images */
+    struct timeline *timeline; /* for --trace; NULL: none */
+    pthread_rwlock_t tuning;   /* exclusive: a device is measured; shared: it filters images */
     struct pixel_memory memory;
 };
 

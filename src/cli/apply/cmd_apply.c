@@ -231,6 +231,7 @@ static int run(int argc, char **argv)
                                  {"planes", 0, OPTION_TEXT, &o.planes, 0, 0},
                                  {"raw", 0, OPTION_TEXT, &o.raw, 0, 0},
                                  {"timeout", 0, OPTION_REAL, &o.timeout, 0, 1e9},
+                                 {"trace", 0, OPTION_TEXT, &o.trace, 0, 0},
                                  {"perf-hint", 0, OPTION_TEXT, &o.common.perf_hint, 0, 0},
                                  {"trust", 0, OPTION_FLAG, &o.trust, 0, 0},
                                  {"decode-memory", 0, OPTION_REAL, &o.decode_memory, 1, 1 << 24},
@@ -336,6 +337,8 @@ const struct command command_apply = {
         "  --no-fuse            give each filter its own kernel (no fusing of point filters)\n"
         "  --reproducible       same result on every device, to the last bit: sets exact=yes on every\n"
         "                       filter\n"
+        "  --trace FILE         write what the devices did for each image, command by command, for\n"
+        "                       ui.perfetto.dev (Chrome's format); not of videos and images in bands\n"
         "  --perf-hint WORD     high, normal or low: clock of a device with cl_qcom_perf_hint\n"
         "  --trust              also read SVG, PDF, JPEG XL, JPEG 2000, OpenEXR and others, whose decoders\n"
         "                       are not meant for untrusted files\n"

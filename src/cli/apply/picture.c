@@ -3,12 +3,14 @@
  * do the same with others. */
 #include "cli/apply/apply.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "filter/case.h"
 #include "filter/chain.h"
 #include "image/view.h"
+#include "lab/profile/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,9 @@ static void take_report(struct engine *engine, struct pool_job *job, struct appl
     free(result->steps);
     result->steps = job->steps;
     result->step_count = job->step_count;
+    free(result->commands);
+    result->commands = job->commands;
+    result->command_count = job->command_count;
     result->device = engine->shared->devices[job->device];
     result->alpha_weighed = engine->rule == ALPHA_WEIGH;
     result->wall_seconds += job->seconds;
@@ -47,18 +52,24 @@ hone_status engine_run(struct engine *engine, struct pool_shape *shape, struct p
                            .step = hone_chain_length(engine->chain) - 1,
                            .parameters = parameters};
     pthread_rwlock_rdlock(&shared->tuning);
+    const uint64_t begun = clock_ns();
     pool_submit(shared->pool, &job);
     hone_status status = pool_wait(shared->pool, &job);
     pthread_rwlock_unlock(&shared->tuning);
     out->data = job.out;
     if (job.in_is_lost)
         memory_lose(&shared->memory, in);
+    if (!status && shared->timeline && result)
+        timeline_add(shared->timeline, shared->devices[job.device], result->item->input, begun, clock_ns(),
+                     job.commands, job.command_count);
     if (status)
         *error = job.error;
     else if (result)
         take_report(engine, &job, result);
-    if (status || !result)
+    if (status || !result) {
         free(job.steps);
+        free(job.commands);
+    }
     return status;
 }
 

@@ -118,8 +118,10 @@ hone_status planes_wait(struct engine *engine, struct frame_jobs *jobs, struct v
 
 void planes_free(struct frame_jobs **jobs)
 {
-    for (unsigned i = 0; *jobs && i < (*jobs)->count; i++)
+    for (unsigned i = 0; *jobs && i < (*jobs)->count; i++) {
         free((*jobs)->job[i].steps);
+        free((*jobs)->job[i].commands);
+    }
     free(*jobs);
     *jobs = NULL;
 }

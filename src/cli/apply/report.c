@@ -6,6 +6,7 @@
 #include "base/json_text.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/profile/traffic.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -112,6 +113,19 @@ static bool list_copies(const struct apply_result *result, struct copies_of list
     return any;
 }
 
+/* Rows are tight. */
+static struct copy_situation situation_of(const struct apply_result *result)
+{
+    struct copy_situation situation = {.device = (hone_device *)result->device,
+                                       .steps = result->steps,
+                                       .step_count = result->step_count,
+                                       .in = result->in,
+                                       .out = result->out};
+    situation.in.pitch = hone_image_row_bytes(&result->in);
+    situation.out.pitch = hone_image_row_bytes(&result->out);
+    return situation;
+}
+
 static void tell_copies(const struct apply_result *result, struct text *text)
 {
     struct copies_of list[COPY_KINDS];
@@ -190,6 +204,11 @@ static json_t *success_json(const struct engine *engine, const struct apply_resu
         value = NULL;
     }
     json_decref(how);
+    if (value && result->command_count) {
+        const struct copy_situation situation = situation_of(result);
+        json_object_set_new(value, "traffic",
+                            traffic_json(&situation, result->commands, result->command_count));
+    }
     if (value && result->bands)
         json_object_set_new(value, "bands", json_integer(result->bands));
     if (value && result->is_video)
@@ -262,6 +281,10 @@ static void explain(const struct engine *engine, const struct apply_result *resu
              result->device_seconds > 0 ? " on the device" : " (the device has no clock)",
              megapixels_per_second(result), text_view(&copies), (unsigned long long)counts.built_from_source,
              (unsigned long long)counts.loaded_from_disk);
+    if (result->command_count) {
+        const struct copy_situation situation = situation_of(result);
+        traffic_note(common, &situation, result->commands, result->command_count);
+    }
     text_finish(&copies);
 }
 

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/guard.h"
+#include "cli/profile/traffic.h"
+#include "lab/profile/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +60,7 @@ static void apply_item(struct crew *crew, struct engine *engine, const struct it
         return;
     pthread_rwlock_wrlock(&crew->work);
     free(result->steps);
+    free(result->commands);
     apply_any(engine, item, root_of(crew), result);
     pthread_rwlock_unlock(&crew->work);
 }
@@ -187,6 +190,7 @@ static void *work(void *user)
             apply_item(crew, &engine, item_at(crew, index), &result);
         report(crew, &engine, &result, index);
         free(result.steps);
+        free(result.commands);
     }
     engine_end(&engine);
     return NULL;
@@ -231,6 +235,14 @@ static void end_now(int status)
     _exit(status);
 }
 
+/* Devices have names as long as they are open. */
+static hone_status write_trace(const char *path, const struct shared_device *shared, hone_error *error)
+{
+    if (!shared->timeline)
+        return error_memory(error, "the trace");
+    return profile_write_trace(path, timeline_json(shared->timeline, "hone apply"), error);
+}
+
 int apply_items(const struct apply_options *options, const hone_chain *chain, const struct items *items)
 {
     const size_t length = hone_chain_text(chain, NULL, 0) + 1;
@@ -254,8 +266,15 @@ int apply_items(const struct apply_options *options, const hone_chain *chain, co
         .work = PTHREAD_RWLOCK_INITIALIZER,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .turned = PTHREAD_COND_INITIALIZER};
+    hone_error trace_error = {0};
+    crew.shared.timeline = options->trace ? timeline_new() : NULL;
     run_crew(&crew);
     apply_summary(options, items, &crew.tally);
+    if (options->trace && write_trace(options->trace, &crew.shared, &trace_error)) {
+        const int status = cli_fail(&options->common, &trace_error);
+        crew.worst = status > crew.worst ? status : crew.worst;
+    }
+    timeline_free(&crew.shared.timeline);
     if (!share_close(&crew.shared))
         end_now(crew.worst);
     free(text);

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "cli/guard.h"
 #include "cli/profile/profile.h"
+#include "cli/profile/traffic.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -143,21 +144,9 @@ static hone_status measure(struct profiling *p, hone_error *error)
 static hone_status write_trace(const struct profiling *p, hone_error *error)
 {
     const hone_device_info *info = hone_device_get_info(p->device);
-    struct guarded_output output = GUARDED_OUTPUT_NONE;
-    json_t *trace = trace_make(&p->profile, info->board[0] ? info->board : info->name, p->preparation.phases);
-    char *text = trace ? json_dumps(trace, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
-    json_decref(trace);
-    if (!text)
-        return error_memory(error, "the trace");
-    hone_status status = guard_output_begin(&output, p->arguments.trace, error);
-    if (!status && !file_write_all(output.file.fd, text, strlen(text)))
-        status = error_set(error, HONE_ERROR_IO, "'%s' cannot be written: %s", p->arguments.trace,
-                           strerror(errno));
-    if (!status)
-        status = guard_output_commit(&output, error);
-    guard_output_abort(&output);
-    free(text);
-    return status;
+    return profile_write_trace(
+        p->arguments.trace,
+        trace_make(&p->profile, info->board[0] ? info->board : info->name, p->preparation.phases), error);
 }
 
 static hone_status tell(const struct profiling *p, hone_error *error)

@@ -9,23 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
-struct situation {
-    hone_device *device;
-    const hone_plan *plan;
-    const hone_image *in, *out;
-};
-
-static const struct variant *variant_of(const struct situation *s, size_t step, hone_step_info *info)
+static const struct variant *variant_of(const struct copy_situation *s, size_t step, hone_step_info *info)
 {
-    if (step == HONE_NO_STEP || !hone_plan_step(s->plan, step, info))
+    if (step >= s->step_count) /* HONE_NO_STEP, too */
         return NULL;
+    *info = s->steps[step];
     const struct hone_filter *filter = registry_find(info->filter);
     return filter ? filter_variant(filter, info->variant) : NULL;
 }
 
-static void explain_bus(const struct situation *s, struct profile_copy *copy, const hone_image *image)
+static void explain_bus(const struct copy_situation *s, struct profile_copy *copy,
+                        const hone_image_desc *desc)
 {
-    const hone_image_desc *desc = hone_image_get_desc(image);
     copy->avoidable = memory_is_shared(s->device);
     if (copy->avoidable)
         snprintf(
@@ -42,7 +37,7 @@ static void explain_bus(const struct situation *s, struct profile_copy *copy, co
             "needed: the device has memory of its own; a chain in one plan crosses the bus once each way");
 }
 
-static void explain_move(const struct situation *s, struct profile_copy *copy)
+static void explain_move(const struct copy_situation *s, struct profile_copy *copy)
 {
     hone_step_info info;
     const struct variant *variant = variant_of(s, copy->step, &info);
@@ -52,8 +47,7 @@ static void explain_move(const struct situation *s, struct profile_copy *copy)
                  "variant '%s' of %s takes addresses and rows that are multiples of %u bytes; rows are %zu "
                  "bytes apart "
                  "in the input and %zu in the result: padded rows avoid the copy",
-                 info.variant, info.filter, variant->align, hone_image_get_desc(s->in)->pitch,
-                 hone_image_get_desc(s->out)->pitch);
+                 info.variant, info.filter, variant->align, s->in.pitch, s->out.pitch);
     else
         snprintf(
             copy->why, sizeof copy->why,
@@ -81,7 +75,7 @@ static const struct variant *other_variant(const char *filter_name, const struct
     return NULL;
 }
 
-static void explain_conversion(const struct situation *s, struct profile_copy *copy)
+static void explain_conversion(const struct copy_situation *s, struct profile_copy *copy)
 {
     hone_step_info info;
     const struct variant *variant = variant_of(s, copy->step, &info);
@@ -101,17 +95,19 @@ static void explain_conversion(const struct situation *s, struct profile_copy *c
                  info.filter);
 }
 
-static void explain(const struct situation *s, const struct profile_command *command,
-                    struct profile_copy *copy)
+bool profile_explain_copy(const struct copy_situation *s, const hone_command *command,
+                          struct profile_copy *copy)
 {
+    if (command->kind == HONE_COMMAND_KERNEL || command->bytes == 0)
+        return false;
     *copy = (struct profile_copy){
-        .what = hone_command_kind_name(command->c.kind), .step = command->c.step, .bytes = command->c.bytes};
-    switch (command->c.kind) {
+        .what = hone_command_kind_name(command->kind), .step = command->step, .bytes = command->bytes};
+    switch (command->kind) {
     case HONE_COMMAND_UPLOAD:
-        explain_bus(s, copy, s->in);
+        explain_bus(s, copy, &s->in);
         break;
     case HONE_COMMAND_DOWNLOAD:
-        explain_bus(s, copy, s->out);
+        explain_bus(s, copy, &s->out);
         break;
     case HONE_COMMAND_MOVE:
         explain_move(s, copy);
@@ -127,19 +123,5 @@ static void explain(const struct situation *s, const struct profile_command *com
     case HONE_COMMAND_OTHER:
         break;
     }
-}
-
-hone_status profile_explain_copies(struct profile *profile, hone_device *device, const hone_plan *plan,
-                                   const hone_image *in, const hone_image *out, hone_error *error)
-{
-    const struct situation situation = {device, plan, in, out};
-    profile->copies = mem_new(profile->row_count, sizeof *profile->copies);
-    if (!profile->copies)
-        return error_memory(error, "a profile");
-    for (size_t i = 0; i < profile->row_count; i++) {
-        const struct profile_command *command = &profile->rows[i].typical;
-        if (command->c.kind != HONE_COMMAND_KERNEL && command->c.bytes > 0)
-            explain(&situation, command, &profile->copies[profile->copy_count++]);
-    }
-    return HONE_OK;
+    return true;
 }

@@ -103,8 +103,18 @@ hone_status profile_measure(struct profile *profile, hone_device *device, hone_p
                             hone_image *out, const struct profile_options *options, hone_error *error);
 void profile_finish(struct profile *profile);
 
-/* In a file of its own: what copies.c says of each copy of the typical run. */
-hone_status profile_explain_copies(struct profile *profile, hone_device *device, const hone_plan *plan,
-                                   const hone_image *in, const hone_image *out, hone_error *error);
+/* What a run copies in: what was enqueued, and what it was for. */
+struct copy_situation {
+    hone_device *device;
+    const hone_step_info *steps; /* of the chain */
+    size_t step_count;
+    hone_image_desc in, out; /* as the caller has them */
+};
+
+/* Why a command copies what it copies; false: it does not copy. */
+bool profile_explain_copy(const struct copy_situation *situation, const hone_command *command,
+                          struct profile_copy *copy);
+/* Adds a command to what a run moves. */
+void profile_add_traffic(struct profile_traffic *traffic, const hone_command *command);
 
 #endif

@@ -6,7 +6,9 @@
 #include "cl/device.h"
 #include "cl/selftest.h"
 #include "lab/profile/internal.h"
+#include "lab/profile/trace.h"
 #include "plan/plan.h"
+#include "stream/pool.h"
 
 #include <stdlib.h>
 
@@ -58,19 +60,11 @@ static hone_status collect(struct profile_run *run, const struct ends *ends, hon
     return status;
 }
 
-/* A command was queued before the call that enqueued it came back, and had ended before the host saw the end
- * of the run. The least of these distances is how far the clocks are apart: never too small, and at most as
- * much too large as the call took. */
 static uint64_t distance_of_clocks(const struct profile_run *run)
 {
     uint64_t least = 0;
-    for (size_t i = 0; i < run->count; i++) {
-        const hone_command *c = &run->commands[i].c;
-        const uint64_t distances[] = {c->enqueued - c->times.queued, run->ended - c->times.ended};
-        for (int j = 0; j < 2; j++)
-            if ((i == 0 && j == 0) || (int64_t)(distances[j] - least) < 0)
-                least = distances[j];
-    }
+    for (size_t i = 0; i < run->count; i++)
+        least = trace_distance(least, i == 0, &run->commands[i].c, run->ended);
     return least;
 }
 
@@ -175,6 +169,26 @@ static hone_status measure(struct profile *profile, const struct subject *subjec
     return status ? status : summary_make(profile, error);
 }
 
+static bool next_of_plan(const void *plan, size_t step, hone_step_info *info)
+{
+    return hone_plan_step(plan, step, info);
+}
+
+static hone_status explain_copies(struct profile *profile, const struct subject *s, hone_error *error)
+{
+    struct copy_situation situation = {
+        .device = s->device, .in = *hone_image_get_desc(s->in), .out = *hone_image_get_desc(s->out)};
+    hone_step_info *steps = pool_copy_steps(&situation.step_count, next_of_plan, s->plan);
+    profile->copies = mem_new(profile->row_count, sizeof *profile->copies);
+    situation.steps = steps;
+    for (size_t i = 0; steps && profile->copies && i < profile->row_count; i++)
+        profile->copy_count += profile_explain_copy(&situation, &profile->rows[i].typical.c,
+                                                    &profile->copies[profile->copy_count]);
+    const bool told = steps && profile->copies;
+    free(steps);
+    return told ? HONE_OK : error_memory(error, "a profile");
+}
+
 hone_status profile_measure(struct profile *profile, hone_device *device, hone_plan *plan, hone_image *in,
                             hone_image *out, const struct profile_options *options, hone_error *error)
 {
@@ -183,7 +197,7 @@ hone_status profile_measure(struct profile *profile, hone_device *device, hone_p
     plan_settle(plan);
     hone_status status = measure(profile, &subject, options, error);
     if (!status)
-        status = profile_explain_copies(profile, device, plan, in, out, error);
+        status = explain_copies(profile, &subject, error);
     if (status)
         profile_finish(profile);
     return status;

@@ -134,7 +134,7 @@ static void fill_row(const struct profile *profile, size_t index, struct profile
     row->roof = roof_of(profile, row->typical.c.kind);
 }
 
-static void add_traffic(struct profile_traffic *traffic, const hone_command *command)
+void profile_add_traffic(struct profile_traffic *traffic, const hone_command *command)
 {
     const hone_command_kind kind = command->kind;
     const bool crosses =
@@ -153,7 +153,7 @@ static void sum_up_commands(struct profile *profile, double *values)
     profile->row_count = typical->count;
     for (size_t i = 0; i < typical->count; i++) {
         fill_row(profile, i, &profile->rows[i], values);
-        add_traffic(&profile->traffic, &typical->commands[i].c);
+        profile_add_traffic(&profile->traffic, &typical->commands[i].c);
         profile->busy += spent(typical, i) * 1e-9;
         profile->idle += gap_before(typical, i) * 1e-9;
     }

@@ -7,14 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-enum { HOST = 1, DEVICE = 2, TRACK = 1 };
-
-struct trace {
-    json_t *events;
-    uint64_t origin; /* clock_ns */
-    bool failed;
-    unsigned next_id;
-};
+enum { DEVICE = TRACE_HOST + 1, TRACK = 1 };
 
 /* Takes `event` over, and `arguments` (may be NULL). */
 static void add(struct trace *trace, json_t *event, json_t *arguments)
@@ -30,39 +23,37 @@ static double at(const struct trace *trace, uint64_t host_ns)
     return (double)(int64_t)(host_ns - trace->origin) * 1e-3;
 }
 
-static void name(struct trace *trace, const char *what, int process, const char *text)
+void trace_name(struct trace *trace, int process, int track, const char *what, const char *text)
 {
-    add(trace, json_pack("{s:s, s:s, s:i, s:i}", "ph", "M", "name", what, "pid", process, "tid", TRACK),
+    add(trace, json_pack("{s:s, s:s, s:i, s:i}", "ph", "M", "name", what, "pid", process, "tid", track),
         json_pack("{s:o}", "name", json_text(text)));
 }
 
-static void span(struct trace *trace, int process, const char *text, const char *category, uint64_t from,
-                 uint64_t to, json_t *arguments)
+void trace_span(struct trace *trace, int process, int track, const char *text, const char *category,
+                uint64_t from, uint64_t to, struct json_t *arguments)
 {
     add(trace,
-        json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:f}", "ph", "X", "name", text, "cat", category, "pid",
-                  process, "tid", TRACK, "ts", at(trace, from), "dur",
+        json_pack("{s:s, s:o, s:s, s:i, s:i, s:f, s:f}", "ph", "X", "name", json_text(text), "cat", category,
+                  "pid", process, "tid", track, "ts", at(trace, from), "dur",
                   to > from ? (double)(to - from) * 1e-3 : 0.0),
         arguments);
 }
 
 /* A pair of events, which may overlap with others of its kind. */
-static void wait(struct trace *trace, const char *text, uint64_t from, uint64_t to)
+static void wait(struct trace *trace, int process, int track, const char *text, uint64_t from, uint64_t to)
 {
     const uint64_t ends[] = {from, to > from ? to : from};
     for (int i = 0; i < 2; i++)
         add(trace,
             json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:f}", "ph", i ? "e" : "b", "name", text, "cat",
-                      "waiting", "id", (int)trace->next_id, "pid", DEVICE, "tid", TRACK, "ts",
+                      "waiting", "id", (int)trace->next_id, "pid", process, "tid", track, "ts",
                       at(trace, ends[i])),
             NULL);
     trace->next_id++;
 }
 
-static void add_command(struct trace *trace, const struct profile_run *run,
-                        const struct profile_command *command)
+void trace_command(struct trace *trace, int process, int track, const hone_command *c, uint64_t to_host)
 {
-    const hone_command *c = &command->c;
     const char *kind = hone_command_kind_name(c->kind), *text = c->name[0] ? c->name : kind;
     json_t *arguments =
         json_pack("{s:I, s:I, s:I, s:I, s:I}", "bytes", (json_int_t)c->bytes, "queued_ns",
@@ -70,9 +61,42 @@ static void add_command(struct trace *trace, const struct profile_run *run,
                   (json_int_t)c->times.started, "ended_ns", (json_int_t)c->times.ended);
     if (arguments && c->step != HONE_NO_STEP)
         json_object_set_new(arguments, "step", json_integer((json_int_t)c->step));
-    wait(trace, text, c->times.queued + run->to_host, c->times.started + run->to_host);
-    span(trace, DEVICE, text, kind, c->times.started + run->to_host, c->times.ended + run->to_host,
-         arguments);
+    wait(trace, process, track, text, c->times.queued + to_host, c->times.started + to_host);
+    trace_span(trace, process, track, text, kind, c->times.started + to_host, c->times.ended + to_host,
+               arguments);
+}
+
+void trace_begin(struct trace *trace, uint64_t origin)
+{
+    *trace = (struct trace){.events = json_array(), .origin = origin};
+    trace_name(trace, TRACE_HOST, TRACK, "process_name", "host");
+}
+
+struct json_t *trace_end(struct trace *trace, const char *program)
+{
+    json_t *whole = json_pack("{s:o, s:s, s:{s:s}}", "traceEvents", trace->events, "displayTimeUnit", "ns",
+                              "otherData", "program", program);
+    if (!whole)
+        return NULL;
+    if (trace->failed) {
+        json_decref(whole);
+        return NULL;
+    }
+    return whole;
+}
+
+/* A command was queued before the call that enqueued it came back, and had ended before the host saw the end
+ * of the run. The least of these distances is how far the clocks are apart: never too small, and at most as
+ * much too large as the call took. */
+uint64_t trace_distance(uint64_t least, bool first, const hone_command *c, uint64_t ended)
+{
+    const uint64_t distances[] = {c->enqueued - c->times.queued, ended - c->times.ended};
+    for (int j = 0; j < 2; j++) {
+        if (first || (int64_t)(distances[j] - least) < 0)
+            least = distances[j];
+        first = false;
+    }
+    return least;
 }
 
 static void add_run(struct trace *trace, const struct profile *profile, size_t index)
@@ -81,34 +105,27 @@ static void add_run(struct trace *trace, const struct profile *profile, size_t i
     const bool warm = index >= profile->warmup;
     char text[48];
     snprintf(text, sizeof text, "%s %zu", warm ? "run" : "warm-up", warm ? index - profile->warmup : index);
-    span(trace, HOST, text, warm ? "steady" : "warm-up", run->begun[0], run->ended,
-         json_pack("{s:f, s:f}", "thread_cpu_ms", (double)run->thread_ns * 1e-6, "process_cpu_ms",
-                   (double)run->process_ns * 1e-6));
+    trace_span(trace, TRACE_HOST, TRACK, text, warm ? "steady" : "warm-up", run->begun[0], run->ended,
+               json_pack("{s:f, s:f}", "thread_cpu_ms", (double)run->thread_ns * 1e-6, "process_cpu_ms",
+                         (double)run->process_ns * 1e-6));
     for (int call = 0; call < PROFILE_CALLS; call++)
-        span(trace, HOST, profile_call_names[call], "call", run->begun[call],
-             call + 1 < PROFILE_CALLS ? run->begun[call + 1] : run->ended, NULL);
+        trace_span(trace, TRACE_HOST, TRACK, profile_call_names[call], "call", run->begun[call],
+                   call + 1 < PROFILE_CALLS ? run->begun[call + 1] : run->ended, NULL);
     for (size_t i = 0; i < run->count; i++)
-        add_command(trace, run, &run->commands[i]);
+        trace_command(trace, DEVICE, TRACK, &run->commands[i].c, run->to_host);
 }
 
 struct json_t *trace_make(const struct profile *profile, const char *device, const struct trace_phase *phases)
 {
-    struct trace trace = {.events = json_array(), .origin = phases[0].begun};
-    name(&trace, "process_name", HOST, "host");
-    name(&trace, "thread_name", HOST, "calls");
-    name(&trace, "process_name", DEVICE, device);
-    name(&trace, "thread_name", DEVICE, profile->host_clock ? "queue (host's clock)" : "queue");
+    struct trace trace;
+    trace_begin(&trace, phases[0].begun);
+    trace_name(&trace, TRACE_HOST, TRACK, "thread_name", "calls");
+    trace_name(&trace, DEVICE, TRACK, "process_name", device);
+    trace_name(&trace, DEVICE, TRACK, "thread_name", profile->host_clock ? "queue (host's clock)" : "queue");
     for (; phases->name; phases++)
-        span(&trace, HOST, phases->name, "preparation", phases->begun, phases->ended, NULL);
+        trace_span(&trace, TRACE_HOST, TRACK, phases->name, "preparation", phases->begun, phases->ended,
+                   NULL);
     for (size_t i = 0; i < (size_t)profile->warmup + profile->repeat; i++)
         add_run(&trace, profile, i);
-    json_t *whole = json_pack("{s:o, s:s, s:{s:s}}", "traceEvents", trace.events, "displayTimeUnit", "ns",
-                              "otherData", "program", "hone profile");
-    if (!whole)
-        return NULL;
-    if (trace.failed) {
-        json_decref(whole);
-        return NULL;
-    }
-    return whole;
+    return trace_end(&trace, "hone profile");
 }

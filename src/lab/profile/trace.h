@@ -8,6 +8,8 @@
 #ifndef LAB_TRACE_H
 #define LAB_TRACE_H
 
+#include "hone/event.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,5 +26,32 @@ struct trace_phase {
  * ran out; else the caller releases it. */
 struct json_t *trace_make(const struct profile *profile, const char *device,
                           const struct trace_phase *phases);
+
+/* ---- Its parts, for other traces ---- */
+
+enum { TRACE_HOST = 1 }; /* the host's process; those of devices follow */
+
+struct trace {
+    struct json_t *events;
+    uint64_t origin; /* clock_ns */
+    bool failed;     /* memory ran out */
+    unsigned next_id;
+};
+
+void trace_begin(struct trace *trace, uint64_t origin);
+/* `what`: "process_name" or "thread_name". */
+void trace_name(struct trace *trace, int process, int track, const char *what, const char *text);
+/* Host times; spans of a track follow each other or lie within each other. `arguments` may be NULL, and is
+ * taken over. */
+void trace_span(struct trace *trace, int process, int track, const char *text, const char *category,
+                uint64_t from, uint64_t to, struct json_t *arguments);
+/* A device's; `to_host` added to its times (modulo 2^64) makes them the host's. */
+void trace_command(struct trace *trace, int process, int track, const hone_command *command,
+                   uint64_t to_host);
+/* What is added to a device's times, as far as this command tells: of all commands the least (`first`: there is
+ * none before). `ended`: when the host had seen its end. */
+uint64_t trace_distance(uint64_t least, bool first, const hone_command *command, uint64_t ended);
+/* The whole; NULL when memory ran out. Nothing is left in `trace`. */
+struct json_t *trace_end(struct trace *trace, const char *program);
 
 #endif
