@@ -25,12 +25,18 @@ typedef ushort ushorts __attribute__((ext_vector_type(32)));
 typedef int ints __attribute__((ext_vector_type(16)));
 typedef uint words __attribute__((ext_vector_type(16)));
 typedef float floats __attribute__((ext_vector_type(16)));
+typedef uchar sixteen __attribute__((ext_vector_type(16)));
+typedef uchar half_bytes __attribute__((ext_vector_type(32)));
 typedef bytes bytes_at __attribute__((aligned(1)));
+typedef sixteen sixteen_at __attribute__((aligned(1)));
+typedef half_bytes half_at __attribute__((aligned(1)));
 
 #include "filters/vectors.clh"
 
 union lanes {
     bytes u8;
+    half_bytes halves[2];
+    sixteen quarters[4];
     shorts s16;
     ushorts u16;
     ints s32;
@@ -74,6 +80,19 @@ inline ints sum_of_pairs(shorts v)
 #endif
 }
 
+/* 16 pixels, channel by channel. */
+#if HONE_C == 2
+typedef half_bytes planes;
+typedef half_at planes_at;
+#else
+typedef bytes planes;
+typedef bytes_at planes_at;
+#endif
+union channels {
+    planes all;
+    sixteen channel[sizeof(planes) / 16];
+};
+
 struct band {
     __global const uchar *in;
     int pitch, width, height;
@@ -103,35 +122,73 @@ inline void extend(const struct band *b, __global uchar *to)
     }
 }
 
-/* Puts one channel of what row y shows into the ring. */
-inline void fill_channel(const struct band *b, __global const uchar *row, int inside, __global uchar *to,
-                         int channel)
+#if HONE_C > 2
+/* In each 16 bytes, four pixels: their bytes channel by channel, and back. */
+#define BY_CHANNEL(i) ((i) / 16 * 16 + (i) % 4 * HONE_C + (i) % 16 / 4)
+#define BY_PIXEL(i)   ((i) / 16 * 16 + (i) % 16 % HONE_C * 4 + (i) % 16 / HONE_C)
+/* Of 16 words, four by four: rows become columns, and back. */
+#define TURNED(i) ((i) % 4 * 4 + (i) / 4)
+/* Of three bytes a pixel: four pixels to each 16 bytes, and back. */
+#define SPREAD(i) ((i) - (i) / 4)
+#define PACK(i)   ((i) < 12 ? (i) + (i) / 3 : 0)
+#endif
+
+#define READ_AHEAD (HONE_C == 3 ? 16 : 0)
+/* 16 bytes of each channel, one behind the other, from 16 pixels; of three channels, 16 bytes more are read. */
+#if HONE_C == 2
+#define EVEN_ODD(i) ((i) % 16 * 2 + (i) / 16)
+#define WEAVE(i)    ((i) / 2 + (i) % 2 * 16)
+inline planes split(__global const uchar *from)
+{
+    planes v = *(__global const planes_at *)from;
+    return __builtin_shufflevector(v, v, L_ALL_32(EVEN_ODD));
+}
+#elif HONE_C > 2
+inline planes split(__global const uchar *from)
+{
+    union lanes v = {.u8 = *(__global const bytes_at *)from};
+#if HONE_C == 3
+    v.u32 = __builtin_shufflevector(v.u32, v.u32, L16(SPREAD, 0));
+#endif
+    v.u8 = __builtin_shufflevector(v.u8, v.u8, L_ALL_64(BY_CHANNEL));
+    v.u32 = __builtin_shufflevector(v.u32, v.u32, L16(TURNED, 0));
+    return v.u8;
+}
+#endif
+
+/* Puts what a row shows into the ring, whose channels lie `stride` apart. */
+inline void fill_channels(const struct band *b, __global const uchar *row, __global uchar *to)
 {
     int x = 0;
-    if (!REAL_ROW(inside)) {
-        for (; x < b->width; x++)
-            to[x] = (uchar)b->border;
-        return;
-    }
 #if HONE_C == 1
     for (; x + STRIP <= b->width; x += STRIP)
         *(__global bytes_at *)(to + x) = *(__global const bytes_at *)(row + x);
+#else
+    for (; (x + 16) * HONE_C + READ_AHEAD <= b->width * HONE_C; x += 16) {
+        const union channels v = {split(row + x * HONE_C)};
+#pragma unroll
+        for (int channel = 0; channel < HONE_C; channel++)
+            *(__global sixteen_at *)(to + channel * b->stride + x) = v.channel[channel];
+    }
 #endif
     for (; x < b->width; x++)
-        to[x] = row[x * HONE_C + channel];
+        for (int channel = 0; channel < HONE_C; channel++)
+            to[channel * b->stride + x] = row[x * HONE_C + channel];
 }
 
 inline void fill(const struct band *b, int y)
 {
     int inside;
     __global const uchar *row = hone_row(b->in, b->pitch, y, b->height, &inside);
-    for (int channel = 0; channel < HONE_C; channel++) {
-        __global uchar *to = ring_row(b, y, channel) + b->left;
-        if (IS_ALPHA(channel))
-            continue;
-        fill_channel(b, row, inside, to, channel);
-        extend(b, to);
-    }
+    __global uchar *to = ring_row(b, y, 0) + b->left;
+    if (REAL_ROW(inside))
+        fill_channels(b, row, to);
+    else
+        for (int x = 0; x < b->width; x++)
+            for (int channel = 0; channel < HONE_C; channel++)
+                to[channel * b->stride + x] = (uchar)b->border;
+    for (int channel = 0; channel < HONE_C; channel++)
+        extend(b, to + channel * b->stride);
 }
 
 /* Adds the products of one row of the ring to the lines first to last; line q takes row j - q of the
@@ -230,6 +287,35 @@ inline bool window_leaves(const struct band *b, int x, int y)
     return hone_leaves(x - b->left, y - b->top, b->kernel_width, b->kernel_height, b->width, b->height);
 }
 
+#if HONE_C > 1
+/* Pixels from the bytes 16 * part to 16 * part + 15 of each channel; alpha as it was. */
+inline void join(__global uchar *out, __global const uchar *centre, const bytes r[HONE_C], int part)
+{
+    union channels v = {.all = 0};
+#pragma unroll
+    for (int channel = 0; channel < HONE_C; channel++)
+        v.channel[channel] = ((const sixteen *)&r[channel])[part];
+#if HONE_C == 2
+    *(__global planes_at *)out = __builtin_shufflevector(v.all, v.all, L_ALL_32(WEAVE));
+#else
+    union lanes w = {.u8 = v.all};
+    w.u32 = __builtin_shufflevector(w.u32, w.u32, L16(TURNED, 0));
+    w.u8 = __builtin_shufflevector(w.u8, w.u8, L_ALL_64(BY_PIXEL));
+#if HONE_C == 3
+    w.u32 = __builtin_shufflevector(w.u32, w.u32, L16(PACK, 0));
+    *(__global half_at *)out = w.halves[0];
+    *(__global sixteen_at *)(out + 32) = w.quarters[2];
+#else
+#if HONE_ALPHA
+    const union lanes c = {.u8 = *(__global const bytes_at *)centre};
+    w.u32 = (w.u32 & 0xffffffu) | (c.u32 & 0xff000000u);
+#endif
+    *(__global bytes_at *)out = w.u8;
+#endif
+#endif
+}
+#endif
+
 /* One strip of one row. */
 inline void store(const struct band *b, __global uchar *out, int y, int x, bytes r[HONE_C])
 {
@@ -246,14 +332,16 @@ inline void store(const struct band *b, __global uchar *out, int y, int x, bytes
         return;
     }
 #endif
-    uchar planes[HONE_C][STRIP];
-    for (int channel = 0; channel < HONE_C; channel++)
-        *(bytes_at *)planes[channel] = r[channel];
+    int k = 0;
     __global const uchar *centre = b->in + y * b->pitch;
-    for (int k = 0; k < count; k++)
+#if HONE_C > 1
+    for (; k + 16 <= count; k += 16)
+        join(out + (x + k) * HONE_C, centre + (x + k) * HONE_C, r, k / 16);
+#endif
+    for (; k < count; k++)
         for (int channel = 0; channel < HONE_C; channel++) {
             int i = (x + k) * HONE_C + channel;
-            out[i] = IS_ALPHA(channel) ? centre[i] : planes[channel][k];
+            out[i] = IS_ALPHA(channel) ? centre[i] : ((const uchar *)&r[channel])[k];
         }
 }
 
