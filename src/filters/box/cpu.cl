@@ -117,16 +117,6 @@ inline void integrate(__global const SUM *columns, __global SUM *prefix, int cou
         prefix[i + HONE_C] = prefix[i] + columns[i];
 }
 
-#if HONE_ALPHA
-#define ALPHA1 0, 0, 0, 1
-#define ALPHA4 ALPHA1, ALPHA1, ALPHA1, ALPHA1
-#if LANES == 32
-#define ALPHA ALPHA4, ALPHA4
-#else
-#define ALPHA ALPHA4
-#endif
-#endif
-
 inline void store_pixels(const struct sink *sink, int i, int y, pixels v)
 {
     *(__global pixels_at *)(sink->at + y * sink->pitch + i) = v;
@@ -139,11 +129,7 @@ inline void write_row(__global const SUM *prefix, const struct source *source, c
     int i = 0;
     for (; i + LANES <= count; i += LANES) {
         pixels v = divide_vector(LOAD_SUMS(ahead + i) - LOAD_SUMS(prefix + i), half_area, multiplier, shift);
-#if HONE_ALPHA
-        const pixels alpha = {ALPHA};
-        v = v * ((PIXEL)1 - alpha) + load_pixels(source, i, y) * alpha;
-#endif
-        store_pixels(sink, i, y, v);
+        store_pixels(sink, i, y, WITH_ALPHA(v, load_pixels(source, i, y)));
     }
     for (; i < count; i++)
         sink_put(sink, i, y,

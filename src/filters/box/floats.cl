@@ -143,9 +143,6 @@ inline void double_sums(__global float *line, __global float *parts, int results
         STORE(line + i, LOAD(line + i) + LOAD(ahead + i));
 }
 
-/* With the fourth of each four lanes from the second vector. */
-#define KEPT_ALPHA(i) ((i) % 4 == 3 ? LANES + (i) : (i))
-
 /* The results of row y from the sums over the largest power of two, and those of the other bits. */
 inline void write_row(__global const float *line, __global const float *parts, const struct image *in,
                       const struct sink *sink, int y, int done, float area)
@@ -156,10 +153,7 @@ inline void write_row(__global const float *line, __global const float *parts, c
     int i = 0;
     for (; i + LANES <= in->count; i += LANES) {
         floats mean = (done ? LOAD(last + i) + LOAD(parts + i) : LOAD(last + i)) / (floats)area;
-#if HONE_ALPHA
-        mean = __builtin_shufflevector(mean, LOAD(centre + i), L16(KEPT_ALPHA, 0));
-#endif
-        STORE(out + i, mean);
+        STORE(out + i, WITH_ALPHA(mean, LOAD(centre + i)));
     }
     for (; i < in->count; i++)
         out[i] = IS_ALPHA(i % HONE_C) ? centre[i] : (done ? last[i] + parts[i] : last[i]) / area;

@@ -139,15 +139,6 @@ inline bool window_leaves(const struct band *b, int x, int y)
     return hone_leaves(x - b->left, y - b->top, b->kernel_width, b->kernel_height, b->width, b->height);
 }
 
-inline pixels with_alpha(pixels r, __global const PIXEL *centre)
-{
-#if HONE_ALPHA
-    for (int k = 3; k < LANES; k += 4)
-        r[k] = centre[k];
-#endif
-    return r;
-}
-
 inline void store(const struct band *b, __global RESULT *out, int y, int at, pixels r)
 {
     __global const PIXEL *centre = b->in + y * b->pitch + at;
@@ -157,7 +148,7 @@ inline void store(const struct band *b, __global RESULT *out, int y, int at, pix
             r[k] = window_leaves(b, (at + k) / HONE_C, y) ? (PIXEL)0 : r[k];
 #endif
     if (at + LANES <= b->count) {
-        *(__global pixels_at *)(out + at) = with_alpha(r, centre);
+        *(__global pixels_at *)(out + at) = WITH_ALPHA(r, *(__global const pixels_at *)centre);
         return;
     }
     for (int k = 0; k < b->count - at; k++)

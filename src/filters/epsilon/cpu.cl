@@ -45,10 +45,8 @@ DEFINE_VECTORS(PIXEL, pixels);
 DEFINE_VECTORS(float, floats);
 DEFINE_VECTORS(uint, words);
 
-#define LOAD(p)          (*(__global const pixels_at *)(p))
-#define LOAD_LINE(p)     (*(const pixels_at *)(p))
-
-#define IS_ALPHA_LANE(i) ((i) % 4 == 3)
+#define LOAD(p)      (*(__global const pixels_at *)(p))
+#define LOAD_LINE(p) (*(const pixels_at *)(p))
 
 #if FLOATING
 typedef int ints __attribute__((ext_vector_type(LANES)));
@@ -180,11 +178,7 @@ inline pixels finish(pixels r, pixels centre, const struct strip *s, int y)
             r[k] = 0;
     }
 #endif
-#if HONE_ALPHA
-    for (int k = 3; k < LANES; k += 4)
-        r[k] = centre[k];
-#endif
-    return r;
+    return WITH_ALPHA(r, centre);
 }
 
 /* What row y shows to the strip, with every pixel beyond the image in place. */

@@ -186,13 +186,7 @@ inline values join(__global const float *coarse, int pitch, __constant const flo
 
 inline pixels finish(values v, __global const PIXEL *centre)
 {
-    pixels result = lower(v);
-#if HONE_ALPHA
-    pixels alpha = LOAD_PIXELS(centre);
-    for (int lane = 3; lane < LANES; lane += 4)
-        result[lane] = alpha[lane];
-#endif
-    return result;
+    return WITH_ALPHA(lower(v), LOAD_PIXELS(centre));
 }
 
 inline void join_vector(__global const float *coarse, int pitch, __constant const float *weights, int taps,

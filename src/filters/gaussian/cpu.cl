@@ -123,13 +123,7 @@ inline values centre_column(const struct window *w, __global const VALUE *line)
 
 inline void write(__global PIXEL *out, __global const PIXEL *centre, values sum)
 {
-    pixels result = LOWER(sum);
-#if HONE_ALPHA
-    pixels alpha = *(__global const pixels_at *)centre;
-    for (int lane = 3; lane < LANES; lane += 4)
-        result[lane] = alpha[lane];
-#endif
-    *(__global pixels_at *)out = result;
+    *(__global pixels_at *)out = WITH_ALPHA(LOWER(sum), *(__global const pixels_at *)centre);
 }
 
 inline void weigh_line(const struct window *w, __global const VALUE *line, __global const PIXEL *centre,
