@@ -114,10 +114,52 @@ __kernel void histogram_local(__global const PIXEL *in, int in_offset, int in_pi
 #define COPIES 4 /* of the counters of a band */
 #endif
 
-inline void count_private(__global uint *own, int copy, NUMBER value, int channel, RANGE_PARAMETERS)
+inline void count_one(__global uint *own, int copy, int counter, int channel, int bins)
 {
-    own[copy * COUNTERS(bins) * HONE_C + COUNTER(value) * HONE_C + channel]++;
+    own[copy * COUNTERS(bins) * HONE_C + counter * HONE_C + channel]++;
 }
+
+#if HONE_T == 0
+#define STRETCH 8 /* pixels at a time */
+
+inline void count_stretch(__global uint *own, __global const PIXEL *at, RANGE_PARAMETERS)
+{
+#pragma unroll
+    for (int k = 0; k < STRETCH * HONE_C; k++)
+        count_one(own, k / HONE_C % COPIES, at[k], k % HONE_C, bins);
+}
+#else
+#define STRETCH 16
+
+#if FLOATING
+#define NUMBERS(v) (v)
+#else
+#define NUMBERS(v) convert_float16(v)
+#endif
+
+/* bin_of() for 16 neighbours at once; one by one where an edge has to decide, or a value is beyond the last. */
+inline void find_bins(int *bin, __global const PIXEL *from, RANGE_PARAMETERS)
+{
+    float16 v = NUMBERS(vload16(0, from)), at = (v - origin) * scale, shifted = at + 12582912.0f;
+    float16 nearest = shifted - 12582912.0f;
+    int16 sure = v >= (float)edges[0] && v < (float)edges[bins] && fabs(at - nearest) > margin;
+    vstore16((as_int16(shifted) & 0x3fffff) + (at < nearest), 0, bin);
+    if (!all(sure))
+        for (int k = 0; k < 16; k++)
+            bin[k] = bin_of(from[k], RANGE);
+}
+
+inline void count_stretch(__global uint *own, __global const PIXEL *at, RANGE_PARAMETERS)
+{
+    int bin[STRETCH * HONE_C];
+#pragma unroll
+    for (int k = 0; k < HONE_C; k++)
+        find_bins(bin + 16 * k, at + 16 * k, RANGE);
+#pragma unroll
+    for (int k = 0; k < STRETCH * HONE_C; k++)
+        count_one(own, k / HONE_C % COPIES, bin[k], k % HONE_C, bins);
+}
+#endif
 
 __kernel void histogram_private(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *counts,
                                 int width, int height, int rows, RANGE_PARAMETERS)
@@ -132,14 +174,11 @@ __kernel void histogram_private(__global const PIXEL *in, int in_offset, int in_
     for (; y < end; y++) {
         __global const PIXEL *row = in + in_offset + y * in_pitch;
         int x = 0;
-        for (; x + 8 <= width; x += 8) {
-#pragma unroll
-            for (int k = 0; k < 8 * HONE_C; k++)
-                count_private(own, k / HONE_C % COPIES, row[x * HONE_C + k], k % HONE_C, RANGE);
-        }
+        for (; x + STRETCH <= width; x += STRETCH)
+            count_stretch(own, row + x * HONE_C, RANGE);
         for (; x < width; x++)
             for (int channel = 0; channel < HONE_C; channel++)
-                count_private(own, 0, row[x * HONE_C + channel], channel, RANGE);
+                count_one(own, 0, COUNTER(row[x * HONE_C + channel]), channel, bins);
     }
 }
 
