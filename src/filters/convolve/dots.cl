@@ -134,7 +134,7 @@ inline void extend(const struct band *b, __global uchar *to)
 #endif
 
 #define READ_AHEAD (HONE_C == 3 ? 16 : 0)
-/* 16 bytes of each channel, one behind the other, from 16 pixels; of three channels, 16 bytes more are read. */
+/* 16 bytes of each channel, one behind the other, from 16 pixels; of three, 16 bytes more are read. */
 #if HONE_C == 2
 #define EVEN_ODD(i) ((i) % 16 * 2 + (i) / 16)
 #define WEAVE(i)    ((i) / 2 + (i) % 2 * 16)

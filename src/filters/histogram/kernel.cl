@@ -137,7 +137,7 @@ inline void count_stretch(__global uint *own, __global const PIXEL *at, RANGE_PA
 #define NUMBERS(v) convert_float16(v)
 #endif
 
-/* bin_of() for 16 neighbours at once; one by one where an edge has to decide, or a value is beyond the last. */
+/* bin_of() for 16 neighbours at once; one by one where an edge decides, or a value lies beyond the last. */
 inline void find_bins(int *bin, __global const PIXEL *from, RANGE_PARAMETERS)
 {
     float16 v = NUMBERS(vload16(0, from)), at = (v - origin) * scale, shifted = at + 12582912.0f;
