@@ -214,6 +214,28 @@ void file_output_abort(struct file_output *output)
     output->fd = -1;
 }
 
+hone_status file_unnamed(int *fd, const char *target, hone_error *error)
+{
+    const char *const usual = getenv("TMPDIR");
+    char folder[PATH_MAX], name[PATH_MAX];
+    if (!target)
+        snprintf(folder, sizeof folder, "%s", usual && *usual ? usual : "/tmp");
+    else if (strlen(target) < sizeof folder)
+        folder_of(target, folder);
+    else
+        return error_set(error, HONE_ERROR_IO, "'%.64s...' is too long for a path", target);
+    *fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (*fd >= 0)
+        return HONE_OK;
+    const int used = snprintf(name, sizeof name, "%s/.hone-XXXXXX", folder);
+    if (used > 0 && (size_t)used < sizeof name && (*fd = mkostemp(name, O_CLOEXEC)) >= 0) {
+        unlink(name);
+        return HONE_OK;
+    }
+    return error_set(error, HONE_ERROR_IO, "cannot make a temporary file in '%s': %s", folder,
+                     strerror(errno));
+}
+
 hone_status file_write(const char *target, const void *bytes, size_t count, hone_error *error)
 {
     struct file_output output;

@@ -40,6 +40,10 @@ void file_output_abort(struct file_output *output);
 /* Removes from the target's folder the temporary files of processes that are gone: killed ones leave them. */
 void file_output_sweep(const char *target);
 
+/* A file without a name in the folder of `target` (NULL: in $TMPDIR, or /tmp), which ends with its last
+ * descriptor. The caller closes *fd. */
+hone_status file_unnamed(int *fd, const char *target, hone_error *error);
+
 /* The whole dance for bytes in memory. */
 hone_status file_write(const char *target, const void *bytes, size_t count, hone_error *error);
 

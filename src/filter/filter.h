@@ -319,6 +319,7 @@ struct hone_filter {
     unsigned inputs;              /* 1 or 2 */
     bool spatial;                 /* looks at neighbours: has `border` and `alpha` */
     enum reads reads;
+    bool turns;           /* READS_ELSEWHERE: the pixel at (x, y) is that at (y, x) */
     struct window window; /* what may not change a result lies outside */
     unsigned period;      /* results depend on their positions modulo this; 0: they do not */
     struct parameter parameters[MAX_PARAMETERS];

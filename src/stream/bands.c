@@ -16,8 +16,8 @@ struct side side_of_columns(const hone_image_desc *image, const hone_halo *halo)
     return (struct side){image->width, halo->left, halo->right, halo->period, halo->wraps};
 }
 
-/* Regions begin at multiples of the period. One that would pass the far edge is moved back until it ends there: its size has to
- * leave it at a multiple. */
+/* Regions begin at multiples of the period. One that would pass the far edge is moved back until it ends
+ * there: its size has to leave it at a multiple. */
 bool bands_make(struct bands *bands, const struct side *side, uint32_t region, uint32_t *least)
 {
     const uint32_t length = side->length, period = side->period, before = round_up(side->before, period),

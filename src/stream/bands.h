@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cutting a side of an image into bands: of whole rows, or of columns. Every band is made from a region of as many rows, so that one
- * plan does for all. */
+/* Cutting a side of an image into bands: of whole rows, or of columns. Every band is made from a region of as
+ * many rows, so that one plan does for all. */
 #ifndef STREAM_BANDS_H
 #define STREAM_BANDS_H
 
@@ -23,8 +23,8 @@ struct bands {
     bool wraps;      /* rows beyond an edge are those of the other edge */
 };
 
-/* Regions of at most `region` rows. False where the halo leaves no room for a band, or border=wrap none for the period; *least
- * is the smallest region that would do then, 0: none. */
+/* Regions of at most `region` rows. False where the halo leaves no room for a band, or border=wrap none for
+ * the period; *least is the smallest region that would do then, 0: none. */
 bool bands_make(struct bands *bands, const struct side *side, uint32_t region, uint32_t *least);
 
 uint32_t bands_count(const struct bands *bands);

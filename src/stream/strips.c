@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "stream/strips.h"
-
 #include "base/error.h"
+#include "stream/tiles_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@ struct tail {
     hone_device *device;
     const hone_chain *step;
     hone_plan_options options;
-    bool counts;
+    bool counts, turned;
     hone_image_desc band, output;
     hone_plan *plan; /* for bands of `planned` rows */
     uint32_t planned;
@@ -37,6 +37,8 @@ static hone_status reserve(struct tail *tail, hone_error *error)
     tail->output = *hone_plan_output(tail->plan);
     tail->row = (size_t)tail->output.width * tail->output.channels;
     tail->result = mem_new(hone_image_bytes(&tail->output), 1);
+    if (tail->turned)
+        return tail->result ? HONE_OK : error_memory(error, "a turned band");
     if (tail->counts)
         tail->sums = mem_new(tail->row, sizeof *tail->sums);
     else if (tail->output.type == HONE_F32)
@@ -57,6 +59,7 @@ hone_status tail_create(struct tail **out, hone_device *device, const hone_chain
     tail->device = device;
     tail->step = step;
     tail->counts = reach == HONE_REACH_ALL;
+    tail->turned = reach == HONE_REACH_ELSEWHERE;
     tail->band = *band;
     if (options)
         tail->options = *options;
@@ -137,7 +140,7 @@ hone_status tail_run(struct tail *tail, const void *rows, size_t pitch, uint32_t
     }
     if (tail->carry)
         carry_floats(tail, count);
-    else
+    else if (tail->wrapped)
         carry_integers(tail, count);
     *out = tail->result;
     return HONE_OK;

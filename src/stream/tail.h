@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The last filter of a chain whose sums go on from band to band: each band by itself, and then the sums of
- * those before are added. */
+/* The last filter of a chain that is no window. Sums go on from band to band: each band by itself, and then
+ * the sums of those before are added. A filter that turns the image turns each band. */
 #ifndef STREAM_TAIL_H
 #define STREAM_TAIL_H
 
@@ -18,8 +18,8 @@ void tail_destroy(struct tail **tail);
 const hone_image_desc *tail_output(const struct tail *tail);
 bool tail_step(const struct tail *tail, hone_step_info *info);
 
-/* Takes the next band of `count` rows. Sums: *out is its result, tight, until the next call. Counts: *out is
- * NULL, and they come by tail_counts. */
+/* Takes the next band of `count` rows. Sums, and turned bands: *out is its result, tight, until the next
+ * call. Counts: *out is NULL, and they come by tail_counts. */
 hone_status tail_run(struct tail *tail, const void *rows, size_t pitch, uint32_t count, const void **out,
                      hone_error *error);
 /* HONE_ERROR_UNSUPPORTED where a count is over 2^32 - 1. */

@@ -33,28 +33,15 @@ static hone_status check_borders(const struct tiles *tiles, const hone_chain *ch
     return HONE_OK;
 }
 
-/* Counts add up; what is drawn of them does not. */
-static hone_status check_counts(const hone_chain *chain, const hone_image_desc *input, hone_error *error)
-{
-    hone_image_desc part = *input, out;
-    part.height = 1;
-    hone_status status = hone_chain_output(chain, &part, &out, error);
-    if (!status && (out.type != HONE_U32 || out.height != 1))
-        return refuse(chain, chain->count - 1,
-                      "it makes a picture of all counts; output=table gives the counts", error);
-    return status;
-}
-
 static hone_status check_chain(const struct tiles *tiles, const hone_chain *chain, const hone_halo *all,
                                hone_error *error)
 {
-    if (all->reach == HONE_REACH_ELSEWHERE)
+    if (all->reach == HONE_REACH_ELSEWHERE && !chain->steps[all->step].c.filter->turns)
         return refuse(chain, all->step, "its pixels move to other places", error);
-    if (all->reach != HONE_REACH_WINDOW && all->step + 1 < chain->count)
-        return refuse(chain, all->step,
-                      "its sums go on over the whole image, so it has to be the last filter", error);
-    hone_status status = check_borders(tiles, chain, error);
-    return status || all->reach != HONE_REACH_ALL ? status : check_counts(chain, &tiles->image.desc, error);
+    if (all->wraps && tiles->source && !source_is_turned(tiles->source))
+        return refuse(chain, 0, "under border=wrap it needs rows twice, which the filter before makes once",
+                      error);
+    return check_borders(tiles, chain, error);
 }
 
 /* *part stays NULL where count is 0. Released with hone_chain_destroy, on an error, too. */
@@ -74,6 +61,7 @@ static hone_status part_of(hone_chain **part, const hone_chain *chain, size_t fi
     return status;
 }
 
+/* Each filter in turn of some of a chain: those with windows, and one that has none. */
 static hone_status split_chain(struct tiles *tiles, const hone_chain *chain, hone_error *error)
 {
     hone_halo all;
@@ -91,13 +79,70 @@ static hone_status split_chain(struct tiles *tiles, const hone_chain *chain, hon
     return status;
 }
 
-hone_status tiles_check(const hone_chain *chain, const hone_image_desc *input, hone_error *error)
+/* What the chain makes of an image of this size and kind, as far as sides stay. */
+static hone_status kind_of(const hone_chain *chain, hone_image_desc *image, hone_image_desc *made,
+                           hone_error *error)
 {
-    struct tiles tiles = {.image = {.desc = *input}};
-    hone_status status = split_chain(&tiles, chain, error);
-    hone_chain_destroy(&tiles.head);
-    hone_chain_destroy(&tiles.tail_step);
+    hone_image_desc row = *image;
+    row.height = 1;
+    hone_status status = chain ? hone_chain_output(chain, &row, made, error) : HONE_OK;
+    if (!chain)
+        *made = row;
+    image->type = made->type;
+    image->channels = made->channels;
     return status;
+}
+
+/* Counts add up; what is drawn of them does not. */
+static hone_status find_output(struct tiles *tiles, hone_error *error)
+{
+    const hone_chain *tail = tiles->tail_step;
+    hone_image_desc made;
+    tiles->between = tiles->image.desc;
+    hone_status status = kind_of(tiles->head, &tiles->between, &made, error);
+    tiles->output = tiles->between;
+    if (status || !tail)
+        return status;
+    status = kind_of(tail, &tiles->output, &made, error);
+    if (status)
+        return status;
+    if (tail->steps[0].c.filter->turns) {
+        tiles->output.width = tiles->between.height;
+        tiles->output.height = tiles->between.width;
+    } else if (tiles->halo.reach == HONE_REACH_ALL) {
+        tiles->output = made;
+        if (made.type != HONE_U32 || made.height != 1)
+            return refuse(tail, 0, "it makes a picture of all counts; output=table gives the counts", error);
+    }
+    return HONE_OK;
+}
+
+/* ---- Chains that are run stage by stage ---- */
+
+/* Whether the result of a step is an image that those behind it read as a new one. */
+static bool ends_stage(const hone_chain *chain, size_t step)
+{
+    const struct hone_filter *filter = chain->steps[step].c.filter;
+    return filter->reads != READS_WINDOW && (filter->turns || step + 1 < chain->count);
+}
+
+static size_t stages_of(const hone_chain *chain)
+{
+    size_t stages = 1;
+    for (size_t i = 0; i < chain->count; i++)
+        stages += ends_stage(chain, i);
+    return stages;
+}
+
+/* The steps from `first` to the end of their stage: *count, which is 0 where nothing follows a turned image.
+ */
+static hone_status stage_at(hone_chain **stage, size_t *count, const hone_chain *chain, size_t first,
+                            hone_error *error)
+{
+    *count = 0;
+    for (size_t i = first; i < chain->count && (i == first || !ends_stage(chain, i - 1)); i++)
+        ++*count;
+    return part_of(stage, chain, first, *count, error);
 }
 
 /* ---- Making one ---- */
@@ -108,18 +153,6 @@ static uint64_t budget(const struct tiles_request *request)
     hone_device_memory(request->device, &held, &most);
     most = most > held ? most - held : 0;
     return request->memory && request->memory < most ? request->memory : most;
-}
-
-/* The head's result: the size is that of the input. */
-static hone_status find_between(struct tiles *tiles, hone_error *error)
-{
-    hone_image_desc pixel = tiles->image.desc;
-    pixel.width = pixel.height = 1;
-    tiles->between = tiles->image.desc;
-    hone_status status = tiles->head ? hone_chain_output(tiles->head, &pixel, &pixel, error) : HONE_OK;
-    tiles->between.type = pixel.type;
-    tiles->between.channels = pixel.channels;
-    return status;
 }
 
 static hone_status check_second(const struct tiles *tiles, const struct tiles_second *second,
@@ -152,34 +185,92 @@ static hone_status take_seconds(struct tiles *tiles, const struct tiles_request 
     return status;
 }
 
-static void find_output(struct tiles *tiles)
+/* A stage by itself: the description of what it makes, without memory for it. Takes over the source, on an
+ * error, too. */
+static hone_status new_stage(struct tiles **out, const hone_chain *chain, const struct tiles_request *request,
+                             struct source *source, hone_error *error)
 {
-    tiles->output = tiles->tail ? *tail_output(tiles->tail) : tiles->between;
-    if (!tiles->tail || tiles->halo.reach != HONE_REACH_ALL)
-        tiles->output.height = tiles->image.desc.height;
-    tiles->output.pitch = 0;
+    struct tiles *tiles = *out = mem_new(1, sizeof *tiles);
+    if (!tiles) {
+        source_destroy(&source);
+        return error_memory(error, "an image in parts");
+    }
+    tiles->source = source;
+    tiles->device = request->device;
+    tiles->image = request->input;
+    tiles->halo.period = 1;
+    if (request->plan)
+        tiles->plan = *request->plan;
+    hone_status status = chain ? split_chain(tiles, chain, error) : HONE_OK;
+    if (!status)
+        status = find_output(tiles, error);
+    if (status)
+        tiles_destroy(out);
+    return status;
+}
+
+static hone_status make_stage(struct tiles **out, const hone_chain *chain,
+                              const struct tiles_request *request, struct source *source, hone_error *error)
+{
+    hone_status status = new_stage(out, chain, request, source, error);
+    if (!status)
+        status = take_seconds(*out, request, error);
+    if (!status)
+        status = tiles_fit(*out, request->memory, error);
+    if (status && *out)
+        tiles_destroy(out);
+    return status;
 }
 
 hone_status tiles_create(struct tiles **out, const struct tiles_request *request, hone_error *error)
 {
-    struct tiles *tiles = *out = mem_new(1, sizeof *tiles);
-    if (!tiles)
-        return error_memory(error, "an image in parts");
-    tiles->device = request->device;
-    tiles->image = request->input;
-    if (request->plan)
-        tiles->plan = *request->plan;
-    hone_status status = split_chain(tiles, request->chain, error);
-    if (!status)
-        status = take_seconds(tiles, request, error);
-    if (!status)
-        status = find_between(tiles, error);
-    if (!status)
-        status = tiles_fit(tiles, budget(request), error);
-    if (status)
-        tiles_destroy(out);
-    else
-        find_output(tiles);
+    const hone_chain *chain = request->chain;
+    struct tiles_request part = *request;
+    struct source *source = NULL;
+    size_t first = 0, count = 0;
+    part.memory = budget(request) / stages_of(chain);
+    for (bool last = false; !last; first += count) {
+        hone_chain *stage = NULL;
+        hone_status status = stage_at(&stage, &count, chain, first, error);
+        last = !count || !ends_stage(chain, first + count - 1);
+        *out = NULL;
+        if (status)
+            source_destroy(&source);
+        else
+            status = make_stage(out, stage, &part, source, error);
+        hone_chain_destroy(&stage);
+        if (!status && !last) {
+            part.seconds += (*out)->second_count;
+            part.second_count -= (*out)->second_count;
+            status = source_create(&source, *out, chain->steps[first + count - 1].c.filter->turns,
+                                   request->target, error);
+            *out = NULL;
+        }
+        if (status)
+            return status;
+        if (!last)
+            part.input = source_image(source);
+    }
+    return HONE_OK;
+}
+
+/* The same without a device. */
+hone_status tiles_check(const hone_chain *chain, const hone_image_desc *input, hone_error *error)
+{
+    struct tiles_request part = {.input = {.desc = *input}};
+    hone_status status = HONE_OK;
+    size_t first = 0, count = 1;
+    for (; count && first < chain->count && !status; first += count) {
+        hone_chain *stage = NULL;
+        struct tiles *tiles = NULL;
+        status = stage_at(&stage, &count, chain, first, error);
+        if (!status)
+            status = new_stage(&tiles, stage, &part, NULL, error);
+        if (!status)
+            part.input.desc = tiles->output;
+        tiles_destroy(&tiles);
+        hone_chain_destroy(&stage);
+    }
     return status;
 }
 
@@ -190,6 +281,7 @@ void tiles_destroy(struct tiles **slot)
     if (!tiles)
         return;
     tiles_release(tiles);
+    source_destroy(&tiles->source);
     hone_chain_destroy(&tiles->head);
     hone_chain_destroy(&tiles->tail_step);
     free(tiles->seconds);
@@ -202,26 +294,68 @@ const hone_image_desc *tiles_output(const struct tiles *tiles)
     return &tiles->output;
 }
 
+static void add_copies(hone_copies *sum, const hone_copies *more)
+{
+    sum->count += more->count;
+    sum->bytes += more->bytes;
+}
+
+static void add_state(struct tiles_state *sum, const struct tiles_state *more)
+{
+    sum->bands += more->bands;
+    sum->done += more->done;
+    sum->memory += more->memory;
+    if (sum->region_pixels < more->region_pixels)
+        sum->region_pixels = more->region_pixels;
+    add_copies(&sum->copies.uploads, &more->copies.uploads);
+    add_copies(&sum->copies.downloads, &more->copies.downloads);
+    add_copies(&sum->copies.moves, &more->copies.moves);
+    add_copies(&sum->copies.conversions, &more->copies.conversions);
+    add_copies(&sum->copies.maps, &more->copies.maps);
+}
+
 void tiles_get_state(const struct tiles *tiles, struct tiles_state *state)
 {
     *state = (struct tiles_state){.bands = bands_count(&tiles->bands),
                                   .done = tiles->done,
                                   .columns = bands_count(&tiles->columns),
                                   .band_rows = tiles->bands.rows,
-                                  .region_rows = tiles->bands.region,
-                                  .memory = tiles->memory};
+                                  .region_pixels = (uint64_t)tiles->bands.region * tiles->image.desc.width,
+                                  .memory = tiles->memory,
+                                  .copies = tiles->copies};
     if (tiles->stream) {
         hone_stream_stats stats;
         hone_stream_get_stats(tiles->stream, &stats);
         state->copies = stats.copies;
     }
+    if (tiles->source) {
+        struct tiles_state before;
+        tiles_get_state(source_inner(tiles->source), &before);
+        add_state(state, &before);
+    }
+}
+
+static size_t steps_of(const struct tiles *tiles)
+{
+    const size_t before = tiles->source ? steps_of(source_inner(tiles->source)) : 0;
+    return before + tiles->head_steps + (tiles->tail_step != NULL);
 }
 
 bool tiles_step(const struct tiles *tiles, size_t step, hone_step_info *info)
 {
+    const size_t before = tiles->source ? steps_of(source_inner(tiles->source)) : 0;
+    if (step < before)
+        return tiles_step(source_inner(tiles->source), step, info);
+    step -= before;
     if (step < tiles->head_steps)
-        return hone_stream_step(tiles->stream, 0, step, info);
+        return tiles->stream && hone_stream_step(tiles->stream, 0, step, info);
     return step == tiles->head_steps && tiles->tail && tail_step(tiles->tail, info);
+}
+
+hone_status tiles_prepare(struct tiles *tiles, bool *ready, hone_error *error)
+{
+    *ready = true;
+    return tiles->source ? source_prepare(tiles->source, ready, error) : HONE_OK;
 }
 
 /* ---- Tiles ---- */
@@ -337,7 +471,8 @@ static hone_status next_band(struct tiles *tiles, hone_error *error)
 
 /* ---- Results ---- */
 
-/* Of the band at hand, as many rows as go at once. */
+/* Of the band at hand, as many rows as go at once. Turned, they are columns, and all that there is of them.
+ */
 static hone_status take_rows(struct tiles *tiles, struct tiles_rows *rows, hone_error *error)
 {
     const void *result = NULL;
@@ -352,6 +487,8 @@ static hone_status take_rows(struct tiles *tiles, struct tiles_rows *rows, hone_
     hone_status status = tail_run(tiles->tail, rows->pixels, rows->pitch, rows->count, &result, error);
     rows->pixels = result;
     rows->pitch = hone_image_row_bytes(&tiles->output);
+    if (tiles->halo.reach == HONE_REACH_ELSEWHERE)
+        rows->pitch = rows->pitch / tiles->output.width * rows->count;
     return status;
 }
 
@@ -370,6 +507,8 @@ hone_status tiles_next(struct tiles *tiles, struct tiles_rows *rows, hone_error 
 {
     hone_status status = HONE_OK;
     *rows = (struct tiles_rows){0};
+    for (bool ready = false; !ready && !status;)
+        status = tiles_prepare(tiles, &ready, error);
     while (!status && !rows->pixels && (tiles->band.count || tiles->done < bands_count(&tiles->bands))) {
         if (!tiles->band.count)
             status = next_band(tiles, error);

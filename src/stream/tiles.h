@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * A chain over an image that need not fit into memory: bands of whole rows go through a stream, each with the rows around it
- * that its result depends on. Bands that are too wide for the memory that there is go tile by tile, with the columns around each.
- * The result is that of the whole image.
+ * A chain over an image that need not fit into memory: bands of whole rows go through a stream, each with the
+ * rows around it that its result depends on. Bands that are too wide for the memory that there is go tile by
+ * tile, with the columns around each. The result is that of the whole image.
  *
- * Chains that end in integral or histogram carry sums from band to band. What cannot be done in bands is
- * HONE_ERROR_UNSUPPORTED, and the message names the filter.
+ * Integral and histogram carry sums from band to band; filters behind them read their rows as they come. A
+ * transposed image goes through a temporary file. What cannot be done in bands is HONE_ERROR_UNSUPPORTED, and
+ * the message names the filter.
  */
 #ifndef STREAM_TILES_H
 #define STREAM_TILES_H
@@ -13,8 +14,9 @@
 #include "hone/chain.h"
 #include "hone/stream.h"
 
-/* Fills `rows`, `pitch` bytes apart, with `count` rows of the image from `first` on. That is where the last call ended, except
- * under border=wrap: then the last rows come before the first ones, and the first ones once more at the end. */
+/* Fills `rows`, `pitch` bytes apart, with `count` rows of the image from `first` on. That is where the last
+ * call ended, except under border=wrap: then the last rows come before the first ones, and the first ones
+ * once more at the end. */
 typedef hone_status (*tiles_read)(void *user, uint32_t first, uint32_t count, void *rows, size_t pitch,
                                   hone_error *error);
 
@@ -32,23 +34,28 @@ struct tiles_request {
     size_t second_count;
     uint64_t memory; /* bytes, for all that is held at once; 0: what the device's budget has left */
     const hone_plan_options *plan; /* NULL: defaults; its second images do not count */
+    const char *target;            /* in whose folder temporary files are made; NULL: in $TMPDIR or /tmp */
 };
 
-/* Whether a chain can be run over images like `input` in bands: HONE_ERROR_UNSUPPORTED says why not. Second images are taken to be
- * like the first. Needs no device. */
+/* Whether a chain can be run over images like `input` in bands: HONE_ERROR_UNSUPPORTED says why not. Second
+ * images are taken to be like the first. Needs no device. */
 hone_status tiles_check(const hone_chain *chain, const hone_image_desc *input, hone_error *error);
 
 /* Threads: one at a time. */
 struct tiles;
 
-/* HONE_ERROR_MEMORY where not even the smallest tiles fit, with what they would take. *out is released with tiles_destroy. The
- * chain may be destroyed before. */
+/* HONE_ERROR_MEMORY where not even the smallest tiles fit, with what they would take. *out is released with
+ * tiles_destroy. The chain may be destroyed before. */
 hone_status tiles_create(struct tiles **out, const struct tiles_request *request, hone_error *error);
 /* *tiles becomes NULL, NULL is fine. */
 void tiles_destroy(struct tiles **tiles);
 
 /* Of the whole result, with pitch 0. */
 const hone_image_desc *tiles_output(const struct tiles *tiles);
+
+/* Does a part of what there is to do before the first rows come, which may be most of it. tiles_next does
+ * what is left. */
+hone_status tiles_prepare(struct tiles *tiles, bool *ready, hone_error *error);
 
 /* The next rows of the result, from the top; valid until the next call. `count` is 0 when all have come. */
 struct tiles_rows {
@@ -60,10 +67,11 @@ hone_status tiles_next(struct tiles *tiles, struct tiles_rows *rows, hone_error 
 
 /* What has been done. */
 struct tiles_state {
-    uint32_t bands, done; /* of the input */
+    uint64_t bands, done; /* of all images on the way from the input to the result */
     uint32_t columns;     /* tiles side by side */
-    uint32_t band_rows, region_rows;
-    uint64_t memory; /* bytes held */
+    uint32_t band_rows;
+    uint64_t region_pixels; /* that one call may read and filter */
+    uint64_t memory;        /* bytes held */
     hone_copy_counts copies;
 };
 void tiles_get_state(const struct tiles *tiles, struct tiles_state *state);

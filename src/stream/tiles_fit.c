@@ -30,6 +30,11 @@ struct shape {
 
 void tiles_release(struct tiles *tiles)
 {
+    hone_stream_stats stats;
+    if (tiles->stream) {
+        hone_stream_get_stats(tiles->stream, &stats);
+        tiles->copies = stats.copies;
+    }
     hone_stream_destroy(&tiles->stream);
     tail_destroy(&tiles->tail);
     strips_finish(&tiles->strips);
@@ -140,7 +145,8 @@ static double row_bytes(const struct tiles *tiles, const struct bands *columns)
     return (double)(STRIPS * pitch + joined);
 }
 
-/* As few rows as overlapping stages want, and no more than kernels can index, for results of up to four channels. */
+/* As few rows as overlapping stages want, and no more than kernels can index, for results of up to four
+ * channels. */
 static uint64_t most_rows(const struct tiles *tiles, uint32_t width, const struct means *means)
 {
     const uint64_t indexed = INT32_MAX / ((uint64_t)width * 4 + ROW_ALIGN), held = means->pixels / width;
@@ -209,7 +215,8 @@ static hone_status does_not_fit(const struct tiles *tiles, const struct shape *s
                      shape->least, width, each * shape->least * 1e-6, (double)means->memory * 1e-6);
 }
 
-/* Memory for a tile is known when it has been taken: what is too large gives way to what should fit by that. */
+/* Memory for a tile is known when it has been taken: what is too large gives way to what should fit by that.
+ */
 hone_status tiles_fit(struct tiles *tiles, uint64_t memory, hone_error *error)
 {
     enum { TRIES = 16 };

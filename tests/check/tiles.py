@@ -83,8 +83,31 @@ def test_filters_and_formats():
                 ("gaussian sigma=6 method=recursive", "deep.pgm", ".pgm", 2 * 13.1), ("box size=31", "deep.pgm", ".png", 0),
                 ("epsilon | sobel norm=l1", "rgb.ppm", ".ppm", 0), ("box | gray", "rgb.tif", ".tif", 0),
                 ("box size=5", "float.pfm", ".pfm", 2e-5), ("sobel | colormap map=viridis", "gray.pgm", ".tif", 0),
-                ("integral", "gray.pgm", ".tif", 0), ("box | integral", "rgb.tif", ".tif", 0)):
+                ("integral", "gray.pgm", ".tif", 0), ("box | integral", "rgb.tif", ".tif", 0),
+                ("box | transpose", "rgb.ppm", ".ppm", 0), ("transpose | epsilon | transpose", "deep.pgm", ".png", 0)):
             check_same(place, chain, name, suffix, bound)
+
+
+def test_second_images():
+    with Here() as place:
+        for name in "a.ppm", "b.ppm":
+            write(place.path(name), picture("u1", 1001 + (name > "b"), 333, 3)[:1001])
+        check_same(place, f"box | add image={place.path('b.ppm')} | sobel", "a.ppm", ".png")
+        frame.check(bands(place, f"add image={place.path('b.ppm')}", "a.ppm", "out.ppm") > 2, "not in bands")
+        wanted = cv2.add(read(place.path("a.ppm")), read(place.path("b.ppm")))
+        frame.check(np.array_equal(read(place.path("out.ppm")), wanted), "add in bands is not cv2.add")
+        write(place.path("small.ppm"), picture("u1", 1000, 333, 3))
+        result = place.any("apply", f"add image={place.path('small.ppm')}", place.path("a.ppm"), "-o", place.path("no.ppm"), *BANDS)
+        frame.check(result.returncode == 2 and "333x1000" in result.stderr, result.stderr)
+        frame.check(not os.path.exists(place.path("no.ppm")), "an output all the same")
+
+
+def test_turned_against_numpy():
+    image = picture("u2", 701, 1301)
+    with Here() as place:
+        write(place.path("in.pgm"), image)
+        frame.check(bands(place, "transpose", "in.pgm", "out.pgm") > 2, "not in bands")
+        frame.check(np.array_equal(read(place.path("out.pgm")), image[:, :, 0].T), "another image")
 
 
 def test_a_blur_against_opencv():
@@ -125,7 +148,7 @@ def test_counts():
 def test_what_cannot_be_done_in_bands_is_done_as_a_whole():
     with Here() as place:
         write(place.path("in.pgm"), picture("u1", 1001, 701))
-        for chain in "transpose", "histogram output=picture", "box border=wrap | sobel":
+        for chain in "histogram output=picture", "box border=wrap | sobel":
             frame.check(bands(place, chain, "in.pgm", "out.png") == 0, chain)
 
 
@@ -141,7 +164,6 @@ def test_what_is_too_large_says_why():
         sparse(place.path("in.pgm"), 40000, 30000)
         sparse(place.path("huge.pgm"), 1 << 20, 1 << 19)
         for chain, name, more, part in (
-                ("box | transpose", "in.pgm", (), "transpose cannot be run in parts"),
                 ("histogram output=picture", "in.pgm", (), "output=table"),
                 ("box size=1000", "in.pgm", ("--memory", "100M"), "smallest parts"),
                 ("box", "in.pgm", ("--max-pixels", "1e9"), "limit of 1000000000"),
@@ -169,6 +191,9 @@ def test_memory_is_bounded():
         for suffix in ".pgm", ".tif":
             most = peak(place, "box size=8", place.path("in.pgm"), "-o", place.path("out" + suffix), "--memory", "32M")
             frame.check(most <= least + 32 + 64, f"{suffix}: {most:.0f} MiB; a small image takes {least:.0f}")
+        sparse(place.path("wide.pgm"), 200000, 200)  # the rows of a window are half of the budget
+        most = peak(place, "box size=64", place.path("wide.pgm"), "-o", place.path("out.pgm"), "--memory", "64M")
+        frame.check(most <= least + 64 + 64, f"wide: {most:.0f} MiB; a small image takes {least:.0f}")
 
 
 def test_killed_midway():

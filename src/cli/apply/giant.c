@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "cl/device.h"
 #include "cli/guard.h"
@@ -14,11 +15,9 @@
 #include "stream/tiles.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* In bytes: what images may take where nothing is said, and what is so little that nothing is asked. */
@@ -369,7 +368,7 @@ static void show_progress(struct giant *g, bool last)
         return;
     g->shown = now;
     tiles_get_state(g->tiles, &state);
-    const double elapsed = (double)(now - g->start) * 1e-9, part = (double)state.done / state.bands;
+    const double elapsed = (double)(now - g->start) * 1e-9, part = (double)state.done / (double)state.bands;
     apply_show_time(part > 0 ? elapsed / part - elapsed : 0, left, sizeof left);
     if (last)
         snprintf(line, sizeof line, "%s", "");
@@ -382,20 +381,32 @@ static void show_progress(struct giant *g, bool last)
 }
 
 /* The device, and the decoder, which both may take their time for one band. */
-static hone_status next_band(struct giant *g, hone_error *error)
+static void watch_band(const struct giant *g, struct guard_watch *watch)
 {
     const double given = g->engine->options->timeout;
     struct tiles_state state;
-    struct guard_watch watch;
     hone_image_desc region = *input_of(g);
     tiles_get_state(g->tiles, &state);
-    region.height = state.region_rows;
-    guard_watch(&watch,
+    region.height = (uint32_t)(state.region_pixels / region.width + 1);
+    guard_watch(watch,
                 given >= 0 ? 2 * given
                            : engine_bound(g->engine, &region) +
                                  2 * media_seconds(&region) * (double)(1 + g->second_count),
                 "filtering '%s' in bands", g->item->input);
-    hone_status status = tiles_next(g->tiles, &g->rows, error);
+}
+
+static hone_status next_band(struct giant *g, hone_error *error)
+{
+    struct guard_watch watch;
+    hone_status status = HONE_OK;
+    for (bool ready = false; !ready && !status; show_progress(g, false)) {
+        watch_band(g, &watch);
+        status = tiles_prepare(g->tiles, &ready, error);
+        guard_unwatch(&watch);
+    }
+    watch_band(g, &watch);
+    if (!status)
+        status = tiles_next(g->tiles, &g->rows, error);
     guard_unwatch(&watch);
     g->taken = 0;
     show_progress(g, false);
@@ -450,14 +461,11 @@ static hone_status store_file(struct giant *g, const char *root, hone_error *err
  * it. */
 static hone_status store_stdout(struct giant *g, hone_error *error)
 {
-    const char *folder = getenv("TMPDIR");
-    int fd = open(folder && *folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd < 0)
-        fd = memfd_create("hone-output", MFD_CLOEXEC);
-    if (fd < 0)
-        return error_set(error, HONE_ERROR_IO, "cannot make a temporary file for the output: %s",
-                         strerror(errno));
-    hone_status status = encode(g, fd, error);
+    int fd = -1;
+    hone_status status = file_unnamed(&fd, NULL, error);
+    if (status)
+        return status;
+    status = encode(g, fd, error);
     if (!status && !apply_copy_to_stdout(fd))
         status = error_set(error, HONE_ERROR_IO, "cannot write to standard output: %s", strerror(errno));
     close(fd);
@@ -496,6 +504,7 @@ static hone_status begin(struct giant *g, hone_error *error)
     struct tiles_request request = {.device = g->engine->device,
                                     .input = {*input_of(g), read_rows, &g->first},
                                     .memory = band_memory(o),
+                                    .target = apply_to_stdout(o) ? NULL : g->item->output,
                                     .plan = &plan};
     hone_status status = open_seconds(g, error);
     if (!status)
@@ -557,7 +566,7 @@ static hone_status run(struct giant *g, const char *root, struct apply_result *r
     if (!status)
         status = apply_to_stdout(g->engine->options) ? store_stdout(g, error) : store_file(g, root, error);
     tiles_get_state(g->tiles, &state);
-    result->bands = state.bands;
+    result->bands = (unsigned)state.bands;
     result->copies = state.copies;
     result->wall_seconds = (double)(clock_ns() - g->start) * 1e-9;
     show_progress(g, true);

@@ -126,6 +126,7 @@ const struct hone_filter hone_filter_transpose = {
     .channels = CHANNELS_ALL,
     .inputs = 1,
     .reads = READS_ELSEWHERE,
+    .turns = true,
     .prepare = prepare,
     .examples = {{"rows become columns", "'transpose' photo.jpg -o turned.jpg"},
                  {"the same for a folder", "'transpose' scans/ -o turned/"}},
