@@ -6,7 +6,7 @@ CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 NINJA = ninja -C $(1) -j$(JOBS)
 
-.PHONY: all setup setup-test setup-python python test-python tests tests-full test test-full test-all demo bench install deb clean format lint
+.PHONY: all setup setup-test setup-python setup-gst python test-python gst test-gst tests tests-full test test-full test-all demo bench install deb clean format lint
 
 all: setup
 	@cmake -G Ninja -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=Release $(CMAKE_FLAGS) >/dev/null
@@ -30,6 +30,17 @@ python: setup-python
 
 test-python: all setup-python
 	@tests/run --build $(BUILD) check-python
+
+# The GStreamer element, build/gstreamer-1.0/libgsthone.so. Configures anew: GStreamer may just have been installed.
+setup-gst:
+	@scripts/setup.sh gst
+
+gst: setup-gst
+	@cmake -G Ninja -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=Release $(CMAKE_FLAGS) >/dev/null
+	@$(call NINJA,$(BUILD)) gst
+
+test-gst: gst tests
+	@tests/run --build $(BUILD) gst-element check-gstreamer
 
 # The test programs, and for test-full those with sanitizers, too.
 tests: setup-test all

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Installs the Debian packages that are missing: scripts/setup.sh [build|test|lint|deb|python] (default: build).
+# Installs the Debian packages that are missing: scripts/setup.sh [build|test|lint|deb|python|gst] (default: build).
 # Asks the package database first; when nothing is missing it needs neither the network nor any rights.
 set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config ocl-icd-opencl-dev opencl-headers libjansson-dev libvips-dev
     libtiff-dev libavformat-dev libavcodec-dev libavutil-dev libclang-dev pocl-opencl-icd"
+gst="libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-tools gstreamer1.0-plugins-base"
 test="g++ python3 python3-numpy python3-scipy python3-opencv oclgrind mesa-opencl-icd clang imagemagick binutils locales
-    git ffmpeg libimage-exiftool-perl libtiff-tools gnuplot-nox"
-deb="debhelper dpkg-dev fakeroot git lintian python3"
+    git ffmpeg libimage-exiftool-perl libtiff-tools gnuplot-nox $gst"
+deb="debhelper dpkg-dev fakeroot git lintian python3 libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev"
 lint="clang-format shellcheck python3"
 python="python3 python3-dev python3-venv python3-pip python3-pytest python3-numpy python3-scipy python3-skimage
     python3-opencv python3-pil python3-dask python3-distributed python3-zarr python3-tifffile mypy"
@@ -19,8 +20,9 @@ test) wanted="$build $test" ;;
 lint) wanted=$lint ;;
 deb) wanted="$build $deb" ;;
 python) wanted="$build $python" ;;
+gst) wanted="$build $gst" ;;
 *)
-    echo "usage: scripts/setup.sh [build|test|lint|deb|python]" >&2
+    echo "usage: scripts/setup.sh [build|test|lint|deb|python|gst]" >&2
     exit 2
     ;;
 esac

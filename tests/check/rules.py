@@ -12,7 +12,7 @@ import frame
 
 SRC = os.path.join(frame.ROOT, "src")
 PUBLIC = os.path.join(frame.ROOT, "include")
-BINDINGS = [os.path.join(frame.ROOT, "python")]
+BINDINGS = [os.path.join(frame.ROOT, "python"), os.path.join(frame.ROOT, "gst")]
 LONGEST_FUNCTION = 80
 WIDEST_LINE = 110  # as .clang-format has it
 MOST_FILES = 25
