@@ -96,14 +96,19 @@ def test_the_last_device_reports_what_fails():
         frame.check(all(results[name] == right[name] for name in done), "a result is wrong")
 
 
+def beside_one_that_hangs(desk):
+    """What is reported and made of all, and what one device makes of it: another hangs after half of its launches."""
+    _, _, right = desk.through("one", "--device", "1")
+    count = desk.launches("--device", "all")
+    said, reports, results = desk.through("out", "--device", "all", "--timeout", "5", **desk.layer(
+        "hung", LAYER_ONLY=LAUNCH, LAYER_FAIL=str(count // 2), LAYER_SLEEP="1000"))
+    frame.check(said.count("is left out from here on") == 1 and "longer than 5 s" in said, said)
+    return reports, results, right
+
+
 def test_a_device_that_hangs_is_left_out_and_nothing_is_lost():
     with Desk() as desk:
-        _, _, right = desk.through("one", "--device", "1")
-        count = desk.launches("--device", "all")
-        said, reports, results = desk.through("out", "--device", "all", "--timeout", "5", **desk.layer(
-            "hung", LAYER_ONLY=LAUNCH, LAYER_FAIL=str(count // 2), LAYER_SLEEP="1000"))
-        check_all(desk, reports, results, right)
-        frame.check(said.count("is left out from here on") == 1 and "longer than 5 s" in said, said)
+        check_all(desk, *beside_one_that_hangs(desk))
 
 
 def test_one_device_that_hangs_ends_the_process():
@@ -169,12 +174,7 @@ def test_frames_of_a_device_that_fails_are_done_again():
 
 def test_frames_of_a_device_that_hangs_are_done_again():
     with Film() as film:
-        _, _, right = film.through("one", "--device", "1")
-        count = film.launches("--device", "all")
-        said, video, result = film.through("hung", "--device", "all", "--timeout", "5", **film.layer(
-            "report", LAYER_ONLY=LAUNCH, LAYER_FAIL=str(count // 2), LAYER_SLEEP="1000"))
-        check_film(video, result, right)
-        frame.check(said.count("is left out from here on") == 1 and "longer than 5 s" in said, said)
+        check_film(*beside_one_that_hangs(film))
 
 
 if __name__ == "__main__":
