@@ -433,6 +433,27 @@ void copy_tally_end(const struct copy_tally *tally)
     tallies = tally->outer;
 }
 
+static void add_copies(hone_copies *sum, const hone_copies *more)
+{
+    sum->count += more->count;
+    sum->bytes += more->bytes;
+}
+
+void copy_counts_add(hone_copy_counts *sum, const hone_copy_counts *more)
+{
+    add_copies(&sum->uploads, &more->uploads);
+    add_copies(&sum->downloads, &more->downloads);
+    add_copies(&sum->moves, &more->moves);
+    add_copies(&sum->conversions, &more->conversions);
+    add_copies(&sum->maps, &more->maps);
+}
+
+bool copy_counts_any(const hone_copy_counts *counts)
+{
+    return counts->uploads.count || counts->downloads.count || counts->moves.count ||
+           counts->conversions.count || counts->maps.count;
+}
+
 static void add_copy(hone_copy_counts *counts, enum copy_kind kind, size_t bytes)
 {
     hone_copies *const kinds[] = {[COPY_UPLOAD] = &counts->uploads,

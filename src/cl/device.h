@@ -67,6 +67,9 @@ struct copy_tally {
 };
 void copy_tally_begin(struct copy_tally *tally);
 void copy_tally_end(const struct copy_tally *tally);
+void copy_counts_add(hone_copy_counts *sum, const hone_copy_counts *more);
+/* Whether there was any copy. */
+bool copy_counts_any(const hone_copy_counts *counts);
 
 /**
  * A slot by which a higher module keeps something with a device (its programs, its verdicts) without this

@@ -204,23 +204,6 @@ static void forget_failure(hone_stream *stream)
         hone_event_destroy(&stream->computed);
 }
 
-static void add(hone_copies *sum, const hone_copies *more)
-{
-    sum->count += more->count;
-    sum->bytes += more->bytes;
-}
-
-static bool add_copies(hone_copy_counts *sum, const hone_copy_counts *more)
-{
-    add(&sum->uploads, &more->uploads);
-    add(&sum->downloads, &more->downloads);
-    add(&sum->moves, &more->moves);
-    add(&sum->conversions, &more->conversions);
-    add(&sum->maps, &more->maps);
-    return more->uploads.count || more->downloads.count || more->moves.count || more->conversions.count ||
-           more->maps.count;
-}
-
 hone_status enqueue_frame(hone_stream *stream, struct slot *slot, hone_error *error)
 {
     struct copy_tally tally;
@@ -236,7 +219,8 @@ hone_status enqueue_frame(hone_stream *stream, struct slot *slot, hone_error *er
     copy_tally_end(&tally);
     slot->copies = tally.counts;
     pthread_mutex_lock(&stream->lock);
-    slot->copied |= add_copies(&stream->stats.copies, &tally.counts);
+    copy_counts_add(&stream->stats.copies, &tally.counts);
+    slot->copied |= copy_counts_any(&tally.counts);
     pthread_mutex_unlock(&stream->lock);
     return status;
 }

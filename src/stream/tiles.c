@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "cl/device.h"
 #include "filter/case.h"
 #include "filter/chain.h"
 #include "stream/tiles_internal.h"
@@ -294,12 +295,6 @@ const hone_image_desc *tiles_output(const struct tiles *tiles)
     return &tiles->output;
 }
 
-static void add_copies(hone_copies *sum, const hone_copies *more)
-{
-    sum->count += more->count;
-    sum->bytes += more->bytes;
-}
-
 static void add_state(struct tiles_state *sum, const struct tiles_state *more)
 {
     sum->bands += more->bands;
@@ -307,11 +302,7 @@ static void add_state(struct tiles_state *sum, const struct tiles_state *more)
     sum->memory += more->memory;
     if (sum->region_pixels < more->region_pixels)
         sum->region_pixels = more->region_pixels;
-    add_copies(&sum->copies.uploads, &more->copies.uploads);
-    add_copies(&sum->copies.downloads, &more->copies.downloads);
-    add_copies(&sum->copies.moves, &more->copies.moves);
-    add_copies(&sum->copies.conversions, &more->copies.conversions);
-    add_copies(&sum->copies.maps, &more->copies.maps);
+    copy_counts_add(&sum->copies, &more->copies);
 }
 
 void tiles_get_state(const struct tiles *tiles, struct tiles_state *state)

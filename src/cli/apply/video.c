@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "cl/device.h"
 #include "cli/guard.h"
 #include "image/view.h"
 
@@ -151,9 +152,7 @@ static void *decode(void *user)
 
 static bool is_uncopied(const struct pool_job *job)
 {
-    const hone_copy_counts *c = &job->copies;
-    return !job->staged.count && !c->uploads.count && !c->downloads.count && !c->moves.count &&
-           !c->conversions.count && !c->maps.count;
+    return !job->staged.count && !copy_counts_any(&job->copies);
 }
 
 /* What was chosen for the first plane is what a report tells. */
