@@ -37,6 +37,22 @@ bool file_write_all(int fd, const void *bytes, size_t count)
     return true;
 }
 
+ssize_t file_read_at(int fd, void *bytes, size_t count, off_t offset)
+{
+    size_t total = 0;
+    while (total < count) {
+        ssize_t got = pread(fd, (char *)bytes + total, count - total, offset + (off_t)total);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        total += (size_t)got;
+    }
+    return (ssize_t)total;
+}
+
 static hone_status read_all(int fd, const char *path, size_t limit, struct text *out, hone_error *error)
 {
     char block[65536];

@@ -11,12 +11,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Appends a whole file to `out`. A file over `limit` bytes, a folder or a device is HONE_ERROR_IO. */
 hone_status file_read(const char *path, size_t limit, struct text *out, hone_error *error);
 
 /* write(2) until all is written, EINTR survived. False with errno set on failure. */
 bool file_write_all(int fd, const void *bytes, size_t count);
+
+/* pread until `count` bytes or the end of the file; the number read, or -1 with errno. */
+ssize_t file_read_at(int fd, void *bytes, size_t count, off_t offset);
 
 /**
  * An output that is written beside its target and renamed over it when complete.

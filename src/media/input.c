@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -123,22 +124,6 @@ bool media_is_settled(const struct media_input *input)
     return input ? input->settled : decoder_ready();
 }
 
-ssize_t media_read_at(int fd, void *bytes, size_t count, off_t offset)
-{
-    size_t total = 0;
-    while (total < count) {
-        ssize_t got = pread(fd, (char *)bytes + total, count - total, offset + (off_t)total);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        total += (size_t)got;
-    }
-    return (ssize_t)total;
-}
-
 static hone_status check_kind(const struct media_input *input, const struct stat *info, hone_error *error)
 {
     if (S_ISDIR(info->st_mode))
@@ -185,7 +170,7 @@ static hone_status no_reader(const struct media_input *input, hone_error *error)
 static hone_status find_reader(struct media_input *input, hone_error *error)
 {
     uint8_t head[MEDIA_HEAD];
-    ssize_t count = media_read_at(input->fd, head, sizeof head, 0);
+    ssize_t count = file_read_at(input->fd, head, sizeof head, 0);
     if (count < 0)
         return error_set(error, HONE_ERROR_IO, "cannot read '%s': %s", input->path, strerror(errno));
     for (size_t i = 0; i < COUNT_OF(readers) && !input->reader; i++)

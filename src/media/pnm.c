@@ -234,7 +234,7 @@ static hone_status open_pnm(struct media_input *input, hone_error *error)
     struct pnm *pnm = input->state = mem_new(1, sizeof *pnm);
     char *text = mem_new(MAX_HEADER, 1);
     hone_status status;
-    ssize_t length = pnm && text ? media_read_at(input->fd, text, MAX_HEADER, 0) : 0;
+    ssize_t length = pnm && text ? file_read_at(input->fd, text, MAX_HEADER, 0) : 0;
     if (!pnm || !text)
         status = error_memory(error, "the header of an image");
     else if (length < 0)
@@ -316,7 +316,7 @@ static hone_status load_row(struct media_input *input, uint32_t y, hone_error *e
     const uint32_t width = input->place.width, stored = upwards ? input->place.height - 1 - y : y;
     const off_t offset = pnm->start + (off_t)(pnm->row_bytes * stored);
     hone_status status = HONE_OK;
-    ssize_t got = media_read_at(input->fd, pnm->raw, pnm->row_bytes, offset);
+    ssize_t got = file_read_at(input->fd, pnm->raw, pnm->row_bytes, offset);
     if (got < 0)
         return error_set(error, HONE_ERROR_IO, "cannot read '%s': %s", input->path, strerror(errno));
     if ((size_t)got < pnm->row_bytes) {

@@ -88,9 +88,6 @@ hone_status media_check_size(const struct media_input *input, uint64_t width, ui
 /* Whether the time of the options is over; to be asked between rows. */
 hone_status media_check_time(struct media_input *input, hone_error *error);
 
-/* pread until `count` bytes or the end of the file; the number read, or -1 with errno. */
-ssize_t media_read_at(int fd, void *bytes, size_t count, off_t offset);
-
 /* ---- Writing ---- */
 
 struct media_output {

@@ -2,6 +2,7 @@
 /* TIFF 6.0, section 2, and BigTIFF. */
 #include "media/tiff_file.h"
 
+#include "base/file.h"
 #include "base/text.h"
 #include "media/reader.h"
 
@@ -55,7 +56,7 @@ unsigned tiff_number_bytes(unsigned type)
 bool tiff_file_read(const struct tiff_file *file, void *bytes, size_t count, uint64_t at)
 {
     if (!file->bytes)
-        return at < UINT64_C(1) << 62 && media_read_at(file->fd, bytes, count, (off_t)at) == (ssize_t)count;
+        return at < UINT64_C(1) << 62 && file_read_at(file->fd, bytes, count, (off_t)at) == (ssize_t)count;
     if (at > file->size || count > file->size - at)
         return false;
     memcpy(bytes, file->bytes + at, count);

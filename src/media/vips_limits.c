@@ -4,6 +4,7 @@
 #include "media/vips.h"
 
 #include "base/error.h"
+#include "base/file.h"
 
 #include <string.h>
 
@@ -28,7 +29,7 @@ static uint64_t least_of_png(const struct media_input *input, uint64_t pixels)
 {
     static const uint8_t channels[] = {1, 0, 3, 1, 2, 0, 4};
     uint8_t head[26];
-    if (media_read_at(input->fd, head, sizeof head, 0) != sizeof head || head[25] >= sizeof channels)
+    if (file_read_at(input->fd, head, sizeof head, 0) != sizeof head || head[25] >= sizeof channels)
         return 0;
     return pixels * channels[head[25]] * head[24] / 8 / 1032;
 }
@@ -37,7 +38,7 @@ static uint64_t least_of_png(const struct media_input *input, uint64_t pixels)
 static uint64_t least_of_pnm(const struct media_input *input, const VipsImage *image, uint64_t pixels)
 {
     uint8_t head[2];
-    if (media_read_at(input->fd, head, sizeof head, 0) != sizeof head)
+    if (file_read_at(input->fd, head, sizeof head, 0) != sizeof head)
         return 0;
     switch (head[1]) {
     case '1':

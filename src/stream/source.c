@@ -82,18 +82,12 @@ static hone_status no_file(const char *what, hone_error *error)
 
 static hone_status keep_block(struct source *source, const struct tiles_rows *turned, hone_error *error)
 {
-    struct block *blocks = source->blocks;
     hone_status status = source->file < 0 ? file_unnamed(&source->file, source->target, error) : HONE_OK;
     if (status)
         return status;
-    if (source->count == source->capacity) {
-        source->capacity = 2 * source->capacity + 16;
-        blocks = realloc(blocks, source->capacity * sizeof *blocks);
-        if (!blocks)
-            return error_memory(error, "a turned image");
-        source->blocks = blocks;
-    }
-    blocks[source->count++] = (struct block){turned->first, turned->count};
+    if (!mem_grow(&source->blocks, &source->capacity, source->count + 1, sizeof *source->blocks))
+        return error_memory(error, "a turned image");
+    source->blocks[source->count++] = (struct block){turned->first, turned->count};
     if (!file_write_all(source->file, turned->pixels, turned->pitch * source->desc.height))
         return no_file("write", error);
     return HONE_OK;
@@ -117,22 +111,6 @@ hone_status source_prepare(struct source *source, bool *ready, hone_error *error
     return status;
 }
 
-static hone_status read_all(int file, unsigned char *to, size_t count, uint64_t from, hone_error *error)
-{
-    while (count > 0) {
-        errno = 0;
-        const ssize_t got = pread(file, to, count, (off_t)from);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return no_file("read", error);
-        to += got;
-        from += (size_t)got;
-        count -= (size_t)got;
-    }
-    return HONE_OK;
-}
-
 /* Rows of one block to their places in rows of the image. */
 static hone_status read_block(const struct source *source, const struct block *block, uint32_t first,
                               uint32_t count, unsigned char *to, size_t pitch, hone_error *error)
@@ -143,7 +121,10 @@ static hone_status read_block(const struct source *source, const struct block *b
         return error_memory(error, "a turned image");
     const uint64_t from =
         (uint64_t)block->first * source->pixel * source->desc.height + (uint64_t)first * row;
-    hone_status status = read_all(source->file, rows, count * row, from, error);
+    errno = 0;
+    hone_status status = file_read_at(source->file, rows, count * row, (off_t)from) == (ssize_t)(count * row)
+                             ? HONE_OK
+                             : no_file("read", error);
     for (uint32_t i = 0; i < count && !status; i++)
         memcpy(at + i * pitch, rows + i * row, row);
     free(rows);
