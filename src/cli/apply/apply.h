@@ -121,8 +121,9 @@ struct second {
     void *data;
 };
 
-/* What all engines share: the devices, opened when the first image needs them, and second images, read then. */
 struct timeline;
+
+/* What all engines share: the devices, opened when the first image needs them, and second images, read then. */
 struct shared_device {
     const struct apply_options *options;
     const hone_chain *chain; /* the user's */

@@ -187,34 +187,7 @@ double metrics_cost(const struct metrics *metrics, double objective)
 
 /* ---- Checks ---- */
 
-/* Names of the case and of configurations, metrics before this one, and what is built in. */
-static bool is_known(const struct metrics *metrics, int count, const struct metric_source *source,
-                     const char *const *tunables, int tunable_count, const char *name)
-{
-    int64_t value;
-    for (int i = 0; i < tunable_count; i++)
-        if (strcmp(tunables[i], name) == 0)
-            return true;
-    return is_built_in(name) || metric_named(metrics, count, name) >= 0 ||
-           expr_lookup(&source->names, name, &value);
-}
-
-static void list_names(const struct metrics *metrics, int count, const struct metric_source *source,
-                       const char *const *tunables, int tunable_count, struct text *out)
-{
-    for (int i = 0; i < count; i++)
-        text_add(out, "%s, ", metrics->all[i].name);
-    for (size_t i = 0; i < COUNT_OF(simple_names); i++)
-        text_add(out, "%s%s", i ? ", " : "", simple_names[i]);
-    for (int i = 0; i < FIGURE_COUNT; i++)
-        text_add(out, ", %s", record_figure_names[i].name);
-    for (int i = 0; i < tunable_count; i++)
-        text_add(out, ", %s", tunables[i]);
-    for (const struct expr_scope *at = source->names.outer; at; at = at->outer)
-        for (int i = 0; i < at->count; i++)
-            text_add(out, ", %s", at->names[i]);
-}
-
+/* Names of the case and of configurations, the first `count` metrics, and what is built in. */
 struct known_names {
     const struct metrics *metrics;
     int count;
@@ -223,18 +196,42 @@ struct known_names {
     int tunable_count;
 };
 
+static bool is_known(const struct known_names *k, const char *name)
+{
+    int64_t value;
+    for (int i = 0; i < k->tunable_count; i++)
+        if (strcmp(k->tunables[i], name) == 0)
+            return true;
+    return is_built_in(name) || metric_named(k->metrics, k->count, name) >= 0 ||
+           expr_lookup(&k->source->names, name, &value);
+}
+
+static void list_names(const struct known_names *k, struct text *out)
+{
+    for (int i = 0; i < k->count; i++)
+        text_add(out, "%s, ", k->metrics->all[i].name);
+    for (size_t i = 0; i < COUNT_OF(simple_names); i++)
+        text_add(out, "%s%s", i ? ", " : "", simple_names[i]);
+    for (int i = 0; i < FIGURE_COUNT; i++)
+        text_add(out, ", %s", record_figure_names[i].name);
+    for (int i = 0; i < k->tunable_count; i++)
+        text_add(out, ", %s", k->tunables[i]);
+    for (const struct expr_scope *at = k->source->names.outer; at; at = at->outer)
+        for (int i = 0; i < at->count; i++)
+            text_add(out, ", %s", at->names[i]);
+}
+
 static bool find_known(void *context, const char *name, double *value)
 {
-    const struct known_names *k = context;
     *value = 1;
-    return is_known(k->metrics, k->count, k->source, k->tunables, k->tunable_count, name);
+    return is_known(context, name);
 }
 
 static hone_status unknown_name(const struct known_names *k, const char *what, const char *name, int column,
                                 hone_error *error)
 {
     struct text names = {0};
-    list_names(k->metrics, k->count, k->source, k->tunables, k->tunable_count, &names);
+    list_names(k, &names);
     hone_status status =
         error_set(error, HONE_ERROR_USAGE, "%s, column %d: unknown name '%s'; there are %.900s", what, column,
                   name, text_view(&names));
@@ -290,8 +287,7 @@ hone_status metrics_check(const struct metrics *metrics, const struct metric_sou
     k.count = metrics->count;
     if (status || metrics_by_time(metrics))
         return status;
-    double any;
-    if (!find_known(&k, metrics->objective, &any)) {
+    if (!is_known(&k, metrics->objective)) {
         char what[64];
         snprintf(what, sizeof what, "--objective '%s'", metrics->objective);
         return unknown_name(&k, what, metrics->objective, 1, error);
