@@ -49,4 +49,4 @@ install(FILES README.md LICENSE SECURITY.md CONTRIBUTING.md DESTINATION ${CMAKE_
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 install(FILES examples/Makefile examples/camera.c examples/filter_array.c examples/frames.c examples/own_queue.c
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
-install(DIRECTORY examples/tune DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples PATTERN "*.so" EXCLUDE)
+install(DIRECTORY examples/filters examples/tune DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples PATTERN "*.so" EXCLUDE)

@@ -55,7 +55,7 @@ def surroundings():
 def test_files_are_where_they_belong():
     for pattern in ("bin/hone", "include/hone/hone.h", "share/man/man1/hone.1", "share/man/man3/hone_plan_run.3",
                     "share/bash-completion/completions/hone", "share/zsh/site-functions/_hone", "share/doc/hone/LICENSE",
-                    "share/doc/hone/README.md", "share/doc/hone/examples/Makefile"):
+                    "share/doc/hone/README.md", "share/doc/hone/examples/Makefile", "share/doc/hone/examples/filters/unsharp.cl"):
         installed(pattern)
     headers = {os.path.basename(name) for name in glob.glob(os.path.join(frame.ROOT, "include/hone/*.h"))}
     frame.check(headers == set(os.listdir(os.path.join(prefix(), "include/hone"))), "headers are missing or too many")
