@@ -181,3 +181,19 @@ void text_add_choices(struct text *text, const char *near, const char *verb, con
     else
         text_add(text, "; %s %s", verb, choices);
 }
+
+bool text_bytes(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "kmgt";
+    char *end;
+    double number = text_number(text, &end);
+    const char *unit = end != text && *end ? strchr(units, *end | 0x20) : NULL;
+    const double least = 1048576, most = 1e18;
+    for (const char *at = units; unit ? at <= unit : at < units + 2; at++)
+        number *= 1024; /* mebibytes without a unit */
+    end += unit != NULL;
+    if (end == text || *end || !(number >= least) || number > most)
+        return false;
+    *bytes = (uint64_t)number;
+    return true;
+}

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct text {
     char *data; /* "" before anything was added may be NULL: use text_view() */
@@ -27,6 +28,8 @@ void text_add_number(struct text *text, double number);
 void text_add_float(struct text *text, float number);
 /* strtod as in the C locale, whatever the process has set: "1.5" must not depend on the user's language. */
 double text_number(const char *text, char **end);
+/* A size such as "512M" or "2G", of 1 MiB at least; MiB where there is no unit. Else false. */
+bool text_bytes(const char *text, uint64_t *bytes);
 
 /* True when text starts with prefix. */
 bool text_starts(const char *text, const char *prefix);

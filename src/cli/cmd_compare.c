@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone compare: how far two images are apart. */
 #include "cli/cli.h"
+#include "cli/policy.h"
 
 #include "base/error.h"
 #include "base/json_text.h"
@@ -16,7 +17,7 @@
 
 struct compare_options {
     struct common_options common;
-    double tolerance, timeout, decode_memory;
+    double tolerance, timeout, decode_memory, max_pixels;
     bool accept_damaged, trust;
 };
 
@@ -30,6 +31,7 @@ static hone_status open_side(struct side *side, const struct compare_options *op
 {
     const struct media_read_options read = {.accept_damaged = options->accept_damaged,
                                             .trust = options->trust,
+                                            .max_pixels = (uint64_t)options->max_pixels,
                                             .seconds = options->timeout,
                                             .memory = (uint64_t)(options->decode_memory * 1048576),
                                             .keep_s16 = true,
@@ -170,6 +172,16 @@ static int report(const struct side sides[2], const struct compare_options *opti
     return fits ? EXIT_DONE : EXIT_CHECK;
 }
 
+static hone_status heed_policy(struct compare_options *options, hone_error *error)
+{
+    struct policy policy;
+    options->max_pixels = HONE_MAX_PIXELS;
+    hone_status status = policy_read(&policy, error);
+    if (!status)
+        status = policy_apply_decoders(&policy, &options->decode_memory, &options->trust, error);
+    return status ? status : policy_apply(&policy, POLICY_MAX_PIXELS, false, &options->max_pixels, error);
+}
+
 static int compare(struct side sides[2], const struct compare_options *options)
 {
     hone_error error;
@@ -208,6 +220,8 @@ static int run(int argc, char **argv)
         return cli_usage(&command_compare, "two images are compared; there are %d", operands.count);
     struct side sides[2] = {{.path = operands.items[0]}, {.path = operands.items[1]}};
     hone_error error;
+    if (heed_policy(&options, &error))
+        return cli_fail(&options.common, &error);
     const bool likely = media_needs_libvips(sides[0].path) || media_needs_libvips(sides[1].path);
     if (media_decoders_begin(likely, &error))
         return cli_fail(&options.common, &error);

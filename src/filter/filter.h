@@ -260,10 +260,9 @@ struct point_arithmetic {
  * of the picture (of more than 8 bits), and writes the edges beside the counts.
  */
 struct bins {
-    const char *min, *max; /* the parameters that are the range */
-    const char *output, *table,
-        *full; /* a choice, and two of its words: the counts, and the counts with three more
-                                           behind, of what is below the range, above it, and NaN */
+    const char *min, *max;             /* the parameters that are the range */
+    const char *output, *table, *full; /* a choice, and two of its words: the counts, and the counts with
+                                          three more behind, of what is below the range, above it, and NaN */
     double (*edge)(const struct filter_case *c, int64_t index); /* edge 0 to the number of bins */
 };
 

@@ -158,6 +158,34 @@ def test_trust_reads_what_is_refused_without():
         place.run("compare", name, name, "--trust")
 
 
+def policy(place, text):
+    folder = place.path("config", "hone")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "policy"), "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(text)
+    place.environment["XDG_CONFIG_HOME"] = place.path("config")
+
+
+def test_a_policy_binds_options():
+    with Place() as place:
+        name, out = write(place, "in.pgm", b"P5\n30 20\n255\n" + bytes(600)), place.path("out.png")
+        write(place, "small.svg", b'<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"/>')
+        policy(place, "limit max-pixels 500\nlimit trust no\nlimit memory 64M  # of all\ndefault decode-memory 100\n")
+        refused(place, "in.pgm", "limit of 500 ")
+        refused(place, "in.pgm", "--max-pixels exceeds the limit of 500 in the policy", "--max-pixels", "1e6", status=2)
+        refused(place, "in.pgm", "--memory exceeds the limit of 64 MiB", "--memory", "1G", status=2)
+        refused(place, "small.svg", "--trust is not allowed by the policy", "--trust", status=2)
+        place.run("compare", name, name, "--trust", status=2)
+        place.run("compare", name, name, status=3)
+        policy(place, "limit max-pixels 600\n")
+        place.run("apply", "sobel", name, "-o", out)
+        os.remove(out)
+        policy(place, "limit max-pixels 600\nlimit pixels 7\n")
+        refused(place, "in.pgm", "line 2: expected")
+        os.chmod(place.path("config", "hone", "policy"), 0o666)
+        refused(place, "in.pgm", "others may write to it")
+
+
 def test_formats_that_take_trust_are_marked():
     with Place() as place:
         marked = {line[:10].strip() for line in place.run("formats").stdout.splitlines() if " trust " in line}

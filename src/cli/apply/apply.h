@@ -189,7 +189,7 @@ hone_image_desc *engine_seconds(const struct engine *engine, hone_error *error);
 hone_status engine_open(struct engine *engine, const hone_image_desc *input, hone_error *error);
 /* The devices alone; second images are taken to be like the first. */
 hone_status engine_open_devices(struct engine *engine, const hone_image_desc *input, hone_error *error);
-/* Opens second image `index` without reading it. max_pixels: 0: what one image of the library's may have. */
+/* Opens second image `index` without reading it. */
 hone_status engine_open_second(const struct engine *engine, size_t index, const hone_image_desc *first,
                                uint64_t max_pixels, bool quietly, struct media_input **out,
                                hone_error *error);
@@ -213,7 +213,8 @@ hone_status engine_begin(struct engine *engine, const struct apply_options *opti
 /* Leaves it zeroed, so that it may come twice. */
 void engine_end(struct engine *engine);
 
-/* A frame of the engine's input to its output: `shape` from one place of memory to another. Either may be replaced. */
+/* A frame of the engine's input to its output: `shape` from one place of memory to another. Either may be
+ * replaced. */
 hone_status engine_run(struct engine *engine, struct pool_shape *shape, struct pixels *in, struct pixels *out,
                        const char *parameters, struct apply_result *result, hone_error *error);
 
@@ -229,12 +230,12 @@ hone_status engine_find_shape(struct engine *engine, struct pool_shape **shape, 
 /* The bound on work with such an image, in seconds; 0: none. */
 double engine_bound(const struct engine *engine, const hone_image_desc *desc);
 
-/* An image that does not fit into memory as a whole, or should not: false where it does. Else it goes through the device in
- * bands, and *status says what came of it. */
+/* An image that does not fit into memory as a whole, or should not: false where it does. Else it goes through
+ * the device in bands, and *status says what came of it. */
 bool giant_apply(struct engine *engine, const struct item *item, const char *root, struct media_input *input,
                  struct apply_result *result, hone_status *status, hone_error *error);
-/* "512M", "2G": bytes. */
-bool giant_parse_memory(const char *text, uint64_t *bytes);
+/* Bytes that images may take where nothing is said. */
+extern const uint64_t giant_default_memory;
 /* How many pixels an image may have. */
 uint64_t giant_max_pixels(const struct apply_options *options);
 
@@ -262,7 +263,8 @@ hone_status apply_store(const struct engine *engine, const struct item *item, co
 bool apply_parse_range(const char *text, uint64_t *first, uint64_t *last);
 /* "3" or "2-5", counted from 1. */
 bool apply_parse_pages(const char *text, unsigned *first, unsigned *last);
-/* Keeps result `index` of an image until it is stored: page by page, and of each page part by part, which go together again. */
+/* Keeps result `index` of an image until it is stored: page by page, and of each page part by part, which go
+ * together again. */
 hone_status apply_keep_page(struct engine *engine, unsigned index, const struct media_info *info,
                             hone_error *error);
 void apply_forget_pages(struct engine *engine);
@@ -272,7 +274,8 @@ hone_status alpha_weighs(bool *weighs, const hone_chain *chain, const hone_image
                          const hone_image_desc *second, size_t second_count, hone_error *error);
 /* Whether alpha is full in all pixels of four channels, rows one after the other. */
 bool alpha_is_full(const void *pixels, const hone_image_desc *desc);
-/* The chain that does to images like `input` what the user's is meant to; moved[i] is the place of its step i.
+/* The chain that does to images like `input` what the user's is meant to; moved[i] is the place of its step
+ * i.
  */
 hone_status alpha_chain(hone_chain **out, size_t *moved, const hone_chain *chain, enum alpha_rule rule,
                         const hone_image_desc *input, const hone_image_desc *second, size_t second_count,
@@ -283,7 +286,8 @@ hone_status bins_shape(struct engine *engine, const char *output, hone_error *er
 /* Once the pixels are there: the range to count in, and its edges. */
 hone_status bins_range(struct engine *engine, hone_error *error);
 
-/* Warns once in a run where a number of levels of the chain meets formats in which it means something else. */
+/* Warns once in a run where a number of levels of the chain meets formats in which it means something else.
+ */
 void depths_warn(struct engine *engine, const char *name, hone_type type);
 /* The same of a video whose samples have this many bits, which filters see as 16. */
 void depths_warn_video(const struct engine *engine, const char *name, unsigned bits);
@@ -328,8 +332,8 @@ struct apply_tally {
 };
 /* Shows on a terminal how far the work is, and how long it may take. */
 void apply_progress(const struct apply_options *options, const struct apply_tally *tally);
-/* Parts of lines: columns of the terminal behind a descriptor; a line of UTF-8 cut so that the cursor stays on it; a time to
- * go; the filters with their variants. */
+/* Parts of lines: columns of the terminal behind a descriptor; a line of UTF-8 cut so that the cursor stays
+ * on it; a time to go; the filters with their variants. */
 size_t apply_columns(int fd);
 void apply_fit_line(char *line, size_t columns);
 void apply_show_time(double seconds, char *to, size_t size);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/guard.h"
+#include "cli/policy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +166,7 @@ static int check_writing(struct apply_options *options)
     if (options->pages && !apply_parse_pages(options->pages, &options->first_page, &options->last_page))
         return cli_usage(&command_apply, "--pages is a page (3) or some (2-5), counted from 1, not '%s'",
                          options->pages);
-    if (options->memory_text && !giant_parse_memory(options->memory_text, &options->memory))
+    if (options->memory_text && !text_bytes(options->memory_text, &options->memory))
         return cli_usage(&command_apply, "--memory is a size such as 512M or 2G, of 1M at least, not '%s'",
                          options->memory_text);
     if (options->alpha && !is_among("auto|copy", options->alpha))
@@ -173,6 +174,28 @@ static int check_writing(struct apply_options *options)
     if (write->compression && !is_among(media_compressions, write->compression))
         return cli_usage(&command_apply, "--compression is %s, not '%s'", media_compressions,
                          write->compression);
+    return EXIT_DONE;
+}
+
+/* What the policy files say of options that are given, and of those that are not. */
+static int heed_policy(struct apply_options *options)
+{
+    struct policy policy;
+    hone_error error;
+    double pixels = (double)giant_max_pixels(options),
+           memory = (double)(options->memory ? options->memory : giant_default_memory);
+    hone_status status = policy_read(&policy, &error);
+    if (!status)
+        status = policy_apply_decoders(&policy, &options->decode_memory, &options->trust, &error);
+    if (!status)
+        status = policy_apply(&policy, POLICY_MAX_PIXELS, options->max_pixels > 0, &pixels, &error);
+    if (!status)
+        status = policy_apply(&policy, POLICY_MEMORY, options->memory > 0, &memory, &error);
+    if (status)
+        return cli_fail(&options->common, &error);
+    options->max_pixels = pixels;
+    if (policy_has(&policy, POLICY_MEMORY)) /* else images that cannot be cut may take more */
+        options->memory = (uint64_t)memory;
     return EXIT_DONE;
 }
 
@@ -253,6 +276,8 @@ static int run(int argc, char **argv)
         status = check_options(&o, &operands);
         if (!status)
             status = check_writing(&o);
+        if (!status)
+            status = heed_policy(&o);
         if (!status)
             status = apply(&o, operands.items[0], &inputs);
     }

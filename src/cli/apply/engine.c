@@ -64,7 +64,7 @@ struct source {
     const struct item *item; /* NULL: a second image */
     const char *path;
     bool keep_s16, quietly;
-    uint64_t max_pixels; /* 0: what one image of the library's may have */
+    uint64_t max_pixels;
 };
 
 static struct media_read_options read_options(const struct engine *engine, const struct source *source)
@@ -187,7 +187,9 @@ static hone_status read_second(struct engine *engine, size_t index, const hone_i
 {
     struct second *second = &engine->seconds[index];
     struct media_input *input = NULL;
-    hone_status status = engine_open_second(engine, index, first, 0, false, &input, error);
+    const uint64_t most = giant_max_pixels(engine->options);
+    hone_status status = engine_open_second(
+        engine, index, first, most < HONE_MAX_PIXELS ? most : HONE_MAX_PIXELS, false, &input, error);
     if (!status) {
         second->desc = media_get_info(input)->desc;
         second->data = new_pixels(&second->desc, error);

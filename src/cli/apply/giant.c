@@ -20,30 +20,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In bytes: what images may take where nothing is said, and what is so little that nothing is asked. */
-static const uint64_t default_memory = UINT64_C(1) << 30, small_image = UINT64_C(64) << 20;
+const uint64_t giant_default_memory = UINT64_C(1) << 30;
+/* So little that nothing is asked. */
+static const uint64_t small_image = UINT64_C(64) << 20;
 
 /* For bands: drivers, decoders and encoders take some, too. */
 static uint64_t band_memory(const struct apply_options *options)
 {
-    const uint64_t all = options->memory ? options->memory : default_memory, others = UINT64_C(64) << 20;
+    const uint64_t all = options->memory ? options->memory : giant_default_memory, others = UINT64_C(64)
+                                                                                            << 20;
     return all - (all / 4 < others ? all / 4 : others);
-}
-
-bool giant_parse_memory(const char *text, uint64_t *bytes)
-{
-    static const char units[] = "kmgt";
-    char *end;
-    double number = text_number(text, &end);
-    const char *unit = end != text && *end ? strchr(units, *end | 0x20) : NULL;
-    const double least = 1048576, most = 1e18;
-    for (const char *at = units; unit ? at <= unit : at < units + 2; at++)
-        number *= 1024; /* mebibytes without a unit */
-    end += unit != NULL;
-    if (end == text || *end || !(number >= least) || number > most)
-        return false;
-    *bytes = (uint64_t)number;
-    return true;
 }
 
 uint64_t giant_max_pixels(const struct apply_options *options)
@@ -599,7 +585,7 @@ bool giant_apply(struct engine *engine, const struct item *item, const char *roo
                  struct apply_result *result, hone_status *status, hone_error *error)
 {
     const hone_image_desc *desc = &media_get_info(input)->desc;
-    const uint64_t memory = engine->options->memory, most = memory ? memory : default_memory;
+    const uint64_t memory = engine->options->memory, most = memory ? memory : giant_default_memory;
     const uint64_t bytes = hone_image_bytes(desc),
                    wanted = 3 * bytes; /* input, result, and something between */
     const hone_image_desc part = excerpt(desc);
