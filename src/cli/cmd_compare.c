@@ -172,16 +172,6 @@ static int report(const struct side sides[2], const struct compare_options *opti
     return fits ? EXIT_DONE : EXIT_CHECK;
 }
 
-static hone_status heed_policy(struct compare_options *options, hone_error *error)
-{
-    struct policy policy;
-    options->max_pixels = HONE_MAX_PIXELS;
-    hone_status status = policy_read(&policy, error);
-    if (!status)
-        status = policy_apply_decoders(&policy, &options->decode_memory, &options->trust, error);
-    return status ? status : policy_apply(&policy, POLICY_MAX_PIXELS, false, &options->max_pixels, error);
-}
-
 static int compare(struct side sides[2], const struct compare_options *options)
 {
     hone_error error;
@@ -220,7 +210,7 @@ static int run(int argc, char **argv)
         return cli_usage(&command_compare, "two images are compared; there are %d", operands.count);
     struct side sides[2] = {{.path = operands.items[0]}, {.path = operands.items[1]}};
     hone_error error;
-    if (heed_policy(&options, &error))
+    if (policy_bind_reading(&options.decode_memory, &options.trust, &options.max_pixels, &error))
         return cli_fail(&options.common, &error);
     const bool likely = media_needs_libvips(sides[0].path) || media_needs_libvips(sides[1].path);
     if (media_decoders_begin(likely, &error))

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,9 @@
 #include <unistd.h>
 
 enum { MOST_BYTES = 65536, WORDS = 3 };
+
+/* Of the options. */
+static const double MOST_PIXELS = 0x1p40, MOST_MIB = 1 << 24;
 
 static const char *const names[POLICY_ITEMS] = {
     [POLICY_MAX_PIXELS] = "max-pixels",
@@ -33,11 +35,12 @@ static bool read_size(const char *text, double *value)
     return is_size;
 }
 
-static bool read_number(const char *text, double *value)
+/* Within what the option takes. */
+static bool read_number(const char *text, double most, double *value)
 {
     char *end;
     *value = text_number(text, &end);
-    return end != text && !*end && isfinite(*value) && *value >= 1;
+    return end != text && !*end && *value >= 1 && *value <= most;
 }
 
 static bool read_value(enum policy_item item, const char *text, double *value)
@@ -45,7 +48,7 @@ static bool read_value(enum policy_item item, const char *text, double *value)
     if (item == POLICY_MEMORY)
         return read_size(text, value);
     if (item != POLICY_TRUST)
-        return read_number(text, value);
+        return read_number(text, item == POLICY_MAX_PIXELS ? MOST_PIXELS : MOST_MIB, value);
     *value = strcmp(text, "yes") == 0;
     return *value > 0 || strcmp(text, "no") == 0;
 }
@@ -216,5 +219,21 @@ hone_status policy_apply_decoders(const struct policy *policy, double *memory, b
     if (policy_has(policy, POLICY_DECODE_MEMORY))
         *memory = mib;
     *trust = trusts > 0;
+    return status;
+}
+
+hone_status policy_bind_reading(double *memory, bool *trust, double *max_pixels, hone_error *error)
+{
+    struct policy policy;
+    *max_pixels = 0;
+    hone_status status = policy_read(&policy, error);
+    if (!status)
+        status = policy_apply_decoders(&policy, memory, trust, error);
+    if (status || !policy_has(&policy, POLICY_MAX_PIXELS))
+        return status;
+    *max_pixels = HONE_MAX_PIXELS;
+    status = policy_apply(&policy, POLICY_MAX_PIXELS, false, max_pixels, error);
+    *max_pixels =
+        *max_pixels < HONE_MAX_PIXELS ? *max_pixels : 0; /* which bounds any image of the library's */
     return status;
 }

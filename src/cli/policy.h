@@ -41,5 +41,8 @@ hone_status policy_apply(const struct policy *policy, enum policy_item item, boo
 /* The same for --decode-memory (MiB; 0: not given) and --trust (false: not given). */
 hone_status policy_apply_decoders(const struct policy *policy, double *memory, bool *trust,
                                   hone_error *error);
+/* Of commands that read whole images: reads both files, heeds what they say of decoders, and gives the most
+ * pixels of an image; 0: they say nothing of that. */
+hone_status policy_bind_reading(double *memory, bool *trust, double *max_pixels, hone_error *error);
 
 #endif

@@ -88,7 +88,7 @@ hone_status media_check_size(const struct media_input *input, uint64_t width, ui
     if (width * height > (most ? most : HONE_MAX_PIXELS))
         return most ? media_bad(input, error,
                                 "the header says %llux%llu pixels, which is over the limit of %llu "
-                                "(--max-pixels sets it)",
+                                "(--max-pixels or a policy sets it)",
                                 (unsigned long long)width, (unsigned long long)height,
                                 (unsigned long long)most)
                     : media_bad(input, error,

@@ -177,6 +177,10 @@ def test_a_policy_binds_options():
         refused(place, "small.svg", "--trust is not allowed by the policy", "--trust", status=2)
         place.run("compare", name, name, "--trust", status=2)
         place.run("compare", name, name, status=3)
+        place.run("profile", "sobel", name, status=3)
+        for command in (("profile", "sobel", name), ("tune", "--kernel-file", "none.cl")):
+            said = place.run(*command, "--trust", status=2).stderr
+            frame.check("--trust is not allowed" in said, said)
         policy(place, "limit max-pixels 600\n")
         place.run("apply", "sobel", name, "-o", out)
         os.remove(out)

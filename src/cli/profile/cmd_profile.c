@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/guard.h"
+#include "cli/policy.h"
 #include "cli/profile/profile.h"
 #include "cli/profile/traffic.h"
 
@@ -241,7 +242,8 @@ static int run(int argc, char **argv)
     int status = check(a, &operands);
     if (status)
         return status;
-    if (cli_load_filters(a->chain, &error) || media_decoders_begin(media_needs_libvips(a->input), &error))
+    if (policy_bind_reading(&a->decode_memory, &a->trust, &a->max_pixels, &error) ||
+        cli_load_filters(a->chain, &error) || media_decoders_begin(media_needs_libvips(a->input), &error))
         return cli_fail(&a->common, &error);
     status = run_guarded(&p);
     media_decoders_end();

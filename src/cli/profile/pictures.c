@@ -23,6 +23,7 @@ static hone_status load(struct picture *picture, const char *path, const struct 
     const struct media_read_options options = {.seconds = -1,
                                                .trust = arguments->trust,
                                                .memory = (uint64_t)(arguments->decode_memory * 1048576),
+                                               .max_pixels = (uint64_t)arguments->max_pixels,
                                                .note = cli_media_note,
                                                .user = (void *)&arguments->common};
     struct media_input *input = NULL;

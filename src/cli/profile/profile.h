@@ -14,6 +14,7 @@ struct profile_arguments {
     struct common_options common;
     const char *chain, *input, *variant, *config, *trace, *clock;
     double repeat, warmup, timeout, decode_memory; /* the latter in MiB; 0: the default */
+    double max_pixels;                             /* of an image; 0: the default */
     bool no_fuse, trust;
 };
 

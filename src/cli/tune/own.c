@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/policy.h"
 #include "cli/tune/signals.h"
 #include "cli/tune/tune.h"
 #include "tune/own/results.h"
@@ -244,7 +245,8 @@ static int run_all(struct kernel_run *run)
 static int run_with_decoders(struct kernel_run *run)
 {
     hone_error error = {0};
-    if (media_decoders_begin(false, &error))
+    if (policy_bind_reading(&run->decode_memory, &run->trust, &run->max_pixels, &error) ||
+        media_decoders_begin(false, &error))
         return cli_fail(&run->common, &error);
     const int result = run_all(run);
     media_decoders_end();

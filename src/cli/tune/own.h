@@ -60,6 +60,7 @@ struct kernel_run {
     double evaluations;   /* 0: by --quick and --full */
     double memory;        /* MiB; 0: by the machine */
     double decode_memory; /* MiB; 0: the default */
+    double max_pixels;    /* of an image; 0: the default */
     bool quick, full, fresh, cold, trust;
     struct tune_wishes wishes;
     struct own_spec *spec;

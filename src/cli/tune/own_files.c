@@ -32,6 +32,7 @@ static hone_status load_picture(const struct kernel_run *run, const char *path, 
                                                .seconds = -1,
                                                .trust = run->trust,
                                                .memory = (uint64_t)(run->decode_memory * 1048576),
+                                               .max_pixels = (uint64_t)run->max_pixels,
                                                .note = cli_media_note,
                                                .user = (void *)&run->common};
     struct media_input *input = NULL;
