@@ -9,6 +9,7 @@
 #include "image/view.h"
 #include "plan/image.h"
 #include "plan/internal.h"
+#include "plan/plan.h"
 
 static hone_status check_image(const hone_plan *plan, const hone_image *image, const hone_image_desc *wanted,
                                const char *role, hone_error *error)
@@ -216,14 +217,45 @@ static double event_seconds(const hone_plan *plan, const hone_event *event)
     return (double)(times.ended - times.started) * 1e-9;
 }
 
-static hone_status apply_images(hone_plan *plan, hone_image *in, hone_image *out, hone_error *error)
+/* What a run tells of its commands. */
+struct listener {
+    plan_tell tell; /* NULL: nobody listens */
+    void *user;
+};
+
+static void tell_commands(const struct listener *listener, const hone_event *event)
+{
+    hone_command command;
+    for (size_t i = 0; i < hone_event_command_count(event); i++)
+        if (hone_event_command(event, i, &command, NULL) == HONE_OK)
+            listener->tell(listener->user, &command);
+}
+
+/* Waits for it. */
+static hone_status take_back(hone_image *out, const hone_event *done, const struct listener *listener,
+                             hone_error *error)
+{
+    hone_event *back = NULL;
+    hone_status status = hone_image_download(out, NULL, 0, &done, 1, listener->tell ? &back : NULL, error);
+    if (!status && back)
+        status = hone_event_wait(back, error);
+    if (!status && listener->tell) {
+        tell_commands(listener, done);
+        tell_commands(listener, back);
+    }
+    hone_event_destroy(&back);
+    return status;
+}
+
+static hone_status apply_images(hone_plan *plan, hone_image *in, hone_image *out,
+                                const struct listener *listener, hone_error *error)
 {
     hone_event *done = NULL;
     struct copy_tally tally;
     copy_tally_begin(&tally);
     hone_status status = hone_plan_run(plan, in, out, NULL, 0, &done, error);
     if (!status)
-        status = hone_image_download(out, NULL, 0, (const hone_event *const *)&done, 1, NULL, error);
+        status = take_back(out, done, listener, error);
     copy_tally_end(&tally);
     plan->copies = tally.counts;
     plan->seconds = status ? 0 : event_seconds(plan, done);
@@ -235,24 +267,29 @@ static hone_status apply_images(hone_plan *plan, hone_image *in, hone_image *out
     return status;
 }
 
-hone_status hone_plan_apply(hone_plan *plan, const void *in, size_t in_pitch, void *out, size_t out_pitch,
-                            hone_error *error)
+hone_status plan_apply(hone_plan *plan, const void *in, size_t in_pitch, void *out, size_t out_pitch,
+                       plan_tell tell, void *user, hone_error *error)
 {
-    hone_status status = plan_check(plan, "hone_plan_apply", error);
-    if (status)
-        return status;
+    const struct listener listener = {tell, user};
     hone_image_desc in_desc = plan->input, out_desc = *hone_plan_output(plan);
     hone_image *source = NULL, *target = NULL;
     in_desc.pitch = in_pitch;
     out_desc.pitch = out_pitch;
-    status = hone_image_wrap(&source, plan->device, &in_desc, (void *)in, error);
+    hone_status status = hone_image_wrap(&source, plan->device, &in_desc, (void *)in, error);
     if (!status)
         status = hone_image_wrap(&target, plan->device, &out_desc, out, error);
     if (!status)
-        status = apply_images(plan, source, target, error);
+        status = apply_images(plan, source, target, &listener, error);
     hone_image_destroy(&source);
     hone_image_destroy(&target);
     return status;
+}
+
+hone_status hone_plan_apply(hone_plan *plan, const void *in, size_t in_pitch, void *out, size_t out_pitch,
+                            hone_error *error)
+{
+    hone_status status = plan_check(plan, "hone_plan_apply", error);
+    return status ? status : plan_apply(plan, in, in_pitch, out, out_pitch, NULL, NULL, error);
 }
 
 hone_status hone_apply(hone_device *device, const char *text, const hone_image_desc *in_desc, const void *in,

@@ -344,6 +344,7 @@ static void complete(struct attempt *attempt)
     struct pool_job *job = attempt->job;
     const hone_stream_result *result = &attempt->result;
     job->device = attempt->member->index;
+    job->ended = attempt->ended;
     job->seconds = result->seconds;
     job->device_seconds = result->device_seconds;
     job->copies = result->copies;
@@ -381,6 +382,7 @@ void pool_returned(void *user, const hone_stream_result *result)
     struct attempt *attempt = result->user;
     pthread_mutex_lock(&pool->lock);
     attempt->returned = true;
+    attempt->ended = clock_ns();
     attempt->result = *result;
     if (result->status)
         attempt->error = *result->error;
@@ -523,6 +525,7 @@ static void *work(void *user)
 
 void pool_submit(struct pool *pool, struct pool_job *job)
 {
+    job->begun = clock_ns();
     pthread_mutex_lock(&pool->lock);
     job->next = NULL;
     struct pool_job **at = &pool->waiting;

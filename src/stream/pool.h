@@ -94,6 +94,7 @@ struct pool_job {
     hone_error error;
     bool in_is_lost; /* a device that was given up may still read `in`: it is never to be freed or changed */
     unsigned device; /* that did it: its place in the list */
+    uint64_t begun, ended;          /* clock_ns: submitted; done, unless it failed */
     double seconds, device_seconds; /* as in hone_stream_result */
     hone_copy_counts copies;
     hone_copies staged;

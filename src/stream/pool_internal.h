@@ -41,7 +41,7 @@ struct attempt {
     struct member *member;
     struct lane *lane; /* NULL while it is looked for */
     struct attempt *next;
-    uint64_t started;
+    uint64_t started, ended;
     bool pushed, returned; /* both: it is over */
     hone_stream_result result;
     hone_error error;

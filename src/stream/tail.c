@@ -19,6 +19,8 @@ struct tail {
     double *carry;     /* f32: the last row so far, which would lose digits as f32 */
     uint32_t *wrapped; /* u32: the same, modulo 2^32 */
     uint64_t *sums;    /* of counts */
+    plan_tell tell;
+    void *user;
 };
 
 static hone_status plan_for(struct tail *tail, uint32_t rows, hone_error *error)
@@ -95,6 +97,17 @@ bool tail_step(const struct tail *tail, hone_step_info *info)
     return hone_plan_step(tail->plan, 0, info);
 }
 
+void tail_tell(struct tail *tail, plan_tell tell, void *user)
+{
+    tail->tell = tell;
+    tail->user = user;
+}
+
+hone_copy_counts tail_copies(const struct tail *tail)
+{
+    return hone_plan_copies(tail->plan);
+}
+
 static void add_counts(struct tail *tail)
 {
     const uint32_t *counts = tail->result;
@@ -131,7 +144,7 @@ hone_status tail_run(struct tail *tail, const void *rows, size_t pitch, uint32_t
     hone_status status = plan_for(tail, count, error);
     *out = NULL;
     if (!status)
-        status = hone_plan_apply(tail->plan, rows, pitch, tail->result, 0, error);
+        status = plan_apply(tail->plan, rows, pitch, tail->result, 0, tail->tell, tail->user, error);
     if (status)
         return status;
     if (tail->counts) {

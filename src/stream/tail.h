@@ -5,7 +5,7 @@
 #define STREAM_TAIL_H
 
 #include "hone/chain.h"
-#include "hone/plan.h"
+#include "plan/plan.h"
 
 struct tail;
 
@@ -17,11 +17,15 @@ void tail_destroy(struct tail **tail);
 /* Of a band as high as that of tail_create; of counts, of all. */
 const hone_image_desc *tail_output(const struct tail *tail);
 bool tail_step(const struct tail *tail, hone_step_info *info);
+/* Has tail_run tell each command. */
+void tail_tell(struct tail *tail, plan_tell tell, void *user);
 
 /* Takes the next band of `count` rows. Sums, and turned bands: *out is its result, tight, until the next
  * call. Counts: *out is NULL, and they come by tail_counts. */
 hone_status tail_run(struct tail *tail, const void *rows, size_t pitch, uint32_t count, const void **out,
                      hone_error *error);
+/* What the last tail_run copied. */
+hone_copy_counts tail_copies(const struct tail *tail);
 /* HONE_ERROR_UNSUPPORTED where a count is over 2^32 - 1. */
 hone_status tail_counts(struct tail *tail, const void **out, hone_error *error);
 

@@ -186,6 +186,11 @@ static hone_status take_seconds(struct tiles *tiles, const struct tiles_request 
     return status;
 }
 
+static size_t steps_of(const struct tiles *tiles)
+{
+    return tiles->first_step + tiles->head_steps + (tiles->tail_step != NULL);
+}
+
 /* A stage by itself: the description of what it makes, without memory for it. Takes over the source, on an
  * error, too. */
 static hone_status new_stage(struct tiles **out, const hone_chain *chain, const struct tiles_request *request,
@@ -199,6 +204,9 @@ static hone_status new_stage(struct tiles **out, const hone_chain *chain, const 
     tiles->source = source;
     tiles->device = request->device;
     tiles->image = request->input;
+    tiles->tell = request->tell;
+    tiles->tell_user = request->tell_user;
+    tiles->first_step = source ? steps_of(source_inner(source)) : 0;
     tiles->halo.period = 1;
     if (request->plan)
         tiles->plan = *request->plan;
@@ -295,6 +303,68 @@ const hone_image_desc *tiles_output(const struct tiles *tiles)
     return &tiles->output;
 }
 
+/* ---- What has been done ---- */
+
+static size_t row_bytes(const hone_image_desc *desc)
+{
+    return desc->pitch ? desc->pitch : hone_image_row_bytes(desc);
+}
+
+static void tell(const struct tiles *tiles, const hone_command *command, size_t first,
+                 const hone_image_desc *in, const hone_image_desc *out)
+{
+    struct tiles_command told = {*command, *in, *out};
+    told.c.step += command->step == HONE_NO_STEP ? 0 : first;
+    told.in.pitch = row_bytes(in);
+    told.out.pitch = row_bytes(out);
+    tiles->tell(tiles->tell_user, &told);
+}
+
+void tiles_tell_head(void *user, const hone_command *command)
+{
+    const struct tiles *tiles = user;
+    hone_image_desc in = tiles->image.desc;
+    in.width = tiles->columns.region;
+    in.height = tiles->bands.region;
+    in.pitch = tiles->strips.pitch;
+    tell(tiles, command, tiles->first_step, &in, hone_stream_output(tiles->stream, 0));
+}
+
+void tiles_tell_tail(void *user, const hone_command *command)
+{
+    const struct tiles *tiles = user;
+    hone_image_desc band = tiles->between;
+    band.height = tiles->tail_rows;
+    band.pitch = tiles->band.pitch;
+    tell(tiles, command, tiles->first_step + tiles->head_steps, &band, tail_output(tiles->tail));
+}
+
+static void add_copies(hone_copies *sum, const hone_copies *more)
+{
+    sum->count += more->count;
+    sum->bytes += more->bytes;
+}
+
+/* Its copies. */
+static void state_of_stream(const struct tiles *tiles, struct tiles_state *state)
+{
+    hone_stream_stats stats;
+    hone_stream_get_stats(tiles->stream, &stats);
+    state->copies = stats.copies;
+    state->staged = stats.copies_in;
+    add_copies(&state->staged, &stats.copies_out);
+}
+
+void tiles_note_copies(struct tiles *tiles)
+{
+    struct tiles_state state;
+    if (!tiles->stream)
+        return;
+    state_of_stream(tiles, &state);
+    tiles->copies = state.copies;
+    tiles->staged = state.staged;
+}
+
 static void add_state(struct tiles_state *sum, const struct tiles_state *more)
 {
     sum->bands += more->bands;
@@ -303,6 +373,7 @@ static void add_state(struct tiles_state *sum, const struct tiles_state *more)
     if (sum->region_pixels < more->region_pixels)
         sum->region_pixels = more->region_pixels;
     copy_counts_add(&sum->copies, &more->copies);
+    add_copies(&sum->staged, &more->staged);
 }
 
 void tiles_get_state(const struct tiles *tiles, struct tiles_state *state)
@@ -313,12 +384,11 @@ void tiles_get_state(const struct tiles *tiles, struct tiles_state *state)
                                   .band_rows = tiles->bands.rows,
                                   .region_pixels = (uint64_t)tiles->bands.region * tiles->image.desc.width,
                                   .memory = tiles->memory,
-                                  .copies = tiles->copies};
-    if (tiles->stream) {
-        hone_stream_stats stats;
-        hone_stream_get_stats(tiles->stream, &stats);
-        state->copies = stats.copies;
-    }
+                                  .copies = tiles->copies,
+                                  .staged = tiles->staged};
+    if (tiles->stream)
+        state_of_stream(tiles, state);
+    copy_counts_add(&state->copies, &tiles->its_copies);
     if (tiles->source) {
         struct tiles_state before;
         tiles_get_state(source_inner(tiles->source), &before);
@@ -326,18 +396,11 @@ void tiles_get_state(const struct tiles *tiles, struct tiles_state *state)
     }
 }
 
-static size_t steps_of(const struct tiles *tiles)
-{
-    const size_t before = tiles->source ? steps_of(source_inner(tiles->source)) : 0;
-    return before + tiles->head_steps + (tiles->tail_step != NULL);
-}
-
 bool tiles_step(const struct tiles *tiles, size_t step, hone_step_info *info)
 {
-    const size_t before = tiles->source ? steps_of(source_inner(tiles->source)) : 0;
-    if (step < before)
+    if (step < tiles->first_step)
         return tiles_step(source_inner(tiles->source), step, info);
-    step -= before;
+    step -= tiles->first_step;
     if (step < tiles->head_steps)
         return tiles->stream && hone_stream_step(tiles->stream, 0, step, info);
     return step == tiles->head_steps && tiles->tail && tail_step(tiles->tail, info);
@@ -359,15 +422,35 @@ static hone_status fill_strips(struct tiles *tiles, uint32_t band, hone_error *e
     return status;
 }
 
+/* Waits for it. */
+static hone_status upload_part(struct tiles *tiles, hone_image *part, const struct strips *strips,
+                               const void *pixels, hone_error *error)
+{
+    hone_event *done = NULL;
+    hone_command command;
+    struct copy_tally tally;
+    copy_tally_begin(&tally);
+    hone_status status =
+        hone_image_upload(part, pixels, strips->pitch, NULL, 0, tiles->tell ? &done : NULL, error);
+    copy_tally_end(&tally);
+    copy_counts_add(&tiles->its_copies, &tally.counts);
+    if (!status && done)
+        status = hone_event_wait(done, error);
+    for (size_t i = 0; !status && i < hone_event_command_count(done); i++)
+        if (hone_event_command(done, i, &command, NULL) == HONE_OK)
+            tiles_tell_head(tiles, &command);
+    hone_event_destroy(&done);
+    return status;
+}
+
 /* A part that is free: the tile that used it has been pulled. */
-static hone_status bind_second(const struct tiles *tiles, const struct tiles_second *second, uint32_t band,
+static hone_status bind_second(struct tiles *tiles, const struct tiles_second *second, uint32_t band,
                                const struct band *column, hone_error *error)
 {
     hone_image *part = second->parts[tiles->pushed % TILES_SLOTS];
     const struct band rows = bands_at(&tiles->bands, band);
-    hone_status status =
-        hone_image_upload(part, strips_at(&second->strips, band, column->origin, rows.origin),
-                          second->strips.pitch, NULL, 0, NULL, error);
+    hone_status status = upload_part(tiles, part, &second->strips,
+                                     strips_at(&second->strips, band, column->origin, rows.origin), error);
     return status ? status : hone_stream_bind(tiles->stream, second->step, part, error);
 }
 
@@ -380,7 +463,8 @@ static hone_status push_tile(struct tiles *tiles, hone_error *error)
     for (size_t i = 0; i < tiles->second_count && !status; i++)
         status = bind_second(tiles, &tiles->seconds[i], band, &column, error);
     const hone_frame frame = {.in = {strips_at(&tiles->strips, band, column.origin, rows.origin)},
-                              .in_pitch = {tiles->strips.pitch}};
+                              .in_pitch = {tiles->strips.pitch},
+                              .user = tiles};
     if (!status)
         status = hone_stream_push(tiles->stream, &frame, error);
     if (!status)
@@ -476,6 +560,8 @@ static hone_status take_rows(struct tiles *tiles, struct tiles_rows *rows, hone_
     if (!tiles->tail)
         return HONE_OK;
     hone_status status = tail_run(tiles->tail, rows->pixels, rows->pitch, rows->count, &result, error);
+    const hone_copy_counts copied = tail_copies(tiles->tail);
+    copy_counts_add(&tiles->its_copies, &copied);
     rows->pixels = result;
     rows->pitch = hone_image_row_bytes(&tiles->output);
     if (tiles->halo.reach == HONE_REACH_ELSEWHERE)

@@ -12,6 +12,7 @@
 #define STREAM_TILES_H
 
 #include "hone/chain.h"
+#include "hone/event.h"
 #include "hone/stream.h"
 
 /* Fills `rows`, `pitch` bytes apart, with `count` rows of the image from `first` on. That is where the last
@@ -26,6 +27,15 @@ struct tiles_image {
     void *user;
 };
 
+/* A command that a device was given, and what it was to be made of what: a part of the image, by the pitches
+ * that were chosen for it. */
+struct tiles_command {
+    hone_command c; /* its step is one of the whole chain */
+    hone_image_desc in, out;
+};
+/* Told each when it is done. Threads: those of several streams call at once. */
+typedef void (*tiles_tell)(void *user, const struct tiles_command *command);
+
 struct tiles_request {
     hone_device *device;
     const hone_chain *chain;
@@ -34,7 +44,9 @@ struct tiles_request {
     size_t second_count;
     uint64_t memory; /* bytes, for all that is held at once; 0: what the device's budget has left */
     const hone_plan_options *plan; /* NULL: defaults; its second images do not count */
-    const char *target;            /* in whose folder temporary files are made; NULL: in $TMPDIR or /tmp */
+    tiles_tell tell;               /* NULL: nobody wants to know */
+    void *tell_user;
+    const char *target; /* in whose folder temporary files are made; NULL: in $TMPDIR or /tmp */
 };
 
 /* Whether a chain can be run over images like `input` in bands: HONE_ERROR_UNSUPPORTED says why not. Second
@@ -73,6 +85,7 @@ struct tiles_state {
     uint64_t region_pixels; /* that one call may read and filter */
     uint64_t memory;        /* bytes held */
     hone_copy_counts copies;
+    hone_copies staged; /* by the processor, as in hone_stream_result */
 };
 void tiles_get_state(const struct tiles *tiles, struct tiles_state *state);
 

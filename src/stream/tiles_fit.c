@@ -2,6 +2,7 @@
 /* How large the tiles of an image are. */
 #include "base/error.h"
 #include "base/mem.h"
+#include "stream/internal.h"
 #include "stream/tiles_internal.h"
 
 #include <stdlib.h>
@@ -30,11 +31,7 @@ struct shape {
 
 void tiles_release(struct tiles *tiles)
 {
-    hone_stream_stats stats;
-    if (tiles->stream) {
-        hone_stream_get_stats(tiles->stream, &stats);
-        tiles->copies = stats.copies;
-    }
+    tiles_note_copies(tiles);
     hone_stream_destroy(&tiles->stream);
     tail_destroy(&tiles->tail);
     strips_finish(&tiles->strips);
@@ -74,7 +71,8 @@ static hone_status new_stream(struct tiles *tiles, hone_error *error)
     tiles->plan.second = tiles->second_parts;
     tiles->plan.second_count = tiles->second_count;
     const hone_stream_options options = {.slots = TILES_SLOTS, .plan = &tiles->plan};
-    return hone_stream_create(&tiles->stream, tiles->device, tiles->head, &here, 1, &options, error);
+    const struct stream_extra extra = {.command = tiles->tell ? tiles_tell_head : NULL};
+    return stream_make(&tiles->stream, tiles->device, tiles->head, &here, 1, &options, &extra, error);
 }
 
 static hone_image_desc head_result(const struct tiles *tiles)
@@ -93,7 +91,11 @@ static hone_status new_tail(struct tiles *tiles, hone_error *error)
     plan.second = NULL;
     plan.second_count = 0;
     tiles->tail_rows = band.height = rows ? rows : 1;
-    return tail_create(&tiles->tail, tiles->device, tiles->tail_step, tiles->halo.reach, &band, &plan, error);
+    hone_status status =
+        tail_create(&tiles->tail, tiles->device, tiles->tail_step, tiles->halo.reach, &band, &plan, error);
+    if (!status && tiles->tell)
+        tail_tell(tiles->tail, tiles_tell_tail, tiles);
+    return status;
 }
 
 static hone_status new_joined(struct tiles *tiles, hone_error *error)

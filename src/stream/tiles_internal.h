@@ -69,7 +69,12 @@ struct tiles {
     uint32_t tail_rows;    /* that it takes at once */
     unsigned char *joined; /* the head's result for a band of several tiles; NULL: of one */
     uint64_t memory;
-    hone_copy_counts copies; /* of the stream that was there last */
+    hone_copy_counts copies;     /* of the stream that was there last */
+    hone_copies staged;          /* the same */
+    hone_copy_counts its_copies; /* beside the stream's */
+    tiles_tell tell;
+    void *tell_user;
+    size_t first_step; /* of the head, in the whole chain */
 
     struct tiles_rows band;  /* of the head's result, what is left of it */
     uint64_t pushed, pulled; /* tiles */
@@ -79,6 +84,11 @@ struct tiles {
 
 /* Chooses bands and columns, and makes all that they need, in so many bytes. HONE_ERROR_MEMORY. */
 hone_status tiles_fit(struct tiles *tiles, uint64_t memory, hone_error *error);
+/* For streams and tails: tells of a command of the head, of the tail. */
+void tiles_tell_head(void *tiles, const hone_command *command);
+void tiles_tell_tail(void *tiles, const hone_command *command);
+/* What its stream has copied. */
+void tiles_note_copies(struct tiles *tiles);
 /* Frees that; what has been done, and how, is still known. */
 void tiles_release(struct tiles *tiles);
 

@@ -18,11 +18,11 @@ COPIES = {"clEnqueueCopyBuffer": "move", "clEnqueueCopyBufferRect": "move", "clE
           "clEnqueueCopyImageToBuffer": "conversion"}
 
 
-def picture(folder, name="in.pgm", seed=1):
+def picture(folder, name="in.pgm", seed=1, width=WIDTH, height=HEIGHT):
     path = os.path.join(folder, name)
     with open(path, "wb") as file:
-        file.write(b"P5 %d %d 255\n" % (WIDTH, HEIGHT)
-                   + numpy.random.default_rng(seed).integers(0, 256, WIDTH * HEIGHT, "uint8").tobytes())
+        file.write(b"P5 %d %d 255\n" % (width, height)
+                   + numpy.random.default_rng(seed).integers(0, 256, width * height, "uint8").tobytes())
     return path
 
 
@@ -195,6 +195,90 @@ def test_apply_tells_the_same_of_each_image():
     frame.check([key for key in tracks if key[0] > 1] == [(2, 1)], f"PoCL has one queue in order: {list(tracks)}")
     kernels = [name for _, _, name in tracks[2, 1] if name not in ("map", "other")]
     frame.check(len(kernels) == 4 * wanted["traffic"]["launches"], f"{kernels}")
+
+
+# ---- Videos, and images in bands ----
+
+CALLS = {"upload": ("clEnqueueWriteBuffer", "clEnqueueWriteBufferRect"),
+         "download": ("clEnqueueReadBuffer", "clEnqueueReadBufferRect"),
+         "move": ("clEnqueueCopyBuffer", "clEnqueueCopyBufferRect"),
+         "conversion": ("clEnqueueCopyBufferToImage", "clEnqueueCopyImageToBuffer")}
+
+
+def applied(folder, chain, inputs, arguments):
+    """The last input's report, the commands of its trace by name, and what the layer counted of all: {name: (count, bytes)}."""
+    layer, path = os.path.join(folder, f"layer-{len(os.listdir(folder))}"), os.path.join(folder, "trace.json")
+    command = [os.path.join(frame.build(), "hone"), "apply", chain, *inputs, "-o", folder + "/out/", "--force", "--json",
+               "--trace", path, *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env={
+        **os.environ, "OPENCL_LAYERS": os.path.join(frame.build(), "tests/layer.so"), "LAYER_REPORT": layer})
+    frame.check(result.returncode == 0, result.stderr)
+    counts = {}
+    with open(layer, encoding="ascii") as file:
+        for word, name, *numbers in (line.split() for line in file if line.startswith(("kernel ", "copy "))):
+            counts[name] = (int(numbers[0]), int(numbers[1]) if word == "copy" else 0)
+    with open(path, encoding="utf-8") as file:
+        events = [e for e in json.load(file)["traceEvents"] if e["ph"] == "X"]
+    return json.loads(result.stdout.splitlines()[-1]), events, counts
+
+
+def check_applied(chain, make, *arguments):
+    """Of two equal inputs, what is told of the second is what the layer counts beyond a run of the first alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        inputs = [make(folder, name) for name in ("a", "b")]
+        applied(folder, chain, inputs, arguments)  # what is checked once has been checked
+        _, _, one = applied(folder, chain, inputs[:1], arguments)
+        report, events, two = applied(folder, chain, inputs, arguments)
+    more = {name: tuple(a - b for a, b in zip(two[name], one.get(name, (0, 0)))) for name in two}
+    traffic = report["traffic"]
+    launches = {name: count for name, (count, _) in more.items() if count and not name.startswith("cl")}
+    frame.check(launches and traffic["launches"] == sum(launches.values()), f"{chain}: {traffic}, {launches} were counted")
+    for name, count in launches.items():
+        traced = sum(e["name"] == name for e in events)
+        frame.check(traced == 2 * count, f"{chain}: {traced} of {2 * count} {name} are in the trace")
+    for kind, calls in CALLS.items():
+        counted = tuple(sum(more.get(call, (0, 0))[i] for call in calls) for i in (0, 1))
+        told = [c for c in traffic["copies"] if c["kind"] == kind]
+        frame.check((sum(c["count"] for c in told), sum(c["bytes"] for c in told)) == counted and all(c["why"] for c in told),
+                    f"{chain}: {kind}s: {told}, {counted} were counted")
+        frame.check(report["copies"][kind + "s"] == dict(zip(("count", "bytes"), counted)), f"{chain}: {report['copies']}")
+    frame.check(report["zero_copy"] == (not traffic["copies"]), f"{chain}: zero_copy, and {traffic['copies']}")
+    return report, [e["name"] for e in events if e["pid"] == 1]
+
+
+def large(folder, name):
+    return picture(folder, name + ".pgm", width=701, height=1001)
+
+
+def test_images_in_bands_tell_what_they_moved():
+    bands = "--memory", "1M", "--format", "tif"
+    with tempfile.TemporaryDirectory() as folder:
+        report, images = check_applied(f"add image={large(folder, 'second')} | integral", large, *bands)
+    frame.check(report["bands"] > 3 and "upload" in [c["kind"] for c in report["traffic"]["copies"]], f"{report}")
+    frame.check(sorted(os.path.basename(i) for i in images) == ["a.pgm", "b.pgm"], f"{images}")
+    report, _ = check_applied("sobel", large, *bands, "--variant", "texture")
+    told = {c["kind"]: c["count"] for c in report["traffic"]["copies"]}
+    frame.check(told["conversion"] == report["bands"], f"{report['bands']} bands: {report['traffic']}")
+
+
+FRAMES = 5
+
+
+def film(folder, name):
+    path = os.path.join(folder, name + ".y4m")
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc=size=64x48:rate=25:duration={FRAMES / 25}",
+                    "-pix_fmt", "yuv420p", path], check=True)
+    return path
+
+
+def test_videos_tell_what_they_moved():
+    report, images = check_applied("sobel", film, "--planes", "all", "--variant", "direct")
+    frame.check(report["traffic"]["launches"] == 3 * FRAMES and not report["traffic"]["copies"], f"{report['traffic']}")
+    frame.check(report["traffic"]["memory_bytes"] == FRAMES * 2 * (64 * 48 * 3 // 2), "planes are read and written once")
+    frame.check(len(set(images)) == len(images) == 2 * 3 * FRAMES and any("b.y4m, frame 5, plane 2" in i for i in images),
+                f"{images}")
+    report, _ = check_applied("sobel", film, "--variant", "texture")
+    frame.check(report["copies"]["conversions"] == {"count": FRAMES, "bytes": FRAMES * 64 * 48}, f"{report['copies']}")
 
 
 # ---- What does not work ----

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/guard.h"
 #include "hone/hone.h"
+#include "lab/profile/traffic.h"
 #include "media/media.h"
 #include "stream/pool.h"
 
@@ -74,14 +75,13 @@ struct apply_result {
     unsigned parts;          /* of each page, as in media_info */
     bool is_video;
     struct video_outcome video;
-    hone_copy_counts copies; /* of this picture, on the way to the device, there, and back */
+    hone_copy_counts copies; /* of all of it, on the way to the device, there, and back */
     unsigned bands;          /* that it was filtered in; 0: as a whole */
     hone_copies staged;      /* by the processor, into and out of memory that the device reads quickly */
     const hone_device *device;
     hone_step_info *steps; /* owned; as in pool_job */
     size_t step_count;
-    hone_command *commands; /* what the device was given for the last page, where that is told; owned */
-    size_t command_count;
+    struct traffic traffic; /* what devices were given for all of it, where that is told; owned */
     bool alpha_weighed;
 };
 
@@ -332,6 +332,17 @@ struct apply_tally {
 };
 /* Shows on a terminal how far the work is, and how long it may take. */
 void apply_progress(const struct apply_options *options, const struct apply_tally *tally);
+/* Adds what a job moved, which made of an image like `in` one like `out`. */
+void apply_add_traffic(struct apply_result *result, const hone_device *device, const hone_image_desc *in,
+                       const hone_image_desc *out, const struct pool_job *job);
+/* Why commands copy that make of an image like `in` one like `out`. */
+struct copy_situation apply_situation(const struct apply_result *result, const hone_device *device,
+                                      const hone_image_desc *in, const hone_image_desc *out);
+/* Whether commands are to be told of. */
+bool apply_tells_commands(const struct apply_options *options);
+/* Of -v: the copies of a result in words, and a line with what it moved, unless the device has no clock. */
+void apply_tell_copies(const struct apply_result *result, struct text *text);
+void apply_note_traffic(const struct common_options *common, const struct apply_result *result);
 /* Parts of lines: columns of the terminal behind a descriptor; a line of UTF-8 cut so that the cursor stays
  * on it; a time to go; the filters with their variants. */
 size_t apply_columns(int fd);

@@ -12,6 +12,7 @@
 #include "filter/case.h"
 #include "filter/chain.h"
 #include "image/view.h"
+#include "lab/profile/timeline.h"
 #include "stream/tiles.h"
 
 #include <errno.h>
@@ -128,6 +129,11 @@ struct giant {
     double *edges;
     size_t edge_count;
     uint64_t start, shown; /* clock_ns */
+    struct apply_result *result;
+    pthread_mutex_t telling; /* over its traffic, and what follows */
+    hone_command *commands;  /* for a trace */
+    size_t command_count, command_room;
+    bool lost; /* there was no memory for one of them */
 };
 
 static const hone_image_desc *input_of(const struct giant *g)
@@ -458,6 +464,37 @@ static hone_status store_stdout(struct giant *g, hone_error *error)
     return status;
 }
 
+/* ---- What the device was given ---- */
+
+static void note_command(void *user, const struct tiles_command *command)
+{
+    struct giant *g = user;
+    pthread_mutex_lock(&g->telling);
+    struct copy_situation situation =
+        apply_situation(g->result, g->engine->device, &command->in, &command->out);
+    situation.in_parts = true;
+    traffic_add(&g->result->traffic, &situation, &command->c, 1);
+    if (g->engine->shared->timeline) {
+        const bool kept = mem_grow(&g->commands, &g->command_room, g->command_count + 1, sizeof *g->commands);
+        if (kept)
+            g->commands[g->command_count++] = command->c;
+        g->lost = g->lost || !kept;
+    }
+    pthread_mutex_unlock(&g->telling);
+}
+
+/* Once nothing runs any more. */
+static hone_status add_to_trace(const struct giant *g, hone_error *error)
+{
+    struct timeline *timeline = g->engine->shared->timeline;
+    if (g->lost)
+        return error_memory(error, "the trace");
+    if (timeline)
+        timeline_add(timeline, g->engine->device, g->item->input, g->start, clock_ns(), g->commands,
+                     g->command_count);
+    return HONE_OK;
+}
+
 /* ---- All of it ---- */
 
 static hone_status make_tiles(struct giant *g, struct tiles_request *request, hone_error *error)
@@ -491,6 +528,8 @@ static hone_status begin(struct giant *g, hone_error *error)
                                     .input = {*input_of(g), read_rows, &g->first},
                                     .memory = band_memory(o),
                                     .target = apply_to_stdout(o) ? NULL : g->item->output,
+                                    .tell = apply_tells_commands(o) ? note_command : NULL,
+                                    .tell_user = g,
                                     .plan = &plan};
     hone_status status = open_seconds(g, error);
     if (!status)
@@ -554,6 +593,7 @@ static hone_status run(struct giant *g, const char *root, struct apply_result *r
     tiles_get_state(g->tiles, &state);
     result->bands = (unsigned)state.bands;
     result->copies = state.copies;
+    result->staged = state.staged;
     result->wall_seconds = (double)(clock_ns() - g->start) * 1e-9;
     show_progress(g, true);
     return status;
@@ -565,11 +605,19 @@ static hone_status apply_in_bands(struct engine *engine, const struct item *item
 {
     static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&turn);
-    struct giant g = {.engine = engine, .item = item, .first = {.input = input}, .start = clock_ns()};
+    struct giant g = {.engine = engine,
+                      .item = item,
+                      .first = {.input = input},
+                      .start = clock_ns(),
+                      .result = result,
+                      .telling = PTHREAD_MUTEX_INITIALIZER};
     g.first.g = &g;
     hone_status status = run(&g, root, result, error);
     result->settled = g.first.own && media_is_settled(g.first.own);
     tiles_destroy(&g.tiles);
+    if (!status)
+        status = add_to_trace(&g, error);
+    free(g.commands);
     hone_chain_destroy(&g.chain);
     media_close(&g.first.own);
     for (size_t i = 0; i < g.second_count; i++)

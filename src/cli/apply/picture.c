@@ -3,7 +3,6 @@
  * do the same with others. */
 #include "cli/apply/apply.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -17,28 +16,17 @@
 
 /* ---- On a device ---- */
 
-static void add_copies(hone_copies *sum, const hone_copies *more)
-{
-    sum->count += more->count;
-    sum->bytes += more->bytes;
-}
-
-/* Times are those of all pages of an image; the rest is that of the last one. */
+/* Sums are those of all pages of an image; what was chosen is that of the last one. */
 static void take_report(struct engine *engine, struct pool_job *job, struct apply_result *result)
 {
     free(result->steps);
     result->steps = job->steps;
     result->step_count = job->step_count;
-    free(result->commands);
-    result->commands = job->commands;
-    result->command_count = job->command_count;
     result->device = engine->shared->devices[job->device];
     result->alpha_weighed = engine->rule == ALPHA_WEIGH;
     result->wall_seconds += job->seconds;
     result->device_seconds += job->device_seconds <= 2 * job->seconds ? job->device_seconds : 0;
-    result->copies = job->copies;
-    result->staged = (hone_copies){0};
-    add_copies(&result->staged, &job->staged);
+    apply_add_traffic(result, result->device, &engine->input, &engine->output, job);
 }
 
 hone_status engine_run(struct engine *engine, struct pool_shape *shape, struct pixels *in, struct pixels *out,
@@ -52,7 +40,6 @@ hone_status engine_run(struct engine *engine, struct pool_shape *shape, struct p
                            .step = hone_chain_length(engine->chain) - 1,
                            .parameters = parameters};
     pthread_rwlock_rdlock(&shared->tuning);
-    const uint64_t begun = clock_ns();
     pool_submit(shared->pool, &job);
     hone_status status = pool_wait(shared->pool, &job);
     pthread_rwlock_unlock(&shared->tuning);
@@ -60,16 +47,15 @@ hone_status engine_run(struct engine *engine, struct pool_shape *shape, struct p
     if (job.in_is_lost)
         memory_lose(&shared->memory, in);
     if (!status && shared->timeline && result)
-        timeline_add(shared->timeline, shared->devices[job.device], result->item->input, begun, clock_ns(),
+        timeline_add(shared->timeline, shared->devices[job.device], result->item->input, job.begun, job.ended,
                      job.commands, job.command_count);
     if (status)
         *error = job.error;
     else if (result)
         take_report(engine, &job, result);
-    if (status || !result) {
+    if (status || !result)
         free(job.steps);
-        free(job.commands);
-    }
+    free(job.commands);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include "base/json_text.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cl/device.h"
 #include "cli/profile/traffic.h"
 
 #include <jansson.h>
@@ -82,7 +83,9 @@ static double seconds_of(const struct apply_result *result)
 static double megapixels_per_second(const struct apply_result *result)
 {
     const double seconds = seconds_of(result);
-    const double pixels = (double)result->in.width * result->in.height * result->pages * result->parts;
+    const double images =
+        result->is_video ? (double)result->video.frames : (double)result->pages * result->parts;
+    const double pixels = (double)result->in.width * result->in.height * images;
     return seconds > 0 ? pixels * 1e-6 / seconds : 0;
 }
 
@@ -113,20 +116,35 @@ static bool list_copies(const struct apply_result *result, struct copies_of list
     return any;
 }
 
-/* Rows are tight. */
-static struct copy_situation situation_of(const struct apply_result *result)
+bool apply_tells_commands(const struct apply_options *options)
 {
-    struct copy_situation situation = {.device = (hone_device *)result->device,
-                                       .steps = result->steps,
-                                       .step_count = result->step_count,
-                                       .in = result->in,
-                                       .out = result->out};
-    situation.in.pitch = hone_image_row_bytes(&result->in);
-    situation.out.pitch = hone_image_row_bytes(&result->out);
-    return situation;
+    return options->common.verbose || options->common.json || options->trace;
 }
 
-static void tell_copies(const struct apply_result *result, struct text *text)
+struct copy_situation apply_situation(const struct apply_result *result, const hone_device *device,
+                                      const hone_image_desc *in, const hone_image_desc *out)
+{
+    return (struct copy_situation){.device = (hone_device *)device,
+                                   .steps = result->steps,
+                                   .step_count = result->step_count,
+                                   .in = *in,
+                                   .out = *out};
+}
+
+void apply_add_traffic(struct apply_result *result, const hone_device *device, const hone_image_desc *in,
+                       const hone_image_desc *out, const struct pool_job *job)
+{
+    hone_image_desc from = *in, to = *out;
+    from.pitch = job->in_pitch ? job->in_pitch : hone_image_row_bytes(in);
+    to.pitch = job->out_pitch ? job->out_pitch : hone_image_row_bytes(out);
+    const struct copy_situation situation = apply_situation(result, device, &from, &to);
+    traffic_add(&result->traffic, &situation, job->commands, job->command_count);
+    copy_counts_add(&result->copies, &job->copies);
+    result->staged.count += job->staged.count;
+    result->staged.bytes += job->staged.bytes;
+}
+
+void apply_tell_copies(const struct apply_result *result, struct text *text)
 {
     struct copies_of list[COPY_KINDS];
     const char *before = "copied ";
@@ -204,11 +222,8 @@ static json_t *success_json(const struct engine *engine, const struct apply_resu
         value = NULL;
     }
     json_decref(how);
-    if (value && result->command_count) {
-        const struct copy_situation situation = situation_of(result);
-        json_object_set_new(value, "traffic",
-                            traffic_json(&situation, result->commands, result->command_count));
-    }
+    if (value && result->traffic.sum.launches)
+        json_object_set_new(value, "traffic", traffic_json(&result->traffic));
     if (value && result->bands)
         json_object_set_new(value, "bands", json_integer(result->bands));
     if (value && result->is_video)
@@ -255,12 +270,18 @@ static void explain_step(const struct common_options *common, const hone_step_in
                  step->passes == 1 ? "pass" : "passes", (double)step->scratch_bytes * 1e-6);
 }
 
+void apply_note_traffic(const struct common_options *common, const struct apply_result *result)
+{
+    if (result->traffic.sum.launches)
+        traffic_note(common, &result->traffic);
+}
+
 static void explain(const struct engine *engine, const struct apply_result *result)
 {
     const struct common_options *common = &engine->options->common;
     const hone_device_counts counts = hone_device_get_counts(result->device);
     struct text copies = {0};
-    tell_copies(result, &copies);
+    apply_tell_copies(result, &copies);
     char pages[32] = "";
     if (result->pages > 1)
         snprintf(pages, sizeof pages, ", %u pages", result->pages);
@@ -278,13 +299,12 @@ static void explain(const struct engine *engine, const struct apply_result *resu
         cli_note(common, "  colours are weighed by alpha (--alpha copy: they are not, and alpha stays)");
     cli_note(common, "  %.3g ms%s, %.0f MP/s; %s; programs so far: %llu compiled, %llu loaded from disk",
              seconds_of(result) * 1e3,
-             result->device_seconds > 0 ? " on the device" : " (the device has no clock)",
+             result->device_seconds > 0 ? " on the device"
+             : result->bands            ? " with reading and writing"
+                                        : " (the device has no clock)",
              megapixels_per_second(result), text_view(&copies), (unsigned long long)counts.built_from_source,
              (unsigned long long)counts.loaded_from_disk);
-    if (result->command_count) {
-        const struct copy_situation situation = situation_of(result);
-        traffic_note(common, &situation, result->commands, result->command_count);
-    }
+    apply_note_traffic(common, result);
     text_finish(&copies);
 }
 

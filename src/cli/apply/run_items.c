@@ -43,6 +43,12 @@ static void apply_any(struct engine *engine, const struct item *item, const char
     (apply_is_video(item) ? apply_video : engine_apply)(engine, item, root, result);
 }
 
+static void forget(struct apply_result *result)
+{
+    free(result->steps);
+    traffic_finish(&result->traffic);
+}
+
 /* libvips keeps what it has to say about failures to write in one place for all threads, and neighbours take
  * memory: what failed in company is tried once more alone, so that the message is true. What is said of
  * damage that was accepted comes with a result: there one image follows the other from the start. */
@@ -59,8 +65,7 @@ static void apply_item(struct crew *crew, struct engine *engine, const struct it
         (result->exit_status != EXIT_IO && result->error.status != HONE_ERROR_MEMORY))
         return;
     pthread_rwlock_wrlock(&crew->work);
-    free(result->steps);
-    free(result->commands);
+    forget(result);
     apply_any(engine, item, root_of(crew), result);
     pthread_rwlock_unlock(&crew->work);
 }
@@ -189,8 +194,7 @@ static void *work(void *user)
         else
             apply_item(crew, &engine, item_at(crew, index), &result);
         report(crew, &engine, &result, index);
-        free(result.steps);
-        free(result.commands);
+        forget(&result);
     }
     engine_end(&engine);
     return NULL;

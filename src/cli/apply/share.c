@@ -156,11 +156,8 @@ static hone_status make_pool(struct shared_device *shared, hone_error *error)
                                     .config = o->config,
                                     .tune = tune_is(o, "off") ? HONE_TUNE_OFF : HONE_TUNE_AUTO,
                                     .no_fuse = o->no_fuse};
-    const struct pool_options options = {.plan = &plan,
-                                         .commands = o->common.verbose || o->common.json || o->trace,
-                                         .waits = waits,
-                                         .left = left,
-                                         .user = shared};
+    const struct pool_options options = {
+        .plan = &plan, .commands = apply_tells_commands(o), .waits = waits, .left = left, .user = shared};
     for (unsigned i = 0; i < shared->count; i++)
         for (int what = 0; what < POOL_WAITS; what++)
             shared->watches[i][what] = (struct device_watch){shared, i, (enum pool_wait)what, {0}};

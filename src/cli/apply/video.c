@@ -6,9 +6,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cl/device.h"
 #include "cli/guard.h"
 #include "image/view.h"
+#include "lab/profile/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,8 +157,35 @@ static bool is_uncopied(const struct pool_job *job)
     return !job->staged.count && !copy_counts_any(&job->copies);
 }
 
+/* The command of each plane, in a trace under a name of its frame. */
+static void add_to_trace(struct film *film, const struct pool_job *job, unsigned long long number,
+                         unsigned plane)
+{
+    struct shared_device *shared = film->engine->shared;
+    struct text name = {0};
+    if (!shared->timeline)
+        return;
+    text_add(&name, "%s, frame %llu", film->item->input, number);
+    if (film->shapes[1])
+        text_add(&name, ", plane %u", plane);
+    timeline_add(shared->timeline, shared->devices[job->device], text_view(&name), job->begun, job->ended,
+                 job->commands, job->command_count);
+    text_finish(&name);
+}
+
+static void note_traffic(struct film *film, const struct frame_jobs *jobs, unsigned long long number)
+{
+    const hone_image_desc *planes = video_get_info(film->input)->plane;
+    for (unsigned i = 0; i < jobs->count; i++) {
+        const struct pool_job *job = &jobs->job[i];
+        apply_add_traffic(film->result, film->engine->shared->devices[job->device], &planes[i], &planes[i],
+                          job);
+        add_to_trace(film, job, number, i);
+    }
+}
+
 /* What was chosen for the first plane is what a report tells. */
-static void note_frame(struct film *film, struct frame_jobs *jobs)
+static void note_frame(struct film *film, struct frame_jobs *jobs, unsigned long long number)
 {
     struct apply_result *result = film->result;
     bool uncopied = true;
@@ -166,6 +195,7 @@ static void note_frame(struct film *film, struct frame_jobs *jobs)
     result->steps = jobs->job[0].steps;
     result->step_count = jobs->job[0].step_count;
     jobs->job[0].steps = NULL;
+    note_traffic(film, jobs, number);
     result->device = film->engine->shared->devices[jobs->job[0].device];
     film->outcome.by_device[jobs->job[0].device]++;
     film->outcome.zero_copy += uncopied;
@@ -180,7 +210,7 @@ static hone_status finish_frame(struct film *film, struct queued *queued, hone_e
     if (status)
         error_prefix(error, "frame %llu", number);
     else
-        note_frame(film, queued->jobs);
+        note_frame(film, queued->jobs, number);
     planes_free(&queued->jobs);
     return status;
 }
@@ -376,7 +406,7 @@ void apply_video(struct engine *engine, const struct item *item, const char *roo
                         .queue = UNIT_QUEUE_INITIALIZER,
                         .lock = PTHREAD_MUTEX_INITIALIZER};
     hone_error *error = &result->error;
-    *result = (struct apply_result){.item = item, .is_video = true};
+    *result = (struct apply_result){.item = item, .is_video = true, .pages = 1, .parts = 1};
     hone_status status = open_film(&film, root, error);
     if (!status)
         status = prepare(&film, result, error);

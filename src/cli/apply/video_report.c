@@ -90,7 +90,8 @@ void video_explain(const struct engine *engine, const struct apply_result *resul
 {
     const struct video_outcome *video = &result->video;
     const struct common_options *common = &engine->options->common;
-    struct text busy = {0};
+    struct text busy = {0}, copies = {0};
+    apply_tell_copies(result, &copies);
     cli_note(common, "'%s': %s, %llu frames of %ux%u %s, encoded by %s", result->item->input, video->codec,
              (unsigned long long)video->frames, result->in.width, result->in.height, video->pixels,
              video->encoder);
@@ -100,6 +101,9 @@ void video_explain(const struct engine *engine, const struct apply_result *resul
     say_devices(engine, video);
     cli_note(common, "  %.2f s, %.1f frames/s; busy:%s; %llu frames filtered where they were decoded",
              video->seconds, rate_of(video), text_view(&busy), (unsigned long long)video->zero_copy);
+    cli_note(common, "  %s", text_view(&copies));
+    apply_note_traffic(common, result);
+    text_finish(&copies);
     text_finish(&busy);
 }
 

@@ -7,43 +7,41 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct profile_traffic add_up(const hone_command *commands, size_t count)
+void traffic_note(const struct common_options *common, const struct traffic *traffic)
 {
-    struct profile_traffic traffic = {0};
-    for (size_t i = 0; i < count; i++)
-        profile_add_traffic(&traffic, &commands[i]);
-    return traffic;
-}
-
-void traffic_note(const struct common_options *common, const struct copy_situation *situation,
-                  const hone_command *commands, size_t count)
-{
-    const struct profile_traffic t = add_up(commands, count);
-    struct profile_copy copy;
+    const struct profile_traffic *t = &traffic->sum;
     cli_note(common, "  traffic: %.2f MB over the bus, %.2f MB in device memory; launches: %zu, copies: %zu",
-             (double)t.bus * 1e-6, (double)t.memory * 1e-6, t.launches, t.copies);
-    for (size_t i = 0; i < count; i++)
-        if (profile_explain_copy(situation, &commands[i], &copy))
-            cli_note(common, "  %s of %llu bytes%s: %s", copy.what, (unsigned long long)copy.bytes,
-                     copy.avoidable ? ", avoidable" : "", copy.why);
+             (double)t->bus * 1e-6, (double)t->memory * 1e-6, t->launches, t->copies);
+    for (size_t i = 0; i < traffic->kinds; i++) {
+        const struct traffic_copies *c = &traffic->copies[i];
+        char times[48] = "";
+        if (c->count > 1)
+            snprintf(times, sizeof times, " in %llu pieces", (unsigned long long)c->count);
+        cli_note(common, "  %s of %llu bytes%s%s: %s", c->copy.what, (unsigned long long)c->copy.bytes, times,
+                 c->copy.avoidable ? ", avoidable" : "", c->copy.why);
+    }
 }
 
-struct json_t *traffic_json(const struct copy_situation *situation, const hone_command *commands,
-                            size_t count)
+struct json_t *traffic_json(const struct traffic *traffic)
 {
-    const struct profile_traffic t = add_up(commands, count);
-    struct profile_copy copy;
+    const struct profile_traffic *t = &traffic->sum;
     json_t *copies = json_array();
-    for (size_t i = 0; i < count; i++)
-        if (profile_explain_copy(situation, &commands[i], &copy))
-            json_array_append_new(copies, json_pack("{s:s, s:I, s:b, s:s}", "kind", copy.what, "bytes",
-                                                    (json_int_t)copy.bytes, "avoidable", copy.avoidable,
-                                                    "why", copy.why));
-    return json_pack("{s:I, s:I, s:i, s:o}", "bus_bytes", (json_int_t)t.bus, "memory_bytes",
-                     (json_int_t)t.memory, "launches", (int)t.launches, "copies", copies);
+    for (size_t i = 0; i < traffic->kinds; i++) {
+        const struct traffic_copies *c = &traffic->copies[i];
+        json_array_append_new(copies, json_pack("{s:s, s:I, s:I, s:b, s:s}", "kind", c->copy.what, "count",
+                                                (json_int_t)c->count, "bytes", (json_int_t)c->copy.bytes,
+                                                "avoidable", c->copy.avoidable, "why", c->copy.why));
+    }
+    json_t *value = json_pack("{s:I, s:I, s:I, s:o}", "bus_bytes", (json_int_t)t->bus, "memory_bytes",
+                              (json_int_t)t->memory, "launches", (json_int_t)t->launches, "copies", copies);
+    if (!traffic->failed)
+        return value;
+    json_decref(value);
+    return NULL;
 }
 
 hone_status profile_write_trace(const char *path, struct json_t *trace, hone_error *error)

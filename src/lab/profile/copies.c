@@ -22,7 +22,11 @@ static void explain_bus(const struct copy_situation *s, struct profile_copy *cop
                         const hone_image_desc *desc)
 {
     copy->avoidable = memory_is_shared(s->device);
-    if (copy->avoidable)
+    if (copy->avoidable && s->in_parts)
+        snprintf(copy->why, sizeof copy->why,
+                 "the image is filtered in parts, and parts of second images are copied to the device; "
+                 "whole images (more --memory) avoid the copy");
+    else if (copy->avoidable)
         snprintf(
             copy->why, sizeof copy->why,
             "the device works in the host's memory, but not in this: %zu bytes; a page-aligned address and a "

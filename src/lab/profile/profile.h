@@ -109,6 +109,7 @@ struct copy_situation {
     const hone_step_info *steps; /* of the chain */
     size_t step_count;
     hone_image_desc in, out; /* as the caller has them */
+    bool in_parts;           /* the caller's images go through memory of hone's, part by part */
 };
 
 /* Why a command copies what it copies; false: it does not copy. */
