@@ -645,7 +645,7 @@ def test_metrics_decide_where_the_user_wants_it():
         frame.check(rows == ["N=4", "N=16", "N=64"] and "registers, spills, waves: " in out, out)
         place.refuses("column 8: unknown name 'tim'", *METRICS_OF, "--metric", "x=1000/tim")
         place.refuses("--bytes tells it", *METRICS_OF, "--metric", "gbs=bytes/time")
-        place.refuses("not known on this device", *METRICS_OF, "--objective", "registers:min")
+        place.refuses("not known here", *METRICS_OF, "--objective", "registers:min")
 
 
 def test_energy_is_measured_where_there_is_a_counter():

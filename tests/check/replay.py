@@ -240,6 +240,56 @@ def test_caches_of_kernel_tuner_are_replayed():
                 place.hone("tune", "--replay", place.path("bad.json"), "--repeat", "1", status=None)
 
 
+def best_of(entries, value, most):
+    """The value of the best entry by it, and the parameters of all that have it; `seconds` is the median of their times."""
+    works = [one for one in entries if isinstance(one["time"], float)]
+    for one in works:
+        one["seconds"] = sorted(one["times"])[len(one["times"]) // 2] * 1e-3
+    best = (max if most else min)(map(value, works))
+    return best, [{name: one[name] for name in ("block_size_x", "block_size_y", "use_padding")} for one in works
+                  if value(one) == best]
+
+
+def test_caches_are_replayed_by_another_objective():
+    with open(CACHE, encoding="utf-8") as file:
+        entries = list(json.loads(file.read()[:-1] + "}}")["cache"].values())
+    metrics = "--metric", "each=1/time/block_size_x", "--metric", "twice=2*each"
+    with Place() as place:
+        for value, most, *arguments in ((lambda e: e["GFLOP/s"], True, "--objective", "GFLOP_s:max"),
+                                        (lambda e: e["compile_time"], False, "--objective", "compile_time:min"),
+                                        (lambda e: e["seconds"], True, "--objective", "time:max"),
+                                        (lambda e: e["block_size_y"], True, "--objective", "block_size_y:max"),
+                                        (lambda e: 2 / e["seconds"] / e["block_size_x"], True, *metrics, "--objective", "twice:max")):
+            wanted, configurations = best_of(entries, value, most)
+            result = replay(place, CACHE, "--evaluations", "100", "--repeat", "3", *arguments)
+            frame.check(math.isclose(result["optimum"], wanted, rel_tol=1e-6), f"{arguments}: {result}, not {wanted}")
+            frame.check(result["objective"] == arguments[-1] and result["winner"] > 0.999, f"{arguments}: {result}")
+            frame.check(result["best"]["configuration"] in configurations, f"{arguments}: {result}")
+        frame.check(math.isclose(result["best"]["metrics"]["twice"], result["optimum"]), f"{result['best']}")
+        for words, *arguments in (("there are time, ms", "--objective", "nonsense:min"), ("write", "--objective", "GFLOP_s"),
+                                  ("the file does not tell it", "--objective", "energy"),
+                                  ("a number in its place", "--metric", "gbs=bytes/time")):
+            said = place.hone("tune", "--replay", CACHE, *arguments, status=None)
+            frame.check(words.lower() in said.lower() and "optimum" not in said, f"{arguments}: {said}")
+
+
+def test_files_are_replayed_by_energy():
+    """What is slow takes least energy here; a result that tells none does not count."""
+    document = foreign()
+    for number, result in enumerate(document["results"]):
+        if number:
+            result["measurements"] = [{"name": "energy", "value": 100 / result["times"]["runtimes"][0], "unit": "J"}]
+    works = [r for r in document["results"][1:] if r["invalidity"] == "correct"]
+    with Place() as place:
+        with open(place.path("energy.json"), "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        result = replay(place, place.path("energy.json"), "--evaluations", "20", "--objective", "energy")
+        frame.check(result["configurations"] == len(works), f"{result}")
+        slowest = max(works, key=lambda r: r["times"]["runtimes"][0])
+        frame.check(math.isclose(result["optimum"], slowest["measurements"][0]["value"], rel_tol=1e-6), f"{result}")
+        frame.check(result["best"]["configuration"] == slowest["configuration"] and result["winner"] > 0.999, f"{result}")
+
+
 def test_caches_of_kernel_tuner_become_seeds():
     with Place() as place:
         frame.check("1 record added" in place.hone("tune", "--import", CACHE), "the fastest are added")

@@ -363,7 +363,7 @@ const struct command command_apply = {
         "  --reproducible       same result on every device, to the last bit: sets exact=yes on every\n"
         "                       filter\n"
         "  --trace FILE         write what the devices did for each image, command by command, for\n"
-        "                       ui.perfetto.dev (Chrome's format); not of videos and images in bands\n"
+        "                       ui.perfetto.dev (Chrome's format)\n"
         "  --perf-hint WORD     high, normal or low: clock of a device with cl_qcom_perf_hint\n"
         "  --trust              also read SVG, PDF, JPEG XL, JPEG 2000, OpenEXR and others, whose decoders\n"
         "                       are not meant for untrusted files\n"

@@ -308,10 +308,10 @@ static int run_tune(int argc, char **argv)
     run.evaluations = tune_evaluations(run.budgeted, run.quick, run.full, 0);
     if (!!run.export_to + !!run.import_from + !!run.replay_of > 1)
         return cli_usage(&command_tune, "--export, --import and --replay exclude each other");
-    if ((run.export_to || run.import_from || run.replay_of) &&
-        (run.wishes.texts.count || run.wishes.objective))
-        return cli_usage(&command_tune, "--metric and --objective are for measuring: they do not go with "
-                                        "--export, --import and --replay");
+    if ((run.export_to || run.import_from) && (run.wishes.texts.count || run.wishes.objective))
+        return cli_usage(&command_tune,
+                         "--metric and --objective are for measuring and --replay: they do not "
+                         "go with --export and --import");
     if (run.import_from || run.replay_of) {
         if (operands.count)
             return cli_usage(&command_tune, "--%s takes no filter", run.replay_of ? "replay" : "import");
@@ -372,7 +372,7 @@ const struct command command_tune = {
     "  --import FILE    add the measurements of such a file from hone, of a tuning.jsonl from another\n"
     "                   machine, or the fastest of a cache file of Kernel Tuner\n"
     "  --replay FILE    search the recorded results without a device, and report how close to the\n"
-    "                   optimum the search gets\n"
+    "                   optimum the search gets; by --objective and with --metric, of what the file tells\n"
     "  --repeat N       with --replay: number of searches (default 50), with seeds from --seed on\n"
     "  --from-scratch   with --replay: ignore the seeds of the recorded session\n" KERNEL_HELP,
     run_tune};

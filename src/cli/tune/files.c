@@ -5,10 +5,12 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "tune/search/judge.h"
 #include "tune/search/replay.h"
 #include "tune/t4/t4.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,8 +164,41 @@ int tune_import(struct tune_run *run)
 
 /* ---- Replay ---- */
 
-static json_t *replay_json(const struct replay_result *r, const struct replay_options *options)
+struct replay {
+    const struct recording *recording;
+    const struct metrics *metrics;
+    struct replay_options options;
+    struct replay_result result;
+    double value, values[METRICS_MOST]; /* of the best: objective and metrics */
+    char objective[EXPR_MAX_NAME + 8];  /* "energy:min" */
+};
+
+static json_t *value_json(const struct recording *r, int64_t value)
 {
+    const double number = recording_number(r, value);
+    return !recording_is_word(r, value) ? json_integer(value)
+           : isnan(number)              ? json_string(r->words[-1 - value])
+                                        : json_real(number);
+}
+
+static json_t *best_json(const struct replay *replay)
+{
+    const struct recorded *best = replay->result.best;
+    const struct space_path *path = &replay->recording->space.paths[best->point.path];
+    json_t *configuration = json_object(), *metrics = json_object();
+    for (int i = 0; i < path->count; i++)
+        json_object_set_new(configuration, path->parameters[i].name,
+                            value_json(replay->recording, best->point.values[i]));
+    for (int i = 0; i < replay->metrics->count; i++)
+        json_object_set_new(metrics, replay->metrics->all[i].name, cli_json_real(replay->values[i]));
+    return json_pack("{s:s, s:o, s:f, s:o}", "variant", path->name, "configuration", configuration, "ms",
+                     best->ms, "metrics", metrics);
+}
+
+static json_t *replay_json(const struct replay *replay)
+{
+    const struct replay_result *r = &replay->result;
+    const struct replay_options *options = &replay->options;
     json_t *shares = json_object();
     for (int i = 0; i < REPLAY_MARKS; i++) {
         char name[16];
@@ -171,18 +206,50 @@ static json_t *replay_json(const struct replay_result *r, const struct replay_op
         if (replay_marks[i] <= options->evaluations)
             json_object_set_new(shares, name, json_pack("[f, f]", r->share[i], r->worst[i]));
     }
-    return json_pack("{s:f, s:I, s:i, s:i, s:o, s:f, s:f, s:f, s:f, s:f}", "optimum_ms", r->optimum,
-                     "configurations", (json_int_t)r->legal, "budget", options->evaluations, "repeats",
-                     options->repeats, "shares", shares, "winner", r->winner, "worst_winner", r->worst_winner,
-                     "agreement", r->agreement, "median_to_95", r->median_to_95, "evaluations",
-                     r->evaluations);
+    return json_pack("{s:s, s:f, s:f, s:o, s:I, s:i, s:i, s:o, s:f, s:f, s:f, s:f, s:f}", "objective",
+                     replay->objective, "optimum", replay->value, "optimum_ms", r->best->ms, "best",
+                     best_json(replay), "configurations", (json_int_t)r->legal, "budget",
+                     options->evaluations, "repeats", options->repeats, "shares", shares, "winner", r->winner,
+                     "worst_winner", r->worst_winner, "agreement", r->agreement, "median_to_95",
+                     r->median_to_95, "evaluations", r->evaluations);
 }
 
-static void print_replay(const struct replay_result *r, const struct replay_options *options)
+static void print_value(const struct recording *r, int64_t value)
 {
-    printf("%lld configurations work, the best takes %.4g ms; %d searches of at most %d evaluations (%.0f on "
-           "average)\n",
-           (long long)r->legal, r->optimum, options->repeats, options->evaluations, r->evaluations);
+    if (recording_is_word(r, value))
+        printf("%s", r->words[-1 - value]);
+    else
+        printf("%lld", (long long)value);
+}
+
+static void print_best(const struct replay *replay)
+{
+    const struct recorded *best = replay->result.best;
+    const struct space_path *path = &replay->recording->space.paths[best->point.path];
+    printf("  the best: %s", path->name);
+    for (int i = 0; i < path->count; i++) {
+        printf(" %s=", path->parameters[i].name);
+        print_value(replay->recording, best->point.values[i]);
+    }
+    printf("; %.4g ms", best->ms);
+    for (int i = 0; i < replay->metrics->count; i++)
+        if (!isnan(replay->values[i]))
+            printf(", %s %.4g", replay->metrics->all[i].name, replay->values[i]);
+    printf("\n");
+}
+
+static void print_replay(const struct replay *replay)
+{
+    const struct replay_result *r = &replay->result;
+    const struct replay_options *options = &replay->options;
+    if (metrics_by_time(replay->metrics))
+        printf("%lld configurations work, the best takes %.4g ms; ", (long long)r->legal, replay->value);
+    else
+        printf("%lld configurations tell %s, the best has %.4g; ", (long long)r->legal, replay->objective,
+               replay->value);
+    printf("%d searches of at most %d evaluations (%.0f on average)\n", options->repeats,
+           options->evaluations, r->evaluations);
+    print_best(replay);
     for (int i = 0; i < REPLAY_MARKS; i++)
         if (replay_marks[i] <= options->evaluations)
             printf("  after %3d evaluations %5.1f %% of the optimum (worst %.1f %%)\n", replay_marks[i],
@@ -195,27 +262,46 @@ static void print_replay(const struct replay_result *r, const struct replay_opti
         printf("  95 %% of the optimum is not reached in half of the searches\n");
 }
 
+static hone_status replay_recording(struct replay *replay, struct recording *recording, hone_error *error)
+{
+    hone_status status = recording_judge(recording, replay->metrics, error);
+    if (!status)
+        status = replay_run(recording, &replay->options, &replay->result, error);
+    if (status)
+        return status;
+    replay->recording = recording;
+    replay->value = recording_value(recording, replay->result.best, replay->metrics, replay->values);
+    metrics_print_objective(replay->metrics, replay->objective, sizeof replay->objective);
+    return HONE_OK;
+}
+
+static int tell(const struct tune_run *run, const struct replay *replay)
+{
+    if (run->common.json)
+        return cli_print_json(replay_json(replay)) ? EXIT_DONE : EXIT_DEVICE;
+    print_replay(replay);
+    return EXIT_DONE;
+}
+
 int tune_replay(struct tune_run *run)
 {
     struct recording *recording = mem_new(1, sizeof *recording);
-    struct replay_result result;
     hone_error error;
-    const struct replay_options options = {.evaluations = run->evaluations,
-                                           .repeats = run->repeats > 0 ? (int)run->repeats : 50,
-                                           .random_seed =
-                                               run->seed ? (uint32_t)strtoul(run->seed, NULL, 10) : 1,
-                                           .without_seeds = run->from_scratch};
-    hone_status status =
-        recording ? recording_read(recording, run->replay_of, &error) : error_memory(&error, "a recording");
-    if (!status) {
-        status = replay_run(recording, &options, &result, &error);
+    struct replay replay = {.metrics = &run->wishes.metrics,
+                            .options = {.evaluations = run->evaluations,
+                                        .repeats = run->repeats > 0 ? (int)run->repeats : 50,
+                                        .random_seed = tune_random_seed(run->seed),
+                                        .without_seeds = run->from_scratch}};
+    hone_status status = tune_read_wishes(&run->wishes, &error);
+    if (!status)
+        status = recording ? recording_read(recording, run->replay_of, &error)
+                           : error_memory(&error, "a recording");
+    const bool is_read = !status;
+    if (!status)
+        status = replay_recording(&replay, recording, &error);
+    const int result = status ? cli_fail(&run->common, &error) : tell(run, &replay);
+    if (is_read)
         recording_finish(recording);
-    }
     free(recording);
-    if (status)
-        return cli_fail(&run->common, &error);
-    if (run->common.json)
-        return cli_print_json(replay_json(&result, &options)) ? EXIT_DONE : EXIT_DEVICE;
-    print_replay(&result, &options);
-    return EXIT_DONE;
+    return result;
 }

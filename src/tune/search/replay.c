@@ -23,6 +23,12 @@ struct turn {
     int count;
 };
 
+/* Costs may be 0, and below 0 where nothing worked. */
+static double share_of(double optimum, double cost)
+{
+    return cost > 0 ? optimum / cost : cost == 0;
+}
+
 /* The least of three recorded runs. */
 static double evaluate(void *context, const struct point *point, double best)
 {
@@ -30,14 +36,14 @@ static double evaluate(void *context, const struct point *point, double best)
     const struct recorded *r = recording_find(turn->recording, point);
     double least = -1;
     (void)best;
-    for (int i = 0; r && r->ms >= 0 && i < DRAWS; i++) {
+    for (int i = 0; r && r->cost >= 0 && i < DRAWS; i++) {
         double ms = r->runs[pattern_random(&turn->random) % (uint32_t)r->run_count];
         least = least < 0 || ms < least ? ms : least;
     }
-    if (least >= 0 && (turn->best < 0 || r->ms < turn->best))
-        turn->best = r->ms;
+    if (least >= 0 && (turn->best < 0 || r->cost < turn->best))
+        turn->best = r->cost;
     if (turn->count < MAX_TRACE)
-        turn->trace[turn->count++] = turn->best > 0 ? turn->optimum / turn->best : 0;
+        turn->trace[turn->count++] = share_of(turn->optimum, turn->best);
     return least;
 }
 
@@ -56,8 +62,8 @@ static double choose_winner(const struct recording *recording, struct search_res
     qsort(found->all, found->count, sizeof *found->all, by_time);
     for (size_t i = 0; i < found->count && i < FINALISTS && found->all[i].ms >= 0; i++) {
         const struct recorded *r = recording_find(recording, &found->all[i].point);
-        if (r && (winner < 0 || r->ms < winner))
-            winner = r->ms;
+        if (r && (winner < 0 || r->cost < winner))
+            winner = r->cost;
     }
     return winner;
 }
@@ -118,7 +124,7 @@ static double agreement_of(double *winners, int count)
     double usual = measure_median(winners, count);
     int agree = 0;
     for (int i = 0; i < count; i++)
-        agree += winners[i] > 0 && winners[i] <= usual * near && usual <= winners[i] * near;
+        agree += winners[i] >= 0 && winners[i] <= usual * near && usual <= winners[i] * near;
     return (double)agree / count;
 }
 
@@ -131,8 +137,8 @@ static void sum_up(struct replay_result *result, double *winners, double *reache
         result->share[i] = replay_marks[i] <= options->evaluations ? exp(result->share[i] / count) : 0;
     result->worst_winner = 1;
     for (int i = 0; i < count; i++) {
-        double share = winners[i] > 0 ? result->optimum / winners[i] : 1e-9;
-        sum += log(share);
+        double share = share_of(result->optimum, winners[i]);
+        sum += log(share > 1e-9 ? share : 1e-9);
         result->worst_winner = fmin(result->worst_winner, share);
     }
     result->winner = exp(sum / count);
@@ -152,10 +158,12 @@ hone_status replay_run(const struct recording *recording, const struct replay_op
     hone_status status = winners && reached && turn ? HONE_OK : error_memory(error, "a replay");
     *result = (struct replay_result){.optimum = -1, .worst = {1, 1, 1, 1, 1}};
     for (size_t i = 0; i < recording->count; i++) {
-        double ms = recording->points[i].ms;
-        result->legal += ms >= 0;
-        if (ms >= 0 && (result->optimum < 0 || ms < result->optimum))
-            result->optimum = ms;
+        const struct recorded *r = &recording->points[i];
+        result->legal += r->cost >= 0;
+        if (r->cost >= 0 && (result->optimum < 0 || r->cost < result->optimum)) {
+            result->optimum = r->cost;
+            result->best = r;
+        }
     }
     if (!status && result->optimum < 0)
         status = error_set(error, HONE_ERROR_UNSUPPORTED, "no configuration of the recording works");

@@ -22,9 +22,10 @@ enum { REPLAY_MARKS = 5 };
 extern const int replay_marks[REPLAY_MARKS]; /* 10, 20, 50, 100, 200 evaluations */
 
 struct replay_result {
-    double optimum;             /* ms */
-    int64_t legal;              /* configurations that work */
-    double share[REPLAY_MARKS]; /* of the optimum's speed after so many evaluations, geometric mean; 0 beyond
+    double optimum;              /* least cost: ms, unless the recording was judged by something else */
+    const struct recorded *best; /* has it */
+    int64_t legal;               /* configurations that work */
+    double share[REPLAY_MARKS];  /* of the optimum's speed after so many evaluations, geometric mean; 0 beyond
                                    the budget */
     double worst[REPLAY_MARKS];
     double winner, worst_winner; /* the same of what was chosen in the end */

@@ -37,6 +37,11 @@ static int metric_named(const struct metrics *metrics, int count, const char *na
     return i;
 }
 
+bool metrics_is_metric(const struct metrics *metrics, const char *name)
+{
+    return metric_named(metrics, metrics->count, name) >= 0;
+}
+
 /* ---- What the user says ---- */
 
 static size_t name_length(const char *text)
@@ -194,15 +199,21 @@ struct known_names {
     const struct metric_source *source;
     const char *const *tunables;
     int tunable_count;
+    const json_t *missing;
 };
+
+static bool is_tunable(const struct known_names *k, const char *name)
+{
+    for (int i = 0; i < k->tunable_count; i++)
+        if (strcmp(k->tunables[i], name) == 0)
+            return true;
+    return false;
+}
 
 static bool is_known(const struct known_names *k, const char *name)
 {
     int64_t value;
-    for (int i = 0; i < k->tunable_count; i++)
-        if (strcmp(k->tunables[i], name) == 0)
-            return true;
-    return is_built_in(name) || metric_named(k->metrics, k->count, name) >= 0 ||
+    return is_tunable(k, name) || is_built_in(name) || metric_named(k->metrics, k->count, name) >= 0 ||
            expr_lookup(&k->source->names, name, &value);
 }
 
@@ -241,6 +252,25 @@ static hone_status unknown_name(const struct known_names *k, const char *what, c
     return status;
 }
 
+/* Bytes and operations, which the user has to say, or a file. */
+static hone_status check_amounts(const struct known_names *k, const struct metric *metric, const char *what,
+                                 hone_error *error)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "flops" : "bytes";
+        const char *why = json_string_value(json_object_get(k->missing, name));
+        if (is_tunable(k, name) || !isnan(i ? k->source->flops : k->source->bytes) ||
+            !expr_mentions(&metric->expr, name))
+            continue;
+        if (why)
+            return error_set(error, HONE_ERROR_USAGE,
+                             "%s: '%s' is not known: %s; a number in its place will do", what, name, why);
+        return error_set(error, HONE_ERROR_USAGE,
+                         "%s: '%s' is not known: --%s tells it of a kernel of your own", what, name, name);
+    }
+    return HONE_OK;
+}
+
 static hone_status check_metric(struct known_names *k, int index, hone_error *error)
 {
     const struct metric *metric = &k->metrics->all[index];
@@ -252,13 +282,7 @@ static hone_status check_metric(struct known_names *k, int index, hone_error *er
     snprintf(what, sizeof what, "--metric '%.100s'", metric->text);
     if (unknown)
         return unknown_name(k, what, unknown, column + (int)strlen(metric->name) + 1, error);
-    for (int i = 0; i < 2; i++) /* the user has to say them, and did not */
-        if (isnan(i ? k->source->flops : k->source->bytes) &&
-            expr_mentions(&metric->expr, i ? "flops" : "bytes"))
-            return error_set(error, HONE_ERROR_USAGE,
-                             "%s: '%s' is not known: --%s tells it of a kernel of your own", what,
-                             i ? "flops" : "bytes", i ? "flops" : "bytes");
-    return HONE_OK;
+    return check_amounts(k, metric, what, error);
 }
 
 /* The first figure that is missing among those that a name stands for; metrics stand for what they mention. */
@@ -280,7 +304,7 @@ static const char *missing_for(const struct metrics *metrics, int count, const c
 hone_status metrics_check(const struct metrics *metrics, const struct metric_source *source,
                           const char *const *tunables, int count, const json_t *missing, hone_error *error)
 {
-    struct known_names k = {metrics, 0, source, tunables, count};
+    struct known_names k = {metrics, 0, source, tunables, count, missing};
     hone_status status = HONE_OK;
     for (int i = 0; i < metrics->count && !status; i++)
         status = check_metric(&k, i, error);
@@ -295,6 +319,6 @@ hone_status metrics_check(const struct metrics *metrics, const struct metric_sou
     const char *name = missing_for(metrics, metrics->count, metrics->objective, missing);
     if (!name)
         return HONE_OK;
-    return error_set(error, HONE_ERROR_UNSUPPORTED, "--objective %s: '%s' is not known on this device: %s",
+    return error_set(error, HONE_ERROR_UNSUPPORTED, "--objective %s: '%s' is not known here: %s",
                      metrics->objective, name, json_string_value(json_object_get(missing, name)));
 }

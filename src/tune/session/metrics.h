@@ -37,6 +37,8 @@ hone_status metrics_set_objective(struct metrics *metrics, const char *text, hon
 void metrics_print_objective(const struct metrics *metrics, char *to, size_t size);
 /* Whether time is what a session looks for; NULL: it is. */
 bool metrics_by_time(const struct metrics *metrics);
+/* Whether it is the name of a metric. */
+bool metrics_is_metric(const struct metrics *metrics, const char *name);
 /* Whether a figure is named by a metric or is the objective; with metrics NULL: no. */
 bool metrics_need(const struct metrics *metrics, enum record_figure figure);
 
@@ -57,7 +59,7 @@ double metrics_objective(const struct metrics *metrics, const struct metric_sour
 double metrics_cost(const struct metrics *metrics, double objective);
 
 /* Before anything is measured. `source`: names of a case with any configuration; `tunables`: names that only some
- * configurations have, so many; `missing`: figures that are not known here, with the reason.
+ * configurations have, so many; `missing`: figures, bytes or flops that are not known here, with the reason.
  * HONE_ERROR_USAGE: an unknown name, with its column and those that there are. HONE_ERROR_UNSUPPORTED: the objective
  * cannot be known here. */
 hone_status metrics_check(const struct metrics *metrics, const struct metric_source *source,

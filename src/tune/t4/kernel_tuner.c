@@ -9,17 +9,19 @@ static const double failed_time = 1e19; /* old versions write 1e20 for what fail
 
 /* ---- Text ---- */
 
-/* Overwrites a number that is no JSON; returns its length, or 0. */
-static size_t blank_number(char *at, size_t left)
+/* Overwrites a number that is no JSON by an empty string; returns its length, or 0. */
+static size_t blank_number(char *bytes, size_t at, size_t length)
 {
     static const char *const words[] = {"NaN", "Infinity"};
     for (size_t i = 0; i < COUNT_OF(words); i++) {
-        const size_t length = strlen(words[i]);
-        if (left >= length && memcmp(at, words[i], length) == 0) {
-            memset(at, ' ', length);
-            *at = '0';
-            return length;
-        }
+        const size_t word = strlen(words[i]);
+        if (length - at < word || memcmp(bytes + at, words[i], word) != 0)
+            continue;
+        memset(bytes + at, ' ', word);
+        bytes[at] = bytes[at + 1] = '"';
+        if (at > 0 && bytes[at - 1] == '-')
+            bytes[at - 1] = ' ';
+        return word;
     }
     return 0;
 }
@@ -47,7 +49,7 @@ static struct scan scan_text(char *bytes, size_t length, size_t entries)
             if (s.depth == 2 && c == '}' && i > entries)
                 s.cut = i + 1;
         } else if (c == 'N' || c == 'I') {
-            const size_t skipped = blank_number(bytes + i, length - i);
+            const size_t skipped = blank_number(bytes, i, length);
             i += skipped ? skipped - 1 : 0;
         }
     }
@@ -86,6 +88,17 @@ static const char *invalidity_of(const json_t *time)
     return json_number_value(time) > 0 && json_number_value(time) < failed_time ? "correct" : "runtime";
 }
 
+/* What was measured beside the time: numbers that are no parameters. */
+static json_t *measurements_of(const json_t *parameters, const json_t *entry)
+{
+    json_t *all = json_array(), *value;
+    const char *name;
+    json_object_foreach((json_t *)entry, name,
+                        value) if (json_is_number(value) && !json_object_get(parameters, name))
+        json_array_append_new(all, json_pack("{s:s, s:O}", "name", name, "value", value));
+    return all;
+}
+
 static json_t *result_of(const json_t *parameters, const json_t *entry)
 {
     json_t *configuration = json_object(), *runs = json_array(), *value;
@@ -98,8 +111,8 @@ static json_t *result_of(const json_t *parameters, const json_t *entry)
             json_array_append(runs, json_array_get(times, i));
     if (json_array_size(runs) == 0 && json_is_number(time))
         json_array_append(runs, (json_t *)time);
-    return json_pack("{s:o, s:{s:o}, s:s}", "configuration", configuration, "times", "runtimes", runs,
-                     "invalidity", invalidity_of(time));
+    return json_pack("{s:o, s:{s:o}, s:s, s:o}", "configuration", configuration, "times", "runtimes", runs,
+                     "invalidity", invalidity_of(time), "measurements", measurements_of(parameters, entry));
 }
 
 static json_t *space_of(const json_t *parameters)

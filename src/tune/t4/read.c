@@ -10,6 +10,7 @@
 #include "tune/measure/measure.h"
 #include "tune/t4/kernel_tuner.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +117,21 @@ static bool value_of(struct recording *r, const json_t *json, int64_t *value)
     return true;
 }
 
+bool recording_is_word(const struct recording *r, int64_t value)
+{
+    return value < 0 && -1 - value < r->word_count;
+}
+
+double recording_number(const struct recording *r, int64_t value)
+{
+    if (!recording_is_word(r, value))
+        return (double)value;
+    const char *word = r->words[-1 - value];
+    char *end;
+    const double number = text_number(word, &end);
+    return end != word && *end == '\0' ? number : NAN;
+}
+
 static bool read_space(struct recording *r, const json_t *paths)
 {
     for (size_t i = 0; i < json_array_size(paths); i++) {
@@ -202,7 +218,7 @@ static void read_times(struct recorded *to, const json_t *result, double unit)
     const char *invalidity = json_string_value(json_object_get(result, "invalidity"));
     double sorted[RECORD_MAX_RUNS], single = measurement(result);
     to->run_count = 0;
-    to->ms = -1;
+    to->ms = to->cost = -1;
     if (!invalidity || strcmp(invalidity, "correct") != 0)
         return;
     for (size_t i = 0; i < json_array_size(runs) && to->run_count < RECORD_MAX_RUNS; i++)
@@ -212,6 +228,49 @@ static void read_times(struct recorded *to, const json_t *result, double unit)
         to->runs[to->run_count++] = single * unit;
     memcpy(sorted, to->runs, sizeof sorted);
     to->ms = measure_median(sorted, to->run_count);
+    to->cost = to->ms;
+}
+
+/* ---- Figures ---- */
+
+/* As metrics can name it: "GFLOP/s" is GFLOP_s. False where that is too long, or empty. */
+static bool figure_name(const char *from, char to[EXPR_MAX_NAME + 1])
+{
+    size_t length = strlen(from);
+    if (length < 1 || length > EXPR_MAX_NAME || isdigit((unsigned char)from[0]))
+        return false;
+    for (size_t i = 0; i <= length; i++)
+        to[i] = (char)(from[i] == '\0' || isalnum((unsigned char)from[i]) ? from[i] : '_');
+    return true;
+}
+
+/* Names beyond the first ones are left out. */
+static int figure_named(struct recording *r, const char *name)
+{
+    int i = 0;
+    while (i < r->figure_count && strcmp(r->figures[i], name) != 0)
+        i++;
+    if (i == r->figure_count && i < RECORDING_MAX_FIGURES)
+        snprintf(r->figures[r->figure_count++], sizeof r->figures[0], "%s", name);
+    return i;
+}
+
+static void read_figures(struct recording *r, struct recorded *to, const json_t *result)
+{
+    const json_t *list = json_object_get(result, "measurements");
+    for (int i = 0; i < RECORDING_MAX_FIGURES; i++)
+        to->figures[i] = NAN;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i), *value = json_object_get(one, "value");
+        const char *given = json_string_value(json_object_get(one, "name"));
+        char name[EXPR_MAX_NAME + 1];
+        if (!given || !json_is_number(value) || !figure_name(given, name) || strcmp(name, "time") == 0 ||
+            strcmp(name, "ms") == 0)
+            continue;
+        const int figure = figure_named(r, name);
+        if (figure < RECORDING_MAX_FIGURES)
+            to->figures[figure] = json_number_value(value);
+    }
 }
 
 /* ---- The recording ---- */
@@ -261,6 +320,7 @@ static hone_status read_results(struct recording *r, const json_t *root, const c
         if (!read_point(r, configuration, &to->point))
             return too_wide(path, error);
         read_times(to, result, unit);
+        read_figures(r, to, result);
     }
     return HONE_OK;
 }

@@ -9,6 +9,7 @@
 #ifndef TUNE_T4_T4_H
 #define TUNE_T4_T4_H
 
+#include "base/expr.h"
 #include "choose/records.h"
 #include "tune/search/space.h"
 
@@ -38,14 +39,16 @@ bool t4_is_one(const char *path);
 
 /* ---- A file as a space to search ---- */
 
+enum { RECORDING_MAX_WORDS = 64, RECORDING_MAX_FIGURES = 24 };
+
 struct recorded {
     struct point point;
-    double runs[RECORD_MAX_RUNS]; /* ms */
+    double runs[RECORD_MAX_RUNS]; /* ms, or what they cost by another objective */
     int run_count;
-    double ms; /* their median; negative: it failed */
+    double ms;   /* their median; negative: it failed */
+    double cost; /* what a search makes least: ms, or that of another objective; negative: as above */
+    double figures[RECORDING_MAX_FIGURES]; /* those of the recording; NAN: not told */
 };
-
-enum { RECORDING_MAX_WORDS = 64 };
 
 struct recording {
     struct space space;      /* of it exactly the recorded points are legal */
@@ -55,11 +58,17 @@ struct recording {
     size_t seed_count;
     char *words[RECORDING_MAX_WORDS]; /* values that are no integers: value -1 - i */
     int word_count;
+    char figures[RECORDING_MAX_FIGURES][EXPR_MAX_NAME + 1]; /* that results tell of beside their time */
+    int figure_count;
 };
 
 /* Not to be moved once read: the space points to it. */
 hone_status recording_read(struct recording *recording, const char *path, hone_error *error);
 void recording_finish(struct recording *recording);
+/* Whether a value stands for a word or a fraction. */
+bool recording_is_word(const struct recording *recording, int64_t value);
+/* The number that a value is; NAN: a word. */
+double recording_number(const struct recording *recording, int64_t value);
 /* NULL for a point that was not recorded. */
 const struct recorded *recording_find(const struct recording *recording, const struct point *point);
 
