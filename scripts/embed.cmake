@@ -45,6 +45,37 @@ foreach(document ${documents})
 endforeach()
 write_if_new(${OUT}/seeds_text.c "${seeds}0};\n")
 
+# What the same files say of the speed of single rungs, for everybody.
+function(add_gains of out)
+  set(gains "${${out}}")
+  string(JSON chain GET "${of}" chain)
+  string(REGEX REPLACE " .*" "" filter "${chain}")
+  string(JSON rows LENGTH "${of}" rows)
+  foreach(row RANGE 1 ${rows})
+    math(EXPR row "${row} - 1")
+    string(JSON rung GET "${of}" rows ${row} rung)
+    string(JSON gain ERROR_VARIABLE none GET "${of}" rows ${row} gain)
+    if(gain MATCHES "^[0-9.]+$") # lists are of several sizes
+      string(APPEND gains "    {\"${filter}\", \"${rung}\", ${gain}},\n")
+    endif()
+  endforeach()
+  set(${out} "${gains}" PARENT_SCOPE)
+endfunction()
+
+set(gains "")
+foreach(document ${documents})
+  file(READ ${document} json)
+  string(JSON tables LENGTH "${json}" tables)
+  foreach(table RANGE 1 ${tables})
+    math(EXPR table "${table} - 1")
+    string(JSON of GET "${json}" tables ${table})
+    add_gains("${of}" gains)
+  endforeach()
+endforeach()
+write_if_new(${OUT}/rung_gains.c "#include \"filter/registry.h\"\n
+extern const struct rung_gain rung_gains[];
+const struct rung_gain rung_gains[] = {\n${gains}    {0}};\n")
+
 # The kernels of `hone bench experiments`, for the command alone.
 set(texts "")
 set(files "")
@@ -88,4 +119,4 @@ extern const struct kernel_file registry_files[];
 extern const struct hone_filter *const registry_filters[];
 const struct kernel_file registry_files[] = {\n${files}    {0}};
 const struct hone_filter *const registry_filters[] = {\n${table}    0};\n")
-file(TOUCH_NOCREATE ${OUT}/registry_table.c ${OUT}/selftest_source.c ${OUT}/shipped_text.c ${OUT}/seeds_text.c ${OUT}/experiments_text.c)
+file(TOUCH_NOCREATE ${OUT}/registry_table.c ${OUT}/selftest_source.c ${OUT}/shipped_text.c ${OUT}/seeds_text.c ${OUT}/experiments_text.c ${OUT}/rung_gains.c)

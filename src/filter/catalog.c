@@ -6,6 +6,7 @@
 #include "hone/filter.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const struct hone_filter *find(const char *name)
 {
@@ -90,12 +91,21 @@ bool hone_filter_tunable(const char *name, const char *variant, size_t index, ho
     return true;
 }
 
+static double gain_of(const char *filter, const char *rung)
+{
+    const struct rung_gain *g = rung_gains;
+    while (g->filter && (strcmp(g->filter, filter) != 0 || strcmp(g->rung, rung) != 0))
+        g++;
+    return g->gain;
+}
+
 bool hone_filter_rung(const char *name, size_t index, hone_rung_info *out)
 {
     const struct hone_filter *filter = find(name);
     if (!filter || !out || index >= filter->rung_count)
         return false;
     const struct rung *r = &filter->rungs[index];
-    *out = (hone_rung_info){r->name, r->title, r->variant, r->config ? r->config : "", r->gain, r->where};
+    *out = (hone_rung_info){
+        r->name, r->title, r->variant, r->config ? r->config : "", gain_of(filter->name, r->name), r->where};
     return true;
 }

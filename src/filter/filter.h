@@ -230,12 +230,11 @@ struct seed {
     const char *config; /* "WG_X=32 ROWS=8"; what is not named has its default */
 };
 
-/* A step of the ladder in the document a filter comes from. */
+/* A step of the ladder in the document a filter comes from. What the document says of it stands in data/seeds/. */
 struct rung {
     const char *name;  /* "4-1-2" */
     const char *title; /* what the step does */
     const char *variant, *config;
-    double gain;       /* speed over the first rung in the source, 0: not given there */
     const char *where; /* "guide, table 9-2, Adreno 430, 3264x2448" */
 };
 

@@ -27,6 +27,13 @@ const struct hone_filter *registry_nearest(const char *name);
 struct text;
 void registry_answer_unknown(const char *name, struct text *message);
 
+/* What documents say of rungs: the speed over the first one. From data/seeds/; ends with a filter that is NULL. */
+struct rung_gain {
+    const char *filter, *rung;
+    double gain;
+};
+extern const struct rung_gain rung_gains[];
+
 const struct variant *filter_variant(const struct hone_filter *filter, const char *name);
 const struct rung *filter_rung(const struct hone_filter *filter, const char *name);
 size_t filter_parameter_count(const struct hone_filter *filter);

@@ -415,8 +415,8 @@ TEST(a_number_that_is_never_tried)
 TEST(seeds_and_rungs_that_name_nothing)
 {
     static const struct seed seeds[] = {{NULL, "nowhere", ""}, {"1 +", "right", "NOTHING=1"}};
-    static const struct rung rungs[] = {{"1", "first", "nowhere", "", 0, "here"},
-                                        {"1", "again", "right", "", -1, ""}};
+    static const struct rung rungs[] = {{"1", "first", "nowhere", "", "here"},
+                                        {"1", "again", "right", "", ""}};
     struct hone_filter filter = alone("right");
     filter.seeds = seeds;
     filter.seed_count = 2;

@@ -208,7 +208,7 @@ CALLS = {"upload": ("clEnqueueWriteBuffer", "clEnqueueWriteBufferRect"),
 def applied(folder, chain, inputs, arguments):
     """The last input's report, the commands of its trace by name, and what the layer counted of all: {name: (count, bytes)}."""
     layer, path = os.path.join(folder, f"layer-{len(os.listdir(folder))}"), os.path.join(folder, "trace.json")
-    command = [os.path.join(frame.build(), "hone"), "apply", chain, *inputs, "-o", folder + "/out/", "--force", "--json",
+    command = [os.path.join(frame.build(), "hone"), "apply", chain, *inputs, "-o", folder + "/out/", "--force", "--json", "--tune", "off",
                "--trace", path, *arguments]
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env={
         **os.environ, "OPENCL_LAYERS": os.path.join(frame.build(), "tests/layer.so"), "LAYER_REPORT": layer})

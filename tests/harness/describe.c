@@ -126,8 +126,6 @@ static void check_seeds_and_rungs(const struct look *look)
         need_text(look, rung->name, "the name of a rung");
         need_text(look, rung->title, "the title of a rung");
         need_text(look, rung->where, "the source of a rung");
-        if (!(rung->gain >= 0))
-            WRONG(look, "rung %s has a gain of %g", rung->name, rung->gain);
         for (size_t k = 0; k < i && rung->name; k++)
             if (strcmp(rung->name, look->filter->rungs[k].name) == 0)
                 WRONG(look, "there are two rungs '%s'", rung->name);

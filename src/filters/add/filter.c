@@ -78,17 +78,17 @@ static const struct seed seeds[] = {
 };
 
 static const struct rung rungs[] = {
-    {"simple", "one element per work-item, work-items side by side in a column", "scalar", "ALONG=0", 1,
+    {"simple", "one element per work-item, work-items side by side in a column", "scalar", "ALONG=0",
      "guide 9.1.2, first listing"},
-    {"simple-rows", "the same, work-items side by side in a row", "scalar", "ALONG=1", 0, "hone"},
+    {"simple-rows", "the same, work-items side by side in a row", "scalar", "ALONG=1", "hone"},
     {"optimized2", "float4 loads and stores through cast pointers, mul24 and mad24", "float4",
-     "MAD24=1 CAST=1", 0, "guide 9.1.2, second listing"},
-    {"vload", "the same with vload4 and vstore4", "float4", "MAD24=1 CAST=0", 0,
+     "MAD24=1 CAST=1", "guide 9.1.2, second listing"},
+    {"vload", "the same with vload4 and vstore4", "float4", "MAD24=1 CAST=0",
      "guide 9.1.2, \"alternatively\""},
-    {"index32", "the same with 32-bit multiplication", "float4", "MAD24=0 CAST=1", 0, "guide 8.10"},
-    {"16-bytes", "16 bytes of four rows per work-item", "wide16", "ROWS=4", 0, "hone"},
-    {"wide", "64-byte vectors", "vectors", "STREAM=0", 0, "hone"},
-    {"wide-stream", "64-byte vectors, results past the caches", "vectors", "STREAM=1", 0, "hone"},
+    {"index32", "the same with 32-bit multiplication", "float4", "MAD24=0 CAST=1", "guide 8.10"},
+    {"16-bytes", "16 bytes of four rows per work-item", "wide16", "ROWS=4", "hone"},
+    {"wide", "64-byte vectors", "vectors", "STREAM=0", "hone"},
+    {"wide-stream", "64-byte vectors, results past the caches", "vectors", "STREAM=1", "hone"},
 };
 
 static const char *const trials[] = {"", NULL};

@@ -118,14 +118,14 @@ static const struct seed seeds[] = {
 };
 
 static const struct rung rungs[] = {
-    {"by-constant", "palette in constant memory", "constant", "", 1, "guide 7.1.3"},
-    {"by-image", "palette through the texture unit", "image", "", 0, "guide 7.1.4"},
-    {"by-arithmetic", "integer arithmetic instead of a palette", "formula", "", 0,
+    {"by-constant", "palette in constant memory", "constant", "", "guide 7.1.3"},
+    {"by-image", "palette through the texture unit", "image", "", "guide 7.1.4"},
+    {"by-arithmetic", "integer arithmetic instead of a palette", "formula", "",
      "Japanese write-up, comments"},
-    {"by-polynomial", "floating point arithmetic instead of a palette", "polynomial", "", 0, "hone"},
-    {"by-local", "palette in local memory, whole words written", "words", "", 0, "guide 7.1.1"},
-    {"by-rows", "palette in local memory for several rows, results staged there", "staged", "", 0, "hone"},
-    {"wide", "one load and one store per pixel", "vectors", "", 0, "hone"},
+    {"by-polynomial", "floating point arithmetic instead of a palette", "polynomial", "", "hone"},
+    {"by-local", "palette in local memory, whole words written", "words", "", "guide 7.1.1"},
+    {"by-rows", "palette in local memory for several rows, results staged there", "staged", "", "hone"},
+    {"wide", "one load and one store per pixel", "vectors", "", "hone"},
 };
 
 static const char *const trials[] = {"", "map=viridis", "map=turbo", "map=gray", NULL};

@@ -73,11 +73,11 @@ static const struct seed seeds[] = {
 };
 
 static const struct rung rungs[] = {
-    {"direct", "one pixel per work-item", "direct", "", 1, "Japanese write-up, comments: camera data to RGB"},
-    {"local", "samples in local memory", "tile", "", 0, "hone"},
-    {"quad", "2x2 pixels per work-item", "quads", "PX=2 ROWS=2", 0, "hone"},
-    {"sliding", "strips of four pixels that slide down", "quads", "PX=4 ROWS=16", 0, "hone"},
-    {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
+    {"direct", "one pixel per work-item", "direct", "", "Japanese write-up, comments: camera data to RGB"},
+    {"local", "samples in local memory", "tile", "", "hone"},
+    {"quad", "2x2 pixels per work-item", "quads", "PX=2 ROWS=2", "hone"},
+    {"sliding", "strips of four pixels that slide down", "quads", "PX=4 ROWS=16", "hone"},
+    {"wide", "64-byte vectors", "vectors", "", "hone"},
 };
 
 static const char *const trials[] = {"method=malvar", "pattern=bggr", "pattern=grbg method=malvar",

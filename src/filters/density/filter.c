@@ -204,17 +204,17 @@ static const struct seed seeds[] = {
 };
 
 static const struct rung rungs[] = {
-    {"expression", "vload8 of four corners in one expression: 41 vector registers, 5 waves at once",
-     "integral", "SPLIT=0", 1, "Chinese write-up on the density filter, an AMD GPU"},
-    {"split", "one vload8 after the other into the same variable: 6 vector registers, 10 waves", "integral",
-     "SPLIT=1", 0, "Chinese write-up on the density filter, an AMD GPU"},
-    {"direct", "no integral image: every pixel of every window", "direct", "", 0, "hone"},
-    {"two-phase", "positions that may reach the threshold are listed, then summed", "compact", "", 0,
+    {"expression", "vload8 of four corners in one expression", "integral", "SPLIT=0",
+     "Chinese write-up on the density filter, an AMD GPU"},
+    {"split", "one vload8 after the other into the same variable", "integral", "SPLIT=1",
+     "Chinese write-up on the density filter, an AMD GPU"},
+    {"direct", "no integral image: every pixel of every window", "direct", "", "hone"},
+    {"two-phase", "positions that may reach the threshold are listed, then summed", "compact", "",
      "guide 6.6.3, applied to this filter"},
-    {"sliding", "no integral image: sliding sums in registers and local memory", "sliding", "", 0, "hone"},
+    {"sliding", "no integral image: sliding sums in registers and local memory", "sliding", "", "hone"},
     {"packed", "no integral image: two or four sliding sums in every register, lanes share them", "packed",
-     "", 0, "hone"},
-    {"wide", "no integral image: sliding sums in 64-byte vectors", "bands", "", 0, "hone"},
+     "", "hone"},
+    {"wide", "no integral image: sliding sums in 64-byte vectors", "bands", "", "hone"},
 };
 
 /* What tests and the doctor try: sums of 16 and of 32 bits, pixels and masks, thresholds inside and beyond

@@ -84,13 +84,12 @@ static const struct seed seeds[] = {
 };
 
 static const struct rung rungs[] = {
-    {"buffer-buffer", "dot(a[gid], b[gid]), both from buffers", "buffer", "", 1,
-     "guide 9.1.3, first listing"},
-    {"image-image", "dot(read_imagef(c), read_imagef(d))", "image", "", 0, "guide 9.1.3, second listing"},
-    {"buffer-image", "one from a buffer, one from an image", "mixed", "", 0, "guide 7.1.4 and 9.1.3"},
-    {"vectorised", "four pairs per work-item", "fours", "", 0, "guide 7.2"},
-    {"loads-in-flight", "pairs of several rows per work-item", "rows", "ROWS=4", 0, "hone"},
-    {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
+    {"buffer-buffer", "dot(a[gid], b[gid]), both from buffers", "buffer", "", "guide 9.1.3, first listing"},
+    {"image-image", "dot(read_imagef(c), read_imagef(d))", "image", "", "guide 9.1.3, second listing"},
+    {"buffer-image", "one from a buffer, one from an image", "mixed", "", "guide 7.1.4 and 9.1.3"},
+    {"vectorised", "four pairs per work-item", "fours", "", "guide 7.2"},
+    {"loads-in-flight", "pairs of several rows per work-item", "rows", "ROWS=4", "hone"},
+    {"wide", "64-byte vectors", "vectors", "", "hone"},
 };
 
 static const char *const trials[] = {"", NULL};

@@ -204,13 +204,12 @@ static const struct seed seeds[] = {
 };
 
 static const struct rung rungs[] = {
-    {"global", "atomic additions to global memory", "global", "", 1, "guide 7.3, rule 1"},
-    {"local", "local atomics first, then one global one per counter", "local", "COPIES=1", 0,
+    {"global", "atomic additions to global memory", "global", "", "guide 7.3, rule 1"},
+    {"local", "local atomics first, then one global one per counter", "local", "COPIES=1",
      "guide 7.3, rule 2"},
-    {"copies", "several copies in local memory", "local", "COPIES=8", 0, "hone"},
-    {"one-launch", "16 bytes at a time, the last work-group makes the result", "once", "COPIES=32", 0,
-     "hone"},
-    {"private", "private counters, no atomics", "private", "", 0, "hone"},
+    {"copies", "several copies in local memory", "local", "COPIES=8", "hone"},
+    {"one-launch", "16 bytes at a time, the last work-group makes the result", "once", "COPIES=32", "hone"},
+    {"private", "private counters, no atomics", "private", "", "hone"},
 };
 
 /* What tests and the doctor try. */

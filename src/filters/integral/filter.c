@@ -199,13 +199,13 @@ static const struct seed seeds[] = {
 };
 
 static const struct rung rungs[] = {
-    {"scans", "a work-item per row, then one per column", "scans", "", 1, "hone"},
-    {"bands", "bands of rows: sums, carries, final", "bands", "", 0, "hone"},
-    {"single-pass", "bands publish sums and look back", "lookback", "GROUP=128", 0,
+    {"scans", "a work-item per row, then one per column", "scans", "", "hone"},
+    {"bands", "bands of rows: sums, carries, final", "bands", "", "hone"},
+    {"single-pass", "bands publish sums and look back", "lookback", "GROUP=128",
      "hone; Merrill and Garland 2016"},
-    {"tiles", "tiles: sums, carries, final by shuffles", "tiles", "", 0, "hone"},
-    {"one-launch", "bands sum up all above themselves", "once", "", 0, "hone"},
-    {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
+    {"tiles", "tiles: sums, carries, final by shuffles", "tiles", "", "hone"},
+    {"one-launch", "bands sum up all above themselves", "once", "", "hone"},
+    {"wide", "64-byte vectors", "vectors", "", "hone"},
 };
 
 const struct hone_filter hone_filter_integral = {

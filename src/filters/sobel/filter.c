@@ -154,19 +154,18 @@ static const struct seed seeds[] = {
 };
 
 static const struct rung rungs[] = {
-    {"1x1", "one pixel per work-item, 3x3 pixels loaded", "direct", "", 1,
-     "guide 9.3.2, figure 9-9, table 9-4"},
-    {"separable", "rows first, columns after", "separable", "", 0, "guide 9.3.1, figure 9-8"},
-    {"16x1", "16 pixels per work-item, 18x3 loaded as vectors", "strips", "PX=16 ROWS=1 SHORT=1", 0,
+    {"1x1", "one pixel per work-item, 3x3 pixels loaded", "direct", "", "guide 9.3.2, figure 9-9, table 9-4"},
+    {"separable", "rows first, columns after", "separable", "", "guide 9.3.1, figure 9-8"},
+    {"16x1", "16 pixels per work-item, 18x3 loaded as vectors", "strips", "PX=16 ROWS=1 SHORT=1",
      "guide 9.3.2 and 9.3.3, figure 9-10, tables 9-4 and 9-5"},
-    {"16x2", "16x2 pixels per work-item, 18x4 loaded as vectors", "strips", "PX=16 ROWS=2 SHORT=1", 0,
+    {"16x2", "16x2 pixels per work-item, 18x4 loaded as vectors", "strips", "PX=16 ROWS=2 SHORT=1",
      "guide 9.3.2 and 9.3.3, figure 9-11, tables 9-4 and 9-5"},
-    {"texture", "texture instead of buffer", "image", "", 0, "guide 9.3.4, left as a possibility"},
-    {"sliding", "rows slide through registers", "strips", "PX=8 ROWS=16", 0, "hone"},
-    {"packed", "two pixels per register, integers", "swar", "", 0, "hone"},
-    {"half2", "two pixels per register, half precision", "halves", "", 0, "hone"},
-    {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
-    {"wide-lines", "64-byte vectors in the order of memory", "lines", "", 0, "hone"},
+    {"texture", "texture instead of buffer", "image", "", "guide 9.3.4, left as a possibility"},
+    {"sliding", "rows slide through registers", "strips", "PX=8 ROWS=16", "hone"},
+    {"packed", "two pixels per register, integers", "swar", "", "hone"},
+    {"half2", "two pixels per register, half precision", "halves", "", "hone"},
+    {"wide", "64-byte vectors", "vectors", "", "hone"},
+    {"wide-lines", "64-byte vectors in the order of memory", "lines", "", "hone"},
 };
 
 /* What tests and the doctor try. */

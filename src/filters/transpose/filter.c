@@ -108,14 +108,14 @@ static const struct seed seeds[] = {
 };
 
 static const struct rung rungs[] = {
-    {"naive", "each pixel copied to its place", "naive", "", 1, "Japanese write-up, 13.7.4, figure 23"},
-    {"16x16", "blocks of 16x16 in local memory", "local", "", 0, "Japanese write-up, 13.7.4, transposeL"},
-    {"texture", "columns read through the texture unit", "image", "", 0, "hone"},
-    {"plain", "tiles of 32x32, columns in one bank", "tiles", "PLACE=0", 0, "hone"},
-    {"padded", "rows of the tile one pixel longer", "tiles", "PLACE=1", 0, "hone"},
-    {"swizzled", "columns of the tile renamed", "tiles", "PLACE=2", 0, "hone"},
-    {"bytes", "4x4 bytes or 2x2 shorts turned in registers", "bytes", "", 0, "hone"},
-    {"wide", "64-byte vectors", "vectors", "", 0, "hone"},
+    {"naive", "each pixel copied to its place", "naive", "", "Japanese write-up, 13.7.4, figure 23"},
+    {"16x16", "blocks of 16x16 in local memory", "local", "", "Japanese write-up, 13.7.4, transposeL"},
+    {"texture", "columns read through the texture unit", "image", "", "hone"},
+    {"plain", "tiles of 32x32, columns in one bank", "tiles", "PLACE=0", "hone"},
+    {"padded", "rows of the tile one pixel longer", "tiles", "PLACE=1", "hone"},
+    {"swizzled", "columns of the tile renamed", "tiles", "PLACE=2", "hone"},
+    {"bytes", "4x4 bytes or 2x2 shorts turned in registers", "bytes", "", "hone"},
+    {"wide", "64-byte vectors", "vectors", "", "hone"},
 };
 
 const struct hone_filter hone_filter_transpose = {
