@@ -166,5 +166,16 @@ def test_mistakes():
     run("9-1", "--device", "nowhere", status=4)
 
 
+def test_mistakes_are_told_before_anything_is_measured():
+    page = os.path.join(DATA.name, "page.html")
+    for arguments, words, status in ((["roofs", "9-77"], "9-1 9-2 9-3", 2), (["9-12", "9-1", "--rung", "16x1"], "has no step '16x1'", 2),
+                                     (["9-12", "experiments"], "comes first", 2), (["experiments", "svm", "--html", page], "tables and filters", 2),
+                                     (["roofs", "--html", page], "tables and filters", 2), (["--html", page], "needs a table", 2),
+                                     (["9-12", "--html", os.path.join(DATA.name, "no", "page.html")], "page.html", 3)):
+        result = subprocess.run([HONE, "bench", *arguments], capture_output=True, text=True, check=False, env=ENVIRONMENT)
+        frame.check(result.returncode == status and words in result.stderr and not result.stdout, f"{arguments}: {result}")
+        frame.check(not os.path.exists(page), f"{arguments}: a page all the same")
+
+
 if __name__ == "__main__":
     frame.main(globals())

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/guard.h"
 #include "lab/bench/ladder.h"
 #include "lab/roofs/roofs.h"
 
@@ -19,6 +20,7 @@ struct bench_run {
     bool facts, probes;
     const char *html; /* the page to write; NULL: none */
     struct text command, page;
+    struct guarded_output page_file;
     int page_count; /* of what stands in it */
     bool anew;      /* roofs are measured again */
     struct seeds *seeds;
@@ -57,7 +59,7 @@ int bench_experiments(struct bench_run *run, char *const *names, int count);
 void bench_list_experiments(void);
 
 /* --html: how the command was called; the page begun, unless there is no gnuplot; smaller images, where there
- * is one size; what was climbed; the page written. Without --html these do nothing. */
+ * is one size; what was climbed; the page written, whose place was taken when it was begun. Without --html these do nothing. */
 void html_note_command(struct text *command, int argc, char **argv);
 hone_status html_begin(struct bench_run *run, hone_error *error);
 void html_add_sizes(struct bench_run *run);

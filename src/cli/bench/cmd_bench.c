@@ -169,16 +169,20 @@ static int climb_all(struct bench_run *run, hone_error *error)
     return wrong ? EXIT_CHECK : EXIT_DONE;
 }
 
-static int run_ladder(struct bench_run *run, const char *name)
+static hone_status prepare(struct bench_run *run, const char *name, hone_error *error)
 {
-    hone_error error = {0};
-    hone_status status = ladder_of(run->ladder, run->seeds, name, &error);
+    hone_status status = ladder_of(run->ladder, run->seeds, name, error);
     run->ladder->facts |= run->facts;
     run->ladder->probes = run->probes;
     if (!status && run->rungs.count)
-        status = ladder_keep(run->ladder, run->rungs.items, run->rungs.count, &error);
-    if (!status)
-        status = collect_images(run, &error);
+        status = ladder_keep(run->ladder, run->rungs.items, run->rungs.count, error);
+    return status ? status : collect_images(run, error);
+}
+
+static int run_ladder(struct bench_run *run, const char *name)
+{
+    hone_error error = {0};
+    hone_status status = prepare(run, name, &error);
     if (!status && !run->device_count)
         status = bench_open_devices(run, &error);
     return status ? cli_fail(&run->common, &error) : climb_all(run, &error);
@@ -186,15 +190,39 @@ static int run_ladder(struct bench_run *run, const char *name)
 
 /* ---- The command ---- */
 
+/* What is no ladder. */
+static bool is_special(const char *name)
+{
+    return strcmp(name, "roofs") == 0 || strcmp(name, "probes") == 0 || strcmp(name, "experiments") == 0;
+}
+
+/* All that can be said before anything is measured, which may take long. */
+static hone_status check_operands(struct bench_run *run, const struct operands *operands, hone_error *error)
+{
+    const bool experiments = strcmp(operands->items[0], "experiments") == 0;
+    hone_status status = HONE_OK;
+    for (int i = 0; i < operands->count && run->html && !status; i++)
+        if (experiments || is_special(operands->items[i]))
+            status = error_set(error, HONE_ERROR_USAGE, "--html draws tables and filters, not '%s'",
+                               operands->items[i]);
+    for (int i = 0; i < operands->count && !experiments && !status; i++)
+        if (strcmp(operands->items[i], "experiments") == 0)
+            status = error_set(error, HONE_ERROR_USAGE,
+                               "'experiments' comes first, and alone or with names "
+                               "of experiments");
+        else if (!is_special(operands->items[i]))
+            status = prepare(run, operands->items[i], error);
+    return status;
+}
+
 static int run_operand(struct bench_run *run, const char *name)
 {
     hone_error error = {0};
-    const bool roofs = strcmp(name, "roofs") == 0, probes = strcmp(name, "probes") == 0;
-    if (!roofs && !probes)
+    if (!is_special(name))
         return run_ladder(run, name);
     if (!run->device_count && bench_open_devices(run, &error))
         return cli_fail(&run->common, &error);
-    return roofs ? bench_show_roofs(run) : bench_prove_probes(run);
+    return strcmp(name, "roofs") == 0 ? bench_show_roofs(run) : bench_prove_probes(run);
 }
 
 static int run_all(struct bench_run *run, const struct operands *operands)
@@ -203,13 +231,15 @@ static int run_all(struct bench_run *run, const struct operands *operands)
     int worst = EXIT_DONE;
     if (seeds_open(&run->seeds, &error))
         return cli_fail(&run->common, &error);
+    if (operands->count == 0 && run->html)
+        return cli_usage(&command_bench, "--html needs a table or a filter to draw");
     if (operands->count == 0)
         return bench_list_tables(run);
     run->ladder = mem_new(1, sizeof *run->ladder);
     run->report = json_array();
     if (!run->ladder || !run->report)
         return error_memory(&error, "a ladder"), cli_fail(&run->common, &error);
-    if (html_begin(run, &error))
+    if (check_operands(run, operands, &error) || html_begin(run, &error))
         return cli_fail(&run->common, &error);
     const bool experiments = strcmp(operands->items[0], "experiments") == 0;
     if (experiments)
@@ -236,9 +266,22 @@ static void finish(struct bench_run *run)
     text_finish(&run->page);
 }
 
+/* A page that is begun leaves nothing behind when a signal comes. */
+static int run_guarded(struct bench_run *run, struct operands *operands)
+{
+    hone_error error;
+    if (cli_load_all(operands, &error) || (run->html && guard_begin(&error)))
+        return cli_fail(&run->common, &error);
+    const int status = run_all(run, operands);
+    guard_output_abort(&run->page_file);
+    if (run->html)
+        guard_end();
+    return status;
+}
+
 static int run_bench(int argc, char **argv)
 {
-    struct bench_run run = {0};
+    struct bench_run run = {.page_file = GUARDED_OUTPUT_NONE};
     struct operands operands;
     const struct option own[] = {
         {"sizes", 0, OPTION_TEXT, &run.sizes, 0, 0},  {"format", 0, OPTION_TEXT, &run.format, 0, 0},
@@ -251,9 +294,7 @@ static int run_bench(int argc, char **argv)
         text_finish(&run.command);
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
     }
-    hone_error error;
-    const int status =
-        cli_load_all(&operands, &error) ? cli_fail(&run.common, &error) : run_all(&run, &operands);
+    const int status = run_guarded(&run, &operands);
     finish(&run);
     return status;
 }

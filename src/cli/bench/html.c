@@ -8,6 +8,7 @@
 #include "lab/page/page.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <string.h>
 
 enum { HALVINGS = 3, LEAST_SIDE = 64 };
@@ -41,6 +42,8 @@ void html_note_command(struct text *command, int argc, char **argv)
 hone_status html_begin(struct bench_run *run, hone_error *error)
 {
     hone_status status = run->html ? gnuplot_check(error) : HONE_OK;
+    if (!status && run->html)
+        status = guard_output_begin(&run->page_file, run->html, error);
     if (!status && run->html)
         page_begin(&run->page, text_view(&run->command));
     return status;
@@ -82,5 +85,7 @@ hone_status html_end(struct bench_run *run, hone_error *error)
     if (!run->html)
         return HONE_OK;
     page_end(&run->page);
-    return file_write(run->html, text_view(&run->page), run->page.length, error);
+    if (!file_write_all(run->page_file.file.fd, text_view(&run->page), run->page.length))
+        return error_set(error, HONE_ERROR_IO, "'%s' cannot be written: %s", run->html, strerror(errno));
+    return guard_output_commit(&run->page_file, error);
 }
