@@ -17,7 +17,7 @@ struct linting {
     const char *standard, *target;
     bool rules;
     json_t *findings, *silenced, *failures;
-    size_t found, allowed;
+    size_t found, allowed, failed;
 };
 
 /* ---- Rules ---- */
@@ -117,6 +117,7 @@ static int lint_all(struct linting *l, const struct operands *operands)
                 l->failures, json_pack("{s:o, s:o, s:o}", "file", json_text(operands->items[i]), "message",
                                        json_text(error.message), "log", json_text(error.log)));
         status = its > status ? its : status;
+        l->failed++;
     }
     return status == EXIT_DONE && l->found ? EXIT_CHECK : status;
 }
@@ -134,7 +135,10 @@ static int report(struct linting *l, const struct operands *operands)
         if (!cli_print_json(whole))
             return EXIT_DEVICE;
     } else if (!l->common.quiet) {
-        printf("%zu found, %zu allowed with a reason\n", l->found, l->allowed);
+        printf("%zu found, %zu allowed with a reason", l->found, l->allowed);
+        if (l->failed)
+            printf(", %zu of %d files not judged", l->failed, operands->count);
+        printf("\n");
     }
     json_decref(l->findings);
     json_decref(l->silenced);

@@ -184,6 +184,8 @@ def test_what_cannot_be_read_is_answered():
                                          (["zero.cl"], 3, "zero byte"), ([], 2, "missing"), (["--std", "CL9", "bad.cl"], 2, "CL9")):
             result = lint(folder, *arguments)
             frame.check(result.returncode == status and words in result.stderr, f"{arguments}: {result.returncode}, {result.stderr}")
+        said = lint(folder, "bad.cl", "none.cl").stdout
+        frame.check("2 of 2 files not judged" in said, said)
         [failure] = json.loads(lint(folder, "bad.cl", "--json").stdout)["failures"]
         frame.check(failure["file"] == "bad.cl" and "there_is_none" in failure["log"], f"{failure}")
 
