@@ -297,6 +297,15 @@ def test_bad_input_is_answered():
             frame.check(result.returncode == status and words in result.stderr, f"{arguments}: {result.returncode}, {result.stderr}")
 
 
+def test_a_trace_that_cannot_be_written_is_told_first():
+    with tempfile.TemporaryDirectory() as folder:
+        command = [os.path.join(frame.build(), "hone"), "apply", "sobel", picture(folder), "-o", folder + "/out.pgm",
+                   "--trace", folder + "/no/such/t.json"]
+        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        frame.check(result.returncode == 3 and "t.json" in result.stderr and os.listdir(folder) == ["in.pgm"],
+                    f"{result}, {os.listdir(folder)}")
+
+
 def test_a_second_image_is_read():
     with tempfile.TemporaryDirectory() as folder:
         report, _ = profile(f"add image={picture(folder, 'b.pgm', 2)}", picture(folder), "--repeat", "1")

@@ -240,11 +240,20 @@ static void end_now(int status)
 }
 
 /* Devices have names as long as they are open. */
-static hone_status write_trace(const char *path, const struct shared_device *shared, hone_error *error)
+static void write_trace(struct crew *crew, struct guarded_output *output)
 {
-    if (!shared->timeline)
-        return error_memory(error, "the trace");
-    return profile_write_trace(path, timeline_json(shared->timeline, "hone apply"), error);
+    const struct apply_options *options = crew->options;
+    struct timeline **timeline = &crew->shared.timeline;
+    hone_error error;
+    if (!options->trace)
+        return;
+    if (trace_file_end(output, options->trace, *timeline ? timeline_json(*timeline, "hone apply") : NULL,
+                       &error)) {
+        const int status = cli_fail(&options->common, &error);
+        crew->worst = status > crew->worst ? status : crew->worst;
+    }
+    guard_output_abort(output);
+    timeline_free(timeline);
 }
 
 int apply_items(const struct apply_options *options, const hone_chain *chain, const struct items *items)
@@ -270,15 +279,15 @@ int apply_items(const struct apply_options *options, const hone_chain *chain, co
         .work = PTHREAD_RWLOCK_INITIALIZER,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .turned = PTHREAD_COND_INITIALIZER};
-    hone_error trace_error = {0};
+    struct guarded_output trace = GUARDED_OUTPUT_NONE;
+    if (trace_file_begin(&trace, options->trace, &error)) {
+        free(text);
+        return cli_fail(&options->common, &error);
+    }
     crew.shared.timeline = options->trace ? timeline_new() : NULL;
     run_crew(&crew);
     apply_summary(options, items, &crew.tally);
-    if (options->trace && write_trace(options->trace, &crew.shared, &trace_error)) {
-        const int status = cli_fail(&options->common, &trace_error);
-        crew.worst = status > crew.worst ? status : crew.worst;
-    }
-    timeline_free(&crew.shared.timeline);
+    write_trace(&crew, &trace);
     if (!share_close(&crew.shared))
         end_now(crew.worst);
     free(text);

@@ -142,11 +142,11 @@ static hone_status measure(struct profiling *p, hone_error *error)
     return status;
 }
 
-static hone_status write_trace(const struct profiling *p, hone_error *error)
+static hone_status write_trace(const struct profiling *p, struct guarded_output *output, hone_error *error)
 {
     const hone_device_info *info = hone_device_get_info(p->device);
-    return profile_write_trace(
-        p->arguments.trace,
+    return trace_file_end(
+        output, p->arguments.trace,
         trace_make(&p->profile, info->board[0] ? info->board : info->name, p->preparation.phases), error);
 }
 
@@ -164,11 +164,15 @@ static hone_status tell(const struct profiling *p, hone_error *error)
 
 static hone_status profile(struct profiling *p, hone_error *error)
 {
-    hone_status status = prepare(p, error);
+    struct guarded_output trace = GUARDED_OUTPUT_NONE;
+    hone_status status = trace_file_begin(&trace, p->arguments.trace, error);
+    if (!status)
+        status = prepare(p, error);
     if (!status)
         status = measure(p, error);
     if (!status && p->arguments.trace)
-        status = write_trace(p, error);
+        status = write_trace(p, &trace, error);
+    guard_output_abort(&trace);
     return status ? status : tell(p, error);
 }
 

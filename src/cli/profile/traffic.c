@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "cli/guard.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -44,19 +43,21 @@ struct json_t *traffic_json(const struct traffic *traffic)
     return NULL;
 }
 
-hone_status profile_write_trace(const char *path, struct json_t *trace, hone_error *error)
+hone_status trace_file_begin(struct guarded_output *output, const char *path, hone_error *error)
 {
-    struct guarded_output output = GUARDED_OUTPUT_NONE;
+    return path ? guard_output_begin(output, path, error) : HONE_OK;
+}
+
+hone_status trace_file_end(struct guarded_output *output, const char *path, struct json_t *trace,
+                           hone_error *error)
+{
     char *text = trace ? json_dumps(trace, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
     json_decref(trace);
     if (!text)
         return error_memory(error, "the trace");
-    hone_status status = guard_output_begin(&output, path, error);
-    if (!status && !file_write_all(output.file.fd, text, strlen(text)))
+    hone_status status = HONE_OK;
+    if (!file_write_all(output->file.fd, text, strlen(text)))
         status = error_set(error, HONE_ERROR_IO, "'%s' cannot be written: %s", path, strerror(errno));
-    if (!status)
-        status = guard_output_commit(&output, error);
-    guard_output_abort(&output);
     free(text);
-    return status;
+    return status ? status : guard_output_commit(output, error);
 }
