@@ -16,4 +16,9 @@ void event_note_bytes(hone_event *event, uint64_t bytes);
 /* Of all commands of a sequence: the filter of the chain for which they work. NULL is fine. */
 void event_note_step(hone_event *event, size_t step);
 
+/* Tells each command of finished work in the order of enqueueing; without times where the device has no clock
+ * that works. NULL is fine. */
+void event_each_command(const hone_event *event, void (*tell)(void *user, const hone_command *command),
+                        void *user);
+
 #endif

@@ -159,6 +159,17 @@ size_t hone_event_command_count(const hone_event *event)
     return count;
 }
 
+/* Without times. */
+static hone_command describe(const hone_event *event)
+{
+    hone_command command = {.kind = event->note.kind,
+                            .step = event->note.step,
+                            .bytes = event->note.bytes,
+                            .enqueued = event->note.enqueued};
+    snprintf(command.name, sizeof command.name, "%s", event->note.name);
+    return command;
+}
+
 hone_status hone_event_command(const hone_event *event, size_t index, hone_command *command,
                                hone_error *error)
 {
@@ -173,11 +184,22 @@ hone_status hone_event_command(const hone_event *event, size_t index, hone_comma
                          count);
     for (size_t i = count - 1; i > index; i--)
         event = event->before;
-    *command = (hone_command){.kind = event->note.kind,
-                              .step = event->note.step,
-                              .bytes = event->note.bytes,
-                              .enqueued = event->note.enqueued};
-    snprintf(command->name, sizeof command->name, "%s", event->note.name);
+    *command = describe(event);
     cl_int code = stamps(event, &command->times);
     return code == CL_SUCCESS ? HONE_OK : cl_failed(error, code, "clGetEventProfilingInfo");
+}
+
+void event_each_command(const hone_event *event, void (*tell)(void *user, const hone_command *command),
+                        void *user)
+{
+    const bool clock = event && check_clock(event, true, "event_each_command", NULL) == HONE_OK;
+    const size_t count = hone_event_command_count(event);
+    for (size_t i = 0; i < count; i++) {
+        const hone_event *one = event;
+        for (size_t k = count - 1; k > i; k--)
+            one = one->before;
+        hone_command command = describe(one);
+        if (!clock || stamps(one, &command.times) == CL_SUCCESS)
+            tell(user, &command);
+    }
 }

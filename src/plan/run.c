@@ -223,14 +223,6 @@ struct listener {
     void *user;
 };
 
-static void tell_commands(const struct listener *listener, const hone_event *event)
-{
-    hone_command command;
-    for (size_t i = 0; i < hone_event_command_count(event); i++)
-        if (hone_event_command(event, i, &command, NULL) == HONE_OK)
-            listener->tell(listener->user, &command);
-}
-
 /* Waits for it. */
 static hone_status take_back(hone_image *out, const hone_event *done, const struct listener *listener,
                              hone_error *error)
@@ -240,8 +232,8 @@ static hone_status take_back(hone_image *out, const hone_event *done, const stru
     if (!status && back)
         status = hone_event_wait(back, error);
     if (!status && listener->tell) {
-        tell_commands(listener, done);
-        tell_commands(listener, back);
+        event_each_command(done, listener->tell, listener->user);
+        event_each_command(back, listener->tell, listener->user);
     }
     hone_event_destroy(&back);
     return status;

@@ -2,6 +2,7 @@
 /* The stream's thread, which waits for the device and hands results out; and how the caller takes them. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "cl/event.h"
 #include "stream/internal.h"
 
 /* ---- Waiting for a frame ---- */
@@ -31,14 +32,6 @@ static hone_stream_stage stage_of(const hone_stream *stream, int event)
     return stream->shared && event != COMPUTED ? HONE_STAGE_COUNT : stages[event];
 }
 
-static void tell_commands(const hone_stream *stream, const struct slot *slot, const hone_event *event)
-{
-    hone_command command;
-    for (size_t i = 0; stream->command && i < hone_event_command_count(event); i++)
-        if (hone_event_command(event, i, &command, NULL) == HONE_OK)
-            stream->command(slot->frame.user, &command);
-}
-
 static void wait_for_task(hone_stream *stream, struct slot *slot, struct task *task, uint64_t *spent)
 {
     uint64_t before = slot->pushed_ns;
@@ -54,8 +47,8 @@ static void wait_for_task(hone_stream *stream, struct slot *slot, struct task *t
             spent[stage] += stats_stage(stream, stage, task->events[e], before);
         if (!status && e == COMPUTED)
             slot->device_ns += stats_device(stream, task->events[e]);
-        if (!status)
-            tell_commands(stream, slot, task->events[e]);
+        if (!status && stream->command)
+            event_each_command(task->events[e], stream->command, slot->frame.user);
         before = clock_ns();
     }
     for (int e = 0; e < EVENTS; e++)

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cl/device.h"
+#include "cl/event.h"
 #include "filter/case.h"
 #include "filter/chain.h"
 #include "stream/tiles_internal.h"
@@ -427,7 +428,6 @@ static hone_status upload_part(struct tiles *tiles, hone_image *part, const stru
                                const void *pixels, hone_error *error)
 {
     hone_event *done = NULL;
-    hone_command command;
     struct copy_tally tally;
     copy_tally_begin(&tally);
     hone_status status =
@@ -436,9 +436,8 @@ static hone_status upload_part(struct tiles *tiles, hone_image *part, const stru
     copy_counts_add(&tiles->its_copies, &tally.counts);
     if (!status && done)
         status = hone_event_wait(done, error);
-    for (size_t i = 0; !status && i < hone_event_command_count(done); i++)
-        if (hone_event_command(done, i, &command, NULL) == HONE_OK)
-            tiles_tell_head(tiles, &command);
+    if (!status)
+        event_each_command(done, tiles_tell_head, tiles);
     hone_event_destroy(&done);
     return status;
 }

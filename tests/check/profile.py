@@ -123,6 +123,23 @@ def test_a_device_without_a_clock_is_timed_by_the_host():
     frame.check(refused.returncode == 2 and "--clock host" in refused.stderr, refused.stderr)
 
 
+def test_apply_traces_a_device_without_a_clock():
+    layer = {"OPENCL_LAYERS": os.path.join(frame.build(), "tests/layer.so"), "LAYER_CLOCK": "1000000000"}
+    with tempfile.TemporaryDirectory() as folder:
+        path, command = os.path.join(folder, "t.json"), [os.path.join(frame.build(), "hone"), "apply", "sobel", picture(folder), "-o",
+                                                         folder + "/out.pgm", "--variant", "direct", "--force", "--no-cache", "--json"]
+        environment = {**os.environ, "XDG_CACHE_HOME": folder, **layer}
+        plain, traced = (subprocess.run(command + more, capture_output=True, text=True, check=True, timeout=300, env=environment)
+                         for more in ([], ["--trace", path]))
+        with open(path, encoding="utf-8") as file:
+            names = [e["name"] for e in json.load(file)["traceEvents"] if e["ph"] == "X" and e["pid"] == 2]
+    for result in plain, traced:
+        traffic = json.loads(result.stdout)["traffic"]
+        frame.check(traffic["launches"] == 1 and traffic["memory_bytes"] == 2 * WIDTH * HEIGHT, f"{traffic}")
+    frame.check(not plain.stderr and "no clock that works" in traced.stderr, f"{plain.stderr}, {traced.stderr}")
+    frame.check("sobel_direct" in names, f"{names}")
+
+
 # ---- The trace ----
 
 def spans(trace, process):

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "cl/device.h"
+#include "cl/selftest.h"
 #include "cli/guard.h"
 
 #include <stdio.h>
@@ -164,12 +166,27 @@ static hone_status make_pool(struct shared_device *shared, hone_error *error)
     return pool_create(&shared->pool, shared->devices, shared->count, &options, error);
 }
 
+/* Before anything else uses the devices. */
+static void find_clocks(const struct shared_device *shared)
+{
+    for (size_t i = 0; i < shared->count; i++)
+        if (!selftest_holds(shared->devices[i], SELFTEST_CLOCK)) {
+            cli_warn(&shared->options->common,
+                     "%s has no clock that works: times of the trace are the host's, and each command is "
+                     "waited for",
+                     share_device_name(shared->devices[i]));
+            device_use_host_clock(shared->devices[i]);
+        }
+}
+
 hone_status share_open(struct shared_device *shared, const struct engine *engine,
                        const hone_image_desc *input, const hone_image_desc *second, hone_error *error)
 {
     hone_status status = HONE_OK;
     if (!shared->pool) {
         status = open_devices(shared, engine, input, second, error);
+        if (!status && shared->options->trace)
+            find_clocks(shared);
         if (!status)
             status = make_pool(shared, error);
         for (size_t i = 0; i < shared->count && status; i++)
