@@ -30,6 +30,7 @@ typedef struct hone_filter_info {
      *  of the result's format, for f32 relative to the largest magnitude of the input (docs/numbers.md). 0:
      *  the same result everywhere. */
     double bounds[3];
+    bool loaded; /**< a filter of one's own, by hone_filter_load(); `origin` is its file */
 } hone_filter_info;
 
 /** A parameter of a filter. */

@@ -29,7 +29,8 @@ static bool describe(const struct hone_filter *filter, hone_filter_info *out)
                               .summary = filter->summary,
                               .origin = filter->origin,
                               .inputs = filter->inputs,
-                              .spatial = filter->spatial};
+                              .spatial = filter->spatial,
+                              .loaded = filter->own != NULL};
     case_list_types(filter->types, out->types, sizeof out->types);
     case_list_types(case_exact_types(filter), out->exact_types, sizeof out->exact_types);
     for (int type = HONE_U8; type <= HONE_F32; type++)
