@@ -84,6 +84,7 @@ static void replace(GstHone *self, struct video_chain *chain, struct run *run)
     run_free(self->next); /* it was for the old chain */
     self->next = NULL;
     g_clear_pointer(&self->refusal, g_free);
+    g_clear_pointer(&self->refused, g_free);
 }
 
 static struct run *build(GstHone *self, const struct video_chain *chain, const GstVideoInfo *in,
@@ -154,6 +155,9 @@ static hone_status read_chain(GstHone *self, const char *text, hone_error *error
     if (status && chain)
         video_chain_unref(chain);
     if (status && !self->chain) {
+        char *old = self->refused; /* may be `text` */
+        self->refused = g_strdup(text);
+        g_free(old);
         g_free(self->refusal);
         self->refusal = g_memdup2(error, sizeof *error);
     }
@@ -176,6 +180,36 @@ void element_read_chain_again(GstHone *self)
     if (chain)
         element_set_chain(self, chain->text);
     video_chain_unref(chain);
+}
+
+/* Under `changing`. */
+static hone_status load_filters(GstHone *self, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    char **paths = g_strsplit(self->filters ? self->filters : "", G_SEARCHPATH_SEPARATOR_S, 0);
+    for (char **path = paths; *path && !status; path++)
+        if (**path)
+            status = hone_filter_load(*path, NULL, NULL, error);
+    g_strfreev(paths);
+    g_free(self->unloaded);
+    self->unloaded = status ? g_memdup2(error, sizeof *error) : NULL;
+    return status;
+}
+
+void element_load_filters(GstHone *self, const char *paths)
+{
+    hone_error error;
+    g_mutex_lock(&self->changing);
+    g_free(self->filters);
+    self->filters = g_strdup(paths);
+    hone_status status = load_filters(self, &error);
+    char *text = g_strdup(self->chain ? self->chain->text : self->refused);
+    g_mutex_unlock(&self->changing);
+    if (status)
+        element_post(self, GST_MESSAGE_WARNING, "a filter was not loaded", &error);
+    else if (text)
+        element_set_chain(self, text);
+    g_free(text);
 }
 
 /* Changes parameters between two frames, if the result keeps its format. Under `changing`. */
@@ -228,13 +262,14 @@ static hone_status open_device(GstHone *self, hone_error *error)
 {
     const hone_device_request request = {
         .size = sizeof request, .spec = self->device_spec, .log = log_message};
-    if (self->refusal)
-        *error = *self->refusal;
+    const hone_error *wrong = self->unloaded ? self->unloaded : self->refusal;
+    if (wrong) {
+        *error = *wrong;
+        return wrong->status;
+    }
     if (!self->chain)
-        return self->refusal ? error->status
-                             : refuse(error, HONE_ERROR_USAGE,
-                                      "there is no chain: set the property chain, such as "
-                                      "chain=\"gaussian sigma=2\"");
+        return refuse(error, HONE_ERROR_USAGE,
+                      "there is no chain: set the property chain, such as chain=\"gaussian sigma=2\"");
     return hone_device_open(&self->device, &request, error);
 }
 
@@ -364,7 +399,10 @@ static void finalize(GObject *object)
     GstHone *self = GST_HONE(object);
     video_chain_unref(self->chain);
     g_free(self->device_spec);
+    g_free(self->filters);
     g_free(self->refusal);
+    g_free(self->refused);
+    g_free(self->unloaded);
     g_mutex_clear(&self->changing);
     g_mutex_clear(&self->lock);
     G_OBJECT_CLASS(gst_hone_parent_class)->finalize(object);

@@ -15,12 +15,15 @@ struct _GstHone {
     GstVideoFilter parent;
     GMutex changing; /* one change at a time: properties, formats, start and stop */
     char *device_spec;
+    char *filters; /* files of filters of one's own, as in PATH; or NULL */
     gboolean all_planes, reproducible;
     hone_tune tune;
     hone_device *device;
-    hone_error *refusal; /* there is no chain because this was wrong with it; or NULL */
-    struct run *next;    /* built for a format that is still to be negotiated; or NULL */
-    GMutex lock;         /* of what follows, and held while a frame is filtered */
+    hone_error *refusal;  /* there is no chain because this was wrong with it; or NULL */
+    char *refused;        /* that chain */
+    hone_error *unloaded; /* what was wrong with `filters`; or NULL */
+    struct run *next;     /* built for a format that is still to be negotiated; or NULL */
+    GMutex lock;          /* of what follows, and held while a frame is filtered */
     struct video_chain *chain;
     struct run *run;
     struct tally tally;
@@ -32,6 +35,8 @@ struct video_chain *element_chain(GstHone *self);
 /* Properties that may change at any time. What is wrong becomes a warning message, and the old chain stays. */
 void element_set_chain(GstHone *self, const char *text);
 void element_set_parameters(GstHone *self, const char *text);
+/* Loads files, and reads the chain again, which may need them. */
+void element_load_filters(GstHone *self, const char *paths);
 /* For properties on which the meaning of the chain depends. */
 void element_read_chain_again(GstHone *self);
 

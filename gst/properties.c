@@ -6,6 +6,7 @@
 enum {
     PROPERTY_CHAIN = 1,
     PROPERTY_SET,
+    PROPERTY_FILTERS,
     PROPERTY_PLANES,
     PROPERTY_DEVICE,
     PROPERTY_TUNE,
@@ -43,6 +44,9 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
         break;
     case PROPERTY_SET:
         element_set_parameters(self, g_value_get_string(value));
+        break;
+    case PROPERTY_FILTERS:
+        element_load_filters(self, g_value_get_string(value));
         break;
     case PROPERTY_PLANES:
         self->all_planes = g_value_get_enum(value);
@@ -100,6 +104,11 @@ static void get_property(GObject *object, guint id, GValue *value, GParamSpec *s
         g_value_set_string(value, chain ? chain->text : NULL);
         video_chain_unref(chain);
         break;
+    case PROPERTY_FILTERS:
+        g_mutex_lock(&self->changing);
+        g_value_set_string(value, self->filters);
+        g_mutex_unlock(&self->changing);
+        break;
     case PROPERTY_PLANES:
         g_value_set_enum(value, self->all_planes);
         break;
@@ -139,6 +148,13 @@ void properties_install(GObjectClass *class)
             "Changes parameters of the chain: 'gaussian.sigma=4'. Instead of the filter's name its "
             "number can be given, from 0",
             NULL, G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS | playing));
+    g_object_class_install_property(
+        class, PROPERTY_FILTERS,
+        g_param_spec_string(
+            "filters", "Filters",
+            "Files with filters of your own, for the chain; colons between them. They are code: "
+            "name only what you trust",
+            NULL, both | playing));
     g_object_class_install_property(
         class, PROPERTY_PLANES,
         g_param_spec_enum("planes", "Planes", "What is filtered of YUV video", planes_type(), FALSE, ready));
