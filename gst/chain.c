@@ -47,6 +47,19 @@ static hone_status judge_whole(struct effect *effect, GstVideoFormat format, con
     return HONE_OK;
 }
 
+/* Whether red and blue may change places around a chain. hone's own filters that tell colours apart change the number of
+ * channels, and none makes four; what loaded ones do is not known. */
+static gboolean treats_colours_alike(const hone_chain *chain)
+{
+    const hone_image_desc in = {.width = PROBE_WIDTH, .height = PROBE_HEIGHT, .type = HONE_U8, .channels = 4};
+    hone_image_desc out;
+    hone_filter_info info;
+    for (size_t i = 0; i < hone_chain_length(chain); i++)
+        if (!hone_filter_find(hone_chain_filter(chain, i), &info) || info.loaded)
+            return FALSE;
+    return hone_chain_output(chain, &in, &out, NULL) == HONE_OK && out.channels == in.channels;
+}
+
 static hone_status judge(struct effect *effect, const hone_chain *chain, GstVideoFormat format, gboolean all,
                          hone_error *error)
 {
@@ -55,6 +68,9 @@ static hone_status judge(struct effect *effect, const hone_chain *chain, GstVide
     GstVideoInfo info;
     if (!gst_video_info_set_format(&info, format, PROBE_WIDTH, PROBE_HEIGHT))
         return refuse(error, HONE_ERROR_INTERNAL, "GStreamer does not know its format %d", (int)format);
+    if (format_is_reversed(format) && !treats_colours_alike(chain))
+        return refuse(error, HONE_ERROR_UNSUPPORTED,
+                      "the chain may tell colours apart: put videoconvert before for RGB or RGBA");
     const unsigned count = format_planes(&info, all, planes);
     for (unsigned i = 0; i < count; i++) {
         const hone_image_desc *in = &planes[i].desc;
@@ -65,8 +81,8 @@ static hone_status judge(struct effect *effect, const hone_chain *chain, GstVide
             return judge_whole(effect, format, in, &out, error);
         if (out.width != in->width || out.height != in->height || out.type != in->type ||
             out.channels != in->channels)
-            return refuse_result(in, &out, "planes of YUV keep their format: convert to GRAY8 or RGB before",
-                                 error);
+            return refuse_result(
+                in, &out, "planes of YUV keep their format: put videoconvert before for GRAY8 or RGB", error);
     }
     effect->out = format;
     return HONE_OK;

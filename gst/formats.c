@@ -5,7 +5,8 @@ static const GstVideoFormat formats[FORMAT_COUNT] = {
     GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_YV12, GST_VIDEO_FORMAT_NV12,  GST_VIDEO_FORMAT_NV21,
     GST_VIDEO_FORMAT_Y42B, GST_VIDEO_FORMAT_Y444, NATIVE(I420_10),        NATIVE(I422_10),
     NATIVE(Y444_10),       NATIVE(P010_10),       GST_VIDEO_FORMAT_GRAY8, NATIVE(GRAY16_),
-    NATIVE(RGBA64_),       GST_VIDEO_FORMAT_RGB,  GST_VIDEO_FORMAT_RGBA,  GST_VIDEO_FORMAT_RGBx};
+    NATIVE(RGBA64_),       GST_VIDEO_FORMAT_RGB,  GST_VIDEO_FORMAT_RGBA,  GST_VIDEO_FORMAT_RGBx,
+    GST_VIDEO_FORMAT_BGR,  GST_VIDEO_FORMAT_BGRA, GST_VIDEO_FORMAT_BGRx};
 
 GstVideoFormat format_at(unsigned index)
 {
@@ -18,6 +19,12 @@ unsigned format_index(GstVideoFormat format)
     while (i < FORMAT_COUNT && formats[i] != format)
         i++;
     return i;
+}
+
+gboolean format_is_reversed(GstVideoFormat format)
+{
+    return format == GST_VIDEO_FORMAT_BGR || format == GST_VIDEO_FORMAT_BGRA ||
+           format == GST_VIDEO_FORMAT_BGRx;
 }
 
 GstVideoFormat format_of(const hone_image_desc *desc)

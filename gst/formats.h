@@ -17,14 +17,16 @@
 #endif
 #define FORMATS                                                                                              \
     "{ I420, YV12, NV12, NV21, Y42B, Y444, I420_10" ORDER "I422_10" ORDER "Y444_10" ORDER "P010_10" ORDER    \
-    "GRAY8, GRAY16_" ORDER "RGBA64_" ORDER "RGB, RGBA, RGBx }"
+    "GRAY8, GRAY16_" ORDER "RGBA64_" ORDER "RGB, RGBA, RGBx, BGR, BGRA, BGRx }"
 
-enum { FORMAT_COUNT = 16 };
+enum { FORMAT_COUNT = 19 };
 
 /* The formats in the order of FORMATS. */
 GstVideoFormat format_at(unsigned index);
 /* The place of a format, or FORMAT_COUNT. */
 unsigned format_index(GstVideoFormat format);
+/* Whether blue comes first: only a chain that treats all colours alike may take it. */
+gboolean format_is_reversed(GstVideoFormat format);
 /* The format with one plane of such elements, or GST_VIDEO_FORMAT_UNKNOWN. */
 GstVideoFormat format_of(const hone_image_desc *desc);
 
