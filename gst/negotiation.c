@@ -70,16 +70,30 @@ static gboolean is_plain_memory(const GstCaps *caps, guint i)
     return gst_caps_features_is_equal(gst_caps_get_features(caps, i), GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY);
 }
 
-static GstCaps *transform_caps(GstBaseTransform *base, GstPadDirection direction, GstCaps *caps,
-                               GstCaps *filter)
+static GstCaps *caps_across(GstHone *self, GstPadDirection direction, GstCaps *caps)
 {
-    struct video_chain *chain = element_chain(GST_HONE(base));
+    struct video_chain *chain = element_chain(self);
     GstCaps *made = gst_caps_new_empty();
     for (guint i = 0; i < gst_caps_get_size(caps); i++)
         if (is_plain_memory(caps, i))
             add_across(made, gst_caps_get_structure(caps, i), chain, direction);
     video_chain_unref(chain);
-    made = gst_caps_simplify(made);
+    return gst_caps_simplify(made);
+}
+
+/* Before the element starts, its chain may still change, and nobody would hear why a format is refused. */
+static gboolean is_active(GstBaseTransform *base)
+{
+    return GST_PAD_IS_ACTIVE(base->sinkpad);
+}
+
+static GstCaps *transform_caps(GstBaseTransform *base, GstPadDirection direction, GstCaps *caps,
+                               GstCaps *filter)
+{
+    GstCaps *made =
+        is_active(base)
+            ? caps_across(GST_HONE(base), direction, caps)
+            : gst_pad_get_pad_template_caps(direction == GST_PAD_SINK ? base->srcpad : base->sinkpad);
     if (filter) {
         GstCaps *common = gst_caps_intersect_full(filter, made, GST_CAPS_INTERSECT_FIRST);
         gst_caps_unref(made);
@@ -102,6 +116,39 @@ GstCaps *negotiation_output(const struct video_chain *chain, const GstVideoInfo 
     gst_caps_append_structure(made, across(gst_caps_get_structure(in_caps, 0), effect->out,
                                            effect->out != GST_VIDEO_INFO_FORMAT(in), effect->swaps));
     return made;
+}
+
+/* Says why the chain takes none of the formats that the element before offers. */
+static void explain(GstHone *self, const GstCaps *offered)
+{
+    struct video_chain *chain = element_chain(self);
+    const struct effect *refusing = NULL;
+    hone_error error;
+    for (guint i = 0; chain && i < gst_caps_get_size(offered) && !refusing; i++)
+        for (unsigned f = 0; f < FORMAT_COUNT && !refusing; f++) {
+            if (!chain->effects[f].why || !allows(gst_caps_get_structure(offered, i), format_at(f)))
+                continue;
+            refusing = &chain->effects[f];
+            refuse(&error, HONE_ERROR_UNSUPPORTED, "frames are %s: %s",
+                   gst_video_format_to_string(format_at(f)), refusing->why);
+        }
+    video_chain_unref(chain);
+    if (refusing)
+        element_post(self, GST_MESSAGE_WARNING, "format refused", &error);
+}
+
+static gboolean answer(GstBaseTransform *base, GstPadDirection direction, GstQuery *query)
+{
+    GstCaps *offered = NULL, *taken = NULL;
+    if (!parent->query(base, direction, query))
+        return FALSE;
+    if (GST_QUERY_TYPE(query) != GST_QUERY_CAPS || direction != GST_PAD_SINK || !is_active(base))
+        return TRUE;
+    gst_query_parse_caps(query, &offered);
+    gst_query_parse_caps_result(query, &taken);
+    if (offered && gst_caps_is_empty(taken))
+        explain(GST_HONE(base), offered);
+    return TRUE;
 }
 
 /* Says why, where it is the chain that does not take the format. */
@@ -224,6 +271,7 @@ void negotiation_install(GstBaseTransformClass *class)
     parent = g_type_class_peek_parent(class);
     class->transform_caps = transform_caps;
     class->accept_caps = accept_caps;
+    class->query = answer;
     class->propose_allocation = propose_allocation;
     class->decide_allocation = decide_allocation;
 }

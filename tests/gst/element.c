@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <gst/check/gstharness.h>
 #include <gst/video/video.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,13 +38,18 @@ static GstElement *new_element(const char *chain, const char *property, const ch
     return element;
 }
 
-static struct stage open_stage(const char *chain, const char *property, const char *value)
+static struct stage stage_of(GstElement *element)
 {
-    struct stage stage = {.element = new_element(chain, property, value), .bus = gst_bus_new(), .seed = 1};
+    struct stage stage = {.element = element, .bus = gst_bus_new(), .seed = 1};
     gst_element_set_bus(stage.element, stage.bus);
     stage.harness = gst_harness_new_with_element(stage.element, "sink", "src");
     REQUIRE(stage.harness != NULL);
     return stage;
+}
+
+static struct stage open_stage(const char *chain, const char *property, const char *value)
+{
+    return stage_of(new_element(chain, property, value));
 }
 
 static void close_stage(struct stage *stage)
@@ -271,9 +277,10 @@ static guint64 stat_of(const struct stage *stage, const char *name)
 
 /* ---- Formats ---- */
 
-static const char *const formats[] = {
-    "I420",      "YV12",      "NV12",  "NV21",      "Y42B", "Y444", "I420_10LE", "I422_10LE",
-    "Y444_10LE", "P010_10LE", "GRAY8", "GRAY16_LE", "RGB",  "RGBA", "RGBx",      "RGBA64_LE"};
+static const char *const formats[] = {"I420",      "YV12",      "NV12",      "NV21",      "Y42B",
+                                      "Y444",      "I420_10LE", "I422_10LE", "Y444_10LE", "P010_10LE",
+                                      "GRAY8",     "GRAY16_LE", "RGB",       "RGBA",      "RGBx",
+                                      "RGBA64_LE", "BGR",       "BGRA",      "BGRx"};
 
 /* One element takes all of them, one after the other: caps change midstream. */
 static void check_formats(const char *planes)
@@ -338,11 +345,39 @@ TEST(a_format_that_the_chain_does_not_take_is_refused_with_its_reason)
     GError *error = NULL;
     gst_message_parse_warning(message, &error, NULL);
     CHECK_HAS(error->message, "frames are I420: the chain makes 48x64 u8");
-    CHECK_HAS(error->message, "convert to GRAY8 or RGB");
+    CHECK_HAS(error->message, "put videoconvert before for GRAY8 or RGB");
     g_clear_error(&error);
     gst_message_unref(message);
     finish_planes(&in);
     close_stage(&stage);
+}
+
+TEST(an_element_that_asks_first_hears_the_reason_too)
+{
+    struct stage stage = open_stage("transpose", NULL, NULL);
+    GstCaps *offered = gst_caps_from_string("video/x-raw,format=I420"), *taken = NULL;
+    GstQuery *query = gst_query_new_caps(offered);
+    REQUIRE(gst_pad_peer_query(stage.harness->srcpad, query));
+    gst_query_parse_caps_result(query, &taken);
+    CHECK(gst_caps_is_empty(taken));
+    expect_message(&stage, GST_MESSAGE_WARNING, "frames are I420: the chain makes 48x64 u8");
+    gst_query_unref(query);
+    gst_caps_unref(offered);
+    close_stage(&stage);
+}
+
+TEST(blue_comes_first_only_where_colours_are_alike)
+{
+    static const char *const chains[] = {"gray", "gray | colormap", "colormap"};
+    for (size_t i = 0; i < G_N_ELEMENTS(chains); i++) {
+        struct stage stage = open_stage(chains[i], NULL, NULL);
+        GstCaps *caps = gst_pad_peer_query_caps(stage.harness->srcpad, NULL);
+        GstCaps *reversed = gst_caps_from_string("video/x-raw,format={ BGR, BGRA, BGRx }");
+        CHECK(!gst_caps_is_empty(caps) && !gst_caps_can_intersect(caps, reversed));
+        gst_caps_unref(caps);
+        gst_caps_unref(reversed);
+        close_stage(&stage);
+    }
 }
 
 /* ---- Changes ---- */
@@ -521,6 +556,58 @@ TEST(another_thread_may_turn_the_knobs)
     close_stage(&stage);
 }
 
+/* ---- Filters of one's own ---- */
+
+/* A filter that moves the picture, in a file of the test's own. */
+static char *write_filter(int dx)
+{
+    char *path = g_build_filename(g_get_tmp_dir(), "gst_move.cl", NULL);
+    char *text = g_strdup_printf("//@filter window 2\nhone_pixel { return hone_in(%d, 0); }\n", dx);
+    REQUIRE(g_file_set_contents(path, text, -1, NULL));
+    g_free(text);
+    return path;
+}
+
+/* A frame comes out with every row moved to the left by `dx`, its last pixel repeated. */
+static void check_moved(struct stage *stage, int dx)
+{
+    struct planes in = random_planes(&stage->in, 5), wanted = {.count = 1};
+    wanted.view[0] = view_new(&in.view[0].desc);
+    REQUIRE(wanted.view[0].data != NULL);
+    for (int y = 0; y < HEIGHT; y++)
+        for (int x = 0; x < WIDTH; x++)
+            ((uint8_t *)wanted.view[0].data)[y * WIDTH + x] =
+                ((uint8_t *)in.view[0].data)[y * WIDTH + MIN(x + dx, WIDTH - 1)];
+    CHECK_EQ(gst_harness_push(stage->harness, make_buffer(&stage->in, &in, 0)), GST_FLOW_OK);
+    GstBuffer *got = gst_harness_try_pull(stage->harness);
+    REQUIRE(got != NULL);
+    CHECK(holds(stage, got, &wanted));
+    finish_planes(&in);
+    finish_planes(&wanted);
+}
+
+/* The chain is set first, and waits for its filter. */
+TEST(a_filter_of_ones_own_is_loaded_and_may_change)
+{
+    char *path = write_filter(1);
+    GstElement *element = new_element(path, NULL, NULL);
+    g_object_set(element, "filters", path, NULL);
+    struct stage stage = stage_of(element);
+    use_format(&stage, GST_VIDEO_FORMAT_GRAY8, WIDTH, HEIGHT);
+    check_moved(&stage, 1);
+    g_free(write_filter(2));
+    g_object_set(stage.element, "filters", path, NULL);
+    check_moved(&stage, 2);
+    GstCaps *reversed = gst_caps_from_string("video/x-raw,format={ BGR, BGRA, BGRx }");
+    GstCaps *caps = gst_pad_peer_query_caps(stage.harness->srcpad, NULL);
+    CHECK(!gst_caps_can_intersect(caps, reversed));
+    gst_caps_unref(caps);
+    gst_caps_unref(reversed);
+    close_stage(&stage);
+    CHECK_EQ(remove(path), 0);
+    g_free(path);
+}
+
 /* ---- Starting, ending, and what lies between ---- */
 
 static void check_start_fails(const char *chain, const char *property, const char *value, const char *says)
@@ -539,6 +626,12 @@ static void check_start_fails(const char *chain, const char *property, const cha
 TEST(an_unknown_device_is_an_error)
 {
     check_start_fails("sobel", "device", "no such device", "no such device");
+}
+
+TEST(a_filter_that_cannot_be_loaded_is_an_error)
+{
+    check_start_fails("sobel", "filters", "/there/is/no.cl", "cannot open '/there/is/no.cl'");
+    check_start_fails("/there/is/no.cl", NULL, NULL, "no filter was loaded from this file");
 }
 
 TEST(a_chain_has_to_be_set)
