@@ -6,7 +6,7 @@ import sys
 
 from distributed import Client, LocalCluster
 
-from .. import Error
+from .. import Error, UsageError
 from . import apply, apply_files, open, save  # pylint: disable=redefined-builtin
 
 
@@ -26,6 +26,9 @@ def _arguments():
 
 
 def _files(arguments, client):
+    if arguments.filter:
+        raise UsageError("--filter is for .zarr and .tif; for a folder, CHAIN names the file by a path that all workers see, "
+                         "such as '/shared/glow.cl amount=2'")
     failed = count = 0
     for file, why in apply_files(arguments.chain, arguments.input, arguments.output, client, device=arguments.device):
         count += 1
