@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What programs that measure share: contenders that take turns, where they come from, and tables between marks in documents."""
+import datetime
 import json
 import os
 import platform
+import re
 import shutil
 import statistics
 import subprocess
@@ -160,6 +162,33 @@ def take_turns(found, count):
 
 def host(counts):
     return f'; processor: {processor()}' if counts else ''
+
+
+VERSIONS = {  # of peers: a command, and what to find in its output
+    'opencv': (['/usr/bin/python3', '-c', 'import cv2; print(cv2.__version__)'], r'(\S+)'),
+    'numpy': (['/usr/bin/python3', '-c', 'import numpy; print(numpy.__version__)'], r'(\S+)'),
+    'plain': (['gcc', '-dumpfullversion'], r'(\S+)'),
+    'ffmpeg': (['ffmpeg', '-version'], r'version (\S+)'),
+    'magick': (['convert', '-version'], r'ImageMagick (\S+)'),
+    'npp': ([nvcc() or 'nvcc', '--version'], r'release ([\d.]+)'),
+}
+
+
+def version(command, pattern):
+    """Not known: a question mark."""
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return '?'
+    found = re.search(pattern, said)
+    return found.group(1) if found else '?'
+
+
+def measured_with(build, peers):
+    """A line for a table: when it was measured, and with which versions."""
+    programs = [f'{peer} {version(*VERSIONS[peer])}' + (' (gcc)' if peer == 'plain' else '') for peer in peers]
+    hone = version([os.path.join(build, 'hone'), '--version'], r'hone (\S+)')
+    return f'Measured {datetime.date.today()} with ' + ', '.join([f'hone {hone}', *programs]) + '.'
 
 
 def processor():

@@ -6,7 +6,9 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 
 import frame
 
@@ -78,6 +80,24 @@ def named_kernels(section):
     """The kernel files in a section's line."""
     line = next(line for line in read("docs/guide-map.md").splitlines() if line.startswith(f"| {section} |"))
     return set(re.findall(r"`(src/filters/\w+/\w+\.cl)`", line))
+
+
+def test_the_page_of_measurements_is_its_tables():
+    """bench/digest would write what stands there; where a figure is another one, it says so."""
+    files = {name: read(name) for name in ("README.md", "docs/measurements.md", "docs/measurements-tables.md")}
+    changes = [(None, "", ""), ("README.md", "1760 billion", "1761 billion"),
+               ("docs/measurements.md", "| `box size=8` | u8 x1 | 1760 |", "| `box size=8` | u8 x1 | 1770 |"),
+               ("docs/measurements-tables.md", "opencv 3.14 (5.39x)", "opencv 3.14 (4.39x)")]
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(folder + "/docs")
+        shutil.copytree(os.path.join(frame.ROOT, "bench"), folder + "/bench")
+        for changed, old, new in changes:
+            for name, text in files.items():
+                frame.check(changed != name or old in text, f"{name} has no {old}")
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(text.replace(old, new) if changed == name else text)
+            result = subprocess.run([folder + "/bench/digest", "--check"], capture_output=True, text=True, check=False)
+            frame.check((result.returncode, bool(result.stderr)) == ((1, True) if changed else (0, False)), f"{changed}: {result}")
 
 
 def test_guide_map_names_what_exists():
