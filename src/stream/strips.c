@@ -95,7 +95,7 @@ hone_status strips_fill(struct strips *strips, uint32_t index, hone_error *error
     const uint32_t region = strips->bands.region;
     unsigned char *to = strips->rows[index % STRIPS];
     uint32_t have = 0;
-    if (index > 0) {
+    if (index > strips->begin) {
         const int64_t before = bands_at(&strips->bands, index - 1).origin, end = before + region;
         have = end > band.origin ? (uint32_t)(end - band.origin) : 0;
         memcpy(to, strips->rows[(index - 1) % STRIPS] + (size_t)(band.origin - before) * strips->pitch,

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct tail {
     hone_device *device;
@@ -171,4 +172,26 @@ hone_status tail_counts(struct tail *tail, const void **out, hone_error *error)
     }
     *out = counts;
     return HONE_OK;
+}
+
+size_t tail_state_bytes(const struct tail *tail)
+{
+    return tail->row * (tail->carry ? sizeof *tail->carry : tail->wrapped ? sizeof *tail->wrapped : 0);
+}
+
+static void *state_of(const struct tail *tail)
+{
+    return tail->carry ? (void *)tail->carry : tail->wrapped;
+}
+
+void tail_get_state(const struct tail *tail, void *state)
+{
+    if (tail_state_bytes(tail))
+        memcpy(state, state_of(tail), tail_state_bytes(tail));
+}
+
+void tail_set_state(struct tail *tail, const void *state)
+{
+    if (tail_state_bytes(tail))
+        memcpy(state_of(tail), state, tail_state_bytes(tail));
 }

@@ -595,3 +595,32 @@ hone_status tiles_next(struct tiles *tiles, struct tiles_rows *rows, hone_error 
         return status;
     return end_rows(tiles, rows, error);
 }
+
+/* ---- Beginning later ---- */
+
+bool tiles_can_skip(const struct tiles *tiles)
+{
+    return (!tiles->source || source_is_turned(tiles->source)) &&
+           (!tiles->tail || tiles->halo.reach != HONE_REACH_ALL);
+}
+
+size_t tiles_carry_bytes(const struct tiles *tiles)
+{
+    return tiles->tail ? tail_state_bytes(tiles->tail) : 0;
+}
+
+void tiles_get_carry(const struct tiles *tiles, void *carry)
+{
+    if (tiles->tail)
+        tail_get_state(tiles->tail, carry);
+}
+
+void tiles_skip(struct tiles *tiles, uint32_t bands, const void *carry)
+{
+    tiles->pushed = tiles->pulled = (uint64_t)bands * bands_count(&tiles->columns);
+    tiles->done = tiles->strips.begin = bands;
+    for (size_t i = 0; i < tiles->second_count; i++)
+        tiles->seconds[i].strips.begin = bands;
+    if (tiles->tail)
+        tail_set_state(tiles->tail, carry);
+}

@@ -77,6 +77,17 @@ struct tiles_rows {
 };
 hone_status tiles_next(struct tiles *tiles, struct tiles_rows *rows, hone_error *error);
 
+/* Beginning later: where another object of the same request, on the same device and with as many rows in each
+ * band, has done the first bands. Not where sums of all bands are the result, nor behind filters that make
+ * their rows once: false. */
+bool tiles_can_skip(const struct tiles *tiles);
+/* What the next bands need of those before beside the image: so many bytes. To be asked for when all rows of
+ * a band have come, and no more. */
+size_t tiles_carry_bytes(const struct tiles *tiles);
+void tiles_get_carry(const struct tiles *tiles, void *carry);
+/* Leaves out so many bands, at most all. Before the first rows, where tiles_can_skip. */
+void tiles_skip(struct tiles *tiles, uint32_t bands, const void *carry);
+
 /* What has been done. */
 struct tiles_state {
     uint64_t bands, done; /* of all images on the way from the input to the result */

@@ -19,6 +19,7 @@ struct strips {
     uint32_t before,
         all; /* columns in memory: so many in front of the image's, continued as border=wrap does */
     size_t pixel, pitch; /* bytes */
+    uint32_t begin;      /* the band that is filled first */
     unsigned char *rows[STRIPS];
 };
 
@@ -32,7 +33,7 @@ hone_status strips_init(struct strips *strips, const struct tiles_image *image, 
                         const struct bands *columns, hone_error *error);
 void strips_finish(struct strips *strips);
 
-/* The rows of band `index`, the one after that of the last call; at first that of 0. */
+/* The rows of band `index`, the one after that of the last call; at first that of strips->begin. */
 hone_status strips_fill(struct strips *strips, uint32_t index, hone_error *error);
 /* A pixel of it, by its place in the image. */
 unsigned char *strips_at(const struct strips *strips, uint32_t index, int64_t column, int64_t row);

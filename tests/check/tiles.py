@@ -6,6 +6,7 @@ import filecmp
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -216,6 +217,92 @@ def test_killed_midway():
         apply(place, "box", "in.pgm", "out/out.pgm", "--memory", "32M")
         frame.check(os.listdir(folder) == ["out.pgm"], f"{os.listdir(folder)}: what was left of the killed one is still there")
         frame.check(os.path.getsize(target) == 12000 * 10000 + len("P5\n12000 10000\n255\n"), "an output of another size")
+
+
+def kept(place):
+    return [name for name in os.listdir(place.folder) if name.endswith(".hone-rows")]
+
+
+def resume(place, chain, name, out, *more, status=0):
+    """What is said on stderr."""
+    return apply(place, chain, name, out, *BANDS, "--resume", "-v", *more, status=status).stderr
+
+
+def interrupted(place, chain, name, out, small=2 << 20):
+    """A run that may not write all of its result ends, and leaves the rows so far."""
+    command = [HONE, "apply", chain, place.path(name), "-o", place.path(out), *BANDS, "--resume"]
+    result = subprocess.run(command, env=place.environment, capture_output=True, text=True, check=False,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (small, small)))
+    frame.check(result.returncode == 3 and "same command goes on" in result.stderr, f"{result.returncode}: {result.stderr}")
+    frame.check(len(kept(place)) == 1 and not os.path.exists(place.path(out)), "rows that are not kept, or an output")
+
+
+def first_row(said):
+    found = re.search(r"goes on at row (\d+) of", said)
+    return int(found.group(1)) if found else 0
+
+
+def test_resumed_results_are_those_of_one_run():
+    with Here() as place:
+        write(place.path("in.pgm"), picture("u1", 3001, 1601))
+        for chain, suffix, most in (("box size=5 | integral", ".tif", 4 << 20), ("transpose | sobel output=dx", ".tif", 6 << 20)):
+            apply(place, chain, "in.pgm", "wanted" + suffix, *BANDS)
+            interrupted(place, chain, "in.pgm", "got" + suffix, most)
+            frame.check(first_row(resume(place, chain, "in.pgm", "got" + suffix)) > 0, f"{chain}: from the first row on")
+            frame.check(filecmp.cmp(place.path("got" + suffix), place.path("wanted" + suffix), shallow=False), f"{chain}: another file")
+            frame.check(not kept(place), f"{kept(place)}: still there")
+            os.remove(place.path("got" + suffix))
+
+
+def test_torn_and_foreign_rows_are_made_again():
+    with Here() as place:
+        write(place.path("in.pgm"), picture("u1", 3001, 1601))
+        apply(place, "box", "in.pgm", "wanted.pgm", *BANDS)
+        interrupted(place, "box", "in.pgm", "got.pgm")
+        rows = place.path(kept(place)[0])
+        with open(rows, "r+b") as file:
+            file.seek(1 << 20)
+            file.write(b"torn")
+            file.truncate((1 << 20) + 500000)
+        interrupted(place, "box", "in.pgm", "got.pgm")
+        with open(rows, "r+b") as file:
+            file.seek(1 << 20)
+            file.write(b"torn")
+        row = first_row(resume(place, "box", "in.pgm", "got.pgm"))
+        frame.check(0 < row <= (1 << 20) // 1601, f"row {row} is behind the torn ones")
+        frame.check(filecmp.cmp(place.path("got.pgm"), place.path("wanted.pgm"), shallow=False), "another file")
+        for change in "chain", "input", "bytes":
+            interrupted(place, "box" if change != "chain" else "sobel", "in.pgm", "got2.pgm")
+            if change == "input":
+                os.utime(place.path("in.pgm"), (1, 1))
+            elif change == "bytes":
+                with open(place.path(kept(place)[0]), "r+b") as file:
+                    file.write(os.urandom(100))
+            frame.check("starts at the first row" in resume(place, "box", "in.pgm", "got2.pgm"), change)
+            frame.check(filecmp.cmp(place.path("got2.pgm"), place.path("wanted.pgm"), shallow=False), f"{change}: another file")
+            os.remove(place.path("got2.pgm"))
+        interrupted(place, "box", "in.pgm", "got2.pgm")
+        apply(place, "sobel", "in.pgm", "got2.pgm", *BANDS)
+        frame.check(not kept(place), "rows that nobody needs")
+        frame.check("keeps no rows" in resume(place, "histogram", "in.pgm", "counts.csv"), "histogram")
+        result = place.any("apply", "box", place.path("in.pgm"), "-o", "-", "--format", "pgm", "--resume")
+        frame.check(result.returncode == 2 and "--resume" in result.stderr, result.stderr)
+
+
+def test_killed_again_and_again():
+    with Here() as place:
+        write(place.path("in.pgm"), picture("u1", 3001, 2001))
+        apply(place, "epsilon", "in.pgm", "wanted.png", *BANDS)
+        command = [HONE, "apply", "epsilon", place.path("in.pgm"), "-o", place.path("got.png"), *BANDS, "--resume", "-q"]
+        for wanted in 1 << 20, 3 << 20, 5 << 20:
+            process = subprocess.Popen(command, env=place.environment)
+            while process.poll() is None and not any(os.path.getsize(place.path(name)) > wanted for name in kept(place)):
+                time.sleep(0.002)
+            process.kill()
+            process.wait()
+        resume(place, "epsilon", "in.pgm", "got.png")
+        frame.check(filecmp.cmp(place.path("got.png"), place.path("wanted.png"), shallow=False), "another file")
+        frame.check(not kept(place), "rows that nobody needs")
 
 
 if __name__ == "__main__":

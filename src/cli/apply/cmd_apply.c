@@ -163,6 +163,8 @@ static int check_writing(struct apply_options *options)
     if (write->flatten && !parse_colour(options->background, write->background))
         return cli_usage(&command_apply, "--background is #rrggbb, black, white or gray, not '%s'",
                          options->background);
+    if (options->resume && apply_to_stdout(options))
+        return cli_usage(&command_apply, "--resume goes on with a file: -o names it");
     if (options->pages && !apply_parse_pages(options->pages, &options->first_page, &options->last_page))
         return cli_usage(&command_apply, "--pages is a page (3) or some (2-5), counted from 1, not '%s'",
                          options->pages);
@@ -248,6 +250,7 @@ static int run(int argc, char **argv)
                                  {"strip", 0, OPTION_FLAG, &o.write.strip, 0, 0},
                                  {"skip-existing", 0, OPTION_FLAG, &o.skip_existing, 0, 0},
                                  {"update", 0, OPTION_FLAG, &o.update, 0, 0},
+                                 {"resume", 0, OPTION_FLAG, &o.resume, 0, 0},
                                  {"codec", 0, OPTION_TEXT, &o.codec, 0, 0},
                                  {"preset", 0, OPTION_TEXT, &o.preset, 0, 0},
                                  {"frames", 0, OPTION_TEXT, &o.frames, 0, 0},
@@ -346,6 +349,8 @@ const struct command command_apply = {
         "  --skip-existing      skip inputs whose outputs already exist\n"
         "  --update             do only what is missing or out of date: skip inputs, unchanged since, whose\n"
         "                       outputs the same chain and options made\n"
+        "  --resume             of images in bands of rows: keep finished rows beside the output until it\n"
+        "                       is complete, and go on behind those that an interrupted run kept\n"
         "  --force              allow overwriting an input with its own output, or a write-protected file\n"
         "  -j, --jobs N         images processed in parallel (default: number of processors, at most 8)\n"
         "  --memory SIZE        maximum memory for pixels, such as 512M or 2G, of all images processed in\n"

@@ -2,6 +2,7 @@
 /* hone apply: images that are too large for memory, or for one buffer of the device. They are read, filtered
  * and written in bands of rows; nothing holds a whole one. */
 #include "cli/apply/apply.h"
+#include "cli/giant/kept.h"
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -126,6 +127,8 @@ struct giant {
     struct tiles *tiles;
     struct tiles_rows rows;
     uint32_t taken; /* of `rows` */
+    struct kept kept;
+    uint64_t begun; /* bands that need not be done */
     double *edges;
     size_t edge_count;
     uint64_t start, shown; /* clock_ns */
@@ -361,7 +364,8 @@ static void show_progress(struct giant *g, bool last)
     g->shown = now;
     tiles_get_state(g->tiles, &state);
     const double elapsed = (double)(now - g->start) * 1e-9, part = (double)state.done / (double)state.bands;
-    apply_show_time(part > 0 ? elapsed / part - elapsed : 0, left, sizeof left);
+    const double each = state.done > g->begun ? elapsed / (double)(state.done - g->begun) : 0;
+    apply_show_time(each * (double)(state.bands - state.done), left, sizeof left);
     if (last)
         snprintf(line, sizeof line, "%s", "");
     else
@@ -380,10 +384,12 @@ static void watch_band(const struct giant *g, struct guard_watch *watch)
     hone_image_desc region = *input_of(g);
     tiles_get_state(g->tiles, &state);
     region.height = (uint32_t)(state.region_pixels / region.width + 1);
+    /* Rows in front of those that are left are decoded, too. */
+    const hone_image_desc *decoded = kept_skips(&g->kept) ? input_of(g) : &region;
     guard_watch(watch,
                 given >= 0 ? 2 * given
                            : engine_bound(g->engine, &region) +
-                                 2 * media_seconds(&region) * (double)(1 + g->second_count),
+                                 2 * media_seconds(decoded) * (double)(1 + g->second_count),
                 "filtering '%s' in bands", g->item->input);
 }
 
@@ -405,20 +411,26 @@ static hone_status next_band(struct giant *g, hone_error *error)
     return status;
 }
 
+static hone_status make_row(struct giant *g, void *to, hone_error *error)
+{
+    hone_status status = g->taken == g->rows.count ? next_band(g, error) : HONE_OK;
+    if (status)
+        return status;
+    if (g->rows.count == 0)
+        return error_set(error, HONE_ERROR_INTERNAL, "the result has fewer rows than were said");
+    memcpy(to, (const unsigned char *)g->rows.pixels + g->taken++ * g->rows.pitch,
+           hone_image_row_bytes(tiles_output(g->tiles)));
+    return kept_add(&g->kept, g->tiles, to, error);
+}
+
 static hone_status give_rows(void *user, uint32_t count, void *to, hone_error *error)
 {
     struct giant *g = user;
     const size_t row = hone_image_row_bytes(tiles_output(g->tiles));
     unsigned char *at = to;
     hone_status status = HONE_OK;
-    for (; count > 0 && !status; count--, at += row) {
-        if (g->taken == g->rows.count)
-            status = next_band(g, error);
-        if (!status && g->rows.count == 0)
-            status = error_set(error, HONE_ERROR_INTERNAL, "the result has fewer rows than were said");
-        if (!status)
-            memcpy(at, (const unsigned char *)g->rows.pixels + g->taken++ * g->rows.pitch, row);
-    }
+    for (; count > 0 && !status; count--, at += row)
+        status = kept_has(&g->kept) ? kept_take(&g->kept, at, error) : make_row(g, at, error);
     return status;
 }
 
@@ -436,7 +448,12 @@ static hone_status encode(struct giant *g, int fd, hone_error *error)
 static hone_status store_file(struct giant *g, const char *root, hone_error *error)
 {
     struct guarded_output output = GUARDED_OUTPUT_NONE;
+    struct tiles_state state;
     hone_status status = root ? items_make_folders(g->item->output, root, error) : HONE_OK;
+    if (!status)
+        status = kept_begin(&g->kept, g->engine, g->item, g->tiles, error);
+    tiles_get_state(g->tiles, &state);
+    g->begun = state.done;
     if (!status)
         status = guard_output_begin(&output, g->item->output, error);
     if (!status)
@@ -446,6 +463,7 @@ static hone_status store_file(struct giant *g, const char *root, hone_error *err
     if (!status)
         status = guard_output_commit(&output, error);
     guard_output_abort(&output);
+    kept_end(&g->kept, g->engine, g->item, status);
     return status;
 }
 
@@ -608,6 +626,7 @@ static hone_status apply_in_bands(struct engine *engine, const struct item *item
     struct giant g = {.engine = engine,
                       .item = item,
                       .first = {.input = input},
+                      .kept = KEPT_NONE,
                       .start = clock_ns(),
                       .result = result,
                       .telling = PTHREAD_MUTEX_INITIALIZER};
