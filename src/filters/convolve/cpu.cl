@@ -43,7 +43,7 @@ inline __global CELL *ring_row(const struct band *b, int y)
 }
 
 /* Puts what row y shows into the ring. */
-inline void fill(const struct band *b, int y)
+WIDE_VECTORS inline void fill(const struct band *b, int y)
 {
     int inside, i = 0;
     __global const PIXEL *row = hone_row(b->in, b->pitch, y, b->height, &inside);
@@ -62,8 +62,8 @@ inline void fill(const struct band *b, int y)
 
 /* Adds the products of one row of the ring to the lines first to last; line q takes row j - q of the weights.
  * Whole numbers need no sums of their own for each row. */
-inline void add_row(sums total[LINES][VECTORS], __global const CELL *from, __constant const CELL *weights,
-                    int kernel_width, int first, int last)
+WIDE_VECTORS inline void add_row(sums total[LINES][VECTORS], __global const CELL *from,
+                                 __constant const CELL *weights, int kernel_width, int first, int last)
 {
 #pragma OPENCL FP_CONTRACT ON
     sums part[LINES][VECTORS];
@@ -94,25 +94,32 @@ inline void add_row(sums total[LINES][VECTORS], __global const CELL *from, __con
             total[q][v] = FLOATING ? total[q][v] + part[q][v] : part[q][v];
 }
 
-/* Sums of LINES rows of results from y on, of the strip that begins at element `at`. */
-inline void sum_up(sums total[LINES][VECTORS], const struct band *b, __constant const CELL *weights, int y,
-                   int at)
+/* Sums of LINES rows of results, of the strip that begins at element `at`; the first row that they see is in
+ * place `slot` of the ring. */
+WIDE_VECTORS inline void sum_up(sums total[LINES][VECTORS], const struct band *b,
+                                __constant const CELL *weights, int slot, int at)
 {
-    int y0 = y - b->top, height = b->kernel_height, width = b->kernel_width;
+    int height = b->kernel_height, width = b->kernel_width;
 #pragma unroll
     for (int q = 0; q < LINES; q++)
 #pragma unroll
         for (int v = 0; v < VECTORS; v++)
             total[q][v] = 0;
+#define STEP(j, first, last)                                                                                 \
+    add_row(total, b->ring + slot * b->stride + at, weights + (j)*width, width, first, last);                \
+    slot = slot + 1 < b->rows ? slot + 1 : 0;
 #pragma unroll
-    for (int j = 0; j < LINES - 1; j++) /* rows that only the first lines see */
-        add_row(total, ring_row(b, y0 + j) + at, weights + j * width, width, 0, j);
-    for (int j = LINES - 1; j < height; j++)
-        add_row(total, ring_row(b, y0 + j) + at, weights + j * width, width, 0, LINES - 1);
+    for (int j = 0; j < LINES - 1; j++) { /* rows that only the first lines see */
+        STEP(j, 0, j)
+    }
+    for (int j = LINES - 1; j < height; j++) {
+        STEP(j, 0, LINES - 1)
+    }
 #pragma unroll
-    for (int j = 1; j < LINES; j++) /* and those that only the last ones see */
-        add_row(total, ring_row(b, y0 + height - 1 + j) + at, weights + (height - 1 + j) * width, width, j,
-                LINES - 1);
+    for (int j = 1; j < LINES; j++) { /* and those that only the last ones see */
+        STEP(height - 1 + j, j, LINES - 1)
+    }
+#undef STEP
 }
 
 inline pixels rounded(sums sum, float factor, float offset)
@@ -184,9 +191,10 @@ __kernel void convolve_vectors(__global const PIXEL *in, int in_offset, int in_p
     for (; y < end; y += LINES) {
         for (int j = 0; j < LINES; j++)
             fill(&b, y - top + kernel_height - 1 + j);
+        int slot = y % rows;
         for (int at = 0; at < b.count; at += STRIP) {
             sums total[LINES][VECTORS];
-            sum_up(total, &b, weights, y, at);
+            sum_up(total, &b, weights, slot, at);
 #pragma unroll
             for (int q = 0; q < LINES; q++)
 #pragma unroll
