@@ -19,6 +19,17 @@
 #define LANES 16
 #define STRIP (VECTORS * LANES)
 
+/* Of sums that are pairs of products, a cell holds two neighbours of 16 bits, and so does a weight. Pixels of
+ * 16 bits without a sign are moved into the range of those with one. */
+#if SUMS == 3
+#define TAPS       2 /* of a weight */
+#define BIAS       (HONE_T == 1 ? 32768 : 0)
+#define CELL_OF(v) (((v)-BIAS) & 0xffff)
+#else
+#define TAPS       1
+#define CELL_OF(v) (v)
+#endif
+
 #include "filters/bands.clh"
 #include "filters/vectors.clh"
 
@@ -32,6 +43,7 @@ struct band {
     __global const PIXEL *in;
     int pitch, width, height, count; /* count: elements of a row */
     int kernel_width, kernel_height, left, top;
+    int groups; /* of TAPS weights in a row of the kernel */
     BORDER_TYPE border;
     __global CELL *ring;
     int stride, rows; /* elements of a row of the ring, and how many rows it has */
@@ -42,6 +54,47 @@ inline __global CELL *ring_row(const struct band *b, int y)
     return b->ring + ((y + b->top) % b->rows) * b->stride; /* y is never less than -top */
 }
 
+#if SUMS == 3
+/* Beside each pixel its neighbour to the right, for `count` cells. */
+WIDE_VECTORS inline void pair_up(__global CELL *row, int count)
+{
+    for (int i = 0; i < count; i += LANES) {
+        cells here = *(__global const cells_at *)(row + i);
+        cells next = *(__global const cells_at *)(row + i + HONE_C);
+        *(__global cells_at *)(row + i) = here | next << 16;
+    }
+}
+
+/* What the bias takes from a sum. */
+inline SUM sum_of_bias(__constant const CELL *weights, int count)
+{
+    SUM sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += (short)weights[i] + (weights[i] >> 16);
+    return sum * BIAS;
+}
+
+inline sums product(sums pairs, sums weights)
+{
+#ifdef NATIVE
+    union {
+        sums all;
+        native_words words[64 / NATIVE];
+        native_ints ints[64 / NATIVE];
+    } p = {pairs}, w = {weights};
+#pragma unroll
+    for (int k = 0; k < 64 / NATIVE; k++)
+        p.ints[k] = MADD_WORDS(p.words[k], w.words[k]);
+    return p.all;
+#else
+    return (pairs >> 16) * (weights >> 16) + (pairs << 16 >> 16) * (weights << 16 >> 16);
+#endif
+}
+#else
+#define sum_of_bias(weights, count) ((SUM)0)
+#define product(value, weight)      ((value) * (weight))
+#endif
+
 /* Puts what row y shows into the ring. */
 WIDE_VECTORS inline void fill(const struct band *b, int y)
 {
@@ -50,20 +103,23 @@ WIDE_VECTORS inline void fill(const struct band *b, int y)
     __global CELL *to = ring_row(b, y) + b->left * HONE_C;
     if (!REAL_ROW(inside)) {
         for (; i < b->count; i++)
-            to[i] = (CELL)b->border;
+            to[i] = CELL_OF((CELL)b->border);
     } else {
         for (; i + LANES <= b->count; i += LANES)
-            *(__global cells_at *)(to + i) = CONVERT(*(__global const pixels_at *)(row + i), cells);
+            *(__global cells_at *)(to + i) = CELL_OF(CONVERT(*(__global const pixels_at *)(row + i), cells));
         for (; i < b->count; i++)
-            to[i] = (CELL)row[i];
+            to[i] = CELL_OF((CELL)row[i]);
     }
-    extend(to, b->width, b->left, b->kernel_width - 1 - b->left, (CELL)b->border);
+    extend(to, b->width, b->left, b->kernel_width - 1 - b->left, CELL_OF((CELL)b->border));
+#if SUMS == 3
+    pair_up(ring_row(b, y), (b->width + b->kernel_width - 1) * HONE_C);
+#endif
 }
 
 /* Adds the products of one row of the ring to the lines first to last; line q takes row j - q of the weights.
  * Whole numbers need no sums of their own for each row. */
 WIDE_VECTORS inline void add_row(sums total[LINES][VECTORS], __global const CELL *from,
-                                 __constant const CELL *weights, int kernel_width, int first, int last)
+                                 __constant const CELL *weights, int groups, int first, int last)
 {
 #pragma OPENCL FP_CONTRACT ON
     sums part[LINES][VECTORS];
@@ -72,7 +128,7 @@ WIDE_VECTORS inline void add_row(sums total[LINES][VECTORS], __global const CELL
 #pragma unroll
         for (int v = 0; v < VECTORS; v++)
             part[q][v] = FLOATING ? (sums)0 : total[q][v];
-    for (int i = 0; i < kernel_width; i++, from += HONE_C) {
+    for (int i = 0; i < groups; i++, from += TAPS * HONE_C) {
         sums value[VECTORS];
 #pragma unroll
         for (int v = 0; v < VECTORS; v++)
@@ -81,10 +137,10 @@ WIDE_VECTORS inline void add_row(sums total[LINES][VECTORS], __global const CELL
         for (int q = 0; q < LINES; q++) {
             if (q < first || q > last)
                 continue;
-            sums weight = (sums)(SUM)weights[i - q * kernel_width];
+            sums weight = (sums)(SUM)weights[i - q * groups];
 #pragma unroll
             for (int v = 0; v < VECTORS; v++)
-                part[q][v] += value[v] * weight;
+                part[q][v] += product(value[v], weight);
         }
     }
 #pragma unroll
@@ -97,16 +153,16 @@ WIDE_VECTORS inline void add_row(sums total[LINES][VECTORS], __global const CELL
 /* Sums of LINES rows of results, of the strip that begins at element `at`; the first row that they see is in
  * place `slot` of the ring. */
 WIDE_VECTORS inline void sum_up(sums total[LINES][VECTORS], const struct band *b,
-                                __constant const CELL *weights, int slot, int at)
+                                __constant const CELL *weights, int slot, int at, SUM start)
 {
-    int height = b->kernel_height, width = b->kernel_width;
+    int height = b->kernel_height, groups = b->groups;
 #pragma unroll
     for (int q = 0; q < LINES; q++)
 #pragma unroll
         for (int v = 0; v < VECTORS; v++)
-            total[q][v] = 0;
+            total[q][v] = (sums)start;
 #define STEP(j, first, last)                                                                                 \
-    add_row(total, b->ring + slot * b->stride + at, weights + (j)*width, width, first, last);                \
+    add_row(total, b->ring + slot * b->stride + at, weights + (j)*groups, groups, first, last);              \
     slot = slot + 1 < b->rows ? slot + 1 : 0;
 #pragma unroll
     for (int j = 0; j < LINES - 1; j++) { /* rows that only the first lines see */
@@ -181,10 +237,12 @@ __kernel void convolve_vectors(__global const PIXEL *in, int in_offset, int in_p
                            kernel_height,
                            left,
                            top,
+                           (kernel_width + TAPS - 1) / TAPS,
                            border,
                            scratch + (size_t)band * rows * stride,
                            stride,
                            rows};
+    const SUM start = sum_of_bias(weights, b.groups * kernel_height);
     out += out_offset;
     for (int j = y - top; j < y - top + kernel_height - 1; j++)
         fill(&b, j);
@@ -194,7 +252,7 @@ __kernel void convolve_vectors(__global const PIXEL *in, int in_offset, int in_p
         int slot = y % rows;
         for (int at = 0; at < b.count; at += STRIP) {
             sums total[LINES][VECTORS];
-            sum_up(total, &b, weights, slot, at);
+            sum_up(total, &b, weights, slot, at, start);
 #pragma unroll
             for (int q = 0; q < LINES; q++)
 #pragma unroll

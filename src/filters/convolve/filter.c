@@ -34,6 +34,8 @@ static void set_symbols(struct filter_case *c, const struct weights *w)
     case_set_symbol(c, "TOP", w->top);
     case_set_symbol(c, "SUMS", integer && w->sums == SUMS_64);
     case_set_symbol(c, "SUM24", sum < 0x1p24);
+    case_set_symbol(c, "SHORTS",
+                    integer && w->sums == SUMS_32 && sum >= 0x1p24 && weights_whole_most(w) <= INT16_MAX);
     case_set_symbol(c, "BYTES", c->in.type == HONE_U8 && weights_whole_most(w) <= INT8_MAX);
     case_set_symbol(c, "LIMBS", c->in.type <= HONE_U16 ? weights_limbs(w) : 0);
     case_set_symbol(c, "COLOURS", case_copies_alpha(c) ? 3 : c->in.channels);
@@ -121,6 +123,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define ALL_TAPS     "KW*KH*C"
 #define WEIGHTS      "table0:KW*KH*4"
 #define SUMS_WIDE    "SUMS=FLOAT || SUM24 ? 2 : SUMS"
+#define SUMS_PAIRS   "SUMS=FLOAT || SUM24 ? 2 : SHORTS ? 3 : SUMS"
 
 static const struct variant variants[] = {
     {.name = "global",
@@ -255,19 +258,20 @@ static const struct variant variants[] = {
      .source = "cpu.cl",
      .needs = NEEDS_WIDE,
      .path = "wide",
-     .specialised = "classes of weights: float sums below 2^24, where they are exact, else integers",
+     .specialised = "classes of weights: float sums below 2^24, where they are exact, else pairs of products "
+                    "where weights fit 16 bits, else integers",
      .tunables = {{"ROWS", TUNABLE_DEFINE, "32 64 128", "rows of a band"},
                   {"LINES", TUNABLE_DEFINE, "4 2 1", "rows of results at once"},
                   {"VECTORS", TUNABLE_DEFINE, "2 4", "vectors of 16 results at once"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
      .constraints = {"LINES <= KH"},
-     .defines = {SUMS_WIDE},
+     .defines = {SUMS_PAIRS},
      .scratch = {{.bytes = "ceildiv(H, ROWS)*(KH + LINES - 1)*" CELLS "*4"}},
      .passes = {{.kernel = "convolve_vectors",
                  .extent = {"H"},
                  .block = {"ROWS"},
                  .arguments = {"in", "out", "W", "H", WINDOW, "float:factor", "float:offset", "border",
-                               "table1:KW*KH*4", "tmp0", CELLS}}},
+                               "table6:KW*KH*4", "tmp0", CELLS}}},
      .cost = {"2*C*BITS/8", ALL_TAPS "/16", ALL_TAPS}},
     {.name = "dots",
      .summary = "CPU: bytes times weights of 8 bits, four taps at once, 64 results from four vectors",
@@ -339,7 +343,7 @@ static const char *const trials[] = {
     "kernel='9x5: 1 2 3 4 5 6 7 8 9 9 8 7 6 5 4 3 2 1 0 1 0 1 0 1 0 1 0 -1 -3 2 7 7 5 1 3 1 1 4 1 5 9 2 6 5 "
     "3' scale=.01",
     "kernel='1x7: 1 -1 3 -2 5 1 90000' scale=1e-4 flip=yes",
-    "kernel='4x2: 0.3 0.21 0.171 0.0123457 0.1 0.03 0.07 0.1' anchor-x=0 anchor-y=1", NULL};
+    "kernel='5x2: 0.3 0.21 0.171 -0.0123457 0.1 0.03 0.07 0.1 0.05 -0.02' anchor-x=0 anchor-y=1", NULL};
 
 static const char *const usual[] = {"",
                                     "kernel='5x5: 1 4 6 4 1 4 16 24 16 4 6 24 36 24 6 4 16 24 16 4 1 4 6 4 "
@@ -405,8 +409,8 @@ const struct hone_filter hone_filter_convolve = {
           .max = SIDE_MOST - 1,
           .unit = "pixels",
           .help = "row of the window at the result's pixel; default: height / 2"}},
-    .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "BYTES", "LIMBS", "COLOURS", "CAPACITY", "ZEROS",
-                "SEPARABLE"},
+    .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "SHORTS", "BYTES", "LIMBS", "COLOURS", "CAPACITY",
+                "ZEROS", "SEPARABLE"},
     .reals = {"factor"},
     .prepare = prepare,
     .averages = averages,

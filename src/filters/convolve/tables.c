@@ -47,6 +47,16 @@ static void fill_bytes(const struct filter_case *c, uint32_t *table)
             table[j * groups + i / 4] |= (uint32_t)(uint8_t)w->whole[j * w->width + i] << 8 * (i % 4);
 }
 
+/* Two weights of a row to a word, the first in its lower half. */
+static void fill_shorts(const struct filter_case *c, uint32_t *table)
+{
+    const struct weights *w = c->data;
+    int groups = (w->width + 1) / 2;
+    for (int j = 0; j < w->height; j++)
+        for (int i = 0; i < w->width; i++)
+            table[j * groups + i / 2] |= (uint32_t)(uint16_t)w->whole[j * w->width + i] << 16 * (i % 2);
+}
+
 /* A limb of what element `from` of a row of the products gives to result `to` of a tile, where neighbours are
  * `channels` apart. */
 static uint32_t limb_at(const struct filter_case *c, const int32_t *row, int channels, int limb, int from,
@@ -88,7 +98,9 @@ void convolve_table(const struct filter_case *c, int index, void *table, size_t 
     memset(table, 0, bytes);
     if (index == 0)
         fill_plain(c, is_float(c), table);
-    else if (index == 1)
+    else if (index == 6 && case_symbol(c, "SHORTS"))
+        fill_shorts(c, table);
+    else if (index == 1 || index == 6)
         fill_plain(c, is_float(c) || case_symbol(c, "SUM24"), table);
     else if (index == 2)
         fill_factors(c, table);
