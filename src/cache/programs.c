@@ -204,16 +204,43 @@ struct job {
     enum disk_mark mark;
 };
 
+/* Where the driver keeps what it compiles, an entry has no binary: asking PoCL for one makes it compile each kernel
+ * once more, for any work-group. This is the key of such an entry, good as long as the driver uses that folder.
+ * Empty: the driver keeps nothing. */
+static void kept_key(const struct job *job, struct text *key)
+{
+    const char *folder = device_is_pocl(job->store->device) ? driver_cache_kept() : NULL;
+    if (folder)
+        text_add(key, "%skept by the driver in %s\n", job->key, folder);
+}
+
+static bool load_kept(const struct job *job, const struct text *bytes, struct program **program)
+{
+    struct text key = {0};
+    kept_key(job, &key);
+    const bool ok = key.length > 0 && !key.failed &&
+                    entry_decode(bytes->data, bytes->length, key.data, NULL, NULL, NULL) &&
+                    program_from_driver(program, job->store->device, job->unit->source, job->unit->options,
+                                        NULL) == HONE_OK;
+    text_finish(&key);
+    return ok;
+}
+
+static bool load_binary(const struct job *job, const struct text *bytes, struct program **program)
+{
+    const void *binary = NULL;
+    size_t count = 0;
+    return entry_decode(bytes->data, bytes->length, job->key, NULL, &binary, &count) &&
+           program_from_binary(program, job->store->device, binary, count, job->unit->options, NULL) ==
+               HONE_OK;
+}
+
 static bool load(const struct job *job, struct program **program, struct kernel **kernel)
 {
     struct text bytes = {0};
-    const void *binary = NULL;
-    size_t count = 0;
     bool ok = false;
     if (job->mark == DISK_CLEAN && disk_read(&job->store->disk, job->name, &bytes)) {
-        ok = entry_decode(bytes.data, bytes.length, job->key, NULL, &binary, &count) &&
-             program_from_binary(program, job->store->device, binary, count, job->unit->options, NULL) ==
-                 HONE_OK;
+        ok = load_kept(job, &bytes, program) || load_binary(job, &bytes, program);
         if (ok && kernel_create(kernel, *program, job->kernel, NULL) != HONE_OK) {
             program_destroy(program);
             ok = false;
@@ -228,16 +255,30 @@ static bool load(const struct job *job, struct program **program, struct kernel 
     return ok;
 }
 
+static hone_status make_entry(const struct job *job, const struct program *program, struct text *file,
+                              hone_error *why)
+{
+    struct text binary = {0}, key = {0};
+    hone_status status = HONE_OK;
+    kept_key(job, &key);
+    if (key.length > 0)
+        entry_encode(file, text_view(&key), "", 0);
+    else if (!(status = program_binary(program, &binary, why)))
+        entry_encode(file, job->key, binary.data, binary.length);
+    if (!status && (key.failed || file->failed))
+        status = error_memory(why, "a cache entry");
+    text_finish(&binary);
+    text_finish(&key);
+    return status;
+}
+
 static void save(const struct job *job, const struct program *program)
 {
-    struct text binary = {0}, file = {0};
+    struct text file = {0};
     hone_error why;
-    hone_status status = program_binary(program, &binary, &why);
-    if (!status) {
-        entry_encode(&file, job->key, binary.data, binary.length);
-        status = file.failed ? error_memory(&why, "a cache entry")
-                             : disk_write(&job->store->disk, job->name, &file, &why);
-    }
+    hone_status status = make_entry(job, program, &file, &why);
+    if (!status)
+        status = disk_write(&job->store->disk, job->name, &file, &why);
     if (!status) {
         disk_trim(&job->store->disk, programs_disk_limit);
     } else if (status != HONE_ERROR_UNSUPPORTED) {
@@ -245,7 +286,6 @@ static void save(const struct job *job, const struct program *program)
         device_log(job->store->device, HONE_LOG_WARNING, "compiled programs are not kept on disk: %s",
                    why.message);
     }
-    text_finish(&binary);
     text_finish(&file);
 }
 

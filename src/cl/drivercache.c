@@ -28,6 +28,7 @@ static const char in_memory[] = "/dev/shm";
 enum { LEAST_ROOM = 16 << 20, LEAST_FILES = 256 };
 
 static char moved[2 * PATH_MAX + 256]; /* why another folder than the usual one is used; "": it is not */
+static char lasting[PATH_MAX];         /* the folder that outlives this process; "": there is none */
 
 /* The folder driver/ (sub = NULL) or driver/SUB. */
 static int open_driver_folder(const char *sub, char path[PATH_MAX])
@@ -290,6 +291,13 @@ static void say_moved(const char *from, uint64_t bytes, const char *to)
         from, (double)bytes * 1e-6, LEAST_ROOM / 1000000, to);
 }
 
+/* PoCL removes what it compiled, at its end, where it is told not to keep it. */
+static bool driver_keeps(void)
+{
+    const char *set = getenv("POCL_KERNEL_CACHE");
+    return !set || set[0] == '1';
+}
+
 /* The first place with room for what PoCL writes. Where none has, the first that there is. */
 static bool choose_folder(char path[PATH_MAX])
 {
@@ -304,6 +312,8 @@ static bool choose_folder(char path[PATH_MAX])
             memcpy(path, at, sizeof at);
             if (first[0])
                 say_moved(first, first_room, path);
+            if (place == PLACE_PRIVATE && driver_keeps())
+                memcpy(lasting, at, sizeof at);
             return true;
         }
         if (first[0]) {
@@ -332,6 +342,11 @@ static void prepare(void)
 const char *driver_cache_moved(void)
 {
     return moved[0] ? moved : NULL;
+}
+
+const char *driver_cache_kept(void)
+{
+    return lasting[0] ? lasting : NULL;
 }
 
 void driver_cache_prepare(void)

@@ -78,16 +78,20 @@ static hone_status settle(struct program **program, hone_status status)
     return status;
 }
 
-hone_status program_from_source(struct program **out, struct hone_device *device, const char *source,
+hone_status program_from_driver(struct program **out, struct hone_device *device, const char *source,
                                 const char *options, hone_error *error)
 {
     cl_int code = CL_SUCCESS;
     cl_program object = clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
     hone_status status = new_program(out, device, object, code, "clCreateProgramWithSource", error);
-    if (status)
-        return status;
+    return status ? status : settle(out, build(*out, options, error));
+}
+
+hone_status program_from_source(struct program **out, struct hone_device *device, const char *source,
+                                const char *options, hone_error *error)
+{
     device_count_source_build(device);
-    return settle(out, build(*out, options, error));
+    return program_from_driver(out, device, source, options, error);
 }
 
 hone_status program_from_binary(struct program **out, struct hone_device *device, const void *bytes,

@@ -16,6 +16,9 @@ struct kernel;
 /* Compiles. On failure error->log holds the start of the compiler's output. Counts as a source build. */
 hone_status program_from_source(struct program **out, struct hone_device *device, const char *source,
                                 const char *options, hone_error *error);
+/* The same for what the driver was seen to keep compiled: not counted as a compilation. */
+hone_status program_from_driver(struct program **out, struct hone_device *device, const char *source,
+                                const char *options, hone_error *error);
 /* Loads a binary that program_binary gave. The driver does not check it: the caller must have. */
 hone_status program_from_binary(struct program **out, struct hone_device *device, const void *bytes,
                                 size_t count, const char *options, hone_error *error);

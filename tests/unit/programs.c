@@ -435,6 +435,46 @@ TEST(a_crash_gives_the_driver_a_fresh_cache)
     CHECK(support_exists(driver));
 }
 
+static bool is_pocl_here(void)
+{
+    hone_device *device = support_open(NULL);
+    const bool is = support_is_pocl(device);
+    hone_device_close(&device);
+    return is;
+}
+
+static void exit_with_is_pocl(void *user)
+{
+    (void)user;
+    exit(is_pocl_here());
+}
+
+/* Hone's own folder for the driver: what PoCL keeps there is not kept a second time. With another folder, such
+ * an entry means nothing. */
+TEST(what_the_driver_keeps_is_kept_once)
+{
+    begin();
+    if (WEXITSTATUS(support_in_child(exit_with_is_pocl, NULL)) != 1)
+        return;
+    char users[PATH_MAX];
+    struct stat slim, whole;
+    snprintf(users, sizeof users, "%s", getenv("POCL_CACHE_DIR"));
+    unsetenv("POCL_CACHE_DIR");
+    CHECK(start_elsewhere().counts.built_from_source > 0);
+    REQUIRE(stat(only_entry(), &slim) == 0);
+    struct start second = start_elsewhere();
+    CHECK_EQ(second.counts.built_from_source, 0);
+    CHECK_EQ(second.counts.loaded_from_disk, 1);
+    CHECK(second.right);
+    setenv("POCL_CACHE_DIR", users, 1);
+    struct start other = start_elsewhere();
+    CHECK_EQ(other.counts.built_from_source, 1);
+    CHECK(other.right);
+    REQUIRE(stat(only_entry(), &whole) == 0);
+    CHECK(slim.st_size < 2048 && whole.st_size > 8192);
+    CHECK_EQ(start_elsewhere().counts.loaded_from_disk, 1);
+}
+
 TEST(the_users_driver_cache_is_left_alone)
 {
     begin();
