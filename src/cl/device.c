@@ -205,6 +205,22 @@ hone_status hone_device_from_queue(hone_device **out, struct _cl_command_queue *
     return HONE_OK;
 }
 
+/* Where contexts are left: their devices stay reachable, so that nobody takes them for lost. */
+static atomic_bool leaves_contexts;
+static struct hone_device *_Atomic left_devices;
+
+void device_leave_contexts(void)
+{
+    atomic_store(&leaves_contexts, true);
+}
+
+static void leave_device(struct hone_device *d)
+{
+    d->left = atomic_load(&left_devices);
+    while (!atomic_compare_exchange_weak(&left_devices, &d->left, d))
+        ;
+}
+
 static void destroy_device(struct hone_device *d)
 {
     while (d->attachments) {
@@ -214,6 +230,10 @@ static void destroy_device(struct hone_device *d)
         free(attachment);
     }
     lanes_release(d);
+    if (atomic_load(&leaves_contexts)) {
+        leave_device(d);
+        return;
+    }
     if (d->context)
         clReleaseContext(d->context);
     if (d->is_sub_device)

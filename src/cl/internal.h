@@ -63,6 +63,7 @@ struct hone_device {
     struct attachment *attachments;
     _Atomic(void *) finished_object; /* of device_when_finished; NULL: nobody waits */
     void (*finished)(void *object);
+    struct hone_device *left; /* see device_leave_contexts */
 };
 
 /* What is known of a command beside its event. */

@@ -217,6 +217,7 @@ bool share_close(struct shared_device *shared)
     const double otherwise = 60, seconds = shared->options->timeout;
     guard_watch(&watch, seconds >= 0 ? seconds : otherwise, "closing the device");
     const bool answers = pool_destroy(&shared->pool);
+    device_leave_contexts();
     for (size_t i = 0; i < shared->count && answers; i++)
         hone_device_close(&shared->devices[i]);
     guard_unwatch(&watch);
