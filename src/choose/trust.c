@@ -188,15 +188,34 @@ static enum verdict find(struct knowledge *knowledge, const char *key, const cha
 }
 
 /* The program and how it is launched; a variant may be wrong with one work-group shape only. */
-static void key_of(const struct instance *instance, char key[RECORD_DIGEST])
+static void key_from(const char *digest, const struct variant *variant, const struct config *config,
+                     char key[RECORD_DIGEST])
 {
     struct text text = {0};
-    uint8_t digest[SHA256_SIZE];
-    text_add(&text, "%s ", instance_digest(instance));
-    config_print(instance_variant(instance), instance_config(instance), &text);
-    sha256_of(text_view(&text), text.length, digest);
-    sha256_text(digest, key);
+    uint8_t sum[SHA256_SIZE];
+    text_add(&text, "%s ", digest);
+    config_print(variant, config, &text);
+    sha256_of(text_view(&text), text.length, sum);
+    sha256_text(sum, key);
     text_finish(&text);
+}
+
+static void key_of(const struct instance *instance, char key[RECORD_DIGEST])
+{
+    key_from(instance_digest(instance), instance_variant(instance), instance_config(instance), key);
+}
+
+bool trust_refuses(hone_device *device, const struct filter_case *c, const struct variant *variant,
+                   const struct config *config)
+{
+    struct knowledge *knowledge;
+    char digest[65], key[RECORD_DIGEST];
+    const char *evidence = NULL;
+    if (knowledge_of(device, &knowledge, NULL) != HONE_OK ||
+        variant_digest(digest, device, c, variant, config, NULL) != HONE_OK)
+        return false;
+    key_from(digest, variant, config, key);
+    return find(knowledge, key, &evidence) != NO_VERDICT && evidence;
 }
 
 static hone_status note(hone_device *device, const struct instance *instance, bool right,

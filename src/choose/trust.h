@@ -27,6 +27,10 @@ void trust_build(hone_device *device, const struct instance *instance);
 hone_status trust_quarantine(hone_device *device, const struct instance *instance, const char *evidence,
                              hone_error *error);
 
+/* Whether the program of a variant is in quarantine already. Builds and runs nothing. */
+bool trust_refuses(hone_device *device, const struct filter_case *c, const struct variant *variant,
+                   const struct config *config);
+
 /* What is known for a device: the choices and verdicts of the user's file, read once per device. Never NULL
  * on HONE_OK; a file that cannot be read is like an empty one (and said once in the device's log). */
 hone_status trust_records(hone_device *device, const struct records **records, hone_error *error);

@@ -10,7 +10,7 @@
 #include "filter/registry.h"
 #include "hone/chain.h"
 #include "hone/filter.h"
-#include "hone/plan.h"
+#include "plan/forecast.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -208,26 +208,21 @@ static const hone_image_desc images[] = {
     {.width = 1024, .height = 1024, .type = HONE_F32, .channels = 4},
 };
 
-/* What a plan for one image decides; the strings are its. */
+/* What a plan for one image would decide. */
 struct decision {
     hone_image_desc desc;
-    hone_plan *plan;
-    hone_step_info step;
-    hone_error error; /* when there is no plan */
+    struct forecast forecast;
+    struct text config;
+    hone_error error; /* status 0: there is a forecast */
 };
 
 static void decide(struct decision *decision, hone_device *device, const char *filter,
                    const hone_image_desc *desc)
 {
-    hone_chain *chain = NULL;
     *decision = (struct decision){.desc = *desc};
-    hone_filter_info info;
-    const hone_plan_options options = {.second = desc,
-                                       .second_count = hone_filter_find(filter, &info) && info.inputs > 1};
-    if (hone_chain_parse(&chain, filter, &decision->error) == HONE_OK &&
-        hone_plan_create(&decision->plan, device, chain, desc, &options, &decision->error) == HONE_OK)
-        hone_plan_step(decision->plan, 0, &decision->step);
-    hone_chain_destroy(&chain);
+    struct forecast *forecast = &decision->forecast;
+    if (plan_forecast(forecast, device, filter, desc, &decision->error) == HONE_OK)
+        config_print(forecast->variant, &forecast->config, &decision->config);
 }
 
 static bool takes(const hone_filter_info *info, const hone_image_desc *desc)
@@ -253,9 +248,9 @@ static void print_decision(const struct decision *d, const struct widths *widths
     char image[64];
     snprintf(image, sizeof image, "%ux%u %s x%u", d->desc.width, d->desc.height, hone_type_name(d->desc.type),
              d->desc.channels);
-    if (d->plan)
-        printf("  %-17s  %-*s  %-*s  %s\n", image, widths->variant, d->step.variant, widths->config,
-               d->step.config, d->step.origin);
+    if (!d->error.status)
+        printf("  %-17s  %-*s  %-*s  %s\n", image, widths->variant, d->forecast.variant->name, widths->config,
+               text_view(&d->config), choice_origin_name(d->forecast.origin));
     else
         printf("  %-17s  none: %s\n", image, d->error.message);
 }
@@ -265,9 +260,9 @@ static void print_decisions(const hone_device_info *device, const struct decisio
     static const char variant[] = "VARIANT", config[] = "CONFIGURATION";
     struct widths widths = {(int)strlen(variant), (int)strlen(config)};
     for (size_t i = 0; i < count; i++)
-        if (decisions[i].plan) {
-            widths.variant = wider(widths.variant, decisions[i].step.variant);
-            widths.config = wider(widths.config, decisions[i].step.config);
+        if (!decisions[i].error.status) {
+            widths.variant = wider(widths.variant, decisions[i].forecast.variant->name);
+            widths.config = wider(widths.config, text_view(&decisions[i].config));
         }
     printf("\nchosen on device %u, %s\n  %-17s  %-*s  %-*s  %s\n", device->index,
            device->board[0] ? device->board : device->name, "IMAGE", widths.variant, variant, widths.config,
@@ -281,10 +276,12 @@ static json_t *decision_json(const struct decision *d)
     json_t *one =
         json_pack("{s:i, s:i, s:s, s:i}", "width", (int)d->desc.width, "height", (int)d->desc.height, "type",
                   hone_type_name(d->desc.type), "channels", (int)d->desc.channels);
-    json_t *more = d->plan
-                       ? json_pack("{s:s, s:s, s:s, s:i, s:I}", "variant", d->step.variant, "config",
-                                   d->step.config, "origin", d->step.origin, "passes", (int)d->step.passes,
-                                   "scratch_bytes", (json_int_t)d->step.scratch_bytes)
+    const struct forecast *forecast = &d->forecast;
+    json_t *more = !d->error.status
+                       ? json_pack("{s:s, s:s, s:s, s:i, s:I}", "variant", forecast->variant->name, "config",
+                                   text_view(&d->config), "origin", choice_origin_name(forecast->origin),
+                                   "passes", (int)variant_pass_count(forecast->variant), "scratch_bytes",
+                                   (json_int_t)forecast->scratch_bytes)
                        : json_pack("{s:o}", "error", json_text(d->error.message));
     if (!one || !more || json_object_update(one, more)) {
         json_decref(one);
@@ -307,7 +304,7 @@ static bool show_choices(hone_device *device, const hone_filter_info *info, json
         print_decisions(hone_device_get_info(device), decisions, count);
     for (size_t i = 0; i < count; i++) {
         ok = (!list || json_array_append_new(list, decision_json(&decisions[i])) == 0) && ok;
-        hone_plan_destroy(&decisions[i].plan);
+        text_finish(&decisions[i].config);
     }
     return ok;
 }

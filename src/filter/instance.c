@@ -54,36 +54,73 @@ static hone_status check_kernel(const struct instance *instance, size_t pass, ho
     return HONE_OK;
 }
 
-static hone_status make_kernels(struct instance *instance, const char *options, hone_error *error)
+/* What is given to the compiler for a variant. */
+struct program_text {
+    char label[128];
+    struct text source, options;
+};
+
+static void program_text_finish(struct program_text *text)
+{
+    text_finish(&text->source);
+    text_finish(&text->options);
+}
+
+/* program_text_finish is due in any case. */
+static hone_status write_program(struct program_text *out, hone_device *device, const struct filter_case *c,
+                                 const struct variant *variant, const struct config *config,
+                                 hone_error *error)
+{
+    *out = (struct program_text){0};
+    snprintf(out->label, sizeof out->label, "%s %s %s", c->filter->name, variant->name,
+             hone_type_name(c->in.type));
+    hone_status status = variant_options(&out->options, device, c, variant, config, error);
+    return status ? status
+                  : case_source_text(&out->source, device, c, variant->source ? variant->source : "kernel.cl",
+                                     error);
+}
+
+static struct program_unit unit_of(const struct program_text *text)
+{
+    return (struct program_unit){text->label, text_view(&text->source), text_view(&text->options)};
+}
+
+hone_status variant_digest(char digest[65], hone_device *device, const struct filter_case *c,
+                           const struct variant *variant, const struct config *config, hone_error *error)
+{
+    struct program_text text;
+    hone_status status = write_program(&text, device, c, variant, config, error);
+    const struct program_unit unit = unit_of(&text);
+    if (!status)
+        status = programs_digest(device, &unit, digest, error);
+    program_text_finish(&text);
+    return status;
+}
+
+static hone_status make_kernels(struct instance *instance, const struct program_unit *unit, hone_error *error)
 {
     const struct variant *variant = instance->variant;
-    struct text source = {0};
-    char label[128];
-    snprintf(label, sizeof label, "%s %s %s", instance->c.filter->name, variant->name,
-             hone_type_name(instance->c.in.type));
-    hone_status status = case_source_text(&source, instance->device, &instance->c,
-                                          variant->source ? variant->source : "kernel.cl", error);
-    if (!status && instance->probe->rewrite)
-        status = instance->probe->rewrite(instance->probe->context, &source, error);
-    const struct program_unit unit = {label, text_view(&source), options};
-    if (!status)
-        status = programs_digest(instance->device, &unit, instance->digest, error);
+    hone_status status = programs_digest(instance->device, unit, instance->digest, error);
     for (size_t p = 0; p < variant_pass_count(variant) && !status; p++)
         status =
-            programs_kernel(&instance->kernels[p], instance->device, &unit, variant->passes[p].kernel, error);
-    text_finish(&source);
-    const struct own_source *own = instance->c.filter->own;
-    return status && own ? own_blame(own, status, error) : status;
+            programs_kernel(&instance->kernels[p], instance->device, unit, variant->passes[p].kernel, error);
+    return status;
 }
 
 static hone_status load_programs(struct instance *instance, hone_error *error)
 {
-    struct text options = {0};
-    hone_status status = variant_options(&options, instance->device, &instance->c, instance->variant,
-                                         &instance->config, error);
+    struct program_text text;
+    hone_status status =
+        write_program(&text, instance->device, &instance->c, instance->variant, &instance->config, error);
+    if (!status && instance->probe->rewrite)
+        status = instance->probe->rewrite(instance->probe->context, &text.source, error);
+    const struct program_unit unit = unit_of(&text);
     if (!status)
-        status = make_kernels(instance, text_view(&options), error);
-    text_finish(&options);
+        status = make_kernels(instance, &unit, error);
+    program_text_finish(&text);
+    const struct own_source *own = instance->c.filter->own;
+    if (status && own)
+        return own_blame(own, status, error);
     for (size_t p = 0; p < variant_pass_count(instance->variant) && !status; p++)
         status = check_kernel(instance, p, error);
     return status;

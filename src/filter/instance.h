@@ -72,6 +72,10 @@ const struct kernel *instance_kernel(const struct instance *instance, size_t pas
 /* Digest of the program that the instance runs, see programs_digest(). */
 const char *instance_digest(const struct instance *instance);
 
+/* The same of a variant of which there is no instance. */
+hone_status variant_digest(char digest[65], hone_device *device, const struct filter_case *c,
+                           const struct variant *variant, const struct config *config, hone_error *error);
+
 /* The complete text given to the compiler for a kernel file: header, line marks, source, and what that includes
  * in the place of its #include lines. From a folder laid out like src; NULL: as compiled in. */
 struct text;

@@ -365,3 +365,38 @@ hone_status variant_cost(const struct filter_case *c, const struct variant *vari
         status = expr_text_real(variant->cost.operations, &scope.scope, 0, &cost->operations, error);
     return status;
 }
+
+static hone_status scratch_bytes(const struct scratch *wanted, const struct expr_scope *scope,
+                                 uint32_t channels, int64_t *bytes, hone_error *error)
+{
+    int64_t width = 0, height = 0;
+    if (!wanted->width) {
+        hone_status status = expr_text_value(wanted->bytes, scope, 0, bytes, error);
+        *bytes = *bytes > 0 ? *bytes : 1;
+        return status;
+    }
+    hone_status status = expr_text_value(wanted->width, scope, 1, &width, error);
+    if (!status)
+        status = expr_text_value(wanted->height, scope, 1, &height, error);
+    *bytes = width * height * (wanted->channels ? wanted->channels : channels) *
+             (int64_t)hone_type_size(wanted->type);
+    return status;
+}
+
+hone_status variant_scratch_bytes(hone_device *device, const struct filter_case *c,
+                                  const struct variant *variant, const struct config *config, size_t *bytes,
+                                  hone_error *error)
+{
+    struct case_scope names;
+    struct config_scope scope;
+    hone_status status = HONE_OK;
+    case_scope_init(&names, c, device);
+    config_scope_init(&scope, variant, config, &names.scope);
+    *bytes = 0;
+    for (size_t i = 0; i < variant_scratch_count(variant) && !status; i++) {
+        int64_t one = 0;
+        status = scratch_bytes(&variant->scratch[i], &scope.scope, c->in.channels, &one, error);
+        *bytes += (size_t)one;
+    }
+    return status;
+}

@@ -62,6 +62,11 @@ struct pass_geometry {
 hone_status pass_geometry(const struct pass *pass, const struct expr_scope *scope,
                           struct pass_geometry *geometry, hone_error *error);
 
+/* Bytes of scratch memory, buffers and images together. */
+hone_status variant_scratch_bytes(hone_device *device, const struct filter_case *c,
+                                  const struct variant *variant, const struct config *config, size_t *bytes,
+                                  hone_error *error);
+
 /* The cost model for one pixel, summed over passes by the description itself. */
 struct cost_values {
     double bytes, loads, operations;
