@@ -205,13 +205,13 @@ struct job {
 };
 
 /* Where the driver keeps what it compiles, an entry has no binary: asking PoCL for one makes it compile each kernel
- * once more, for any work-group. This is the key of such an entry, good as long as the driver uses that folder.
- * Empty: the driver keeps nothing. */
+ * once more, for any work-group. This is the key of such an entry, good as long as the driver uses that folder, which
+ * lies beside the entry's. Empty: the driver keeps nothing. */
 static void kept_key(const struct job *job, struct text *key)
 {
     const char *folder = device_is_pocl(job->store->device) ? driver_cache_kept() : NULL;
     if (folder)
-        text_add(key, "%skept by the driver in %s\n", job->key, folder);
+        text_add(key, "%skept by the driver in folder %s\n", job->key, folder);
 }
 
 static bool load_kept(const struct job *job, const struct text *bytes, struct program **program)

@@ -28,7 +28,7 @@ static const char in_memory[] = "/dev/shm";
 enum { LEAST_ROOM = 16 << 20, LEAST_FILES = 256 };
 
 static char moved[2 * PATH_MAX + 256]; /* why another folder than the usual one is used; "": it is not */
-static char lasting[PATH_MAX];         /* the folder that outlives this process; "": there is none */
+static char lasting[16]; /* the name of the folder that outlives this process; "": there is none */
 
 /* The folder driver/ (sub = NULL) or driver/SUB. */
 static int open_driver_folder(const char *sub, char path[PATH_MAX])
@@ -313,7 +313,7 @@ static bool choose_folder(char path[PATH_MAX])
             if (first[0])
                 say_moved(first, first_room, path);
             if (place == PLACE_PRIVATE && driver_keeps())
-                memcpy(lasting, at, sizeof at);
+                snprintf(lasting, sizeof lasting, "%s", strrchr(at, '/') + 1);
             return true;
         }
         if (first[0]) {

@@ -25,8 +25,8 @@ void driver_cache_prepare(void);
 /* A sentence when the usual folder was full, so that another one is used by this process; else NULL. */
 const char *driver_cache_moved(void);
 
-/* The folder where PoCL keeps what this process compiles for later ones; NULL where that is not known: it was set by
- * the user, goes with the process, or PoCL was told to keep nothing. */
+/* The name, N of driver/N, of the folder where PoCL keeps what this process compiles for later ones; NULL where that is
+ * not known: it was set by the user, goes with the process, or PoCL was told to keep nothing. */
 const char *driver_cache_kept(void);
 
 /* What became of older folders. */
