@@ -40,6 +40,11 @@ void disk_unlock(struct disk *disk)
     disk->lock = -1;
 }
 
+bool disk_has(const struct disk *disk, const char *name)
+{
+    return faccessat(disk->folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 bool disk_read(const struct disk *disk, const char *name, struct text *bytes)
 {
     if (file_private_read(disk->folder, name, ENTRY_MAX_BYTES + ENTRY_MAX_KEY + 4096, bytes, NULL, NULL) !=

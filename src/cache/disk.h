@@ -58,6 +58,8 @@ void disk_take_back(void);
 /* Writes into all marks of this process that it is the driver that ends it. Safe in signal handlers. */
 void disk_blame(void);
 
+/* Whether there is a file of the program; what it holds is not looked at. */
+bool disk_has(const struct disk *disk, const char *name);
 /* The whole file of a program; a miss of any kind is false. */
 bool disk_read(const struct disk *disk, const char *name, struct text *bytes);
 hone_status disk_write(const struct disk *disk, const char *name, const struct text *bytes,

@@ -138,6 +138,17 @@ static struct held *find_held(struct store *store, const char *name)
     return held;
 }
 
+bool programs_kept(struct hone_device *device, const char digest[65])
+{
+    struct store *store = NULL;
+    if (store_of(device, &store, NULL) != HONE_OK)
+        return false;
+    pthread_mutex_lock(&store->lock);
+    const bool in_memory = find_held(store, digest) != NULL;
+    pthread_mutex_unlock(&store->lock);
+    return in_memory || (store->disk_works && disk_has(&store->disk, digest));
+}
+
 static void forget(struct store *store, struct held *held)
 {
     struct held **slot = &store->held;

@@ -13,6 +13,7 @@
 #include "cl/program.h"
 #include "hone/device.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What to build. Strings belong to the caller and are needed only during the call. */
@@ -32,6 +33,9 @@ hone_status programs_kernel(struct kernel **out, struct hone_device *device, con
 /* The digest of everything that makes the program: device, driver, options, source. 64 hexadecimal digits. */
 hone_status programs_digest(const struct hone_device *device, const struct program_unit *unit,
                             char digest[65], hone_error *error);
+
+/* Whether a program was kept, in memory or on disk, so that it is unlikely to be compiled when it is asked for. */
+bool programs_kept(struct hone_device *device, const char digest[65]);
 
 /* Takes back the busy marks of this process, which is about to end on purpose. Safe in signal handlers. */
 void programs_take_back(void);

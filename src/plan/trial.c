@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cache/programs.h"
 #include "choose/choose.h"
 #include "choose/records.h"
 #include "choose/trust.h"
@@ -22,6 +23,8 @@ enum {
     CANDIDATES = 5,
     SAMPLES = 3,         /* timed runs of each; the first of them settles */
     START_AFTER = 2,     /* runs before anything is built: most plans run once */
+    COMPILE_AFTER = 40,  /* runs, or ... */
+    COMPILE_MS = 1000,   /* ... time of all runs, before anything is compiled: about what that costs */
     MAX_OWN_PENDING = 8, /* runs of the plan's own whose times are not known yet; of another candidate, one */
     MAX_PENDING = MAX_OWN_PENDING + CANDIDATES
 };
@@ -50,6 +53,7 @@ struct trial {
     int pending_count;
     pthread_t builder;
     bool started;
+    bool all_kept;        /* nothing has to be compiled */
     pthread_mutex_t lock; /* over what follows, and the instances from [1] on */
     bool built, stop;
 };
@@ -146,12 +150,34 @@ static struct instance *take_turn(struct trial *t)
     return next;
 }
 
+static bool all_kept(const struct trial *t)
+{
+    bool kept = true;
+    for (int i = 1; i < t->count && kept; i++) {
+        const struct choice *choice = &t->candidates[i].choice;
+        char digest[65];
+        kept = variant_digest(digest, t->device, &t->c, choice->variant, &choice->config, NULL) == HONE_OK &&
+               programs_kept(t->device, digest);
+    }
+    return kept;
+}
+
+/* A folder of 30 photographs may take less time than one compilation: nothing is compiled before the plan's own runs
+ * took as long. */
+static bool may_start(const struct trial *t)
+{
+    const double ms = t->candidates[0].best_ms;
+    return t->all_kept || t->runs > COMPILE_AFTER || (ms > 0 && ms * t->runs >= COMPILE_MS);
+}
+
 struct instance *trial_turn(struct trial *t, struct instance *instance)
 {
     t->candidates[0].instance = instance;
     if (t->runs++ < START_AFTER)
         return instance;
-    if (!t->started)
+    if (t->runs == START_AFTER + 1)
+        t->all_kept = all_kept(t);
+    if (!t->started && may_start(t))
         t->started = pthread_create(&t->builder, NULL, build, t) == 0;
     return take_turn(t);
 }

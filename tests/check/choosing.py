@@ -116,6 +116,21 @@ def test_images_after_the_first_ones_try_other_configurations():
         frame.check("measured here" in said and tried[0]["ranked"][0]["variant"] in said, said)
 
 
+def programs_made(desk, out, *arguments):
+    said = folder_through(desk, out, *arguments)[0]
+    return max(int(count) for count in re.findall(r"programs so far: (\d+) compiled", said))
+
+
+def test_a_small_folder_compiles_what_it_needs():
+    with Desk() as desk, Desk() as other:
+        for one in (desk, other):
+            os.makedirs(one.path("frames"))
+            for number in range(30):
+                one.image(f"frames/{number:03}.pgm", number)
+        needed, made = programs_made(desk, "off", "--tune", "off"), programs_made(other, "auto")
+        frame.check(made == needed > 0, f"{made} programs where {needed} are enough")
+
+
 def launched(desk, *arguments, **changes):
     """Names of the kernels that ran."""
     report = desk.path("report")
