@@ -4,6 +4,7 @@ back. Nothing is lost, nothing is done twice. All waiting is for what must happe
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -63,10 +64,15 @@ def write_images(folder, image, count):
         (folder / f"{i:02}.pgm").write_bytes(b"P5\n%d %d\n255\n" % image.shape[::-1] + (image + numpy.uint8(i)).tobytes())
 
 
+def finished(folder):
+    """The names of outputs that are whole; one that is being written has a name of its own, which may end in .pgm, too."""
+    return sorted(name for name in os.listdir(folder) if re.fullmatch(r"\d\d\.pgm", name)) if folder.is_dir() else []
+
+
 def check_images(folder, image, count):
     """All are there, whole and right, and in the end nothing else: what a killed worker began still runs."""
     names = [f"{i:02}.pgm" for i in range(count)]
-    assert [name for name in sorted(os.listdir(folder)) if name.endswith(".pgm")] == names
+    assert finished(folder) == names
     until(lambda: sorted(os.listdir(folder)) == names)
     for i in range(count):
         wanted = hone.apply("box size=3", image + numpy.uint8(i)).tobytes()
@@ -81,9 +87,9 @@ def test_a_killed_client_comes_back(cluster, tmp_path, gray):
     command = [sys.executable, "-m", "hone.dask", "apply", "box size=3", str(tmp_path / "in"), "-o", str(out), "--scheduler",
                client.scheduler.address]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as first:
-        until(lambda: out.is_dir() and any(name.endswith(".pgm") for name in os.listdir(out)), None)
+        until(lambda: finished(out))
         first.kill()
-    there = {name: (out / name).stat().st_mtime_ns for name in os.listdir(out) if name.endswith(".pgm")}
+    there = {name: (out / name).stat().st_mtime_ns for name in finished(out)}
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.returncode == 0, again.stderr
     assert f"{count} of {count} files are done, 0 failed" in again.stdout
