@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cl/source/builtins.h"
 #include "cl/internal.h"
 
 #include <stdio.h>
@@ -78,13 +79,46 @@ static hone_status settle(struct program **program, hone_status status)
     return status;
 }
 
+static hone_status build_source(struct program **out, struct hone_device *device, const char *const parts[],
+                                cl_uint count, const char *options, hone_error *error)
+{
+    cl_int code = CL_SUCCESS;
+    cl_program object = clCreateProgramWithSource(device->context, count, (const char **)parts, NULL, &code);
+    hone_status status = new_program(out, device, object, code, "clCreateProgramWithSource", error);
+    return status ? status : settle(out, build(*out, options, error));
+}
+
+/* Whether the driver reads all built-in functions from a header that can be left out: PoCL 3 does, for OpenCL
+ * C 1.2, which is its default. */
+static bool reads_header(const struct hone_device *device, const char *options)
+{
+    const char *standard = strstr(options, "-cl-std");
+    return device_is_pocl(device) && text_starts(device->info.driver_version, "3.") &&
+           (!standard || text_starts(standard, "-cl-std=CL1.2"));
+}
+
+/* With declarations of the built-in functions that the source names in place of the driver's header. */
+static bool build_declared(struct program **out, struct hone_device *device, const char *source,
+                           const char *options)
+{
+    struct text declarations = {0}, more = {0};
+    bool built = builtins_declare(source, &declarations);
+    text_add(&declarations, "#line 1\n");
+    text_add(&more, "%s %s", options, builtins_option);
+    const char *parts[] = {text_view(&declarations), source};
+    built = built && !declarations.failed && !more.failed &&
+            build_source(out, device, parts, 2, text_view(&more), NULL) == HONE_OK;
+    text_finish(&declarations);
+    text_finish(&more);
+    return built;
+}
+
 hone_status program_from_driver(struct program **out, struct hone_device *device, const char *source,
                                 const char *options, hone_error *error)
 {
-    cl_int code = CL_SUCCESS;
-    cl_program object = clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
-    hone_status status = new_program(out, device, object, code, "clCreateProgramWithSource", error);
-    return status ? status : settle(out, build(*out, options, error));
+    if (reads_header(device, options) && build_declared(out, device, source, options))
+        return HONE_OK;
+    return build_source(out, device, &source, 1, options, error);
 }
 
 hone_status program_from_source(struct program **out, struct hone_device *device, const char *source,

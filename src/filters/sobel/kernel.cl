@@ -24,7 +24,7 @@ inline RESULT finish(SUM dx, SUM dy)
 #elif FLOATING
     return sqrt(dx * dx + dy * dy);
 #elif NORM == 1
-    return PASTE(PASTE(convert_, RESULT), _sat)(abs(dx) + abs(dy));
+    return RESULT_SATURATED(abs(dx) + abs(dy));
 #elif HONE_T == 0
     /* sqrt(n) is never half-way between integers, and never nearer to it than 1/1020: far more than sqrt may
      * err */
