@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cl/source/builtins.h"
 #include "cl/internal.h"
+#include "cl/source/builtins.h"
 
 #include <stdio.h>
 #include <stdlib.h>
