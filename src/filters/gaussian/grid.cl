@@ -16,12 +16,6 @@
  * Loops over pixels, cells and weights are unrolled: their indices must be constants for the arrays to live
  * in registers and for phi to become literals.
  */
-/* Compilers for CPUs leave some loops as they are, and would say so. */
-#ifdef __has_warning
-#if __has_warning("-Wpass-failed")
-#pragma clang diagnostic ignored "-Wpass-failed"
-#endif
-#endif
 #ifndef STEP
 #define STEP 2 /* pixels of a cell's side */
 #endif

@@ -20,12 +20,6 @@
  * Every loop over pixels, words and rows of the window is unrolled: their indices must be constants for the
  * arrays to live in registers.
  */
-/* Compilers for CPUs leave some loops as they are, and would say so. */
-#ifdef __has_warning
-#if __has_warning("-Wpass-failed")
-#pragma clang diagnostic ignored "-Wpass-failed"
-#endif
-#endif
 #ifndef PX
 #define PX 4 /* elements across: 2, 4, 8 or 16 */
 #endif
