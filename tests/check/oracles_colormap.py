@@ -59,6 +59,16 @@ def test_all_levels_of_u16():
         frame.check(numpy.array_equal(got, numpy.dstack([wanted] * 3)), variant)
 
 
+def test_all_levels_of_s16():
+    """As those of u16, counted from the least number: 0 is in the middle."""
+    values = numpy.arange(-32768, 32768).astype("int16").reshape(256, 256)
+    wanted = numpy.rint((values.astype(float) + 32768) / 257).astype("uint8")
+    frame.check(wanted[128, 0] == 128, "0 is not in the middle")
+    for variant in bridge.variants("colormap"):
+        got = bridge.apply("colormap map=gray", values, variant=variant)
+        frame.check(numpy.array_equal(got, numpy.dstack([wanted] * 3)), variant)
+
+
 def test_floats_from_0_to_1():
     values = numpy.linspace(-0.25, 1.25, 3002, dtype="float32")
     values = numpy.concatenate([values, numpy.float32([numpy.nan, numpy.inf, -numpy.inf, 1e30, -1e30])]).reshape(31, 97)

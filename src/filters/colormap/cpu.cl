@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * For CPUs: a load and a store of four bytes per pixel, whose last byte the next pixel's store overwrites.
- * The palette, a kilobyte, stays in the nearest cache. The levels of u16 and f32 are made first, some at a
+ * The palette, a kilobyte, stays in the nearest cache. The levels of u16, s16 and f32 are made first, some at a
  * time, which compilers turn into vectors.
  */
 #ifndef LENGTH
@@ -28,6 +28,9 @@ inline bytes levels_of(pixels value)
     return value;
 #elif HONE_T == 1
     return __builtin_convertvector((__builtin_convertvector(value, words) * 255u + 32895u) >> 16u, bytes);
+#elif HONE_T == 3
+    words from_least = __builtin_convertvector(value, words) + 32768u; /* modulo 2^32 */
+    return __builtin_convertvector((from_least * 255u + 32895u) >> 16u, bytes);
 #else
     floats scaled = value * 255.0f;
     scaled = scaled > 0.0f ? scaled : 0.0f; /* NaN, too */

@@ -107,7 +107,7 @@ static const struct variant variants[] = {
                  .block = {"LENGTH", "ROWS"},
                  .local = {"1", "1"},
                  .arguments = {"in", "out", PALETTE, "W", "H"}}},
-     .cost = {COST_BYTES, "2", "FLOAT ? 6 : TYPE == 1 ? 4 : 1"}},
+     .cost = {COST_BYTES, "2", "FLOAT ? 6 : TYPE == 0 ? 1 : 4"}},
 };
 
 static const struct seed seeds[] = {
@@ -136,7 +136,7 @@ const struct hone_filter hone_filter_colormap = {
     .name = "colormap",
     .summary = "maps intensity to colour: blue (low) to red (high), or another map",
     .origin = "Japanese write-up, comments",
-    .types = TYPES_ALL,
+    .types = TYPES_ALL | TYPE_S16,
     .channels = CHANNELS_1,
     .inputs = 1,
     .parameters = {{.name = "map",

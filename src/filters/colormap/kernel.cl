@@ -16,6 +16,8 @@ inline uint level_of(PIXEL value)
     return value;
 #elif HONE_T == 1
     return ((uint)value * 255u + 32895u) >> 16; /* exactly (value + 128) / 257 */
+#elif HONE_T == 3
+    return ((uint)(value + 32768) * 255u + 32895u) >> 16;
 #else
     return hone_result(value * 255.0f);
 #endif

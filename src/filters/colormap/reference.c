@@ -4,14 +4,14 @@
 
 #include <math.h>
 
-/* u16: to the nearest, which is never half-way. Floats: scaled in single precision, since rounding the
+/* 16 bits: to the nearest, which is never half-way, from the least number on. Floats: scaled in single precision, since rounding the
  * product is part of the definition, then to nearest even; NaN is level 0. */
 static int level_of(hone_type type, double value)
 {
     if (type == HONE_U8)
         return (int)value;
-    if (type == HONE_U16)
-        return (int)floor((value + 128) / 257);
+    if (type == HONE_U16 || type == HONE_S16)
+        return (int)floor((value + (type == HONE_S16 ? 32768 : 0) + 128) / 257);
     float scaled = (float)value * 255.0f;
     return isnan(scaled) || scaled < 0 ? 0 : scaled > 255 ? 255 : (int)nearbyintf(scaled);
 }
