@@ -450,11 +450,11 @@ def film_with_output(place, frames=24):
 def test_a_full_disk_leaves_what_there_was():
     """A limit on sizes stands for it: sanitizers bear nothing that is loaded before them. Standard output meets the real error."""
     with Here() as place:
-        command = film_with_output(place)
+        command = film_with_output(place, frames=200)
         place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("first.mkv"))  # programs are in the cache then
         hone = os.path.join(frame.build(), "hone")
         result = subprocess.run([hone, *command], capture_output=True, text=True, env=place.environment, check=False,
-                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (30000, 30000)))
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300000, 300000)))
         frame.check(result.returncode == 3 and "File too large" in result.stderr, f"{result}")
         check_kept(place, "a full disk")
         with open("/dev/full", "wb") as full:
