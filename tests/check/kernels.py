@@ -122,15 +122,15 @@ def test_a_warning_is_found():
     frame.check(text and "unused variable 'unused'" in text, f"not found: {text}")
 
 
-def test_what_the_optimiser_says_is_found():
-    """Syntax alone says nothing of a loop that stays one although it was to be unrolled."""
+def test_loops_that_stay_loops_are_not_told():
+    """Users would read '1 warning generated.' where a compiler leaves a loop as it is: the prelude silences that."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "x.cl")
         with open(path, "w", encoding="utf-8") as file:
             file.write("__kernel void k(__global int *a, int n) {\n#pragma clang loop vectorize(enable)\n"
                        "    for (int i = 1; i < n; i++) a[i] = a[i - 1] * a[i] + 1;\n}\n")
-        syntax, text = compile_kernel(path, ()), compile_kernel(path, (), GENERATE)
-    frame.check(syntax is None and text and "loop not vectorized" in text, f"not found: {syntax} {text}")
+        text = compile_kernel(path, (), GENERATE)
+    frame.check(text is None, f"{text}")
 
 
 frame.main(globals(), "effort")
