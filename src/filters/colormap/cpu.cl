@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * For CPUs: a load and a store of four bytes per pixel, whose last byte the next pixel's store overwrites.
- * The palette, a kilobyte, stays in the nearest cache. The levels of u16, s16 and f32 are made first, some at a
- * time, which compilers turn into vectors.
+ * The palette, a kilobyte, stays in the nearest cache. The levels of all types but u8 are made first, some at
+ * a time, which compilers turn into vectors.
  */
 #ifndef LENGTH
 #define LENGTH 4096 /* pixels of a row per work-item */
