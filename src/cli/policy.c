@@ -2,6 +2,7 @@
 #include "cli/policy.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "media/media.h"
 
@@ -130,16 +131,11 @@ static const char *distrust(const struct stat *file)
 /* Up to `most` bytes, which a zero ends. */
 static hone_status read_text(int fd, const char *path, char *text, size_t most, hone_error *error)
 {
-    size_t count = 0;
-    ssize_t got = 1;
-    while (count < most && got != 0) {
-        got = read(fd, text + count, most - count);
-        if (got < 0 && errno != EINTR)
-            return unread(path, strerror(errno), error);
-        count += got > 0 ? (size_t)got : 0;
-    }
+    const ssize_t count = file_read_at(fd, text, most, 0);
+    if (count < 0)
+        return unread(path, strerror(errno), error);
     text[count] = '\0';
-    return strlen(text) == count ? HONE_OK : unread(path, "it is no text", error);
+    return strlen(text) == (size_t)count ? HONE_OK : unread(path, "it is no text", error);
 }
 
 hone_status policy_add(struct policy *policy, const char *path, hone_error *error)
