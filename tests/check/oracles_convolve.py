@@ -124,6 +124,28 @@ def test_signed_shorts_against_scipy():
         frame.check(ran >= 4, f"only {ran} variants ran")
 
 
+def test_pairs_of_products_against_scipy():
+    """16 bits whose sums pass 2^24 with weights that fit 16 bits: odd and even windows, all channels and ends of the range."""
+    borders = list(SCIPY_MODES)
+    for kind in ("u16", "s16"):
+        for channels, (width, height) in enumerate(((15, 15), (4, 5), (9, 4), (7, 7)), 1):
+            kernel, border = weights(width, height) * (3 if width == 15 else 60), borders[channels]
+            pixels, info = picture(kind, 37, 83, channels), numpy.iinfo("uint16" if kind == "u16" else "int16")
+            pixels[:9, :20], pixels[-9:, -20:] = info.min, info.max
+            text = f"{spelled(kernel)} scale=0.0009765625 offset=1000 border={border} border-value=300"
+            frame.check(2**24 < numpy.abs(kernel).sum() * 32768 < 2**31, "sums of another class")
+            sums = correlate(pixels, kernel, border, 300).astype(numpy.float32)
+            wanted = store(sums * numpy.float32(2**-10) + numpy.float32(1000), pixels)
+            if channels == 4:
+                wanted[..., 3] = pixels[..., 3]
+            try:
+                got = apply(pixels, text, "vectors")
+            except bridge.Failed as reason:
+                frame.check("cannot run here" in str(reason), str(reason))
+                got = apply(pixels, text)
+            same(got, wanted, f"{kind} x{channels} {width}x{height} {border}")
+
+
 def test_floats_against_scipy():
     for channels, kernel in ((1, weights(7, 6) / 7.0), (3, weights(5, 5) * 0.37)):
         pixels = picture("f32", 21, 35, channels)

@@ -340,8 +340,8 @@ static const struct rung rungs[] = {
 /* What tests and the doctor try: even sides, one row, one column, anchors, weights of all classes. */
 static const char *const trials[] = {
     "kernel='4x3: 1 -2 3 4 2 -4 6 8 -1 2 -3 -4' scale=0.1 offset=30.5",
-    "kernel='9x5: 1 2 3 4 5 6 7 8 9 9 8 7 6 5 4 3 2 1 0 1 0 1 0 1 0 1 0 -1 -3 2 7 7 5 1 3 1 1 4 1 5 9 2 6 5 "
-    "3' scale=.01",
+    "kernel='9x5: 1 2 3 4 5 6 7 8 9 9 8 7 6 5 4 3 2 1 0 1 0 1 0 1 0 1 0 -1 -300 2 7 7 5 1 3 1 1 4 1 5 99 2 6 "
+    "5 300' scale=.003",
     "kernel='1x7: 1 -1 3 -2 5 1 90000' scale=1e-4 flip=yes",
     "kernel='5x2: 0.3 0.21 0.171 -0.0123457 0.1 0.03 0.07 0.1 0.05 -0.02' anchor-x=0 anchor-y=1", NULL};
 
