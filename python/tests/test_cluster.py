@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A scheduler and three workers, of which one is killed and one stops answering; and a client that is killed and comes
-back. Nothing is lost, nothing is done twice. All waiting is for what must happen, never for a time."""
+back. Nothing is lost, nothing is done twice. All waiting is for what must happen, and fails where it never does."""
 
+import asyncio
 import contextlib
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy
@@ -28,10 +30,15 @@ def give_up(address):
     return remove
 
 
+NEVER = 200  # seconds after which what is waited for will not happen, on the slowest machine
+
+
 def until(what, process=None):
     """Waits until what() is true; a process that ends before is a failure."""
+    last = time.monotonic() + NEVER
     while not what():
         assert process is None or process.poll() is None, "it ended too early"
+        assert time.monotonic() < last, "it never happens"
         time.sleep(0.05)
 
 
@@ -41,10 +48,11 @@ def cluster(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cluster")
     file = folder / "scheduler.json"
     with contextlib.ExitStack() as stack:
+        said = stack.enter_context(tempfile.TemporaryFile())
+
         def start(module, *words):
             process = subprocess.Popen([sys.executable, "-m", f"distributed.cli.{module}", "--no-dashboard", *words,
-                                        "--scheduler-file", str(file)], stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.DEVNULL)
+                                        "--scheduler-file", str(file)], stdout=subprocess.DEVNULL, stderr=said)
             stack.callback(process.wait)
             stack.callback(process.kill)
             return process
@@ -54,7 +62,11 @@ def cluster(tmp_path_factory):
             start("dask_worker", "--no-nanny", "--nthreads", "1", "--host", "127.0.0.1", "--local-directory",
                   str(folder / f"worker{i}"))
         with Client(scheduler_file=str(file)) as client:
-            client.wait_for_workers(3)
+            try:
+                client.wait_for_workers(3, timeout=NEVER)
+            except (OSError, asyncio.TimeoutError) as error:
+                said.seek(0)
+                raise AssertionError(f"{error}\n{said.read().decode()}") from error
             yield client, client.run(os.getpid)
 
 
@@ -90,7 +102,7 @@ def test_a_killed_client_comes_back(cluster, tmp_path, gray):
         until(lambda: finished(out))
         first.kill()
     there = {name: (out / name).stat().st_mtime_ns for name in finished(out)}
-    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    again = subprocess.run(command, capture_output=True, text=True, check=False, timeout=NEVER)
     assert again.returncode == 0, again.stderr
     assert f"{count} of {count} files are done, 0 failed" in again.stdout
     until(lambda: not any(client.processing().values()))
@@ -113,7 +125,7 @@ def test_a_killed_and_a_stopped_worker_lose_nothing(cluster, tmp_path, gray):
     try:
         client.run_on_scheduler(give_up(address))
         done += results
-        result = client.compute(hone.dask.apply("sobel | integral", blocks)).result()
+        result = client.compute(hone.dask.apply("sobel | integral", blocks)).result(timeout=NEVER)
     finally:
         os.kill(stopped, signal.SIGCONT)
     assert sorted(os.path.basename(name) for name, _ in done) == [f"{i:02}.pgm" for i in range(count)]

@@ -57,8 +57,8 @@ def pytest(name):
     with_package = environment()
     if subprocess.run([sys.executable, "-c", "import pytest, numpy"], capture_output=True, check=False).returncode:
         left_out("python3-pytest or python3-numpy")
-    run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"{name}.py", cwd=os.path.join(SOURCE, "tests"),
-        env=with_package)
+    run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "faulthandler_timeout=250", f"{name}.py",
+        cwd=os.path.join(SOURCE, "tests"), env=with_package)
 
 
 def add_pytests():
