@@ -69,8 +69,7 @@ static const struct function {
 static int fail(struct parser *p, const char *what)
 {
     if (!p->failed) {
-        error_set(p->error, HONE_ERROR_USAGE, "expression '%s', column %d: %s", p->text,
-                  (int)(p->at - p->text) + 1, what);
+        error_usage(p->error, "expression '%s', column %d: %s", p->text, (int)(p->at - p->text) + 1, what);
         if (p->error)
             p->error->column = (int)(p->at - p->text) + 1;
     }
@@ -305,7 +304,7 @@ struct evaluation {
 static void evaluation_fails(struct evaluation *e, const char *what, const char *name)
 {
     if (!e->failed)
-        error_set(e->error, HONE_ERROR_USAGE, "%s%s", what, name);
+        error_usage(e->error, "%s%s", what, name);
     e->failed = true;
 }
 

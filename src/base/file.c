@@ -17,7 +17,7 @@
 
 static hone_status io_error(hone_error *error, const char *what, const char *path)
 {
-    return error_set(error, HONE_ERROR_IO, "%s '%s': %s", what, path, strerror(errno));
+    return error_io(error, "%s '%s': %s", what, path, strerror(errno));
 }
 
 bool file_write_all(int fd, const void *bytes, size_t count)
@@ -67,7 +67,7 @@ static hone_status read_all(int fd, const char *path, size_t limit, struct text 
             break;
         total += (size_t)got;
         if (total > limit)
-            return error_set(error, HONE_ERROR_IO, "'%s' is larger than the limit of %zu bytes", path, limit);
+            return error_io(error, "'%s' is larger than the limit of %zu bytes", path, limit);
         text_add_bytes(out, block, (size_t)got);
     }
     return out->failed ? error_memory(error, path) : HONE_OK;
@@ -83,7 +83,7 @@ hone_status file_read(const char *path, size_t limit, struct text *out, hone_err
     if (fstat(fd, &info) != 0)
         status = io_error(error, "cannot examine", path);
     else if (!S_ISREG(info.st_mode))
-        status = error_set(error, HONE_ERROR_IO, "'%s' is not a regular file", path);
+        status = error_io(error, "'%s' is not a regular file", path);
     else
         status = read_all(fd, path, limit, out, error);
     close(fd);
@@ -126,15 +126,13 @@ hone_status file_output_begin(struct file_output *output, const char *target, ho
     struct stat info;
     size_t length = strlen(target);
     if (length == 0 || length >= sizeof output->target)
-        return error_set(error, HONE_ERROR_IO, "an output needs a name of 1 to %zu bytes",
-                         sizeof output->target - 1);
+        return error_io(error, "an output needs a name of 1 to %zu bytes", sizeof output->target - 1);
     memcpy(output->target, target, length + 1);
     if (lstat(target, &info) == 0 && S_ISDIR(info.st_mode))
-        return error_set(error, HONE_ERROR_IO,
-                         "cannot write '%s': it is a folder; end it with '/' to write into it", target);
+        return error_io(error, "cannot write '%s': it is a folder; end it with '/' to write into it", target);
     for (unsigned attempt = 0; attempt < 100; attempt++) {
         if (!temporary_name(output, attempt))
-            return error_set(error, HONE_ERROR_IO, "the name of the output is too long: '%s'", target);
+            return error_io(error, "the name of the output is too long: '%s'", target);
         output->fd = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (output->fd >= 0)
             return HONE_OK;
@@ -239,7 +237,7 @@ hone_status file_unnamed(int *fd, const char *target, hone_error *error)
     else if (strlen(target) < sizeof folder)
         folder_of(target, folder);
     else
-        return error_set(error, HONE_ERROR_IO, "'%.64s...' is too long for a path", target);
+        return error_io(error, "'%.64s...' is too long for a path", target);
     *fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (*fd >= 0)
         return HONE_OK;
@@ -248,8 +246,7 @@ hone_status file_unnamed(int *fd, const char *target, hone_error *error)
         unlink(name);
         return HONE_OK;
     }
-    return error_set(error, HONE_ERROR_IO, "cannot make a temporary file in '%s': %s", folder,
-                     strerror(errno));
+    return error_io(error, "cannot make a temporary file in '%s': %s", folder, strerror(errno));
 }
 
 hone_status file_write(const char *target, const void *bytes, size_t count, hone_error *error)
@@ -270,7 +267,7 @@ hone_status file_write(const char *target, const void *bytes, size_t count, hone
 
 static hone_status refuse(hone_error *error, const char *path, const char *why)
 {
-    return error_set(error, HONE_ERROR_IO, "the private folder '%s' is not used: %s", path, why);
+    return error_io(error, "the private folder '%s' is not used: %s", path, why);
 }
 
 static hone_status check_folder(int fd, const char *path, bool ours, hone_error *error)
@@ -316,10 +313,9 @@ static hone_status private_base(const char *variable, const char *fallback, char
     else if (home && home[0] == '/')
         used = snprintf(path, PATH_MAX, "%s/%s", home, fallback);
     else
-        return error_set(error, HONE_ERROR_IO, "no private folder: set HOME or %s to an absolute path",
-                         variable);
+        return error_io(error, "no private folder: set HOME or %s to an absolute path", variable);
     if (used < 0 || used >= PATH_MAX)
-        return error_set(error, HONE_ERROR_IO, "the path in %s or HOME is too long", variable);
+        return error_io(error, "the path in %s or HOME is too long", variable);
     return HONE_OK;
 }
 
@@ -328,11 +324,8 @@ static hone_status walk(int *fd, char *path, hone_error *error)
 {
     char whole[PATH_MAX], *save = NULL;
     memcpy(whole, path, strlen(path) + 1);
-    for (char *part = strtok_r(path, "/", &save); part; part = strtok_r(NULL, "/", &save)) {
-        hone_status status = enter_folder(fd, part, whole, false, error);
-        if (status)
-            return status;
-    }
+    for (char *part = strtok_r(path, "/", &save); part; part = strtok_r(NULL, "/", &save))
+        TRY(enter_folder(fd, part, whole, false, error));
     memcpy(path, whole, strlen(whole) + 1);
     return HONE_OK;
 }
@@ -344,10 +337,10 @@ static hone_status open_own_folder(char path[PATH_MAX], const char *name, const 
     char own[PATH_MAX], *save = NULL;
     hone_status status;
     if (is_set_user_id())
-        return error_set(error, HONE_ERROR_IO, "no private folder is used in a set-user-id program");
+        return error_io(error, "no private folder is used in a set-user-id program");
     if (snprintf(own, sizeof own, "%s/%s", name, sub ? sub : "") >= (int)sizeof own ||
         strlen(path) + strlen(own) + 2 > PATH_MAX)
-        return error_set(error, HONE_ERROR_IO, "the path of the private folder is too long");
+        return error_io(error, "the path of the private folder is too long");
     int at = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (at < 0)
         return io_error(error, "cannot open", "/");
@@ -408,10 +401,8 @@ hone_status file_private_read(int fd, const char *name, size_t limit, struct tex
                               hone_error *error)
 {
     int file;
-    hone_status status = file_private_open(fd, name, &file, missing, error);
-    if (status)
-        return status;
-    status = read_all(file, name, limit, out, error);
+    TRY(file_private_open(fd, name, &file, missing, error));
+    hone_status status = read_all(file, name, limit, out, error);
     close(file);
     return status;
 }
@@ -422,7 +413,7 @@ hone_status file_private_write(int fd, const char *name, const void *bytes, size
     int used = snprintf(temporary, sizeof temporary, ".%.150s.%ld.%08x", name, (long)getpid(),
                         (unsigned)(clock_ns() >> 4));
     if (used < 0 || (size_t)used >= sizeof temporary)
-        return error_set(error, HONE_ERROR_IO, "the name '%s' is too long", name);
+        return error_io(error, "the name '%s' is too long", name);
     int file = openat(fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0)
         return io_error(error, "cannot write", name);

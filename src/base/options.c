@@ -22,12 +22,11 @@ hone_status options_take(void *to, const void *from, size_t known, size_t first,
         return HONE_OK;
     memcpy(&size, from, sizeof size);
     if (size && (size < first || size > ABSURD))
-        return error_set(error, HONE_ERROR_USAGE, "size of %s is %zu: it must be sizeof(%s), or 0", name,
-                         size, name);
+        return error_usage(error, "size of %s is %zu: it must be sizeof(%s), or 0", name, size, name);
     size = size ? size : first;
     if (size > known && !all_zero((const char *)from + known, size - known))
-        return error_set(
-            error, HONE_ERROR_UNSUPPORTED,
+        return error_unsupported(
+            error,
             "%s has options set that this libhone does not know: the program was compiled for a newer one",
             name);
     memcpy(to, from, size < known ? size : known);

@@ -59,8 +59,8 @@ static bool find_path(char path[PATH_MAX], const char *target)
 
 static hone_status failed(const struct spool *spool, const char *what, hone_error *error)
 {
-    return error_set(error, HONE_ERROR_IO, "cannot %s '%s': %s", what, spool->path,
-                     errno ? strerror(errno) : "it has become shorter");
+    return error_io(error, "cannot %s '%s': %s", what, spool->path,
+                    errno ? strerror(errno) : "it has become shorter");
 }
 
 static bool read_at(const struct spool *spool, void *to, size_t count, off_t at)
@@ -137,11 +137,10 @@ static hone_status open_file(struct spool *spool, hone_error *error)
     if (spool->fd < 0 || fstat(spool->fd, &file) != 0)
         return failed(spool, "open", error);
     if (!S_ISREG(file.st_mode) || file.st_uid != geteuid() || (file.st_mode & (S_IWGRP | S_IWOTH)))
-        return error_set(error, HONE_ERROR_IO,
-                         "'%s' is no file of yours that you alone may write to: remove it", spool->path);
+        return error_io(error, "'%s' is no file of yours that you alone may write to: remove it",
+                        spool->path);
     if (flock(spool->fd, LOCK_EX | LOCK_NB) != 0)
-        return error_set(error, HONE_ERROR_IO, "'%s' is in use: another process makes the same output",
-                         spool->path);
+        return error_io(error, "'%s' is in use: another process makes the same output", spool->path);
     return HONE_OK;
 }
 
@@ -152,10 +151,9 @@ hone_status spool_open(struct spool *spool, const char *target, const char *key,
     spool->shape = *shape;
     *found = SPOOL_NEW;
     if (!find_path(spool->path, target))
-        return error_set(error, HONE_ERROR_IO, "the name of the output is too long: '%s'", target);
+        return error_io(error, "the name of the output is too long: '%s'", target);
     hone_status status = open_file(spool, error);
-    if (!status)
-        status = take_over(spool, key, found, error);
+    THEN(status, take_over(spool, key, found, error));
     if (status)
         spool_close(spool);
     return status;
@@ -176,9 +174,7 @@ hone_status spool_add(struct spool *spool, const void *unit, hone_error *error)
 
 hone_status spool_end_block(struct spool *spool, const void *extra, hone_error *error)
 {
-    hone_status status = add(spool, extra, spool->shape.extra, error);
-    if (status)
-        return status;
+    TRY(add(spool, extra, spool->shape.extra, error));
     const uint64_t check = spool->check;
     if (!file_write_all(spool->fd, &check, sizeof check))
         return failed(spool, "write", error);

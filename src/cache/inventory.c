@@ -109,7 +109,7 @@ hone_status hone_cache_list(hone_cache_entry **list, size_t *count, hone_error *
     struct disk disk;
     size_t capacity = 0;
     if (!list || !count)
-        return error_set(error, HONE_ERROR_USAGE, "hone_cache_list needs places for the list and its length");
+        return error_usage(error, "hone_cache_list needs places for the list and its length");
     *list = NULL;
     *count = 0;
     hone_status status = disk_open(&disk, error);
@@ -144,11 +144,9 @@ hone_status hone_cache_get_info(hone_cache_info *info, hone_error *error)
 {
     int fd = -1;
     if (!info)
-        return error_set(error, HONE_ERROR_USAGE, "hone_cache_get_info needs a place for the answer");
+        return error_usage(error, "hone_cache_get_info needs a place for the answer");
     *info = (hone_cache_info){.limit = programs_disk_limit};
-    hone_status status = file_private_folder("XDG_CACHE_HOME", ".cache", NULL, info->folder, &fd, error);
-    if (status)
-        return status;
+    TRY(file_private_folder("XDG_CACHE_HOME", ".cache", NULL, info->folder, &fd, error));
     close(fd);
     info->driver_bytes = driver_cache_bytes();
     return HONE_OK;
@@ -179,9 +177,7 @@ static void remove_file(const struct disk *disk, const char *name, bool all, hon
 static hone_status clean(bool all, hone_cache_removed *removed, hone_error *error)
 {
     struct disk disk;
-    hone_status status = disk_open(&disk, error);
-    if (status)
-        return status;
+    TRY(disk_open(&disk, error));
     bool locked = disk_lock(&disk);
     DIR *names = locked ? file_list_folder(disk.folder, ".") : NULL;
     for (struct dirent *entry; names && (entry = readdir(names));)
@@ -189,8 +185,7 @@ static hone_status clean(bool all, hone_cache_removed *removed, hone_error *erro
     if (names)
         closedir(names);
     disk_close(&disk);
-    return locked ? HONE_OK
-                  : error_set(error, HONE_ERROR_IO, "another process has been building programs for minutes");
+    return locked ? HONE_OK : error_io(error, "another process has been building programs for minutes");
 }
 
 hone_status hone_cache_repair(hone_cache_removed *removed, hone_error *error)
@@ -209,9 +204,7 @@ hone_status hone_cache_clear(hone_cache_removed *removed, hone_error *error)
     struct driver_cache_removed driver = {0};
     removed = removed ? removed : &unseen;
     *removed = (hone_cache_removed){0};
-    hone_status status = clean(true, removed, error);
-    if (status)
-        return status;
+    TRY(clean(true, removed, error));
     selftest_forget(&removed->verdicts, &removed->bytes);
     driver_cache_discard(&driver);
     removed->driver_folders = driver.folders;

@@ -288,8 +288,7 @@ static void save(const struct job *job, const struct program *program)
     struct text file = {0};
     hone_error why;
     hone_status status = make_entry(job, program, &file, &why);
-    if (!status)
-        status = disk_write(&job->store->disk, job->name, &file, &why);
+    THEN(status, disk_write(&job->store->disk, job->name, &file, &why));
     if (!status) {
         disk_trim(&job->store->disk, programs_disk_limit);
     } else if (status != HONE_ERROR_UNSUPPORTED) {
@@ -305,8 +304,7 @@ static hone_status compile(const struct job *job, bool keep, struct program **pr
 {
     hone_status status =
         program_from_source(program, job->store->device, job->unit->source, job->unit->options, error);
-    if (!status)
-        status = kernel_create(kernel, *program, job->kernel, error);
+    THEN(status, kernel_create(kernel, *program, job->kernel, error));
     if (status) {
         program_destroy(program);
         error_prefix(error, "building %s", job->unit->label);
@@ -323,7 +321,7 @@ static hone_status refuse(const struct job *job, hone_error *error)
             ? "ended the process twice with this driver; `hone cache clear` allows a new try"
             : "was under way in each of four processes that were ended today; tomorrow, or after "
               "`hone cache clear`, it is tried again";
-    return error_set(error, HONE_ERROR_UNSUPPORTED, "building %s %s", job->unit->label, how);
+    return error_unsupported(error, "building %s %s", job->unit->label, how);
 }
 
 static hone_status build(struct job *job, struct program **program, struct kernel **kernel, hone_error *error)
@@ -369,8 +367,7 @@ hone_status programs_kernel(struct kernel **out, struct hone_device *device, con
     char name[SHA256_TEXT_SIZE];
     *out = NULL;
     hone_status status = store_of(device, &store, error);
-    if (!status)
-        status = describe(device, unit, &key, name, error);
+    THEN(status, describe(device, unit, &key, name, error));
     struct held *held = status ? NULL : claim(store, name);
     if (!status && !held)
         status = error_memory(error, "a program");

@@ -38,8 +38,8 @@ static hone_status unknown_variant(const struct hone_filter *filter, const char 
     struct text names = {0};
     for (size_t i = 0; i < filter->variant_count; i++)
         text_add(&names, "%s%s", i ? ", " : "", filter->variants[i].name);
-    hone_status status = error_set(error, HONE_ERROR_USAGE, "%s has no variant '%s'; it has %s", filter->name,
-                                   name, text_view(&names));
+    hone_status status =
+        error_usage(error, "%s has no variant '%s'; it has %s", filter->name, name, text_view(&names));
     text_finish(&names);
     return status;
 }
@@ -53,12 +53,10 @@ static hone_status forced(struct choice *choice, hone_device *device, const stru
     if (!choice->variant)
         return unknown_variant(c->filter, request->variant, error);
     config_default(choice->variant, &choice->config);
-    hone_status status = rung ? config_parse(choice->variant, rung->config, &choice->config, error) : HONE_OK;
-    if (!status)
-        status = config_parse(choice->variant, request->config, &choice->config, error);
-    if (!status)
-        status = variant_usable(device, c, choice->variant, error);
-    return status ? status : config_legal(device, c, choice->variant, &choice->config, error);
+    TRY(rung ? config_parse(choice->variant, rung->config, &choice->config, error) : HONE_OK);
+    TRY(config_parse(choice->variant, request->config, &choice->config, error));
+    TRY(variant_usable(device, c, choice->variant, error));
+    return config_legal(device, c, choice->variant, &choice->config, error);
 }
 
 /* What the candidates are collected with. */
@@ -197,9 +195,9 @@ hone_status choose(struct choice choices[MAX_CHOICES], size_t *count, hone_devic
     if (*count > 0)
         return HONE_OK;
     if (request->config && *request->config)
-        return error_set(error, HONE_ERROR_USAGE, "no variant of %s takes the configuration '%s' here",
-                         c->filter->name, request->config);
-    return error_set(error, HONE_ERROR_UNSUPPORTED,
-                     "no variant of %s can run on '%s' for %u-channel %s images", c->filter->name,
-                     hone_device_get_info(device)->name, c->in.channels, hone_type_name(c->in.type));
+        return error_usage(error, "no variant of %s takes the configuration '%s' here", c->filter->name,
+                           request->config);
+    return error_unsupported(error, "no variant of %s can run on '%s' for %u-channel %s images",
+                             c->filter->name, hone_device_get_info(device)->name, c->in.channels,
+                             hone_type_name(c->in.type));
 }

@@ -215,8 +215,8 @@ static hone_status rewrite(const struct compaction *c, int folder, const char *n
         fsync(folder); /* else a power cut may bring back the old file, which says the same */
         return HONE_OK;
     }
-    hone_status status = error_set(error, HONE_ERROR_IO, "cannot write '%s' without what is superseded: %s",
-                                   name, strerror(errno));
+    hone_status status =
+        error_io(error, "cannot write '%s' without what is superseded: %s", name, strerror(errno));
     unlinkat(folder, temporary, 0);
     return status;
 }
@@ -235,11 +235,10 @@ hone_status records_compact_file(int folder, const char *name, int file, bool *d
     struct stat info = {0};
     size_t too_long;
     *done = false;
-    hone_status status = fstat(file, &info) == 0 ? record_lines_read(file, take_line, &c, &too_long, error)
-                                                 : error_set(error, HONE_ERROR_IO, "cannot look at '%s': %s",
-                                                             name, strerror(errno));
-    if (!status)
-        status = mark(&c, error);
+    hone_status status = fstat(file, &info) == 0
+                             ? record_lines_read(file, take_line, &c, &too_long, error)
+                             : error_io(error, "cannot look at '%s': %s", name, strerror(errno));
+    THEN(status, mark(&c, error));
     if (!status && dropped_bytes(&c) > info.st_size / 2) {
         status = rewrite(&c, folder, name, info.st_size, error);
         *done = !status;

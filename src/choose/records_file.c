@@ -34,12 +34,10 @@ static hone_status open_folder(char path[PATH_MAX], int *folder, hone_error *err
 hone_status records_path(char path[], hone_error *error)
 {
     int folder;
-    hone_status status = open_folder(path, &folder, error);
-    if (status)
-        return status;
+    TRY(open_folder(path, &folder, error));
     close(folder);
     if (strlen(path) + sizeof file_name + 1 > PATH_MAX)
-        return error_set(error, HONE_ERROR_IO, "the path of the tuning records is too long");
+        return error_io(error, "the path of the tuning records is too long");
     strcat(strcat(path, "/"), file_name);
     return HONE_OK;
 }
@@ -151,8 +149,7 @@ static hone_status load_open(struct loading *l, int file, hone_error *error)
     size_t too_long;
     hone_status status = record_lines_read(file, load_line, l, &too_long, error);
     l->records->skipped += too_long;
-    if (!status)
-        status = read_candidates(l, file, error);
+    THEN(status, read_candidates(l, file, error));
     free(l->candidates);
     return status;
 }
@@ -164,10 +161,8 @@ static hone_status open_to_read(int *file, hone_error *error)
     int folder;
     bool missing = false;
     *file = -1;
-    hone_status status = open_folder(path, &folder, error);
-    if (status)
-        return status;
-    status = file_private_open(folder, file_name, file, &missing, error);
+    TRY(open_folder(path, &folder, error));
+    hone_status status = file_private_open(folder, file_name, file, &missing, error);
     close(folder);
     if (status)
         *file = -1;
@@ -235,16 +230,14 @@ hone_status records_load_file(struct records *records, const char *path, unsigne
     struct text text = {0};
     hone_status status = file_read(path, max_file, &text, error);
     record_blank_zeros(text.data, text.length);
-    if (!status)
-        status = records_parse(records, text_view(&text), kinds, error);
+    THEN(status, records_parse(records, text_view(&text), kinds, error));
     text_finish(&text);
     return status;
 }
 
 static hone_status append_failed(hone_error *error, const char *path)
 {
-    return error_set(error, HONE_ERROR_IO, "cannot add to the tuning records in '%s': %s", path,
-                     strerror(errno));
+    return error_io(error, "cannot add to the tuning records in '%s': %s", path, strerror(errno));
 }
 
 /* Whether the file ends in the middle of a line: then a newline comes first, so that only that line
@@ -292,7 +285,7 @@ static hone_status open_locked(int folder, const char *path, int *file, hone_err
             return append_failed(error, path);
         hone_status status = HONE_OK;
         if (fstat(*file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid())
-            status = error_set(error, HONE_ERROR_IO, "'%s/%s' is not a file of this user's", path, file_name);
+            status = error_io(error, "'%s/%s' is not a file of this user's", path, file_name);
         else if (flock(*file, LOCK_EX) != 0)
             status = append_failed(error, path);
         if (!status && has_name(folder, *file))
@@ -323,10 +316,8 @@ static hone_status append(struct text *line, hone_error *error)
     text_add(line, "\n");
     if (line->failed)
         return error_memory(error, "a tuning record");
-    hone_status status = open_folder(path, &folder, error);
-    if (status)
-        return status;
-    status = open_locked(folder, path, &file, error);
+    TRY(open_folder(path, &folder, error));
+    hone_status status = open_locked(folder, path, &file, error);
     if (!status) {
         status = write_line(file, path, line, error);
         if (!status)
@@ -342,10 +333,8 @@ hone_status records_compact(bool *done, hone_error *error)
     char path[PATH_MAX];
     int folder, file;
     *done = false;
-    hone_status status = open_folder(path, &folder, error);
-    if (status)
-        return status;
-    status = open_locked(folder, path, &file, error);
+    TRY(open_folder(path, &folder, error));
+    hone_status status = open_locked(folder, path, &file, error);
     if (!status) {
         status = records_compact_file(folder, file_name, file, done, error);
         close(file);
@@ -407,8 +396,7 @@ static hone_status merge_lines(const char *ours, const char *theirs, size_t *add
         size_t length = strcspn(theirs, "\n");
         struct text line = {0}, plain = {0};
         status = normalise(theirs, length, false, &plain, error);
-        if (!status)
-            status = normalise(theirs, length, true, &line, error);
+        THEN(status, normalise(theirs, length, true, &line, error));
         if (!status && line.length > 0 && !strstr(ours, text_view(&plain)) &&
             !strstr(ours, text_view(&line))) {
             status = append(&line, error);
@@ -429,8 +417,7 @@ hone_status records_merge(const char *path, size_t *added, hone_error *error)
     bool missing = false;
     *added = 0;
     hone_status status = file_read(path, max_file, &theirs, error);
-    if (!status)
-        status = open_folder(own, &folder, error);
+    THEN(status, open_folder(own, &folder, error));
     if (!status) {
         status = file_private_read(folder, file_name, max_file, &ours, &missing, error);
         close(folder);
@@ -438,8 +425,7 @@ hone_status records_merge(const char *path, size_t *added, hone_error *error)
     }
     record_blank_zeros(ours.data, ours.length);
     record_blank_zeros(theirs.data, theirs.length);
-    if (!status)
-        status = merge_lines(text_view(&ours), text_view(&theirs), added, error);
+    THEN(status, merge_lines(text_view(&ours), text_view(&theirs), added, error));
     text_finish(&ours);
     text_finish(&theirs);
     return status;

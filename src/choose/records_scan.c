@@ -163,7 +163,7 @@ hone_status record_lines_read(int file, record_line_taker *take, void *context, 
         if (got < 0 && errno == EINTR) {
             got = 1;
         } else if (got < 0) {
-            status = error_set(error, HONE_ERROR_IO, "cannot read the tuning records: %s", strerror(errno));
+            status = error_io(error, "cannot read the tuning records: %s", strerror(errno));
         } else {
             record_blank_zeros(r.buffer + r.held, (size_t)got);
             r.held += (size_t)got;

@@ -160,14 +160,10 @@ static hone_status probe_begin(struct probe *p, hone_error *error)
     p->host = mem_new(1, BYTES);
     if (!p->host)
         return error_memory(error, "a probe");
-    hone_status status = memory_create(&p->from, p->device, BYTES, HONE_MEMORY_DEVICE, error);
-    if (!status)
-        status = memory_create(&p->to, p->device, BYTES, HONE_MEMORY_DEVICE, error);
-    if (!status)
-        status = programs_kernel(&p->copy, p->device, &unit, "roofs_copy", error);
-    if (!status)
-        status = programs_kernel(&p->work, p->device, &unit, "roofs_work", error);
-    return status;
+    TRY(memory_create(&p->from, p->device, BYTES, HONE_MEMORY_DEVICE, error));
+    TRY(memory_create(&p->to, p->device, BYTES, HONE_MEMORY_DEVICE, error));
+    TRY(programs_kernel(&p->copy, p->device, &unit, "roofs_copy", error));
+    return programs_kernel(&p->work, p->device, &unit, "roofs_work", error);
 }
 
 static void probe_end(struct probe *p)
@@ -194,12 +190,10 @@ static hone_status download(struct probe *p, hone_error *error)
 static hone_status run_copy(struct probe *p, size_t items, hone_error *error)
 {
     const struct launch launch = {.dimensions = 1, .global = {items}};
-    hone_status status = kernel_set_memory(p->copy, 0, p->from, error);
-    if (!status)
-        status = kernel_set_memory(p->copy, 1, p->to, error);
-    if (!status)
-        status = kernel_enqueue(p->copy, &launch, (struct wait_list){0}, NULL, error);
-    return status ? status : hone_device_finish(p->device, error);
+    TRY(kernel_set_memory(p->copy, 0, p->from, error));
+    TRY(kernel_set_memory(p->copy, 1, p->to, error));
+    TRY(kernel_enqueue(p->copy, &launch, (struct wait_list){0}, NULL, error));
+    return hone_device_finish(p->device, error);
 }
 
 static hone_status copy_all(struct probe *p, hone_error *error)
@@ -217,14 +211,11 @@ static hone_status compute(struct probe *p, hone_error *error)
     const struct launch launch = {.dimensions = 1, .global = {WORKERS}};
     const int rounds = ROUNDS;
     const float factor = 0.5f;
-    hone_status status = kernel_set_memory(p->work, 0, p->to, error);
-    if (!status)
-        status = kernel_set_value(p->work, 1, &rounds, sizeof rounds, error);
-    if (!status)
-        status = kernel_set_value(p->work, 2, &factor, sizeof factor, error);
-    if (!status)
-        status = kernel_enqueue(p->work, &launch, (struct wait_list){0}, NULL, error);
-    return status ? status : hone_device_finish(p->device, error);
+    TRY(kernel_set_memory(p->work, 0, p->to, error));
+    TRY(kernel_set_value(p->work, 1, &rounds, sizeof rounds, error));
+    TRY(kernel_set_value(p->work, 2, &factor, sizeof factor, error));
+    TRY(kernel_enqueue(p->work, &launch, (struct wait_list){0}, NULL, error));
+    return hone_device_finish(p->device, error);
 }
 
 /* The shortest of a few runs, seconds; the first one may compile. */
@@ -246,14 +237,10 @@ static hone_status measure(struct probe *p, struct roofs *roofs, hone_error *err
 {
     double up = 0, down = 0, copy = 0, work = 0;
     hone_status status = best_of(upload, p, &up, error);
-    if (!status)
-        status = best_of(copy_all, p, &copy, error);
-    if (!status)
-        status = best_of(download, p, &down, error);
-    if (!status)
-        status = best_of(copy_little, p, &roofs->launch, error);
-    if (!status)
-        status = best_of(compute, p, &work, error);
+    THEN(status, best_of(copy_all, p, &copy, error));
+    THEN(status, best_of(download, p, &down, error));
+    THEN(status, best_of(copy_little, p, &roofs->launch, error));
+    THEN(status, best_of(compute, p, &work, error));
     if (status)
         return status;
     const bool in_place = memory_can_wrap(p->device, NULL, BYTES);
@@ -270,8 +257,7 @@ hone_status roofs_measure(hone_device *device, struct roofs *roofs, hone_error *
     *roofs = (struct roofs){0};
     remember(hone_device_get_info(device), NULL);
     hone_status status = probe_begin(&probe, error);
-    if (!status)
-        status = measure(&probe, roofs, error);
+    THEN(status, measure(&probe, roofs, error));
     probe_end(&probe);
     if (!status)
         remember(hone_device_get_info(device), roofs);

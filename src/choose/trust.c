@@ -151,9 +151,7 @@ hone_status trust_shipped(hone_device *device, const struct hone_filter *filter,
 hone_status trust_learn(hone_device *device, const struct record_choice *choice, hone_error *error)
 {
     struct knowledge *knowledge;
-    hone_status status = knowledge_of(device, &knowledge, error);
-    if (status)
-        return status;
+    TRY(knowledge_of(device, &knowledge, error));
     struct records *records = &knowledge->records;
     if (!mem_grow(&records->choices, &records->choice_capacity, records->choice_count + 1,
                   sizeof *records->choices))
@@ -226,9 +224,7 @@ static hone_status note(hone_device *device, const struct instance *instance, bo
     struct record_case c;
     struct text config = {0};
     hone_error why;
-    hone_status status = knowledge_of(device, &knowledge, error);
-    if (status)
-        return status;
+    TRY(knowledge_of(device, &knowledge, error));
     record_device_of(device, &record.device);
     record_case_of(instance_case(instance), &c);
     key_of(instance, record.program);
@@ -277,8 +273,7 @@ static hone_status prepare_small(struct filter_case *c, hone_device *device, con
     small_size(whole, which, &in);
     small_size(whole, which, &second);
     hone_status status = case_prepare(c, &in, c->filter->inputs > 1 ? &second : NULL, error);
-    if (!status)
-        status = variant_usable(device, c, instance_variant(instance), error);
+    THEN(status, variant_usable(device, c, instance_variant(instance), error));
     return status ? status
                   : config_legal(device, c, instance_variant(instance), instance_config(instance), error);
 }
@@ -325,10 +320,8 @@ static hone_status check_small(hone_device *device, const struct instance *insta
 {
     struct filter_case c;
     struct check check;
-    hone_status status = small_case(&c, device, instance, error);
-    if (status)
-        return status;
-    status = check_init(&check, device, &c, PATTERN_RANDOM, 1, error);
+    TRY(small_case(&c, device, instance, error));
+    hone_status status = check_init(&check, device, &c, PATTERN_RANDOM, 1, error);
     if (!status) {
         const struct check_layout padded = {.pad = 16, .offset = 64};
         status = check_run(&check, device, instance_variant(instance), instance_config(instance), padded,
@@ -343,11 +336,10 @@ static hone_status check_now(hone_device *device, const struct instance *instanc
 {
     struct check_result result;
     struct text evidence = {0};
-    hone_status status = check_small(device, instance, &result, error);
-    if (status)
-        return status;
+    TRY(check_small(device, instance, &result, error));
     check_explain(&result, &evidence);
-    status = note(device, instance, result.right, result.right ? "" : text_view(&evidence), error);
+    hone_status status =
+        note(device, instance, result.right, result.right ? "" : text_view(&evidence), error);
     if (!status && !result.right)
         status = in_quarantine(instance, text_view(&evidence), error);
     text_finish(&evidence);
@@ -359,10 +351,9 @@ static hone_status check_now(hone_device *device, const struct instance *instanc
 static hone_status launch_now(hone_device *device, const struct instance *instance, hone_error *error)
 {
     struct filter_case c;
-    hone_status status = small_case(&c, device, instance, error);
-    if (status)
-        return status;
-    status = check_launch(device, &c, instance_variant(instance), instance_config(instance), error);
+    TRY(small_case(&c, device, instance, error));
+    hone_status status =
+        check_launch(device, &c, instance_variant(instance), instance_config(instance), error);
     case_finish(&c);
     return status;
 }
@@ -371,9 +362,7 @@ hone_status trust_check(hone_device *device, const struct instance *instance, ho
 {
     struct knowledge *knowledge;
     char key[RECORD_DIGEST];
-    hone_status status = knowledge_of(device, &knowledge, error);
-    if (status)
-        return status;
+    TRY(knowledge_of(device, &knowledge, error));
     key_of(instance, key);
     const char *evidence;
     enum verdict verdict = find(knowledge, key, &evidence);
@@ -381,7 +370,7 @@ hone_status trust_check(hone_device *device, const struct instance *instance, ho
         return check_now(device, instance, error);
     if (evidence)
         return in_quarantine(instance, evidence, error);
-    status = verdict == VERDICT_ON_FILE ? launch_now(device, instance, error) : HONE_OK;
+    hone_status status = verdict == VERDICT_ON_FILE ? launch_now(device, instance, error) : HONE_OK;
     if (!status && verdict == VERDICT_ON_FILE)
         remember(knowledge, key, true, "");
     return status;

@@ -170,9 +170,7 @@ static hone_status describe(struct device_details *details, const struct found_d
                             hone_error *error)
 {
     hone_device_info info;
-    hone_status status = platform_describe(found->platform, found->id, &info, &details->extensions, error);
-    if (status)
-        return status;
+    TRY(platform_describe(found->platform, found->id, &info, &details->extensions, error));
     char *profile = platform_device_text(found->id, CL_DEVICE_PROFILE);
     snprintf(details->profile, sizeof details->profile, "%s", profile ? profile : "");
     free(profile);
@@ -193,8 +191,7 @@ hone_status device_details(struct device_details *details, unsigned index, hone_
     hone_status status = platform_find_devices(&list, &count, error);
     if (!status && index >= count)
         status = error_set(error, HONE_ERROR_NO_DEVICE, "there is no device %u any more", index);
-    if (!status)
-        status = describe(details, &list[index], error);
+    THEN(status, describe(details, &list[index], error));
     free(list);
     if (status)
         device_details_finish(details);

@@ -56,10 +56,10 @@ static hone_status take_compute_units(struct hone_device *device, unsigned wante
     if (wanted == 0 || wanted == device->info.compute_units)
         return HONE_OK;
     if (wanted > device->info.compute_units || device->info.max_sub_devices < 2)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "'%s' has %u compute units and %s be divided: %u of them cannot be used alone",
-                         device->info.name, device->info.compute_units,
-                         device->info.max_sub_devices < 2 ? "cannot" : "can", wanted);
+        return error_unsupported(
+            error, "'%s' has %u compute units and %s be divided: %u of them cannot be used alone",
+            device->info.name, device->info.compute_units,
+            device->info.max_sub_devices < 2 ? "cannot" : "can", wanted);
     const cl_device_partition_property how[] = {CL_DEVICE_PARTITION_BY_COUNTS,
                                                 (cl_device_partition_property)wanted,
                                                 CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
@@ -118,14 +118,10 @@ hone_status device_open_found(hone_device **out, const struct found_device *foun
     hone_status status =
         platform_describe(found->platform, found->id, &device->info, &device->extensions, error);
     device->info.index = index;
-    if (!status)
-        status = take_compute_units(device, request->compute_units, error);
-    if (!status)
-        status = copy_request(device, request, error);
-    if (!status)
-        status = create_context(device, request, error);
-    if (!status)
-        status = create_queue(device, error);
+    THEN(status, take_compute_units(device, request->compute_units, error));
+    THEN(status, copy_request(device, request, error));
+    THEN(status, create_context(device, request, error));
+    THEN(status, create_queue(device, error));
     if (status) {
         hone_device_close(&device);
         return status;
@@ -138,7 +134,7 @@ hone_status device_open_found(hone_device **out, const struct found_device *foun
 hone_status hone_device_open(hone_device **out, const hone_device_request *request, hone_error *error)
 {
     if (!out)
-        return error_set(error, HONE_ERROR_USAGE, "hone_device_open needs a place for the device");
+        return error_usage(error, "hone_device_open needs a place for the device");
     *out = NULL;
     hone_device_request wanted;
     hone_status status = take_request(&wanted, request, error);
@@ -177,22 +173,17 @@ hone_status hone_device_from_queue(hone_device **out, struct _cl_command_queue *
                                    const hone_device_request *request, hone_error *error)
 {
     if (!out || !queue)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "hone_device_from_queue needs a queue and a place for the device");
+        return error_usage(error, "hone_device_from_queue needs a queue and a place for the device");
     *out = NULL;
     hone_device_request wanted;
-    hone_status status = take_request(&wanted, request, error);
-    if (status)
-        return status;
+    TRY(take_request(&wanted, request, error));
     struct hone_device *device = new_device();
     if (!device)
         return error_memory(error, "a device");
-    status = examine_queue(device, queue, error);
+    hone_status status = examine_queue(device, queue, error);
     bool profile = device->profile, out_of_order = device->out_of_order;
-    if (!status)
-        status = platform_describe(device->platform, device->id, &device->info, &device->extensions, error);
-    if (!status)
-        status = copy_request(device, &wanted, error);
+    THEN(status, platform_describe(device->platform, device->id, &device->info, &device->extensions, error));
+    THEN(status, copy_request(device, &wanted, error));
     if (status) {
         hone_device_close(&device);
         return status;
@@ -253,13 +244,13 @@ bool device_is_here(const struct hone_device *device)
 hone_status device_check(const struct hone_device *device, const char *call, hone_error *error)
 {
     if (!device)
-        return error_set(error, HONE_ERROR_USAGE, "%s needs a device", call);
+        return error_usage(error, "%s needs a device", call);
     if (!device_is_here(device))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "%s: the device was opened by process %ld, before fork(); OpenCL works in that "
-                         "process alone: fork "
-                         "first and open the device afterwards",
-                         call, (long)device->process);
+        return error_usage(error,
+                           "%s: the device was opened by process %ld, before fork(); OpenCL works in that "
+                           "process alone: fork "
+                           "first and open the device afterwards",
+                           call, (long)device->process);
     return HONE_OK;
 }
 
@@ -290,9 +281,7 @@ const hone_device_info *hone_device_get_info(const hone_device *device)
 
 hone_status hone_device_finish(hone_device *device, hone_error *error)
 {
-    hone_status status = device_check(device, "hone_device_finish", error);
-    if (status)
-        return status;
+    TRY(device_check(device, "hone_device_finish", error));
     cl_int code = lanes_finish(device);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clFinish");

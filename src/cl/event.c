@@ -33,9 +33,7 @@ static void stamp_by_host(hone_event *event, uint64_t begun)
 hone_status event_made(hone_event **out, struct hone_device *device, cl_event event,
                        const struct command_note *note, uint64_t begun, hone_error *error)
 {
-    hone_status status = event_adopt(out, device, event, error);
-    if (status)
-        return status;
+    TRY(event_adopt(out, device, event, error));
     (*out)->note = *note;
     (*out)->note.enqueued = clock_ns();
     if (device->host_clock)
@@ -92,15 +90,13 @@ hone_status event_check(const hone_event *event, bool there, const char *call, c
                         hone_error *error)
 {
     if (!event || !there)
-        return error_set(error, HONE_ERROR_USAGE, "%s needs %s", call, needs);
+        return error_usage(error, "%s needs %s", call, needs);
     return device_check(event->device, call, error);
 }
 
 hone_status hone_event_wait(const hone_event *event, hone_error *error)
 {
-    hone_status status = event_check(event, true, "hone_event_wait", "an event", error);
-    if (status)
-        return status;
+    TRY(event_check(event, true, "hone_event_wait", "an event", error));
     cl_int code = clWaitForEvents(1, &event->command);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clWaitForEvents");
@@ -179,15 +175,13 @@ hone_status hone_event_from_cl(hone_event **out, hone_device *device, struct _cl
                                hone_error *error)
 {
     if (!out || !device || !event)
-        return error_set(error, HONE_ERROR_USAGE, "hone_event_from_cl needs a device and an event");
+        return error_usage(error, "hone_event_from_cl needs a device and an event");
     *out = NULL;
-    hone_status status = device_check(device, "hone_event_from_cl", error);
-    if (status)
-        return status;
+    TRY(device_check(device, "hone_event_from_cl", error));
     cl_int code = clRetainEvent(event);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clRetainEvent");
-    status = event_adopt(out, device, event, error);
+    hone_status status = event_adopt(out, device, event, error);
     if (!status)
         (*out)->note.kind = command_kind_of(event);
     return status;
@@ -204,7 +198,7 @@ hone_status waits_init(struct cl_waits *waits, struct wait_list list, hone_error
     if (list.count == 0)
         return HONE_OK;
     if (!list.events)
-        return error_set(error, HONE_ERROR_USAGE, "a list of %zu events to wait for is NULL", list.count);
+        return error_usage(error, "a list of %zu events to wait for is NULL", list.count);
     waits->events = waits->fixed;
     if (list.count > COUNT_OF(waits->fixed))
         waits->events = mem_new(list.count, sizeof *waits->events);

@@ -65,8 +65,7 @@ static hone_status create_shared(struct memory *memory, hone_error *error)
 {
     const hone_device_info *info = &memory->device->info;
     if (!info->svm_coarse)
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "'%s' has no coarse-grained shared virtual memory",
-                         info->name);
+        return error_unsupported(error, "'%s' has no coarse-grained shared virtual memory", info->name);
     memory->svm = clSVMAlloc(memory->device->context, CL_MEM_READ_WRITE, memory->bytes, 0);
     if (!memory->svm)
         return error_set(error, HONE_ERROR_MEMORY, "clSVMAlloc of %zu bytes on '%s' failed", memory->bytes,
@@ -137,8 +136,7 @@ hone_status memory_create_table(struct memory **out, struct hone_device *device,
     if (status)
         return *out = NULL, status;
     status = reserve(memory, "a table", error);
-    if (!status)
-        status = create_buffer(memory, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, (void *)bytes, error);
+    THEN(status, create_buffer(memory, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, (void *)bytes, error));
     if (!status)
         device_count_copy(device, COPY_UPLOAD, count);
     return settle(out, memory, status);
@@ -195,9 +193,9 @@ hone_status memory_create_image(struct memory **out, struct hone_device *device,
 {
     *out = NULL;
     if (!memory_image_possible(device, format, width, height))
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "'%s' has no %zux%zu image of %u-channel %s%s",
-                         device->info.name, width, height, format->channels, hone_type_name(format->type),
-                         format->normalised ? " read as 0..1" : "");
+        return error_unsupported(error, "'%s' has no %zux%zu image of %u-channel %s%s", device->info.name,
+                                 width, height, format->channels, hone_type_name(format->type),
+                                 format->normalised ? " read as 0..1" : "");
     struct memory *memory = NULL;
     hone_status status =
         new_memory(&memory, device, width * height * format->channels * hone_type_size(format->type), error);
@@ -242,7 +240,7 @@ static hone_status object_facts(struct memory *memory, hone_error *error)
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clGetMemObjectInfo");
     if (type != CL_MEM_OBJECT_BUFFER && type != CL_MEM_OBJECT_IMAGE2D)
-        return error_set(error, HONE_ERROR_USAGE, "a memory object must be a buffer or a 2D image");
+        return error_usage(error, "a memory object must be a buffer or a 2D image");
     memory->is_image = type == CL_MEM_OBJECT_IMAGE2D;
     memory->bytes = bytes;
     memory->skew = (uintptr_t)host % WHOLE_PAGE;
@@ -274,12 +272,12 @@ hone_status memory_check_image(const struct memory *memory, hone_type type, uint
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clGetImageInfo");
     if (its_width != width || its_height != height || !same_format(&format, type, channels))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "the 2D image is %zux%zu (channel order 0x%x, type 0x%x), not %zux%zu with %u "
-                         "channels of %s; 1, 2 "
-                         "and 4 channels are possible",
-                         its_width, its_height, format.image_channel_order, format.image_channel_data_type,
-                         width, height, channels, hone_type_name(type));
+        return error_usage(error,
+                           "the 2D image is %zux%zu (channel order 0x%x, type 0x%x), not %zux%zu with %u "
+                           "channels of %s; 1, 2 "
+                           "and 4 channels are possible",
+                           its_width, its_height, format.image_channel_order, format.image_channel_data_type,
+                           width, height, channels, hone_type_name(type));
     return HONE_OK;
 }
 
@@ -471,8 +469,7 @@ static hone_status transfer_in_two(const struct transfer *t, const struct span *
     hone_status status = transfer_run(t, &most, wait, done ? &first : NULL, error);
     const hone_event *const events[] = {first};
     rest.host += most.rows * t->host_pitch;
-    if (!status)
-        status = transfer_run(&rest, &last, (struct wait_list){events, first != NULL}, done, error);
+    THEN(status, transfer_run(&rest, &last, (struct wait_list){events, first != NULL}, done, error));
     if (!status && done)
         event_join(&first, done, done);
     hone_event_destroy(&first);
@@ -490,8 +487,7 @@ static hone_status copy_in_two(struct memory *from, const struct span *source, s
     hone_status status = memory_copy(from, &most, to, &most_to, wait, done ? &first : NULL, error);
     const hone_event *const events[] = {first};
     const struct wait_list after = first ? (struct wait_list){events, 1} : wait;
-    if (!status)
-        status = memory_copy(from, &last, to, &last_to, after, done, error);
+    THEN(status, memory_copy(from, &last, to, &last_to, after, done, error));
     if (!status && done)
         event_join(&first, done, done);
     hone_event_destroy(&first);
@@ -552,9 +548,7 @@ static hone_status transfer_run(const struct transfer *t, const struct span *spa
     cl_int code;
     if (!solid && ends_early(t->memory, span))
         return transfer_in_two(t, span, wait, done, error);
-    hone_status status = command_begin(&c, wait, done, error);
-    if (status)
-        return status;
+    TRY(command_begin(&c, wait, done, error));
     if (solid) {
         code = transfer_solid(t, span->offset, bytes, t->host, &c, blocking, c.slot);
     } else {
@@ -600,9 +594,7 @@ hone_status memory_fill(struct memory *memory, const void *pattern, size_t patte
                         struct wait_list wait, hone_event **done, hone_error *error)
 {
     struct command c;
-    hone_status status = command_begin(&c, wait, done, error);
-    if (status)
-        return status;
+    TRY(command_begin(&c, wait, done, error));
     cl_int code = clEnqueueFillBuffer(memory->device->queue, memory->object, pattern, pattern_bytes, 0, bytes,
                                       c.waits.count, c.waits.events, c.slot);
     return command_end(&c, memory->device, code, "clEnqueueFillBuffer", done, error);
@@ -620,9 +612,7 @@ hone_status memory_buffer_to_image(struct memory *buffer, size_t offset, struct 
                                    size_t height, struct wait_list wait, hone_event **done, hone_error *error)
 {
     struct command c;
-    hone_status status = command_begin(&c, wait, done, error);
-    if (status)
-        return status;
+    TRY(command_begin(&c, wait, done, error));
     const size_t origin[3] = {0}, region[3] = {width, height, 1};
     cl_int code = clEnqueueCopyBufferToImage(buffer->device->queue, buffer->object, image->object, offset,
                                              origin, region, c.waits.count, c.waits.events, c.slot);
@@ -634,9 +624,7 @@ hone_status memory_image_to_buffer(struct memory *image, struct memory *buffer, 
                                    size_t height, struct wait_list wait, hone_event **done, hone_error *error)
 {
     struct command c;
-    hone_status status = command_begin(&c, wait, done, error);
-    if (status)
-        return status;
+    TRY(command_begin(&c, wait, done, error));
     const size_t origin[3] = {0}, region[3] = {width, height, 1};
     cl_int code = clEnqueueCopyImageToBuffer(image->device->queue, image->object, buffer->object, origin,
                                              region, offset, c.waits.count, c.waits.events, c.slot);
@@ -651,9 +639,7 @@ hone_status memory_copy(struct memory *from, const struct span *source, struct m
     struct command c;
     if (!span_is_solid(source, target->pitch) && (ends_early(from, source) || ends_early(to, target)))
         return copy_in_two(from, source, to, target, wait, done, error);
-    hone_status status = command_begin(&c, wait, done, error);
-    if (status)
-        return status;
+    TRY(command_begin(&c, wait, done, error));
     cl_command_queue queue = from->device->queue;
     const char *call = "clEnqueueCopyBuffer";
     cl_int code;
@@ -684,10 +670,8 @@ hone_status memory_map(struct memory *memory, bool write, void **pointer, struct
 {
     struct command c;
     if (memory->is_image)
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "a 2D image object cannot be mapped; download it");
-    hone_status status = command_begin(&c, wait, done, error);
-    if (status)
-        return status;
+        return error_unsupported(error, "a 2D image object cannot be mapped; download it");
+    TRY(command_begin(&c, wait, done, error));
     cl_int code = CL_SUCCESS;
     cl_map_flags flags = CL_MAP_READ | (write ? CL_MAP_WRITE : 0);
     void *mapped = clEnqueueMapBuffer(memory->device->queue, memory->object, done ? CL_FALSE : CL_TRUE, flags,
@@ -704,9 +688,7 @@ hone_status memory_map(struct memory *memory, bool write, void **pointer, struct
 hone_status memory_unmap(struct memory *memory, struct wait_list wait, hone_event **done, hone_error *error)
 {
     struct command c;
-    hone_status status = command_begin(&c, wait, done, error);
-    if (status)
-        return status;
+    TRY(command_begin(&c, wait, done, error));
     cl_int code = clEnqueueUnmapMemObject(memory->device->queue, memory->object, memory->mapped,
                                           c.waits.count, c.waits.events, c.slot);
     if (code == CL_SUCCESS)
@@ -733,9 +715,7 @@ bool memory_is_lent(const struct memory *memory)
 hone_status memory_acquire(struct memory *memory, struct wait_list wait, hone_event **done, hone_error *error)
 {
     struct command c;
-    hone_status status = command_begin(&c, wait, done, error);
-    if (status)
-        return status;
+    TRY(command_begin(&c, wait, done, error));
     cl_int code = memory->device->calls.acquire_egl(memory->device->queue, 1, &memory->object, c.waits.count,
                                                     c.waits.events, c.slot);
     return command_end(&c, memory->device, code, "clEnqueueAcquireEGLObjectsKHR", done, error);
@@ -745,9 +725,7 @@ hone_status memory_give_back(struct memory *memory, struct wait_list wait, hone_
                              hone_error *error)
 {
     struct command c;
-    hone_status status = command_begin(&c, wait, done, error);
-    if (status)
-        return status;
+    TRY(command_begin(&c, wait, done, error));
     cl_int code = memory->device->calls.release_egl(memory->device->queue, 1, &memory->object, c.waits.count,
                                                     c.waits.events, c.slot);
     return command_end(&c, memory->device, code, "clEnqueueReleaseEGLObjectsKHR", done, error);

@@ -56,19 +56,17 @@ static hone_status check_process(hone_error *error)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, note_process);
     return first_process == getpid() ? HONE_OK
-                                     : error_set(error, HONE_ERROR_USAGE,
-                                                 "process %ld used OpenCL before it forked this one, in "
-                                                 "which its drivers do not work: fork "
-                                                 "first, or start a program",
-                                                 (long)first_process);
+                                     : error_usage(error,
+                                                   "process %ld used OpenCL before it forked this one, in "
+                                                   "which its drivers do not work: fork "
+                                                   "first, or start a program",
+                                                   (long)first_process);
 }
 
 static hone_status ask_platforms(cl_platform_id platforms[MAX_PLATFORMS], cl_uint *count, hone_error *error)
 {
     *count = 0;
-    hone_status status = check_process(error);
-    if (status)
-        return status;
+    TRY(check_process(error));
     driver_cache_prepare();
     cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, count);
     if (code != CL_SUCCESS || *count > MAX_PLATFORMS)
@@ -304,8 +302,7 @@ hone_status hone_device_list(hone_device_info **list, size_t *count, hone_error 
     struct found_device *found = NULL;
     size_t all = 0;
     if (!list || !count)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "hone_device_list needs places for the list and its length");
+        return error_usage(error, "hone_device_list needs places for the list and its length");
     *list = NULL;
     *count = 0;
     hone_status status = platform_find_devices(&found, &all, error);
@@ -363,9 +360,7 @@ hone_status platform_list(struct platform_info **list, size_t *count, hone_error
     cl_uint found = 0;
     *list = NULL;
     *count = 0;
-    hone_status status = ask_platforms(platforms, &found, error);
-    if (status)
-        return status;
+    TRY(ask_platforms(platforms, &found, error));
     *list = mem_new(found, sizeof **list);
     if (!*list)
         return error_memory(error, "the list of platforms");

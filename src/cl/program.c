@@ -150,7 +150,7 @@ static hone_status read_binary(cl_program object, struct text *out, hone_error *
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clGetProgramInfo (binary size)");
     if (size == 0)
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "the driver gives no program binary");
+        return error_unsupported(error, "the driver gives no program binary");
     unsigned char *bytes = mem_new(size, 1);
     if (!bytes)
         return error_memory(error, "a program binary");
@@ -356,8 +356,7 @@ hone_status kernel_set_any_sampler(struct kernel *kernel, unsigned index, const 
     while (slot < MAX_OTHER_SAMPLERS && slots[slot] && kernel->sampler_of[slot] != index)
         slot++;
     if (slot == MAX_OTHER_SAMPLERS)
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "'%s' has more than %d samplers", kernel->name,
-                         MAX_OTHER_SAMPLERS);
+        return error_unsupported(error, "'%s' has more than %d samplers", kernel->name, MAX_OTHER_SAMPLERS);
     cl_sampler sampler;
     cl_int code = make_sampler(kernel, wanted, &sampler);
     if (code != CL_SUCCESS)
@@ -374,9 +373,7 @@ hone_status kernel_enqueue(struct kernel *kernel, const struct launch *launch, s
 {
     struct cl_waits waits;
     cl_event event = NULL;
-    hone_status status = waits_init(&waits, wait, error);
-    if (status)
-        return status;
+    TRY(waits_init(&waits, wait, error));
     const size_t *local = launch->local[0] ? launch->local : NULL;
     cl_int code =
         clEnqueueNDRangeKernel(kernel->device->queue, kernel->object, launch->dimensions, NULL,

@@ -133,8 +133,7 @@ static hone_status try_specs(hone_device **out, const struct candidate *all, siz
     }
     free(copy);
     return any ? status
-               : error_set(error, HONE_ERROR_USAGE,
-                           "an empty device spec; use a number, cpu, gpu or part of a name");
+               : error_usage(error, "an empty device spec; use a number, cpu, gpu or part of a name");
 }
 
 hone_status select_device(hone_device **out, const hone_device_request *request, hone_error *error)
@@ -161,8 +160,7 @@ hone_status select_device(hone_device **out, const hone_device_request *request,
         }
         free(extensions);
     }
-    if (!status)
-        status = try_specs(out, all, described, spec && *spec ? spec : "auto", request, error);
+    THEN(status, try_specs(out, all, described, spec && *spec ? spec : "auto", request, error));
     free(all);
     free(found);
     return status;

@@ -54,11 +54,10 @@ static hone_status check_clock(const hone_event *event, bool there, const char *
     if (status || event->device->host_clock)
         return status;
     if (!event->device->profile)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "no time stamps: open the device with `profile` set in its request");
+        return error_unsupported(error, "no time stamps: open the device with `profile` set in its request");
     if (!selftest_holds(event->device, SELFTEST_CLOCK))
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "no time stamps: the clock of '%s' failed the self-test", event->device->info.name);
+        return error_unsupported(error, "no time stamps: the clock of '%s' failed the self-test",
+                                 event->device->info.name);
     return HONE_OK;
 }
 
@@ -92,9 +91,7 @@ hone_status hone_event_times(const hone_event *event, hone_times *times, hone_er
 {
     if (times)
         *times = (hone_times){0};
-    hone_status status = check_clock(event, times != NULL, "hone_event_times", error);
-    if (status)
-        return status;
+    TRY(check_clock(event, times != NULL, "hone_event_times", error));
     const hone_event *first = event;
     hone_times last = {0};
     while (first->before)
@@ -144,9 +141,7 @@ hone_status hone_event_durations(const hone_event *event, hone_durations *durati
 {
     if (durations)
         *durations = (hone_durations){0};
-    hone_status status = check_clock(event, durations != NULL, "hone_event_durations", error);
-    if (status)
-        return status;
+    TRY(check_clock(event, durations != NULL, "hone_event_durations", error));
     cl_int code = add_up(event, durations);
     return code == CL_SUCCESS ? HONE_OK : cl_failed(error, code, "clGetEventProfilingInfo");
 }
@@ -175,13 +170,10 @@ hone_status hone_event_command(const hone_event *event, size_t index, hone_comma
 {
     if (command)
         *command = (hone_command){.kind = HONE_COMMAND_OTHER};
-    hone_status status = check_clock(event, command != NULL, "hone_event_command", error);
-    if (status)
-        return status;
+    TRY(check_clock(event, command != NULL, "hone_event_command", error));
     const size_t count = hone_event_command_count(event);
     if (index >= count)
-        return error_set(error, HONE_ERROR_USAGE, "there is no command %zu: the event has %zu, from 0", index,
-                         count);
+        return error_usage(error, "there is no command %zu: the event has %zu, from 0", index, count);
     for (size_t i = count - 1; i > index; i--)
         event = event->before;
     *command = describe(event);

@@ -138,8 +138,8 @@ static hone_status import_egl(struct hone_device *device, const hone_external *e
 {
     cl_int code = CL_SUCCESS;
     if (!device->calls.create_from_egl_image || !device->calls.acquire_egl || !device->calls.release_egl)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "the device '%s' lists cl_khr_egl_image without its functions", device->info.name);
+        return error_unsupported(error, "the device '%s' lists cl_khr_egl_image without its functions",
+                                 device->info.name);
     *object = device->calls.create_from_egl_image(device->context, external->display, external->host,
                                                   CL_MEM_READ_WRITE, NULL, &code);
     return code == CL_SUCCESS ? HONE_OK : cl_failed(error, code, "clCreateFromEGLImageKHR");
@@ -147,8 +147,7 @@ static hone_status import_egl(struct hone_device *device, const hone_external *e
 
 static hone_status unsupported(struct hone_device *device, const char *extension, hone_error *error)
 {
-    return error_set(error, HONE_ERROR_UNSUPPORTED, "the device '%s' does not offer %s", device->info.name,
-                     extension);
+    return error_unsupported(error, "the device '%s' does not offer %s", device->info.name, extension);
 }
 
 hone_status vendor_import(struct hone_device *device, const hone_external *external, size_t bytes,
@@ -172,5 +171,5 @@ hone_status vendor_import(struct hone_device *device, const hone_external *exter
             return unsupported(device, "cl_khr_egl_image", error);
         return import_egl(device, external, object, error);
     }
-    return error_set(error, HONE_ERROR_USAGE, "unknown kind of external memory (%d)", (int)external->kind);
+    return error_usage(error, "unknown kind of external memory (%d)", (int)external->kind);
 }

@@ -3,6 +3,7 @@
 #include "cli/cache.h"
 #include "cli/show.h"
 
+#include "base/error.h"
 #include "base/text.h"
 #include "choose/records.h"
 
@@ -90,10 +91,9 @@ static json_t *records_json(const struct records *records, const struct record_t
 static hone_status load(struct records *records, struct record_try_counts *tries, char path[PATH_MAX],
                         hone_error *error)
 {
-    hone_status status = records_path(path, error);
-    if (!status)
-        status = records_load(records, READ_CHOICES | READ_TRUSTS, error);
-    return status ? status : records_count_tries(tries, error);
+    TRY(records_path(path, error));
+    TRY(records_load(records, READ_CHOICES | READ_TRUSTS, error));
+    return records_count_tries(tries, error);
 }
 
 void cache_print_tuning_totals(void)

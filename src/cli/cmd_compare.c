@@ -176,15 +176,13 @@ static int compare(struct side sides[2], const struct compare_options *options)
 {
     hone_error error;
     hone_status status = open_side(&sides[0], options, &error);
-    if (!status)
-        status = open_side(&sides[1], options, &error);
+    THEN(status, open_side(&sides[1], options, &error));
     if (status)
         return cli_fail(&options->common, &error);
     if (!same_kind(media_get_info(sides[0].input), media_get_info(sides[1].input)))
         return report_kinds(sides, options);
     status = load_side(&sides[0], &error);
-    if (!status)
-        status = load_side(&sides[1], &error);
+    THEN(status, load_side(&sides[1], &error));
     return status ? cli_fail(&options->common, &error) : report(sides, options);
 }
 

@@ -83,9 +83,7 @@ static hone_status lint_one(struct linting *l, const char *path, hone_error *err
                                          .includes = l->includes.items,
                                          .include_count = (size_t)l->includes.count};
     struct lint_result result;
-    hone_status status = lint_file(&result, path, &options, error);
-    if (status)
-        return status;
+    TRY(lint_file(&result, path, &options, error));
     for (size_t i = 0; i < result.count; i++)
         if (l->common.json)
             json_array_append_new(result.findings[i].reason ? l->silenced : l->findings,

@@ -30,8 +30,7 @@ static hone_status load_by_name(const char *name, hone_error *error)
     snprintf(file, sizeof file, "%s.cl", name);
     hone_status status = file_private_read(fd, file, MAX_TEXT, &text, &missing, error);
     text_add(&path, "%s/%s", folder, file);
-    if (!status)
-        status = hone_filter_load(text_view(&path), text_view(&text), NULL, error);
+    THEN(status, hone_filter_load(text_view(&path), text_view(&text), NULL, error));
     close(fd);
     text_finish(&text);
     text_finish(&path);

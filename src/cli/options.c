@@ -187,8 +187,7 @@ hone_status cli_parse_size(const char *option, const char *text, hone_image_desc
 {
     char rest;
     if (sscanf(text, "%ux%u%c", &in->width, &in->height, &rest) != 2)
-        return error_set(error, HONE_ERROR_USAGE, "%s takes WIDTHxHEIGHT, such as 1920x1080, not '%s'",
-                         option, text);
+        return error_usage(error, "%s takes WIDTHxHEIGHT, such as 1920x1080, not '%s'", option, text);
     return hone_image_desc_check(in, error);
 }
 

@@ -99,11 +99,11 @@ static hone_status take_lines(struct policy *policy, char *text, const char *pat
         if (end)
             *end++ = '\0';
         if (!take_line(policy, line, path))
-            return error_set(error, HONE_ERROR_IO,
-                             "'%s', line %u: expected 'limit' or 'default', then max-pixels, memory, "
-                             "decode-memory or trust, and a value, such as 'limit max-pixels 1e9', 'default "
-                             "memory 512M' or 'limit trust no'",
-                             path, number);
+            return error_io(error,
+                            "'%s', line %u: expected 'limit' or 'default', then max-pixels, memory, "
+                            "decode-memory or trust, and a value, such as 'limit max-pixels 1e9', 'default "
+                            "memory 512M' or 'limit trust no'",
+                            path, number);
         line = end;
     }
     return HONE_OK;
@@ -113,7 +113,7 @@ static hone_status take_lines(struct policy *policy, char *text, const char *pat
 
 static hone_status unread(const char *path, const char *why, hone_error *error)
 {
-    return error_set(error, HONE_ERROR_IO, "the policy '%s' cannot be used: %s", path, why);
+    return error_io(error, "the policy '%s' cannot be used: %s", path, why);
 }
 
 /* Why a file is not to be trusted; NULL: it is. */
@@ -150,8 +150,7 @@ hone_status policy_add(struct policy *policy, const char *path, hone_error *erro
                          : text ? read_text(fd, path, text, MOST_BYTES, error)
                                 : error_memory(error, "a policy");
     close(fd);
-    if (!status)
-        status = take_lines(policy, text, path, error);
+    THEN(status, take_lines(policy, text, path, error));
     free(text);
     return status;
 }
@@ -186,10 +185,10 @@ bool policy_has(const struct policy *policy, enum policy_item item)
 static hone_status exceeds(const struct policy_rule *rule, enum policy_item item, hone_error *error)
 {
     if (item == POLICY_TRUST)
-        return error_set(error, HONE_ERROR_USAGE, "--trust is not allowed by the policy '%s'", rule->path);
+        return error_usage(error, "--trust is not allowed by the policy '%s'", rule->path);
     const double unit = item == POLICY_MEMORY ? 1048576 : 1;
-    return error_set(error, HONE_ERROR_USAGE, "--%s exceeds the limit of %.10g%s in the policy '%s'",
-                     names[item], rule->limit / unit, item == POLICY_MAX_PIXELS ? "" : " MiB", rule->path);
+    return error_usage(error, "--%s exceeds the limit of %.10g%s in the policy '%s'", names[item],
+                       rule->limit / unit, item == POLICY_MAX_PIXELS ? "" : " MiB", rule->path);
 }
 
 hone_status policy_apply(const struct policy *policy, enum policy_item item, bool given, double *value,
@@ -210,8 +209,7 @@ hone_status policy_apply_decoders(const struct policy *policy, double *memory, b
 {
     double mib = *memory > 0 ? *memory : (double)MEDIA_MEMORY / 1048576, trusts = *trust;
     hone_status status = policy_apply(policy, POLICY_DECODE_MEMORY, *memory > 0, &mib, error);
-    if (!status)
-        status = policy_apply(policy, POLICY_TRUST, *trust, &trusts, error);
+    THEN(status, policy_apply(policy, POLICY_TRUST, *trust, &trusts, error));
     if (policy_has(policy, POLICY_DECODE_MEMORY))
         *memory = mib;
     *trust = trusts > 0;
@@ -223,8 +221,7 @@ hone_status policy_bind_reading(double *memory, bool *trust, double *max_pixels,
     struct policy policy;
     *max_pixels = 0;
     hone_status status = policy_read(&policy, error);
-    if (!status)
-        status = policy_apply_decoders(&policy, memory, trust, error);
+    THEN(status, policy_apply_decoders(&policy, memory, trust, error));
     if (status || !policy_has(&policy, POLICY_MAX_PIXELS))
         return status;
     *max_pixels = HONE_MAX_PIXELS;

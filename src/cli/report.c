@@ -85,7 +85,7 @@ int cli_usage(const struct command *command, const char *format, ...)
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     cli_make_one_line(message);
-    error_set(&error, HONE_ERROR_USAGE, "%s: %s", command->name, message);
+    error_usage(&error, "%s: %s", command->name, message);
     fprintf(stderr, "hone: %s (hone %s --help)\n", error.message, command->name);
     if (cli_wants_json)
         cli_print_json(cli_failure_json(&error));
@@ -190,9 +190,9 @@ static hone_status check_hint(const hone_device *device, hone_error *error)
     const hone_device_info *info = hone_device_get_info(device);
     if (text_has_word(info->used_extensions, "cl_qcom_perf_hint"))
         return HONE_OK;
-    return error_set(error, HONE_ERROR_UNSUPPORTED,
-                     "--perf-hint: '%s' takes no performance hint (cl_qcom_perf_hint); leave the option out",
-                     info->name);
+    return error_unsupported(
+        error, "--perf-hint: '%s' takes no performance hint (cl_qcom_perf_hint); leave the option out",
+        info->name);
 }
 
 static hone_status parse_hint(const char *word, hone_performance *hint, hone_error *error)
@@ -205,7 +205,7 @@ static hone_status parse_hint(const char *word, hone_performance *hint, hone_err
             *hint = (hone_performance)i;
             return HONE_OK;
         }
-    return error_set(error, HONE_ERROR_USAGE, "--perf-hint is high, normal or low, not '%s'", word);
+    return error_usage(error, "--perf-hint is high, normal or low, not '%s'", word);
 }
 
 hone_status cli_open_device(hone_device **out, const struct common_options *common, const char *spec,
@@ -215,8 +215,7 @@ hone_status cli_open_device(hone_device **out, const struct common_options *comm
     request.spec = spec;
     hone_status status =
         common->perf_hint ? parse_hint(common->perf_hint, &request.performance, error) : HONE_OK;
-    if (!status)
-        status = hone_device_open(out, &request, error);
+    THEN(status, hone_device_open(out, &request, error));
     if (!status && common->perf_hint)
         status = check_hint(*out, error);
     if (status) {

@@ -89,9 +89,7 @@ static hone_status look_at_device(struct doctor *doctor, const char *spec, hone_
     hone_device *device = NULL;
     hone_device_request request = doctor->request->device;
     request.spec = spec;
-    hone_status status = hone_device_open(&device, &request, error);
-    if (status)
-        return status;
+    TRY(hone_device_open(&device, &request, error));
     look_at_open_device(doctor, device);
     hone_device_close(&device);
     return HONE_OK;
@@ -176,8 +174,7 @@ hone_status doctor_run(const struct doctor_request *request, struct doctor_resul
 {
     struct doctor doctor = {.request = request};
     hone_status status = doctor_look_at_setup(&doctor, error);
-    if (!status)
-        status = look_at_devices(&doctor, error);
+    THEN(status, look_at_devices(&doctor, error));
     if (status == HONE_ERROR_NO_DEVICE && doctor.result.devices == 0 && !request->device.spec)
         doctor_advise_install(&doctor);
     look_at_cache(&doctor);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The doctor's last look: does every filter give on this device what its reference in plain C gives? The
  * variant asked is the one that a plan would use. */
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "choose/choose.h"
@@ -110,8 +111,7 @@ static bool check_format(struct tally *tally, hone_type type, uint32_t channels,
         return false;
     c.border = border;
     hone_status status = chain_parse_parameters(&c, tally->parameters, &error);
-    if (!status)
-        status = case_prepare(&c, &desc, tally->filter->inputs > 1 ? &desc : NULL, &error);
+    THEN(status, case_prepare(&c, &desc, tally->filter->inputs > 1 ? &desc : NULL, &error));
     if (!status)
         check_case(tally, &c);
     else

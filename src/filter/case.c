@@ -75,7 +75,7 @@ static void choice_at(const char *choices, int index, char *to, size_t size)
 static hone_status bad_value(hone_error *error, const char *format, const char *filter, const char *parameter,
                              const char *text, const char *right)
 {
-    hone_status status = error_set(error, HONE_ERROR_USAGE, format, filter, parameter, text, right);
+    hone_status status = error_usage(error, format, filter, parameter, text, right);
     if (error)
         error->column = 2;
     return status;
@@ -131,9 +131,8 @@ static hone_status resolve_share(const struct filter_case *c, const struct param
         return HONE_OK;
     const double levels = share_levels(p, share, c->in.type);
     if (levels < p->min || levels > p->max)
-        return error_set(error, HONE_ERROR_USAGE, "%s: %s=%g%% is %g levels of %s; it takes %g to %g",
-                         c->filter->name, p->name, share->percent, levels, hone_type_name(c->in.type), p->min,
-                         p->max);
+        return error_usage(error, "%s: %s=%g%% is %g levels of %s; it takes %g to %g", c->filter->name,
+                           p->name, share->percent, levels, hone_type_name(c->in.type), p->min, p->max);
     *number = levels;
     return HONE_OK;
 }
@@ -206,7 +205,7 @@ static hone_status unknown_parameter(const struct hone_filter *filter, const cha
         }
     bool near = nearest && best <= 3 && best < strlen(nearest);
     text_add_choices(&answer, near ? nearest : NULL, "it takes", text_view(&all));
-    error_set(error, HONE_ERROR_USAGE, "%s has no parameter '%s'%s", filter->name, name, text_view(&answer));
+    error_usage(error, "%s has no parameter '%s'%s", filter->name, name, text_view(&answer));
     if (error)
         error->column = 1;
     text_finish(&all);
@@ -303,23 +302,20 @@ static hone_status refuse_channels(const struct filter_case *c, hone_error *erro
     const char *name = c->filter->name;
     const struct hone_filter *gray = registry_find("gray");
     if ((c->filter->channels & CHANNELS_1) && gray && filter_takes(gray, &c->in))
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "%s does not take images of %u channels; 'gray | %s' takes their luma", name,
-                         c->in.channels, name);
-    return error_set(error, HONE_ERROR_UNSUPPORTED, "%s does not take images of %u channels", name,
-                     c->in.channels);
+        return error_unsupported(error,
+                                 "%s does not take images of %u channels; 'gray | %s' takes their luma", name,
+                                 c->in.channels, name);
+    return error_unsupported(error, "%s does not take images of %u channels", name, c->in.channels);
 }
 
 static hone_status check_formats(const struct filter_case *c, hone_error *error)
 {
     char types[32];
-    hone_status status = hone_image_desc_check(&c->in, error);
-    if (status)
-        return status;
+    TRY(hone_image_desc_check(&c->in, error));
     case_list_types(c->filter->types, types, sizeof types);
     if (!(c->filter->types & 1u << c->in.type))
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "%s does not take %s pixels; it takes %s",
-                         c->filter->name, hone_type_name(c->in.type), types);
+        return error_unsupported(error, "%s does not take %s pixels; it takes %s", c->filter->name,
+                                 hone_type_name(c->in.type), types);
     if (!(c->filter->channels & 1u << c->in.channels))
         return refuse_channels(c, error);
     return HONE_OK;
@@ -331,9 +327,8 @@ static hone_status check_border_value(const struct filter_case *c, hone_error *e
     if (c->border != HONE_BORDER_CONSTANT || c->in.type == HONE_F32)
         return HONE_OK;
     if (c->border_value < least || c->border_value > most || c->border_value != floor(c->border_value))
-        return error_set(
-            error, HONE_ERROR_USAGE,
-            "%s: border-value=%g does not fit %s pixels; it takes a whole number from %.0f to %.0f",
+        return error_usage(
+            error, "%s: border-value=%g does not fit %s pixels; it takes a whole number from %.0f to %.0f",
             c->filter->name, c->border_value, hone_type_name(c->in.type), least, most);
     return HONE_OK;
 }
@@ -380,13 +375,12 @@ static hone_status check_exact(const struct filter_case *c, hone_error *error)
     if (!c->exact)
         return HONE_OK;
     if (c->relaxed)
-        return error_set(error, HONE_ERROR_USAGE, "%s: exact=yes and accuracy=relaxed exclude each other",
-                         c->filter->name);
+        return error_usage(error, "%s: exact=yes and accuracy=relaxed exclude each other", c->filter->name);
     if (exact & 1u << c->in.type)
         return HONE_OK;
     case_list_types(exact, types, sizeof types);
-    return error_set(
-        error, HONE_ERROR_UNSUPPORTED,
+    return error_unsupported(
+        error,
         "%s of %s pixels rounds in floating point, which differs in the last bits from device to "
         "device: no variant is exact; %s%s",
         c->filter->name, hone_type_name(c->in.type), exact ? "it is exact for " : "it is exact for no format",
@@ -398,8 +392,8 @@ static hone_status check_exact_result(const struct filter_case *c, hone_error *e
 {
     if (!c->filter->exact_integers || !case_needs_exact(c))
         return HONE_OK;
-    return error_set(
-        error, HONE_ERROR_UNSUPPORTED,
+    return error_unsupported(
+        error,
         "%s to %s rounds in floating point, which differs in the last bits from device to device: "
         "with exact=yes its result is u8 or u16",
         c->filter->name, hone_type_name(c->out.type));
@@ -411,8 +405,7 @@ static hone_status check_given(const struct filter_case *c, hone_error *error)
     for (size_t i = 0; i < count; i++) {
         const struct parameter *p = &c->filter->parameters[i];
         if (p->kind == PARAMETER_TEXT && !p->fallback && !c->values[i].text)
-            return error_set(error, HONE_ERROR_USAGE, "%s needs %s=...: %s", c->filter->name, p->name,
-                             p->help);
+            return error_usage(error, "%s needs %s=...: %s", c->filter->name, p->name, p->help);
     }
     return HONE_OK;
 }
@@ -427,18 +420,13 @@ hone_status case_prepare_alone(struct filter_case *c, const hone_image_desc *in,
     c->gain = 1;
     c->bias = 0;
     hone_status status = check_given(c, error);
-    if (!status)
-        status = check_formats(c, error);
-    if (!status)
-        status = resolve_shares(c, error);
-    if (!status)
-        status = check_border_value(c, error);
-    if (!status)
-        status = check_exact(c, error);
+    THEN(status, check_formats(c, error));
+    THEN(status, resolve_shares(c, error));
+    THEN(status, check_border_value(c, error));
+    THEN(status, check_exact(c, error));
     if (!status && c->filter->prepare)
         status = c->filter->prepare(c, error);
-    if (!status)
-        status = check_exact_result(c, error);
+    THEN(status, check_exact_result(c, error));
     return status ? status : hone_image_desc_check(&c->out, error);
 }
 
@@ -472,8 +460,7 @@ hone_status case_copy(struct filter_case *to, const struct filter_case *from, ho
     to->data = NULL;
     to->fused_count = 0;
     hone_status status = copy_texts(to, from, error);
-    if (!status)
-        status = copy_fused(to, from, error);
+    THEN(status, copy_fused(to, from, error));
     if (!status && from->in.width)
         status = case_prepare(to, case_input(from), from->second.width ? &from->second : NULL, error);
     if (status)

@@ -42,8 +42,7 @@ static hone_status mistake(struct reader *r, const char *where, const char *what
 {
     int column = (int)(where - r->whole) + 1;
     struct excerpt e = excerpt_at(r, where);
-    error_set(r->error, HONE_ERROR_USAGE, "column %d of '%s%.*s%s': %s", column, e.before, e.length, e.start,
-              e.after, what);
+    error_usage(r->error, "column %d of '%s%.*s%s': %s", column, e.before, e.length, e.start, e.after, what);
     if (r->error)
         r->error->column = column;
     return HONE_ERROR_USAGE;
@@ -134,16 +133,13 @@ static hone_status read_parameter(struct reader *r, struct filter_case *c)
 {
     char name[64];
     const char *start = r->at;
-    hone_status status = read_name(r, "expected a parameter (name=value) or '|' and another filter");
-    if (status)
-        return status;
+    TRY(read_name(r, "expected a parameter (name=value) or '|' and another filter"));
     snprintf(name, sizeof name, "%s", r->word);
     if (*r->at != '=')
         return mistake(r, r->at, "expected '=' and a value after the name of a parameter");
-    status = check_single(r, start, c->filter, name);
+    hone_status status = check_single(r, start, c->filter, name);
     const char *value = ++r->at;
-    if (!status)
-        status = read_value(r);
+    THEN(status, read_value(r));
     if (status)
         return status;
     hone_error inner = {0};
@@ -193,18 +189,14 @@ static hone_status read_step(struct reader *r, hone_chain *chain)
 {
     skip_space(r);
     const char *start = r->at;
-    hone_status status = read_filter(r);
-    if (status)
-        return status;
+    TRY(read_filter(r));
     const struct hone_filter *filter = registry_find(r->word);
     if (!filter)
         return unknown_filter(r, start);
     if (chain->count == MAX_STEPS)
         return mistake(r, start, "a chain has at most 32 filters");
     struct chain_step *step = &chain->steps[chain->count];
-    status = case_init(&step->c, filter, r->error);
-    if (status)
-        return status;
+    TRY(case_init(&step->c, filter, r->error));
     step->column = (int)(start - r->whole) + 1;
     chain->count++;
     if (*r->at && !isspace((unsigned char)*r->at) && *r->at != '|')
@@ -225,15 +217,14 @@ static hone_status read_chain(struct reader *r, hone_chain *chain)
 hone_status hone_chain_parse(hone_chain **out, const char *text, hone_error *error)
 {
     if (!out || !text)
-        return error_set(error, HONE_ERROR_USAGE, "hone_chain_parse needs a text and a place for the chain");
+        return error_usage(error, "hone_chain_parse needs a text and a place for the chain");
     *out = NULL;
     hone_chain *chain = mem_new(1, sizeof *chain);
     struct reader reader = {.whole = text, .at = text, .word = mem_new(MAX_WORD, 1), .error = error};
     hone_status status = HONE_OK;
     if (!chain || !reader.word || !(chain->text = mem_copy_text(text)))
         status = error_memory(error, "a chain");
-    if (!status)
-        status = read_chain(&reader, chain);
+    THEN(status, read_chain(&reader, chain));
     free(reader.word);
     if (status)
         hone_chain_destroy(&chain);
@@ -250,7 +241,7 @@ hone_status chain_parse_case(struct filter_case *c, const char *text, hone_error
     if (chain->count == 1)
         status = case_copy(c, &chain->steps[0].c, error);
     else
-        status = error_set(error, HONE_ERROR_USAGE, "'%s' is a chain; expected a single filter", text);
+        status = error_usage(error, "'%s' is a chain; expected a single filter", text);
     hone_chain_destroy(&chain);
     return status;
 }
@@ -321,10 +312,8 @@ size_t hone_chain_text(const hone_chain *chain, char *text, size_t size)
 static hone_status prepare_step(struct filter_case *c, const struct filter_case *wanted,
                                 const hone_image_desc *in, const hone_image_desc *second, hone_error *error)
 {
-    hone_status status = case_copy(c, wanted, error);
-    if (status)
-        return status;
-    status = case_prepare(c, in, second, error);
+    TRY(case_copy(c, wanted, error));
+    hone_status status = case_prepare(c, in, second, error);
     if (status)
         case_finish(c);
     return status;
@@ -340,7 +329,7 @@ hone_status chain_cases(struct filter_case *cases, const hone_chain *chain, cons
         const struct filter_case *wanted = &chain->steps[done].c;
         const bool two = wanted->filter->inputs > 1;
         if (two && used == second_count)
-            status = error_set(error, HONE_ERROR_USAGE, "%s needs a second image", wanted->filter->name);
+            status = error_usage(error, "%s needs a second image", wanted->filter->name);
         else
             status = prepare_step(&cases[done], wanted, &in, two ? &second[used++] : NULL, error);
         if (status)
@@ -378,12 +367,9 @@ hone_status case_halo(const struct filter_case *c, struct hone_halo *halo, hone_
     *halo = (hone_halo){.period = larger(c->filter->period, 1),
                         .reach = (hone_reach)(resized && reads == READS_WINDOW ? READS_ELSEWHERE : reads)};
     hone_status status = window_side(window->left, &names.scope, &halo->left, error);
-    if (!status)
-        status = window_side(window->right, &names.scope, &halo->right, error);
-    if (!status)
-        status = window_side(window->top, &names.scope, &halo->top, error);
-    if (!status)
-        status = window_side(window->bottom, &names.scope, &halo->bottom, error);
+    THEN(status, window_side(window->right, &names.scope, &halo->right, error));
+    THEN(status, window_side(window->top, &names.scope, &halo->top, error));
+    THEN(status, window_side(window->bottom, &names.scope, &halo->bottom, error));
     if (c->border == HONE_BORDER_REFLECT || c->border == HONE_BORDER_REFLECT101) {
         halo->left = halo->right = larger(halo->left, halo->right);
         halo->top = halo->bottom = larger(halo->top, halo->bottom);
@@ -436,9 +422,8 @@ hone_status hone_chain_halo(const hone_chain *chain, const hone_image_desc *inpu
                             hone_error *error)
 {
     if (!chain || !input || !out)
-        return error_set(
-            error, HONE_ERROR_USAGE,
-            "hone_chain_halo needs a chain, the description of an image and a place for the halo");
+        return error_usage(
+            error, "hone_chain_halo needs a chain, the description of an image and a place for the halo");
     hone_image_desc image = *input;
     hone_halo all = {.period = 1};
     image.width = image.height = 1;
@@ -452,9 +437,9 @@ hone_status hone_chain_output(const hone_chain *chain, const hone_image_desc *in
                               hone_error *error)
 {
     if (!chain || !input || !out)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "hone_chain_output needs a chain, the description of an image and a place for that "
-                         "of its result");
+        return error_usage(
+            error, "hone_chain_output needs a chain, the description of an image and a place for that "
+                   "of its result");
     hone_image_desc image = *input;
     hone_status status = walk(chain, &image, NULL, error);
     if (!status)

@@ -44,9 +44,7 @@ static hone_status make_pictures(struct check *check, const struct filter_case *
                                  uint32_t seed, hone_error *error)
 {
     *check = (struct check){0};
-    hone_status status = case_copy(&check->c, c, error);
-    if (status)
-        return status;
+    TRY(case_copy(&check->c, c, error));
     check->in = view_new(case_input(&check->c));
     check->expected = view_new(case_result(&check->c));
     if (!check->in.data || !check->expected.data || !make_seconds(check, seed)) {
@@ -236,15 +234,12 @@ static hone_status bench_init(struct bench *bench, const struct check *check, ho
                               struct check_layout layout, hone_error *error)
 {
     hone_status status = instance_create(&bench->instance, device, &check->c, variant, config, error);
-    if (!status)
-        status = frame_init(&bench->in, device, &check->in.desc, layout, error);
-    if (!status)
-        status = frame_load(&bench->in, &check->in, error);
+    THEN(status, frame_init(&bench->in, device, &check->in.desc, layout, error));
+    THEN(status, frame_load(&bench->in, &check->in, error));
     for (unsigned i = 0; i <= check->c.fused_count && !status; i++)
         if (check->second[i].data) {
             status = frame_init(&bench->second[i], device, &check->second[i].desc, layout, error);
-            if (!status)
-                status = frame_load(&bench->second[i], &check->second[i], error);
+            THEN(status, frame_load(&bench->second[i], &check->second[i], error));
         }
     return status ? status : frame_init(&bench->out, device, &check->expected.desc, layout, error);
 }
@@ -280,8 +275,7 @@ static hone_status run_once(struct bench *bench, hone_device *device, uint8_t po
     hone_event *done = NULL;
     memset(bench->out.host, poison, bench->out.bytes);
     hone_status status = frame_move(&bench->out, true, error);
-    if (!status)
-        status = instance_enqueue(bench->instance, &surfaces, no_wait, &done, error);
+    THEN(status, instance_enqueue(bench->instance, &surfaces, no_wait, &done, error));
     if (!status)
         status = hone_event_wait(done, error);
     else
@@ -317,9 +311,7 @@ static hone_status run_twice(struct bench *bench, const struct check *check, hon
                              double bound, struct check_result *result, hone_error *error)
 {
     enum { FIRST_POISON = 0xa5, SECOND_POISON = 0x5a };
-    hone_status status = run_once(bench, device, FIRST_POISON, error);
-    if (status)
-        return status;
+    TRY(run_once(bench, device, FIRST_POISON, error));
     struct view got = frame_view(&bench->out);
     check_compare(&got, &check->expected, bound, result);
     result->damaged = count_damage(&bench->out, FIRST_POISON);
@@ -335,8 +327,7 @@ static hone_status refer_to_first(struct check *check, hone_device *device, hone
     struct config config;
     config_default(first, &config);
     hone_status status = bench_init(&bench, check, device, first, &config, tight, error);
-    if (!status)
-        status = run_once(&bench, device, 0, error);
+    THEN(status, run_once(&bench, device, 0, error));
     const size_t row = status ? 0 : hone_image_row_bytes(&check->expected.desc);
     const size_t pitch = status ? 0 : hone_image_pitch(&check->expected.desc);
     for (uint32_t y = 0; y < check->expected.desc.height && !status; y++)
@@ -348,12 +339,10 @@ static hone_status refer_to_first(struct check *check, hone_device *device, hone
 hone_status check_init(struct check *check, hone_device *device, const struct filter_case *c,
                        enum pattern pattern, uint32_t seed, hone_error *error)
 {
-    hone_status status = make_pictures(check, c, pattern, seed, error);
-    if (status)
-        return status;
-    status = check->c.filter->reference
-                 ? case_reference(&check->c, &check->in, check->second, &check->expected, error)
-                 : refer_to_first(check, device, error);
+    TRY(make_pictures(check, c, pattern, seed, error));
+    hone_status status = check->c.filter->reference
+                             ? case_reference(&check->c, &check->in, check->second, &check->expected, error)
+                             : refer_to_first(check, device, error);
     if (status) {
         check_finish(check);
         return status;
@@ -372,8 +361,7 @@ hone_status check_run(const struct check *check, hone_device *device, const stru
     double bound = case_bound(&check->c, variant, check->magnitude);
     *result = (struct check_result){0};
     hone_status status = bench_init(&bench, check, device, variant, config, layout, error);
-    if (!status)
-        status = run_twice(&bench, check, device, bound, result, error);
+    THEN(status, run_twice(&bench, check, device, bound, result, error));
     bench_finish(&bench);
     return status;
 }
@@ -384,12 +372,9 @@ hone_status check_launch(hone_device *device, const struct filter_case *c, const
     const struct check_layout tight = {0};
     struct check check;
     struct bench bench = {0};
-    hone_status status = make_pictures(&check, c, PATTERN_RANDOM, 1, error);
-    if (status)
-        return status;
-    status = bench_init(&bench, &check, device, variant, config, tight, error);
-    if (!status)
-        status = run_once(&bench, device, 0, error);
+    TRY(make_pictures(&check, c, PATTERN_RANDOM, 1, error));
+    hone_status status = bench_init(&bench, &check, device, variant, config, tight, error);
+    THEN(status, run_once(&bench, device, 0, error));
     bench_finish(&bench);
     check_finish(&check);
     return status;

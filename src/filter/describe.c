@@ -136,7 +136,7 @@ hone_status case_wrong(hone_error *error, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return error_set(error, HONE_ERROR_USAGE, "%s", message);
+    return error_usage(error, "%s", message);
 }
 
 hone_status case_read_file(const char *path, size_t limit, char **content, hone_error *error)
@@ -145,7 +145,7 @@ hone_status case_read_file(const char *path, size_t limit, char **content, hone_
     *content = NULL;
     hone_status status = file_read(path, limit, &text, error);
     if (!status && text.length > 0 && memchr(text.data, '\0', text.length))
-        status = error_set(error, HONE_ERROR_IO, "'%s' is no text: it holds bytes of value 0", path);
+        status = error_io(error, "'%s' is no text: it holds bytes of value 0", path);
     if (!status && !(*content = text_take(&text)))
         status = error_memory(error, path);
     text_finish(&text);

@@ -63,7 +63,7 @@ hone_status case_fuse(struct filter_case *c, const struct filter_case *points, u
                       unsigned count, hone_error *error)
 {
     if (c->fused_count || count > MAX_FUSED)
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "too many filters to run in one kernel");
+        return error_unsupported(error, "too many filters to run in one kernel");
     for (unsigned i = 0; i < count; i++) {
         struct filter_case *copy = mem_new(1, sizeof *copy);
         if (!copy)
@@ -77,8 +77,7 @@ hone_status case_fuse(struct filter_case *c, const struct filter_case *points, u
     }
     c->before = before;
     if (!all_fit(c))
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "%s and its neighbours cannot run in one kernel",
-                         c->filter->name);
+        return error_unsupported(error, "%s and its neighbours cannot run in one kernel", c->filter->name);
     return HONE_OK;
 }
 

@@ -38,14 +38,11 @@ static hone_status check_kernel(const struct instance *instance, size_t pass, ho
 {
     const struct pass_geometry *g = &instance->geometry[pass];
     struct kernel_facts facts;
-    hone_status status = kernel_get_facts(instance->kernels[pass], &facts, error);
-    if (status)
-        return status;
+    TRY(kernel_get_facts(instance->kernels[pass], &facts, error));
     size_t group = g->local[0] ? (size_t)(g->local[0] * g->local[1] * g->local[2]) : 1;
     if (group > facts.max_work_group)
-        return error_set(
-            error, HONE_ERROR_UNSUPPORTED,
-            "kernel '%s' as compiled allows work-groups of %zu, not %zu (registers or local memory)",
+        return error_unsupported(
+            error, "kernel '%s' as compiled allows work-groups of %zu, not %zu (registers or local memory)",
             instance->variant->passes[pass].kernel, facts.max_work_group, group);
     const unsigned slots = described_slots(instance, pass) + (instance->probe->rewrite != NULL);
     if (facts.arguments != slots)
@@ -91,8 +88,7 @@ hone_status variant_digest(char digest[65], hone_device *device, const struct fi
     struct program_text text;
     hone_status status = write_program(&text, device, c, variant, config, error);
     const struct program_unit unit = unit_of(&text);
-    if (!status)
-        status = programs_digest(device, &unit, digest, error);
+    THEN(status, programs_digest(device, &unit, digest, error));
     program_text_finish(&text);
     return status;
 }
@@ -115,8 +111,7 @@ static hone_status load_programs(struct instance *instance, hone_error *error)
     if (!status && instance->probe->rewrite)
         status = instance->probe->rewrite(instance->probe->context, &text.source, error);
     const struct program_unit unit = unit_of(&text);
-    if (!status)
-        status = make_kernels(instance, &unit, error);
+    THEN(status, make_kernels(instance, &unit, error));
     program_text_finish(&text);
     const struct own_source *own = instance->c.filter->own;
     if (status && own)
@@ -146,8 +141,7 @@ static hone_status make_kept(struct instance *instance, struct memory **memory, 
     if (!zeros)
         return error_memory(error, "a filter's scratch memory");
     hone_status status = memory_create(memory, instance->device, bytes, HONE_MEMORY_DEVICE, error);
-    if (!status)
-        status = memory_write(*memory, &all, zeros, bytes, (struct wait_list){0}, NULL, error);
+    THEN(status, memory_write(*memory, &all, zeros, bytes, (struct wait_list){0}, NULL, error));
     free(zeros);
     return status;
 }
@@ -193,8 +187,7 @@ static hone_status make_scratch_image(struct instance *instance, size_t index, c
         wanted->type, wanted->channels ? wanted->channels : instance->c.in.channels, wanted->normalised};
     int64_t width = 0, height = 0;
     hone_status status = expr_text_value(wanted->width, scope, 1, &width, error);
-    if (!status)
-        status = expr_text_value(wanted->height, scope, 1, &height, error);
+    THEN(status, expr_text_value(wanted->height, scope, 1, &height, error));
     struct memory *there = instance->other ? instance->other->scratch[index] : NULL;
     return status ? status
                   : take_image(instance, &instance->scratch[index], there, &format, (size_t)width,
@@ -213,9 +206,8 @@ static hone_status make_scratch(struct instance *instance, const struct expr_sco
         }
         status = expr_text_value(wanted->bytes, scope, 0, &bytes, error);
         const size_t least = bytes > 0 ? (size_t)bytes : 1;
-        if (!status)
-            status = wanted->kept ? make_kept(instance, &instance->scratch[i], least, error)
-                                  : take_buffer(instance, &instance->scratch[i], least, error);
+        THEN(status, wanted->kept ? make_kept(instance, &instance->scratch[i], least, error)
+                                  : take_buffer(instance, &instance->scratch[i], least, error));
     }
     return status;
 }
@@ -306,13 +298,10 @@ static hone_status set_expression(struct kernel *kernel, unsigned slot, const st
                                   const struct expr_scope *scope, hone_error *error)
 {
     int64_t value = 0;
-    hone_status status = expr_text_value(argument->text, scope, 0, &value, error);
-    if (status)
-        return status;
+    TRY(expr_text_value(argument->text, scope, 0, &value, error));
     if (value < INT32_MIN || value > UINT32_MAX)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "'%s' is %lld here, which does not fit a kernel argument", argument->text,
-                         (long long)value);
+        return error_unsupported(error, "'%s' is %lld here, which does not fit a kernel argument",
+                                 argument->text, (long long)value);
     uint32_t bits = (uint32_t)value;
     return kernel_set_value(kernel, slot, &bits, sizeof bits, error);
 }
@@ -405,24 +394,16 @@ static hone_status measure_passes(struct instance *instance, hone_error *error)
 static hone_status set_up(struct instance *instance, hone_error *error)
 {
     struct instance_scope storage;
-    hone_status status = variant_usable(instance->device, &instance->c, instance->variant, error);
-    if (!status)
-        status = config_legal(instance->device, &instance->c, instance->variant, &instance->config, error);
-    if (!status)
-        status = parse_arguments(instance, error);
-    if (!status)
-        status = measure_passes(instance, error);
-    if (!status)
-        status = load_programs(instance, error);
-    if (!status)
-        status = make_scratch(instance, open_scope(instance, &storage), error);
-    if (!status)
-        status = each_argument(instance, make_argument_memory, error);
-    if (!status)
-        status = each_argument(instance, set_fixed_argument, error);
-    if (!status)
-        status = fused_set_fixed(instance, error);
-    return status ? status : set_extra(instance, error);
+    TRY(variant_usable(instance->device, &instance->c, instance->variant, error));
+    TRY(config_legal(instance->device, &instance->c, instance->variant, &instance->config, error));
+    TRY(parse_arguments(instance, error));
+    TRY(measure_passes(instance, error));
+    TRY(load_programs(instance, error));
+    TRY(make_scratch(instance, open_scope(instance, &storage), error));
+    TRY(each_argument(instance, make_argument_memory, error));
+    TRY(each_argument(instance, set_fixed_argument, error));
+    TRY(fused_set_fixed(instance, error));
+    return set_extra(instance, error);
 }
 
 static const struct instance_probe no_probe;
@@ -441,8 +422,7 @@ static hone_status create(struct instance **out, const struct instance *other, h
     instance->other = other;
     instance->probe = probe;
     hone_status status = case_copy(&instance->c, c, error);
-    if (!status)
-        status = set_up(instance, error);
+    THEN(status, set_up(instance, error));
     instance->other = NULL;
     instance->probe = &no_probe;
     if (status)

@@ -71,9 +71,7 @@ static hone_status set_fixed(struct instance *instance, unsigned stage, const st
     if (argument->kind == ARGUMENT_FLOAT || argument->kind == ARGUMENT_NUMBER)
         return set_real(instance, c, argument, error);
     case_scope_init(&names, c, instance->device);
-    hone_status status = expr_text_value(argument->text, &names.scope, 0, &value, error);
-    if (status)
-        return status;
+    TRY(expr_text_value(argument->text, &names.scope, 0, &value, error));
     if (argument->kind == ARGUMENT_TABLE)
         return make_table(instance, stage, argument, value > 0 ? (size_t)value : 1, error);
     int32_t number = (int32_t)value;

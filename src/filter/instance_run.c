@@ -44,10 +44,11 @@ hone_status instance_check_surface(const hone_image_desc *desc, size_t pitch, si
     const size_t size = hone_type_size(desc->type);
     if (offset / size <= INT32_MAX && pitch / size <= INT32_MAX / desc->height)
         return HONE_OK;
-    return error_set(error, HONE_ERROR_UNSUPPORTED,
-                     "an image of %ux%u x%u with rows %zu bytes apart is too large for one piece: 2^31 "
-                     "elements is the limit",
-                     desc->width, desc->height, desc->channels, pitch);
+    return error_unsupported(
+        error,
+        "an image of %ux%u x%u with rows %zu bytes apart is too large for one piece: 2^31 "
+        "elements is the limit",
+        desc->width, desc->height, desc->channels, pitch);
 }
 
 hone_status instance_set_surface(struct kernel *kernel, unsigned slot, const struct surface *surface,
@@ -58,10 +59,9 @@ hone_status instance_set_surface(struct kernel *kernel, unsigned slot, const str
     hone_status refused = instance_check_surface(desc, surface->pitch, surface->offset, error);
     if (refused)
         return refused;
-    hone_status status = kernel_set_memory(kernel, slot, surface->memory, error);
-    if (!status)
-        status = kernel_set_value(kernel, slot + 1, &offset32, sizeof offset32, error);
-    return status ? status : kernel_set_value(kernel, slot + 2, &pitch32, sizeof pitch32, error);
+    TRY(kernel_set_memory(kernel, slot, surface->memory, error));
+    TRY(kernel_set_value(kernel, slot + 1, &offset32, sizeof offset32, error));
+    return kernel_set_value(kernel, slot + 2, &pitch32, sizeof pitch32, error);
 }
 
 static hone_status set_surfaces(struct instance *instance, size_t pass, const struct surfaces *surfaces,
@@ -97,10 +97,8 @@ static hone_status fill_image(struct instance *instance, enum surface_role role,
     if (surface->pitch != row) {
         const struct span source = {offset, surface->pitch, row, desc->height},
                           target = {0, row, row, desc->height};
-        status = memory_copy(from, &source, instance->tight, &target, sequence_wait(s),
-                             sequence_slot(s, &next), error);
-        if (status)
-            return status;
+        TRY(memory_copy(from, &source, instance->tight, &target, sequence_wait(s), sequence_slot(s, &next),
+                        error));
         sequence_advance(s, next);
         from = instance->tight;
         offset = 0;
@@ -120,19 +118,17 @@ static hone_status empty_image(struct instance *instance, int reading, const str
     size_t row = hone_image_row_bytes(desc);
     bool padded = surface->pitch != row;
     hone_event *next;
-    hone_status status = memory_image_to_buffer(
-        instance->images[SURFACE_OUT][reading], padded ? instance->tight : surface->memory,
-        padded ? 0 : surface->offset, image_width(instance, SURFACE_OUT, reading), desc->height,
-        sequence_wait(s), sequence_slot(s, &next), error);
-    if (status)
-        return status;
+    TRY(memory_image_to_buffer(instance->images[SURFACE_OUT][reading],
+                               padded ? instance->tight : surface->memory, padded ? 0 : surface->offset,
+                               image_width(instance, SURFACE_OUT, reading), desc->height, sequence_wait(s),
+                               sequence_slot(s, &next), error));
     sequence_advance(s, next);
     if (!padded)
         return HONE_OK;
     const struct span source = {0, row, row, desc->height};
     const struct span target = {surface->offset, surface->pitch, row, desc->height};
-    status = memory_copy(instance->tight, &source, surface->memory, &target, sequence_wait(s),
-                         sequence_slot(s, &next), error);
+    hone_status status = memory_copy(instance->tight, &source, surface->memory, &target, sequence_wait(s),
+                                     sequence_slot(s, &next), error);
     if (!status)
         sequence_advance(s, next);
     return status;
@@ -190,9 +186,8 @@ static hone_status run_passes(struct instance *instance, const struct surfaces *
             launch.local[d] = (size_t)g->local[d];
         }
         status = set_surfaces(instance, p, surfaces, error);
-        if (!status)
-            status = kernel_enqueue(instance->kernels[p], &launch, sequence_wait(s), sequence_slot(s, &next),
-                                    error);
+        THEN(status,
+             kernel_enqueue(instance->kernels[p], &launch, sequence_wait(s), sequence_slot(s, &next), error));
         if (!status)
             event_note_bytes(next, pass_traffic(instance, p, surfaces));
         if (!status)
@@ -282,10 +277,8 @@ static hone_status run_all(struct instance *instance, const struct surfaces *sur
     hone_status status = HONE_OK;
     for (int role = 0; role < SURFACE_COUNT && !status; role++)
         status = align_surface(instance, (enum surface_role)role, roles[role], s, error);
-    if (!status)
-        status = fill_images(instance, &placed, s, error);
-    if (!status)
-        status = run_passes(instance, &placed, s, error);
+    THEN(status, fill_images(instance, &placed, s, error));
+    THEN(status, run_passes(instance, &placed, s, error));
     for (int reading = 0; reading < READINGS && !status; reading++)
         if (instance->images[SURFACE_OUT][reading])
             status = empty_image(instance, reading, &placed.out, s, error);

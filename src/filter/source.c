@@ -24,7 +24,7 @@ static hone_status read_file(struct text *out, const char *folder, const char *p
     if (folder) {
         char name[4096];
         if (snprintf(name, sizeof name, "%s/%s", folder, path) >= (int)sizeof name)
-            return error_set(error, HONE_ERROR_IO, "the name of the kernel folder is too long");
+            return error_io(error, "the name of the kernel folder is too long");
         return file_read(name, MAX_SOURCE, out, error);
     }
     if (!built_in)
@@ -66,8 +66,7 @@ static hone_status add_text(struct text *out, const char *folder, const char *pa
         size_t length = strcspn(line, "\n");
         status = add_line(out, folder, path, number, line, length, depth, error);
         if (!status && out->length > MAX_SOURCE)
-            status = error_set(error, HONE_ERROR_IO, "'%s' and what it includes are larger than %d bytes",
-                               path, MAX_SOURCE);
+            status = error_io(error, "'%s' and what it includes are larger than %d bytes", path, MAX_SOURCE);
         line += length + (line[length] == '\n');
     }
     return status;
@@ -78,10 +77,9 @@ static hone_status add_file(struct text *out, const char *folder, const char *pa
 {
     struct text content = {0};
     if (depth > MAX_INCLUDES)
-        return error_set(error, HONE_ERROR_IO, "kernel files include each other: '%s'", path);
+        return error_io(error, "kernel files include each other: '%s'", path);
     hone_status status = read_file(&content, folder, path, error);
-    if (!status)
-        status = add_text(out, folder, path, text_view(&content), depth, error);
+    THEN(status, add_text(out, folder, path, text_view(&content), depth, error));
     text_finish(&content);
     return status;
 }
@@ -218,17 +216,13 @@ static hone_status add_fused(struct text *out, const char *folder, const struct 
              c->before, c->fused_count - c->before);
     text_add(out, "#define RAW %s\n#define FINAL %s\n#define FUSED_PARAMETERS ",
              cl_types[case_input(c)->type], cl_types[case_result(c)->type]);
-    if (!status)
-        status = spell_all(out, AS_PARAMETER, c, error);
+    THEN(status, spell_all(out, AS_PARAMETER, c, error));
     text_add(out, "\n#define FUSED_VALUES , {0");
-    if (!status)
-        status = spell_all(out, AS_VALUE, c, error);
+    THEN(status, spell_all(out, AS_VALUE, c, error));
     text_add(out, "}\nstruct hone_fused { int unused; ");
-    if (!status)
-        status = spell_all(out, AS_MEMBER, c, error);
+    THEN(status, spell_all(out, AS_MEMBER, c, error));
     text_add(out, "};\n");
-    if (!status)
-        status = add_before(out, c, error);
+    THEN(status, add_before(out, c, error));
     return status ? status : add_after(out, c, error);
 }
 
@@ -243,8 +237,7 @@ static hone_status add_own(struct text *out, const char *folder, const struct ow
         text_add(out, "#line 1 \"parameters\"\n%s", own->head);
         status = add_file(out, folder, "filter/own/pixel.clh", 0, error);
     }
-    if (!status)
-        status = add_text(out, folder, name, own->text, 0, error);
+    THEN(status, add_text(out, folder, name, own->text, 0, error));
     return status || !own->pixel ? status : add_file(out, folder, "filter/own/kernels.clh", 0, error);
 }
 
@@ -255,8 +248,7 @@ static hone_status source_text(struct text *out, const char *folder, const struc
     hone_status status = add_file(out, folder, "filter/kernel.clh", 0, error);
     if (!status && c && c->fused_count)
         status = add_fused(out, folder, c, error);
-    if (!status)
-        status = add_file(out, folder, "filter/fuse.clh", 0, error);
+    THEN(status, add_file(out, folder, "filter/fuse.clh", 0, error));
     snprintf(path, sizeof path, "filters/%s/%s", filter->name, file);
     if (!status &&
         filter->own) /* without a case it is for a digest, which does not depend on where a file lies */

@@ -54,11 +54,11 @@ static hone_status set_one(const struct variant *variant, const char *name, size
                 config->values[i] = value;
                 return HONE_OK;
             }
-        return error_set(error, HONE_ERROR_USAGE, "%s=%lld is not legal for variant '%s'; it takes %s",
-                         tunable->name, (long long)value, variant->name, tunable->values);
+        return error_usage(error, "%s=%lld is not legal for variant '%s'; it takes %s", tunable->name,
+                           (long long)value, variant->name, tunable->values);
     }
-    hone_status status = error_set(error, HONE_ERROR_USAGE, "variant '%s' has no tunable '%.*s'; it has %s",
-                                   variant->name, (int)length, name, tunables ? text_view(&names) : "none");
+    hone_status status = error_usage(error, "variant '%s' has no tunable '%.*s'; it has %s", variant->name,
+                                     (int)length, name, tunables ? text_view(&names) : "none");
     text_finish(&names);
     return status;
 }
@@ -75,11 +75,8 @@ hone_status config_parse(const struct variant *variant, const char *text, struct
         char *end = NULL;
         long long value = at[length] == '=' ? strtoll(at + length + 1, &end, 10) : 0;
         if (length == 0 || at[length] != '=' || end == at + length + 1 || (*end && !strchr(" ,\t", *end)))
-            return error_set(error, HONE_ERROR_USAGE,
-                             "a configuration is written NAME=NUMBER NAME=NUMBER, not '%s'", text);
-        hone_status status = set_one(variant, at, length, value, config, error);
-        if (status)
-            return status;
+            return error_usage(error, "a configuration is written NAME=NUMBER NAME=NUMBER, not '%s'", text);
+        TRY(set_one(variant, at, length, value, config, error));
         at = end;
     }
 }
@@ -107,25 +104,23 @@ void config_scope_init(struct config_scope *s, const struct variant *variant, co
 static hone_status unusable(hone_error *error, const struct filter_case *c, const struct variant *variant,
                             const char *why)
 {
-    return error_set(error, HONE_ERROR_UNSUPPORTED, "variant '%s' of %s cannot run here: %s", variant->name,
-                     c->filter->name, why);
+    return error_unsupported(error, "variant '%s' of %s cannot run here: %s", variant->name, c->filter->name,
+                             why);
 }
 
 hone_status variant_allowed(const struct filter_case *c, const struct variant *variant, hone_error *error)
 {
     const char *name = c->filter->name;
     if (variant->relaxed && !c->relaxed)
-        return error_set(
-            error, HONE_ERROR_USAGE,
-            "variant '%s' of %s keeps wider bounds; add accuracy=relaxed to the filter to allow it",
+        return error_usage(
+            error, "variant '%s' of %s keeps wider bounds; add accuracy=relaxed to the filter to allow it",
             variant->name, name);
     if (variant->exact && !c->exact)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "variant '%s' of %s is for exact=yes; add that to the filter", variant->name, name);
+        return error_usage(error, "variant '%s' of %s is for exact=yes; add that to the filter",
+                           variant->name, name);
     if (case_needs_exact(c) && !(variant->exact & 1u << c->in.type))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "variant '%s' of %s is not exact to the last bit, which exact=yes asks for",
-                         variant->name, name);
+        return error_usage(error, "variant '%s' of %s is not exact to the last bit, which exact=yes asks for",
+                           variant->name, name);
     return HONE_OK;
 }
 
@@ -157,9 +152,7 @@ static hone_status check_images(hone_device *device, const struct filter_case *c
     struct argument_list arguments;
     struct image_shape shape;
     for (size_t p = 0; p < variant_pass_count(variant); p++) {
-        hone_status status = arguments_parse(&arguments, variant->passes[p].arguments, 0, error);
-        if (status)
-            return status;
+        TRY(arguments_parse(&arguments, variant->passes[p].arguments, 0, error));
         for (unsigned a = 0; a < arguments.count; a++)
             if (argument_image_shape(&arguments.list[a], c, &shape) &&
                 !memory_image_possible(device, &shape.format, shape.width, shape.height))
@@ -182,15 +175,12 @@ hone_status variant_fits(hone_device *device, const struct filter_case *c, const
 {
     struct case_scope scope;
     int64_t holds = 1;
-    hone_status status = variant_allowed(c, variant, error);
-    if (status)
-        return status;
+    TRY(variant_allowed(c, variant, error));
     case_scope_init(&scope, c, device);
-    status = expr_text_value(variant->condition, &scope.scope, 1, &holds, error);
+    hone_status status = expr_text_value(variant->condition, &scope.scope, 1, &holds, error);
     if (!status && !holds)
         status = unusable(error, c, variant, variant->condition);
-    if (!status)
-        status = check_images(device, c, variant, error);
+    THEN(status, check_images(device, c, variant, error));
     return status ? status : check_fusing(c, variant, error);
 }
 
@@ -225,11 +215,9 @@ hone_status pass_geometry(const struct pass *pass, const struct expr_scope *scop
         bool used = extent[d] != NULL;
         g->dimensions += used;
         status = expr_text_value(extent[d], scope, 1, &g->extent[d], error);
-        if (!status)
-            status = expr_text_value(pass->block[d], scope, 1, &g->block[d], error);
-        if (!status)
-            status = expr_text_value(used ? local_side(pass, scope, d) : NULL, scope,
-                                     local_side(pass, scope, 0) != NULL, &g->local[d], error);
+        THEN(status, expr_text_value(pass->block[d], scope, 1, &g->block[d], error));
+        THEN(status, expr_text_value(used ? local_side(pass, scope, d) : NULL, scope,
+                                     local_side(pass, scope, 0) != NULL, &g->local[d], error));
         if (!status && (g->extent[d] < 1 || g->block[d] < 1 || g->local[d] < 0))
             status = error_set(error, HONE_ERROR_INTERNAL, "pass '%s' has an empty launch", pass->kernel);
         if (status)
@@ -248,12 +236,11 @@ static hone_status check_group(const struct variant_limits *limits, const struct
     for (int d = 0; d < 3; d++)
         fits = fits && g->local[d] <= (int64_t)limits->max_work_items[d];
     if (!fits)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "a work-group of %lldx%lld for pass '%s' is over the device's limit of %zu",
-                         (long long)g->local[0], (long long)g->local[1], pass->kernel,
-                         limits->max_work_group);
+        return error_unsupported(
+            error, "a work-group of %lldx%lld for pass '%s' is over the device's limit of %zu",
+            (long long)g->local[0], (long long)g->local[1], pass->kernel, limits->max_work_group);
     if (g->global[0] > UINT32_MAX || g->global[1] > UINT32_MAX)
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "pass '%s' has too many work-items", pass->kernel);
+        return error_unsupported(error, "pass '%s' has too many work-items", pass->kernel);
     return HONE_OK;
 }
 
@@ -272,9 +259,8 @@ static hone_status check_local(const struct variant_limits *limits, const struct
     if (status)
         return status;
     if (total > (int64_t)limits->local_memory)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "pass '%s' needs %lld bytes of local memory; the device has %llu", pass->kernel,
-                         (long long)total, (unsigned long long)limits->local_memory);
+        return error_unsupported(error, "pass '%s' needs %lld bytes of local memory; the device has %llu",
+                                 pass->kernel, (long long)total, (unsigned long long)limits->local_memory);
     return HONE_OK;
 }
 
@@ -300,8 +286,8 @@ static hone_status break_constraint(const struct variant *variant, const char *c
                 text_add(&choices, "%s%s=%lld", choices.length ? " or " : ": --config ", tunable->name,
                          (long long)values[k]);
     }
-    hone_status status = error_set(error, HONE_ERROR_UNSUPPORTED, "variant '%s' needs %s%s%s", variant->name,
-                                   constraint, text_view(&choices), choices.length ? " would do" : "");
+    hone_status status = error_unsupported(error, "variant '%s' needs %s%s%s", variant->name, constraint,
+                                           text_view(&choices), choices.length ? " would do" : "");
     text_finish(&choices);
     return status;
 }
@@ -329,10 +315,8 @@ hone_status config_legal_within(const struct expr_scope *names, const struct var
     for (size_t p = 0; p < variant_pass_count(variant) && !status; p++) {
         struct pass_geometry geometry;
         status = pass_geometry(&variant->passes[p], &scope.scope, &geometry, error);
-        if (!status)
-            status = check_group(limits, &geometry, &variant->passes[p], error);
-        if (!status)
-            status = check_local(limits, &variant->passes[p], &scope.scope, error);
+        THEN(status, check_group(limits, &geometry, &variant->passes[p], error));
+        THEN(status, check_local(limits, &variant->passes[p], &scope.scope, error));
     }
     return status;
 }
@@ -358,12 +342,9 @@ hone_status variant_cost(const struct filter_case *c, const struct variant *vari
     case_scope_init(&names, c, NULL);
     config_scope_init(&scope, variant, config, &names.scope);
     *cost = (struct cost_values){0};
-    hone_status status = expr_text_real(variant->cost.bytes, &scope.scope, 0, &cost->bytes, error);
-    if (!status)
-        status = expr_text_real(variant->cost.loads, &scope.scope, 0, &cost->loads, error);
-    if (!status)
-        status = expr_text_real(variant->cost.operations, &scope.scope, 0, &cost->operations, error);
-    return status;
+    TRY(expr_text_real(variant->cost.bytes, &scope.scope, 0, &cost->bytes, error));
+    TRY(expr_text_real(variant->cost.loads, &scope.scope, 0, &cost->loads, error));
+    return expr_text_real(variant->cost.operations, &scope.scope, 0, &cost->operations, error);
 }
 
 static hone_status scratch_bytes(const struct scratch *wanted, const struct expr_scope *scope,
@@ -376,8 +357,7 @@ static hone_status scratch_bytes(const struct scratch *wanted, const struct expr
         return status;
     }
     hone_status status = expr_text_value(wanted->width, scope, 1, &width, error);
-    if (!status)
-        status = expr_text_value(wanted->height, scope, 1, &height, error);
+    THEN(status, expr_text_value(wanted->height, scope, 1, &height, error));
     *bytes = width * height * (wanted->channels ? wanted->channels : channels) *
              (int64_t)hone_type_size(wanted->type);
     return status;

@@ -57,7 +57,7 @@ hone_status media_bad(const struct media_input *input, hone_error *error, const 
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return error_set(error, HONE_ERROR_IO, "'%s': %s", input->path, message);
+    return error_io(error, "'%s': %s", input->path, message);
 }
 
 void media_note(const struct media_input *input, enum media_note kind, const char *format, ...)
@@ -144,13 +144,11 @@ static hone_status open_file(struct media_input *input, hone_error *error)
 {
     struct stat info;
     if (stat(input->path, &info) != 0)
-        return error_set(error, HONE_ERROR_IO, "cannot open '%s': %s", input->path, strerror(errno));
-    hone_status status = check_kind(input, &info, error);
-    if (status)
-        return status;
+        return error_io(error, "cannot open '%s': %s", input->path, strerror(errno));
+    TRY(check_kind(input, &info, error));
     input->fd = open(input->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (input->fd < 0 || fstat(input->fd, &info) != 0)
-        return error_set(error, HONE_ERROR_IO, "cannot open '%s': %s", input->path, strerror(errno));
+        return error_io(error, "cannot open '%s': %s", input->path, strerror(errno));
     input->bytes = info.st_size;
     return check_kind(input, &info, error);
 }
@@ -172,7 +170,7 @@ static hone_status find_reader(struct media_input *input, hone_error *error)
     uint8_t head[MEDIA_HEAD];
     ssize_t count = file_read_at(input->fd, head, sizeof head, 0);
     if (count < 0)
-        return error_set(error, HONE_ERROR_IO, "cannot read '%s': %s", input->path, strerror(errno));
+        return error_io(error, "cannot read '%s': %s", input->path, strerror(errno));
     for (size_t i = 0; i < COUNT_OF(readers) && !input->reader; i++)
         if (readers[i]->claims(head, (size_t)count))
             input->reader = readers[i];
@@ -241,10 +239,8 @@ static hone_status check_description(const hone_image_desc *desc, hone_error *er
 static hone_status open_image(struct media_input **out, struct media_input *input, hone_error *error)
 {
     hone_status status = find_reader(input, error);
-    if (!status)
-        status = input->reader->open(input, error);
-    if (!status)
-        status = check_description(&input->info.desc, error);
+    THEN(status, input->reader->open(input, error));
+    THEN(status, check_description(&input->info.desc, error));
     if (!status && !input->info.page_count)
         status = choose_pages(input, error);
     if (status) {
@@ -289,7 +285,7 @@ hone_status media_open_descriptor(struct media_input **out, int fd, const char *
     input->no_path = true;
     hone_status status = fstat(fd, &info) == 0
                              ? check_kind(input, &info, error)
-                             : error_set(error, HONE_ERROR_IO, "cannot open '%s': %s", name, strerror(errno));
+                             : error_io(error, "cannot open '%s': %s", name, strerror(errno));
     if (status) {
         media_close(&input);
         return status;

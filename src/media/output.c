@@ -196,16 +196,15 @@ static const struct format *writable_format(const char *name, hone_error *error)
     struct text list = {0};
     list_suffixes(&list, NULL, NULL, " ", COUNT_OF(formats));
     if (format && format->write)
-        error_set(error, HONE_ERROR_USAGE,
-                  "cannot write '%s': libvips has no encoder for it on this machine; one of %s", name,
-                  text_view(&list));
+        error_usage(error, "cannot write '%s': libvips has no encoder for it on this machine; one of %s",
+                    name, text_view(&list));
     else if (format)
-        error_set(error, HONE_ERROR_USAGE,
-                  "cannot write '%s': this build of hone has no libvips, and without it writes %s only", name,
-                  text_view(&list));
+        error_usage(error,
+                    "cannot write '%s': this build of hone has no libvips, and without it writes %s only",
+                    name, text_view(&list));
     else
-        error_set(error, HONE_ERROR_USAGE, "cannot write '%s': the suffix says the format, one of %s", name,
-                  text_view(&list));
+        error_usage(error, "cannot write '%s': the suffix says the format, one of %s", name,
+                    text_view(&list));
     text_finish(&list);
     return NULL;
 }
@@ -257,8 +256,7 @@ static hone_status wrong_format(const char *name, const char *why, const hone_im
     list_suffixes(&list, holds, desc, " or ", 2);
     if (!list.length) /* of pictures, TIFF holds everything */
         text_add(&list, ".tif with a build of hone that has libvips; this one has not");
-    hone_status status =
-        error_set(error, HONE_ERROR_USAGE, "'%s': %s: write a %s", name, why, text_view(&list));
+    hone_status status = error_usage(error, "'%s': %s: write a %s", name, why, text_view(&list));
     text_finish(&list);
     return status;
 }
@@ -268,14 +266,14 @@ static hone_status check_parts(const struct format *format, const char *name, co
                                const struct media_info *like, hone_error *error)
 {
     if (desc->channels != 1)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "'%s': the %u channels of the input are filtered one by one, and of each the chain "
-                         "makes %u channels; it has to make one",
-                         name, like->parts, desc->channels);
+        return error_usage(
+            error,
+            "'%s': the %u channels of the input are filtered one by one, and of each the chain "
+            "makes %u channels; it has to make one",
+            name, like->parts, desc->channels);
     if (strcmp(format->name, "TIFF") != 0)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "'%s': %s holds at most four channels; this result has %u: write a .tif", name,
-                         format->name, like->parts);
+        return error_usage(error, "'%s': %s holds at most four channels; this result has %u: write a .tif",
+                           name, format->name, like->parts);
     return HONE_OK;
 }
 
@@ -284,12 +282,10 @@ static hone_status check_format(const struct format *format, const char *name, c
 {
     char why[160];
     const uint32_t channels = stored_channels(format, desc, like);
-    hone_status status = like && like->parts > 1 ? check_parts(format, name, desc, like, error) : HONE_OK;
-    if (status)
-        return status;
+    TRY(like && like->parts > 1 ? check_parts(format, name, desc, like, error) : HONE_OK);
     if (!keeps_channels(format, desc, like))
-        return error_set(
-            error, HONE_ERROR_USAGE,
+        return error_usage(
+            error,
             "'%s': %s takes the last channel for alpha, and none of the %u channels of this result is: "
             "write a .tif",
             name, format->name, desc->channels);
@@ -373,8 +369,7 @@ static hone_status check_flattens(const struct media_output *output, bool *does,
     *does = flattens(&output->desc, like, output->options);
     if (!*does || type == HONE_U8 || type == HONE_U16 || type == HONE_F32)
         return HONE_OK;
-    return error_set(error, HONE_ERROR_USAGE, "'%s': --background does not go with %s", output->name,
-                     hone_type_name(type));
+    return error_usage(error, "'%s': --background does not go with %s", output->name, hone_type_name(type));
 }
 
 static hone_status flatten(struct media_output *output, void *pixels, hone_error *error)
@@ -434,9 +429,7 @@ static hone_status begin_writing(struct writing *w, int fd, const char *name, co
                                  hone_error *error)
 {
     const struct media_info *info = like ? media_get_info(like) : NULL;
-    hone_status status = media_check_output(name, desc, info, options, error);
-    if (status)
-        return status;
+    TRY(media_check_output(name, desc, info, options, error));
     w->format = writable_format(name, error);
     w->options = options ? *options : (struct media_write_options){0};
     if (!w->options.quality)
@@ -460,11 +453,9 @@ hone_status media_write(int fd, const char *name, const hone_image_desc *desc, v
                         hone_error *error)
 {
     struct writing w;
-    hone_status status = begin_writing(&w, fd, name, desc, like, options, error);
-    if (status)
-        return status;
+    TRY(begin_writing(&w, fd, name, desc, like, options, error));
     w.output.pixels = pixels;
-    status = flatten(&w.output, pixels, error);
+    hone_status status = flatten(&w.output, pixels, error);
     if (!status)
         restore_gray_alpha(&w.output, w.format, pixels);
     return status ? status : w.format->write(&w.output, error);
@@ -548,21 +539,18 @@ hone_status media_write_rows(int fd, const char *name, const hone_image_desc *de
 {
     struct writing w;
     struct row_source rows = {.from = *source, .desc = *desc};
-    hone_status status = begin_writing(&w, fd, name, desc, like, options, error);
-    if (status)
-        return status;
+    TRY(begin_writing(&w, fd, name, desc, like, options, error));
     rows.desc.pitch = 0;
     w.output.rows = &rows;
-    status = narrow_channels(&w.output, w.format, &rows, error);
-    if (!status)
-        status = media_row_failure(&w.output, w.format->write(&w.output, error), error);
+    hone_status status = narrow_channels(&w.output, w.format, &rows, error);
+    THEN(status, media_row_failure(&w.output, w.format->write(&w.output, error), error));
     free(rows.wide);
     return status;
 }
 
 hone_status media_cannot_write(const struct media_output *output, int code, hone_error *error)
 {
-    return error_set(error, HONE_ERROR_IO, "cannot write '%s': %s", output->name, strerror(code));
+    return error_io(error, "cannot write '%s': %s", output->name, strerror(code));
 }
 
 /* ---- Names of inputs ---- */

@@ -57,10 +57,9 @@ hone_status media_stream_open(struct media_stream **out, const char *path, uint6
     s->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     hone_status status = HONE_OK;
     if (s->fd < 0)
-        status = error_set(error, HONE_ERROR_IO, "cannot open '%s': %s", path, strerror(errno));
+        status = error_io(error, "cannot open '%s': %s", path, strerror(errno));
     else if (isatty(s->fd))
-        status = error_set(error, HONE_ERROR_IO, "'%s' is a terminal: an image comes from a file or a pipe",
-                           s->name);
+        status = error_io(error, "'%s' is a terminal: an image comes from a file or a pipe", s->name);
     if (status)
         media_stream_close(&s);
     *out = s;
@@ -287,13 +286,13 @@ bool media_stream_take(struct media_stream *s)
 static hone_status check_copy(const struct media_stream *s, const char *name, hone_error *error)
 {
     if (s->code)
-        return error_set(error, HONE_ERROR_IO, "cannot read '%s': %s", name, strerror(s->code));
+        return error_io(error, "cannot read '%s': %s", name, strerror(s->code));
     if (s->full)
-        return error_set(error, HONE_ERROR_IO,
-                         "'%s': an image of more than %.0f MiB, which is the limit (--decode-memory sets it)",
-                         name, (double)s->most / 1048576);
+        return error_io(error,
+                        "'%s': an image of more than %.0f MiB, which is the limit (--decode-memory sets it)",
+                        name, (double)s->most / 1048576);
     if (s->copied == 0)
-        return error_set(error, HONE_ERROR_IO, "'%s': nothing came", name);
+        return error_io(error, "'%s': nothing came", name);
     return HONE_OK;
 }
 
@@ -303,9 +302,7 @@ hone_status media_stream_image(struct media_stream *s, struct media_input **out,
     char name[4096];
     snprintf(name, sizeof name, s->number > 1 ? "%s, image %u" : "%s", s->name, s->number);
     *out = NULL;
-    hone_status status = check_copy(s, name, error);
-    if (status)
-        return status;
+    TRY(check_copy(s, name, error));
     const int fd = s->copy;
     s->copy = -1;
     return media_open_descriptor(out, fd, name, options, error);

@@ -157,9 +157,7 @@ static hone_type type_of(const struct fields *f, char kind)
 static hone_status check_fields(const struct media_input *input, const struct fields *f, bool is_float,
                                 hone_error *error)
 {
-    hone_status status = media_check_size(input, f->width, f->height, error);
-    if (status)
-        return status;
+    TRY(media_check_size(input, f->width, f->height, error));
     if (f->channels < 1 || f->channels > 4)
         return media_bad(input, error, "has %llu channels; 1 to 4 can be read",
                          (unsigned long long)f->channels);
@@ -221,9 +219,7 @@ static hone_status parse(struct media_input *input, struct pnm *pnm, const char 
     if (h.broken)
         return media_bad(input, error, "the header of a P%c file is damaged or longer than %d bytes", kind,
                          MAX_HEADER);
-    hone_status status = check_fields(input, &f, kind == 'F' || kind == 'f', error);
-    if (status)
-        return status;
+    TRY(check_fields(input, &f, kind == 'F' || kind == 'f', error));
     pnm->start = (off_t)h.at;
     describe(input, pnm, &f, kind);
     return check_length(input, pnm, input->info.desc.height, error);
@@ -238,7 +234,7 @@ static hone_status open_pnm(struct media_input *input, hone_error *error)
     if (!pnm || !text)
         status = error_memory(error, "the header of an image");
     else if (length < 0)
-        status = error_set(error, HONE_ERROR_IO, "cannot read '%s': %s", input->path, strerror(errno));
+        status = error_io(error, "cannot read '%s': %s", input->path, strerror(errno));
     else
         status = parse(input, pnm, text, (size_t)length, error);
     free(text);
@@ -318,7 +314,7 @@ static hone_status load_row(struct media_input *input, uint32_t y, hone_error *e
     hone_status status = HONE_OK;
     ssize_t got = file_read_at(input->fd, pnm->raw, pnm->row_bytes, offset);
     if (got < 0)
-        return error_set(error, HONE_ERROR_IO, "cannot read '%s': %s", input->path, strerror(errno));
+        return error_io(error, "cannot read '%s': %s", input->path, strerror(errno));
     if ((size_t)got < pnm->row_bytes) {
         memset(pnm->raw + got, 0, pnm->row_bytes - (size_t)got);
         status = damaged(input, y, "is cut off", error);
@@ -348,8 +344,7 @@ static hone_status load_pnm(struct media_input *input, uint32_t first, uint32_t 
     hone_status status = reserve_row(input, input->state, error);
     for (uint32_t y = first; y < first + count && !status; y++) {
         status = load_row(input, y, error);
-        if (!status)
-            status = media_check_time(input, error);
+        THEN(status, media_check_time(input, error));
     }
     return status;
 }

@@ -207,8 +207,7 @@ static hone_status write_rows(const struct media_output *output, void *row, bool
     for (uint32_t y = 0; y < output->desc.height && !status; y++) {
         if (output->rows)
             status = media_next_rows(output, 1, row);
-        if (!status)
-            status = counts ? write_counts(output, json, error) : write_row(output, y, json, &line, error);
+        THEN(status, counts ? write_counts(output, json, error) : write_row(output, y, json, &line, error));
     }
     text_finish(&line);
     return status;

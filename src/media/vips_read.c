@@ -425,8 +425,7 @@ static hone_status describe(struct media_input *input, const VipsImage *image, h
     if (image->Bands < 1 || image->Bands > 4)
         return media_bad(input, error, "has %d channels; 1 to 4 can be read", image->Bands);
     hone_status status = choose_type(input, image->BandFmt, &type, error);
-    if (!status)
-        status = describe_channels(input, image, error);
+    THEN(status, describe_channels(input, image, error));
     if (status)
         return status;
     input->info.desc = (hone_image_desc){(uint32_t)image->Xsize, (uint32_t)page_height(input, image), type,
@@ -507,15 +506,12 @@ static hone_status examine(struct media_input *input, VipsImage **image, hone_er
     const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
     hone_status status =
         media_check_size(input, (uint64_t)(*image)->Xsize, (uint64_t)(*image)->Ysize / parts(input), error);
-    if (!status)
-        status = choose_pages(input, image, error);
+    THEN(status, choose_pages(input, image, error));
     if (!status)
         status =
             media_check_size(input, (uint64_t)(*image)->Xsize, (uint64_t)page_height(input, *image), error);
-    if (!status)
-        status = vips_check_cost(input, *image, tiff, error);
-    if (!status)
-        status = keep_animation(input, *image, error);
+    THEN(status, vips_check_cost(input, *image, tiff, error));
+    THEN(status, keep_animation(input, *image, error));
     if (status)
         return status;
     input->orientation = (unsigned)vips_image_get_orientation(*image);
@@ -662,8 +658,7 @@ static hone_status take_rows(struct media_input *input, VipsRegion *region, uint
         for (int y = top; y < top + strip.height && !status; y++)
             status = take_row(input, &state->conversion, (uint32_t)(y - page), VIPS_REGION_ADDR(region, 0, y),
                               error);
-        if (!status)
-            status = media_check_time(input, error);
+        THEN(status, media_check_time(input, error));
     }
     return status;
 }
@@ -703,8 +698,7 @@ static hone_status load_vips(struct media_input *input, uint32_t first, uint32_t
     VipsRegion *region = status ? NULL : vips_region_new(state->image);
     if (!status && !region)
         status = error_memory(error, "a row of an image");
-    if (!status)
-        status = take_rows(input, region, first, count, error);
+    THEN(status, take_rows(input, region, first, count, error));
     g_clear_object(&region);
     if (!status && first + count < input->place.height)
         return HONE_OK;

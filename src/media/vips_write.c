@@ -350,7 +350,7 @@ hone_status media_write_vips(const struct media_output *output, hone_error *erro
     } else if (!ok) {
         char said[512];
         vips_said(said, sizeof said);
-        status = error_set(error, HONE_ERROR_IO, "cannot write '%s': %s", output->name, said);
+        status = error_io(error, "cannot write '%s': %s", output->name, said);
     }
     if (target)
         g_object_unref(target);

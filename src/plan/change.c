@@ -50,10 +50,8 @@ static hone_status changed_cases(struct filter_case **out, const hone_plan *plan
     size_t done = 0;
     for (; done < plan->filter_count && !status; done += status == HONE_OK)
         status = case_copy(&cases[done], &plan->cases[done], error);
-    if (!status)
-        status = chain_parse_parameters(&cases[index], parameters, error);
-    if (!status)
-        status = prepare_from(cases, index, plan->filter_count, error);
+    THEN(status, chain_parse_parameters(&cases[index], parameters, error));
+    THEN(status, prepare_from(cases, index, plan->filter_count, error));
     if (status) {
         finish_cases(cases, done);
         cases = NULL;
@@ -96,8 +94,7 @@ hone_status plan_change_make(struct plan_change **out, hone_plan *plan, size_t i
         return error_memory(error, "a plan");
     change->count = plan->filter_count;
     hone_status status = changed_cases(&change->cases, plan, index, parameters, error);
-    if (!status)
-        status = layout_make(&change->layout, plan, change->cases, index, error);
+    THEN(status, layout_make(&change->layout, plan, change->cases, index, error));
     if (status)
         plan_change_drop(&change);
     *out = change;
@@ -128,9 +125,7 @@ static hone_status change(hone_plan *plan, size_t index, const char *parameters,
 hone_status plan_change_check(const hone_plan *plan, const char *call, size_t index, const char *text,
                               hone_error *error)
 {
-    hone_status status = plan_check(plan, call, error);
-    if (status)
-        return status;
+    TRY(plan_check(plan, call, error));
     return text && index < plan->filter_count ? HONE_OK : plan_no_such_filter(plan, error);
 }
 
@@ -154,7 +149,7 @@ static const struct parameter *numeric(const struct hone_filter *filter, const c
     const struct parameter *p = at >= 0 ? &filter->parameters[at] : NULL;
     if (p && (p->kind == PARAMETER_INTEGER || p->kind == PARAMETER_REAL))
         return p;
-    error_set(error, HONE_ERROR_USAGE, "%s has no numeric parameter '%s'", filter->name, name);
+    error_usage(error, "%s has no numeric parameter '%s'", filter->name, name);
     return NULL;
 }
 
@@ -181,7 +176,7 @@ hone_status hone_plan_prepare_range(hone_plan *plan, size_t index, const char *n
     if (!p)
         return HONE_ERROR_USAGE;
     if (!(isfinite(minimum) && isfinite(maximum) && minimum <= maximum))
-        return error_set(error, HONE_ERROR_USAGE, "%g to %g is no range of %s", minimum, maximum, name);
+        return error_usage(error, "%g to %g is no range of %s", minimum, maximum, name);
     const bool whole = p->kind == PARAMETER_INTEGER;
     const double steps = whole && maximum - minimum < MAX_VALUES ? floor(maximum - minimum) : MAX_VALUES - 1;
     for (int i = 0; i <= (int)steps && !status; i++) {

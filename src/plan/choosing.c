@@ -46,9 +46,8 @@ hone_status choosing_check(const hone_chain *chain, const hone_plan_options *opt
         for (size_t v = 0; v < chain->steps[i].c.filter->variant_count; v++)
             text_add(&names, "%s%s:%s", names.length ? ", " : "", chain->steps[i].c.filter->name,
                      chain->steps[i].c.filter->variants[v].name);
-    hone_status status =
-        error_set(error, HONE_ERROR_USAGE, "no filter of the chain has a variant '%s'; there are %s",
-                  options->variant, text_view(&names));
+    hone_status status = error_usage(error, "no filter of the chain has a variant '%s'; there are %s",
+                                     options->variant, text_view(&names));
     text_finish(&names);
     return status;
 }
@@ -59,8 +58,7 @@ static hone_status try_choice(hone_plan *plan, struct step *step, const struct f
 {
     hone_status status = instance_create_beside(&step->instance, other, plan->device, c, choice->variant,
                                                 &choice->config, error);
-    if (!status)
-        status = trust_check(plan->device, step->instance, error);
+    THEN(status, trust_check(plan->device, step->instance, error));
     if (status)
         instance_destroy(&step->instance);
     else

@@ -30,14 +30,10 @@ hone_status plan_forecast(struct forecast *out, hone_device *device, const char 
     struct choice choices[MAX_CHOICES];
     const struct choose_request request = {0};
     size_t count = 0;
-    hone_status status = chain_parse_case(&c, filter, error);
-    if (status)
-        return status;
-    status = case_prepare(&c, desc, c.filter->inputs > 1 ? desc : NULL, error);
-    if (!status)
-        status = choose(choices, &count, device, &c, &request, error);
-    if (!status)
-        status = take_first(out, device, &c, choices, count, error);
+    TRY(chain_parse_case(&c, filter, error));
+    hone_status status = case_prepare(&c, desc, c.filter->inputs > 1 ? desc : NULL, error);
+    THEN(status, choose(choices, &count, device, &c, &request, error));
+    THEN(status, take_first(out, device, &c, choices, count, error));
     case_finish(&c);
     return status;
 }

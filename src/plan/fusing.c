@@ -2,6 +2,7 @@
 /* Which filters of a chain run in one kernel (guide 8.1): point filters with the window filter beside them,
  * or with each other, where the variant that would run anyway lets them. A variant
  * states FUSES_x only where the fused kernel was measured to be faster than two (bench/fused.c). */
+#include "base/error.h"
 #include "choose/choose.h"
 #include "filter/case.h"
 #include "plan/internal.h"
@@ -84,10 +85,8 @@ static hone_status make_case(struct filter_case *c, const struct filter_case *ca
         points[i] = cases[i];
     for (unsigned i = 0; i < g.after; i++)
         points[g.before + i] = cases[g.before + 1 + i];
-    hone_status status = case_copy(c, &cases[g.before], error);
-    if (status)
-        return status;
-    status = case_fuse(c, points, g.before, g.before + g.after, error);
+    TRY(case_copy(c, &cases[g.before], error));
+    hone_status status = case_fuse(c, points, g.before, g.before + g.after, error);
     if (status)
         case_finish(c);
     return status;

@@ -18,8 +18,7 @@ static hone_status new_image(hone_image **out, hone_device *device, const hone_i
 {
     *out = NULL;
     hone_status status = device_check(device, "an image", error);
-    if (!status)
-        status = hone_image_desc_check(desc, error);
+    THEN(status, hone_image_desc_check(desc, error));
     if (status)
         return status;
     *out = mem_new(1, sizeof **out);
@@ -42,7 +41,7 @@ static hone_status settle(hone_image **out, hone_image *image, hone_status statu
 
 static hone_status nowhere(hone_error *error)
 {
-    return error_set(error, HONE_ERROR_USAGE, "an image needs a place to be stored in");
+    return error_usage(error, "an image needs a place to be stored in");
 }
 
 /* With the padding of the last row: transfers of rectangles are simpler then. */
@@ -59,11 +58,10 @@ hone_status hone_image_create(hone_image **out, hone_device *device, const hone_
         return nowhere(error);
     *out = NULL;
     if ((unsigned)memory > HONE_MEMORY_SHARED)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "%d is no kind of memory: HONE_MEMORY_DEVICE, _MAPPED and _SHARED are", (int)memory);
+        return error_usage(error, "%d is no kind of memory: HONE_MEMORY_DEVICE, _MAPPED and _SHARED are",
+                           (int)memory);
     hone_status status = new_image(&image, device, desc, error);
-    if (!status)
-        status = memory_create(&image->memory, device, whole_rows(&image->desc), memory, error);
+    THEN(status, memory_create(&image->memory, device, whole_rows(&image->desc), memory, error));
     if (!status)
         image->zero_copy = memory != HONE_MEMORY_DEVICE && hone_device_get_info(device)->unified_memory;
     return settle(out, image, status);
@@ -89,8 +87,8 @@ hone_status hone_image_wrap(hone_image **out, hone_device *device, const hone_im
         return nowhere(error);
     hone_status status = new_image(&image, device, desc, error);
     if (!status && (uintptr_t)pixels % hone_type_size(desc->type) != 0)
-        status = error_set(error, HONE_ERROR_USAGE, "pixels of %s must be aligned to %zu bytes",
-                           hone_type_name(desc->type), hone_type_size(desc->type));
+        status = error_usage(error, "pixels of %s must be aligned to %zu bytes", hone_type_name(desc->type),
+                             hone_type_size(desc->type));
     if (!status) {
         size_t bytes = hone_image_bytes(&image->desc);
         void *mapped = NULL;
@@ -143,8 +141,7 @@ hone_status hone_image_import(hone_image **out, hone_device *device, const hone_
     if (!out || !given)
         return nowhere(error);
     hone_status status = options_take(&external, given, sizeof external, FIRST, "hone_external", error);
-    if (!status)
-        status = new_image(&image, device, desc, error);
+    THEN(status, new_image(&image, device, desc, error));
     if (status)
         return status;
     hone_error why;
@@ -170,8 +167,8 @@ static hone_status check_place(const hone_image *image, hone_error *error)
     size_t element = hone_type_size(image->desc.type), needed = hone_image_bytes(&image->desc);
     size_t there = memory_bytes(image->memory);
     if (image->offset % element != 0 || image->offset > there || needed > there - image->offset)
-        return error_set(
-            error, HONE_ERROR_USAGE,
+        return error_usage(
+            error,
             "an image of %zu bytes at offset %zu does not fit a buffer of %zu bytes, or the offset is no "
             "multiple of %zu",
             needed, image->offset, there, element);
@@ -188,8 +185,7 @@ hone_status hone_image_from_cl(hone_image **out, hone_device *device, const hone
         return nowhere(error);
     struct memory *theirs = NULL;
     hone_status status = new_image(&image, device, desc, error);
-    if (!status)
-        status = memory_from_cl(&theirs, device, memory, error);
+    THEN(status, memory_from_cl(&theirs, device, memory, error));
     if (!status && memory_is_image(theirs)) {
         status = stage(image, theirs, error);
     } else if (!status) {
@@ -248,22 +244,19 @@ static size_t pitch_or_tight(const hone_image *image, size_t pitch)
 static hone_status check_image(const hone_image *image, const char *call, hone_error *error)
 {
     if (!image)
-        return error_set(error, HONE_ERROR_USAGE, "%s needs an image", call);
+        return error_usage(error, "%s needs an image", call);
     return device_check(image->device, call, error);
 }
 
 static hone_status check_host(const hone_image *image, const void *host, size_t pitch, const char *call,
                               hone_error *error)
 {
-    hone_status status = check_image(image, call, error);
-    if (status)
-        return status;
+    TRY(check_image(image, call, error));
     if (!host && !image->host)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "this image wraps no host memory: give the address of pixels");
+        return error_usage(error, "this image wraps no host memory: give the address of pixels");
     if (pitch_or_tight(image, pitch) < hone_image_row_bytes(&image->desc))
-        return error_set(error, HONE_ERROR_USAGE, "a pitch of %zu bytes is shorter than a row of %zu", pitch,
-                         hone_image_row_bytes(&image->desc));
+        return error_usage(error, "a pitch of %zu bytes is shorter than a row of %zu", pitch,
+                           hone_image_row_bytes(&image->desc));
     return HONE_OK;
 }
 
@@ -338,9 +331,8 @@ hone_status hone_image_upload(hone_image *image, const void *host, size_t pitch,
     if (memory_is_mapped(image->memory))
         status = memory_unmap(image->memory, no_wait, NULL, error);
     const struct span span = whole(image);
-    if (!status)
-        status = memory_write(image->memory, &span, host ? host : image->host,
-                              host ? pitch_or_tight(image, pitch) : image->host_pitch, list, done, error);
+    THEN(status, memory_write(image->memory, &span, host ? host : image->host,
+                              host ? pitch_or_tight(image, pitch) : image->host_pitch, list, done, error));
     if (!status)
         image->host_is_new = false;
     return status;
@@ -373,16 +365,13 @@ hone_status hone_image_download(hone_image *image, void *host, size_t pitch, con
 hone_status hone_image_map(hone_image *image, bool write, void **pixels, hone_error *error)
 {
     void *start = NULL;
-    hone_status status = check_image(image, "hone_image_map", error);
-    if (status)
-        return status;
+    TRY(check_image(image, "hone_image_map", error));
     if (!pixels || memory_is_mapped(image->memory))
-        return error_set(error, HONE_ERROR_USAGE,
-                         pixels ? "the image is mapped already"
-                                : "hone_image_map needs a place for the address");
+        return error_usage(error, pixels ? "the image is mapped already"
+                                         : "hone_image_map needs a place for the address");
     if (image->object)
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "a 2D image object cannot be mapped; download it");
-    status = memory_map(image->memory, write, &start, no_wait, NULL, error);
+        return error_unsupported(error, "a 2D image object cannot be mapped; download it");
+    hone_status status = memory_map(image->memory, write, &start, no_wait, NULL, error);
     if (!status)
         *pixels = (char *)start + image->offset;
     return status;
@@ -390,11 +379,9 @@ hone_status hone_image_map(hone_image *image, bool write, void **pixels, hone_er
 
 hone_status hone_image_unmap(hone_image *image, hone_error *error)
 {
-    hone_status status = check_image(image, "hone_image_unmap", error);
-    if (status)
-        return status;
+    TRY(check_image(image, "hone_image_unmap", error));
     if (!memory_is_mapped(image->memory))
-        return error_set(error, HONE_ERROR_USAGE, "the image is not mapped");
+        return error_usage(error, "the image is not mapped");
     return memory_unmap(image->memory, no_wait, NULL, error);
 }
 

@@ -69,13 +69,11 @@ static hone_status make_step(struct step **out, hone_plan *plan, const struct fi
     step->owners = 1;
     step->first = first;
     hone_status status = check_sizes(c, error);
-    if (!status)
-        status = choosing_make(plan, step, c, old ? old->instance : NULL, error);
+    THEN(status, choosing_make(plan, step, c, old ? old->instance : NULL, error));
     if (!status && !last)
         status = make_between(plan, step, old, error);
-    if (!status)
-        status = instance_expect_pitch(step->instance, first == 0 ? plan->input.pitch : 0,
-                                       last && plan->input.pitch, error);
+    THEN(status, instance_expect_pitch(step->instance, first == 0 ? plan->input.pitch : 0,
+                                       last && plan->input.pitch, error));
     if (status)
         release(&step);
     *out = step;
@@ -116,10 +114,8 @@ static hone_status add_step(struct layout *layout, hone_plan *plan, const struct
     hone_plan_options apart = plan->options;
     struct filter_case c;
     apart.no_fuse = true;
-    hone_status status = fusing_next(&c, taken, plan, cases + first, count, &plan->options, error);
-    if (status)
-        return status;
-    status = next_step(layout, plan, &c, first, *taken, changed, error);
+    TRY(fusing_next(&c, taken, plan, cases + first, count, &plan->options, error));
+    hone_status status = next_step(layout, plan, &c, first, *taken, changed, error);
     case_finish(&c);
     if (status && *taken > 1 &&
         fusing_next(&c, taken, plan, cases + first, count, &apart, error) == HONE_OK) {

@@ -32,10 +32,9 @@ static hone_status plan_chain(hone_plan *plan, const hone_chain *chain, const ho
                               hone_error *error)
 {
     hone_status status = keep_options(plan, options, error);
-    if (!status)
-        status = choosing_check(chain, options, error);
-    if (!status)
-        status = chain_cases(plan->cases, chain, &plan->input, options->second, options->second_count, error);
+    THEN(status, choosing_check(chain, options, error));
+    THEN(status,
+         chain_cases(plan->cases, chain, &plan->input, options->second, options->second_count, error));
     if (status)
         return status;
     plan->filter_count = chain->count;
@@ -52,15 +51,12 @@ hone_status hone_plan_create(hone_plan **out, hone_device *device, const hone_ch
     enum { FIRST = sizeof(hone_plan_options) }; /* 0.1 has all members; the next one begins behind them */
     hone_plan_options wanted;
     if (!out || !device || !chain || !input)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "hone_plan_create needs a device, a chain, an input description and a "
-                         "place for the plan");
+        return error_usage(error, "hone_plan_create needs a device, a chain, an input description and a "
+                                  "place for the plan");
     *out = NULL;
     hone_status status = device_check(device, "hone_plan_create", error);
-    if (!status)
-        status = hone_image_desc_check(input, error);
-    if (!status)
-        status = options_take(&wanted, options, sizeof wanted, FIRST, "hone_plan_options", error);
+    THEN(status, hone_image_desc_check(input, error));
+    THEN(status, options_take(&wanted, options, sizeof wanted, FIRST, "hone_plan_options", error));
     if (status)
         return status;
     hone_plan *plan = mem_new(1, sizeof *plan);
@@ -101,7 +97,7 @@ const hone_image_desc *hone_plan_output(const hone_plan *plan)
 hone_status plan_check(const hone_plan *plan, const char *call, hone_error *error)
 {
     if (!plan)
-        return error_set(error, HONE_ERROR_USAGE, "%s needs a plan", call);
+        return error_usage(error, "%s needs a plan", call);
     return device_check(plan->device, call, error);
 }
 
@@ -147,23 +143,21 @@ double hone_plan_seconds(const hone_plan *plan)
 
 hone_status plan_no_such_filter(const hone_plan *plan, hone_error *error)
 {
-    return error_set(error, HONE_ERROR_USAGE, "the plan has %zu filters, counted from 0", plan->filter_count);
+    return error_usage(error, "the plan has %zu filters, counted from 0", plan->filter_count);
 }
 
 hone_status hone_plan_bind(hone_plan *plan, size_t index, hone_image *second, hone_error *error)
 {
-    hone_status status = plan_check(plan, "hone_plan_bind", error);
-    if (status)
-        return status;
+    TRY(plan_check(plan, "hone_plan_bind", error));
     if (!second || index >= plan->filter_count)
         return plan_no_such_filter(plan, error);
     const struct filter_case *c = &plan->cases[index];
     const hone_image_desc *desc = hone_image_get_desc(second), *wanted = &c->second;
     if (c->filter->inputs < 2)
-        return error_set(error, HONE_ERROR_USAGE, "%s takes one image", c->filter->name);
+        return error_usage(error, "%s takes one image", c->filter->name);
     if (!desc_same(desc, wanted) || second->device != plan->device)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "the second image of %s is not the one that the plan was made for", c->filter->name);
+        return error_usage(error, "the second image of %s is not the one that the plan was made for",
+                           c->filter->name);
     plan->second[index] = second;
     return HONE_OK;
 }

@@ -15,14 +15,12 @@ static hone_status check_image(const hone_plan *plan, const hone_image *image, c
                                const char *role, hone_error *error)
 {
     if (!image || image->device != plan->device)
-        return error_set(error, HONE_ERROR_USAGE, "the %s image is missing or belongs to another device",
-                         role);
+        return error_usage(error, "the %s image is missing or belongs to another device", role);
     const hone_image_desc *desc = &image->desc;
     if (!desc_same(desc, wanted))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "the %s image is %ux%u %s x%u; the plan was made for %ux%u %s x%u", role,
-                         desc->width, desc->height, hone_type_name(desc->type), desc->channels, wanted->width,
-                         wanted->height, hone_type_name(wanted->type), wanted->channels);
+        return error_usage(error, "the %s image is %ux%u %s x%u; the plan was made for %ux%u %s x%u", role,
+                           desc->width, desc->height, hone_type_name(desc->type), desc->channels,
+                           wanted->width, wanted->height, hone_type_name(wanted->type), wanted->channels);
     return HONE_OK;
 }
 
@@ -30,10 +28,10 @@ static hone_status check_image(const hone_plan *plan, const hone_image *image, c
  * run to run. */
 static hone_status shares_memory(const char *role, hone_error *error)
 {
-    return error_set(error, HONE_ERROR_USAGE,
-                     "the %s and the output overlap in memory; a plan cannot work in place: they must be "
-                     "different images, the output in memory of its own",
-                     role);
+    return error_usage(error,
+                       "the %s and the output overlap in memory; a plan cannot work in place: they must be "
+                       "different images, the output in memory of its own",
+                       role);
 }
 
 static hone_status check_seconds(const hone_plan *plan, const hone_image *out, hone_error *error)
@@ -43,8 +41,8 @@ static hone_status check_seconds(const hone_plan *plan, const hone_image *out, h
         if (filter->inputs < 2)
             continue;
         if (!plan->second[i])
-            return error_set(error, HONE_ERROR_USAGE,
-                             "step %zu (%s) has no second image: call hone_plan_bind", i, filter->name);
+            return error_usage(error, "step %zu (%s) has no second image: call hone_plan_bind", i,
+                               filter->name);
         if (image_overlaps(plan->second[i], out))
             return shares_memory("second image", error);
     }
@@ -54,12 +52,9 @@ static hone_status check_seconds(const hone_plan *plan, const hone_image *out, h
 static hone_status check_run(const hone_plan *plan, const hone_image *in, const hone_image *out,
                              hone_error *error)
 {
-    hone_status status = plan_check(plan, "hone_plan_run", error);
-    if (status)
-        return status;
-    status = check_image(plan, in, &plan->input, "input", error);
-    if (!status)
-        status = check_image(plan, out, hone_plan_output(plan), "output", error);
+    TRY(plan_check(plan, "hone_plan_run", error));
+    hone_status status = check_image(plan, in, &plan->input, "input", error);
+    THEN(status, check_image(plan, out, hone_plan_output(plan), "output", error));
     if (!status && image_overlaps(in, out))
         status = shares_memory("input", error);
     return status ? status : check_seconds(plan, out, error);
@@ -71,8 +66,7 @@ static hone_status hand_over(hone_plan *plan, hone_image *in, hone_image *out, s
 {
     bool moved = false;
     hone_status status = image_hand_over(in, true, wait, &moved, error);
-    if (!status)
-        status = image_hand_over(out, false, wait, &moved, error);
+    THEN(status, image_hand_over(out, false, wait, &moved, error));
     for (size_t i = 0; i < plan->filter_count && !status; i++)
         if (plan->second[i])
             status = image_hand_over(plan->second[i], true, wait, &moved, error);
@@ -113,8 +107,7 @@ static hone_status enqueue_step(hone_device *device, struct step *step, const st
         trial_failed(step->trial, instance);
         instance = step->instance;
         status = hone_device_finish(device, error);
-        if (!status)
-            status = instance_enqueue(instance, surfaces, wait, &end, error);
+        THEN(status, instance_enqueue(instance, surfaces, wait, &end, error));
     }
     if (!status && (!done || event_copy(&noted, end, NULL) == HONE_OK))
         trial_note(step->trial, instance, done ? noted : end);
@@ -185,8 +178,7 @@ static hone_status enqueue_all(hone_plan *plan, hone_image *in, hone_image *out,
 {
     hone_event *computed = NULL;
     hone_status status = hand_over(plan, in, out, list, error);
-    if (!status)
-        status = enqueue_steps(plan, in, out, list, out->object ? &computed : done, error);
+    THEN(status, enqueue_steps(plan, in, out, list, out->object ? &computed : done, error));
     return status || !out->object ? status : enqueue_store(plan, out, &computed, done, error);
 }
 
@@ -197,8 +189,7 @@ hone_status hone_plan_run(hone_plan *plan, hone_image *in, hone_image *out, cons
     if (done)
         *done = NULL;
     hone_status status = check_run(plan, in, out, error);
-    if (!status)
-        status = conclude_trials(plan, error);
+    THEN(status, conclude_trials(plan, error));
     if (status)
         return status;
     copy_tally_begin(&tally);
@@ -246,8 +237,7 @@ static hone_status apply_images(hone_plan *plan, hone_image *in, hone_image *out
     struct copy_tally tally;
     copy_tally_begin(&tally);
     hone_status status = hone_plan_run(plan, in, out, NULL, 0, &done, error);
-    if (!status)
-        status = take_back(out, done, listener, error);
+    THEN(status, take_back(out, done, listener, error));
     copy_tally_end(&tally);
     plan->copies = tally.counts;
     plan->seconds = status ? 0 : event_seconds(plan, done);
@@ -268,10 +258,8 @@ hone_status plan_apply(hone_plan *plan, const void *in, size_t in_pitch, void *o
     in_desc.pitch = in_pitch;
     out_desc.pitch = out_pitch;
     hone_status status = hone_image_wrap(&source, plan->device, &in_desc, (void *)in, error);
-    if (!status)
-        status = hone_image_wrap(&target, plan->device, &out_desc, out, error);
-    if (!status)
-        status = apply_images(plan, source, target, &listener, error);
+    THEN(status, hone_image_wrap(&target, plan->device, &out_desc, out, error));
+    THEN(status, apply_images(plan, source, target, &listener, error));
     hone_image_destroy(&source);
     hone_image_destroy(&target);
     return status;
@@ -290,15 +278,13 @@ hone_status hone_apply(hone_device *device, const char *text, const hone_image_d
     hone_chain *chain = NULL;
     hone_plan *plan = NULL;
     hone_status status = hone_chain_parse(&chain, text, error);
-    if (!status)
-        status = hone_plan_create(&plan, device, chain, in_desc, NULL, error);
+    THEN(status, hone_plan_create(&plan, device, chain, in_desc, NULL, error));
     if (!status && hone_image_bytes(hone_plan_output(plan)) > out_bytes)
-        status = error_set(error, HONE_ERROR_USAGE, "the result has %zu bytes; there is room for %zu",
-                           hone_image_bytes(hone_plan_output(plan)), out_bytes);
+        status = error_usage(error, "the result has %zu bytes; there is room for %zu",
+                             hone_image_bytes(hone_plan_output(plan)), out_bytes);
     if (!status && out_desc)
         *out_desc = *hone_plan_output(plan);
-    if (!status)
-        status = hone_plan_apply(plan, in, in_desc->pitch, out, 0, error);
+    THEN(status, hone_plan_apply(plan, in, in_desc->pitch, out, 0, error));
     hone_plan_destroy(&plan);
     hone_chain_destroy(&chain);
     return status;

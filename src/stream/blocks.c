@@ -70,8 +70,7 @@ static hone_status fill_block(struct block *block, hone_device *device, hone_err
         return start ? HONE_OK : error_memory(error, "frames");
     }
     hone_status status = memory_create(&block->pinned, device, block->bytes, HONE_MEMORY_MAPPED, error);
-    if (!status)
-        status = memory_map(block->pinned, true, &start, (struct wait_list){0}, NULL, error);
+    THEN(status, memory_map(block->pinned, true, &start, (struct wait_list){0}, NULL, error));
     block->start = start;
     return status;
 }
@@ -80,12 +79,10 @@ hone_status hone_frame_alloc(void **out, hone_device *device, size_t bytes, hone
 {
     struct blocks *blocks;
     if (!out || !device || bytes == 0 || bytes > SIZE_MAX - PAGE)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "hone_frame_alloc needs a device, a size and a place for the memory");
+        return error_usage(error, "hone_frame_alloc needs a device, a size and a place for the memory");
     *out = NULL;
     hone_status status = device_check(device, "hone_frame_alloc", error);
-    if (!status)
-        status = blocks_of(&blocks, device, error);
+    THEN(status, blocks_of(&blocks, device, error));
     if (status)
         return status;
     struct block *block = mem_new(1, sizeof *block);

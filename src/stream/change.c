@@ -18,10 +18,9 @@ static hone_status check_output(const hone_image_desc *now, const hone_image_des
 {
     if (desc_same(now, then))
         return HONE_OK;
-    return error_set(error, HONE_ERROR_USAGE,
-                     "the result would be %ux%u %s x%u; the stream was made for %ux%u %s x%u", then->width,
-                     then->height, hone_type_name(then->type), then->channels, now->width, now->height,
-                     hone_type_name(now->type), now->channels);
+    return error_usage(error, "the result would be %ux%u %s x%u; the stream was made for %ux%u %s x%u",
+                       then->width, then->height, hone_type_name(then->type), then->channels, now->width,
+                       now->height, hone_type_name(now->type), now->channels);
 }
 
 /* All plans change, or none. */
@@ -34,8 +33,7 @@ static hone_status change_all(hone_stream *stream, size_t step, const char *para
         if (is_shared(stream, p))
             continue;
         status = plan_change_make(&changes[p], stream->plans[p], step, parameters, error);
-        if (!status)
-            status = check_output(&stream->outputs[p], plan_change_output(changes[p]), error);
+        THEN(status, check_output(&stream->outputs[p], plan_change_output(changes[p]), error));
     }
     for (size_t p = 0; p < stream->plane_count; p++) {
         if (changes[p] && keep && !status)
@@ -49,8 +47,7 @@ static hone_status change(hone_stream *stream, const char *call, size_t step, co
                           bool keep, hone_error *error)
 {
     hone_status status = stream_check(stream, call, error);
-    if (!status)
-        status = plan_change_check(stream->plans[0], call, step, parameters, error);
+    THEN(status, plan_change_check(stream->plans[0], call, step, parameters, error));
     if (status)
         return status;
     pthread_mutex_lock(&stream->pushing);
@@ -73,13 +70,10 @@ hone_status hone_stream_prepare(hone_stream *stream, size_t step, const char *pa
 hone_status hone_stream_bind(hone_stream *stream, size_t step, hone_image *second, hone_error *error)
 {
     bool moved = false;
-    hone_status status = stream_check(stream, "hone_stream_bind", error);
-    if (status)
-        return status;
+    TRY(stream_check(stream, "hone_stream_bind", error));
     pthread_mutex_lock(&stream->pushing);
-    status = hone_plan_bind(stream->plans[0], step, second, error);
-    if (!status)
-        status = image_hand_over(second, true, (struct wait_list){0}, &moved, error);
+    hone_status status = hone_plan_bind(stream->plans[0], step, second, error);
+    THEN(status, image_hand_over(second, true, (struct wait_list){0}, &moved, error));
     if (!status && moved && stream->chained)
         status = hone_device_finish(stream->device, error);
     pthread_mutex_unlock(&stream->pushing);

@@ -177,10 +177,9 @@ static hone_status pull(hone_stream *stream, hone_stream_result *result, bool *g
 {
     hone_status status = stream_check_outside(stream, call, error);
     if (!status && (!result || !got))
-        status = error_set(error, HONE_ERROR_USAGE, "%s needs places for the result and the answer", call);
+        status = error_usage(error, "%s needs places for the result and the answer", call);
     if (!status && stream->callback)
-        status =
-            error_set(error, HONE_ERROR_USAGE, "%s: the results of this stream go to its callback", call);
+        status = error_usage(error, "%s: the results of this stream go to its callback", call);
     if (got)
         *got = false;
     if (status)
@@ -215,9 +214,7 @@ hone_status hone_stream_try_pull(hone_stream *stream, hone_stream_result *result
 
 hone_status hone_stream_flush(hone_stream *stream, hone_error *error)
 {
-    hone_status status = stream_check_outside(stream, "hone_stream_flush", error);
-    if (status)
-        return status;
+    TRY(stream_check_outside(stream, "hone_stream_flush", error));
     pthread_mutex_lock(&stream->lock);
     const uint64_t all = stream->pushed;
     while ((stream->callback ? stream->released : stream->finished) < all)
@@ -228,9 +225,7 @@ hone_status hone_stream_flush(hone_stream *stream, hone_error *error)
 
 hone_status hone_stream_end(hone_stream *stream, hone_error *error)
 {
-    hone_status status = stream_check(stream, "hone_stream_end", error);
-    if (status)
-        return status;
+    TRY(stream_check(stream, "hone_stream_end", error));
     pthread_mutex_lock(&stream->lock);
     stream->ended = true;
     pthread_cond_broadcast(&stream->news);

@@ -81,8 +81,7 @@ static hone_status enqueue_staged(hone_stream *stream, struct slot *slot, size_t
     struct place *in = &slot->in[p], *out = &slot->out[p];
     hone_status status = upload(slot, p, error);
     const hone_event *const before[] = {task->events[SENT], stream->computed};
-    if (!status)
-        status = run_plane(stream, p, task, in->image, out->image, (struct wait_list){before, 2}, error);
+    THEN(status, run_plane(stream, p, task, in->image, out->image, (struct wait_list){before, 2}, error));
     const hone_event *const computed[] = {task->events[COMPUTED]};
     return status ? status : download(slot, p, (struct wait_list){computed, 1}, error);
 }
@@ -114,25 +113,21 @@ static hone_status enqueue_shared(hone_stream *stream, struct slot *slot, size_t
     const hone_event *in_back = last_use(task->in), *out_back = last_use(task->out);
     hone_status status =
         ring_to_device(in, stream_after(stream, &in_back, 1), chain_slot(stream, &events[SENT]), error);
-    if (!status)
-        status = ring_to_device(out, stream_after(stream, &out_back, 1), chain_slot(stream, &events[OPENED]),
-                                error);
+    THEN(status,
+         ring_to_device(out, stream_after(stream, &out_back, 1), chain_slot(stream, &events[OPENED]), error));
     const hone_event *const before[] = {events[SENT], events[OPENED], stream->computed};
-    if (!status)
-        status = run_plane(stream, p, task, in, out, stream_after(stream, before, 3), error);
-    if (!status)
-        status = take_back(stream, out, task->out, task->out ? &theirs : &slot->out[p].host, events[COMPUTED],
-                           &events[FETCHED], error);
-    if (!status)
-        status = take_back(stream, in, task->in, task->in ? &theirs : &slot->in[p].host, events[COMPUTED],
-                           &events[RETURNED], error);
+    THEN(status, run_plane(stream, p, task, in, out, stream_after(stream, before, 3), error));
+    THEN(status, take_back(stream, out, task->out, task->out ? &theirs : &slot->out[p].host, events[COMPUTED],
+                           &events[FETCHED], error));
+    THEN(status, take_back(stream, in, task->in, task->in ? &theirs : &slot->in[p].host, events[COMPUTED],
+                           &events[RETURNED], error));
     return status;
 }
 
 static hone_status refuse_copy(size_t plane, const char *what, hone_error *error)
 {
-    return error_set(
-        error, HONE_ERROR_UNSUPPORTED,
+    return error_unsupported(
+        error,
         "%s of plane %zu would have to be copied: the address or pitch is not aligned for the kernels, "
         "it is filtered in place, or the device has memory of its own",
         what, plane);
@@ -189,9 +184,7 @@ static void copy_in(hone_stream *stream, struct slot *slot, size_t p)
 
 static hone_status enqueue_plane(hone_stream *stream, struct slot *slot, size_t p, hone_error *error)
 {
-    hone_status status = choose_places(stream, slot, p, error);
-    if (status)
-        return status;
+    TRY(choose_places(stream, slot, p, error));
     copy_in(stream, slot, p);
     return stream->shared ? enqueue_shared(stream, slot, p, error) : enqueue_staged(stream, slot, p, error);
 }
@@ -214,8 +207,7 @@ hone_status enqueue_frame(hone_stream *stream, struct slot *slot, hone_error *er
     copy_tally_begin(&tally);
     for (size_t p = 0; p < stream->plane_count && !status; p++)
         status = enqueue_plane(stream, slot, p, error);
-    if (!status)
-        status = device_flush(stream->device, error);
+    THEN(status, device_flush(stream->device, error));
     copy_tally_end(&tally);
     slot->copies = tally.counts;
     pthread_mutex_lock(&stream->lock);

@@ -80,8 +80,7 @@ static hone_status bind_all(struct member *member, const struct lane *lane, hone
     for (size_t i = 0; i < lane->shape->second_count && !status; i++) {
         hone_image *image;
         status = bound_image(&image, member, &lane->shape->seconds[i], error);
-        if (!status)
-            status = hone_stream_bind(lane->stream, lane->shape->seconds[i].step, image, error);
+        THEN(status, hone_stream_bind(lane->stream, lane->shape->seconds[i].step, image, error));
     }
     return status;
 }
@@ -118,8 +117,7 @@ static hone_status make(struct member *member, struct lane *lane, hone_error *er
     for (size_t i = 0; i < shape->second_count; i++)
         seconds[i] = shape->seconds[i].desc;
     hone_status status = make_stream(member, lane, seconds, error);
-    if (!status)
-        status = bind_all(member, lane, error);
+    THEN(status, bind_all(member, lane, error));
     free(seconds);
     return status;
 }

@@ -658,8 +658,7 @@ hone_status pool_create(struct pool **out, hone_device *const *devices, size_t c
 {
     *out = NULL;
     if (count < 1 || count > POOL_DEVICES)
-        return error_set(error, HONE_ERROR_USAGE, "1 to %d devices can work together, not %zu",
-                         (int)POOL_DEVICES, count);
+        return error_usage(error, "1 to %d devices can work together, not %zu", (int)POOL_DEVICES, count);
     struct pool *pool = pool_new(devices, count, options);
     if (!pool)
         return error_memory(error, "a pool of devices");

@@ -13,13 +13,11 @@ static hone_status check_pixels(const hone_image_desc *desc, const void *pixels,
 {
     const size_t element = hone_type_size(desc->type), row = hone_image_row_bytes(desc);
     if ((uintptr_t)pixels % element != 0 || pitch % element != 0)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "%s of plane %zu: address and pitch must be multiples of %zu bytes", what, plane,
-                         element);
+        return error_usage(error, "%s of plane %zu: address and pitch must be multiples of %zu bytes", what,
+                           plane, element);
     if (pitch < row)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "%s of plane %zu: a pitch of %zu bytes is shorter than a row of %zu", what, plane,
-                         pitch, row);
+        return error_usage(error, "%s of plane %zu: a pitch of %zu bytes is shorter than a row of %zu", what,
+                           plane, pitch, row);
     return HONE_OK;
 }
 
@@ -29,8 +27,8 @@ static hone_status complete_plane(const hone_stream *stream, hone_frame *frame, 
     const hone_image_desc *in = &stream->inputs[p], *out = &stream->outputs[p];
     const bool in_place = frame->out[p] && frame->out[p] == frame->in[p];
     if (!frame->in[p])
-        return error_set(error, HONE_ERROR_USAGE, "the frame has no plane %zu; the stream filters %zu", p,
-                         stream->plane_count);
+        return error_usage(error, "the frame has no plane %zu; the stream filters %zu", p,
+                           stream->plane_count);
     if (!frame->in_pitch[p])
         frame->in_pitch[p] = hone_image_pitch(in);
     if (!frame->out_pitch[p])
@@ -39,9 +37,9 @@ static hone_status complete_plane(const hone_stream *stream, hone_frame *frame, 
     if (!status && frame->out[p])
         status = check_pixels(out, frame->out[p], frame->out_pitch[p], p, "the result", error);
     if (!status && in_place && (!desc_same(in, out) || frame->in_pitch[p] != frame->out_pitch[p]))
-        status = error_set(
-            error, HONE_ERROR_USAGE,
-            "plane %zu cannot be filtered in place: input and result differ in size, format or pitch", p);
+        status = error_usage(
+            error, "plane %zu cannot be filtered in place: input and result differ in size, format or pitch",
+            p);
     return status;
 }
 
@@ -50,7 +48,7 @@ static hone_status take_frame(hone_frame *to, const hone_stream *stream, const h
 {
     enum { FIRST = sizeof(hone_frame) }; /* 0.1 has all members; the next one begins behind them */
     hone_status status = from ? options_take(to, from, sizeof *to, FIRST, "hone_frame", error)
-                              : error_set(error, HONE_ERROR_USAGE, "there is no frame");
+                              : error_usage(error, "there is no frame");
     for (size_t p = 0; p < stream->plane_count && !status; p++)
         status = complete_plane(stream, to, p, error);
     return status;
@@ -63,9 +61,7 @@ static hone_status check_open(const hone_stream *stream, hone_error *error)
         return error_set(
             error, HONE_ERROR_DEVICE,
             "the stream is dead: after an earlier failure the device could not be brought to a known state");
-    return stream->ended
-               ? error_set(error, HONE_ERROR_USAGE, "hone_stream_end was called: no frames can follow")
-               : HONE_OK;
+    return stream->ended ? error_usage(error, "hone_stream_end was called: no frames can follow") : HONE_OK;
 }
 
 static bool is_full(const hone_stream *stream)
@@ -122,11 +118,11 @@ static hone_status wait_for_slot(hone_stream *stream, hone_error *error)
     pthread_mutex_lock(&stream->lock);
     while (is_full(stream) && !stream->dead && !stream->ended && !status)
         if (stream->has_puller && pthread_equal(stream->puller, pthread_self()))
-            status =
-                error_set(error, HONE_ERROR_USAGE,
-                          "all %u slots are taken, and this thread is the one that pulls: it would wait for "
-                          "itself; pull first, or call hone_stream_try_push",
-                          stream->slot_count);
+            status = error_usage(
+                error,
+                "all %u slots are taken, and this thread is the one that pulls: it would wait for "
+                "itself; pull first, or call hone_stream_try_push",
+                stream->slot_count);
         else
             pthread_cond_wait(&stream->news, &stream->lock);
     pthread_mutex_unlock(&stream->lock);
@@ -138,12 +134,10 @@ hone_status hone_stream_push(hone_stream *stream, const hone_frame *given, hone_
     hone_frame frame;
     bool taken = false;
     hone_status status = stream_check_outside(stream, "hone_stream_push", error);
-    if (!status)
-        status = take_frame(&frame, stream, given, error);
+    THEN(status, take_frame(&frame, stream, given, error));
     while (!status && !taken) {
         status = wait_for_slot(stream, error);
-        if (!status)
-            status = push_now(stream, &frame, &taken, error);
+        THEN(status, push_now(stream, &frame, &taken, error));
     }
     return status;
 }
@@ -153,10 +147,9 @@ hone_status hone_stream_try_push(hone_stream *stream, const hone_frame *given, b
     hone_frame frame;
     hone_status status = stream_check(stream, "hone_stream_try_push", error);
     if (!status && !taken)
-        status = error_set(error, HONE_ERROR_USAGE, "hone_stream_try_push needs a place for the answer");
+        status = error_usage(error, "hone_stream_try_push needs a place for the answer");
     if (taken)
         *taken = false;
-    if (!status)
-        status = take_frame(&frame, stream, given, error);
+    THEN(status, take_frame(&frame, stream, given, error));
     return status ? status : push_now(stream, &frame, taken, error);
 }

@@ -82,8 +82,7 @@ static hone_status make_slot(hone_stream *stream, struct slot *slot, hone_error 
     hone_status status = HONE_OK;
     for (size_t p = 0; p < stream->plane_count && !needs_no_memory(stream) && !status; p++) {
         status = make_place(stream, &slot->in[p], &stream->inputs[p], error);
-        if (!status)
-            status = make_place(stream, &slot->out[p], &stream->outputs[p], error);
+        THEN(status, make_place(stream, &slot->out[p], &stream->outputs[p], error));
     }
     return status;
 }
@@ -143,10 +142,8 @@ hone_status ring_recover(hone_stream *stream, struct slot *slot, hone_error *err
             hone_event_destroy(&task->events[e]);
         recover_wrap(&task->in);
         recover_wrap(&task->out);
-        if (!status)
-            status = recover_place(stream, &slot->in[p], error);
-        if (!status)
-            status = recover_place(stream, &slot->out[p], error);
+        THEN(status, recover_place(stream, &slot->in[p], error));
+        THEN(status, recover_place(stream, &slot->out[p], error));
     }
     return status;
 }

@@ -76,15 +76,13 @@ struct tiles *source_inner(struct source *source)
 
 static hone_status no_file(const char *what, hone_error *error)
 {
-    return error_set(error, HONE_ERROR_IO, "cannot %s the temporary file that the image is turned in: %s",
-                     what, errno ? strerror(errno) : "it has become shorter");
+    return error_io(error, "cannot %s the temporary file that the image is turned in: %s", what,
+                    errno ? strerror(errno) : "it has become shorter");
 }
 
 static hone_status keep_block(struct source *source, const struct tiles_rows *turned, hone_error *error)
 {
-    hone_status status = source->file < 0 ? file_unnamed(&source->file, source->target, error) : HONE_OK;
-    if (status)
-        return status;
+    TRY(source->file < 0 ? file_unnamed(&source->file, source->target, error) : HONE_OK);
     if (!mem_grow(&source->blocks, &source->capacity, source->count + 1, sizeof *source->blocks))
         return error_memory(error, "a turned image");
     source->blocks[source->count++] = (struct block){turned->first, turned->count};

@@ -15,7 +15,7 @@
 hone_status stream_check(const hone_stream *stream, const char *call, hone_error *error)
 {
     if (!stream)
-        return error_set(error, HONE_ERROR_USAGE, "%s needs a stream", call);
+        return error_usage(error, "%s needs a stream", call);
     return device_check(stream->device, call, error);
 }
 
@@ -23,8 +23,7 @@ hone_status stream_check_outside(const hone_stream *stream, const char *call, ho
 {
     hone_status status = stream_check(stream, call, error);
     if (!status && stream->callback && pthread_equal(pthread_self(), stream->thread))
-        return error_set(error, HONE_ERROR_USAGE, "%s would wait for the callback that it was called from",
-                         call);
+        return error_usage(error, "%s would wait for the callback that it was called from", call);
     return status;
 }
 
@@ -63,8 +62,8 @@ static hone_status check_call(hone_device *device, const hone_chain *chain, cons
                               size_t plane_count, hone_error *error)
 {
     if (!device || !chain || !planes || plane_count < 1 || plane_count > HONE_STREAM_PLANES)
-        return error_set(
-            error, HONE_ERROR_USAGE,
+        return error_usage(
+            error,
             "hone_stream_create needs a device, a chain, the description of 1 to %d planes and a place "
             "for the stream",
             (int)HONE_STREAM_PLANES);
@@ -77,15 +76,13 @@ static hone_status check_call(hone_device *device, const hone_chain *chain, cons
 static hone_status check_options(const hone_stream_options *options, size_t plane_count, hone_error *error)
 {
     if (options->slots && (options->slots < MIN_SLOTS || options->slots > MAX_SLOTS))
-        return error_set(error, HONE_ERROR_USAGE, "a stream has %d to %d slots, not %u", (int)MIN_SLOTS,
-                         (int)MAX_SLOTS, options->slots);
+        return error_usage(error, "a stream has %d to %d slots, not %u", (int)MIN_SLOTS, (int)MAX_SLOTS,
+                           options->slots);
     if ((unsigned)options->mode > HONE_STREAM_STAGED)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "%d is no mode of a stream: HONE_STREAM_AUTO, _ZERO_COPY and _STAGED are",
-                         (int)options->mode);
+        return error_usage(error, "%d is no mode of a stream: HONE_STREAM_AUTO, _ZERO_COPY and _STAGED are",
+                           (int)options->mode);
     if (options->plan && options->plan->second_count && plane_count > 1)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "a chain with second images takes one plane: make a stream for each");
+        return error_usage(error, "a chain with second images takes one plane: make a stream for each");
     return HONE_OK;
 }
 
@@ -107,18 +104,14 @@ static hone_status set_up(hone_stream *stream, const hone_chain *chain, const ho
     stream->chained = device_is_out_of_order(stream->device);
     stream->clocked = device_profiles(stream->device) && selftest_holds(stream->device, SELFTEST_CLOCK);
     if (options->mode == HONE_STREAM_ZERO_COPY && !stream->shared)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "'%s' does not work on host memory: no frame gets there uncopied",
-                         hone_device_get_info(stream->device)->name);
+        return error_unsupported(error, "'%s' does not work on host memory: no frame gets there uncopied",
+                                 hone_device_get_info(stream->device)->name);
     hone_status status = make_plans(stream, chain, options->plan, error);
-    if (!status)
-        status = blocks_of(&stream->blocks, stream->device, error);
+    THEN(status, blocks_of(&stream->blocks, stream->device, error));
     if (!status && !stream->shared)
         status = device_open_lanes(stream->device, error);
-    if (!status)
-        status = ring_create(stream, options->slots, options->memory, error);
-    if (!status)
-        status = wraps_create(stream, error);
+    THEN(status, ring_create(stream, options->slots, options->memory, error));
+    THEN(status, wraps_create(stream, error));
     return status ? status : start(stream, error);
 }
 
@@ -146,13 +139,11 @@ hone_status stream_make(hone_stream **out, hone_device *device, const hone_chain
     enum { FIRST = sizeof(hone_stream_options) }; /* 0.1 has all members; the next one begins behind them */
     hone_stream_options wanted;
     if (!out)
-        return error_set(error, HONE_ERROR_USAGE, "hone_stream_create needs a place for the stream");
+        return error_usage(error, "hone_stream_create needs a place for the stream");
     *out = NULL;
     hone_status status = check_call(device, chain, planes, plane_count, error);
-    if (!status)
-        status = options_take(&wanted, options, sizeof wanted, FIRST, "hone_stream_options", error);
-    if (!status)
-        status = check_options(&wanted, plane_count, error);
+    THEN(status, options_take(&wanted, options, sizeof wanted, FIRST, "hone_stream_options", error));
+    THEN(status, check_options(&wanted, plane_count, error));
     if (status)
         return status;
     hone_stream *stream = new_stream(device, planes, plane_count);

@@ -67,8 +67,7 @@ hone_status tail_create(struct tail **out, hone_device *device, const hone_chain
     if (options)
         tail->options = *options;
     hone_status status = plan_for(tail, band->height, error);
-    if (!status)
-        status = reserve(tail, error);
+    THEN(status, reserve(tail, error));
     if (status)
         tail_destroy(out);
     return status;
@@ -144,8 +143,7 @@ hone_status tail_run(struct tail *tail, const void *rows, size_t pitch, uint32_t
 {
     hone_status status = plan_for(tail, count, error);
     *out = NULL;
-    if (!status)
-        status = plan_apply(tail->plan, rows, pitch, tail->result, 0, tail->tell, tail->user, error);
+    THEN(status, plan_apply(tail->plan, rows, pitch, tail->result, 0, tail->tell, tail->user, error));
     if (status)
         return status;
     if (tail->counts) {
@@ -165,9 +163,9 @@ hone_status tail_counts(struct tail *tail, const void **out, hone_error *error)
     uint32_t *counts = tail->result;
     for (size_t i = 0; i < tail->row; i++) {
         if (tail->sums[i] > UINT32_MAX)
-            return error_set(error, HONE_ERROR_UNSUPPORTED,
-                             "%s counts %llu pixels in one bin, and a count of u32 holds 2^32 - 1",
-                             hone_chain_filter(tail->step, 0), (unsigned long long)tail->sums[i]);
+            return error_unsupported(error,
+                                     "%s counts %llu pixels in one bin, and a count of u32 holds 2^32 - 1",
+                                     hone_chain_filter(tail->step, 0), (unsigned long long)tail->sums[i]);
         counts[i] = (uint32_t)tail->sums[i];
     }
     *out = counts;

@@ -16,9 +16,8 @@
 
 static hone_status refuse(const hone_chain *chain, size_t step, const char *why, hone_error *error)
 {
-    return error_set(error, HONE_ERROR_UNSUPPORTED,
-                     "%s cannot be run in parts, which an image of this size takes here: %s",
-                     hone_chain_filter(chain, step), why);
+    return error_unsupported(error, "%s cannot be run in parts, which an image of this size takes here: %s",
+                             hone_chain_filter(chain, step), why);
 }
 
 /* Rows beyond an edge have to be the same for all filters. */
@@ -67,14 +66,11 @@ static hone_status part_of(hone_chain **part, const hone_chain *chain, size_t fi
 static hone_status split_chain(struct tiles *tiles, const hone_chain *chain, hone_error *error)
 {
     hone_halo all;
-    hone_status status = hone_chain_halo(chain, &tiles->image.desc, &all, error);
-    if (status)
-        return status;
+    TRY(hone_chain_halo(chain, &tiles->image.desc, &all, error));
     tiles->halo = all;
     tiles->head_steps = all.reach == HONE_REACH_WINDOW ? chain->count : all.step;
-    status = check_chain(tiles, chain, &all, error);
-    if (!status)
-        status = part_of(&tiles->head, chain, 0, tiles->head_steps, error);
+    hone_status status = check_chain(tiles, chain, &all, error);
+    THEN(status, part_of(&tiles->head, chain, 0, tiles->head_steps, error));
     if (!status)
         status =
             part_of(&tiles->tail_step, chain, tiles->head_steps, chain->count - tiles->head_steps, error);
@@ -105,9 +101,7 @@ static hone_status find_output(struct tiles *tiles, hone_error *error)
     tiles->output = tiles->between;
     if (status || !tail)
         return status;
-    status = kind_of(tail, &tiles->output, &made, error);
-    if (status)
-        return status;
+    TRY(kind_of(tail, &tiles->output, &made, error));
     if (tail->steps[0].c.filter->turns) {
         tiles->output.width = tiles->between.height;
         tiles->output.height = tiles->between.width;
@@ -163,9 +157,9 @@ static hone_status check_second(const struct tiles *tiles, const struct tiles_se
     const hone_image_desc *its = &second->image.desc, *first = &tiles->image.desc;
     return its->width == first->width && its->height == first->height
                ? HONE_OK
-               : error_set(error, HONE_ERROR_USAGE, "the second image of %s is %ux%u, the first one is %ux%u",
-                           hone_chain_filter(tiles->head, second->step), its->width, its->height,
-                           first->width, first->height);
+               : error_usage(error, "the second image of %s is %ux%u, the first one is %ux%u",
+                             hone_chain_filter(tiles->head, second->step), its->width, its->height,
+                             first->width, first->height);
 }
 
 static hone_status take_seconds(struct tiles *tiles, const struct tiles_request *request, hone_error *error)
@@ -212,8 +206,7 @@ static hone_status new_stage(struct tiles **out, const hone_chain *chain, const 
     if (request->plan)
         tiles->plan = *request->plan;
     hone_status status = chain ? split_chain(tiles, chain, error) : HONE_OK;
-    if (!status)
-        status = find_output(tiles, error);
+    THEN(status, find_output(tiles, error));
     if (status)
         tiles_destroy(out);
     return status;
@@ -223,10 +216,8 @@ static hone_status make_stage(struct tiles **out, const hone_chain *chain,
                               const struct tiles_request *request, struct source *source, hone_error *error)
 {
     hone_status status = new_stage(out, chain, request, source, error);
-    if (!status)
-        status = take_seconds(*out, request, error);
-    if (!status)
-        status = tiles_fit(*out, request->memory, error);
+    THEN(status, take_seconds(*out, request, error));
+    THEN(status, tiles_fit(*out, request->memory, error));
     if (status && *out)
         tiles_destroy(out);
     return status;
@@ -274,8 +265,7 @@ hone_status tiles_check(const hone_chain *chain, const hone_image_desc *input, h
         hone_chain *stage = NULL;
         struct tiles *tiles = NULL;
         status = stage_at(&stage, &count, chain, first, error);
-        if (!status)
-            status = new_stage(&tiles, stage, &part, NULL, error);
+        THEN(status, new_stage(&tiles, stage, &part, NULL, error));
         if (!status)
             part.input.desc = tiles->output;
         tiles_destroy(&tiles);
@@ -464,8 +454,7 @@ static hone_status push_tile(struct tiles *tiles, hone_error *error)
     const hone_frame frame = {.in = {strips_at(&tiles->strips, band, column.origin, rows.origin)},
                               .in_pitch = {tiles->strips.pitch},
                               .user = tiles};
-    if (!status)
-        status = hone_stream_push(tiles->stream, &frame, error);
+    THEN(status, hone_stream_push(tiles->stream, &frame, error));
     if (!status)
         tiles->pushed++;
     return status;
@@ -479,8 +468,7 @@ static hone_status pull_tile(struct tiles *tiles, hone_stream_result *result, ho
     hone_status status = HONE_OK;
     while (!status && tiles->pushed < all && tiles->pushed < tiles->pulled + TILES_SLOTS - 1)
         status = push_tile(tiles, error);
-    if (!status)
-        status = hone_stream_pull(tiles->stream, result, &got, error);
+    THEN(status, hone_stream_pull(tiles->stream, result, &got, error));
     if (!status && result->status) {
         if (error)
             *error = *result->error;
@@ -516,9 +504,7 @@ static hone_status join_tiles(struct tiles *tiles, const struct band *rows, hone
 static hone_status one_tile(struct tiles *tiles, const struct band *rows, hone_error *error)
 {
     hone_stream_result result;
-    hone_status status = pull_tile(tiles, &result, error);
-    if (status)
-        return status;
+    TRY(pull_tile(tiles, &result, error));
     tiles->band.pitch = result.pitch[0];
     tiles->band.pixels =
         (const unsigned char *)result.planes[0] + (size_t)(rows->first - rows->origin) * result.pitch[0];
@@ -588,8 +574,7 @@ hone_status tiles_next(struct tiles *tiles, struct tiles_rows *rows, hone_error 
     while (!status && !rows->pixels && (tiles->band.count || tiles->done < bands_count(&tiles->bands))) {
         if (!tiles->band.count)
             status = next_band(tiles, error);
-        if (!status)
-            status = take_rows(tiles, rows, error);
+        THEN(status, take_rows(tiles, rows, error));
     }
     if (status || rows->pixels)
         return status;

@@ -40,8 +40,7 @@ static hone_status set_last(struct engine *engine, const char *parameter, const 
         hone_chain_text(engine->chain, chain, length);
         status = hone_chain_parse(&own, chain, error);
     }
-    if (!status)
-        status = chain_parse_parameters(&own->steps[own->count - 1].c, text_view(&text), error);
+    THEN(status, chain_parse_parameters(&own->steps[own->count - 1].c, text_view(&text), error));
     if (status) {
         hone_chain_destroy(&own);
     } else {
@@ -137,9 +136,8 @@ static hone_status shape_before(struct pool_shape **shape, struct engine *engine
     }
     hone_status status =
         text.failed ? error_memory(error, "a chain") : hone_chain_parse(&chain, text_view(&text), error);
-    if (!status)
-        status = pool_shape(shape, engine->shared->pool, chain, &engine->input, engine->bound,
-                            engine->second_count, NULL, error);
+    THEN(status, pool_shape(shape, engine->shared->pool, chain, &engine->input, engine->bound,
+                            engine->second_count, NULL, error));
     hone_chain_destroy(&chain);
     text_finish(&text);
     return status;
@@ -150,14 +148,12 @@ static hone_status range_behind(struct engine *engine, struct range *range, hone
 {
     struct pool_shape *shape = NULL;
     struct pixels between = {0};
-    hone_status status = shape_before(&shape, engine, error);
-    if (status)
-        return status;
+    TRY(shape_before(&shape, engine, error));
     const hone_image_desc *desc = pool_output(shape);
     between.bytes = (hone_image_bytes(desc) + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
     between.data = aligned_alloc(POOL_ALIGN, between.bytes);
-    status = between.data ? engine_run(engine, shape, &engine->in, &between, NULL, NULL, error)
-                          : error_memory(error, "the range of a picture");
+    hone_status status = between.data ? engine_run(engine, shape, &engine->in, &between, NULL, NULL, error)
+                                      : error_memory(error, "the range of a picture");
     if (!status)
         *range = range_of(engine, desc, between.data);
     free(between.data);
@@ -182,9 +178,7 @@ static hone_status set_range(struct engine *engine, struct filter_case *c, hone_
     struct text text = {0};
     if (c->in.type == HONE_U8 || (least && most))
         return HONE_OK;
-    hone_status status = find_range(engine, &range, error);
-    if (status)
-        return status;
+    TRY(find_range(engine, &range, error));
     range = completed(range, least, most);
     text_add(&text, "%s=", bins->min);
     text_add_number(&text, range.least);

@@ -55,14 +55,13 @@ static hone_status check_meaning(const struct apply_options *options, const stru
     const char *name = items->count ? items->list[0].output : "";
     const bool has_video = some_is_video(items);
     if (options->quality > 0 && !has_video && !some_output_takes(items, MEDIA_OPTION_QUALITY))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "--quality means nothing to '%s': it is for JPEG, WebP, AVIF, HEIC and video", name);
+        return error_usage(
+            error, "--quality means nothing to '%s': it is for JPEG, WebP, AVIF, HEIC and video", name);
     if (!has_video && apply_video_option(options))
-        return error_set(error, HONE_ERROR_USAGE, "%s means nothing to '%s': it is for video",
-                         apply_video_option(options), name);
+        return error_usage(error, "%s means nothing to '%s': it is for video", apply_video_option(options),
+                           name);
     if (options->write.compression && !some_output_takes(items, MEDIA_OPTION_COMPRESSION))
-        return error_set(error, HONE_ERROR_USAGE, "--compression means nothing to '%s': it is for TIFF",
-                         name);
+        return error_usage(error, "--compression means nothing to '%s': it is for TIFF", name);
     return HONE_OK;
 }
 
@@ -72,12 +71,9 @@ static hone_status check_work(struct items *items, struct apply_options *options
 {
     struct engine engine = {0};
     hone_status status = engine_begin(&engine, options, chain, NULL, error);
-    if (!status)
-        status = apply_check_video(options, error);
-    if (!status)
-        status = find_items(items, &engine, inputs, error);
-    if (!status)
-        status = check_meaning(options, items, error);
+    THEN(status, apply_check_video(options, error));
+    THEN(status, find_items(items, &engine, inputs, error));
+    THEN(status, check_meaning(options, items, error));
     engine_end(&engine);
     return status;
 }
@@ -115,8 +111,7 @@ static int apply(struct apply_options *options, const char *text, const struct o
     hone_status status = hone_chain_parse(&chain, text, &error);
     if (!status && options->reproducible)
         hone_chain_make_reproducible(chain);
-    if (!status)
-        status = check_work(&items, options, chain, inputs, &error);
+    THEN(status, check_work(&items, options, chain, inputs, &error));
     if (!status)
         apply_report_items(options, &items);
     int result = status ? cli_fail(&options->common, &error) : apply_guarded(options, chain, &items);
@@ -187,12 +182,9 @@ static int heed_policy(struct apply_options *options)
     double pixels = (double)giant_max_pixels(options),
            memory = (double)(options->memory ? options->memory : giant_default_memory);
     hone_status status = policy_read(&policy, &error);
-    if (!status)
-        status = policy_apply_decoders(&policy, &options->decode_memory, &options->trust, &error);
-    if (!status)
-        status = policy_apply(&policy, POLICY_MAX_PIXELS, options->max_pixels > 0, &pixels, &error);
-    if (!status)
-        status = policy_apply(&policy, POLICY_MEMORY, options->memory > 0, &memory, &error);
+    THEN(status, policy_apply_decoders(&policy, &options->decode_memory, &options->trust, &error));
+    THEN(status, policy_apply(&policy, POLICY_MAX_PIXELS, options->max_pixels > 0, &pixels, &error));
+    THEN(status, policy_apply(&policy, POLICY_MEMORY, options->memory > 0, &memory, &error));
     if (status)
         return cli_fail(&options->common, &error);
     options->max_pixels = pixels;
@@ -277,12 +269,9 @@ static int run(int argc, char **argv)
     if (parsed == PARSED_GO) {
         const struct operands inputs = {operands.items + 1, operands.count - 1};
         status = check_options(&o, &operands);
-        if (!status)
-            status = check_writing(&o);
-        if (!status)
-            status = heed_policy(&o);
-        if (!status)
-            status = apply(&o, operands.items[0], &inputs);
+        THEN(status, check_writing(&o));
+        THEN(status, heed_policy(&o));
+        THEN(status, apply(&o, operands.items[0], &inputs));
     }
     free(o.asked);
     return status;

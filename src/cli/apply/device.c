@@ -2,6 +2,7 @@
 /* hone apply: which device. Where several could do it and none is named, the one that will be done first. */
 #include "cli/apply/apply.h"
 
+#include "base/error.h"
 #include "cli/pick/pick_device.h"
 
 #include <stdio.h>
@@ -35,9 +36,7 @@ hone_status apply_open_device(const struct engine *engine, const hone_image_desc
     char number[16];
     if (!spec || strcmp(spec, "auto") == 0) {
         unsigned index;
-        hone_status status = pick(engine, input, second, &index, error);
-        if (status)
-            return status;
+        TRY(pick(engine, input, second, &index, error));
         snprintf(number, sizeof number, "%u", index);
         spec = number;
     }

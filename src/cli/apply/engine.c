@@ -30,8 +30,7 @@ static hone_status find_second(struct engine *engine, size_t step, hone_error *e
         return HONE_OK;
     const char *path = hone_chain_parameter(engine->chain, step, name);
     if (!path || !*path)
-        return error_set(error, HONE_ERROR_USAGE, "%s needs a second image: %s %s=FILE", filter, filter,
-                         name);
+        return error_usage(error, "%s needs a second image: %s %s=FILE", filter, filter, name);
     engine->seconds[engine->second_count++] = (struct second){.step = step, .path = path};
     return HONE_OK;
 }
@@ -253,8 +252,7 @@ hone_status engine_open(struct engine *engine, const hone_image_desc *input, hon
     hone_status status = read_seconds(engine, input, error);
     if (!status && !(descs = engine_seconds(engine, error)))
         status = HONE_ERROR_MEMORY;
-    if (!status)
-        status = open_devices(engine, input, descs, error);
+    THEN(status, open_devices(engine, input, descs, error));
     pthread_mutex_unlock(&engine->shared->lock);
     free(descs);
     return status;

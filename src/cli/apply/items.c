@@ -109,9 +109,8 @@ static hone_status add_folder(struct items *items, const struct items_request *r
     folder_list_finish(&list);
     folder_list_finish(&others);
     if (!status && items->count == before)
-        status = error_set(error, HONE_ERROR_IO,
-                           "no image in the folder '%s'%s (hone formats lists what can be read)", folder,
-                           request->recursive ? "" : "; -r looks into the folders below, too");
+        status = error_io(error, "no image in the folder '%s'%s (hone formats lists what can be read)",
+                          folder, request->recursive ? "" : "; -r looks into the folders below, too");
     return status;
 }
 
@@ -130,9 +129,9 @@ static hone_status add_sequence(struct items *items, const struct items_request 
 {
     uint64_t first = 0, last = 0;
     if (!items->to_folder && !sequence_is_pattern(request->output))
-        return error_set(
-            error, HONE_ERROR_USAGE,
-            "'%s' is a sequence of pictures, and becomes one: -o out%%04d.png, or -o FOLDER/%s", pattern,
+        return error_usage(
+            error, "'%s' is a sequence of pictures, and becomes one: -o out%%04d.png, or -o FOLDER/%s",
+            pattern,
             video_is_name(request->output)
                 ? "; for a video: ffmpeg -i PATTERN -pix_fmt yuv420p -f yuv4mpegpipe - | hone apply CHAIN "
                   "- -o OUTPUT"
@@ -151,13 +150,13 @@ static hone_status check_pattern(const struct items_request *request, const char
 {
     if (!sequence_is_pattern(request->output) || strcmp(request->output, "-") == 0)
         return HONE_OK;
-    return error_set(error, HONE_ERROR_USAGE,
-                     "'%s' is a sequence, which is made of a sequence such as in%%04d.png, not of '%s'%s",
-                     request->output, input,
-                     video_is_name(input)
-                         ? "; for the frames of a video: hone apply CHAIN INPUT -o - --format y4m | ffmpeg "
-                           "-i - PATTERN"
-                         : "");
+    return error_usage(error,
+                       "'%s' is a sequence, which is made of a sequence such as in%%04d.png, not of '%s'%s",
+                       request->output, input,
+                       video_is_name(input)
+                           ? "; for the frames of a video: hone apply CHAIN INPUT -o - --format y4m | ffmpeg "
+                             "-i - PATTERN"
+                           : "");
 }
 
 static hone_status add_input(struct items *items, const struct items_request *request, const char *input,
@@ -165,17 +164,15 @@ static hone_status add_input(struct items *items, const struct items_request *re
 {
     if (sequence_is_pattern(input))
         return add_sequence(items, request, input, error);
-    hone_status status = items->to_folder ? HONE_OK : check_pattern(request, input, error);
-    if (status)
-        return status;
+    TRY(items->to_folder ? HONE_OK : check_pattern(request, input, error));
     const bool is_stream = media_is_stream(input);
     items->from_stream = items->from_stream || (is_stream && !makes_video(items, request));
     if (is_stream && (request->count > 1 || items->to_folder))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "'%s' is read as a pipe, which is the only input and has no name for a file in a "
-                         "folder: -o FILE, "
-                         "or -o - --format SUFFIX%s",
-                         input, strcmp(input, "-") == 0 ? " ('./-' is the file '-')" : "");
+        return error_usage(error,
+                           "'%s' is read as a pipe, which is the only input and has no name for a file in a "
+                           "folder: -o FILE, "
+                           "or -o - --format SUFFIX%s",
+                           input, strcmp(input, "-") == 0 ? " ('./-' is the file '-')" : "");
     const char *format = request->format ? request->format : video_is_name(input) ? "y4m" : NULL;
     if (items->to_stdout)
         return add_item(items, mem_copy_text(input), stdout_name(format), error);
@@ -192,10 +189,9 @@ static hone_status check_stdout(struct items *items, const struct items_request 
     items->to_stdout = true;
     if (request->count == 1 && !is_folder(request->inputs[0]))
         return HONE_OK;
-    return error_set(
-        error, HONE_ERROR_USAGE,
-        "standard output takes the result of one image; several inputs and folders need a folder "
-        "for the outputs: -o FOLDER/");
+    return error_usage(
+        error, "standard output takes the result of one image; several inputs and folders need a folder "
+               "for the outputs: -o FOLDER/");
 }
 
 static hone_status check_output(struct items *items, const struct items_request *request, hone_error *error)
@@ -207,12 +203,12 @@ static hone_status check_output(struct items *items, const struct items_request 
     if (strcmp(request->output, "-") == 0)
         return check_stdout(items, request, error);
     if (length == 0)
-        return error_set(error, HONE_ERROR_USAGE, "the name of the output is empty");
+        return error_usage(error, "the name of the output is empty");
     items->to_folder = request->output[length - 1] == '/' || is_folder(request->output);
     if (several && !items->to_folder)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "several inputs, folders and --format need a folder for the outputs: -o '%s/'",
-                         request->output);
+        return error_usage(error,
+                           "several inputs, folders and --format need a folder for the outputs: -o '%s/'",
+                           request->output);
     return HONE_OK;
 }
 
@@ -368,13 +364,13 @@ static hone_status make_folder(const char *path, bool below_root, hone_error *er
     if (mkdir(path, 0777) == 0)
         return HONE_OK;
     if (errno != EEXIST)
-        return error_set(error, HONE_ERROR_IO, "cannot make the folder '%s': %s", path, strerror(errno));
+        return error_io(error, "cannot make the folder '%s': %s", path, strerror(errno));
     if ((below_root ? lstat(path, &info) : stat(path, &info)) != 0)
-        return error_set(error, HONE_ERROR_IO, "cannot examine '%s': %s", path, strerror(errno));
+        return error_io(error, "cannot examine '%s': %s", path, strerror(errno));
     if (S_ISLNK(info.st_mode))
-        return error_set(error, HONE_ERROR_IO, "'%s' is a symbolic link, which outputs do not follow", path);
+        return error_io(error, "'%s' is a symbolic link, which outputs do not follow", path);
     if (!S_ISDIR(info.st_mode))
-        return error_set(error, HONE_ERROR_IO, "'%s' is a file, not a folder", path);
+        return error_io(error, "'%s' is a file, not a folder", path);
     return HONE_OK;
 }
 
@@ -384,7 +380,7 @@ hone_status items_make_folders(const char *output, const char *root, hone_error 
     const size_t length = strlen(output), root_length = strlen(root);
     hone_status status = HONE_OK;
     if (length >= sizeof path)
-        return error_set(error, HONE_ERROR_IO, "the name of the output is too long: '%s'", output);
+        return error_io(error, "the name of the output is too long: '%s'", output);
     for (size_t i = 1; i < length && !status; i++)
         if (output[i] == '/' && output[i - 1] != '/') {
             memcpy(path, output, i);
@@ -406,10 +402,9 @@ hone_status items_check_folder(const char *output, bool to_folder, bool force, h
     char path[PATH_MAX];
     struct stat info;
     if (!force && is_protected(output))
-        return error_set(error, HONE_ERROR_IO,
-                         "cannot write '%s': the file is write-protected; --force replaces it", output);
+        return error_io(error, "cannot write '%s': the file is write-protected; --force replaces it", output);
     if (snprintf(path, sizeof path, "%s%s", output[0] == '/' ? "" : "./", output) >= (int)sizeof path)
-        return error_set(error, HONE_ERROR_IO, "the name of the output is too long: '%s'", output);
+        return error_io(error, "the name of the output is too long: '%s'", output);
     do {
         char *slash = strrchr(path, '/');
         slash[slash == path] = '\0'; /* "/" stays */
@@ -417,12 +412,10 @@ hone_status items_check_folder(const char *output, bool to_folder, bool force, h
              strcmp(path, ".") != 0);
     const char *shown = text_starts(path, "./") ? path + 2 : path;
     if (stat(path, &info) != 0)
-        return error_set(error, HONE_ERROR_IO, "cannot write '%s': the folder '%s': %s", output, shown,
-                         strerror(errno));
+        return error_io(error, "cannot write '%s': the folder '%s': %s", output, shown, strerror(errno));
     if (!S_ISDIR(info.st_mode))
-        return error_set(error, HONE_ERROR_IO, "cannot write '%s': '%s' is not a folder", output, shown);
+        return error_io(error, "cannot write '%s': '%s' is not a folder", output, shown);
     if (access(path, W_OK | X_OK) != 0)
-        return error_set(error, HONE_ERROR_IO, "cannot write '%s': the folder '%s': %s", output, shown,
-                         strerror(errno));
+        return error_io(error, "cannot write '%s': the folder '%s': %s", output, shown, strerror(errno));
     return HONE_OK;
 }

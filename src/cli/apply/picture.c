@@ -68,10 +68,10 @@ static hone_status check_parts(const struct engine *engine, const char *name, co
     for (size_t i = 0; i < engine->given->count && info->parts > 1; i++) {
         const struct hone_filter *filter = engine->given->steps[i].c.filter;
         if (filter->channels != CHANNELS_ALL)
-            return error_set(error, HONE_ERROR_USAGE,
-                             "the %u channels of '%s' are filtered one by one, and %s does not treat each "
-                             "channel by itself",
-                             info->parts, name, filter->name);
+            return error_usage(error,
+                               "the %u channels of '%s' are filtered one by one, and %s does not treat each "
+                               "channel by itself",
+                               info->parts, name, filter->name);
     }
     return HONE_OK;
 }
@@ -82,8 +82,8 @@ static hone_status check_output(const struct engine *engine, const struct item *
 {
     const hone_image_desc *desc = &engine->output;
     if (apply_to_stdout(engine->options) && !engine->options->format && desc->height > 1)
-        return error_set(
-            error, HONE_ERROR_USAGE,
+        return error_usage(
+            error,
             "a result of %ux%u is no table: --format says how it goes to standard output, such as "
             "--format png, or --format csv for its numbers",
             desc->width, desc->height);
@@ -136,8 +136,7 @@ hone_status engine_find_shape(struct engine *engine, struct pool_shape **shape, 
     hone_status status = choose_chain(engine, desc, descs, error);
     if (!status && output)
         status = bins_shape(engine, output, error);
-    if (!status)
-        status = tune(engine, desc, descs, error);
+    THEN(status, tune(engine, desc, descs, error));
     free(descs);
     pool_release(engine->shared->pool, shape);
     if (!status) {
@@ -155,9 +154,7 @@ hone_status engine_find_shape(struct engine *engine, struct pool_shape **shape, 
 static hone_status prepare(struct engine *engine, const struct item *item, const char *root,
                            const struct media_info *info, struct apply_result *result, hone_error *error)
 {
-    hone_status status = engine_find_shape(engine, &engine->shape, &info->desc, item->output, NULL, error);
-    if (status)
-        return status;
+    TRY(engine_find_shape(engine, &engine->shape, &info->desc, item->output, NULL, error));
     result->in = info->desc;
     result->out = engine->output;
     pthread_mutex_lock(&engine->shared->lock);
@@ -262,18 +259,13 @@ static hone_status filter_page(struct engine *engine, const struct item *item, c
     result->gray_alpha = info->gray_alpha;
     engine->input = info->desc;
     hone_status status = check_parts(engine, item->input, info, error);
-    if (!status)
-        status = engine_open(engine, &info->desc, error);
-    if (!status)
-        status = find_rule(engine, input, item->input, &loaded, error);
-    if (!status)
-        status = prepare(engine, item, root, info, result, error);
-    if (!status)
-        status = take_memory(engine, &engine->output, error);
+    THEN(status, engine_open(engine, &info->desc, error));
+    THEN(status, find_rule(engine, input, item->input, &loaded, error));
+    THEN(status, prepare(engine, item, root, info, result, error));
+    THEN(status, take_memory(engine, &engine->output, error));
     if (!status && !loaded)
         status = engine_load(engine, input, item->input, engine->in.data, error);
-    if (!status)
-        status = bins_range(engine, error);
+    THEN(status, bins_range(engine, error));
     return status
                ? status
                : engine_run(engine, engine->shape, &engine->in, &engine->out, engine->range, result, error);
@@ -286,9 +278,8 @@ static hone_status filter_pages(struct engine *engine, const struct item *item, 
     const unsigned count = info->page_count * info->parts;
     hone_status status = HONE_OK;
     if (info->page_count > 1 && !media_takes(item->output, MEDIA_OPTION_PAGES))
-        return error_set(
-            error, HONE_ERROR_USAGE,
-            "'%s' holds one image: --pages takes one page for it; .tif, .webp and .gif hold several",
+        return error_usage(
+            error, "'%s' holds one image: --pages takes one page for it; .tif, .webp and .gif hold several",
             item->output);
     result->pages = info->page_count;
     result->parts = info->parts;
@@ -318,8 +309,7 @@ void engine_apply(struct engine *engine, const struct item *item, const char *ro
     hone_error *error = &result->error;
     *result = (struct apply_result){.item = item};
     hone_status status = engine_open_input(engine, item, &input, false, error);
-    if (!status)
-        status = engine_suggest(engine, media_check_name(item->output, error), root, error);
+    THEN(status, engine_suggest(engine, media_check_name(item->output, error), root, error));
     if (!status && !apply_to_stdout(engine->options))
         status = items_check_folder(item->output, root != NULL, engine->options->force, error);
     if (!status && !giant_apply(engine, item, root, input, result, &status, error))

@@ -16,11 +16,11 @@ static hone_status check_shape(const struct engine *engine, const hone_image_des
     const hone_image_desc *out = &engine->output;
     if (desc_same(out, desc))
         return HONE_OK;
-    return error_set(error, HONE_ERROR_USAGE,
-                     "'%s' makes %ux%u %s with %u channels of a plane of %ux%u %s; in a video, size and "
-                     "type have to stay",
-                     engine->chain_text, out->width, out->height, hone_type_name(out->type), out->channels,
-                     desc->width, desc->height, hone_type_name(desc->type));
+    return error_usage(error,
+                       "'%s' makes %ux%u %s with %u channels of a plane of %ux%u %s; in a video, size and "
+                       "type have to stay",
+                       engine->chain_text, out->width, out->height, hone_type_name(out->type), out->channels,
+                       desc->width, desc->height, hone_type_name(desc->type));
 }
 
 static unsigned count_kinds(const hone_image_desc *planes, unsigned count)
@@ -40,8 +40,7 @@ hone_status planes_open(struct engine *engine, const hone_image_desc *planes, un
     for (unsigned i = 0; i < count && !status; i++) {
         const struct pool_ring ring = {.memory = engine->options->memory / 2 / rings};
         status = engine_find_shape(engine, &shapes[i], &planes[i], NULL, &ring, error);
-        if (!status)
-            status = check_shape(engine, &planes[i], error);
+        THEN(status, check_shape(engine, &planes[i], error));
     }
     return status;
 }

@@ -127,8 +127,7 @@ int apply_check_quotes(const struct apply_options *options, const struct operand
             add_word(&chain, operands->items[i]);
     if (words > 1) {
         add_command(&line, options, operands, marks, words, text_view(&chain));
-        error_set(&error, HONE_ERROR_USAGE, "the chain is one argument and needs quotes: %s",
-                  text_view(&line));
+        error_usage(&error, "the chain is one argument and needs quotes: %s", text_view(&line));
     }
     text_finish(&chain);
     text_finish(&line);

@@ -412,7 +412,7 @@ void apply_report_items(const struct apply_options *options, const struct items 
     hone_error error = {0};
     for (size_t i = 0; i < items->count; i++)
         if (items->list[i].tell) {
-            error_set(&error, HONE_ERROR_USAGE, "%s", items->list[i].problem);
+            error_usage(&error, "%s", items->list[i].problem);
             cli_complain(&options->common, &error);
         }
     if (items->other_count)

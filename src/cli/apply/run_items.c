@@ -161,7 +161,7 @@ static bool needs_work(struct engine *engine, struct apply_result *result)
 {
     const char *problem = result->item->problem;
     if (problem)
-        result->exit_status = cli_exit_status(error_set(&result->error, HONE_ERROR_USAGE, "%s", problem));
+        result->exit_status = cli_exit_status(error_usage(&result->error, "%s", problem));
     else
         result->skipped = is_done(engine, result->item);
     result->told = problem != NULL;

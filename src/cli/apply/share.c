@@ -80,7 +80,7 @@ static hone_status add_device(struct shared_device *shared, const struct engine 
         if ((unsigned long)hone_device_get_info(shared->devices[i])->index == strtoul(spec, NULL, 10))
             return HONE_OK;
     if (shared->count == POOL_DEVICES)
-        return error_set(error, HONE_ERROR_USAGE, "--device takes at most %d devices", (int)POOL_DEVICES);
+        return error_usage(error, "--device takes at most %d devices", (int)POOL_DEVICES);
     guard_watch(&watch, share_bound(shared, 0), "opening the device %s", spec);
     hone_status status = cli_open_device(&device, &engine->options->common, spec, error);
     guard_unwatch(&watch);
@@ -187,8 +187,7 @@ hone_status share_open(struct shared_device *shared, const struct engine *engine
         status = open_devices(shared, engine, input, second, error);
         if (!status && shared->options->trace)
             find_clocks(shared);
-        if (!status)
-            status = make_pool(shared, error);
+        THEN(status, make_pool(shared, error));
         for (size_t i = 0; i < shared->count && status; i++)
             hone_device_close(&shared->devices[i]);
         shared->count = status ? 0 : shared->count;

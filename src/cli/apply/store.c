@@ -32,14 +32,11 @@ static hone_status store_file(const struct engine *engine, const struct item *it
 {
     struct guarded_output output = GUARDED_OUTPUT_NONE;
     hone_status status = root ? items_make_folders(item->output, root, error) : HONE_OK;
-    if (!status)
-        status = guard_output_begin(&output, item->output, error);
-    if (!status)
-        status = encode(engine, item, output.file.fd, input, error);
+    THEN(status, guard_output_begin(&output, item->output, error));
+    THEN(status, encode(engine, item, output.file.fd, input, error));
     if (!status)
         made_mark(engine, &engine->made, output.file.fd, item->output);
-    if (!status)
-        status = guard_output_commit(&output, error);
+    THEN(status, guard_output_commit(&output, error));
     guard_output_abort(&output);
     return status;
 }
@@ -62,11 +59,11 @@ static hone_status check_sequence(const struct engine *engine, const struct item
     if (!engine->stream || media_takes(item->output, MEDIA_OPTION_SEQUENCE) ||
         !media_stream_more(engine->stream))
         return HONE_OK;
-    return error_set(error, HONE_ERROR_USAGE,
-                     "several images come from '%s', and %s files cannot follow each other in one stream: "
-                     "--format ppm, pgm, "
-                     "pam, pfm, png, jpg or webp",
-                     item->input, strrchr(item->output, '.'));
+    return error_usage(error,
+                       "several images come from '%s', and %s files cannot follow each other in one stream: "
+                       "--format ppm, pgm, "
+                       "pam, pfm, png, jpg or webp",
+                       item->input, strrchr(item->output, '.'));
 }
 
 /* By way of memory: formats are written to what can be sought in, and nothing comes out when that fails. */
@@ -77,10 +74,9 @@ static hone_status store_stdout(const struct engine *engine, const struct item *
     if (fd < 0)
         return error_set(error, HONE_ERROR_MEMORY, "cannot take memory for the output: %s", strerror(errno));
     hone_status status = check_sequence(engine, item, error);
-    if (!status)
-        status = encode(engine, item, fd, input, error);
+    THEN(status, encode(engine, item, fd, input, error));
     if (!status && !apply_copy_to_stdout(fd))
-        status = error_set(error, HONE_ERROR_IO, "cannot write to standard output: %s", strerror(errno));
+        status = error_io(error, "cannot write to standard output: %s", strerror(errno));
     close(fd);
     return status;
 }

@@ -59,11 +59,11 @@ const char *apply_video_option(const struct apply_options *options)
 hone_status apply_check_video(struct apply_options *options, hone_error *error)
 {
     if (options->frames && !apply_parse_range(options->frames, &options->first_frame, &options->last_frame))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "--frames is A-B, A- or -B, counted from 1, such as --frames 100-250, not '%s'",
-                         options->frames);
+        return error_usage(error,
+                           "--frames is A-B, A- or -B, counted from 1, such as --frames 100-250, not '%s'",
+                           options->frames);
     if (options->planes && strcmp(options->planes, "luma") != 0 && strcmp(options->planes, "all") != 0)
-        return error_set(error, HONE_ERROR_USAGE, "--planes is luma or all, not '%s'", options->planes);
+        return error_usage(error, "--planes is luma or all, not '%s'", options->planes);
     return HONE_OK;
 }
 
@@ -313,9 +313,7 @@ static hone_status prepare(struct film *film, struct apply_result *result, hone_
 {
     const struct video_info *info = video_get_info(film->input);
     result->in = result->out = info->plane[0];
-    hone_status status = planes_open(film->engine, info->plane, info->planes, film->shapes, error);
-    if (status)
-        return status;
+    TRY(planes_open(film->engine, info->plane, info->planes, film->shapes, error));
     film->queue.most_frames = most_frames(film, info);
     pool_seconds(film->engine->shared->pool, film->seconds_before);
     depths_warn_video(film->engine, film->item->input, info->bits);
@@ -336,17 +334,13 @@ static hone_status film_to_file(struct film *film, const char *root, hone_error 
 {
     struct guarded_output output = GUARDED_OUTPUT_NONE;
     hone_status status = root ? items_make_folders(film->item->output, root, error) : HONE_OK;
-    if (!status)
-        status = guard_output_begin(&output, film->item->output, error);
-    if (!status)
-        status = film_to(film, output.file.fd, true, error);
+    THEN(status, guard_output_begin(&output, film->item->output, error));
+    THEN(status, film_to(film, output.file.fd, true, error));
     if (!status && film->outcome.frames == 0)
-        status =
-            error_set(error, HONE_ERROR_IO, "'%s': interrupted before its first frame", film->item->input);
+        status = error_io(error, "'%s': interrupted before its first frame", film->item->input);
     if (!status && !guard_is_signalled(NULL)) /* else it is not all there */
         made_mark(film->engine, &film->engine->made, output.file.fd, film->item->output);
-    if (!status)
-        status = guard_output_commit(&output, error);
+    THEN(status, guard_output_commit(&output, error));
     guard_output_abort(&output);
     return status;
 }
@@ -408,10 +402,8 @@ void apply_video(struct engine *engine, const struct item *item, const char *roo
     hone_error *error = &result->error;
     *result = (struct apply_result){.item = item, .is_video = true, .pages = 1, .parts = 1};
     hone_status status = open_film(&film, root, error);
-    if (!status)
-        status = prepare(&film, result, error);
-    if (!status)
-        status = run_film(&film, root, error);
+    THEN(status, prepare(&film, result, error));
+    THEN(status, run_film(&film, root, error));
     if (!status) {
         snprintf(film.outcome.pixels, sizeof film.outcome.pixels, "%s", video_get_info(film.input)->pixels);
         snprintf(film.outcome.codec, sizeof film.outcome.codec, "%s", video_get_info(film.input)->codec);

@@ -20,8 +20,8 @@ static hone_status parse_format(const char *text, hone_image_desc *in, hone_erro
     in->channels = 1;
     if (text[length] &&
         (sscanf(text + length, "x%u%c", &in->channels, &rest) != 1 || in->channels < 1 || in->channels > 4))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "a format is written like u8, f32 or u8x3 (1 to 4 channels), not '%s'", text);
+        return error_usage(error, "a format is written like u8, f32 or u8x3 (1 to 4 channels), not '%s'",
+                           text);
     return hone_type_parse(&in->type, name, error);
 }
 
@@ -47,7 +47,7 @@ static hone_status take_format(void *context, const char *word, hone_error *erro
     hone_image_desc in = {.width = 1, .height = 1};
     hone_status status = parse_format(word, &in, error);
     if (!status && run->format_count == BENCH_FORMATS)
-        status = error_set(error, HONE_ERROR_USAGE, "more than %d formats at once", BENCH_FORMATS);
+        status = error_usage(error, "more than %d formats at once", BENCH_FORMATS);
     if (!status)
         run->images[run->format_count++] = in;
     return status;
@@ -65,7 +65,7 @@ static hone_status take_size(void *context, const char *word, hone_error *error)
     struct bench_run *run = sizing->run;
     hone_status status = HONE_OK;
     if (run->image_count + run->format_count > BENCH_SIZES * BENCH_FORMATS)
-        return error_set(error, HONE_ERROR_USAGE, "too many sizes at once");
+        return error_usage(error, "too many sizes at once");
     for (int i = 0; i < run->format_count && !status; i++) {
         hone_image_desc *in = &run->images[run->image_count++];
         *in = sizing->formats[i];
@@ -100,11 +100,9 @@ static hone_status take_device(void *context, const char *word, hone_error *erro
 {
     struct bench_run *run = context;
     if (run->device_count == BENCH_DEVICES)
-        return error_set(error, HONE_ERROR_USAGE, "more than %d devices at once", BENCH_DEVICES);
+        return error_usage(error, "more than %d devices at once", BENCH_DEVICES);
     const int d = run->device_count;
-    hone_status status = cli_open_device(&run->devices[d], &run->common, *word ? word : NULL, error);
-    if (status)
-        return status;
+    TRY(cli_open_device(&run->devices[d], &run->common, *word ? word : NULL, error));
     run->device_count++;
     return roofs_know(&run->roofs[d], run->devices[d], run->anew, error);
 }
@@ -203,13 +201,11 @@ static hone_status check_operands(struct bench_run *run, const struct operands *
     hone_status status = HONE_OK;
     for (int i = 0; i < operands->count && run->html && !status; i++)
         if (experiments || is_special(operands->items[i]))
-            status = error_set(error, HONE_ERROR_USAGE, "--html draws tables and filters, not '%s'",
-                               operands->items[i]);
+            status = error_usage(error, "--html draws tables and filters, not '%s'", operands->items[i]);
     for (int i = 0; i < operands->count && !experiments && !status; i++)
         if (strcmp(operands->items[i], "experiments") == 0)
-            status = error_set(error, HONE_ERROR_USAGE,
-                               "'experiments' comes first, and alone or with names "
-                               "of experiments");
+            status = error_usage(error, "'experiments' comes first, and alone or with names "
+                                        "of experiments");
         else if (!is_special(operands->items[i]))
             status = prepare(run, operands->items[i], error);
     return status;

@@ -162,8 +162,8 @@ static hone_status check_names(char *const *names, int count, hone_error *error)
         text_add(&list, " %s", experiment_describe(experiments_at(i)).name);
     for (int i = 0; i < count && !status; i++)
         if (!experiments_find(names[i]))
-            status = error_set(error, HONE_ERROR_USAGE, "there is no experiment '%s'; there are:%s", names[i],
-                               text_view(&list));
+            status =
+                error_usage(error, "there is no experiment '%s'; there are:%s", names[i], text_view(&list));
     text_finish(&list);
     return status;
 }
@@ -176,8 +176,7 @@ int bench_experiments(struct bench_run *run, char *const *names, int count)
     hone_status status = check_names(names, count, &error);
     if (!status && run->sizes)
         status = cli_parse_size("--sizes", run->sizes, &size, &error);
-    if (!status)
-        status = bench_open_devices(run, &error);
+    THEN(status, bench_open_devices(run, &error));
     if (status)
         return cli_fail(&run->common, &error);
     const int all = count ? count : (int)experiments_count();

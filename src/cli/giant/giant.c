@@ -81,9 +81,9 @@ static hone_status check_range(const hone_chain *chain, const hone_image_desc *d
     if (status || in.type == HONE_U8 ||
         (case_value(last, bins->min)->given && case_value(last, bins->max)->given))
         return status;
-    return error_set(error, HONE_ERROR_USAGE,
-                     "%s: of an image of this size the range is not found by itself: give %s= and %s=",
-                     last->filter->name, bins->min, bins->max);
+    return error_usage(error,
+                       "%s: of an image of this size the range is not found by itself: give %s= and %s=",
+                       last->filter->name, bins->min, bins->max);
 }
 
 static hone_status check_possible(const struct engine *engine, const struct media_input *input,
@@ -91,12 +91,12 @@ static hone_status check_possible(const struct engine *engine, const struct medi
 {
     const struct media_info *info = media_get_info(input);
     if (info->page_count > 1 || info->parts > 1)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "images of this size are filtered in bands of rows, and that is not done with %s",
-                         info->parts > 1 ? "more than four channels" : "several pages: --pages takes one");
+        return error_unsupported(
+            error, "images of this size are filtered in bands of rows, and that is not done with %s",
+            info->parts > 1 ? "more than four channels" : "several pages: --pages takes one");
     if (!media_loads_rows(input))
-        return error_set(
-            error, HONE_ERROR_UNSUPPORTED,
+        return error_unsupported(
+            error,
             "EXIF turns this image, and an image of this size can only be read row by row: turn its pixels "
             "first ('vips autorot')");
     hone_status status = tiles_check(engine->given, &info->desc, error);
@@ -165,15 +165,13 @@ static hone_status reopen(struct reader *reader, hone_error *error)
     const hone_image_desc before = media_get_info(reader->input)->desc;
     const struct giant *g = reader->g;
     if (reader == &g->first && g->engine->stream)
-        return error_set(
-            error, HONE_ERROR_UNSUPPORTED,
+        return error_unsupported(
+            error,
             "an image of this size has to be read twice for this, which a pipe cannot be: name a file");
     media_close(&reader->own);
-    hone_status status = open_reader(reader, true, error);
-    if (status)
-        return status;
+    TRY(open_reader(reader, true, error));
     if (!desc_same(&before, &media_get_info(reader->own)->desc) || !media_loads_rows(reader->own))
-        return error_set(error, HONE_ERROR_IO, "'%s' has become another image meanwhile", path_of(reader));
+        return error_io(error, "'%s' has become another image meanwhile", path_of(reader));
     reader->input = reader->own;
     reader->position = 0;
     return HONE_OK;
@@ -201,10 +199,8 @@ static hone_status read_rows(void *user, uint32_t first, uint32_t count, void *r
 {
     struct reader *reader = user;
     hone_status status = first < reader->position ? reopen(reader, error) : HONE_OK;
-    if (!status)
-        status = skip_to(reader, first, error);
-    if (!status)
-        status = media_load_rows(reader->input, count, rows, pitch, error);
+    THEN(status, skip_to(reader, first, error));
+    THEN(status, media_load_rows(reader->input, count, rows, pitch, error));
     reader->position += count;
     return status;
 }
@@ -220,10 +216,11 @@ static hone_status open_second(struct giant *g, size_t i, hone_error *error)
     reader->input = reader->own;
     g->second_parts[i] = g->engine->seconds[i].desc = excerpt(&media_get_info(reader->own)->desc);
     if (!media_loads_rows(reader->own))
-        status = error_set(error, HONE_ERROR_UNSUPPORTED,
-                           "EXIF turns '%s', and an image of this size can only be read row by row: turn its "
-                           "pixels first ('vips autorot')",
-                           path_of(reader));
+        status = error_unsupported(
+            error,
+            "EXIF turns '%s', and an image of this size can only be read row by row: turn its "
+            "pixels first ('vips autorot')",
+            path_of(reader));
     return status;
 }
 
@@ -321,10 +318,9 @@ static hone_status copy_chain(struct giant *g, hone_error *error)
         status = error_memory(error, "a chain");
     if (!status)
         hone_chain_text(given, text, length);
-    if (!status)
-        status = g->rule == ALPHA_COPY ? hone_chain_parse(&g->chain, text, error)
+    THEN(status, g->rule == ALPHA_COPY ? hone_chain_parse(&g->chain, text, error)
                                        : alpha_chain(&g->chain, moved, given, g->rule, &part, g->second_parts,
-                                                     g->second_count, error);
+                                                     g->second_count, error));
     free(moved);
     free(text);
     return status;
@@ -333,14 +329,12 @@ static hone_status copy_chain(struct giant *g, hone_error *error)
 static hone_status choose_chain(struct giant *g, hone_error *error)
 {
     const hone_image_desc part = excerpt(input_of(g));
-    hone_status status = copy_chain(g, error);
-    if (status)
-        return status;
+    TRY(copy_chain(g, error));
     const size_t count = g->chain->count;
     struct filter_case *cases = mem_new(count, sizeof *cases);
     if (!cases)
         return error_memory(error, "a chain");
-    status = chain_cases(cases, g->chain, &part, g->second_parts, g->second_count, error);
+    hone_status status = chain_cases(cases, g->chain, &part, g->second_parts, g->second_count, error);
     if (!status) {
         if (cases[count - 1].filter->bins)
             status = shape_counts(g, &cases[count - 1], &g->chain->steps[count - 1].c, error);
@@ -403,8 +397,7 @@ static hone_status next_band(struct giant *g, hone_error *error)
         guard_unwatch(&watch);
     }
     watch_band(g, &watch);
-    if (!status)
-        status = tiles_next(g->tiles, &g->rows, error);
+    THEN(status, tiles_next(g->tiles, &g->rows, error));
     guard_unwatch(&watch);
     g->taken = 0;
     show_progress(g, false);
@@ -413,9 +406,7 @@ static hone_status next_band(struct giant *g, hone_error *error)
 
 static hone_status make_row(struct giant *g, void *to, hone_error *error)
 {
-    hone_status status = g->taken == g->rows.count ? next_band(g, error) : HONE_OK;
-    if (status)
-        return status;
+    TRY(g->taken == g->rows.count ? next_band(g, error) : HONE_OK);
     if (g->rows.count == 0)
         return error_set(error, HONE_ERROR_INTERNAL, "the result has fewer rows than were said");
     memcpy(to, (const unsigned char *)g->rows.pixels + g->taken++ * g->rows.pitch,
@@ -450,18 +441,14 @@ static hone_status store_file(struct giant *g, const char *root, hone_error *err
     struct guarded_output output = GUARDED_OUTPUT_NONE;
     struct tiles_state state;
     hone_status status = root ? items_make_folders(g->item->output, root, error) : HONE_OK;
-    if (!status)
-        status = kept_begin(&g->kept, g->engine, g->item, g->tiles, error);
+    THEN(status, kept_begin(&g->kept, g->engine, g->item, g->tiles, error));
     tiles_get_state(g->tiles, &state);
     g->begun = state.done;
-    if (!status)
-        status = guard_output_begin(&output, g->item->output, error);
-    if (!status)
-        status = encode(g, output.file.fd, error);
+    THEN(status, guard_output_begin(&output, g->item->output, error));
+    THEN(status, encode(g, output.file.fd, error));
     if (!status)
         made_mark(g->engine, &g->engine->made, output.file.fd, g->item->output);
-    if (!status)
-        status = guard_output_commit(&output, error);
+    THEN(status, guard_output_commit(&output, error));
     guard_output_abort(&output);
     kept_end(&g->kept, g->engine, g->item, status);
     return status;
@@ -472,12 +459,10 @@ static hone_status store_file(struct giant *g, const char *root, hone_error *err
 static hone_status store_stdout(struct giant *g, hone_error *error)
 {
     int fd = -1;
-    hone_status status = file_unnamed(&fd, NULL, error);
-    if (status)
-        return status;
-    status = encode(g, fd, error);
+    TRY(file_unnamed(&fd, NULL, error));
+    hone_status status = encode(g, fd, error);
     if (!status && !apply_copy_to_stdout(fd))
-        status = error_set(error, HONE_ERROR_IO, "cannot write to standard output: %s", strerror(errno));
+        status = error_io(error, "cannot write to standard output: %s", strerror(errno));
     close(fd);
     return status;
 }
@@ -550,10 +535,8 @@ static hone_status begin(struct giant *g, hone_error *error)
                                     .tell_user = g,
                                     .plan = &plan};
     hone_status status = open_seconds(g, error);
-    if (!status)
-        status = find_rule(g, error);
-    if (!status)
-        status = choose_chain(g, error);
+    THEN(status, find_rule(g, error));
+    THEN(status, choose_chain(g, error));
     request.chain = g->chain;
     return status ? status : make_tiles(g, &request, error);
 }
@@ -563,8 +546,8 @@ static hone_status check_output(const struct giant *g, bool several, hone_error 
     const hone_image_desc *desc = tiles_output(g->tiles);
     const struct apply_options *o = g->engine->options;
     if (apply_to_stdout(o) && !o->format && desc->height > 1)
-        return error_set(
-            error, HONE_ERROR_USAGE,
+        return error_usage(
+            error,
             "a result of %ux%u is no table: --format says how it goes to standard output, such as "
             "--format png",
             desc->width, desc->height);
@@ -598,16 +581,12 @@ static hone_status run(struct giant *g, const char *root, struct apply_result *r
     result->format = info->format;
     result->gray_alpha = info->gray_alpha;
     result->pages = result->parts = 1;
-    hone_status status = begin(g, error);
-    if (status)
-        return status;
+    TRY(begin(g, error));
     depths_warn(g->engine, g->item->input, info->desc.type);
     result->out = *tiles_output(g->tiles);
-    status = check_output(g, root != NULL, error);
-    if (!status)
-        status = copy_steps(g, result, error);
-    if (!status)
-        status = apply_to_stdout(g->engine->options) ? store_stdout(g, error) : store_file(g, root, error);
+    hone_status status = check_output(g, root != NULL, error);
+    THEN(status, copy_steps(g, result, error));
+    THEN(status, apply_to_stdout(g->engine->options) ? store_stdout(g, error) : store_file(g, root, error));
     tiles_get_state(g->tiles, &state);
     result->bands = (unsigned)state.bands;
     result->copies = state.copies;
@@ -634,8 +613,7 @@ static hone_status apply_in_bands(struct engine *engine, const struct item *item
     hone_status status = run(&g, root, result, error);
     result->settled = g.first.own && media_is_settled(g.first.own);
     tiles_destroy(&g.tiles);
-    if (!status)
-        status = add_to_trace(&g, error);
+    THEN(status, add_to_trace(&g, error));
     free(g.commands);
     hone_chain_destroy(&g.chain);
     media_close(&g.first.own);

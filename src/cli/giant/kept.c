@@ -56,9 +56,7 @@ static const char *why_not(const struct engine *engine, const struct tiles *tile
 static hone_status go_on(struct kept *kept, struct tiles *tiles, hone_error *error)
 {
     const uint64_t bands = kept->spool.blocks;
-    hone_status status = bands ? spool_read_extra(&kept->spool, bands - 1, kept->carry, error) : HONE_OK;
-    if (status)
-        return status;
+    TRY(bands ? spool_read_extra(&kept->spool, bands - 1, kept->carry, error) : HONE_OK);
     kept->rows = (uint32_t)bands * kept->band_rows;
     if (bands)
         tiles_skip(tiles, (uint32_t)bands, kept->carry);
@@ -103,8 +101,7 @@ hone_status kept_begin(struct kept *kept, const struct engine *engine, const str
     find_key(key, engine, tiles);
     hone_status status = spool_open(&kept->spool, item->output, key, &shape, &found, error);
     kept->on = !status;
-    if (!status)
-        status = go_on(kept, tiles, error);
+    THEN(status, go_on(kept, tiles, error));
     if (!status)
         tell(kept, engine, item, tiles, found);
     return status;

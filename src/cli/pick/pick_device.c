@@ -103,8 +103,7 @@ static hone_status measure_roofs(const struct pick_request *request, const hone_
     snprintf(spec, sizeof spec, "%u", info->index);
     open.spec = spec;
     hone_status status = hone_device_open(&device, &open, error);
-    if (!status)
-        status = roofs_measure(device, roofs, error);
+    THEN(status, roofs_measure(device, roofs, error));
     hone_device_close(&device);
     return status;
 }

@@ -30,12 +30,10 @@ static hone_status tune_case(const struct tune_chain_request *request, struct wo
     struct session_result result = {0};
     hone_status status =
         worker->started ? HONE_OK : worker_start(worker, request->spec, request->no_disk, error);
-    if (!status)
-        status = filter_session_tune(worker, c, &request->options, &result, error);
+    THEN(status, filter_session_tune(worker, c, &request->options, &result, error));
     if (!status && result.interrupted)
-        status = error_set(error, HONE_ERROR_UNSUPPORTED, "interrupted while %s was tuned", c->filter->name);
-    if (!status)
-        status = trust_learn(request->device, &result.choice, error);
+        status = error_unsupported(error, "interrupted while %s was tuned", c->filter->name);
+    THEN(status, trust_learn(request->device, &result.choice, error));
     if (!status && request->tuned)
         request->tuned(request->options.context, &result);
     session_result_finish(&result);

@@ -99,14 +99,11 @@ static hone_status make_plan(struct profiling *p, hone_error *error)
 
 static hone_status prepare(struct profiling *p, hone_error *error)
 {
-    hone_status status = hone_chain_parse(&p->chain, p->arguments.chain, error);
-    if (!status)
-        status = load(p, error);
-    if (!status)
-        status = open_device(p, error);
-    if (!status)
-        status = make_plan(p, error);
-    return status ? status : pictures_wrap(&p->pictures, p->device, p->plan, error);
+    TRY(hone_chain_parse(&p->chain, p->arguments.chain, error));
+    TRY(load(p, error));
+    TRY(open_device(p, error));
+    TRY(make_plan(p, error));
+    return pictures_wrap(&p->pictures, p->device, p->plan, error);
 }
 
 /* ---- The runs, and what is told of them ---- */
@@ -166,10 +163,8 @@ static hone_status profile(struct profiling *p, hone_error *error)
 {
     struct guarded_output trace = GUARDED_OUTPUT_NONE;
     hone_status status = trace_file_begin(&trace, p->arguments.trace, error);
-    if (!status)
-        status = prepare(p, error);
-    if (!status)
-        status = measure(p, error);
+    THEN(status, prepare(p, error));
+    THEN(status, measure(p, error));
     if (!status && p->arguments.trace)
         status = write_trace(p, &trace, error);
     guard_output_abort(&trace);

@@ -28,10 +28,8 @@ static hone_status load(struct picture *picture, const char *path, const struct 
                                                .user = (void *)&arguments->common};
     struct media_input *input = NULL;
     hone_status status = media_open(&input, path, &options, error);
-    if (!status)
-        status = new_pixels(picture, &media_get_info(input)->desc, error);
-    if (!status)
-        status = media_load(input, picture->data, 0, error);
+    THEN(status, new_pixels(picture, &media_get_info(input)->desc, error));
+    THEN(status, media_load(input, picture->data, 0, error));
     media_close(&input);
     return status;
 }
@@ -54,10 +52,9 @@ static hone_status load_second(struct pictures *pictures, const struct profile_a
         return HONE_OK;
     const char *path = hone_chain_parameter(chain, step, name);
     if (!path || !*path)
-        return error_set(error, HONE_ERROR_USAGE, "%s needs a second image: %s %s=FILE", filter, filter,
-                         name);
+        return error_usage(error, "%s needs a second image: %s %s=FILE", filter, filter, name);
     if (pictures->second_count == PICTURES_MOST)
-        return error_set(error, HONE_ERROR_USAGE, "the chain names more than %d images", PICTURES_MOST);
+        return error_usage(error, "the chain names more than %d images", PICTURES_MOST);
     pictures->steps[pictures->second_count] = step;
     return load(&pictures->second[pictures->second_count++], path, arguments, error);
 }
@@ -79,14 +76,11 @@ static hone_status wrap(struct picture *picture, hone_device *device, hone_error
 hone_status pictures_wrap(struct pictures *pictures, hone_device *device, hone_plan *plan, hone_error *error)
 {
     hone_status status = new_pixels(&pictures->out, hone_plan_output(plan), error);
-    if (!status)
-        status = wrap(&pictures->in, device, error);
-    if (!status)
-        status = wrap(&pictures->out, device, error);
+    THEN(status, wrap(&pictures->in, device, error));
+    THEN(status, wrap(&pictures->out, device, error));
     for (size_t i = 0; i < pictures->second_count && !status; i++) {
         status = wrap(&pictures->second[i], device, error);
-        if (!status)
-            status = hone_plan_bind(plan, pictures->steps[i], pictures->second[i].image, error);
+        THEN(status, hone_plan_bind(plan, pictures->steps[i], pictures->second[i].image, error));
     }
     return status;
 }

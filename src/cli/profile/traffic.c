@@ -57,7 +57,7 @@ hone_status trace_file_end(struct guarded_output *output, const char *path, stru
         return error_memory(error, "the trace");
     hone_status status = HONE_OK;
     if (!file_write_all(output->file.fd, text, strlen(text)))
-        status = error_set(error, HONE_ERROR_IO, "'%s' cannot be written: %s", path, strerror(errno));
+        status = error_io(error, "'%s' cannot be written: %s", path, strerror(errno));
     free(text);
     return status ? status : guard_output_commit(output, error);
 }

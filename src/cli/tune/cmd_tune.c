@@ -35,7 +35,7 @@ hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *er
     double unit = strcmp(end, "h") == 0 ? 3600 : strcmp(end, "m") == 0 || strcmp(end, "min") == 0 ? 60 : 1;
     bool known = unit > 1 || *end == '\0' || strcmp(end, "s") == 0;
     if (end == text || !known || !isfinite(number) || number <= 0)
-        return error_set(error, HONE_ERROR_USAGE, "a time is written like 60s, 5m or 1h, not '%s'", text);
+        return error_usage(error, "a time is written like 60s, 5m or 1h, not '%s'", text);
     *seconds = number * unit;
     return HONE_OK;
 }
@@ -82,7 +82,7 @@ static hone_status add_case(struct tune_run *run, const char *text, const hone_i
 {
     struct text line = {0};
     if (run->count == MAX_CASES)
-        return error_set(error, HONE_ERROR_USAGE, "too many cases at once; name some filters");
+        return error_usage(error, "too many cases at once; name some filters");
     text_add(&line, "%s\t%d\t%u\t%u\t%u", text, (int)in->type, in->channels, in->width, in->height);
     run->cases[run->count] = text_take(&line);
     return run->cases[run->count++] ? HONE_OK : error_memory(error, "a case");
@@ -144,12 +144,11 @@ static hone_status collect(struct tune_run *run, const struct operands *operands
     for (size_t i = 0; i < (named ? 1 : COUNT_OF(usual) - run->quick) && !status; i++) {
         status = hone_type_parse(&in.type, run->format ? run->format : named ? "u8" : usual[i].type, error);
         in.channels = run->channels > 0 ? (uint32_t)run->channels : named ? 1 : usual[i].channels;
-        if (!status)
-            status = add_wanted(run, operands, &in, error);
+        THEN(status, add_wanted(run, operands, &in, error));
     }
     if (!status && run->count == 0)
-        status = error_set(error, HONE_ERROR_USAGE, "these filters do not take %s images of %u channels",
-                           hone_type_name(in.type), in.channels);
+        status = error_usage(error, "these filters do not take %s images of %u channels",
+                             hone_type_name(in.type), in.channels);
     return status;
 }
 
@@ -250,14 +249,11 @@ static int run_cases(struct tune_run *run, const struct operands *operands)
 {
     hone_error error = {0};
     hone_status status = tune_parse_seconds(run->budget, &run->seconds, &error);
-    if (!status)
-        status = tune_read_wishes(&run->wishes, &error);
-    if (!status)
-        status = collect(run, operands, &error);
+    THEN(status, tune_read_wishes(&run->wishes, &error));
+    THEN(status, collect(run, operands, &error));
     if (run->quick && run->seconds <= 0)
         run->seconds = fmin(quick_seconds, quick_case_seconds * run->count);
-    if (!status)
-        status = tune_start_worker(&run->worker, &run->common, run->memory, &error);
+    THEN(status, tune_start_worker(&run->worker, &run->common, run->memory, &error));
     if (status)
         return cli_fail(&run->common, &error);
     cli_note(&run->common, "tuning %d cases on %s (%s, driver %s)", run->count,

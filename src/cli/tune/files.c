@@ -114,16 +114,14 @@ int tune_export(struct tune_run *run, const struct operands *operands)
     hone_status status = records_load(&records, READ_TRIES | READ_CHOICES, &error);
     size_t count = status ? 0 : find_cases(run, operands, &records, cases);
     if (!status && count == 0)
-        status = error_set(&error, HONE_ERROR_USAGE,
-                           "nothing that was tuned here fits; `hone cache tuning` lists it");
+        status = error_usage(&error, "nothing that was tuned here fits; `hone cache tuning` lists it");
     else if (!status && count > 1 && !is_folder(run->export_to))
-        status = error_set(
-            &error, HONE_ERROR_USAGE,
+        status = error_usage(
+            &error,
             "%zu cases fit, and '%s' takes one: name a folder (with a / behind it), or say which by filter, "
             "--size, --format, --channels and --device",
             count, run->export_to);
-    if (!status)
-        status = export_all(run, &records, cases, count, &error);
+    THEN(status, export_all(run, &records, cases, count, &error));
     records_finish(&records);
     if (status)
         return cli_fail(&run->common, &error);
@@ -141,10 +139,10 @@ static hone_status import_records(const char *path, size_t *added, hone_error *e
     const size_t count = records.try_count + records.choice_count + records.wrong_count + records.right_count;
     if (!status && count == 0)
         status =
-            error_set(error, HONE_ERROR_IO,
-                      "'%s' holds nothing to import: it is no T4 file, no cache file of Kernel Tuner, and "
-                      "has no tuning records",
-                      path);
+            error_io(error,
+                     "'%s' holds nothing to import: it is no T4 file, no cache file of Kernel Tuner, and "
+                     "has no tuning records",
+                     path);
     records_finish(&records);
     return status ? status : records_merge(path, added, error);
 }
@@ -265,8 +263,7 @@ static void print_replay(const struct replay *replay)
 static hone_status replay_recording(struct replay *replay, struct recording *recording, hone_error *error)
 {
     hone_status status = recording_judge(recording, replay->metrics, error);
-    if (!status)
-        status = replay_run(recording, &replay->options, &replay->result, error);
+    THEN(status, replay_run(recording, &replay->options, &replay->result, error));
     if (status)
         return status;
     replay->recording = recording;
@@ -293,12 +290,10 @@ int tune_replay(struct tune_run *run)
                                         .random_seed = tune_random_seed(run->seed),
                                         .without_seeds = run->from_scratch}};
     hone_status status = tune_read_wishes(&run->wishes, &error);
-    if (!status)
-        status = recording ? recording_read(recording, run->replay_of, &error)
-                           : error_memory(&error, "a recording");
+    THEN(status,
+         recording ? recording_read(recording, run->replay_of, &error) : error_memory(&error, "a recording"));
     const bool is_read = !status;
-    if (!status)
-        status = replay_recording(&replay, recording, &error);
+    THEN(status, replay_recording(&replay, recording, &error));
     const int result = status ? cli_fail(&run->common, &error) : tell(run, &replay);
     if (is_read)
         recording_finish(recording);

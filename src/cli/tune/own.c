@@ -71,7 +71,7 @@ static hone_status read_source(struct kernel_run *run, hone_error *error)
 {
     const char *path = run->spec->file;
     if (!path)
-        return error_set(error, HONE_ERROR_USAGE, "'%s' names no kernel file", run->spec_file);
+        return error_usage(error, "'%s' names no kernel file", run->spec_file);
     char *whole = realpath(path, NULL), *end = whole ? strrchr(whole, '/') : NULL;
     if (end)
         run->folder = mem_copy_text_n(whole, end == whole ? 1 : (size_t)(end - whole));
@@ -91,19 +91,15 @@ static hone_status make_spec(struct kernel_run *run, hone_error *error)
         status = own_spec_set(run->spec, "kernel-file", run->kernel_file, NULL, error);
     if (!status && run->kernel)
         status = own_spec_set(run->spec, "kernel", run->kernel, NULL, error);
-    if (!status)
-        status = read_source(run, error);
+    THEN(status, read_source(run, error));
     if (!status && !run->spec_file)
         status = own_spec_read_comments(run->spec, text_view(&run->source), run->folder, error);
     if (!status && !run->spec->kernel)
         run->spec->kernel = own_source_only(text_view(&run->source));
-    if (!status)
-        status = set_flags(run, error);
-    if (!status)
-        status = tune_kernel_files(run, error);
+    THEN(status, set_flags(run, error));
+    THEN(status, tune_kernel_files(run, error));
     /* what the user defines counts more than an image's size, which counts more than a comment */
-    if (!status)
-        status = set_all(run, "define", &run->defines, error);
+    THEN(status, set_all(run, "define", &run->defines, error));
     return status ? status : own_spec_check(run->spec, error);
 }
 
@@ -148,8 +144,7 @@ static hone_status read_limits(struct kernel_run *run, hone_error *error)
     s->fresh = run->fresh;
     s->facts = run->wishes.facts;
     s->metrics = &run->wishes.metrics;
-    if (!status)
-        status = tune_read_wishes(&run->wishes, error);
+    THEN(status, tune_read_wishes(&run->wishes, error));
     run->request = (struct own_request){.spec = run->spec,
                                         .source = text_view(&run->source),
                                         .folder = run->folder,
@@ -222,14 +217,10 @@ static int run_all(struct kernel_run *run)
     hone_error error = {0};
     struct worker worker;
     hone_status status = make_spec(run, &error);
-    if (!status)
-        status = read_limits(run, &error);
-    if (!status)
-        status = try_output(run->output, &error);
-    if (!status)
-        status = try_output(run->header, &error);
-    if (!status)
-        status = tune_start_worker(&worker, &run->common, run->memory, &error);
+    THEN(status, read_limits(run, &error));
+    THEN(status, try_output(run->output, &error));
+    THEN(status, try_output(run->header, &error));
+    THEN(status, tune_start_worker(&worker, &run->common, run->memory, &error));
     if (status)
         return cli_fail(&run->common, &error);
     cli_note(&run->common, "tuning '%s' on %s (%s, driver %s)", run->spec->kernel, worker.device_record.name,

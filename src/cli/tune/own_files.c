@@ -38,16 +38,14 @@ static hone_status load_picture(const struct kernel_run *run, const char *path, 
     struct media_input *input = NULL;
     int lanes;
     *p = (struct picture){0};
-    hone_status status = media_open(&input, path, &options, error);
-    if (status)
-        return status;
+    TRY(media_open(&input, path, &options, error));
     p->desc = media_get_info(input)->desc;
     p->desc.pitch = 0;
     p->count = (size_t)p->desc.width * p->desc.height * p->desc.channels;
     const char *type = hone_type_name(p->desc.type);
     element_parse(type, strlen(type), &p->element, &lanes);
     p->pixels = mem_new(p->count, element_size(p->element));
-    status = p->pixels ? media_load(input, p->pixels, 0, error) : error_memory(error, path);
+    hone_status status = p->pixels ? media_load(input, p->pixels, 0, error) : error_memory(error, path);
     media_close(&input);
     return status;
 }
@@ -116,8 +114,7 @@ static hone_status take_picture(struct kernel_run *run, int i, hone_error *error
         status = convert(&p, a->element, error);
     if (!status && a->kind == OWN_IMAGE)
         status = add_alpha(&p, error);
-    if (!status)
-        status = hold_picture(run, i, &p, error);
+    THEN(status, hold_picture(run, i, &p, error));
     if (!status && run->first_picture.width == 0)
         run->first_picture = desc;
     free(p.pixels);
@@ -131,18 +128,16 @@ static hone_status take_raw(struct kernel_run *run, int i, hone_error *error)
     struct own_argument *a = &run->spec->arguments[i];
     struct text content = {0};
     if (a->kind == OWN_IMAGE)
-        return error_set(error, HONE_ERROR_USAGE, "--arg %d '%s': an image2d_t needs an image file", i + 1,
-                         a->text);
+        return error_usage(error, "--arg %d '%s': an image2d_t needs an image file", i + 1, a->text);
     if (!a->typed)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "--arg %d '%s': '%s' is no image by its name; a raw file needs a type: in:u8:%s",
-                         i + 1, a->text, a->file, a->file);
+        return error_usage(error,
+                           "--arg %d '%s': '%s' is no image by its name; a raw file needs a type: in:u8:%s",
+                           i + 1, a->text, a->file, a->file);
     hone_status status = file_read(a->file, largest_raw, &content, error);
     if (!status && (content.length == 0 || content.length % element_size(a->element) != 0))
-        status = error_set(error, HONE_ERROR_IO, "'%s' has %zu bytes: no whole number of %s", a->file,
-                           content.length, element_name(a->element));
-    if (!status)
-        status = held_file_make(&run->held[i], content.data, content.length, error);
+        status = error_io(error, "'%s' has %zu bytes: no whole number of %s", a->file, content.length,
+                          element_name(a->element));
+    THEN(status, held_file_make(&run->held[i], content.data, content.length, error));
     a->data = (struct own_data){.bytes = content.length,
                                 .element = a->element,
                                 .identity = status ? 0 : hash_fnv(content.data, content.length)};
@@ -174,11 +169,9 @@ static hone_status right_picture(const struct kernel_run *run, const char *path,
     if (!status && p.desc.channels == 3 && count == p.count / 3 * 4)
         status = add_alpha(&p, error);
     if (!status && p.count != count)
-        status = error_set(error, HONE_ERROR_USAGE,
-                           "--check '%s' holds %zu numbers (%ux%u, %u channels), the output %zu", path,
-                           p.count, p.desc.width, p.desc.height, p.desc.channels, count);
-    if (!status)
-        status = convert(&p, element, error);
+        status = error_usage(error, "--check '%s' holds %zu numbers (%ux%u, %u channels), the output %zu",
+                             path, p.count, p.desc.width, p.desc.height, p.desc.channels, count);
+    THEN(status, convert(&p, element, error));
     if (!status)
         memcpy(to, p.pixels, count * element_size(element));
     free(p.pixels);
@@ -192,8 +185,8 @@ static hone_status right_raw(const char *path, enum element element, size_t coun
     size_t bytes = count * element_size(element);
     hone_status status = file_read(path, largest_raw, &content, error);
     if (!status && content.length != bytes)
-        status = error_set(error, HONE_ERROR_USAGE, "--check '%s' has %zu bytes, the output %zu (%zu of %s)",
-                           path, content.length, bytes, count, element_name(element));
+        status = error_usage(error, "--check '%s' has %zu bytes, the output %zu (%zu of %s)", path,
+                             content.length, bytes, count, element_name(element));
     if (!status)
         memcpy(to, content.data, bytes);
     text_finish(&content);

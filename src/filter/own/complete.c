@@ -232,10 +232,10 @@ static hone_status check_expression(const struct checking *k, const char *text)
         error_prefix(k->error, "%s: '%s'", k->own->source.path, text);
     if (!unknown)
         return status;
-    return error_set(k->error, HONE_ERROR_USAGE,
-                     "%s: '%s' names '%s', which is no parameter, tunable or "
-                     "value of hone's (docs/own-filters.md lists these)",
-                     k->own->source.path, text, unknown);
+    return error_usage(k->error,
+                       "%s: '%s' names '%s', which is no parameter, tunable or "
+                       "value of hone's (docs/own-filters.md lists these)",
+                       k->own->source.path, text, unknown);
 }
 
 static hone_status check_argument(const struct checking *k, const struct filter_case *c,
@@ -250,22 +250,18 @@ static hone_status check_argument(const struct checking *k, const struct filter_
     case ARGUMENT_NUMBER:
         if (case_real(c, a->text, &value))
             return HONE_OK;
-        return error_set(k->error, HONE_ERROR_USAGE, "%s: there is no parameter '%s'", k->own->source.path,
-                         a->text);
+        return error_usage(k->error, "%s: there is no parameter '%s'", k->own->source.path, a->text);
     case ARGUMENT_TABLE:
-        return error_set(k->error, HONE_ERROR_USAGE, "%s: a filter of one's own has no tables",
-                         k->own->source.path);
+        return error_usage(k->error, "%s: a filter of one's own has no tables", k->own->source.path);
     case ARGUMENT_SCRATCH:
         if ((size_t)a->index < variant_scratch_count(k->variant))
             return HONE_OK;
-        return error_set(k->error, HONE_ERROR_USAGE, "%s: tmp%d needs a line 'scratch BYTES'",
-                         k->own->source.path, a->index);
+        return error_usage(k->error, "%s: tmp%d needs a line 'scratch BYTES'", k->own->source.path, a->index);
     case ARGUMENT_SURFACE:
     case ARGUMENT_IMAGE:
         if (a->surface != SURFACE_SECOND)
             return HONE_OK;
-        return error_set(k->error, HONE_ERROR_USAGE, "%s: a filter of one's own has one image",
-                         k->own->source.path);
+        return error_usage(k->error, "%s: a filter of one's own has one image", k->own->source.path);
     case ARGUMENT_SAMPLER:
     case ARGUMENT_BORDER:
         break;
@@ -281,10 +277,8 @@ static hone_status check_pass(const struct checking *k, const struct filter_case
         status = check_argument(k, c, &arguments.list[i]);
     for (int d = 0; d < 3 && !status; d++) {
         status = check_expression(k, pass->extent[d]);
-        if (!status)
-            status = check_expression(k, pass->block[d]);
-        if (!status)
-            status = check_expression(k, pass->local[d]);
+        THEN(status, check_expression(k, pass->block[d]));
+        THEN(status, check_expression(k, pass->local[d]));
     }
     return status;
 }
@@ -295,8 +289,8 @@ static hone_status check_define(const struct checking *k, const char *define)
     const char *equals = strchr(define, '=');
     if (!equals || !isalpha((unsigned char)*define) || text_starts(equals + 1, "ints") ||
         text_starts(equals + 1, "floats"))
-        return error_set(k->error, HONE_ERROR_USAGE, "%s: a definition is written NAME=EXPRESSION, not '%s'",
-                         k->own->source.path, define);
+        return error_usage(k->error, "%s: a definition is written NAME=EXPRESSION, not '%s'",
+                           k->own->source.path, define);
     return check_expression(k, equals + 1);
 }
 
@@ -319,8 +313,7 @@ static hone_status check_variant(struct checking *k, const struct filter_case *c
     for (size_t i = 0; i < variant_pass_count(v) && !status; i++)
         status = check_pass(k, c, &v->passes[i]);
     if (!status && variant_pass_count(v) == 0)
-        status = error_set(k->error, HONE_ERROR_USAGE, "%s: variant '%s' has no kernel", k->own->source.path,
-                           v->name);
+        status = error_usage(k->error, "%s: variant '%s' has no kernel", k->own->source.path, v->name);
     return status;
 }
 
@@ -357,8 +350,7 @@ static hone_status check(struct own *own, hone_error *error)
         return status;
     }
     status = case_prepare(&c, &in, NULL, error);
-    if (!status)
-        status = check_variants(own, &c, error);
+    THEN(status, check_variants(own, &c, error));
     case_finish(&c);
     return status;
 }
@@ -367,10 +359,10 @@ hone_status own_complete(struct own *own, hone_error *error)
 {
     const bool function = mentions(own->source.text, "hone_pixel");
     if (own->source.pixel && !function)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "%s: it has neither a function 'hone_pixel { ... }' nor lines '//@filter variant' "
-                         "and '//@filter kernel'",
-                         own->source.path);
+        return error_usage(error,
+                           "%s: it has neither a function 'hone_pixel { ... }' nor lines '//@filter variant' "
+                           "and '//@filter kernel'",
+                           own->source.path);
     if (own->source.pixel) {
         write_head(own);
         make_variants(own);

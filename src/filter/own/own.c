@@ -102,8 +102,8 @@ static hone_status add(struct own *own, hone_error *error)
     pthread_mutex_lock(&lock);
     struct own *there = find(own->filter.name);
     if (there && strcmp(there->source.path, own->source.path) != 0) {
-        status = error_set(error, HONE_ERROR_USAGE, "'%s' and '%s' are both named '%s'; rename one of them",
-                           there->source.path, own->source.path, own->filter.name);
+        status = error_usage(error, "'%s' and '%s' are both named '%s'; rename one of them",
+                             there->source.path, own->source.path, own->filter.name);
     } else {
         if (there)
             there->replaced = true;
@@ -123,17 +123,17 @@ static hone_status take_name(struct own *own, hone_error *error)
     const char *path = own->source.path, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const size_t length = text_ends(name, ".cl") ? strlen(name) - 3 : strlen(name);
     if (strpbrk(path, "\"\\\n"))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "the path of a filter may not contain quotes or backslashes");
+        return error_usage(error, "the path of a filter may not contain quotes or backslashes");
     if (length == 0 || length > 31 || strspn(name, letters) < length || name[0] < 'a' || name[0] > 'z')
-        return error_set(error, HONE_ERROR_USAGE,
-                         "'%s': the filter is named like its file, which must begin with a small letter, go "
-                         "on with small letters, digits, '-' or '_', and be at most 31 characters long",
-                         path);
+        return error_usage(
+            error,
+            "'%s': the filter is named like its file, which must begin with a small letter, go "
+            "on with small letters, digits, '-' or '_', and be at most 31 characters long",
+            path);
     own->filter.name = own_keep(own, name, length);
     if (registry_built_in(own->filter.name))
-        return error_set(error, HONE_ERROR_USAGE, "'%s': hone has a filter '%s' already; rename the file",
-                         path, own->filter.name);
+        return error_usage(error, "'%s': hone has a filter '%s' already; rename the file", path,
+                           own->filter.name);
     return HONE_OK;
 }
 
@@ -143,10 +143,8 @@ static hone_status make(struct own *own, const char *path, const char *text, hon
     own->source.path = own_keep(own, path, strlen(path));
     own->source.text = own_keep(own, text, strlen(text));
     hone_status status = take_name(own, error);
-    if (!status)
-        status = own_parse(own, error);
-    if (!status)
-        status = own_complete(own, error);
+    THEN(status, own_parse(own, error));
+    THEN(status, own_complete(own, error));
     return !status && own->failed ? error_memory(error, "a filter") : status;
 }
 
@@ -164,8 +162,7 @@ hone_status own_load(const struct hone_filter **out, const char *path, const cha
     if (!own)
         return error_memory(error, "a filter");
     hone_status status = make(own, path, text, error);
-    if (!status)
-        status = add(own, error);
+    THEN(status, add(own, error));
     if (status)
         release(own);
     else
@@ -182,7 +179,7 @@ hone_status own_blame(const struct own_source *own, hone_status status, hone_err
         const char *place = memmem(line, length, own->path, path);
         if (!place || place[path] != ':' || !memmem(line, length, "error", 5))
             continue;
-        return error_set(error, HONE_ERROR_USAGE, "%.*s", (int)(line + length - place), place);
+        return error_usage(error, "%.*s", (int)(line + length - place), place);
     }
     return status;
 }
@@ -191,7 +188,7 @@ static hone_status read_text(struct text *text, const char *path, hone_error *er
 {
     hone_status status = file_read(path, MAX_TEXT, text, error);
     if (!status && strlen(text_view(text)) != text->length)
-        status = error_set(error, HONE_ERROR_IO, "'%s' is no text: it has bytes of 0", path);
+        status = error_io(error, "'%s' is no text: it has bytes of 0", path);
     return status;
 }
 
@@ -201,10 +198,9 @@ hone_status hone_filter_load(const char *path, const char *text, hone_filter_inf
     struct text content = {0};
     hone_filter_info info;
     if (!path || !*path)
-        return error_set(error, HONE_ERROR_USAGE, "hone_filter_load needs the path of a filter");
+        return error_usage(error, "hone_filter_load needs the path of a filter");
     hone_status status = text ? HONE_OK : read_text(&content, path, error);
-    if (!status)
-        status = own_load(&filter, path, text ? text : text_view(&content), error);
+    THEN(status, own_load(&filter, path, text ? text : text_view(&content), error));
     text_finish(&content);
     if (!status && hone_filter_find(filter->name, out ? out : &info))
         return HONE_OK;

@@ -33,8 +33,7 @@ __attribute__((format(printf, 2, 3))) static hone_status mistake(const struct li
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return error_set(line->error, HONE_ERROR_USAGE, "%s:%d: %s", line->own->source.path, line->number,
-                     message);
+    return error_usage(line->error, "%s:%d: %s", line->own->source.path, line->number, message);
 }
 
 static void skip(struct line *line)
@@ -302,9 +301,7 @@ static hone_status need_variant(const struct line *line)
 static hone_status read_kernel(struct line *line)
 {
     struct own *own = line->own;
-    hone_status status = need_variant(line);
-    if (status)
-        return status;
+    TRY(need_variant(line));
     unsigned *count = &own->passes[own->variant_count - 1], arguments = 0;
     const char *open = memchr(line->at, '(', (size_t)(line->end - line->at));
     if (*count == MAX_PASSES)
@@ -355,9 +352,7 @@ static hone_status read_group(struct line *line)
 static hone_status read_scratch(struct line *line)
 {
     struct own *own = line->own;
-    hone_status status = need_variant(line);
-    if (status)
-        return status;
+    TRY(need_variant(line));
     unsigned *count = &own->scratch[own->variant_count - 1];
     if (*count == MAX_SCRATCH)
         return mistake(line, "a variant has at most %d scratch buffers", MAX_SCRATCH);
@@ -434,9 +429,9 @@ hone_status own_parse(struct own *own, hone_error *error)
     }
     if (!status && !any)
         status =
-            error_set(error, HONE_ERROR_USAGE,
-                      "'%s' does not describe a filter: it needs lines such as '//@filter summary what "
-                      "it does' (docs/own-filters.md); for a kernel to tune, use hone tune --kernel-file",
-                      own->source.path);
+            error_usage(error,
+                        "'%s' does not describe a filter: it needs lines such as '//@filter summary what "
+                        "it does' (docs/own-filters.md); for a kernel to tune, use hone tune --kernel-file",
+                        own->source.path);
     return status;
 }

@@ -21,7 +21,7 @@ static hone_status unknown(const struct seeds *seeds, const char *name, hone_err
     text_add(&text, "; filters: ");
     for (size_t i = 0; registry_at(i); i++)
         text_add(&text, "%s%s", i ? " " : "", registry_at(i)->name);
-    error_set(error, HONE_ERROR_USAGE, "%s", text_view(&text));
+    error_usage(error, "%s", text_view(&text));
     text_finish(&text);
     return HONE_ERROR_USAGE;
 }
@@ -104,9 +104,7 @@ hone_status ladder_of(struct ladder *ladder, const struct seeds *seeds, const ch
         return unknown(seeds, text, error);
     ladder->facts = ladder->is_table && ladder->table.facts;
     ladder->title = ladder->is_table ? ladder->table.title : ladder->filter->summary;
-    hone_status status = chain_parse_case(&c, ladder->chain, error);
-    if (status)
-        return status;
+    TRY(chain_parse_case(&c, ladder->chain, error));
     case_finish(&c);
     return ladder->is_table ? add_table_steps(ladder, error) : add_filter_steps(ladder, error);
 }
@@ -125,7 +123,7 @@ static hone_status no_step(const struct ladder *ladder, const char *name, hone_e
     text_add(&text, "%s has no step '%s'; there are", ladder->name, name);
     for (int i = 0; i < ladder->count; i++)
         text_add(&text, "%s %s", i ? "," : "", ladder->steps[i].name);
-    error_set(error, HONE_ERROR_USAGE, "%s", text_view(&text));
+    error_usage(error, "%s", text_view(&text));
     text_finish(&text);
     return HONE_ERROR_USAGE;
 }

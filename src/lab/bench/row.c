@@ -2,6 +2,7 @@
 #include "lab/bench/row.h"
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "filter/chain.h"
 #include "filter/check.h"
@@ -25,8 +26,7 @@ hone_status row_case(struct filter_case *c, const struct variant *variant, const
         status = case_set(c, "accuracy", "relaxed", error);
     else if (variant->exact)
         status = case_set(c, "exact", "yes", error);
-    if (!status)
-        status = case_prepare(c, in, c->filter->inputs > 1 ? in : NULL, error);
+    THEN(status, case_prepare(c, in, c->filter->inputs > 1 ? in : NULL, error));
     if (status)
         case_finish(c);
     return status;
@@ -109,8 +109,7 @@ static hone_status run_once(const struct shot *shot, int turn, struct sample *s,
     hone_durations durations = {0};
     const uint64_t start = clock_ns();
     hone_status status = instance_enqueue(shot->instance, &surfaces, (struct wait_list){0}, &done, error);
-    if (!status)
-        status = hone_device_finish(m->device, error); /* waiting for the event would not flush everywhere */
+    THEN(status, hone_device_finish(m->device, error)); /* waiting for the event would not flush everywhere */
     *s = (struct sample){.kernels = (double)(clock_ns() - start) * 1e-6};
     if (!status && m->clock.believed && hone_event_durations(done, &durations, NULL) == HONE_OK) {
         s->kernels = (double)durations.kernels * 1e-6;
@@ -189,10 +188,8 @@ static hone_status time_case(struct row *row, hone_device *device, const struct 
     hone_status status = variant_cost(c, row->variant, &row->config, &row->cost, error);
     if (!status) /* before there are pictures: most reasons not to run are found here */
         status = instance_create(&instance, device, c, row->variant, &row->config, error);
-    if (!status)
-        status = measure_open(&m, device, c, NULL, error);
-    if (!status)
-        status = row_time(m, instance, false, &row->times, error);
+    THEN(status, measure_open(&m, device, c, NULL, error));
+    THEN(status, row_time(m, instance, false, &row->times, error));
     measure_close(&m);
     instance_destroy(&instance);
     return status;

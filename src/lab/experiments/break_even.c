@@ -99,13 +99,10 @@ static hone_status open_plan(struct break_even *b, struct size_run *s, const hon
 {
     hone_chain *chain = NULL;
     hone_status status = hone_chain_parse(&chain, filter, error);
-    if (!status)
-        status = hone_plan_create(&s->plan, b->device, chain, desc, NULL, error);
+    THEN(status, hone_plan_create(&s->plan, b->device, chain, desc, NULL, error));
     hone_chain_destroy(&chain);
-    if (!status)
-        status = hone_image_create(&s->in, b->device, desc, HONE_MEMORY_DEVICE, error);
-    if (!status)
-        status = hone_image_create(&s->out, b->device, hone_plan_output(s->plan), HONE_MEMORY_DEVICE, error);
+    THEN(status, hone_image_create(&s->in, b->device, desc, HONE_MEMORY_DEVICE, error));
+    THEN(status, hone_image_create(&s->out, b->device, hone_plan_output(s->plan), HONE_MEMORY_DEVICE, error));
     return status ? status : hone_image_upload(s->in, s->pixels, 0, NULL, 0, NULL, error);
 }
 
@@ -142,8 +139,7 @@ static hone_status run_kernels_alone(struct break_even *b, struct size_run *s, d
     hone_durations durations;
     const uint64_t start = clock_ns();
     hone_status status = hone_plan_run(s->plan, s->in, s->out, NULL, 0, &done, error);
-    if (!status)
-        status = hone_device_finish(b->device, error);
+    THEN(status, hone_device_finish(b->device, error));
     *ms = (double)(clock_ns() - start) * 1e-6;
     if (!status && b->believed && hone_event_durations(done, &durations, NULL) == HONE_OK)
         *ms = (double)durations.kernels * 1e-6;
@@ -222,8 +218,7 @@ static hone_status run_both(const struct experiment *e, hone_device *device, str
 {
     struct break_even b = {.device = device, .plain = plain, .believed = timing_clock_of(device).believed};
     if (result->width < LEAST_SIDE)
-        return error_set(error, HONE_ERROR_USAGE, "this experiment begins with %dx%d", LEAST_SIDE,
-                         LEAST_SIDE);
+        return error_usage(error, "this experiment begins with %dx%d", LEAST_SIDE, LEAST_SIDE);
     for (int side = LEAST_SIDE; side <= (int)result->width && b.count < SIZES; side *= 2)
         add_arms(&b, result, side, e->file);
     take_turns(result, run_way, &b);

@@ -57,18 +57,13 @@ static hone_status set_arguments(const struct kernels_run *r, const struct arm *
                                  hone_error *error)
 {
     const int width = (int)r->result->width, height = (int)r->result->height, row = 0;
-    hone_status status = kernel_set_memory(kernel, 0, arm->image ? r->image : r->in, error);
-    if (!status)
-        status = kernel_set_memory(kernel, 1, r->out, error);
-    if (!status)
-        status = kernel_set_memory(kernel, 2, r->scratch, error);
-    if (!status)
-        status = kernel_set_value(kernel, 3, &width, sizeof width, error);
-    if (!status)
-        status = kernel_set_value(kernel, 4, &height, sizeof height, error);
-    if (!status)
-        status = kernel_set_value(kernel, 5, &row, sizeof row, error);
-    return status ? status : kernel_set_value(kernel, 6, &r->parameter, sizeof r->parameter, error);
+    TRY(kernel_set_memory(kernel, 0, arm->image ? r->image : r->in, error));
+    TRY(kernel_set_memory(kernel, 1, r->out, error));
+    TRY(kernel_set_memory(kernel, 2, r->scratch, error));
+    TRY(kernel_set_value(kernel, 3, &width, sizeof width, error));
+    TRY(kernel_set_value(kernel, 4, &height, sizeof height, error));
+    TRY(kernel_set_value(kernel, 5, &row, sizeof row, error));
+    return kernel_set_value(kernel, 6, &r->parameter, sizeof r->parameter, error);
 }
 
 static size_t group_items(const struct experiment *e, const struct arm *arm)
@@ -86,7 +81,7 @@ static hone_status need_image(struct kernels_run *r, hone_error *error)
         return HONE_OK;
     if (!selftest_holds(r->device, SELFTEST_IMAGES) ||
         !memory_image_possible(r->device, &texels, width, height))
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "the device has no such images");
+        return error_unsupported(error, "the device has no such images");
     hone_status status = memory_create_image(&r->image, r->device, &texels, width, height, error);
     if (!status)
         status =
@@ -106,8 +101,7 @@ static hone_status open_arm(struct kernels_run *r, size_t a, hone_error *error)
         status = cold_open(&r->cold, r->device, error);
     for (int p = 0; p < ARM_PASSES && arm->passes[p].kernel && !status; p++) {
         status = programs_kernel(&r->arms[a].kernels[p], r->device, &unit, arm->passes[p].kernel, error);
-        if (!status)
-            status = set_arguments(r, arm, r->arms[a].kernels[p], error);
+        THEN(status, set_arguments(r, arm, r->arms[a].kernels[p], error));
     }
     return status;
 }
@@ -191,9 +185,8 @@ static hone_status enqueue(struct kernels_run *r, size_t a, hone_event **events,
             const struct launch launch = launch_of(r, arm, arm->passes[p].region, parts);
             const int row = (int)(part * ((r->result->height + parts - 1) / parts));
             status = kernel_set_value(r->arms[a].kernels[p], 5, &row, sizeof row, error);
-            if (!status)
-                status = kernel_enqueue(r->arms[a].kernels[p], &launch, (struct wait_list){0},
-                                        &events[*count], error);
+            THEN(status, kernel_enqueue(r->arms[a].kernels[p], &launch, (struct wait_list){0},
+                                        &events[*count], error));
             *count += !status;
         }
     return status;
@@ -206,10 +199,8 @@ static hone_status run_arm(void *context, size_t a, double *ms, hone_error *erro
     unsigned count = 0;
     hone_status status = r->e->arms[a].cold ? cold_flush(r->cold, error) : HONE_OK;
     const uint64_t start = clock_ns();
-    if (!status)
-        status = enqueue(r, a, events, &count, error);
-    if (!status)
-        status = hone_device_finish(r->device, error);
+    THEN(status, enqueue(r, a, events, &count, error));
+    THEN(status, hone_device_finish(r->device, error));
     const double wall = (double)(clock_ns() - start) * 1e-6;
     if (!status)
         *ms = timing_between(&r->clock, events[0], events[count - 1], wall);
@@ -241,10 +232,8 @@ static hone_status check_arm(struct kernels_run *r, size_t a, hone_error *error)
     struct arm_result *arm = &r->result->arms[a];
     hone_status status =
         memory_fill(r->out, &nothing, sizeof nothing, r->out_bytes, (struct wait_list){0}, NULL, error);
-    if (!status)
-        status = run_first(r, a, error);
-    if (!status)
-        status = memory_read(r->out, &whole, r->host_out, r->out_bytes, (struct wait_list){0}, NULL, error);
+    THEN(status, run_first(r, a, error));
+    THEN(status, memory_read(r->out, &whole, r->host_out, r->out_bytes, (struct wait_list){0}, NULL, error));
     if (status)
         return status;
     arm->worst = largest_difference(r->e->out, r->host_out, r->right, row * r->right_rows);
@@ -280,11 +269,9 @@ static hone_status aim(struct kernels_run *r, hone_error *error)
         status = run_arm(r, 0, &ms, error);
         const double factor = ms > 0 ? r->e->aim_ms / ms : 1;
         const double wanted = fmin(fmax(r->parameter * factor, 1), MOST_PARAMETER);
-        if (!status)
-            status = set_parameter(r, (int)wanted, error);
+        THEN(status, set_parameter(r, (int)wanted, error));
     }
-    if (!status)
-        status = run_arm(r, 0, &ms, error);
+    THEN(status, run_arm(r, 0, &ms, error));
     for (size_t a = 0; a < r->e->arm_count; a++)
         if (r->e->arms[a].parts)
             r->arms[a].parts = (unsigned)fmin(fmax(ceil(ms / r->e->arms[a].split_ms), 1),
@@ -297,14 +284,10 @@ static hone_status aim(struct kernels_run *r, hone_error *error)
 static hone_status make_memory(struct kernels_run *r, hone_error *error)
 {
     const struct span whole = {0, r->in_bytes, r->in_bytes, 1};
-    hone_status status = memory_create(&r->in, r->device, r->in_bytes, HONE_MEMORY_DEVICE, error);
-    if (!status)
-        status = memory_create(&r->scratch, r->device, r->in_bytes, HONE_MEMORY_DEVICE, error);
-    if (!status)
-        status = memory_create(&r->out, r->device, r->out_bytes, HONE_MEMORY_DEVICE, error);
-    if (!status)
-        status = memory_write(r->in, &whole, r->host_in, r->in_bytes, (struct wait_list){0}, NULL, error);
-    return status;
+    TRY(memory_create(&r->in, r->device, r->in_bytes, HONE_MEMORY_DEVICE, error));
+    TRY(memory_create(&r->scratch, r->device, r->in_bytes, HONE_MEMORY_DEVICE, error));
+    TRY(memory_create(&r->out, r->device, r->out_bytes, HONE_MEMORY_DEVICE, error));
+    return memory_write(r->in, &whole, r->host_in, r->in_bytes, (struct wait_list){0}, NULL, error);
 }
 
 /* The picture has rows below it, for windows that begin at a pixel. */

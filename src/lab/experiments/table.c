@@ -370,7 +370,7 @@ hone_status experiment_run(const struct experiment *e, hone_device *device, uint
     *result =
         (struct experiment_result){.width = width ? width : e->width, .height = height ? height : e->height};
     if (result->width % EXPERIMENT_UNIT || result->height % EXPERIMENT_UNIT)
-        return error_set(error, HONE_ERROR_USAGE, "sizes of experiments are multiples of %d, not %ux%u",
-                         EXPERIMENT_UNIT, result->width, result->height);
+        return error_usage(error, "sizes of experiments are multiples of %d, not %ux%u", EXPERIMENT_UNIT,
+                           result->width, result->height);
     return e->run(e, device, result, error);
 }

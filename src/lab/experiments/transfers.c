@@ -56,7 +56,7 @@ static hone_status make_memory(struct transfers *t, struct way *way, hone_error 
     }
     if (way->transfer == TRANSFER_WRAP) {
         if (!memory_can_wrap(t->device, way->own_in, t->bytes))
-            return error_set(error, HONE_ERROR_UNSUPPORTED, "the device does not share memory with the host");
+            return error_unsupported(error, "the device does not share memory with the host");
         hone_status status = memory_wrap(&way->in, t->device, way->own_in, t->bytes, error);
         return status ? status : memory_wrap(&way->out, t->device, way->own_out, t->bytes, error);
     }
@@ -68,14 +68,11 @@ static hone_status open_way(struct transfers *t, struct way *way, hone_error *er
 {
     const struct program_unit unit = {"transfers", t->source, "-cl-std=CL1.2"};
     const int count = (int)(t->bytes / WIDE);
-    hone_status status = make_memory(t, way, error);
-    if (!status)
-        status = programs_kernel(&way->kernel, t->device, &unit, "invert", error);
-    if (!status)
-        status = kernel_set_memory(way->kernel, 0, way->in, error);
-    if (!status)
-        status = kernel_set_memory(way->kernel, 1, way->out, error);
-    return status ? status : kernel_set_value(way->kernel, 2, &count, sizeof count, error);
+    TRY(make_memory(t, way, error));
+    TRY(programs_kernel(&way->kernel, t->device, &unit, "invert", error));
+    TRY(kernel_set_memory(way->kernel, 0, way->in, error));
+    TRY(kernel_set_memory(way->kernel, 1, way->out, error));
+    return kernel_set_value(way->kernel, 2, &count, sizeof count, error);
 }
 
 /* Makes the picture where the device will find it. */
@@ -129,12 +126,9 @@ static hone_status run_way(void *context, size_t arm, double *ms, hone_error *er
     t->turn = (unsigned char)(t->turn * 5 + 7);
     const uint64_t start = clock_ns();
     hone_status status = hand_over(t, way, error);
-    if (!status)
-        status = kernel_enqueue(way->kernel, &launch, (struct wait_list){0}, NULL, error);
-    if (!status)
-        status = take_back(t, way, error);
-    if (!status)
-        status = hone_device_finish(t->device, error);
+    THEN(status, kernel_enqueue(way->kernel, &launch, (struct wait_list){0}, NULL, error));
+    THEN(status, take_back(t, way, error));
+    THEN(status, hone_device_finish(t->device, error));
     *ms = (double)(clock_ns() - start) * 1e-6;
     return status;
 }
@@ -155,9 +149,8 @@ hone_status run_transfers(const struct experiment *e, hone_device *device, struc
     struct transfers_run run = {.t = &t};
     t.bytes = (size_t)result->width * result->height / PAGE * PAGE;
     if (t.bytes == 0)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "a picture of %ux%u is less than a page of memory; at least 64x64", result->width,
-                         result->height);
+        return error_usage(error, "a picture of %ux%u is less than a page of memory; at least 64x64",
+                           result->width, result->height);
     for (int w = 0; w < TRANSFER_COUNT; w++) {
         hone_error why = {0};
         struct arm_result *arm = e->parameter & 1 << w ? arm_add(result, ways[w].name, ways[w].title) : NULL;

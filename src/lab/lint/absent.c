@@ -8,8 +8,8 @@ hone_status lint_tree(struct lint_job *job, const struct lint_options *options, 
 {
     (void)job;
     (void)options;
-    return error_set(error, HONE_ERROR_UNSUPPORTED,
-                     "this hone was built without libclang, which reads kernels (Debian: apt install "
-                     "libclang-dev, then build it again)");
+    return error_unsupported(error,
+                             "this hone was built without libclang, which reads kernels (Debian: apt install "
+                             "libclang-dev, then build it again)");
 }
 #endif

@@ -310,7 +310,7 @@ static hone_status look(struct tree *tree, hone_error *error)
     const struct spot top = {.tree = tree};
     hone_status status = HONE_OK;
     if (is_broken(tree->c, tree->unit, &log)) {
-        status = error_set(error, HONE_ERROR_IO, "'%s' does not compile", tree->job->path);
+        status = error_io(error, "'%s' does not compile", tree->job->path);
         if (error)
             snprintf(error->log, sizeof error->log, "%s", text_view(&log));
     } else {
@@ -327,16 +327,15 @@ hone_status lint_tree(struct lint_job *job, const struct lint_options *options, 
     struct arguments arguments = {.count = 0};
     struct CXUnsavedFile file = {job->path, text_view(&job->source), (unsigned long)job->source.length};
     if (!tree.c)
-        return error_set(
-            error, HONE_ERROR_UNSUPPORTED,
-            "libclang, which reads kernels, cannot be loaded (Debian: apt install libclang-dev)");
+        return error_unsupported(
+            error, "libclang, which reads kernels, cannot be loaded (Debian: apt install libclang-dev)");
     fill_arguments(&arguments, options);
     CXIndex index = tree.c->createIndex(0, 0);
     enum CXErrorCode code = tree.c->parseTranslationUnit2(index, job->path, arguments.list, arguments.count,
                                                           &file, 1, CXTranslationUnit_None, &tree.unit);
     hone_status status = code == CXError_Success
                              ? look(&tree, error)
-                             : error_set(error, HONE_ERROR_IO, "'%s' cannot be read by libclang", job->path);
+                             : error_io(error, "'%s' cannot be read by libclang", job->path);
     if (tree.unit)
         tree.c->disposeTranslationUnit(tree.unit);
     tree.c->disposeIndex(index);

@@ -61,8 +61,8 @@ static hone_status take_list(struct lint_job *job, const char *list, const char 
         bool wrong;
         snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one - 1), line);
         if (parse(one, &entry, &wrong) && wrong)
-            status = error_set(
-                error, HONE_ERROR_IO,
+            status = error_io(
+                error,
                 "'%s', line %u: FILE RULE: reason is what belongs there (hone lint --rules lists the rules)",
                 list, number);
         else if (entry.pattern[0])

@@ -53,15 +53,12 @@ static hone_status judge(struct lint_job *job, const struct lint_options *option
     enum { MOST = 16 << 20 };
     hone_status status = file_read(job->path, MOST, &job->source, error);
     if (!status && memchr(text_view(&job->source), '\0', job->source.length))
-        status = error_set(error, HONE_ERROR_IO, "'%s' is no source text: it holds a zero byte", job->path);
-    if (!status)
-        status = lint_tree(job, options, error);
+        status = error_io(error, "'%s' is no source text: it holds a zero byte", job->path);
+    THEN(status, lint_tree(job, options, error));
     if (status)
         return status;
     lint_comments(job);
-    status = lint_folder(job, error);
-    if (status)
-        return status;
+    TRY(lint_folder(job, error));
     return job->failed ? error_memory(error, "the findings") : HONE_OK;
 }
 

@@ -34,7 +34,7 @@ static hone_status open_pipes(struct pipes *pipes, const char *script, hone_erro
     if (opened && fputs(script, pipes->files[0]) >= 0 && fflush(pipes->files[0]) == 0 &&
         lseek(fileno(pipes->files[0]), 0, SEEK_SET) == 0)
         return HONE_OK;
-    return error_set(error, HONE_ERROR_IO, "a temporary file cannot be written: %s", strerror(errno));
+    return error_io(error, "a temporary file cannot be written: %s", strerror(errno));
 }
 
 static int spawn(const struct pipes *pipes, pid_t *pid)
@@ -61,16 +61,15 @@ static hone_status read_back(FILE *file, struct text *out, hone_error *error)
         text_add_bytes(out, block, count);
         all += count;
     }
-    return ferror(file) || all >= MOST_BYTES
-               ? error_set(error, HONE_ERROR_IO, "what gnuplot has written cannot be read")
-               : HONE_OK;
+    return ferror(file) || all >= MOST_BYTES ? error_io(error, "what gnuplot has written cannot be read")
+                                             : HONE_OK;
 }
 
 static hone_status explain(const struct pipes *pipes, int code, hone_error *error)
 {
     struct text said = {0};
     read_back(pipes->files[2], &said, NULL);
-    error_set(error, HONE_ERROR_UNSUPPORTED, "gnuplot failed (status %d): %.300s", code, text_view(&said));
+    error_unsupported(error, "gnuplot failed (status %d): %.300s", code, text_view(&said));
     text_finish(&said);
     return HONE_ERROR_UNSUPPORTED;
 }
@@ -83,10 +82,9 @@ static hone_status run(const char *script, struct text *out, hone_error *error)
     hone_status status = open_pipes(&pipes, script, error);
     const int code = status ? 0 : spawn(&pipes, &pid);
     if (code)
-        status =
-            error_set(error, HONE_ERROR_UNSUPPORTED,
-                      "gnuplot, which draws the plots, cannot be run: %s (Debian: apt install gnuplot-nox)",
-                      strerror(code));
+        status = error_unsupported(
+            error, "gnuplot, which draws the plots, cannot be run: %s (Debian: apt install gnuplot-nox)",
+            strerror(code));
     if (!status) {
         while (waitpid(pid, &how, 0) < 0 && errno == EINTR)
             ;
@@ -133,7 +131,7 @@ hone_status gnuplot_svg(const char *script, const char *name, struct text *out, 
     hone_status status = run(text_view(&whole), &svg, error);
     const char *begins = status ? NULL : strstr(text_view(&svg), "<svg");
     if (!status && !begins)
-        status = error_set(error, HONE_ERROR_UNSUPPORTED, "gnuplot has drawn nothing");
+        status = error_unsupported(error, "gnuplot has drawn nothing");
     if (begins)
         add_with_names(out, begins, name);
     text_finish(&whole);

@@ -218,12 +218,12 @@ static hone_status add_ladder(const struct plotting *p, const struct page_subjec
         found ? "Over the first row that runs, here and in the document where it has one." : "No row ran.");
     text_finish(&script);
     found = plot_roofline(s, &script);
-    if (!status)
-        status = add_figure(
-            p, "roofline", "Roofline", found, &script,
-            found ? "Bytes and operations are those of each variant's own model; the roofs are a plain copy "
-                    "and the device's arithmetic."
-                  : "No row has both bytes and operations in its model.");
+    THEN(status,
+         add_figure(
+             p, "roofline", "Roofline", found, &script,
+             found ? "Bytes and operations are those of each variant's own model; the roofs are a plain copy "
+                     "and the device's arithmetic."
+                   : "No row has both bytes and operations in its model."));
     text_finish(&script);
     found = plot_sizes(s, &script);
     if (!status)
@@ -241,8 +241,7 @@ static hone_status add_measured(const struct plotting *p, const struct page_subj
     text_finish(&about);
     text_finish(&script);
     found = plot_timeline(s, &script, &about);
-    if (!status)
-        status = add_figure(p, "timeline", "Timeline", found, &script, text_view(&about));
+    THEN(status, add_figure(p, "timeline", "Timeline", found, &script, text_view(&about)));
     text_finish(&script);
     text_finish(&about);
     return status;
@@ -268,8 +267,7 @@ hone_status page_add(struct text *page, const struct page_subject *s, int number
     text_finish(&line);
     add_rows(page, s);
     hone_status status = add_ladder(&p, s);
-    if (!status)
-        status = add_measured(&p, s);
+    THEN(status, add_measured(&p, s));
     add_roofs(page, s);
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A run of the chain, command by command. */
+#include "base/error.h"
 #include "image/pattern.h"
 #include "lab/page/gnuplot.h"
 #include "lab/page/plots.h"
@@ -20,8 +21,7 @@ static hone_status open_run(struct run *run, const struct page_subject *s)
 {
     const hone_image_desc *desc = &s->images[0];
     hone_status status = hone_chain_parse(&run->chain, s->ladder->chain, NULL);
-    if (!status)
-        status = hone_plan_create(&run->plan, s->device, run->chain, desc, NULL, NULL);
+    THEN(status, hone_plan_create(&run->plan, s->device, run->chain, desc, NULL, NULL));
     if (status)
         return status;
     run->from = view_new(desc);

@@ -48,8 +48,7 @@ static double time_probe(struct prober *p, const struct instance_probe *probe, b
     hone_error error = {0};
     hone_status status =
         instance_create_probe(&instance, p->device, p->c, p->row->variant, &p->row->config, probe, &error);
-    if (!status)
-        status = row_time(p->measure, instance, cached, &times, &error);
+    THEN(status, row_time(p->measure, instance, cached, &times, &error));
     instance_destroy(&instance);
     if (!status)
         return times.ms;
@@ -107,10 +106,9 @@ static hone_status make_extra(struct prober *p, hone_error *error)
     while (p->log2_loads > 10 && (16ull << p->log2_loads) > info->max_allocation / 4)
         p->log2_loads--;
     const size_t bytes = (size_t)16 << p->log2_loads;
-    hone_status status = memory_create(&p->extra, p->device, bytes, HONE_MEMORY_DEVICE, error);
-    if (!status)
-        status = memory_fill(p->extra, &zero, sizeof zero, bytes, (struct wait_list){0}, NULL, error);
-    return status ? status : hone_device_finish(p->device, error);
+    TRY(memory_create(&p->extra, p->device, bytes, HONE_MEMORY_DEVICE, error));
+    TRY(memory_fill(p->extra, &zero, sizeof zero, bytes, (struct wait_list){0}, NULL, error));
+    return hone_device_finish(p->device, error);
 }
 
 static double count_items(const struct prober *p)
@@ -176,8 +174,7 @@ hone_status probe_case(struct probed *probed, const struct filter_case *c, const
         (struct probed){.evidence = {.launch_ms = roofs->values[ROOF_LAUNCH] * 1e3, .added = half, .ms = -1}};
     p.items = count_items(&p);
     hone_status status = make_extra(&p, error);
-    if (!status)
-        status = measure_open(&p.measure, device, c, NULL, error);
+    THEN(status, measure_open(&p.measure, device, c, NULL, error));
     if (!status)
         run_probes(&p, roofs);
     if (!status)
@@ -192,10 +189,8 @@ hone_status probe_row(struct probed *probed, const struct row *row, hone_device 
                       const hone_image_desc *in, const struct roofs_list *roofs, hone_error *error)
 {
     struct filter_case c;
-    hone_status status = row_case(&c, row->variant, text, in, error);
-    if (status)
-        return status;
-    status = probe_case(probed, &c, row, device, NULL, roofs, error);
+    TRY(row_case(&c, row->variant, text, in, error));
+    hone_status status = probe_case(probed, &c, row, device, NULL, roofs, error);
     case_finish(&c);
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lab/probe/proof.h"
 
+#include "base/error.h"
 #include "base/text.h"
 
 #define PARAMETERS                                                                                           \
@@ -105,12 +106,9 @@ hone_status proof_run(struct proof *proof, int index, hone_device *device, const
     const struct row row = {.variant = proofs[index].variant};
     const struct probe_source source = {replace, (void *)(uintptr_t)proofs[index].source};
     *proof = (struct proof){.built = proofs[index].built, .what = proofs[index].what};
-    hone_status status = case_init(&c, &proof_filter, error);
-    if (status)
-        return status;
-    status = case_prepare(&c, &in, NULL, error);
-    if (!status)
-        status = probe_case(&proof->probed, &c, &row, device, &source, roofs, error);
+    TRY(case_init(&c, &proof_filter, error));
+    hone_status status = case_prepare(&c, &in, NULL, error);
+    THEN(status, probe_case(&proof->probed, &c, &row, device, &source, roofs, error));
     case_finish(&c);
     return status;
 }

@@ -111,7 +111,7 @@ hone_status probe_rewrite(struct text *source, const struct probe_load *load, un
     if (failed || !found) {
         text_finish(&out);
         return failed ? error_memory(error, "a probe")
-                      : error_set(error, HONE_ERROR_UNSUPPORTED, "the program spells no kernel in full");
+                      : error_unsupported(error, "the program spells no kernel in full");
     }
     text_finish(source);
     *source = out;

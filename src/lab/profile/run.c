@@ -29,11 +29,9 @@ static hone_status enqueue(struct profile_run *run, const struct subject *s, str
     run->begun[PROFILE_UPLOAD] = clock_ns();
     hone_status status = hone_image_upload(s->in, NULL, 0, NULL, 0, &ends->of[PROFILE_UPLOAD], error);
     run->begun[PROFILE_PLAN] = clock_ns();
-    if (!status)
-        status = hone_plan_run(s->plan, s->in, s->out, NULL, 0, &ends->of[PROFILE_PLAN], error);
+    THEN(status, hone_plan_run(s->plan, s->in, s->out, NULL, 0, &ends->of[PROFILE_PLAN], error));
     run->begun[PROFILE_DOWNLOAD] = clock_ns();
-    if (!status)
-        status = hone_image_download(s->out, NULL, 0, NULL, 0, &ends->of[PROFILE_DOWNLOAD], error);
+    THEN(status, hone_image_download(s->out, NULL, 0, NULL, 0, &ends->of[PROFILE_DOWNLOAD], error));
     run->begun[PROFILE_WAIT] = clock_ns();
     return status;
 }
@@ -81,8 +79,7 @@ hone_status run_once(struct profile_run *run, const struct subject *subject, hon
     struct ends ends = {{NULL}};
     *run = (struct profile_run){.thread_ns = clock_thread_ns(), .process_ns = clock_process_ns()};
     hone_status status = enqueue(run, subject, &ends, error);
-    if (!status)
-        status = hone_event_wait(ends.of[PROFILE_DOWNLOAD], error);
+    THEN(status, hone_event_wait(ends.of[PROFILE_DOWNLOAD], error));
     run->ended = clock_ns();
     run->thread_ns = clock_thread_ns() - run->thread_ns;
     run->process_ns = clock_process_ns() - run->process_ns;
@@ -142,9 +139,8 @@ static hone_status choose_clock(struct profile *profile, hone_device *device, en
 {
     const bool works = device_profiles(device) && selftest_holds(device, SELFTEST_CLOCK);
     if (wanted == PROFILE_CLOCK_DEVICE && !works)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "the clock of '%s' does not work: --clock host uses the host's",
-                         hone_device_get_info(device)->name);
+        return error_unsupported(error, "the clock of '%s' does not work: --clock host uses the host's",
+                                 hone_device_get_info(device)->name);
     profile->host_clock = wanted == PROFILE_CLOCK_HOST || !works;
     return HONE_OK;
 }
@@ -164,8 +160,7 @@ static hone_status measure(struct profile *profile, const struct subject *subjec
         return error_memory(error, "the times of all runs");
     for (size_t i = 0; i < count && !status; i++)
         status = watched_run(&profile->runs[i], subject, options, error);
-    if (!status)
-        status = measure_energy(profile, subject, options, error);
+    THEN(status, measure_energy(profile, subject, options, error));
     return status ? status : summary_make(profile, error);
 }
 
@@ -196,8 +191,7 @@ hone_status profile_measure(struct profile *profile, hone_device *device, hone_p
     *profile = (struct profile){.warmup = options->warmup, .repeat = options->repeat};
     plan_settle(plan);
     hone_status status = measure(profile, &subject, options, error);
-    if (!status)
-        status = explain_copies(profile, &subject, error);
+    THEN(status, explain_copies(profile, &subject, error));
     if (status)
         profile_finish(profile);
     return status;

@@ -295,10 +295,9 @@ static hone_status map(struct lab *lab, struct kernel *kernel)
 {
     void *pointer = NULL;
     (void)kernel;
-    hone_status status = memory_map(lab->from, false, &pointer, (struct wait_list){0}, NULL, NULL);
-    if (!status)
-        status = memory_unmap(lab->from, (struct wait_list){0}, NULL, NULL);
-    return status ? status : hone_device_finish(lab->device, NULL);
+    TRY(memory_map(lab->from, false, &pointer, (struct wait_list){0}, NULL, NULL));
+    TRY(memory_unmap(lab->from, (struct wait_list){0}, NULL, NULL));
+    return hone_device_finish(lab->device, NULL);
 }
 
 /* Seconds of the fastest, by the host's clock; 0: it failed. */
@@ -336,10 +335,9 @@ static hone_status measure(struct lab *lab, hone_error *error)
     if (!lab->host)
         return error_memory(error, "measuring roofs");
     hone_status status = memory_create(&lab->from, lab->device, lab->bytes, HONE_MEMORY_DEVICE, error);
-    if (!status)
-        status = memory_create(&lab->to, lab->device, lab->bytes, HONE_MEMORY_DEVICE, error);
-    if (!status)
-        status = upload(lab, NULL) ? error_set(error, HONE_ERROR_DEVICE, "the device refuses data") : HONE_OK;
+    THEN(status, memory_create(&lab->to, lab->device, lab->bytes, HONE_MEMORY_DEVICE, error));
+    THEN(status,
+         upload(lab, NULL) ? error_set(error, HONE_ERROR_DEVICE, "the device refuses data") : HONE_OK);
     if (status)
         return status;
     measure_memory(lab);

@@ -338,8 +338,7 @@ static hone_status hear_opened(struct media_input *input, hone_error *error)
     }
     if (!status && kept.failed)
         status = error_memory(error, "the metadata of an image");
-    if (!status)
-        status = take_opened(input, &kept, error);
+    THEN(status, take_opened(input, &kept, error));
     text_finish(&kept);
     return status;
 }

@@ -153,8 +153,7 @@ static void serve_open(struct server *s, int fd)
     media_close(&s->input);
     hone_status status = open_file(s, wanted, fd, &error);
     free(wanted);
-    if (!status)
-        status = send_kept(s, &error);
+    THEN(status, send_kept(s, &error));
     if (status) {
         send_failure(s, status, &error);
         media_close(&s->input);

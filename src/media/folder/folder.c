@@ -29,8 +29,8 @@ static hone_status enter(struct walk *walk, int at, const char *name, const char
 
 static hone_status cannot_read(struct walk *walk, const char *below)
 {
-    return error_set(walk->error, HONE_ERROR_IO, "cannot read the folder '%s%s%s': %s", walk->root,
-                     *below ? "/" : "", below, strerror(errno));
+    return error_io(walk->error, "cannot read the folder '%s%s%s': %s", walk->root, *below ? "/" : "", below,
+                    strerror(errno));
 }
 
 static hone_status add_name(struct walk *walk, struct folder_list *list, const char *name)
@@ -88,8 +88,8 @@ static hone_status take_entries(struct walk *walk, DIR *stream, const char *belo
 static hone_status enter(struct walk *walk, int at, const char *name, const char *below, int depth)
 {
     if (depth > MAX_DEPTH)
-        return error_set(walk->error, HONE_ERROR_IO, "the folder '%s/%s' is nested over %d deep", walk->root,
-                         below, MAX_DEPTH);
+        return error_io(walk->error, "the folder '%s/%s' is nested over %d deep", walk->root, below,
+                        MAX_DEPTH);
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (depth ? O_NOFOLLOW : 0));
     DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
     if (!stream) {

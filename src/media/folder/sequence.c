@@ -93,9 +93,7 @@ static hone_status list_numbers(struct numbers *numbers, DIR *folder, const char
             return error_memory(error, "a sequence");
         numbers->list[numbers->count++] = number;
     }
-    return errno ? error_set(error, HONE_ERROR_IO, "cannot read the folder of '%s': %s", pattern,
-                             strerror(errno))
-                 : HONE_OK;
+    return errno ? error_io(error, "cannot read the folder of '%s': %s", pattern, strerror(errno)) : HONE_OK;
 }
 
 static hone_status check_gaps(const struct numbers *numbers, const char *pattern, hone_error *error)
@@ -107,10 +105,10 @@ static hone_status check_gaps(const struct numbers *numbers, const char *pattern
              *next = sequence_name(pattern, numbers->list[i]);
         hone_status status =
             missing && next
-                ? error_set(error, HONE_ERROR_IO,
-                            "'%s': '%s' is missing, and the next file is '%s'; a sequence has no gaps "
-                            "(a folder as the input takes what is there)",
-                            pattern, missing, next)
+                ? error_io(error,
+                           "'%s': '%s' is missing, and the next file is '%s'; a sequence has no gaps "
+                           "(a folder as the input takes what is there)",
+                           pattern, missing, next)
                 : error_memory(error, "a sequence");
         free(missing);
         free(next);
@@ -128,10 +126,10 @@ static hone_status open_folder(DIR **out, const char *pattern, hone_error *error
     else
         text_add(&path, ".");
     *out = path.failed ? NULL : opendir(text_view(&path));
-    hone_status status = path.failed ? error_memory(error, "a sequence")
-                         : *out      ? HONE_OK
-                                     : error_set(error, HONE_ERROR_IO, "cannot read the folder '%s': %s",
-                                                 text_view(&path), strerror(errno));
+    hone_status status =
+        path.failed ? error_memory(error, "a sequence")
+        : *out      ? HONE_OK
+                    : error_io(error, "cannot read the folder '%s': %s", text_view(&path), strerror(errno));
     text_finish(&path);
     return status;
 }
@@ -142,15 +140,13 @@ hone_status sequence_find(const char *pattern, uint64_t *first, uint64_t *last, 
     struct numbers numbers = {0};
     DIR *folder = NULL;
     if (!find_place(pattern, &place))
-        return error_set(error, HONE_ERROR_USAGE, "'%s' is no pattern with a number, such as frame%%04d.png",
-                         pattern);
+        return error_usage(error, "'%s' is no pattern with a number, such as frame%%04d.png", pattern);
     hone_status status = open_folder(&folder, pattern, error);
-    if (!status)
-        status = list_numbers(&numbers, folder, pattern, &place, error);
+    THEN(status, list_numbers(&numbers, folder, pattern, &place, error));
     if (folder)
         closedir(folder);
     if (!status && numbers.count == 0)
-        status = error_set(error, HONE_ERROR_IO, "'%s': there is no file with a number like that", pattern);
+        status = error_io(error, "'%s': there is no file with a number like that", pattern);
     if (!status) {
         qsort(numbers.list, numbers.count, sizeof *numbers.list, by_value);
         status = check_gaps(&numbers, pattern, error);

@@ -74,12 +74,12 @@ static hone_status check_settings(const AVCodec *codec, const struct video_write
 {
     const struct known *k = find_known(codec);
     if (options->quality && !k)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "--quality means nothing to the encoder %s, which is lossless or sets its own rate",
-                         codec->name);
+        return error_usage(
+            error, "--quality means nothing to the encoder %s, which is lossless or sets its own rate",
+            codec->name);
     if (options->preset && !preset_option(codec))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "the encoder %s has no presets, so --preset means nothing to it", codec->name);
+        return error_usage(error, "the encoder %s has no presets, so --preset means nothing to it",
+                           codec->name);
     return HONE_OK;
 }
 
@@ -90,8 +90,8 @@ hone_status encoder_check(const AVCodec **codec, const struct video_write_option
         return HONE_OK;
     *codec = encoder_named(options->codec);
     if (!*codec)
-        return error_set(
-            error, HONE_ERROR_USAGE,
+        return error_usage(
+            error,
             "there is no encoder '%s' here; try --codec h264, hevc, av1, vp9, ffv1, prores or mpeg4, or "
             "an encoder that FFmpeg knows, such as libx264",
             options->codec);
@@ -177,24 +177,21 @@ static const AVCodec *choose(const AVOutputFormat *muxer, enum AVCodecID like, e
 static hone_status find_encoder(const AVCodec **codec, const struct encoder_request *r, hone_error *error)
 {
     const enum AVPixelFormat format = r->like->layout.format;
-    hone_status status = encoder_check(codec, r->options, error);
-    if (status)
-        return status;
+    TRY(encoder_check(codec, r->options, error));
     if (!*codec)
         *codec = choose(r->muxer, r->like->stream->codecpar->codec_id, format);
     if (!*codec)
-        return error_set(
-            error, HONE_ERROR_UNSUPPORTED,
+        return error_unsupported(
+            error,
             "'%s': no encoder here takes %s frames for this format; a name that ends with .mkv, with "
             "--codec ffv1, holds nearly everything",
             r->name, av_get_pix_fmt_name(format));
     if (!holds(r->muxer, (*codec)->id))
-        return error_set(error, HONE_ERROR_USAGE, "'%s': %s does not hold %s; .mkv holds nearly every codec",
-                         r->name, r->muxer->long_name, avcodec_get_name((*codec)->id));
+        return error_usage(error, "'%s': %s does not hold %s; .mkv holds nearly every codec", r->name,
+                           r->muxer->long_name, avcodec_get_name((*codec)->id));
     if (format_for(*codec, format) == AV_PIX_FMT_NONE)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "the encoder %s takes no %s frames; --codec ffv1 (into .mkv) does", (*codec)->name,
-                         av_get_pix_fmt_name(format));
+        return error_unsupported(error, "the encoder %s takes no %s frames; --codec ffv1 (into .mkv) does",
+                                 (*codec)->name, av_get_pix_fmt_name(format));
     return check_settings(*codec, r->options, error);
 }
 
@@ -274,17 +271,14 @@ static hone_status set_preset(AVCodecContext *encoder, const char *preset, hone_
     if (code >= 0)
         return HONE_OK;
     av_reason(reason, sizeof reason, code);
-    return error_set(error, HONE_ERROR_USAGE, "the encoder %s has no preset '%s': %s", encoder->codec->name,
-                     preset, reason);
+    return error_usage(error, "the encoder %s has no preset '%s': %s", encoder->codec->name, preset, reason);
 }
 
 static hone_status start(AVCodecContext *encoder, const struct encoder_request *r, hone_error *error)
 {
     char reason[320];
     const AVCodec *codec = encoder->codec; /* a failure takes it out of the context */
-    hone_status status = set_preset(encoder, r->options->preset, error);
-    if (status)
-        return status;
+    TRY(set_preset(encoder, r->options->preset, error));
     log_forget();
     const int code = avcodec_open2(encoder, codec, NULL);
     if (code >= 0)
@@ -300,9 +294,7 @@ static hone_status start(AVCodecContext *encoder, const struct encoder_request *
 hone_status encoder_open(AVCodecContext **out, const struct encoder_request *r, hone_error *error)
 {
     const AVCodec *codec;
-    hone_status status = find_encoder(&codec, r, error);
-    if (status)
-        return status;
+    TRY(find_encoder(&codec, r, error));
     AVCodecContext *encoder = *out = avcodec_alloc_context3(codec);
     if (!encoder)
         return error_memory(error, "an encoder");

@@ -40,9 +40,8 @@ static hone_status bad(const struct video_input *input, hone_error *error, const
 {
     char reason[320];
     av_reason(reason, sizeof reason, code);
-    return code == AVERROR(ENOMEM)
-               ? error_memory(error, "a video")
-               : error_set(error, HONE_ERROR_IO, "'%s': %s: %s", input->path, what, reason);
+    return code == AVERROR(ENOMEM) ? error_memory(error, "a video")
+                                   : error_io(error, "'%s': %s: %s", input->path, what, reason);
 }
 
 /* ---- The file ---- */
@@ -53,13 +52,13 @@ static hone_status open_descriptor(struct video_input *input, bool *seekable, ho
     const bool is_standard = strcmp(input->path, "-") == 0;
     struct descriptor *d = &input->descriptor;
     if (!is_standard && stat(input->path, &info) == 0 && S_ISDIR(info.st_mode))
-        return error_set(error, HONE_ERROR_IO, "'%s' is a folder, not a video", input->path);
+        return error_io(error, "'%s' is a folder, not a video", input->path);
     d->fd = is_standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                         : open(input->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (d->fd < 0 || fstat(d->fd, &info) != 0)
-        return error_set(error, HONE_ERROR_IO, "cannot open '%s': %s", input->path, strerror(errno));
+        return error_io(error, "cannot open '%s': %s", input->path, strerror(errno));
     if (S_ISREG(info.st_mode) && info.st_size == 0)
-        return error_set(error, HONE_ERROR_IO, "'%s': the file is empty", input->path);
+        return error_io(error, "'%s': the file is empty", input->path);
     *seekable = S_ISREG(info.st_mode) && !is_standard;
     if (!*seekable) {
         d->stopped = input->options.stopped;
@@ -128,12 +127,11 @@ static hone_status check_size(const struct video_input *input, hone_error *error
 {
     const AVCodecParameters *p = input->stream->codecpar;
     if (p->width < 1 || p->height < 1)
-        return error_set(error, HONE_ERROR_IO, "'%s': the size of its frames cannot be found; is it cut off?",
-                         input->path);
+        return error_io(error, "'%s': the size of its frames cannot be found; is it cut off?", input->path);
     if (p->width > HONE_MAX_SIDE || p->height > HONE_MAX_SIDE ||
         (int64_t)p->width * p->height > most_pixels(input))
-        return error_set(
-            error, HONE_ERROR_IO,
+        return error_io(
+            error,
             "'%s': frames of %dx%d are over the limit of %.0f megapixels for the memory that decoding "
             "may use (--decode-memory sets it)",
             input->path, p->width, p->height, (double)most_pixels(input) * 1e-6);
@@ -153,14 +151,13 @@ static hone_status find_video(struct video_input *input, const AVCodec **codec, 
 {
     const int index = av_find_best_stream(input->format, AVMEDIA_TYPE_VIDEO, -1, -1, codec, 0);
     if (is_picture(input->format->iformat))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "'%s' is a picture, not a video: its output is a picture, too, such as -o out.png",
-                         input->path);
+        return error_usage(error,
+                           "'%s' is a picture, not a video: its output is a picture, too, such as -o out.png",
+                           input->path);
     if (index == AVERROR_DECODER_NOT_FOUND)
-        return error_set(error, HONE_ERROR_IO, "'%s': FFmpeg's libraries here have no decoder for its video",
-                         input->path);
+        return error_io(error, "'%s': FFmpeg's libraries here have no decoder for its video", input->path);
     if (index < 0 || input->format->streams[index]->disposition & AV_DISPOSITION_ATTACHED_PIC)
-        return error_set(error, HONE_ERROR_IO, "'%s' holds no video", input->path);
+        return error_io(error, "'%s' holds no video", input->path);
     input->stream = input->format->streams[index];
     for (unsigned i = 0; i < input->format->nb_streams; i++) {
         const AVStream *other = input->format->streams[i];
@@ -243,10 +240,9 @@ static hone_status read_first(struct video_input *input, hone_error *error)
     if (status || unit)
         return status;
     if (input->frames > 0)
-        return error_set(error, HONE_ERROR_USAGE, "'%s' has %llu frames, so --frames cannot begin with %llu",
-                         input->path, (unsigned long long)input->frames,
-                         (unsigned long long)input->options.first);
-    return error_set(error, HONE_ERROR_IO, "'%s': not one frame can be decoded", input->path);
+        return error_usage(error, "'%s' has %llu frames, so --frames cannot begin with %llu", input->path,
+                           (unsigned long long)input->frames, (unsigned long long)input->options.first);
+    return error_io(error, "'%s': not one frame can be decoded", input->path);
 }
 
 static hone_status check_raw(struct video_input *input, hone_error *error)
@@ -254,10 +250,10 @@ static hone_status check_raw(struct video_input *input, hone_error *error)
     if (input->options.raw)
         return raw_parse(&input->raw, input->options.raw, error);
     if (video_is_raw_name(input->path))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "'%s': frames alone do not say what they are like; --raw does, such as --raw "
-                         "yuv420p:1920x1080@25",
-                         input->path);
+        return error_usage(error,
+                           "'%s': frames alone do not say what they are like; --raw does, such as --raw "
+                           "yuv420p:1920x1080@25",
+                           input->path);
     return HONE_OK;
 }
 
@@ -265,21 +261,16 @@ static hone_status open_all(struct video_input *input, hone_error *error)
 {
     const AVCodec *codec = NULL;
     hone_status status = check_raw(input, error);
-    if (!status)
-        status = open_format(input, error);
-    if (!status)
-        status = find_streams(input, error);
-    if (!status)
-        status = find_video(input, &codec, error);
-    if (!status)
-        status = open_decoder(input, codec, error);
+    THEN(status, open_format(input, error));
+    THEN(status, find_streams(input, error));
+    THEN(status, find_video(input, &codec, error));
+    THEN(status, open_decoder(input, codec, error));
     input->packet = av_packet_alloc();
     input->frame = av_frame_alloc();
     if (!status && (!input->packet || !input->frame))
         status = error_memory(error, "a video");
     input->started = true;
-    if (!status)
-        status = read_first(input, error);
+    THEN(status, read_first(input, error));
     if (!status)
         describe(input);
     return status;

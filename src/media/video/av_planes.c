@@ -49,8 +49,8 @@ hone_status frame_layout_make(struct layout *layout, enum AVPixelFormat format, 
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
     if (!desc || !is_suited(desc))
-        return error_set(error, HONE_ERROR_UNSUPPORTED, "its frames are %s, and video needs %s",
-                         desc ? desc->name : "of an unknown format", suited);
+        return error_unsupported(error, "its frames are %s, and video needs %s",
+                                 desc ? desc->name : "of an unknown format", suited);
     *layout = (struct layout){.format = format,
                               .bits = (unsigned)desc->comp[0].depth,
                               .sample_bytes = desc->comp[0].depth > 8 ? 2 : 1,

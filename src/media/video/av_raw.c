@@ -32,13 +32,13 @@ static hone_status parse_format(struct raw_shape *shape, const char *text, size_
 {
     char name[32];
     if (length >= sizeof name)
-        return error_set(error, HONE_ERROR_USAGE, "%s; not '%s'", usage, text);
+        return error_usage(error, "%s; not '%s'", usage, text);
     memcpy(name, text, length);
     name[length] = '\0';
     shape->format = av_get_pix_fmt(name);
     if (shape->format == AV_PIX_FMT_NONE)
-        return error_set(
-            error, HONE_ERROR_USAGE,
+        return error_usage(
+            error,
             "--raw: there is no pixel format '%s'; it is meant as in ffmpeg, whose -pix_fmts lists them",
             name);
     return HONE_OK;
@@ -48,10 +48,8 @@ hone_status raw_parse(struct raw_shape *shape, const char *text, hone_error *err
 {
     const char *at = strchr(text, ':');
     *shape = (struct raw_shape){.rate = {25, 1}};
-    hone_status status = at && at > text ? parse_format(shape, text, (size_t)(at - text), error)
-                                         : error_set(error, HONE_ERROR_USAGE, "%s; not '%s'", usage, text);
-    if (status)
-        return status;
+    TRY(at && at > text ? parse_format(shape, text, (size_t)(at - text), error)
+                        : error_usage(error, "%s; not '%s'", usage, text));
     at++;
     bool fits = take_side(&at, &shape->width) && *at++ == 'x' && take_side(&at, &shape->height);
     if (fits && *at == '@') {
@@ -61,7 +59,7 @@ hone_status raw_parse(struct raw_shape *shape, const char *text, hone_error *err
     shape->bytes = fits && *at == '\0' && shape->width <= HONE_MAX_SIDE && shape->height <= HONE_MAX_SIDE
                        ? av_image_get_buffer_size(shape->format, shape->width, shape->height, 1)
                        : 0;
-    return shape->bytes > 0 ? HONE_OK : error_set(error, HONE_ERROR_USAGE, "%s; not '%s'", usage, text);
+    return shape->bytes > 0 ? HONE_OK : error_usage(error, "%s; not '%s'", usage, text);
 }
 
 /* Told before any frame is filtered, where the file tells. */
@@ -76,10 +74,10 @@ hone_status raw_check_file(const struct video_input *input, hone_error *error)
                     more = bytes % input->raw.bytes;
     if (more == 0)
         return HONE_OK;
-    return error_set(error, HONE_ERROR_IO,
-                     "'%s' ends within frame %lld, of which it has %lld of %d bytes: is --raw %s right? "
-                     "--accept-damaged leaves the rest out",
-                     input->path, frames + 1, more, input->raw.bytes, input->options.raw);
+    return error_io(error,
+                    "'%s' ends within frame %lld, of which it has %lld of %d bytes: is --raw %s right? "
+                    "--accept-damaged leaves the rest out",
+                    input->path, frames + 1, more, input->raw.bytes, input->options.raw);
 }
 
 int raw_open(struct video_input *input)

@@ -69,8 +69,7 @@ static hone_status tell(struct video_input *input, const char *what, const char 
     if (o->first > 1 && input->frames < o->first)
         return HONE_OK;
     if (!o->accept_damaged)
-        return error_set(error, HONE_ERROR_IO, "'%s': %s (%s); --accept-damaged goes on", input->path, what,
-                         message);
+        return error_io(error, "'%s': %s (%s); --accept-damaged goes on", input->path, what, message);
     if (++input->damage_count <= TOLD)
         video_note(o->note, o->user, MEDIA_WARNING, "'%s': %s (%s)%s", input->path, what, message,
                    input->damage_count == TOLD ? "; further damage is counted only" : "");
@@ -234,8 +233,7 @@ static hone_status read_packet(struct video_input *input, struct unit **out, hon
     const int code = av_read_frame(input->format, input->packet);
     if (code < 0) {
         if (input->descriptor.error)
-            return error_set(error, HONE_ERROR_IO, "cannot read '%s': %s", input->path,
-                             strerror(input->descriptor.error));
+            return error_io(error, "cannot read '%s': %s", input->path, strerror(input->descriptor.error));
         if (code != AVERROR_EOF)
             damaged_by_code(input, -1, code);
         else if (input->end == AV_NOPTS_VALUE)

@@ -40,11 +40,11 @@ static hone_status failed(const struct video_output *output, hone_error *error, 
     if (code == AVERROR(ENOMEM))
         return error_memory(error, "a video");
     if (output->descriptor.error)
-        return error_set(error, HONE_ERROR_IO, "cannot write %s%s%s: %s", output->name[0] == '-' ? "" : "'",
-                         output->name[0] == '-' ? "to standard output" : output->name,
-                         output->name[0] == '-' ? "" : "'", strerror(output->descriptor.error));
+        return error_io(error, "cannot write %s%s%s: %s", output->name[0] == '-' ? "" : "'",
+                        output->name[0] == '-' ? "to standard output" : output->name,
+                        output->name[0] == '-' ? "" : "'", strerror(output->descriptor.error));
     av_reason(reason, sizeof reason, code);
-    return error_set(error, HONE_ERROR_IO, "'%s': %s: %s", output->name, what, reason);
+    return error_io(error, "'%s': %s: %s", output->name, what, reason);
 }
 
 /* ---- Streams ---- */
@@ -241,14 +241,13 @@ static hone_status check_name(const char *name, const AVOutputFormat **muxer, ho
     const char *wanted = video_muxer(name);
     *muxer = wanted ? av_guess_format(wanted, NULL, NULL) : NULL;
     if (!wanted)
-        return error_set(
-            error, HONE_ERROR_USAGE,
+        return error_usage(
+            error,
             "cannot write '%s': a video's suffix says the format, such as .mp4 .mkv .mov .webm .avi .y4m "
             "(hone formats lists them)",
             name);
     return *muxer ? HONE_OK
-                  : error_set(error, HONE_ERROR_UNSUPPORTED,
-                              "cannot write '%s': FFmpeg's libraries here cannot", name);
+                  : error_unsupported(error, "cannot write '%s': FFmpeg's libraries here cannot", name);
 }
 
 hone_status video_check_output(const char *name, const struct video_write_options *options, hone_error *error)
@@ -263,9 +262,7 @@ hone_status video_check_output(const char *name, const struct video_write_option
 static hone_status open_muxer(struct video_output *output, bool seekable, hone_error *error)
 {
     const AVOutputFormat *muxer;
-    hone_status status = check_name(output->name, &muxer, error);
-    if (status)
-        return status;
+    TRY(check_name(output->name, &muxer, error));
     output->io = io_open(&output->descriptor, true, seekable);
     if (!output->io || avformat_alloc_output_context2(&output->format, muxer, NULL, NULL) < 0)
         return error_memory(error, "a video");
@@ -306,8 +303,7 @@ hone_status video_create(struct video_output **out, int fd, bool seekable, const
     for (int i = 0; i < DURATIONS; i++)
         output->durations[i].pts = AV_NOPTS_VALUE;
     hone_status status = open_muxer(output, seekable, error);
-    if (!status)
-        status = write_header(output, error);
+    THEN(status, write_header(output, error));
     if (status)
         video_output_close(out);
     return status;
@@ -369,9 +365,7 @@ static void to_encoder_time(struct video_output *output, AVFrame *frame)
 static hone_status write_frame(struct video_output *output, struct unit *unit, hone_error *error)
 {
     AVFrame *frame = NULL;
-    hone_status status = planes_assemble(unit, output->encoder->pix_fmt, &frame, error);
-    if (status)
-        return status;
+    TRY(planes_assemble(unit, output->encoder->pix_fmt, &frame, error));
     log_forget();
     to_encoder_time(output, frame);
     frame->quality = output->encoder->global_quality;
@@ -427,9 +421,7 @@ hone_status video_finish(struct video_output *output, hone_error *error)
     int code = avcodec_send_frame(output->encoder, NULL);
     if (code < 0 && code != AVERROR_EOF)
         return failed(output, error, "cannot be completed", code);
-    hone_status status = receive(output, error);
-    if (status)
-        return status;
+    TRY(receive(output, error));
     code = av_write_trailer(output->format);
     avio_flush(output->io);
     if (code >= 0)

@@ -47,20 +47,19 @@ static void load(void)
 {
     char path[PATH_MAX * 2];
     if (!find(path, sizeof path)) {
-        error_set(&problem, HONE_ERROR_UNSUPPORTED,
-                  "hone's module for videos is missing: '%s' belongs to its installation", path);
+        error_unsupported(&problem, "hone's module for videos is missing: '%s' belongs to its installation",
+                          path);
         return;
     }
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const struct video_functions *found = handle ? dlsym(handle, VIDEO_FUNCTIONS) : NULL;
     if (!found)
-        error_set(&problem, HONE_ERROR_UNSUPPORTED, "hone's module for videos cannot be loaded: %s",
-                  dlerror());
+        error_unsupported(&problem, "hone's module for videos cannot be loaded: %s", dlerror());
     else if (found->size != sizeof *found || strcmp(found->version, HONE_VERSION) != 0)
-        error_set(&problem, HONE_ERROR_UNSUPPORTED,
-                  "hone's module for videos, '%s', is of another version than hone " HONE_VERSION
-                  ": install both anew",
-                  path);
+        error_unsupported(&problem,
+                          "hone's module for videos, '%s', is of another version than hone " HONE_VERSION
+                          ": install both anew",
+                          path);
     else
         module = found;
 }
@@ -74,9 +73,9 @@ bool video_is_built(void)
 
 static void load(void)
 {
-    error_set(&problem, HONE_ERROR_UNSUPPORTED,
-              "this build of hone has no video because it was made without FFmpeg's libraries "
-              "(Debian: apt install libavformat-dev libavcodec-dev libavutil-dev, and build again)");
+    error_unsupported(&problem,
+                      "this build of hone has no video because it was made without FFmpeg's libraries "
+                      "(Debian: apt install libavformat-dev libavcodec-dev libavutil-dev, and build again)");
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "tune/facts/facts.h"
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "tune/facts/waves.h"
 
@@ -92,9 +93,7 @@ hone_status facts_of_kernel(struct facts *facts, hone_device *device, const stru
 {
     const hone_device_info *info = hone_device_get_info(device);
     *facts = (struct facts){.kernel = from->kernel};
-    hone_status status = kernel_get_facts(kernel, &facts->driver, error);
-    if (status)
-        return status;
+    TRY(kernel_get_facts(kernel, &facts->driver, error));
     facts->missing = facts_missing(info, from->source != NULL);
     if (!facts->missing && info->vendor_id == VENDOR_NVIDIA)
         ask_nvidia(facts, device, from);
@@ -119,8 +118,7 @@ hone_status facts_of(struct facts *facts, hone_device *device, const struct inst
         status = variant_options(&options, device, c, variant, instance_config(instance), error);
     const struct facts_source from = {again ? text_view(&source) : NULL, text_view(&options),
                                       variant->passes[pass].kernel, group_items(instance, device, pass)};
-    if (!status)
-        status = facts_of_kernel(facts, device, instance_kernel(instance, pass), &from, error);
+    THEN(status, facts_of_kernel(facts, device, instance_kernel(instance, pass), &from, error));
     text_finish(&source);
     text_finish(&options);
     return status;

@@ -38,8 +38,7 @@ static hone_status make_kernel(struct cold *cold, hone_error *error)
 {
     struct program *program = NULL;
     hone_status status = program_from_source(&program, cold->device, source, "", error);
-    if (!status)
-        status = kernel_create(&cold->kernel, program, "hone_flush_caches", error);
+    THEN(status, kernel_create(&cold->kernel, program, "hone_flush_caches", error));
     program_destroy(&program);
     return status;
 }
@@ -47,10 +46,9 @@ static hone_status make_kernel(struct cold *cold, hone_error *error)
 static hone_status make_memory(struct cold *cold, size_t bytes, hone_error *error)
 {
     const unsigned zero = 0;
-    hone_status status = memory_create(&cold->memory, cold->device, bytes, HONE_MEMORY_DEVICE, error);
-    if (!status)
-        status = memory_fill(cold->memory, &zero, sizeof zero, bytes, (struct wait_list){0}, NULL, error);
-    return status ? status : kernel_set_memory(cold->kernel, 0, cold->memory, error);
+    TRY(memory_create(&cold->memory, cold->device, bytes, HONE_MEMORY_DEVICE, error));
+    TRY(memory_fill(cold->memory, &zero, sizeof zero, bytes, (struct wait_list){0}, NULL, error));
+    return kernel_set_memory(cold->kernel, 0, cold->memory, error);
 }
 
 hone_status cold_open(struct cold **out, hone_device *device, hone_error *error)
@@ -63,8 +61,7 @@ hone_status cold_open(struct cold **out, hone_device *device, hone_error *error)
     cold->device = device;
     cold->launch = (struct launch){.dimensions = 1, .global = {bytes / WORD}};
     hone_status status = make_kernel(cold, error);
-    if (!status)
-        status = make_memory(cold, bytes, error);
+    THEN(status, make_memory(cold, bytes, error));
     if (status) {
         error_prefix(error, "cold caches");
         cold_close(out);

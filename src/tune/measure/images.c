@@ -77,13 +77,11 @@ hone_status measure_make_images(struct measure *m, hone_error *error)
     hone_status status = image_make(&m->out, m->device, &m->c.out, error);
     for (uint32_t i = 0; i < INPUTS && !status; i++) {
         status = image_make(&m->inputs[i], m->device, &m->c.in, error);
-        if (!status)
-            status = image_fill(&m->inputs[i], &m->c.in, i, error);
+        THEN(status, image_fill(&m->inputs[i], &m->c.in, i, error));
     }
     if (!status && m->c.filter->inputs > 1) {
         status = image_make(&m->second, m->device, &m->c.second, error);
-        if (!status)
-            status = image_fill(&m->second, &m->c.second, INPUTS, error);
+        THEN(status, image_fill(&m->second, &m->c.second, INPUTS, error));
     }
     return status;
 }

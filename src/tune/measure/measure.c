@@ -41,10 +41,8 @@ hone_status measure_open(struct measure **out, hone_device *device, const struct
     m->processors = wished_processors(device);
     builders_init(&m->builders);
     hone_status status = case_copy(&m->c, c, error);
-    if (!status)
-        status = measure_make_images(m, error);
-    if (!status)
-        status = measure_open_right(m, held, error);
+    THEN(status, measure_make_images(m, error));
+    THEN(status, measure_open_right(m, held, error));
     if (status)
         measure_close(&m);
     *out = m;
@@ -209,8 +207,7 @@ static void check_full_size(struct measure *m, struct instance *instance, bool h
     hone_status status = hold ? HONE_OK : measure_find_right(m, &found, &error);
     if (!status && !hold && !found)
         return;
-    if (!status)
-        status = measure_make_result(m, instance, &error);
+    THEN(status, measure_make_result(m, instance, &error));
     if (phase->ran)
         phase->ran(phase->context);
     if (!status && hold)

@@ -43,8 +43,7 @@ hone_status measure_open_right(struct measure *m, const char *path, hone_error *
 {
     m->held = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
     if (path && m->held < 0)
-        return error_set(error, HONE_ERROR_IO, "the file for the right result cannot be opened: %s",
-                         strerror(errno));
+        return error_io(error, "the file for the right result cannot be opened: %s", strerror(errno));
     return HONE_OK;
 }
 
@@ -131,13 +130,11 @@ static hone_status time_piece(const struct measure *m, uint32_t width, uint32_t 
 {
     struct filter_case c;
     hone_image_desc in = m->c.in;
-    hone_status status = case_copy(&c, &m->c, NULL);
-    if (status)
-        return status;
+    TRY(case_copy(&c, &m->c, NULL));
     in.width = width;
     in.height = height;
     in.pitch = 0;
-    status = case_prepare(&c, &in, c.filter->inputs > 1 ? &in : NULL, NULL);
+    hone_status status = case_prepare(&c, &in, c.filter->inputs > 1 ? &in : NULL, NULL);
     if (!status) {
         struct view out = tight(&c.out);
         status = refer(&c, &out, ms, NULL);
@@ -193,11 +190,9 @@ hone_status measure_refer(struct measure *m, double seconds, hone_error *error)
     double ms;
     if (m->held < 0 || !m->c.filter->reference || large(m) || predict(m) > seconds)
         return HONE_OK;
-    hone_status status = need_result(m, error);
-    if (status)
-        return status;
+    TRY(need_result(m, error));
     struct view out = view_of(m, m->result);
-    status = refer(&m->c, &out, &ms, error);
+    hone_status status = refer(&m->c, &out, &ms, error);
     if (!status)
         store(m, RIGHT_REFERENCE);
     return status;

@@ -33,9 +33,7 @@ hone_status own_session_request(struct session *s, hone_error *error)
 {
     struct own_session *own = own_session_of(s);
     const struct own_request *asked = own->request;
-    hone_status status = held_file_make(&own->source, asked->source, strlen(asked->source), error);
-    if (status)
-        return status;
+    TRY(held_file_make(&own->source, asked->source, strlen(asked->source), error));
     s->request =
         json_pack("{s:s, s:o, s:s, s:s, s:o, s:s}", "do", "kernel", "settings", own_spec_settings(own->spec),
                   "source", own->source.path, "folder", asked->folder ? asked->folder : "", "data",
@@ -44,7 +42,7 @@ hone_status own_session_request(struct session *s, hone_error *error)
     size_t i;
     bool whole = s->request;
     json_array_foreach(settings, i, pair) whole = whole && !json_is_null(pair);
-    return whole ? HONE_OK : error_set(error, HONE_ERROR_USAGE, "names and settings must be text in UTF-8");
+    return whole ? HONE_OK : error_usage(error, "names and settings must be text in UTF-8");
 }
 
 static bool mentioned(const struct formula *const *formulas, int count, const char *name)
@@ -162,10 +160,10 @@ static hone_status check_cost(const struct session *s, const char *what, const s
     for (const struct expr_scope *at = &scope.scope; at; at = at->outer)
         for (int i = 0; i < at->count; i++)
             text_add(&names, "%s%s", names.length ? ", " : "", at->names[i]);
-    hone_status status = error_set(error, HONE_ERROR_USAGE,
-                                   "%s '%.128s' has the unknown name '%s': --define %s=VALUE makes one; "
-                                   "there are %.512s",
-                                   what, formula->text, unknown, unknown, text_view(&names));
+    hone_status status = error_usage(error,
+                                     "%s '%.128s' has the unknown name '%s': --define %s=VALUE makes one; "
+                                     "there are %.512s",
+                                     what, formula->text, unknown, unknown, text_view(&names));
     text_finish(&names);
     return status;
 }
@@ -186,9 +184,8 @@ static hone_status read_right(struct session *s, hone_error *error)
     const struct own_spec *spec = request->spec;
     const json_t *outputs = json_object_get(s->description, "outputs");
     if ((int)json_array_size(outputs) != spec->check_count)
-        return error_set(
-            error, HONE_ERROR_USAGE,
-            "--check names %d files, the kernel has %zu outputs: one file for each, in their order",
+        return error_usage(
+            error, "--check names %d files, the kernel has %zu outputs: one file for each, in their order",
             spec->check_count, json_array_size(outputs));
     hone_status status = HONE_OK;
     for (size_t i = 0; i < json_array_size(outputs) && !status; i++) {
@@ -251,9 +248,7 @@ static hone_status make_right(struct session *s, hone_error *error)
     struct measured m;
     if (check == CHECK_NONE)
         return HONE_OK;
-    hone_status status = check == CHECK_FILES ? read_right(s, error) : HONE_OK;
-    if (status)
-        return status;
+    TRY(check == CHECK_FILES ? read_right(s, error) : HONE_OK);
     refer_first(s, &m);
     if (m.state == STATE_ABANDONED)
         return error_set(error, HONE_ERROR_DEVICE, "nothing can be measured: %s", m.note);
@@ -274,8 +269,7 @@ hone_status own_session_describe(struct session *s, hone_error *error)
     make_space(s);
     snprintf(r->first, sizeof r->first, "%s", first ? first : "");
     own_session_add_seed(s, r->first);
-    hone_status status = check_costs(s, error);
-    if (!status)
-        status = session_check_metrics(s, error);
-    return status ? status : make_right(s, error);
+    TRY(check_costs(s, error));
+    TRY(session_check_metrics(s, error));
+    return make_right(s, error);
 }

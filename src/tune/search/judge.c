@@ -157,7 +157,7 @@ hone_status recording_judge(struct recording *r, const struct metrics *metrics, 
     for (size_t i = 0; i < r->count; i++)
         judged += judge(r, &r->points[i], metrics);
     return judged ? HONE_OK
-                  : error_set(error, HONE_ERROR_UNSUPPORTED,
-                              "--objective %s: no result of the file that works tells what it needs",
-                              metrics->objective);
+                  : error_unsupported(error,
+                                      "--objective %s: no result of the file that works tells what it needs",
+                                      metrics->objective);
 }

@@ -80,9 +80,7 @@ static hone_status play(const struct recording *recording, const struct replay_o
     turn->random = (options->random_seed + (uint32_t)repeat) * 2246822519u | 1;
     turn->count = 0;
     turn->best = -1;
-    hone_status status = search_run(&recording->space, &search, &evaluator, &found, error);
-    if (status)
-        return status;
+    TRY(search_run(&recording->space, &search, &evaluator, &found, error));
     *winner = choose_winner(recording, &found);
     search_finish(&found);
     return HONE_OK;
@@ -166,7 +164,7 @@ hone_status replay_run(const struct recording *recording, const struct replay_op
         }
     }
     if (!status && result->optimum < 0)
-        status = error_set(error, HONE_ERROR_UNSUPPORTED, "no configuration of the recording works");
+        status = error_unsupported(error, "no configuration of the recording works");
     for (int i = 0; i < options->repeats && !status; i++) {
         turn->optimum = result->optimum;
         status = play(recording, options, i, turn, &winners[i], error);

@@ -280,13 +280,11 @@ static void ask_figures(struct session *s)
 static hone_status open_case(struct session *s, hone_error *error)
 {
     hone_status status = held_file_make(&s->right, "", 0, error);
-    if (!status)
-        status = s->ops->request(s, error);
+    THEN(status, s->ops->request(s, error));
     if (!status)
         ask_figures(s);
     s->worker->build_seconds = session_build_limit(s);
-    if (!status)
-        status = worker_target(s->worker, s->request, error);
+    THEN(status, worker_target(s->worker, s->request, error));
     if (status)
         return status;
     s->description = json_incref(s->worker->description);
@@ -301,12 +299,9 @@ static hone_status open_case(struct session *s, hone_error *error)
 static hone_status run(struct session *s, hone_error *error)
 {
     hone_status status = wait_for_turn(s, error);
-    if (!status)
-        status = open_case(s, error);
-    if (!status)
-        status = session_load_known(s, error);
-    if (!status)
-        status = search_and_choose(s, error);
+    THEN(status, open_case(s, error));
+    THEN(status, session_load_known(s, error));
+    THEN(status, search_and_choose(s, error));
     if (!status && s->ops->conclude)
         s->ops->conclude(s);
     return status ? status : session_save(s, error);

@@ -101,11 +101,10 @@ static hone_status none_can_run(const struct session *s, const json_t *variants,
     list_variants(variants, &names);
     hone_status status =
         names.length == 0
-            ? error_set(error, HONE_ERROR_UNSUPPORTED, "no variant of %s can run on '%s' for these images",
-                        s->name, s->worker->device_record.name)
-            : error_set(error, HONE_ERROR_USAGE,
-                        "%s has no variant '%s' that can run on '%s' for these images; there are %s", s->name,
-                        s->options->variants, s->worker->device_record.name, text_view(&names));
+            ? error_unsupported(error, "no variant of %s can run on '%s' for these images", s->name,
+                                s->worker->device_record.name)
+            : error_usage(error, "%s has no variant '%s' that can run on '%s' for these images; there are %s",
+                          s->name, s->options->variants, s->worker->device_record.name, text_view(&names));
     text_finish(&names);
     return status;
 }

@@ -58,15 +58,13 @@ hone_status metrics_add(struct metrics *metrics, const char *text, hone_error *e
     const size_t length = name_length(text);
     struct metric *metric = &metrics->all[metrics->count];
     if (metrics->count == METRICS_MOST)
-        return error_set(error, HONE_ERROR_USAGE, "--metric is given more than %d times", METRICS_MOST);
+        return error_usage(error, "--metric is given more than %d times", METRICS_MOST);
     if (length == 0 || length > EXPR_MAX_NAME || text[length] != '=')
-        return error_set(error, HONE_ERROR_USAGE,
-                         "--metric '%s': a metric is written NAME=EXPRESSION, such as gbs=bytes/time/1e9",
-                         text);
+        return error_usage(
+            error, "--metric '%s': a metric is written NAME=EXPRESSION, such as gbs=bytes/time/1e9", text);
     snprintf(metric->name, sizeof metric->name, "%.*s", (int)length, text);
     if (is_built_in(metric->name) || metric_named(metrics, metrics->count, metric->name) >= 0)
-        return error_set(error, HONE_ERROR_USAGE, "--metric '%s': there is a '%s' already", text,
-                         metric->name);
+        return error_usage(error, "--metric '%s': there is a '%s' already", text, metric->name);
     metric->text = text;
     hone_status status = expr_parse(&metric->expr, text + length + 1, error);
     metrics->count += !status;
@@ -75,9 +73,8 @@ hone_status metrics_add(struct metrics *metrics, const char *text, hone_error *e
 
 static hone_status no_direction(const char *name, hone_error *error)
 {
-    return error_set(error, HONE_ERROR_USAGE,
-                     "--objective %s: is more of it better, or less? Write %s:max or %s:min", name, name,
-                     name);
+    return error_usage(error, "--objective %s: is more of it better, or less? Write %s:max or %s:min", name,
+                       name, name);
 }
 
 hone_status metrics_set_objective(struct metrics *metrics, const char *text, hone_error *error)
@@ -87,8 +84,8 @@ hone_status metrics_set_objective(struct metrics *metrics, const char *text, hon
     char name[EXPR_MAX_NAME + 1];
     if (length == 0 || length > EXPR_MAX_NAME ||
         (*way && strcmp(way, ":max") != 0 && strcmp(way, ":min") != 0))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "--objective '%s': an objective is written NAME, NAME:min or NAME:max", text);
+        return error_usage(error, "--objective '%s': an objective is written NAME, NAME:min or NAME:max",
+                           text);
     snprintf(name, sizeof name, "%.*s", (int)length, text);
     const bool costs = strcmp(name, "time") == 0 || strcmp(name, "ms") == 0 || strcmp(name, "energy") == 0;
     if (!*way && !costs)
@@ -243,9 +240,8 @@ static hone_status unknown_name(const struct known_names *k, const char *what, c
 {
     struct text names = {0};
     list_names(k, &names);
-    hone_status status =
-        error_set(error, HONE_ERROR_USAGE, "%s, column %d: unknown name '%s'; there are %.900s", what, column,
-                  name, text_view(&names));
+    hone_status status = error_usage(error, "%s, column %d: unknown name '%s'; there are %.900s", what,
+                                     column, name, text_view(&names));
     if (error)
         error->column = column;
     text_finish(&names);
@@ -263,10 +259,10 @@ static hone_status check_amounts(const struct known_names *k, const struct metri
             !expr_mentions(&metric->expr, name))
             continue;
         if (why)
-            return error_set(error, HONE_ERROR_USAGE,
-                             "%s: '%s' is not known: %s; a number in its place will do", what, name, why);
-        return error_set(error, HONE_ERROR_USAGE,
-                         "%s: '%s' is not known: --%s tells it of a kernel of your own", what, name, name);
+            return error_usage(error, "%s: '%s' is not known: %s; a number in its place will do", what, name,
+                               why);
+        return error_usage(error, "%s: '%s' is not known: --%s tells it of a kernel of your own", what, name,
+                           name);
     }
     return HONE_OK;
 }
@@ -319,6 +315,6 @@ hone_status metrics_check(const struct metrics *metrics, const struct metric_sou
     const char *name = missing_for(metrics, metrics->count, metrics->objective, missing);
     if (!name)
         return HONE_OK;
-    return error_set(error, HONE_ERROR_UNSUPPORTED, "--objective %s: '%s' is not known here: %s",
-                     metrics->objective, name, json_string_value(json_object_get(missing, name)));
+    return error_unsupported(error, "--objective %s: '%s' is not known here: %s", metrics->objective, name,
+                             json_string_value(json_object_get(missing, name)));
 }

@@ -160,12 +160,13 @@ static int64_t time_in(const json_t *metadata)
 static hone_status refuse(const char *path, const json_t *own, hone_error *error)
 {
     if (json_is_string(json_object_get(own, "kernel")))
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "'%s' holds the results of a kernel of one's own: import the tuning.jsonl of that "
-                         "machine, of which its sessions are a part",
-                         path);
-    return error_set(error, HONE_ERROR_UNSUPPORTED,
-                     "'%s' was not exported by hone: nothing in it says which filter on which images", path);
+        return error_unsupported(
+            error,
+            "'%s' holds the results of a kernel of one's own: import the tuning.jsonl of that "
+            "machine, of which its sessions are a part",
+            path);
+    return error_unsupported(
+        error, "'%s' was not exported by hone: nothing in it says which filter on which images", path);
 }
 
 /* A record that has no file name stands for all files with such a kernel. */
@@ -245,8 +246,7 @@ hone_status t4_import(const char *path, size_t *added, hone_error *error)
             !record_read_case(json_object_get(own, "case"), &t->c))
             status = refuse(path, own, error);
         t->time = time_in(metadata);
-        if (!status)
-            status = add_results(root, t, added, error);
+        THEN(status, add_results(root, t, added, error));
     }
     json_decref(root);
     free(t);

@@ -31,8 +31,8 @@ hone_status t4_load(const char *path, json_t **root, hone_error *error)
     *root = json_loadb(text_view(&text), text.length, 0, &where);
     text_finish(&text);
     if (!*root)
-        return error_set(error, HONE_ERROR_IO, "'%s' is no JSON: line %d, column %d: %s", path, where.line,
-                         where.column, where.text);
+        return error_io(error, "'%s' is no JSON: line %d, column %d: %s", path, where.line, where.column,
+                        where.text);
     if (json_is_array(json_object_get(*root, "results")))
         return HONE_OK;
     json_t *cache = *root;
@@ -41,10 +41,10 @@ hone_status t4_load(const char *path, json_t **root, hone_error *error)
     json_decref(cache);
     if (known)
         return *root ? HONE_OK : error_memory(error, "results");
-    return error_set(error, HONE_ERROR_IO,
-                     "'%s' is neither a T4 file (it has no list of results) nor a cache file of Kernel Tuner "
-                     "(it has no tune_params with a cache)",
-                     path);
+    return error_io(error,
+                    "'%s' is neither a T4 file (it has no list of results) nor a cache file of Kernel Tuner "
+                    "(it has no tune_params with a cache)",
+                    path);
 }
 
 bool t4_is_one(const char *path)
@@ -298,10 +298,9 @@ static bool legal(const void *context, int path, const int64_t *values)
 
 static hone_status too_wide(const char *path, hone_error *error)
 {
-    return error_set(
-        error, HONE_ERROR_UNSUPPORTED,
-        "'%s' has more variants (%d), parameters (%d) or values of one (%d) than a space may have", path,
-        SPACE_MAX_PATHS, SPACE_MAX_PARAMETERS, SPACE_MAX_VALUES);
+    return error_unsupported(
+        error, "'%s' has more variants (%d), parameters (%d) or values of one (%d) than a space may have",
+        path, SPACE_MAX_PATHS, SPACE_MAX_PARAMETERS, SPACE_MAX_VALUES);
 }
 
 static hone_status read_results(struct recording *r, const json_t *root, const char *path, hone_error *error)
@@ -312,7 +311,7 @@ static hone_status read_results(struct recording *r, const json_t *root, const c
         const json_t *result = json_array_get(results, i),
                      *configuration = json_object_get(result, "configuration");
         if (!json_is_object(configuration))
-            return error_set(error, HONE_ERROR_IO, "'%s': result %zu has no configuration", path, i + 1);
+            return error_io(error, "'%s': result %zu has no configuration", path, i + 1);
         if (!mem_grow(&r->points, &r->capacity, r->count + 1, sizeof *r->points))
             return error_memory(error, "a recording");
         struct recorded *to = &r->points[r->count++];
@@ -357,10 +356,9 @@ hone_status recording_read(struct recording *r, const char *path, hone_error *er
     const json_t *own = json_object_get(json_object_get(root, "metadata"), "x_hone");
     if (!read_space(r, json_object_get(own, "space")))
         status = too_wide(path, error);
-    if (!status)
-        status = read_results(r, root, path, error);
+    THEN(status, read_results(r, root, path, error));
     if (!status && r->count == 0)
-        status = error_set(error, HONE_ERROR_IO, "'%s' holds no results", path);
+        status = error_io(error, "'%s' holds no results", path);
     if (status) {
         recording_finish(r);
     } else {

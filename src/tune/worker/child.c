@@ -207,13 +207,13 @@ static json_t *answer(struct child *child, const json_t *request)
     if (strcmp(what, "open") == 0 && !child->device)
         return open_device(child, request);
     if (!child->device)
-        return error_set(&error, HONE_ERROR_USAGE, "no device is open"), failure(&error);
+        return error_usage(&error, "no device is open"), failure(&error);
     if (strcmp(what, "filter") == 0)
         return open_target(child, request, open_filter, target_filter_describe);
     if (strcmp(what, "kernel") == 0)
         return open_target(child, request, open_kernel, own_target_describe);
     if (!child->target)
-        return error_set(&error, HONE_ERROR_USAGE, "nothing to measure is open"), failure(&error);
+        return error_usage(&error, "nothing to measure is open"), failure(&error);
     if (strcmp(what, "measure") == 0)
         return measure_one(child, request);
     if (strcmp(what, "race") == 0)

@@ -31,8 +31,7 @@ static bool find(const struct filter_target *t, const char *variant_name, const 
 {
     *variant = filter_variant(t->filter, variant_name);
     if (!*variant)
-        return error_set(error, HONE_ERROR_USAGE, "%s has no variant '%s'", t->filter->name, variant_name),
-               false;
+        return error_usage(error, "%s has no variant '%s'", t->filter->name, variant_name), false;
     config_default(*variant, config);
     return config_parse(*variant, text, config, error) == HONE_OK;
 }
@@ -157,13 +156,11 @@ static hone_status make_case(struct filter_case *c, const struct hone_filter *fi
                           .height = (uint32_t)json_integer_value(json_object_get(request, "height")),
                           .channels = (uint32_t)json_integer_value(json_object_get(request, "channels"))};
     hone_status status = hone_type_parse(&in.type, type ? type : "", error);
-    if (!status)
-        status = case_init(c, filter, error);
+    THEN(status, case_init(c, filter, error));
     if (status)
         return status;
     status = set_parameters(c, request, error);
-    if (!status)
-        status = case_prepare(c, &in, filter->inputs > 1 ? &in : NULL, error);
+    THEN(status, case_prepare(c, &in, filter->inputs > 1 ? &in : NULL, error));
     if (status)
         case_finish(c);
     return status;
@@ -183,13 +180,11 @@ hone_status target_filter_open(struct target **out, hone_device *device, const j
     const char *name = json_string_value(json_object_get(request, "filter"));
     struct filter_case c;
     *out = NULL;
-    hone_status status = load_own(json_object_get(request, "own"), error);
-    if (status)
-        return status;
+    TRY(load_own(json_object_get(request, "own"), error));
     const struct hone_filter *filter = registry_find(name ? name : "");
     if (!filter)
-        return error_set(error, HONE_ERROR_USAGE, "there is no filter '%s'", name ? name : "");
-    status = make_case(&c, filter, request, error);
+        return error_usage(error, "there is no filter '%s'", name ? name : "");
+    hone_status status = make_case(&c, filter, request, error);
     if (status)
         return status;
     struct filter_target *t = mem_new(1, sizeof *t);

@@ -332,10 +332,9 @@ static hone_status compiler_failed(const struct worker *w, enum worker_outcome o
     static const char advice[] =
         "put other values first: what is built with the first ones tells the arguments";
     if (outcome == WORKER_TIMED_OUT)
-        return error_set(error, HONE_ERROR_USAGE, "compiling %s took longer than %g s (--build-timeout); %s",
-                         w->compiling, w->build_seconds, advice);
-    return error_set(error, HONE_ERROR_USAGE, "the compiler failed with %s: %s; %s", w->compiling, note,
-                     advice);
+        return error_usage(error, "compiling %s took longer than %g s (--build-timeout); %s", w->compiling,
+                           w->build_seconds, advice);
+    return error_usage(error, "the compiler failed with %s: %s; %s", w->compiling, note, advice);
 }
 
 /* One question during the start; a child that dies or hangs here is the device's failure. */
@@ -365,8 +364,7 @@ static hone_status open_child(struct worker *w, hone_error *error)
     json_t *answer = NULL,
            *request = json_pack("{s:s, s:s, s:b}", "do", "open", "device", w->device, "no_disk", w->no_disk);
     hone_status status = request ? spawn(w, error) : error_memory(error, "a request");
-    if (!status)
-        status = ask_at_start(w, request, &answer, error);
+    THEN(status, ask_at_start(w, request, &answer, error));
     if (!status && !record_read_device(answer, &w->device_record))
         status =
             error_set(error, HONE_ERROR_DEVICE, "the device cannot be used for measuring: it has no name");

@@ -31,7 +31,7 @@ static hone_status size_value(const struct formula *formula, const struct expr_s
     int64_t value = 0;
     hone_status status = formula_value(formula, names, "the size", &value, error);
     if (!status && (value < 1 || value > (int64_t)1 << 40))
-        status = error_set(error, HONE_ERROR_USAGE, "the size '%s' is %lld", formula->text, (long long)value);
+        status = error_usage(error, "the size '%s' is %lld", formula->text, (long long)value);
     *size = (size_t)value;
     return status;
 }
@@ -43,7 +43,7 @@ static hone_status size_of_file(struct piece *p, const struct own_argument *a, h
     p->height = a->data.height;
     p->bytes = a->data.bytes;
     p->count = a->data.bytes / element_size(a->data.element);
-    return p->count ? HONE_OK : error_set(error, HONE_ERROR_IO, "the file is empty");
+    return p->count ? HONE_OK : error_io(error, "the file is empty");
 }
 
 static hone_status size_piece(struct piece *p, const struct own_argument *a, const struct expr_scope *names,
@@ -73,7 +73,7 @@ static hone_status read_file(const struct own_argument *a, unsigned char *to, si
     struct text content = {0};
     hone_status status = file_read(a->data.path, bytes, &content, error);
     if (!status && content.length != bytes)
-        status = error_set(error, HONE_ERROR_IO, "its content has changed");
+        status = error_io(error, "its content has changed");
     if (!status)
         memcpy(to, content.data, bytes);
     text_finish(&content);
@@ -119,17 +119,16 @@ static hone_status image_type(const struct own_argument *a, hone_type *type, hon
     if (a->element == ELEMENT_F32 || a->element == ELEMENT_U8 || a->element == ELEMENT_U16 ||
         a->element == ELEMENT_S16 || a->element == ELEMENT_U32)
         return hone_type_parse(type, element_name(a->element), error);
-    return error_set(error, HONE_ERROR_UNSUPPORTED, "there are images of u8, u16, s16, u32 and f32");
+    return error_unsupported(error, "there are images of u8, u16, s16, u32 and f32");
 }
 
 static hone_status make_image(struct piece *p, hone_device *device, const struct own_argument *a,
                               hone_error *error)
 {
     struct image_format format = {.channels = (uint32_t)p->channels, .normalised = a->normalised};
-    hone_status status = image_type(a, &format.type, error);
-    if (!status)
-        status = memory_create_image(&p->memory, device, &format, p->width, p->height, error);
-    return status ? status : memory_create(&p->staging, device, p->bytes, HONE_MEMORY_DEVICE, error);
+    TRY(image_type(a, &format.type, error));
+    TRY(memory_create_image(&p->memory, device, &format, p->width, p->height, error));
+    return memory_create(&p->staging, device, p->bytes, HONE_MEMORY_DEVICE, error);
 }
 
 static hone_status make_piece(struct own_memory *m, int i, const struct expr_scope *names, hone_error *error)
@@ -142,10 +141,8 @@ static hone_status make_piece(struct own_memory *m, int i, const struct expr_sco
     else if (!status)
         status = memory_create(&p->memory, m->device, p->bytes + (a->role != ROLE_IN ? GUARD : 0),
                                HONE_MEMORY_DEVICE, error);
-    if (!status)
-        status = fill(p, a, (uint32_t)i + 1, error);
-    if (!status)
-        status = write_piece(p, a, error);
+    THEN(status, fill(p, a, (uint32_t)i + 1, error));
+    THEN(status, write_piece(p, a, error));
     if (!status && a->role == ROLE_IN) {
         free(p->initial);
         p->initial = NULL;
@@ -169,8 +166,7 @@ hone_status own_memory_open(struct own_memory **out, hone_device *device, const 
     for (int i = 0; i < spec->argument_count && !status; i++)
         if (in_memory(own_memory_argument(m, i)))
             status = make_piece(m, i, names, error);
-    if (!status)
-        status = own_memory_reset(m, error);
+    THEN(status, own_memory_reset(m, error));
     if (status)
         own_memory_close(out);
     return status;
@@ -213,8 +209,7 @@ static hone_status integer_bytes(const struct own_argument *a, const struct form
         return status;
     memcpy(to, &value, size); /* the low bytes, which are the first on every host that hone runs on */
     if (size < 8 && element_get(a->element, to, 0) != (double)value)
-        return error_set(error, HONE_ERROR_USAGE, "%lld does not fit %s", (long long)value,
-                         element_c_name(a->element));
+        return error_usage(error, "%lld does not fit %s", (long long)value, element_c_name(a->element));
     return HONE_OK;
 }
 
@@ -343,16 +338,16 @@ static hone_status find_function(const char *text, void **library, reference_fun
     const char *colon = strrchr(text, ':');
     *library = NULL;
     if (!colon || (size_t)(colon - text) >= sizeof path - 3)
-        return error_set(error, HONE_ERROR_USAGE, "--check '%s' is no LIBRARY.so:FUNCTION", text);
+        return error_usage(error, "--check '%s' is no LIBRARY.so:FUNCTION", text);
     /* A name without a slash would be looked for in the system's folders. */
     snprintf(path, sizeof path, "%s%.*s", memchr(text, '/', (size_t)(colon - text)) ? "" : "./",
              (int)(colon - text), text);
     *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!*library)
-        return error_set(error, HONE_ERROR_IO, "--check: %s", dlerror());
+        return error_io(error, "--check: %s", dlerror());
     void *symbol = dlsym(*library, colon + 1);
     if (!symbol)
-        return error_set(error, HONE_ERROR_IO, "--check: '%s' has no function '%s'", path, colon + 1);
+        return error_io(error, "--check: '%s' has no function '%s'", path, colon + 1);
     memcpy(function, &symbol, sizeof symbol);
     return HONE_OK;
 }
@@ -386,8 +381,7 @@ hone_status own_memory_refer(struct own_memory *m, const struct expr_scope *scop
     size_t bytes[OWN_MAX_ARGUMENTS] = {0};
     reference_function *function = NULL;
     hone_status status = find_function(m->spec->checks[0], &library, &function, error);
-    if (!status)
-        status = own_memory_reset(m, error);
+    THEN(status, own_memory_reset(m, error));
     for (int i = 0; i < m->spec->argument_count && !status; i++)
         status = take_argument(m, i, scope, &pointers[i], &bytes[i], error);
     int answer = status ? 0 : function(pointers, bytes, m->spec->argument_count);

@@ -123,8 +123,8 @@ static hone_status say_not_built(const struct own_target *t, hone_error *error)
         snprintf(log, sizeof log, "%.599s", error->log[0] ? error->log : error->message);
     for (char *at = log; (at = strchr(at, '\n'));)
         *at = ' ';
-    hone_status status = error_set(error, HONE_ERROR_USAGE, "kernel '%s' of '%s' cannot be built with %s: %s",
-                                   t->spec->kernel, t->spec->file, text_view(&config), log);
+    hone_status status = error_usage(error, "kernel '%s' of '%s' cannot be built with %s: %s",
+                                     t->spec->kernel, t->spec->file, text_view(&config), log);
     text_finish(&config);
     return status;
 }
@@ -147,12 +147,9 @@ static hone_status inspect(struct own_target *t, const struct target_opening *op
 {
     struct kernel *kernel = NULL;
     struct kernel_facts facts = {0};
-    hone_status status = own_spec_first(t->spec, &t->scope, &t->limits, t->first, error);
-    if (status)
-        return status;
-    status = build_first(t, opening, false, &kernel, error);
-    if (!status)
-        status = kernel_get_facts(kernel, &facts, error);
+    TRY(own_spec_first(t->spec, &t->scope, &t->limits, t->first, error));
+    hone_status status = build_first(t, opening, false, &kernel, error);
+    THEN(status, kernel_get_facts(kernel, &facts, error));
     if (!status && facts.arguments > 0 && !facts.has_argument_info) {
         kernel_destroy(&kernel);
         status = build_first(t, opening, true, &kernel, error);
@@ -169,16 +166,13 @@ static hone_status open_all(struct own_target *t, const json_t *request, const s
                             hone_error *error)
 {
     hone_status status = own_spec_from(t->spec, json_object_get(request, "settings"), error);
-    if (!status)
-        status = read_source(t, request, error);
+    THEN(status, read_source(t, request, error));
     if (status)
         return status;
     read_data(t, json_object_get(request, "data"));
     status = add_names(t, error);
-    if (!status)
-        status = inspect(t, opening, error);
-    if (!status)
-        status = own_memory_open(&t->memory, t->device, t->spec, &t->scope, error);
+    THEN(status, inspect(t, opening, error));
+    THEN(status, own_memory_open(&t->memory, t->device, t->spec, &t->scope, error));
     if (!status)
         t->got = mem_new(own_memory_output_bytes(t->memory), 1);
     if (!status && !t->got)

@@ -29,8 +29,7 @@ static hone_status build_from_source(const struct own_target *t, const char *opt
 {
     struct program *program = NULL;
     hone_status status = program_from_source(&program, t->device, text_view(&t->source), options, error);
-    if (!status)
-        status = kernel_create(kernel, program, t->spec->kernel, error);
+    THEN(status, kernel_create(kernel, program, t->spec->kernel, error));
     program_destroy(&program);
     return status;
 }
@@ -64,14 +63,13 @@ static hone_status check_work_group(const struct attempt *a, hone_error *error)
     for (unsigned i = 1; i < a->launch.dimensions; i++)
         group *= a->launch.local[i];
     if (!status && a->launch.local[0] && facts.max_work_group && group > facts.max_work_group)
-        status =
-            error_set(error, HONE_ERROR_UNSUPPORTED,
-                      "a work-group of %zu work-items is more than this kernel can have once compiled: %zu",
-                      group, facts.max_work_group);
+        status = error_unsupported(
+            error, "a work-group of %zu work-items is more than this kernel can have once compiled: %zu",
+            group, facts.max_work_group);
     if (!status && facts.local_memory > a->target->limits.local_memory)
-        status = error_set(
-            error, HONE_ERROR_UNSUPPORTED, "needs %llu bytes of local memory, the device has %llu",
-            (unsigned long long)facts.local_memory, (unsigned long long)a->target->limits.local_memory);
+        status = error_unsupported(error, "needs %llu bytes of local memory, the device has %llu",
+                                   (unsigned long long)facts.local_memory,
+                                   (unsigned long long)a->target->limits.local_memory);
     return status;
 }
 
@@ -102,8 +100,7 @@ hone_status attempt_read(struct attempt *a, struct own_target *t, const char *co
     for (int i = 0; i < t->spec->parameter_count; i++)
         a->values[i] = t->spec->parameters[i].values[0];
     hone_status status = own_spec_parse(t->spec, config, a->values, error);
-    if (!status)
-        status = own_spec_launch(t->spec, &t->scope, &t->limits, a->values, &a->launch, error);
+    THEN(status, own_spec_launch(t->spec, &t->scope, &t->limits, a->values, &a->launch, error));
     own_scope_init(&a->scope, t->spec, a->values, &t->scope);
     return status;
 }

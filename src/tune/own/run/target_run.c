@@ -68,8 +68,7 @@ static hone_status run_once(struct attempt *a, bool reset, hone_error *error)
     hone_status status = reset ? own_memory_reset(t->memory, error) : HONE_OK;
     if (!status && batch(a, 1, error) < 0)
         status = error && error->status ? error->status : HONE_ERROR_DEVICE;
-    if (!status)
-        status = own_memory_check_ends(t->memory, error);
+    THEN(status, own_memory_check_ends(t->memory, error));
     return status ? status : own_memory_read(t->memory, t->got, error);
 }
 
@@ -83,8 +82,7 @@ static hone_status check_before(struct attempt *a, hone_error *error)
 {
     struct own_target *t = a->target;
     hone_status status = run_once(a, true, error);
-    if (!status)
-        status = compare(t, error);
+    THEN(status, compare(t, error));
     if (!status && t->expected) {
         t->repeatable = run_once(a, false, NULL) == HONE_OK && compare(t, NULL) == HONE_OK;
     }
@@ -101,8 +99,7 @@ static hone_status check_after(struct attempt *a, hone_error *error)
         status = run_once(a, true, error);
     } else {
         status = own_memory_check_ends(t->memory, error);
-        if (!status)
-            status = own_memory_read(t->memory, t->got, error);
+        THEN(status, own_memory_read(t->memory, t->got, error));
     }
     return status ? status : compare(t, error);
 }
@@ -116,7 +113,7 @@ static hone_status store_expected(struct own_target *t, hone_error *error)
     bool ok = fd >= 0 && file_write_all(fd, t->got, bytes);
     if (fd >= 0)
         close(fd);
-    return ok ? HONE_OK : error_set(error, HONE_ERROR_IO, "the right outputs cannot be kept");
+    return ok ? HONE_OK : error_io(error, "the right outputs cannot be kept");
 }
 
 hone_status own_target_load_expected(struct own_target *t, hone_error *error)
@@ -125,7 +122,7 @@ hone_status own_target_load_expected(struct own_target *t, hone_error *error)
     size_t bytes = own_memory_output_bytes(t->memory);
     hone_status status = file_read(t->expected_path, bytes, &content, error);
     if (!status && content.length != bytes)
-        status = error_set(error, HONE_ERROR_IO, "the right outputs are not whole");
+        status = error_io(error, "the right outputs are not whole");
     if (!status && !t->expected)
         t->expected = mem_new(bytes, 1);
     if (!status && !t->expected)
@@ -195,8 +192,7 @@ static void measure_attempt(struct attempt *a, bool reference, double best, stru
     /* What a file or a function says needs no kernel that can run. */
     bool runs = !reference || a->target->spec->check == CHECK_BASELINE;
     hone_status status = runs ? attempt_bind(a, error) : HONE_OK;
-    if (!status)
-        status = reference ? refer(a, error) : check_before(a, error);
+    THEN(status, reference ? refer(a, error) : check_before(a, error));
     if (!status && !reference) {
         wake(a->target, r->build_ms);
         timing_score(&timing, best, r);
@@ -219,8 +215,7 @@ void own_target_measure(struct target *target, const char *variant, const char *
     uint64_t start = clock_ns();
     *r = (struct measured){.state = STATE_OK, .ms = -1};
     hone_status status = attempt_read(&a, own_target_of(target), config, &error);
-    if (!status)
-        status = attempt_build(&a, &error);
+    THEN(status, attempt_build(&a, &error));
     r->build_ms = (double)(clock_ns() - start) * 1e-6;
     say_built(target);
     if (status)

@@ -38,8 +38,8 @@ static hone_status need_type(struct own_argument *a, const char **text, hone_err
 {
     if (accept_type(a, text) && a->lanes == 1)
         return HONE_OK;
-    return error_set(
-        error, HONE_ERROR_USAGE,
+    return error_usage(
+        error,
         "'%s' must begin with a type: u8 s8 u16 s16 u32 s32 u64 s64 f16 f32 f64 or OpenCL's name "
         "of it (buffers of vectors count single numbers)",
         *text);
@@ -56,12 +56,10 @@ static hone_status parse_count(struct own_argument *a, const char *text, hone_er
 static hone_status parse_fill(struct own_argument *a, const char *text, hone_error *error)
 {
     char *end;
-    hone_status status = need_type(a, &text, error);
-    if (status)
-        return status;
+    TRY(need_type(a, &text, error));
     a->constant = text_number(text, &end);
     if (end == text || *end != ':')
-        return error_set(error, HONE_ERROR_USAGE, "'%s' must be VALUE:COUNT", text);
+        return error_usage(error, "'%s' must be VALUE:COUNT", text);
     return formula_new(&a->sizes[0], end + 1, strlen(end + 1), error);
 }
 
@@ -72,7 +70,7 @@ static hone_status parse_shape(struct own_argument *a, const char *text, hone_er
     for (int i = 0; i < 3 && !status; i++) {
         size_t length = strcspn(text, ":");
         if ((text[length] == ':') != (i < 2))
-            return error_set(error, HONE_ERROR_USAGE, "an image needs TYPE:CHANNELS:WIDTH:HEIGHT");
+            return error_usage(error, "an image needs TYPE:CHANNELS:WIDTH:HEIGHT");
         status = formula_new(&a->sizes[i], text, length, error);
         text += length + (i < 2);
     }
@@ -82,9 +80,9 @@ static hone_status parse_shape(struct own_argument *a, const char *text, hone_er
 static hone_status parse_file(struct own_argument *a, const char *text, const char *folder, hone_error *error)
 {
     if (accept_type(a, &text) && a->lanes != 1)
-        return error_set(error, HONE_ERROR_USAGE, "name the type of single numbers, not of vectors");
+        return error_usage(error, "name the type of single numbers, not of vectors");
     if (!*text)
-        return error_set(error, HONE_ERROR_USAGE, "the name of the file is missing");
+        return error_usage(error, "the name of the file is missing");
     a->fill = FILL_FILE;
     a->file = kernel_path(folder, text);
     return a->file ? HONE_OK : error_memory(error, "an argument");
@@ -143,13 +141,13 @@ static hone_status parse_sampler(struct own_argument *a, const char *text, hone_
             a->sampler.normalised = true;
         else if (!(length == 7 && strncmp(text, "nearest", 7) == 0) &&
                  !(length == 6 && strncmp(text, "pixels", 6) == 0))
-            return error_set(error, HONE_ERROR_USAGE,
-                             "a sampler is made of nearest or linear, pixels or normalized, and one of none, "
-                             "edge, zero, repeat, mirror");
+            return error_usage(
+                error, "a sampler is made of nearest or linear, pixels or normalized, and one of none, "
+                       "edge, zero, repeat, mirror");
         text += length + (text[length] == ',');
     }
     if (a->sampler.edge >= SAMPLER_EDGE_REPEAT && !a->sampler.normalised)
-        return error_set(error, HONE_ERROR_USAGE, "repeat and mirror need normalized coordinates");
+        return error_usage(error, "repeat and mirror need normalized coordinates");
     return HONE_OK;
 }
 
@@ -164,14 +162,14 @@ static hone_status parse_scalar(struct own_argument *a, const char *text, hone_e
         for (int depth = 0; text[length] && (depth > 0 || text[length] != ','); length++)
             depth += (text[length] == '(') - (text[length] == ')');
         if (count == a->lanes)
-            return error_set(error, HONE_ERROR_USAGE, "there are more than %d values", a->lanes);
+            return error_usage(error, "there are more than %d values", a->lanes);
         status = formula_new(&a->values[count++], text, length, error);
         if (!text[length])
             break;
         text += length + 1;
     }
     if (!status && count != 1 && count != a->lanes)
-        status = error_set(error, HONE_ERROR_USAGE, "needs 1 or %d values, not %d", a->lanes, count);
+        status = error_usage(error, "needs 1 or %d values, not %d", a->lanes, count);
     return status;
 }
 
@@ -204,7 +202,7 @@ static hone_status parse(struct own_argument *a, const char *text, const char *f
         return parse_input(a, text, folder, error);
     if (accept_type(a, &text))
         return parse_scalar(a, text, error);
-    return error_set(error, HONE_ERROR_USAGE, "'%s' is none of %s", whole, forms);
+    return error_usage(error, "'%s' is none of %s", whole, forms);
 }
 
 hone_status own_argument_parse(struct own_argument *a, const char *text, const char *folder,

@@ -18,11 +18,8 @@ struct reader {
 
 static hone_status take_kernel(struct reader *r, const char *name, hone_error *error)
 {
-    if (!r->spec->kernel) {
-        hone_status status = own_spec_set_from_file(r->spec, "kernel", name, NULL, error);
-        if (status)
-            return status;
-    }
+    if (!r->spec->kernel)
+        TRY(own_spec_set_from_file(r->spec, "kernel", name, NULL, error));
     r->ours = strcmp(r->spec->kernel, name) == 0;
     return HONE_OK;
 }
@@ -36,7 +33,7 @@ static hone_status take_setting(struct reader *r, char *text, hone_error *error)
     if (strcmp(text, "kernel") == 0)
         return take_kernel(r, value, error);
     if (strcmp(text, "kernel-file") == 0)
-        return error_set(error, HONE_ERROR_USAGE, "the file is this one");
+        return error_usage(error, "the file is this one");
     return r->ours ? own_spec_set_from_file(r->spec, text, value, r->folder, error) : HONE_OK;
 }
 

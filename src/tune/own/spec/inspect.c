@@ -88,10 +88,10 @@ static hone_status mismatch(const struct own_spec *spec, int i, const struct ker
     struct text declared = {0}, right = {0};
     spell(a, &declared);
     suggest(a, &right);
-    hone_status status = error_set(error, HONE_ERROR_USAGE,
-                                   "--arg %d '%s': argument %d of kernel '%s' is '%s'%s%s; it takes %s",
-                                   i + 1, spec->arguments[i].text, i + 1, spec->kernel, text_view(&declared),
-                                   *why ? ", " : "", why, text_view(&right));
+    hone_status status =
+        error_usage(error, "--arg %d '%s': argument %d of kernel '%s' is '%s'%s%s; it takes %s", i + 1,
+                    spec->arguments[i].text, i + 1, spec->kernel, text_view(&declared), *why ? ", " : "", why,
+                    text_view(&right));
     text_finish(&declared);
     text_finish(&right);
     return status;
@@ -135,8 +135,7 @@ static hone_status check_one(const struct kernel *kernel, const struct own_spec 
     hone_status status = kernel_get_argument(kernel, (unsigned)i, &a, error);
     if (!status && kind_of(&a) != spec->arguments[i].kind)
         status = mismatch(spec, i, &a, "", error);
-    if (!status)
-        status = check_element(spec, i, &a, error);
+    THEN(status, check_element(spec, i, &a, error));
     return status ? status : check_role(spec, i, &a, error);
 }
 
@@ -152,9 +151,8 @@ static hone_status check_count(const struct kernel *kernel, const struct own_spe
             text_add(&list, i ? ", " : ": ");
             spell(&a, &list);
         }
-    hone_status status =
-        error_set(error, HONE_ERROR_USAGE, "kernel '%s' takes %u arguments, --arg gives %d%s", spec->kernel,
-                  facts->arguments, spec->argument_count, text_view(&list));
+    hone_status status = error_usage(error, "kernel '%s' takes %u arguments, --arg gives %d%s", spec->kernel,
+                                     facts->arguments, spec->argument_count, text_view(&list));
     text_finish(&list);
     return status;
 }
@@ -163,8 +161,7 @@ hone_status own_inspect(const struct kernel *kernel, const struct own_spec *spec
 {
     struct kernel_facts facts;
     hone_status status = kernel_get_facts(kernel, &facts, error);
-    if (!status)
-        status = check_count(kernel, spec, &facts, error);
+    THEN(status, check_count(kernel, spec, &facts, error));
     for (int i = 0; i < spec->argument_count && facts.has_argument_info && !status; i++)
         status = check_one(kernel, spec, i, error);
     return status;

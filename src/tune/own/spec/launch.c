@@ -54,12 +54,12 @@ static hone_status parse_value(const struct own_spec *spec, int parameter, const
             return HONE_OK;
         }
     if (own_has_words(spec, parameter))
-        return error_set(error, HONE_ERROR_USAGE, "'%.*s' is no value of %s", (int)length, text,
-                         spec->parameters[parameter].name);
+        return error_usage(error, "'%.*s' is no value of %s", (int)length, text,
+                           spec->parameters[parameter].name);
     *value = strtoll(text, &stop, 10);
     if (stop != text && stop == *end)
         return HONE_OK;
-    return error_set(error, HONE_ERROR_USAGE, "'%s' is no whole number", text);
+    return error_usage(error, "'%s' is no whole number", text);
 }
 
 hone_status own_spec_parse(const struct own_spec *spec, const char *config, int64_t *values,
@@ -69,11 +69,8 @@ hone_status own_spec_parse(const struct own_spec *spec, const char *config, int6
         size_t length = strcspn(config, "= ");
         int index = find_parameter(spec, config, length);
         if (index < 0 || config[length] != '=')
-            return error_set(error, HONE_ERROR_USAGE, "'%s' does not begin with NAME=VALUE of a parameter",
-                             config);
-        hone_status status = parse_value(spec, index, config + length + 1, &values[index], &config, error);
-        if (status)
-            return status;
+            return error_usage(error, "'%s' does not begin with NAME=VALUE of a parameter", config);
+        TRY(parse_value(spec, index, config + length + 1, &values[index], &config, error));
         config += strspn(config, " ");
     }
     return HONE_OK;
@@ -102,7 +99,7 @@ void own_scope_init(struct own_scope *scope, const struct own_spec *spec, const 
 
 static hone_status illegal(hone_error *error, const char *what, const char *text)
 {
-    return error_set(error, HONE_ERROR_UNSUPPORTED, "%s '%s' does not hold", what, text);
+    return error_unsupported(error, "%s '%s' does not hold", what, text);
 }
 
 static hone_status check_rules(const struct own_spec *spec, const struct expr_scope *scope, hone_error *error)
@@ -124,8 +121,7 @@ static hone_status size_of(struct formula *const *sizes, int i, const struct exp
     int64_t value = 0;
     hone_status status = formula_value(sizes[i], scope, what, &value, error);
     if (!status && (value < 1 || value > (int64_t)1 << 40))
-        status = error_set(error, HONE_ERROR_UNSUPPORTED, "%s '%s' is %lld", what, sizes[i]->text,
-                           (long long)value);
+        status = error_unsupported(error, "%s '%s' is %lld", what, sizes[i]->text, (long long)value);
     *size = (size_t)value;
     return status;
 }
@@ -138,20 +134,18 @@ static hone_status add_dimension(const struct own_spec *spec, int i, const struc
     hone_status status = size_of(spec->global, i, scope, "--global", &launch->global[i], error);
     if (status || !spec->local[0])
         return status;
-    status = size_of(spec->local, i, scope, "--local", &launch->local[i], error);
-    if (status)
-        return status;
+    TRY(size_of(spec->local, i, scope, "--local", &launch->local[i], error));
     if (spec->global_in_groups)
         launch->global[i] *= launch->local[i];
     if (launch->local[i] > limits->max_work_items[i])
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "--local %zu is more than the device takes in dimension %d: %zu", launch->local[i],
-                         i + 1, limits->max_work_items[i]);
+        return error_unsupported(error, "--local %zu is more than the device takes in dimension %d: %zu",
+                                 launch->local[i], i + 1, limits->max_work_items[i]);
     if (launch->global[i] % launch->local[i] != 0)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "--global %zu is no multiple of --local %zu; write roundup(%s,%s) where the kernel "
-                         "checks its bounds",
-                         launch->global[i], launch->local[i], spec->global[i]->text, spec->local[i]->text);
+        return error_unsupported(
+            error,
+            "--global %zu is no multiple of --local %zu; write roundup(%s,%s) where the kernel "
+            "checks its bounds",
+            launch->global[i], launch->local[i], spec->global[i]->text, spec->local[i]->text);
     return HONE_OK;
 }
 
@@ -164,15 +158,12 @@ static hone_status check_local(const struct own_spec *spec, const struct expr_sc
         size_t count = 0;
         if (a->kind != OWN_LOCAL)
             continue;
-        hone_status status = size_of(a->sizes, 0, scope, "--arg local", &count, error);
-        if (status)
-            return status;
+        TRY(size_of(a->sizes, 0, scope, "--arg local", &count, error));
         bytes += count * element_size(a->element);
     }
     if (bytes > limits->local_memory)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "%llu bytes of local memory are more than the device has: %llu",
-                         (unsigned long long)bytes, (unsigned long long)limits->local_memory);
+        return error_unsupported(error, "%llu bytes of local memory are more than the device has: %llu",
+                                 (unsigned long long)bytes, (unsigned long long)limits->local_memory);
     return HONE_OK;
 }
 
@@ -191,9 +182,8 @@ hone_status own_spec_launch(const struct own_spec *spec, const struct expr_scope
         launch->dimensions = (unsigned)i + 1;
     }
     if (!status && group > limits->max_work_group)
-        return error_set(error, HONE_ERROR_UNSUPPORTED,
-                         "a work-group of %zu work-items is more than the device takes: %zu", group,
-                         limits->max_work_group);
+        return error_unsupported(error, "a work-group of %zu work-items is more than the device takes: %zu",
+                                 group, limits->max_work_group);
     return status ? status : check_local(spec, &scope.scope, limits, error);
 }
 

@@ -14,11 +14,9 @@ static hone_status add_value(struct space_parameter *p, int64_t value, hone_erro
 {
     for (int i = 0; i < p->count; i++)
         if (p->values[i] == value)
-            return error_set(error, HONE_ERROR_USAGE, "param %s has the value %lld twice", p->name,
-                             (long long)value);
+            return error_usage(error, "param %s has the value %lld twice", p->name, (long long)value);
     if (p->count == SPACE_MAX_VALUES)
-        return error_set(error, HONE_ERROR_USAGE, "param %s has more than %d values", p->name,
-                         SPACE_MAX_VALUES);
+        return error_usage(error, "param %s has more than %d values", p->name, SPACE_MAX_VALUES);
     p->values[p->count++] = value;
     return HONE_OK;
 }
@@ -51,10 +49,9 @@ static hone_status add_word(struct space_parameter *p, struct own_words *words, 
     snprintf(word, sizeof word, "%.*s", (int)length, text);
     for (int i = 0; i < p->count; i++)
         if (is_same(words->list[i], word))
-            return error_set(error, HONE_ERROR_USAGE, "param %s has the value %s twice", p->name, word);
+            return error_usage(error, "param %s has the value %s twice", p->name, word);
     if (p->count == SPACE_MAX_VALUES)
-        return error_set(error, HONE_ERROR_USAGE, "param %s has more than %d values", p->name,
-                         SPACE_MAX_VALUES);
+        return error_usage(error, "param %s has more than %d values", p->name, SPACE_MAX_VALUES);
     memcpy(words->list[p->count], word, sizeof word);
     p->values[p->count] = p->count;
     p->count++;
@@ -68,10 +65,11 @@ static hone_status parse_words(struct space_parameter *p, struct own_words *word
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
         if (!is_word(at, length))
-            return error_set(error, HONE_ERROR_USAGE,
-                             "param %s takes whole numbers such as 1,2,4 or 1..4, or words and fractions of "
-                             "at most %d letters, digits and '_.+-' such as float4 or 0.5, not '%s'",
-                             p->name, OWN_MAX_WORD, text);
+            return error_usage(
+                error,
+                "param %s takes whole numbers such as 1,2,4 or 1..4, or words and fractions of "
+                "at most %d letters, digits and '_.+-' such as float4 or 0.5, not '%s'",
+                p->name, OWN_MAX_WORD, text);
         hone_status status = add_word(p, words, at, length, error);
         at += length;
         if (status || !*at)
@@ -107,8 +105,7 @@ static hone_status parse_numbers(struct space_parameter *p, const char *text, ho
         if (strncmp(end, "..", 2) == 0)
             last = strtoll(end + 2, &end, 0);
         if (last < first)
-            return error_set(error, HONE_ERROR_USAGE, "param %s: a range such as 1..4 goes upwards, not '%s'",
-                             p->name, text);
+            return error_usage(error, "param %s: a range such as 1..4 goes upwards, not '%s'", p->name, text);
         for (long long value = first; !status; value++) {
             status = add_value(p, value, error);
             if (value == last)
@@ -126,19 +123,15 @@ hone_status own_parameter_set(struct own_spec *spec, const char *text, hone_erro
     struct space_parameter p = {0};
     struct own_words words = {0};
     size_t length;
-    hone_status status = own_split_name("param", text, &length, error);
-    if (status)
-        return status;
+    TRY(own_split_name("param", text, &length, error));
     snprintf(p.name, sizeof p.name, "%.*s", (int)length, text);
     text += length + 1;
-    status = are_numbers(text) ? parse_numbers(&p, text, error) : parse_words(&p, &words, text, error);
-    if (status)
-        return status;
+    TRY(are_numbers(text) ? parse_numbers(&p, text, error) : parse_words(&p, &words, text, error));
     int index = 0;
     while (index < spec->parameter_count && strcmp(spec->parameters[index].name, p.name) != 0)
         index++;
     if (index == SPACE_MAX_PARAMETERS)
-        return error_set(error, HONE_ERROR_USAGE, "there are more than %d parameters", SPACE_MAX_PARAMETERS);
+        return error_usage(error, "there are more than %d parameters", SPACE_MAX_PARAMETERS);
     spec->parameters[index] = p;
     spec->words[index] = words;
     spec->parameter_count += index == spec->parameter_count;

@@ -26,9 +26,9 @@ hone_status own_split_name(const char *what, const char *text, size_t *length, h
 {
     *length = strcspn(text, "=");
     if (text[*length] != '=' || !is_name(text, *length))
-        return error_set(error, HONE_ERROR_USAGE,
-                         "%s takes NAME=%s with a name of at most %d letters, digits and '_', not '%s'", what,
-                         strcmp(what, "param") == 0 ? "VALUE,VALUE..." : "VALUE", EXPR_MAX_NAME, text);
+        return error_usage(
+            error, "%s takes NAME=%s with a name of at most %d letters, digits and '_', not '%s'", what,
+            strcmp(what, "param") == 0 ? "VALUE,VALUE..." : "VALUE", EXPR_MAX_NAME, text);
     return HONE_OK;
 }
 
@@ -49,7 +49,7 @@ static hone_status set_define(struct own_spec *spec, const char *text, hone_erro
              strncmp(spec->defines[index].name, text, length) == 0))
         index++;
     if (!status && index == OWN_MAX_DEFINES)
-        status = error_set(error, HONE_ERROR_USAGE, "there are more than %d definitions", OWN_MAX_DEFINES);
+        status = error_usage(error, "there are more than %d definitions", OWN_MAX_DEFINES);
     if (status)
         return status;
     struct own_define *define = &spec->defines[index];
@@ -75,7 +75,7 @@ static hone_status set_sizes(struct formula *sizes[3], const char *name, const c
     for (int i = 0; !status; i++) {
         size_t length = first_of_list(text);
         if (i == 3)
-            return error_set(error, HONE_ERROR_USAGE, "there are at most three dimensions");
+            return error_usage(error, "there are at most three dimensions");
         status = formula_new(&sizes[i], text, length, error);
         if (!text[length])
             break;
@@ -88,7 +88,7 @@ static hone_status set_sizes(struct formula *sizes[3], const char *name, const c
 static hone_status add_rule(struct own_spec *spec, const char *text, hone_error *error)
 {
     if (spec->rule_count == OWN_MAX_RULES)
-        return error_set(error, HONE_ERROR_USAGE, "there are more than %d restrictions", OWN_MAX_RULES);
+        return error_usage(error, "there are more than %d restrictions", OWN_MAX_RULES);
     return formula_new(&spec->rules[spec->rule_count++], text, strlen(text), error);
 }
 
@@ -96,14 +96,14 @@ static hone_status add_argument(struct own_spec *spec, const char *text, const c
                                 hone_error *error)
 {
     if (spec->argument_count == OWN_MAX_ARGUMENTS)
-        return error_set(error, HONE_ERROR_USAGE, "there are more than %d arguments", OWN_MAX_ARGUMENTS);
+        return error_usage(error, "there are more than %d arguments", OWN_MAX_ARGUMENTS);
     return own_argument_parse(&spec->arguments[spec->argument_count++], text, folder, error);
 }
 
 static hone_status add_option(struct own_spec *spec, const char *text, hone_error *error)
 {
     if (spec->option_count == OWN_MAX_OPTIONS)
-        return error_set(error, HONE_ERROR_USAGE, "there are more than %d options", OWN_MAX_OPTIONS);
+        return error_usage(error, "there are more than %d options", OWN_MAX_OPTIONS);
     return set_text(&spec->options[spec->option_count++], text, error);
 }
 
@@ -123,7 +123,7 @@ static hone_status take_check(struct own_spec *spec, char *path, hone_error *err
     spec->check = library ? CHECK_LIBRARY : CHECK_FILES;
     if (spec->check_count == OWN_MAX_CHECKS) {
         free(path);
-        return error_set(error, HONE_ERROR_USAGE, "there are more than %d files", OWN_MAX_CHECKS);
+        return error_usage(error, "there are more than %d files", OWN_MAX_CHECKS);
     }
     spec->checks[spec->check_count++] = path;
     return HONE_OK;
@@ -146,7 +146,7 @@ static hone_status set_number(double *number, const char *text, hone_error *erro
     char *end;
     *number = text_number(text, &end);
     if (end == text || *end || !(*number >= 0) || !isfinite(*number))
-        return error_set(error, HONE_ERROR_USAGE, "needs a number that is not negative, not '%s'", text);
+        return error_usage(error, "needs a number that is not negative, not '%s'", text);
     return HONE_OK;
 }
 
@@ -161,9 +161,7 @@ static hone_status set_bound(struct own_spec *spec, double *number, const char *
 static hone_status set_switch(bool *to, const char *text, hone_error *error)
 {
     *to = strcmp(text, "yes") == 0;
-    return *to || strcmp(text, "no") == 0
-               ? HONE_OK
-               : error_set(error, HONE_ERROR_USAGE, "is yes or no, not '%s'", text);
+    return *to || strcmp(text, "no") == 0 ? HONE_OK : error_usage(error, "is yes or no, not '%s'", text);
 }
 
 static hone_status set_file(struct own_spec *spec, const char *value, const char *folder, hone_error *error)
@@ -221,7 +219,7 @@ static hone_status set(struct own_spec *s, const char *name, const char *value, 
     case 16:
         return set_switch(&s->cold, value, e);
     default:
-        return error_set(e, HONE_ERROR_USAGE, "there is no such setting");
+        return error_usage(e, "there is no such setting");
     }
 }
 
@@ -243,10 +241,10 @@ static hone_status refuse_library(const char *text, const char *folder, hone_err
     if (!path)
         return error_memory(error, "a setting");
     if (names_library(path))
-        status = error_set(error, HONE_ERROR_USAGE,
-                           "check '%s': a library is native code and is loaded only when the command line "
-                           "names it; remove this setting and add --check '%s' if you trust it",
-                           text, path);
+        status = error_usage(error,
+                             "check '%s': a library is native code and is loaded only when the command line "
+                             "names it; remove this setting and add --check '%s' if you trust it",
+                             text, path);
     free(path);
     return status;
 }
@@ -276,8 +274,7 @@ static hone_status define_first(struct own_spec *spec, const char *name, uint32_
 hone_status own_spec_set_size(struct own_spec *spec, uint32_t width, uint32_t height, uint32_t channels,
                               hone_error *error)
 {
-    hone_status status = define_first(spec, "W", width, error);
-    if (!status)
-        status = define_first(spec, "H", height, error);
-    return status ? status : define_first(spec, "C", channels, error);
+    TRY(define_first(spec, "W", width, error));
+    TRY(define_first(spec, "H", height, error));
+    return define_first(spec, "C", channels, error);
 }

@@ -112,7 +112,7 @@ static hone_status check_names(const struct own_spec *spec, hone_error *error)
         size_t longest = 0;
         for (int k = 0; k < spec->define_count; k++)
             if (strcmp(spec->defines[k].name, p->name) == 0)
-                return error_set(error, HONE_ERROR_USAGE, "'%s' is a parameter and a definition", p->name);
+                return error_usage(error, "'%s' is a parameter and a definition", p->name);
         for (int k = 0; k < p->count; k++) {
             struct text value = {0};
             own_value_print(spec, i, p->values[k], &value);
@@ -122,7 +122,7 @@ static hone_status check_names(const struct own_spec *spec, hone_error *error)
         length += strlen(p->name) + longest + 2;
     }
     if (length > sizeof((struct record_config *)0)->config)
-        return error_set(error, HONE_ERROR_USAGE, "the names of the parameters are too long together");
+        return error_usage(error, "the names of the parameters are too long together");
     return HONE_OK;
 }
 
@@ -141,16 +141,16 @@ static hone_status check_sizes(const struct own_spec *spec, hone_error *error)
         const struct own_argument *a = &spec->arguments[i];
         for (int k = 0; k < 3; k++)
             if (a->kind != OWN_LOCAL && mentions_parameter(spec, a->sizes[k]))
-                return error_set(
-                    error, HONE_ERROR_USAGE,
+                return error_usage(
+                    error,
                     "arg '%s': the size '%s' depends on a tuned parameter; give the largest that "
                     "is needed",
                     a->text, a->sizes[k]->text);
     }
     for (int i = 0; i < spec->define_count; i++)
         if (mentions_parameter(spec, spec->defines[i].value))
-            return error_set(error, HONE_ERROR_USAGE, "define %s=%s depends on a tuned parameter",
-                             spec->defines[i].name, spec->defines[i].value->text);
+            return error_usage(error, "define %s=%s depends on a tuned parameter", spec->defines[i].name,
+                               spec->defines[i].value->text);
     return HONE_OK;
 }
 
@@ -159,8 +159,8 @@ static hone_status check_formula(const struct own_spec *spec, const char *what, 
 {
     for (int i = 0; formula && i < spec->parameter_count; i++)
         if (own_has_words(spec, i) && expr_mentions(&formula->expr, spec->parameters[i].name))
-            return error_set(
-                error, HONE_ERROR_USAGE,
+            return error_usage(
+                error,
                 "%s '%s' takes %s for a number, but its values are words or fractions, such as %s: "
                 "the kernel alone can use those; number them (1,2,...) where expressions need them",
                 what, formula->text, spec->parameters[i].name, spec->words[i].list[0]);
@@ -182,8 +182,7 @@ static hone_status check_argument(const struct own_spec *spec, const struct own_
 static hone_status check_words(const struct own_spec *spec, hone_error *error)
 {
     hone_status status = check_formula(spec, "bytes", spec->bytes, error);
-    if (!status)
-        status = check_formula(spec, "flops", spec->flops, error);
+    THEN(status, check_formula(spec, "flops", spec->flops, error));
     for (int i = 0; i < spec->rule_count && !status; i++)
         status = check_formula(spec, "restrict", spec->rules[i], error);
     for (int i = 0; i < 3 && !status; i++)
@@ -198,26 +197,22 @@ static hone_status check_words(const struct own_spec *spec, hone_error *error)
 hone_status own_spec_check(const struct own_spec *spec, hone_error *error)
 {
     if (!spec->kernel)
-        return error_set(error, HONE_ERROR_USAGE, "which kernel of '%s'? Name it with --kernel",
-                         spec->file ? spec->file : "the file");
+        return error_usage(error, "which kernel of '%s'? Name it with --kernel",
+                           spec->file ? spec->file : "the file");
     if (spec->parameter_count == 0)
-        return error_set(error, HONE_ERROR_USAGE,
-                         "there is nothing to tune: add --param NAME=VALUE,VALUE...");
+        return error_usage(error, "there is nothing to tune: add --param NAME=VALUE,VALUE...");
     if (!spec->global[0])
-        return error_set(error, HONE_ERROR_USAGE,
-                         "how many work-items? Add --global 'W/VEC,H' (and --local 'TILE,4')");
+        return error_usage(error, "how many work-items? Add --global 'W/VEC,H' (and --local 'TILE,4')");
     for (int i = 0; i < 3; i++)
         if (spec->local[0] && !spec->local[i] != !spec->global[i])
-            return error_set(error, HONE_ERROR_USAGE, "--global and --local need the same number of sizes");
+            return error_usage(error, "--global and --local need the same number of sizes");
     if (spec->global_in_groups && !spec->local[0])
-        return error_set(error, HONE_ERROR_USAGE, "a global size in work-groups needs a local size");
+        return error_usage(error, "a global size in work-groups needs a local size");
     if (spec->check != CHECK_NONE && !has_output(spec))
-        return error_set(
-            error, HONE_ERROR_USAGE,
-            "no --arg is an output (out:TYPE:COUNT or inout:...), so that nothing could be checked; "
-            "--check none goes without");
-    hone_status status = check_names(spec, error);
-    if (!status)
-        status = check_words(spec, error);
-    return status ? status : check_sizes(spec, error);
+        return error_usage(
+            error, "no --arg is an output (out:TYPE:COUNT or inout:...), so that nothing could be checked; "
+                   "--check none goes without");
+    TRY(check_names(spec, error));
+    TRY(check_words(spec, error));
+    return check_sizes(spec, error);
 }

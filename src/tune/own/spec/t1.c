@@ -31,7 +31,7 @@ static const char *text_of(const json_t *object, const char *key)
 
 static hone_status refuse(const struct reader *r, const char *what, const char *why)
 {
-    return error_set(r->error, HONE_ERROR_USAGE, "%s: %s", what, why);
+    return error_usage(r->error, "%s: %s", what, why);
 }
 
 /* "ProblemSize[0]" is no name of the expression language: it becomes ProblemSize_0. */
@@ -91,12 +91,13 @@ static hone_status read_parameter(struct reader *r, const json_t *parameter)
     if (words ? t1_words(values, first, &setting) : t1_numbers(values, first, &setting))
         return set(r, "param", &setting);
     text_finish(&setting);
-    return error_set(r->error, HONE_ERROR_USAGE,
-                     words ? "the values of '%s' must be a list such as \"[0.5, 1.0]\" or \"['float', "
+    return error_usage(r->error,
+                       words
+                           ? "the values of '%s' must be a list such as \"[0.5, 1.0]\" or \"['float', "
                              "'float4']\" of at most %d, not \"%s\""
                            : "the values of '%s' must be a list such as \"[1, 2, 4]\" or \"range(1, 9)\" of "
                              "at most %d whole numbers, not \"%s\"",
-                     name, SPACE_MAX_VALUES, values);
+                       name, SPACE_MAX_VALUES, values);
 }
 
 static hone_status read_space(struct reader *r, const json_t *space)
@@ -189,9 +190,8 @@ static hone_status read_argument(struct reader *r, const json_t *argument)
     if (strcmp(type, "bool") == 0)
         type = "int32";
     if (!element_parse_t1(type, &element, &lanes))
-        return error_set(r->error, HONE_ERROR_USAGE,
-                         "argument '%s' has the type '%s', which OpenCL C does not have",
-                         text_of(argument, "Name"), type);
+        return error_usage(r->error, "argument '%s' has the type '%s', which OpenCL C does not have",
+                           text_of(argument, "Name"), type);
     if (strcmp(memory, "Scalar") == 0)
         return read_scalar(r, argument, element, lanes);
     bool sized = strcmp(memory, "Vector") == 0 || strcmp(memory, "Local") == 0;
@@ -293,9 +293,8 @@ static hone_status read_names(struct reader *r, const json_t *kernel)
     if (!*text_of(kernel, "KernelName") || !*text_of(kernel, "KernelFile"))
         return refuse(r, "KernelSpecification", "KernelName or KernelFile is missing");
     status = own_spec_set_from_file(r->spec, "kernel", text_of(kernel, "KernelName"), NULL, r->error);
-    if (!status)
-        status = own_spec_set_from_file(r->spec, "kernel-file", text_of(kernel, "KernelFile"), r->folder,
-                                        r->error);
+    THEN(status,
+         own_spec_set_from_file(r->spec, "kernel-file", text_of(kernel, "KernelFile"), r->folder, r->error));
     if (!status && (strcmp(type, "CUDA") == 0 || strcmp(type, "Vulkan") == 0))
         status = own_spec_set_from_file(r->spec, "global-in-groups", "yes", NULL, r->error);
     return status;
@@ -308,21 +307,16 @@ static hone_status read_kernel(struct reader *r, const json_t *kernel)
     if (!json_is_object(kernel))
         return refuse(r, "KernelSpecification", "is missing");
     hone_status status = read_names(r, kernel);
-    if (!status)
-        status = read_problem(r, json_object_get(kernel, "ProblemSize"));
-    if (!status)
-        status = read_sizes(r, kernel, "GlobalSize", "global");
-    if (!status)
-        status = read_sizes(r, kernel, "LocalSize", "local");
+    THEN(status, read_problem(r, json_object_get(kernel, "ProblemSize")));
+    THEN(status, read_sizes(r, kernel, "GlobalSize", "global"));
+    THEN(status, read_sizes(r, kernel, "LocalSize", "local"));
     json_array_foreach(json_object_get(kernel, "CompilerOptions"), i, one) if (!status) status =
         own_spec_set_from_file(r->spec, "options", json_string_value(one) ? json_string_value(one) : "", NULL,
                                r->error);
     json_array_foreach(json_object_get(kernel, "Arguments"), i, one) if (!status) status =
         read_argument(r, one);
-    if (!status)
-        status = read_right(r, json_object_get(kernel, "Arguments"), right);
-    if (!status)
-        status = read_threshold(r, right);
+    THEN(status, read_right(r, json_object_get(kernel, "Arguments"), right));
+    THEN(status, read_threshold(r, right));
     return status;
 }
 
@@ -370,12 +364,10 @@ static hone_status read_all(struct reader *r, const char *text)
     json_error_t mistake;
     json_t *all = json_loads(text, 0, &mistake);
     if (!all)
-        return error_set(r->error, HONE_ERROR_USAGE, "line %d: %s", mistake.line, mistake.text);
+        return error_usage(r->error, "line %d: %s", mistake.line, mistake.text);
     hone_status status = read_space(r, json_object_get(all, "ConfigurationSpace"));
-    if (!status)
-        status = read_kernel(r, json_object_get(all, "KernelSpecification"));
-    if (!status)
-        status = read_own(r, json_object_get(all, "x_hone"));
+    THEN(status, read_kernel(r, json_object_get(all, "KernelSpecification")));
+    THEN(status, read_own(r, json_object_get(all, "x_hone")));
     if (!status)
         read_budget(r, json_object_get(all, "Budget"));
     json_decref(all);
