@@ -17,34 +17,18 @@
 
 /* What every filter has, beside its own. */
 static const struct parameter common_parameters[] = {
-    {.name = "border",
-     .kind = PARAMETER_CHOICE,
-     .fallback = "replicate",
-     .choices = "replicate|reflect|reflect101|wrap|constant|zero-outside",
-     .help = "what lies beyond the edge; zero-outside: results whose window leaves the image are 0"},
-    {.name = "border-value",
-     .kind = PARAMETER_REAL,
-     .fallback = "0",
-     .min = -3.4e38,
-     .max = 3.4e38,
-     .unit = "levels",
-     .help = "every channel of every pixel beyond the edge under border=constant"},
-    {.name = "accuracy",
-     .kind = PARAMETER_CHOICE,
-     .fallback = "normal",
-     .choices = "normal|relaxed",
-     .help = "relaxed also allows variants that are faster and keep wider bounds"},
-    {.name = "alpha",
-     .kind = PARAMETER_CHOICE,
-     .fallback = "copy",
-     .choices = "copy|filter",
-     .help = "the fourth channel: copied, or filtered like the others"},
-    {.name = "exact",
-     .kind = PARAMETER_CHOICE,
-     .fallback = "no",
-     .choices = "no|yes",
-     .help = "yes: the same result on every device, to the last bit; an error for formats where no variant "
-             "gives it"},
+    CHOICE_PARAMETER("border", "replicate", "replicate|reflect|reflect101|wrap|constant|zero-outside",
+                     "what lies beyond the edge; zero-outside: results whose window leaves the image are 0"),
+    NUMBER_PARAMETER("border-value", PARAMETER_REAL, "0", -3.4e38, 3.4e38, "levels",
+                     "every channel of every pixel beyond the edge under border=constant"),
+    CHOICE_PARAMETER("accuracy", "normal", "normal|relaxed",
+                     "relaxed also allows variants that are faster and keep wider bounds"),
+    CHOICE_PARAMETER("alpha", "copy", "copy|filter",
+                     "the fourth channel: copied, or filtered like the others"),
+    CHOICE_PARAMETER(
+        "exact", "no", "no|yes",
+        "yes: the same result on every device, to the last bit; an error for formats where no variant "
+        "gives it"),
 };
 
 /* Their places in the table. */

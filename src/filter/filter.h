@@ -366,10 +366,29 @@ struct hone_filter {
     const char *const *usual;
 };
 
+/* What the descriptions of variants, passes and parameters begin with; fields that follow are named. */
+#define VARIANT(called, file, wants, way, about)                                                             \
+    .name = called, .source = file, .needs = wants, .path = way, .summary = about
+#define PASS(function, ...)                                                                                  \
+    {                                                                                                        \
+        .kernel = function, __VA_ARGS__                                                                      \
+    }
+#define NUMBER_PARAMETER(called, type, standard, minimum, maximum, units, about, ...)                        \
+    {                                                                                                        \
+        .name = called, .kind = type, .fallback = standard, .min = minimum, .max = maximum, .unit = units,   \
+        .help = about, __VA_ARGS__                                                                           \
+    }
+#define CHOICE_PARAMETER(called, standard, words, about, ...)                                                \
+    {                                                                                                        \
+        .name = called, .kind = PARAMETER_CHOICE, .fallback = standard, .choices = words, .help = about,     \
+        __VA_ARGS__                                                                                          \
+    }
+
 /* The fields of a description for a table and its length. */
-#define VARIANTS(table) .variants = table, .variant_count = COUNT_OF(table)
-#define SEEDS(table)    .seeds = table, .seed_count = COUNT_OF(table)
-#define RUNGS(table)    .rungs = table, .rung_count = COUNT_OF(table)
+#define VARIANTS(table)                .variants = table, .variant_count = COUNT_OF(table)
+#define SEEDS(table)                   .seeds = table, .seed_count = COUNT_OF(table)
+#define RUNGS(table)                   .rungs = table, .rung_count = COUNT_OF(table)
+#define TABLES(variants, seeds, rungs) VARIANTS(variants), SEEDS(seeds), RUNGS(rungs)
 
 /* Declares a filter's reference, NAME_reference(), or begins its definition. */
 #define REFERENCE(name)                                                                                      \

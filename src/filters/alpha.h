@@ -16,44 +16,36 @@ void alpha_reference(const struct filter_case *c, const struct view *in, struct 
 extern const struct seed alpha_seeds[2];
 extern const char *const alpha_trials[];
 
+#define ALPHA_BYTES "C*(BITS/8 + (OTYPE == 2 ? 4 : OTYPE + 1))"
+
 /* The variants of filters/alpha.clh; `operations` are those on one pixel. */
 #define ALPHA_VARIANTS(filter, operations)                                                                   \
     {                                                                                                        \
-        {.name = "stretches",                                                                                \
-         .summary = "stretches of rows per work-item, sixteen elements at a time",                           \
-         .path = "buffer",                                                                                   \
+        {VARIANT("stretches", NULL, 0, "buffer",                                                             \
+                 "stretches of rows per work-item, sixteen elements at a time"),                             \
          .tunables = {{"VECTORS", TUNABLE_DEFINE, "64 1 16 256", "vectors of a row per work-item"},          \
                       {"ROWS", TUNABLE_DEFINE, "1 4 16", "rows per work-item"},                              \
                       {"WG_X", TUNABLE_LAUNCH, "1 16 64", "work-group width"}},                              \
          .defines = {"LANES=16"},                                                                            \
-         .passes = {{.kernel = filter "_stretches",                                                          \
-                     .extent = {"ceildiv(W*C, 16)", "H"},                                                    \
-                     .block = {"VECTORS", "ROWS"},                                                           \
-                     .arguments = {"in", "out", "W*C", "H"}}},                                               \
-         .cost = {"C*(BITS/8 + (OTYPE == 2 ? 4 : OTYPE + 1))", "C/16", operations}},                         \
-            {.name = "quads",                                                                                \
-             .summary = "GPU: four elements of several rows per work-item",                                  \
-             .path = "wide",                                                                                 \
+         .passes = {PASS(filter "_stretches", .extent = {"ceildiv(W*C, 16)", "H"},                           \
+                         .block = {"VECTORS", "ROWS"}, .arguments = {"in", "out", "W*C", "H"})},             \
+         .cost = {ALPHA_BYTES, "C/16", operations}},                                                         \
+            {VARIANT("quads", NULL, 0, "wide", "GPU: four elements of several rows per work-item"),          \
              .align = 16,                                                                                    \
              .tunables = {{"ROWS", TUNABLE_DEFINE, "1 4 16", "rows per work-item"},                          \
                           {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width"}},                    \
              .defines = {"LANES=4"},                                                                         \
-             .passes = {{.kernel = filter "_quads",                                                          \
-                         .extent = {"ceildiv(W*C, 4)", "H"},                                                 \
-                         .block = {"1", "ROWS"},                                                             \
-                         .arguments = {"in", "out", "W*C", "H"}}},                                           \
-             .cost = {"C*(BITS/8 + (OTYPE == 2 ? 4 : OTYPE + 1))", "C/4", operations}},                      \
+             .passes = {PASS(filter "_quads", .extent = {"ceildiv(W*C, 4)", "H"}, .block = {"1", "ROWS"},    \
+                             .arguments = {"in", "out", "W*C", "H"})},                                       \
+             .cost = {ALPHA_BYTES, "C/4", operations}},                                                      \
     }
 
 /* What their descriptions have in common. */
 #define ALPHA_FILTER                                                                                         \
     .origin = "hone", .types = TYPES_ALL, .channels = CHANNELS_2 | CHANNELS_4, .inputs = 1,                  \
-    .parameters = {{.name = "type",                                                                          \
-                    .kind = PARAMETER_CHOICE,                                                                \
-                    .fallback = "same",                                                                      \
-                    .choices = "same|u8|u16|f32",                                                            \
-                    .help = "the result's format, each full range scaled to the other; same: that of the "   \
-                            "input"}},                                                                       \
+    .parameters = {CHOICE_PARAMETER(                                                                         \
+        "type", "same", "same|u8|u16|f32",                                                                   \
+        "the result's format, each full range scaled to the other; same: that of the input")},               \
     .prepare = alpha_prepare, .seeds = alpha_seeds, .seed_count = COUNT_OF(alpha_seeds),                     \
     .trials = alpha_trials
 

@@ -41,18 +41,15 @@ static const char chase_source[] =
     "        out[out_offset + (int)y * out_pitch + (int)x] = (float)(at & 1023u);\n"
     "}\n";
 
-#define PASS(extent_x, extent_y, block_x)                                                                    \
-    .passes = {{.kernel = "proof",                                                                           \
-                .extent = {extent_x, extent_y},                                                              \
-                .block = {block_x, "1"},                                                                     \
-                .local = {"32", "2"},                                                                        \
-                .arguments = {"in", "out", "W", "H"}}}
+#define PROOF(extent_x, extent_y, block_x)                                                                   \
+    .passes = {PASS("proof", .extent = {extent_x, extent_y}, .block = {block_x, "1"}, .local = {"32", "2"},  \
+                    .arguments = {"in", "out", "W", "H"})}
 
 /* The sources take the place of what the filter's name finds: see replace(). */
 static const struct variant variants[] = {
-    {.name = "copy", .path = "buffer", PASS("W", "H", "4"), .cost = {"8", "0.25", "0"}},
-    {.name = "work", .path = "buffer", PASS("W", "H", "4"), .cost = {"8", "0.25", "2048"}},
-    {.name = "chase", .path = "buffer", PASS("64", "32", "1"), .cost = {"4*2*2048*W/16/(W*H)", "1", "1"}},
+    {.name = "copy", .path = "buffer", PROOF("W", "H", "4"), .cost = {"8", "0.25", "0"}},
+    {.name = "work", .path = "buffer", PROOF("W", "H", "4"), .cost = {"8", "0.25", "2048"}},
+    {.name = "chase", .path = "buffer", PROOF("64", "32", "1"), .cost = {"4*2*2048*W/16/(W*H)", "1", "1"}},
 };
 static const struct hone_filter proof_filter = {.name = "add",
                                                 .summary = "kernels built for the probes",
