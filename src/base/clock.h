@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The clocks of the host. */
-#ifndef BASE_CLOCK_H
-#define BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ uint64_t clock_thread_ns(void);
 
 /* The same of all threads of the process. */
 uint64_t clock_process_ns(void);
-
-#endif

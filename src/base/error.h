@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Filling a hone_error, and passing a status on. Each function returns the status it was given, so that
  * `return error_set(...)` reads well. */
-#ifndef BASE_ERROR_H
-#define BASE_ERROR_H
+#pragma once
 
 #include "hone/status.h"
 
@@ -30,5 +29,3 @@ hone_status error_memory(hone_error *error, const char *what);
 /* Where there is something to clean up: calls what returns a status unless `status` is an error, and keeps what
  * it returns in `status`. */
 #define THEN(status, ...) ((status) = (status) ? (status) : (__VA_ARGS__))
-
-#endif

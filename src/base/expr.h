@@ -10,8 +10,7 @@
  * formulas. `and`, `or` and `//` are accepted as Kernel Tuner and T1 files write them. Parsing is bounded in
  * length and depth, so that text from a file cannot exhaust the stack.
  */
-#ifndef BASE_EXPR_H
-#define BASE_EXPR_H
+#pragma once
 
 #include "hone/status.h"
 
@@ -68,5 +67,3 @@ const char *expr_unknown(const struct expr *expr, const struct expr_scope *scope
 
 /* Looks a name up through the scopes. */
 bool expr_lookup(const struct expr_scope *scope, const char *name, int64_t *value);
-
-#endif

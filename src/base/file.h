@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Files: whole reads with a limit, outputs that appear whole or not at all, private folders. */
-#ifndef BASE_FILE_H
-#define BASE_FILE_H
+#pragma once
 
 #include "base/text.h"
 #include "hone/status.h"
@@ -91,5 +90,3 @@ bool file_tree_bytes(int fd, const char *name, uint64_t *bytes);
 /* Removes `name` with all that lies in it, by the same rules; *bytes grows by what regular files held.
  * False when something is left. */
 bool file_tree_remove(int fd, const char *name, uint64_t *bytes);
-
-#endif

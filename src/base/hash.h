@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* SHA-256 (FIPS 180-4) for content keys, and FNV-1a for hash tables. The core depends on an OpenCL loader and
  * Jansson alone, which is why the digest is here and not from a cryptography library. */
-#ifndef BASE_HASH_H
-#define BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void sha256_text(const uint8_t digest[SHA256_SIZE], char text[SHA256_TEXT_SIZE])
 void sha256_of(const void *bytes, size_t count, uint8_t digest[SHA256_SIZE]);
 
 uint64_t hash_fnv(const void *bytes, size_t count);
-
-#endif

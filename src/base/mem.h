@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Memory: zeroed, overflow-checked, NULL on failure. Free with free(). */
-#ifndef BASE_MEM_H
-#define BASE_MEM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ char *mem_copy_text_n(const char *text, size_t length);
 
 /* a * b, or SIZE_MAX when that overflows: a size that no allocation can satisfy. */
 size_t mem_product(size_t a, size_t b);
-
-#endif

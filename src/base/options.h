@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Structures of options that callers fill in and that grow: their first member is the `size_t size` that the
  * caller knows. */
-#ifndef BASE_OPTIONS_H
-#define BASE_OPTIONS_H
+#pragma once
 
 #include "base/error.h"
 
@@ -14,5 +13,3 @@
  * structure's. */
 hone_status options_take(void *to, const void *from, size_t known, size_t first, const char *name,
                          hone_error *error);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Threads: one at a time; the file is locked, so that one process uses it.
  */
-#ifndef BASE_SPOOL_H
-#define BASE_SPOOL_H
+#pragma once
 
 #include "hone/status.h"
 
@@ -53,5 +52,3 @@ hone_status spool_read_extra(const struct spool *spool, uint64_t block, void *ex
 void spool_close(struct spool *spool);
 /* Removes the file that belongs to `target`, if there is one that no other process uses. */
 void spool_remove(const char *target);
-
-#endif

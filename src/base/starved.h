@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How long threads wait for a processor: on a busy machine that is no sign of a hang. */
-#ifndef BASE_STARVED_H
-#define BASE_STARVED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ uint64_t starved_since(struct starved *starved, const char *folder, uint64_t now
 void starved_finish(struct starved *starved);
 
 #define STARVED_OWN "/proc/self/task"
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A growing string. Running out of memory is remembered in `failed`, so that a long build-up needs
  * one check. */
-#ifndef BASE_TEXT_H
-#define BASE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ unsigned text_distance(const char *a, const char *b, unsigned limit);
 /* What follows the complaint about an unknown name: "; there are a, b", or where one is near (else NULL)
  * "; did you mean 'a'? There are a, b". `verb` is "there are" or the like. */
 void text_add_choices(struct text *text, const char *near, const char *verb, const char *choices);
-
-#endif

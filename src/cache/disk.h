@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The folder of compiled programs on disk, and the lock over it. */
-#ifndef CACHE_DISK_H
-#define CACHE_DISK_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -67,5 +66,3 @@ hone_status disk_write(const struct disk *disk, const char *name, const struct t
 void disk_remove(const struct disk *disk, const char *name);
 /* Removes what was not used for longest until the folder holds at most `limit` bytes. */
 void disk_trim(const struct disk *disk, uint64_t limit);
-
-#endif

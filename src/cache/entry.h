@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The file of one compiled program: laid out, written and verified here; nothing else reads its bytes. */
-#ifndef CACHE_ENTRY_H
-#define CACHE_ENTRY_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -27,5 +26,3 @@ void entry_encode(struct text *out, const char *key, const void *binary, size_t 
  * be NULL. */
 bool entry_decode(const void *bytes, size_t count, const char *expected_key, struct text *key,
                   const void **binary, size_t *binary_count);
-
-#endif

@@ -7,8 +7,7 @@
  * miss. A lock keeps processes apart while they build; a busy mark turns a driver's crash into a quarantine
  * at the next start.
  */
-#ifndef CACHE_PROGRAMS_H
-#define CACHE_PROGRAMS_H
+#pragma once
 
 #include "cl/program.h"
 #include "hone/device.h"
@@ -49,5 +48,3 @@ void programs_retry_crashed(void);
 
 /* Bytes that programs may take on disk. */
 extern const uint64_t programs_disk_limit;
-
-#endif

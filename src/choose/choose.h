@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which variant and configuration to use for a case on a device. */
-#ifndef CHOOSE_CHOOSE_H
-#define CHOOSE_CHOOSE_H
+#pragma once
 
 #include "choose/lookup.h"
 #include "filter/variant.h"
@@ -47,5 +46,3 @@ enum { MAX_CHOICES = 24 };
  */
 hone_status choose(struct choice choices[MAX_CHOICES], size_t *count, hone_device *device,
                    const struct filter_case *c, const struct choose_request *request, hone_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finding what was measured for a case, here or on a device like this one. */
-#ifndef CHOOSE_LOOKUP_H
-#define CHOOSE_LOOKUP_H
+#pragma once
 
 #include "choose/records.h"
 
@@ -25,5 +24,3 @@ double lookup_distance(const struct record_case *record, const struct record_cas
 /* The nearest choice of exactly this level; NULL when there is none near enough. */
 const struct record_choice *lookup_choice(const struct records *records, const struct record_device *device,
                                           const struct record_case *wanted, enum lookup_level level);
-
-#endif

@@ -10,7 +10,6 @@
 #include "filter/instance.h"
 #include "filter/registry.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

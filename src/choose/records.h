@@ -11,8 +11,7 @@
  *   choice  the ranked outcome of tuning one case: what choosing reads
  *   trust   the verdict of checking a program against the reference: "right", or "wrong" with the evidence
  */
-#ifndef CHOOSE_RECORDS_H
-#define CHOOSE_RECORDS_H
+#pragma once
 
 #include "filter/variant.h"
 #include "hone/device.h"
@@ -204,5 +203,3 @@ hone_status records_merge(const char *path, size_t *added, hone_error *error);
 struct text;
 void record_choice_print(const struct record_choice *record, struct text *out);
 void record_try_print(const struct record_try *record, struct text *out);
-
-#endif

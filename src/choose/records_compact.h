@@ -8,8 +8,7 @@
  * again. All else stays as it is and where it is: choices of sessions, verdicts "wrong", what is damaged or
  * of a later schema, and of each boot the last start of a case, by which it is seen that the machine ran on.
  */
-#ifndef CHOOSE_RECORDS_COMPACT_H
-#define CHOOSE_RECORDS_COMPACT_H
+#pragma once
 
 #include "hone/status.h"
 
@@ -19,5 +18,3 @@
  * are superseded: temporary file, sync, rename. *done tells; then `file` is the one of before, of which the
  * name is gone. A process that ends at any moment leaves the file as it was or as it will be. */
 hone_status records_compact_file(int folder, const char *name, int file, bool *done, hone_error *error);
-
-#endif

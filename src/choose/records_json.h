@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Records as JSON objects, and back. */
-#ifndef CHOOSE_RECORDS_JSON_H
-#define CHOOSE_RECORDS_JSON_H
+#pragma once
 
 #include "choose/records.h"
 
@@ -30,5 +29,3 @@ bool record_read_trust(const json_t *object, struct record_trust *record);
 /* Adds the object as one line, without the newline, and releases it. NULL makes the text failed. */
 struct text;
 void record_json_print(json_t *object, struct text *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lines of records as text: what can be told of them without a parser, and reading them one by one. */
-#ifndef CHOOSE_RECORDS_SCAN_H
-#define CHOOSE_RECORDS_SCAN_H
+#pragma once
 
 #include "hone/status.h"
 
@@ -40,5 +39,3 @@ typedef hone_status record_line_taker(void *context, const char *line, size_t le
  * RECORD_MAX_LINE, are left out. *too_long counts the latter. */
 hone_status record_lines_read(int file, record_line_taker *take, void *context, size_t *too_long,
                               hone_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * What a device can do at most: how fast it moves and computes, measured once per device and driver (about a
  * tenth of a second) and remembered in $XDG_DATA_HOME/hone/roofs.json.
  */
-#ifndef CHOOSE_ROOFS_H
-#define CHOOSE_ROOFS_H
+#pragma once
 
 #include "hone/device.h"
 
@@ -34,5 +33,3 @@ hone_status roofs_measure(hone_device *device, struct roofs *roofs, hone_error *
 struct json_t;
 struct json_t *roofs_recall_detail(const hone_device_info *device);
 void roofs_remember_detail(const hone_device_info *device, struct json_t *detail);
-
-#endif

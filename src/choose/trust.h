@@ -7,8 +7,7 @@
  * The verdict is remembered with the tuning records: right ones are trusted from then on, wrong ones are in
  * quarantine, with the first wrong pixel as evidence, until the driver, the kernel or hone changes.
  */
-#ifndef CHOOSE_TRUST_H
-#define CHOOSE_TRUST_H
+#pragma once
 
 #include "choose/records.h"
 #include "filter/instance.h"
@@ -40,5 +39,3 @@ hone_status trust_shipped(hone_device *device, const struct hone_filter *filter,
 /* Adds a choice that was made meanwhile; the file stays as it is. Not while another thread chooses for this
  * device. */
 hone_status trust_learn(hone_device *device, const struct record_choice *choice, hone_error *error);
-
-#endif

@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,8 +3,7 @@
  * What this module asks of the keeper of compiled programs, which stands above it: declared where it is
  * needed, defined in src/cache/marks.c.
  */
-#ifndef CL_BUILDS_H
-#define CL_BUILDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ int build_lock(void);
 /* Whether a process ended while it built or loaded a program, and nobody has noticed yet; notes it for that
  * program. False while another process builds. */
 bool build_crashes_found(void);
-
-#endif

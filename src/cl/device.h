@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What other modules may know of an open device. OpenCL's own types stay inside src/cl. */
-#ifndef CL_DEVICE_H
-#define CL_DEVICE_H
+#pragma once
 
 #include "hone/device.h"
 
@@ -95,5 +94,3 @@ void device_has_finished(struct hone_device *device);
  * for keys. */
 struct text;
 void device_identity(const struct hone_device *device, struct text *text);
-
-#endif

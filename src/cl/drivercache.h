@@ -12,8 +12,7 @@
  * device), or too little room in it (PoCL ends the process when a write fails), each process gets a folder of
  * its own below that for temporary files, or in memory (/dev/shm).
  */
-#ifndef CL_DRIVERCACHE_H
-#define CL_DRIVERCACHE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ uint64_t driver_cache_bytes(void);
 /* Machine code in all folders that is not whole: cut off, or not what its name says. The driver loads it
  * unchecked. */
 size_t driver_cache_damaged(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CL_EVENT_H
-#define CL_EVENT_H
+#pragma once
 
 #include "hone/event.h"
 
@@ -20,5 +19,3 @@ void event_note_step(hone_event *event, size_t step);
  * that works. NULL is fine. */
 void event_each_command(const hone_event *event, void (*tell)(void *user, const hone_command *command),
                         void *user);
-
-#endif

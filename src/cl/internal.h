@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shared inside src/cl only. This header and the sources beside it are the one place that includes
  * CL/cl.h. */
-#ifndef CL_INTERNAL_H
-#define CL_INTERNAL_H
+#pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -137,5 +136,3 @@ struct cl_waits {
 };
 hone_status waits_init(struct cl_waits *waits, struct wait_list list, hone_error *error);
 void waits_finish(struct cl_waits *waits);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Memory objects: buffers and 2D images, with the ways of sharing them with the host. */
-#ifndef CL_MEMORY_H
-#define CL_MEMORY_H
+#pragma once
 
 #include "hone/device.h"
 #include "hone/event.h"
@@ -117,5 +116,3 @@ hone_status memory_acquire(struct memory *memory, struct wait_list wait, hone_ev
                            hone_error *error);
 hone_status memory_give_back(struct memory *memory, struct wait_list wait, hone_event **done,
                              hone_error *error);
-
-#endif

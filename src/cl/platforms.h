@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The platforms that the OpenCL loader found, as reports need them: also those that do not work. */
-#ifndef CL_PLATFORMS_H
-#define CL_PLATFORMS_H
+#pragma once
 
 #include "hone/status.h"
 
@@ -45,5 +44,3 @@ struct device_details {
  * device_details_finish is due. HONE_ERROR_NO_DEVICE where there is no such device. */
 hone_status device_details(struct device_details *details, unsigned index, hone_error *error);
 void device_details_finish(struct device_details *details);
-
-#endif

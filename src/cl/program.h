@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Programs and kernels. */
-#ifndef CL_PROGRAM_H
-#define CL_PROGRAM_H
+#pragma once
 
 #include "cl/memory.h"
 #include "hone/device.h"
@@ -86,5 +85,3 @@ struct launch {
 };
 hone_status kernel_enqueue(struct kernel *kernel, const struct launch *launch, struct wait_list wait,
                            hone_event **done, hone_error *error);
-
-#endif

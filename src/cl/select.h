@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which of the devices a request means. */
-#ifndef CL_SELECT_H
-#define CL_SELECT_H
+#pragma once
 
 #include "hone/device.h"
 
@@ -13,5 +12,3 @@ hone_status select_device(hone_device **out, const hone_device_request *request,
 /* In device.c: opens one found device. */
 hone_status device_open_found(hone_device **out, const struct found_device *found, unsigned index,
                               const hone_device_request *request, hone_error *error);
-
-#endif

@@ -5,8 +5,7 @@
  * are asked together, in one kernel. Sources of each check: drivers that cut loops, clocks that stand still,
  * features that are listed and missing or present and unlisted.
  */
-#ifndef CL_SELFTEST_H
-#define CL_SELFTEST_H
+#pragma once
 
 #include "hone/device.h"
 
@@ -57,5 +56,3 @@ void selftest_blame(void);
 /* Removes the verdicts on all devices from disk; devices that are open keep theirs. *files and *bytes grow by
  * what was removed. */
 void selftest_forget(size_t *files, uint64_t *bytes);
-
-#endif

@@ -5,7 +5,6 @@
 #include "cache/programs.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of `hone cache` share. */
-#ifndef CLI_CACHE_H
-#define CLI_CACHE_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -9,5 +8,3 @@
 int cache_tuning(const struct common_options *common);
 /* The same in one line; nothing when there is no file that could be read. */
 void cache_print_tuning_totals(void);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * One file cmd_NAME.c per subcommand; it defines `const struct command command_NAME` and main.c lists it.
  */
-#ifndef CLI_CLI_H
-#define CLI_CLI_H
+#pragma once
 
 #include "hone/device.h"
 #include "hone/pixels.h"
@@ -164,5 +163,3 @@ void cli_best(char to[32], double ms);
  * prints one object after the other. False when memory ran out. `value` may be NULL. */
 bool cli_print_json(struct json_t *value);
 bool cli_print_json_line(struct json_t *value);
-
-#endif

@@ -11,7 +11,6 @@
 
 #include <float.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -11,7 +11,6 @@
 
 #include <jansson.h>
 #include <stdio.h>
-#include <string.h>
 
 struct report {
     struct common_options common;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone filters: what filters there are; and of one: parameters, examples, what is chosen here, variants. */
 #include "cli/cli.h"
-#include "cli/show.h"
 
 #include "base/error.h"
 #include "base/json_text.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "filter/registry.h"
-#include "hone/chain.h"
 #include "hone/filter.h"
 #include "plan/forecast.h"
 

@@ -7,8 +7,7 @@
  * hangs cannot be interrupted. There is one guard per process, as there is one set of signals. Threads: all
  * functions safe between guard_begin and guard_end.
  */
-#ifndef CLI_GUARD_H
-#define CLI_GUARD_H
+#pragma once
 
 #include "base/file.h"
 
@@ -62,5 +61,3 @@ void guard_watch(struct guard_watch *watch, double seconds, const char *format, 
 void guard_watch_or(struct guard_watch *watch, double seconds, bool (*late)(void *user, uint64_t key),
                     void *user, uint64_t key, const char *format, ...) __attribute__((format(printf, 6, 7)));
 void guard_unwatch(struct guard_watch *watch);
-
-#endif

@@ -72,8 +72,7 @@ hone_status cli_load_filters(const char *chain, hone_error *error)
 
 hone_status cli_load_all(const struct operands *operands, hone_error *error)
 {
-    hone_status status = HONE_OK;
-    for (int i = 0; i < operands->count && !status; i++)
-        status = cli_load_filters(operands->items[i], error);
-    return status;
+    for (int i = 0; i < operands->count; i++)
+        TRY(cli_load_filters(operands->items[i], error));
+    return HONE_OK;
 }

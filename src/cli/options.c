@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 
 #include "base/error.h"
-#include "base/mem.h"
 #include "base/text.h"
 
 #include <math.h>

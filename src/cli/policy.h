@@ -5,8 +5,7 @@
  * exceeds, or `default NAME VALUE`, for where there is no option; '#' begins a comment. A limit in one file
  * binds the other, too.
  */
-#ifndef CLI_POLICY_H
-#define CLI_POLICY_H
+#pragma once
 
 #include "hone/status.h"
 
@@ -44,5 +43,3 @@ hone_status policy_apply_decoders(const struct policy *policy, double *memory, b
 /* Of commands that read whole images: reads both files, heeds what they say of decoders, and gives the most
  * pixels of an image; 0: they say nothing of that. */
 hone_status policy_bind_reading(double *memory, bool *trust, double *max_pixels, hone_error *error);
-
-#endif

@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 void show_bytes(uint64_t bytes, char *to, size_t size)

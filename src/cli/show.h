@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the commands that list things share. */
-#ifndef CLI_SHOW_H
-#define CLI_SHOW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ void show_row(const char *label, const char *format, ...) __attribute__((format(
 
 /* "5 s", "3 min", "2 h", "9 days": how long before now. */
 void show_age(int64_t seconds_since_1970, char *to, size_t size);
-
-#endif

@@ -2,14 +2,12 @@
 #include "doctor/doctor.h"
 
 #include "base/error.h"
-#include "base/mem.h"
 #include "cl/drivercache.h"
 #include "doctor/internal.h"
 #include "hone/cache.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 const char *doctor_part_name(enum doctor_part part)
 {

@@ -3,8 +3,7 @@
  * Is everything right on this machine? Looks at the OpenCL loader and its drivers, at every device, at the
  * results of filters on every device, and at hone's own folder, and tells each finding as it comes.
  */
-#ifndef DOCTOR_DOCTOR_H
-#define DOCTOR_DOCTOR_H
+#pragma once
 
 #include "hone/device.h"
 
@@ -57,5 +56,3 @@ hone_status doctor_run(const struct doctor_request *request, struct doctor_resul
 /* "loader", "drivers", "device", "filters", "cache"; "fine", "note", "warning", "wrong". */
 const char *doctor_part_name(enum doctor_part part);
 const char *doctor_state_name(enum doctor_state state);
-
-#endif

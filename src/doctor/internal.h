@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shared by the parts of the doctor. */
-#ifndef DOCTOR_INTERNAL_H
-#define DOCTOR_INTERNAL_H
+#pragma once
 
 #include "doctor/doctor.h"
 
@@ -28,5 +27,3 @@ void doctor_look_at_filters(struct doctor *doctor, hone_device *device);
 
 /* doctor_quarantine.c: variants that were found wrong with this driver. */
 void doctor_look_at_quarantine(struct doctor *doctor, hone_device *device);
-
-#endif

@@ -6,7 +6,6 @@
 #include "cl/platforms.h"
 #include "doctor/internal.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <glob.h>
 #include <link.h>

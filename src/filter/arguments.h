@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The argument lists of passes: their tokens, parsed. */
-#ifndef FILTER_ARGUMENTS_H
-#define FILTER_ARGUMENTS_H
+#pragma once
 
 #include "cl/memory.h"
 #include "filter/filter.h"
@@ -49,5 +48,3 @@ struct image_shape {
 };
 bool argument_image_shape(const struct argument *argument, const struct filter_case *c,
                           struct image_shape *shape);
-
-#endif

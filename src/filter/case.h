@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Setting up one use of a filter: checking parameters and formats, names for expressions. */
-#ifndef FILTER_CASE_H
-#define FILTER_CASE_H
+#pragma once
 
 #include "base/expr.h"
 #include "filter/filter.h"
@@ -85,5 +84,3 @@ double filter_bound(const struct hone_filter *filter, hone_type type);
 /* The bound that a variant's result must keep (NULL: the filter's own), in levels, or for f32 as a number:
  * `magnitude` is the largest finite one of the input. */
 double case_bound(const struct filter_case *c, const struct variant *variant, double magnitude);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef FILTER_CHAIN_H
-#define FILTER_CHAIN_H
+#pragma once
 
 #include "filter/filter.h"
 #include "hone/chain.h"
@@ -32,5 +31,3 @@ hone_status chain_cases(struct filter_case *cases, const hone_chain *chain, cons
 /* The halo of one prepared case without regard to what is fused with it. */
 hone_status case_halo(const struct filter_case *c, struct hone_halo *halo, hone_error *error);
 void chain_cases_finish(struct filter_case *cases, size_t count);
-
-#endif

@@ -6,8 +6,7 @@
  * Input and output lie in larger buffers: at an offset, with rows wider than the picture, everything around
  * the pixels poisoned before and looked at afterwards. Tests, the tuner and `hone doctor` ask here.
  */
-#ifndef FILTER_CHECK_H
-#define FILTER_CHECK_H
+#pragma once
 
 #include "filter/instance.h"
 #include "image/pattern.h"
@@ -64,5 +63,3 @@ void check_explain(const struct check_result *result, struct text *out);
  * match. */
 void check_compare(const struct view *got, const struct view *wanted, double bound,
                    struct check_result *result);
-
-#endif

@@ -21,8 +21,7 @@
  *   IMAGES HALF WIDE PTX SUBGROUPS   1 where the self-test found the feature to work
  *   SM            compute capability times ten of NVIDIA devices whose inline assembly works, else 0
  */
-#ifndef FILTER_FILTER_H
-#define FILTER_FILTER_H
+#pragma once
 
 #include "base/mem.h" /* COUNT_OF */
 #include "hone/pixels.h"
@@ -426,5 +425,3 @@ double case_parse_number(const char *text, char **end);
  */
 bool division_constants(uint64_t divisor, uint64_t most, unsigned bits, uint64_t *multiplier,
                         unsigned *shift);
-
-#endif

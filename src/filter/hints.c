@@ -6,7 +6,6 @@
 #include "base/text.h"
 
 #include <ctype.h>
-#include <string.h>
 
 /* What people call filters elsewhere, and what does such a thing here, or where else it is done. */
 static const struct hint {

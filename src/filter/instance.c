@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Every name that an expression of the instance may use. */
 struct instance_scope {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A variant of a filter, built for one case and configuration on one device, ready to be enqueued any number
  * of times. */
-#ifndef FILTER_INSTANCE_H
-#define FILTER_INSTANCE_H
+#pragma once
 
 #include "cl/memory.h"
 #include "cl/program.h"
@@ -87,5 +86,3 @@ hone_status case_source_text(struct text *out, hone_device *device, const struct
 /* The compiler options for a variant. */
 hone_status variant_options(struct text *out, hone_device *device, const struct filter_case *c,
                             const struct variant *variant, const struct config *config, hone_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What building and running an instance share. */
-#ifndef FILTER_INSTANCE_INTERNAL_H
-#define FILTER_INSTANCE_INTERNAL_H
+#pragma once
 
 #include "filter/arguments.h"
 #include "filter/case.h"
@@ -43,5 +42,3 @@ hone_status instance_set_surface(struct kernel *kernel, unsigned slot, const str
 hone_status fused_parse(struct instance *instance, hone_error *error);
 hone_status fused_set_fixed(struct instance *instance, hone_error *error);
 hone_status fused_set_surfaces(struct instance *instance, const struct surfaces *surfaces, hone_error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* All filters: those of a table that is generated from the folders in src/filters, and those that were
  * loaded. */
-#ifndef FILTER_REGISTRY_H
-#define FILTER_REGISTRY_H
+#pragma once
 
 #include "filter/filter.h"
 
@@ -49,5 +48,3 @@ bool filter_takes(const struct hone_filter *filter, const hone_image_desc *in);
 size_t variant_tunable_count(const struct variant *variant);
 size_t variant_pass_count(const struct variant *variant);
 size_t variant_scratch_count(const struct variant *variant);
-
-#endif

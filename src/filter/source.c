@@ -140,10 +140,9 @@ static hone_status spell_stage(struct text *out, enum spelling how, const char *
 static hone_status spell_all(struct text *out, enum spelling how, const struct filter_case *c,
                              hone_error *error)
 {
-    hone_status status = HONE_OK;
-    for (unsigned i = 0; i < c->fused_count && !status; i++)
-        status = spell_stage(out, how, "", c, i, error);
-    return status;
+    for (unsigned i = 0; i < c->fused_count; i++)
+        TRY(spell_stage(out, how, "", c, i, error));
+    return HONE_OK;
 }
 
 /* The function of one stage, from the file of its filter. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Configurations of variants: values of tunables, their text form, and whether they are legal on a device. */
-#ifndef FILTER_VARIANT_H
-#define FILTER_VARIANT_H
+#pragma once
 
 #include "base/expr.h"
 #include "filter/case.h"
@@ -73,5 +72,3 @@ struct cost_values {
 };
 hone_status variant_cost(const struct filter_case *c, const struct variant *variant,
                          const struct config *config, struct cost_values *cost, hone_error *error);
-
-#endif

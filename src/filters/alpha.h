@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What filters of colours and alpha share: of each pixel, colours are combined with alpha, and alpha itself
  * with the full range. */
-#ifndef FILTERS_ALPHA_H
-#define FILTERS_ALPHA_H
+#pragma once
 
 #include "filter/filter.h"
 
@@ -48,5 +47,3 @@ extern const char *const alpha_trials[];
         "the result's format, each full range scaled to the other; same: that of the input")},               \
     .prepare = alpha_prepare, .seeds = alpha_seeds, .seed_count = COUNT_OF(alpha_seeds),                     \
     .trials = alpha_trials
-
-#endif

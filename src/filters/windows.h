@@ -2,8 +2,7 @@
 /* Variants whose kernels include windows.clh: tunables, geometry, local memory. The filter has two symbols:
  * COLUMN_BITS, 16 where a column's sum of integers always fits, else 32, and SUM_BYTES of a window's sum
  * (floats: of two). `width` is an expression, the window's width. */
-#ifndef FILTERS_WINDOWS_H
-#define FILTERS_WINDOWS_H
+#pragma once
 
 #define WINDOWS_TUNABLES                                                                                     \
     {"WORDS", TUNABLE_DEFINE, "1 2 4", "words of the input per work-item and row"},                          \
@@ -37,5 +36,3 @@
     {                                                                                                        \
         WINDOWS_TILES(width) "*WG_X", "ceildiv(H, " WINDOWS_ROWS(width) ")"                                  \
     }
-
-#endif

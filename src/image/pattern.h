@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Test pictures: what finds mistakes, rather than what looks nice. */
-#ifndef IMAGE_PATTERN_H
-#define IMAGE_PATTERN_H
+#pragma once
 
 #include "image/view.h"
 
@@ -23,5 +22,3 @@ void pattern_fill(struct view *view, enum pattern pattern, uint32_t seed);
 
 /* A steady generator (xorshift); state must not be 0. */
 uint32_t pattern_random(uint32_t *state);
-
-#endif

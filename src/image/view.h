@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Pixels in host memory as doubles: what references, comparing and tests read and write. Slow and obvious. */
-#ifndef IMAGE_VIEW_H
-#define IMAGE_VIEW_H
+#pragma once
 
 #include "hone/pixels.h"
 
@@ -43,5 +42,3 @@ bool desc_has_alpha(const hone_image_desc *desc);
 /* The largest value of an integer type; 1 for f32. */
 double type_full_scale(hone_type type);
 bool type_is_integer(hone_type type);
-
-#endif

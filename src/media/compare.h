@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How far two images are apart. */
-#ifndef MEDIA_COMPARE_H
-#define MEDIA_COMPARE_H
+#pragma once
 
 #include "hone/pixels.h"
 
@@ -24,5 +23,3 @@ struct comparison {
  * first) are looked at; the others stay zero. */
 void compare_pixels(struct comparison *out, const hone_image_desc *desc, unsigned mask, const void *a,
                     const void *b);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The texts by which programs of microscopes describe all pages of a TIFF in its ImageDescription. */
-#ifndef MEDIA_DESCRIPTION_H
-#define MEDIA_DESCRIPTION_H
+#pragma once
 
 #include "hone/pixels.h"
 
@@ -23,5 +22,3 @@ const char *description_name(enum description_kind kind);
  * when memory ran out. To be freed.
  */
 char *description_of_pages(const char *text, const hone_image_desc *desc, unsigned pages);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "media/iptc.h"
 
-#include <stdint.h>
 #include <string.h>
 
 enum { RECORD = 0x1c, RESOURCE_IPTC = 0x0404 };

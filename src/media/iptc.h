@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Inside src/media: IPTC records. TIFF holds them as they are, JPEG among the resources of Photoshop. */
-#ifndef MEDIA_IPTC_H
-#define MEDIA_IPTC_H
+#pragma once
 
 #include "base/text.h"
 
@@ -10,5 +9,3 @@ const void *iptc_records(const void *bytes, size_t size, size_t *count);
 
 /* Adds the resources of Photoshop that hold these records. */
 void iptc_wrap(struct text *out, const void *records, size_t count);
-
-#endif

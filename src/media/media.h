@@ -8,8 +8,7 @@
  *
  * Threads: each function may run in several threads at once, on different objects.
  */
-#ifndef MEDIA_MEDIA_H
-#define MEDIA_MEDIA_H
+#pragma once
 
 #include "hone/pixels.h"
 
@@ -235,5 +234,3 @@ struct media_source {
 hone_status media_write_rows(int fd, const char *name, const hone_image_desc *desc,
                              const struct media_source *source, const struct media_input *like,
                              const struct media_write_options *options, hone_error *error);
-
-#endif

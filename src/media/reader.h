@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Inside src/media: what the readers and writers of formats share. */
-#ifndef MEDIA_READER_H
-#define MEDIA_READER_H
+#pragma once
 
 #include "media/media.h"
 
@@ -129,6 +128,4 @@ const char *vips_running_version(void);
 /* Whether a loader of libvips goes by this suffix (with its dot); one meant for untrusted files, where
  * `hardened`. */
 bool media_vips_knows(const char *suffix, bool hardened);
-#endif
-
 #endif

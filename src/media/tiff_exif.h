@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Inside src/media: EXIF in TIFFs, which libvips neither reads nor writes there, and IPTC, which it cuts off.
  * An EXIF block is what other formats hold: "Exif", two zeros, and a classic TIFF of directories. */
-#ifndef MEDIA_TIFF_EXIF_H
-#define MEDIA_TIFF_EXIF_H
+#pragma once
 
 #include "base/text.h"
 
@@ -22,5 +21,3 @@ struct tiff_extras {
 /* Adds extras, all of which may be wrong, to the first page of a TIFF that was just written, of `width` x
  * `height` pixels. 0 or an errno. */
 int tiff_add_extras(int fd, const struct tiff_extras *extras, uint32_t width, uint32_t height);
-
-#endif

@@ -3,7 +3,6 @@
 #include "media/tiff_file.h"
 
 #include "base/file.h"
-#include "base/text.h"
 #include "media/reader.h"
 
 #include <string.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Inside src/media: the directories of a TIFF, classic or BigTIFF, entry by entry; EXIF blocks are such
  * files, too. Nothing of what is read is trusted. */
-#ifndef MEDIA_TIFF_FILE_H
-#define MEDIA_TIFF_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ unsigned tiff_number_bytes(unsigned type);
 /* Numbers of 1 to 8 bytes. */
 uint64_t tiff_get(const struct tiff_file *file, const void *bytes, size_t count);
 void tiff_put(const struct tiff_file *file, void *bytes, size_t count, uint64_t value);
-
-#endif

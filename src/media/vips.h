@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Inside src/media: what the two files that speak to libvips share. */
-#ifndef MEDIA_VIPS_H
-#define MEDIA_VIPS_H
+#pragma once
 
 #include "base/text.h"
 #include "media/reader.h"
@@ -82,5 +81,3 @@ bool vips_is_hardened(const char *loader);
  * `image` is as the loader gave it. */
 hone_status vips_check_cost(const struct media_input *input, VipsImage *image, const struct tiff_facts *tiff,
                             hone_error *error);
-
-#endif

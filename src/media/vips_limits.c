@@ -3,7 +3,6 @@
  * gigabytes. */
 #include "media/vips.h"
 
-#include "base/error.h"
 #include "base/file.h"
 
 #include <string.h>

@@ -10,9 +10,7 @@
 #include "plan/plan.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct plan_change {
     size_t count;

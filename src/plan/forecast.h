@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a plan would use, said without making it. */
-#ifndef PLAN_FORECAST_H
-#define PLAN_FORECAST_H
+#pragma once
 
 #include "choose/choose.h"
 
@@ -17,5 +16,3 @@ struct forecast {
  * by the first plan, which passes over what does not. Errors: those of a plan for which there is no candidate. */
 hone_status plan_forecast(struct forecast *out, hone_device *device, const char *filter,
                           const hone_image_desc *desc, hone_error *error);
-
-#endif

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/options.h"
 #include "cl/device.h"
-#include "cl/event.h"
 #include "hone/interop.h"
 
 #include <stdint.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef PLAN_IMAGE_H
-#define PLAN_IMAGE_H
+#pragma once
 
 #include "cl/memory.h"
 #include "filter/instance.h"
@@ -37,5 +36,3 @@ struct surface image_surface(const hone_image *image);
 /* Whether a pixel of one lies where a pixel of the other does. Images whose rows are equally far apart may
  * interleave: the halves of a picture do not overlap. */
 bool image_overlaps(const hone_image *a, const hone_image *b);
-
-#endif

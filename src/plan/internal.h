@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of this folder share about a plan. */
-#ifndef PLAN_INTERNAL_H
-#define PLAN_INTERNAL_H
+#pragma once
 
 #include "filter/chain.h"
 #include "filter/instance.h"
@@ -82,5 +81,3 @@ hone_status choosing_make(hone_plan *plan, struct step *step, const struct filte
 
 /* The configuration as text, once the instance has changed. */
 hone_status choosing_note(struct step *step, hone_error *error);
-
-#endif

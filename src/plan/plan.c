@@ -14,7 +14,6 @@
 #include "plan/plan.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The chain may be destroyed before the plan, and so may the strings of the options. */
 static hone_status keep_options(hone_plan *plan, const hone_plan_options *options, hone_error *error)

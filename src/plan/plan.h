@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What streams need of plans beyond the public interface. */
-#ifndef PLAN_PLAN_H
-#define PLAN_PLAN_H
+#pragma once
 
 #include "hone/event.h"
 #include "hone/plan.h"
@@ -29,5 +28,3 @@ hone_status plan_change_make(struct plan_change **out, hone_plan *plan, size_t i
 const hone_image_desc *plan_change_output(const struct plan_change *change);
 void plan_change_take(hone_plan *plan, struct plan_change **change);
 void plan_change_drop(struct plan_change **change);
-
-#endif

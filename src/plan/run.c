@@ -5,7 +5,6 @@
 #include "cl/event.h"
 #include "cl/selftest.h"
 #include "filter/case.h"
-#include "hone/interop.h"
 #include "image/view.h"
 #include "plan/image.h"
 #include "plan/internal.h"

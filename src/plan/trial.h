@@ -5,8 +5,7 @@
  * remembered with the tuning records. Nobody waits, and no frame is computed twice. A plan that runs once or
  * twice never starts it.
  */
-#ifndef PLAN_TRIAL_H
-#define PLAN_TRIAL_H
+#pragma once
 
 #include "choose/choose.h"
 #include "filter/instance.h"
@@ -34,5 +33,3 @@ bool trial_conclude(struct trial **trial, struct instance **instance, enum choic
 /* Gives up: waits for the building thread (not long: one program at most) and keeps the plan's instance. NULL
  * is fine. */
 void trial_end(struct trial **trial);
-
-#endif

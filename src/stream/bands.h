@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Cutting a side of an image into bands: of whole rows, or of columns. Every band is made from a region of as
  * many rows, so that one plan does for all. */
-#ifndef STREAM_BANDS_H
-#define STREAM_BANDS_H
+#pragma once
 
 #include "hone/chain.h"
 
@@ -34,5 +33,3 @@ struct band {
     int64_t origin; /* first row of its region; negative, or beyond the end, only where the border wraps */
 };
 struct band bands_at(const struct bands *bands, uint32_t index);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of this folder share about a stream. */
-#ifndef STREAM_INTERNAL_H
-#define STREAM_INTERNAL_H
+#pragma once
 
 #include "cl/memory.h"
 #include "hone/stream.h"
@@ -174,5 +173,3 @@ uint64_t stats_device(const hone_stream *stream, const hone_event *event);
 /* An event of a stage is done: how long it took on the device. Without the lock, on the stream's thread. */
 uint64_t stats_stage(hone_stream *stream, hone_stream_stage stage, const hone_event *event,
                      uint64_t not_before);
-
-#endif

@@ -8,8 +8,7 @@
  * Threads: all functions safe. What is asked of a device is asked by a thread of the pool's that belongs to it, and its streams'
  * threads: nobody who submits a frame waits for more than its result.
  */
-#ifndef STREAM_POOL_H
-#define STREAM_POOL_H
+#pragma once
 
 #include "hone/chain.h"
 #include "hone/device.h"
@@ -128,5 +127,3 @@ bool pool_give_up(struct pool *pool, unsigned index, enum pool_wait what, uint64
 hone_step_info *pool_copy_steps(size_t *count,
                                 bool (*next)(const void *of, size_t step, hone_step_info *info),
                                 const void *of);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of a pool share. */
-#ifndef STREAM_POOL_INTERNAL_H
-#define STREAM_POOL_INTERNAL_H
+#pragma once
 
 #include "stream/internal.h"
 #include "stream/pool.h"
@@ -107,5 +106,3 @@ void shape_release(struct pool *pool, struct pool_shape *shape);
 void pool_returned(void *member, const hone_stream_result *result);
 /* Told of each command of an attempt. */
 void pool_command(void *attempt, const hone_command *command);
-
-#endif

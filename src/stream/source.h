@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The result of the first filters of a chain as the image that the others read: row by row as it comes, or
  * turned, by way of a temporary file without a name. */
-#ifndef STREAM_SOURCE_H
-#define STREAM_SOURCE_H
+#pragma once
 
 #include "stream/tiles.h"
 
@@ -21,5 +20,3 @@ struct tiles *source_inner(struct source *source);
 
 /* Does a little of what there is to do before rows can be read. */
 hone_status source_prepare(struct source *source, bool *ready, hone_error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The last filter of a chain that is no window. Sums go on from band to band: each band by itself, and then
  * the sums of those before are added. A filter that turns the image turns each band. */
-#ifndef STREAM_TAIL_H
-#define STREAM_TAIL_H
+#pragma once
 
 #include "hone/chain.h"
 #include "plan/plan.h"
@@ -32,5 +31,3 @@ void tail_get_state(const struct tail *tail, void *state);
 void tail_set_state(struct tail *tail, const void *state);
 /* HONE_ERROR_UNSUPPORTED where a count is over 2^32 - 1. */
 hone_status tail_counts(struct tail *tail, const void **out, hone_error *error);
-
-#endif

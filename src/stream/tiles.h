@@ -8,8 +8,7 @@
  * transposed image goes through a temporary file. What cannot be done in bands is HONE_ERROR_UNSUPPORTED, and
  * the message names the filter.
  */
-#ifndef STREAM_TILES_H
-#define STREAM_TILES_H
+#pragma once
 
 #include "hone/chain.h"
 #include "hone/event.h"
@@ -102,5 +101,3 @@ void tiles_get_state(const struct tiles *tiles, struct tiles_state *state);
 
 /* As hone_plan_step. */
 bool tiles_step(const struct tiles *tiles, size_t step, hone_step_info *info);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files about tiles share. */
-#ifndef STREAM_TILES_INTERNAL_H
-#define STREAM_TILES_INTERNAL_H
+#pragma once
 
 #include "hone/image.h"
 #include "stream/bands.h"
@@ -92,5 +91,3 @@ void tiles_tell_tail(void *tiles, const hone_command *command);
 void tiles_note_copies(struct tiles *tiles);
 /* Frees that; what has been done, and how, is still known. */
 void tiles_release(struct tiles *tiles);
-
-#endif

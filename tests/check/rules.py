@@ -93,6 +93,8 @@ def layering_mistakes(files, root=SRC):
             local = quoted and "/" not in header
             if quoted and not local and not allowed(module, header):
                 mistakes.append(f"{relative(path)}:{number}: {module} may not include {header}")
+            if quoted and header.endswith("internal.h") and os.path.dirname(header) != os.path.relpath(os.path.dirname(path), root):
+                mistakes.append(f"{relative(path)}:{number}: {header} is for the files of its own folder")
             if local:
                 mistakes.append(f"{relative(path)}:{number}: write the module's name in front of {header}")
     return mistakes
@@ -107,11 +109,12 @@ def test_a_wrong_include_is_found():
     wrong = [("base/x.c", "filter/chain.h"), ("filters/box/x.c", "filters/sobel/sobel.h"), ("media/x.c", "cl/memory.h"),
              ("filters/box/x.c", "cl/device.h"), ("plan/x.c", "filters/box/box.h"), ("cli/x.c", "filters/box/box.h"),
              ("filters/box/x.c", "filter/instance.h"), ("plan/x.c", "tune/worker/worker.h"), ("plan/x.c", "stream/internal.h"),
+             ("lab/bench/x.c", "tune/own/session_internal.h"), ("tune/own/x.c", "tune/own/run/target_internal.h"),
              ("nowhere/x.c", "base/mem.h"), ("base/x.c", "mem.h"),
              ("filters/box/x.cl", "filters/sobel/x.clh"), ("filters/words.clh", "filters/box/x.clh"), ("filters/box/x.cl", "words.clh")]
     right = [("filters/box/x.c", "image/view.h"), ("filters/box/x.c", "filter/filter.h"), ("plan/x.c", "choose/choose.h"), ("cli/x.c", "filter/chain.h"),
              ("filters/box/x.c", "filters/box/box.h"), ("cli/x.c", "hone/hone.h"), ("filters/box/x.cl", "filters/words.clh"),
-             ("filters/alpha.c", "filters/alpha.h"), ("filters/sums.clh", "filters/vectors.clh")]
+             ("tune/own/x.c", "tune/own/session_internal.h"), ("filters/alpha.c", "filters/alpha.h"), ("filters/sums.clh", "filters/vectors.clh")]
     for name, header in wrong + right:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, name)
@@ -190,6 +193,21 @@ def test_lines_are_of_one_width():
                 if len(line.rstrip("\n")) > WIDEST_LINE:
                     mistakes.append(f"{relative(path)}:{number}: the line is wider than {WIDEST_LINE} columns")
     frame.check(count > 10000, f"only {count} lines were found")
+    fail_if(mistakes)
+
+
+def begins_alike(text):
+    return "\n#pragma once\n" in text and not re.search(r"^#ifndef \w+_H$", text, re.M)
+
+
+def test_headers_begin_alike():
+    frame.check(begins_alike("/* What. */\n#pragma once\nint a;\n") and not begins_alike("#ifndef A_H\n#define A_H\n#endif\n"),
+                "the check is wrong")
+    mistakes = []
+    for path in sources(SRC, endings=(".h",)):
+        with open(path, encoding="utf-8") as file:
+            if not begins_alike(file.read()):
+                mistakes.append(f"{relative(path)} has no #pragma once, or a guard beside it")
     fail_if(mistakes)
 
 

@@ -7,8 +7,7 @@
  * that a source names: each with all of its overloads, so that no argument is converted on the way, and with
  * the same attributes, so that the machine code is the same. tests/unit/builtins.c compares them with clang's.
  */
-#ifndef CL_SOURCE_BUILTINS_H
-#define CL_SOURCE_BUILTINS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ struct text;
  * out: the header is needed then. */
 bool builtins_declare(const char *source, struct text *out);
 extern const char *const builtins_option;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone apply: one chain over many images. */
-#ifndef CLI_APPLY_APPLY_H
-#define CLI_APPLY_APPLY_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -354,5 +353,3 @@ void apply_report_items(const struct apply_options *options, const struct items 
 /* After it, where there were several inputs: "43 written, 5 failed, 2 skipped in 8.4 s". */
 void apply_summary(const struct apply_options *options, const struct items *items,
                    const struct apply_tally *tally);
-
-#endif

@@ -5,7 +5,6 @@
 
 #include "filter/chain.h"
 #include "filter/registry.h"
-#include "image/view.h"
 
 #include <string.h>
 

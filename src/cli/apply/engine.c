@@ -52,10 +52,9 @@ hone_status engine_begin(struct engine *engine, const struct apply_options *opti
     if (!engine->seconds || !engine->bound || !engine->moved || !engine->chain_text)
         return error_memory(error, "a chain");
     hone_chain_text(chain, engine->chain_text, length);
-    hone_status status = HONE_OK;
-    for (size_t i = 0; i < steps && !status; i++)
-        status = find_second(engine, i, error);
-    return status;
+    for (size_t i = 0; i < steps; i++)
+        TRY(find_second(engine, i, error));
+    return HONE_OK;
 }
 
 /* What is opened. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which file becomes which: the inputs of `hone apply` and the outputs that belong to them. */
-#ifndef CLI_APPLY_ITEMS_H
-#define CLI_APPLY_ITEMS_H
+#pragma once
 
 #include "hone/status.h"
 
@@ -50,5 +49,3 @@ hone_status items_make_folders(const char *output, const char *root, hone_error 
 /* Whether the output can be put in place as far as rights tell, so that no work is done in vain. A file that
  * is there and nobody may write is kept, unless `force` is set. */
 hone_status items_check_folder(const char *output, bool to_folder, bool force, hone_error *error);
-
-#endif

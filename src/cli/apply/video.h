@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone apply for videos: decoding, filtering and encoding at the same time. */
-#ifndef CLI_APPLY_VIDEO_H
-#define CLI_APPLY_VIDEO_H
+#pragma once
 
 #include "cli/apply/apply.h"
 #include "media/video/video.h"
@@ -87,5 +86,3 @@ void queue_end(struct unit_queue *queue);
 void queue_stop(struct unit_queue *queue);
 /* One after the other, also when the queue was stopped. False when it is empty. */
 bool queue_drain(struct unit_queue *queue, struct queued *queued);
-
-#endif

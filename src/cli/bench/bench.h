@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of `hone bench` share. */
-#ifndef CLI_BENCH_BENCH_H
-#define CLI_BENCH_BENCH_H
+#pragma once
 
 #include "base/text.h"
 #include "cli/cli.h"
@@ -69,5 +68,3 @@ hone_status html_end(struct bench_run *run, hone_error *error);
 /* What a row's kernels are made of and what probes found, under the row; the same for --json. */
 void bench_print_closer(const struct climbed *result);
 void bench_add_closer(json_t *row, const struct climbed *result);
-
-#endif

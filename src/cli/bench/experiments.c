@@ -4,13 +4,11 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
-#include "cli/show.h"
 #include "lab/experiments/experiments.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- The list ---- */
 

@@ -2,7 +2,6 @@
 /* hone bench without operands, hone bench roofs, and what --json says. */
 #include "cli/bench/bench.h"
 
-#include "base/error.h"
 #include "base/json_text.h"
 
 #include <stdio.h>

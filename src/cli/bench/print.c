@@ -2,8 +2,6 @@
 /* What `hone bench` prints. */
 #include "cli/bench/bench.h"
 
-#include "cli/show.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

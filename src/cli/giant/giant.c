@@ -419,10 +419,9 @@ static hone_status give_rows(void *user, uint32_t count, void *to, hone_error *e
     struct giant *g = user;
     const size_t row = hone_image_row_bytes(tiles_output(g->tiles));
     unsigned char *at = to;
-    hone_status status = HONE_OK;
-    for (; count > 0 && !status; count--, at += row)
-        status = kept_has(&g->kept) ? kept_take(&g->kept, at, error) : make_row(g, at, error);
-    return status;
+    for (; count > 0; count--, at += row)
+        TRY(kept_has(&g->kept) ? kept_take(&g->kept, at, error) : make_row(g, at, error));
+    return HONE_OK;
 }
 
 static hone_status encode(struct giant *g, int fd, hone_error *error)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone apply --resume: rows of a giant result are kept beside the output until that is complete, so that the same command goes on
  * behind them after an interruption. */
-#ifndef CLI_GIANT_KEPT_H
-#define CLI_GIANT_KEPT_H
+#pragma once
 
 #include "base/spool.h"
 #include "cli/apply/apply.h"
@@ -33,5 +32,3 @@ bool kept_skips(const struct kept *kept);
 hone_status kept_add(struct kept *kept, const struct tiles *tiles, const void *row, hone_error *error);
 /* status: what came of the output; what is kept goes when it is in place. */
 void kept_end(struct kept *kept, const struct engine *engine, const struct item *item, hone_status status);
-
-#endif

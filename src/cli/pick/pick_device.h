@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which of several devices runs a chain soonest. */
-#ifndef CLI_PICK_PICK_DEVICE_H
-#define CLI_PICK_PICK_DEVICE_H
+#pragma once
 
 #include "hone/chain.h"
 #include "hone/device.h"
@@ -28,5 +27,3 @@ hone_status pick_device(unsigned *index, const struct pick_request *request, hon
  * can be used. */
 hone_status pick_device_among(unsigned *index, const struct pick_request *request,
                               const hone_device_info *devices, size_t count, hone_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tuning what a chain needs before it runs: `hone apply --tune full`. */
-#ifndef CLI_PICK_TUNE_CHAIN_H
-#define CLI_PICK_TUNE_CHAIN_H
+#pragma once
 
 #include "hone/chain.h"
 #include "hone/device.h"
@@ -23,5 +22,3 @@ struct tune_chain_request {
 /* Every filter of the chain that was not tuned on this device for images like these is tuned now; the results
  * are remembered, and known to the device. Nothing is measured when all were. */
 hone_status tune_chain(const struct tune_chain_request *request, hone_error *error);
-
-#endif

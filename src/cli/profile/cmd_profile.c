@@ -2,14 +2,11 @@
 /* hone profile: where the time of a chain goes. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "cli/guard.h"
 #include "cli/policy.h"
 #include "cli/profile/profile.h"
 #include "cli/profile/traffic.h"
 
-#include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 

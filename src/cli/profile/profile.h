@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone profile: the parts of the command. */
-#ifndef CLI_PROFILE_PROFILE_H
-#define CLI_PROFILE_PROFILE_H
+#pragma once
 
 #include "cli/cli.h"
 #include "hone/hone.h"
@@ -56,5 +55,3 @@ void profile_print(const struct profile *profile, hone_device *device, const hon
 struct json_t *profile_json(const struct profile *profile, hone_device *device, const hone_plan *plan,
                             const struct profile_arguments *arguments, const hone_image_desc *in,
                             const struct preparation *preparation);
-
-#endif

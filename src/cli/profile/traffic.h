@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a run moved, and which copies another layout or choice would have avoided: for people and for programs. */
-#ifndef CLI_PROFILE_TRAFFIC_H
-#define CLI_PROFILE_TRAFFIC_H
+#pragma once
 
 #include "cli/cli.h"
 #include "cli/guard.h"
@@ -18,5 +17,3 @@ hone_status trace_file_begin(struct guarded_output *output, const char *path, ho
 /* Writes it there, whole, and releases it (NULL: no memory for it). */
 hone_status trace_file_end(struct guarded_output *output, const char *path, struct json_t *trace,
                            hone_error *error);
-
-#endif

@@ -14,7 +14,6 @@
 #include "tune/own/spec/sources.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,10 +35,9 @@ bool tune_wants_kernel(int argc, char **argv)
 static hone_status set_all(struct kernel_run *run, const char *name, const struct option_list *list,
                            hone_error *error)
 {
-    hone_status status = HONE_OK;
-    for (int i = 0; i < list->count && !status; i++)
-        status = own_spec_set(run->spec, name, list->items[i], NULL, error);
-    return status;
+    for (int i = 0; i < list->count; i++)
+        TRY(own_spec_set(run->spec, name, list->items[i], NULL, error));
+    return HONE_OK;
 }
 
 static hone_status set_flags(struct kernel_run *run, hone_error *error)

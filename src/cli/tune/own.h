@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tuning kernels of the user's own, between the files of it (own*.c) and cmd_tune.c. */
-#ifndef CLI_TUNE_OWN_H
-#define CLI_TUNE_OWN_H
+#pragma once
 
 #include "base/text.h"
 #include "cli/cli.h"
@@ -83,5 +82,3 @@ hone_status tune_kernel_right(void *context, int index, enum element element, si
                               hone_error *error);
 /* Prints the result as a table or as JSON; false when memory ran out. */
 bool tune_kernel_report(const struct kernel_run *run);
-
-#endif

@@ -4,7 +4,6 @@
 #include "cli/tune/tune.h"
 
 #include "base/json_text.h"
-#include "base/mem.h"
 #include "base/text.h"
 
 #include <jansson.h>

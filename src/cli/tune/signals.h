@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Signals that end tuning: it ends by itself, so that nobody takes what was under way for a crash later. */
-#ifndef CLI_TUNE_SIGNALS_H
-#define CLI_TUNE_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -16,5 +15,3 @@ void tune_signals_begin(bool silent);
 bool tune_is_interrupted(void *context);
 /* A second one came, or the seconds are over: nothing is waited for. */
 bool tune_is_given_up(void *context);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of `hone tune` share. */
-#ifndef CLI_TUNE_TUNE_H
-#define CLI_TUNE_TUNE_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -114,5 +113,3 @@ void tune_stop_worker(struct worker *worker, const struct common_options *common
 int tune_export(struct tune_run *run, const struct operands *operands);
 int tune_import(struct tune_run *run);
 int tune_replay(struct tune_run *run);
-
-#endif

@@ -12,7 +12,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { WINDOW_MOST = 1024 };

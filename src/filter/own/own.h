@@ -6,8 +6,7 @@
  * A filter that was loaded stays until the process ends, so that whoever holds one need not count; a changed
  * file becomes a new filter, which takes the old one's name.
  */
-#ifndef FILTER_OWN_OWN_H
-#define FILTER_OWN_OWN_H
+#pragma once
 
 #include "filter/filter.h"
 
@@ -49,5 +48,3 @@ const char *own_format(struct own *own, const char *format, ...) __attribute__((
 hone_status own_parse(struct own *own, hone_error *error);
 /* Completes what was read: the variants of a pixel function, or the checks of kernels. */
 hone_status own_complete(struct own *own, hone_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shared inside this folder. */
-#ifndef FILTERS_COLORMAP_COLORMAP_H
-#define FILTERS_COLORMAP_COLORMAP_H
+#pragma once
 
 #include "filter/filter.h"
 
@@ -16,5 +15,3 @@ uint32_t palette_color(enum map map, int level);
 /* The polynomial of a fitted map for one of its channels: coefficients, lowest power first, of a variable
  * that runs from -1 to 1 over the levels. NULL for maps that are exact formulas. */
 const double *palette_fit(enum map map, int channel);
-
-#endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filters/colormap/colormap.h"
 
-#include <string.h>
-
 REFERENCE(colormap);
 
 static hone_status prepare(struct filter_case *c, hone_error *error)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shared inside this folder. */
-#ifndef FILTERS_CONVOLVE_CONVOLVE_H
-#define FILTERS_CONVOLVE_CONVOLVE_H
+#pragma once
 
 #include "filter/filter.h"
 
@@ -57,5 +56,3 @@ int weights_capacity(const struct weights *w);
 int weights_limbs(const struct weights *w);
 
 void convolve_table(const struct filter_case *c, int index, void *table, size_t bytes);
-
-#endif

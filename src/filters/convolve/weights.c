@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* How far whole weights may take a result away from the weights as written, in levels, before it is
  * rounded. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shared inside this folder. */
-#ifndef FILTERS_DEMOSAIC_DEMOSAIC_H
-#define FILTERS_DEMOSAIC_DEMOSAIC_H
+#pragma once
 
 #include "filter/filter.h"
 
@@ -11,5 +10,3 @@ enum method { METHOD_BILINEAR, METHOD_MALVAR };
 /* Where the first red sample lies, 0 or 1 each; computed from the pattern. */
 #define RED_X_SYMBOL "RX"
 #define RED_Y_SYMBOL "RY"
-
-#endif

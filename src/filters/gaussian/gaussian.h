@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shared inside this folder. */
-#ifndef FILTERS_GAUSSIAN_GAUSSIAN_H
-#define FILTERS_GAUSSIAN_GAUSSIAN_H
+#pragma once
 
 #include "filter/filter.h"
 
@@ -45,5 +44,3 @@ enum {
 };
 
 void gaussian_table(const struct filter_case *c, int index, void *table, size_t bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shared inside this folder. */
-#ifndef FILTERS_HISTOGRAM_HISTOGRAM_H
-#define FILTERS_HISTOGRAM_HISTOGRAM_H
+#pragma once
 
 #include "filter/filter.h"
 
@@ -9,5 +8,3 @@ enum { HISTOGRAM_PICTURE_HEIGHT = 256 };
 
 /* Edge 0 to `bins`. */
 double histogram_edge(const struct filter_case *c, int64_t index);
-
-#endif

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shared inside this folder. */
-#ifndef FILTERS_SOBEL_SOBEL_H
-#define FILTERS_SOBEL_SOBEL_H
+#pragma once
 
 #include "filter/filter.h"
 
 enum sobel_norm { SOBEL_L2 = 0, SOBEL_L1 = 1 };
 enum sobel_output { SOBEL_MAGNITUDE = 0, SOBEL_DX = 1, SOBEL_DY = 2 };
-
-#endif

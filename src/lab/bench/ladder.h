@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The steps of a table, or of a filter, climbed on a device. */
-#ifndef LAB_BENCH_LADDER_H
-#define LAB_BENCH_LADDER_H
+#pragma once
 
 #include "lab/bench/limit.h"
 #include "lab/bench/row.h"
@@ -57,5 +56,3 @@ struct climbed {
 /* Climbs one step; `first_ms` is the time of the first step that ran, 0 before, and becomes this one's then. */
 void ladder_climb(const struct ladder *ladder, int step, hone_device *device, const struct roofs_list *roofs,
                   const hone_image_desc *in, double *first_ms, struct climbed *out);
-
-#endif

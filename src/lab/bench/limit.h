@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What limits a row, as far as its time, its cost model and the device's roofs tell. */
-#ifndef LAB_BENCH_LIMIT_H
-#define LAB_BENCH_LIMIT_H
+#pragma once
 
 #include "lab/bench/row.h"
 #include "lab/roofs/roofs.h"
@@ -20,5 +19,3 @@ const char *limiter_advice(enum limiter limiter);
 
 /* `pixels` of the row's input; `is_float`: it computes with floats. */
 struct limit limit_of(const struct row *row, const struct roofs_list *roofs, double pixels, bool is_float);
-
-#endif

@@ -6,11 +6,10 @@
 #include "base/text.h"
 #include "filter/chain.h"
 #include "filter/check.h"
-#include "tune/measure/internal.h"
+#include "tune/measure/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { SETTLE_RUNS = 6, LEAST_RUNS = 3, CHECK_WIDTH = 136, CHECK_HEIGHT = 60 };
 static const double agreement = 1.05, settle_ms = 300, longest_ms = 1000,

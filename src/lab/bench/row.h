@@ -5,8 +5,7 @@
  * Kernels are timed apart from the copies that a variant needs around them (a 2D image made of a buffer), for
  * the documents' programs begin with images. Inputs are noise, three of them by turns.
  */
-#ifndef LAB_BENCH_ROW_H
-#define LAB_BENCH_ROW_H
+#pragma once
 
 #include "filter/variant.h"
 #include "hone/device.h"
@@ -51,5 +50,3 @@ hone_status row_time(struct measure *measure, struct instance *instance, bool fl
 /* The case of a row: relaxed where the variant asks for it. case_finish is due on HONE_OK alone. */
 hone_status row_case(struct filter_case *c, const struct variant *variant, const char *text,
                      const hone_image_desc *in, hone_error *error);
-
-#endif

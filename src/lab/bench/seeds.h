@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The tables of the documents that the filters come from: data/seeds/, compiled in. */
-#ifndef LAB_BENCH_SEEDS_H
-#define LAB_BENCH_SEEDS_H
+#pragma once
 
 #include "hone/status.h"
 
@@ -49,5 +48,3 @@ struct seed_figure {
     double least, most;
 };
 bool seed_figure(const struct seed_row *row, const char *name, int size, struct seed_figure *figure);
-
-#endif

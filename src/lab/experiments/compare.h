@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LAB_EXPERIMENTS_COMPARE_H
-#define LAB_EXPERIMENTS_COMPARE_H
+#pragma once
 
 #include "hone/pixels.h"
 
@@ -9,5 +8,3 @@
 /* The largest difference between two rows of elements, `bytes` long. A NaN beside a number counts as
  * infinite. */
 double largest_difference(hone_type type, const void *a, const void *b, size_t bytes);
-
-#endif

@@ -3,8 +3,7 @@
  * The open questions of the documents that the filters come from, asked of a device: each an experiment of two or more
  * ways of doing the same, timed by turns, with results compared wherever they must agree.
  */
-#ifndef LAB_EXPERIMENTS_H
-#define LAB_EXPERIMENTS_H
+#pragma once
 
 #include "hone/device.h"
 #include "lab/bench/row.h"
@@ -62,5 +61,3 @@ struct experiment_text experiment_describe(const struct experiment *experiment);
  * is in the result; only what the whole experiment needs is an error. */
 hone_status experiment_run(const struct experiment *experiment, hone_device *device, uint32_t width,
                            uint32_t height, struct experiment_result *result, hone_error *error);
-
-#endif

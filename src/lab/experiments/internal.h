@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of this folder share. */
-#ifndef LAB_EXPERIMENTS_INTERNAL_H
-#define LAB_EXPERIMENTS_INTERNAL_H
+#pragma once
 
 #include "cl/program.h"
 #include "hone/pixels.h"
@@ -95,5 +94,3 @@ void say_fastest(struct experiment_result *result);
 
 right_function right_convolution, right_rows, right_columns, right_corners, right_curve, right_windows,
     right_quotients, right_rounds;
-
-#endif

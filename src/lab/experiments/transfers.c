@@ -8,10 +8,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/mem.h"
 #include "cache/programs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

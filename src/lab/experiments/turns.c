@@ -2,10 +2,9 @@
 /* Timing by turns: what the machine does meanwhile meets all arms alike. */
 #include "lab/experiments/internal.h"
 
-#include "tune/measure/internal.h"
+#include "tune/measure/state.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { LEAST_TURNS = 3, SETTLING = 2 /* runs of each arm that do not count */ };
 static const double longest_ms = 1500,

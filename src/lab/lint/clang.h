@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* libclang's functions, looked up when they are first needed. */
-#ifndef LAB_LINT_CLANG_H
-#define LAB_LINT_CLANG_H
+#pragma once
 
 #include <clang-c/Index.h>
 #include <stdbool.h>
@@ -56,5 +55,3 @@ struct clang {
 
 /* NULL where there is no libclang. Stays loaded. Threads: one at a time. */
 const struct clang *clang_load(void);
-
-#endif

@@ -5,7 +5,6 @@
 #include "lab/lint/clang_walk.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Looking ---- */

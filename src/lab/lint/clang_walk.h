@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files that look at the syntax tree share. */
-#ifndef LAB_LINT_CLANG_WALK_H
-#define LAB_LINT_CLANG_WALK_H
+#pragma once
 
 #include "lab/lint/clang.h"
 #include "lab/lint/internal.h"
@@ -61,5 +60,3 @@ void judge_unary(const struct tree *tree, CXCursor unary);
 void judge_binary(const struct tree *tree, CXCursor binary);
 void judge_if(const struct tree *tree, CXCursor statement);
 void judge_literal(const struct tree *tree, CXCursor literal);
-
-#endif

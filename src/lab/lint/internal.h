@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LAB_LINT_INTERNAL_H
-#define LAB_LINT_INTERNAL_H
+#pragma once
 
 #include "base/text.h"
 #include "lab/lint/lint.h"
@@ -55,5 +54,3 @@ hone_status lint_folder(struct lint_job *job, hone_error *error);
 
 /* Takes back a finding for a reason; whether that worked is in job->failed. */
 void lint_allow(struct lint_job *job, struct lint_finding *finding, const char *reason);
-
-#endif

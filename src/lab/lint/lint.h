@@ -5,8 +5,7 @@
  * libclang is loaded when a file is looked at, so that nothing else pays for it. Only what stands in the file
  * itself is judged, not what it includes.
  */
-#ifndef LAB_LINT_H
-#define LAB_LINT_H
+#pragma once
 
 #include "hone/status.h"
 
@@ -51,5 +50,3 @@ struct lint_result {
 hone_status lint_file(struct lint_result *result, const char *path, const struct lint_options *options,
                       hone_error *error);
 void lint_finish(struct lint_result *result);
-
-#endif

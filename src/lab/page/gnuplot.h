@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Plots by gnuplot, which is looked for when it is needed. */
-#ifndef LAB_PAGE_GNUPLOT_H
-#define LAB_PAGE_GNUPLOT_H
+#pragma once
 
 #include "base/text.h"
 #include "hone/status.h"
@@ -15,5 +14,3 @@ hone_status gnuplot_svg(const char *script, const char *name, struct text *out, 
 
 /* Appends a string constant of gnuplot's: what would end it is left out. */
 void gnuplot_add_string(struct text *script, const char *string);
-
-#endif

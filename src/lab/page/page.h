@@ -3,8 +3,7 @@
  * One page of HTML with what was climbed: bars, roofline, sizes, work-group shapes, a timeline, the machine.
  * Nothing in it is looked for elsewhere; it is well-formed XML, too.
  */
-#ifndef LAB_PAGE_PAGE_H
-#define LAB_PAGE_PAGE_H
+#pragma once
 
 #include "base/text.h"
 #include "lab/bench/ladder.h"
@@ -26,5 +25,3 @@ void page_begin(struct text *page, const char *command);
  * place. */
 hone_status page_add(struct text *page, const struct page_subject *subject, int number, hone_error *error);
 void page_end(struct text *page);
-
-#endif

@@ -3,8 +3,6 @@
 
 #include "lab/page/gnuplot.h"
 
-#include <math.h>
-
 static const struct climbed *result_of(const struct page_subject *s, int image, int step)
 {
     const struct climbed *r = &s->results[(size_t)image * s->stride + (size_t)step];

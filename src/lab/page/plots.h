@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The plots of a page, as scripts for gnuplot. Each is false where there is nothing to plot. */
-#ifndef LAB_PAGE_PLOTS_H
-#define LAB_PAGE_PLOTS_H
+#pragma once
 
 #include "lab/page/page.h"
 
@@ -16,5 +15,3 @@ bool plot_timeline(const struct page_subject *subject, struct text *script, stru
 #define PLOT_HERE  "#2a7ab9"
 #define PLOT_THERE "#c07a1e"
 #define PLOT_GREY  "#8a8a8a"
-
-#endif

@@ -6,8 +6,6 @@
 #include "lab/page/plots.h"
 #include "lab/profile/profile.h"
 
-#include <stdlib.h>
-
 enum { WARMUP = 3, REPEAT = 5 };
 
 struct run {

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "filter/registry.h"
 #include "lab/probe/rewrite.h"
-#include "tune/measure/internal.h"
+#include "tune/measure/state.h"
 
 #include <math.h>
 #include <stdio.h>

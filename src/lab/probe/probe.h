@@ -6,8 +6,7 @@
  *
  * They are derived from the program's own source and launch geometry, for any variant of any filter.
  */
-#ifndef LAB_PROBE_PROBE_H
-#define LAB_PROBE_PROBE_H
+#pragma once
 
 #include "base/text.h"
 #include "lab/bench/row.h"
@@ -34,5 +33,3 @@ hone_status probe_case(struct probed *probed, const struct filter_case *c, const
 /* Of a row that ran. HONE_OK even where single probes could not be made: the note says so. */
 hone_status probe_row(struct probed *probed, const struct row *row, hone_device *device, const char *text,
                       const hone_image_desc *in, const struct roofs_list *roofs, hone_error *error);
-
-#endif

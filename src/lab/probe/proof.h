@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Kernels built to be limited by one thing each: whether the probes find it on a device. */
-#ifndef LAB_PROBE_PROOF_H
-#define LAB_PROBE_PROOF_H
+#pragma once
 
 #include "lab/probe/probe.h"
 
@@ -15,5 +14,3 @@ struct proof {
 };
 hone_status proof_run(struct proof *proof, int index, hone_device *device, const struct roofs_list *roofs,
                       hone_error *error);
-
-#endif

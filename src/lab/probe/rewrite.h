@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Kernels with more to do than they have: the same program, whose kernels first compute or load for
  * nothing. */
-#ifndef LAB_PROBE_REWRITE_H
-#define LAB_PROBE_REWRITE_H
+#pragma once
 
 #include "base/text.h"
 #include "hone/status.h"
@@ -24,5 +23,3 @@ enum { PROBE_OPERATIONS = 8, PROBE_LOADED = 16 };
  */
 hone_status probe_rewrite(struct text *source, const struct probe_load *load, unsigned log2_loads,
                           hone_error *error);
-
-#endif

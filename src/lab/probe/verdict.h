@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What limits a kernel, from how it takes more and less work (guide 5.6.1). */
-#ifndef LAB_PROBE_VERDICT_H
-#define LAB_PROBE_VERDICT_H
+#pragma once
 
 #include "lab/bench/limit.h"
 
@@ -23,5 +22,3 @@ double evidence_of_work(const struct evidence *evidence);
 double evidence_of_loads(const struct evidence *evidence);
 
 enum limiter evidence_verdict(const struct evidence *evidence);
-
-#endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Why a run copies what it copies, and what would avoid it (guide 7.4). */
-#include "base/error.h"
-#include "base/mem.h"
 #include "cl/memory.h"
 #include "filter/registry.h"
 #include "lab/profile/internal.h"

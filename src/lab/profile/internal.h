@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LAB_PROFILE_INTERNAL_H
-#define LAB_PROFILE_INTERNAL_H
+#pragma once
 
 #include "lab/profile/profile.h"
 
@@ -16,5 +15,3 @@ hone_status run_once(struct profile_run *run, const struct subject *subject, hon
 
 /* Everything that follows from the runs: rows, medians, traffic. */
 hone_status summary_make(struct profile *profile, hone_error *error);
-
-#endif

@@ -5,8 +5,7 @@
  * A run is: hand the picture over, the plan, take the result back. All that the device was given is waited for between runs,
  * so that each one stands alone.
  */
-#ifndef LAB_PROFILE_H
-#define LAB_PROFILE_H
+#pragma once
 
 #include "choose/roofs.h"
 #include "hone/hone.h"
@@ -117,5 +116,3 @@ bool profile_explain_copy(const struct copy_situation *situation, const hone_com
                           struct profile_copy *copy);
 /* Adds a command to what a run moves. */
 void profile_add_traffic(struct profile_traffic *traffic, const hone_command *command);
-
-#endif

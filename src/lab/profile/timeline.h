@@ -5,8 +5,7 @@
  *
  * Spans that overlap get tracks of their own, so that those of a track do not: a queue in order has one.
  */
-#ifndef LAB_TIMELINE_H
-#define LAB_TIMELINE_H
+#pragma once
 
 #include "hone/device.h"
 #include "hone/event.h"
@@ -22,5 +21,3 @@ void timeline_add(struct timeline *timeline, const hone_device *device, const ch
 /* NULL: no memory, then or now; else the caller's. */
 struct json_t *timeline_json(struct timeline *timeline, const char *program);
 void timeline_free(struct timeline **timeline);
-
-#endif

@@ -5,8 +5,7 @@
  * Process 1 is the host: a track of calls, nested. Process 2 is the device: a track of what its queue does,
  * one command after the other, and beside it each command's waiting from being queued to its start.
  */
-#ifndef LAB_TRACE_H
-#define LAB_TRACE_H
+#pragma once
 
 #include "hone/event.h"
 
@@ -53,5 +52,3 @@ void trace_command(struct trace *trace, int process, int track, const hone_comma
 uint64_t trace_distance(uint64_t least, bool first, const hone_command *command, uint64_t ended);
 /* The whole; NULL when memory ran out. Nothing is left in `trace`. */
 struct json_t *trace_end(struct trace *trace, const char *program);
-
-#endif

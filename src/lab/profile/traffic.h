@@ -5,8 +5,7 @@
  * Copies of one kind, of one step, and for one reason are one entry, so that what is kept does not grow with the
  * number of commands.
  */
-#ifndef LAB_TRAFFIC_H
-#define LAB_TRAFFIC_H
+#pragma once
 
 #include "lab/profile/profile.h"
 
@@ -28,5 +27,3 @@ void traffic_add(struct traffic *traffic, const struct copy_situation *situation
                  const hone_command *commands, size_t count);
 /* Leaves it zeroed. */
 void traffic_finish(struct traffic *traffic);
-
-#endif

@@ -3,8 +3,7 @@
  * What a device can do at most, by kind: what `hone bench` holds kernels against. Measured once per device
  * and driver (some seconds) and kept with the roofs that choosing goes by (choose/roofs.h).
  */
-#ifndef LAB_ROOFS_ROOFS_H
-#define LAB_ROOFS_ROOFS_H
+#pragma once
 
 #include "hone/device.h"
 
@@ -38,5 +37,3 @@ const char *roof_unit(enum roof roof);
 
 /* What is remembered, or else measured now; `anew`: measured in any case. */
 hone_status roofs_know(struct roofs_list *roofs, hone_device *device, bool anew, hone_error *error);
-
-#endif

@@ -5,8 +5,7 @@
  *       └───────────one socket for each decoder──────────┘ (the host tells there how its decoder ended)
  *
  * All are the same program at the same addresses. What a decoder says is not trusted all the same. */
-#ifndef MEDIA_DECODER_DECODER_H
-#define MEDIA_DECODER_DECODER_H
+#pragma once
 
 #include "media/reader.h"
 
@@ -79,5 +78,3 @@ void decoder_serve(int socket);
 extern const struct media_reader media_reader_decoder;
 /* Whether there is a host. */
 bool decoder_ready(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The images and videos of a folder. */
-#ifndef MEDIA_FOLDER_FOLDER_H
-#define MEDIA_FOLDER_FOLDER_H
+#pragma once
 
 #include "hone/status.h"
 
@@ -22,5 +21,3 @@ struct folder_list {
 hone_status folder_images(struct folder_list *list, struct folder_list *others, const char *folder,
                           bool recursive, const char *leave_out, hone_error *error);
 void folder_list_finish(struct folder_list *list);
-
-#endif

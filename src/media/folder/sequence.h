@@ -3,8 +3,7 @@
  * Image sequences: files whose names differ in a number, named by a pattern as in ffmpeg: frame%d.png,
  * frame%04d.png.
  */
-#ifndef MEDIA_FOLDER_SEQUENCE_H
-#define MEDIA_FOLDER_SEQUENCE_H
+#pragma once
 
 #include "hone/status.h"
 
@@ -23,5 +22,3 @@ char *sequence_name(const char *pattern, uint64_t number);
  * and when numbers are missing between them.
  */
 hone_status sequence_find(const char *pattern, uint64_t *first, uint64_t *last, hone_error *error);
-
-#endif

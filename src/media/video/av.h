@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files that speak to FFmpeg's libraries share. */
-#ifndef MEDIA_VIDEO_AV_H
-#define MEDIA_VIDEO_AV_H
+#pragma once
 
 #include "media/video/video.h"
 
@@ -176,5 +175,3 @@ bool encoder_counts(const AVOutputFormat *muxer);
 /* Whether the options can be meant; *codec gets what --codec names, or NULL. */
 hone_status encoder_check(const AVCodec **codec, const struct video_write_options *options,
                           hone_error *error);
-
-#endif

@@ -4,11 +4,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/text.h"
 
 #include <libavutil/opt.h>
 
-#include <stdio.h>
 #include <string.h>
 
 /* How --quality becomes an encoder's own measure. */

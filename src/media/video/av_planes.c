@@ -203,10 +203,9 @@ static hone_status prepare_plane(struct unit *unit, const struct plane_pools *po
 
 hone_status planes_prepare(struct unit *unit, const struct plane_pools *pools, hone_error *error)
 {
-    hone_status status = HONE_OK;
-    for (unsigned i = 0; i < unit->layout.filtered && !status; i++)
-        status = prepare_plane(unit, pools, i, error);
-    return status;
+    for (unsigned i = 0; i < unit->layout.filtered; i++)
+        TRY(prepare_plane(unit, pools, i, error));
+    return HONE_OK;
 }
 
 hone_status planes_copy(struct unit *unit, const struct unit *from, hone_error *error)

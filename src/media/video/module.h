@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Between the command and its module video.so, which alone is linked with FFmpeg's libraries: their relocations take
  * longer than many runs of hone, so they are loaded when a video comes. */
-#ifndef MEDIA_VIDEO_MODULE_H
-#define MEDIA_VIDEO_MODULE_H
+#pragma once
 
 #include "media/video/video.h"
 
@@ -27,5 +26,3 @@ struct video_functions {
 };
 
 #define VIDEO_FUNCTIONS "hone_video_functions"
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Threads: one at a time per object; an input and an output may be used at the same time.
  */
-#ifndef MEDIA_VIDEO_VIDEO_H
-#define MEDIA_VIDEO_VIDEO_H
+#pragma once
 
 #include "hone/pixels.h"
 #include "media/media.h"
@@ -133,5 +132,3 @@ hone_status video_write(struct video_output *output, struct video_unit **unit, h
 /* Encodes what is left, and completes the file. */
 hone_status video_finish(struct video_output *output, hone_error *error);
 void video_output_close(struct video_output **output);
-
-#endif

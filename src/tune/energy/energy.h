@@ -5,8 +5,7 @@
  *
  * They count whole packages and boards, with whatever else runs there. Threads: one at a time per meter.
  */
-#ifndef TUNE_ENERGY_H
-#define TUNE_ENERGY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ void energy_close(struct energy_meter *meter);
 void energy_start(struct energy_meter *meter);
 /* Fills `joules`; a counter that cannot be read any more no longer `works`. */
 void energy_stop(struct energy_meter *meter);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The counters of energy that are of one device: its board's, or for a CPU its packages'. */
-#ifndef TUNE_ENERGY_GAUGE_H
-#define TUNE_ENERGY_GAUGE_H
+#pragma once
 
 #include "hone/device.h"
 #include "tune/energy/energy.h"
@@ -21,5 +20,3 @@ void gauge_close(struct gauge *gauge);
 void gauge_start(struct gauge *gauge);
 /* Joules since the start; negative: not known. Whatever else ran there is counted, too. */
 double gauge_stop(struct gauge *gauge);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TUNE_ENERGY_INTERNAL_H
-#define TUNE_ENERGY_INTERNAL_H
+#pragma once
 
 #include "tune/energy/energy.h"
 
@@ -10,5 +9,3 @@ struct energy_counter *energy_add(struct energy_meter *meter);
 void nvml_open(struct energy_meter *meter, const char *name);
 void nvml_close(struct energy_meter *meter);
 bool nvml_read(const struct energy_meter *meter, const struct energy_counter *counter, double *joules);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What compilers leave behind of a kernel: in NVIDIA's build log, in AMD's program binary. */
-#ifndef TUNE_FACTS_COMPILED_H
-#define TUNE_FACTS_COMPILED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,5 +14,3 @@ struct compiled {
 bool compiled_of_log(const char *log, const char *kernel, struct compiled *out);
 /* From the metadata (NT_AMDGPU_METADATA, MessagePack) of an ELF file, wherever in it they stand. */
 bool compiled_of_binary(const void *binary, size_t bytes, const char *kernel, struct compiled *out);
-
-#endif

@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { VENDOR_NVIDIA = 0x10de, VENDOR_AMD = 0x1002 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is known of a compiled kernel without running it: registers, spills, memory, and waves at once. */
-#ifndef TUNE_FACTS_FACTS_H
-#define TUNE_FACTS_FACTS_H
+#pragma once
 
 #include "filter/instance.h"
 #include "tune/facts/compiled.h"
@@ -32,5 +31,3 @@ struct facts_source {
 /* `facts` keeps from->kernel. */
 hone_status facts_of_kernel(struct facts *facts, hone_device *device, const struct kernel *kernel,
                             const struct facts_source *from, hone_error *error);
-
-#endif

@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- AMD ---- */

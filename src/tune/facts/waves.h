@@ -6,8 +6,7 @@
  * Sources: for AMD the limits in LLVM's AMDGPUBaseInfo.cpp; for NVIDIA the tables of the CUDA programming
  * guide and the rules of its occupancy calculator.
  */
-#ifndef TUNE_FACTS_WAVES_H
-#define TUNE_FACTS_WAVES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ bool warp_unit_of(unsigned capability, struct warp_unit *unit);
 /* Warps at once, of work-groups of `items` with so much local memory. */
 unsigned warp_unit_warps(const struct warp_unit *unit, unsigned registers, unsigned items,
                          size_t local_bytes);
-
-#endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Compiling on other threads what will be measured next. */
-#include "tune/measure/internal.h"
+#include "tune/measure/state.h"
 
 #include "base/mem.h"
 #include "filter/case.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Caches without anything of a kernel's in them: what a launch costs whose input other work has
  * pushed out. */
-#ifndef TUNE_MEASURE_CACHE_FLUSH_H
-#define TUNE_MEASURE_CACHE_FLUSH_H
+#pragma once
 
 #include "hone/device.h"
 
@@ -13,5 +12,3 @@ hone_status cold_open(struct cold **out, hone_device *device, hone_error *error)
 hone_status cold_flush(struct cold *cold, hone_error *error);
 /* *cold becomes NULL, NULL is fine. */
 void cold_close(struct cold **cold);
-
-#endif

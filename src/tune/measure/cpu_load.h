@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What else the machine's processors did meanwhile. */
-#ifndef TUNE_MEASURE_CPU_LOAD_H
-#define TUNE_MEASURE_CPU_LOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ double load_since(const struct load *before, pid_t worker);
 /* What /proc/stat and /proc/PID/stat say; for the latter the process with the children that it waited for. */
 bool load_parse_machine(const char *text, uint64_t *busy, uint64_t *total);
 bool load_parse_process(const char *text, uint64_t *ticks);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is found out of a configuration beside its time: its kernels as compiled, and energy. */
-#ifndef TUNE_MEASURE_FIGURES_H
-#define TUNE_MEASURE_FIGURES_H
+#pragma once
 
 #include "tune/energy/gauge.h"
 #include "tune/facts/facts.h"
@@ -21,5 +20,3 @@ void figures_of_instance(struct record_figures *figures, hone_device *device, co
 /* Runs what was timed, `ms` a launch, as long as counters need. */
 void figures_add_energy(struct record_figures *figures, const struct timing *timing, double ms,
                         const struct figuring *asked);
-
-#endif

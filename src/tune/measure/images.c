@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is measured with: images on the device, and the way there and back. */
-#include "tune/measure/internal.h"
+#include "tune/measure/state.h"
 
 #include "base/clock.h"
 #include "base/error.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tune/measure/internal.h"
+#include "tune/measure/state.h"
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "choose/trust.h"
 #include "cl/device.h"
-#include "cl/selftest.h"
 #include "tune/measure/race.h"
 #include "tune/measure/timing.h"
 

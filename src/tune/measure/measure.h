@@ -7,8 +7,7 @@
  * interleaved, and compared by medians. Short kernels run in batches. Three inputs rotate, so that no run
  * finds its input in a cache that is too small for them.
  */
-#ifndef TUNE_MEASURE_MEASURE_H
-#define TUNE_MEASURE_MEASURE_H
+#pragma once
 
 #include "choose/records.h"
 #include "filter/instance.h"
@@ -103,5 +102,3 @@ bool measure_prepare(struct measure *measure, const struct variant *variant, con
 
 /* Of a list of numbers, which is put in order. */
 double measure_median(double *values, int count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Threads that compile what will be measured soon, so that it is found in the cache then. */
-#ifndef TUNE_MEASURE_PREBUILD_H
-#define TUNE_MEASURE_PREBUILD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -27,5 +26,3 @@ void builders_init(struct builders *builders);
 bool builders_start(struct builders *builders, void (*build)(void *job), void *job);
 /* Waits for all. */
 void builders_finish(struct builders *builders);
-
-#endif

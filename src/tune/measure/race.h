@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The end of a session: the leaders are measured again by turns, so that what the machine does meanwhile
  * falls upon all of them. */
-#ifndef TUNE_MEASURE_RACE_H
-#define TUNE_MEASURE_RACE_H
+#pragma once
 
 #include "tune/measure/run_stats.h"
 #include "tune/worker/worker.h"
@@ -29,5 +28,3 @@ struct racer {
  * the medians are the scores still, and say nothing of a race. `beside`: seconds that it may need for more
  * than launches. */
 bool race_by_turns(struct worker *worker, struct racer *racers, int count, int rounds, double beside);
-
-#endif

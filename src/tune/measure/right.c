@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Right at full size: what results are compared with, and where it is kept while workers come and go. */
-#include "tune/measure/internal.h"
+#include "tune/measure/state.h"
 
 #include "base/error.h"
 #include "base/file.h"

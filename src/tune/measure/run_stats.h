@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs of a configuration in the final: what they say alone, and beside those of another. */
-#ifndef TUNE_MEASURE_RUN_STATS_H
-#define TUNE_MEASURE_RUN_STATS_H
+#pragma once
 
 #include "tune/measure/measure.h"
 
@@ -20,5 +19,3 @@ double leader_drift(const struct leader *leader);
 /* Whether two medians cannot be told apart: their intervals of about two standard errors overlap, or less
  * than 1 % lies between them. */
 bool leader_tied(const struct leader *a, const struct leader *b);
-
-#endif

@@ -5,8 +5,7 @@
  * Run until two samples agree (clocks and caches settle after each compilation); give up early on what is
  * clearly slower than the best; else take the least of three. Short launches run in batches.
  */
-#ifndef TUNE_MEASURE_TIMING_H
-#define TUNE_MEASURE_TIMING_H
+#pragma once
 
 #include "hone/event.h"
 #include "tune/measure/measure.h"
@@ -48,5 +47,3 @@ void timing_score(const struct timing *timing, double best, struct measured *res
 /* Launches per sample for something that takes `ms`, so that a sample is long against the clock's steps and
  * the cost of a launch. */
 int timing_batch(const struct timing *timing, double ms);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What tuning a kernel of the user's own leaves behind, as files. */
-#ifndef TUNE_OWN_RESULTS_H
-#define TUNE_OWN_RESULTS_H
+#pragma once
 
 #include "tune/own/session.h"
 
@@ -12,5 +11,3 @@ json_t *own_results_t4(const struct own_spec *spec, const struct metrics *metric
 /* A C header that defines the winner's parameters. */
 void own_results_header(const struct own_spec *spec, const struct own_session_result *result,
                         struct text *out);
-
-#endif

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const double cold_seconds = 30, cold_final_seconds = 300; /* for flushing caches */
 

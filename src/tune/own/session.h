@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tuning a kernel of the user's own. */
-#ifndef TUNE_OWN_SESSION_H
-#define TUNE_OWN_SESSION_H
+#pragma once
 
 #include "tune/own/spec/spec.h"
 #include "tune/session/session.h"
@@ -29,5 +28,3 @@ hone_status own_session_tune(struct worker *worker, const struct own_request *re
                              const struct session_options *options, struct own_session_result *result,
                              hone_error *error);
 void own_session_finish(struct own_session_result *result);
-
-#endif

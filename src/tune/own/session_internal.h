@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A session that tunes a kernel of the user's own: what its files share. */
-#ifndef TUNE_OWN_SESSION_INTERNAL_H
-#define TUNE_OWN_SESSION_INTERNAL_H
+#pragma once
 
 #include "tune/own/session.h"
 #include "tune/session/engine.h"
@@ -25,5 +24,3 @@ hone_status own_session_request(struct session *s, hone_error *error);
 hone_status own_session_describe(struct session *s, hone_error *error);
 /* Takes part in the search if it can be read. */
 void own_session_add_seed(struct session *s, const char *config);
-
-#endif

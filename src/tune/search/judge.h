@@ -6,8 +6,7 @@
  * "energy", "GFLOP_s": other characters than letters and digits become _), time (seconds) and ms, and the metrics
  * before. What a result lacks makes a metric that needs it NAN there.
  */
-#ifndef TUNE_SEARCH_JUDGE_H
-#define TUNE_SEARCH_JUDGE_H
+#pragma once
 
 #include "tune/session/metrics.h"
 #include "tune/t4/t4.h"
@@ -20,5 +19,3 @@ hone_status recording_judge(struct recording *recording, const struct metrics *m
 /* The objective's value of a result that works, with its usual time, and its metrics in values[METRICS_MOST]. */
 double recording_value(const struct recording *recording, const struct recorded *recorded,
                        const struct metrics *metrics, double *values);
-
-#endif

@@ -6,8 +6,7 @@
  * have it; the final takes the medians of the eight leaders. The truth is the median of all runs of a
  * configuration.
  */
-#ifndef TUNE_SEARCH_REPLAY_H
-#define TUNE_SEARCH_REPLAY_H
+#pragma once
 
 #include "tune/t4/t4.h"
 
@@ -37,5 +36,3 @@ struct replay_result {
 
 hone_status replay_run(const struct recording *recording, const struct replay_options *options,
                        struct replay_result *result, hone_error *error);
-
-#endif

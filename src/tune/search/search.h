@@ -7,8 +7,7 @@
  * find the same for image filters); with shipped seeds a handful of evaluations reaches 95 % of the optimum.
  * What measures is the caller's: a device, or a recording.
  */
-#ifndef TUNE_SEARCH_SEARCH_H
-#define TUNE_SEARCH_SEARCH_H
+#pragma once
 
 #include "tune/search/space.h"
 
@@ -48,5 +47,3 @@ struct search_result {
 hone_status search_run(const struct space *space, const struct search_options *options,
                        const struct evaluator *evaluator, struct search_result *result, hone_error *error);
 void search_finish(struct search_result *result);
-
-#endif

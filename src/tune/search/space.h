@@ -6,8 +6,7 @@
  * Filters, kernels of the user's own and recorded results (replay) all become such a space, and one search
  * serves all.
  */
-#ifndef TUNE_SEARCH_SPACE_H
-#define TUNE_SEARCH_SPACE_H
+#pragma once
 
 #include "hone/status.h"
 
@@ -58,5 +57,3 @@ struct point space_at(const struct space *space, int64_t index);
  * less than a microsecond, so all are asked: pruning would save no more than that. */
 enum { SPACE_MAX_LISTED = 1 << 20 };
 uint32_t *space_list_legal(const struct space *space, int64_t *count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How time is shared out over cases, and how much of it is left: arithmetic, no clock. */
-#ifndef TUNE_SESSION_BUDGET_H
-#define TUNE_SESSION_BUDGET_H
+#pragma once
 
 /* Seconds for the next case: its share of what is left of `total`, for what others took longer is taken from
  * all that follow. A case needs a second in any case. 0 without a total: no limit. */
@@ -20,5 +19,3 @@ struct budget_view {
  * left of that. Without one it is told from what evaluations took so far, carefully while little is known,
  * and is never more than twice what was told before. */
 double budget_left(struct budget_view *view, double spent, double done, double to_do);
-
-#endif

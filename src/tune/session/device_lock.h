@@ -6,8 +6,7 @@
  * A lock on a file beside the records, which ends with the process at the latest. Devices that records cannot
  * tell apart share one. Where there is no such file (a folder that is read-only, say) tuning goes on without.
  */
-#ifndef TUNE_SESSION_DEVICE_LOCK_H
-#define TUNE_SESSION_DEVICE_LOCK_H
+#pragma once
 
 #include "choose/records.h"
 
@@ -20,5 +19,3 @@ struct device_lock_wait {
 /* False when it was interrupted. *lock is for device_lock_release, whatever comes of it. */
 bool device_lock_take(const struct record_device *device, const struct device_lock_wait *wait, int *lock);
 void device_lock_release(int *lock);
-
-#endif

@@ -5,8 +5,7 @@
  * What differs between filters and kernels of the user's own are the operations; each kind begins its own
  * structure with a struct session.
  */
-#ifndef TUNE_SESSION_ENGINE_H
-#define TUNE_SESSION_ENGINE_H
+#pragma once
 
 #include "base/expr.h"
 #include "filter/variant.h"
@@ -153,5 +152,3 @@ hone_status session_save(struct session *s, hone_error *error);
 void session_final(struct session *s, struct search_result *found);
 /* The time that the search found for to->point; false when it was not evaluated. */
 bool session_searched(const struct search_result *found, struct evaluated *to);
-
-#endif

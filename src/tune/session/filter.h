@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tuning one case of a filter. */
-#ifndef TUNE_SESSION_FILTER_H
-#define TUNE_SESSION_FILTER_H
+#pragma once
 
 #include "filter/filter.h"
 #include "tune/session/session.h"
@@ -14,5 +13,3 @@
 hone_status filter_session_tune(struct worker *worker, const struct filter_case *c,
                                 const struct session_options *options, struct session_result *result,
                                 hone_error *error);
-
-#endif

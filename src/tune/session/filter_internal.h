@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the parts of a filter's session share. */
-#ifndef TUNE_SESSION_FILTER_INTERNAL_H
-#define TUNE_SESSION_FILTER_INTERNAL_H
+#pragma once
 
 #include "choose/choose.h"
 #include "tune/session/engine.h"
@@ -36,5 +35,3 @@ void filter_session_find_right(struct session *s);
 
 /* What the best is compared with: found in the search, or measured now. */
 void filter_session_compare(struct session *s, struct search_result *found);
-
-#endif

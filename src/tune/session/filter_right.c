@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double usual_seconds = 2;   /* that the reference in plain C may take */
 static const double hurry_share = 0.25;  /* where a session has little time: of that, */

@@ -5,8 +5,7 @@
  * Names in a metric: those before it; tunables and whatever else expressions of the case may name; time (seconds of a
  * launch), ms, bytes and flops (of a launch), and the figures of records ("registers", "energy").
  */
-#ifndef TUNE_SESSION_METRICS_H
-#define TUNE_SESSION_METRICS_H
+#pragma once
 
 #include "base/expr.h"
 #include "choose/records.h"
@@ -64,5 +63,3 @@ double metrics_cost(const struct metrics *metrics, double objective);
  * cannot be known here. */
 hone_status metrics_check(const struct metrics *metrics, const struct metric_source *source,
                           const char *const *tunables, int count, const json_t *missing, hone_error *error);
-
-#endif

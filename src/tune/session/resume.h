@@ -6,8 +6,7 @@
  * measured anew when it is asked for again, unless there is more to do: more evaluations are asked for, or it
  * ran out of time.
  */
-#ifndef TUNE_SESSION_RESUME_H
-#define TUNE_SESSION_RESUME_H
+#pragma once
 
 #include "choose/records.h"
 
@@ -23,5 +22,3 @@ void resume_add(struct resume *resume, const struct record_choice *choice);
 bool resume_goes_on(const struct resume *resume, int evaluations);
 /* The first of the tries that such a session takes over, as `tries_before` counts. */
 size_t resume_from(const struct resume *resume, int evaluations);
-
-#endif

@@ -7,8 +7,7 @@
  * crashed or were wrong here before are not tried again. A session that was interrupted is resumed: what it
  * measured counts.
  */
-#ifndef TUNE_SESSION_SESSION_H
-#define TUNE_SESSION_SESSION_H
+#pragma once
 
 #include "choose/records.h"
 #include "tune/measure/race.h"
@@ -84,5 +83,3 @@ struct session_result {
 };
 
 void session_result_finish(struct session_result *result);
-
-#endif

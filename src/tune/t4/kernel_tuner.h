@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Cache files of Kernel Tuner: what it measured of a kernel, one line appended for each configuration, so
  * that a file of a run that has not ended lacks its end. */
-#ifndef TUNE_T4_KERNEL_TUNER_H
-#define TUNE_T4_KERNEL_TUNER_H
+#pragma once
 
 #include "base/text.h"
 
@@ -18,5 +17,3 @@ bool kernel_tuner_is_cache(const json_t *root);
 /* The same results as T4, with all other numbers of an entry as measurements, with the space and its order under metadata.x_hone, and device and kernel under
  * metadata.kernel_tuner. NULL without memory. */
 json_t *kernel_tuner_as_t4(const json_t *root);
-
-#endif

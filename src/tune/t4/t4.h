@@ -6,8 +6,7 @@
  * Files of hone say more under metadata.x_hone (device, case, the order of values, seeds); files of others
  * are read for replay, but nothing in them says which filter they are of.
  */
-#ifndef TUNE_T4_T4_H
-#define TUNE_T4_T4_H
+#pragma once
 
 #include "base/expr.h"
 #include "choose/records.h"
@@ -71,5 +70,3 @@ bool recording_is_word(const struct recording *recording, int64_t value);
 double recording_number(const struct recording *recording, int64_t value);
 /* NULL for a point that was not recorded. */
 const struct recorded *recording_find(const struct recording *recording, const struct point *point);
-
-#endif

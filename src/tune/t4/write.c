@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_text.h"
-#include "base/mem.h"
 #include "choose/lookup.h"
 #include "choose/records_json.h"
 #include "filter/registry.h"

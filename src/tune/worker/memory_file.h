@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Bytes that the worker can read (and write) by a name: a file without a place in any folder. */
-#ifndef TUNE_WORKER_MEMORY_FILE_H
-#define TUNE_WORKER_MEMORY_FILE_H
+#pragma once
 
 #include "hone/status.h"
 
@@ -13,5 +12,3 @@ struct held_file {
 };
 hone_status held_file_make(struct held_file *file, const void *bytes, size_t count, hone_error *error);
 void held_file_close(struct held_file *file);
-
-#endif

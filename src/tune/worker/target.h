@@ -3,8 +3,7 @@
  * Something to be tuned, as the worker process sees it: it turns names of variants and configurations into
  * measurements. A filter's case is one kind, a kernel of the user's own is another.
  */
-#ifndef TUNE_WORKER_TARGET_H
-#define TUNE_WORKER_TARGET_H
+#pragma once
 
 #include "tune/measure/figures.h"
 #include "tune/measure/measure.h"
@@ -55,5 +54,3 @@ json_t *target_filter_describe(const struct target *target);
  * "height"}, and "held": see measure_open. */
 hone_status target_filter_open(struct target **out, hone_device *device, const json_t *request,
                                hone_error *error);
-
-#endif

@@ -7,8 +7,7 @@
  * keeps search and records, sends one request at a time as a line of JSON, and kills a child that does not
  * answer in time or that takes most of the machine's memory. A child whose parent is gone ends.
  */
-#ifndef TUNE_WORKER_WORKER_H
-#define TUNE_WORKER_WORKER_H
+#pragma once
 
 #include "tune/measure/measure.h"
 
@@ -111,5 +110,3 @@ bool worker_given_up(const struct worker *worker);
 bool worker_was_preparing(const struct worker *worker, enum worker_outcome outcome);
 /* Lets the child compile what is measured next, beside its work. */
 void worker_prepare(struct worker *worker, const char *variant, const char *config);
-
-#endif

@@ -3,8 +3,7 @@
  * What a kernel of the user's own works on: its arguments on the device, and its outputs compared with the
  * right ones. In the worker process only.
  */
-#ifndef TUNE_OWN_RUN_MEMORY_H
-#define TUNE_OWN_RUN_MEMORY_H
+#pragma once
 
 #include "tune/own/spec/spec.h"
 
@@ -38,5 +37,3 @@ hone_status own_memory_compare(const struct own_memory *memory, const unsigned c
 /* Lets the function of "library.so:function" compute the outputs. */
 hone_status own_memory_refer(struct own_memory *memory, const struct expr_scope *scope,
                              unsigned char *outputs, hone_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What its files share. */
-#ifndef TUNE_OWN_RUN_MEMORY_INTERNAL_H
-#define TUNE_OWN_RUN_MEMORY_INTERNAL_H
+#pragma once
 
 #include "tune/own/run/memory.h"
 
@@ -24,5 +23,3 @@ static inline const struct own_argument *own_memory_argument(const struct own_me
 {
     return &m->spec->arguments[i];
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TUNE_OWN_RUN_TARGET_H
-#define TUNE_OWN_RUN_TARGET_H
+#pragma once
 
 #include "tune/worker/target.h"
 
@@ -17,5 +16,3 @@ hone_status own_target_open(struct target **out, hone_device *device, const json
 
 /* Names and limits for expressions, and the outputs. */
 json_t *own_target_describe(const struct target *target);
-
-#endif

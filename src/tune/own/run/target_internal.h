@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A kernel of the user's own, in the worker process: what the files of it share. */
-#ifndef TUNE_OWN_RUN_TARGET_INTERNAL_H
-#define TUNE_OWN_RUN_TARGET_INTERNAL_H
+#pragma once
 
 #include "base/text.h"
 #include "tune/measure/cache_flush.h"
@@ -79,5 +78,3 @@ void own_target_race(struct target *target, const char *const *variants, const c
                      int count, int rounds, struct measured *results);
 /* The right outputs, from the file in which the parent keeps them. */
 hone_status own_target_load_expected(struct own_target *target, hone_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tune/own/spec/element.h"
 
-#include "base/mem.h"
 #include "image/pattern.h"
 
 #include <ctype.h>

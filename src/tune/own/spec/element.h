@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Numbers in the memory of kernels that are not hone's own: every scalar type of OpenCL C. */
-#ifndef TUNE_OWN_SPEC_ELEMENT_H
-#define TUNE_OWN_SPEC_ELEMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void element_set(enum element element, void *data, size_t index, double value);
 /* Noise, the same on every machine: types of 8 and 16 bits over their whole range, wider integers 0..65535,
  * floats 0..1. */
 void element_fill_random(enum element element, void *data, size_t count, uint32_t seed);
-
-#endif

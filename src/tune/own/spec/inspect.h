@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Whether what a user gives a kernel is what the kernel takes. */
-#ifndef TUNE_OWN_SPEC_INSPECT_H
-#define TUNE_OWN_SPEC_INSPECT_H
+#pragma once
 
 #include "tune/own/spec/spec.h"
 
@@ -15,5 +14,3 @@ bool own_source_includes(const char *source);
 
 /* The name of the only kernel of a source, to be freed; NULL where there are several, or none is seen. */
 char *own_source_only(const char *source);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Specifications that stand in files: T1 JSON, and comments in a kernel's source. */
-#ifndef TUNE_OWN_SPEC_SOURCES_H
-#define TUNE_OWN_SPEC_SOURCES_H
+#pragma once
 
 #include "tune/own/spec/spec.h"
 
@@ -16,5 +15,3 @@ hone_status own_spec_read_comments(struct own_spec *spec, const char *source, co
 /* Reads the part of the T1 format (FAIR auto-tuning, 1.0.0) that makes sense here; what it cannot take is
  * refused with the reason. Names of files are relative to the file. */
 hone_status own_spec_read_t1(struct own_spec *spec, const char *path, hone_error *error);
-
-#endif

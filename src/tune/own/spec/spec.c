@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "choose/records.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,8 +6,7 @@
  * set of messages serve all, and so that the worker process gets the same specification as the parent.
  * docs/tuning.md describes the settings for users.
  */
-#ifndef TUNE_OWN_SPEC_SPEC_H
-#define TUNE_OWN_SPEC_SPEC_H
+#pragma once
 
 #include "base/expr.h"
 #include "cl/program.h"
@@ -189,5 +188,3 @@ hone_status formula_new(struct formula **out, const char *text, size_t length, h
 void formula_free(struct formula **formula);
 /* folder/name, or a copy of the name where that is absolute or there is no folder; NULL without memory. */
 char *kernel_path(const char *folder, const char *name);
-
-#endif

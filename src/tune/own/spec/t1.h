@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Between the files that read T1: lists of values become those of a setting, "1,2,4", the default first. */
-#ifndef TUNE_OWN_SPEC_T1_H
-#define TUNE_OWN_SPEC_T1_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -12,5 +11,3 @@ struct text;
 bool t1_numbers(const char *values, const json_t *otherwise, struct text *out);
 /* "[0.5, 1.0]", "['float', 'float4']" */
 bool t1_words(const char *values, const json_t *otherwise, struct text *out);
-
-#endif

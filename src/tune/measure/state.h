@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts of measuring share. */
-#ifndef TUNE_MEASURE_INTERNAL_H
-#define TUNE_MEASURE_INTERNAL_H
+/* What a measurement works with: its images on the device, and the right result. */
+#pragma once
 
 #include "tune/measure/figures.h"
 #include "tune/measure/measure.h"
@@ -31,14 +30,14 @@ struct measure {
     const struct figuring *asked;
 };
 
-/* ---- measure_images.c ---- */
+/* ---- images.c ---- */
 
 hone_status measure_make_images(struct measure *measure, hone_error *error);
 struct surface measure_surface(const struct bench_image *image);
 /* The pixels of input 0 to INPUTS - 1, or (INPUTS) of the second input. */
 void measure_fill(struct view *view, uint32_t input);
 
-/* ---- measure_right.c ---- */
+/* ---- right.c ---- */
 
 /* Opens the file; closes it. */
 hone_status measure_open_right(struct measure *measure, const char *path, hone_error *error);
@@ -55,5 +54,3 @@ hone_status measure_make_result(struct measure *measure, struct instance *instan
 void measure_compare(struct measure *measure, struct instance *instance, struct measured *result);
 /* Keeps what m->out has as the right result. Only reading it is the configuration's failure. */
 hone_status measure_keep_result(struct measure *measure, hone_error *error);
-
-#endif
