@@ -326,8 +326,11 @@ static hone_status refuse(const struct job *job, hone_error *error)
 
 static hone_status build(struct job *job, struct program **program, struct kernel **kernel, hone_error *error)
 {
+    hone_status status =
+        program_check_room(job->store->device, false, error); /* PoCL writes what it keeps anew */
+    if (status)
+        return status;
     bool disk = enter_disk(job->store);
-    hone_status status = HONE_OK;
     job->mark = disk ? disk_get_mark(&job->store->disk, job->name) : DISK_CLEAN;
     if (job->mark >= DISK_CRASHED_TWICE && !retry_crashed) {
         status = refuse(job, error);

@@ -2,6 +2,7 @@
 #include "cl/drivercache.h"
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cl/builds.h"
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -24,10 +26,12 @@
 static const char generation_file[] = "generation", variable[] = "POCL_CACHE_DIR";
 static const char in_memory[] = "/dev/shm";
 
-/* What PoCL writes for a few programs. It ends the process when a write fails. */
-enum { LEAST_ROOM = 16 << 20, LEAST_FILES = 256 };
+/* What PoCL writes for a few programs. It ends the process when a write fails. Of hone's programs, its largest file has
+ * 0.1 MB. */
+enum { LEAST_ROOM = 16 << 20, LEAST_FILES = 256, LEAST_FILE = 256 << 10 };
 
 static char moved[2 * PATH_MAX + 256]; /* why another folder than the usual one is used; "": it is not */
+static char used[PATH_MAX];            /* the folder that PoCL writes to; "": not known */
 static char lasting[16]; /* the name of the folder that outlives this process; "": there is none */
 
 /* The folder driver/ (sub = NULL) or driver/SUB. */
@@ -337,6 +341,43 @@ static void prepare(void)
     const char *set = getenv(variable);
     if ((!set || is_ours(set)) && choose_folder(path))
         setenv(variable, path, 1);
+    set = getenv(variable);
+    if (set && strlen(set) < sizeof used)
+        snprintf(used, sizeof used, "%s", set);
+}
+
+static hone_status check_disk(uint64_t bytes, hone_error *error)
+{
+    const int folder = used[0] ? open(used, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (folder < 0)
+        return HONE_OK;
+    const uint64_t there = room(folder);
+    close(folder);
+    if (there >= bytes)
+        return HONE_OK;
+    return error_set(
+        error, HONE_ERROR_IO,
+        "the disk with '%s' has %.1f MB left, and PoCL needs %.0f there to compile; free some, or set "
+        "XDG_CACHE_HOME to a folder on another disk",
+        used, (double)there * 1e-6, (double)bytes * 1e-6);
+}
+
+static hone_status check_limit(hone_error *error)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+        limit.rlim_cur >= LEAST_FILE)
+        return HONE_OK;
+    return error_set(
+        error, HONE_ERROR_IO,
+        "files of this process are limited to %llu bytes, and PoCL needs %d to compile (ulimit -f)",
+        (unsigned long long)limit.rlim_cur, LEAST_FILE);
+}
+
+hone_status driver_cache_check_room(uint64_t bytes, hone_error *error)
+{
+    hone_status status = check_limit(error);
+    return status ? status : check_disk(bytes, error);
 }
 
 const char *driver_cache_moved(void)

@@ -14,6 +14,8 @@
  */
 #pragma once
 
+#include "hone/status.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +29,10 @@ const char *driver_cache_moved(void);
 /* The name, N of driver/N, of the folder where PoCL keeps what this process compiles for later ones; NULL where that is
  * not known: it was set by the user, goes with the process, or PoCL was told to keep nothing. */
 const char *driver_cache_kept(void);
+
+/* HONE_ERROR_IO unless PoCL can write so many bytes of files now. What goes on beside a run may fill the disk. Threads:
+ * safe once there are devices. */
+hone_status driver_cache_check_room(uint64_t bytes, hone_error *error);
 
 /* What became of older folders. */
 struct driver_cache_removed {

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cl/drivercache.h"
 #include "cl/internal.h"
 #include "cl/source/builtins.h"
 
@@ -121,9 +122,18 @@ hone_status program_from_driver(struct program **out, struct hone_device *device
     return build_source(out, device, &source, 1, options, error);
 }
 
+hone_status program_check_room(const struct hone_device *device, bool beside, hone_error *error)
+{
+    enum { ONE = 2 << 20, MANY = 32 << 20 }; /* a program takes up to 0.3 MB */
+    return device_is_pocl(device) ? driver_cache_check_room(beside ? MANY : ONE, error) : HONE_OK;
+}
+
 hone_status program_from_source(struct program **out, struct hone_device *device, const char *source,
                                 const char *options, hone_error *error)
 {
+    hone_status status = program_check_room(device, false, error);
+    if (status)
+        return status;
     device_count_source_build(device);
     return program_from_driver(out, device, source, options, error);
 }

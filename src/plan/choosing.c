@@ -93,8 +93,8 @@ hone_status choosing_make(hone_plan *plan, struct step *step, const struct filte
         }
         if (error)
             *error = why;
-        if (status == HONE_ERROR_USAGE && c->filter->own)
-            return status; /* its author's mistake, which is in every variant */
+        if ((status == HONE_ERROR_USAGE && c->filter->own) || status == HONE_ERROR_IO)
+            return status; /* its author's mistake, or no space to compile: the same for every variant */
         if (i + 1 < count)
             device_log(plan->device, HONE_LOG_WARNING, "variant '%s' of %s is passed over: %s",
                        choices[i].variant->name, c->filter->name, why.message);

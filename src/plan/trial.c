@@ -9,6 +9,7 @@
 #include "choose/records.h"
 #include "choose/trust.h"
 #include "cl/device.h"
+#include "cl/program.h"
 #include "cl/selftest.h"
 #include "filter/case.h"
 #include "hone/event.h"
@@ -90,6 +91,12 @@ static bool may_build(struct trial *t, uint64_t start)
     pthread_mutex_lock(&t->lock);
     bool go = !t->stop && clock_ns() - start < build_time;
     pthread_mutex_unlock(&t->lock);
+    hone_error why;
+    if (go && program_check_room(t->device, true, &why) != HONE_OK) {
+        device_log(t->device, HONE_LOG_INFO, "%s: no other configuration is tried: %s", t->c.filter->name,
+                   why.message);
+        go = false;
+    }
     return go;
 }
 

@@ -8,6 +8,8 @@ import os
 import random
 import re
 import shutil
+import subprocess
+import threading
 
 import frame
 from inspection import Place
@@ -168,6 +170,53 @@ def test_a_configuration_that_cannot_run_costs_no_result():
             frame.check(name in ran, f"{name} was not tried again: {ran}")
             for choice in desk.lines("choice"):
                 frame.check(choice["ranked"][0]["ms"] > 0, f"{choice}")
+
+
+FRAME = b"FRAME\n" + bytes(range(192)) * 16  # of 64x48: so small that all runs together take no time
+
+
+def send_frames(video, count):
+    for _ in range(count):
+        video.write(FRAME)
+    video.flush()
+
+
+class Reader(threading.Thread):
+    """Reads a video of such frames as it comes, and tells when there is one."""
+
+    def __init__(self, video):
+        super().__init__()
+        self.video, self.some, self.pixels = video, threading.Event(), b""
+        self.start()
+
+    def run(self):
+        self.video.readline()
+        self.pixels = self.video.read(len(FRAME))
+        self.some.set()
+        self.pixels += self.video.read()
+
+
+def test_a_disk_that_fills_up_meanwhile_costs_the_trial_alone():
+    """PoCL ends the process where it cannot write what it compiles: no output may be lost to a trial."""
+    with Desk() as desk, open(desk.path("said"), "w+", encoding="utf-8") as said:
+        full = {"LD_PRELOAD": os.path.join(frame.build(), "tests", "interpose.so"), "INTERPOSE_FULL": desk.path("cache"),
+                "INTERPOSE_WHEN": desk.path("full")}
+        command = [os.path.join(frame.build(), "hone"), "apply", "epsilon", "-", "-o", "-", "--format", "y4m", "-v"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said,
+                              env={**desk.environment, **full}) as process:
+            reader = Reader(process.stdout)
+            process.stdin.write(b"YUV4MPEG2 W64 H48 F25:1 Ip A1:1 Cmono\n")
+            send_frames(process.stdin, 30)  # 40 are due before a trial begins
+            seen = reader.some.wait(100)  # what the filter needs is compiled then
+            open(desk.path("full"), "wb").close()
+            send_frames(process.stdin, 30)
+            process.stdin.close()
+            reader.join(100)
+            process.kill()
+        said.seek(0)
+        text = said.read()
+        frame.check(seen and reader.pixels == reader.pixels[:len(FRAME)] * 60, f"{len(reader.pixels)} bytes: {text}")
+        frame.check("no other configuration is tried: the disk with" in text, text)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import re
+import resource
 import shlex
 import shutil
 import signal
@@ -403,6 +404,24 @@ def test_a_full_disk_costs_the_cache_alone():
                 frame.check(len(said) == 1 and place.cache("driver", "0") in said[0] and used in said[0], result.stderr)
         report = place.run("doctor", "--no-cache", **full_disk(place, "cache")).stdout
         frame.check("MB left" in report and "XDG_CACHE_HOME" in report, f"the doctor names it: {report[-600:]}")
+
+
+def test_nothing_is_compiled_without_space():
+    """PoCL would end the process in the middle of a write, with words of its own."""
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))
+
+    with Place() as place:
+        picture, out = place.picture(64, 48), place.path("out.pgm")
+        result = place.run("apply", "box", picture, "-o", out, status=3, **full_disk(place, "/"))
+        frame.check("MB left, and PoCL needs" in result.stderr and not os.path.exists(out), result.stderr)
+        command = [os.path.join(frame.build(), "hone"), "apply", "box", picture, "-o", out]
+        for _ in range(2):  # with empty caches, and with all that is needed there: PoCL writes it anew
+            result = subprocess.run(command, env=place.environment, capture_output=True, text=True, check=False,
+                                    preexec_fn=small_files)
+            frame.check(result.returncode == 3 and "files of this process are limited to 60000 bytes" in result.stderr, result.stderr)
+            frame.check(not os.path.exists(out), "an output")
+            place.run("apply", "box", picture, "-o", place.path("first.pgm"), "--force")
 
 
 def compiled_objects(place):

@@ -10,7 +10,7 @@
  *   INTERPOSE_ERRNO=28            with this error (default: ENOMEM, EIO)
  *   INTERPOSE_SHORT=1             read and write half instead of failing
  *   INTERPOSE_FULL=FOLDER         the disk with this folder is full: for everybody, libraries and drivers
- *   included
+ *   included; INTERPOSE_WHEN=FILE: as soon as there is this file
  *   INTERPOSE_REPORT=FILE         at exit: `site NAME OFFSET NUMBER`, `failed NAME`, `leak allocation OFFSET
  * BYTES`
  */
@@ -48,7 +48,7 @@ static struct {
     long fail;
     uintptr_t site;
     int error;
-    const char *only, *report, *full;
+    const char *only, *report, *full, *when;
     uintptr_t base, low, high; /* the program's code */
 } wish;
 
@@ -104,6 +104,7 @@ __attribute__((constructor)) static void begin(void)
     wish.only = getenv("INTERPOSE_ONLY");
     wish.report = getenv("INTERPOSE_REPORT");
     wish.full = getenv("INTERPOSE_FULL");
+    wish.when = getenv("INTERPOSE_WHEN");
     unsetenv("LD_PRELOAD"); /* compilers and linkers that a driver starts are none of our business */
     dl_iterate_phdr(find_program, NULL);
     wish.ready = kind != NULL;
@@ -299,7 +300,7 @@ ssize_t read(int fd, void *bytes, size_t count)
 static bool on_full_disk(int fd)
 {
     char link[64], path[PATH_MAX];
-    if (!wish.full)
+    if (!wish.full || (wish.when && access(wish.when, F_OK) != 0))
         return false;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t length = readlink(link, path, sizeof path);
