@@ -590,30 +590,103 @@ def test_hostile_files_are_refused():
             frame.check(name in result.stderr and not os.path.exists(place.path("out.mkv")), f"{name}: {result.stderr}")
 
 
-HANGING = """
+BROKEN = """
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
-int avcodec_send_packet(void *decoder, const void *packet)
+
+struct packet { void *buffer; int64_t pts, dts; uint8_t *data; int size; };
+
+/* Processes of their own for decoding end with the one that started them. */
+static int is_spared(void)
 {
-    (void)decoder, (void)packet;
-    for (;;)
-        pause();
+    int number = 0;
+    prctl(PR_GET_PDEATHSIG, &number);
+    return getenv("SPARED") && number;
+}
+
+/* Stands for a decoder with a fault: in packets of more than LARGEST bytes. */
+int avcodec_send_packet(void *decoder, const struct packet *packet)
+{
+    void *library = dlopen("libavcodec.so.59", RTLD_NOW);
+    int (*real)(void *, const struct packet *) = library ? dlsym(library, "avcodec_send_packet") : NULL;
+    const char *fault = getenv("FAULT");
+    if (!real)
+        _exit(99);
+    if (packet && packet->size > atoi(getenv("LARGEST")) && !is_spared()) {
+        if (strcmp(fault, "crash") == 0)
+            *(volatile int *)8 = 1;
+        for (;;)
+            pause();
+    }
+    return real(decoder, packet);
 }
 """
 
 
+def broken_decoder(place, fault, **more):
+    """An environment with such a decoder."""
+    with open(place.path("broken.c"), "w", encoding="ascii") as file:
+        file.write(BROKEN)
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", place.path("broken.c"), "-o", place.path("broken.so")], check=True)
+    sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"  # which would refuse what comes before it
+    return {"LD_PRELOAD": place.path("broken.so"), "ASAN_OPTIONS": sanitizer, "FAULT": fault, "LARGEST": "5000", **more}
+
+
 def test_a_decoder_that_hangs_ends_the_run():
-    """It has no packet; the limit grows by 4 s, which is what this takes."""
+    """In the process itself. The limit grows by 4 s, which is what this takes."""
     with Here() as place:
-        with open(place.path("hang.c"), "w", encoding="ascii") as file:
-            file.write(HANGING)
-        subprocess.run(["cc", "-shared", "-fPIC", place.path("hang.c"), "-o", place.path("hang.so")], check=True)
-        write_video(place.path("in.mkv"), random_frames("420", 8, 2), "420", 8)
-        sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"  # which would refuse what comes before it
+        write_video(place.path("in.mkv"), random_frames("444", 8, 2), "444", 8)
         result = place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.mkv"), "--timeout", "0.01", status=5,
-                           LD_PRELOAD=place.path("hang.so"), ASAN_OPTIONS=sanitizer)
+                           **broken_decoder(place, "hang", SPARED="1"))
         frame.check("in.mkv': no answer within" in result.stderr, result.stderr)
         left = [name for name in os.listdir(place.folder) if name == "out.mkv" or name.startswith(".hone")]
         frame.check(not left, f"{left}")
+
+
+def test_a_video_that_breaks_its_decoder_at_once_fails_alone():
+    """Each is tried in a process of its own, up to its first frame."""
+    with Here() as place:
+        os.mkdir(place.path("in"))
+        write_video(place.path("in", "a.mkv"), random_frames("444", 8, 2), "444", 8)
+        write_video(place.path("in", "b.mkv"), [[plane * 0 + 9 for plane in planes] for planes in random_frames("444", 8, 2)], "444", 8)
+        for fault, said, options in (("crash", "its decoder crashed", ()), ("hang", "its decoder does not answer", ("--timeout", "4"))):
+            result = place.run("apply", "box size=3", place.path("in"), "-o", place.path("out/"), "--force", *options, status=3,
+                               **broken_decoder(place, fault))
+            frame.check(said in result.stderr and "a.mkv" in result.stderr, result.stderr)
+            frame.check(os.listdir(place.path("out")) == ["b.mkv"], f"{os.listdir(place.path('out'))}")
+
+
+def patched(data, box, changes):
+    """An MP4 with other numbers in its boxes of this kind, each at an offset from the box's name."""
+    data, at = bytearray(data), data.find(box)
+    frame.check(at > 0, f"no {box}")
+    while at > 0:
+        for offset, value in changes:
+            data[at + offset:at + offset + 4] = struct.pack(">I", value)
+        at = data.find(box, at + 4)
+    return bytes(data)
+
+
+def test_a_small_file_that_asks_for_much_is_refused():
+    """Tables of MP4: a sample of one byte, and fifty million times the same, which is a list of 1.2 GB once it is read."""
+    with Here() as place:
+        write_video(place.path("in.mp4"), random_frames("420", 8, 2), "420", 8, codec="mpeg4")
+        with open(place.path("in.mp4"), "rb") as file:
+            data = file.read()
+        many = 50_000_000
+        data = patched(data, b"stsz", ((8, 1), (12, many)))
+        data = patched(patched(data, b"stts", ((12, many),)), b"stsc", ((16, many),))
+        with open(place.path("many.mp4"), "wb") as file:
+            file.write(data)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        result = place.run("apply", "box size=3", place.path("many.mp4"), "-o", place.path("out.mp4"), "--decode-memory", "100", status=3)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        frame.check("many.mp4" in result.stderr and not os.path.exists(place.path("out.mp4")), result.stderr)
+        frame.check(after < max(before, 700 << 10), f"{after >> 10} MiB")
 
 
 # ---- Options ----

@@ -111,7 +111,7 @@ static hone_status take_in(struct film *film, struct video_unit *unit, bool *mor
     return status;
 }
 
-/* Videos are decoded in this process. A pipe may have nothing for us for as long as it likes. */
+/* Videos are decoded in this process, once they were tried in another. A pipe may have nothing for us for as long as it likes. */
 static void watch_decoder(const struct film *film, struct guard_watch *watch, const hone_image_desc *desc,
                           const char *what)
 {
@@ -380,10 +380,15 @@ static hone_status open_film(struct film *film, const char *root, hone_error *er
         status = items_check_folder(film->item->output, root != NULL, o->force, error);
     if (status)
         return status;
-    if (o->first_frame > 1) /* all frames before it are decoded there, which takes what it takes */
-        return video_open(&film->input, film->item->input, &reading, error);
     struct guard_watch watch;
     const hone_image_desc unknown = {0};
+    watch_decoder(film, &watch, &unknown, "opening");
+    status = video_try(film->item->input, &reading, o->timeout, error);
+    guard_unwatch(&watch);
+    if (status)
+        return status;
+    if (o->first_frame > 1) /* all frames before it are decoded there, which takes what it takes */
+        return video_open(&film->input, film->item->input, &reading, error);
     watch_decoder(film, &watch, &unknown, "opening");
     status = video_open(&film->input, film->item->input, &reading, error);
     guard_unwatch(&watch);

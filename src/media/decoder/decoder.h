@@ -11,7 +11,7 @@
 
 enum message_kind {
     /* To the host, by the control socket. */
-    MESSAGE_START, /* with a socket for the new decoder */
+    MESSAGE_START, /* with a socket for the new decoder; value: 1 for a video, else 0 */
     MESSAGE_KILL,  /* value: process */
 
     /* To a decoder. */
@@ -20,6 +20,7 @@ enum message_kind {
     MESSAGE_LOAD,  /* count: rows */
     MESSAGE_TAKEN, /* a slot is free again */
     MESSAGE_CLOSE,
+    MESSAGE_VIDEO, /* data: struct wanted_video */
 
     /* From a decoder. */
     MESSAGE_BORN,   /* value: process */
@@ -52,6 +53,14 @@ struct message {
 struct wanted {
     struct media_read_options options; /* without its pointers */
     bool no_path, has_note;
+    char path[MESSAGE_BYTES - 256]; /* up to its NUL */
+};
+
+/* A video that is opened and decoded up to its first frame, to see whether that keeps to the limits. */
+struct wanted_video {
+    uint64_t memory;
+    double seconds;
+    bool accept_damaged, every_plane;
     char path[MESSAGE_BYTES - 256]; /* up to its NUL */
 };
 

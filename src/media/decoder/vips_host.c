@@ -41,10 +41,11 @@ static void become_decoder(const struct host *host, int socket)
     _exit(0);
 }
 
-static void start(struct host *host, int socket)
+static void start(struct host *host, int socket, bool video)
 {
     const bool room = mem_grow(&host->born, &host->capacity, host->count + 1, sizeof *host->born);
-    vips_begin(NULL); /* a decoder that misses it will say why */
+    if (!video)
+        vips_begin(NULL); /* a decoder that misses it will say why */
     const pid_t pid = room ? fork() : -1;
     if (pid == 0)
         become_decoder(host, socket);
@@ -88,7 +89,7 @@ static bool obey(struct host *host)
     if (!message_receive(host->control, &message, &socket))
         return false;
     if (message.kind == MESSAGE_START && socket >= 0)
-        start(host, socket);
+        start(host, socket, message.value == 1);
     else if (message.kind == MESSAGE_KILL)
         kill_one(host, message.value);
     return true;

@@ -2,6 +2,7 @@
 /* Reading by decoder processes: each has one file at a time, and is kept for the next. One that dies fails
  * its file alone. */
 #include "media/decoder/decoder.h"
+#include "media/video/video.h"
 #include "media/vips.h"
 
 #include "base/error.h"
@@ -16,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,13 +121,14 @@ static hone_status no_decoder(const struct media_input *input, int code, hone_er
 }
 
 /* Asks the host for it; returns an errno, or -1 if the host is gone. */
-static int start(struct decoder *d)
+static int start(struct decoder *d, bool video)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return errno;
     d->socket = ends[0];
     d->message.kind = MESSAGE_START;
+    d->message.value = video;
     const bool asked = message_send(all.control, &d->message, ends[1]);
     close(ends[1]);
     if (!asked || !message_receive(d->socket, &d->message, NULL))
@@ -144,23 +147,30 @@ static struct decoder *take_idle(void)
     return d;
 }
 
-static struct decoder *take_decoder(const struct media_input *input, hone_error *error)
+static struct decoder *new_decoder(const struct media_input *input, bool video, hone_error *error)
 {
-    struct decoder *d = take_idle();
+    struct decoder *d = mem_new(1, sizeof *d);
     if (!d) {
-        d = mem_new(1, sizeof *d);
-        if (!d) {
-            error_memory(error, "a decoder");
-            return NULL;
-        }
-        d->socket = -1;
-        const int code = start(d);
-        if (code) {
-            no_decoder(input, code > 0 ? code : 0, error);
-            destroy(d);
-            return NULL;
-        }
+        error_memory(error, "a decoder");
+        return NULL;
     }
+    d->socket = -1;
+    const int code = start(d, video);
+    if (!code)
+        return d;
+    no_decoder(input, code > 0 ? code : 0, error);
+    destroy(d);
+    return NULL;
+}
+
+/* One for a video is never an idle one, and ends with it. */
+static struct decoder *take_decoder(const struct media_input *input, bool video, hone_error *error)
+{
+    struct decoder *d = video ? NULL : take_idle();
+    if (!d)
+        d = new_decoder(input, video, error);
+    if (!d)
+        return NULL;
     pthread_mutex_lock(&all.lock);
     d->given_up = d->waits = false;
     d->next = all.busy;
@@ -351,7 +361,7 @@ static hone_status open_remote(struct media_input *input, hone_error *error)
     input->kept = vips_kept_new();
     if (!input->kept)
         return error_memory(error, "an image file");
-    struct decoder *d = input->state = take_decoder(input, error);
+    struct decoder *d = input->state = take_decoder(input, false, error);
     if (!d)
         return error ? error->status : HONE_ERROR_INTERNAL;
     if (ask_to_open(d, input))
@@ -447,3 +457,63 @@ static void close_remote(struct media_input *input)
 }
 
 const struct media_reader media_reader_decoder = {claims, open_remote, load_remote, close_remote};
+
+/* ---- Videos ---- */
+
+static bool ask_for_video(struct decoder *d, const struct media_input *input,
+                          const struct video_read_options *options)
+{
+    _Static_assert(sizeof(struct wanted_video) <= MESSAGE_BYTES, "a request is one message");
+    struct wanted_video *wanted = mem_new(1, sizeof *wanted);
+    const size_t length = strlen(input->path);
+    if (!wanted)
+        return false;
+    wanted->memory = options->memory;
+    wanted->seconds = input->options.seconds;
+    wanted->accept_damaged = options->accept_damaged;
+    wanted->every_plane = options->every_plane;
+    memcpy(wanted->path, input->path, length + 1);
+    d->message.kind = MESSAGE_VIDEO;
+    d->message.length = (uint32_t)(offsetof(struct wanted_video, path) + length + 1);
+    memcpy(d->message.data, wanted, d->message.length);
+    free(wanted);
+    return message_send(d->socket, &d->message, -1);
+}
+
+static hone_status try_by(struct media_input *input, const struct video_read_options *options,
+                          hone_error *error)
+{
+    struct decoder *d = input->state = take_decoder(input, true, error);
+    hone_status status = HONE_OK;
+    if (!d)
+        return error ? error->status : HONE_ERROR_INTERNAL;
+    if (ask_for_video(d, input, options)) {
+        status = listen_to(input, error);
+    } else {
+        d->message.value = 0;
+        status = tell_death(input, d, false, error);
+    }
+    if (!status && d->message.kind != MESSAGE_DONE)
+        status = nonsense(input, error);
+    input->state = NULL;
+    d->dead = true;
+    give_decoder(d);
+    return status;
+}
+
+hone_status video_try(const char *path, const struct video_read_options *options, double seconds,
+                      hone_error *error)
+{
+    const struct media_read_options limits = {.memory = options->memory, .seconds = seconds};
+    struct wanted_video *wanted = NULL;
+    struct stat info;
+    if (!decoder_ready() || options->raw || strlen(path) >= sizeof wanted->path || stat(path, &info) != 0 ||
+        !S_ISREG(info.st_mode))
+        return HONE_OK;
+    struct media_input *input = media_new_input(path, &limits, error);
+    if (!input)
+        return HONE_ERROR_MEMORY;
+    hone_status status = try_by(input, options, error);
+    media_close(&input);
+    return status;
+}

@@ -2,6 +2,7 @@
 /* A decoder process: opens one file after the other and puts its rows into shared memory, within limits that
  * end it alone. */
 #include "media/decoder/decoder.h"
+#include "media/video/video.h"
 #include "media/vips.h"
 
 #include "base/clock.h"
@@ -213,6 +214,48 @@ static void serve_load(struct server *s)
         answer(s, MESSAGE_DONE, NULL, 0);
 }
 
+/* ---- Videos ---- */
+
+static hone_status try_video(struct server *s, const struct wanted_video *wanted, hone_error *error)
+{
+    const struct media_read_options limits = {.memory = wanted->memory, .seconds = wanted->seconds};
+    const struct video_read_options options = {.accept_damaged = wanted->accept_damaged,
+                                               .every_plane = wanted->every_plane,
+                                               .one_thread = true,
+                                               .memory = wanted->memory};
+    struct video_input *video = NULL;
+    hone_status status = video_load(error);
+    media_close(&s->input);
+    if (status)
+        return status;
+    s->input = media_new_input(wanted->path, &limits, error);
+    if (!s->input)
+        return HONE_ERROR_MEMORY;
+    limit_memory(s->input);
+    limit_time(s->input);
+    status = video_open(&video, wanted->path, &options, error);
+    video_close(&video);
+    if (status == HONE_ERROR_MEMORY)
+        return media_bad(s->input, error,
+                         "decoding takes more memory than the limit (--decode-memory sets it)");
+    return status;
+}
+
+static void serve_video(struct server *s)
+{
+    struct wanted_video *wanted = mem_new(1, sizeof *wanted);
+    hone_error error;
+    if (!wanted)
+        _exit(EXIT_NO_MEMORY);
+    memcpy(wanted, s->message.data, s->message.length);
+    hone_status status = try_video(s, wanted, &error);
+    free(wanted);
+    if (status)
+        send_failure(s, status, &error);
+    else
+        answer(s, MESSAGE_DONE, NULL, 0);
+}
+
 void decoder_serve(int socket)
 {
     struct server *s = mem_new(1, sizeof *s);
@@ -231,5 +274,7 @@ void decoder_serve(int socket)
             serve_load(s);
         else if (s->message.kind == MESSAGE_CLOSE)
             media_close(&s->input);
+        else if (s->message.kind == MESSAGE_VIDEO)
+            serve_video(s);
     }
 }

@@ -130,6 +130,7 @@ struct video_input {
     struct plane_pools pools;
     AVFrame *sample;       /* the properties of the first frame that is wanted */
     struct unit_list held; /* units to be handed out before reading on */
+    uint64_t held_bytes;   /* of their packets */
     int64_t packets;       /* sent to the decoder */
     int64_t packets_end;   /* where the last one that was read ends in the file; 0: unknown */
     struct stamp stamps[STAMPS];

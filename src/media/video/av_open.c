@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,10 +97,21 @@ static hone_status open_format(struct video_input *input, hone_error *error)
     return code < 0 ? bad(input, error, "cannot be read as a video", code) : HONE_OK;
 }
 
+static uint64_t most_bytes(const struct video_input *input)
+{
+    return input->options.memory ? input->options.memory : MEDIA_MEMORY;
+}
+
+/* Of one allocation by the libraries, which is what they can limit; those of outputs are among them. */
+static void limit_allocations(const struct video_input *input)
+{
+    const uint64_t most = most_bytes(input), least = 64 << 20;
+    av_max_alloc(most < least ? least : most < INT_MAX ? most : INT_MAX);
+}
+
 static int64_t most_pixels(const struct video_input *input)
 {
-    const uint64_t memory = input->options.memory ? input->options.memory : MEDIA_MEMORY;
-    const uint64_t most = memory / BYTES_PER_PIXEL;
+    const uint64_t most = most_bytes(input) / BYTES_PER_PIXEL;
     return (int64_t)(most < HONE_MAX_PIXELS ? most : HONE_MAX_PIXELS);
 }
 
@@ -175,7 +187,7 @@ static hone_status open_decoder(struct video_input *input, const AVCodec *codec,
     if (!decoder || avcodec_parameters_to_context(decoder, input->stream->codecpar) < 0)
         return error_memory(error, "a decoder");
     decoder->pkt_timebase = input->stream->time_base;
-    decoder->thread_count = 0;
+    decoder->thread_count = input->options.one_thread ? 1 : 0;
     decoder->max_pixels = most_pixels(input);
     decoder->opaque = input;
     if (input->options.accept_damaged)
@@ -218,10 +230,22 @@ static void describe(struct video_input *input)
                                            .channels = 1};
 }
 
-static void hold(struct video_input *input, struct video_unit *unit)
+static void hold(struct video_input *input, struct video_unit *shown)
 {
     struct unit_list *list = &input->held;
-    list->items[list->count++] = (struct unit *)unit;
+    struct unit *unit = (struct unit *)shown;
+    list->items[list->count++] = unit;
+    input->held_bytes += unit->packet ? (uint64_t)unit->packet->size : 0;
+}
+
+static hone_status check_held(const struct video_input *input, hone_error *error)
+{
+    if (input->held_bytes <= most_bytes(input))
+        return HONE_OK;
+    return error_set(error, HONE_ERROR_IO,
+                     "'%s': more than %llu MiB of other streams come before its first frame (--decode-memory "
+                     "sets how much may be kept)",
+                     input->path, (unsigned long long)(most_bytes(input) >> 20));
 }
 
 /* Reads on to the first frame that is wanted, which says what all frames are like. */
@@ -236,6 +260,8 @@ static hone_status read_first(struct video_input *input, hone_error *error)
         status = input_step(input, &unit, error);
         if (unit)
             hold(input, unit);
+        if (!status)
+            status = check_held(input, error);
     } while (!status && unit && !unit->is_frame);
     if (status || unit)
         return status;
@@ -292,6 +318,7 @@ hone_status video_open(struct video_input **out, const char *path, const struct 
     pthread_mutex_init(&input->damages.lock, NULL);
     if (options)
         input->options = *options;
+    limit_allocations(input);
     hone_status status = open_all(input, error);
     if (status)
         video_close(&input);

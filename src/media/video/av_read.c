@@ -147,8 +147,10 @@ static void prune(struct video_input *input, int64_t pts)
         if (stream->disposition & AV_DISPOSITION_ATTACHED_PIC || packet->pts == AV_NOPTS_VALUE ||
             av_compare_ts(packet->pts, stream->time_base, pts, input->stream->time_base) >= 0)
             list->items[kept++] = list->items[i];
-        else
+        else {
+            input->held_bytes -= (uint64_t)packet->size;
             video_unit_free((struct video_unit **)&list->items[i]);
+        }
     }
     list->count = kept;
 }

@@ -50,6 +50,7 @@ struct video_read_options {
         *raw; /* "nv12:1920x1080@25": the file is such frames and nothing else; NULL: it has a format */
     bool accept_damaged;         /* go on after damage, which is noted frame by frame */
     bool every_plane;            /* chroma, too */
+    bool one_thread;             /* only the first frame is wanted */
     bool strip;                  /* no metadata and no chapters */
     uint64_t memory;             /* bytes that decoding may hold; 0: MEDIA_MEMORY */
     uint64_t first, last;        /* frames to read, counted from 1; 0: from the first, to the last */
@@ -82,6 +83,13 @@ struct video_unit {
 
 struct video_input;
 
+/**
+ * Opens a video and decodes its first frame in a process of its own (media_decoders_begin), within options->memory and `seconds` of processor
+ * time (as in media_read_options), so that a file which takes more there, or crashes a library, does no harm to this one.
+ * HONE_OK also for what is not tried: pipes, raw frames, and where there are no such processes. Threads: safe.
+ */
+hone_status video_try(const char *path, const struct video_read_options *options, double seconds,
+                      hone_error *error);
 /**
  * Opens a video ("-": standard input) and decodes up to the first frame that is wanted. HONE_ERROR_IO for whatever is
  * wrong with the file; the message names it. *out is released with video_close.
