@@ -4,6 +4,7 @@ back. Nothing is lost, nothing is done twice. All waiting is for what must happe
 
 import asyncio
 import contextlib
+import ctypes
 import os
 import re
 import signal
@@ -21,6 +22,7 @@ da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 import hone.dask  # noqa: E402
 from distributed import Client, wait  # noqa: E402
+from hone.dask import _cluster  # noqa: E402
 
 
 def give_up(address):
@@ -42,20 +44,48 @@ def until(what, process=None):
         time.sleep(0.05)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def end():
+    """Ends what waits inside Dask, which has calls without a limit, too."""
+    def fail(*_):
+        raise AssertionError("the tests of the cluster wait for something that never happens")
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(2 * NEVER)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+_libc = ctypes.CDLL(None)
+
+
+def die_with_parent():
+    """PR_SET_PDEATHSIG: tests that are ended leave no scheduler and no stopped worker behind."""
+    _libc.prctl(1, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def running(*command, **options):
+    """A process that is killed in the end, whatever happened."""
+    with subprocess.Popen(command, preexec_fn=die_with_parent, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """(client, {address: process of the worker})."""
+    """(client, {address: process of the worker}); the scheduler's process is client.process."""
     folder = tmp_path_factory.mktemp("cluster")
     file = folder / "scheduler.json"
     with contextlib.ExitStack() as stack:
         said = stack.enter_context(tempfile.TemporaryFile())
 
         def start(module, *words):
-            process = subprocess.Popen([sys.executable, "-m", f"distributed.cli.{module}", "--no-dashboard", *words,
-                                        "--scheduler-file", str(file)], stdout=subprocess.DEVNULL, stderr=said)
-            stack.callback(process.wait)
-            stack.callback(process.kill)
-            return process
+            return stack.enter_context(running(
+                sys.executable, "-m", f"distributed.cli.{module}", "--no-dashboard", *words, "--scheduler-file", str(file),
+                stdout=subprocess.DEVNULL, stderr=said))
         scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", "0")
         until(file.exists, scheduler)
         for i in range(3):
@@ -67,6 +97,7 @@ def cluster(tmp_path_factory):
             except (OSError, asyncio.TimeoutError) as error:
                 said.seek(0)
                 raise AssertionError(f"{error}\n{said.read().decode()}") from error
+            client.process = scheduler.pid
             yield client, client.run(os.getpid)
 
 
@@ -98,9 +129,8 @@ def test_a_killed_client_comes_back(cluster, tmp_path, gray):
     out = tmp_path / "out"
     command = [sys.executable, "-m", "hone.dask", "apply", "box size=3", str(tmp_path / "in"), "-o", str(out), "--scheduler",
                client.scheduler.address]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as first:
+    with running(*command, stdout=subprocess.DEVNULL):
         until(lambda: finished(out))
-        first.kill()
     there = {name: (out / name).stat().st_mtime_ns for name in finished(out)}
     again = subprocess.run(command, capture_output=True, text=True, check=False, timeout=NEVER)
     assert again.returncode == 0, again.stderr
@@ -110,22 +140,63 @@ def test_a_killed_client_comes_back(cluster, tmp_path, gray):
     assert {name: (out / name).stat().st_mtime_ns for name in there} == there
 
 
-def test_a_killed_and_a_stopped_worker_lose_nothing(cluster, tmp_path, gray):
-    """Files go to the third worker; blocks that the other two hold are done again. The last test: one worker is left."""
+def test_a_scheduler_that_stops_is_told(cluster, tmp_path, gray, monkeypatch):
+    client, _ = cluster
+    count = 5
+    write_images(tmp_path / "in", gray, count)
+
+    def run():
+        return hone.dask.apply_files("box size=3", str(tmp_path / "in"), str(tmp_path / "out"), client, batch=1)
+    results = run()
+    done = dict([next(results)])
+    os.kill(client.process, signal.SIGSTOP)
+    try:
+        monkeypatch.setattr(_cluster, "ANSWER", 0.5)
+        with pytest.raises(ConnectionError, match="what is done stays"):
+            run()
+            next(run())
+    finally:
+        os.kill(client.process, signal.SIGCONT)
+    monkeypatch.undo()
+    done.update(results)
+    assert len(done) == count and not any(done.values())
+    check_images(tmp_path / "out", gray, count)
+
+
+def length_of_new(client, holder, reader, before=lambda: None):
+    """A future: `reader` fetches data that `holder` has; `before` is called between."""
+    data = client.submit(numpy.ones, 1000, workers=[holder], allow_other_workers=True, pure=False)
+    wait(data, timeout=NEVER)
+    before()
+    return client.submit(len, data, workers=[reader], pure=False)
+
+
+def asks(dask_worker):
+    return bool(dask_worker.state.in_flight_workers)
+
+
+def test_a_killed_and_a_stopped_worker_lose_nothing(cluster, tmp_path, gray, monkeypatch):
+    """Files go to the third worker; blocks that the other two hold are done again, and what it had asked the stopped one for
+    over an open connection, it makes itself. The last test: one worker is left."""
     client, workers = cluster
+    (_, killed), (address, stopped), (third, _) = workers.items()
     count = 18
     write_images(tmp_path / "in", gray, count)
     blocks = client.persist(hone.dask.apply("box size=5", da.from_array(gray, chunks=(20, 30))))
-    wait(blocks)
+    wait(blocks, timeout=NEVER)
+    assert length_of_new(client, address, third).result(timeout=NEVER) == 1000  # opens the connection
+    watch = _cluster.Watch(client)
     results = hone.dask.apply_files("box size=3", str(tmp_path / "in"), str(tmp_path / "out"), client, batch=1)
     done = [next(results)]
-    (_, killed), (address, stopped), _ = workers.items()
     os.kill(killed, signal.SIGKILL)
-    os.kill(stopped, signal.SIGSTOP)
     try:
+        length = length_of_new(client, address, third, lambda: os.kill(stopped, signal.SIGSTOP))
+        until(lambda: client.run(asks, workers=[third])[third])
         client.run_on_scheduler(give_up(address))
+        monkeypatch.setattr(_cluster, "LOOK", 0.2)
+        assert _cluster.result_of(length, watch) == 1000
         done += results
-        result = client.compute(hone.dask.apply("sobel | integral", blocks)).result(timeout=NEVER)
+        result = _cluster.compute(hone.dask.apply("sobel | integral", blocks))
     finally:
         os.kill(stopped, signal.SIGCONT)
     assert sorted(os.path.basename(name) for name, _ in done) == [f"{i:02}.pgm" for i in range(count)]

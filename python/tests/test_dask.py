@@ -139,6 +139,13 @@ def test_two_workers_and_a_filter_of_ones_own(cluster, tmp_path, gray):
     wanted = numpy.clip(numpy.rint(1.5 * shifted), 0, 255)
     alone = hone.load(str(path))(gray, by=1.5)
     assert numpy.abs(alone.astype(float) - wanted).max() <= 1
+    # The file changes; blocks of before and after run at the same time.
+    path.write_text(GLOW.replace("1, 0", "0, 1"))
+    later = hone.dask.apply(chain, da.from_array(gray, chunks=(31, 83)), filters=[str(path)])
+    first, second = cluster.gather(cluster.compute([result, later]))
+    numpy.testing.assert_array_equal(first, got)
+    numpy.testing.assert_array_equal(second, hone.apply(chain, gray))
+    assert (second != got).any()
 
 
 def write_pgm(path, image):
@@ -175,11 +182,24 @@ def test_folders_are_resumable_and_list_what_failed(cluster, tmp_path, gray):
 
 
 def test_the_command(cluster, tmp_path, gray):
+    """Also with a filter of one's own, which workers have no file of."""
     (tmp_path / "in").mkdir()
     write_pgm(tmp_path / "in" / "a.pgm", gray)
-    command = [sys.executable, "-m", "hone.dask", "apply", "box size=3", str(tmp_path / "in"), "-o", str(tmp_path / "out"),
-               "--scheduler", cluster.scheduler.address]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert "1 of 1 files are done" in result.stdout
-    numpy.testing.assert_array_equal(read_pgm(tmp_path / "out" / "a.pgm"), hone.apply("box size=3", gray))
+    (tmp_path / "gleam.cl").write_text(GLOW)
+    hone.load(str(tmp_path / "gleam.cl"))
+
+    def run(chain, out, *words):
+        command = [sys.executable, "-m", "hone.dask", "apply", chain, "in", "-o", out, "--scheduler",
+                   cluster.scheduler.address, *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=200)
+    for chain, out, words in (("box size=3 | ./gleam.cl by=1.5", "a", []), ("gleam by=0.7", "b", ["--filter", "gleam.cl"])):
+        result = run(chain, out, *words)
+        assert result.returncode == 0, result.stderr
+        assert "1 of 1 files are done" in result.stdout
+        wanted = hone.apply(chain.replace("./gleam.cl", "gleam"), gray)
+        numpy.testing.assert_array_equal(read_pgm(tmp_path / out / "a.pgm"), wanted)
+    result = run("./absent.cl by=1", "c")
+    assert result.returncode == 3 and "absent.cl" in result.stderr and "Traceback" not in result.stderr, result.stderr
+    with pytest.raises(hone.UsageError, match="blurr"):
+        next(hone.dask.apply_files("blurr sigma=3", str(tmp_path / "in"), str(tmp_path / "c"), cluster))
+    assert not (tmp_path / "c").exists()

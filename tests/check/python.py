@@ -14,6 +14,7 @@ import tempfile
 import frame
 
 SOURCE = os.path.join(frame.ROOT, "python")
+HANGS = 900  # seconds of the clock that no command takes, on the slowest machine
 _folder = tempfile.TemporaryDirectory()  # ends with the script
 
 
@@ -23,7 +24,11 @@ def left_out(what):
 
 
 def run(*command, **options):
-    result = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANGS, **options)
+    except subprocess.TimeoutExpired as late:
+        tail = b"".join((late.stdout or b"", late.stderr or b""))[-8000:].decode(errors="replace")
+        frame.check(False, f"{' '.join(command[:4])} is not done after {HANGS} s:\n{tail}")
     output = result.stdout + result.stderr
     if result.returncode:
         print("\n".join("# " + line for line in output.splitlines()[-80:]))

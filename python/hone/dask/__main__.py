@@ -8,6 +8,7 @@ from distributed import Client, LocalCluster
 
 from .. import Error, UsageError
 from . import apply, apply_files, open, save  # pylint: disable=redefined-builtin
+from ._array import steps_of
 
 
 def _arguments():
@@ -21,16 +22,21 @@ def _arguments():
     one.add_argument("--workers", type=int, default=2, help="without --scheduler: how many (default 2)")
     one.add_argument("--device", help="for all workers; default: a GPU of its node for each")
     one.add_argument("--axes", help="letters of the axes, such as ZYX, where the file does not tell")
-    one.add_argument("--filter", action="append", default=[], metavar="FILE", help="a filter of your own that CHAIN names")
+    one.add_argument("--filter", action="append", default=[], metavar="FILE",
+                     help="a filter of your own that CHAIN names without its path")
     return parser.parse_args()
 
 
+def _filters(arguments):
+    """The filters of one's own: what --filter names, and paths in the chain."""
+    named = [step.split()[0].strip("'\"") for step in steps_of(arguments.chain) if step]
+    return list(dict.fromkeys(arguments.filter + [name for name in named if name.endswith(".cl")]))
+
+
 def _files(arguments, client):
-    if arguments.filter:
-        raise UsageError("--filter is for .zarr and .tif; for a folder, CHAIN names the file by a path that all workers see, "
-                         "such as '/shared/glow.cl amount=2'")
     failed = count = 0
-    for file, why in apply_files(arguments.chain, arguments.input, arguments.output, client, device=arguments.device):
+    for file, why in apply_files(arguments.chain, arguments.input, arguments.output, client, device=arguments.device,
+                                 filters=_filters(arguments)):
         count += 1
         if why is not None:
             failed += 1
@@ -42,7 +48,7 @@ def _files(arguments, client):
 def _array(arguments):
     array, axes = open(arguments.input)
     result, axes = apply(arguments.chain, array, axes=arguments.axes or axes, device=arguments.device,
-                         filters=arguments.filter, with_axes=True)
+                         filters=_filters(arguments), with_axes=True)
     save(result, arguments.output, axes)
     return 0
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Chains on Dask arrays: in blocks with the halo that the chain states, or by what its filters need instead."""
 
+import contextlib
 import os
+import threading
 
 import dask.array as da
 import numpy
@@ -33,7 +35,7 @@ def apply(chain, array, *others, axes=None, device=None, reproducible=False, fil
     Sums that go on from block to block (integral) are carried, counts (histogram) are added. Filters that read elsewhere
     (transpose, and filters of your own that know their place) get whole images: chunks are merged for them.
     """
-    sources = tuple(_source(path) for path in filters)
+    sources = tuple(source_of(path) for path in filters)
     run = _Run(device, reproducible, sources)
     array = da.asarray(array)
     axes = _axes(array, axes)
@@ -49,7 +51,8 @@ def apply(chain, array, *others, axes=None, device=None, reproducible=False, fil
     return (array, axes) if with_axes else array
 
 
-def _source(path):
+def source_of(path):
+    """(path, text) of a filter of one's own, which chains may name from now on."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     load(path, text)
@@ -77,7 +80,7 @@ def _desc(array, axes):
     return array.shape[axes.index("X")], array.shape[axes.index("Y")], _TYPES[array.dtype.name], channels
 
 
-def _steps(text):
+def steps_of(text):
     """The filters of a canonical chain: bars in quotes are none."""
     steps, quote = [""], ""
     for letter in text:
@@ -93,7 +96,7 @@ def _steps(text):
 def _groups(text, array, axes):
     """The chain in parts, each as long as possible: neighbours that have windows run together."""
     desc, groups, windows = _desc(array, axes), [], False
-    for step in _steps(text):
+    for step in steps_of(text):
         needs = _hone.chain_needs(step, desc)
         plain = needs["reach"] == "window" and not needs["wraps"]
         if plain and windows:
@@ -212,14 +215,32 @@ def _last(block, axis):
     return block[(slice(None),) * axis + (slice(-1, None),)]
 
 
-_loaded = set()
+_paths, _texts = {}, {}  # of the filters of clients' own that this process has, by their names
+_users = [0]
+_changed = threading.Condition()
+
+
+@contextlib.contextmanager
+def _loaded(sources):
+    """These filters are the ones of their names: another client, or a later call, may send other texts."""
+    named = [(os.path.splitext(os.path.basename(path))[0], path, text) for path, text in sources]
+    with _changed:
+        _changed.wait_for(lambda: not _users[0] or all(_texts.get(name) == text for name, _, text in named))
+        for name, path, text in named:
+            if _texts.get(name) != text:
+                load(_paths.setdefault(name, path), text)
+                _texts[name] = text
+        _users[0] += 1
+    try:
+        yield
+    finally:
+        with _changed:
+            _users[0] -= 1
+            _changed.notify_all()
 
 
 def _block(block, *rest):
     """One block, on a worker."""
     *others, text, axes, run = rest
-    for path, source in run.sources:
-        if (path, source) not in _loaded:
-            load(path, source)
-            _loaded.add((path, source))
-    return apply_here(text, block, *others, axes=axes, device=device_here(run.device), reproducible=run.reproducible)
+    with _loaded(run.sources) if run.sources else contextlib.nullcontext():
+        return apply_here(text, block, *others, axes=axes, device=device_here(run.device), reproducible=run.reproducible)

@@ -9,7 +9,8 @@ import tempfile
 from .. import _hone
 
 
-def _lock_folder():
+def private_folder():
+    """A folder of this node for this user alone; None if somebody else made it."""
     folder = os.path.join(tempfile.gettempdir(), f"hone-dask-{os.getuid()}")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     about = os.lstat(folder)
@@ -33,7 +34,7 @@ def device_of_process(_process):
     gpus = [device["index"] for device in _hone.devices() if device["kind"] == "gpu"]
     if os.environ.get("HONE_DEVICE") or len(gpus) < 2:
         return None
-    folder = _lock_folder()
+    folder = private_folder()
     for index in gpus if folder else ():
         if _locked(folder, index):
             return index

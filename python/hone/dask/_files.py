@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OME-Zarr and TIFF as Dask arrays, and folders of image files."""
 
+import hashlib
 import itertools
 import json
 import os
+import queue
 import shutil
 import subprocess
+import tempfile
 
 import dask.array as da
 
 from .._command import path as command_path
 from .._hone import FileError, UsageError
+from .._plans import parse
+from ._array import source_of, steps_of
+from ._cluster import LOOK, Watch, compute, result_of
 from ._device import device as device_here
+from ._device import private_folder
 
 BATCH = 16  # files for one process: starting one takes as long as some images
 
@@ -67,7 +74,7 @@ def _write_zarr(array, folder, axes):
     form = {"shape": array.shape, "chunks": array.chunksize, "dtype": array.dtype}
     target = group.create_array("0", chunk_key_encoding={"name": "v2", "separator": "/"}, **form) if newer else \
         group.create_dataset("0", dimension_separator="/", **form)
-    da.store(array, target, lock=False)
+    compute(da.store(array, target, lock=False, compute=False))
 
 
 def save(array, path, axes=None):
@@ -84,7 +91,7 @@ def save(array, path, axes=None):
         if path.endswith(".zarr"):
             _write_zarr(array, temporary, axes)
         elif path.endswith((".tif", ".tiff")):
-            _tifffile().imwrite(temporary, array.compute(), photometric="rgb" if axes.endswith("YXC") else None)
+            _tifffile().imwrite(temporary, compute(array), photometric="rgb" if axes.endswith("YXC") else None)
         else:
             raise UsageError(f"'{path}' must end with .zarr or .tif")
         os.rename(temporary, path)
@@ -124,10 +131,33 @@ def _run_batch(chain, files, folder, device, options):
     return {file: done.get(file) for file in files}
 
 
-def _batch(chain, files, folder, device, options):
+def _kept(path, text):
+    """A filter of the client's as a file of this worker, the same for the same text: what was tuned for it holds."""
+    folder = private_folder()
+    if folder is None:
+        raise FileError(f"somebody else may write to 'hone-dask-{os.getuid()}' in '{tempfile.gettempdir()}'; filters need "
+                        "such a folder for themselves")
+    folder = os.path.join(folder, hashlib.sha256(text.encode()).hexdigest()[:16])
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    kept = os.path.join(folder, os.path.basename(path))
+    handle, temporary = tempfile.mkstemp(dir=folder)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.rename(temporary, kept)
+    return kept
+
+
+def _with_paths(chain, sources):
+    """The chain with the paths that filters of the client's have here."""
+    paths = {os.path.splitext(os.path.basename(path))[0]: _kept(path, text) for path, text in sources}
+    words = [step.split(" ", 1) for step in steps_of(chain)]
+    return " | ".join(" ".join([paths.get(name, name), *rest]) for name, *rest in words)
+
+
+def _batch(chain, sources, files, folder, device, options):
     """On a worker."""
     os.makedirs(folder, exist_ok=True)
-    return _run_batch(chain, files, folder, device_here(device), options)
+    return _run_batch(_with_paths(chain, sources), files, folder, device_here(device), options)
 
 
 def _batches(source, target, size):
@@ -140,37 +170,55 @@ def _batches(source, target, size):
             yield batch, into
 
 
-def apply_files(chain, source, target, client, *, device=None, options=(), batch=BATCH):
+def _news(finished, watch):
+    """The next future that is done."""
+    while True:
+        try:
+            return finished.get(timeout=LOOK)
+        except queue.Empty:
+            watch.look()
+
+
+def _outcome(future, files, watch):
+    """What a task gave; its result may have been lost with a worker since, and is waited for again."""
+    try:
+        return result_of(future, watch)
+    except Exception as error:
+        if future.status != "error":
+            raise
+        return dict.fromkeys(files, str(error))
+
+
+def apply_files(chain, source, target, client, *, device=None, filters=(), options=(), batch=BATCH):
     """Filters the files of a folder that all workers see, with its sub-folders, into another. Yields (file, None) for each one
     that is done, or (file, why it failed).
 
     Each output appears whole or not at all, and files whose outputs exist are passed over: a run that was interrupted is
     continued by doing it again. A file that kills its process fails alone. Workers run the command `hone`, which reads what
-    libvips does.
+    libvips does, and which gives up what takes too long (its --timeout). ConnectionError: the scheduler does not answer.
 
     client: a distributed.Client.
+    filters: paths of filters of your own that the chain names. They are read here and sent to the workers.
     options: for `hone apply`, such as ['--format', 'png'].
     batch: files for each process.
     """
-    from distributed import as_completed
     if os.path.realpath(source) == os.path.realpath(target):
         raise UsageError("the results need a folder of their own")
+    sources = tuple(source_of(path) for path in filters)
+    chain, _ = parse(chain)
     work = _batches(os.path.abspath(source), os.path.abspath(target), batch)
-    files = {}
+    running, finished, watch = {}, queue.SimpleQueue(), Watch(client)
 
-    def submit(item):
-        future = client.submit(_batch, chain, item[0], item[1], device, list(options), pure=False, retries=2)
-        files[future.key] = item[0]
-        return future
+    def submit(files, folder):
+        future = client.submit(_batch, chain, sources, files, folder, device, list(options), pure=False, retries=2)
+        running[future.key] = future, files
+        future.add_done_callback(finished.put)
 
-    ahead = max(4, 4 * len(client.scheduler_info()["workers"]))  # a scheduler need not hold a million tasks
-    queue = as_completed([submit(item) for item in itertools.islice(work, ahead)])
-    for future in queue:
-        names = files.pop(future.key)
-        if future.status == "finished":
-            yield from future.result().items()
-        else:
-            reason = str(future.exception())
-            yield from ((name, reason) for name in names)
+    ahead = max(4, 4 * len(watch.workers))  # a scheduler need not hold a million tasks
+    for item in itertools.islice(work, ahead):
+        submit(*item)
+    while running:
+        future, files = running.pop(_news(finished, watch).key)
+        yield from _outcome(future, files, watch).items()
         for item in itertools.islice(work, 1):
-            queue.add(submit(item))
+            submit(*item)
