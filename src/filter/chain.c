@@ -129,6 +129,17 @@ static hone_status check_single(struct reader *r, const char *where, const struc
     return mistake(r, where, what);
 }
 
+static hone_status no_value(struct reader *r, const struct hone_filter *filter, const char *name)
+{
+    char what[320], such[160] = "";
+    const struct parameter *first = &filter->parameters[0];
+    if (first->name && first->fallback && strlen(first->fallback) < 16)
+        snprintf(such, sizeof such, ", such as %s=%s", first->name, first->fallback);
+    snprintf(what, sizeof what, "expected '=' and a value after '%s': parameters are name=value%s", name,
+             such);
+    return mistake(r, r->at, what);
+}
+
 static hone_status read_parameter(struct reader *r, struct filter_case *c)
 {
     char name[64];
@@ -136,7 +147,7 @@ static hone_status read_parameter(struct reader *r, struct filter_case *c)
     TRY(read_name(r, "expected a parameter (name=value) or '|' and another filter"));
     snprintf(name, sizeof name, "%s", r->word);
     if (*r->at != '=')
-        return mistake(r, r->at, "expected '=' and a value after the name of a parameter");
+        return no_value(r, c->filter, name);
     hone_status status = check_single(r, start, c->filter, name);
     const char *value = ++r->at;
     THEN(status, read_value(r));
@@ -200,7 +211,8 @@ static hone_status read_step(struct reader *r, hone_chain *chain)
     step->column = (int)(start - r->whole) + 1;
     chain->count++;
     if (*r->at && !isspace((unsigned char)*r->at) && *r->at != '|')
-        return mistake(r, r->at, "expected a space or '|' after the name of a filter");
+        return mistake(
+            r, r->at, "expected a space or '|' after the name of a filter, as in 'gaussian sigma=2 | sobel'");
     return read_parameters(r, &step->c);
 }
 

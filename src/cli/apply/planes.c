@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "image/view.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,10 +17,12 @@ static hone_status check_shape(const struct engine *engine, const hone_image_des
     const hone_image_desc *out = &engine->output;
     if (desc_same(out, desc))
         return HONE_OK;
+    char channels[32] = "";
+    if (out->channels > 1)
+        snprintf(channels, sizeof channels, " with %u channels", out->channels);
     return error_usage(error,
-                       "'%s' makes %ux%u %s with %u channels of a plane of %ux%u %s; in a video, size and "
-                       "type have to stay",
-                       engine->chain_text, out->width, out->height, hone_type_name(out->type), out->channels,
+                       "'%s' makes %ux%u %s%s of a plane of %ux%u %s; in a video, size and type have to stay",
+                       engine->chain_text, out->width, out->height, hone_type_name(out->type), channels,
                        desc->width, desc->height, hone_type_name(desc->type));
 }
 

@@ -172,13 +172,23 @@ static hone_status read_rows(struct reader *r, struct kernel *kernel)
     return height > 0 ? HONE_OK : wrong_at(r, r->at, "there are no weights");
 }
 
+/* It may not have been meant for a file's name. */
+static hone_status no_file(hone_status status, hone_error *error)
+{
+    const size_t length = error ? strlen(error->message) : 0;
+    if (error)
+        snprintf(error->message + length, sizeof error->message - length,
+                 "; kernel= is a file or 'WIDTHxHEIGHT: weights', for example '3x1: -1 0 1'");
+    return status;
+}
+
 static hone_status read_file(struct kernel *kernel, const char *path, hone_error *error)
 {
     char *content = NULL;
     long width, height;
     hone_status status = case_read_file(path, FILE_LIMIT, &content, error);
     if (status)
-        return status;
+        return no_file(status, error);
     struct reader r = {path, content, content, error};
     skip(&r);
     struct reader ahead = r;
