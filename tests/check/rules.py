@@ -93,8 +93,9 @@ def layering_mistakes(files, root=SRC):
             local = quoted and "/" not in header
             if quoted and not local and not allowed(module, header):
                 mistakes.append(f"{relative(path)}:{number}: {module} may not include {header}")
-            if quoted and header.endswith("internal.h") and os.path.dirname(header) != os.path.relpath(os.path.dirname(path), root):
-                mistakes.append(f"{relative(path)}:{number}: {header} is for the files of its own folder")
+            folder = os.path.dirname(header) + "/"
+            if quoted and header.endswith("internal.h") and not os.path.relpath(path, root).startswith(folder):
+                mistakes.append(f"{relative(path)}:{number}: {header} is for the files of {folder}")
             if local:
                 mistakes.append(f"{relative(path)}:{number}: write the module's name in front of {header}")
     return mistakes
