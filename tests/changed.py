@@ -78,9 +78,10 @@ def filters_that_include(kit, texts):
 def units_of(path, texts):
     """Unit tests of a file in src or include: those that include its header; else those that include one of its folder."""
     header = posixpath.splitext(path.split("/", 1)[1])[0] + ".h"
+    above = posixpath.dirname(header) + ".h"  # of a folder that is behind one header
     units = {posixpath.basename(name)[:-2]: includes(text) for name, text in texts.items()
-             if fnmatch.fnmatch(name, "tests/unit/*.c")}
-    own = {unit for unit, headers in units.items() if header in headers or unit == posixpath.basename(header)[:-2]}
+             if fnmatch.fnmatch(name, "tests/unit/*/*.c")}
+    own = {unit for unit, headers in units.items() if header in headers or above in headers or unit == posixpath.basename(header)[:-2]}
     folder = posixpath.dirname(header)
     public = f"hone/{folder}.h"
     return own or {unit for unit, headers in units.items()
@@ -147,7 +148,7 @@ def touched(paths, texts):
 def read_texts(root):
     """The texts in which `touched` looks for includes and imports, by path."""
     texts = {}
-    for pattern in ("src/filters/*", "src/filters/*/*", "tests/unit/*.c", "tests/check/*.py"):
+    for pattern in ("src/filters/*", "src/filters/*/*", "tests/unit/*/*.c", "tests/check/*.py"):
         for path in filter(os.path.isfile, glob.glob(os.path.join(root, pattern))):
             with open(path, encoding="utf-8") as file:
                 texts[os.path.relpath(path, root)] = file.read()

@@ -13,6 +13,7 @@ import frame
 SRC = os.path.join(frame.ROOT, "src")
 PUBLIC = os.path.join(frame.ROOT, "include")
 BINDINGS = [os.path.join(frame.ROOT, "python"), os.path.join(frame.ROOT, "gst")]
+UNITS = os.path.join(frame.ROOT, "tests", "unit")
 LONGEST_FUNCTION = 80
 WIDEST_LINE = 110  # as .clang-format has it
 MOST_FILES = 25
@@ -243,7 +244,8 @@ def test_folders_are_small():
             open(os.path.join(folder, "below", f"{i}.c"), "w", encoding="utf-8").close()
         frame.check(list(crowded(folder)) == [(os.path.join(folder, "below"), MOST_FILES + 1)], "a crowd is not seen")
     fail_if([f"{relative(path)} has {count} files, more than {MOST_FILES}"
-             for root in (SRC, PUBLIC, *BINDINGS) for path, count in crowded(root)])
+             for root in (SRC, PUBLIC, *BINDINGS, UNITS) for path, count in crowded(root)])
+    fail_if([f"{relative(path)} belongs in the folder of its module" for path in glob.glob(os.path.join(UNITS, "*.c"))])
 
 
 def test_filter_folders_are_whole():

@@ -21,10 +21,10 @@ TEXTS = {
     "src/filters/sobel/gpu.cl": '  # include "filters/rows.clh"\n',
     "src/filters/dot/kernel.cl": '// no #include "filters/words.clh"\n',
     "src/filters/dot/filter.c": '#include "filters/alpha.h"\n',
-    "tests/unit/records.c": '#include "choose/records.h"\n#include "support.h"\n',
-    "tests/unit/lookup.c": '#include "choose/lookup.h"\n#include "choose/records.h"\n',
-    "tests/unit/text.c": '#include "base/text.h"\n',
-    "tests/unit/plan.c": '#include "hone/plan.h"\n',
+    "tests/unit/choose/records.c": '#include "choose/records.h"\n#include "support.h"\n',
+    "tests/unit/choose/lookup.c": '#include "choose/lookup.h"\n#include "choose/records.h"\n',
+    "tests/unit/base/text.c": '#include "base/text.h"\n',
+    "tests/unit/plan/plan.c": '#include "hone/plan.h"\n',
     "tests/check/frame.py": "",
     "tests/check/inspection.py": "import frame\n",
     "tests/check/output.py": "import frame\nfrom inspection import Place\n",
@@ -58,7 +58,7 @@ def test_a_kit_touches_the_filters_that_include_it():
 
 
 def test_a_test_touches_its_suite():
-    expect(["tests/unit/plan.c"], ["unit-plan", "unit-plan-rusticl"])
+    expect(["tests/unit/plan/plan.c"], ["unit-plan", "unit-plan-rusticl"])
     expect(["tests/media/files.c"], ["media-files", "media-files-rusticl"])
     expect(["tests/check/output.py"], ["check-output"])
     expect(["tests/check/inspection.py"], ["check-inspection", "check-output"])
@@ -68,6 +68,7 @@ def test_a_source_touches_the_units_that_include_it():
     expect(["src/choose/lookup.c"], ["unit-lookup"])
     expect(["src/choose/records.c"], ["unit-lookup", "unit-records"])
     expect(["src/choose/trust.c"], ["unit-lookup", "unit-records"])
+    expect(["src/choose/lookup/tables.c"], ["unit-lookup"])
     expect(["src/plan/run.c"], ["unit-plan"])
     expect(["src/stream/ring.c"], [], fast=True)
     expect(["src/base/text.h"], ["unit-text"], fast=True)
@@ -76,7 +77,7 @@ def test_a_source_touches_the_units_that_include_it():
 def test_what_is_not_known_touches_the_fast_tier():
     for path in ("CMakeLists.txt", "tests/support.c", "data/shipped.json"):
         expect([path], [], fast=True)
-    expect(["CMakeLists.txt", "tests/unit/plan.c"], ["unit-plan", "unit-plan-rusticl"], fast=True)
+    expect(["CMakeLists.txt", "tests/unit/plan/plan.c"], ["unit-plan", "unit-plan-rusticl"], fast=True)
     frame.check(changed.touched(["LICENSE"], TEXTS).suites == set(changed.ALWAYS), "the rules are always checked")
     frame.check(changed.touched([], TEXTS) == changed.Touched(set(), set(), False), "nothing touches nothing")
 
