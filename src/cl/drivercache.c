@@ -355,8 +355,8 @@ static hone_status check_disk(uint64_t bytes, hone_error *error)
     close(folder);
     if (there >= bytes)
         return HONE_OK;
-    return error_set(
-        error, HONE_ERROR_IO,
+    return error_io(
+        error,
         "the disk with '%s' has %.1f MB left, and PoCL needs %.0f there to compile; free some, or set "
         "XDG_CACHE_HOME to a folder on another disk",
         used, (double)there * 1e-6, (double)bytes * 1e-6);
@@ -368,9 +368,8 @@ static hone_status check_limit(hone_error *error)
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
         limit.rlim_cur >= LEAST_FILE)
         return HONE_OK;
-    return error_set(
-        error, HONE_ERROR_IO,
-        "files of this process are limited to %llu bytes, and PoCL needs %d to compile (ulimit -f)",
+    return error_io(
+        error, "files of this process are limited to %llu bytes, and PoCL needs %d to compile (ulimit -f)",
         (unsigned long long)limit.rlim_cur, LEAST_FILE);
 }
 

@@ -131,9 +131,7 @@ hone_status program_check_room(const struct hone_device *device, bool beside, ho
 hone_status program_from_source(struct program **out, struct hone_device *device, const char *source,
                                 const char *options, hone_error *error)
 {
-    hone_status status = program_check_room(device, false, error);
-    if (status)
-        return status;
+    TRY(program_check_room(device, false, error));
     device_count_source_build(device);
     return program_from_driver(out, device, source, options, error);
 }

@@ -242,10 +242,10 @@ static hone_status check_held(const struct video_input *input, hone_error *error
 {
     if (input->held_bytes <= most_bytes(input))
         return HONE_OK;
-    return error_set(error, HONE_ERROR_IO,
-                     "'%s': more than %llu MiB of other streams come before its first frame (--decode-memory "
-                     "sets how much may be kept)",
-                     input->path, (unsigned long long)(most_bytes(input) >> 20));
+    return error_io(error,
+                    "'%s': more than %llu MiB of other streams come before its first frame (--decode-memory "
+                    "sets how much may be kept)",
+                    input->path, (unsigned long long)(most_bytes(input) >> 20));
 }
 
 /* Reads on to the first frame that is wanted, which says what all frames are like. */
@@ -260,8 +260,7 @@ static hone_status read_first(struct video_input *input, hone_error *error)
         status = input_step(input, &unit, error);
         if (unit)
             hold(input, unit);
-        if (!status)
-            status = check_held(input, error);
+        THEN(status, check_held(input, error));
     } while (!status && unit && !unit->is_frame);
     if (status || unit)
         return status;
