@@ -365,7 +365,9 @@ struct hone_filter {
     const char *const *usual;
 };
 
-/* What the descriptions of variants, passes and parameters begin with; fields that follow are named. */
+/* What the descriptions of filters, variants, passes and parameters begin with; fields that follow are named. */
+#define FILTER(called, about, source, from, takes, images)                                                   \
+    .name = called, .summary = about, .origin = source, .types = from, .channels = takes, .inputs = images
 #define VARIANT(called, file, wants, way, about)                                                             \
     .name = called, .source = file, .needs = wants, .path = way, .summary = about
 #define PASS(function, ...)                                                                                  \

@@ -77,12 +77,8 @@ static const char *const trials[] = {"", NULL};
 static const struct point_arithmetic point = {.source = "point.clh", .arguments = {"second"}};
 
 const struct hone_filter hone_filter_add = {
-    .name = "add",
-    .summary = "element-wise sum of two images of the same format; integers saturate",
-    .origin = "guide 9.1.2",
-    .types = TYPES_ALL | TYPE_S16,
-    .channels = CHANNELS_ALL,
-    .inputs = 2,
+    FILTER("add", "element-wise sum of two images of the same format; integers saturate", "guide 9.1.2",
+           TYPES_ALL | TYPE_S16, CHANNELS_ALL, 2),
     .parameters = {{.name = "image", .kind = PARAMETER_IMAGE, .help = "the image to add"}},
     .prepare = prepare,
     .examples = {{"two images of the same size, added", "'add image=flash.png' daylight.png -o both.png"},
@@ -91,8 +87,4 @@ const struct hone_filter hone_filter_add = {
     .reference = add_reference,
     /* Integers: exact. Floats: one rounding, the same everywhere, except that a device may take denormals for
        0. */
-    .bounds = {0, 0, 6e-8},
-    .point = &point,
-    TABLES(variants, seeds, rungs),
-    .trials = trials,
-};
+    .bounds = {0, 0, 6e-8}, .point = &point, TABLES(variants, seeds, rungs), .trials = trials};

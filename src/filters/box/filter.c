@@ -325,14 +325,9 @@ static bool averages(const struct filter_case *c)
 }
 
 const struct hone_filter hone_filter_box = {
-    .name = "box",
-    .summary = "mean over a window of width x height pixels",
-    .origin = "guide 9.1.1",
-    .types = TYPES_ALL | TYPE_S16,
-    .channels = CHANNELS_ALL,
-    .inputs = 1,
-    .spatial = true,
-    .window = {"KW/2", "KW - 1 - KW/2", "KH/2", "KH - 1 - KH/2"},
+    FILTER("box", "mean over a window of width x height pixels", "guide 9.1.1", TYPES_ALL | TYPE_S16,
+           CHANNELS_ALL, 1),
+    .spatial = true, .window = {"KW/2", "KW - 1 - KW/2", "KH/2", "KH - 1 - KH/2"},
     .parameters = {NUMBER_PARAMETER("size", PARAMETER_INTEGER, "8", 1, 1 << 20, "pixels",
                                     "width and height of the window"),
                    NUMBER_PARAMETER("width", PARAMETER_INTEGER, NULL, 1, 1 << 20, "pixels",
@@ -345,12 +340,7 @@ const struct hone_filter hone_filter_box = {
     .examples = {{"every pixel becomes the mean of 15x15", "'box size=15' photo.jpg -o soft.jpg"},
                  {"smoothed along rows alone",
                   "'box width=31 height=1 border=reflect' scan.png -o smooth.png"}},
-    .averages = averages,
-    .reference = box_reference,
+    .averages = averages, .reference = box_reference,
     /* Integers: exact. Floats: means of up to thousands of terms, each addition rounding to half an ulp of
        the sum. */
-    .bounds = {0, 0, 1e-5},
-    TABLES(variants, seeds, rungs),
-    .trials = trials,
-    .usual = usual,
-};
+    .bounds = {0, 0, 1e-5}, TABLES(variants, seeds, rungs), .trials = trials, .usual = usual};

@@ -105,22 +105,13 @@ static const char *const trials[] = {"", "map=viridis", "map=turbo", "map=gray",
 static const struct point_arithmetic point = {.source = "point.clh", .arguments = {PALETTE}};
 
 const struct hone_filter hone_filter_colormap = {
-    .name = "colormap",
-    .summary = "maps intensity to colour: blue (low) to red (high), or another map",
-    .origin = "Japanese write-up, comments",
-    .types = TYPES_ALL | TYPE_S16,
-    .channels = CHANNELS_1,
-    .inputs = 1,
+    FILTER("colormap", "maps intensity to colour: blue (low) to red (high), or another map",
+           "Japanese write-up, comments", TYPES_ALL | TYPE_S16, CHANNELS_1, 1),
     .parameters = {CHOICE_PARAMETER("map", "rainbow", "rainbow|viridis|gray|magma|turbo",
                                     "colours from low to high")},
-    .prepare = prepare,
-    .table = fill_table,
+    .prepare = prepare, .table = fill_table,
     .examples = {{"gray levels as colours", "'colormap map=viridis' depth.png -o colours.png"},
                  {"smoothed before", "'gaussian sigma=3 | colormap map=turbo' heat.png -o heat-colours.png"}},
     .reference = colormap_reference,
     /* Exact: the level of a float is defined by single precision. */
-    .bounds = {0, 0, 0},
-    .point = &point,
-    TABLES(variants, seeds, rungs),
-    .trials = trials,
-};
+    .bounds = {0, 0, 0}, .point = &point, TABLES(variants, seeds, rungs), .trials = trials};

@@ -297,14 +297,9 @@ static bool averages(const struct filter_case *c)
 }
 
 const struct hone_filter hone_filter_convolve = {
-    .name = "convolve",
-    .summary = "weighted sum over a window of up to 31x31 pixels",
-    .origin = "Russian write-up on local memory",
-    .types = TYPES_ALL | TYPE_S16,
-    .channels = CHANNELS_ALL,
-    .inputs = 1,
-    .spatial = true,
-    .window = {"LEFT", "KW - 1 - LEFT", "TOP", "KH - 1 - TOP"},
+    FILTER("convolve", "weighted sum over a window of up to 31x31 pixels", "Russian write-up on local memory",
+           TYPES_ALL | TYPE_S16, CHANNELS_ALL, 1),
+    .spatial = true, .window = {"LEFT", "KW - 1 - LEFT", "TOP", "KH - 1 - TOP"},
     .parameters =
         {{.name = "kernel",
           .kind = PARAMETER_TEXT,
@@ -326,10 +321,7 @@ const struct hone_filter hone_filter_convolve = {
                           .incidental = true)},
     .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "SHORTS", "BYTES", "LIMBS", "COLOURS", "CAPACITY",
                 "ZEROS", "SEPARABLE"},
-    .reals = {"factor"},
-    .prepare = prepare,
-    .averages = averages,
-    .table = convolve_table,
+    .reals = {"factor"}, .prepare = prepare, .averages = averages, .table = convolve_table,
     .examples = {{"sharper, by the kernel that is the default", "'convolve' photo.jpg -o sharp.jpg"},
                  {"a relief, by a kernel of one's own",
                   "'convolve kernel=\"3x3: -2 -1 0 -1 1 1 0 1 2\"' photo.jpg -o relief.jpg"}},
@@ -337,8 +329,4 @@ const struct hone_filter hone_filter_convolve = {
     /* Integers: exact sums, and two roundings in single precision that are the same everywhere. Floats:
        weights and products are rounded, then at most 31 additions in a row and 31 rows, each to half an ulp
        of a sum of magnitudes: 65 * 2^-24 at the worst. */
-    .bounds = {0, 0, 4e-6},
-    TABLES(variants, seeds, rungs),
-    .trials = trials,
-    .usual = usual,
-};
+    .bounds = {0, 0, 4e-6}, TABLES(variants, seeds, rungs), .trials = trials, .usual = usual};

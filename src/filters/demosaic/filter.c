@@ -70,15 +70,9 @@ static const char *const trials[] = {"method=malvar", "pattern=bggr", "pattern=g
 static const char *const usual[] = {"method=bilinear", "method=malvar", NULL};
 
 const struct hone_filter hone_filter_demosaic = {
-    .name = "demosaic",
-    .summary = "reconstructs colours from a camera's colour filter array",
-    .origin = "Japanese write-up, comments; Malvar, He and Cutler 2004",
-    .types = TYPE_U8 | TYPE_U16,
-    .channels = CHANNELS_1,
-    .inputs = 1,
-    .spatial = true,
-    .window = {"method + 1", "method + 1", "method + 1", "method + 1"},
-    .period = 2,
+    FILTER("demosaic", "reconstructs colours from a camera's colour filter array",
+           "Japanese write-up, comments; Malvar, He and Cutler 2004", TYPE_U8 | TYPE_U16, CHANNELS_1, 1),
+    .spatial = true, .window = {"method + 1", "method + 1", "method + 1", "method + 1"}, .period = 2,
     .parameters = {CHOICE_PARAMETER("pattern", "rggb", "rggb|bggr|grbg|gbrg",
                                     "colours of the first two samples of the first row, then of the second",
                                     .incidental = true),
@@ -86,15 +80,11 @@ const struct hone_filter hone_filter_demosaic = {
                        "method", "bilinear", "bilinear|malvar",
                        "mean of the nearest samples, or corrected by the gradient of the pixel's own "
                        "colour")},
-    .symbols = {RED_X_SYMBOL, RED_Y_SYMBOL},
-    .prepare = prepare,
+    .symbols = {RED_X_SYMBOL, RED_Y_SYMBOL}, .prepare = prepare,
     .examples = {{"a camera's raw samples as a photograph",
                   "'demosaic pattern=rggb' samples.png -o photo.png"},
                  {"the same with finer detail, of a sensor that begins with blue",
                   "'demosaic pattern=bggr method=malvar' samples.tif -o photo.tif"}},
-    .reference = demosaic_reference,
-    .bounds = {0, 0, 0}, /* integers */
-    TABLES(variants, seeds, rungs),
-    .trials = trials,
-    .usual = usual,
-};
+    .reference = demosaic_reference, .bounds = {0, 0, 0},
+    /* integers */
+    TABLES(variants, seeds, rungs), .trials = trials, .usual = usual};

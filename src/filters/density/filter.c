@@ -200,14 +200,10 @@ static const char *const trials[] = {"size=5 threshold=2400",
 static const char *const usual[] = {"mask=yes", "", NULL};
 
 const struct hone_filter hone_filter_density = {
-    .name = "density",
-    .summary = "sum over a square window (or a mark) where it reaches a threshold, else 0",
-    .origin = "Chinese write-up on registers and vload8 (object density filter)",
-    .types = TYPE_U8 | TYPE_U16,
-    .channels = CHANNELS_ALL,
-    .inputs = 1,
-    .spatial = true,
-    .window = {"size/2", "size - 1 - size/2", "size/2", "size - 1 - size/2"},
+    FILTER("density", "sum over a square window (or a mark) where it reaches a threshold, else 0",
+           "Chinese write-up on registers and vload8 (object density filter)", TYPE_U8 | TYPE_U16,
+           CHANNELS_ALL, 1),
+    .spatial = true, .window = {"size/2", "size - 1 - size/2", "size/2", "size - 1 - size/2"},
     .parameters = {NUMBER_PARAMETER("size", PARAMETER_INTEGER, "31", 1, 65535, "pixels",
                                     "width and height of the window"),
                    NUMBER_PARAMETER("threshold", PARAMETER_INTEGER, "1", 0, 4294967295.0, NULL,
@@ -215,15 +211,10 @@ const struct hone_filter hone_filter_density = {
                    CHOICE_PARAMETER("mask", "no", "no|yes", "yes: every non-zero pixel counts as 1"),
                    CHOICE_PARAMETER("output", "sums", "sums|marks",
                                     "sums: u16 or u32; marks: u8, 255 where a sum reaches the threshold")},
-    .symbols = {"LEAST", "MOST", "SUM_BITS", "COLUMN_BITS", "SUM_BYTES"},
-    .prepare = prepare,
+    .symbols = {"LEAST", "MOST", "SUM_BITS", "COLUMN_BITS", "SUM_BYTES"}, .prepare = prepare,
     .examples = {{"marks where at least 200 of 31x31 pixels are not black",
                   "'density mask=yes threshold=200 output=marks' objects.png -o crowded.png"},
                  {"sums of 9x9 pixels", "'density size=9' gray.png -o sums.tif"}},
     .reference = density_reference,
     /* Sums of integers: exact. */
-    .bounds = {0, 0, 0},
-    TABLES(variants, seeds, rungs),
-    .trials = trials,
-    .usual = usual,
-};
+    .bounds = {0, 0, 0}, TABLES(variants, seeds, rungs), .trials = trials, .usual = usual};

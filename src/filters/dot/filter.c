@@ -75,12 +75,8 @@ static const struct rung rungs[] = {
 static const char *const trials[] = {"", NULL};
 
 const struct hone_filter hone_filter_dot = {
-    .name = "dot",
-    .summary = "pixel-wise dot product of two images of four-vectors",
-    .origin = "guide 9.1.3",
-    .types = TYPE_F32,
-    .channels = CHANNELS_4,
-    .inputs = 2,
+    FILTER("dot", "pixel-wise dot product of two images of four-vectors", "guide 9.1.3", TYPE_F32, CHANNELS_4,
+           2),
     .parameters = {{.name = "image", .kind = PARAMETER_IMAGE, .help = "the second vectors"}},
     .prepare = prepare,
     .examples = {{"dot products of the vectors of two images",
@@ -91,7 +87,4 @@ const struct hone_filter hone_filter_dot = {
     /* Four products and three sums, each rounding by at most 2^-24 of a sum of magnitudes that is at most 4 *
      * a * b for vectors of elements up to a and b: 4 * 4 * 2^-24 = 9.6e-7 of a * b. (The check's second image
      * has elements up to b = 1.) */
-    .bounds = {0, 0, 1e-6},
-    TABLES(variants, seeds, rungs),
-    .trials = trials,
-};
+    .bounds = {0, 0, 1e-6}, TABLES(variants, seeds, rungs), .trials = trials};

@@ -245,27 +245,18 @@ static const struct rung rungs[] = {
 static const char *const trials[] = {"", "radius=1 threshold=0", "radius=7 threshold=200", NULL};
 
 const struct hone_filter hone_filter_epsilon = {
-    .name = "epsilon",
-    .summary = "edge-preserving mean: averages the pixels of a window that are close to its centre",
-    .origin = "guide 9.2",
-    .types = TYPES_ALL,
-    .channels = CHANNELS_ALL,
-    .inputs = 1,
-    .spatial = true,
-    .window = {"radius", "radius", "radius", "radius"},
+    FILTER("epsilon", "edge-preserving mean: averages the pixels of a window that are close to its centre",
+           "guide 9.2", TYPES_ALL, CHANNELS_ALL, 1),
+    .spatial = true, .window = {"radius", "radius", "radius", "radius"},
     .parameters = {NUMBER_PARAMETER("radius", PARAMETER_INTEGER, "4", 1, 15, "pixels",
                                     "the window has 2 * radius + 1 pixels per side"),
                    NUMBER_PARAMETER("threshold", PARAMETER_REAL, "16", 0, 65535, "levels",
                                     "largest accepted difference from the centre; for f32 in units of 1/255",
                                     .incidental = true, .f32_full = 255)},
     .symbols = {"SIDE", "FLUSH", "BIG", "HIGH", "BIAS", "LIMITS", "HALF_FLUSH", "COLOURS"},
-    .reals = {"limit"},
-    .prepare = prepare,
+    .reals = {"limit"}, .prepare = prepare,
     .examples = {{"less noise, and edges stay", "'epsilon radius=4 threshold=8%' photo.jpg -o clean.jpg"},
                  {"edges without noise", "'epsilon radius=2 | sobel' photo.jpg -o edges.png"}},
     .reference = epsilon_reference,
     /* Integers: exact. Floats: a sum of at most 961 terms that lie within the threshold of each other. */
-    .bounds = {0, 0, 1e-5},
-    TABLES(variants, seeds, rungs),
-    .trials = trials,
-};
+    .bounds = {0, 0, 1e-5}, TABLES(variants, seeds, rungs), .trials = trials};

@@ -397,14 +397,9 @@ static bool averages(const struct filter_case *c)
 }
 
 const struct hone_filter hone_filter_gaussian = {
-    .name = "gaussian",
-    .summary = "Gaussian blur",
-    .origin = "the Japanese write-up, 13.7.4; R. Deriche, INRIA report 1893, 1993",
-    .types = TYPES_ALL,
-    .channels = CHANNELS_ALL,
-    .inputs = 1,
-    .spatial = true,
-    .window = {"R", "R", "R", "R"},
+    FILTER("gaussian", "Gaussian blur", "the Japanese write-up, 13.7.4; R. Deriche, INRIA report 1893, 1993",
+           TYPES_ALL, CHANNELS_ALL, 1),
+    .spatial = true, .window = {"R", "R", "R", "R"},
     .parameters = {NUMBER_PARAMETER("sigma", PARAMETER_REAL, "2", 0.3, 500, "pixels", "standard deviation"),
                    CHOICE_PARAMETER(
                        "method", "auto", "auto|recursive|fir",
@@ -412,17 +407,11 @@ const struct hone_filter hone_filter_gaussian = {
                        "the bounds")},
     .symbols = {"R", "S100", "NEAR", "STEP", "NARROW", "BEFORE", "TAPS", "ACROSS", "GRID_STEP", "GRID_REACH",
                 "EXACT_BITS", "EXACT_REACH"},
-    .prepare = prepare,
-    .averages = averages,
-    .table = gaussian_table,
+    .prepare = prepare, .averages = averages, .table = gaussian_table,
     .examples = {{"a photograph, blurred", "'gaussian sigma=4' photo.jpg -o blurred.jpg"},
                  {"edges of a slightly blurred photograph",
                   "'gaussian sigma=1.5 | sobel' photo.jpg -o edges.png"}},
     .reference = gaussian_reference,
     /* The recursion approximates: 0.14 levels of u8 at 4th order, 1e-5 of full scale at 6th; where it begins
        at the edge of the window, up to 1e-4 are missing. A value of u8 near a tie goes to either side. */
-    .bounds = {1, 2e-4 * 65535, 2e-4},
-    TABLES(variants, seeds, rungs),
-    .trials = trials,
-    .usual = usual,
-};
+    .bounds = {1, 2e-4 * 65535, 2e-4}, TABLES(variants, seeds, rungs), .trials = trials, .usual = usual};

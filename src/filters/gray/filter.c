@@ -46,12 +46,8 @@ static const struct seed seeds[] = {
 static const char *const trials[] = {"", "weights=bt709", "weights=average", NULL};
 
 const struct hone_filter hone_filter_gray = {
-    .name = "gray",
-    .summary = "one channel of red, green and blue: luma, or their mean",
-    .origin = "ITU-R BT.601 and BT.709",
-    .types = TYPES_ALL | TYPE_S16,
-    .channels = CHANNELS_1 | CHANNELS_3 | CHANNELS_4,
-    .inputs = 1,
+    FILTER("gray", "one channel of red, green and blue: luma, or their mean", "ITU-R BT.601 and BT.709",
+           TYPES_ALL | TYPE_S16, CHANNELS_1 | CHANNELS_3 | CHANNELS_4, 1),
     .parameters = {CHOICE_PARAMETER(
         "weights", "bt601", "bt601|bt709|average",
         "what red, green and blue count: luma by BT.601 or BT.709, or a third each")},
@@ -61,8 +57,4 @@ const struct hone_filter hone_filter_gray = {
                   "'gray weights=bt709 | colormap map=magma' photo.jpg -o heat.png"}},
     .reference = gray_reference,
     /* Integers: exact. Floats: weights, products and two sums, each rounded once: 4 * 2^-24. */
-    .bounds = {0, 0, 2.5e-7},
-    VARIANTS(variants),
-    SEEDS(seeds),
-    .trials = trials,
-};
+    .bounds = {0, 0, 2.5e-7}, VARIANTS(variants), SEEDS(seeds), .trials = trials};

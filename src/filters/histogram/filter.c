@@ -203,12 +203,8 @@ static const struct bins bins = {
     .min = "min", .max = "max", .output = "output", .table = "table", .full = "full", .edge = histogram_edge};
 
 const struct hone_filter hone_filter_histogram = {
-    .name = "histogram",
-    .summary = "counts of each value, as a table or as an image of bars",
-    .origin = "guide 7.3",
-    .types = TYPES_ALL | TYPE_S16,
-    .channels = CHANNELS_ALL,
-    .inputs = 1,
+    FILTER("histogram", "counts of each value, as a table or as an image of bars", "guide 7.3",
+           TYPES_ALL | TYPE_S16, CHANNELS_ALL, 1),
     .reads = READS_ALL,
     .parameters =
         {NUMBER_PARAMETER("bins", PARAMETER_INTEGER, "256", 1, 65536, NULL,
@@ -228,17 +224,10 @@ const struct hone_filter hone_filter_histogram = {
              "upper edge of the last bin; default: the format's end (256, 65536, 32768, f32: 1), or in "
              "`hone apply` the maximum value (not for u8)",
              .incidental = true)},
-    .symbols = {"ranged", "slots"},
-    .reals = {"origin", "scale", "margin"},
-    .bins = &bins,
-    .prepare = prepare,
+    .symbols = {"ranged", "slots"}, .reals = {"origin", "scale", "margin"}, .bins = &bins, .prepare = prepare,
     .table = table,
     .examples = {{"counts as a table", "'histogram' photo.jpg -o counts.csv"},
                  {"a picture of bars", "'histogram output=picture' photo.jpg -o bars.png"}},
     .reference = histogram_reference,
     /* Counts: exact. */
-    .bounds = {0, 0, 0},
-    TABLES(variants, seeds, rungs),
-    .trials = trials,
-    .usual = usual,
-};
+    .bounds = {0, 0, 0}, TABLES(variants, seeds, rungs), .trials = trials, .usual = usual};

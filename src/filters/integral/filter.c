@@ -161,15 +161,10 @@ static const struct rung rungs[] = {
 };
 
 const struct hone_filter hone_filter_integral = {
-    .name = "integral",
-    .summary =
-        "integral image: sum of all pixels above and to the left, inclusive (integers: u32, modulo 2^32)",
-    .origin = "input of the density write-up",
-    .types = TYPES_ALL,
-    .channels = CHANNELS_ALL,
-    .inputs = 1,
-    .reads = READS_BEFORE,
-    .prepare = prepare,
+    FILTER("integral",
+           "integral image: sum of all pixels above and to the left, inclusive (integers: u32, modulo 2^32)",
+           "input of the density write-up", TYPES_ALL, CHANNELS_ALL, 1),
+    .reads = READS_BEFORE, .prepare = prepare,
     .examples = {{"sums as a table", "'integral' small.png -o sums.csv"},
                  {"sums as an image", "'integral' gray.png -o sums.tif"}},
     .reference = integral_reference,
@@ -177,6 +172,4 @@ const struct hone_filter hone_filter_integral = {
      * additions, which round by at most 2^-24 of a partial sum; so the error is at most d * 2^-24 * n * the
      * largest magnitude. No variant's d is over 200 + (width + height) / 16 (see README.md): gain is n * d.
      */
-    .bounds = {0, 0, 6e-8},
-    TABLES(variants, seeds, rungs),
-};
+    .bounds = {0, 0, 6e-8}, TABLES(variants, seeds, rungs)};

@@ -128,14 +128,9 @@ static const char *const trials[] = {"norm=l1", "", "output=dx", "output=dy", NU
 static const char *const usual[] = {"norm=l1", "norm=l2", NULL};
 
 const struct hone_filter hone_filter_sobel = {
-    .name = "sobel",
-    .summary = "gradient with 3x3 Sobel masks: magnitude, or one component",
-    .origin = "guide 9.3",
-    .types = TYPES_ALL,
-    .channels = CHANNELS_ALL,
-    .inputs = 1,
-    .spatial = true,
-    .window = {"1", "1", "1", "1"},
+    FILTER("sobel", "gradient with 3x3 Sobel masks: magnitude, or one component", "guide 9.3", TYPES_ALL,
+           CHANNELS_ALL, 1),
+    .spatial = true, .window = {"1", "1", "1", "1"},
     .parameters = {CHOICE_PARAMETER("norm", "l2", "l2|l1",
                                     "magnitude as sqrt(dx^2 + dy^2) or as |dx| + |dy|"),
                    CHOICE_PARAMETER("output", "magnitude", "magnitude|dx|dy",
@@ -146,8 +141,4 @@ const struct hone_filter hone_filter_sobel = {
                   "'gaussian sigma=1.5 | sobel norm=l1 | colormap' gray.png -o edges.png"}},
     .reference = sobel_reference,
     /* Integers: exact. Floats: at most 10 roundings of values up to 8 * max, and a root of 3 ulp. */
-    .bounds = {0, 0, 1e-5},
-    TABLES(variants, seeds, rungs),
-    .trials = trials,
-    .usual = usual,
-};
+    .bounds = {0, 0, 1e-5}, TABLES(variants, seeds, rungs), .trials = trials, .usual = usual};

@@ -90,19 +90,11 @@ static const struct rung rungs[] = {
 };
 
 const struct hone_filter hone_filter_transpose = {
-    .name = "transpose",
-    .summary = "swaps rows and columns",
-    .origin = "Japanese write-up, 13.7.4",
-    .types = TYPES_ALL | TYPE_S16,
-    .channels = CHANNELS_ALL,
-    .inputs = 1,
-    .reads = READS_ELSEWHERE,
-    .turns = true,
-    .prepare = prepare,
+    FILTER("transpose", "swaps rows and columns", "Japanese write-up, 13.7.4", TYPES_ALL | TYPE_S16,
+           CHANNELS_ALL, 1),
+    .reads = READS_ELSEWHERE, .turns = true, .prepare = prepare,
     .examples = {{"rows become columns", "'transpose' photo.jpg -o turned.jpg"},
                  {"the same for a folder", "'transpose' scans/ -o turned/"}},
     .reference = transpose_reference,
     /* Pixels are moved, never computed with. */
-    .bounds = {0, 0, 0},
-    TABLES(variants, seeds, rungs),
-};
+    .bounds = {0, 0, 0}, TABLES(variants, seeds, rungs)};
