@@ -24,7 +24,7 @@ enum {
     SAMPLES = 3,         /* timed runs of each; the first of them settles */
     START_AFTER = 2,     /* runs before anything is built: most plans run once */
     COMPILE_AFTER = 40,  /* runs, or ... */
-    COMPILE_MS = 1000,   /* ... time of all runs, before anything is compiled: about what that costs */
+    COMPILE_MS = 3000,   /* ... time of all runs, before anything is compiled: about what that costs */
     MAX_OWN_PENDING = 8, /* runs of the plan's own whose times are not known yet; of another candidate, one */
     MAX_PENDING = MAX_OWN_PENDING + CANDIDATES
 };
