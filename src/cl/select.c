@@ -62,8 +62,9 @@ static hone_status nothing_found(const struct candidate *all, size_t count, cons
     for (size_t i = 0; i < count; i++)
         text_add(&names, "%s%u '%s' (%s)", i ? ", " : "", all[i].index, all[i].info.name,
                  hone_device_kind_name(all[i].info.kind));
-    hone_status status = error_set(error, HONE_ERROR_NO_DEVICE, "no OpenCL device fits '%s'; there are %s",
-                                   spec, text_view(&names));
+    hone_status status =
+        error_set(error, HONE_ERROR_NO_DEVICE, "no OpenCL device fits '%s'; the devices here: %s", spec,
+                  text_view(&names));
     text_finish(&names);
     return status;
 }

@@ -735,7 +735,7 @@ TEST(choosing_a_device)
     CHECK(list == NULL);
     CHECK_STATUS(hone_device_open(&device, &(hone_device_request){.spec = "no such device"}, &error),
                  HONE_ERROR_NO_DEVICE);
-    CHECK_HAS(error.message, "no OpenCL device fits 'no such device'; there are 0 '");
+    CHECK_HAS(error.message, "no OpenCL device fits 'no such device'; the devices here: 0 '");
     CHECK_STATUS(hone_device_open(&device, &(hone_device_request){.spec = "99"}, &error),
                  HONE_ERROR_NO_DEVICE);
     CHECK_STATUS(hone_device_open(&device, &(hone_device_request){.spec = ","}, &error), HONE_ERROR_USAGE);
