@@ -8,6 +8,8 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
+import time
 
 import numpy
 
@@ -336,6 +338,62 @@ def test_a_kernel_that_does_not_compile_shows_its_log():
             file.write("\n__kernel void broken(__global int *a) { a[0] = there_is_no_such_thing; }\n")
         result = hone("sobel", picture(folder), "--variant", "direct", HONE_KERNEL_DIR=folder + "/src")
     frame.check(result.returncode == 5 and "there_is_no_such_thing" in result.stderr, f"{result.returncode}: {result.stderr}")
+
+
+def apply_to_pipe(folder, sysfs, seconds):
+    """A picture that comes so long after the counters were first read: the report, and what -v told."""
+    command = [os.path.join(frame.build(), "hone"), "apply", "sobel", "-", "-o", os.path.join(folder, "out.pgm"), "--force", "--json", "-v"]
+    with open(picture(folder), "rb") as file:
+        data = file.read()
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env={**os.environ, "HONE_SYSFS": sysfs}) as process:
+        told = process.stderr.readline()
+        while told and b"energy is counted" not in told:
+            told = process.stderr.readline()
+        time.sleep(seconds)
+        out, told = process.communicate(data, timeout=300)
+    frame.check(process.returncode == 0, told.decode())
+    return json.loads(out)["energy"], told.decode()
+
+
+def test_apply_tells_joules_where_they_are_counted():
+    """A counter that goes up by a joule between two readings: as many as there were in between."""
+    with tempfile.TemporaryDirectory() as folder:
+        zone = os.path.join(folder, "class/powercap/intel-rapl:0")
+        os.makedirs(zone)
+        counter, over, written = os.path.join(zone, "energy_uj"), threading.Event(), []
+        with open(os.path.join(zone, "name"), "w", encoding="ascii") as file:
+            file.write("package-0\n")
+
+        def count():
+            while not over.is_set():
+                written.append(len(written))
+                with open(counter + ".new", "w", encoding="ascii") as file:
+                    file.write(f"{len(written)}000000\n")
+                os.rename(counter + ".new", counter)
+                over.wait(0.005)
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        while not os.path.exists(counter):
+            time.sleep(0.001)
+        try:
+            energy, told = apply_to_pipe(folder, folder, 0.7)
+        finally:
+            over.set()
+            thread.join()
+    [package] = energy["counters"]
+    frame.check(package["name"] == "package-0" and energy["seconds"] >= 0.6, f"{energy}")
+    frame.check(0 < package["joules"] < len(written) and package["joules"] == int(package["joules"]), f"{energy}, {len(written)} written")
+    frame.check("J of package-0" in told and "with all else" in told, told)
+
+
+def test_apply_invents_no_joules():
+    with tempfile.TemporaryDirectory() as folder:
+        command = [os.path.join(frame.build(), "hone"), "apply", "sobel", picture(folder), "-o", os.path.join(folder, "out.pgm"), "--json"]
+        result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300, env={**os.environ, "HONE_SYSFS": folder})
+    energy = json.loads(result.stdout)["energy"]
+    frame.check("counters" not in energy and "no counter" in energy["unknown"], f"{energy}")
 
 
 if __name__ == "__main__":

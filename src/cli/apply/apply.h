@@ -11,6 +11,7 @@
 #include "lab/profile/traffic.h"
 #include "media/media.h"
 #include "stream/pool.h"
+#include "tune/energy/energy.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -122,6 +123,13 @@ struct second {
 
 struct timeline;
 
+/* Joules of a run, counted when they are asked for. */
+struct energy_run {
+    bool asked;
+    uint64_t start; /* clock_ns */
+    struct energy_meter meter;
+};
+
 /* What all engines share: the devices, opened when the first image needs them, and second images, read then. */
 struct shared_device {
     const struct apply_options *options;
@@ -137,6 +145,7 @@ struct shared_device {
     hone_type depth; /* of the first image of the run, where depth_seen */
     bool depth_seen, depth_said;
     struct timeline *timeline; /* for --trace; NULL: none */
+    struct energy_run energy;  /* under the lock of reports */
     pthread_rwlock_t tuning;   /* exclusive: a device is measured; shared: it filters images */
     struct pixel_memory memory;
 };
@@ -348,6 +357,11 @@ size_t apply_columns(int fd);
 void apply_fit_line(char *line, size_t columns);
 void apply_show_time(double seconds, char *to, size_t size);
 void apply_name_steps(const struct apply_result *result, struct text *text);
+/* Of the whole run, all counters that the machine has: with -v told at its end, in JSON with each result, for the run so far. The end is due
+ * after each beginning. */
+void apply_energy_begin(struct energy_run *run, const struct common_options *common);
+void apply_energy_end(struct energy_run *run, const struct common_options *common);
+struct json_t *apply_energy_json(struct energy_run *run);
 /* Before the work: inputs that would overwrite each other, and files that are no images. */
 void apply_report_items(const struct apply_options *options, const struct items *items);
 /* After it, where there were several inputs: "43 written, 5 failed, 2 skipped in 8.4 s". */

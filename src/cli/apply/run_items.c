@@ -285,7 +285,9 @@ int apply_items(const struct apply_options *options, const hone_chain *chain, co
         return cli_fail(&options->common, &error);
     }
     crew.shared.timeline = options->trace ? timeline_new() : NULL;
+    apply_energy_begin(&crew.shared.energy, &options->common);
     run_crew(&crew);
+    apply_energy_end(&crew.shared.energy, &options->common);
     apply_summary(options, items, &crew.tally);
     write_trace(&crew, &trace);
     if (!share_close(&crew.shared))

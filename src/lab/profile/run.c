@@ -12,8 +12,6 @@
 
 #include <stdlib.h>
 
-/* Counters of energy move every millisecond at best, those of boards every 100. */
-static const double energy_least_seconds = 0.6;
 enum { ENERGY_MOST_RUNS = 20000 };
 
 const char *const profile_call_names[PROFILE_CALLS] = {"hand over", "enqueue", "take back", "wait"};
@@ -114,7 +112,7 @@ static hone_status measure_energy(struct profile *profile, const struct subject 
         return HONE_OK;
     const uint64_t start = clock_ns();
     energy_start(&profile->energy);
-    while (profile->energy_seconds < energy_least_seconds && profile->energy_runs < ENERGY_MOST_RUNS &&
+    while (profile->energy_seconds < ENERGY_LEAST_SECONDS && profile->energy_runs < ENERGY_MOST_RUNS &&
            !status) {
         struct profile_run run;
         status = watched_run(&run, subject, options, error);

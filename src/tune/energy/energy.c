@@ -112,8 +112,10 @@ void energy_close(struct energy_meter *meter)
 
 void energy_start(struct energy_meter *meter)
 {
-    for (size_t i = 0; i < meter->count; i++)
+    for (size_t i = 0; i < meter->count; i++) {
         meter->counters[i].works = read_counter(meter, &meter->counters[i], &meter->counters[i].start);
+        meter->counters[i].joules = 0;
+    }
 }
 
 void energy_stop(struct energy_meter *meter)
@@ -122,9 +124,9 @@ void energy_stop(struct energy_meter *meter)
         struct energy_counter *c = &meter->counters[i];
         double now = 0;
         c->works = c->works && read_counter(meter, c, &now);
-        c->joules = now - c->start;
-        if (c->joules < 0)
-            c->joules += c->wrap;
-        c->works = c->works && c->joules >= 0;
+        const double more = now >= c->start ? now - c->start : now - c->start + c->wrap;
+        c->works = c->works && more >= 0;
+        c->joules += c->works ? more : 0;
+        c->start = now;
     }
 }

@@ -12,14 +12,16 @@
 #include <stdint.h>
 
 enum { ENERGY_MOST = 16 };
+/* Counters move every millisecond at best, those of boards every 100: what is shorter cannot be told. */
+#define ENERGY_LEAST_SECONDS 0.6
 
 struct energy_counter {
     char name[64];  /* "package-0", "dram", "NVIDIA H200" */
     char path[512]; /* the file; "": a GPU of NVML's */
     void *gpu;      /* its handle there */
-    double start;   /* joules */
+    double start;   /* joules, when it was last read */
     double wrap;    /* the counter begins again behind so many joules; 0: never */
-    double joules;  /* between start and stop */
+    double joules;  /* from the start to the last stop */
     bool works;
 };
 
@@ -36,5 +38,6 @@ void energy_open(struct energy_meter *meter, const char *sysfs, const char *nvml
 void energy_close(struct energy_meter *meter);
 
 void energy_start(struct energy_meter *meter);
-/* Fills `joules`; a counter that cannot be read any more no longer `works`. */
+/* Fills `joules`; a counter that cannot be read any more no longer `works`. It may come several times after a
+ * start, and should before a counter has come round twice. */
 void energy_stop(struct energy_meter *meter);

@@ -61,6 +61,10 @@ TEST(a_package_is_counted_also_where_its_counter_begins_again)
     CHECK(meter.counters[0].works && meter.counters[1].works);
     CHECK(fabs(meter.counters[0].joules - 2.5) < 1e-6);
     CHECK(fabs(meter.counters[1].joules - 0.25) < 1e-9);
+    put("class/powercap/intel-rapl:0/energy_uj", "3171150\n");
+    energy_stop(&meter); /* from the start, which the counter has come round since */
+    CHECK(fabs(meter.counters[0].joules - 3.5) < 1e-6);
+    CHECK(fabs(meter.counters[1].joules - 0.25) < 1e-9);
     energy_close(&meter);
     end();
 }
