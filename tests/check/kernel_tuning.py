@@ -688,9 +688,14 @@ def test_without_a_check_nothing_is_wrong():
 
 def test_results_can_be_replayed():
     with Place() as place:
-        example(place, "stencil.cl", "--define", "W=61", "--define", "H=37")
+        example(place, "stencil.cl", "--define", "W=61", "--define", "H=37", "--bytes", "8*W*H", "--flops", "5*W*H")
         out = place.run("--replay", "t4.json", "--repeat", "2")[0]
         frame.check("5 configurations work" in out, out)
+        with open(place.path("t4.json"), encoding="utf-8") as file:
+            told = [{m["name"]: m["value"] for m in r["measurements"]} for r in json.load(file)["results"]]
+        frame.check(all(one["bytes"] == 8 * 61 * 37 and one["flops"] == 5 * 61 * 37 for one in told), f"{told}")
+        report = json.loads(place.run("--replay", "t4.json", "--repeat", "2", "--metric", "each=flops/bytes+0/time", "--objective", "each:max", "--json")[0])
+        frame.check(report["optimum"] == 5 / 8, f"{report}")
 
 
 def test_text_in_any_encoding():

@@ -117,6 +117,22 @@ def test_exports_fit_the_schema():
         first = document["results"][0]
         frame.check(first["configuration"] == {"variant": "direct", "WG_X": 16, "WG_Y": 16}, f"{first}")
         frame.check(first["times"]["runtimes"] == [2.0, 2.2], f"{first['times']}")
+        told = {m["name"] for r in document["results"] for m in r["measurements"]}
+        frame.check(not told & {"bytes", "flops"}, f"of another source than this hone's: {told}")
+
+
+def test_exports_tell_bytes_for_replay():
+    """A transpose reads and writes each pixel once."""
+    with Place() as place:
+        place.hone("tune", "transpose", "--size", "64x32", "--format", "u8", "--channels", "1", "--variant", "naive", "--evaluations", "2")
+        document = place.export("--size", "64x32", "--format", "u8", "--channels", "1")
+        validate(document)
+        works = [r for r in document["results"] if r["invalidity"] == "correct"]
+        bytes_of = [m["value"] for r in works for m in r["measurements"] if m["name"] == "bytes"]
+        frame.check(works and bytes_of == [2 * 64 * 32] * len(works), f"{works}")
+        fastest = min(sorted(r["times"]["runtimes"])[len(r["times"]["runtimes"]) // 2] for r in works)
+        result = replay(place, place.path("out.json"), "--metric", "gbs=bytes/ms", "--objective", "gbs:max")
+        frame.check(math.isclose(result["optimum"], 2 * 64 * 32 / fastest, rel_tol=1e-4), f"{result}, {works}")
 
 
 def test_nothing_private_is_exported():

@@ -61,7 +61,8 @@ static json_t *one_result(const struct own_spec *spec, const struct metrics *met
     struct record_try t = {0};
     measured_record(&own->measured, "kernel", own->config, own->measured.state, &t);
     t.time = own->time;
-    json_t *result = t4_result(&t, configuration(spec, &own->point), correctness(&own->measured));
+    json_t *result = t4_result(&t, configuration(spec, &own->point), correctness(&own->measured),
+                               (struct t4_cost){own->bytes, own->flops});
     add_metrics(result, metrics, own);
     return result;
 }

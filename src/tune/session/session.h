@@ -57,6 +57,7 @@ struct session_try {
     struct measured measured;
     int64_t time;
     double metrics[METRICS_MOST], objective; /* as in struct finalist */
+    double bytes, flops;                     /* of a launch; NAN: not known */
 };
 
 struct session_result {

@@ -124,6 +124,7 @@ double session_keep_try(struct session *s, const struct point *point, const char
         snprintf(t->variant, sizeof t->variant, "%s", s->space.paths[point->path].name);
         snprintf(t->config, sizeof t->config, "%s", config);
         memcpy(t->metrics, values, sizeof t->metrics);
+        s->ops->cost(s, point, &t->bytes, &t->flops);
     }
     return session_by_time(s) ? ms : metrics_cost(s->options->metrics, objective);
 }

@@ -20,9 +20,14 @@
 hone_status t4_export(const char *path, const struct records *records, const struct record_try *which,
                       hone_error *error);
 
+/* What a launch does; NAN: not known. */
+struct t4_cost {
+    double bytes, flops;
+};
+
 /* The parts of such a file: one result, and the whole, whose time is in seconds since 1970. JSON that is
  * given is taken over; NULL without memory. `correctness`: the share of right results. */
-json_t *t4_result(const struct record_try *t, json_t *configuration, double correctness);
+json_t *t4_result(const struct record_try *t, json_t *configuration, double correctness, struct t4_cost cost);
 json_t *t4_file(const struct record_device *device, int64_t time, json_t *own, json_t *results);
 
 /* Adds what a file of hone holds to the user's records: every configuration, and a choice made of the

@@ -7,6 +7,7 @@
 #include "base/json_text.h"
 #include "choose/lookup.h"
 #include "choose/records_json.h"
+#include "filter/chain.h"
 #include "filter/registry.h"
 #include "filter/variant.h"
 #include "hone/version.h"
@@ -82,7 +83,13 @@ static json_t *measurement(const char *name, json_t *value, const char *unit)
     return json_pack("{s:s, s:o, s:s}", "name", name, "value", value, "unit", unit);
 }
 
-json_t *t4_result(const struct record_try *t, json_t *configuration, double correctness)
+static void add_cost(json_t *measurements, const char *name, double value, const char *unit)
+{
+    if (!isnan(value))
+        json_array_append_new(measurements, measurement(name, json_real(value), unit));
+}
+
+json_t *t4_result(const struct record_try *t, json_t *configuration, double correctness, struct t4_cost cost)
 {
     char when[32];
     json_t *measurements = json_array();
@@ -97,6 +104,8 @@ json_t *t4_result(const struct record_try *t, json_t *configuration, double corr
             json_array_append_new(measurements,
                                   measurement(record_figure_names[i].name, json_real(t->figures.values[i]),
                                               record_figure_names[i].unit));
+    add_cost(measurements, "bytes", cost.bytes, "bytes");
+    add_cost(measurements, "flops", cost.flops, "");
     return json_pack("{s:s, s:o, s:[s], s:o, s:s, s:f, s:o}", "timestamp", when, "configuration",
                      configuration, "objectives", "time", "times", times_json(t), "invalidity",
                      invalidity_of(t->state), "correctness", correctness, "measurements", measurements);
@@ -174,16 +183,65 @@ static bool is_superseded(const struct records *records, size_t index, const str
     return false;
 }
 
+/* The case of records, where this hone's filter is the one that was measured. To be finished when true. */
+static bool case_of(const struct record_case *recorded, struct filter_case *c)
+{
+    struct text chain = {0};
+    struct record_case now;
+    const hone_image_desc in = {.type = recorded->type,
+                                .channels = recorded->channels,
+                                .width = recorded->width,
+                                .height = recorded->height};
+    text_add(&chain, "%s %s", recorded->filter, recorded->parameters);
+    bool known = chain_parse_case(c, text_view(&chain), NULL) == HONE_OK;
+    text_finish(&chain);
+    if (!known)
+        return false;
+    if (recorded->border[0])
+        case_set(c, "border", recorded->border, NULL); /* filters without one refuse it */
+    known = case_prepare(c, &in, c->filter->inputs > 1 ? &in : NULL, NULL) == HONE_OK;
+    if (known)
+        record_case_of(c, &now);
+    known = known && strcmp(now.source, recorded->source) == 0;
+    if (!known)
+        case_finish(c);
+    return known;
+}
+
+/* By the variant's model. */
+static struct t4_cost cost_of(const struct filter_case *c, const struct record_config *tried)
+{
+    const struct variant *variant = filter_variant(c->filter, tried->variant);
+    const double pixels = (double)c->in.width * c->in.height;
+    struct t4_cost cost = {NAN, NAN};
+    struct config config;
+    struct cost_values model;
+    if (!variant)
+        return cost;
+    config_default(variant, &config);
+    if (config_parse(variant, tried->config, &config, NULL) ||
+        variant_cost(c, variant, &config, &model, NULL))
+        return cost;
+    cost.bytes = model.bytes > 0 ? model.bytes * pixels : NAN;
+    cost.flops = model.operations > 0 ? model.operations * pixels : NAN;
+    return cost;
+}
+
 hone_status t4_export(const char *path, const struct records *records, const struct record_try *which,
                       hone_error *error)
 {
     json_t *results = json_array();
+    struct filter_case c;
+    const bool known = case_of(&which->c, &c);
     for (size_t i = 0; i < records->try_count; i++) {
         const struct record_try *t = &records->tries[i];
+        const struct t4_cost cost = known ? cost_of(&c, &t->config) : (struct t4_cost){NAN, NAN};
         if (is_of(&t->device, &t->c, which) && !is_superseded(records, i, which))
             json_array_append_new(results, t4_result(t, configuration_json(&t->config),
-                                                     t->state == STATE_OK || t->state == STATE_SLOW));
+                                                     t->state == STATE_OK || t->state == STATE_SLOW, cost));
     }
+    if (known)
+        case_finish(&c);
     json_t *whole = t4_file(&which->device, which->time, own_json(records, which), results);
     char *text = whole ? json_dumps(whole, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
     hone_status status =
