@@ -170,6 +170,8 @@ VERSIONS = {  # of peers: a command, and what to find in its output
     'plain': (['gcc', '-dumpfullversion'], r'(\S+)'),
     'ffmpeg': (['ffmpeg', '-version'], r'version (\S+)'),
     'magick': (['convert', '-version'], r'ImageMagick (\S+)'),
+    'clpeak': (['clpeak', '--version'], r'version: (\S+)'),
+    'cuda': ([nvcc() or 'nvcc', '--version'], r'release ([\d.]+)'),
     'npp': ([nvcc() or 'nvcc', '--version'], r'release ([\d.]+)'),
 }
 

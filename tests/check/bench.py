@@ -151,7 +151,7 @@ def test_what_cannot_be_probed_says_so():
 def test_roofs_are_remembered():
     [first], [second] = measured("roofs"), measured("roofs")
     frame.check(first == second, "measured again")
-    frame.check(len(first["roofs"]) == 13 and first["device"]["clock"] in ("device", "host"), f"{first}")
+    frame.check(len(first["roofs"]) == 14 and first["device"]["clock"] in ("device", "host"), f"{first}")
     frame.check(all(roof["value"] is None or roof["value"] > 0 for roof in first["roofs"]), f"{first}")
     known = {roof["name"]: roof["value"] for roof in first["roofs"]}
     frame.check(known["copy by buffer"] and known["arithmetic, float"] and known["launch"] < 1, f"{known}")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lab/bench/limit.h"
 
-/* Shorter than so many launches: the launch counts. At such a share of a roof that roof is what limits. */
+/* Shorter than so many empty kernels: the launch counts. At such a share of a roof that roof is what limits. */
 static const double launches = 5, near = 0.6;
 
 static const struct {
@@ -43,7 +43,7 @@ struct limit limit_of(const struct row *row, const struct roofs_list *roofs, dou
     if (work > 0)
         limit.arithmetic = row->cost.operations * pixels / seconds / work;
     const bool memory = limit.memory >= limit.arithmetic;
-    if (seconds < launches * roofs->values[ROOF_LAUNCH])
+    if (seconds < launches * roofs->values[ROOF_EMPTY])
         limit.limiter = LIMIT_LAUNCH;
     else if ((memory ? limit.memory : limit.arithmetic) >= near)
         limit.limiter = memory ? LIMIT_MEMORY : LIMIT_ARITHMETIC;

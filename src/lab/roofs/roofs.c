@@ -11,14 +11,18 @@
 #include "tune/measure/timing.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum {
-    FORMAT = 2,
+    FORMAT = 3,
     TRIES = 5,
+    MOST_WARM_UPS = 1000,
     LEAST_BYTES = 64 << 20, /* of a buffer */
+    GPU_BYTES = 512 << 20,  /* of a GPU's: drivers tell of its first caches, not of the large last one */
     CACHES = 4,             /* and so many times the cache, where that is more */
+    MOST_HOST = 128 << 20,  /* of what goes between device and host */
     TEXELS_ACROSS = 2048,
     MATH_ITEMS = 1 << 16,
     MATH_ROUNDS = 16, /* at first, and then as many as take a while */
@@ -31,7 +35,7 @@ enum {
     READ_LOADS = 16
 };
 
-static const double while_ms = 8;
+static const double while_ms = 8, warm_ms = 150; /* until clocks have risen */
 
 static const struct {
     const char *name, *unit;
@@ -46,6 +50,7 @@ static const struct {
     [ROOF_INT] = {"arithmetic, int", "op/s"},
     [ROOF_BYTES] = {"arithmetic, packed bytes", "op/s"},
     [ROOF_LAUNCH] = {"launch", "s"},
+    [ROOF_EMPTY] = {"empty kernel", "s"},
     [ROOF_UPLOAD] = {"transfer to the device", "B/s"},
     [ROOF_DOWNLOAD] = {"transfer to the host", "B/s"},
     [ROOF_MAP] = {"map and unmap", "B/s"},
@@ -70,6 +75,10 @@ static const char memory_source[] =
     "{ size_t n = get_global_size(0), i = get_global_id(0); float4 sum = 0;\n"
     "  for (int k = 0; k < 16; k++) sum += in[i + k * n];\n"
     "  if (sum.x + sum.y + sum.z + sum.w == 1.5f) out[i] = sum; }\n"
+    "__kernel void read_near(__global const float4 *in, __global float4 *out)\n"
+    "{ size_t n = get_local_size(0), i = get_group_id(0) * n * 16 + get_local_id(0); float4 sum = 0;\n"
+    "  for (int k = 0; k < 16; k++) sum += in[i + k * n];\n"
+    "  if (sum.x + sum.y + sum.z + sum.w == 1.5f) out[get_global_id(0)] = sum; }\n"
     "__kernel void nothing(__global float4 *out) { if (get_global_size(0) == 0) out[0] = 0; }\n"
     "__kernel __attribute__((reqd_work_group_size(64, 1, 1)))\n"
     "void near(__global float4 *out, int rounds)\n"
@@ -119,14 +128,18 @@ struct lab {
     struct timing_clock clock;
     size_t bytes; /* of each buffer */
     struct memory *from, *to;
+    size_t host_bytes; /* of what the host has, and of a buffer beside it */
+    struct memory *beside;
     void *host;
     struct roofs_list *roofs;
 };
 
 static size_t buffer_bytes(const hone_device_info *device)
 {
+    const uint64_t least = device->kind == HONE_DEVICE_GPU ? GPU_BYTES : LEAST_BYTES;
     uint64_t wanted = device->global_cache * CACHES;
-    wanted = wanted > LEAST_BYTES ? wanted : LEAST_BYTES;
+    wanted = wanted > least ? wanted : least;
+    wanted = wanted < device->global_memory / 16 ? wanted : device->global_memory / 16;
     wanted = wanted < device->max_allocation / 4 ? wanted : device->max_allocation / 4;
     const size_t row = TEXELS_ACROSS * 16;
     return (size_t)wanted / row * row;
@@ -192,15 +205,32 @@ static double rate_of_rounds(struct lab *lab, struct kernel *kernel, const struc
     return rate(lab, kernel, launch, amount * rounds);
 }
 
+static struct kernel *memory_kernel(struct lab *lab, const char *name)
+{
+    return kernel_of(lab, memory_source, "", name, lab->from, lab->to);
+}
+
+static void warm_up(struct lab *lab)
+{
+    const struct launch all = {.dimensions = 1, .global = {lab->bytes / 16}};
+    struct kernel *kernel = memory_kernel(lab, "copy");
+    const uint64_t start = clock_ns();
+    for (int i = 0; kernel && i < MOST_WARM_UPS && (double)(clock_ns() - start) * 1e-6 < warm_ms; i++)
+        if (time_launches(lab, kernel, &all, 1) < 0)
+            break;
+    kernel_destroy(&kernel);
+}
+
+/* Reads in two orders, of which devices like one or the other. */
 static void measure_memory(struct lab *lab)
 {
+    const double bytes = (double)lab->bytes;
     const struct launch all = {.dimensions = 1, .global = {lab->bytes / 16}},
                         few = {.dimensions = 1, .global = {lab->bytes / 16 / READ_LOADS}};
     double *values = lab->roofs->values;
-    values[ROOF_COPY_BUFFER] = rate(lab, kernel_of(lab, memory_source, "", "copy", lab->from, lab->to), &all,
-                                    2.0 * (double)lab->bytes);
-    values[ROOF_READ_BUFFER] =
-        rate(lab, kernel_of(lab, memory_source, "", "read", lab->from, lab->to), &few, (double)lab->bytes);
+    values[ROOF_COPY_BUFFER] = rate(lab, memory_kernel(lab, "copy"), &all, 2 * bytes);
+    values[ROOF_READ_BUFFER] = fmax(rate(lab, memory_kernel(lab, "read"), &few, bytes),
+                                    rate(lab, memory_kernel(lab, "read_near"), &few, bytes));
 }
 
 static void measure_images(struct lab *lab)
@@ -279,24 +309,24 @@ static hone_status launch_nothing(struct lab *lab, struct kernel *kernel)
 
 static hone_status upload(struct lab *lab, struct kernel *kernel)
 {
-    const struct span whole = {0, lab->bytes, lab->bytes, 1};
+    const struct span whole = {0, lab->host_bytes, lab->host_bytes, 1};
     (void)kernel;
-    return memory_write(lab->from, &whole, lab->host, lab->bytes, (struct wait_list){0}, NULL, NULL);
+    return memory_write(lab->beside, &whole, lab->host, lab->host_bytes, (struct wait_list){0}, NULL, NULL);
 }
 
 static hone_status download(struct lab *lab, struct kernel *kernel)
 {
-    const struct span whole = {0, lab->bytes, lab->bytes, 1};
+    const struct span whole = {0, lab->host_bytes, lab->host_bytes, 1};
     (void)kernel;
-    return memory_read(lab->from, &whole, lab->host, lab->bytes, (struct wait_list){0}, NULL, NULL);
+    return memory_read(lab->beside, &whole, lab->host, lab->host_bytes, (struct wait_list){0}, NULL, NULL);
 }
 
 static hone_status map(struct lab *lab, struct kernel *kernel)
 {
     void *pointer = NULL;
     (void)kernel;
-    TRY(memory_map(lab->from, false, &pointer, (struct wait_list){0}, NULL, NULL));
-    TRY(memory_unmap(lab->from, (struct wait_list){0}, NULL, NULL));
+    TRY(memory_map(lab->beside, false, &pointer, (struct wait_list){0}, NULL, NULL));
+    TRY(memory_unmap(lab->beside, (struct wait_list){0}, NULL, NULL));
     return hone_device_finish(lab->device, NULL);
 }
 
@@ -318,28 +348,43 @@ static double best_of(struct lab *lab, hone_status (*run)(struct lab *lab, struc
 
 static void measure_host(struct lab *lab)
 {
+    const struct launch one = {.dimensions = 1, .global = {1}};
+    const double bytes = (double)lab->host_bytes;
     double *values = lab->roofs->values;
     struct kernel *nothing = kernel_of(lab, memory_source, "", "nothing", lab->to, NULL);
     const double up = best_of(lab, upload, NULL), down = best_of(lab, download, NULL),
                  mapped = best_of(lab, map, NULL);
     values[ROOF_LAUNCH] = nothing ? best_of(lab, launch_nothing, nothing) : 0;
-    values[ROOF_UPLOAD] = up > 0 ? (double)lab->bytes / up : 0;
-    values[ROOF_DOWNLOAD] = down > 0 ? (double)lab->bytes / down : 0;
-    values[ROOF_MAP] = mapped > 0 ? (double)lab->bytes / mapped : 0;
+    values[ROOF_EMPTY] = nothing ? fmax(time_launches(lab, nothing, &one, TRIES), 0) : 0;
+    values[ROOF_UPLOAD] = up > 0 ? bytes / up : 0;
+    values[ROOF_DOWNLOAD] = down > 0 ? bytes / down : 0;
+    values[ROOF_MAP] = mapped > 0 ? bytes / mapped : 0;
     kernel_destroy(&nothing);
 }
 
-static hone_status measure(struct lab *lab, hone_error *error)
+/* Pages that nobody wrote may all be the same one. */
+static hone_status make_buffers(struct lab *lab, hone_error *error)
 {
-    lab->host = mem_new(lab->bytes, 1);
+    const uint32_t zero = 0;
+    lab->host_bytes = lab->bytes < MOST_HOST ? lab->bytes : MOST_HOST;
+    lab->host = mem_new(lab->host_bytes, 1);
     if (!lab->host)
         return error_memory(error, "measuring roofs");
     hone_status status = memory_create(&lab->from, lab->device, lab->bytes, HONE_MEMORY_DEVICE, error);
     THEN(status, memory_create(&lab->to, lab->device, lab->bytes, HONE_MEMORY_DEVICE, error));
+    THEN(status, memory_create(&lab->beside, lab->device, lab->host_bytes, HONE_MEMORY_DEVICE, error));
+    THEN(status, memory_fill(lab->from, &zero, sizeof zero, lab->bytes, (struct wait_list){0}, NULL, error));
     THEN(status,
          upload(lab, NULL) ? error_set(error, HONE_ERROR_DEVICE, "the device refuses data") : HONE_OK);
+    return status;
+}
+
+static hone_status measure(struct lab *lab, hone_error *error)
+{
+    hone_status status = make_buffers(lab, error);
     if (status)
         return status;
+    warm_up(lab);
     measure_memory(lab);
     measure_images(lab);
     measure_local(lab);
@@ -351,7 +396,7 @@ static hone_status measure(struct lab *lab, hone_error *error)
 
 /* ---- Remembering ---- */
 
-static bool recall(struct roofs_list *roofs, const hone_device_info *device)
+bool roofs_recall_all(struct roofs_list *roofs, const hone_device_info *device)
 {
     json_t *detail = roofs_recall_detail(device);
     const bool known = json_integer_value(json_object_get(detail, "format")) == FORMAT;
@@ -377,13 +422,14 @@ hone_status roofs_know(struct roofs_list *roofs, hone_device *device, bool anew,
 {
     const hone_device_info *info = hone_device_get_info(device);
     *roofs = (struct roofs_list){0};
-    if (!anew && recall(roofs, info))
+    if (!anew && roofs_recall_all(roofs, info))
         return HONE_OK;
     struct lab lab = {
         .device = device, .clock = timing_clock_of(device), .bytes = buffer_bytes(info), .roofs = roofs};
     hone_status status = measure(&lab, error);
     memory_destroy(&lab.from);
     memory_destroy(&lab.to);
+    memory_destroy(&lab.beside);
     free(lab.host);
     if (!status)
         remember(roofs, info);

@@ -20,6 +20,7 @@ enum roof {
     ROOF_INT,
     ROOF_BYTES,    /* of single bytes in vectors of 16 */
     ROOF_LAUNCH,   /* seconds from enqueuing an empty kernel to knowing that it is done */
+    ROOF_EMPTY,    /* seconds of an empty kernel itself */
     ROOF_UPLOAD,   /* bytes/s from the host's memory */
     ROOF_DOWNLOAD, /* and to it */
     ROOF_MAP,      /* bytes/s of mapping a buffer for reading, and unmapping */
@@ -35,5 +36,7 @@ struct roofs_list {
 const char *roof_name(enum roof roof);
 const char *roof_unit(enum roof roof);
 
+/* What is remembered; false where nothing is. */
+bool roofs_recall_all(struct roofs_list *roofs, const hone_device_info *device);
 /* What is remembered, or else measured now; `anew`: measured in any case. */
 hone_status roofs_know(struct roofs_list *roofs, hone_device *device, bool anew, hone_error *error);
