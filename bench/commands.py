@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Times other programs at similar work: commands.py ffmpeg|magick CASE WIDTH HEIGHT ROUNDS
+"""Times other programs at similar work: commands.py ffmpeg|ffmpeg_opencl|magick CASE WIDTH HEIGHT ROUNDS
 
 Prints "# what was run", the least milliseconds of so many rounds, then for each further line of standard input (a number of
 rounds) again. In a round the program does the work on an image of random bytes, often enough to take a while, and then all
@@ -44,14 +44,36 @@ class FFmpeg:
         self.work = work[0]
         self.note = re.sub("=0m='.*", '', work[0]) + work[1]
 
+    def chain(self, repeats, working):
+        return f'loop=loop={repeats - 1}:size=1,' + (self.work if working else 'null')
+
     def seconds(self, repeats, working):
-        chain = f'loop=loop={repeats - 1}:size=1,' + (self.work if working else 'null')
+        chain = self.chain(repeats, working)
         log = run([*self.command, '-vf', chain, '-fps_mode', 'passthrough', '-f', 'null', '-'])
         frames = re.findall(r'frame= *(\d+)', log)
         clock = re.search(r'rtime=([\d.]+)s', log)
         if not clock or not frames or int(frames[-1]) != repeats:
             sys.exit(f'ffmpeg made {frames[-1:]} frames instead of {repeats}: {log}')
         return float(clock.group(1))
+
+
+class FFmpegOpenCL(FFmpeg):
+    """The same on the first OpenCL device, in whose memory the frame stays."""
+
+    WORKS = {
+        'box8': ('avgblur_opencl=sizeX=4', ', 9x9 pixels (its sizes are odd)'),
+        'sobel': ('sobel_opencl', ', the root of the sum of squares instead of the sum of magnitudes'),
+        'convolve5': (f"convolution_opencl=0m='{cases.weights(5)}':0rdiv=0.00390625", ''),
+        'convolve7': (f"convolution_opencl=0m='{cases.weights(7)}':0rdiv=0.00390625", ''),
+        'transpose': ('transpose_opencl=dir=cclock_flip', ''),
+    }
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.command[1:1] = ['-init_hw_device', 'opencl=card:0.0', '-filter_hw_device', 'card']
+
+    def chain(self, repeats, working):
+        return f'hwupload,loop=loop={repeats - 1}:size=1' + (',' + self.work if working else '')
 
 
 class Magick:
@@ -108,7 +130,7 @@ def measure(peer, repeats, rounds):
 
 def main():
     kind, name, width, height, rounds = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
-    peer_class = {'ffmpeg': FFmpeg, 'magick': Magick}[kind]
+    peer_class = {'ffmpeg': FFmpeg, 'ffmpeg_opencl': FFmpegOpenCL, 'magick': Magick}[kind]
     if name not in peer_class.WORKS:
         sys.exit(f'{kind} has nothing like {name}')
     program = next(filter(None, map(shutil.which, peer_class.PROGRAMS)), None)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What programs that measure share: contenders that take turns, where they come from, and tables between marks in documents."""
 import datetime
+import importlib.util
 import json
 import os
 import platform
@@ -12,6 +13,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(HERE)
+# The Python that has the libraries: this one, or Debian's.
+PYTHON = sys.executable if importlib.util.find_spec('cv2') else '/usr/bin/python3'
 NPP_LIBRARIES = ['-lnppc', '-lnppial', '-lnppicc', '-lnppidei', '-lnppif', '-lnppist']
 
 said = set()
@@ -119,6 +122,11 @@ class Tools:
         return [*self.compile_filter(source), '-lOpenCL']
 
     @staticmethod
+    def compile_vips(source):
+        flags = subprocess.run(['pkg-config', '--cflags', '--libs', 'vips'], capture_output=True, text=True, check=False)
+        return ['gcc', '-O2', source, *flags.stdout.split()]
+
+    @staticmethod
     def compile_npp(source):
         return [nvcc(), '-O2', source, *NPP_LIBRARIES, '-lm']
 
@@ -135,16 +143,16 @@ class Tools:
 
     def peer(self, peer, name, size):
         arguments = [name, *map(str, size), '1']
-        if peer in ('plain', 'npp'):
+        if peer in ('plain', 'npp', 'vips'):
             return Contender([self.path(peer), *arguments])
-        if peer in ('ffmpeg', 'magick'):
-            return Contender(['/usr/bin/python3', os.path.join(HERE, 'commands.py'), peer, *arguments])
-        return Contender(['/usr/bin/python3', os.path.join(HERE, 'peers.py'), peer, *arguments], figures=2)
+        if peer in ('ffmpeg', 'ffmpeg_opencl', 'magick'):
+            return Contender([PYTHON, os.path.join(HERE, 'commands.py'), peer, *arguments])
+        return Contender([PYTHON, os.path.join(HERE, 'peers.py'), peer, *arguments], figures=2)
 
     @staticmethod
     def opencv(chain, size, kind, channels, border):
         """OpenCV at what a chain of one filter does."""
-        return Contender(['/usr/bin/python3', os.path.join(HERE, 'peers.py'), 'opencv', chain, *map(str, size), '1', kind,
+        return Contender([PYTHON, os.path.join(HERE, 'peers.py'), 'opencv', chain, *map(str, size), '1', kind,
                           str(channels), border], figures=2)
 
 
@@ -165,8 +173,12 @@ def host(counts):
 
 
 VERSIONS = {  # of peers: a command, and what to find in its output
-    'opencv': (['/usr/bin/python3', '-c', 'import cv2; print(cv2.__version__)'], r'(\S+)'),
-    'numpy': (['/usr/bin/python3', '-c', 'import numpy; print(numpy.__version__)'], r'(\S+)'),
+    'opencv': ([PYTHON, '-c', 'import cv2; print(cv2.__version__)'], r'(\S+)'),
+    'opencv_opencl': ([PYTHON, '-c', 'import cv2; print(cv2.__version__)'], r'(\S+)'),
+    'vips': (['pkg-config', '--modversion', 'vips'], r'(\S+)'),
+    'cvcuda': ([PYTHON, '-c', 'import cvcuda; print(cvcuda.__version__)'], r'(\S+)'),
+    'ffmpeg_opencl': (['ffmpeg', '-version'], r'version (\S+)'),
+    'numpy': ([PYTHON, '-c', 'import numpy; print(numpy.__version__)'], r'(\S+)'),
     'plain': (['gcc', '-dumpfullversion'], r'(\S+)'),
     'ffmpeg': (['ffmpeg', '-version'], r'version (\S+)'),
     'magick': (['convert', '-version'], r'ImageMagick (\S+)'),
@@ -186,11 +198,14 @@ def version(command, pattern):
     return found.group(1) if found else '?'
 
 
-def measured_with(build, peers):
-    """A line for a table: when it was measured, and with which versions."""
+def measured_with(build, peers, wanted=()):
+    """A line for a table: when it was measured, with which versions, and which peers were wanted and are not there."""
     programs = [f'{peer} {version(*VERSIONS[peer])}' + (' (gcc)' if peer == 'plain' else '') for peer in peers]
     hone = version([os.path.join(build, 'hone'), '--version'], r'hone (\S+)')
-    return f'Measured {datetime.date.today()} with ' + ', '.join([f'hone {hone}', *programs]) + '.'
+    line = f'Measured {datetime.date.today()} with ' + ', '.join([f'hone {hone}', *programs]) + '.'
+    reasons = [next((text for text in sorted(said) if text.startswith(peer + ':')), f'{peer}: no figure').splitlines()[0]
+               for peer in wanted if peer not in peers]
+    return line + (' Missing: ' + '; '.join(reasons) + '.' if reasons else '')
 
 
 def processor():

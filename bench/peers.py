@@ -97,6 +97,65 @@ def opencv(name, width, height):
     raise SystemExit(f'opencv has nothing like {name}')
 
 
+def opencv_opencl(name, width, height):
+    """The transparent API, on images in the device's memory."""
+    import cv2
+    if not cv2.ocl.haveOpenCL():
+        raise SystemExit('OpenCV finds no OpenCL device')
+    cv2.ocl.setUseOpenCL(True)
+    u8 = np.random.default_rng(1).integers(0, 256, (height, width), dtype=np.uint8)
+    source = cv2.UMat(u8.astype(np.float32) if name.endswith('_f32') else u8)
+
+    def sobel(a):
+        dx, dy = cv2.Sobel(a, cv2.CV_16S, 1, 0), cv2.Sobel(a, cv2.CV_16S, 0, 1)
+        return cv2.add(cv2.convertScaleAbs(dx), cv2.convertScaleAbs(dy))
+
+    def filter2d(side):
+        weights = ((np.arange(side * side) * 37 % 19 - 9) / 256.0).astype(np.float32).reshape(side, side)
+        return lambda a: cv2.filter2D(a, -1, weights)
+
+    def gauss(sigma):
+        return lambda a: cv2.GaussianBlur(a, (0, 0), sigma)
+    functions = {'box8': lambda a: cv2.blur(a, (8, 8)), 'sobel': sobel, 'convolve5': filter2d(5), 'convolve7': filter2d(7),
+                 'convolve15': filter2d(15), 'gauss2': gauss(2), 'gauss10': gauss(10), 'gauss30': gauss(30), 'gauss10_f32': gauss(10),
+                 'integral': cv2.integral, 'transpose': cv2.transpose, 'transpose_f32': cv2.transpose,
+                 'density31': lambda a: cv2.boxFilter(a, cv2.CV_16U, (31, 31), normalize=False),
+                 'histogram': lambda a: cv2.calcHist([a], [0], None, [256], [0, 256])}
+    if name not in functions:
+        raise SystemExit(f'opencv_opencl has nothing like {name}')
+
+    def run():
+        functions[name](source)
+        cv2.ocl.finish()
+    print(f'# its OpenCL on {cv2.ocl.Device.getDefault().name()}, results in new memory')
+    return [run]
+
+
+def cvcuda_ways(name, width, height):
+    """On images in the device's memory; CuPy holds them."""
+    try:
+        import cupy
+        import cvcuda
+    except ImportError as problem:
+        raise SystemExit(f'not installed ({problem}; PyPI: cvcuda-cu12 or -cu13, cupy)') from problem
+    pixels = cupy.random.randint(0, 256, (height, width, 1), dtype=cupy.uint8)
+    source, target = (cvcuda.as_tensor(a, 'HWC') for a in (pixels, cupy.empty_like(pixels)))
+    stream, border = cvcuda.Stream(), cvcuda.Border.REPLICATE
+
+    def gauss(sigma):
+        side = 2 * int(3 * sigma + 0.5) + 1
+        return lambda: cvcuda.gaussian_into(target, source, (side, side), (sigma, sigma), border, stream=stream)
+    works = {'box8': lambda: cvcuda.averageblur_into(target, source, (8, 8), (-1, -1), border, stream=stream),
+             'gauss2': gauss(2), 'gauss10': gauss(10), 'gauss30': gauss(30)}
+    if name not in works:
+        raise SystemExit(f'cvcuda has nothing like {name}')
+
+    def run():
+        works[name]()
+        stream.sync()
+    return [run]
+
+
 def parameters_of(chain):
     """A filter's name, and its parameters as numbers where they are some."""
     name, *words = chain.split()
@@ -186,7 +245,7 @@ def main():
     if len(sys.argv) > 6:
         ways = opencv_chain(name, width, height, sys.argv[6], int(sys.argv[7]), sys.argv[8])
     else:
-        ways = {'opencv': opencv, 'numpy': numpy_ways}[peer](name, width, height)
+        ways = {'opencv': opencv, 'opencv_opencl': opencv_opencl, 'cvcuda': cvcuda_ways, 'numpy': numpy_ways}[peer](name, width, height)
     measure(ways, 1)
     measure(ways, rounds)
     for line in sys.stdin:
