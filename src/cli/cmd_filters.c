@@ -409,7 +409,8 @@ static void print_more(const struct common_options *common, const hone_filter_in
     if (common->verbose)
         print_inside(info);
     else
-        printf("\n'hone filters %s -v' shows its variants and what can be tuned\n", info->name);
+        printf("\n'hone filters %s -v' shows its variants and what can be tuned\n",
+               info->loaded ? info->origin : info->name);
 }
 
 /* What can be said without a device is said; only a device that was asked for must be there. */
