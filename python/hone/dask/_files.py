@@ -112,9 +112,15 @@ def _lines(output):
             continue
 
 
+def _command():
+    """One that is installed, before the package's own: that is made without libvips."""
+    installed = shutil.which("hone")
+    return installed if installed and not os.environ.get("HONE_COMMAND") else command_path()
+
+
 def _run_batch(chain, files, folder, device, options):
     """Runs the command over files; {file: None or why it failed}. What a crash left out is tried again, one by one."""
-    words = [command_path(), "apply", chain, *files, "-o", folder + "/", "--skip-existing", "--json", "-q", *options]
+    words = [_command(), "apply", chain, *files, "-o", folder + "/", "--skip-existing", "--json", "-q", *options]
     words += [] if device is None else ["--device", str(device)]
     result = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
     done = {}
