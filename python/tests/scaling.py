@@ -26,13 +26,13 @@ def pin(cores):
     os.sched_setaffinity(0, cores)
 
 
-def noise(block_info=None):
+def noise(seed=3, block_info=None):
     shape = block_info[None]["chunk-shape"]
-    return numpy.random.default_rng(3).integers(0, 256, shape, dtype=numpy.uint8)
+    return numpy.random.default_rng(seed).integers(0, 256, shape, dtype=numpy.uint8)
 
 
 def start(count, cores):
-    """A client of `count` workers, each pinned to its processors."""
+    """A client of `count` workers, each pinned to its processors, with kernels for these alone."""
     threads = {"POCL_MAX_PTHREAD_COUNT": str(cores), "POCL_CPU_MAX_CU_COUNT": str(cores)}
     cluster = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None, memory_limit=0, env=threads)
     client = Client(cluster)
@@ -42,28 +42,20 @@ def start(count, cores):
     return client, cluster
 
 
-def median_time(call, rounds=3):
-    """Of some calls, behind one that compiles kernels."""
-    call()
+def array_seconds(client, side, chunk, rounds=4):
+    """Seconds for the chain over an image that lies in the workers' memory, and tasks for each chunk: the median of some
+    rounds without the first, in which kernels are compiled. Each has its own image: Dask knows results by their origin."""
     times = []
-    for _ in range(rounds):
+    for seed in range(rounds):
+        image = client.persist(da.map_blocks(noise, seed=seed, chunks=((chunk,) * (side // chunk),) * 2, dtype="u1"))
+        wait(image)
+        result = hone.dask.apply(CHAIN, image)
+        (optimized,) = dask.optimize(result)
+        tasks = (len(optimized.__dask_graph__()) - image.npartitions) / image.npartitions
         begin = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times)
-
-
-def array_seconds(client, side, chunk, chain=CHAIN):
-    """Seconds for a chain over an image that lies in the workers' memory, and tasks for each chunk."""
-    image = client.persist(da.map_blocks(noise, chunks=((chunk,) * (side // chunk),) * 2, dtype="u1"))
-    wait(image)
-    result = hone.dask.apply(chain, image)
-    (optimized,) = dask.optimize(result)
-    tasks = (len(optimized.__dask_graph__()) - image.npartitions) / image.npartitions
-
-    def once():
         wait(client.persist(result))
-    return median_time(once), tasks
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times[1:]), tasks
 
 
 def files_seconds(client, count, image):
@@ -83,7 +75,8 @@ def nothing(number):
     return number
 
 
-def tasks_per_second(client, count=3000):
+def tasks_per_second(client):
+    count = 300 * len(client.nthreads())
     begin = time.perf_counter()
     wait(client.map(nothing, range(count), pure=False))
     return count / (time.perf_counter() - begin)
@@ -104,7 +97,7 @@ def bytes_per_second(client, size=64 << 20):
 
 def main():
     most, cores, side = (int(word) for word in (sys.argv[1:] + ["2", "1", "8192"][len(sys.argv) - 1:])[:3])
-    image = noise({None: {"chunk-shape": (1536, 2048)}})
+    image = noise(block_info={None: {"chunk-shape": (1536, 2048)}})
     print(f"{CHAIN}, {side}x{side} of 8 bits, {cores} processors to a worker; load before: {os.getloadavg()[0]:.1f}")
     count, first = 1, None
     while count <= most:
@@ -115,9 +108,9 @@ def main():
             first = first or (seconds, files)
             print(f"{count} workers: array {seconds:.3f} s ({first[0] / seconds:.2f} times as fast), "
                   f"{tasks:.1f} tasks for each chunk; 64 files {files:.2f} s ({first[1] / files:.2f} times)", flush=True)
-            if count == 1:
-                alone, _ = array_seconds(client, 4096, 4096)
-                print(f"1 worker, one chunk of 4096x4096: {alone * 1e3:.1f} ms", flush=True)
+            for chunk in (512, 1024, 4096) if count == 1 else ():
+                alone, _ = array_seconds(client, chunk, chunk)
+                print(f"1 worker, one chunk of {chunk}x{chunk}: {alone * 1e3:.1f} ms", flush=True)
             if count == 2:
                 print(f"worker to worker: {bytes_per_second(client) / 1e6:.0f} MB/s", flush=True)
             print(f"scheduler: {tasks_per_second(client):.0f} tasks per second", flush=True)
