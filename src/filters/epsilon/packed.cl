@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * For GPUs: a work-item makes a block of PX x ROWS results of one channel. Each row that their windows see is
- * loaded once, as words of two or four samples of that channel, and serves all rows of results that it
+ * loaded once, as words of one, two or four samples of that channel, and serves all rows of results that it
  * belongs to.
  *
  * bytes: four neighbours of one pixel in a register. With d = |n - centre| in each byte, d is near where d +
@@ -17,6 +17,8 @@
  * shorts: two neighbours of one sample of 16 bits in a register. With low = centre - threshold (at least 0),
  * n - low, which wraps around, is at most `span` for what is near and larger for what is far. Sums of
  * min(n - low, span) and of min(n - low, span + 1) differ by the number of those that are far.
+ *
+ * floats: one neighbour in a register. Its distance from the centre is summed, and 1 counted, where it is near.
  */
 #ifndef PX
 #define PX 8 /* results per work-item, across */
@@ -46,9 +48,21 @@
 
 #include "filters/planes.clh"
 
+/* A sample as bits of a word, and one of a word's. */
+#if FLOATING
+#define LIMITS             float
+#define BITS_OF(sample)    as_uint(sample)
+#define SAMPLE_OF(word, i) as_float(word)
+#else
+#define LIMITS             uint
+#define BITS_OF(sample)    (sample)
+#define SAMPLE_OF(word, i) ((PIXEL)((word) >> WORD_BITS * (i)))
+#endif
+
 struct block {
     __global const PIXEL *in;
-    int pitch, width, height, border;
+    int pitch, width, height;
+    BORDER_TYPE border;
     int at; /* the block's first column */
     struct plane plane;
 };
@@ -82,7 +96,7 @@ inline void load_centres(uint *pixel, const struct block *b, int y)
     __global const PIXEL *row = b->in + min(y, b->height - 1) * b->pitch + b->plane.channel;
 #pragma unroll
     for (int k = 0; k < PX; k++)
-        pixel[k] = row[min(b->at + k, b->width - 1) * HONE_C];
+        pixel[k] = BITS_OF(row[min(b->at + k, b->width - 1) * HONE_C]);
 }
 
 /* Words beyond the last hold only lanes that do not count. */
@@ -114,7 +128,7 @@ inline void store_row(__global PIXEL *out, const struct block *b, int y, const u
             *(__global uint *)(out + PART * k) = word;
         else
             for (int i = 0; i < left - PART * k; i++)
-                out[PART * k + i] = (PIXEL)(word >> WORD_BITS * i);
+                out[PART * k + i] = SAMPLE_OF(word, i);
     }
 #else
 #pragma unroll
@@ -123,7 +137,7 @@ inline void store_row(__global PIXEL *out, const struct block *b, int y, const u
                        hone_leaves(b->at + k - RADIUS, y - RADIUS, SIDE, SIDE, b->width, b->height);
         if (k < left)
             out[k * HONE_C + b->plane.channel] =
-                nothing ? (PIXEL)0 : (PIXEL)(result[k / PART] >> WORD_BITS * (k % PART));
+                nothing ? (PIXEL)0 : SAMPLE_OF(result[k / PART], k % PART);
     }
 #endif
 #if HONE_ALPHA /* which the work-items of the three colours copy by turns */
@@ -389,7 +403,7 @@ inline void finish(uint *result, const struct sums *s)
         result[k / 4] = (k % 4 ? result[k / 4] : 0u) | mean << 8 * (k % 4);
     }
 }
-#else
+#elif HONE_T == 1
 #define KERNEL epsilon_shorts
 
 /* The smaller of a + b and c in each half, where a + b wraps around. */
@@ -496,12 +510,68 @@ inline void finish(uint *result, const struct sums *s)
         result[k / 2] = (k % 2 ? result[k / 2] : 0u) | mean << 16 * (k % 2);
     }
 }
+#else
+#define KERNEL epsilon_floats
+
+struct sums {
+    float sum[PX], count[PX], centre[PX]; /* of distances */
+};
+
+struct row {
+    uint w[ALL];
+};
+
+inline void clear(struct row *r) {}
+
+inline void prepare(struct row *r) {}
+
+/* Two additions that a comparison switches on and off: what compilers make of `?:` selects 0 for each first. */
+inline void add(float *sum, float *count, float value, float centre, float limit)
+{
+    float d = value - centre;
+#if WITH_PTX
+    asm("{.reg .pred near; .reg .f32 size; abs.f32 size, %2; setp.le.f32 near, size, %3;"
+        "@near add.f32 %0, %0, %2; @near add.f32 %1, %1, 0f3F800000;}"
+        : "+f"(*sum), "+f"(*count)
+        : "f"(d), "f"(limit));
+#else
+    bool near = fabs(d) <= limit;
+    *sum += near ? d : 0.0f;
+    *count += near ? 1.0f : 0.0f;
+#endif
+}
+
+inline void add_row(struct sums *s, const struct row *r, int place, float limit)
+{
+#pragma unroll
+    for (int i = 0; i < SIDE; i++)
+#pragma unroll
+        for (int k = 0; k < PX; k++)
+            add(&s->sum[k], &s->count[k], as_float(r->w[k + i]), s->centre[k], limit);
+}
+
+inline void begin(struct sums *s, const uint *pixel, float limit)
+{
+#pragma unroll
+    for (int k = 0; k < PX; k++) {
+        s->sum[k] = s->count[k] = 0;
+        s->centre[k] = as_float(pixel[k]);
+    }
+}
+
+/* The centre counts even when it is no number, which is not near to itself. */
+inline void finish(uint *result, const struct sums *s)
+{
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        result[k] = as_uint(s->centre[k] + s->sum[k] / max(s->count[k], 1.0f));
+}
 #endif
 
 /* A work-item makes the results of one channel. `limits`: of bytes what is added to distances, in each byte;
- * of halves the threshold + 1 as two numbers; of shorts the threshold. */
+ * of halves the threshold + 1 as two numbers; of others the threshold. */
 __kernel void KERNEL(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *out,
-                     int out_offset, int out_pitch, int width, int height, int border, uint limits)
+                     int out_offset, int out_pitch, int width, int height, BORDER_TYPE border, LIMITS limits)
 {
     int item = get_global_id(0);
     struct block b = {in + in_offset,          in_pitch, width, height, border, item / COLOURS * PX,
