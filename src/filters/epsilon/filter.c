@@ -211,6 +211,7 @@ static const struct seed seeds[] = {
     {"PTX && TYPE == 0", "halves", "PX=8 ROWS=4 WG_X=32 WG_Y=4"},
     {"SM >= 90 && TYPE == 1", "shorts", "PX=4 ROWS=2 WG_X=8 WG_Y=8"},
     {"GPU && HALF && TYPE == 0 && C == 1", "halves", "PX=8 ROWS=2 WG_X=32 WG_Y=4"},
+    {"PTX && TYPE == 2", "floats", "PX=4 ROWS=4 WG_X=32 WG_Y=4"},
     {"GPU && radius*C <= 32", "strips", "PX=4 WG_X=16 WG_Y=16"},
     {"GPU && TYPE == 0 && C == 1", "tiles", "PX=4 WG_X=8 WG_Y=16"},
     {"GPU", "image", ""},
