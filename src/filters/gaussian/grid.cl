@@ -182,6 +182,7 @@ struct cells {
     int pitch, width, height, x;
     BORDER_TYPE border;
     int end;             /* the first pixel that no point of the grid sees */
+    int edge;            /* the pixel at an edge that all of theirs repeat; below 0: they do not */
     float start[POINTS]; /* what a row of them begins with: minus what OFFSET adds to it */
 };
 
@@ -273,29 +274,68 @@ inline void add_colours(float sums[COLOURS][4 * POINTS], const uint *w, const fl
         add_words(sums[c], planes[c], below, start);
 }
 
-inline void load_row(uint *w, __global const PIXEL *at)
+/* Cells beside the picture, where the border rule repeats the pixel at its edge. */
+#define REPEATS (HONE_BORDER == BORDER_REPLICATE || HONE_BORDER == BORDER_ZERO_OUTSIDE)
+
+inline int edge_beside(int x, int width)
 {
-    load_run(w, at, ROW_WORDS * HONE_C);
+    return !REPEATS ? -1 : x + PX <= 0 ? 0 : x >= width ? width - 1 : -1;
+}
+
+#if FLOATING
+#define BITS_OF(sample) as_uint(sample)
+#else
+#define BITS_OF(sample) ((uint)(sample))
+#endif
+
+inline void repeat_pixel(uint *w, __global const PIXEL *at)
+{
+#pragma unroll
+    for (int q = 0; q < HONE_C; q++) {
+        w[q] = 0;
+#pragma unroll
+        for (int k = 0; k < WORD_PART; k++)
+            w[q] |= BITS_OF(at[(q * WORD_PART + k) % HONE_C]) << 8 * BYTES * k;
+    }
+#pragma unroll
+    for (int q = HONE_C; q < ROW_WORDS * HONE_C; q++)
+        w[q] = w[q - HONE_C];
+}
+
+inline void load_row(uint *w, const struct cells *s, __global const PIXEL *row, bool beside)
+{
+    if (beside)
+        repeat_pixel(w, row + s->edge * HONE_C);
+    else
+        load_run(w, row + s->x * HONE_C, ROW_WORDS * HONE_C);
+}
+
+inline void load_rows(uint *words, const struct cells *s, int y, bool beside)
+{
+#pragma unroll
+    for (int d = 0; d < STEP; d++)
+        load_row(words + d * ROW_WORDS * HONE_C, s, s->in + (y + d) * s->pitch, beside);
 }
 
 inline void load_cells(uint *words, const struct cells *s, int y)
 {
-    __global const PIXEL *at = s->in + y * s->pitch + s->x * HONE_C;
-#pragma unroll
-    for (int d = 0; d < STEP; d++)
-        load_row(words + d * ROW_WORDS * HONE_C, at + d * s->pitch);
+    if (s->edge >= 0)
+        load_rows(words, s, y, true);
+    else
+        load_rows(words, s, y, false);
 }
 
 /* With AHEAD they are in `words` already. */
-inline void add_inside(float sums[COLOURS][4 * POINTS], const struct cells *s, int y, const uint *words)
+inline void add_inside(float sums[COLOURS][4 * POINTS], const struct cells *s, int y, const uint *words,
+                       bool beside)
 {
-    __global const PIXEL *at = s->in + y * s->pitch + s->x * HONE_C;
+    __global const PIXEL *row = s->in + y * s->pitch;
 #pragma unroll
     for (int d = 0; d < STEP; d++) {
         const float below[4] = {BELOW(d, 0), BELOW(d, 1), BELOW(d, 2), BELOW(d, 3)};
         uint w[ROW_WORDS * HONE_C];
         if (!AHEAD)
-            load_row(w, at + d * s->pitch);
+            load_row(w, s, row + d * s->pitch, beside);
         add_colours(sums, AHEAD ? words + d * ROW_WORDS * HONE_C : w, below, s->start);
     }
 }
@@ -309,7 +349,7 @@ inline void add_beyond(float sums[COLOURS][4 * POINTS], const struct cells *s, i
         __global const PIXEL *row = hone_row(s->in, s->pitch, y + d, s->height, &inside);
         const float below[4] = {BELOW(d, 0), BELOW(d, 1), BELOW(d, 2), BELOW(d, 3)};
         uint w[ROW_WORDS * HONE_C];
-        load_row(w, row + s->x * HONE_C);
+        load_row(w, s, row, s->edge >= 0);
 #pragma unroll
         for (int k = 0; k < ROW_WORDS * HONE_C; k++)
             w[k] = REAL_ROW(inside) ? w[k] : outside_word(s->border);
@@ -346,9 +386,15 @@ inline uint add_carefully(float *sums, const struct cells *s, int y, int channel
     return kinds;
 }
 
+/* Whether rows of the cells are words of the picture, or of a pixel that repeats. */
+inline bool is_across(const struct cells *s)
+{
+    return s->edge >= 0 || (s->x >= 0 && s->x + PX <= s->width);
+}
+
 inline bool is_inside(const struct cells *s, int y)
 {
-    return s->x >= 0 && s->x + PX <= s->width && y >= 0 && y + STEP <= s->height;
+    return is_across(s) && y >= 0 && y + STEP <= s->height;
 }
 
 #if FLOATING
@@ -377,11 +423,11 @@ inline uint add_finite(float *sums, float *block, const struct cells *s, int y, 
 inline void add_block(float sums[COLOURS][4 * POINTS], uint *kinds, const struct cells *s, int y,
                       const uint *words)
 {
-    bool across = s->x >= 0 && s->x + PX <= s->width;
+    bool across = is_across(s);
 #pragma unroll
     for (int c = 0; c < COLOURS; c++)
         kinds[c] = 0;
-    if (!across && s->x >= s->end)
+    if (s->x >= s->end)
         return;
 #if FLOATING
     float block[COLOURS][4 * POINTS];
@@ -391,8 +437,10 @@ inline void add_block(float sums[COLOURS][4 * POINTS], uint *kinds, const struct
 #else
 #define block sums
 #endif
-    if (is_inside(s, y))
-        add_inside(block, s, y, words);
+    if (is_inside(s, y) && (AHEAD || s->edge < 0))
+        add_inside(block, s, y, words, false);
+    else if (is_inside(s, y))
+        add_inside(block, s, y, words, true);
     else if (across)
         add_beyond(block, s, y);
 #pragma unroll
@@ -450,7 +498,8 @@ gaussian_grid_gather(__global const PIXEL *in, int in_offset, int in_pitch, __gl
     int item = get_local_id(0), first = strip * ROWS, last = min(first + ROWS, rows);
     int number = group * (GROUP - OVERLAP) + item, column = (number - OVERLAP) * CELLS;
     struct cells s = {in + in_offset,         in_pitch, width, height, (column - reach) * STEP, border,
-                      (pitch - reach) * STEP, {0}};
+                      (pitch - reach) * STEP, 0,        {0}};
+    s.edge = edge_beside(s.x, width);
     set_start(&s);
     float sums[COLOURS][4 * POINTS];
     uint kinds[COLOURS];
@@ -830,7 +879,7 @@ __kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int 
     }
 #if FLOATING
     for (int c = 0; c < COLOURS; c++) {
-        struct cells s = {in + in_offset + c, in_pitch, width, height, 0, border, 0, {0}};
+        struct cells s = {in + in_offset + c, in_pitch, width, height, 0, border, 0, -1, {0}};
         mend(&s, &t, flags, tiles, by, count, reach, gathered_rows, flag_pitch, c);
     }
 #endif
