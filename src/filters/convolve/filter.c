@@ -229,10 +229,16 @@ static const struct variant variants[] = {
      .cost = {"2*C", "ceildiv(KW, 4)*(KH + LINES - 1)*C/LINES/16", "2*ceildiv(KW, 4)*4*KH*C"}},
 };
 
+/* Where one channel at a time takes fewer products. */
+#define BY_PLANES "SM >= 80 && C > 1 && " MATRIX_DEPTH("1") " < " MATRIX_DEPTH("C")
+
 static const struct seed seeds[] = {
-    {"SM >= 80 && C > 1 && " MATRIX_DEPTH("1") " < " MATRIX_DEPTH("C") " && (TYPE == 1 || C == 2)",
-     "matrix_planes", "LINES=4"},
-    {"SM >= 80 && C > 1 && " MATRIX_DEPTH("1") " < " MATRIX_DEPTH("C"), "matrix_planes", ""},
+    {BY_PLANES " && TYPE == 1 && C == 4 && KW <= 7 && KH <= 7 && H >= 4096", "matrix", "LINES=4 ROWS=16"},
+    {BY_PLANES " && TYPE == 1 && C == 4 && KH >= 15 && H >= 4096", "matrix_planes", "WG_X=64"},
+    {BY_PLANES " && TYPE == 0 && C > 2 && KH > 7 && KH < 15 && H >= 4096", "matrix_planes",
+     "LINES=4 WG_X=128"},
+    {BY_PLANES " && (TYPE == 1 || C == 2)", "matrix_planes", "LINES=4"},
+    {BY_PLANES, "matrix_planes", ""},
     {"SM >= 80 && (TYPE == 1 || (C == 1 && KW*KH <= 49)) && H >= 4096", "matrix", "LINES=4 ROWS=16"},
     {"SM >= 80 && (TYPE == 1 || (C == 1 && KW*KH <= 49))", "matrix", "LINES=4 ROWS=8"},
     {"SM >= 80 && H >= 4096", "matrix", "LINES=8 ROWS=16"},

@@ -324,10 +324,12 @@ static const struct variant variants[] = {
 
 /* Enough pixels for GPUs to be busy with long strips. */
 #define LARGE "C == 1 && W*H >= 100000000"
+#define BUSY  "W*H >= 16777216"
 
 static const struct seed seeds[] = {
     {"EXACT && WIDE", "exact_bands", ""},
     {"EXACT && SM >= 80 && TYPE == 0 && H >= 2048", "exact_matrix", ""},
+    {"EXACT && SM >= 80 && TYPE == 1 && C == 4 && H >= 4096", "exact_matrix", "TILES=2 ROWS=256"},
     {"EXACT && SM >= 80 && H >= 2048", "exact_matrix", "TILES=2"},
     {"EXACT && SM >= 80 && TYPE == 0", "exact_matrix", "ROWS=32"},
     {"EXACT && SM >= 80", "exact_matrix", "TILES=2 ROWS=32"},
@@ -348,6 +350,11 @@ static const struct seed seeds[] = {
     {"GPU && " GRID " && " LARGE " && TYPE == 0", "grid", "GROUP=64 ROWS=8 DOWN=1"},
     {"GPU && " GRID " && " LARGE " && GRID_STEP < 8", "grid", "TAKE=16 AHEAD=1 ROWS=32 DOWN=2 WG_X=128"},
     {"GPU && " GRID " && " LARGE, "grid", "TAKE=16 DOWN=2"},
+    {"SM >= 80 && " GRID " && " BUSY " && GRID_STEP == 2 && (TYPE == 2 || (TYPE == 1 && C < 4))", "grid",
+     "TAKE=16 GIVE=16 ROWS=16 DOWN=4"},
+    {"SM >= 80 && " GRID " && " BUSY " && TYPE != 0 && C > 1", "grid", "GIVE=8 ROWS=16 DOWN=2"},
+    {"SM >= 80 && " GRID " && " BUSY " && TYPE == 1 && GRID_STEP == 4", "grid",
+     "TAKE=16 AHEAD=1 ROWS=16 DOWN=2"},
     {"GPU && " GRID " && C > 1", "grid", "GIVE=8 ROWS=8 DOWN=2"},
     {"GPU && " GRID " && TYPE == 0 && GRID_STEP < 16", "grid", "AHEAD=1 ROWS=8 DOWN=2"},
     {"GPU && " GRID " && TYPE == 0", "grid", "GROUP=64 ROWS=4 DOWN=1"},

@@ -176,6 +176,7 @@ static const struct seed seeds[] = {
     {GPU_ONCE " && TYPE == 0 && C == 1 && IW*IH >= 16777216", "once", "COPIES=32 AHEAD=4 GROUPS=4 WG_X=256"},
     {GPU_ONCE " && TYPE == 0 && C == 1", "once", "COPIES=32 AHEAD=4 GROUPS=2 WG_X=256"},
     {GPU_ONCE " && TYPE == 0 && C == 2", "once", "COPIES=16 AHEAD=4 GROUPS=2 WG_X=256"},
+    {GPU_ONCE " && TYPE == 0 && IW*IH >= 16777216", "once", "COPIES=8 AHEAD=4 GROUPS=2 WG_X=256"},
     {GPU_ONCE " && TYPE == 0", "once", "COPIES=8 AHEAD=2 GROUPS=2 WG_X=256"},
     {GPU_ONCE, "once", "COPIES=8 AHEAD=2 GROUPS=4 WG_X=256"},
     {GPU_ONCE, "once", "COPIES=1 AHEAD=2 GROUPS=4 WG_X=256"},
