@@ -18,7 +18,7 @@
  * n - low, which wraps around, is at most `span` for what is near and larger for what is far. Sums of
  * min(n - low, span) and of min(n - low, span + 1) differ by the number of those that are far.
  *
- * floats: one neighbour in a register. Its distance from the centre is summed, and 1 counted, where it is near.
+ * floats: one neighbour in a register. Where it is near, it counts, and its distance is summed.
  */
 #ifndef PX
 #define PX 8 /* results per work-item, across */
@@ -525,7 +525,7 @@ inline void clear(struct row *r) {}
 
 inline void prepare(struct row *r) {}
 
-/* Two additions that a comparison switches on and off: what compilers make of `?:` selects 0 for each first. */
+/* Two additions that a comparison switches: what compilers make of `?:` selects 0 for each first. */
 inline void add(float *sum, float *count, float value, float centre, float limit)
 {
     float d = value - centre;
