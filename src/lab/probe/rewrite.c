@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* Four chains of two operations a round. That their sum meets the number is as good as never true, and
- * nothing that a compiler could know. */
+ * nothing that a compiler could know: integers begin anywhere, for of small ones it knows the range, and
+ * leaves out all of a few rounds. */
 static const char probe_source[] =
     "inline void hone_probe(__global uint4 *to)\n"
     "{\n"
@@ -16,7 +17,7 @@ static const char probe_source[] =
     "    if (at / 64u % PROBE_EVERY != 0u)\n"
     "        return;\n"
     "#if PROBE_ROUNDS\n"
-    "    PROBE_TYPE a = (PROBE_TYPE)(at & 255u), b = a + PROBE_ONE, c = b + PROBE_ONE, d = c + PROBE_ONE;\n"
+    "    PROBE_TYPE a = PROBE_START(at), b = a + PROBE_ONE, c = b + PROBE_ONE, d = c + PROBE_ONE;\n"
     "    for (int k = 0; k < PROBE_ROUNDS; k++) {\n"
     "        a = PROBE_STEP(a); b = PROBE_STEP(b); c = PROBE_STEP(c); d = PROBE_STEP(d);\n"
     "    }\n"
@@ -38,11 +39,12 @@ static void add_head(struct text *out, const struct probe_load *load, unsigned l
     text_add(out, "#define PROBE_ROUNDS %u\n#define PROBE_LOADS %u\n#define PROBE_EVERY %uu\n", load->rounds,
              load->loads, load->every ? load->every : 1);
     text_add(out, "#define PROBE_MASK %uu\n", (1u << log2_loads) - 1);
-    text_add(out, load->floats
-                      ? "#define PROBE_TYPE float\n#define PROBE_ONE 1.0f\n#define PROBE_NEVER -1.0f\n"
-                        "#define PROBE_STEP(v) ((v) * 0.5f + 1.0f)\n"
-                      : "#define PROBE_TYPE uint\n#define PROBE_ONE 1u\n#define PROBE_NEVER 0x9e3779b9u\n"
-                        "#define PROBE_STEP(v) (((v) ^ 0x55u) + 7u)\n");
+    text_add(out, load->floats ? "#define PROBE_TYPE float\n#define PROBE_START(at) (float)((at) & "
+                                 "255u)\n#define PROBE_ONE 1.0f\n#define PROBE_NEVER -1.0f\n"
+                                 "#define PROBE_STEP(v) ((v) * 0.5f + 1.0f)\n"
+                               : "#define PROBE_TYPE uint\n#define PROBE_START(at) ((at) * "
+                                 "2654435761u)\n#define PROBE_ONE 1u\n#define PROBE_NEVER 0x9e3779b9u\n"
+                                 "#define PROBE_STEP(v) (((v) ^ 0x55u) + 7u)\n");
     text_add(out, "%s", probe_source);
 }
 

@@ -5,6 +5,9 @@
 
 /* Of what was added, so much shows where the kernel has none of it to spare. */
 static const double shows = 0.5;
+/* Loads that show so much where arithmetic does not even show so little: they meet others in the caches, of which a
+ * kernel with scattered loads asks more than of the memory behind them. */
+static const double shows_some = 0.1, shows_none = 0.05;
 /* A kernel whose loads come from a cache is so much faster, at most, where it does not wait for memory. */
 static const double waits = 0.75;
 /* A share of the roof of memory below which waiting is for single loads, not for all of them. */
@@ -13,7 +16,7 @@ static const double crowded = 0.3;
 static const double near_roof = 0.6;
 /* Where half of the work takes nearly as long, it is not the work that counts; without that, very few
  * launches tell. */
-static const double launches = 5, few_launches = 20, as_long = 0.9, less_long = 0.75;
+static const double launches = 5, least_launches = 3, few_launches = 20, as_long = 0.9, less_long = 0.75;
 
 static double shown(const struct evidence *e, double ms)
 {
@@ -35,7 +38,7 @@ static bool is_launch(const struct evidence *e)
     if (e->half_ms < 0)
         return e->ms < launches * e->launch_ms;
     return (e->half_ms > as_long * e->ms && e->ms < few_launches * e->launch_ms) ||
-           (e->half_ms > less_long * e->ms && e->ms < launches * e->launch_ms);
+           (e->half_ms > less_long * e->ms && e->ms < least_launches * e->launch_ms);
 }
 
 /* Devices that do not compute while they wait show whatever is added: there, what goes away with the loads
@@ -59,6 +62,8 @@ enum limiter evidence_verdict(const struct evidence *e)
     const bool work = evidence_of_work(e) >= shows, loads = evidence_of_loads(e) >= shows;
     if (work && loads)
         return by_waiting(e);
+    if (!work && evidence_of_work(e) < shows_none && evidence_of_loads(e) >= shows_some)
+        return LIMIT_MEMORY;
     if (!work && !loads && fmax(e->memory_share, e->work_share) >= near_roof)
         return e->memory_share >= e->work_share ? LIMIT_MEMORY : LIMIT_ARITHMETIC;
     return work ? LIMIT_ARITHMETIC : loads ? LIMIT_MEMORY : LIMIT_LATENCY;

@@ -211,6 +211,9 @@ TEST(verdicts)
     CHECK_EQ(verdict(0.1, 0.9, 4, 0.8), LIMIT_MEMORY);
     CHECK_EQ(verdict(1.0, 0.1, 10, 0.1), LIMIT_ARITHMETIC);
     CHECK_EQ(verdict(0.1, 0.2, 9, 0.2), LIMIT_LATENCY);
+    CHECK_EQ(verdict(0.0, 0.15, 9, 0.2), LIMIT_MEMORY); /* an L2 cache that scattered loads keep busy */
+    CHECK_EQ(verdict(0.0, 0.05, 9, 0.2), LIMIT_LATENCY);
+    CHECK_EQ(verdict(0.8, 0.3, 9, 0.2), LIMIT_ARITHMETIC);
     /* a device that shows all: what the cache takes away decides */
     CHECK_EQ(verdict(1.0, 1.0, 4, 0.8), LIMIT_MEMORY);
     CHECK_EQ(verdict(1.0, 1.0, 10, 0.1), LIMIT_ARITHMETIC);
@@ -221,12 +224,12 @@ TEST(verdicts)
 
 TEST(a_launch_is_seen_by_its_length)
 {
-    struct evidence e = {.ms = 0.04, .launch_ms = 0.01, .added = 0.5, .half_ms = -1, .cached_ms = -1};
+    struct evidence e = {.ms = 0.025, .launch_ms = 0.01, .added = 0.5, .half_ms = -1, .cached_ms = -1};
     CHECK_EQ(evidence_verdict(&e), LIMIT_LAUNCH);
-    e.half_ms = 0.035;
+    e.half_ms = 0.022;
     CHECK_EQ(evidence_verdict(&e), LIMIT_LAUNCH);
-    e.half_ms = 0.02; /* half of the work, half of the time: it is the work that counts */
-    e.more_work_ms = e.more_loads_ms = 0.041;
+    e.half_ms = 0.0125; /* half of the work, half of the time: it is the work that counts */
+    e.more_work_ms = e.more_loads_ms = 0.0255;
     CHECK_EQ(evidence_verdict(&e), LIMIT_LATENCY);
     e.memory_share = 0.7;
     CHECK_EQ(evidence_verdict(&e), LIMIT_MEMORY);
