@@ -438,6 +438,12 @@ static hone_status copy_fused(struct filter_case *to, const struct filter_case *
     return status;
 }
 
+bool case_draws(const struct filter_case *c)
+{
+    const struct bins *bins = c->filter->bins;
+    return bins && strcmp(case_value(c, bins->output)->text, bins->picture) == 0;
+}
+
 hone_status case_copy(struct filter_case *to, const struct filter_case *from, hone_error *error)
 {
     *to = *from;

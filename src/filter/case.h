@@ -35,6 +35,9 @@ hone_status case_prepare(struct filter_case *c, const hone_image_desc *in, const
 hone_status case_prepare_alone(struct filter_case *c, const hone_image_desc *in,
                                const hone_image_desc *second, hone_error *error);
 
+/* Whether its result is a picture of counts. */
+bool case_draws(const struct filter_case *c);
+
 /* A copy with strings of its own; prepared again. */
 hone_status case_copy(struct filter_case *to, const struct filter_case *from, hone_error *error);
 

@@ -258,10 +258,13 @@ struct point_arithmetic {
  * of the picture (of more than 8 bits), and writes the edges beside the counts.
  */
 struct bins {
-    const char *min, *max;             /* the parameters that are the range */
-    const char *output, *table, *full; /* a choice, and two of its words: the counts, and the counts with
-                                          three more behind, of what is below the range, above it, and NaN */
+    const char *min, *max; /* the parameters that are the range */
+    /* A choice, and its words: the counts; the counts with three more behind, of what is below the range,
+     * above it, and NaN; and a picture of the counts. */
+    const char *output, *table, *full, *picture;
     double (*edge)(const struct filter_case *c, int64_t index); /* edge 0 to the number of bins */
+    /* Row y of the picture (u8) of a case that makes one, from the counts of the table. */
+    void (*draw)(const struct filter_case *c, const uint64_t *counts, uint32_t y, uint8_t *row);
 };
 
 /* A use of the filter, to show: what comes of it, and what `hone apply` gets, quoted for the shell. */

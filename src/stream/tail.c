@@ -3,6 +3,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "filter/case.h"
+#include "filter/chain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,9 @@ struct tail {
     double *carry;     /* f32: the last row so far, which would lose digits as f32 */
     uint32_t *wrapped; /* u32: the same, modulo 2^32 */
     uint64_t *sums;    /* of counts */
+    /* Of a picture of counts: the case that draws it, of the sums, and the chain that counts for it. */
+    struct filter_case *drawing;
+    hone_chain *counting;
     plan_tell tell;
     void *user;
 };
@@ -53,6 +58,32 @@ static hone_status reserve(struct tail *tail, hone_error *error)
                : error_memory(error, "sums of bands");
 }
 
+/* Bands are counted as for a table. */
+static hone_status take_picture(struct tail *tail, hone_error *error)
+{
+    const struct filter_case *c = &tail->step->steps[0].c;
+    const struct bins *bins = c->filter->bins;
+    hone_status status = HONE_OK;
+    if (!case_draws(c))
+        return HONE_OK;
+    tail->counting = mem_new(1, sizeof *tail->counting);
+    struct filter_case *drawing = mem_new(1, sizeof *drawing);
+    if (!tail->counting || !drawing)
+        status = error_memory(error, "a picture of counts");
+    THEN(status, case_copy(drawing, c, error));
+    if (status) {
+        free(drawing);
+        return status;
+    }
+    tail->drawing = drawing;
+    tail->counting->steps[0] = tail->step->steps[0];
+    status = case_copy(&tail->counting->steps[0].c, c, error);
+    tail->counting->count = !status;
+    tail->step = tail->counting;
+    THEN(status, case_set(&tail->counting->steps[0].c, bins->output, bins->table, error));
+    return status ? status : case_prepare(drawing, &tail->band, NULL, error);
+}
+
 hone_status tail_create(struct tail **out, hone_device *device, const hone_chain *step, hone_reach reach,
                         const hone_image_desc *band, const hone_plan_options *options, hone_error *error)
 {
@@ -66,7 +97,8 @@ hone_status tail_create(struct tail **out, hone_device *device, const hone_chain
     tail->band = *band;
     if (options)
         tail->options = *options;
-    hone_status status = plan_for(tail, band->height, error);
+    hone_status status = tail->counts ? take_picture(tail, error) : HONE_OK;
+    THEN(status, plan_for(tail, band->height, error));
     THEN(status, reserve(tail, error));
     if (status)
         tail_destroy(out);
@@ -80,6 +112,10 @@ void tail_destroy(struct tail **slot)
     if (!tail)
         return;
     hone_plan_destroy(&tail->plan);
+    if (tail->drawing)
+        case_finish(tail->drawing);
+    free(tail->drawing);
+    hone_chain_destroy(&tail->counting);
     free(tail->result);
     free(tail->carry);
     free(tail->wrapped);
@@ -158,9 +194,14 @@ hone_status tail_run(struct tail *tail, const void *rows, size_t pitch, uint32_t
     return HONE_OK;
 }
 
-hone_status tail_counts(struct tail *tail, const void **out, hone_error *error)
+hone_status tail_counts(struct tail *tail, uint32_t y, const void **out, hone_error *error)
 {
     uint32_t *counts = tail->result;
+    *out = tail->result;
+    if (tail->drawing) {
+        tail->drawing->filter->bins->draw(tail->drawing, tail->sums, y, tail->result);
+        return HONE_OK;
+    }
     for (size_t i = 0; i < tail->row; i++) {
         if (tail->sums[i] > UINT32_MAX)
             return error_unsupported(error,
@@ -168,7 +209,6 @@ hone_status tail_counts(struct tail *tail, const void **out, hone_error *error)
                                      hone_chain_filter(tail->step, 0), (unsigned long long)tail->sums[i]);
         counts[i] = (uint32_t)tail->sums[i];
     }
-    *out = counts;
     return HONE_OK;
 }
 

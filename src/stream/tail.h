@@ -13,7 +13,7 @@ hone_status tail_create(struct tail **out, hone_device *device, const hone_chain
                         const hone_image_desc *band, const hone_plan_options *options, hone_error *error);
 void tail_destroy(struct tail **tail);
 
-/* Of a band as high as that of tail_create; of counts, of all. */
+/* Of a band as high as that of tail_create; of counts, the table of all. */
 const hone_image_desc *tail_output(const struct tail *tail);
 bool tail_step(const struct tail *tail, hone_step_info *info);
 /* Has tail_run tell each command. */
@@ -29,5 +29,6 @@ hone_copy_counts tail_copies(const struct tail *tail);
 size_t tail_state_bytes(const struct tail *tail);
 void tail_get_state(const struct tail *tail, void *state);
 void tail_set_state(struct tail *tail, const void *state);
-/* HONE_ERROR_UNSUPPORTED where a count is over 2^32 - 1. */
-hone_status tail_counts(struct tail *tail, const void **out, hone_error *error);
+/* Of counts, row y of the result, valid until the next call: the table, which has one, or of a picture of them.
+ * HONE_ERROR_UNSUPPORTED where a count in a table is over 2^32 - 1. */
+hone_status tail_counts(struct tail *tail, uint32_t y, const void **out, hone_error *error);

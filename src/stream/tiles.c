@@ -91,7 +91,7 @@ static hone_status kind_of(const hone_chain *chain, hone_image_desc *image, hone
     return status;
 }
 
-/* Counts add up; what is drawn of them does not. */
+/* Counts add up; other results of all pixels do not. */
 static hone_status find_output(struct tiles *tiles, hone_error *error)
 {
     const hone_chain *tail = tiles->tail_step;
@@ -107,8 +107,8 @@ static hone_status find_output(struct tiles *tiles, hone_error *error)
         tiles->output.height = tiles->between.width;
     } else if (tiles->halo.reach == HONE_REACH_ALL) {
         tiles->output = made;
-        if (made.type != HONE_U32 || made.height != 1)
-            return refuse(tail, 0, "it makes a picture of all counts; output=table gives the counts", error);
+        if (!case_draws(&tail->steps[0].c) && (made.type != HONE_U32 || made.height != 1))
+            return refuse(tail, 0, "its result depends on all pixels at once", error);
     }
     return HONE_OK;
 }
@@ -557,12 +557,13 @@ static hone_status take_rows(struct tiles *tiles, struct tiles_rows *rows, hone_
 /* After the last band. */
 static hone_status end_rows(struct tiles *tiles, struct tiles_rows *rows, hone_error *error)
 {
+    const uint32_t y = tiles->ended;
     *rows = (struct tiles_rows){0};
-    if (tiles->ended || !tiles->tail || tiles->halo.reach != HONE_REACH_ALL)
+    if (!tiles->tail || tiles->halo.reach != HONE_REACH_ALL || y == tiles->output.height)
         return HONE_OK;
-    tiles->ended = true;
-    *rows = (struct tiles_rows){.count = 1, .pitch = hone_image_row_bytes(&tiles->output)};
-    return tail_counts(tiles->tail, &rows->pixels, error);
+    tiles->ended++;
+    *rows = (struct tiles_rows){.first = y, .count = 1, .pitch = hone_image_row_bytes(&tiles->output)};
+    return tail_counts(tiles->tail, y, &rows->pixels, error);
 }
 
 hone_status tiles_next(struct tiles *tiles, struct tiles_rows *rows, hone_error *error)

@@ -79,7 +79,7 @@ struct tiles {
     struct tiles_rows band;  /* of the head's result, what is left of it */
     uint64_t pushed, pulled; /* tiles */
     uint32_t done;           /* bands */
-    bool ended;
+    uint32_t ended;          /* rows of what comes after the last band */
 };
 
 /* Chooses bands and columns, and makes all that they need, in so many bytes. HONE_ERROR_MEMORY. */

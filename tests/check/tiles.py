@@ -136,8 +136,10 @@ def test_counts():
     with Here() as place:
         write(place.path("in.ppm"), picture("u1", 1001, 401, 3))
         write(place.path("deep.pgm"), picture("u2", 1001, 401))
+        write(place.path("real.pfm"), picture("f4", 1001, 401))
         for chain, name in (("histogram", "in.ppm"), ("box | histogram bins=16", "in.ppm"),
-                            ("histogram bins=9 min=100 max=60000", "deep.pgm")):
+                            ("histogram bins=9 min=100 max=60000", "deep.pgm"), ("histogram bins=99", "deep.pgm"),
+                            ("sobel output=dx | histogram bins=20 max=900", "deep.pgm"), ("transpose | histogram", "real.pfm")):
             for suffix in ".csv", ".json":
                 frame.check(bands(place, chain, name, "bands" + suffix) > 2, f"{chain}: not in bands")
                 apply(place, chain, name, "whole" + suffix)
@@ -149,8 +151,7 @@ def test_counts():
 def test_what_cannot_be_done_in_bands_is_done_as_a_whole():
     with Here() as place:
         write(place.path("in.pgm"), picture("u1", 1001, 701))
-        for chain in "histogram output=picture", "box border=wrap | sobel":
-            frame.check(bands(place, chain, "in.pgm", "out.png") == 0, chain)
+        frame.check(bands(place, "box border=wrap | sobel", "in.pgm", "out.png") == 0, "is done in bands")
 
 
 def sparse(path, width, height, colour=b"\0"):
@@ -165,7 +166,7 @@ def test_what_is_too_large_says_why():
         sparse(place.path("in.pgm"), 40000, 30000)
         sparse(place.path("huge.pgm"), 1 << 20, 1 << 19)
         for chain, name, more, part in (
-                ("histogram output=picture", "in.pgm", (), "output=table"),
+                ("box border=wrap | sobel", "in.pgm", (), "border=wrap"),
                 ("box size=1000", "in.pgm", ("--memory", "100M"), "smallest parts"),
                 ("box", "in.pgm", ("--max-pixels", "1e9"), "limit of 1000000000"),
                 ("box", "huge.pgm", (), "limit of 137438953472 "),

@@ -294,6 +294,25 @@ hone_status bins_shape(struct engine *engine, const char *output, hone_error *er
 /* Once the pixels are there: the range to count in, and its edges. */
 hone_status bins_range(struct engine *engine, hone_error *error);
 
+struct bins;
+struct filter_case;
+/* The least and the greatest of the finite numbers of pixels: of colours, where their fourth channel is alpha. */
+struct bins_range {
+    double least, most;
+};
+#define BINS_RANGE_NONE                                                                                      \
+    (struct bins_range)                                                                                      \
+    {                                                                                                        \
+        INFINITY, -INFINITY                                                                                  \
+    }
+void bins_add(struct bins_range *range, const hone_image_desc *desc, enum alpha_rule rule,
+              const void *pixels);
+/* Whether a prepared case takes its range of the pixels. */
+bool bins_wants_range(const struct filter_case *c);
+/* The parameters that set such a range, but for the ends that are given (NULL: not). To be freed; NULL where
+ * there is no memory. */
+char *bins_parameters(const struct bins *bins, struct bins_range found, const char *least, const char *most);
+
 /* Warns once in a run where a number of levels of the chain meets formats in which it means something else.
  */
 void depths_warn(struct engine *engine, const char *name, hone_type type);

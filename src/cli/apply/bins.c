@@ -71,12 +71,9 @@ hone_status bins_shape(struct engine *engine, const char *output, hone_error *er
 
 /* ---- The range of a picture ---- */
 
-struct range {
-    double least, most;
-};
-
 #define RANGE_OF(NAME, TYPE)                                                                                 \
-    static void NAME(const void *pixels, size_t count, size_t channels, size_t seen, struct range *range)    \
+    static void NAME(const void *pixels, size_t count, size_t channels, size_t seen,                         \
+                     struct bins_range *range)                                                               \
     {                                                                                                        \
         const TYPE *at = pixels;                                                                             \
         for (size_t i = 0; i < count; i++, at += channels)                                                   \
@@ -93,35 +90,53 @@ RANGE_OF(range_of_u16, uint16_t)
 RANGE_OF(range_of_s16, int16_t)
 RANGE_OF(range_of_f32, float)
 
-/* That of the colours: alpha is full in most pictures, and would be the end of every range. Tight pixels; infinity to
- * -infinity where none is finite. */
-static struct range range_of(const struct engine *engine, const hone_image_desc *desc, const void *pixels)
+/* Alpha is full in most pictures, and would be the end of every range. */
+void bins_add(struct bins_range *range, const hone_image_desc *desc, enum alpha_rule rule, const void *pixels)
 {
-    struct range range = {INFINITY, -INFINITY};
-    const size_t count = (size_t)desc->width * desc->height, channels = desc->channels;
-    const size_t seen = desc_has_alpha(desc) && engine->rule != ALPHA_PLAIN ? channels - 1 : channels;
-    if (desc->type == HONE_U16)
-        range_of_u16(pixels, count, channels, seen, &range);
-    else if (desc->type == HONE_S16)
-        range_of_s16(pixels, count, channels, seen, &range);
-    else if (desc->type == HONE_F32)
-        range_of_f32(pixels, count, channels, seen, &range);
-    return range;
+    const size_t pitch = hone_image_pitch(desc), count = desc->width, channels = desc->channels;
+    const size_t seen = desc_has_alpha(desc) && rule != ALPHA_PLAIN ? channels - 1 : channels;
+    for (size_t y = 0; y < desc->height; y++) {
+        const void *row = (const unsigned char *)pixels + y * pitch;
+        if (desc->type == HONE_U16)
+            range_of_u16(row, count, channels, seen, range);
+        else if (desc->type == HONE_S16)
+            range_of_s16(row, count, channels, seen, range);
+        else if (desc->type == HONE_F32)
+            range_of_f32(row, count, channels, seen, range);
+    }
 }
 
 /* One that is not empty, with the ends that are given. Around a single value it is 1 wide, or as much as can be told apart. */
-static struct range completed(struct range found, const char *least, const char *most)
+static struct bins_range completed(struct bins_range found, const char *least, const char *most)
 {
     if (!isfinite(found.least))
-        found = (struct range){0, 1};
-    const struct range all = {least ? text_number(least, NULL) : found.least,
-                              most ? text_number(most, NULL) : found.most};
+        found = (struct bins_range){0, 1};
+    const struct bins_range all = {least ? text_number(least, NULL) : found.least,
+                                   most ? text_number(most, NULL) : found.most};
     if (all.least < all.most || (least && most))
         return all;
     const double half = fmax(0.5, fabs(least ? all.least : all.most) * 0x1p-20);
     if (least)
-        return (struct range){all.least, all.least + 2 * half};
-    return (struct range){all.most - (most ? 2 * half : half), most ? all.most : all.most + half};
+        return (struct bins_range){all.least, all.least + 2 * half};
+    return (struct bins_range){all.most - (most ? 2 * half : half), most ? all.most : all.most + half};
+}
+
+bool bins_wants_range(const struct filter_case *c)
+{
+    const struct bins *bins = c->filter->bins;
+    return bins && c->in.type != HONE_U8 &&
+           !(case_value(c, bins->min)->given && case_value(c, bins->max)->given);
+}
+
+char *bins_parameters(const struct bins *bins, struct bins_range found, const char *least, const char *most)
+{
+    const struct bins_range range = completed(found, least, most);
+    struct text text = {0};
+    text_add(&text, "%s=", bins->min);
+    text_add_number(&text, range.least);
+    text_add(&text, " %s=", bins->max);
+    text_add_number(&text, range.most);
+    return text_take(&text);
 }
 
 /* ---- What the last step sees ---- */
@@ -144,7 +159,7 @@ static hone_status shape_before(struct pool_shape **shape, struct engine *engine
 }
 
 /* The filters before run by themselves: the range is needed before the last one can begin. */
-static hone_status range_behind(struct engine *engine, struct range *range, hone_error *error)
+static hone_status range_behind(struct engine *engine, struct bins_range *range, hone_error *error)
 {
     struct pool_shape *shape = NULL;
     struct pixels between = {0};
@@ -155,17 +170,17 @@ static hone_status range_behind(struct engine *engine, struct range *range, hone
     hone_status status = between.data ? engine_run(engine, shape, &engine->in, &between, NULL, NULL, error)
                                       : error_memory(error, "the range of a picture");
     if (!status)
-        *range = range_of(engine, desc, between.data);
+        bins_add(range, desc, engine->rule, between.data);
     free(between.data);
     pool_release(engine->shared->pool, &shape);
     return status;
 }
 
-static hone_status find_range(struct engine *engine, struct range *range, hone_error *error)
+static hone_status find_range(struct engine *engine, struct bins_range *range, hone_error *error)
 {
     if (engine->chain->count > 1)
         return range_behind(engine, range, error);
-    *range = range_of(engine, &engine->input, engine->in.data);
+    bins_add(range, &engine->input, engine->rule, engine->in.data);
     return HONE_OK;
 }
 
@@ -173,18 +188,11 @@ static hone_status find_range(struct engine *engine, struct range *range, hone_e
 static hone_status set_range(struct engine *engine, struct filter_case *c, hone_error *error)
 {
     const struct bins *bins = bins_of(engine);
-    const char *least = asked(engine, bins->min), *most = asked(engine, bins->max);
-    struct range range = {0, 0};
-    struct text text = {0};
-    if (c->in.type == HONE_U8 || (least && most))
+    struct bins_range range = BINS_RANGE_NONE;
+    if (!bins_wants_range(c))
         return HONE_OK;
     TRY(find_range(engine, &range, error));
-    range = completed(range, least, most);
-    text_add(&text, "%s=", bins->min);
-    text_add_number(&text, range.least);
-    text_add(&text, " %s=", bins->max);
-    text_add_number(&text, range.most);
-    engine->range = text_take(&text);
+    engine->range = bins_parameters(bins, range, asked(engine, bins->min), asked(engine, bins->max));
     return engine->range ? chain_parse_parameters(c, engine->range, error) : error_memory(error, "a range");
 }
 

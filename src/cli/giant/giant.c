@@ -17,6 +17,7 @@
 #include "stream/tiles.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,30 +63,6 @@ static bool is_too_large(const struct engine *engine, const hone_image_desc *des
            3 * bytes > budget;
 }
 
-/* That of a picture is found when all of it is there. */
-static hone_status check_range(const hone_chain *chain, const hone_image_desc *desc, hone_error *error)
-{
-    const hone_image_desc part = excerpt(desc);
-    const struct filter_case *last = &chain->steps[chain->count - 1].c;
-    const struct bins *bins = last->filter->bins;
-    hone_chain *before = bins ? mem_new(1, sizeof *before) : NULL;
-    hone_image_desc in;
-    if (!bins)
-        return HONE_OK;
-    if (!before)
-        return error_memory(error, "a chain");
-    *before = *chain; /* to be looked at only */
-    before->count--;
-    hone_status status = hone_chain_output(before, &part, &in, error);
-    free(before);
-    if (status || in.type == HONE_U8 ||
-        (case_value(last, bins->min)->given && case_value(last, bins->max)->given))
-        return status;
-    return error_usage(error,
-                       "%s: of an image of this size the range is not found by itself: give %s= and %s=",
-                       last->filter->name, bins->min, bins->max);
-}
-
 static hone_status check_possible(const struct engine *engine, const struct media_input *input,
                                   hone_error *error)
 {
@@ -99,8 +76,7 @@ static hone_status check_possible(const struct engine *engine, const struct medi
             error,
             "EXIF turns this image, and an image of this size can only be read row by row: turn its pixels "
             "first ('vips autorot')");
-    hone_status status = tiles_check(engine->given, &info->desc, error);
-    return status ? status : check_range(engine->given, &info->desc, error);
+    return tiles_check(engine->given, &info->desc, error);
 }
 
 /* ---- An image on its way ---- */
@@ -131,7 +107,9 @@ struct giant {
     uint64_t begun; /* bands that need not be done */
     double *edges;
     size_t edge_count;
-    uint64_t start, shown; /* clock_ns */
+    uint64_t start, shown, pass_start; /* clock_ns */
+    hone_copy_counts earlier_copies;   /* of the pass that found a range */
+    hone_copies earlier_staged;
     struct apply_result *result;
     pthread_mutex_t telling; /* over its traffic, and what follows */
     hone_command *commands;  /* for a trace */
@@ -326,10 +304,9 @@ static hone_status copy_chain(struct giant *g, hone_error *error)
     return status;
 }
 
-static hone_status choose_chain(struct giant *g, hone_error *error)
+static hone_status choose_outputs(struct giant *g, hone_error *error)
 {
     const hone_image_desc part = excerpt(input_of(g));
-    TRY(copy_chain(g, error));
     const size_t count = g->chain->count;
     struct filter_case *cases = mem_new(count, sizeof *cases);
     if (!cases)
@@ -357,7 +334,8 @@ static void show_progress(struct giant *g, bool last)
         return;
     g->shown = now;
     tiles_get_state(g->tiles, &state);
-    const double elapsed = (double)(now - g->start) * 1e-9, part = (double)state.done / (double)state.bands;
+    const double elapsed = (double)(now - g->pass_start) * 1e-9,
+                 part = (double)state.done / (double)state.bands;
     const double each = state.done > g->begun ? elapsed / (double)(state.done - g->begun) : 0;
     apply_show_time(each * (double)(state.bands - state.done), left, sizeof left);
     if (last)
@@ -499,8 +477,14 @@ static hone_status add_to_trace(const struct giant *g, hone_error *error)
 
 /* ---- All of it ---- */
 
-static hone_status make_tiles(struct giant *g, struct tiles_request *request, hone_error *error)
+static hone_status make_tiles(struct giant *g, const hone_chain *chain, hone_error *error)
 {
+    const struct apply_options *o = g->engine->options;
+    const hone_plan_options plan = {.variant = o->variant,
+                                    .config = o->config,
+                                    .tune = o->tune && strcmp(o->tune, "off") == 0 ? HONE_TUNE_OFF
+                                                                                   : HONE_TUNE_AUTO,
+                                    .no_fuse = o->no_fuse};
     struct tiles_image *seconds = mem_new(g->second_count + 1, sizeof *seconds);
     struct guard_watch watch;
     const hone_image_desc part = excerpt(input_of(g));
@@ -509,35 +493,91 @@ static hone_status make_tiles(struct giant *g, struct tiles_request *request, ho
     for (size_t i = 0; i < g->second_count; i++)
         seconds[i] =
             (struct tiles_image){media_get_info(g->seconds[i].input)->desc, read_rows, &g->seconds[i]};
-    request->seconds = seconds;
-    request->second_count = g->second_count;
+    const struct tiles_request request = {.device = g->engine->device,
+                                          .chain = chain,
+                                          .input = {*input_of(g), read_rows, &g->first},
+                                          .seconds = seconds,
+                                          .second_count = g->second_count,
+                                          .memory = band_memory(o),
+                                          .target = apply_to_stdout(o) ? NULL : g->item->output,
+                                          .tell = apply_tells_commands(o) ? note_command : NULL,
+                                          .tell_user = g,
+                                          .plan = &plan};
+    g->pass_start = clock_ns();
     guard_watch(&watch, engine_bound(g->engine, &part), "preparing '%s'", g->engine->chain_text);
-    hone_status status = tiles_create(&g->tiles, request, error);
+    hone_status status = tiles_create(&g->tiles, &request, error);
     guard_unwatch(&watch);
     free(seconds);
     return status;
 }
 
+/* All rows of what the last step counts. */
+static hone_status read_range(struct giant *g, struct bins_range *range, hone_error *error)
+{
+    struct tiles_state state;
+    hone_image_desc rows = *tiles_output(g->tiles);
+    hone_status status;
+    while (!(status = next_band(g, error)) && g->rows.count) {
+        rows.height = g->rows.count;
+        rows.pitch = g->rows.pitch;
+        bins_add(range, &rows, g->rule, g->rows.pixels);
+    }
+    tiles_get_state(g->tiles, &state);
+    g->earlier_copies = state.copies;
+    g->earlier_staged = state.staged;
+    return status;
+}
+
+/* Bands are counted in one range: where it is that of the picture, all of it is read and filtered once for that. */
+static hone_status find_range(struct giant *g, hone_error *error)
+{
+    hone_chain *before = mem_new(1, sizeof *before); /* to be looked at only */
+    struct bins_range range = BINS_RANGE_NONE;
+    if (!before)
+        return error_memory(error, "a chain");
+    *before = *g->chain;
+    before->count--;
+    hone_status status = make_tiles(g, before, error);
+    free(before);
+    THEN(status, read_range(g, &range, error));
+    tiles_destroy(&g->tiles);
+    TRY(status);
+    const size_t last = g->chain->count - 1;
+    struct filter_case *c = &g->chain->steps[last].c;
+    const struct bins *bins = c->filter->bins;
+    char *parameters = bins_parameters(bins, range, hone_chain_parameter(g->chain, last, bins->min),
+                                       hone_chain_parameter(g->chain, last, bins->max));
+    status = parameters ? chain_parse_parameters(c, parameters, error) : error_memory(error, "a range");
+    free(parameters);
+    return status;
+}
+
+static hone_status wants_range(const struct giant *g, bool *wants, hone_error *error)
+{
+    const hone_image_desc part = excerpt(input_of(g));
+    const size_t count = g->chain->count;
+    struct filter_case *cases = mem_new(count, sizeof *cases);
+    if (!cases)
+        return error_memory(error, "a chain");
+    hone_status status = chain_cases(cases, g->chain, &part, g->second_parts, g->second_count, error);
+    *wants = !status && bins_wants_range(&cases[count - 1]);
+    if (!status)
+        chain_cases_finish(cases, count);
+    free(cases);
+    return status;
+}
+
 static hone_status begin(struct giant *g, hone_error *error)
 {
-    const struct apply_options *o = g->engine->options;
-    const hone_plan_options plan = {.variant = o->variant,
-                                    .config = o->config,
-                                    .tune = o->tune && strcmp(o->tune, "off") == 0 ? HONE_TUNE_OFF
-                                                                                   : HONE_TUNE_AUTO,
-                                    .no_fuse = o->no_fuse};
-    struct tiles_request request = {.device = g->engine->device,
-                                    .input = {*input_of(g), read_rows, &g->first},
-                                    .memory = band_memory(o),
-                                    .target = apply_to_stdout(o) ? NULL : g->item->output,
-                                    .tell = apply_tells_commands(o) ? note_command : NULL,
-                                    .tell_user = g,
-                                    .plan = &plan};
+    bool ranged = false;
     hone_status status = open_seconds(g, error);
     THEN(status, find_rule(g, error));
-    THEN(status, choose_chain(g, error));
-    request.chain = g->chain;
-    return status ? status : make_tiles(g, &request, error);
+    THEN(status, copy_chain(g, error));
+    THEN(status, wants_range(g, &ranged, error));
+    if (ranged)
+        THEN(status, find_range(g, error));
+    THEN(status, choose_outputs(g, error));
+    return status ? status : make_tiles(g, g->chain, error);
 }
 
 static hone_status check_output(const struct giant *g, bool several, hone_error *error)
@@ -590,6 +630,9 @@ static hone_status run(struct giant *g, const char *root, struct apply_result *r
     result->bands = (unsigned)state.bands;
     result->copies = state.copies;
     result->staged = state.staged;
+    copy_counts_add(&result->copies, &g->earlier_copies);
+    result->staged.count += g->earlier_staged.count;
+    result->staged.bytes += g->earlier_staged.bytes;
     result->wall_seconds = (double)(clock_ns() - g->start) * 1e-9;
     show_progress(g, true);
     return status;

@@ -200,8 +200,14 @@ static const char *const trials[] = {
 
 static const char *const usual[] = {"", NULL};
 
-static const struct bins bins = {
-    .min = "min", .max = "max", .output = "output", .table = "table", .full = "full", .edge = histogram_edge};
+static const struct bins bins = {.min = "min",
+                                 .max = "max",
+                                 .output = "output",
+                                 .table = "table",
+                                 .full = "full",
+                                 .picture = "picture",
+                                 .edge = histogram_edge,
+                                 .draw = histogram_draw};
 
 const struct hone_filter hone_filter_histogram = {
     FILTER("histogram", "counts of each value, as a table or as an image of bars", "guide 7.3",

@@ -43,11 +43,15 @@ static uint64_t largest(const struct filter_case *c, const uint64_t *counts, int
 }
 
 /* White from the bottom up, in 256ths of the largest count, rounded up; alpha is opaque. */
-static double drawn(const struct filter_case *c, uint64_t count, uint64_t most, int64_t y, uint32_t channel)
+void histogram_draw(const struct filter_case *c, const uint64_t *counts, uint32_t y, uint8_t *row)
 {
-    uint64_t bar = most > 0 ? (count * HISTOGRAM_PICTURE_HEIGHT + most - 1) / most : 0;
-    bool opaque = desc_has_alpha(&c->in) && channel == 3;
-    return opaque || (uint64_t)(HISTOGRAM_PICTURE_HEIGHT - y) <= bar ? 255 : 0;
+    const int64_t bins = (int64_t)case_number(c, "bins"), height = HISTOGRAM_PICTURE_HEIGHT;
+    const uint64_t most = largest(c, counts, bins);
+    for (int64_t i = 0; i < bins * c->in.channels; i++) {
+        const uint64_t bar = most > 0 ? (counts[i] * HISTOGRAM_PICTURE_HEIGHT + most - 1) / most : 0;
+        const bool opaque = desc_has_alpha(&c->in) && i % 4 == 3;
+        row[i] = opaque || height - y <= (int64_t)bar ? UINT8_MAX : 0;
+    }
 }
 
 REFERENCE(histogram)
@@ -57,13 +61,12 @@ REFERENCE(histogram)
     if (!counts)
         return;
     count(c, in, counts, bins);
-    uint64_t most = largest(c, counts, bins);
     for (int64_t y = 0; y < c->out.height; y++)
-        for (int64_t x = 0; x < c->out.width; x++)
-            for (uint32_t channel = 0; channel < c->in.channels; channel++) {
-                uint64_t own = counts[x * c->in.channels + channel];
-                view_set(out, x, y, channel,
-                         c->out.type == HONE_U32 ? (double)own : drawn(c, own, most, y, channel));
-            }
+        if (c->out.type == HONE_U8)
+            histogram_draw(c, counts, (uint32_t)y,
+                           (uint8_t *)out->data + y * (int64_t)hone_image_pitch(&out->desc));
+        else
+            for (int64_t i = 0; i < (int64_t)c->out.width * c->in.channels; i++)
+                view_set(out, i / c->in.channels, y, (uint32_t)(i % c->in.channels), (double)counts[i]);
     free(counts);
 }
