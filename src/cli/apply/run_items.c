@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_AUTOMATIC = 8 };
+enum { MAX_AUTOMATIC = 16 };
 
 struct crew {
     const struct apply_options *options;
