@@ -22,9 +22,10 @@ struct means {
 
 struct shape {
     struct bands bands, columns;
-    double row_bytes; /* of strips and their result, in host memory */
-    double work;      /* pixels that are filtered for one of the image */
-    uint32_t least;   /* rows of a region */
+    double strip_bytes;  /* in host memory, for a row of a region */
+    double joined_bytes; /* for a row of a band: results of tiles side by side */
+    double work;         /* pixels that are filtered for one of the image */
+    uint32_t least;      /* rows of a region */
 };
 
 /* ---- Making what tiles of a size need ---- */
@@ -138,13 +139,19 @@ static hone_status try_shape(struct tiles *tiles, const struct shape *shape, hon
 
 /* ---- Choosing the size ---- */
 
-static double row_bytes(const struct tiles *tiles, const struct bands *columns)
+static void weigh_rows(struct shape *shape, const struct tiles *tiles)
 {
+    const struct bands *columns = &shape->columns;
     size_t pitch = strips_pitch(&tiles->image.desc, columns);
     for (size_t i = 0; i < tiles->second_count; i++)
         pitch += strips_pitch(&tiles->seconds[i].image.desc, columns);
-    const size_t joined = bands_count(columns) > 1 ? hone_image_row_bytes(&tiles->between) : 0;
-    return (double)(STRIPS * pitch + joined);
+    shape->strip_bytes = (double)(STRIPS * pitch);
+    shape->joined_bytes = bands_count(columns) > 1 ? (double)hone_image_row_bytes(&tiles->between) : 0;
+}
+
+static double halo_rows(const struct tiles *tiles)
+{
+    return (double)tiles->halo.top + tiles->halo.bottom;
 }
 
 /* As few rows as overlapping stages want, and no more than kernels can index, for results of up to four
@@ -152,7 +159,7 @@ static double row_bytes(const struct tiles *tiles, const struct bands *columns)
 static uint64_t most_rows(const struct tiles *tiles, uint32_t width, const struct means *means)
 {
     const uint64_t indexed = INT32_MAX / ((uint64_t)width * 4 + ROW_ALIGN), held = means->pixels / width;
-    const uint64_t halo = (uint64_t)tiles->halo.top + tiles->halo.bottom;
+    const uint64_t halo = (uint64_t)halo_rows(tiles);
     uint64_t rows = tiles->image.desc.height / FEWEST;
     rows = rows < 4 * halo ? 4 * halo : rows;
     rows = (rows < LEAST_ROWS ? LEAST_ROWS : rows) + halo;
@@ -173,9 +180,10 @@ static bool shape_in(struct shape *shape, const struct tiles *tiles, uint32_t co
                     &shape->least))
         return false;
     const uint32_t wide = shape->columns.region;
-    shape->row_bytes = row_bytes(tiles, &shape->columns);
+    weigh_rows(shape, tiles);
     const uint64_t most = most_rows(tiles, wide, means);
-    const double room = (double)means->memory / (means->each * wide + shape->row_bytes);
+    const double room = ((double)means->memory + halo_rows(tiles) * shape->joined_bytes) /
+                        (means->each * wide + shape->strip_bytes + shape->joined_bytes);
     if (!bands_make(&shape->bands, &rows, (uint32_t)(room < (double)most ? room : (double)most),
                     &shape->least)) {
         shape->bands.region = 0;
@@ -210,11 +218,13 @@ static hone_status does_not_fit(const struct tiles *tiles, const struct shape *s
     all.memory = UINT64_MAX / 2;
     if (!shape_in(&narrow, tiles, count ? count : 1, &all))
         narrow = *shape;
-    const double each = means->each * narrow.columns.region + narrow.row_bytes;
+    const double least = shape->least, rows = least > halo_rows(tiles) ? least - halo_rows(tiles) : 1;
+    const double bytes =
+        least * (means->each * narrow.columns.region + narrow.strip_bytes) + rows * narrow.joined_bytes;
     return error_set(error, HONE_ERROR_MEMORY,
                      "the smallest parts of %u rows of %u pixels that the filters can be run in need about "
                      "%.1f MB, and %.1f MB are the limit",
-                     shape->least, width, each * shape->least * 1e-6, (double)means->memory * 1e-6);
+                     shape->least, width, bytes * 1e-6, (double)means->memory * 1e-6);
 }
 
 /* Memory for a tile is known when it has been taken: what is too large gives way to what should fit by that.
@@ -236,8 +246,10 @@ hone_status tiles_fit(struct tiles *tiles, uint64_t memory, hone_error *error)
         if (status)
             means.pixels = pixels / 2;
         else if (pixels)
-            means.each =
-                1.03 * ((double)tiles->memory - shape.row_bytes * shape.bands.region) / (double)pixels;
+            means.each = 1.03 *
+                         ((double)tiles->memory - shape.strip_bytes * shape.bands.region -
+                          shape.joined_bytes * shape.bands.rows) /
+                         (double)pixels;
         else
             means.each /= 2;
         guessed = guessed && !pixels;

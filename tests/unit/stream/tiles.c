@@ -230,6 +230,7 @@ TEST(tiles_side_by_side)
     check_wide(device, "box size=31 border=wrap | box size=4 border=wrap", HONE_U16, 1, 8 * megabyte, 0);
     check_wide(device, "demosaic method=malvar pattern=gbrg | box size=26", HONE_U8, 1, 8 * megabyte, 0);
     check_wide(device, "add | box size=31 | histogram", HONE_U8, 1, 6 * megabyte, 0);
+    check_wide(device, "box size=101", HONE_U8, 1, 5600000, 0); /* a band is much less than its region */
     hone_device_close(&device);
 }
 
