@@ -34,7 +34,7 @@ static hone_stream_stage stage_of(const hone_stream *stream, int event)
 
 static void wait_for_task(hone_stream *stream, struct slot *slot, struct task *task, uint64_t *spent)
 {
-    uint64_t before = slot->pushed_ns;
+    uint64_t before = clock_ns();
     for (int e = 0; e < EVENTS; e++) {
         hone_error why;
         if (!task->events[e])
