@@ -254,7 +254,7 @@ typedef struct hone_stream_stats {
     /** By the CPU, between the caller's memory and staging memory; one per plane. */
     hone_copies copies_in, copies_out;
     /** Seconds in which each stage worked. Stages overlap, so the sum may exceed the time that has passed. On
-     *  devices opened without `profile`, those of the device are how long the stream's thread waited for them. */
+     *  devices opened without `profile`, those of the device are how long the stream waits for them. */
     double seconds[HONE_STAGE_COUNT];
     hone_stream_stage bottleneck; /**< the stage with the most seconds */
     /** The stream can take no more frames: after a failure, the device could not be brought to a known
