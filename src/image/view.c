@@ -26,19 +26,7 @@ static void *element(const struct view *view, int64_t x, int64_t y, uint32_t cha
 
 double view_get(const struct view *view, int64_t x, int64_t y, uint32_t channel)
 {
-    const void *at = element(view, x, y, channel);
-    switch (view->desc.type) {
-    case HONE_U8:
-        return *(const uint8_t *)at;
-    case HONE_U16:
-        return *(const uint16_t *)at;
-    case HONE_S16:
-        return *(const int16_t *)at;
-    case HONE_U32:
-        return *(const uint32_t *)at;
-    default:
-        return (double)*(const float *)at;
-    }
+    return type_value(view->desc.type, element(view, x, y, channel), 0);
 }
 
 static double integer_result(double value, double least, double most)

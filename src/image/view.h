@@ -5,6 +5,25 @@
 #include "hone/pixels.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Element `index` of elements of a type. */
+static inline double type_value(hone_type type, const void *elements, size_t index)
+{
+    switch (type) {
+    case HONE_U8:
+        return ((const uint8_t *)elements)[index];
+    case HONE_U16:
+        return ((const uint16_t *)elements)[index];
+    case HONE_S16:
+        return ((const int16_t *)elements)[index];
+    case HONE_U32:
+        return ((const uint32_t *)elements)[index];
+    default:
+        return (double)((const float *)elements)[index];
+    }
+}
 
 struct view {
     hone_image_desc desc;

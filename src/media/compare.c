@@ -10,23 +10,6 @@ struct sums {
     double absolute, squares;
 };
 
-static double value_of(const void *pixels, hone_type type, size_t index)
-{
-    switch (type) {
-    case HONE_U8:
-        return ((const uint8_t *)pixels)[index];
-    case HONE_U16:
-        return ((const uint16_t *)pixels)[index];
-    case HONE_S16:
-        return ((const int16_t *)pixels)[index];
-    case HONE_U32:
-        return ((const uint32_t *)pixels)[index];
-    case HONE_F32:
-        break;
-    }
-    return (double)((const float *)pixels)[index];
-}
-
 static double distance(double a, double b)
 {
     if (a == b || (isnan(a) && isnan(b)))
@@ -86,8 +69,8 @@ void compare_pixels(struct comparison *out, const hone_image_desc *desc, unsigne
         for (uint32_t x = 0; x < desc->width; x++)
             for (uint32_t c = 0; c < desc->channels; c++, index++)
                 if (mask & 1u << c)
-                    add(&out->channels[c], &sums[c], value_of(a, desc->type, index),
-                        value_of(b, desc->type, index), x, y, c);
+                    add(&out->channels[c], &sums[c], type_value(desc->type, a, index),
+                        type_value(desc->type, b, index), x, y, c);
     for (uint32_t c = 0; c < desc->channels; c++) {
         if (!(mask & 1u << c))
             continue;

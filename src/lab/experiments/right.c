@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is right, in plain C, and how far from it something is. */
+#include "image/view.h"
 #include "lab/experiments/compare.h"
 #include "lab/experiments/internal.h"
 
 #include <math.h>
 #include <string.h>
-
-static double element(hone_type type, const void *data, size_t i)
-{
-    switch (type) {
-    case HONE_U8:
-        return ((const uint8_t *)data)[i];
-    case HONE_U16:
-        return ((const uint16_t *)data)[i];
-    case HONE_U32:
-        return ((const uint32_t *)data)[i];
-    default:
-        return (double)((const float *)data)[i];
-    }
-}
 
 double largest_difference(hone_type type, const void *a, const void *b, size_t bytes)
 {
@@ -26,7 +13,7 @@ double largest_difference(hone_type type, const void *a, const void *b, size_t b
     if (memcmp(a, b, bytes) == 0)
         return 0;
     for (size_t i = 0; i < bytes / hone_type_size(type); i++) {
-        const double far = fabs(element(type, a, i) - element(type, b, i));
+        const double far = fabs(type_value(type, a, i) - type_value(type, b, i));
         worst = isnan(far) ? INFINITY : far > worst ? far : worst;
     }
     return worst;
