@@ -402,7 +402,7 @@ def test_a_full_disk_costs_the_cache_alone():
                     shutil.rmtree(out)
                 said = [line for line in result.stderr.splitlines() if "MB left" in line]
                 frame.check(len(said) == 1 and place.cache("driver", "0") in said[0] and used in said[0], result.stderr)
-        report = place.run("doctor", "--no-cache", **full_disk(place, "cache")).stdout
+        report = place.run("doctor", "box", "--no-cache", **full_disk(place, "cache")).stdout
         frame.check("MB left" in report and "XDG_CACHE_HOME" in report, f"the doctor names it: {report[-600:]}")
 
 

@@ -427,7 +427,7 @@ def test_kernels_that_misbehave():
         frame.check(all(again.count(config) == 1 for config in before), f"tried again: {before}")
         frame.check("hand-written" in place.apply(), "what runs anyway does not stay")
         frame.check("gives wrong results" in place.apply("--variant", "strips", status=1), "a wrong variant can be forced")
-        doctor = place.run("doctor", "--device", "0", status=None)[0]
+        doctor = place.run("doctor", "box", "--device", "0", status=None)[0]
         frame.check("variant strips" in doctor and "in quarantine" in doctor and "pixel (" in doctor, doctor)
         listed = json.loads(place.run("cache", "tuning", "--json")[0])
         frame.check(any(w["variant"] == "strips" and "pixel (" in w["evidence"] for w in listed["quarantine"]), f"{listed}")
@@ -452,7 +452,8 @@ def first_variant_is(fault, state, words, reference, compared_with):
 
 def test_what_takes_a_second_is_not_timed_again():
     with Place() as place:
-        broken_kernels(place.folder, {"box_direct": "for (volatile int i = width == 64 ? 2000000 : 0; i; i--) ;"})
+        broken_kernels(place.folder, {"box_direct": "for (volatile int i = width == 64 && get_global_id(0) + get_global_id(1) == 0 ? "
+                                                    "1200000000 : 0; i; i--) ;"})
         place.environment.update(HONE_KERNEL_DIR=place.folder, HONE_TUNE_REFERENCE="0")
         result = place.tune("--evaluations", "3", "--variant", "direct,separable")
         slow = [o for o in place.lines("try") if o["config"]["variant"] == "direct" and o["state"] == "slow"]
