@@ -174,7 +174,7 @@ static const struct variant variants[] = {
     {VARIANT("floats", "packed.cl", 0, "packed",
              "f32: what is near is added, to sum and count, by instructions that a comparison switches"),
      .condition = "TYPE == 2", .specialised = "the loop over a row of the window is unrolled",
-     .tunables = {{"PX", TUNABLE_DEFINE, "4 2 1", "results per work-item, across"},
+     .tunables = {{"PX", TUNABLE_DEFINE, "4 2 1 8", "results per work-item, across"},
                   {"ROWS", TUNABLE_DEFINE, "4 2 8", "and down"},
                   WORK_GROUP("32 8 16 64", "4 1 2 8")},
      .defines = {"RADIUS=radius", "WITH_PTX=PTX"},
