@@ -55,8 +55,9 @@ void error_prefix(hone_error *error, const char *format, ...)
     va_start(args, format);
     int used = vsnprintf(error->message, sizeof error->message, format, args);
     va_end(args);
-    if (used >= 0 && (size_t)used < sizeof error->message)
-        snprintf(error->message + used, sizeof error->message - (size_t)used, ": %s", old);
+    const int left = (int)sizeof error->message - used;
+    if (used >= 0 && left > 0)
+        snprintf(error->message + used, (size_t)left, ": %.*s", left, old);
     make_one_line(error->message);
 }
 
