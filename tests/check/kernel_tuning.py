@@ -405,7 +405,7 @@ def test_a_compiler_that_crashes_ahead_is_not_blamed_on_what_runs():
     with Place() as place:
         place.write("ahead.cl", AHEAD)
         place.environment.update(OPENCL_LAYERS=os.path.abspath(os.path.join(frame.build(), "tests", "vendor.so")), FAKE_TYPE="4")
-        found = states(place.tune("--kernel-file", "ahead.cl", "--device", "gpu")[0])
+        found = states(place.tune("--kernel-file", "ahead.cl", "--device", "gpu", "--timeout", "100")[0])
         bad = found.pop("MODE=3")  # "compile": what ended the process twice is not built a third time
         frame.check(bad in ("crash", "compile") and len(found) == 5, f"{bad} {found}")
         frame.check(set(found.values()) <= {"ok", "slow"}, f"{found}")
