@@ -165,8 +165,10 @@ def test_a_scheduler_that_stops_is_told(cluster, tmp_path, gray, monkeypatch):
 
 def length_of_new(client, holder, reader, before=lambda: None):
     """A future: `reader` fetches data that `holder` has; `before` is called between."""
-    data = client.submit(numpy.ones, 1000, workers=[holder], allow_other_workers=True, pure=False)
-    wait(data, timeout=NEVER)
+    data = None
+    while data is None or holder not in client.who_has([data])[data.key]:  # another that had less to do may have taken it
+        data = client.submit(numpy.ones, 1000, workers=[holder], allow_other_workers=True, pure=False)
+        wait(data, timeout=NEVER)
     before()
     return client.submit(len, data, workers=[reader], pure=False)
 
@@ -191,7 +193,7 @@ def test_a_killed_and_a_stopped_worker_lose_nothing(cluster, tmp_path, gray, mon
     os.kill(killed, signal.SIGKILL)
     try:
         length = length_of_new(client, address, third, lambda: os.kill(stopped, signal.SIGSTOP))
-        until(lambda: client.run(asks, workers=[third])[third])
+        until(lambda: length.done() or client.run(asks, workers=[third])[third])
         client.run_on_scheduler(give_up(address))
         monkeypatch.setattr(_cluster, "LOOK", 0.2)
         assert _cluster.result_of(length, watch) == 1000
