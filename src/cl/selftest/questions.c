@@ -9,19 +9,57 @@
 #include "cl/internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether one of the parts that the line names is defined in the options. */
+static bool wants_part(const char *line, size_t length, const char *options)
+{
+    static const char prefix[] = "PART_", name[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    const char *end = line + length;
+    for (const char *at = strstr(line, prefix); at && at < end; at = strstr(at, prefix)) {
+        char option[64];
+        const int letters = (int)strspn(at, name);
+        snprintf(option, sizeof option, "-D%.*s", letters, at);
+        if (text_has_word(options, option))
+            return true;
+        at += letters;
+    }
+    return false;
+}
+
+void question_source(struct text *out, const char *options)
+{
+    int depth = 0;
+    bool wanted = true;
+    for (const char *line = selftest_source; *line;) {
+        const size_t text = strcspn(line, "\n"), length = text + (line[text] == '\n');
+        if (text_starts(line, "#if") && depth++ == 0)
+            wanted = wants_part(line, length, options);
+        if (wanted)
+            text_add_bytes(out, line, length);
+        if (text_starts(line, "#endif") && --depth == 0)
+            wanted = true;
+        line += length;
+    }
+}
+
 bool question_begin(struct question *q, struct hone_device *device, const char *options)
 {
+    struct text source = {0};
     *q = (struct question){.device = device, .words = mem_new(ANSWERS, sizeof *q->words), .group = 1};
-    if (!q->words) {
+    question_source(&source, options);
+    const bool ready = q->words && !source.failed;
+    if (!ready)
         error_memory(&q->error, "a self-test");
-        return false;
-    }
-    return program_from_source(&q->program, device, selftest_source, options, &q->error) == HONE_OK &&
-           memory_create(&q->memory, device, ANSWERS * sizeof *q->words, HONE_MEMORY_DEVICE, &q->error) ==
-               HONE_OK;
+    const bool ok =
+        ready &&
+        program_from_source(&q->program, device, text_view(&source), options, &q->error) == HONE_OK &&
+        memory_create(&q->memory, device, ANSWERS * sizeof *q->words, HONE_MEMORY_DEVICE, &q->error) ==
+            HONE_OK;
+    text_finish(&source);
+    return ok;
 }
 
 void question_end(struct question *q)

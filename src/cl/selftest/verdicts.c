@@ -236,17 +236,23 @@ static void note(struct verdict *verdict, const struct question *q, enum selftes
     verdict->passing[item] = !holds && may_pass(q, item);
 }
 
-static void ask_alone(struct verdict *verdict, enum selftest_item item)
+static bool answer_is_right(struct question *q, enum selftest_item item)
 {
     const struct question_probe *probe = &question_probes[item];
-    struct question q;
     struct kernel *kernel = NULL;
+    const bool ok =
+        kernel_create(&kernel, q->program, probe->kernel, &q->error) == HONE_OK && probe->check(q, kernel);
+    kernel_destroy(&kernel);
+    return ok;
+}
+
+static void ask_alone(struct verdict *verdict, enum selftest_item item)
+{
+    struct question q;
     verdict->answers[item] = running(verdict);
     begin_asking(verdict);
-    bool ok = question_begin(&q, verdict->device, probe->options) &&
-              kernel_create(&kernel, q.program, probe->kernel, &q.error) == HONE_OK &&
-              probe->check(&q, kernel);
-    kernel_destroy(&kernel);
+    const bool ok =
+        question_begin(&q, verdict->device, question_probes[item].options) && answer_is_right(&q, item);
     note(verdict, &q, item, ok);
     question_end(&q);
     end_asking();
@@ -258,25 +264,44 @@ static void set_core(struct verdict *verdict, enum answer answer)
         verdict->answers[i] = answer;
 }
 
-/* Where the kernel also tries wide vectors, these alone are suspected of ending the process. Anything but
- * right answers leaves the items unknown: each is then asked by itself. */
+/* What a kind of device is asked before its first kernel, too: CPUs wide vectors, NVIDIA PTX. SELFTEST_COUNT: nothing
+ * that is not known. */
+static enum selftest_item companion(const struct verdict *verdict)
+{
+    static const enum selftest_item beside[] = {SELFTEST_WIDE, SELFTEST_PTX};
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+        if (verdict->answers[beside[i]] == ANSWER_UNKNOWN && question_is_sensible(verdict->device, beside[i]))
+            return beside[i];
+    return SELFTEST_COUNT;
+}
+
+static void core_options(char *options, size_t size, enum selftest_item beside)
+{
+    const bool some = beside < SELFTEST_COUNT;
+    snprintf(options, size, "-DPART_CORE%s%s", some ? " " : "", some ? question_probes[beside].options : "");
+}
+
+/* Where the program also has what only some devices are asked, that alone is suspected of ending the process. Anything
+ * but right answers leaves the items unknown: each is then asked by itself. */
 static void ask_core(struct verdict *verdict)
 {
     struct question q;
     struct kernel *kernel = NULL;
-    const bool wide = verdict->answers[SELFTEST_WIDE] == ANSWER_UNKNOWN &&
-                      question_is_sensible(verdict->device, SELFTEST_WIDE);
-    if (wide)
-        verdict->answers[SELFTEST_WIDE] = running(verdict);
+    char options[64];
+    const enum selftest_item beside = companion(verdict);
+    if (beside < SELFTEST_COUNT)
+        verdict->answers[beside] = running(verdict);
     else
         set_core(verdict, running(verdict));
     begin_asking(verdict);
-    bool ok = question_begin(&q, verdict->device, wide ? "-DPART_CORE -DPART_WIDE" : "-DPART_CORE") &&
-              kernel_create(&kernel, q.program, "core", &q.error) == HONE_OK &&
-              question_core(&q, kernel, wide);
+    core_options(options, sizeof options, beside);
+    const bool ok = question_begin(&q, verdict->device, options) &&
+                    kernel_create(&kernel, q.program, "core", &q.error) == HONE_OK &&
+                    question_core(&q, kernel, beside == SELFTEST_WIDE) &&
+                    (beside != SELFTEST_PTX || answer_is_right(&q, SELFTEST_PTX));
     set_core(verdict, ok ? ANSWER_HOLDS : ANSWER_UNKNOWN);
-    if (wide)
-        verdict->answers[SELFTEST_WIDE] = ok ? ANSWER_HOLDS : ANSWER_UNKNOWN;
+    if (beside < SELFTEST_COUNT)
+        verdict->answers[beside] = ok ? ANSWER_HOLDS : ANSWER_UNKNOWN;
     if (ok && verdict->answers[SELFTEST_CLOCK] == ANSWER_UNKNOWN)
         note(verdict, &q, SELFTEST_CLOCK, question_clock(&q, kernel));
     kernel_destroy(&kernel);
@@ -294,12 +319,11 @@ static bool core_is_unknown(const struct verdict *verdict)
 
 static void find_answer(struct verdict *verdict, enum selftest_item item)
 {
-    const bool in_core = item <= SELFTEST_CLOCK || item == SELFTEST_WIDE;
     if (verdict->answers[item] == ANSWER_UNKNOWN && !question_is_sensible(verdict->device, item))
         verdict->answers[item] = ANSWER_FAILS;
     if (verdict->answers[item] != ANSWER_UNKNOWN)
         return;
-    if (in_core && core_is_unknown(verdict))
+    if ((item <= SELFTEST_CLOCK || item == companion(verdict)) && core_is_unknown(verdict))
         ask_core(verdict);
     if (verdict->answers[item] == ANSWER_UNKNOWN)
         ask_alone(verdict, item);

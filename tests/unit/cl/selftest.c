@@ -2,7 +2,10 @@
 /* The self-test's verdict: asked once, remembered, and not believed when it is damaged. */
 #include "cl/selftest.h"
 
+#include "base/text.h"
 #include "cache/disk.h"
+#include "cl/selftest/questions.h"
+#include "cl/source/builtins.h"
 #include "support.h"
 
 #include <dirent.h>
@@ -116,6 +119,28 @@ TEST(one_program_answers_what_every_result_depends_on)
     CHECK(selftest_holds(device, SELFTEST_HALF_STORE));
     CHECK_EQ(hone_device_get_counts(device).built_from_source, 1);
     hone_device_close(&device);
+}
+
+static bool is_declared(const char *options)
+{
+    struct text source = {0}, declarations = {0};
+    question_source(&source, options);
+    const bool declared = !source.failed && builtins_declare(text_view(&source), &declarations);
+    text_finish(&source);
+    text_finish(&declarations);
+    return declared;
+}
+
+/* Reading the whole header of built-in functions takes PoCL longer than all of the first questions. */
+TEST(questions_name_only_what_they_ask)
+{
+    CHECK(is_declared("-DPART_CORE"));
+    CHECK(is_declared("-DPART_CORE -DPART_WIDE"));
+    for (int i = 0; i < SELFTEST_HALF_STORE; i++)
+        CHECK(is_declared(question_probes[i].options));
+    CHECK(is_declared(question_probes[SELFTEST_PROGRESS].options));
+    CHECK(!is_declared(question_probes[SELFTEST_HALF_STORE].options));
+    CHECK(!is_declared(question_probes[SELFTEST_SUBGROUPS].options));
 }
 
 /* The small program of the core must not hide what a question by itself finds. */
