@@ -232,6 +232,57 @@ static hone_status find_rule(struct engine *engine, struct media_input *input, c
     return status;
 }
 
+/* ---- Decoding ---- */
+
+/* Pixels that are decoded while the plan is made: with empty caches, compiling takes far longer. */
+struct loading {
+    struct engine *engine;
+    struct media_input *input;
+    const char *name;
+    pthread_t thread;
+    bool runs;
+    hone_status status;
+    hone_error error;
+};
+
+static void *load(void *user)
+{
+    struct loading *l = user;
+    l->status = engine_load(l->engine, l->input, l->name, l->engine->in.data, &l->error);
+    return NULL;
+}
+
+/* Where this cannot be (no memory, say), it comes after the plan, which has the better message. Beside measurements
+ * nothing runs. */
+static void loading_begin(struct loading *l)
+{
+    const char *tune = l->engine->options->tune;
+    hone_image_desc out;
+    if ((!tune || strcmp(tune, "full") != 0) &&
+        result_of(l->engine, &l->engine->input, &out, NULL) == HONE_OK &&
+        take_memory(l->engine, &out, NULL) == HONE_OK)
+        l->runs = pthread_create(&l->thread, NULL, load, l) == 0;
+}
+
+/* After `status` of what was done meanwhile: pixels in memory that the result fits into. */
+static hone_status loading_end(struct loading *l, hone_status status, hone_error *error)
+{
+    struct engine *engine = l->engine;
+    if (!l->runs) {
+        THEN(status, take_memory(engine, &engine->output, error));
+        return status ? status : engine_load(engine, l->input, l->name, engine->in.data, error);
+    }
+    pthread_join(l->thread, NULL);
+    if (status)
+        return status;
+    if (engine->out.bytes < hone_image_bytes(&engine->output))
+        return error_set(error, HONE_ERROR_INTERNAL, "the result of '%s' is larger than its chain said",
+                         l->name);
+    if (l->status)
+        *error = l->error;
+    return l->status;
+}
+
 /* ---- One page ---- */
 
 /* Whoever reads standard output may take all the time there is. */
@@ -249,7 +300,15 @@ static hone_status store(const struct engine *engine, const struct item *item, c
     return status;
 }
 
-/* Everything else that can be refused is refused before pixels are decoded. */
+/* The plan, and pixels for it. */
+static hone_status prepare_and_load(struct engine *engine, const struct item *item, const char *root,
+                                    struct media_input *input, struct apply_result *result, hone_error *error)
+{
+    struct loading loading = {.engine = engine, .input = input, .name = item->input};
+    loading_begin(&loading);
+    return loading_end(&loading, prepare(engine, item, root, media_get_info(input), result, error), error);
+}
+
 static hone_status filter_page(struct engine *engine, const struct item *item, const char *root,
                                struct media_input *input, struct apply_result *result, hone_error *error)
 {
@@ -261,10 +320,12 @@ static hone_status filter_page(struct engine *engine, const struct item *item, c
     hone_status status = check_parts(engine, item->input, info, error);
     THEN(status, engine_open(engine, &info->desc, error));
     THEN(status, find_rule(engine, input, item->input, &loaded, error));
-    THEN(status, prepare(engine, item, root, info, result, error));
-    THEN(status, take_memory(engine, &engine->output, error));
-    if (!status && !loaded)
-        status = engine_load(engine, input, item->input, engine->in.data, error);
+    if (loaded) {
+        THEN(status, prepare(engine, item, root, info, result, error));
+        THEN(status, take_memory(engine, &engine->output, error));
+    } else {
+        THEN(status, prepare_and_load(engine, item, root, input, result, error));
+    }
     THEN(status, bins_range(engine, error));
     return status
                ? status
