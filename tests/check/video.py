@@ -689,6 +689,61 @@ def test_a_small_file_that_asks_for_much_is_refused():
         frame.check(after < max(before, 700 << 10), f"{after >> 10} MiB")
 
 
+def boxes(data, start, end):
+    """Those of an MP4: name, start, end."""
+    while start + 8 <= end:
+        size, name = struct.unpack(">I4s", data[start:start + 8])
+        yield name, start, start + size
+        start += size
+
+
+def with_large_tracks(data, count, samples):
+    """An MP4 with its one track and others that list many samples, each in less memory than one allocation may have."""
+    moov, start, end = next(box for box in boxes(data, 0, len(data)) if box[0] == b"moov")
+    _, first, last = next(box for box in boxes(data, start + 8, end) if box[0] == b"trak")
+    track = patched(data[first:last], b"stsz", ((8, 1), (12, samples)))
+    track = patched(patched(track, b"stts", ((12, samples),)), b"stsc", ((16, samples),))
+    inside = data[start + 8:last] + track * count + data[last:end]
+    return data[:start] + struct.pack(">I4s", len(inside) + 8, moov) + inside + data[end:]
+
+
+def piped(place, data, *options):
+    """What apply does with a video on its standard input: how it ended, what it said, and the most memory that it had, in KiB."""
+    with open(place.path("said"), "w+b") as said, open(place.path("piped"), "w+b") as file:
+        file.write(data)
+        file.flush()
+        command = [os.path.join(frame.build(), "hone"), "apply", "box size=3", "-", "-o", place.path("out.mkv"), *options]
+        with subprocess.Popen(["cat", file.name], stdout=subprocess.PIPE) as source:
+            with subprocess.Popen(command, stdin=source.stdout, stderr=said, env=place.environment) as process:
+                source.stdout.close()
+                _, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        return process.returncode, said.read().decode(), used.ru_maxrss
+
+
+def test_the_memory_of_what_comes_through_a_pipe_is_watched():
+    """A hundred tables of 72 MB at the start, or behind a few frames: twice what a run may take that decodes in 100 MiB."""
+    source = ("-f", "lavfi", "-i", "testsrc2=size=64x48:rate=10:duration=3")
+    with Here() as place:
+        ffmpeg(*source, "-c:v", "mpeg4", "-movflags", "+faststart", place.path("in.mp4"))
+        with open(place.path("in.mp4"), "rb") as file:
+            at_once = with_large_tracks(file.read(), 99, 3_000_000)
+        ffmpeg(*source, *(("-map", "0:v") * 100), "-c:v", "mpeg4", "-g", "10",
+               "-movflags", "frag_keyframe+empty_moov+default_base_moof", place.path("parts.mp4"))
+        with open(place.path("parts.mp4"), "rb") as file:
+            whole = file.read()
+        middle = [end for name, _, end in boxes(whole, 0, len(whole)) if name == b"mdat"][0]
+        later = whole[:middle] + patched(whole[middle:], b"trun", ((4, 1), (8, 3_000_000)))
+        for data in (at_once, later):
+            status, said, most = piped(place, data, "--decode-memory", "100")
+            frame.check(status == 3 and "takes more memory than the limit" in said, f"{status}: {said[-400:]}")
+            frame.check(not os.path.exists(place.path("out.mkv")), "a file was written")
+            frame.check(most < 2200 << 10, f"{most >> 10} MiB")
+        status, said, _ = piped(place, whole[:middle], "--decode-memory", "100", "-q")
+        frame.check(status == 0, f"{status}: {said[-400:]}")
+
+
 # ---- Options ----
 
 def test_what_cannot_be_meant_is_refused():

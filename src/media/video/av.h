@@ -92,6 +92,27 @@ struct descriptor {
 AVIOContext *io_open(struct descriptor *descriptor, bool write, bool seekable);
 void io_close(AVIOContext **io);
 
+/* ---- Memory ---- */
+
+/* A thread that ends the allocations of the libraries when the process has taken more than `most`. */
+struct memory_watch {
+    pthread_t thread;
+    bool runs;
+    pthread_mutex_t lock; /* over what follows */
+    pthread_cond_t ended;
+    uint64_t most;
+    bool ends, over;
+};
+
+/* `most`: bytes that decoding may take from here on. Without a thread nothing is watched. */
+void memory_watch_begin(struct memory_watch *watch, uint64_t most);
+/* Frames are like this one: as many as queues and encoders may hold are no mischief. */
+void memory_watch_frames(struct memory_watch *watch, const AVFrame *frame);
+/* `status`, or an error when the limit was exceeded. */
+hone_status memory_watch_check(struct memory_watch *watch, const char *path, hone_status status,
+                               hone_error *error);
+void memory_watch_end(struct memory_watch *watch);
+
 /* ---- Inputs, as outputs see them ---- */
 
 struct stamp { /* a damage's packet in time */
@@ -124,6 +145,7 @@ struct video_input {
     AVPacket *packet;
     AVFrame *frame;
     struct video_read_options options;
+    struct memory_watch watch;
     struct video_info info;
     char codec[32];
     struct layout layout;

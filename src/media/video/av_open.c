@@ -318,7 +318,9 @@ hone_status video_open(struct video_input **out, const char *path, const struct 
     if (options)
         input->options = *options;
     limit_allocations(input);
-    hone_status status = open_all(input, error);
+    if (!input->options.one_thread) /* else it is tried, within limits of the system */
+        memory_watch_begin(&input->watch, most_bytes(input));
+    hone_status status = memory_watch_check(&input->watch, path, open_all(input, error), error);
     if (status)
         video_close(&input);
     *out = input;
@@ -340,6 +342,7 @@ void video_close(struct video_input **slot)
     struct video_input *input = *slot;
     if (!input)
         return;
+    memory_watch_end(&input->watch);
     for (size_t i = input->held.first; i < input->held.count; i++)
         video_unit_free((struct video_unit **)&input->held.items[i]);
     free(input->held.items);

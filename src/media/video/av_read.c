@@ -271,6 +271,7 @@ static hone_status learn(struct video_input *input, const AVFrame *frame, hone_e
     input->sample = av_frame_alloc();
     if (!input->sample || av_frame_copy_props(input->sample, frame) < 0)
         return error_memory(error, "a frame");
+    memory_watch_frames(&input->watch, frame);
     input->sample->format = frame->format;
     input->sample->width = frame->width;
     input->sample->height = frame->height;
@@ -429,7 +430,10 @@ hone_status video_read(struct video_input *input, struct video_unit **unit, hone
     }
     if (is_stopped(input))
         return HONE_OK;
-    hone_status status = input_step(input, unit, error);
+    hone_status status =
+        memory_watch_check(&input->watch, input->path, input_step(input, unit, error), error);
+    if (status)
+        video_unit_free(unit);
     return is_stopped(input) && status == HONE_ERROR_IO ? HONE_OK
                                                         : status; /* damage is where it was stopped */
 }
