@@ -299,11 +299,13 @@ static void save(const struct job *job, const struct program *program)
     text_finish(&file);
 }
 
+/* There is room: build() has looked. */
 static hone_status compile(const struct job *job, bool keep, struct program **program, struct kernel **kernel,
                            hone_error *error)
 {
-    hone_status status =
-        program_from_source(program, job->store->device, job->unit->source, job->unit->options, error);
+    hone_device *device = job->store->device;
+    device_count_source_build(device);
+    hone_status status = program_from_driver(program, device, job->unit->source, job->unit->options, error);
     THEN(status, kernel_create(kernel, *program, job->kernel, error));
     if (status) {
         program_destroy(program);

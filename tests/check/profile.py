@@ -391,8 +391,10 @@ def test_apply_tells_joules_where_they_are_counted():
 def test_apply_invents_no_joules():
     with tempfile.TemporaryDirectory() as folder:
         command = [os.path.join(frame.build(), "hone"), "apply", "sobel", picture(folder), "-o", os.path.join(folder, "out.pgm"), "--json"]
-        result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300, env={**os.environ, "HONE_SYSFS": folder})
-    energy = json.loads(result.stdout)["energy"]
+        reports = [subprocess.run([*command, *options], capture_output=True, text=True, check=True, timeout=300,
+                                  env={**os.environ, "HONE_SYSFS": folder}).stdout for options in ((), ("-v", "--force"))]
+    frame.check("energy" not in json.loads(reports[0]), f"not asked for: {reports[0]}")
+    energy = json.loads(reports[1])["energy"]
     frame.check("counters" not in energy and "no counter" in energy["unknown"], f"{energy}")
 
 

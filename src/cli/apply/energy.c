@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Loading a vendor's library takes time, which only those spend who see the figure. */
+/* Loading a vendor's library takes time, and so does asking it: only those who ask for details spend it. */
 void apply_energy_begin(struct energy_run *run, const struct common_options *common)
 {
-    *run = (struct energy_run){.asked = common->verbose || common->json};
+    *run = (struct energy_run){.asked = common->verbose};
     if (!run->asked)
         return;
     energy_open(&run->meter, getenv(GAUGE_SYSFS), NULL);

@@ -224,7 +224,7 @@ static json_t *success_json(const struct engine *engine, const struct apply_resu
     json_decref(how);
     if (value && result->traffic.sum.launches)
         json_object_set_new(value, "traffic", traffic_json(&result->traffic));
-    if (value)
+    if (value && engine->shared->energy.asked)
         json_object_set_new(value, "energy", apply_energy_json(&engine->shared->energy));
     if (value && result->bands)
         json_object_set_new(value, "bands", json_integer(result->bands));
