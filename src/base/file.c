@@ -186,25 +186,26 @@ static bool sync_folder(const char *file)
     return ok;
 }
 
-/* Writers that go by name may have replaced the file: the one that is there now is what gets synced. */
-static bool sync_file(const char *path, mode_t mode, bool set_mode)
+/* Writers that go by name may have replaced the file: the one that is there now counts. Network file systems
+ * tell of failed writes when it is closed. */
+static bool complete_file(const char *path, const mode_t *mode, bool durable)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return false;
-    bool ok = (!set_mode || fchmod(fd, mode) == 0) && fsync(fd) == 0;
+    bool ok = (!mode || fchmod(fd, *mode & 07777) == 0) && (!durable || fsync(fd) == 0);
     int saved = errno;
     ok = close(fd) == 0 && ok;
     errno = saved;
     return ok;
 }
 
-hone_status file_output_commit(struct file_output *output, hone_error *error)
+hone_status file_output_commit(struct file_output *output, bool durable, hone_error *error)
 {
     struct stat old = {0};
     bool keep_mode = lstat(output->target, &old) == 0 && S_ISREG(old.st_mode);
     hone_status status = HONE_OK;
-    if (!sync_file(output->temporary, old.st_mode & 07777, keep_mode))
+    if (!complete_file(output->temporary, keep_mode ? &old.st_mode : NULL, durable))
         status = io_error(error, "cannot write", output->target);
     else if (rename(output->temporary, output->target) != 0)
         status = io_error(error, "cannot put in place", output->target);
@@ -214,7 +215,7 @@ hone_status file_output_commit(struct file_output *output, hone_error *error)
     }
     close(output->fd);
     output->fd = -1;
-    if (!sync_folder(output->target))
+    if (durable && !sync_folder(output->target))
         return io_error(error, "cannot sync the folder of", output->target);
     return HONE_OK;
 }
@@ -258,7 +259,7 @@ hone_status file_write(const char *target, const void *bytes, size_t count, hone
     if (!file_write_all(output.fd, bytes, count))
         status = io_error(error, "cannot write", target);
     else
-        status = file_output_commit(&output, error);
+        status = file_output_commit(&output, true, error);
     file_output_abort(&output);
     return status;
 }

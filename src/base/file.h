@@ -25,9 +25,11 @@ ssize_t file_read_at(int fd, void *bytes, size_t count, off_t offset);
  * An output that is written beside its target and renamed over it when complete.
  *
  * begin() creates an empty temporary file in the target's folder, readable under `temporary`; the caller
- * fills it (by name or through `fd`); commit() syncs it, gives it the old target's permissions (0666 less the
- * umask for a new one) and renames. A symbolic link in the target's place is replaced, never followed.
- * abort() removes the temporary file and is a no-op after commit, so it can stand in every exit path.
+ * fills it (by name or through `fd`); commit() gives it the old target's permissions (0666 less the umask for a
+ * new one) and renames it. However the process ends, the target is whole or as before; where `durable`, after a
+ * power cut, too: the file is synced before it gets its name, and the folder afterwards. A symbolic link in the
+ * target's place is replaced, never followed. abort() removes the temporary file and is a no-op after commit, so
+ * it can stand in every exit path.
  */
 struct file_output {
     char target[PATH_MAX], temporary[PATH_MAX];
@@ -37,7 +39,7 @@ struct file_output {
 #define FILE_OUTPUT_NONE ((struct file_output){.fd = -1})
 
 hone_status file_output_begin(struct file_output *output, const char *target, hone_error *error);
-hone_status file_output_commit(struct file_output *output, hone_error *error);
+hone_status file_output_commit(struct file_output *output, bool durable, hone_error *error);
 void file_output_abort(struct file_output *output);
 
 /* Removes from the target's folder the temporary files of processes that are gone: killed ones leave them. */
@@ -47,7 +49,7 @@ void file_output_sweep(const char *target);
  * descriptor. The caller closes *fd. */
 hone_status file_unnamed(int *fd, const char *target, hone_error *error);
 
-/* The whole dance for bytes in memory. */
+/* The whole dance for bytes in memory, durable. */
 hone_status file_write(const char *target, const void *bytes, size_t count, hone_error *error);
 
 /**

@@ -293,9 +293,9 @@ static void forget(const struct guarded_output *output)
     pthread_mutex_unlock(&guard.lock);
 }
 
-hone_status guard_output_commit(struct guarded_output *output, hone_error *error)
+hone_status guard_output_commit(struct guarded_output *output, bool durable, hone_error *error)
 {
-    hone_status status = file_output_commit(&output->file, error);
+    hone_status status = file_output_commit(&output->file, durable, error);
     forget(output);
     return status;
 }

@@ -34,7 +34,7 @@ struct guarded_output {
 };
 
 hone_status guard_output_begin(struct guarded_output *output, const char *target, hone_error *error);
-hone_status guard_output_commit(struct guarded_output *output, hone_error *error);
+hone_status guard_output_commit(struct guarded_output *output, bool durable, hone_error *error);
 /* Does nothing after commit, or for an output that is GUARDED_OUTPUT_NONE. */
 void guard_output_abort(struct guarded_output *output);
 

@@ -198,6 +198,9 @@ def test_an_update_does_what_is_missing_or_out_of_date():
             file.write(b"mine")
         os.removexattr(place.path("out", "a.pgm"), "user.hone.made")
         frame.check(update() == (1, 0, 2), "nobody knows what a was made of")
+        os.truncate(place.path("out", "a.pgm"), 20)
+        frame.check(update() == (1, 0, 2), "a is shorter than what was written, as after a power cut")
+        frame.check(update("--sync") == (0, 0, 3), "how outputs are written does not change them")
         frame.check(update(chain="sobel") == update(chain="sobel", *("--alpha", "copy")) == (3, 0, 0), "other chains and options")
         frame.check(update() == (3, 0, 0) and update() == (0, 0, 3), "and back")
         with open(weights, "w", encoding="utf-8") as file:

@@ -24,7 +24,7 @@ struct apply_options {
     const char *alpha;              /* NULL: auto */
     const char *pages;              /* as given */
     unsigned first_page, last_page; /* 0: all that the output can hold */
-    bool force, accept_damaged, recursive, no_fuse, skip_existing, update, resume, reproducible, trust;
+    bool force, accept_damaged, recursive, no_fuse, skip_existing, update, resume, reproducible, trust, sync;
     double quality;                                     /* 0: the default */
     const char *codec, *preset, *frames, *planes, *raw; /* of videos, as given */
     uint64_t first_frame, last_frame;                   /* of --frames, counted from 1; 0: not given */

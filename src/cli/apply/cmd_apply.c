@@ -242,6 +242,7 @@ static int run(int argc, char **argv)
                                  {"strip", 0, OPTION_FLAG, &o.write.strip, 0, 0},
                                  {"skip-existing", 0, OPTION_FLAG, &o.skip_existing, 0, 0},
                                  {"update", 0, OPTION_FLAG, &o.update, 0, 0},
+                                 {"sync", 0, OPTION_FLAG, &o.sync, 0, 0},
                                  {"resume", 0, OPTION_FLAG, &o.resume, 0, 0},
                                  {"codec", 0, OPTION_TEXT, &o.codec, 0, 0},
                                  {"preset", 0, OPTION_TEXT, &o.preset, 0, 0},
@@ -338,6 +339,9 @@ const struct command command_apply = {
         "  --skip-existing      skip inputs whose outputs already exist\n"
         "  --update             do only what is missing or out of date: skip inputs, unchanged since, whose\n"
         "                       outputs the same chain and options made\n"
+        "  --sync               have each output on the disk before it gets its name, so that it is whole "
+        "or\n"
+        "                       absent after a power cut, too (slow for many outputs)\n"
         "  --resume             of images in bands of rows: keep finished rows beside the output until it\n"
         "                       is complete, and go on behind those that an interrupted run kept\n"
         "  --force              allow overwriting an input with its own output, or a write-protected file\n"

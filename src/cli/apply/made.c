@@ -8,11 +8,19 @@
 #include "hone/version.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
 static const char attribute[] = "user.hone.made";
+enum { MADE_TEXT = SHA256_TEXT_SIZE + 24 };
+
+/* With its size: after a power cut, a file may be shorter than what was written to it. */
+static size_t made_text(const struct made *made, off_t bytes, char text[MADE_TEXT])
+{
+    return (size_t)snprintf(text, MADE_TEXT, "%s %lld", made->key, (long long)bytes);
+}
 
 static void add_number(struct sha256 *hash, double number)
 {
@@ -72,16 +80,25 @@ bool made_key(struct made *made, const struct engine *engine, const char *input)
 
 bool made_is(const struct made *made, const char *output)
 {
-    char found[sizeof made->key];
-    return made->known && lgetxattr(output, attribute, found, sizeof found) == SHA256_TEXT_SIZE - 1 &&
-           memcmp(found, made->key, SHA256_TEXT_SIZE - 1) == 0;
+    char wanted[MADE_TEXT], found[MADE_TEXT];
+    struct stat info;
+    if (!made->known || lstat(output, &info) != 0)
+        return false;
+    const size_t length = made_text(made, info.st_size, wanted);
+    return lgetxattr(output, attribute, found, sizeof found) == (ssize_t)length &&
+           memcmp(found, wanted, length) == 0;
 }
 
 void made_mark(const struct engine *engine, const struct made *made, int fd, const char *output)
 {
     static _Atomic bool said;
-    if (!made->known || fsetxattr(fd, attribute, made->key, SHA256_TEXT_SIZE - 1, 0) == 0 ||
-        !engine->options->update || said)
+    char text[MADE_TEXT];
+    struct stat info;
+    if (!made->known)
+        return;
+    const bool kept =
+        fstat(fd, &info) == 0 && fsetxattr(fd, attribute, text, made_text(made, info.st_size, text), 0) == 0;
+    if (kept || !engine->options->update || said)
         return;
     said = true;
     cli_warn(&engine->options->common,

@@ -36,7 +36,7 @@ static hone_status store_file(const struct engine *engine, const struct item *it
     THEN(status, encode(engine, item, output.file.fd, input, error));
     if (!status)
         made_mark(engine, &engine->made, output.file.fd, item->output);
-    THEN(status, guard_output_commit(&output, error));
+    THEN(status, guard_output_commit(&output, engine->options->sync, error));
     guard_output_abort(&output);
     return status;
 }

@@ -340,7 +340,7 @@ static hone_status film_to_file(struct film *film, const char *root, hone_error 
         status = error_io(error, "'%s': interrupted before its first frame", film->item->input);
     if (!status && !guard_is_signalled(NULL)) /* else it is not all there */
         made_mark(film->engine, &film->engine->made, output.file.fd, film->item->output);
-    THEN(status, guard_output_commit(&output, error));
+    THEN(status, guard_output_commit(&output, film->options->sync, error));
     guard_output_abort(&output);
     return status;
 }

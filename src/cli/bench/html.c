@@ -87,5 +87,5 @@ hone_status html_end(struct bench_run *run, hone_error *error)
     page_end(&run->page);
     if (!file_write_all(run->page_file.file.fd, text_view(&run->page), run->page.length))
         return error_io(error, "'%s' cannot be written: %s", run->html, strerror(errno));
-    return guard_output_commit(&run->page_file, error);
+    return guard_output_commit(&run->page_file, false, error);
 }

@@ -425,7 +425,7 @@ static hone_status store_file(struct giant *g, const char *root, hone_error *err
     THEN(status, encode(g, output.file.fd, error));
     if (!status)
         made_mark(g->engine, &g->engine->made, output.file.fd, g->item->output);
-    THEN(status, guard_output_commit(&output, error));
+    THEN(status, guard_output_commit(&output, g->engine->options->sync, error));
     guard_output_abort(&output);
     kept_end(&g->kept, g->engine, g->item, status);
     return status;

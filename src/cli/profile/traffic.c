@@ -59,5 +59,5 @@ hone_status trace_file_end(struct guarded_output *output, const char *path, stru
     if (!file_write_all(output->file.fd, text, strlen(text)))
         status = error_io(error, "'%s' cannot be written: %s", path, strerror(errno));
     free(text);
-    return status ? status : guard_output_commit(output, error);
+    return status ? status : guard_output_commit(output, false, error);
 }

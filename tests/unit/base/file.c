@@ -14,6 +14,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,11 +44,47 @@ TEST(output_appears_at_commit)
     CHECK_HAS(output.temporary, ".pgm");
     REQUIRE(file_write_all(output.fd, "whole", 5));
     CHECK(!support_exists(target));
-    CHECK_STATUS(file_output_commit(&output, &error), HONE_OK);
+    CHECK_STATUS(file_output_commit(&output, false, &error), HONE_OK);
     check_content(target, "whole");
     CHECK_EQ(support_count_files(folder, NULL), 1);
     file_output_abort(&output);
     check_content(target, "whole");
+}
+
+/* In the place of libc's: what was synced, and whether the target was there by then. */
+static struct {
+    unsigned files, folders;
+    const char *target;
+    bool came_late;
+} synced;
+
+int fsync(int fd)
+{
+    struct stat info;
+    REQUIRE(fstat(fd, &info) == 0);
+    synced.files += S_ISREG(info.st_mode);
+    synced.folders += S_ISDIR(info.st_mode);
+    synced.came_late |= synced.target && S_ISDIR(info.st_mode) != support_exists(synced.target);
+    return (int)syscall(SYS_fsync, fd);
+}
+
+TEST(durable_outputs_are_synced_before_they_appear)
+{
+    const char *folder = support_folder();
+    hone_error error;
+    for (int durable = 0; durable < 2; durable++) {
+        struct file_output output;
+        const char *target = support_path(folder, durable ? "durable" : "plain");
+        synced.files = synced.folders = 0;
+        synced.target = target;
+        REQUIRE_OK(file_output_begin(&output, target, &error));
+        REQUIRE(file_write_all(output.fd, "whole", 5));
+        CHECK_STATUS(file_output_commit(&output, durable, &error), HONE_OK);
+        CHECK_EQ(synced.files, durable);
+        CHECK_EQ(synced.folders, durable);
+        CHECK(!synced.came_late);
+    }
+    synced.target = NULL;
 }
 
 TEST(abort_leaves_nothing)
@@ -73,7 +110,7 @@ TEST(a_writer_may_replace_the_temporary_file)
     REQUIRE_OK(file_output_begin(&output, target, &error));
     support_write(other, "by name", 7);
     REQUIRE(rename(other, output.temporary) == 0);
-    CHECK_STATUS(file_output_commit(&output, &error), HONE_OK);
+    CHECK_STATUS(file_output_commit(&output, false, &error), HONE_OK);
     check_content(target, "by name");
 }
 
