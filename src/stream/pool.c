@@ -8,6 +8,7 @@
 #include "image/view.h"
 #include "stream/pool_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,40 +193,50 @@ static bool is_last(const struct member *member)
     return true;
 }
 
-static size_t frames_left(const struct pool *pool)
+/* Frames that a device has taken. */
+static unsigned load_of(const struct member *member)
 {
-    size_t count = pool->expected;
-    for (const struct pool_job *job = pool->waiting; job; job = job->next)
-        count++;
-    return count;
+    const bool enlists = member->serving && !member->serving->lane;
+    return member->in_flight + enlists;
 }
 
-/* Whether another device would be done with all that is left sooner than this one with one frame of it. */
-static bool leaves_it(const struct member *member, const struct pool_job *job)
+/* How soon the other devices would be done with what they have and the first `count` frames that wait, in seconds for a byte of
+ * each; HUGE_VAL where nothing is known of them. */
+static double others_need(const struct member *member, const struct pool_shape *shape, size_t count)
 {
     const struct pool *pool = member->pool;
-    if (!job->in || member->rate == 0)
-        return false;
-    const double left = (double)frames_left(pool);
+    double frames = (double)count, speed = 0, soonest = HUGE_VAL;
     for (size_t i = 0; i < pool->count; i++) {
         const struct member *other = &pool->members[i];
-        if (other != member && takes(other, job->shape) && other->rate > 0 &&
-            (other->in_flight + left) * other->rate < member->rate)
-            return true;
+        if (other == member || !takes(other, shape) || other->rate == 0)
+            continue;
+        frames += load_of(other);
+        speed += 1 / other->rate;
+        soonest = fmin(soonest, (load_of(other) + 1) * other->rate);
     }
-    return false;
+    return speed > 0 ? fmax(frames / speed, soonest) : HUGE_VAL;
 }
 
-/* Takes the first job that this device should do out of those that wait. */
-static struct pool_job *next_job(struct member *member)
+/* Whether the others would be done with a frame before this device is, `ahead` of it those that wait before it. One of unknown speed
+ * is tried with one frame at a time. */
+static bool leaves_it(const struct member *member, const struct pool_job *job, size_t ahead)
+{
+    const double theirs = others_need(member, job->shape, ahead + 1);
+    if (!job->in || theirs == HUGE_VAL)
+        return false;
+    return member->rate > 0 ? (member->in_flight + 1) * member->rate > theirs : member->in_flight > 0;
+}
+
+struct pool_job *pool_next_job(struct member *member)
 {
     struct pool *pool = member->pool;
+    size_t ahead = 0;
     if (member->most == 1 && member->in_flight)
         return NULL;
-    for (struct pool_job **at = &pool->waiting; *at; at = &(*at)->next) {
+    for (struct pool_job **at = &pool->waiting; *at; at = &(*at)->next, ahead++) {
         struct pool_job *job = *at;
         if (takes(member, job->shape) && (!job->in || member->in_flight < member->most) &&
-            !leaves_it(member, job)) {
+            !leaves_it(member, job, ahead)) {
             *at = job->next;
             return job;
         }
@@ -233,13 +244,13 @@ static struct pool_job *next_job(struct member *member)
     return NULL;
 }
 
-static void finish(struct pool *pool, struct pool_job *job, hone_status status, const hone_error *error)
+static void finish(struct pool_job *job, hone_status status, const hone_error *error)
 {
     job->status = status;
     if (status)
         job->error = *error;
     job->done = true;
-    pthread_cond_broadcast(&pool->changed);
+    pthread_cond_signal(&job->finished);
 }
 
 /* Back to the head of those that wait. */
@@ -325,7 +336,7 @@ static void settle(struct attempt *attempt, hone_status status, const hone_error
     if (status && (refuses || member->state != MEMBER_WORKS))
         hand_back(member->pool, job);
     else
-        finish(member->pool, job, status, error);
+        finish(job, status, error);
 }
 
 /* The first frame of a lane may have had something built for it. */
@@ -496,7 +507,7 @@ static struct attempt *begin(struct member *member, struct pool_job *job)
         *attempt = (struct attempt){.job = job, .shape = job->shape, .member = member};
         job->shape->users++;
     } else {
-        finish(member->pool, job, error_memory(&job->error, "a frame"), &job->error);
+        finish(job, error_memory(&job->error, "a frame"), &job->error);
     }
     return attempt;
 }
@@ -507,8 +518,10 @@ static void *work(void *user)
     struct pool *pool = member->pool;
     pthread_mutex_lock(&pool->lock);
     while (member->state == MEMBER_WORKS && !pool->stop) {
-        struct pool_job *job = next_job(member);
+        struct pool_job *job = pool_next_job(member);
         struct attempt *attempt = job ? begin(member, job) : NULL;
+        if (job && pool->waiting) /* for this device there is more ahead of it now */
+            pthread_cond_broadcast(&pool->changed);
         if (attempt)
             serve(member, attempt);
         else if (!job)
@@ -526,8 +539,9 @@ static void *work(void *user)
 void pool_submit(struct pool *pool, struct pool_job *job)
 {
     job->begun = clock_ns();
-    pthread_mutex_lock(&pool->lock);
     job->next = NULL;
+    pthread_cond_init(&job->finished, NULL);
+    pthread_mutex_lock(&pool->lock);
     struct pool_job **at = &pool->waiting;
     while (*at)
         at = &(*at)->next;
@@ -540,8 +554,9 @@ hone_status pool_wait(struct pool *pool, struct pool_job *job)
 {
     pthread_mutex_lock(&pool->lock);
     while (!job->done)
-        pthread_cond_wait(&pool->changed, &pool->lock);
+        pthread_cond_wait(&job->finished, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
+    pthread_cond_destroy(&job->finished);
     return job->status;
 }
 
@@ -554,14 +569,6 @@ void pool_seconds(struct pool *pool, double seconds[HONE_STAGE_COUNT])
             for (int lane = 0; lane < POOL_LANES; lane++)
                 seconds[s] += pool->members[i].lanes[lane].seconds[s];
     }
-    pthread_mutex_unlock(&pool->lock);
-}
-
-void pool_expect(struct pool *pool, size_t frames)
-{
-    pthread_mutex_lock(&pool->lock);
-    pool->expected = frames;
-    pthread_cond_broadcast(&pool->changed);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -589,7 +596,7 @@ static void take_away(struct pool *pool, struct attempt *attempt)
         return;
     hone_status status = attempt->lane ? replace_memory(job, attempt->shape, &error) : HONE_OK;
     if (status)
-        finish(pool, job, status, &error);
+        finish(job, status, &error);
     else
         hand_back(pool, job);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Streams on one device or several, for frames of any size: each frame goes to a device that is free.
+ * Streams on one device or several, for frames of any size. A device takes a frame when it expects to be done with it before the
+ * others could be: a slow one beside fast ones works only while enough frames wait.
  *
  * A device keeps the streams of the shapes that it was used for last. A device that fails while there are others leaves; so does one
  * that is given up because it does not answer. What they had not finished is done by another.
@@ -17,6 +18,7 @@
 #include "hone/plan.h"
 #include "hone/stream.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -104,6 +106,7 @@ struct pool_job {
     size_t command_count;
 
     bool done; /* what follows is the pool's */
+    pthread_cond_t finished;
     struct pool_job *next;
 };
 
@@ -113,9 +116,6 @@ hone_status pool_wait(struct pool *pool, struct pool_job *job);
 
 /* Adds up how long the stages of all streams have worked so far, by hone_stream_stage. */
 void pool_seconds(struct pool *pool, double seconds[HONE_STAGE_COUNT]);
-
-/* How many frames are expected beside those that were submitted: a slow device leaves the last ones to faster ones. */
-void pool_expect(struct pool *pool, size_t frames);
 
 /**
  * A device does not answer: the wait `number` has lasted too long. It leaves, and nobody waits for it from now on. False if there is no

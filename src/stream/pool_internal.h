@@ -78,9 +78,9 @@ struct pool {
     struct pool_options options;
     hone_plan_options plan;
     pthread_mutex_t lock;   /* over all that follows */
-    pthread_cond_t changed; /* anything */
+    pthread_cond_t changed; /* what members wait for: work, or that there is none */
     struct member *members;
-    size_t count, expected;
+    size_t count;
     double seconds[HONE_STAGE_COUNT]; /* of streams that are gone */
     struct pool_job *waiting;         /* the next first */
     struct pool_shape *shapes;
@@ -100,6 +100,8 @@ void pool_lanes_finish(struct member *member);
 
 /* ---- pool.c ---- */
 
+/* Takes the first job that this device should do out of those that wait; NULL: none. Under the lock. */
+struct pool_job *pool_next_job(struct member *member);
 /* Under the lock. */
 void shape_release(struct pool *pool, struct pool_shape *shape);
 /* The callback of all streams. */

@@ -101,15 +101,6 @@ static bool take_from_stream(struct crew *crew, struct engine *engine, size_t *i
     return false;
 }
 
-/* Devices that are slow leave the last images to others. */
-static void expect(struct crew *crew)
-{
-    pthread_mutex_lock(&crew->shared.lock);
-    if (crew->shared.pool)
-        pool_expect(crew->shared.pool, crew->tally.count - crew->tally.begun);
-    pthread_mutex_unlock(&crew->shared.lock);
-}
-
 /* False when there is nothing left to do. */
 static bool take_item(struct crew *crew, struct engine *engine, size_t *index)
 {
@@ -120,7 +111,6 @@ static bool take_item(struct crew *crew, struct engine *engine, size_t *index)
     if (some) {
         *index = crew->tally.begun++;
         apply_progress(crew->options, &crew->tally);
-        expect(crew);
     }
     pthread_mutex_unlock(&crew->lock);
     return some;
