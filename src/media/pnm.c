@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_HEADER = 65536, MAX_TOKEN = 31 };
+enum { MAX_HEADER = 65536, MAX_TOKEN = 31, BLOCK = 1 << 20 };
 
 struct pnm {
     off_t start;       /* of the pixels */
@@ -339,11 +339,41 @@ static hone_status reserve_row(const struct media_input *input, struct pnm *pnm,
                                                               : error_memory(error, "a row of an image");
 }
 
+/* Rows that lie one behind the other in the file and in the image alike. */
+static bool is_straight(const struct media_input *input)
+{
+    const struct pnm *pnm = input->state;
+    return input->place.orientation <= 1 && input->place.pitch == pnm->row_bytes && !input->info.gray_alpha &&
+           input->info.desc.type != HONE_F32;
+}
+
+/* Many at a time, without a copy. False where something is wrong with one of them. */
+static bool load_straight(struct media_input *input, uint32_t y, uint32_t count)
+{
+    const struct pnm *pnm = input->state;
+    const size_t bytes = pnm->row_bytes * count;
+    unsigned char *to = input->place.pixels + (y - input->place.first) * pnm->row_bytes;
+    const ssize_t got = file_read_at(input->fd, to, bytes, pnm->start + (off_t)(pnm->row_bytes * y));
+    return got == (ssize_t)bytes && to_host(input, to, (size_t)input->place.width * pnm->channels * count);
+}
+
+static uint32_t rows_at_once(size_t row_bytes, uint32_t most)
+{
+    const size_t rows = row_bytes < BLOCK ? BLOCK / row_bytes : 1;
+    return rows < most ? (uint32_t)rows : most;
+}
+
 static hone_status load_pnm(struct media_input *input, uint32_t first, uint32_t count, hone_error *error)
 {
+    const struct pnm *pnm = input->state;
+    const uint32_t end = first + count;
     hone_status status = reserve_row(input, input->state, error);
-    for (uint32_t y = first; y < first + count && !status; y++) {
-        status = load_row(input, y, error);
+    const bool straight = !status && is_straight(input);
+    for (uint32_t y = first, some; y < end && !status; y += some) {
+        some = straight ? rows_at_once(pnm->row_bytes, end - y) : 1;
+        if (!straight || !load_straight(input, y, some))
+            for (uint32_t i = 0; i < some && !status; i++)
+                status = load_row(input, y + i, error);
         THEN(status, media_check_time(input, error));
     }
     return status;
@@ -388,21 +418,19 @@ static bool seek_row(const struct media_output *output, uint32_t y, int header)
 }
 
 /* Rows in the byte order of the format: big for integers, little for PFM as its header says. */
-static hone_status write_row(const struct media_output *output, uint32_t y, int header, unsigned char *row,
-                             hone_error *error)
+static hone_status write_rows(const struct media_output *output, uint32_t y, uint32_t count, int header,
+                              unsigned char *block, hone_error *error)
 {
-    const size_t bytes = hone_image_row_bytes(&output->desc), size = hone_type_size(output->desc.type);
-    const bool little = output->desc.type == HONE_F32;
-    hone_status status = HONE_OK;
-    if (!output->rows)
-        memcpy(row, (const unsigned char *)output->pixels + bytes * y, bytes);
-    else
-        status = media_next_rows(output, 1, row);
-    if (status)
-        return status; /* which the source tells */
-    if (size > 1 && little != host_is_little())
-        swap_bytes(row, bytes / size, size);
-    return seek_row(output, y, header) && file_write_all(output->fd, row, bytes)
+    const size_t row = hone_image_row_bytes(&output->desc), bytes = row * count,
+                 size = hone_type_size(output->desc.type);
+    const bool swaps = size > 1 && (output->desc.type == HONE_F32) != host_is_little();
+    const unsigned char *rows = output->rows ? block : (const unsigned char *)output->pixels + row * y;
+    TRY(output->rows ? media_next_rows(output, count, block) : HONE_OK); /* whose source tells why not */
+    if (swaps && !output->rows)
+        rows = memcpy(block, rows, bytes);
+    if (swaps)
+        swap_bytes(block, bytes / size, size);
+    return seek_row(output, y, header) && file_write_all(output->fd, rows, bytes)
                ? HONE_OK
                : media_cannot_write(output, errno, error);
 }
@@ -411,15 +439,18 @@ hone_status media_write_pnm(const struct media_output *output, hone_error *error
 {
     const hone_image_desc *desc = &output->desc;
     char header[160];
-    unsigned char *row = mem_new(hone_image_row_bytes(desc), 1);
-    if (!row)
-        return error_memory(error, "a row of an image");
+    const uint32_t most = desc->type == HONE_F32 ? 1 : rows_at_once(hone_image_row_bytes(desc), desc->height);
+    unsigned char *block = mem_new(hone_image_row_bytes(desc), most);
+    if (!block)
+        return error_memory(error, "rows of an image");
     const int length = print_header(output, header, sizeof header);
     hone_status status = file_write_all(output->fd, header, (size_t)length)
                              ? HONE_OK
                              : media_cannot_write(output, errno, error);
-    for (uint32_t y = 0; y < desc->height && !status; y++)
-        status = write_row(output, y, length, row, error);
-    free(row);
+    for (uint32_t y = 0, some; y < desc->height && !status; y += some) {
+        some = desc->height - y < most ? desc->height - y : most;
+        status = write_rows(output, y, some, length, block, error);
+    }
+    free(block);
     return status;
 }
