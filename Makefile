@@ -89,4 +89,4 @@ lint:
 	@scripts/setup.sh lint
 	@git ls-files '*.c' '*.h' '*.cl' '*.clh' | xargs clang-format --dry-run -Werror
 	@git ls-files '*.sh' '.ci/run' | xargs shellcheck
-	@tests/check/rules.py
+	@tests/check/house/rules.py

@@ -102,10 +102,10 @@ def scripts_of(name, texts):
 
 def oracles_of(name, texts):
     """The scripts that compare a filter with other programs: its own, or those that name it."""
-    if f"tests/check/oracles_{name}.py" in texts:
+    if f"tests/check/oracles/oracles_{name}.py" in texts:
         return {f"oracles_{name}"}
     return {posixpath.basename(path)[:-3] for path, text in texts.items()
-            if fnmatch.fnmatch(path, "tests/check/oracles_*.py") and re.search(rf"""["'|] ?{name}\b""", text)}
+            if fnmatch.fnmatch(path, "tests/check/oracles/oracles_*.py") and re.search(rf"""["'|] ?{name}\b""", text)}
 
 
 def touch_filters(names, texts, into):
@@ -148,7 +148,7 @@ def touched(paths, texts):
 def read_texts(root):
     """The texts in which `touched` looks for includes and imports, by path."""
     texts = {}
-    for pattern in ("src/filters/*", "src/filters/*/*", "tests/unit/*/*.c", "tests/check/*.py"):
+    for pattern in ("src/filters/*", "src/filters/*/*", "tests/unit/*/*.c", "tests/check/*/*.py"):
         for path in filter(os.path.isfile, glob.glob(os.path.join(root, pattern))):
             with open(path, encoding="utf-8") as file:
                 texts[os.path.relpath(path, root)] = file.read()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Expressions: what Python cannot answer for (tests/check/oracles.py asks it for values): names, errors,
+/* Expressions: what Python cannot answer for (tests/check/oracles/oracles.py asks it for values): names, errors,
  * hostile text. */
 #include "base/expr.h"
 

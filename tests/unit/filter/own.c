@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Filters of one's own: loading, names, and what descriptions must say. Kernels are
- * tests/check/own_filters.py's. */
+ * tests/check/command/own_filters.py's. */
 #include "hone/chain.h"
 #include "hone/filter.h"
 #include "support.h"

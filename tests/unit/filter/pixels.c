@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Pixel formats and views (tests/check/oracles.py compares borders, roundings and frame layouts with
+/* Pixel formats and views (tests/check/oracles/oracles.py compares borders, roundings and frame layouts with
  * NumPy). */
 #include "hone/pixels.h"
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 
 import frame
-from inspection import Place
+from place import Place
 
 WIDTH, HEIGHT = 5, 3
 PIXELS = bytes((x * x * 11 + y * 40) & 255 for y in range(HEIGHT) for x in range(WIDTH))

@@ -10,7 +10,7 @@ import shlex
 import subprocess
 
 import frame
-from inspection import NOWHERE, Place
+from place import NOWHERE, Place
 
 
 def wrong(place, *arguments, status=2):

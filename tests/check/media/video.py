@@ -16,8 +16,7 @@ import time
 import numpy as np
 
 import frame
-from folders import on_terminal
-from inspection import Place
+from place import Place
 
 WIDTH, HEIGHT = 70, 50  # chroma of half the size, too
 # Subsampling of chroma, across and down; None: there is none.
@@ -803,7 +802,7 @@ def test_memory_is_bounded_on_request():
 def test_progress_names_the_bottleneck():
     with Here() as place:
         write_video(place.path("in.mkv"), random_frames("420", 8, 30), "420", 8)
-        lines = on_terminal(place, 90, "apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.mkv"))
+        lines = place.on_terminal(90, "apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.mkv"))
         frame.check(any(re.match(r"frame \d+ of 30, [\d.]+ frames/s(, .* left)?, (decoding|copying|upload|kernels|download|encoding) is the bottleneck", line)
                         for line in lines), f"{lines}")
         frame.check(any("30 frames of 70x50 yuv420p" in line for line in lines), f"{lines}")

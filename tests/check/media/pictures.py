@@ -12,7 +12,7 @@ import numpy as np
 
 import bridge
 import frame
-from inspection import Place
+from place import Place
 
 WIDTH, HEIGHT = 37, 29
 COMPILED = Place()

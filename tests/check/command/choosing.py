@@ -12,7 +12,7 @@ import subprocess
 import threading
 
 import frame
-from inspection import Place
+from place import Place
 
 EXPECTED = re.compile(r"device (\d+) \(.*\): ([0-9.e+-]+) ms expected.*; (\d+) of 1 filters measured")
 PATIENCE = 12  # folders until others have been compiled and tried, on a machine that has much else to do

@@ -2,20 +2,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """hone apply over folders of images.  folders.py build=FOLDER"""
 
-import fcntl
 import functools
 import glob
 import json
 import os
-import pty
 import re
 import struct
 import subprocess
-import termios
 import time
 
 import frame
-from inspection import Place
+from place import Place
 
 
 def read(path):
@@ -227,29 +224,11 @@ def test_an_update_ends_what_was_killed():
         frame.check(sorted(os.listdir(place.path("out"))) == sorted(os.listdir(folder)), f"{os.listdir(place.path('out'))}")
 
 
-def on_terminal(place, columns, *arguments):
-    """What hone writes to a terminal of so many columns, as the lines that stood there one after the other."""
-    main, other = pty.openpty()
-    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen([os.path.join(frame.build(), "hone"), *arguments], stdout=other, stderr=other,
-                               env=place.environment)
-    os.close(other)
-    written = b""
-    try:
-        while chunk := os.read(main, 65536):
-            written += chunk
-    except OSError:  # the other side is closed
-        pass
-    os.close(main)
-    frame.check(process.wait() == 0, f"{written}")
-    return [line.replace("\033[K", "") for line in re.split("[\r\n]+", written.decode())]
-
-
 def test_progress_fits_the_terminal_and_tells_the_time_left():
     with Place() as place:
         folder = folder_of_pictures(place, [f"{i}{'long name ' * 6}.pgm" for i in range(8)])
         for columns in (20, 80):
-            lines = on_terminal(place, columns, "apply", "box size=3", folder, "-o", place.path("out/"), "-j1")
+            lines = place.on_terminal(columns, "apply", "box size=3", folder, "-o", place.path("out/"), "-j1")
             frame.check(all(len(line) <= columns for line in lines if "written in" not in line), f"{columns}: {lines}")
             frame.check(any(re.match(r"8 of 8, \d+ s left", line) for line in lines) or columns < 80, f"{lines}")
         quiet = place.run("apply", "box size=3", folder, "-o", place.path("out/")).stderr

@@ -13,7 +13,9 @@ import frame
 SRC = os.path.join(frame.ROOT, "src")
 PUBLIC = os.path.join(frame.ROOT, "include")
 BINDINGS = [os.path.join(frame.ROOT, "python"), os.path.join(frame.ROOT, "gst")]
-UNITS = os.path.join(frame.ROOT, "tests", "unit")
+TESTS = os.path.join(frame.ROOT, "tests")
+FOLDERS = [os.path.join(frame.ROOT, name)
+           for name in "bench data debian docs examples gst include man packaging python scripts src tests".split()]
 LONGEST_FUNCTION = 80
 WIDEST_LINE = 110  # as .clang-format has it
 MOST_FILES = 25
@@ -173,7 +175,7 @@ def function_lengths(path):
 
 
 def test_functions_are_short():
-    folders = [SRC, *BINDINGS, os.path.join(frame.ROOT, "tests"), os.path.join(frame.ROOT, "examples"),
+    folders = [SRC, *BINDINGS, TESTS, os.path.join(frame.ROOT, "examples"),
                os.path.join(frame.ROOT, "bench")]
     mistakes, count = [], 0
     for path in sources(*folders):
@@ -217,7 +219,7 @@ def test_files_name_their_licence():
     listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files"], cwd=frame.ROOT, capture_output=True, text=True,
                             check=False).stdout.split("\n")
     files = [os.path.join(frame.ROOT, name) for name in listed if name] or \
-        list(sources(SRC, PUBLIC, *BINDINGS, os.path.join(frame.ROOT, "tests"), endings=(".c", ".h", ".cl", ".clh", ".py")))
+        list(sources(SRC, PUBLIC, *BINDINGS, TESTS, endings=(".c", ".h", ".cl", ".clh", ".py")))
     mistakes = []
     for path in files:
         if not path.endswith((".c", ".h", ".cl", ".clh", ".py", ".sh", ".cmake")) or not os.path.exists(path):
@@ -231,7 +233,8 @@ def test_files_name_their_licence():
 
 def crowded(root):
     """(folder, number) for each folder with more files of its own than a reader takes in."""
-    for folder, _, names in os.walk(root):
+    for folder, below, names in os.walk(root):
+        below[:] = [name for name in below if name != "__pycache__"]
         if len(names) > MOST_FILES:
             yield folder, len(names)
 
@@ -244,8 +247,10 @@ def test_folders_are_small():
             open(os.path.join(folder, "below", f"{i}.c"), "w", encoding="utf-8").close()
         frame.check(list(crowded(folder)) == [(os.path.join(folder, "below"), MOST_FILES + 1)], "a crowd is not seen")
     fail_if([f"{relative(path)} has {count} files, more than {MOST_FILES}"
-             for root in (SRC, PUBLIC, *BINDINGS, UNITS) for path, count in crowded(root)])
-    fail_if([f"{relative(path)} belongs in the folder of its module" for path in glob.glob(os.path.join(UNITS, "*.c"))])
+             for root in FOLDERS for path, count in crowded(root)])
+    stray = [*glob.glob(os.path.join(TESTS, "unit", "*.c")),
+             *(path for path in glob.glob(os.path.join(TESTS, "check", "*.py")) if os.access(path, os.X_OK))]
+    fail_if([f"{relative(path)} belongs in the folder of its subject" for path in stray])
 
 
 def test_filter_folders_are_whole():

@@ -25,11 +25,11 @@ TEXTS = {
     "tests/unit/choose/lookup.c": '#include "choose/lookup.h"\n#include "choose/records.h"\n',
     "tests/unit/base/text.c": '#include "base/text.h"\n',
     "tests/unit/plan/plan.c": '#include "hone/plan.h"\n',
-    "tests/check/frame.py": "",
-    "tests/check/inspection.py": "import frame\n",
-    "tests/check/output.py": "import frame\nfrom inspection import Place\n",
-    "tests/check/oracles_box.py": 'import frame\nbridge.apply("box size=3", image)\n',
-    "tests/check/oracles_edges.py": 'import frame\nbridge.apply("box | sobel", image)\n',
+    "tests/check/media/pictures.py": "import frame\nfrom place import Place\n",
+    "tests/check/media/pages.py": "import frame\nfrom pictures import Here\n",
+    "tests/check/command/output.py": "import frame\nfrom place import Place\n",
+    "tests/check/oracles/oracles_box.py": 'import frame\nbridge.apply("box size=3", image)\n',
+    "tests/check/oracles/oracles_edges.py": 'import frame\nbridge.apply("box | sobel", image)\n',
 }
 
 
@@ -60,8 +60,9 @@ def test_a_kit_touches_the_filters_that_include_it():
 def test_a_test_touches_its_suite():
     expect(["tests/unit/plan/plan.c"], ["unit-plan", "unit-plan-rusticl"])
     expect(["tests/media/files.c"], ["media-files", "media-files-rusticl"])
-    expect(["tests/check/output.py"], ["check-output"])
-    expect(["tests/check/inspection.py"], ["check-inspection", "check-output"])
+    expect(["tests/check/command/output.py"], ["check-output"])
+    expect(["tests/check/media/pictures.py"], ["check-pages", "check-pictures"])
+    expect(["tests/check/place.py"], ["check-place", "check-output", "check-pages", "check-pictures"])
 
 
 def test_a_source_touches_the_units_that_include_it():

@@ -7,7 +7,7 @@ import os
 import random
 
 import frame
-from inspection import Place
+from place import Place
 
 TWO = {"POCL_DEVICES": "pthread pthread"}
 LAUNCH = "clEnqueueNDRangeKernel"

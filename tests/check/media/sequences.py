@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 
 import frame
-from inspection import Place
+from place import Place
 
 WIDTH, HEIGHT = 40, 30
 

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """hone devices, filters, cache and doctor, from outside.  inspection.py build=FOLDER"""
 
-import atexit
 import fcntl
-import functools
 import glob
-import json
 import os
 import re
 import resource
@@ -20,71 +17,7 @@ import tempfile
 import time
 
 import frame
-
-
-class Place:
-    """A folder with an empty cache of its own."""
-
-    def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="hone-inspection-")
-        self.environment = {key: value for key, value in os.environ.items()
-                            if key not in ("POCL_CACHE_DIR", "HONE_KERNEL_DIR", "HONE_DEVICE", "HONE_KEEP_ENVIRONMENT")}
-        self.environment["XDG_CACHE_HOME"] = os.path.join(self.folder, "cache")
-
-    def fill(self):
-        """Gives the cache what the doctor compiles on its way through all filters, which takes it long."""
-        shutil.copytree(first_examination()[0], self.path("cache"))
-        return self
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def path(self, *parts):
-        return os.path.join(self.folder, *parts)
-
-    def cache(self, *parts):
-        return self.path("cache", "hone", *parts)
-
-    def programs(self):
-        return glob.glob(self.cache("programs", "[0-9a-f]" * 64))
-
-    def run(self, *arguments, status=0, **changes):
-        result = self.any(*arguments, **changes)
-        frame.check(result.returncode == status, f"hone {' '.join(arguments)} ends with {result.returncode}, not {status}: "
-                                                 f"{result.stdout[-400:]}{result.stderr[-400:]}")
-        return result
-
-    def any(self, *arguments, cwd=None, **changes):
-        """Whatever the exit status is."""
-        return subprocess.run([os.path.abspath(os.path.join(frame.build(), "hone")), *arguments], capture_output=True, text=True,
-                              env={**self.environment, **changes}, cwd=cwd, check=False)
-
-    def json(self, *arguments, status=0, **changes):
-        return json.loads(self.run(*arguments, "--json", status=status, **changes).stdout)
-
-    def picture(self, width=640, height=480):
-        name = self.path("in.pgm")
-        with open(name, "wb") as file:
-            file.write(b"P5 %d %d 255\n" % (width, height) + bytes((x * 7 + x // 640) & 255 for x in range(width * height)))
-        return name
-
-    def apply(self, chain="box", **changes):
-        return self.json("apply", chain, self.picture(), "-o", self.path("out.pgm"), **changes)
-
-
-@functools.lru_cache(None)
-def first_examination():
-    """The cache that a doctor with an empty one leaves behind, and its report. Made once: nearly all of it is compiling."""
-    place = Place()
-    atexit.register(shutil.rmtree, place.folder, ignore_errors=True)
-    report = place.json("doctor")
-    return place.path("cache"), report
-
-
-NOWHERE = {"OCL_ICD_VENDORS": "/nonexistent"}
+from place import NOWHERE, Place, first_examination
 
 
 def read(path):

@@ -2,23 +2,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """hone tune, for real, on PoCL: what it finds is used, and nothing that happens to it loses a result.  tuning.py build=FOLDER"""
 
-import fcntl
 import glob
 import json
 import os
-import pty
 import random
 import re
 import resource
 import shutil
 import signal
-import struct
 import subprocess
 import tempfile
-import termios
 import time
 
 import frame
+from place import on_terminal
 
 CASE = ["box size=4", "--size", "64x48", "--format", "u8"]
 TWO = ["--variant", "direct,separable"]
@@ -665,27 +662,10 @@ def test_one_signal_is_answered_and_ends_what_hangs():
         frame.check(place.tries("abandoned") == place.tries("started"), f"{place.lines('try')}")
 
 
-def on_a_terminal(place, *arguments):
-    """What a command shows on standard error if that is a terminal."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
-    process = place.start(*arguments, stderr=theirs)
-    os.close(theirs)
-    seen = b""
-    while True:
-        try:
-            block = os.read(ours, 65536)
-        except OSError:  # the other end is closed
-            break
-        seen += block
-    process.communicate(timeout=100)
-    os.close(ours)
-    return seen.decode()
-
-
 def test_progress_names_the_case_and_the_final():
     with Place() as place:
-        lines = on_a_terminal(place, "tune", *CASE, "--evaluations", "2", "--variant", "direct", "--budget", "60s").split("\r")
+        command = ["tune", *CASE, "--evaluations", "2", "--variant", "direct", "--budget", "60s"]
+        lines = on_terminal(120, lambda terminal: place.start(*command, stderr=terminal)).split("\r")
         named = [line for line in lines if "1 of 1, box size=4, u8 x1: " in line]
         frame.check(any("1 of at most 2, at most" in line for line in named), f"{lines}")
         frame.check(any("final, round 2 of" in line for line in named), f"{lines}")

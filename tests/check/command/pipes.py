@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 import frame
-from inspection import Place
+from place import Place
 
 SEED = 20240611
 PLACE = Place()  # programs are compiled once for all tests

@@ -5,7 +5,7 @@
 import os
 
 import frame
-from inspection import Place
+from place import Place
 
 
 def pixels(width, height, shift):

@@ -9,7 +9,7 @@ import sys
 import zlib
 
 import frame
-from inspection import Place
+from place import Place
 
 LITTLE = 700 << 20  # bytes, of which the libraries and a driver for CPUs take most; each file here asks for gigabytes
 

@@ -10,7 +10,7 @@ import sys
 import frame
 
 NO_PROGRAMS_OF_TESTS = ("life", "oracle")  # they serve scripts, and read other arguments
-SCRIPT = os.path.join(frame.ROOT, "tests", "check", "arguments.py")
+SCRIPT = os.path.abspath(__file__)
 
 
 def refuses(*command, words, status):
