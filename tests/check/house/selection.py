@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What tests/run --changed runs.  selection.py"""
+"""What tests/run --changed runs, and which suites others leave out.  selection.py build=FOLDER"""
 
+import configparser
 import fnmatch
 import os
 import subprocess
@@ -96,6 +97,17 @@ def test_a_sweep_is_left_out_beside_one_that_does_more():
     every = suites_of("fast", "full", "all")
     frame.check(not {"harness", "harness-tiny", "harness-optimized", "harness-rusticl"} & set(every), f"{every}")
     frame.check(set(suites_of("full")) == set(both) - set(suites_of("fast")), "nothing else is left out")
+
+
+def test_what_a_suite_leaves_is_that_of_its_rest():
+    suites = configparser.ConfigParser(interpolation=None, delimiters=("=",))
+    suites.read(os.path.join(frame.ROOT, "tests", "suites.ini"), encoding="utf-8")
+    left = suites["harness-oclgrind"]["without"].split()
+    listed = subprocess.run([os.path.join(frame.ROOT, "tests", "run"), "--list", "harness-oclgrind-heavy"], check=True,
+                            capture_output=True, text=True).stdout.split()
+    frame.check(left and listed == ["all", "harness-oclgrind-heavy", *sorted(left)], f"{listed} are not the rest, {left}")
+    harness = subprocess.run([os.path.join(frame.build(), "tests", "harness"), "--list"], check=True, capture_output=True, text=True).stdout.split()
+    frame.check(set(left) <= set(harness), f"there are no {set(left) - set(harness)}")
 
 
 def test_named_suites_exist():
