@@ -235,10 +235,11 @@ hone_status t4_export(const char *path, const struct records *records, const str
     const bool known = case_of(&which->c, &c);
     for (size_t i = 0; i < records->try_count; i++) {
         const struct record_try *t = &records->tries[i];
+        if (!is_of(&t->device, &t->c, which) || is_superseded(records, i, which))
+            continue;
         const struct t4_cost cost = known ? cost_of(&c, &t->config) : (struct t4_cost){NAN, NAN};
-        if (is_of(&t->device, &t->c, which) && !is_superseded(records, i, which))
-            json_array_append_new(results, t4_result(t, configuration_json(&t->config),
-                                                     t->state == STATE_OK || t->state == STATE_SLOW, cost));
+        json_array_append_new(results, t4_result(t, configuration_json(&t->config),
+                                                 t->state == STATE_OK || t->state == STATE_SLOW, cost));
     }
     if (known)
         case_finish(&c);
