@@ -48,14 +48,12 @@
 
 #include "filters/planes.clh"
 
-/* A sample as bits of a word, and one of a word's. */
+/* One of a word's samples. */
 #if FLOATING
 #define LIMITS             float
-#define BITS_OF(sample)    as_uint(sample)
 #define SAMPLE_OF(word, i) as_float(word)
 #else
 #define LIMITS             uint
-#define BITS_OF(sample)    (sample)
 #define SAMPLE_OF(word, i) ((PIXEL)((word) >> WORD_BITS * (i)))
 #endif
 
@@ -136,8 +134,7 @@ inline void store_row(__global PIXEL *out, const struct block *b, int y, const u
         bool nothing = HONE_BORDER == BORDER_ZERO_OUTSIDE &&
                        hone_leaves(b->at + k - RADIUS, y - RADIUS, SIDE, SIDE, b->width, b->height);
         if (k < left)
-            out[k * HONE_C + b->plane.channel] =
-                nothing ? (PIXEL)0 : SAMPLE_OF(result[k / PART], k % PART);
+            out[k * HONE_C + b->plane.channel] = nothing ? (PIXEL)0 : SAMPLE_OF(result[k / PART], k % PART);
     }
 #endif
 #if HONE_ALPHA /* which the work-items of the three colours copy by turns */

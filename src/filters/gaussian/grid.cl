@@ -282,12 +282,6 @@ inline int edge_beside(int x, int width)
     return !REPEATS ? -1 : x + PX <= 0 ? 0 : x >= width ? width - 1 : -1;
 }
 
-#if FLOATING
-#define BITS_OF(sample) as_uint(sample)
-#else
-#define BITS_OF(sample) ((uint)(sample))
-#endif
-
 inline void repeat_pixel(uint *w, __global const PIXEL *at)
 {
 #pragma unroll
