@@ -202,4 +202,3 @@ hone_status records_merge(const char *path, size_t *added, hone_error *error);
 /* A record as one line without the newline. */
 struct text;
 void record_choice_print(const struct record_choice *record, struct text *out);
-void record_try_print(const struct record_try *record, struct text *out);

@@ -31,7 +31,7 @@ const struct record_figure_name record_figure_names[FIGURE_COUNT] = {
     [FIGURE_MULTIPLE] = {"preferred_multiple", ""}, [FIGURE_WAVES] = {"waves", ""},
     [FIGURE_MOST_WAVES] = {"most_waves", ""},       [FIGURE_ENERGY] = {"energy", "J"}};
 
-json_t *record_figures_json(const struct record_figures *figures)
+static json_t *record_figures_json(const struct record_figures *figures)
 {
     json_t *object = json_object();
     for (int i = 0; i < FIGURE_COUNT; i++)
@@ -139,11 +139,6 @@ void record_choice_print(const struct record_choice *record, struct text *out)
     record_json_print(record_choice_json(record), out);
 }
 
-void record_try_print(const struct record_try *record, struct text *out)
-{
-    record_json_print(record_try_json(record), out);
-}
-
 /* ---- JSON in: every field may be missing, of another type, or absurd ---- */
 
 static bool copy_string(const json_t *object, const char *key, char *to, size_t size)
@@ -217,7 +212,8 @@ static int64_t read_time(const json_t *object)
     return (int64_t)json_integer_value(json_object_get(object, "time"));
 }
 
-void record_read_figures(const json_t *object, struct record_figures *figures)
+/* Adds what is there and makes sense. */
+static void record_read_figures(const json_t *object, struct record_figures *figures)
 {
     for (int i = 0; i < FIGURE_COUNT; i++)
         if (copy_number(object, record_figure_names[i].name, 0, 1e15, &figures->values[i]))

@@ -8,10 +8,6 @@
 
 json_t *record_device_json(const struct record_device *device);
 json_t *record_case_json(const struct record_case *c);
-/* What is known of them by name. */
-json_t *record_figures_json(const struct record_figures *figures);
-/* Adds what is there and makes sense. */
-void record_read_figures(const json_t *object, struct record_figures *figures);
 /* What came of a configuration, without device, case and time. */
 json_t *record_outcome_json(const struct record_try *record);
 json_t *record_try_json(const struct record_try *record);

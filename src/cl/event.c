@@ -8,7 +8,9 @@
 
 #include <stdlib.h>
 
-hone_status event_adopt(hone_event **out, struct hone_device *device, cl_event event, hone_error *error)
+/* Takes over one reference of `event`. On failure the reference is released. */
+static hone_status event_adopt(hone_event **out, struct hone_device *device, cl_event event,
+                               hone_error *error)
 {
     hone_event *made = mem_new(1, sizeof *made);
     if (!made) {

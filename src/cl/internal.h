@@ -114,9 +114,8 @@ cl_kernel kernel_cl(const struct kernel *kernel);
 /* budget.c */
 uint64_t budget_for(const hone_device_info *info, uint64_t limit);
 
-/* event.c: takes over one reference of `event`. On failure the reference is released. */
-hone_status event_adopt(hone_event **out, struct hone_device *device, cl_event event, hone_error *error);
-/* The same for a command of hone's, whose enqueuing began at `begun` (clock_ns). */
+/* event.c: takes over one reference of `event`, a command of hone's whose enqueuing began at `begun`
+ * (clock_ns). On failure the reference is released. */
 hone_status event_made(hone_event **out, struct hone_device *device, cl_event event,
                        const struct command_note *note, uint64_t begun, hone_error *error);
 /* HONE_ERROR_USAGE for no event, or where not all other arguments are `there`. */

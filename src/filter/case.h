@@ -81,9 +81,6 @@ void case_scope_complete(struct case_scope *scope);
 /* A real number by name: a real of the filter, a parameter, or "border-value". */
 bool case_real(const struct filter_case *c, const char *name, double *value);
 
-/* The filter's own bound for inputs of a type. */
-double filter_bound(const struct hone_filter *filter, hone_type type);
-
 /* The bound that a variant's result must keep (NULL: the filter's own), in levels, or for f32 as a number:
  * `magnitude` is the largest finite one of the input. */
 double case_bound(const struct filter_case *c, const struct variant *variant, double magnitude);

@@ -102,6 +102,13 @@ bool view_window_leaves(const hone_image_desc *desc, int64_t x, int64_t y, int64
     return x - left < 0 || y - top < 0 || x + right >= desc->width || y + bottom >= desc->height;
 }
 
+void view_copy_alpha(const struct view *in, struct view *out, double scale)
+{
+    for (int64_t y = 0; y < in->desc.height; y++)
+        for (int64_t x = 0; x < in->desc.width; x++)
+            view_set(out, x, y, 3, view_get(in, x, y, 3) * scale);
+}
+
 bool desc_same(const hone_image_desc *a, const hone_image_desc *b)
 {
     return a->width == b->width && a->height == b->height && a->type == b->type && a->channels == b->channels;

@@ -52,6 +52,9 @@ double view_border_get(const struct view *view, hone_border border, double borde
 bool view_window_leaves(const hone_image_desc *desc, int64_t x, int64_t y, int64_t left, int64_t right,
                         int64_t top, int64_t bottom);
 
+/* Copies the fourth channel, times `scale`, as view_set stores it. */
+void view_copy_alpha(const struct view *in, struct view *out, double scale);
+
 /* The same size and format; pitches may differ. */
 bool desc_same(const hone_image_desc *a, const hone_image_desc *b);
 

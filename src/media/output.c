@@ -506,7 +506,8 @@ hone_status media_next_rows(const struct media_output *output, uint32_t count, v
     return rows->failed;
 }
 
-hone_status media_row_failure(const struct media_output *output, hone_status status, hone_error *error)
+/* The failure of the rows' source, if there was one; else `status`, which *error tells. */
+static hone_status media_row_failure(const struct media_output *output, hone_status status, hone_error *error)
 {
     if (!output->rows || !output->rows->failed)
         return status;

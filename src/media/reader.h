@@ -110,8 +110,6 @@ bool media_tiff_layout(const struct media_input *input, struct tiff_layout *layo
 
 /* The next `count` rows of an output without `pixels`, tight, as its desc says. Rows that fail stay so. */
 hone_status media_next_rows(const struct media_output *output, uint32_t count, void *rows);
-/* The failure of the rows' source, if there was one; else `status`, which *error tells. */
-hone_status media_row_failure(const struct media_output *output, hone_status status, hone_error *error);
 
 hone_status media_write_pnm(const struct media_output *output, hone_error *error);
 hone_status media_write_table(const struct media_output *output, hone_error *error);

@@ -40,7 +40,8 @@ size_t tiff_count_bytes(const struct tiff_file *file)
     return file->big ? 8 : 2;
 }
 
-unsigned tiff_type_bytes(unsigned type)
+/* Bytes of an element of a type; 0: an unknown type. */
+static unsigned tiff_type_bytes(unsigned type)
 {
     static const unsigned char sizes[MOST_TYPES] = {0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8};
     return type < MOST_TYPES ? sizes[type] : 0;

@@ -43,9 +43,7 @@ size_t tiff_entry_bytes(const struct tiff_file *file);
 size_t tiff_offset_bytes(const struct tiff_file *file);
 size_t tiff_count_bytes(const struct tiff_file *file);
 
-/* Bytes of an element of a type and of the numbers in it, which byte order turns round; 0: an unknown
- * type. */
-unsigned tiff_type_bytes(unsigned type);
+/* Bytes of the numbers in an element of a type, which byte order turns round; 0: an unknown type. */
 unsigned tiff_number_bytes(unsigned type);
 
 /* Numbers of 1 to 8 bytes. */

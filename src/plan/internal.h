@@ -44,10 +44,6 @@ hone_status plan_check(const hone_plan *plan, const char *call, hone_error *erro
 /* HONE_ERROR_USAGE: says how many there are. */
 hone_status plan_no_such_filter(const hone_plan *plan, hone_error *error);
 
-/* The step in which filter `index` of the chain runs, and which of its members it is; NULL beyond
- * the last. */
-struct step *plan_find(const hone_plan *plan, size_t index, unsigned *member);
-
 /* ---- layout.c ---- */
 
 /* Makes the steps for `cases`, as many as the plan has filters. Steps of the plan as it is now serve again

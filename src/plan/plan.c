@@ -100,7 +100,9 @@ hone_status plan_check(const hone_plan *plan, const char *call, hone_error *erro
     return device_check(plan->device, call, error);
 }
 
-struct step *plan_find(const hone_plan *plan, size_t index, unsigned *member)
+/* The step in which filter `index` of the chain runs, and which of its members it is; NULL beyond
+ * the last. */
+static struct step *plan_find(const hone_plan *plan, size_t index, unsigned *member)
 {
     for (size_t i = plan->now.count; i-- > 0;) {
         struct step *step = plan->now.steps[i];

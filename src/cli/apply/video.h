@@ -19,8 +19,6 @@ void apply_video(struct engine *engine, const struct item *item, const char *roo
 /* How far a video is: a line on a terminal. */
 void video_progress(const struct apply_options *options, const struct video_outcome *outcome, uint64_t of,
                     double seconds);
-/* The stage that takes the most time. */
-const char *video_bottleneck(const struct video_outcome *outcome);
 /* What a report says of a video, beside what it says of pictures. */
 void video_print_line(const struct apply_result *result);
 void video_explain(const struct engine *engine, const struct apply_result *result);

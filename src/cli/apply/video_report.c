@@ -13,7 +13,8 @@
 static const char *const stages[VIDEO_STAGES] = {"decoding", "copying",  "upload",
                                                  "kernels",  "download", "encoding"};
 
-const char *video_bottleneck(const struct video_outcome *outcome)
+/* The stage that takes the most time. */
+static const char *video_bottleneck(const struct video_outcome *outcome)
 {
     int most = 0;
     for (int i = 1; i < VIDEO_STAGES; i++)

@@ -62,7 +62,8 @@ static int bound_place(hone_type type)
     return type == HONE_S16 ? HONE_U16 : (int)type;
 }
 
-double filter_bound(const struct hone_filter *filter, hone_type type)
+/* The filter's own bound for inputs of a type. */
+static double filter_bound(const struct hone_filter *filter, hone_type type)
 {
     return filter->bounds[bound_place(type)];
 }

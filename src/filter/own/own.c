@@ -148,7 +148,9 @@ static hone_status make(struct own *own, const char *path, const char *text, hon
     return !status && own->failed ? error_memory(error, "a filter") : status;
 }
 
-hone_status own_load(const struct hone_filter **out, const char *path, const char *text, hone_error *error)
+/* Loads the filter of a file's text. The same text from the same path is loaded once. */
+static hone_status own_load(const struct hone_filter **out, const char *path, const char *text,
+                            hone_error *error)
 {
     pthread_mutex_lock(&lock);
     const struct own *there = find(path);

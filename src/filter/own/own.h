@@ -15,9 +15,6 @@ const struct hone_filter *own_find(const char *name);
 /* In the order of loading, without those that were replaced; NULL beyond the last. Threads: safe. */
 const struct hone_filter *own_at(size_t index);
 
-/* Loads the filter of a file's text. The same text from the same path is loaded once. */
-hone_status own_load(const struct hone_filter **out, const char *path, const char *text, hone_error *error);
-
 /* Makes a failed build the author's mistake, with file, line and column, if the compiler's log names a place
  * in the text: then HONE_ERROR_USAGE, else `status`. */
 hone_status own_blame(const struct own_source *own, hone_status status, hone_error *error);

@@ -44,13 +44,6 @@ static void one_column(const struct filter_case *c, const struct view *in, struc
     }
 }
 
-static void copy_alpha(const struct view *in, struct view *out)
-{
-    for (int64_t y = 0; y < in->desc.height; y++)
-        for (int64_t x = 0; x < in->desc.width; x++)
-            view_set(out, x, y, 3, view_get(in, x, y, 3));
-}
-
 REFERENCE(box)
 {
     uint32_t channels = case_copies_alpha(c) ? 3 : c->in.channels;
@@ -60,5 +53,5 @@ REFERENCE(box)
             one_column(c, in, out, x, channel, sums);
     free(sums);
     if (case_copies_alpha(c))
-        copy_alpha(in, out);
+        view_copy_alpha(in, out, 1);
 }

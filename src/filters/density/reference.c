@@ -39,15 +39,6 @@ static void one_column(const struct filter_case *c, const struct view *in, struc
     }
 }
 
-/* Beside marks, which are u8, alpha of u16 is as much of 255 as it was of 65535, rounded. */
-static void copy_alpha(const struct view *in, struct view *out)
-{
-    double scale = out->desc.type == HONE_U8 ? 255 / type_full_scale(in->desc.type) : 1;
-    for (int64_t y = 0; y < in->desc.height; y++)
-        for (int64_t x = 0; x < in->desc.width; x++)
-            view_set(out, x, y, 3, view_get(in, x, y, 3) * scale);
-}
-
 REFERENCE(density)
 {
     uint32_t channels = case_copies_alpha(c) ? 3 : c->in.channels;
@@ -56,6 +47,6 @@ REFERENCE(density)
         for (uint32_t channel = 0; channel < channels; channel++)
             one_column(c, in, out, x, channel, sums);
     free(sums);
-    if (case_copies_alpha(c))
-        copy_alpha(in, out);
+    if (case_copies_alpha(c)) /* beside marks, which are u8, alpha of u16 is as much of 255 as of 65535 */
+        view_copy_alpha(in, out, out->desc.type == HONE_U8 ? 255 / type_full_scale(in->desc.type) : 1);
 }

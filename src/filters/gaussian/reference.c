@@ -69,13 +69,6 @@ static void along_columns(const struct filter_case *c, uint32_t channel, const d
     }
 }
 
-static void copy_alpha(const struct view *in, struct view *out)
-{
-    for (int64_t y = 0; y < in->desc.height; y++)
-        for (int64_t x = 0; x < in->desc.width; x++)
-            view_set(out, x, y, 3, view_get(in, x, y, 3));
-}
-
 REFERENCE(gaussian)
 {
     int64_t radius = case_symbol(c, "R"), longest = c->in.width > c->in.height ? c->in.width : c->in.height;
@@ -96,5 +89,5 @@ REFERENCE(gaussian)
     free(rows);
     free(line.values);
     if (case_copies_alpha(c))
-        copy_alpha(in, out);
+        view_copy_alpha(in, out, 1);
 }

@@ -23,7 +23,7 @@ struct place cursor_place(const struct tree *tree, CXCursor cursor)
     return place_of(tree, tree->c->getCursorLocation(cursor));
 }
 
-struct word word_of(const struct tree *tree, CXString string)
+static struct word word_of(const struct tree *tree, CXString string)
 {
     struct word word;
     const char *text = tree->c->getCString(string);
@@ -37,7 +37,7 @@ struct word name_of(const struct tree *tree, CXCursor cursor)
     return word_of(tree, tree->c->getCursorSpelling(cursor));
 }
 
-struct word type_of(const struct tree *tree, CXCursor cursor)
+static struct word type_of(const struct tree *tree, CXCursor cursor)
 {
     return word_of(tree, tree->c->getTypeSpelling(tree->c->getCursorType(cursor)));
 }
@@ -120,7 +120,7 @@ bool is_byte(const struct tree *tree, CXType type)
     return kind == CXType_Char_S || kind == CXType_Char_U || kind == CXType_SChar || kind == CXType_UChar;
 }
 
-bool is_loop(enum CXCursorKind kind)
+static bool is_loop(enum CXCursorKind kind)
 {
     return kind == CXCursor_ForStmt || kind == CXCursor_WhileStmt || kind == CXCursor_DoStmt;
 }

@@ -33,9 +33,7 @@ struct place cursor_place(const struct tree *tree, CXCursor cursor);
 struct word {
     char text[128];
 };
-struct word word_of(const struct tree *tree, CXString string);
 struct word name_of(const struct tree *tree, CXCursor cursor);
-struct word type_of(const struct tree *tree, CXCursor cursor);
 
 /* The first children, in their order; the number of all. */
 enum { CHILDREN = 4 };
@@ -48,7 +46,6 @@ bool is_assignment(const char *operator);
 /* The address space of what an expression or declaration points to, or of what an array holds. */
 unsigned space_of(const struct tree *tree, CXType type);
 bool is_byte(const struct tree *tree, CXType type);
-bool is_loop(enum CXCursorKind kind);
 
 /* clang_kernel.c: parameters and attributes of a function. */
 void judge_function(const struct tree *tree, CXCursor function);

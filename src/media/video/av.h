@@ -71,9 +71,7 @@ struct damages {
 
 /* From now on FFmpeg's messages come here, and none goes to stderr. */
 void log_begin(void);
-/* Of all, the last error; "" when there was none since log_forget. */
 void log_forget(void);
-void log_last(char *to, size_t size);
 /* Adds unless a damage of that packet is there already. */
 void damages_add(struct damages *damages, int64_t packet, const char *message);
 

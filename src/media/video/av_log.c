@@ -72,7 +72,8 @@ void log_forget(void)
     pthread_mutex_unlock(&said.lock);
 }
 
-void log_last(char *to, size_t size)
+/* Of all, the last error; "" when there was none since log_forget. */
+static void log_last(char *to, size_t size)
 {
     pthread_mutex_lock(&said.lock);
     snprintf(to, size, "%s", said.last);

@@ -194,7 +194,8 @@ static uint64_t number_in(const char *path, const char *mark)
     return at ? strtoull(at + strlen(mark), NULL, 10) : 0;
 }
 
-uint64_t worker_memory_limit(void)
+/* Nine tenths of the memory that is free now. */
+static uint64_t worker_memory_limit(void)
 {
     uint64_t kilobytes = number_in("/proc/meminfo", "MemAvailable:");
     return kilobytes ? kilobytes * 1024 / 10 * 9 : UINT64_MAX;

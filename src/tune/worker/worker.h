@@ -78,9 +78,6 @@ void worker_stop(struct worker *worker);
 /* Ends the child, whatever it does; the next question starts another. */
 void worker_end(struct worker *worker);
 
-/* Nine tenths of the memory that is free now. */
-uint64_t worker_memory_limit(void);
-
 /* Starts a child, and opens its target, where none is running: WORKER_ANSWERED, or what keeps it from that in
  * `note`. To be called before something is recorded as started. */
 enum worker_outcome worker_ready(struct worker *worker, char note[512]);

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "choose/records_json.h"
 #include "support.h"
 
 #include <signal.h>
@@ -41,7 +42,7 @@ static struct record_try try_of(const char *config, enum record_state state, dou
 
 static void add_try_line(struct text *file, const struct record_try *t)
 {
-    record_try_print(t, file);
+    record_json_print(record_try_json(t), file);
     text_add(file, "\n");
 }
 
@@ -126,7 +127,7 @@ TEST(damaged_lines_supersede_nothing)
     struct text file = {0}, one = {0};
     const struct record_try t = try_of("WG_X=1", STATE_OK, 1);
     begin(path);
-    record_try_print(&t, &one);
+    record_json_print(record_try_json(&t), &one);
     text_add(&file, "%s\n", text_view(&one));
     for (int i = 0; i < 20; i++)
         text_add(&file, "%.*s,\"v\":1}\n", (int)one.length - 1, text_view(&one)); /* a name twice */

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "choose/records_json.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -139,7 +140,7 @@ TEST(a_filter_is_read_as_if_it_were_alone)
         struct text line = {0};
         record_choice_print(&choice, &line);
         text_add(&line, "\n");
-        record_try_print(&attempt, &line);
+        record_json_print(record_try_json(&attempt), &line);
         text_add(&file, "%s\n%s\n", text_view(&line),
                  damaged[(size_t)i % (sizeof damaged / sizeof *damaged)]);
         if (strcmp(choice.c.filter, "box") == 0)
