@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Inside src/media: what the two files that speak to libvips share. */
+/* Inside src/media: what the files that speak to libvips share. */
 #pragma once
 
 #include "base/text.h"

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files that read by libvips share. */
+#pragma once
+
+#include "media/vips.h"
+
+struct conversion {
+    VipsBandFormat format;
+    bool to_float;
+    size_t count; /* elements of a row of the file */
+    void *numbers, *wide;
+};
+
+struct vips_state {
+    VipsImage *image;             /* the pixels to come; NULL when they have come */
+    struct conversion conversion; /* while rows of a page are taken */
+    bool converts;
+    struct tiff_facts tiff; /* zero for other formats */
+    const char *distrusted; /* the format of a file that was refused because it takes trust */
+};
+
+/* A failure of libvips as one of the input's: what it is, what libvips said, and advice ("": none). */
+hone_status vips_bad(const struct media_input *input, const char *what, const char *advice,
+                     hone_error *error);
+
+/* Images that an input's image holds one below the other on each page; and the height of one. */
+unsigned vips_parts(const struct media_input *input);
+int vips_page_height(const struct media_input *input, const VipsImage *image);
+
+/* metadata.c */
+hone_status vips_keep_metadata(struct media_input *input, VipsImage *image, hone_error *error);
+
+/* colours.c: packed pixels and other colour spaces become gray or RGB; false: libvips says why it cannot. */
+bool vips_to_colours(struct media_input *input, VipsImage **image);
+hone_status vips_choose_type(struct media_input *input, VipsBandFormat format, hone_type *type,
+                             hone_error *error);
+/* For messages. */
+const char *vips_number_name(VipsBandFormat format);
+
+/* rows.c */
+hone_status vips_load_rows(struct media_input *input, uint32_t first, uint32_t count, hone_error *error);
+void vips_end_rows(struct vips_state *state);

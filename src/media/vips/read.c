@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading what libvips reads. */
+#include "media/vips/internal.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "media/description.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Opening ---- */
+
+/* libvips recognises files by more than their first bytes: it is asked last, for everything. */
+static bool claims(const uint8_t *head, size_t count)
+{
+    (void)head;
+    return count > 0;
+}
+
+/* libjpeg reports corrupt data as warnings; other decoders warn of harmless things and report damage as
+ * errors. */
+static VipsFailOn fail_level(const struct media_input *input, const char *loader)
+{
+    if (input->options.accept_damaged)
+        return VIPS_FAIL_ON_NONE;
+    return strstr(loader, "Jpeg") ? VIPS_FAIL_ON_WARNING : VIPS_FAIL_ON_ERROR;
+}
+
+static const struct {
+    const char *part, *name;
+} names[] = {{"Jpeg", "JPEG"},       {"Png", "PNG"},   {"Tiff", "TIFF"},      {"Webp", "WebP"},
+             {"gif", "GIF"},         {"Heif", "HEIF"}, {"Jp2k", "JPEG 2000"}, {"Jxl", "JPEG XL"},
+             {"Svg", "SVG"},         {"Pdf", "PDF"},   {"Ppm", "PNM"},        {"Rad", "Radiance"},
+             {"Openexr", "OpenEXR"}, {"Fits", "FITS"}, {"", "an image"}};
+
+static const char *format_name(const char *loader)
+{
+    size_t i = 0;
+    while (!strstr(loader, names[i].part))
+        i++;
+    return names[i].name;
+}
+
+const char *vips_format_called(const char *name)
+{
+    size_t i = 0;
+    while (i + 1 < COUNT_OF(names) && strcmp(names[i].name, name) != 0)
+        i++;
+    return names[i].name;
+}
+
+/* A loader of libvips that is to be used; NULL also for the last resort, which is blocked, and for one that
+ * takes trust. */
+static const char *usable(struct media_input *input, const char *loader)
+{
+    struct vips_state *state = input->state;
+    if (!loader || strstr(loader, "Magick"))
+        return NULL;
+    if (input->options.trust || vips_is_hardened(loader))
+        return loader;
+    state->distrusted = format_name(loader);
+    return NULL;
+}
+
+/* Formats that cannot be read through a descriptor go by name; there a bracket would start options. */
+static VipsImage *open_by_name(struct media_input *input)
+{
+    char name[32];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", input->fd);
+    const char *path = input->no_path ? name : input->path;
+    const char *loader = strchr(path, '[') ? NULL : usable(input, vips_foreign_find_load(path));
+    if (!loader)
+        return NULL;
+    input->info.format = format_name(loader);
+    return vips_image_new_from_file(path, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+                                    fail_level(input, loader), NULL);
+}
+
+/* Pages of one size, one below the other. */
+static VipsImage *open_pages(struct media_input *input, unsigned first, unsigned count)
+{
+    const struct vips_state *state = input->state;
+    if (state->tiff.samples && tiff_reads(&state->tiff))
+        return tiff_open_image(input->fd, &state->tiff, first, count);
+    VipsSource *source =
+        lseek(input->fd, 0, SEEK_SET) == 0 ? vips_source_new_from_descriptor(input->fd) : NULL;
+    VipsImage *image =
+        source ? vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+                                            fail_level(input, ""), "page", (int)first, "n", (int)count, NULL)
+               : NULL;
+    if (source)
+        g_object_unref(source);
+    return image;
+}
+
+static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *source, const char *loader)
+{
+    struct vips_state *state = input->state;
+    input->info.format = format_name(loader);
+    const bool looked = strcmp(input->info.format, "TIFF") == 0 && tiff_look(input->fd, &state->tiff);
+    state->tiff.split = state->tiff.split && input->options.split;
+    if (looked && tiff_reads(&state->tiff)) {
+        input->info.parts = state->tiff.split ? state->tiff.samples : 1;
+        if (strcmp(state->tiff.kind, "float") == 0 && state->tiff.bits != 32)
+            media_note(input, MEDIA_ONCE, "%u-bit floating point is read as f32", state->tiff.bits);
+        return tiff_open_image(input->fd, &state->tiff, 0, 1);
+    }
+    return vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+                                      fail_level(input, loader), NULL);
+}
+
+static VipsImage *open_image(struct media_input *input, bool *known)
+{
+    VipsSource *source =
+        lseek(input->fd, 0, SEEK_SET) == 0 ? vips_source_new_from_descriptor(input->fd) : NULL;
+    const char *loader = source ? usable(input, vips_foreign_find_load_source(source)) : NULL;
+    VipsImage *image;
+    *known = loader != NULL;
+    if (loader) {
+        image = open_by_descriptor(input, source, loader);
+    } else {
+        image = ((struct vips_state *)input->state)->distrusted ? NULL : open_by_name(input);
+        *known = input->info.format != NULL;
+    }
+    if (source)
+        g_object_unref(source);
+    return image;
+}
+
+/* ---- What the image is ---- */
+
+unsigned vips_parts(const struct media_input *input)
+{
+    return input->info.parts ? input->info.parts : 1;
+}
+
+/* Which of the channels are alpha: as a TIFF declares them; other formats have no other kind of second and
+ * fourth channel. */
+static hone_status describe_channels(struct media_input *input, const VipsImage *image, hone_error *error)
+{
+    const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
+    const bool as_stored = tiff->samples == (unsigned)image->Bands;
+    if (vips_parts(input) > 1) {
+        input->info.extra = tiff->extra;
+        media_note(input, MEDIA_DETAIL, "%u channels, which are filtered one by one", vips_parts(input));
+        return HONE_OK;
+    }
+    if (as_stored && tiff->alpha > 0 && tiff->extra > 1)
+        return media_bad(
+            input, error,
+            "has %u channels, of which %u are alpha and %u are no colour; alpha can stand beside gray or "
+            "RGB alone: write the other channels to files of their own",
+            tiff->samples, tiff->alpha, tiff->extra - tiff->alpha);
+    input->info.extra = as_stored && tiff->alpha == 0 ? tiff->extra : 0;
+    input->info.gray_alpha = image->Bands == 2 && !input->info.extra;
+    if (input->info.extra)
+        media_note(input, MEDIA_DETAIL, "%d channels, none of them declared as alpha: all are filtered",
+                   image->Bands);
+    return HONE_OK;
+}
+
+int vips_page_height(const struct media_input *input, const VipsImage *image)
+{
+    return image->Ysize / (int)(input->info.page_count * vips_parts(input));
+}
+
+static hone_status describe(struct media_input *input, const VipsImage *image, hone_error *error)
+{
+    hone_type type = HONE_U8;
+    if (image->Bands < 1 || image->Bands > 4)
+        return media_bad(input, error, "has %d channels; 1 to 4 can be read", image->Bands);
+    hone_status status = vips_choose_type(input, image->BandFmt, &type, error);
+    THEN(status, describe_channels(input, image, error));
+    if (status)
+        return status;
+    input->info.desc = (hone_image_desc){(uint32_t)image->Xsize, (uint32_t)vips_page_height(input, image),
+                                         type, input->info.gray_alpha ? 4 : (uint32_t)image->Bands, 0};
+    return HONE_OK;
+}
+
+/* Formats whose pages or frames are written again; elsewhere, as in JPEG 2000, "pages" may be something
+ * else. */
+static bool has_pages(const struct media_input *input)
+{
+    return strcmp(input->info.format, "TIFF") == 0 || strcmp(input->info.format, "GIF") == 0 ||
+           strcmp(input->info.format, "WebP") == 0;
+}
+
+/* Programs of microscopes describe all pages at the first one. */
+static void keep_description(VipsImage *first, VipsImage *stack)
+{
+    const char *text = NULL;
+    if (vips_image_get_typeof(first, VIPS_META_IMAGEDESCRIPTION) &&
+        vips_image_get_string(first, VIPS_META_IMAGEDESCRIPTION, &text) == 0 &&
+        description_kind(text) != DESCRIPTION_PLAIN)
+        vips_image_set_string(stack, VIPS_META_IMAGEDESCRIPTION, text);
+}
+
+/* Where pages differ in size the first one stands alone, unless they were asked for. */
+static hone_status choose_pages(struct media_input *input, VipsImage **image, hone_error *error)
+{
+    const struct media_read_options *o = &input->options;
+    struct media_info *info = &input->info;
+    if (strcmp(info->format, "JPEG 2000") != 0)
+        info->pages = (unsigned)vips_image_get_n_pages(*image);
+    const unsigned pages = has_pages(input) ? info->pages : 1;
+    info->first_page = o->first_page ? o->first_page : 1;
+    info->page_count = o->first_page ? o->last_page - o->first_page + 1 : o->stack ? pages : 1;
+    hone_status status = media_check_pages(input, pages, error);
+    if (status || (info->first_page == 1 && info->page_count == 1))
+        return status;
+    VipsImage *stack = open_pages(input, info->first_page - 1, info->page_count);
+    if (stack) {
+        keep_description(*image, stack);
+        g_object_unref(*image);
+        *image = stack;
+        return HONE_OK;
+    }
+    if (o->first_page)
+        return vips_bad(input, "its pages cannot be read together", "", error);
+    vips_error_clear();
+    info->page_count = 1;
+    return HONE_OK;
+}
+
+/* Before the pages are turned into numbers: what makes an animation of them. */
+static hone_status keep_animation(struct media_input *input, VipsImage *image, hone_error *error)
+{
+    struct vips_kept *kept = input->kept;
+    const struct media_info *info = &input->info;
+    int count = 0, *delays = NULL;
+    if (info->page_count == 1)
+        return HONE_OK;
+    if (vips_image_get_typeof(image, "loop") && vips_image_get_int(image, "loop", &kept->loop) != 0)
+        kept->loop = -1;
+    if (!vips_image_get_typeof(image, "delay") ||
+        vips_image_get_array_int(image, "delay", &delays, &count) != 0)
+        return HONE_OK;
+    kept->delays = mem_new(info->page_count, sizeof *kept->delays);
+    if (!kept->delays)
+        return error_memory(error, "the delays of an animation");
+    kept->delay_count = info->page_count;
+    const unsigned skipped = (unsigned)count >= info->pages ? info->first_page - 1 : 0;
+    for (unsigned i = 0; i < info->page_count; i++)
+        kept->delays[i] = i + skipped < (unsigned)count ? delays[i + skipped] : delays[count - 1];
+    return HONE_OK;
+}
+
+static hone_status examine(struct media_input *input, VipsImage **image, hone_error *error)
+{
+    const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
+    hone_status status = media_check_size(input, (uint64_t)(*image)->Xsize,
+                                          (uint64_t)(*image)->Ysize / vips_parts(input), error);
+    THEN(status, choose_pages(input, image, error));
+    if (!status)
+        status = media_check_size(input, (uint64_t)(*image)->Xsize, (uint64_t)vips_page_height(input, *image),
+                                  error);
+    THEN(status, vips_check_cost(input, *image, tiff, error));
+    THEN(status, keep_animation(input, *image, error));
+    if (status)
+        return status;
+    input->orientation = (unsigned)vips_image_get_orientation(*image);
+    if (!vips_to_colours(input, image))
+        return vips_bad(input, "its colours cannot be converted", "", error);
+    status = describe(input, *image, error);
+    return status ? status : vips_keep_metadata(input, *image, error);
+}
+
+/* A sound TIFF may hold what cannot be read: that is no damage. */
+static hone_status not_opened(struct media_input *input, hone_error *error)
+{
+    const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
+    const bool whole = strcmp(tiff->kind ? tiff->kind : "", "float") != 0;
+    if (tiff->samples > 4 && !tiff->split)
+        return media_bad(input, error, "has %u channels; 1 to 4 can be read", tiff->samples);
+    if (tiff->bits > 32 || tiff->bits == 24 || (tiff->samples && strcmp(tiff->kind, "other") == 0))
+        return media_bad(input, error,
+                         "holds %s of %u bits, which cannot be read: integers of at most 32 bits can, and "
+                         "floating point of 16, 32 and 64",
+                         whole ? "integers" : "floating point", tiff->bits);
+    return vips_bad(input, "is damaged or of an unknown kind", "", error);
+}
+
+static hone_status open_vips(struct media_input *input, hone_error *error)
+{
+    hone_status status = vips_begin(error);
+    struct vips_state *state = input->state = mem_new(1, sizeof *state);
+    bool known = false;
+    if (!status)
+        input->kept = vips_kept_new();
+    if (status || !state || !input->kept)
+        return status ? status : error_memory(error, "an image file");
+    vips_error_clear(); /* what it said of files before, also of those that went well */
+    state->image = open_image(input, &known);
+    if (!state->image && state->distrusted) {
+        vips_error_clear();
+        return media_bad(
+            input, error,
+            "is %s, whose decoder is not meant for untrusted files (--trust reads it nevertheless)",
+            state->distrusted);
+    }
+    if (!state->image && !known) {
+        vips_error_clear();
+        return media_bad(
+            input, error,
+            "is not an image of a format that can be read here (hone formats lists them), or is damaged "
+            "at its start");
+    }
+    if (!state->image)
+        return not_opened(input, error);
+    return examine(input, &state->image, error);
+}
+
+static void close_vips(struct media_input *input)
+{
+    struct vips_state *state = input->state;
+    vips_kept_free(input->kept);
+    input->kept = NULL;
+    if (!state)
+        return;
+    vips_end_rows(state);
+    g_clear_object(&state->image);
+    free(state);
+    input->state = NULL;
+}
+
+const struct media_reader media_reader_vips = {claims, open_vips, vips_load_rows, close_vips};
