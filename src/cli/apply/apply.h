@@ -13,6 +13,7 @@
 #include "stream/pool.h"
 #include "tune/energy/energy.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdint.h>
 

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone apply, images in bands: rows of results, band by band, to where they go. */
+#include "cli/giant/internal.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/guard.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* On a terminal, every now and then. */
+void giant_show_progress(struct giant *g, bool last)
+{
+    const struct common_options *common = &g->engine->options->common;
+    const uint64_t now = clock_ns(), often = 200000000;
+    struct tiles_state state;
+    char line[256], left[32];
+    if (common->quiet || common->verbose || !isatty(STDERR_FILENO) || (!last && now - g->shown < often))
+        return;
+    g->shown = now;
+    tiles_get_state(g->tiles, &state);
+    const double elapsed = (double)(now - g->pass_start) * 1e-9,
+                 part = (double)state.done / (double)state.bands;
+    const double each = state.done > g->begun ? elapsed / (double)(state.done - g->begun) : 0;
+    apply_show_time(each * (double)(state.bands - state.done), left, sizeof left);
+    if (last)
+        snprintf(line, sizeof line, "%s", "");
+    else
+        snprintf(line, sizeof line, "%.0f %%, %s left: %s", part * 100, left, g->item->output);
+    cli_make_one_line(line);
+    apply_fit_line(line, apply_columns(STDERR_FILENO));
+    fprintf(stderr, "%s\033[K\r", line);
+    fflush(stderr);
+}
+
+/* The device, and the decoder, which both may take their time for one band. */
+static void watch_band(const struct giant *g, struct guard_watch *watch)
+{
+    const double given = g->engine->options->timeout;
+    struct tiles_state state;
+    hone_image_desc region = *giant_input(g);
+    tiles_get_state(g->tiles, &state);
+    region.height = (uint32_t)(state.region_pixels / region.width + 1);
+    /* Rows in front of those that are left are decoded, too. */
+    const hone_image_desc *decoded = kept_skips(&g->kept) ? giant_input(g) : &region;
+    guard_watch(watch,
+                given >= 0 ? 2 * given
+                           : engine_bound(g->engine, &region) +
+                                 2 * media_seconds(decoded) * (double)(1 + g->second_count),
+                "filtering '%s' in bands", g->item->input);
+}
+
+hone_status giant_next_band(struct giant *g, hone_error *error)
+{
+    struct guard_watch watch;
+    hone_status status = HONE_OK;
+    for (bool ready = false; !ready && !status; giant_show_progress(g, false)) {
+        watch_band(g, &watch);
+        status = tiles_prepare(g->tiles, &ready, error);
+        guard_unwatch(&watch);
+    }
+    watch_band(g, &watch);
+    THEN(status, tiles_next(g->tiles, &g->rows, error));
+    guard_unwatch(&watch);
+    g->taken = 0;
+    giant_show_progress(g, false);
+    return status;
+}
+
+static hone_status make_row(struct giant *g, void *to, hone_error *error)
+{
+    TRY(g->taken == g->rows.count ? giant_next_band(g, error) : HONE_OK);
+    if (g->rows.count == 0)
+        return error_set(error, HONE_ERROR_INTERNAL, "the result has fewer rows than were said");
+    memcpy(to, (const unsigned char *)g->rows.pixels + g->taken++ * g->rows.pitch,
+           hone_image_row_bytes(tiles_output(g->tiles)));
+    return kept_add(&g->kept, g->tiles, to, error);
+}
+
+static hone_status give_rows(void *user, uint32_t count, void *to, hone_error *error)
+{
+    struct giant *g = user;
+    const size_t row = hone_image_row_bytes(tiles_output(g->tiles));
+    unsigned char *at = to;
+    for (; count > 0; count--, at += row)
+        TRY(kept_has(&g->kept) ? kept_take(&g->kept, at, error) : make_row(g, at, error));
+    return HONE_OK;
+}
+
+static hone_status encode(struct giant *g, int fd, hone_error *error)
+{
+    struct media_write_options options = g->engine->options->write;
+    /* Every filter does the same to all colours. */
+    const struct media_source source = {.next = give_rows, .user = g, .gray = true};
+    options.edges = g->edges;
+    options.edge_count = g->edge_count;
+    return media_write_rows(fd, g->item->output, tiles_output(g->tiles), &source, g->first.input, &options,
+                            error);
+}
+
+hone_status giant_store_file(struct giant *g, const char *root, hone_error *error)
+{
+    struct guarded_output output = GUARDED_OUTPUT_NONE;
+    struct tiles_state state;
+    hone_status status = root ? items_make_folders(g->item->output, root, error) : HONE_OK;
+    THEN(status, kept_begin(&g->kept, g->engine, g->item, g->tiles, error));
+    tiles_get_state(g->tiles, &state);
+    g->begun = state.done;
+    THEN(status, guard_output_begin(&output, g->item->output, error));
+    THEN(status, encode(g, output.file.fd, error));
+    if (!status)
+        made_mark(g->engine, &g->engine->made, output.file.fd, g->item->output);
+    THEN(status, guard_output_commit(&output, g->engine->options->sync, error));
+    guard_output_abort(&output);
+    kept_end(&g->kept, g->engine, g->item, status);
+    return status;
+}
+
+/* By way of a file without a name, so that nothing comes out of what fails: memory may be too small for
+ * it. */
+hone_status giant_store_stdout(struct giant *g, hone_error *error)
+{
+    int fd = -1;
+    TRY(file_unnamed(&fd, NULL, error));
+    hone_status status = encode(g, fd, error);
+    if (!status && !apply_copy_to_stdout(fd))
+        status = error_io(error, "cannot write to standard output: %s", strerror(errno));
+    close(fd);
+    return status;
+}
