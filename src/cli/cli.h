@@ -104,6 +104,9 @@ struct json_t *cli_failure_json(const hone_error *error);
  * error->status. */
 int cli_fail(const struct common_options *common, const hone_error *error);
 
+/* EXIT_DONE if the report was printed; else says that memory ran out for it, and gives that exit status. */
+int cli_reported(const struct common_options *common, bool printed);
+
 /* Prints "hone: COMMAND: message" and where to find help, under --json with cli_failure_json; gives
  * EXIT_USAGE. */
 int cli_usage(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -19,13 +19,6 @@ struct cache_run {
     bool repair;
 };
 
-static int out_of_memory(const struct common_options *common)
-{
-    hone_error error;
-    error_memory(&error, "the report");
-    return cli_fail(common, &error);
-}
-
 /* ---- list and verify ---- */
 
 struct totals {
@@ -140,7 +133,7 @@ static int examine(const struct cache_run *run, bool verify)
                show_count(removed.leftovers, "leftover").text);
     hone_cache_list_free(&list);
     if (!ok)
-        return out_of_memory(&run->common);
+        return cli_reported(&run->common, false);
     return verify && (totals.damaged || totals.driver_damaged) ? EXIT_CHECK : EXIT_DONE;
 }
 
@@ -173,14 +166,14 @@ static int clear(const struct cache_run *run)
         return cli_fail(&run->common, &error);
     show_bytes(removed.bytes, size, sizeof size);
     if (run->common.json)
-        return cli_print_json(
-                   json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "programs", (json_int_t)removed.programs,
-                             "marks", (json_int_t)removed.marks, "verdicts", (json_int_t)removed.verdicts,
-                             "leftovers", (json_int_t)removed.leftovers, "driver_folders",
-                             (json_int_t)removed.driver_folders, "driver_folders_in_use",
-                             (json_int_t)removed.driver_folders_in_use, "bytes", (json_int_t)removed.bytes))
-                   ? EXIT_DONE
-                   : out_of_memory(&run->common);
+        return cli_reported(
+            &run->common,
+            cli_print_json(
+                json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "programs", (json_int_t)removed.programs,
+                          "marks", (json_int_t)removed.marks, "verdicts", (json_int_t)removed.verdicts,
+                          "leftovers", (json_int_t)removed.leftovers, "driver_folders",
+                          (json_int_t)removed.driver_folders, "driver_folders_in_use",
+                          (json_int_t)removed.driver_folders_in_use, "bytes", (json_int_t)removed.bytes)));
     if (!run->common.quiet)
         printf("removed %s, %s, %s, %s of the driver: %s\n", show_count(removed.programs, "program").text,
                show_count(removed.marks, "crash mark").text,

@@ -285,10 +285,8 @@ static bool print_json(const hone_device_info *list, size_t count)
 static int report(const struct common_options *common, const hone_device_info *list, size_t count)
 {
     hone_error error;
-    if (common->json && !print_json(list, count)) {
-        error_memory(&error, "the report");
-        return cli_fail(common, &error);
-    }
+    if (common->json && !print_json(list, count))
+        return cli_reported(common, false);
     for (size_t i = 0; i < count && !common->json; i++) {
         printf("%s", i ? "\n" : "");
         show_device(&list[i], common->verbose);

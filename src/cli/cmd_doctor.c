@@ -82,7 +82,7 @@ static void tell(void *user, const struct doctor_finding *finding)
         print_finding(report, finding);
 }
 
-static int print_verdict(struct report *report, const struct doctor_result *result)
+static bool print_verdict(struct report *report, const struct doctor_result *result)
 {
     if (report->common.json) {
         json_t *whole =
@@ -91,13 +91,13 @@ static int print_verdict(struct report *report, const struct doctor_result *resu
                       "wrong", (json_int_t)result->wrong, "findings", report->findings);
         report->findings = NULL;
         report->failed = report->failed || !whole;
-        return !report->failed && cli_print_json(whole) ? EXIT_DONE : EXIT_DEVICE;
+        return !report->failed && cli_print_json(whole);
     }
     if (!report->common.quiet)
         printf("\n%s: %s, %u wrong, %s\n", result->wrong ? "not fine" : "fine",
                show_count(result->devices, "device").text, result->wrong,
                show_count(result->warnings, "warning").text);
-    return EXIT_DONE;
+    return true;
 }
 
 static int examine(struct report *report)
@@ -121,12 +121,8 @@ static int examine(struct report *report)
         print_verdict(report, &result);
     if (status)
         return cli_fail(&report->common, &error);
-    int printed = print_verdict(report, &result);
-    if (printed != EXIT_DONE) {
-        error_memory(&error, "the report");
-        return cli_fail(&report->common, &error);
-    }
-    return result.wrong ? EXIT_CHECK : EXIT_DONE;
+    const int printed = cli_reported(&report->common, print_verdict(report, &result));
+    return printed == EXIT_DONE && result.wrong ? EXIT_CHECK : printed;
 }
 
 static int run(int argc, char **argv)

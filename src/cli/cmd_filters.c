@@ -434,23 +434,15 @@ static int show_filter(const struct common_options *common, const hone_filter_in
     else
         ok = print_filter_json(info, device, chosen, device ? NULL : error.message) && ok;
     hone_device_close(&device);
-    if (ok)
-        return EXIT_DONE;
-    error_memory(&error, "the report");
-    return cli_fail(common, &error);
+    return cli_reported(common, ok);
 }
 
 static int show_all(const struct common_options *common)
 {
-    hone_error error;
-    if (!common->json) {
-        print_filters();
-        return EXIT_DONE;
-    }
-    if (print_filters_json())
-        return EXIT_DONE;
-    error_memory(&error, "the report");
-    return cli_fail(common, &error);
+    if (common->json)
+        return cli_reported(common, print_filters_json());
+    print_filters();
+    return EXIT_DONE;
 }
 
 static int run(int argc, char **argv)

@@ -72,10 +72,7 @@ static int show(const struct common_options *common)
         cli_warn(common, "%s", error.message);
     json_decref(list);
     json_decref(videos);
-    if (ok)
-        return EXIT_DONE;
-    error_memory(&error, "the report");
-    return cli_fail(common, &error);
+    return cli_reported(common, ok);
 }
 
 static int run(int argc, char **argv)

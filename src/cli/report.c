@@ -67,6 +67,15 @@ int cli_fail(const struct common_options *common, const hone_error *error)
     return cli_exit_status(error->status);
 }
 
+int cli_reported(const struct common_options *common, bool printed)
+{
+    hone_error error;
+    if (printed)
+        return EXIT_DONE;
+    error_memory(&error, "the report");
+    return cli_fail(common, &error);
+}
+
 /* One call of stdio per line keeps lines of several threads apart. */
 static void print_line(const char *before, const char *format, va_list args, const char *after)
 {
