@@ -111,12 +111,10 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
             table ":KH*LIMBS*" MATRIX_DEPTH(step) "*512"                                                     \
     }
 #define MATRIX_TUNABLES(groups)                                                                              \
+    {"LINES", TUNABLE_DEFINE, "8 2 4 16", "rows of results at once"},                                        \
+        {"ROWS", TUNABLE_DEFINE, "16 8 32 64", "rows per warp"},                                             \
     {                                                                                                        \
-        {"LINES", TUNABLE_DEFINE, "8 2 4 16", "rows of results at once"},                                    \
-            {"ROWS", TUNABLE_DEFINE, "16 8 32 64", "rows per warp"},                                         \
-        {                                                                                                    \
-            "WG_X", TUNABLE_DEFINE, groups, "work-items of a work-group"                                     \
-        }                                                                                                    \
+        "WG_X", TUNABLE_DEFINE, groups, "work-items of a work-group"                                         \
     }
 #define MATRIX_UNITS "(SM >= 80 || W*H <= 65536)"
 #define ALL_TAPS     "KW*KH*C"
@@ -189,7 +187,7 @@ static const struct variant variants[] = {
              "sums of bytes times weights as products of matrices of 16x32 and 32x8"),
      .condition = "LIMBS > 0 && " MATRIX_UNITS, .align = 16,
      .specialised = "the kernel's sides and the weights' size set how many products there are",
-     .tunables = MATRIX_TUNABLES("32 64 128"), .constraints = {"WG_X <= MAXWG", "LINES <= ROWS"},
+     .tunables = {MATRIX_TUNABLES("32 64 128")}, .constraints = {"WG_X <= MAXWG", "LINES <= ROWS"},
      .defines = MATRIX_DEFINES("C"),
      .passes = {PASS("convolve_matrix", .extent = {"ceildiv(W*C, 256)*32", "H"}, .block = {"1", "ROWS"},
                      .arguments = MATRIX_ARGUMENTS("table4", "C"))},
@@ -198,7 +196,11 @@ static const struct variant variants[] = {
     {VARIANT("matrix_planes", "matrix.cl", 0, "packed", "the same with one channel of the pixels at a time"),
      .condition = "LIMBS > 0 && C > 1 && " MATRIX_UNITS, .align = 16,
      .specialised = "the kernel's sides and the weights' size set how many products there are",
-     .tunables = MATRIX_TUNABLES("96 32 64 128"), .constraints = {"WG_X <= MAXWG", "LINES <= ROWS"},
+     .tunables = {MATRIX_TUNABLES("96 32 64 128"),
+                  {"JOIN", TUNABLE_DEFINE, "0 1",
+                   "a work-group has warps for all channels, and stores their results together"}},
+     .constraints = {"WG_X <= MAXWG", "LINES <= ROWS", "!JOIN || WG_X % (32*COLOURS) == 0",
+                     "!JOIN || WG_X/(32*COLOURS)*LINES*32*C*BITS + 24*WG_X <= LMEM"},
      .defines = MATRIX_DEFINES("1"),
      .passes = {PASS("convolve_matrix_planes", .extent = {"ceildiv(W, 256)*COLOURS*32", "H"},
                      .block = {"1", "ROWS"}, .arguments = MATRIX_ARGUMENTS("table5", "1"))},

@@ -9,6 +9,7 @@
  * of these gives to result o of a tile. Channels lie beside each other: neighbours of one are HONE_C apart,
  * what lies in between has the weight 0. matrix_planes: an element is a pixel of one channel, picked out of
  * the words that are loaded, so that K is as small as for one channel; a warp makes results of one channel.
+ * JOIN: results of all channels are put together in local memory and stored as words.
  *
  * Each lane loads words of four neighbours, as the unit wants them, and has four neighbouring results in the
  * end. Pixels of 16 bits are two planes of bytes, weights of 16 bits two limbs of 8; what belongs to the same
@@ -25,6 +26,9 @@
 #endif
 #ifndef WG_X
 #define WG_X 32 /* work-items of a work-group: whole warps, beside each other */
+#endif
+#ifndef JOIN
+#define JOIN 0 /* of matrix_planes: a work-group has warps for all channels of its strips */
 #endif
 #ifndef KW
 #define KW 5 /* the kernel's width */
@@ -52,7 +56,8 @@
 #define STEP    (APART ? 1 : HONE_C)      /* elements from a neighbour to the next */
 #define COLOURS (HONE_ALPHA ? 3 : HONE_C) /* channels that are filtered */
 
-#define STRIP   256          /* elements */
+#define STRIP   256 /* elements */
+#define JOINED  (APART && JOIN)
 #define PLANES  (HONE_T + 1) /* bytes of an element */
 #define POWERS  (PLANES + LIMBS - 1)
 #define LOADS   (2 * 2 * DEPTH) /* of four elements, for each row */
@@ -292,6 +297,54 @@ inline uint result_or(const struct strip *s, uint r, int i, int y, int left, int
                : r;
 }
 
+#if JOINED
+#define STRIPS   (WG_X / 32 / COLOURS)        /* of a work-group */
+#define WORDS    (STRIP * HONE_C / WORD_PART) /* of a strip's row */
+#define TOGETHER __local uint *joined         /* LINES rows of the lane's strip */
+#define SHARE    (32 * COLOURS)               /* lanes of a strip */
+
+/* The lane's results of row r. */
+inline void join_row(TOGETHER, const struct strip *s, const uint *results, int i, int r)
+{
+    __local PIXEL *row = (__local PIXEL *)(joined + r * WORDS);
+    UNROLL
+    for (int k = 0; k < 4; k++)
+        row[(i - s->at + k) * HONE_C + s->plane.channel] = (PIXEL)results[k];
+}
+
+/* Words 4 * v to 4 * v + 3 of row y. */
+inline void store_joined(__global PIXEL *out, const struct strip *s, __local const uint *words, int v, int y)
+{
+    int i = s->at * HONE_C + 4 * WORD_PART * v, left = s->width * HONE_C - i;
+    uint w[4];
+    UNROLL
+    for (int k = 0; k < 4; k++)
+        w[k] = finish_word(words[4 * v + k], s->in + y * s->pitch, i + WORD_PART * k, y, 1, 1, s->width,
+                           s->height);
+    if (left >= 4 * WORD_PART) {
+        *(__global uint4 *)(out + i) = (uint4)(w[0], w[1], w[2], w[3]);
+        return;
+    }
+    UNROLL
+    for (int k = 0; k < 4 * WORD_PART; k++)
+        if (k < left)
+            out[i + k] = (PIXEL)(w[k / WORD_PART] >> 8 * WORD_BYTES * (k % WORD_PART));
+}
+
+/* LINES rows from y on, by all lanes of a strip. */
+inline void store_rows(__global PIXEL *out, int out_pitch, const struct strip *s, TOGETHER, int lane, int y)
+{
+    UNROLL
+    for (int v = 0; v < LINES * WORDS / 4; v += SHARE) {
+        int at = v + lane, r = at / (WORDS / 4);
+        if (r < LINES && y + r < s->height)
+            store_joined(out + (y + r) * out_pitch, s, joined + r * WORDS, at % (WORDS / 4), y + r);
+    }
+}
+#else
+#define TOGETHER __local uint *joined /* nothing */
+#endif
+
 /* Elements i to i + 3 of row y, which begins at `out`. */
 inline void store_four(__global PIXEL *out, const struct strip *s, const uint *r, int i, int y)
 {
@@ -327,8 +380,9 @@ struct ending {
     int left, top;
 };
 
-inline void store_row(__global PIXEL *out, const struct strip *s, const struct sums *sums, int y,
-                      const struct ending *e, const struct lane *lane)
+/* Row r of those from y - r on. */
+inline void store_row(__global PIXEL *out, const struct strip *s, const struct sums *sums, int y, int row,
+                      const struct ending *e, const struct lane *lane, TOGETHER)
 {
     UNROLL
     for (int far = 0; far < 2; far++) {
@@ -337,14 +391,18 @@ inline void store_row(__global PIXEL *out, const struct strip *s, const struct s
         UNROLL
         for (int k = 0; k < 4; k++)
             r[k] = result_or(s, result(sums, far, k, e->factor, e->offset), i + k, y, e->left, e->top);
+#if JOINED
+        join_row(joined, s, r, i, row);
+#else
         store_four(out, s, r, i, y);
+#endif
     }
 }
 
 /* LINES rows of results from y on. The next row is under way while one is multiplied. */
 inline void make_rows(const struct strip *s, const int *place, __global PIXEL *out, int out_pitch, int y,
                       __global const uint4 *table, struct weights held[HELD], const struct ending *e,
-                      const struct lane *lane)
+                      const struct lane *lane, TOGETHER)
 {
     struct sums sums[LINES];
     uint2 ahead[LOADS];
@@ -374,10 +432,17 @@ inline void make_rows(const struct strip *s, const int *place, __global PIXEL *o
                     add_products(&sums[r], &p, &held[RESIDENT ? j - r : (i - r + LINES) % HELD], lane);
         }
     }
+#if JOINED
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
     UNROLL
     for (int r = 0; r < LINES; r++)
         if (y + r < s->height)
-            store_row(out + (y + r) * out_pitch, s, &sums[r], y + r, e, lane);
+            store_row(out + (y + r) * out_pitch, s, &sums[r], y + r, r, e, lane, joined);
+#if JOINED
+    barrier(CLK_LOCAL_MEM_FENCE);
+    store_rows(out, out_pitch, s, joined, get_local_id(0) % SHARE, y);
+#endif
 }
 
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
@@ -391,8 +456,10 @@ KERNEL(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *ou
     bool edge = at < BEFORE || at - BEFORE + STRIP - 16 + 32 * DEPTH > width * STEP;
 #if WITH_PTX
     struct lane lane = {item % 32 / 4, item % 4};
+#if !JOINED
     if (at >= width * STEP)
         return;
+#endif
 #else
     __local uint exchange[WG_X * 6];
     struct lane lane = {item % 32 / 4, item % 4, exchange + item / 32 * 32 * 6};
@@ -407,6 +474,12 @@ KERNEL(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *ou
                             edge,
                             plane_of(APART ? warp % COLOURS : 0)};
     const struct ending e = {factor, offset, left, top};
+#if JOINED
+    __local uint words[STRIPS][LINES * WORDS];
+    __local uint *joined = words[item / SHARE];
+#else
+    __local uint *joined = 0;
+#endif
     struct weights held[HELD];
     int place[4 * LOADS];
     if (edge)
@@ -418,5 +491,5 @@ KERNEL(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *ou
 #endif
 #pragma unroll 1
     for (int y = first; y < end; y += LINES)
-        make_rows(&s, place, out + out_offset, out_pitch, y, table, held, &e, &lane);
+        make_rows(&s, place, out + out_offset, out_pitch, y, table, held, &e, &lane, joined);
 }
