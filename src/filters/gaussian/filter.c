@@ -106,6 +106,32 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GRID_FLAGS          "(" GATHER_GROUPS "*(GROUP - 4) + 4)"
 #define GRID_TABLE          "table7:4*(4*GRID_STEP + 2*GRID_REACH + 7)"
 
+/* Two tunables of what makes the grid, and its first pass. */
+#define GRID_TUNABLES                                                                                        \
+    {"TAKE", TUNABLE_DEFINE, "8 4 16", "bytes of a row per work-item that gathers, if that is a cell"},      \
+        {"GIVE", TUNABLE_DEFINE, "16 4 8", "bytes of a row per work-item that spreads"},                     \
+        {"AHEAD", TUNABLE_DEFINE, "0 1", "a row of cells is read while that before is taken in"},            \
+        {"GROUP", TUNABLE_DEFINE, "128 64 256", "work-items of a group that gathers"},                       \
+        {"ROWS", TUNABLE_DEFINE, "16 4 8 32", "rows of the grid that they make"},                            \
+    {                                                                                                        \
+        "DOWN", TUNABLE_DEFINE, "4 1 2 8 16", "cells down per work-item that spreads"                        \
+    }
+#define GRID_CONSTRAINT "!AHEAD || C*GRID_STEP*max(TAKE, GRID_STEP*BITS/8) <= 64"
+#define GATHER_SCRATCH                                                                                       \
+    {.bytes = "4*C*" GATHERED_COLUMNS "*" GATHERED_ROWS},                                                    \
+        {.bytes = "FLOAT ? C*" GRID_FLAGS "*(" GATHERED_ROWS " + 3) : 1"},                                   \
+    {                                                                                                        \
+        .bytes = "FLOAT ? C*" GATHER_GROUPS "*" GATHER_STRIPS " : 1"                                         \
+    }
+#define GATHER_PASS                                                                                          \
+    PASS("gaussian_grid_gather", .extent = {GATHER_GROUPS "*GROUP", GATHER_STRIPS}, .local = {"GROUP", "1"}, \
+         .arguments = {"in", "tmp0", "tmp1", "tmp2", "W", "H", "border", "GRID_REACH", GATHERED_COLUMNS,     \
+                       GATHERED_ROWS, GRID_FLAGS})
+
+/* Cells down of a work-group's tile, and the memory that it filters lines in. */
+#define TILE_CELLS "(ITEMS*8*GIVE/BITS/SPAN*DOWN)"
+#define TILE_LINES "(" TILE_CELLS " + 4 + 2*GRID_REACH)*(SPAN/GRID_STEP + 4)"
+
 /* exact=yes: weights of 16 bits, elements of a line of sums, words of two weights. */
 #define EXACT_16      "EXACT_BITS <= 16"
 #define EXACT_WEIGHTS "table8:4*EXACT_REACH + 4"
@@ -191,6 +217,20 @@ static const struct variant variants[] = {
                      .arguments = {"in", "out", "W", "H", "border", "table5:4*ACROSS + 4", "R"})},
      .cost = {"2*C*BITS/8", "C*(2*ceildiv(NEAR*C, PX) + 1)/PX*(ROWS + 2*NEAR)/ROWS",
               "C*2*(2*NEAR + 1)*(ROWS + 2*NEAR)/ROWS"}},
+    {VARIANT("columns", "columns.cl", NEEDS_LOCAL, "local",
+             "every weight, down in registers, then across from local memory, in which all channels lie"),
+     .condition = DIRECT " && TYPE != 0 && NEAR <= 20", .align = 16,
+     .specialised = "the window's radius sets how many results are under way in registers",
+     .tunables = {{"LANES", TUNABLE_DEFINE, "64 32 128", "work-items per channel"},
+                  {"ROWS", TUNABLE_DEFINE, "128 32 64 256", "rows per work-group"}},
+     .constraints = {"LANES*C <= MAXWG", "32*C*(LANES*C + (C % 2 ? 0 : LANES)) <= LMEM"},
+     .defines = {"RADIUS=NEAR", "WITH_PTX=PTX"},
+     .passes = {PASS("gaussian_columns",
+                     .extent = {"ceildiv(W, 4*LANES - 2*roundup(NEAR, 4))*LANES*C", "ceildiv(H, ROWS)"},
+                     .local = {"LANES*C", "1"},
+                     .arguments = {"in", "out", "W", "H", "border", "table5:4*ACROSS + 4", "R"})},
+     .cost = {"2*C*BITS/8", "C*((ROWS + 2*NEAR)/ROWS*BITS/128 + (2*NEAR + 4)/16)",
+              "C*2*(2*NEAR + 1)*(2*ROWS + 2*NEAR)/ROWS"}},
     {VARIANT("matrix", "matrix.cl", 0, "packed",
              "every weight, both passes as products of 16x16 matrices of halves in registers"),
      .condition = DIRECT " && TYPE == 0 && NEAR <= 40 && NEAR*C <= 64 && (SM >= 80 || W*H <= 65536)",
@@ -214,36 +254,43 @@ static const struct variant variants[] = {
              "from those"),
      .condition = GRID, .align = 16,
      .specialised = "the grid's step, which changes where sigma doubles, sets what stays in registers",
-     .tunables = {{"TAKE", TUNABLE_DEFINE, "8 4 16",
-                   "bytes of a row per work-item that gathers, if that is a cell"},
-                  {"GIVE", TUNABLE_DEFINE, "16 4 8", "bytes of a row per work-item that spreads"},
-                  {"AHEAD", TUNABLE_DEFINE, "0 1", "a row of cells is read while that before is taken in"},
-                  {"GROUP", TUNABLE_DEFINE, "128 64 256", "work-items of a group that gathers"},
-                  {"ROWS", TUNABLE_DEFINE, "16 4 8 32", "rows of the grid that they make"},
-                  {"DOWN", TUNABLE_DEFINE, "4 1 2 8 16", "cells down per work-item that spreads"},
+     .tunables = {GRID_TUNABLES,
                   {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width of the other passes"}},
-     .constraints = {"!AHEAD || C*GRID_STEP*max(TAKE, GRID_STEP*BITS/8) <= 64"},
+     .constraints = {GRID_CONSTRAINT},
      .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX"},
-     .scratch = {{.bytes = "4*C*" GATHERED_COLUMNS "*" GATHERED_ROWS},
-                 {.bytes = "4*C*" GRID_COLUMNS "*" GATHERED_ROWS},
-                 {.bytes = "FLOAT ? C*" GRID_FLAGS "*(" GATHERED_ROWS " + 3) : 1"},
-                 {.bytes = "FLOAT ? C*" GATHER_GROUPS "*" GATHER_STRIPS " : 1"}},
-     .passes = {PASS("gaussian_grid_gather", .extent = {GATHER_GROUPS "*GROUP", GATHER_STRIPS},
-                     .local = {"GROUP", "1"},
-                     .arguments = {"in", "tmp0", "tmp2", "tmp3", "W", "H", "border", "GRID_REACH",
-                                   GATHERED_COLUMNS, GATHERED_ROWS, GRID_FLAGS}),
+     .scratch = {GATHER_SCRATCH, {.bytes = "4*C*" GRID_COLUMNS "*" GATHERED_ROWS}},
+     .passes = {GATHER_PASS,
                 PASS("gaussian_grid_rows", .extent = {GRID_COLUMNS "/4", GATHERED_ROWS, "C"},
-                     .arguments = {"tmp0", "tmp1", GRID_TABLE, "GRID_REACH", GATHERED_COLUMNS, GATHERED_ROWS,
+                     .arguments = {"tmp0", "tmp3", GRID_TABLE, "GRID_REACH", GATHERED_COLUMNS, GATHERED_ROWS,
                                    GRID_COLUMNS}),
                 PASS("gaussian_grid_columns", .extent = {GRID_COLUMNS "/4", GRID_ROWS "/4", "C"},
                      .local = {"32", "WG_X/32", "1"},
-                     .arguments = {"tmp1", "tmp0", GRID_TABLE, "GRID_REACH", GATHERED_ROWS, GRID_COLUMNS,
+                     .arguments = {"tmp3", "tmp0", GRID_TABLE, "GRID_REACH", GATHERED_ROWS, GRID_COLUMNS,
                                    GRID_ROWS}),
                 PASS("gaussian_grid_spread", .extent = {"W", "H"}, .block = {"8*GIVE/BITS", "DOWN*GRID_STEP"},
-                     .arguments = {"in", "tmp0", "tmp2", "tmp3", "out", "W", "H", "border", "GRID_REACH", "R",
+                     .arguments = {"in", "tmp0", "tmp1", "tmp2", "out", "W", "H", "border", "GRID_REACH", "R",
                                    GRID_COLUMNS, GRID_ROWS, GATHERED_ROWS, GRID_FLAGS})},
      .cost = {"C*(2*BITS/8 + 24/GRID_STEP/GRID_STEP)", "C*(2 + 16/GRID_STEP/GRID_STEP)*BITS/128",
               "C*(20 + 32/GRID_STEP + (8*GRID_REACH + 16)/GRID_STEP/GRID_STEP)"}},
+    {VARIANT("grid_tiles", "grid.cl", NEEDS_LOCAL, "local",
+             "the same, the grid blurred in local memory by those who make the pixels of it: two launches"),
+     .condition = GRID, .align = 16,
+     .specialised = "the grid's step, which changes where sigma doubles, sets what stays in registers",
+     .tunables = {GRID_TUNABLES,
+                  {"SPAN", TUNABLE_DEFINE, "128 64 256", "pixels across of a work-group that spreads"},
+                  {"ITEMS", TUNABLE_DEFINE, "256 128", "its work-items"}},
+     .constraints = {GRID_CONSTRAINT, TILE_CELLS " >= 4 && " TILE_CELLS " % 4 == 0",
+                     "4*" TILE_LINES " + 4*C*(" TILE_CELLS " + 4)*(SPAN/GRID_STEP + 4) <= LMEM"},
+     .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX"}, .scratch = {GATHER_SCRATCH},
+     .passes = {GATHER_PASS,
+                PASS("gaussian_grid_tiles",
+                     .extent = {"ceildiv(W, SPAN)*ITEMS", "ceildiv(H, " TILE_CELLS "*GRID_STEP)"},
+                     .local = {"ITEMS", "1"},
+                     .arguments = {"in", "tmp0", GRID_TABLE, "tmp1", "tmp2", "out", "W", "H", "border",
+                                   "GRID_REACH", "R", GRID_COLUMNS, GRID_ROWS, GRID_FLAGS,
+                                   "local:4*" TILE_LINES})},
+     .cost = {"C*(2*BITS/8 + 8/GRID_STEP/GRID_STEP)", "C*(2 + 16/GRID_STEP/GRID_STEP)*BITS/128",
+              "C*(20 + 32/GRID_STEP + (16*GRID_REACH + 16)/GRID_STEP/GRID_STEP)"}},
     {VARIANT("lines", NULL, 0, "buffer",
              "recursive: a work-item for each row, then for each column; coupled complex poles"),
      .condition = RECURSIVE, .tunables = {LINES}, .defines = {"PAIRS=" PAIRS}, .scratch = TWO_PICTURES,
@@ -386,10 +433,12 @@ static const struct rung rungs[] = {
     {"direct", "every weight of the window", "direct", "", "hone"},
     {"tile", "every weight, both passes in local memory", "tile", "", "hone"},
     {"packed", "every weight, both passes in registers", "packed", "", "hone"},
+    {"columns", "every weight, down in registers, across from local memory", "columns", "", "hone"},
     {"matrix", "every weight, both passes by matrix units", "matrix", "", "hone"},
     {"bands", "every weight, 64-byte vectors", "bands", "", "hone"},
     {"coarse", "every few rows, and all from those", "coarse", "", "hone"},
     {"grid", "every few rows and columns, and all from those", "grid", "", "hone"},
+    {"grid-tiles", "the same in two launches", "grid_tiles", "", "hone"},
 };
 
 static const char *const trials[] = {

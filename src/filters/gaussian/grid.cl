@@ -8,6 +8,9 @@
  *   2. rows, columns: a filter along both axes of the grid;
  *   3. spread: every pixel is a weighted sum of the 4x4 grid points around it.
  *
+ * Variant `grid` does this in four launches; in `grid_tiles` the work-groups that spread filter their own
+ * part of the grid, in local memory, and there are two.
+ *
  * The grid goes on beyond the edges as far as is needed, so that the border rule matters to `gather` alone.
  * Cell b is the pixels b * STEP .. b * STEP + STEP - 1 and lies between grid points b and b + 1. Channels are
  * grids of their own. NaN and infinity count as 0 in the grid; `gather` notes where there are some, and
@@ -36,6 +39,12 @@
 #endif
 #ifndef DOWN
 #define DOWN 4 /* cells, one below the other, per work-item of `spread` */
+#endif
+#ifndef SPAN
+#define SPAN 128 /* pixels across that a work-group of `tiles` makes: at least four cells */
+#endif
+#ifndef ITEMS
+#define ITEMS 256 /* its work-items */
 #endif
 #ifndef AHEAD
 #define AHEAD 0 /* 1: `gather` reads a row of cells while it takes in the one before */
@@ -69,6 +78,15 @@
 #define AROUND     (WIDE_CELLS + 3)
 
 __constant float phi[4 * STEP] = {PHI};
+
+/* Where the points are that are spread. */
+#ifdef VARIANT_grid_tiles
+#define TILES 1
+#define SPACE __local
+#else
+#define TILES 0
+#define SPACE __global
+#endif
 
 /* Values as `gather` takes them, before its weights: of u8 128 + value / 256, whose bits need no conversion.
  * Floats are halved on the grid: its filter overshoots, and must not overflow. */
@@ -564,15 +582,9 @@ gaussian_grid_gather(__global const PIXEL *in, int in_offset, int in_pitch, __gl
         sums[3] = mad(value, (taps)[0], sums[3]);                                                            \
     } while (0)
 
-/* Row and column 0 of the results' grid stand one point before the picture's first. */
-__kernel void gaussian_grid_rows(__global const float *grid, __global float *out,
-                                 __constant const float *table, int reach, int pitch, int rows, int out_pitch)
+/* Four results of a row. `taps`: of the distance -reach - 3 first. */
+inline float4 filter_across(__global const float4 *from, __constant const float *taps, int reach)
 {
-    int column = get_global_id(0) * 4, row = get_global_id(1), channel = get_global_id(2);
-    if (column >= out_pitch || row >= rows || IS_ALPHA(channel))
-        return;
-    __global const float4 *from = (__global const float4 *)(grid + (channel * rows + row) * pitch + column);
-    __constant const float *taps = table + 4 * STEP;
     float sums[4] = {0, 0, 0, 0};
     for (int q = 0; q <= reach / 2; q++) {
         float4 four = from[q];
@@ -581,8 +593,19 @@ __kernel void gaussian_grid_rows(__global const float *grid, __global float *out
         ADD_TAPS(sums, four.z, taps + 4 * q + 2);
         ADD_TAPS(sums, four.w, taps + 4 * q + 3);
     }
-    *(__global float4 *)(out + (channel * rows + row) * out_pitch + column) =
-        (float4)(sums[0], sums[1], sums[2], sums[3]);
+    return (float4)(sums[0], sums[1], sums[2], sums[3]);
+}
+
+#if !TILES
+/* Row and column 0 of the results' grid stand one point before the picture's first. */
+__kernel void gaussian_grid_rows(__global const float *grid, __global float *out,
+                                 __constant const float *table, int reach, int pitch, int rows, int out_pitch)
+{
+    int column = get_global_id(0) * 4, row = get_global_id(1), channel = get_global_id(2);
+    if (column >= out_pitch || row >= rows || IS_ALPHA(channel))
+        return;
+    *(__global float4 *)(out + (channel * rows + row) * out_pitch + column) = filter_across(
+        (__global const float4 *)(grid + (channel * rows + row) * pitch + column), table + 4 * STEP, reach);
 }
 
 __kernel void gaussian_grid_columns(__global const float *grid, __global float *out,
@@ -603,6 +626,8 @@ __kernel void gaussian_grid_columns(__global const float *grid, __global float *
     for (int i = 0; i < 4; i++)
         *(__global float4 *)(to + i * pitch) = sums[i];
 }
+#endif
+
 /* ---- Spread ---- */
 
 struct target {
@@ -817,7 +842,7 @@ inline bool is_marked(__global const uchar *tiles, int bx, int by, int radius, i
 #endif
 
 /* The next row of points, of each channel. */
-inline void load_points(float points[COLOURS][4 * AROUND], __global const float *at, int plane)
+inline void load_points(float points[COLOURS][4 * AROUND], SPACE const float *at, int plane)
 {
 #pragma unroll
     for (int c = 0; c < COLOURS; c++)
@@ -846,22 +871,15 @@ inline void mend(const struct cells *s, const struct target *t, __global const u
 }
 #endif
 
-__kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int in_pitch,
-                                   __global const float *grid, __global const uchar *flags,
-                                   __global const uchar *tiles, __global RESULT *out, int out_offset,
-                                   int out_pitch, int width, int height, BORDER_TYPE border, int reach,
-                                   int radius, int pitch, int rows, int gathered_rows, int flag_pitch)
+/* `count` cells of a work-item, one below the other, from row `y` of pixels on; `at`: the first point that
+ * the uppermost sees, in rows of `pitch` and planes of `plane` points. */
+inline void spread_cells(const struct target *t, SPACE const float *at, int pitch, int plane, int y,
+                         int count)
 {
-    int x = get_global_id(0) * WIDE, by = get_global_id(1) * DOWN, plane = rows * pitch;
-    struct target t = {out + out_offset, in + in_offset, out_pitch, in_pitch, width, height, radius, x};
-    if (t.x >= width || by * STEP >= height)
-        return;
-    __global const float *at = grid + by * pitch + x / STEP;
-    int count = min(DOWN, (height - by * STEP + STEP - 1) / STEP);
     float points[COLOURS][4 * AROUND], part[PARTS];
 #pragma unroll
     for (int k = 0; k < PARTS; k++)
-        part[k] = phi[4 * (x % STEP) + k] * SPREAD;
+        part[k] = phi[4 * (t->x % STEP) + k] * SPREAD;
 #pragma unroll
     for (int k = 0; k < COLOURS * 4 * AROUND; k++)
         points[k / (4 * AROUND)][k % (4 * AROUND)] = 0;
@@ -869,12 +887,108 @@ __kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int 
         load_points(points, at + n * pitch, plane);
     for (int n = 0; n < count; n++) {
         load_points(points, at + (n + 3) * pitch, plane);
-        store_block(points, part, &t, (by + n) * STEP);
+        store_block(points, part, t, y + n * STEP);
     }
+}
+
+/* The cells of a work-item from `by` on, in all channels. */
+inline void mend_cells(const struct target *t, __global const uchar *flags, __global const uchar *tiles,
+                       BORDER_TYPE border, int by, int count, int reach, int rows, int flag_pitch)
+{
 #if FLOATING
     for (int c = 0; c < COLOURS; c++) {
-        struct cells s = {in + in_offset + c, in_pitch, width, height, 0, border, 0, -1, {0}};
-        mend(&s, &t, flags, tiles, by, count, reach, gathered_rows, flag_pitch, c);
+        struct cells s = {t->in + c, t->in_pitch, t->width, t->height, 0, border, 0, -1, {0}};
+        mend(&s, t, flags, tiles, by, count, reach, rows, flag_pitch, c);
     }
 #endif
 }
+
+/* Of DOWN cells from `by` on, those that are in the picture. */
+inline int cells_down(int by, int height)
+{
+    return min(DOWN, (height - by * STEP + STEP - 1) / STEP);
+}
+
+#if !TILES
+__kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int in_pitch,
+                                   __global const float *grid, __global const uchar *flags,
+                                   __global const uchar *tiles, __global RESULT *out, int out_offset,
+                                   int out_pitch, int width, int height, BORDER_TYPE border, int reach,
+                                   int radius, int pitch, int rows, int gathered_rows, int flag_pitch)
+{
+    int x = get_global_id(0) * WIDE, by = get_global_id(1) * DOWN, count = cells_down(by, height);
+    struct target t = {out + out_offset, in + in_offset, out_pitch, in_pitch, width, height, radius, x};
+    if (t.x >= width || by * STEP >= height)
+        return;
+    spread_cells(&t, grid + by * pitch + x / STEP, pitch, rows * pitch, by * STEP, count);
+    mend_cells(&t, flags, tiles, border, by, count, reach, gathered_rows, flag_pitch);
+}
+
+#else
+/* A work-group's cells, the points that it makes in a row, and work-items beside each other. */
+#define TILE_X (SPAN / STEP)
+#define LINE   (TILE_X + 4)
+#define PLACES (SPAN / WIDE)
+#define TILE_Y (ITEMS / PLACES * DOWN)
+#define PLANE  ((TILE_Y + 4) * LINE)
+
+/* `quads` of four points in each of `count` rows, filtered across; rows of `grid` are `pitch` long. */
+inline void filter_rows(__local float4 *lines, __global const float *grid, int pitch,
+                        __constant const float *taps, int reach, int quads, int count)
+{
+    for (int i = get_local_id(0); i < count * (LINE / 4); i += ITEMS) {
+        int quad = i % (LINE / 4), row = i / (LINE / 4);
+        if (quad < quads)
+            lines[i] = filter_across((__global const float4 *)(grid + row * pitch + 4 * quad), taps, reach);
+    }
+}
+
+/* The same down, of `count` rows of results. */
+inline void filter_columns(__local float *points, __local const float *lines, __constant const float *taps,
+                           int reach, int quads, int count)
+{
+    for (int i = get_local_id(0); i < count / 4 * LINE; i += ITEMS) {
+        int column = i % LINE, row = i / LINE * 4;
+        float sums[4] = {0, 0, 0, 0};
+        if (column >= 4 * quads)
+            continue;
+#pragma unroll 4
+        for (int k = 0; k < 2 * reach + 4; k++) {
+            float value = lines[(row + k) * LINE + column];
+            ADD_TAPS(sums, value, taps + k);
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            points[(row + k) * LINE + column] = sums[k];
+    }
+}
+
+/* `lines` has room for TILE_Y + 4 + 2 * reach rows of LINE points; `columns` and `rows`: of all results of
+ * the filter, in which row and column 0 stand one point before the picture's first. */
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
+gaussian_grid_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __global const float *grid,
+                    __constant const float *table, __global const uchar *flags, __global const uchar *tiles,
+                    __global RESULT *out, int out_offset, int out_pitch, int width, int height,
+                    BORDER_TYPE border, int reach, int radius, int columns, int rows, int flag_pitch,
+                    __local float4 *lines)
+{
+    __local float points[COLOURS * PLANE];
+    int left = get_group_id(0) * TILE_X, top = get_group_id(1) * TILE_Y, item = get_local_id(0);
+    int quads = min(LINE, columns - left) / 4, count = min(TILE_Y + 4, rows - top);
+    int pitch = columns + 2 * reach, gathered_rows = rows + 2 * reach;
+    for (int c = 0; c < COLOURS; c++) {
+        filter_rows(lines, grid + (c * gathered_rows + top) * pitch + left, pitch, table + 4 * STEP, reach,
+                    quads, count + 2 * reach);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        filter_columns(points + c * PLANE, (__local const float *)lines, table + 4 * STEP, reach, quads,
+                       count);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    int x = left * STEP + item % PLACES * WIDE, row = item / PLACES * DOWN, by = top + row;
+    struct target t = {out + out_offset, in + in_offset, out_pitch, in_pitch, width, height, radius, x};
+    if (x >= width || by * STEP >= height)
+        return;
+    spread_cells(&t, points + row * LINE + x / STEP - left, LINE, PLANE, by * STEP, cells_down(by, height));
+    mend_cells(&t, flags, tiles, border, by, cells_down(by, height), reach, gathered_rows, flag_pitch);
+}
+#endif
