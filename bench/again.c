@@ -71,7 +71,7 @@ static bool start_cuda(void)
     cuda.device = find(library, "cuDeviceGet");
     cuda.retain = find(library, "cuDevicePrimaryCtxRetain");
     cuda.current = find(library, "cuCtxSetCurrent");
-    cuda.load = find(library, "cuModuleLoadData");
+    cuda.load = find(library, "cuModuleLoadDataEx");
     cuda.function = find(library, "cuModuleGetFunction");
     cuda.take = find(library, "cuMemAlloc_v2");
     cuda.give = find(library, "cuMemFree_v2");
@@ -214,11 +214,24 @@ static const char *get_ptx(struct job *job)
     return NULL;
 }
 
+/* Says why not, as the compiler for PTX does. */
+static bool load_module(void **module, const char *ptx)
+{
+    enum { ERROR_LOG = 5, ERROR_LOG_BYTES = 6 };
+    static char log[4096];
+    int options[] = {ERROR_LOG, ERROR_LOG_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
+    const int code = cuda.load(module, ptx, 2u, options, values);
+    if (code)
+        fprintf(stderr, "again: CUDA's compiler gives %d: %s\n", code, log);
+    return code == 0;
+}
+
 static const char *launch(struct job *job, const char *name, const size_t *groups, const size_t *local)
 {
     void *module = NULL, *function = NULL;
     const char *problem = NULL;
-    if (cuda.load(&module, job->ptx))
+    if (!load_module(&module, job->ptx))
         return "is not taken by CUDA";
     if (cuda.function(&function, module, name))
         problem = "is not in the program";

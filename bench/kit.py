@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What programs that measure share: contenders that take turns, where they come from, and tables between marks in documents."""
 import datetime
+import functools
 import importlib.util
 import json
 import os
@@ -28,15 +29,22 @@ def say_once(text):
 
 
 class Contender:
-    """A program that measures when asked: a number of rounds in, milliseconds out. It begins with some figures of its own."""
+    """A program that measures when asked: a number of rounds in, milliseconds out. It begins with some figures of its own, which
+    are waited for when the first round is asked for, so that several can begin at once."""
 
     def __init__(self, command, figures=1):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         stderr=subprocess.PIPE)
         self.note = ''
         self.samples = []
-        for _ in range(figures):
+        self.figures = figures
+
+    def ready(self):
+        """Waits until it has begun; raises RuntimeError where it cannot."""
+        while self.figures:
+            self.figures -= 1
             self.read()
+        return self
 
     def read(self):
         line = self.process.stdout.readline()
@@ -48,6 +56,7 @@ class Contender:
         return [float(figure) for figure in line.split()]
 
     def round(self, count):
+        self.ready()
         try:
             self.process.stdin.write(f'{count}\n')
             self.process.stdin.flush()
@@ -173,21 +182,22 @@ def host(counts):
 
 
 VERSIONS = {  # of peers: a command, and what to find in its output
-    'opencv': ([PYTHON, '-c', 'import cv2; print(cv2.__version__)'], r'(\S+)'),
-    'opencv_opencl': ([PYTHON, '-c', 'import cv2; print(cv2.__version__)'], r'(\S+)'),
-    'vips': (['pkg-config', '--modversion', 'vips'], r'(\S+)'),
-    'cvcuda': ([PYTHON, '-c', 'import cvcuda; print(cvcuda.__version__)'], r'(\S+)'),
-    'ffmpeg_opencl': (['ffmpeg', '-version'], r'version (\S+)'),
-    'numpy': ([PYTHON, '-c', 'import numpy; print(numpy.__version__)'], r'(\S+)'),
-    'plain': (['gcc', '-dumpfullversion'], r'(\S+)'),
-    'ffmpeg': (['ffmpeg', '-version'], r'version (\S+)'),
-    'magick': (['convert', '-version'], r'ImageMagick (\S+)'),
-    'clpeak': (['clpeak', '--version'], r'version: (\S+)'),
-    'cuda': ([nvcc() or 'nvcc', '--version'], r'release ([\d.]+)'),
-    'npp': ([nvcc() or 'nvcc', '--version'], r'release ([\d.]+)'),
+    'opencv': ((PYTHON, '-c', 'import cv2; print(cv2.__version__)'), r'(\S+)'),
+    'opencv_opencl': ((PYTHON, '-c', 'import cv2; print(cv2.__version__)'), r'(\S+)'),
+    'vips': (('pkg-config', '--modversion', 'vips'), r'(\S+)'),
+    'cvcuda': ((PYTHON, '-c', 'import cvcuda; print(cvcuda.__version__)'), r'(\S+)'),
+    'ffmpeg_opencl': (('ffmpeg', '-version'), r'version (\S+)'),
+    'numpy': ((PYTHON, '-c', 'import numpy; print(numpy.__version__)'), r'(\S+)'),
+    'plain': (('gcc', '-dumpfullversion'), r'(\S+)'),
+    'ffmpeg': (('ffmpeg', '-version'), r'version (\S+)'),
+    'magick': (('convert', '-version'), r'ImageMagick (\S+)'),
+    'clpeak': (('clpeak', '--version'), r'version: (\S+)'),
+    'cuda': ((nvcc() or 'nvcc', '--version'), r'release ([\d.]+)'),
+    'npp': ((nvcc() or 'nvcc', '--version'), r'release ([\d.]+)'),
 }
 
 
+@functools.lru_cache
 def version(command, pattern):
     """Not known: a question mark."""
     try:
@@ -198,14 +208,24 @@ def version(command, pattern):
     return found.group(1) if found else '?'
 
 
+def circumstances(build, peers, wanted=()):
+    """When it was measured, with which versions, and why peers that were wanted are not there."""
+    hone = version((os.path.join(build, 'hone'), '--version'), r'hone (\S+)')
+    reasons = {peer: next((text for text in sorted(said) if text.startswith(peer + ':')), f'{peer}: no figure').splitlines()[0]
+               for peer in wanted if peer not in peers}
+    return {'date': str(datetime.date.today()), 'missing': reasons,
+            'versions': {'hone': hone, **{peer: version(*VERSIONS[peer]) for peer in peers}}}
+
+
+def measured_line(there):
+    """A line for a table."""
+    programs = [f'{peer} {number}' + (' (gcc)' if peer == 'plain' else '') for peer, number in there['versions'].items()]
+    missing = '; '.join(there['missing'].values())
+    return f"Measured {there['date']} with {', '.join(programs)}." + (f' Missing: {missing}.' if missing else '')
+
+
 def measured_with(build, peers, wanted=()):
-    """A line for a table: when it was measured, with which versions, and which peers were wanted and are not there."""
-    programs = [f'{peer} {version(*VERSIONS[peer])}' + (' (gcc)' if peer == 'plain' else '') for peer in peers]
-    hone = version([os.path.join(build, 'hone'), '--version'], r'hone (\S+)')
-    line = f'Measured {datetime.date.today()} with ' + ', '.join([f'hone {hone}', *programs]) + '.'
-    reasons = [next((text for text in sorted(said) if text.startswith(peer + ':')), f'{peer}: no figure').splitlines()[0]
-               for peer in wanted if peer not in peers]
-    return line + (' Missing: ' + '; '.join(reasons) + '.' if reasons else '')
+    return measured_line(circumstances(build, peers, wanted))
 
 
 def processor():
