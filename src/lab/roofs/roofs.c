@@ -14,9 +14,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
-    FORMAT = 3,
+    FORMAT = 4,
     TRIES = 5,
     MOST_WARM_UPS = 1000,
     LEAST_BYTES = 64 << 20, /* of a buffer */
@@ -80,6 +81,11 @@ static const char memory_source[] =
     "{ size_t n = get_local_size(0), i = get_group_id(0) * n * 16 + get_local_id(0); float4 sum = 0;\n"
     "  for (int k = 0; k < 16; k++) sum += in[i + k * n];\n"
     "  if (sum.x + sum.y + sum.z + sum.w == 1.5f) out[get_global_id(0)] = sum; }\n"
+    "__kernel void read_wide(__global const float16 *in, __global float4 *out)\n"
+    "{ size_t n = get_local_size(0), i = get_group_id(0) * n * 16 + get_local_id(0); float16 sum = 0;\n"
+    "  for (int k = 0; k < 16; k++) sum += in[i + k * n];\n"
+    "  float8 two = sum.lo + sum.hi; float4 all = two.lo + two.hi;\n"
+    "  if (all.x + all.y + all.z + all.w == 1.5f) out[get_global_id(0)] = all; }\n"
     "__kernel void nothing(__global float4 *out) { if (get_global_size(0) == 0) out[0] = 0; }\n"
     "__kernel __attribute__((reqd_work_group_size(64, 1, 1)))\n"
     "void near(__global float4 *out, int rounds)\n"
@@ -224,16 +230,19 @@ static void warm_up(struct lab *lab)
     kernel_destroy(&kernel);
 }
 
-/* Reads in two orders, of which devices like one or the other. */
+/* Reads in two orders and of two widths, of which devices like one or the other. */
 static void measure_memory(struct lab *lab)
 {
     const double bytes = (double)lab->bytes;
     const struct launch all = {.dimensions = 1, .global = {lab->bytes / 16}},
-                        few = {.dimensions = 1, .global = {lab->bytes / 16 / READ_LOADS}};
+                        few = {.dimensions = 1, .global = {lab->bytes / 16 / READ_LOADS}},
+                        wide = {.dimensions = 1, .global = {lab->bytes / 64 / READ_LOADS}};
     double *values = lab->roofs->values;
     values[ROOF_COPY_BUFFER] = rate(lab, memory_kernel(lab, "copy"), &all, 2 * bytes);
-    values[ROOF_READ_BUFFER] = fmax(rate(lab, memory_kernel(lab, "read"), &few, bytes),
-                                    rate(lab, memory_kernel(lab, "read_near"), &few, bytes));
+    const double apart = rate(lab, memory_kernel(lab, "read"), &few, bytes),
+                 near = rate(lab, memory_kernel(lab, "read_near"), &few, bytes);
+    values[ROOF_READ_BUFFER] =
+        fmax(fmax(apart, near), rate(lab, memory_kernel(lab, "read_wide"), &wide, bytes));
 }
 
 static void measure_images(struct lab *lab)
@@ -373,6 +382,7 @@ static hone_status make_buffers(struct lab *lab, hone_error *error)
     lab->host = mem_new(lab->host_bytes, 1);
     if (!lab->host)
         return error_memory(error, "measuring roofs");
+    memset(lab->host, 1, lab->host_bytes);
     hone_status status = memory_create(&lab->from, lab->device, lab->bytes, HONE_MEMORY_DEVICE, error);
     THEN(status, memory_create(&lab->to, lab->device, lab->bytes, HONE_MEMORY_DEVICE, error));
     THEN(status, memory_create(&lab->beside, lab->device, lab->host_bytes, HONE_MEMORY_DEVICE, error));
