@@ -96,6 +96,9 @@ void say_fastest(struct experiment_result *result)
     else if (best == first || best->gain <= 0)
         snprintf(result->seen, sizeof result->seen, "'%s' is the fastest", best->name);
     else
-        snprintf(result->seen, sizeof result->seen, "'%s' is the fastest, %.2f times as fast as '%s'",
-                 best->name, best->gain, first->name);
+        snprintf(result->seen, sizeof result->seen, "'%s' is the fastest, %.2f times as fast as '%s'%s",
+                 best->name, best->gain, first->name,
+                 best->gain - 1 < best->spread + first->spread
+                     ? ", which may be chance: the spreads are larger"
+                     : "");
 }
