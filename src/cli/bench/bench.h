@@ -32,8 +32,11 @@ struct bench_run {
     json_t *report;
 };
 
-/* What was climbed of run->ladder on run->images[image]: a result for each step of each device. */
-void bench_print(const struct bench_run *run, int image, const struct climbed *results);
+/* What is climbed of run->ladder on run->images[image]: before; after a step, of one device; after all of them, with
+ * a result for each step of each device. */
+void bench_print_begin(const struct bench_run *run, int image);
+void bench_print_step(const struct bench_run *run, int image, int step, const struct climbed *result);
+void bench_print_end(const struct bench_run *run, int image, const struct climbed *results);
 json_t *bench_json(const struct bench_run *run, int image, const struct climbed *results);
 /* Whether the host's clock timed one of the device's steps. */
 bool bench_by_host(const struct bench_run *run, int device, const struct climbed *results);

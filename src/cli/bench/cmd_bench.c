@@ -130,6 +130,8 @@ static void climb(struct bench_run *run, int image, struct climbed *results)
             say_step(run, s, d);
             ladder_climb(run->ladder, s, run->devices[d], &run->roofs[d], &run->images[image], &first,
                          &results[d * run->ladder->count + s]);
+            if (!run->common.json)
+                bench_print_step(run, image, s, &results[d * run->ladder->count + s]);
         }
     }
 }
@@ -150,12 +152,13 @@ static int climb_all(struct bench_run *run, hone_error *error)
         return error_memory(error, "the results"), cli_fail(&run->common, error);
     for (int i = 0; i < run->image_count; i++) {
         struct climbed *here = results + i * steps;
+        if (!run->common.json)
+            bench_print_begin(run, i);
         climb(run, i, here);
         if (run->common.json)
             json_array_append_new(run->report, bench_json(run, i, here));
         else
-            bench_print(run, i, here);
-        fflush(stdout);
+            bench_print_end(run, i, here);
     }
     if (!run->common.json && run->image_count > run->format_count)
         bench_print_sizes(run, results);

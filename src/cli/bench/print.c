@@ -26,34 +26,33 @@ static void print_figure(const struct seed_row *row, const char *name, int size,
 static int size_number(const struct bench_run *run, int image)
 {
     const hone_image_desc *in = &run->images[image];
-    char text[32];
-    snprintf(text, sizeof text, "%ux%u", in->width, in->height);
-    for (int i = 0; run->ladder->is_table && i < run->ladder->table.size_count; i++)
-        if (strcmp(text, run->ladder->table.sizes[i]) == 0)
-            return i;
-    return -1;
+    return run->ladder->is_table ? seeds_size(&run->ladder->table, in->width, in->height) : -1;
 }
 
 /* ---- Above the rows ---- */
 
-static void print_title(const struct bench_run *run, int image, const struct climbed *results)
+static void print_source(const struct seed_table *table, bool other_size)
+{
+    printf("   source   %s; %s\n", table->document, table->where);
+    if (!table->device && !other_size)
+        return;
+    printf("   there    %s", table->device ? table->device : "");
+    for (int i = 0; i < table->size_count && other_size; i++)
+        printf("%s%s", i ? ", " : table->device ? "; " : "", table->sizes[i]);
+    putchar('\n');
+}
+
+static void print_title(const struct bench_run *run, int image)
 {
     const struct ladder *ladder = run->ladder;
     const hone_image_desc *in = &run->images[image];
     printf("%s: %s\n", ladder->name, ladder->title);
-    if (ladder->is_table) {
-        printf("   source   %s; %s\n", ladder->table.document, ladder->table.where);
-        if (ladder->table.device)
-            printf("   there    %s\n", ladder->table.device);
-    }
+    if (ladder->is_table)
+        print_source(&ladder->table, size_number(run, image) < 0);
     for (int d = 0; d < run->device_count; d++) {
         const hone_device_info *device = hone_device_get_info(run->devices[d]);
-        printf("   here     %s, driver %s%s\n", device->board[0] ? device->board : device->name,
-               device->driver_version,
-               bench_by_host(run, d, results)
-                   ? "; times are the host's clock's, with launches and copies, for the "
-                     "device has none to believe"
-                   : "");
+        printf("   here     %s, driver %s\n", device->board[0] ? device->board : device->name,
+               device->driver_version);
     }
     printf("   image    %s x%u, %ux%u%s%s\n", hone_type_name(in->type), in->channels, in->width, in->height,
            ladder->is_table && ladder->table.data ? ": " : "",
@@ -129,6 +128,14 @@ static void print_passes(const struct row *row)
     putchar('\n');
 }
 
+static void print_estimate(const struct cost_values *cost, double estimate, double measured)
+{
+    const double floats = cost->bytes / sizeof(float);
+    printf("%15s here: %.4g floats moved/pixel, %.4g operations/pixel, %.2g operations per float\n", "",
+           floats, cost->operations, cost->operations / floats);
+    printf("%15s here: at the roof of a copy %.4g MP/s, measured %.4g\n", "", estimate, measured);
+}
+
 static void print_row(const struct bench_run *run, int image, const struct ladder_step *step,
                       const struct climbed *r)
 {
@@ -152,8 +159,7 @@ static void print_row(const struct bench_run *run, int image, const struct ladde
     if (given[0])
         printf("%15s there: %s\n", "", given);
     if (r->estimate > 0)
-        printf("%15s the roof of a copy here lets %.4g MP/s through; measured %.4g\n", "", r->estimate,
-               megapixels(&run->images[image], r->row.times.ms));
+        print_estimate(&r->row.cost, r->estimate, megapixels(&run->images[image], r->row.times.ms));
     if (r->row.note[0])
         printf("%15s %s: %s\n", "", r->row.ran ? "note" : "cannot run here", r->row.note);
     print_passes(&r->row);
@@ -211,19 +217,41 @@ static void print_side_by_side(const struct bench_run *run, int image, const str
     }
 }
 
-void bench_print(const struct bench_run *run, int image, const struct climbed *results)
+static void print_clocks(const struct bench_run *run, const struct climbed *results)
 {
-    print_title(run, image, results);
+    for (int d = 0; d < run->device_count; d++)
+        if (bench_by_host(run, d, results))
+            printf("   clock    times on %s are the host's clock's, with launches and copies, for the device "
+                   "has none to "
+                   "believe\n",
+                   hone_device_get_info(run->devices[d])->name);
+}
+
+/* Rows of a single device come one by one, for some of them take minutes. */
+void bench_print_begin(const struct bench_run *run, int image)
+{
+    print_title(run, image);
+    if (run->device_count == 1)
+        print_heads();
+    fflush(stdout);
+}
+
+void bench_print_step(const struct bench_run *run, int image, int step, const struct climbed *result)
+{
+    if (run->device_count == 1)
+        print_row(run, image, &run->ladder->steps[step], result);
+    fflush(stdout);
+}
+
+void bench_print_end(const struct bench_run *run, int image, const struct climbed *results)
+{
     if (run->device_count > 1)
         print_side_by_side(run, image, results);
-    else {
-        print_heads();
-        for (int s = 0; s < run->ladder->count; s++)
-            print_row(run, image, &run->ladder->steps[s], &results[s]);
-        if (run->ladder->is_table && run->ladder->table.bars)
-            print_bars(run, image, results);
-    }
+    else if (run->ladder->is_table && run->ladder->table.bars)
+        print_bars(run, image, results);
+    print_clocks(run, results);
     putchar('\n');
+    fflush(stdout);
 }
 
 /* ---- Several sizes ---- */

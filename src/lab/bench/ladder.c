@@ -197,15 +197,6 @@ static void probe(const struct ladder *ladder, hone_device *device, const struct
         out->limit.limiter = out->probed.limiter;
 }
 
-/* As the write-up on the recursive Gaussian does it. */
-static double estimate(const struct ladder_step *step, const struct roofs_list *roofs)
-{
-    struct seed_figure floats;
-    if (!step->seeded || !seed_figure(&step->seed, "memory", -1, &floats))
-        return 0;
-    return roofs->values[ROOF_COPY_BUFFER] / (floats.most * sizeof(float)) * 1e-6;
-}
-
 void ladder_climb(const struct ladder *ladder, int index, hone_device *device, const struct roofs_list *roofs,
                   const hone_image_desc *in, double *first_ms, struct climbed *out)
 {
@@ -220,7 +211,8 @@ void ladder_climb(const struct ladder *ladder, int index, hone_device *device, c
     *first_ms = *first_ms > 0 ? *first_ms : ms;
     out->gain = ms > 0 ? *first_ms / ms : 0;
     out->limit = limit_of(&out->row, roofs, (double)in->width * in->height, in->type == HONE_F32);
-    out->estimate = estimate(step, roofs);
+    if (ladder->is_table && ladder->table.estimate && out->row.cost.bytes > 0)
+        out->estimate = roofs->values[ROOF_COPY_BUFFER] / out->row.cost.bytes * 1e-6;
     if (ladder->facts)
         list_facts(ladder, device, in, out);
     if (ladder->probes)

@@ -44,8 +44,8 @@ struct climbed {
     struct row row;
     struct limit limit;
     double gain; /* over the first step that ran; 0: not known */
-    /* Megapixels/s if moving so many floats for a pixel as the document counts took all the time, at the device's
-     * roof of a copy; 0: the document does not count them. */
+    /* Megapixels/s if moving its bytes took all the time, at the device's roof of a copy; 0: the table asks for
+     * none. */
     double estimate;
     size_t fact_count;
     struct facts facts[MAX_PASSES];

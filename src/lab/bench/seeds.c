@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +93,7 @@ static void read_table(const json_t *document, const json_t *given, struct seed_
                                  .note = text_of(given, "note"),
                                  .bars = json_is_true(json_object_get(given, "bars")),
                                  .facts = json_is_true(json_object_get(given, "facts")),
+                                 .estimate = json_is_true(json_object_get(given, "estimate")),
                                  .passes = json_is_true(json_object_get(given, "passes")),
                                  .row_count = json_array_size(json_object_get(given, "rows")),
                                  .given = given};
@@ -135,16 +138,24 @@ bool seeds_row(const struct seed_table *table, size_t index, struct seed_row *ro
     return row->name && row->title && row->rung;
 }
 
+int seeds_size(const struct seed_table *table, uint32_t width, uint32_t height)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%ux%u", width, height);
+    for (int i = 0; i < table->size_count; i++)
+        if (strcmp(text, table->sizes[i]) == 0)
+            return i;
+    return -1;
+}
+
 bool seed_figure(const struct seed_row *row, const char *name, int size, struct seed_figure *figure)
 {
     const json_t *given = json_object_get(row->given, name);
-    if (json_array_size(given) == 2)
-        *figure = (struct seed_figure){json_number_value(json_array_get(given, 0)),
-                                       json_number_value(json_array_get(given, 1))};
-    else {
-        const double one = json_number_value(
-            json_is_array(given) ? json_array_get(given, (size_t)(size < 0 ? 0 : size)) : given);
-        *figure = (struct seed_figure){one, one};
-    }
+    const bool range = json_array_size(given) == 2;
+    const json_t *least = range                  ? json_array_get(given, 0)
+                          : json_is_array(given) ? json_array_get(given, size < 0 ? SIZE_MAX : (size_t)size)
+                                                 : given;
+    *figure = (struct seed_figure){json_number_value(least),
+                                   json_number_value(range ? json_array_get(given, 1) : least)};
     return figure->most > 0;
 }

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { SEED_LISTED = 8 };
 
@@ -22,9 +23,10 @@ struct seed_table {
     const char *device, *data, *note; /* NULL: not given */
     const char *sizes[SEED_LISTED], *formats[SEED_LISTED];
     int size_count, format_count;
-    bool bars;   /* drawn as a figure */
-    bool facts;  /* about registers and waves */
-    bool passes; /* passes are looked at by themselves */
+    bool bars;     /* drawn as a figure */
+    bool facts;    /* about registers and waves */
+    bool passes;   /* passes are looked at by themselves */
+    bool estimate; /* speed is estimated from what is moved */
     size_t row_count;
     const json_t *given; /* the table as written */
 };
@@ -42,8 +44,11 @@ bool seeds_find(const struct seeds *seeds, const char *name, struct seed_table *
 /* Row `index` of a table; false beyond the last. */
 bool seeds_row(const struct seed_table *table, size_t index, struct seed_row *row);
 
+/* The number of the image's size in the table's list; -1: the table has another. */
+int seeds_size(const struct seed_table *table, uint32_t width, uint32_t height);
+
 /* What a document gives for a row: one number (then both are the same) or a range; of a list of three and
- * more, the one for size number `size` of the table. */
+ * more, the one for size number `size` of the table. False: it says nothing, of that size. */
 struct seed_figure {
     double least, most;
 };

@@ -133,7 +133,7 @@ static void add_row(struct text *page, const struct page_subject *s, int step)
     text_add(page, "<tr><td>");
     add_escaped(page, of->name);
     text_add(page, "</td>");
-    if (of->seeded && seed_figure(&of->seed, "gain", 0, &figure) && !r->row.ran)
+    if (of->seeded && seed_figure(&of->seed, "gain", page_size_there(s), &figure) && !r->row.ran)
         text_add(page, "<td></td><td></td><td></td>");
     else if (r->row.ran) {
         add_cell(page, r->row.times.ms);

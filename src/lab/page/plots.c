@@ -9,6 +9,11 @@ static const struct climbed *result_of(const struct page_subject *s, int image, 
     return r->row.ran && r->row.times.ms > 0 ? r : NULL;
 }
 
+int page_size_there(const struct page_subject *s)
+{
+    return s->ladder->is_table ? seeds_size(&s->ladder->table, s->images[0].width, s->images[0].height) : -1;
+}
+
 /* ---- Gains as bars, the document's beside ---- */
 
 bool plot_bars(const struct page_subject *s, struct text *script)
@@ -18,8 +23,8 @@ bool plot_bars(const struct page_subject *s, struct text *script)
     for (int i = 0; i < s->ladder->count; i++) {
         const struct climbed *r = result_of(s, 0, i);
         struct seed_figure figure = {0};
-        const bool given =
-            s->ladder->steps[i].seeded && seed_figure(&s->ladder->steps[i].seed, "gain", 0, &figure);
+        const bool given = s->ladder->steps[i].seeded &&
+                           seed_figure(&s->ladder->steps[i].seed, "gain", page_size_there(s), &figure);
         gnuplot_add_string(script, s->ladder->steps[i].name);
         text_add(script, " ");
         text_add_number(script, r ? r->gain : 0);

@@ -4,6 +4,9 @@
 
 #include "lab/page/page.h"
 
+/* Which of its table's sizes the first image has; -1: another one, or no table. */
+int page_size_there(const struct page_subject *subject);
+
 bool plot_bars(const struct page_subject *subject, struct text *script);
 bool plot_roofline(const struct page_subject *subject, struct text *script);
 bool plot_sizes(const struct page_subject *subject, struct text *script);
