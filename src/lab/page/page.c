@@ -61,7 +61,7 @@ static const char head[] =
     ".scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.9rem; }\n"
     "th, td { border-bottom: 1px solid var(--line); padding: 0.2rem 0.6rem; text-align: right; "
     "vertical-align: top; }\n"
-    "th:first-child, td:first-child, th.text, td.text { text-align: left; }\n"
+    "th:first-child, td:first-child, th.text, td.text { text-align: left; } td.text { min-width: 14em; }\n"
     "pre { background: var(--soft); padding: 0.6rem; overflow-x: auto; }\n"
     "</style>\n</head>\n<body>\n";
 
