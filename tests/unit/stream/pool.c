@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The pool of streams: results, bounds, what is made on the way, and devices that fail; on devices that work in the host's memory, and
  * on ones that play to have their own. */
-#include "stream/pool_internal.h"
+#include "stream/pool/internal.h"
 #include "support.h"
 
 #include <dlfcn.h>

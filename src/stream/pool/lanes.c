@@ -2,7 +2,7 @@
 /* The streams of one device of a pool: one for each of the last few shapes. */
 #include "base/error.h"
 #include "base/mem.h"
-#include "stream/pool_internal.h"
+#include "stream/pool/internal.h"
 
 #include <stdlib.h>
 

@@ -98,12 +98,30 @@ void pool_lanes_clear(struct member *member);
 /* Once all is done. */
 void pool_lanes_finish(struct member *member);
 
-/* ---- pool.c ---- */
+/* ---- shapes.c ---- */
 
-/* Takes the first job that this device should do out of those that wait; NULL: none. Under the lock. */
-struct pool_job *pool_next_job(struct member *member);
 /* Under the lock. */
 void shape_release(struct pool *pool, struct pool_shape *shape);
+
+/* ---- sharing.c: all under the lock ---- */
+
+/* Takes the first job that this device should do out of those that wait; NULL: none. */
+struct pool_job *pool_next_job(struct member *member);
+/* Whether another device takes frames of this shape, and whether none works but this one. */
+bool pool_another_takes(const struct member *member, const struct pool_shape *shape);
+bool member_is_last(const struct member *member);
+/* The job is done, well or not; or goes back to the head of those that wait. */
+void pool_finish_job(struct pool_job *job, hone_status status, const hone_error *error);
+void pool_hand_back(struct pool *pool, struct pool_job *job);
+/* A device leaves. What the others refused they try again: nobody else is left to do it, perhaps. */
+void member_leave(struct member *member, enum member_state state, const char *why);
+/* Tells the pool's owner what is waited for; NULL: nothing any more. */
+void member_tell(struct member *member, enum pool_wait what, const struct attempt *attempt);
+
+/* ---- work.c ---- */
+
+/* The thread of a member. */
+void *member_work(void *member);
 /* The callback of all streams. */
 void pool_returned(void *member, const hone_stream_result *result);
 /* Told of each command of an attempt. */
