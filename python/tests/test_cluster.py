@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A scheduler and three workers, of which one is killed and one stops answering; and a client that is killed and comes
-back. Nothing is lost, nothing is done twice. All waiting is for what must happen, and fails where it never does."""
+"""A scheduler and three workers, on a network of namespaces where that can be: a link is cut and mended, a worker is cut off,
+killed, or stops answering; a client is killed and comes back. Nothing is lost, nothing is done twice. All waiting is for what
+must happen, and fails where it never does."""
 
 import asyncio
 import contextlib
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import numpy
@@ -21,6 +23,7 @@ import hone
 da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 import hone.dask  # noqa: E402
+import network  # noqa: E402
 from distributed import Client, wait  # noqa: E402
 from hone.dask import _cluster  # noqa: E402
 
@@ -32,7 +35,7 @@ def give_up(address):
     return remove
 
 
-NEVER = 200  # seconds after which what is waited for will not happen, on the slowest machine
+NEVER = 100  # seconds after which what is waited for will not happen, on the slowest machine
 
 
 def until(what, process=None):
@@ -50,10 +53,17 @@ def end():
     def fail(*_):
         raise AssertionError("the tests of the cluster wait for something that never happens")
     before = signal.signal(signal.SIGALRM, fail)
-    signal.alarm(2 * NEVER)
+    signal.alarm(NEVER)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(autouse=True)
+def end_of_each():
+    signal.alarm(NEVER)
+    yield
+    signal.alarm(NEVER)
 
 
 _libc = ctypes.CDLL(None)
@@ -74,31 +84,54 @@ def running(*command, **options):
             process.kill()
 
 
+class Cluster:
+    """A scheduler and workers, each on a node of a network of its own, or, without a network, all on this one."""
+
+    def __init__(self, folder, net, stack):
+        self.folder, self.net, self.stack = folder, net, stack
+        self.processes = {}
+        self.file = folder / "scheduler.json"
+        self.said = stack.enter_context(tempfile.TemporaryFile())
+        self.scheduler = self.start("dask_scheduler", "--port", "0")
+        until(self.file.exists, self.scheduler)
+        for _ in range(3):
+            self.start_worker()
+        self.client = stack.enter_context(Client(scheduler_file=str(self.file)))
+        self.wait_for_workers(3)
+
+    def start(self, module, *words):
+        host = self.net.new_host() if self.net else "127.0.0.1"
+        command = [sys.executable, "-m", f"distributed.cli.{module}", "--no-dashboard", "--host", host, *words,
+                   "--scheduler-file", str(self.file)]
+        process = self.stack.enter_context(running(
+            *(self.net.command(host, *command) if self.net else command), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            stderr=self.said, env={**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": f"{NEVER}s"}))
+        self.processes[process.pid] = process
+        if self.net:
+            self.net.connect(host, process, until)
+        return process
+
+    def start_worker(self):
+        folder = tempfile.mkdtemp(dir=self.folder)
+        return self.start("dask_worker", "--no-nanny", "--nthreads", "1", "--local-directory", folder)
+
+    def wait_for_workers(self, count):
+        try:
+            self.client.wait_for_workers(count, timeout=NEVER)
+        except (OSError, asyncio.TimeoutError) as error:
+            self.said.seek(0)
+            raise AssertionError(f"{error}\n{self.said.read().decode()}") from error
+
+    def workers(self):
+        """{address: id of its process}"""
+        return self.client.run(os.getpid)
+
+
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """(client, {address: process of the worker}); the scheduler's process is client.process."""
-    folder = tmp_path_factory.mktemp("cluster")
-    file = folder / "scheduler.json"
     with contextlib.ExitStack() as stack:
-        said = stack.enter_context(tempfile.TemporaryFile())
-
-        def start(module, *words):
-            return stack.enter_context(running(
-                sys.executable, "-m", f"distributed.cli.{module}", "--no-dashboard", *words, "--scheduler-file", str(file),
-                stdout=subprocess.DEVNULL, stderr=said))
-        scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", "0")
-        until(file.exists, scheduler)
-        for i in range(3):
-            start("dask_worker", "--no-nanny", "--nthreads", "1", "--host", "127.0.0.1", "--local-directory",
-                  str(folder / f"worker{i}"))
-        with Client(scheduler_file=str(file)) as client:
-            try:
-                client.wait_for_workers(3, timeout=NEVER)
-            except (OSError, asyncio.TimeoutError) as error:
-                said.seek(0)
-                raise AssertionError(f"{error}\n{said.read().decode()}") from error
-            client.process = scheduler.pid
-            yield client, client.run(os.getpid)
+        net = None if network.why_not() else stack.enter_context(network.here())
+        yield Cluster(tmp_path_factory.mktemp("cluster"), net, stack)
 
 
 def write_images(folder, image, count):
@@ -123,7 +156,7 @@ def check_images(folder, image, count):
 
 
 def test_a_killed_client_comes_back(cluster, tmp_path, gray):
-    client, _ = cluster
+    client = cluster.client
     count = 40
     write_images(tmp_path / "in", gray, count)
     out = tmp_path / "out"
@@ -141,7 +174,7 @@ def test_a_killed_client_comes_back(cluster, tmp_path, gray):
 
 
 def test_a_scheduler_that_stops_is_told(cluster, tmp_path, gray, monkeypatch):
-    client, _ = cluster
+    client = cluster.client
     count = 5
     write_images(tmp_path / "in", gray, count)
 
@@ -149,18 +182,90 @@ def test_a_scheduler_that_stops_is_told(cluster, tmp_path, gray, monkeypatch):
         return hone.dask.apply_files("box size=3", str(tmp_path / "in"), str(tmp_path / "out"), client, batch=1)
     results = run()
     done = dict([next(results)])
-    os.kill(client.process, signal.SIGSTOP)
+    os.kill(cluster.scheduler.pid, signal.SIGSTOP)
     try:
         monkeypatch.setattr(_cluster, "ANSWER", 0.5)
         with pytest.raises(ConnectionError, match="what is done stays"):
             run()
             next(run())
     finally:
-        os.kill(client.process, signal.SIGCONT)
+        os.kill(cluster.scheduler.pid, signal.SIGCONT)
     monkeypatch.undo()
     done.update(results)
     assert len(done) == count and not any(done.values())
     check_images(tmp_path / "out", gray, count)
+
+
+def check_done(done, count):
+    """Each file came once."""
+    assert sorted(os.path.basename(name) for name, _ in done) == [f"{i:02}.pgm" for i in range(count)]
+    assert not [why for _, why in done if why]
+
+
+@pytest.fixture
+def links(cluster):
+    """(network, address of a worker, its host): what has to do with links needs a network."""
+    if cluster.net is None:
+        pytest.skip(f"left out: links that are cut, and a network of nodes: {network.why_not()}")
+    address = min(cluster.workers())
+    return cluster.net, address, address.split("/")[2].split(":")[0]
+
+
+def collect(results, done):
+    """A thread that appends the results; check_all waits for it."""
+    thread = threading.Thread(target=lambda: done.extend(results), daemon=True)
+    thread.start()
+    return thread
+
+
+def check_all(thread, done, count):
+    thread.join(NEVER)
+    assert not thread.is_alive(), f"{len(done)} of {count} files came"
+    check_done(done, count)
+
+
+def test_a_link_that_is_cut_and_mended_loses_nothing(cluster, links, tmp_path, gray):
+    """The worker behind it has work, which is delivered when the link is there again; the worker stays."""
+    net, address, host = links
+    workers = cluster.workers()
+    count = 12
+    write_images(tmp_path / "in", gray, count)
+    results = hone.dask.apply_files("box size=3", str(tmp_path / "in"), str(tmp_path / "out"), cluster.client, batch=1)
+    done = [next(results)]
+    net.cut(host)
+    try:
+        thread = collect(results, done)
+        until(lambda: 0 < len(cluster.client.processing()[address]) == count - len(done))  # the others have done theirs
+    finally:
+        net.mend(host)
+    check_all(thread, done, count)
+    check_images(tmp_path / "out", gray, count)
+    assert cluster.workers() == workers
+
+
+def test_a_worker_that_is_cut_off_loses_nothing(cluster, links, tmp_path, gray):
+    """Its files and blocks go to the others. When its link is mended, it learns that it was given up, and ends, so that another
+    one takes its place."""
+    net, address, host = links
+    client, process = cluster.client, cluster.processes[cluster.workers()[address]]
+    count = 12
+    write_images(tmp_path / "in", gray, count)
+    blocks = client.persist(hone.dask.apply("box size=5", da.from_array(gray, chunks=(20, 30))))
+    wait(blocks, timeout=NEVER)
+    results = hone.dask.apply_files("box size=3", str(tmp_path / "in"), str(tmp_path / "out"), client, batch=1)
+    done = [next(results)]
+    net.cut(host)
+    try:
+        client.run_on_scheduler(give_up(address))
+        check_all(collect(results, done), done, count)
+        result = _cluster.compute(hone.dask.apply("sobel | integral", blocks))
+    finally:
+        net.mend(host)
+    check_images(tmp_path / "out", gray, count)
+    numpy.testing.assert_array_equal(result, hone.apply("box size=5 | sobel | integral", gray))
+    until(lambda: process.poll() is not None)
+    cluster.start_worker()
+    cluster.wait_for_workers(3)
 
 
 def length_of_new(client, holder, reader, before=lambda: None):
@@ -180,8 +285,8 @@ def asks(dask_worker):
 def test_a_killed_and_a_stopped_worker_lose_nothing(cluster, tmp_path, gray, monkeypatch):
     """Files go to the third worker; blocks that the other two hold are done again, and what it had asked the stopped one for
     over an open connection, it makes itself. The last test: one worker is left."""
-    client, workers = cluster
-    (_, killed), (address, stopped), (third, _) = workers.items()
+    client = cluster.client
+    (_, killed), (address, stopped), (third, _) = cluster.workers().items()
     count = 18
     write_images(tmp_path / "in", gray, count)
     blocks = client.persist(hone.dask.apply("box size=5", da.from_array(gray, chunks=(20, 30))))
@@ -201,7 +306,6 @@ def test_a_killed_and_a_stopped_worker_lose_nothing(cluster, tmp_path, gray, mon
         result = _cluster.compute(hone.dask.apply("sobel | integral", blocks))
     finally:
         os.kill(stopped, signal.SIGCONT)
-    assert sorted(os.path.basename(name) for name, _ in done) == [f"{i:02}.pgm" for i in range(count)]
-    assert not [why for _, why in done if why]
+    check_done(done, count)
     check_images(tmp_path / "out", gray, count)
     numpy.testing.assert_array_equal(result, hone.apply("box size=5 | sobel | integral", gray))
