@@ -123,6 +123,8 @@ def _seconds(others, source):
 
 
 def parse(chain):
+    if not isinstance(chain, str):
+        raise TypeError(f"the chain is {type(chain)}, and must be a text, such as 'gaussian sigma=3 | sobel'; it comes first")
     found = _canonical.get(chain)
     if found is None:
         found = _hone.parse_chain(chain)

@@ -132,6 +132,16 @@ static PyObject *as_list(PyObject *object, PyObject *unused)
     return list;
 }
 
+static PyObject *describe(PyObject *object)
+{
+    PyObject *shape = get_shape(object, NULL);
+    PyObject *text =
+        shape ? PyUnicode_FromFormat("<hone.Array: %R of %s>", shape, hone_type_name(((array *)object)->type))
+              : NULL;
+    Py_XDECREF(shape);
+    return text;
+}
+
 static PyGetSetDef attributes[] = {{"shape", get_shape, NULL, "lengths of the axes", NULL},
                                    {"type", get_type, NULL, "'u8', 'u16', 's16', 'f32' or 'u32'", NULL},
                                    {0}};
@@ -144,6 +154,7 @@ bool array_add(PyObject *module)
         {Py_tp_dealloc, array_free},
         {Py_tp_getset, attributes},
         {Py_tp_methods, methods},
+        {Py_tp_repr, describe},
         {Py_bf_getbuffer, array_buffer},
         {Py_tp_doc, "A result where NumPy is not installed: memoryview(array) has its elements."},
         {0, NULL}};

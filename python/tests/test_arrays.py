@@ -90,6 +90,7 @@ def test_memory_without_numpy(monkeypatch):
     image = memoryview(array.array("H", range(0, 1200, 10))).cast("B").cast("H", (10, 12))
     result = hone.box(image, size=3)
     assert isinstance(result, hone.Array) and result.shape == (10, 12) and result.type == "u16"
+    assert repr(result) == "<hone.Array: (10, 12) of u16>"
     assert memoryview(result).tolist() == result.tolist() == plain(numpy.array(image)).tolist()
 
 

@@ -23,6 +23,13 @@ def test_chain_errors_tell_the_column():
     assert caught.value.column == 7 and caught.value.status == "HONE_ERROR_USAGE" and caught.value.cl_code == 0
 
 
+def test_a_chain_that_is_no_text():
+    with pytest.raises(TypeError, match="the chain is .*ndarray.* it comes first"):
+        hone.apply(IMAGE, "box")
+    with pytest.raises(TypeError, match="the chain"):
+        hone.Plan(None, like=IMAGE)
+
+
 def test_no_such_device():
     with pytest.raises(hone.NoDeviceError, match="no such thing"):
         hone.box(IMAGE, device="no such thing")
