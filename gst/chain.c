@@ -60,6 +60,33 @@ static gboolean treats_colours_alike(const hone_chain *chain)
     return hone_chain_output(chain, &in, &out, NULL) == HONE_OK && out.channels == in.channels;
 }
 
+/* The name of a filter's parameter for its second image, or NULL. */
+static const char *image_parameter(const char *filter)
+{
+    hone_parameter_info parameter;
+    hone_filter_info info;
+    if (!hone_filter_find(filter, &info) || info.inputs < 2)
+        return NULL;
+    for (size_t i = 0; hone_filter_parameter(filter, i, &parameter); i++)
+        if (strcmp(parameter.kind, "image") == 0)
+            return parameter.name;
+    return NULL;
+}
+
+const char *chain_second(const hone_chain *chain, size_t step)
+{
+    const char *name = image_parameter(hone_chain_filter(chain, step));
+    return name ? hone_chain_parameter(chain, step, name) : NULL;
+}
+
+static gboolean has_second(const hone_chain *chain)
+{
+    gboolean has = FALSE;
+    for (size_t i = 0; i < hone_chain_length(chain) && !has; i++)
+        has = chain_second(chain, i) != NULL;
+    return has;
+}
+
 static hone_status judge(struct effect *effect, const hone_chain *chain, GstVideoFormat format, gboolean all,
                          hone_error *error)
 {
@@ -72,6 +99,9 @@ static hone_status judge(struct effect *effect, const hone_chain *chain, GstVide
         return refuse(error, HONE_ERROR_UNSUPPORTED,
                       "the chain may tell colours apart: put videoconvert before for RGB or RGBA");
     const unsigned count = format_planes(&info, all, planes);
+    if (count > 1 && has_second(chain))
+        return refuse(error, HONE_ERROR_UNSUPPORTED,
+                      "a second image goes with planes=luma, GRAY8 or RGB alone");
     for (unsigned i = 0; i < count; i++) {
         const hone_image_desc *in = &planes[i].desc;
         hone_status status = hone_chain_output(chain, in, &out, error);
@@ -90,12 +120,12 @@ static hone_status judge(struct effect *effect, const hone_chain *chain, GstVide
 
 static hone_status check_inputs(const hone_chain *chain, hone_error *error)
 {
-    hone_filter_info info;
     for (size_t i = 0; i < hone_chain_length(chain); i++) {
-        const char *name = hone_chain_filter(chain, i);
-        if (hone_filter_find(name, &info) && info.inputs > 1)
-            return refuse(error, HONE_ERROR_UNSUPPORTED,
-                          "%s needs a second image, and this element has one input", name);
+        const char *filter = hone_chain_filter(chain, i), *name = image_parameter(filter);
+        const char *path = chain_second(chain, i);
+        if (name && (!path || !*path))
+            return refuse(error, HONE_ERROR_USAGE, "%s needs a second image: %s %s=FILE", filter, filter,
+                          name);
     }
     return HONE_OK;
 }
@@ -186,6 +216,29 @@ static char *canonical(const hone_chain *chain)
     char *text = g_malloc(length + 1);
     hone_chain_text(chain, text, length + 1);
     return text;
+}
+
+hone_status chain_before(const hone_chain *chain, size_t step, const hone_image_desc *in,
+                         hone_image_desc *out, hone_error *error)
+{
+    hone_chain *before = NULL;
+    char *text = canonical(chain);
+    const char *at = text;
+    size_t bars = 0;
+    *out = *in;
+    while (bars < step) {
+        char *word = next_word(&at);
+        bars += strcmp(word, "|") == 0;
+        g_free(word);
+    }
+    if (step)
+        text[at - text - 1] = '\0';
+    hone_status status = step ? hone_chain_parse(&before, text, error) : HONE_OK;
+    if (!status && step)
+        status = hone_chain_output(before, in, out, error);
+    hone_chain_destroy(&before);
+    g_free(text);
+    return status;
 }
 
 /* The text of a chain where the step's parameter, `length` bytes of `assignment`, has the value after it. */

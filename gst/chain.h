@@ -29,6 +29,12 @@ void video_chain_unref(struct video_chain *chain);              /* may be NULL *
 /* What a chain makes of a format; NULL where the format is none of the table's. */
 const struct effect *video_chain_effect(const struct video_chain *chain, GstVideoFormat format);
 
+/* The file with the second image of a step; NULL if the filter takes one image. */
+const char *chain_second(const hone_chain *chain, size_t step);
+/* What a step gets when the chain gets images like `in`. */
+hone_status chain_before(const hone_chain *chain, size_t step, const hone_image_desc *in,
+                         hone_image_desc *out, hone_error *error);
+
 /* New values for parameters: "FILTER.NAME=VALUE ...", where FILTER may be the number of the step, and may be missing if
  * the chain has one filter. */
 struct change {

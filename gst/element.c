@@ -230,7 +230,7 @@ static hone_status apply_change(GstHone *self, const struct change *change, hone
     if (!chain)
         return error->status;
     hone_status status = HONE_ERROR_UNSUPPORTED;
-    if (self->run && !self->next && change->one_step)
+    if (self->run && !self->next && change->one_step && !chain_second(chain->chain, change->step))
         status = change_parameters(self, change, chain, error);
     if (status) /* there are no frames yet, or it takes more than that */
         status = adopt(self, chain, error);

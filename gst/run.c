@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "run.h"
 
+#include "second.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,16 +42,61 @@ static hone_status make_shifted(struct run *run, unsigned i, hone_error *error)
     return HONE_OK;
 }
 
+static hone_status load_second(struct run *run, hone_device *device, const hone_chain *chain, size_t step,
+                               hone_error *error)
+{
+    struct second *second = &run->seconds[run->second_count];
+    const char *path = chain_second(chain, step);
+    struct second_place place = {
+        .frames = &run->in, .plane = run->planes, .filter = hone_chain_filter(chain, step)};
+    if (!path)
+        return HONE_OK;
+    hone_status status = chain_before(chain, step, &run->planes[0].desc, &place.desc, error);
+    place.desc.pitch = 0;
+    if (!status)
+        status = second_load(&second->image, device, path, &place, error);
+    second->step = step;
+    second->desc = place.desc;
+    run->second_count += status == HONE_OK;
+    return status;
+}
+
+static hone_status load_seconds(struct run *run, hone_device *device, const hone_chain *chain,
+                                hone_error *error)
+{
+    const size_t steps = hone_chain_length(chain);
+    hone_status status = HONE_OK;
+    run->seconds = g_new0(struct second, steps);
+    for (size_t i = 0; i < steps && !status; i++)
+        status = load_second(run, device, chain, i, error);
+    return status;
+}
+
+static hone_status bind_seconds(struct run *run, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (size_t i = 0; i < run->second_count && !status; i++)
+        status = hone_stream_bind(run->stream, run->seconds[i].step, run->seconds[i].image, error);
+    return status;
+}
+
 static hone_status make_stream(struct run *run, hone_device *device, const hone_chain *chain, hone_tune tune,
                                hone_error *error)
 {
+    hone_image_desc *seconds = g_new(hone_image_desc, run->second_count);
+    for (size_t i = 0; i < run->second_count; i++)
+        seconds[i] = run->seconds[i].desc;
     /* A frame is done before the next one comes, so the fewest slots do. */
-    const hone_plan_options plan = {.size = sizeof plan, .tune = tune};
+    const hone_plan_options plan = {
+        .size = sizeof plan, .tune = tune, .second = seconds, .second_count = run->second_count};
     const hone_stream_options options = {.size = sizeof options, .slots = 2, .plan = &plan};
     hone_image_desc descs[HONE_STREAM_PLANES];
     for (unsigned i = 0; i < run->count; i++)
         descs[i] = run->planes[i].desc;
-    return hone_stream_create(&run->stream, device, chain, descs, run->count, &options, error);
+    const hone_status status =
+        hone_stream_create(&run->stream, device, chain, descs, run->count, &options, error);
+    g_free(seconds);
+    return status;
 }
 
 struct run *run_new(hone_device *device, const struct video_chain *chain, const GstVideoInfo *in,
@@ -63,9 +110,13 @@ struct run *run_new(hone_device *device, const struct video_chain *chain, const 
     for (unsigned i = 0; i < run->count && !status; i++)
         status = make_shifted(run, i, error);
     if (!status)
+        status = load_seconds(run, device, chain->chain, error);
+    if (!status)
         status = make_stream(run, device, chain->chain, options->tune, error);
     if (!status)
         status = check_outputs(run, options->all_planes, error);
+    if (!status)
+        status = bind_seconds(run, error);
     if (!status)
         return run;
     run_free(run);
@@ -77,6 +128,9 @@ void run_free(struct run *run)
     if (!run)
         return;
     hone_stream_destroy(&run->stream);
+    for (size_t i = 0; i < run->second_count; i++)
+        hone_image_destroy(&run->seconds[i].image);
+    g_free(run->seconds);
     for (unsigned i = 0; i < run->count; i++)
         free(run->shifted[i].pixels);
     g_free(run);

@@ -19,6 +19,12 @@ struct tally {
 struct run {
     hone_stream *stream;
     GstVideoInfo in, out;
+    struct second {
+        size_t step;
+        hone_image_desc desc;
+        hone_image *image;
+    } * seconds; /* second images, in the order of their steps */
+    size_t second_count;
     unsigned count;
     struct plane planes[HONE_STREAM_PLANES];
     struct {

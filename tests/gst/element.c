@@ -333,9 +333,9 @@ TEST(a_transposed_frame_has_its_own_caps)
     close_stage(&stage);
 }
 
-TEST(a_format_that_the_chain_does_not_take_is_refused_with_its_reason)
+static void check_refused(const char *chain, const char *planes, const char *says, const char *advises)
 {
-    struct stage stage = open_stage("transpose", NULL, NULL);
+    struct stage stage = open_stage(chain, "planes", planes);
     REQUIRE(gst_video_info_set_format(&stage.in, GST_VIDEO_FORMAT_I420, WIDTH, HEIGHT));
     gst_harness_set_src_caps(stage.harness, gst_video_info_to_caps(&stage.in));
     struct planes in = random_planes(&stage.in, 1);
@@ -344,12 +344,20 @@ TEST(a_format_that_the_chain_does_not_take_is_refused_with_its_reason)
     REQUIRE(message != NULL);
     GError *error = NULL;
     gst_message_parse_warning(message, &error, NULL);
-    CHECK_HAS(error->message, "frames are I420: the chain makes 48x64 u8");
-    CHECK_HAS(error->message, "put videoconvert before for GRAY8 or RGB");
+    CHECK_HAS(error->message, says);
+    CHECK_HAS(error->message, advises);
     g_clear_error(&error);
     gst_message_unref(message);
     finish_planes(&in);
     close_stage(&stage);
+}
+
+TEST(a_format_that_the_chain_does_not_take_is_refused_with_its_reason)
+{
+    check_refused("transpose", "luma", "frames are I420: the chain makes 48x64 u8",
+                  "put videoconvert before for GRAY8 or RGB");
+    check_refused("add image=x.png", "all", "frames are I420: a second image goes with planes=luma",
+                  "GRAY8 or RGB alone");
 }
 
 TEST(an_element_that_asks_first_hears_the_reason_too)
@@ -427,7 +435,8 @@ TEST(a_chain_with_a_mistake_leaves_the_old_one)
                  {"box size=3 | gaussian sigma=-1", "sigma", 29},
                  {"", "", 1},
                  {"histogram", "video keeps its size", 0},
-                 {"add image=x.png", "second image", 0},
+                 {"add", "image=FILE", 0},
+                 {"add image=x.png", "the second image 'x.png' cannot be read: no element", 0},
                  {"colormap", "frames are I420", 0},
                  {"sobel output=dx", "s16", 0}};
     struct stage stage = open_stage("box size=3", NULL, NULL);

@@ -5,6 +5,7 @@
 import functools
 import os
 import re
+import struct
 import subprocess
 import tempfile
 
@@ -26,7 +27,7 @@ def environment():
     own = subprocess.run(["pkg-config", "--variable=pluginsdir", "gstreamer-1.0"], capture_output=True, text=True,
                          check=True).stdout.strip()
     os.mkdir(plugins)
-    for name in ("coreelements", "videotestsrc", "videoconvertscale"):
+    for name in ("coreelements", "videotestsrc", "videoconvertscale", "playback", "typefindfunctions", "ogg", "theora"):
         os.symlink(os.path.join(own, f"libgst{name}.so"), os.path.join(plugins, f"libgst{name}.so"))
     os.symlink(os.path.join(frame.build(), "gstreamer-1.0", "libgsthone.so"), os.path.join(plugins, "libgsthone.so"))
     return {**os.environ, "GST_PLUGIN_SYSTEM_PATH_1_0": plugins, "GST_REGISTRY_1_0": path("registry")}
@@ -92,6 +93,77 @@ def test_formats_are_negotiated():
     frame.check(len(read("colours")) == 2 * WIDTH * HEIGHT * 3, "the frames are no RGB")
     launch("videotestsrc", "num-buffers=2", "!", "video/x-raw,format=I420", "!", "videoconvert", "!", "hone", "chain=transpose",
            "!", f"video/x-raw,width={HEIGHT},height={WIDTH}", "!", "fakesink")
+
+
+@functools.cache
+def second():
+    """A file with a picture that GStreamer's base plugins decode, which are few."""
+    launch("videotestsrc", "num-buffers=1", "!", f"video/x-raw,format=I420,width={WIDTH},height={HEIGHT}", "!", "theoraenc", "!",
+           "oggmux", "!", "filesink", f"location={path('second.ogv')}")
+    return path("second.ogv")
+
+
+def decoded(caps):
+    launch("filesrc", f"location={second()}", "!", "oggdemux", "!", "theoradec", "!", "videoconvert", "!", caps, "!", "filesink",
+           f"location={path('second.raw')}")
+    return read("second.raw")
+
+
+def hone_apply(chain, *arguments):
+    run(os.path.join(frame.build(), "hone"), "apply", chain, *arguments, "-o", path("wanted.pnm"), "--force")
+
+
+def pnm(name, pixels, channels):
+    with open(path(name), "wb") as file:
+        file.write(b"P%d\n%d %d\n255\n" % (5 if channels == 1 else 6, WIDTH, HEIGHT) + pixels)
+    return path(name)
+
+
+def test_second_images_are_files():
+    """For each frame, in the frames' format and, where a filter before changes that, in its result's."""
+    for gst, channels, chain, result in (("GRAY8", 1, "box size=3 | add image=FILE", "GRAY8"),
+                                         ("RGB", 3, "add image=FILE", "RGB"),
+                                         ("RGB", 3, "gray | add image=FILE", "GRAY8"),
+                                         ("I420", 1, "add image=FILE | sobel", "I420")):
+        colours = "video/x-raw,colorimetry=bt601," if gst == "I420" else "video/x-raw,"
+        launch("videotestsrc", "pattern=zone-plate", "kx2=20", "ky2=20", "kt=1", f"num-buffers={FRAMES}", "!",
+               f"{colours}format={gst},width={WIDTH},height={HEIGHT}", "!", "tee", "name=t", "!", "queue", "!", "filesink",
+               f"location={path('in.raw')}", "t.", "!", "queue", "!", "hone", f"chain={chain.replace('FILE', second())}", "!",
+               "filesink", f"location={path('out.raw')}")
+        before, after, plane = read("in.raw"), read("out.raw"), WIDTH * HEIGHT
+        made = 3 if result == "RGB" else 1
+        file = pnm("second.pnm", decoded(colours + "format=" + result)[:plane * made], made)
+        frame.check(len(after) * len(before) > 0 and len(before) % FRAMES == len(after) % FRAMES == 0, f"{chain}: bytes are lost")
+        for i in range(FRAMES):
+            one, got = (data[i * len(data) // FRAMES:] for data in (before, after))
+            hone_apply(chain.replace("FILE", file), pnm("in.pnm", one[:plane * channels], channels))
+            wanted = read("wanted.pnm")[-plane * made:]
+            frame.check(got[:plane * made] == wanted, f"{gst}, {chain}: hone apply gives another frame {i}")
+
+
+def test_second_images_of_ten_bits():
+    """Samples in the lower bits are filtered in the upper ones, those of the second image, too; sums saturate."""
+    caps = "video/x-raw,format=I420_10LE,colorimetry=bt601"
+    launch("videotestsrc", "pattern=zone-plate", "kx2=20", "ky2=20", "num-buffers=1", "!",
+           f"{caps},width={WIDTH},height={HEIGHT}", "!", "tee", "name=t", "!", "queue", "!", "filesink",
+           f"location={path('in.raw')}", "t.", "!", "queue", "!", "hone", f"chain=add image={second()}", "!", "filesink",
+           f"location={path('out.raw')}")
+    a, b, got = (struct.unpack(f"<{WIDTH * HEIGHT}H", data[:2 * WIDTH * HEIGHT])
+                 for data in (read("in.raw"), decoded(caps), read("out.raw")))
+    frame.check(max(b) > 255 and all(c == min(x + y, 1023) for x, y, c in zip(a, b, got)), "the sums are other ones")
+
+
+def test_mistakes_with_second_images_are_told():
+    text = path("text.png")
+    with open(text, "w", encoding="ascii") as file:
+        file.write("no picture\n" * 99)
+    for chain, wanted in ((f"add image={second()}", f"is {WIDTH}x{HEIGHT}; add gets frames of 40x20"),
+                          ("add image=/there/is/no.png", "the second image '/there/is/no.png' cannot be read"),
+                          (f"add image={text}", f"the second image '{text}' cannot be read"),
+                          ("add", "image=FILE")):
+        result = launch("videotestsrc", "num-buffers=1", "!", "video/x-raw,format=I420,width=40,height=20", "!", "hone",
+                        f"chain={chain}", "!", "fakesink", fails=True)
+        frame.check(wanted in result.stdout + result.stderr, f"{chain}: {result.stdout}{result.stderr}")
 
 
 def test_mistakes_end_the_pipeline_with_advice():
