@@ -102,12 +102,20 @@ def _checks(answer, folder):
     return found
 
 
-def _outputs_only(arguments, answer):
-    """With an answer, arrays without one are inputs: the tuner compares what is an output."""
-    if answer is None:
-        return arguments
-    return [text.replace("inout:", "in:", 1) if text.startswith("inout:") and expected is None else text
-            for text, expected in zip(arguments, answer)]
+def _read_only(place, kernel_name):
+    """For each parameter of the kernel, whether it points to constants; [] where macros hide the parameters."""
+    with open(place, encoding="utf-8", errors="replace") as file:
+        text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", file.read(), flags=re.S)
+    found = re.search(rf"\b{re.escape(kernel_name)}\s*\(([^()]*)\)\s*{{", text)
+    return [re.search(r"\bconst\b[^*]*\*|\b(__)?constant\b", one) is not None for one in found[1].split(",")] if found else []
+
+
+def _inputs_only(arguments, answer, read_only):
+    """Arrays are inputs alone where the kernel cannot write, and where an answer has nothing for them: the tuner compares
+    what is an output."""
+    def is_input(i):
+        return i < len(read_only) and read_only[i] or answer is not None and i < len(answer) and answer[i] is None
+    return [re.sub("^inout:", "in:", text) if is_input(i) else text for i, text in enumerate(arguments)]
 
 
 def _value(text):
@@ -140,8 +148,8 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
 
     kernel_name: the kernel. kernel_source: OpenCL C, or the name of a file.
     problem_size: one to three numbers, or expressions of parameters.
-    arguments: one for each argument of the kernel: arrays (which the kernel reads and writes), numbers (NumPy's scalars give
-        their type; Python's are int and float), or texts as `hone tune --arg` takes, such as 'out:f32:4096'.
+    arguments: one for each argument of the kernel: arrays (which it reads and, unless they are const, writes), numbers
+        (NumPy's scalars give their type; Python's are int and float), or texts as `hone tune --arg` takes, such as 'out:f32:4096'.
     tune_params: {'block_size_x': [32, 64], 'TILE': [1, 2, 4]}; the first values are the defaults, and the kernel sees
         each as a macro. The work-group is block_size_x, _y, _z (or block_size_names).
     grid_div_x ...: what the problem's side is divided by, a list of names; default: the work-group's side.
@@ -156,12 +164,14 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
     if iterations is not None:
         raise UsageError("iterations: hone measures as often as the times need; leave it out")
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
-        texts = _outputs_only([_argument(value, i, folder) for i, value in enumerate(arguments)], answer)
+        place = _source(kernel_source, folder)
+        texts = _inputs_only([_argument(value, i, folder) for i, value in enumerate(arguments)], answer,
+                             _read_only(place, kernel_name))
         grid, group = _geometry(problem_size, tune_params, (grid_div_x, grid_div_y, grid_div_z), block_size_names)
         t4 = os.path.abspath(output) if output else os.path.join(folder, "results.json")
-        words = ["--kernel-file", _source(kernel_source, folder), "--kernel", kernel_name, "--global", grid,
+        words = ["--kernel-file", place, "--kernel", kernel_name, "--global", grid,
                  "--local", group, "--output", t4]
-        restrictions = [restrictions] if isinstance(restrictions, str) else restrictions
+        restrictions = [restrictions] if isinstance(restrictions, str) or callable(restrictions) else restrictions
         for option, values in (("--param", [_values(*pair) for pair in tune_params.items()]), ("--arg", texts),
                                ("--restrict", [_expression(one) for one in restrictions]),
                                ("--define", [f"{name}={value}" for name, value in (defines or {}).items()]),

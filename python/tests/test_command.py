@@ -84,10 +84,20 @@ def test_tune_kernel(random, tmp_path):
     assert (c == 0).all(), "the caller's arrays are not written"
 
 
+def test_tune_kernel_without_an_answer(random):
+    """Const arguments are inputs; what the others get must be the same for each configuration."""
+    a, b = random.random((2, 500), dtype=numpy.float32)
+    results, _ = hone.tune_kernel("vadd", VADD + "/* vadd(global float *a) { */", a.size, [numpy.zeros_like(a), a, b, a.size],
+                                  {"block_size_x": [32], "PER": [1], "WRONG": [0, 1]})
+    assert {row["WRONG"]: row["state"] for row in results} == {0: "ok", 1: "wrong"}
+
+
 def test_tune_kernel_refuses(random):
     a = random.random(64, dtype=numpy.float32)
     with pytest.raises(hone.UsageError, match="texts"):
         hone.tune_kernel("vadd", VADD, 64, [a, a, a, 64], {"PER": [1, 2]}, restrictions=[lambda p: True])
+    with pytest.raises(hone.UsageError, match="texts"):
+        hone.tune_kernel("vadd", VADD, 64, [a, a, a, 64], {"PER": [1, 2]}, restrictions=lambda p: True)
     with pytest.raises(hone.UsageError, match="no values"):
         hone.tune_kernel("vadd", VADD, 64, [a, a, a, 64], {"PER": []})
     with pytest.raises(hone.UsageError, match="problem_size"):
