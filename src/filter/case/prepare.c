@@ -19,16 +19,33 @@ void case_list_types(unsigned types, char *to, size_t size)
                                      hone_type_name((hone_type)type));
 }
 
+/* "1, 3 or 4" */
+static void list_channels(unsigned channels, char *to, size_t size)
+{
+    size_t used = 0;
+    to[0] = '\0';
+    for (unsigned n = 1; n <= 4; n++)
+        if (channels & 1u << n)
+            used += (size_t)snprintf(to + used, size - used, "%s%u",
+                                     !used                 ? ""
+                                     : channels >> (n + 1) ? ", "
+                                                           : " or ",
+                                     n);
+}
+
 /* What gives an image of one channel, where that would be taken. */
 static hone_status refuse_channels(const struct filter_case *c, hone_error *error)
 {
     const char *name = c->filter->name;
+    char taken[16];
     const struct hone_filter *gray = registry_find("gray");
     if ((c->filter->channels & CHANNELS_1) && gray && filter_takes(gray, &c->in))
         return error_unsupported(error,
                                  "%s does not take images of %u channels; 'gray | %s' takes their luma", name,
                                  c->in.channels, name);
-    return error_unsupported(error, "%s does not take images of %u channels", name, c->in.channels);
+    list_channels(c->filter->channels, taken, sizeof taken);
+    return error_unsupported(error, "%s does not take images of %u channel%s; it takes %s", name,
+                             c->in.channels, c->in.channels == 1 ? "" : "s", taken);
 }
 
 static hone_status check_formats(const struct filter_case *c, hone_error *error)

@@ -44,7 +44,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
         int64_t side = 0;
         status = expr_text_value(own->window[i], &scope, 0, &side, error);
         if (status)
-            error_prefix(error, "%s: the window", own->source.path);
+            error_prefix(error, "%s:%d: the window", own->source.path, own->window_line);
         else if (side < 0 || side > WINDOW_MOST)
             status = case_wrong(error, "%s: its window reaches %lld pixels here; 0 to %d are possible",
                                 c->filter->name, (long long)side, WINDOW_MOST);

@@ -30,6 +30,7 @@ struct own {
     size_t variant_count;
     struct seed seeds[5];  /* the last one ends them */
     const char *window[4]; /* left, right, top, bottom */
+    int window_line;       /* of the file, from 1 */
     struct own *older;     /* loaded before */
     bool replaced;
     char **texts; /* all strings */

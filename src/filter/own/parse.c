@@ -150,6 +150,7 @@ static hone_status read_window(struct line *line)
 {
     const char *sides[4];
     int count = 0;
+    line->own->window_line = line->number;
     for (skip(line); line->at < line->end && count < 4; skip(line))
         sides[count++] = take(line, ",");
     if (count == 0 || count == 3 || line->at < line->end)

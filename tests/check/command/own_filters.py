@@ -193,6 +193,12 @@ def test_mistakes_have_a_place():
     frame.check("./bad.cl:4:28: " in said and "missing" in said, said)
     write("worse.cl", "//@filter summary x\n\n//@filter param n int 1..2 = 3\nhone_pixel { return hone_in(0, 0); }\n")
     frame.check("./worse.cl" in hone("apply", "./worse.cl", "gray.png", "-o", "x.png", status=2), "the file must be named")
+    write("wide.cl", "//@filter summary x\n//@filter window radus\nhone_pixel { return hone_in(0, 0); }\n")
+    said = hone("apply", "./wide.cl", "gray.png", "-o", "x.png", status=2)
+    frame.check("./wide.cl:2: " in said and "radus" in said, said)
+    write("colours.cl", "//@filter channels 3 4\nhone_pixel { return hone_in(0, 0); }\n")
+    said = hone("apply", "./colours.cl", "gray.png", "-o", "x.png", status=2)
+    frame.check("does not take images of 1 channel; it takes 3 or 4" in said, said)
     hone("apply", "./none.cl", "gray.png", "-o", "x.png", status=3)
     frame.check(not os.path.exists(path("x.png")), "a failure must leave no output")
 
