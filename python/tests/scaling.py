@@ -6,6 +6,7 @@ docs/clusters.md. Each worker has processors of its own and one thread of Dask.
 scaling.py [MOST_WORKERS [PROCESSORS_OF_EACH [SIDE_OF_THE_IMAGE]]]    (default 2 1 8192)
 """
 
+import contextlib
 import os
 import statistics
 import sys
@@ -42,33 +43,56 @@ def start(count, cores):
     return client, cluster
 
 
-def array_seconds(client, side, chunk, rounds=4):
-    """Seconds for the chain over an image that lies in the workers' memory, and tasks for each chunk: the median of some
-    rounds without the first, in which kernels are compiled. Each has its own image: Dask knows results by their origin."""
-    times = []
-    for seed in range(rounds):
-        image = client.persist(da.map_blocks(noise, seed=seed, chunks=((chunk,) * (side // chunk),) * 2, dtype="u1"))
-        wait(image)
-        result = hone.dask.apply(CHAIN, image)
-        (optimized,) = dask.optimize(result)
-        tasks = (len(optimized.__dask_graph__()) - image.npartitions) / image.npartitions
-        begin = time.perf_counter()
-        wait(client.persist(result))
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times[1:]), tasks
+def processor_seconds():
+    """Of this process and of those that it started and that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
-def files_seconds(client, count, image):
-    """Seconds for a folder of files."""
+def cost(client, work):
+    """Seconds that work() takes, by the clock, and of processors: the workers', and those of the scheduler and client, which
+    are one process here."""
+    before, here = sum(client.run(processor_seconds).values()), processor_seconds()
+    begin = time.perf_counter()
+    work()
+    seconds, here = time.perf_counter() - begin, processor_seconds() - here
+    return seconds, sum(client.run(processor_seconds).values()) - before, here
+
+
+def array_cost(client, side, chunk, seed):
+    """The cost of the chain over an image that lies in the workers' memory, and tasks for each chunk. Each call has its own
+    image: Dask knows results by their origin."""
+    image = client.persist(da.map_blocks(noise, seed=seed, chunks=((chunk,) * (side // chunk),) * 2, dtype="u1"))
+    wait(image)
+    result = hone.dask.apply(CHAIN, image)
+    (optimized,) = dask.optimize(result)
+    tasks = (len(optimized.__dask_graph__()) - image.npartitions) / image.npartitions
+    return cost(client, lambda: wait(client.persist(result))), tasks
+
+
+def files_cost(client, count, image):
+    """The cost of a folder of files."""
     with tempfile.TemporaryDirectory() as folder:
         os.mkdir(f"{folder}/in")
         for i in range(count):
             with open(f"{folder}/in/{i:03}.pgm", "wb") as file:
                 file.write(b"P5\n%d %d\n255\n" % image.shape[::-1] + image.tobytes())
-        begin = time.perf_counter()
-        failed = [why for _, why in hone.dask.apply_files(CHAIN, f"{folder}/in", f"{folder}/out", client, batch=8) if why]
-        assert not failed, failed
-        return time.perf_counter() - begin
+
+        def work():
+            failed = [why for _, why in hone.dask.apply_files(CHAIN, f"{folder}/in", f"{folder}/out", client, batch=8) if why]
+            assert not failed, failed
+        return cost(client, work)
+
+
+def medians(costs):
+    """Without the first one, in which kernels are compiled."""
+    return [statistics.median(column) for column in zip(*costs[1:])]
+
+
+def told(what, costs, first):
+    seconds, workers, here = medians(costs)
+    return (f"{what} {seconds:.3f} s ({medians(first)[0] / seconds:.2f} times as fast), processors: workers {workers:.2f} s, "
+            f"scheduler and client {here:.2f} s")
 
 
 def nothing(number):
@@ -95,26 +119,38 @@ def bytes_per_second(client, size=64 << 20):
     return size / statistics.median([once() for _ in range(3)])
 
 
+def measure(clients, side, image, rounds=5):
+    """By turns, so that what else the machine does hits all alike."""
+    arrays, files = ({count: [] for count in clients} for _ in range(2))
+    for seed in range(rounds):
+        for count, client in clients.items():
+            array, tasks = array_cost(client, side, 2048, seed)
+            arrays[count].append(array)
+            files[count].append(files_cost(client, 64, image))
+    print(f"{tasks:.1f} tasks for each chunk of 2048x2048")
+    for count in clients:
+        print(f"{count} workers: {told('array', arrays[count], arrays[1])}; {told('64 files', files[count], files[1])}")
+
+
 def main():
     most, cores, side = (int(word) for word in (sys.argv[1:] + ["2", "1", "8192"][len(sys.argv) - 1:])[:3])
     image = noise(block_info={None: {"chunk-shape": (1536, 2048)}})
     print(f"{CHAIN}, {side}x{side} of 8 bits, {cores} processors to a worker; load before: {os.getloadavg()[0]:.1f}")
-    count, first = 1, None
-    while count <= most:
-        client, cluster = start(count, cores)
-        with cluster, client:
-            seconds, tasks = array_seconds(client, side, 2048)
-            files = files_seconds(client, 64, image)
-            first = first or (seconds, files)
-            print(f"{count} workers: array {seconds:.3f} s ({first[0] / seconds:.2f} times as fast), "
-                  f"{tasks:.1f} tasks for each chunk; 64 files {files:.2f} s ({first[1] / files:.2f} times)", flush=True)
-            for chunk in (512, 1024, 4096) if count == 1 else ():
-                alone, _ = array_seconds(client, chunk, chunk)
-                print(f"1 worker, one chunk of {chunk}x{chunk}: {alone * 1e3:.1f} ms", flush=True)
-            if count == 2:
-                print(f"worker to worker: {bytes_per_second(client) / 1e6:.0f} MB/s", flush=True)
-            print(f"scheduler: {tasks_per_second(client):.0f} tasks per second", flush=True)
-        count *= 2
+    with contextlib.ExitStack() as stack:
+        clients, count = {}, 1
+        while count <= most:
+            clients[count], cluster = start(count, cores)
+            stack.enter_context(cluster)
+            stack.enter_context(clients[count])
+            count *= 2
+        measure(clients, side, image)
+        for chunk in (512, 1024, 4096):
+            alone = medians([array_cost(clients[1], chunk, chunk, seed)[0] for seed in range(4)])
+            print(f"1 worker, one chunk of {chunk}x{chunk}: {alone[0] * 1e3:.1f} ms, processors {alone[1] * 1e3:.1f} ms")
+        for count, client in clients.items():
+            print(f"{count} workers: {tasks_per_second(client):.0f} empty tasks per second")
+        if most > 1:
+            print(f"worker to worker: {bytes_per_second(clients[2]) / 1e6:.0f} MB/s")
 
 
 if __name__ == "__main__":
