@@ -390,7 +390,10 @@ hone_status file_private_open(int fd, const char *name, int *file, bool *missing
     if (fstat(*file, &info) != 0)
         status = io_error(error, "cannot examine", name);
     else if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022))
-        status = refuse(error, name, "it is not a private file of this user");
+        status = error_io(error,
+                          "'%s' is not used: it is no plain file of this user that nobody else may write to "
+                          "(chmod 600)",
+                          name);
     if (status) {
         close(*file);
         *file = -1;

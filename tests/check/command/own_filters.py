@@ -210,6 +210,10 @@ def test_by_name_from_the_users_folder():
         os.chmod(path(folder), 0o700)
     os.chmod(path("data/hone/filters/half.cl"), 0o600)
     same(apply("half", "gray.png"), numpy.rint(pixels * 0.5), 1, "half")
+    os.chmod(path("data/hone/filters/half.cl"), 0o666)
+    said = hone("apply", "half", "gray.png", "-o", "x.png", status=3)
+    frame.check("'half.cl' is not used: it is no plain file of this user" in said, said)
+    os.chmod(path("data/hone/filters/half.cl"), 0o600)
     os.chmod(path("data/hone/filters"), 0o777)
     frame.check("there is no filter 'half'" in hone("apply", "half", "gray.png", "-o", "x.png", status=2),
                 "a folder that others may write to must not be read")
