@@ -6,7 +6,7 @@ CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 NINJA = ninja -C $(1) -j$(JOBS)
 
-.PHONY: all setup setup-test setup-python setup-gst python test-python gst test-gst tests tests-full test test-full test-all demo bench install deb clean format lint
+.PHONY: all setup setup-test setup-python setup-gst python test-python test-clusters gst test-gst test-own-filters tests tests-full test test-full test-all demo bench install deb clean format lint
 
 all: setup
 	@cmake -G Ninja -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=Release $(CMAKE_FLAGS) >/dev/null
@@ -30,6 +30,14 @@ python: setup-python
 
 test-python: all setup-python
 	@tests/run --build $(BUILD) check-python
+
+# hone.dask: a scheduler and workers, as root on a network of namespaces.
+test-clusters: all setup-python
+	@tests/check/library/python.py build=$(abspath $(BUILD)) dask cluster
+
+# Filters in a file of the user's own, and the examples of them.
+test-own-filters: tests
+	@tests/run --build $(BUILD) check-own_filters harness-own
 
 # The GStreamer element, build/gstreamer-1.0/libgsthone.so. Configures anew: GStreamer may just have been installed.
 setup-gst:
