@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filter/filter.h"
+#include "filters/abreast.h"
 #include "filters/windows.h"
 
 REFERENCE(box);
@@ -189,6 +190,20 @@ static const struct variant variants[] = {
                                    WINDOWS_TILE("KW"), WINDOWS_ROWS("KW"), "AREA", "DIV32 ? DM : 1",
                                    "DIV32 ? DS : 32"})},
      .cost = {"2*C*BITS/8", "C*(2 + KH/64)/WORDS/32*BITS + C*2", "C*(FLOAT ? 60 : 8 + KH/64)"}},
+    {VARIANT(
+         "abreast", "sums.cl", NEEDS_LOCAL, "packed",
+         "integers, any window at nearly the same cost: many columns per work-item, whose sums slide down "
+         "in registers; window sums slide along rows, many per work-item"),
+     .condition = "AREA > 1 && !FLOAT && DIV32", .align = 32,
+     .specialised =
+         "classes of windows: sums of columns and of windows take as many bits as they need; where "
+         "columns come in pairs, windows begin and end with one or with half of one",
+     .tunables = {ABREAST_TUNABLES}, .constraints = {ABREAST_CONSTRAINTS("KW", "KH")},
+     .defines = {ABREAST_DEFINES("KW", "KH"), "FLOAT_SUMS=TYPE == 0 && AREA <= 12288"},
+     .passes = {PASS("box_sums", .extent = ABREAST_EXTENT("KW"), .local = {"WG_X", "1"},
+                     .arguments = {"in", "out", "local:" ABREAST_LOCAL("KH"), "W", "H", "KW", "KH", "border",
+                                   ABREAST_TILE("KW"), ABREAST_ROWS("KW"), "AREA", "DM", "DS"})},
+     .cost = {"2*C*BITS/8", "C*(2 + KH/64)/WORDS/32*BITS + C*2", "C*(8 + KH/64)"}},
     {VARIANT("running", NULL, NEEDS_LOCAL, "local",
              "integers, any window at the same cost: running sums down, prefix sums across, differences"),
      .condition = "!FLOAT",

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For GPUs: means of windows of any size, from the sums of windows.clh. */
+/* For GPUs: means of windows of any size, from the sums of windows.clh or abreast.clh. */
 #ifndef COLUMN_BITS
 #define COLUMN_BITS 16 /* 16 where a column's sum always fits, else 32 */
 #endif
 
+#ifndef ABREAST
+#define ABREAST 0 /* 1: the sums of integers from abreast.clh */
+#endif
+
+#if ABREAST
+#include "filters/abreast.clh"
+#else
 #include "filters/windows.clh"
+#endif
 
 /* Signed pixels 2^15 higher each, as unsigned ones. */
 inline uint counted(uint word)
@@ -59,7 +67,11 @@ inline void store_words(__global RESULT *at, const uint *words)
 #endif
 }
 
-#define MEAN(k) mean(to, sums[k], floats[(k) % HONE_C])
+#if FLOAT_SUMS
+#define MEAN(k) mean(to, sums[k], floats[(k) % HONE_C] - (float)(int)sum_excess(k))
+#else
+#define MEAN(k) mean(to, sums[k], 0)
+#endif
 
 #if FLOATING
 #define ELEMENT(words, k) as_float(words[k])
@@ -70,13 +82,11 @@ inline void store_words(__global RESULT *at, const uint *words)
 inline void finish_windows(const struct tile *t, const struct results *to, const SUM *sums, const SUM *before,
                            int i, int y, int left)
 {
+#if FLOAT_SUMS
     float floats[HONE_C];
 #pragma unroll
     for (int c = 0; c < HONE_C; c++)
-#if FLOAT_SUMS
         floats[c] = (float)(int)before[c] - FIRST_FLOAT;
-#else
-        floats[c] = 0;
 #endif
     uint words[RESULT_WORDS];
 #pragma unroll

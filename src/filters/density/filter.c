@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filter/filter.h"
+#include "filters/abreast.h"
 #include "filters/windows.h"
 
 REFERENCE(density);
@@ -117,6 +118,19 @@ static const struct variant variants[] = {
      .passes = {PASS("density_sums", .extent = WINDOWS_EXTENT("size"), .local = {"WG_X", "1"},
                      .arguments = {"in", "out", "local:" WINDOWS_LOCAL("size"), "W", "H", "size", "border",
                                    WINDOWS_TILE("size"), WINDOWS_ROWS("size"), "LEAST"})},
+     .cost = {IN_AND_OUT, "C*(2 + size/64)/WORDS/32*BITS + C*2", "C*(8 + size/64)"}},
+    {VARIANT("abreast", "sums.cl", NEEDS_LOCAL, "packed",
+             "any window at nearly the same cost: many columns per work-item, whose sums slide down in "
+             "registers; window sums slide along rows, many per work-item"),
+     .align = 32,
+     .specialised =
+         "classes of windows: the sum of a column has 16 bits where it fits, else 32; where columns "
+         "come in pairs, windows begin and end with one or with half of one",
+     .tunables = {ABREAST_TUNABLES}, .constraints = {ABREAST_CONSTRAINTS("size", "size")},
+     .defines = {ABREAST_DEFINES("size", "size"), "MASK=mask"},
+     .passes = {PASS("density_sums", .extent = ABREAST_EXTENT("size"), .local = {"WG_X", "1"},
+                     .arguments = {"in", "out", "local:" ABREAST_LOCAL("size"), "W", "H", "size", "border",
+                                   ABREAST_TILE("size"), ABREAST_ROWS("size"), "LEAST"})},
      .cost = {IN_AND_OUT, "C*(2 + size/64)/WORDS/32*BITS + C*2", "C*(8 + size/64)"}},
     {VARIANT("compact", NULL, NEEDS_LOCAL, "local",
              "two phases: list the positions that may reach the threshold, then sum windows there alone"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For GPUs: sums and marks of windows of any size, from the sums of windows.clh. */
+/* For GPUs: sums and marks of windows of any size, from the sums of windows.clh or abreast.clh. */
 #ifndef COLUMN_BITS
 #define COLUMN_BITS 16 /* 16 where a column's sum always fits, else 32 */
 #endif
@@ -7,7 +7,15 @@
 #define MASK 0 /* 1: a pixel that is not 0 counts 1 */
 #endif
 
+#ifndef ABREAST
+#define ABREAST 0 /* 1: the sums of integers from abreast.clh */
+#endif
+
+#if ABREAST
+#include "filters/abreast.clh"
+#else
 #include "filters/windows.clh"
+#endif
 
 inline uint counted(uint word)
 {
