@@ -137,7 +137,7 @@ class Apply:
 
     def __init__(self):
         self.program = os.path.join(frame.build(), "hone")
-        self.arguments = ["apply", "-j", "1", "box size=3 | sobel", "in.pgm", "-o", "out/result.pgm"]
+        self.arguments = ["apply", "--sync", "-j", "1", "box size=3 | sobel", "in.pgm", "-o", "out/result.pgm"]
 
     def environment(self, place):
         return {"OPENCL_LAYERS": built("layer.so")}
