@@ -155,12 +155,6 @@ static int generate_rows(VipsRegion *region, void *sequence, void *output, void 
     return 0;
 }
 
-/* One thread is enough to ask for rows, and libvips holds some dozen rows for each. */
-static void use_one_thread(VipsImage *image)
-{
-    vips_image_set_int(image, VIPS_META_CONCURRENCY, 1);
-}
-
 /* An image whose rows are asked for once, from the top. libvips counts on that: what it reads again, it
  * keeps. */
 static VipsImage *image_of_rows(const struct media_output *output)
@@ -169,7 +163,6 @@ static VipsImage *image_of_rows(const struct media_output *output)
     VipsImage *rows = vips_image_new(), *image = NULL;
     vips_image_init_fields(rows, (int)desc->width, (int)desc->height, (int)desc->channels,
                            band_format(desc->type), VIPS_CODING_NONE, VIPS_INTERPRETATION_MULTIBAND, 1, 1);
-    use_one_thread(rows);
     if (vips_image_pipelinev(rows, VIPS_DEMAND_STYLE_THINSTRIP, NULL) != 0 ||
         vips_image_generate(rows, NULL, generate_rows, NULL, (void *)output, NULL) != 0 ||
         vips_sequential(rows, &image, "tile_height", ROWS_AT_ONCE, NULL) != 0)
@@ -206,8 +199,6 @@ static VipsImage *make_image(const struct media_output *output)
         vips_image_set_int(image, VIPS_META_PAGE_HEIGHT, (int)(desc->height / output->pages));
         vips_carry_animation(output->like, image);
     }
-    if (image && output->rows)
-        use_one_thread(image);
     g_object_unref(pixels);
     return image;
 }
@@ -348,9 +339,16 @@ hone_status media_write_vips(const struct media_output *output, hone_error *erro
     hone_status status = vips_begin(error);
     if (status)
         return status;
+    /* One thread is enough to ask for rows, and libvips, which has one number for all images, holds some
+     * hundred rows for each. Others that are written meanwhile take longer at worst. */
+    const int threads = vips_concurrency_get();
+    if (output->rows)
+        vips_concurrency_set(1);
     VipsImage *image = make_image(output);
     VipsTarget *target = image ? new_target(&sink) : NULL;
     bool ok = target && save(output, image, target);
+    if (output->rows)
+        vips_concurrency_set(threads);
     if (ok && output->suffix[1] == 't' && !output->options->strip && vips_metadata_of(output->like))
         ok = (sink.code = add_extras(output, vips_metadata_of(output->like))) == 0;
     if (sink.code) {
