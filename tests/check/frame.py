@@ -11,7 +11,7 @@ import sys
 import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-_options = {}
+_options = dict(argument.split("=", 1) for argument in sys.argv[1:] if "=" in argument)
 
 
 class Skip(Exception):
@@ -57,23 +57,17 @@ def run(name, function):
     return True
 
 
-def read_options():
-    """Reads `name=value` arguments; returns the others. For scripts that need an option before main()."""
-    others = []
-    for argument in sys.argv[1:]:
-        if "=" in argument:
-            key, value = argument.split("=", 1)
-            _options[key] = value
-        elif argument.startswith("-") and argument != "--list":
+def patterns_of_names():
+    others = [argument for argument in sys.argv[1:] if "=" not in argument and argument != "--list"]
+    for argument in others:
+        if argument.startswith("-"):
             sys.exit(f"{sys.argv[0]}: cannot use {argument!r}\nusage: {sys.argv[0]} [--list] [NAME=VALUE...] [TEST...]")
-        elif argument != "--list":
-            others.append(argument)
     return others
 
 
 def main(names, *taken):
     """`taken`: the names of the options that the script takes, beside `build`."""
-    patterns = read_options()
+    patterns = patterns_of_names()
     for name in _options:
         if name not in ("build", *taken):
             sys.exit(f"{sys.argv[0]}: there is no option {name}=; it takes {'=, '.join(('build', *taken))}=")

@@ -435,6 +435,5 @@ def add_tests(names):
             names["test_files_" + name] = lambda work=work: check_work(work, FILES)
 
 
-frame.read_options()
 add_tests(globals())
 frame.main(globals(), "driver", "effort")

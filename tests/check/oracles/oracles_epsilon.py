@@ -207,7 +207,6 @@ def test_luma_in_place():
 
 
 try:
-    frame.read_options()
     HONE = Hone()
     frame.main(globals())
 finally:
