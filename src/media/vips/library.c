@@ -43,6 +43,25 @@ hone_status vips_begin(hone_error *error)
     return error_set(error, HONE_ERROR_INTERNAL, "libvips does not start: %s", said);
 }
 
+static void hold_few_rows(void)
+{
+    char *arguments[] = {"hone", "--vips-tile-height=16", "--vips-fatstrip-height=16", NULL},
+         **words = arguments;
+    int count = 3;
+    GOptionContext *context = g_option_context_new(NULL);
+    GOptionGroup *group = g_option_group_new("vips", "", "", NULL, NULL);
+    vips_add_option_entries(group);
+    g_option_context_set_main_group(context, group);
+    g_option_context_parse(context, &count, &words, NULL);
+    g_option_context_free(context);
+}
+
+void vips_hold_few_rows(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, hold_few_rows);
+}
+
 void vips_said(char *text, size_t size)
 {
     char *buffer = vips_error_buffer_copy(); /* empties it */

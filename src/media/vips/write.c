@@ -266,11 +266,12 @@ static bool save_tiff(const struct media_output *output, VipsImage *image, VipsT
                                   : (int)compression_of_tag(like_input ? layout.compression : 1);
     const bool tiles = layout.tile_width >= 16 && layout.tile_height >= 16 && layout.tile_width <= 32768 &&
                        layout.tile_height <= 32768;
+    const int strip = output->rows ? ROWS_AT_ONCE : 128; /* libvips' own; it holds two of them */
     vips_image_remove(image, VIPS_META_IPTC_NAME);
     const bool big = layout.big || hone_image_bytes(&output->desc) > BIG_TIFF_BYTES;
     return vips_tiffsave_target(image, target, "bigtiff", big, "compression", compression, "tile", tiles,
                                 "tile_width", tiles ? (int)layout.tile_width : 128, "tile_height",
-                                tiles ? (int)layout.tile_height : 128, NULL) == 0 &&
+                                tiles ? (int)layout.tile_height : strip, NULL) == 0 &&
            mark_channels(output);
 }
 
@@ -333,22 +334,36 @@ bool media_vips_encodes(const char *suffixes)
     return encodes;
 }
 
+/* One thread is enough to ask for rows, and libvips, which has one number for all images, holds rows for each.
+ * Other images that are written meanwhile take longer at worst. */
+static void ask_with_one_thread(bool begins)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static int writers, usual;
+    vips_hold_few_rows();
+    pthread_mutex_lock(&lock);
+    if (begins && writers++ == 0) {
+        usual = vips_concurrency_get();
+        vips_concurrency_set(1);
+    } else if (!begins && --writers == 0) {
+        vips_concurrency_set(usual);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 hone_status media_write_vips(const struct media_output *output, hone_error *error)
 {
     struct sink sink = {output->fd, 0};
     hone_status status = vips_begin(error);
     if (status)
         return status;
-    /* One thread is enough to ask for rows, and libvips, which has one number for all images, holds some
-     * hundred rows for each. Others that are written meanwhile take longer at worst. */
-    const int threads = vips_concurrency_get();
     if (output->rows)
-        vips_concurrency_set(1);
+        ask_with_one_thread(true);
     VipsImage *image = make_image(output);
     VipsTarget *target = image ? new_target(&sink) : NULL;
     bool ok = target && save(output, image, target);
     if (output->rows)
-        vips_concurrency_set(threads);
+        ask_with_one_thread(false);
     if (ok && output->suffix[1] == 't' && !output->options->strip && vips_metadata_of(output->like))
         ok = (sink.code = add_extras(output, vips_metadata_of(output->like))) == 0;
     if (sink.code) {

@@ -185,17 +185,22 @@ def peak(place, *arguments):
     return usage.ru_maxrss / 1024
 
 
+def warm_peak(place, *arguments):
+    """Of a run that compiles nothing: drivers' compilers take what they take."""
+    peak(place, *arguments)
+    return peak(place, *arguments)
+
+
 def test_memory_is_bounded():
     with Here() as place:
         sparse(place.path("small.pgm"), 64, 64)
         sparse(place.path("in.pgm"), 8000, 16000)  # 122 MiB
-        least = peak(place, "box size=8", place.path("small.pgm"), "-o", place.path("out.pgm"))
-        for suffix in ".pgm", ".tif":
-            most = peak(place, "box size=8", place.path("in.pgm"), "-o", place.path("out" + suffix), "--memory", "32M")
-            frame.check(most <= least + 32 + 64, f"{suffix}: {most:.0f} MiB; a small image takes {least:.0f}")
-        sparse(place.path("wide.pgm"), 200000, 200)  # the rows of a window are half of the budget
-        most = peak(place, "box size=64", place.path("wide.pgm"), "-o", place.path("out.pgm"), "--memory", "64M")
-        frame.check(most <= least + 64 + 64, f"wide: {most:.0f} MiB; a small image takes {least:.0f}")
+        sparse(place.path("wide.pgm"), 200000, 1000)  # the rows of a window of 64 are a fifth of 64 MiB
+        least = warm_peak(place, "box size=8", place.path("small.pgm"), "-o", place.path("out.pgm"))
+        for name, size, budget in ("in.pgm", 8, 32), ("wide.pgm", 64, 64):
+            for suffix in ".pgm", ".tif":
+                most = warm_peak(place, f"box size={size}", place.path(name), "-o", place.path("out" + suffix), "--memory", f"{budget}M")
+                frame.check(most <= least + budget + 64, f"{name} to {suffix}: {most:.0f} MiB; a small image takes {least:.0f}")
 
 
 def test_killed_midway():
