@@ -6,7 +6,7 @@ import sys
 
 from distributed import Client, LocalCluster
 
-from .. import Error, UsageError
+from .. import Error
 from . import apply, apply_files, open, save  # pylint: disable=redefined-builtin
 from ._array import steps_of
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """hone tune, for real, on PoCL: what it finds is used, and nothing that happens to it loses a result.  tuning.py build=FOLDER"""
 
+import fcntl
 import glob
 import json
 import os
@@ -12,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import termios
 import time
 
 import frame
