@@ -4,6 +4,8 @@
 
 import configparser
 import fnmatch
+import importlib.machinery
+import importlib.util
 import os
 import subprocess
 import sys
@@ -108,6 +110,24 @@ def test_what_a_suite_leaves_is_that_of_its_rest():
     frame.check(left and listed == ["all", "harness-oclgrind-heavy", *sorted(left)], f"{listed} are not the rest, {left}")
     harness = subprocess.run([os.path.join(frame.build(), "tests", "harness"), "--list"], check=True, capture_output=True, text=True).stdout.split()
     frame.check(set(left) <= set(harness), f"there are no {set(left) - set(harness)}")
+
+
+def test_a_tool_that_fails_is_tried_again():
+    """What LeakSanitizer does to itself is no verdict; a leak is one, and so is what it does each time."""
+    loader = importlib.machinery.SourceFileLoader("runner", os.path.join(frame.ROOT, "tests", "run"))
+    spec = importlib.util.spec_from_loader("runner", loader)
+    runner = sys.modules["runner"] = importlib.util.module_from_spec(spec)
+    loader.exec_module(runner)
+    fatal = "echo 'LeakSanitizer has encountered a fatal error'; echo 'not ok leaks: status 1'; exit 1"
+    for script, failures, runs in ((f"echo x >>runs; [ $(wc -l <runs) = 2 ] || {{ {fatal}; }}; echo 'ok leaks'", 0, 2),
+                                   (f"echo x >>runs; {fatal}", 1, 3), ("echo x >>runs; echo 'not ok leaks: 8 bytes'; exit 1", 1, 1)):
+        with tempfile.TemporaryDirectory() as folder:
+            suite = runner.Suite("tool", ["/bin/sh", "-c", f"cd {folder}; {script}"], [{}], 20, False, "fast", [], "", False, "")
+            outcome = runner.Outcome(runner.Job(suite, [], "tool"))
+            runner.run_once(outcome.job, outcome, folder, {})
+            with open(os.path.join(folder, "runs"), encoding="ascii") as file:
+                ran = len(file.readlines())
+        frame.check((len(outcome.failures), ran) == (failures, runs), f"{script}: {outcome.failures} after {ran} runs")
 
 
 def test_named_suites_exist():
