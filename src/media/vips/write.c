@@ -18,7 +18,7 @@
 /* Classic TIFF ends at 4 GB; the rest is room for tags and profiles. */
 #define BIG_TIFF_BYTES (UINT64_C(4000) << 20)
 
-enum { ROWS_AT_ONCE = 16 };
+enum { ROWS_AT_ONCE = 16, WIDE_STRIP = 4 << 20 /* bytes */ };
 
 /* ---- The target: libvips writes, we keep the reason of the first failure ---- */
 
@@ -266,7 +266,8 @@ static bool save_tiff(const struct media_output *output, VipsImage *image, VipsT
                                   : (int)compression_of_tag(like_input ? layout.compression : 1);
     const bool tiles = layout.tile_width >= 16 && layout.tile_height >= 16 && layout.tile_width <= 32768 &&
                        layout.tile_height <= 32768;
-    const int strip = output->rows ? ROWS_AT_ONCE : 128; /* libvips' own; it holds two of them */
+    /* 128 are libvips' own, which holds two strips. Whether rows come one by one or at once, the file is the same. */
+    const int strip = hone_image_bytes(&output->desc) / output->desc.height * 128 > WIDE_STRIP ? 16 : 128;
     vips_image_remove(image, VIPS_META_IPTC_NAME);
     const bool big = layout.big || hone_image_bytes(&output->desc) > BIG_TIFF_BYTES;
     return vips_tiffsave_target(image, target, "bigtiff", big, "compression", compression, "tile", tiles,
