@@ -7,7 +7,9 @@ patterns of names, --list, and options as `name=value` (frame.option): build=FOL
 
 import fnmatch
 import os
+import shutil
 import sys
+import tempfile
 import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -16,6 +18,22 @@ _options = dict(argument.split("=", 1) for argument in sys.argv[1:] if "=" in ar
 
 class Skip(Exception):
     """Ends a test as skipped; its text must name the driver that is missing."""
+
+
+class Folder:
+    """A folder that is removed at the end of `with`."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="hone-test-")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
 
 
 def option(name, otherwise=None):

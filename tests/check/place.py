@@ -38,11 +38,22 @@ def on_terminal(columns, start):
     return written.decode()
 
 
-class Place:
+class TuningRecords(frame.Folder):
+    """Tuning records of its own; programs are shared, so that each is compiled once."""
+    cache = None
+
+    def __init__(self):
+        super().__init__()
+        TuningRecords.cache = TuningRecords.cache or tempfile.mkdtemp(prefix="hone-tuning-cache-")
+        self.environment = {key: value for key, value in os.environ.items() if not key.startswith(("HONE_", "POCL_"))}
+        self.environment.update(XDG_CACHE_HOME=self.cache, XDG_DATA_HOME=self.folder)
+
+
+class Place(frame.Folder):
     """A folder with an empty cache of its own."""
 
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="hone-inspection-")
+        super().__init__()
         self.environment = {key: value for key, value in os.environ.items()
                             if key not in ("POCL_CACHE_DIR", "HONE_KERNEL_DIR", "HONE_DEVICE", "HONE_KEEP_ENVIRONMENT")}
         self.environment["XDG_CACHE_HOME"] = os.path.join(self.folder, "cache")
@@ -51,15 +62,6 @@ class Place:
         """Gives the cache what the doctor compiles on its way through all filters, which takes it long."""
         shutil.copytree(first_examination()[0], self.path("cache"))
         return self
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def path(self, *parts):
-        return os.path.join(self.folder, *parts)
 
     def cache(self, *parts):
         return self.path("cache", "hone", *parts)

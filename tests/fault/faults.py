@@ -55,23 +55,14 @@ def built(name):
     return os.path.join(frame.build(), "tests", name)
 
 
-class Place:
+class Place(frame.Folder):
     """Folders for one test: what the driver compiled is kept, what hone keeps is made anew for each run."""
 
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="hone-faults-")
+        super().__init__()
         self.kept, self.template, self.cache = (self.path(name) for name in ("driver", "template", "cache"))
         os.mkdir(self.kept, 0o700)
         os.mkdir(self.template, 0o700)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def path(self, *parts):
-        return os.path.join(self.folder, *parts)
 
     def wrong_kernels(self):
         """A folder of kernels in which box does not compile."""

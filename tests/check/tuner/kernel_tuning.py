@@ -9,37 +9,24 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 
 import numpy
 
 import frame
+from place import TuningRecords
 
 EXAMPLES = os.path.join(frame.ROOT, "examples", "tune")
 INVALIDITIES = {"timeout", "compile", "runtime", "correctness", "constraints", "correct"}
 
 
-class Place:
-    """A folder with records of its own; programs are shared by all tests."""
-    cache = None
+class Place(TuningRecords):
+    """Its records are in a folder below, beside files of the test."""
 
     def __init__(self):
-        Place.cache = Place.cache or tempfile.mkdtemp(prefix="hone-kernels-cache-")
-        self.folder = tempfile.mkdtemp(prefix="hone-kernels-")
-        self.environment = {key: value for key, value in os.environ.items()
-                            if not key.startswith(("HONE_", "POCL_"))}
-        self.environment.update(XDG_CACHE_HOME=Place.cache, XDG_DATA_HOME=self.path("data"))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
+        super().__init__()
+        self.environment["XDG_DATA_HOME"] = self.path("data")
 
     def write(self, name, content):
         with open(self.path(name), "wb" if isinstance(content, bytes) else "w") as file:

@@ -9,9 +9,7 @@ import math
 import os
 import random
 import re
-import shutil
 import subprocess
-import tempfile
 
 import frame
 
@@ -73,25 +71,16 @@ TRIES = [attempt("direct", "WG_X=16 WG_Y=16", "started", -1), attempt("direct", 
          attempt("strips", "PX=16", "run", -1)]
 
 
-class Place:
+class Place(frame.Folder):
     """A folder with tuning records."""
 
     def __init__(self, lines=()):
-        self.folder = tempfile.mkdtemp(prefix="hone-replay-")
+        super().__init__()
         if lines:
             os.mkdir(os.path.join(self.folder, "hone"), 0o700)
             with open(os.path.join(self.folder, "hone", "tuning.jsonl"), "w", encoding="utf-8") as file:
                 file.write("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
         self.environment = {**os.environ, "XDG_DATA_HOME": self.folder, "XDG_CACHE_HOME": os.path.join(self.folder, "c")}
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
 
     def hone(self, *arguments, status=0):
         result = subprocess.run([os.path.join(frame.build(), "hone"), *arguments], capture_output=True, text=True,

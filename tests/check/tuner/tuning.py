@@ -12,12 +12,11 @@ import resource
 import shutil
 import signal
 import subprocess
-import tempfile
 import termios
 import time
 
 import frame
-from place import on_terminal
+from place import TuningRecords, on_terminal
 
 CASE = ["box size=4", "--size", "64x48", "--format", "u8"]
 TWO = ["--variant", "direct,separable"]
@@ -31,23 +30,7 @@ BROKEN = {"box_rows": EAT,
           "box_image": "\n#error broken on purpose\n"}
 
 
-class Place:
-    """Tuning records of its own; programs are shared, so that each is compiled once."""
-    cache = None
-
-    def __init__(self):
-        Place.cache = Place.cache or tempfile.mkdtemp(prefix="hone-tuning-cache-")
-        self.folder = tempfile.mkdtemp(prefix="hone-tuning-")
-        self.environment = {key: value for key, value in os.environ.items()
-                            if not key.startswith(("HONE_", "POCL_"))}
-        self.environment.update(XDG_CACHE_HOME=Place.cache, XDG_DATA_HOME=self.folder)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
+class Place(TuningRecords):
     def start(self, *arguments, **options):
         return subprocess.Popen([os.path.join(frame.build(), "hone"), *arguments], stdout=subprocess.PIPE, text=True,
                                 **{"env": self.environment, "stderr": subprocess.PIPE, **options})
