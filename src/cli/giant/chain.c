@@ -99,7 +99,11 @@ static hone_status copy_chain(struct giant *g, hone_error *error)
     return status;
 }
 
-static hone_status choose_outputs(struct giant *g, hone_error *error)
+/* Asks something about the last step, on an excerpt of the input. */
+static hone_status ask_last(struct giant *g,
+                            hone_status (*ask)(struct giant *g, struct filter_case *last, void *user,
+                                               hone_error *error),
+                            void *user, hone_error *error)
 {
     const hone_image_desc part = giant_excerpt(giant_input(g));
     const size_t count = g->chain->count;
@@ -108,12 +112,18 @@ static hone_status choose_outputs(struct giant *g, hone_error *error)
         return error_memory(error, "a chain");
     hone_status status = chain_cases(cases, g->chain, &part, g->second_parts, g->second_count, error);
     if (!status) {
-        if (cases[count - 1].filter->bins)
-            status = shape_counts(g, &cases[count - 1], &g->chain->steps[count - 1].c, error);
+        status = ask(g, &cases[count - 1], user, error);
         chain_cases_finish(cases, count);
     }
     free(cases);
     return status;
+}
+
+static hone_status shape_output(struct giant *g, struct filter_case *last, void *user, hone_error *error)
+{
+    (void)user;
+    return last->filter->bins ? shape_counts(g, last, &g->chain->steps[g->chain->count - 1].c, error)
+                              : HONE_OK;
 }
 
 /* ---- The range of counts ---- */
@@ -159,19 +169,11 @@ static hone_status find_range(struct giant *g, hone_error *error)
     return status;
 }
 
-static hone_status wants_range(const struct giant *g, bool *wants, hone_error *error)
+static hone_status wants_range(struct giant *g, struct filter_case *last, void *wants, hone_error *error)
 {
-    const hone_image_desc part = giant_excerpt(giant_input(g));
-    const size_t count = g->chain->count;
-    struct filter_case *cases = mem_new(count, sizeof *cases);
-    if (!cases)
-        return error_memory(error, "a chain");
-    hone_status status = chain_cases(cases, g->chain, &part, g->second_parts, g->second_count, error);
-    *wants = !status && bins_wants_range(&cases[count - 1]);
-    if (!status)
-        chain_cases_finish(cases, count);
-    free(cases);
-    return status;
+    (void)g, (void)error;
+    *(bool *)wants = bins_wants_range(last);
+    return HONE_OK;
 }
 
 hone_status giant_choose_chain(struct giant *g, hone_error *error)
@@ -179,8 +181,8 @@ hone_status giant_choose_chain(struct giant *g, hone_error *error)
     bool ranged = false;
     hone_status status = find_rule(g, error);
     THEN(status, copy_chain(g, error));
-    THEN(status, wants_range(g, &ranged, error));
+    THEN(status, ask_last(g, wants_range, &ranged, error));
     if (ranged)
         THEN(status, find_range(g, error));
-    return status ? status : choose_outputs(g, error);
+    return status ? status : ask_last(g, shape_output, NULL, error);
 }
