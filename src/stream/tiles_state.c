@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What has been done, as callers hear of it. */
+#include "cl/device.h"
+#include "stream/tiles.h"
+#include "stream/tiles_internal.h"
+
+static size_t row_bytes(const hone_image_desc *desc)
+{
+    return desc->pitch ? desc->pitch : hone_image_row_bytes(desc);
+}
+
+static void tell(const struct tiles *tiles, const hone_command *command, size_t first,
+                 const hone_image_desc *in, const hone_image_desc *out)
+{
+    struct tiles_command told = {*command, *in, *out};
+    told.c.step += command->step == HONE_NO_STEP ? 0 : first;
+    told.in.pitch = row_bytes(in);
+    told.out.pitch = row_bytes(out);
+    tiles->tell(tiles->tell_user, &told);
+}
+
+void tiles_tell_head(void *user, const hone_command *command)
+{
+    const struct tiles *tiles = user;
+    hone_image_desc in = tiles->image.desc;
+    in.width = tiles->columns.region;
+    in.height = tiles->bands.region;
+    in.pitch = tiles->strips.pitch;
+    tell(tiles, command, tiles->first_step, &in, hone_stream_output(tiles->stream, 0));
+}
+
+void tiles_tell_tail(void *user, const hone_command *command)
+{
+    const struct tiles *tiles = user;
+    hone_image_desc band = tiles->between;
+    band.height = tiles->tail_rows;
+    band.pitch = tiles->band.pitch;
+    tell(tiles, command, tiles->first_step + tiles->head_steps, &band, tail_output(tiles->tail));
+}
+
+static void add_copies(hone_copies *sum, const hone_copies *more)
+{
+    sum->count += more->count;
+    sum->bytes += more->bytes;
+}
+
+/* Its copies. */
+static void state_of_stream(const struct tiles *tiles, struct tiles_state *state)
+{
+    hone_stream_stats stats;
+    hone_stream_get_stats(tiles->stream, &stats);
+    state->copies = stats.copies;
+    state->staged = stats.copies_in;
+    add_copies(&state->staged, &stats.copies_out);
+}
+
+void tiles_note_copies(struct tiles *tiles)
+{
+    struct tiles_state state;
+    if (!tiles->stream)
+        return;
+    state_of_stream(tiles, &state);
+    tiles->copies = state.copies;
+    tiles->staged = state.staged;
+}
+
+static void add_state(struct tiles_state *sum, const struct tiles_state *more)
+{
+    sum->bands += more->bands;
+    sum->done += more->done;
+    sum->memory += more->memory;
+    if (sum->region_pixels < more->region_pixels)
+        sum->region_pixels = more->region_pixels;
+    copy_counts_add(&sum->copies, &more->copies);
+    add_copies(&sum->staged, &more->staged);
+}
+
+void tiles_get_state(const struct tiles *tiles, struct tiles_state *state)
+{
+    *state = (struct tiles_state){.bands = bands_count(&tiles->bands),
+                                  .done = tiles->done,
+                                  .columns = bands_count(&tiles->columns),
+                                  .band_rows = tiles->bands.rows,
+                                  .region_pixels = (uint64_t)tiles->bands.region * tiles->image.desc.width,
+                                  .memory = tiles->memory,
+                                  .copies = tiles->copies,
+                                  .staged = tiles->staged};
+    if (tiles->stream)
+        state_of_stream(tiles, state);
+    copy_counts_add(&state->copies, &tiles->its_copies);
+    if (tiles->source) {
+        struct tiles_state before;
+        tiles_get_state(source_inner(tiles->source), &before);
+        add_state(state, &before);
+    }
+}
+
+bool tiles_step(const struct tiles *tiles, size_t step, hone_step_info *info)
+{
+    if (step < tiles->first_step)
+        return tiles_step(source_inner(tiles->source), step, info);
+    step -= tiles->first_step;
+    if (step < tiles->head_steps)
+        return tiles->stream && hone_stream_step(tiles->stream, 0, step, info);
+    return step == tiles->head_steps && tiles->tail && tail_step(tiles->tail, info);
+}
