@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An array filtered by hone in place of a loop. The loop is here too: it says what is meant, and checks the
+/* An array filtered by hone instead of by a loop. The loop is here too: it says what is meant, and checks the
  * result. */
 #include <hone/hone.h>
 

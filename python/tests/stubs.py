@@ -11,7 +11,7 @@ import sys
 import hone
 
 HEAD = '''# SPDX-License-Identifier: BSD-2-Clause
-# Made by tests/stubs.py.
+# Made by python/tests/stubs.py.
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Union
 

@@ -3,9 +3,9 @@
  * Compiled programs: one per device, source and options, kept in memory and on disk.
  *
  * A program binary is native code that drivers load unchecked, so the driver sees only bytes that this module
- * wrote into a private folder and whose header, key, length and SHA-256 it has verified. Everything odd is a
- * miss. A lock keeps processes apart while they build; a busy mark turns a driver's crash into a quarantine
- * at the next start.
+ * wrote into a private folder and whose header, key, length and SHA-256 it has verified. Anything unexpected
+ * counts as a miss. A lock keeps processes apart while they build; a busy mark turns a driver's crash into a
+ * quarantine at the next start.
  */
 #pragma once
 
@@ -33,7 +33,8 @@ hone_status programs_kernel(struct kernel **out, struct hone_device *device, con
 hone_status programs_digest(const struct hone_device *device, const struct program_unit *unit,
                             char digest[65], hone_error *error);
 
-/* Whether a program was kept, in memory or on disk, so that it is unlikely to be compiled when it is asked for. */
+/* Whether a program was kept, in memory or on disk, so that it is unlikely to be compiled when it is asked
+ * for. */
 bool programs_kept(struct hone_device *device, const char digest[65]);
 
 /* Takes back the busy marks of this process, which is about to end on purpose. Safe in signal handlers. */

@@ -17,13 +17,13 @@ void doctor_tell(struct doctor *doctor, enum doctor_part part, enum doctor_state
 /* Whether the results of this filter are to be looked at. */
 bool doctor_wants_filter(const struct doctor *doctor, const char *name);
 
-/* doctor_setup.c: the loader, the drivers registered with it, the platforms that came of them. */
+/* setup.c: the loader, the drivers registered with it, the platforms that came of them. */
 hone_status doctor_look_at_setup(struct doctor *doctor, hone_error *error);
 /* What to install on this machine, when there is no device. */
 void doctor_advise_install(struct doctor *doctor);
 
-/* doctor_filters.c: each filter against its reference. */
+/* filters.c: each filter against its reference. */
 void doctor_look_at_filters(struct doctor *doctor, hone_device *device);
 
-/* doctor_quarantine.c: variants that were found wrong with this driver. */
+/* quarantine.c: variants that were found wrong with this driver. */
 void doctor_look_at_quarantine(struct doctor *doctor, hone_device *device);

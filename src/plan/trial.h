@@ -2,8 +2,8 @@
 /**
  * Tuning by real work: while a plan runs frame after frame, other promising configurations are built on a
  * thread of their own (for at most two seconds) and take some of the frames; the fastest one stays, and is
- * remembered with the tuning records. Nobody waits, and no frame is computed twice. A plan that runs once or
- * twice never starts it.
+ * remembered with the tuning records. Nobody waits, and no frame is computed twice. Where programs
+ * would have to be compiled for it, a plan begins only after its own runs took seconds, or were dozens.
  */
 #pragma once
 

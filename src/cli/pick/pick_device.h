@@ -16,7 +16,7 @@ struct pick_request {
 };
 
 /**
- * The number of the device that is expected to be done first, its transfers included: from what was measured
+ * The number of the device that is expected to finish first, its transfers included: from what was measured
  * for the chain's filters there (hone tune, plans that tried configurations, and what comes with hone), else
  * from the cost of the best variant and the device's measured roofs. The roofs of a device are measured at
  * the first call that meets it, so that one takes longer. With a single device nothing is opened or measured.
