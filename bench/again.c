@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * NVIDIA's profiler sees CUDA, not OpenCL. Preloaded into a program (LD_PRELOAD), this runs each of its
- * OpenCL kernels once more by CUDA's driver interface, from the PTX that the OpenCL driver tells of, with the same
- * arguments and contents of buffers, and prints to stderr whether it wrote the same:
+ * OpenCL kernels once more by CUDA's driver interface, from the PTX that the OpenCL driver tells of, with the
+ * same arguments and contents of buffers, and prints to stderr whether it wrote the same:
  *
  *   again: NAME GLOBAL LOCAL same|differs|...
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Times libvips at the same work, on images of random pixels in memory, with two threads: vips CASE WIDTH HEIGHT ROUNDS
- * prints "# what was called", the least milliseconds of so many rounds, then for each further line of standard input (a
- * number of rounds) again.
+ * Times libvips at the same work, on images of random pixels in memory, with two threads: vips CASE WIDTH
+ * HEIGHT ROUNDS prints "# what was called", the least milliseconds of so many rounds, then for each further
+ * line of standard input (a number of rounds) again.
  */
 #include <vips/vips.h>
 

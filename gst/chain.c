@@ -47,8 +47,8 @@ static hone_status judge_whole(struct effect *effect, GstVideoFormat format, con
     return HONE_OK;
 }
 
-/* Whether red and blue may change places around a chain. hone's own filters that tell colours apart change the number of
- * channels, and none makes four; what loaded ones do is not known. */
+/* Whether red and blue may change places around a chain. hone's own filters that tell colours apart change
+ * the number of channels, and none makes four; what loaded ones do is not known. */
 static gboolean treats_colours_alike(const hone_chain *chain)
 {
     const hone_image_desc in = {.width = PROBE_WIDTH, .height = PROBE_HEIGHT, .type = HONE_U8, .channels = 4};
@@ -194,7 +194,8 @@ const struct effect *video_chain_effect(const struct video_chain *chain, GstVide
 
 /* ---- Changes ---- */
 
-/* The next word of a chain or of changes, or NULL: a bar, or what stands up to a blank or bar outside of quotes. */
+/* The next word of a chain or of changes, or NULL: a bar, or what stands up to a blank or bar outside of
+ * quotes. */
 static char *next_word(const char **at)
 {
     const char *start = *at + strspn(*at, " \t\n"), *end = start;

@@ -20,7 +20,8 @@ struct video_chain {
     struct effect effects[FORMAT_COUNT]; /* in the order of format_at */
 };
 
-/* Parses a chain; NULL with *error filled in if it is not valid or takes no format. Free with video_chain_unref. */
+/* Parses a chain; NULL with *error filled in if it is not valid or takes no format. Free with
+ * video_chain_unref. */
 struct video_chain *video_chain_new(const char *text, gboolean all_planes, gboolean reproducible,
                                     hone_error *error);
 struct video_chain *video_chain_ref(struct video_chain *chain); /* NULL stays NULL */
@@ -35,8 +36,8 @@ const char *chain_second(const hone_chain *chain, size_t step);
 hone_status chain_before(const hone_chain *chain, size_t step, const hone_image_desc *in,
                          hone_image_desc *out, hone_error *error);
 
-/* New values for parameters: "FILTER.NAME=VALUE ...", where FILTER may be the number of the step, and may be missing if
- * the chain has one filter. */
+/* New values for parameters: "FILTER.NAME=VALUE ...", where FILTER may be the number of the step, and may be
+ * missing if the chain has one filter. */
 struct change {
     char *text; /* the chain with the new values, in canonical form otherwise */
     gboolean one_step;

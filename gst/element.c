@@ -101,8 +101,8 @@ static gboolean same_frames(const GstVideoInfo *a, const GstVideoInfo *b)
            GST_VIDEO_INFO_HEIGHT(a) == GST_VIDEO_INFO_HEIGHT(b);
 }
 
-/* Builds what the chain makes of the frames that come now, and swaps it in: at once, or by a new negotiation if the result
- * has another format. Takes over the chain unless it fails. */
+/* Builds what the chain makes of the frames that come now, and swaps it in: at once, or by a new negotiation
+ * if the result has another format. Takes over the chain unless it fails. */
 static hone_status adopt_while_playing(GstHone *self, struct video_chain *chain, GstCaps *in_caps,
                                        hone_error *error)
 {
@@ -311,8 +311,8 @@ static gboolean makes(const struct video_chain *chain, const GstVideoInfo *in, c
            GST_VIDEO_INFO_HEIGHT(out) == (effect->swaps ? width : height);
 }
 
-/* Under `changing`. If the chain has changed since these caps were negotiated, they are negotiated again before the next
- * frame: nothing is built for them. */
+/* Under `changing`. If the chain has changed since these caps were negotiated, they are negotiated again
+ * before the next frame: nothing is built for them. */
 static hone_status make_run(GstHone *self, const GstVideoInfo *in, const GstVideoInfo *out, hone_error *error)
 {
     if (!makes(self->chain, in, out))

@@ -32,7 +32,8 @@ struct _GstHone {
 /* The chain, to be freed with video_chain_unref; or NULL. */
 struct video_chain *element_chain(GstHone *self);
 
-/* Properties that may change at any time. What is wrong becomes a warning message, and the old chain stays. */
+/* Properties that may change at any time. What is wrong becomes a warning message, and the old chain
+ * stays. */
 void element_set_chain(GstHone *self, const char *text);
 void element_set_parameters(GstHone *self, const char *text);
 /* Loads files, and reads the chain again, which may need them. */

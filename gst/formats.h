@@ -34,12 +34,14 @@ GstVideoFormat format_of(const hone_image_desc *desc);
 struct plane {
     unsigned index; /* in the frame */
     hone_image_desc desc;
-    /* Samples with fewer bits than their type are filtered in its upper bits: they are `up` bits too low for that, and
-     * `low` bits of them mean nothing. 0 and 0: all bits count. P010: 0 and 6. I420_10LE: 6 and 6. */
+    /* Samples with fewer bits than their type are filtered in its upper bits: they are `up` bits too low for
+     * that, and `low` bits of them mean nothing. 0 and 0: all bits count. P010: 0 and 6. I420_10LE: 6 and
+     * 6. */
     unsigned up, low;
 };
 
-/* Fills in the planes that are filtered and returns their number: of YUV the luma, or with `all` the chroma, too. */
+/* Fills in the planes that are filtered and returns their number: of YUV the luma, or with `all` the chroma,
+ * too. */
 unsigned format_planes(const GstVideoInfo *info, gboolean all, struct plane planes[HONE_STREAM_PLANES]);
 
 /* Shifts the samples of a plane up into memory with another pitch; both in bytes. */

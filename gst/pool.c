@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pool.h"
 
-/* GPUs that share the host's memory copy unless they get whole pages; no kernel wants rows at more than 64 bytes. */
+/* GPUs that share the host's memory copy unless they get whole pages; no kernel wants rows at more than 64
+ * bytes. */
 enum { PAGE_MASK = 4095, ROW_MASK = 63 };
 
 typedef struct {

@@ -5,7 +5,8 @@ static const GstClockTime patience = 20 * GST_SECOND;
 
 /* ---- The pipeline that decodes ---- */
 
-/* Caps without a size: a picture of another one is told, not scaled. NULL where GStreamer has no such format. */
+/* Caps without a size: a picture of another one is told, not scaled. NULL where GStreamer has no such
+ * format. */
 static GstCaps *wanted_caps(const struct second_place *place)
 {
     static const char *const kept[] = {"colorimetry", "chroma-site"};

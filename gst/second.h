@@ -13,8 +13,8 @@ struct second_place {
     const char *filter;
 };
 
-/* Reads the first picture of a file in the format that `place` has. Waits for decoders, some seconds at most. Ownership:
- * destroy *out with hone_image_destroy. */
+/* Reads the first picture of a file in the format that `place` has. Waits for decoders, some seconds at most.
+ * Ownership: destroy *out with hone_image_destroy. */
 hone_status second_load(hone_image **out, hone_device *device, const char *path,
                         const struct second_place *place, hone_error *error);
 

@@ -26,6 +26,6 @@ hone_status error_memory(hone_error *error, const char *what);
             return tried;                                                                                    \
     } while (0)
 
-/* Where there is something to clean up: calls what returns a status unless `status` is an error, and keeps what
- * it returns in `status`. */
+/* Where there is something to clean up: calls what returns a status unless `status` is an error, and keeps
+ * what it returns in `status`. */
 #define THEN(status, ...) ((status) = (status) ? (status) : (__VA_ARGS__))

@@ -31,8 +31,8 @@ struct expr {
     struct expr_node nodes[EXPR_MAX_NODES];
 };
 
-/* Names and their values; scopes chain, the innermost wins. `find`, unless NULL, is asked for names that are not
- * listed, when an expression needs their value and not before; `real` too, by expr_real alone. */
+/* Names and their values; scopes chain, the innermost wins. `find`, unless NULL, is asked for names that are
+ * not listed, when an expression needs their value and not before; `real` too, by expr_real alone. */
 struct expr_scope {
     const struct expr_scope *outer;
     const char *const *names;
@@ -61,8 +61,8 @@ hone_status expr_text_real(const char *text, const struct expr_scope *scope, dou
 /* True when the expression mentions `name`. */
 bool expr_mentions(const struct expr *expr, const char *name);
 
-/* The first name in the expression that scope does not have; NULL: it has all. *column, unless NULL, is where it
- * stands in the text. */
+/* The first name in the expression that scope does not have; NULL: it has all. *column, unless NULL, is where
+ * it stands in the text. */
 const char *expr_unknown(const struct expr *expr, const struct expr_scope *scope, int *column);
 
 /* Looks a name up through the scopes. */

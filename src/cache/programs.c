@@ -215,9 +215,9 @@ struct job {
     enum disk_mark mark;
 };
 
-/* Where the driver keeps what it compiles, an entry has no binary: asking PoCL for one makes it compile each kernel
- * once more, for any work-group. This is the key of such an entry, good as long as the driver uses that folder, which
- * lies beside the entry's. Empty: the driver keeps nothing. */
+/* Where the driver keeps what it compiles, an entry has no binary: asking PoCL for one makes it compile each
+ * kernel once more, for any work-group. This is the key of such an entry, good as long as the driver uses
+ * that folder, which lies beside the entry's. Empty: the driver keeps nothing. */
 static void kept_key(const struct job *job, struct text *key)
 {
     const char *folder = device_is_pocl(job->store->device) ? driver_cache_kept() : NULL;

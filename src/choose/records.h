@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What was measured, kept in $XDG_DATA_HOME/hone/tuning.jsonl: one JSON object per line. Lines are appended; a file of
- * many megabytes most of which later lines supersede is rewritten without those, whole (see records_compact.h).
+ * What was measured, kept in $XDG_DATA_HOME/hone/tuning.jsonl: one JSON object per line. Lines are appended;
+ * a file of many megabytes most of which later lines supersede is rewritten without those, whole (see
+ * records_compact.h).
  *
  * A crash or power cut costs at most the line being written; a line that is damaged, or of a later schema, is
  * skipped and stays. Two files merge by concatenation; of contradicting verdicts "wrong" counts. Three kinds
@@ -143,9 +144,9 @@ void record_case_of(const struct filter_case *c, struct record_case *out);
 const char *record_state_name(enum record_state state);
 /* This process, told from all others before and after: "PID.TIME@BOOT". */
 const char *record_session(void);
-/* Whether tries[index], of `count`, was started and left without an end often enough to count as a crash. Where
- * the machine ran on, the session was killed, whatever it tried: that counts for nothing. Where it did not, the
- * try may have taken it down, or the power failed: so it takes two sessions to blame it. */
+/* Whether tries[index], of `count`, was started and left without an end often enough to count as a crash.
+ * Where the machine ran on, the session was killed, whatever it tried: that counts for nothing. Where it did
+ * not, the try may have taken it down, or the power failed: so it takes two sessions to blame it. */
 bool record_is_left(const struct record_try *tries, size_t count, size_t index);
 
 /* All records of one file, in order. */
@@ -179,7 +180,8 @@ hone_status records_load(struct records *records, unsigned kinds, hone_error *er
 /* The same, with nothing of other filters. */
 hone_status records_load_of(struct records *records, unsigned kinds, const char *filter, hone_error *error);
 hone_status records_load_file(struct records *records, const char *path, unsigned kinds, hone_error *error);
-/* How many tries the user's file has, counted without being kept: a file of hundreds of megabytes costs a second. */
+/* How many tries the user's file has, counted without being kept: a file of hundreds of megabytes costs a
+ * second. */
 struct record_try_counts {
     size_t tries;    /* without those that were called off */
     size_t measured; /* of them, with an outcome */
@@ -193,8 +195,8 @@ hone_status records_path(char path[], hone_error *error);
 hone_status records_add_try(const struct record_try *record, hone_error *error);
 hone_status records_add_choice(const struct record_choice *record, hone_error *error);
 hone_status records_add_trust(const struct record_trust *record, hone_error *error);
-/* Rewrites the user's file now if most of it is superseded; *done tells. Appending does that by itself, once for every
- * 4 MiB. */
+/* Rewrites the user's file now if most of it is superseded; *done tells. Appending does that by itself, once
+ * for every 4 MiB. */
 hone_status records_compact(bool *done, hone_error *error);
 /* Appends every readable line of another file that is not there yet; *added counts. */
 hone_status records_merge(const char *path, size_t *added, hone_error *error);

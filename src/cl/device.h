@@ -41,8 +41,8 @@ hone_status device_flush(struct hone_device *device, hone_error *error);
  * other threads use it. */
 void device_use_host_clock(struct hone_device *device);
 
-/* From now on the contexts of devices that are closed are left to the end of the process: for one that is about to
- * end. PoCL spends a tenth of a second on taking its compiler apart. Threads: safe. */
+/* From now on the contexts of devices that are closed are left to the end of the process: for one that is
+ * about to end. PoCL spends a tenth of a second on taking its compiler apart. Threads: safe. */
 void device_leave_contexts(void);
 
 /* Settings from the request. */

@@ -26,8 +26,8 @@
 static const char generation_file[] = "generation", variable[] = "POCL_CACHE_DIR";
 static const char in_memory[] = "/dev/shm";
 
-/* What PoCL writes for a few programs. It ends the process when a write fails. Of hone's programs, its largest file has
- * 0.1 MB. */
+/* What PoCL writes for a few programs. It ends the process when a write fails. Of hone's programs, its
+ * largest file has 0.1 MB. */
 enum { LEAST_ROOM = 16 << 20, LEAST_FILES = 256, LEAST_FILE = 256 << 10 };
 
 static char moved[2 * PATH_MAX + 256]; /* why another folder than the usual one is used; "": it is not */

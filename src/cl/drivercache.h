@@ -26,12 +26,13 @@ void driver_cache_prepare(void);
 /* A sentence when the usual folder was full, so that another one is used by this process; else NULL. */
 const char *driver_cache_moved(void);
 
-/* The name, N of driver/N, of the folder where PoCL keeps what this process compiles for later ones; NULL where that is
- * not known: it was set by the user, goes with the process, or PoCL was told to keep nothing. */
+/* The name, N of driver/N, of the folder where PoCL keeps what this process compiles for later ones; NULL
+ * where that is not known: it was set by the user, goes with the process, or PoCL was told to keep
+ * nothing. */
 const char *driver_cache_kept(void);
 
-/* HONE_ERROR_IO unless PoCL can write so many bytes of files now. What goes on beside a run may fill the disk. Threads:
- * safe once there are devices. */
+/* HONE_ERROR_IO unless PoCL can write so many bytes of files now. What goes on beside a run may fill the
+ * disk. Threads: safe once there are devices. */
 hone_status driver_cache_check_room(uint64_t bytes, hone_error *error);
 
 /* What became of older folders. */

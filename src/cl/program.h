@@ -12,10 +12,12 @@ struct text;
 struct program;
 struct kernel;
 
-/* Whether the driver has space for what it writes while it compiles: PoCL ends the process where a write fails. `beside`:
- * beside work that must not be lost, whose outputs may take space meanwhile. HONE_ERROR_IO. */
+/* Whether the driver has space for what it writes while it compiles: PoCL ends the process where a write
+ * fails. `beside`: beside work that must not be lost, whose outputs may take space meanwhile.
+ * HONE_ERROR_IO. */
 hone_status program_check_room(const struct hone_device *device, bool beside, hone_error *error);
-/* Compiles, if there is space. On failure error->log holds the start of the compiler's output. Counts as a source build. */
+/* Compiles, if there is space. On failure error->log holds the start of the compiler's output. Counts as a
+ * source build. */
 hone_status program_from_source(struct program **out, struct hone_device *device, const char *source,
                                 const char *options, hone_error *error);
 /* The same for what the driver was seen to keep compiled: not counted as a compilation. */

@@ -91,7 +91,7 @@ static int help_with(const struct command *command)
 
 static int dispatch(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--tune-worker") == 0) /* started by `hone tune`: see tune/worker.h */
+    if (argc == 2 && strcmp(argv[1], "--tune-worker") == 0) /* by `hone tune`: see tune/worker/worker.h */
         return worker_main(WORKER_IN, WORKER_OUT);
     if (argc < 2) {
         fputs("hone: a command is missing; hone --help lists them\n", stderr);

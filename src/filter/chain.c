@@ -409,8 +409,8 @@ static void join_halo(hone_halo *all, const hone_halo *one, size_t step)
     }
 }
 
-/* Each step on the result of the one before; second images are like the first. *image becomes that of the result, and *halo, unless
- * NULL, gets those of all steps. */
+/* Each step on the result of the one before; second images are like the first. *image becomes that of the
+ * result, and *halo, unless NULL, gets those of all steps. */
 static hone_status walk(const hone_chain *chain, hone_image_desc *image, hone_halo *halo, hone_error *error)
 {
     hone_status status = HONE_OK;

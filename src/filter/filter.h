@@ -229,7 +229,8 @@ struct seed {
     const char *config; /* "WG_X=32 ROWS=8"; what is not named has its default */
 };
 
-/* A step of the ladder in the document a filter comes from. What the document says of it stands in data/seeds/. */
+/* A step of the ladder in the document a filter comes from. What the document says of it stands in
+ * data/seeds/. */
 struct rung {
     const char *name;  /* "4-1-2" */
     const char *title; /* what the step does */
@@ -368,7 +369,8 @@ struct hone_filter {
     const char *const *usual;
 };
 
-/* What the descriptions of filters, variants, passes and parameters begin with; fields that follow are named. */
+/* What the descriptions of filters, variants, passes and parameters begin with; fields that follow are
+ * named. */
 #define FILTER(called, about, source, from, takes, images)                                                   \
     .name = called, .summary = about, .origin = source, .types = from, .channels = takes, .inputs = images
 #define VARIANT(called, file, wants, way, about)                                                             \

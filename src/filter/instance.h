@@ -37,7 +37,8 @@ hone_status instance_create_beside(struct instance **out, const struct instance 
 /* A change to an instance's kernels that finds out what limits them (lab/probe). All zero: none. */
 struct text;
 struct instance_probe {
-    /* Replaces the text that is given to the compiler by one whose kernels take `extra` behind their arguments. */
+    /* Replaces the text that is given to the compiler by one whose kernels take `extra` behind their
+     * arguments. */
     hone_status (*rewrite)(void *context, struct text *source, hone_error *error);
     void *context;
     struct memory *extra;
@@ -52,9 +53,9 @@ hone_status instance_create_probe(struct instance **out, hone_device *device, co
 hone_status instance_check_surface(const hone_image_desc *desc, size_t pitch, size_t offset,
                                    hone_error *error);
 
-/* Rows that the variant cannot use where they lie are copied. Makes the memory for that now, not in the first run: for
- * input with rows `pitch` bytes apart (0: not told), for a second image whose description tells its pitch and, with `result`, for
- * a tight result. */
+/* Rows that the variant cannot use where they lie are copied. Makes the memory for that now, not in the first
+ * run: for input with rows `pitch` bytes apart (0: not told), for a second image whose description tells its
+ * pitch and, with `result`, for a tight result. */
 hone_status instance_expect_pitch(struct instance *instance, size_t pitch, bool result, hone_error *error);
 
 /* Enqueues all passes. done may be NULL. Threads: one at a time. */
@@ -75,8 +76,8 @@ const char *instance_digest(const struct instance *instance);
 hone_status variant_digest(char digest[65], hone_device *device, const struct filter_case *c,
                            const struct variant *variant, const struct config *config, hone_error *error);
 
-/* The complete text given to the compiler for a kernel file: header, line marks, source, and what that includes
- * in the place of its #include lines. From a folder laid out like src; NULL: as compiled in. */
+/* The complete text given to the compiler for a kernel file: header, line marks, source, and what that
+ * includes in the place of its #include lines. From a folder laid out like src; NULL: as compiled in. */
 struct text;
 hone_status filter_source_text(struct text *out, const char *folder, const struct hone_filter *filter,
                                const char *file, hone_error *error);

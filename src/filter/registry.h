@@ -26,7 +26,8 @@ const struct hone_filter *registry_nearest(const char *name);
 struct text;
 void registry_answer_unknown(const char *name, struct text *message);
 
-/* What documents say of rungs: the speed over the first one. From data/seeds/; ends with a filter that is NULL. */
+/* What documents say of rungs: the speed over the first one. From data/seeds/; ends with a filter that is
+ * NULL. */
 struct rung_gain {
     const char *filter, *rung;
     double gain;

@@ -10,8 +10,8 @@
 /* Starts libvips, once per process. */
 hone_status vips_begin(hone_error *error);
 
-/* From now on libvips holds tens of rows of an image that comes row by row, not hundreds: only the options of its
- * own commands say how many. */
+/* From now on libvips holds tens of rows of an image that comes row by row, not hundreds: only the options of
+ * its own commands say how many. */
 void vips_hold_few_rows(void);
 
 /* What libvips said about a failure, as one line without its last newline; empties libvips' buffer. */

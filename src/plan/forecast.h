@@ -11,8 +11,9 @@ struct forecast {
     size_t scratch_bytes;
 };
 
-/* What a plan of one filter, with its default parameters, would take first for images like `desc` (and second ones
- * like it). Asks the device's self-test at most: whether the program builds, and gives right results, is found out
- * by the first plan, which passes over what does not. Errors: those of a plan for which there is no candidate. */
+/* What a plan of one filter, with its default parameters, would take first for images like `desc` (and second
+ * ones like it). Asks the device's self-test at most: whether the program builds, and gives right results, is
+ * found out by the first plan, which passes over what does not. Errors: those of a plan for which there is no
+ * candidate. */
 hone_status plan_forecast(struct forecast *out, hone_device *device, const char *filter,
                           const hone_image_desc *desc, hone_error *error);

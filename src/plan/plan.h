@@ -12,8 +12,8 @@ void plan_settle(hone_plan *plan);
  * copy to be aligned. */
 size_t plan_alignment(const hone_plan *plan, bool of_results);
 
-/* hone_plan_apply, which tells each command of the run, and of the copies around it, when they are done. tell may
- * be NULL. */
+/* hone_plan_apply, which tells each command of the run, and of the copies around it, when they are done. tell
+ * may be NULL. */
 typedef void (*plan_tell)(void *user, const hone_command *command);
 hone_status plan_apply(hone_plan *plan, const void *in, size_t in_pitch, void *out, size_t out_pitch,
                        plan_tell tell, void *user, hone_error *error);

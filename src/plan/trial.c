@@ -168,8 +168,8 @@ static bool all_kept(const struct trial *t)
     return kept;
 }
 
-/* A folder of 30 photographs may take less time than one compilation: nothing is compiled before the plan's own runs
- * took as long. */
+/* A folder of 30 photographs may take less time than one compilation: nothing is compiled before the plan's
+ * own runs took as long. */
 static bool may_start(const struct trial *t)
 {
     const double ms = t->candidates[0].best_ms;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Streams on one device or several, for frames of any size. A device takes a frame when it expects to be done with it before the
- * others could be: a slow one beside fast ones works only while enough frames wait.
+ * Streams on one device or several, for frames of any size. A device takes a frame when it expects to be done
+ * with it before the others could be: a slow one beside fast ones works only while enough frames wait.
  *
- * A device keeps the streams of the shapes that it was used for last. A device that fails while there are others leaves; so does one
- * that is given up because it does not answer. What they had not finished is done by another.
+ * A device keeps the streams of the shapes that it was used for last. A device that fails while there are
+ * others leaves; so does one that is given up because it does not answer. What they had not finished is done
+ * by another.
  *
- * Threads: all functions safe. What is asked of a device is asked by a thread of the pool's that belongs to it, and its streams'
- * threads: nobody who submits a frame waits for more than its result.
+ * Threads: all functions safe. What is asked of a device is asked by a thread of the pool's that belongs to
+ * it, and its streams' threads: nobody who submits a frame waits for more than its result.
  */
 #pragma once
 
@@ -37,12 +38,14 @@ struct pool_second {
 /* What frames have in common: a chain, a format, second images. */
 struct pool_shape;
 
-/* Frames that lie anywhere, with any pitch that suits their format: each device has memory of its own for them. */
+/* Frames that lie anywhere, with any pitch that suits their format: each device has memory of its own for
+ * them. */
 struct pool_ring {
     uint64_t memory; /* bytes for each device; 0: any */
 };
 
-/* What the pool may be waiting for on one device: its own thread, which builds and enqueues, and the oldest frame. */
+/* What the pool may be waiting for on one device: its own thread, which builds and enqueues, and the oldest
+ * frame. */
 enum pool_wait { POOL_PREPARES, POOL_RUNS, POOL_WAITS };
 
 struct pool_options {
@@ -50,8 +53,9 @@ struct pool_options {
     unsigned frames;               /* in flight on each device; 0: 3 */
     bool commands;                 /* jobs come back with what the device was given */
     /**
-     * Tells that the pool waits for device `index` from now on (pixels: of the frame that it waits for), or no longer (pixels 0); always
-     * with a new `number`, for pool_give_up. Under the pool's lock: it calls nothing of the pool's. May be NULL.
+     * Tells that the pool waits for device `index` from now on (pixels: of the frame that it waits for), or
+     * no longer (pixels 0); always with a new `number`, for pool_give_up. Under the pool's lock: it calls
+     * nothing of the pool's. May be NULL.
      */
     void (*waits)(void *user, unsigned index, enum pool_wait what, double pixels, uint64_t number);
     /* A device has left, and why. As above. */
@@ -63,8 +67,8 @@ struct pool_options {
 hone_status pool_create(struct pool **out, hone_device *const *devices, size_t count,
                         const struct pool_options *options, hone_error *error);
 
-/* When no frames are left. False if a device that was given up still does not answer: then what it may use is left to it, and the
- * device is not to be closed. *pool becomes NULL; NULL is fine. */
+/* When no frames are left. False if a device that was given up still does not answer: then what it may use is
+ * left to it, and the device is not to be closed. *pool becomes NULL; NULL is fine. */
 bool pool_destroy(struct pool **pool);
 
 /**
@@ -84,7 +88,8 @@ struct pool_job {
     struct pool_shape *shape;
     const void
         *in; /* tight rows at a multiple of POOL_ALIGN, in memory of whole such pieces; but see pool_ring */
-    /* The same. A device that was given up may write to it for ever, and the job gets another, from aligned_alloc. */
+    /* The same. A device that was given up may write to it for ever, and the job gets another, from
+     * aligned_alloc. */
     void *out;
     size_t in_pitch, out_pitch; /* bytes between rows, for shapes with a ring */
     size_t out_bytes; /* that the caller counts on there; 0: those of the result. Another one has as many */
@@ -118,12 +123,13 @@ hone_status pool_wait(struct pool *pool, struct pool_job *job);
 void pool_seconds(struct pool *pool, double seconds[HONE_STAGE_COUNT]);
 
 /**
- * A device does not answer: the wait `number` has lasted too long. It leaves, and nobody waits for it from now on. False if there is no
- * other device that could do its work; true also if that wait is over.
+ * A device does not answer: the wait `number` has lasted too long. It leaves, and nobody waits for it from
+ * now on. False if there is no other device that could do its work; true also if that wait is over.
  */
 bool pool_give_up(struct pool *pool, unsigned index, enum pool_wait what, uint64_t number, const char *why);
 
-/* A copy of what a plan or stream says of its steps; see pool_job.steps. NULL: out of memory. `next` is hone_plan_step or the like. */
+/* A copy of what a plan or stream says of its steps; see pool_job.steps. NULL: out of memory. `next` is
+ * hone_plan_step or the like. */
 hone_step_info *pool_copy_steps(size_t *count,
                                 bool (*next)(const void *of, size_t step, hone_step_info *info),
                                 const void *of);

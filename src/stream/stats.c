@@ -43,8 +43,8 @@ uint64_t stats_device(const hone_stream *stream, const hone_event *event)
                : 0;
 }
 
-/* From the device's clock; without one, as long as the stream's thread waited for it: what ends while the thread
- * copies or calls back holds nothing up. */
+/* From the device's clock; without one, as long as the stream's thread waited for it: what ends while the
+ * thread copies or calls back holds nothing up. */
 uint64_t stats_stage(hone_stream *stream, hone_stream_stage stage, const hone_event *event,
                      uint64_t not_before)
 {

@@ -25,10 +25,11 @@ hone_status tail_run(struct tail *tail, const void *rows, size_t pitch, uint32_t
                      hone_error *error);
 /* What the last tail_run copied. */
 hone_copy_counts tail_copies(const struct tail *tail);
-/* The sums so far, with which another tail like this one goes on: so many bytes; 0: there are none, or counts. */
+/* The sums so far, with which another tail like this one goes on: so many bytes; 0: there are none, or
+ * counts. */
 size_t tail_state_bytes(const struct tail *tail);
 void tail_get_state(const struct tail *tail, void *state);
 void tail_set_state(struct tail *tail, const void *state);
-/* Of counts, row y of the result, valid until the next call: the table, which has one, or of a picture of them.
- * HONE_ERROR_UNSUPPORTED where a count in a table is over 2^32 - 1. */
+/* Of counts, row y of the result, valid until the next call: the table, which has one, or of a picture of
+ * them. HONE_ERROR_UNSUPPORTED where a count in a table is over 2^32 - 1. */
 hone_status tail_counts(struct tail *tail, uint32_t y, const void **out, hone_error *error);

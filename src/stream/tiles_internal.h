@@ -14,11 +14,10 @@ enum { STRIPS = 2 };
 
 struct strips {
     struct tiles_image image;
-    struct bands bands; /* of rows */
-    uint32_t before,
-        all; /* columns in memory: so many in front of the image's, continued as border=wrap does */
-    size_t pixel, pitch; /* bytes */
-    uint32_t begin;      /* the band that is filled first */
+    struct bands bands;   /* of rows */
+    uint32_t before, all; /* columns in memory; those in front of the image's continue it (border=wrap) */
+    size_t pixel, pitch;  /* bytes */
+    uint32_t begin;       /* the band that is filled first */
     unsigned char *rows[STRIPS];
 };
 

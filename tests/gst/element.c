@@ -19,7 +19,8 @@ struct stage {
     uint32_t seed;
 };
 
-/* An element of the plugin that was built, with a chain and other properties that gst_util_set_object_arg reads. */
+/* An element of the plugin that was built, with a chain and other properties that gst_util_set_object_arg
+ * reads. */
 static GstElement *new_element(const char *chain, const char *property, const char *value)
 {
     const char *path = support_beside_program("../gstreamer-1.0/libgsthone.so");

@@ -21,8 +21,9 @@ struct question {
     hone_error error; /* of the call that failed, where the driver refused to answer; status 0: it answered */
 };
 
-/* Appends the blocks of selftest.cl that name one of the parts which `options` define, and what stands outside
- * of blocks: a driver that reads declarations by name (see cl/source/builtins.h) needs those of these alone. */
+/* Appends the blocks of selftest.cl that name one of the parts which `options` define, and what stands
+ * outside of blocks: a driver that reads declarations by name (see cl/source/builtins.h) needs those of these
+ * alone. */
 struct text;
 void question_source(struct text *out, const char *options);
 

@@ -264,8 +264,8 @@ static void set_core(struct verdict *verdict, enum answer answer)
         verdict->answers[i] = answer;
 }
 
-/* What a kind of device is asked before its first kernel, too: CPUs wide vectors, NVIDIA PTX. SELFTEST_COUNT: nothing
- * that is not known. */
+/* What a kind of device is asked before its first kernel, too: CPUs wide vectors, NVIDIA PTX. SELFTEST_COUNT:
+ * nothing that is not known. */
 static enum selftest_item companion(const struct verdict *verdict)
 {
     static const enum selftest_item beside[] = {SELFTEST_WIDE, SELFTEST_PTX};
@@ -281,8 +281,8 @@ static void core_options(char *options, size_t size, enum selftest_item beside)
     snprintf(options, size, "-DPART_CORE%s%s", some ? " " : "", some ? question_probes[beside].options : "");
 }
 
-/* Where the program also has what only some devices are asked, that alone is suspected of ending the process. Anything
- * but right answers leaves the items unknown: each is then asked by itself. */
+/* Where the program also has what only some devices are asked, that alone is suspected of ending the process.
+ * Anything but right answers leaves the items unknown: each is then asked by itself. */
 static void ask_core(struct verdict *verdict)
 {
     struct question q;

@@ -131,7 +131,8 @@ struct energy_run {
     struct energy_meter meter;
 };
 
-/* What all engines share: the devices, opened when the first image needs them, and second images, read then. */
+/* What all engines share: the devices, opened when the first image needs them, and second images, read
+ * then. */
 struct shared_device {
     const struct apply_options *options;
     const hone_chain *chain; /* the user's */
@@ -202,8 +203,8 @@ hone_status engine_open_devices(struct engine *engine, const hone_image_desc *in
 hone_status engine_open_second(const struct engine *engine, size_t index, const hone_image_desc *first,
                                uint64_t max_pixels, bool quietly, struct media_input **out,
                                hone_error *error);
-/* Watches a decoder: when it is late, its process is ended, or this one ("WHAT 'path': no answer within N s"),
- * where it has none of its own. */
+/* Watches a decoder: when it is late, its process is ended, or this one ("WHAT 'path': no answer within N
+ * s"), where it has none of its own. */
 void engine_watch_decoder(const struct engine *engine, struct guard_watch *watch, const hone_image_desc *desc,
                           const char *what, const char *path);
 /* Decodes into memory, bounded in time. */
@@ -231,8 +232,9 @@ hone_status engine_run(struct engine *engine, struct pool_shape *shape, struct p
 void engine_apply(struct engine *engine, const struct item *item, const char *root,
                   struct apply_result *result);
 
-/* Finds what the chain makes of such images, once devices are open, and tunes it where that was asked for. *shape is released before.
- * output: the name of the result, which may change the chain; NULL: none. ring: see pool_shape. */
+/* Finds what the chain makes of such images, once devices are open, and tunes it where that was asked for.
+ * *shape is released before. output: the name of the result, which may change the chain; NULL: none. ring:
+ * see pool_shape. */
 hone_status engine_find_shape(struct engine *engine, struct pool_shape **shape, const hone_image_desc *desc,
                               const char *output, const struct pool_ring *ring, hone_error *error);
 
@@ -257,8 +259,8 @@ bool apply_to_stdout(const struct apply_options *options);
 bool apply_copy_to_stdout(int fd);
 /* ---- What outputs were made of ---- */
 
-/* Of one that this chain and these options make of an input as it is now; false where that is no file. To be asked before the input is
- * read. */
+/* Of one that this chain and these options make of an input as it is now; false where that is no file. To be
+ * asked before the input is read. */
 bool made_key(struct made *made, const struct engine *engine, const char *input);
 bool made_is(const struct made *made, const char *output);
 /* Tells it of a complete output, before that is in its place. */
@@ -297,7 +299,8 @@ hone_status bins_range(struct engine *engine, hone_error *error);
 
 struct bins;
 struct filter_case;
-/* The least and the greatest of the finite numbers of pixels: of colours, where their fourth channel is alpha. */
+/* The least and the greatest of the finite numbers of pixels: of colours, where their fourth channel is
+ * alpha. */
 struct bins_range {
     double least, most;
 };
@@ -320,7 +323,7 @@ void depths_warn(struct engine *engine, const char *name, hone_type type);
 /* The same of a video whose samples have this many bits, which filters see as 16. */
 void depths_warn_video(const struct engine *engine, const char *name, unsigned bits);
 
-/* Opens the device that the options name, or the one that is expected to be done first. */
+/* Opens the device that the options name, or the one that is expected to finish first. */
 hone_status apply_open_device(const struct engine *engine, const hone_image_desc *input,
                               const hone_image_desc *second, hone_device **out, hone_error *error);
 /* Tunes the chain for images like `input` on a device where that has not been done. */
@@ -377,8 +380,8 @@ size_t apply_columns(int fd);
 void apply_fit_line(char *line, size_t columns);
 void apply_show_time(double seconds, char *to, size_t size);
 void apply_name_steps(const struct apply_result *result, struct text *text);
-/* Of the whole run, all counters that the machine has: with -v told at its end, in JSON with each result, for the run so far. The end is due
- * after each beginning. */
+/* Of the whole run, all counters that the machine has: with -v told at its end, in JSON with each result, for
+ * the run so far. The end is due after each beginning. */
 void apply_energy_begin(struct energy_run *run, const struct common_options *common);
 void apply_energy_end(struct energy_run *run, const struct common_options *common);
 struct json_t *apply_energy_json(struct energy_run *run);

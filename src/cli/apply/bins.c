@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply: where to count. The library takes a range; here it is that of the picture, where none is given and there are
- * more than 8 bits. Tables get the edges beside the counts. */
+/* hone apply: where to count. The library takes a range; here it is that of the picture, where none is given
+ * and there are more than 8 bits. Tables get the edges beside the counts. */
 #include "cli/apply/apply.h"
 
 #include "base/error.h"
@@ -106,7 +106,8 @@ void bins_add(struct bins_range *range, const hone_image_desc *desc, enum alpha_
     }
 }
 
-/* One that is not empty, with the ends that are given. Around a single value it is 1 wide, or as much as can be told apart. */
+/* One that is not empty, with the ends that are given. Around a single value it is 1 wide, or as much as can
+ * be told apart. */
 static struct bins_range completed(struct bins_range found, const char *least, const char *most)
 {
     if (!isfinite(found.least))

@@ -104,8 +104,9 @@ static bool meets_s16(const struct engine *engine, size_t step, const hone_image
     return type == HONE_S16;
 }
 
-/* A decoder is asked between rows whether its time is over, and has a limit of processor time that the system holds; both fail one
- * image. One that sleeps beyond twice the time is ended, or the process, where it has none of its own. */
+/* A decoder is asked between rows whether its time is over, and has a limit of processor time that the system
+ * holds; both fail one image. One that sleeps beyond twice the time is ended, or the process, where it has
+ * none of its own. */
 void engine_watch_decoder(const struct engine *engine, struct guard_watch *watch, const hone_image_desc *desc,
                           const char *what, const char *path)
 {

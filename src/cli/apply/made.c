@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply --update: what an output was made of and how, as an extended attribute of its file. It comes with the file and goes with it,
- * so that it is true after any interruption; where a file system keeps none, everything is done again. */
+/* hone apply --update: what an output was made of and how, as an extended attribute of its file. It comes
+ * with the file and goes with it, so that it is true after any interruption; where a file system keeps none,
+ * everything is done again. */
 #include "cli/apply/apply.h"
 
 #include "base/hash.h"

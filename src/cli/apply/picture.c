@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply: one picture. It is decoded, filtered by whichever device the pool gives it to, and encoded; while it waits, other threads
- * do the same with others. */
+/* hone apply: one picture. It is decoded, filtered by whichever device the pool gives it to, and encoded;
+ * while it waits, other threads do the same with others. */
 #include "cli/apply/apply.h"
 
 #include "base/error.h"
@@ -252,8 +252,8 @@ static void *load(void *user)
     return NULL;
 }
 
-/* Where this cannot be (no memory, say), it comes after the plan, which has the better message. Beside measurements
- * nothing runs. */
+/* Where this cannot be (no memory, say), it comes after the plan, which has the better message. Beside
+ * measurements nothing runs. */
 static void loading_begin(struct loading *l)
 {
     const char *tune = l->engine->options->tune;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply: one video. One thread decodes and gives frames to the device, which reads and writes them where the decoder
- * left them and the encoder takes them, if it can; this one encodes. The libraries have threads of their own within
- * decoding and encoding. */
+/* hone apply: one video. One thread decodes and gives frames to the device, which reads and writes them where
+ * the decoder left them and the encoder takes them, if it can; this one encodes. The libraries have threads
+ * of their own within decoding and encoding. */
 #include "cli/apply/video.h"
 
 #include "base/clock.h"
@@ -111,7 +111,8 @@ static hone_status take_in(struct film *film, struct video_unit *unit, bool *mor
     return status;
 }
 
-/* Videos are decoded in this process, once they were tried in another. A pipe may have nothing for us for as long as it likes. */
+/* Videos are decoded in this process, once they were tried in another. A pipe may have nothing for us for as
+ * long as it likes. */
 static void watch_decoder(const struct film *film, struct guard_watch *watch, const hone_image_desc *desc,
                           const char *what)
 {

@@ -41,8 +41,9 @@ struct frame_jobs {
 hone_status planes_submit(struct frame_jobs **out, struct engine *engine,
                           struct pool_shape *const shapes[VIDEO_PLANES], const struct video_unit *unit,
                           hone_error *error);
-/* Waits for the result, which is where the frame has its place for it. *unit becomes another one where a device that was given up may
- * use its memory for ever; NULL, with an error, where there is no memory for that. */
+/* Waits for the result, which is where the frame has its place for it. *unit becomes another one where a
+ * device that was given up may use its memory for ever; NULL, with an error, where there is no memory for
+ * that. */
 hone_status planes_wait(struct engine *engine, struct frame_jobs *jobs, struct video_unit **unit,
                         hone_error *error);
 void planes_free(struct frame_jobs **jobs);
@@ -74,7 +75,8 @@ struct unit_queue {
 bool queue_has_room(struct unit_queue *queue, const struct video_unit *unit);
 /* Once there is room; one thread. */
 void queue_put(struct unit_queue *queue, const struct queued *queued);
-/* Waits for the next unit, which the caller takes over. False when there will be none, or the queue was stopped. */
+/* Waits for the next unit, which the caller takes over. False when there will be none, or the queue was
+ * stopped. */
 bool queue_take(struct unit_queue *queue, struct queued *queued);
 /* There is room for one frame more: to be called when a frame that was taken is done with. */
 void queue_leave(struct unit_queue *queue);

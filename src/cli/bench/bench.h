@@ -32,8 +32,8 @@ struct bench_run {
     json_t *report;
 };
 
-/* What is climbed of run->ladder on run->images[image]: before; after a step, of one device; after all of them, with
- * a result for each step of each device. */
+/* What is climbed of run->ladder on run->images[image]: before; after a step, of one device; after all of
+ * them, with a result for each step of each device. */
 void bench_print_begin(const struct bench_run *run, int image);
 void bench_print_step(const struct bench_run *run, int image, int step, const struct climbed *result);
 void bench_print_end(const struct bench_run *run, int image, const struct climbed *results);
@@ -61,7 +61,8 @@ int bench_experiments(struct bench_run *run, char *const *names, int count);
 void bench_list_experiments(void);
 
 /* --html: how the command was called; the page begun, unless there is no gnuplot; smaller images, where there
- * is one size; what was climbed; the page written, whose place was taken when it was begun. Without --html these do nothing. */
+ * is one size; what was climbed; the page written, whose place was taken when it was begun. Without --html
+ * these do nothing. */
 void html_note_command(struct text *command, int argc, char **argv);
 hone_status html_begin(struct bench_run *run, hone_error *error);
 void html_add_sizes(struct bench_run *run);

@@ -145,7 +145,8 @@ static hone_status read_range(struct giant *g, struct bins_range *range, hone_er
     return status;
 }
 
-/* Bands are counted in one range: where it is that of the picture, all of it is read and filtered once for that. */
+/* Bands are counted in one range: where it is that of the picture, all of it is read and filtered once for
+ * that. */
 static hone_status find_range(struct giant *g, hone_error *error)
 {
     hone_chain *before = mem_new(1, sizeof *before); /* to be looked at only */

@@ -20,7 +20,8 @@ static void add_numbers(struct sha256 *hash, const struct tiles *tiles)
     sha256_add(hash, numbers, sizeof numbers);
 }
 
-/* The input, the chain and options; the device, and how it does each step: results of floating point differ in their last digits. */
+/* The input, the chain and options; the device, and how it does each step: results of floating point differ
+ * in their last digits. */
 static void find_key(char key[SHA256_TEXT_SIZE], const struct engine *engine, const struct tiles *tiles)
 {
     const hone_device_info *device = hone_device_get_info(engine->device);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply --resume: rows of a giant result are kept beside the output until that is complete, so that the same command goes on
- * behind them after an interruption. */
+/* hone apply --resume: rows of a giant result are kept beside the output until that is complete, so that the
+ * same command goes on behind them after an interruption. */
 #pragma once
 
 #include "base/spool.h"
@@ -19,8 +19,8 @@ struct kept {
 
 #define KEPT_NONE ((struct kept){.spool = {.fd = -1}})
 
-/* Opens what an earlier run kept for this output, and lets the tiles begin behind it. Where that cannot be, a warning says so, and
- * nothing is kept. kept_end is due in any case. */
+/* Opens what an earlier run kept for this output, and lets the tiles begin behind it. Where that cannot be, a
+ * warning says so, and nothing is kept. kept_end is due in any case. */
 hone_status kept_begin(struct kept *kept, const struct engine *engine, const struct item *item,
                        struct tiles *tiles, hone_error *error);
 /* Whether the next row is there already: then it goes to `row`. */

@@ -34,7 +34,8 @@ struct pictures {
 
 hone_status pictures_load(struct pictures *pictures, const struct profile_arguments *arguments,
                           const hone_chain *chain, hone_error *error);
-/* Images around them on the device, and memory for a result like this; second images are bound to the plan. */
+/* Images around them on the device, and memory for a result like this; second images are bound to the
+ * plan. */
 hone_status pictures_wrap(struct pictures *pictures, hone_device *device, hone_plan *plan, hone_error *error);
 /* The descriptions of the second images, one after the other; the caller frees them. */
 hone_image_desc *pictures_seconds(const struct pictures *pictures, hone_error *error);

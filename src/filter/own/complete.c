@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What makes a filter of a description: the variants of a pixel function, the window, and whether all of it means something. */
+/* What makes a filter of a description: the variants of a pixel function, the window, and whether all of it
+ * means something. */
 #include "filter/own/own.h"
 
 #include "base/error.h"
@@ -66,7 +67,8 @@ static bool mentions(const char *text, const char *word)
     return false;
 }
 
-/* Whether results depend on where in the image a pixel is: then parts of an image cannot be filtered alone. */
+/* Whether results depend on where in the image a pixel is: then parts of an image cannot be filtered
+ * alone. */
 static bool knows_place(const char *text)
 {
     static const char *const words[] = {"hone_x",        "hone_y",       "hone_width",       "hone_height",

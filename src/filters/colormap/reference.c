@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* 16 bits: to the nearest, which is never half-way, from the least number on. Floats: scaled in single precision, since rounding the
- * product is part of the definition, then to nearest even; NaN is level 0. */
+/* 16 bits: to the nearest, which is never half-way, from the least number on. Floats: scaled in single
+ * precision, since rounding the product is part of the definition, then to nearest even; NaN is level 0. */
 static int level_of(hone_type type, double value)
 {
     if (type == HONE_U8)

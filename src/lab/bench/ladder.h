@@ -32,8 +32,8 @@ struct ladder {
     struct ladder_step steps[LADDER_STEPS];
 };
 
-/* A table by its name, or a filter's (with parameters: 'box size=31'): all its rungs, and then the variants that no
- * rung has. HONE_ERROR_USAGE lists what there is. Lasts as long as `seeds` and `text`. */
+/* A table by its name, or a filter's (with parameters: 'box size=31'): all its rungs, and then the variants
+ * that no rung has. HONE_ERROR_USAGE lists what there is. Lasts as long as `seeds` and `text`. */
 hone_status ladder_of(struct ladder *ladder, const struct seeds *seeds, const char *text, hone_error *error);
 
 /* Leaves only the named steps; an unknown name is HONE_ERROR_USAGE. */
@@ -44,8 +44,8 @@ struct climbed {
     struct row row;
     struct limit limit;
     double gain; /* over the first step that ran; 0: not known */
-    /* Megapixels/s if moving its bytes took all the time, at the device's roof of a copy; 0: the table asks for
-     * none. */
+    /* Megapixels/s if moving its bytes took all the time, at the device's roof of a copy; 0: the table asks
+     * for none. */
     double estimate;
     size_t fact_count;
     struct facts facts[MAX_PASSES];
@@ -53,6 +53,7 @@ struct climbed {
     struct probed probed;
 };
 
-/* Climbs one step; `first_ms` is the time of the first step that ran, 0 before, and becomes this one's then. */
+/* Climbs one step; `first_ms` is the time of the first step that ran, 0 before, and becomes this one's
+ * then. */
 void ladder_climb(const struct ladder *ladder, int step, hone_device *device, const struct roofs_list *roofs,
                   const hone_image_desc *in, double *first_ms, struct climbed *out);

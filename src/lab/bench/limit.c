@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lab/bench/limit.h"
 
-/* Shorter than so many empty kernels: the launch counts. At such a share of a roof that roof is what limits. */
+/* Shorter than so many empty kernels: the launch counts. At such a share of a roof that roof is what
+ * limits. */
 static const double launches = 5, near = 0.6;
 
 static const struct {

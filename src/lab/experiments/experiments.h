@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * The open questions of the documents that the filters come from, asked of a device: each an experiment of two or more
- * ways of doing the same, timed by turns, with results compared wherever they must agree.
+ * The open questions of the documents that the filters come from, asked of a device: each an experiment of
+ * two or more ways of doing the same, timed by turns, with results compared wherever they must agree.
  */
 #pragma once
 
@@ -57,7 +57,7 @@ const struct experiment *experiments_at(size_t index);
 const struct experiment *experiments_find(const char *name);
 struct experiment_text experiment_describe(const struct experiment *experiment);
 
-/* Runs one on pictures of width x height, both multiples of EXPERIMENT_UNIT (0: its own size). What single arms cannot do
- * is in the result; only what the whole experiment needs is an error. */
+/* Runs one on pictures of width x height, both multiples of EXPERIMENT_UNIT (0: its own size). What single
+ * arms cannot do is in the result; only what the whole experiment needs is an error. */
 hone_status experiment_run(const struct experiment *experiment, hone_device *device, uint32_t width,
                            uint32_t height, struct experiment_result *result, hone_error *error);

@@ -5,8 +5,8 @@
 
 /* Of what was added, so much shows where the kernel has none of it to spare. */
 static const double shows = 0.5;
-/* Loads that show so much where arithmetic does not even show so little: they meet others in the caches, of which a
- * kernel with scattered loads asks more than of the memory behind them. */
+/* Loads that show so much where arithmetic does not even show so little: they meet others in the caches, of
+ * which a kernel with scattered loads asks more than of the memory behind them. */
 static const double shows_some = 0.1, shows_none = 0.05;
 /* A kernel whose loads come from a cache is so much faster, at most, where it does not wait for memory. */
 static const double waits = 0.75;

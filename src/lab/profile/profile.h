@@ -2,8 +2,8 @@
 /**
  * Where the time of a chain goes: every command of every run, with what the host did meanwhile.
  *
- * A run is: hand the picture over, the plan, take the result back. All that the device was given is waited for between runs,
- * so that each one stands alone.
+ * A run is: hand the picture over, the plan, take the result back. All that the device was given is waited
+ * for between runs, so that each one stands alone.
  */
 #pragma once
 
@@ -79,13 +79,11 @@ struct profile {
     double median, least, most, thread_median, process_median;
     double first; /* of the first run of all */
     double call_medians[PROFILE_CALLS];
-    size_t typical; /* the run whose time is the median */
-    double busy,
-        idle; /* seconds of the typical run in which the device worked, and did not between commands */
+    size_t typical;    /* the run whose time is the median */
+    double busy, idle; /* seconds of the typical run: the device works; it waits between commands */
     struct profile_row *rows;
     size_t row_count;
-    bool
-        changed; /* the commands were not the same in all steady runs: rows are those of the typical one alone */
+    bool changed; /* steady runs had different commands: rows are those of the typical run alone */
     struct profile_traffic traffic;
     struct profile_copy *copies;
     size_t copy_count;
@@ -96,8 +94,8 @@ struct profile {
     double energy_seconds;
 };
 
-/* `in` and `out` wrap memory of the host. The plan no longer tries configurations from here on. On failure nothing is left;
- * else profile_finish is due. */
+/* `in` and `out` wrap memory of the host. The plan no longer tries configurations from here on. On failure
+ * nothing is left; else profile_finish is due. */
 hone_status profile_measure(struct profile *profile, hone_device *device, hone_plan *plan, hone_image *in,
                             hone_image *out, const struct profile_options *options, hone_error *error);
 void profile_finish(struct profile *profile);

@@ -14,8 +14,8 @@ struct timeline;
 
 /* NULL: no memory. */
 struct timeline *timeline_new(void);
-/* Copies all. Devices live as long as the timeline. Times of the host by clock_ns. Threads: safe. What there is
- * no memory for is missing, and timeline_json then fails. */
+/* Copies all. Devices live as long as the timeline. Times of the host by clock_ns. Threads: safe. What there
+ * is no memory for is missing, and timeline_json then fails. */
 void timeline_add(struct timeline *timeline, const hone_device *device, const char *image, uint64_t begun,
                   uint64_t ended, const hone_command *commands, size_t count);
 /* NULL: no memory, then or now; else the caller's. */

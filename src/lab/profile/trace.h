@@ -47,8 +47,8 @@ void trace_span(struct trace *trace, int process, int track, const char *text, c
 /* A device's; `to_host` added to its times (modulo 2^64) makes them the host's. */
 void trace_command(struct trace *trace, int process, int track, const hone_command *command,
                    uint64_t to_host);
-/* What is added to a device's times, as far as this command tells: of all commands the least (`first`: there is
- * none before). `ended`: when the host had seen its end. */
+/* What is added to a device's times, as far as this command tells: of all commands the least (`first`: there
+ * is none before). `ended`: when the host had seen its end. */
 uint64_t trace_distance(uint64_t least, bool first, const hone_command *command, uint64_t ended);
 /* The whole; NULL when memory ran out. Nothing is left in `trace`. */
 struct json_t *trace_end(struct trace *trace, const char *program);

@@ -2,8 +2,8 @@
 /**
  * What many commands moved, in sums: the frames of a video, the bands of an image, the pages of a file.
  *
- * Copies of one kind, of one step, and for one reason are one entry, so that what is kept does not grow with the
- * number of commands.
+ * Copies of one kind, of one step, and for one reason are one entry, so that what is kept does not grow with
+ * the number of commands.
  */
 #pragma once
 

@@ -2,7 +2,7 @@
 /* Inside src/media/decoder: what a decoder process and the process that reads images by it say to each other.
  *
  *     hone ──control── host, forked before there are threads ── forks a decoder for whoever asks
- *       └───────────one socket for each decoder──────────┘ (the host tells there how its decoder ended)
+ *       └───────────one socket for each decoder──────────┘ (the host tells how its decoder ended)
  *
  * All are the same program at the same addresses. What a decoder says is not trusted all the same. */
 #pragma once

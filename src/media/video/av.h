@@ -26,7 +26,8 @@ struct layout {
     struct component component[4];
 };
 
-/* The layout of frames, with what is filtered of them; HONE_ERROR_UNSUPPORTED for formats that cannot be taken. */
+/* The layout of frames, with what is filtered of them; HONE_ERROR_UNSUPPORTED for formats that cannot be
+ * taken. */
 hone_status frame_layout_make(struct layout *layout, enum AVPixelFormat format, int width, int height,
                               bool every_plane, hone_error *error);
 /* The planar format that holds the same samples; the format itself where there is none. */
@@ -191,7 +192,8 @@ struct encoder_request {
 
 /* Chooses and opens; *out is freed by avcodec_free_context. */
 hone_status encoder_open(AVCodecContext **out, const struct encoder_request *request, hone_error *error);
-/* Whether a format has no time stamps: frames of one length are all it can say, and its header tells the time base. */
+/* Whether a format has no time stamps: frames of one length are all it can say, and its header tells the time
+ * base. */
 bool encoder_counts(const AVOutputFormat *muxer);
 /* Whether the options can be meant; *codec gets what --codec names, or NULL. */
 hone_status encoder_check(const AVCodec **codec, const struct video_write_options *options,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory that FFmpeg's libraries take in many blocks. av_max_alloc() limits each of them alone, and the process that
- * tries a file sees no more than its first frame. So a thread looks at what this process has taken since, and where
- * that is too much, no further allocation of the libraries succeeds: they fail as they do where memory is short. */
+/* Memory that FFmpeg's libraries take in many blocks. av_max_alloc() limits each of them alone, and the
+ * process that tries a file sees no more than its first frame. So a thread looks at what this process has
+ * taken since, and where that is too much, no further allocation of the libraries succeeds: they fail as they
+ * do where memory is short. */
 #include "media/video/av.h"
 
 #include "base/error.h"

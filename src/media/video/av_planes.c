@@ -100,7 +100,8 @@ static void release(void *user, uint8_t *data)
     free(data);
 }
 
-/* Page-aligned, so that devices that share memory need no copy; encoders may read a little beyond the last row. */
+/* Page-aligned, so that devices that share memory need no copy; encoders may read a little beyond the last
+ * row. */
 static AVBufferRef *new_plane(size_t size)
 {
     const size_t bytes = (size + ROW + PAGE - 1) / PAGE * PAGE;

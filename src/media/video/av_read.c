@@ -216,8 +216,8 @@ static bool is_past_end(const struct video_input *input, const AVPacket *packet)
     return packet->dts == AV_NOPTS_VALUE || packet->dts > input->end + second;
 }
 
-/* MP4 lists its packets: a file that is cut off between two of them says nothing else. Nor does the demuxer of Y4M say
- * anything of what follows the last whole frame. */
+/* MP4 lists its packets: a file that is cut off between two of them says nothing else. Nor does the demuxer
+ * of Y4M say anything of what follows the last whole frame. */
 static void check_whole(struct video_input *input)
 {
     const char *name = input->format->iformat->name;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command's side of its module for videos: found beside the executable, loaded when a video comes, never unloaded. */
+/* The command's side of its module for videos: found beside the executable, loaded when a video comes, never
+ * unloaded. */
 #include "media/video/module.h"
 
 #include "base/error.h"

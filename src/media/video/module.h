@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Between the command and its module video.so, which alone is linked with FFmpeg's libraries: their relocations take
- * longer than many runs of hone, so they are loaded when a video comes. */
+/* Between the command and its module video.so, which alone is linked with FFmpeg's libraries: their
+ * relocations take longer than many runs of hone, so they are loaded when a video comes. */
 #pragma once
 
 #include "media/video/video.h"

@@ -2,12 +2,12 @@
 /**
  * Video files through FFmpeg's libraries: frames in, frames out, everything else carried along as it is.
  *
- * A file is read as units in its own order: frames of the one video stream that is filtered, and packets of all other
- * streams, which are copied. Every byte of a file is hostile: sizes and formats are checked before memory is taken, and
- * no file can make another one be opened.
+ * A file is read as units in its own order: frames of the one video stream that is filtered, and packets of
+ * all other streams, which are copied. Every byte of a file is hostile: sizes and formats are checked before
+ * memory is taken, and no file can make another one be opened.
  *
- * Samples of more than 8 and less than 16 bits are handed out as u16, shifted up to its upper bits (as in P010), and
- * shifted back with rounding: what a filter leaves alone stays what it was.
+ * Samples of more than 8 and less than 16 bits are handed out as u16, shifted up to its upper bits (as in
+ * P010), and shifted back with rounding: what a filter leaves alone stays what it was.
  *
  * Threads: one at a time per object; an input and an output may be used at the same time.
  */
@@ -26,8 +26,8 @@ enum { VIDEO_PLANES = 3 };
 
 /* Whether this build has FFmpeg's libraries. Without them video_open and video_create say so. */
 bool video_is_built(void);
-/* Loads the module that is linked with them, which all calls but those on names need; they do so by themselves.
- * HONE_ERROR_UNSUPPORTED when there is none. Threads: safe. */
+/* Loads the module that is linked with them, which all calls but those on names need; they do so by
+ * themselves. HONE_ERROR_UNSUPPORTED when there is none. Threads: safe. */
 hone_status video_load(hone_error *error);
 /* Whether a file of this name is a video by its suffix. */
 bool video_is_name(const char *name);
@@ -84,15 +84,16 @@ struct video_unit {
 struct video_input;
 
 /**
- * Opens a video and decodes its first frame in a process of its own (media_decoders_begin), within options->memory and `seconds` of processor
- * time (as in media_read_options), so that a file which takes more there, or crashes a library, does no harm to this one.
- * HONE_OK also for what is not tried: pipes, raw frames, and where there are no such processes. Threads: safe.
+ * Opens a video and decodes its first frame in a process of its own (media_decoders_begin), within
+ * options->memory and `seconds` of processor time (as in media_read_options), so that a file which takes more
+ * there, or crashes a library, does no harm to this one. HONE_OK also for what is not tried: pipes, raw
+ * frames, and where there are no such processes. Threads: safe.
  */
 hone_status video_try(const char *path, const struct video_read_options *options, double seconds,
                       hone_error *error);
 /**
- * Opens a video ("-": standard input) and decodes up to the first frame that is wanted. HONE_ERROR_IO for whatever is
- * wrong with the file; the message names it. *out is released with video_close.
+ * Opens a video ("-": standard input) and decodes up to the first frame that is wanted. HONE_ERROR_IO for
+ * whatever is wrong with the file; the message names it. *out is released with video_close.
  */
 hone_status video_open(struct video_input **out, const char *path, const struct video_read_options *options,
                        hone_error *error);
@@ -103,8 +104,8 @@ hone_status video_read(struct video_input *input, struct video_unit **unit, hone
 /* How much damage was gone over. */
 uint64_t video_damages(const struct video_input *input);
 void video_unit_free(struct video_unit **unit);
-/* For a frame whose memory a device may use for ever: *unit becomes another one with the same pixels and results, and the old one is
- * never freed. On failure *unit is NULL. */
+/* For a frame whose memory a device may use for ever: *unit becomes another one with the same pixels and
+ * results, and the old one is never freed. On failure *unit is NULL. */
 hone_status video_unit_replace(struct video_unit **unit, hone_error *error);
 /* Outputs made after it must be closed before. */
 void video_close(struct video_input **input);
@@ -126,9 +127,9 @@ hone_status video_check_output(const char *name, const struct video_write_option
                                hone_error *error);
 
 /**
- * Begins a file in the format that the suffix of `name` says, with all streams of `like` that the format holds.
- * Notes tell what it does not. `seekable`: fd is a file of its own; else it is only written to, from here on. The caller
- * syncs and closes fd. *out is released with video_output_close.
+ * Begins a file in the format that the suffix of `name` says, with all streams of `like` that the format
+ * holds. Notes tell what it does not. `seekable`: fd is a file of its own; else it is only written to, from
+ * here on. The caller syncs and closes fd. *out is released with video_output_close.
  */
 hone_status video_create(struct video_output **out, int fd, bool seekable, const char *name,
                          const struct video_input *like, const struct video_write_options *options,

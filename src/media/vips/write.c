@@ -266,7 +266,8 @@ static bool save_tiff(const struct media_output *output, VipsImage *image, VipsT
                                   : (int)compression_of_tag(like_input ? layout.compression : 1);
     const bool tiles = layout.tile_width >= 16 && layout.tile_height >= 16 && layout.tile_width <= 32768 &&
                        layout.tile_height <= 32768;
-    /* 128 are libvips' own, which holds two strips. Whether rows come one by one or at once, the file is the same. */
+    /* 128 are libvips' own, which holds two strips. Whether rows come one by one or at once, the file is the
+     * same. */
     const int strip = hone_image_bytes(&output->desc) / output->desc.height * 128 > WIDE_STRIP ? 16 : 128;
     vips_image_remove(image, VIPS_META_IPTC_NAME);
     const bool big = layout.big || hone_image_bytes(&output->desc) > BIG_TIFF_BYTES;
@@ -335,8 +336,8 @@ bool media_vips_encodes(const char *suffixes)
     return encodes;
 }
 
-/* One thread is enough to ask for rows, and libvips, which has one number for all images, holds rows for each.
- * Other images that are written meanwhile take longer at worst. */
+/* One thread is enough to ask for rows, and libvips, which has one number for all images, holds rows for
+ * each. Other images that are written meanwhile take longer at worst. */
 static void ask_with_one_thread(bool begins)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -47,8 +47,8 @@ void pool_seconds(struct pool *pool, double seconds[HONE_STAGE_COUNT])
 
 /* ---- Beginning and end ---- */
 
-/* Not every driver bears several threads at once: Oclgrind 21.10 does not, and PoCL 3.1's `basic` waits for itself when events are
- * released while it runs commands. */
+/* Not every driver bears several threads at once: Oclgrind 21.10 does not, and PoCL 3.1's `basic` waits for
+ * itself when events are released while it runs commands. */
 static bool is_serial(const hone_device *device)
 {
     const hone_device_info *info = hone_device_get_info(device);

@@ -37,8 +37,8 @@ static unsigned load_of(const struct member *member)
     return member->in_flight + enlists;
 }
 
-/* How soon the other devices would be done with what they have and the first `count` frames that wait, in seconds for a byte of
- * each; HUGE_VAL where nothing is known of them. */
+/* How soon the other devices would be done with what they have and the first `count` frames that wait, in
+ * seconds for a byte of each; HUGE_VAL where nothing is known of them. */
 static double others_need(const struct member *member, const struct pool_shape *shape, size_t count)
 {
     const struct pool *pool = member->pool;
@@ -54,8 +54,8 @@ static double others_need(const struct member *member, const struct pool_shape *
     return speed > 0 ? fmax(frames / speed, soonest) : HUGE_VAL;
 }
 
-/* Whether the others would be done with a frame before this device is, `ahead` of it those that wait before it. One of unknown speed
- * is tried with one frame at a time. */
+/* Whether the others would be done with a frame before this device is, `ahead` of it those that wait before
+ * it. One of unknown speed is tried with one frame at a time. */
 static bool leaves_it(const struct member *member, const struct pool_job *job, size_t ahead)
 {
     const double theirs = others_need(member, job->shape, ahead + 1);

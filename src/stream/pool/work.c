@@ -202,7 +202,8 @@ static hone_status arrive(struct attempt *attempt, struct lane *lane, hone_error
     return attempt->job->in ? fly(attempt, error) : HONE_OK;
 }
 
-/* Under the lock, but for what is asked of the device. Of one that was given up meanwhile nothing is touched. */
+/* Under the lock, but for what is asked of the device. Of one that was given up meanwhile nothing is
+ * touched. */
 static void serve(struct member *member, struct attempt *attempt)
 {
     struct pool *pool = member->pool;

@@ -14,8 +14,8 @@ struct facts {
     const char *missing;        /* why registers are not known; NULL when they are */
 };
 
-/* Why registers cannot be known of any kernel of a device, in words that stay; NULL: they can. `again`: by compiling
- * again, which NVIDIA's driver needs. */
+/* Why registers cannot be known of any kernel of a device, in words that stay; NULL: they can. `again`: by
+ * compiling again, which NVIDIA's driver needs. */
 const char *facts_missing(const hone_device_info *info, bool again);
 
 /* Of pass `pass` of an instance. */

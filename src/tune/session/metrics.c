@@ -281,7 +281,8 @@ static hone_status check_metric(struct known_names *k, int index, hone_error *er
     return check_amounts(k, metric, what, error);
 }
 
-/* The first figure that is missing among those that a name stands for; metrics stand for what they mention. */
+/* The first figure that is missing among those that a name stands for; metrics stand for what they
+ * mention. */
 static const char *missing_for(const struct metrics *metrics, int count, const char *name,
                                const json_t *missing)
 {

@@ -2,8 +2,9 @@
 /**
  * Metrics of the user's own, computed for each configuration, and the objective: what a session looks for.
  *
- * Names in a metric: those before it; tunables and whatever else expressions of the case may name; time (seconds of a
- * launch), ms, bytes and flops (of a launch), and the figures of records ("registers", "energy").
+ * Names in a metric: those before it; tunables and whatever else expressions of the case may name; time
+ * (seconds of a launch), ms, bytes and flops (of a launch), and the figures of records ("registers",
+ * "energy").
  */
 #pragma once
 
@@ -48,8 +49,8 @@ struct metric_source {
     const struct record_figures *figures;
 };
 
-/* Each metric of a configuration to values[METRICS_MOST]; NAN where something it needs is not known, or where it has no
- * value (division by zero). */
+/* Each metric of a configuration to values[METRICS_MOST]; NAN where something it needs is not known, or where
+ * it has no value (division by zero). */
 void metrics_compute(const struct metrics *metrics, const struct metric_source *source, double *values);
 /* The objective's value, with these metrics. */
 double metrics_objective(const struct metrics *metrics, const struct metric_source *source,
@@ -57,9 +58,9 @@ double metrics_objective(const struct metrics *metrics, const struct metric_sour
 /* As what a search makes least: never negative but for what has no place in it (NAN, below 0): -1. */
 double metrics_cost(const struct metrics *metrics, double objective);
 
-/* Before anything is measured. `source`: names of a case with any configuration; `tunables`: names that only some
- * configurations have, so many; `missing`: figures, bytes or flops that are not known here, with the reason.
- * HONE_ERROR_USAGE: an unknown name, with its column and those that there are. HONE_ERROR_UNSUPPORTED: the objective
- * cannot be known here. */
+/* Before anything is measured. `source`: names of a case with any configuration; `tunables`: names that only
+ * some configurations have, so many; `missing`: figures, bytes or flops that are not known here, with the
+ * reason. HONE_ERROR_USAGE: an unknown name, with its column and those that there are.
+ * HONE_ERROR_UNSUPPORTED: the objective cannot be known here. */
 hone_status metrics_check(const struct metrics *metrics, const struct metric_source *source,
                           const char *const *tunables, int count, const json_t *missing, hone_error *error);

@@ -14,6 +14,6 @@ void kernel_tuner_mend(struct text *file);
 
 bool kernel_tuner_is_cache(const json_t *root);
 
-/* The same results as T4, with all other numbers of an entry as measurements, with the space and its order under metadata.x_hone, and device and kernel under
- * metadata.kernel_tuner. NULL without memory. */
+/* The same results as T4, with all other numbers of an entry as measurements, with the space and its order
+ * under metadata.x_hone, and device and kernel under metadata.kernel_tuner. NULL without memory. */
 json_t *kernel_tuner_as_t4(const json_t *root);

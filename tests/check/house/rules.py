@@ -190,7 +190,7 @@ def test_functions_are_short():
 def test_lines_are_of_one_width():
     """clang-format breaks code, and leaves comments and macros as they are written."""
     mistakes, count = [], 0
-    for path in list(sources(SRC, endings=(".cl", ".clh"))) + list(sources(PUBLIC)):
+    for path in sources(SRC, PUBLIC, TESTS, *BINDINGS, endings=(".c", ".h", ".cl", ".clh")):
         with open(path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 count += 1

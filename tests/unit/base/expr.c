@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Expressions: what Python cannot answer for (tests/check/oracles/oracles.py asks it for values): names, errors,
- * hostile text. */
+/* Expressions: what Python cannot answer for (tests/check/oracles/oracles.py asks it for values): names,
+ * errors, hostile text. */
 #include "base/expr.h"
 
 #include "test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* SHA-256 against the vectors of FIPS 180-4 (and tests/check/oracles/oracles.py against hashlib), FNV-1a against its
- * authors'. */
+/* SHA-256 against the vectors of FIPS 180-4 (and tests/check/oracles/oracles.py against hashlib), FNV-1a
+ * against its authors'. */
 #include "base/hash.h"
 
 #include "test.h"

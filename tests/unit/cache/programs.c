@@ -449,8 +449,8 @@ static void exit_with_is_pocl(void *user)
     exit(is_pocl_here());
 }
 
-/* Hone's own folder for the driver: what PoCL keeps there is not kept a second time. With another folder, such
- * an entry means nothing. */
+/* Hone's own folder for the driver: what PoCL keeps there is not kept a second time. With another folder,
+ * such an entry means nothing. */
 TEST(what_the_driver_keeps_is_kept_once)
 {
     begin();

@@ -160,8 +160,8 @@ static bool has(const struct list *list, const char *item)
     return bsearch(&item, list->items, list->count, sizeof *list->items, compare) != NULL;
 }
 
-/* Whether hone declares the function, and leaves nothing of it to the header. Loads and stores of single halves
- * are in no standard. */
+/* Whether hone declares the function, and leaves nothing of it to the header. Loads and stores of single
+ * halves are in no standard. */
 static bool is_declared(const char *name)
 {
     if (strcmp(name, "vload") == 0 || strcmp(name, "vstore") == 0)

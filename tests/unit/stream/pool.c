@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The pool of streams: results, bounds, what is made on the way, and devices that fail; on devices that work in the host's memory, and
- * on ones that play to have their own. */
+/* The pool of streams: results, bounds, what is made on the way, and devices that fail; on devices that work
+ * in the host's memory, and on ones that play to have their own. */
 #include "stream/pool/internal.h"
 #include "support.h"
 
@@ -250,8 +250,9 @@ static void run_lap(struct pool *pool, struct frame *frames, int count)
     }
 }
 
-/* On one device, so that the first lap is all of the beginning. A pool's frames are never kept: where the device works in their memory,
- * each gets an object for its input and one for its result, of no bytes of its own. */
+/* On one device, so that the first lap is all of the beginning. A pool's frames are never kept: where the
+ * device works in their memory, each gets an object for its input and one for its result, of no bytes of its
+ * own. */
 static void check_steady(bool own_memory)
 {
     enum { LAP = 8, LAPS = 3, TWO = 2 };

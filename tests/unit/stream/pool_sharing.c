@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which device takes which frame: runs with devices of known speeds and a clock that is counted, against how long the same frames take
- * otherwise. */
+/* Which device takes which frame: runs with devices of known speeds and a clock that is counted, against how
+ * long the same frames take otherwise. */
 #include "stream/pool/internal.h"
 #include "support.h"
 

@@ -45,8 +45,8 @@ TEST(the_cuda_guides_example)
     CHECK_EQ(warp_unit_warps(&unit, 65, 512, 0), 16);
 }
 
-/* What NVIDIA's occupancy calculator gives: 62.5 % for 41 registers, groups of 256; local memory and the number of
- * groups as limits. */
+/* What NVIDIA's occupancy calculator gives: 62.5 % for 41 registers, groups of 256; local memory and the
+ * number of groups as limits. */
 TEST(the_occupancy_calculator)
 {
     struct warp_unit unit;
@@ -87,7 +87,8 @@ TEST(nvidias_log)
     CHECK(!compiled_of_log("", "first", &compiled));
 }
 
-/* As LLVM writes it, in the order of the alphabet. The first kernel has an argument with the second one's name. */
+/* As LLVM writes it, in the order of the alphabet. The first kernel has an argument with the second one's
+ * name. */
 #define TEXT_5  "\xa5"
 #define TEXT_10 "\xaa"
 #define NAME    TEXT_5 ".name"
