@@ -13,7 +13,8 @@
  *   LAYER_SLEEP=9       instead of failing, take that many seconds: the device hangs
  *   LAYER_REFUSE=NAME   every launch of this kernel fails
  *   LAYER_KEEP=1        memory objects are never really released, so that none begins where another one was:
- * Oclgrind 21.10 mistakes the new one's bytes for the old one's, and calls what lies beyond uninitialised
+ *                       Oclgrind 21.10 mistakes the new one's bytes for the old one's, and calls what lies
+ *                       beyond uninitialised
  *   LAYER_GUARD=end     buffers that the driver would allocate end at a page that cannot be touched; begin:
  *                       begin behind one; turns: by turns, those that end there with the poison's complement.
  *                       Only for devices that work on host memory
@@ -21,8 +22,8 @@
  *   LAYER_WHOLE_ROWS=1  rectangles whose last row has no room for its padding are refused, as by NVIDIA's
  *                       driver; 2: all rectangles
  *   LAYER_CLOCK=50      time stamps count that many times too slowly
- *   LAYER_OPTIONS=TEXT  added to the options of every build: with "-cl-opt-disable" PoCL takes a tenth of the
- *   time
+ *   LAYER_OPTIONS=TEXT  added to the options of every build: with "-cl-opt-disable" PoCL takes a tenth of
+ *                       the time
  *
  * The report has a line for each fact:
  *
