@@ -101,12 +101,16 @@ static void consider(struct collection *to, const struct variant *variant, const
         to->choices[(*to->count)++] = choice;
 }
 
+/* How many times as slow as a record's best one that comes before what is hand-written may be. Of a neighbour
+ * the best may be illegal; then slower ones say what is slow. */
+static const double much_slower = 2;
+
 static void consider_ranked(struct collection *to, const struct record_choice *choice,
                             enum choice_origin origin)
 {
     for (int i = 0; choice && i < choice->count; i++) {
         const struct variant *variant = filter_variant(to->c->filter, choice->ranked[i].variant);
-        if (variant)
+        if (variant && choice->ranked[i].ms <= much_slower * choice->ranked[0].ms)
             consider(to, variant, choice->ranked[i].config, origin);
     }
 }

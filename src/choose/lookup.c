@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double far_away = 3, parameter_weight = 3;
+static const double far_away = 3, parameter_weight = 3, other_value = 4;
 
 enum lookup_level lookup_level_of(const struct record_device *record, const struct record_device *device)
 {
@@ -44,12 +44,20 @@ static bool same_head(const char *a, size_t a_length, const char *b, size_t b_le
            strncmp(a, b, (size_t)(a_colon - a)) == 0;
 }
 
-static bool incidental(const struct hone_filter *filter, const char *name, size_t length)
+/* NULL: none of that name. */
+static const struct parameter *find_parameter(const struct hone_filter *filter, const char *name,
+                                              size_t length)
 {
     char text[64];
     snprintf(text, sizeof text, "%.*s", (int)length, name);
     int index = filter ? filter_parameter(filter, text) : -1;
-    return index >= 0 && filter->parameters[index].incidental;
+    return index >= 0 ? &filter->parameters[index] : NULL;
+}
+
+static bool incidental(const struct hone_filter *filter, const char *name, size_t length)
+{
+    const struct parameter *parameter = find_parameter(filter, name, length);
+    return parameter && parameter->incidental;
 }
 
 /* One value against another: numbers by their ratio, anything else by being the same or not. Twice the sigma
@@ -63,7 +71,7 @@ static double value_distance(const char *a, size_t a_length, const char *b, size
         return 0.5;
     double x = strtod(a, &a_end), y = strtod(b, &b_end);
     if (a_end != a + a_length || b_end != b + b_length || x <= 0 || y <= 0)
-        return 4;
+        return other_value;
     return parameter_weight * fabs(log2(x / y));
 }
 
@@ -97,6 +105,23 @@ static double parameter_distance(const struct hone_filter *filter, const char *a
     }
 }
 
+/* What `wanted` gives of parameters without a default, and the record leaves out: it was something else. */
+static double unrecorded_distance(const struct hone_filter *filter, const char *record, const char *wanted)
+{
+    double distance = 0;
+    for (const char *at = wanted;;) {
+        size_t word = next_word(&at), name = 0, length = 0;
+        if (word == 0)
+            return distance;
+        while (name < word && at[name] != '=')
+            name++;
+        const struct parameter *parameter = find_parameter(filter, at, name);
+        if (parameter && !parameter->fallback && !find_value(record, at, name, &length))
+            distance += parameter->incidental ? 0.25 : other_value;
+        at += word;
+    }
+}
+
 /* exact=yes admits other variants: neither says anything of the other. */
 static bool is_exact(const struct record_case *c)
 {
@@ -109,8 +134,9 @@ double lookup_distance(const struct record_case *record, const struct record_cas
     if (strcmp(record->filter, wanted->filter) != 0 || record->type != wanted->type ||
         is_exact(record) != is_exact(wanted))
         return -1;
-    double distance =
-        parameter_distance(registry_find(record->filter), record->parameters, wanted->parameters);
+    const struct hone_filter *filter = registry_find(record->filter);
+    double distance = parameter_distance(filter, record->parameters, wanted->parameters) +
+                      unrecorded_distance(filter, record->parameters, wanted->parameters);
     double pixels = (double)record->width * record->height,
            wanted_pixels = (double)wanted->width * wanted->height;
     if (pixels > 0 && wanted_pixels > 0)

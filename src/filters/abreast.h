@@ -6,7 +6,7 @@
 #define ABREAST_TUNABLES                                                                                     \
     {"WORDS", TUNABLE_DEFINE, "4 2 8", "words of the input per work-item and row"},                          \
         {"BATCH", TUNABLE_DEFINE, "4 1 2 8", "rows at a time"},                                              \
-        {"AT_ONCE", TUNABLE_DEFINE, "1 2", "rows whose windows slide side by side"},                         \
+        {"AT_ONCE", TUNABLE_DEFINE, "1 2 4", "rows whose windows slide side by side"},                       \
         {"GROUPS", TUNABLE_LAUNCH, "8 1 2 4 6 12 16 24 32", "work-groups per compute unit"},                 \
     {                                                                                                        \
         "WG_X", TUNABLE_DEFINE, "32 64 128 256 512", "work-group width"                                      \

@@ -274,6 +274,15 @@ static const struct variant variants[] = {
      .cost = {"2*C", "C*(2 + KH/ROWS)", "C*(4 + log2(KW) + KH/ROWS)"}},
 };
 
+/* Integers on NVIDIA's GPUs; the bytes that a row of a window holds, which a work-group's columns must
+ * exceed; images that fill a GPU. */
+#define ABREAST "PTX && !FLOAT && AREA > 1"
+#define SPAN    "KW*C*BITS/8"
+#define LARGE   "W*H >= 4000000"
+/* What `packed` is as fast with: small windows, and rows of a width that its batches take. */
+#define SMALL                                                                                                \
+    "(TYPE == 0 && W*C % 16 == 0 && KH <= 16 && (C == 1 ? AREA <= 100 : KW*C <= (C == 4 ? 33 : 24)))"
+
 static const struct seed seeds[] = {
     {"WIDE && KH <= 64", "floats", "ROWS=128"},
     {"WIDE", "floats", "ROWS=512"},
@@ -282,6 +291,15 @@ static const struct seed seeds[] = {
     {"WIDE && KH <= 64", "bands", "ROWS=128"},
     {"WIDE && KH <= 512", "bands", "ROWS=512"},
     {"WIDE", "bands", "ROWS=4096"},
+    {ABREAST " && " LARGE " && !" SMALL " && C == 1 && " SPAN " <= 64", "abreast", "AT_ONCE=2 GROUPS=12"},
+    {ABREAST " && " LARGE " && !" SMALL " && " SPAN " <= 64", "abreast", "GROUPS=16"},
+    {ABREAST " && " LARGE " && !" SMALL " && C == 1 && " SPAN " <= 256", "abreast",
+     "AT_ONCE=2 GROUPS=4 WG_X=128"},
+    {ABREAST " && " LARGE " && !" SMALL " && " SPAN " <= 256", "abreast", "GROUPS=4 WG_X=128"},
+    {ABREAST " && " SPAN " > 2048", "abreast", "WORDS=8 BATCH=1 GROUPS=2 WG_X=256"},
+    {ABREAST " && " SPAN " > 256", "abreast", "GROUPS=2 WG_X=256"},
+    {ABREAST " && " SPAN " > 1024", "abreast", "BATCH=2 GROUPS=2 WG_X=256"},
+    {ABREAST " && " SPAN " > 256", "abreast", "GROUPS=4 WG_X=128"},
     {"PTX && TYPE == 0 && AREA > 256 && C == 3", "sums", "SHUFFLE=1 PX=24 BATCH=8 GROUPS=8"},
     {"PTX && TYPE == 0 && AREA > 256 && C == 3", "sums", "SHUFFLE=1 PX=24 WG_X=128 WORDS=2 BATCH=4 GROUPS=8"},
     {"PTX && TYPE == 0 && AREA > 256 && C == 4 && KW > 48", "sums",
@@ -292,6 +310,8 @@ static const struct seed seeds[] = {
     {"PTX && TYPE > 0 && AREA > 64 && C == 3", "sums", "SHUFFLE=1 PX=12 WG_X=128 WORDS=2 BATCH=4 GROUPS=16"},
     {"PTX && FLOAT && AREA > 64 && C == 4", "sums", "SHUFFLE=1 PX=8 WG_X=128 WORDS=4 BATCH=4 GROUPS=8"},
     {"PTX && TYPE > 0 && AREA > 64", "sums", "SHUFFLE=1 PX=8 WG_X=128 WORDS=2 BATCH=4 GROUPS=16"},
+    {ABREAST " && !" SMALL " && " SPAN " <= 64", "abreast", "GROUPS=16"},
+    {ABREAST " && !" SMALL, "abreast", "GROUPS=4 WG_X=128"},
     {"PTX && KH <= 16 && W*H*C >= 33554432", "packed", "KEEP=2 SHUFFLE=1 ROWS=16 WG_X=32 WG_Y=2"},
     {"PTX && KH <= 16", "packed", "WORDS=2 KEEP=2 ROWS=16 WG_X=32 WG_Y=2"},
     {"GPU && H >= 4096", "packed", "ROWS=64 WG_X=256"},

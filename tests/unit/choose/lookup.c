@@ -120,6 +120,10 @@ TEST(values_that_say_little)
     double threshold = between("density", "size=31 threshold=1", "size=31 threshold=4000");
     CHECK(threshold > 0 && threshold < 1);
     CHECK(between("density", "size=31 threshold=1", "size=5 threshold=1") > 3);
+    /* What only one of them gives was something else in the other. */
+    CHECK(between("box", "size=8", "size=8 width=101 height=1") > 3);
+    CHECK(between("box", "size=8 width=101 height=1", "size=8") > 3);
+    CHECK(between("box", "size=8 width=31 height=1", "size=8 width=40 height=1") < 3);
 }
 
 static void add(struct records *records, struct record_choice *slot, uint32_t width, const char *driver,
