@@ -9,25 +9,13 @@ import tempfile
 import cv2
 import numpy
 
+import bridge
 import frame
 
 RNG = numpy.random.default_rng(7)
 OPENCV_BORDERS = {"replicate": cv2.BORDER_REPLICATE, "reflect": cv2.BORDER_REFLECT,
                   "reflect101": cv2.BORDER_REFLECT_101, "constant": cv2.BORDER_CONSTANT}
 NUMPY_BORDERS = {"replicate": "edge", "reflect": "symmetric", "reflect101": "reflect", "wrap": "wrap"}
-
-
-def apply(chain, pixels, options=(), kind="csv"):
-    """The chain's result, from a PNG file: sums as text, marks also as a PNG file."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = os.path.join(folder, "in.png"), os.path.join(folder, "out." + kind)
-        cv2.imwrite(source, pixels)
-        result = subprocess.run([os.path.join(frame.build(), "hone"), "apply", chain, source, "-o", target, "-q",
-                                 *options], capture_output=True, text=True)
-        assert result.returncode == 0, f"{chain}: {result.stderr}"
-        if kind == "png":
-            return cv2.imread(target, cv2.IMREAD_UNCHANGED)
-        return numpy.loadtxt(target, dtype=numpy.int64, delimiter=",", ndmin=2)
 
 
 def same(chain, got, wanted):
@@ -57,7 +45,7 @@ def test_sums_against_opencv():
             sums = opencv_sums(pixels, size, border)
             threshold = int(numpy.median(sums))
             chain = f"density size={size} threshold={threshold} border={border}"
-            same(chain, apply(chain, pixels), numpy.where(sums >= threshold, sums, 0))
+            same(chain, bridge.apply(chain, pixels), numpy.where(sums >= threshold, sums, 0))
 
 
 def test_counts_against_numpy():
@@ -66,17 +54,17 @@ def test_counts_against_numpy():
         counts = numpy_counts(mask, size, border)
         threshold = int(numpy.median(counts))
         chain = f"density size={size} threshold={threshold} mask=yes border={border}"
-        same(chain, apply(chain, mask), numpy.where(counts >= threshold, counts, 0))
+        same(chain, bridge.apply(chain, mask), numpy.where(counts >= threshold, counts, 0))
 
 
 def marks_of(sums, threshold):
     return numpy.where(sums >= threshold, 255, 0).astype(numpy.uint8)
 
 
-def same_marks(chain, pixels, wanted, options=()):
-    got = apply(chain, pixels, options, "png")
+def same_marks(chain, pixels, wanted, variant=None):
+    got = bridge.apply(chain, pixels, variant=variant)
     assert got.dtype == numpy.uint8, f"{chain}: marks are {got.dtype}, should be uint8"
-    same(f"{chain} {' '.join(options)}", got, wanted)
+    same(f"{chain} {variant or ''}", got, wanted)
 
 
 def test_marks_against_opencv():
@@ -106,12 +94,12 @@ def test_marks_at_the_ends():
     no more than OpenCL, and in the one that is chosen."""
     black, white, inside = (numpy.full((40, 50), value, numpy.uint8) for value in (0, 255, 0))
     inside[4:-4, 4:-4] = 255
-    for options in ((), *(("--variant", name) for name in VARIANTS)):
+    for variant in (None, *VARIANTS):
         for mask, largest in (("yes", 81), ("no", 81 * 255)):
             chain = f"density size=9 mask={mask} output=marks border=zero-outside"
-            same_marks(f"{chain} threshold=0", black, inside, options)
-            same_marks(f"{chain} threshold={largest}", white, inside, options)
-            same_marks(f"{chain} threshold={largest + 1}", white, 0, options)
+            same_marks(f"{chain} threshold=0", black, inside, variant)
+            same_marks(f"{chain} threshold={largest}", white, inside, variant)
+            same_marks(f"{chain} threshold={largest + 1}", white, 0, variant)
     for threshold, wanted in ((0, 255), (1, 0), (4294967295, 0)):
         same_marks(f"density size=9 output=marks threshold={threshold}", black, wanted)
 
@@ -121,8 +109,8 @@ def test_largest_sum_of_sixteen_bits():
     white = numpy.full((20, 30), 65535, numpy.uint16)
     same_marks("density size=1 threshold=65535 output=marks", white, 255)
     same_marks("density size=1 threshold=65536 output=marks", white, 0)
-    same("sums of 65535", apply("density size=1 threshold=65535", white), 65535)
-    same("sums beyond", apply("density size=1 threshold=65536", white), 0)
+    same("sums of 65535", bridge.apply("density size=1 threshold=65535", white), 65535)
+    same("sums beyond", bridge.apply("density size=1 threshold=65536", white), 0)
 
 
 def test_alpha_beside_marks():
@@ -134,23 +122,23 @@ def test_alpha_beside_marks():
             pixels[0, :2, 3] = 25828, 25829  # on either side of 100.5 shares of 257
         wanted = numpy.dstack([marks_of(opencv_sums(pixels[:, :, c], 6, "replicate"), 18 * most) for c in range(4)])
         wanted[:, :, 3] = numpy.floor(pixels[:, :, 3] / (most / 255) + 0.5)
-        for options in ((), *(("--variant", name) for name in ("direct", "integral", "compact"))):
-            same_marks(f"density size=6 threshold={18 * most} output=marks", pixels, wanted, options)
+        for variant in (None, "direct", "integral", "compact"):
+            same_marks(f"density size=6 threshold={18 * most} output=marks", pixels, wanted, variant)
 
 
 def test_all_sums_add_up():
     """Under border=wrap each pixel lies in size*size windows."""
     pixels = RNG.integers(0, 256, (40, 53), dtype=numpy.uint8)
-    total = apply("density size=9 border=wrap", pixels).sum()
+    total = bridge.apply("density size=9 border=wrap", pixels).sum()
     assert total == 81 * int(pixels.sum()), f"sums add up to {total}, should be {81 * int(pixels.sum())}"
 
 
 def test_type_of_the_result():
     """u16 as long as the largest sum fits, u32 beyond, and no window whose sum might not fit that."""
     white = numpy.full((20, 20), 255, numpy.uint8)
-    same("16", apply("density size=16", white), 65280)
-    same("beyond 16 bits", apply("density size=16 threshold=65536", white), 0)
-    same("17", apply("density size=17", white), 73695)
+    same("16", bridge.apply("density size=16", white), 65280)
+    same("beyond 16 bits", bridge.apply("density size=16 threshold=65536", white), 0)
+    same("17", bridge.apply("density size=17", white), 73695)
     with tempfile.TemporaryDirectory() as folder:
         source, target = os.path.join(folder, "in.png"), os.path.join(folder, "out.csv")
         cv2.imwrite(source, white)
