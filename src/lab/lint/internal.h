@@ -43,7 +43,7 @@ struct lint_job {
 void lint_add(struct lint_job *job, enum rule rule, unsigned line, unsigned column, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* tree.c: findings in the syntax tree. */
+/* clang_tree.c: findings in the syntax tree. */
 hone_status lint_tree(struct lint_job *job, const struct lint_options *options, hone_error *error);
 
 /* comments.c: takes back what comments allow, and finds comments that are wrong. */
