@@ -199,9 +199,10 @@ def apply_files(chain, source, target, client, *, device=None, filters=(), optio
     """Filters the files of a folder that all workers see, with its sub-folders, into another. Yields (file, None) for each one
     that is done, or (file, why it failed).
 
-    Each output appears whole or not at all, and files whose outputs exist are passed over: a run that was interrupted is
-    continued by doing it again. A file that kills its process fails alone. Workers run the command `hone`, which reads what
-    libvips does, and which gives up what takes too long (its --timeout). ConnectionError: the scheduler does not answer.
+    Each output appears whole or not at all, and files whose outputs exist (those that a power cut left short do not count)
+    are passed over: a run that was interrupted is continued by doing it again. A file that kills its process fails alone.
+    Workers run the command `hone`, which reads what libvips does, and which gives up what takes too long (its --timeout).
+    ConnectionError: the scheduler does not answer.
 
     client: a distributed.Client.
     filters: paths of filters of your own that the chain names. They are read here and sent to the workers.

@@ -263,6 +263,8 @@ bool apply_copy_to_stdout(int fd);
  * asked before the input is read. */
 bool made_key(struct made *made, const struct engine *engine, const char *input);
 bool made_is(const struct made *made, const char *output);
+/* Whether there is an output, by whatever it was made; what a power cut left empty or short is none. */
+bool made_is_there(const char *output);
 /* Tells it of a complete output, before that is in its place. */
 void made_mark(const struct engine *engine, const struct made *made, int fd, const char *output);
 

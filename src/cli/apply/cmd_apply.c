@@ -336,7 +336,7 @@ const struct command command_apply = {
         "where\n"
         "                       the output is one of these, too; else the first)\n"
         "  --strip              drop EXIF, XMP and the like; the colour profile stays\n"
-        "  --skip-existing      skip inputs whose outputs already exist\n"
+        "  --skip-existing      skip inputs whose outputs already exist, unless a power cut cut them short\n"
         "  --update             process only what is missing or out of date: skip an unchanged input whose\n"
         "                       output was made by the same chain and options\n"
         "  --sync               write each output to the disk before it gets its name, so that it is whole\n"

@@ -15,12 +15,28 @@
 #include <sys/xattr.h>
 
 static const char attribute[] = "user.hone.made";
-enum { MADE_TEXT = SHA256_TEXT_SIZE + 24 };
+enum { MADE_TEXT = SHA256_TEXT_SIZE + 64 };
 
-/* With its size: after a power cut, a file may be shorter than what was written to it. */
-static size_t made_text(const struct made *made, off_t bytes, char text[MADE_TEXT])
+/* Size and time: after a power cut, a file may be shorter than what was written to it. */
+struct record {
+    char key[SHA256_TEXT_SIZE];
+    long long bytes, seconds;
+    long nanoseconds;
+};
+
+static size_t record_text(const char *key, const struct stat *info, char text[MADE_TEXT])
 {
-    return (size_t)snprintf(text, MADE_TEXT, "%s %lld", made->key, (long long)bytes);
+    return (size_t)snprintf(text, MADE_TEXT, "%s %lld %lld %ld", key, (long long)info->st_size,
+                            (long long)info->st_mtim.tv_sec, info->st_mtim.tv_nsec);
+}
+
+static bool read_record(struct record *record, const char *output)
+{
+    char text[MADE_TEXT];
+    const ssize_t length = lgetxattr(output, attribute, text, sizeof text - 1);
+    text[length > 0 ? length : 0] = '\0';
+    return sscanf(text, "%64s %lld %lld %ld", record->key, &record->bytes, &record->seconds,
+                  &record->nanoseconds) == 4;
 }
 
 static void add_number(struct sha256 *hash, double number)
@@ -81,13 +97,24 @@ bool made_key(struct made *made, const struct engine *engine, const char *input)
 
 bool made_is(const struct made *made, const char *output)
 {
-    char wanted[MADE_TEXT], found[MADE_TEXT];
+    struct record record;
     struct stat info;
-    if (!made->known || lstat(output, &info) != 0)
+    return made->known && lstat(output, &info) == 0 && read_record(&record, output) &&
+           record.bytes == info.st_size && strcmp(record.key, made->key) == 0;
+}
+
+/* Whoever shortens a file themselves gives it another time. */
+bool made_is_there(const char *output)
+{
+    struct record record;
+    struct stat info;
+    if (lstat(output, &info) != 0)
         return false;
-    const size_t length = made_text(made, info.st_size, wanted);
-    return lgetxattr(output, attribute, found, sizeof found) == (ssize_t)length &&
-           memcmp(found, wanted, length) == 0;
+    if (!S_ISREG(info.st_mode))
+        return true;
+    return info.st_size > 0 &&
+           (!read_record(&record, output) || info.st_size >= record.bytes ||
+            info.st_mtim.tv_sec != record.seconds || info.st_mtim.tv_nsec != record.nanoseconds);
 }
 
 void made_mark(const struct engine *engine, const struct made *made, int fd, const char *output)
@@ -98,7 +125,7 @@ void made_mark(const struct engine *engine, const struct made *made, int fd, con
     if (!made->known)
         return;
     const bool kept =
-        fstat(fd, &info) == 0 && fsetxattr(fd, attribute, text, made_text(made, info.st_size, text), 0) == 0;
+        fstat(fd, &info) == 0 && fsetxattr(fd, attribute, text, record_text(made->key, &info, text), 0) == 0;
     if (kept || !engine->options->update || said)
         return;
     said = true;

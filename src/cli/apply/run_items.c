@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_AUTOMATIC = 16 };
@@ -139,11 +138,10 @@ static void report(struct crew *crew, struct engine *engine, struct apply_result
 static bool is_done(struct engine *engine, const struct item *item)
 {
     const struct apply_options *options = engine->options;
-    struct stat info;
     made_key(&engine->made, engine, item->input);
     if (apply_to_stdout(options))
         return false;
-    return (options->skip_existing && lstat(item->output, &info) == 0) ||
+    return (options->skip_existing && made_is_there(item->output)) ||
            (options->update && made_is(&engine->made, item->output));
 }
 

@@ -152,12 +152,36 @@ def test_outputs_that_are_there_are_left_on_request():
         os.remove(place.path("out", "b.pgm"))
         frame.check(summary(place.run(*command, "--skip-existing")) == (1, 0, 1), "b alone is written")
         frame.check(read(place.path("out", "a.pgm")) == b"mine", "a was replaced")
+        os.truncate(place.path("out", "b.pgm"), 0)
+        frame.check(summary(place.run(*command, "--skip-existing")) == (1, 0, 1), "an empty file is no output")
         os.chmod(place.path("out", "a.pgm"), 0o444)
         result = place.run(*command, status=3)
         frame.check("write-protected" in result.stderr and summary(result) == (1, 1, 0), result.stderr)
         frame.check(read(place.path("out", "a.pgm")) == b"mine", "a write-protected file was replaced")
         place.run(*command, "--force")
         frame.check(read(place.path("out", "a.pgm")) != b"mine", "--force replaces it")
+
+
+def shorten(path, touch):
+    """As a power cut does, which leaves the time of the last write; or as somebody does, at another time."""
+    info = os.stat(path)
+    os.truncate(path, info.st_size - 1)
+    os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns + touch))
+
+
+def test_an_output_that_a_power_cut_shortened_is_none():
+    with Place() as place:
+        folder = folder_of_pictures(place, ("a.pgm", "b.pgm", "c.pgm"))
+        command = ("apply", "transpose", folder, "-o", place.path("out/"))
+        place.run(*command)
+        whole = read(place.path("out", "a.pgm"))
+        if not keeps_attributes(place):
+            return
+        shorten(place.path("out", "a.pgm"), 0)
+        shorten(place.path("out", "b.pgm"), 1)
+        frame.check(summary(place.run(*command, "--skip-existing")) == (1, 0, 2), "a alone is written")
+        frame.check(read(place.path("out", "a.pgm")) == whole, "a is whole again")
+        frame.check(len(read(place.path("out", "b.pgm"))) == len(whole) - 1, "b is as somebody left it")
 
 
 def keeps_attributes(place):
