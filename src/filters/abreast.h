@@ -7,6 +7,7 @@
     {"WORDS", TUNABLE_DEFINE, "4 2 8", "words of the input per work-item and row"},                          \
         {"BATCH", TUNABLE_DEFINE, "4 1 2 8", "rows at a time"},                                              \
         {"AT_ONCE", TUNABLE_DEFINE, "1 2 4", "rows whose windows slide side by side"},                       \
+        {"KEEP", TUNABLE_DEFINE, "0 1", "addresses stay in registers, rows are loaded as vectors (PTX)"},    \
         {"GROUPS", TUNABLE_LAUNCH, "8 1 2 4 6 12 16 24 32", "work-groups per compute unit"},                 \
     {                                                                                                        \
         "WG_X", TUNABLE_DEFINE, "32 64 128 256 512", "work-group width"                                      \
@@ -23,7 +24,7 @@
 
 /* Bytes for the sums of columns, with a cell more for each work-item, and for what lanes exchange. */
 #define ABREAST_LOCAL(height)                                                                                \
-    "(4*(BATCH*(WG_X*(WORDS*" ABREAST_COLUMN_BITS(height) "/BITS + 1) + 2) + (PTX ? 0 : 2*WG_X)))"
+    "(4*(BATCH*(WG_X*(WORDS*" ABREAST_COLUMN_BITS(height) "/BITS + 1) + 2) + (PTX ? 0 : 4*WG_X)))"
 
 /* The windows that a work-group's columns are enough for; how many of them it takes, and how many rows where
  * each compute unit has GROUPS of them. */
@@ -36,10 +37,21 @@
 
 #define ABREAST_CONSTRAINTS(width, height)                                                                   \
     ABREAST_MOST(width)                                                                                      \
-    " >= " ABREAST_STEP, ABREAST_LOCAL(height) " <= LMEM", "BATCH % AT_ONCE == 0",                           \
+    " >= " ABREAST_STEP, ABREAST_LOCAL(height) " <= LMEM", "BATCH % AT_ONCE == 0 && (!KEEP || PTX)",         \
         "WORDS*32/BITS % (C == 3 ? 1 : C) == 0"
 
 #define ABREAST_EXTENT(width)                                                                                \
     {                                                                                                        \
         ABREAST_TILES(width) "*WG_X", "ceildiv(H, " ABREAST_ROWS(width) ")"                                  \
     }
+
+/* Variants with a pass before that makes sums of BLOCK rows: its extent, and bytes for the sums. */
+#define ABREAST_BLOCK                                                                                        \
+    {                                                                                                        \
+        "BLOCK", TUNABLE_DEFINE, "32 16 64", "rows of which a pass before makes sums"                        \
+    }
+#define ABREAST_BLOCKS_EXTENT                                                                                \
+    {                                                                                                        \
+        "ceildiv(W*C, " ABREAST_PX ")", "max(H/BLOCK, 1)"                                                    \
+    }
+#define ABREAST_BLOCKS_BYTES "ceildiv(W*C, " ABREAST_PX ")*max(H/BLOCK, 1)*WORDS*8"

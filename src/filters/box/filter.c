@@ -89,6 +89,16 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define FLOATS_ROW  "roundup(W*C + 32, 16)"
 #define FLOATS_BAND "(" FLOATS_LINE " + " FLOATS_ROW "*(min(KH, ROWS) + 3))"
 
+/* Windows whose columns' sums have 32 bits; the sums of whole windows have 64 where they must. */
+#define ABREAST_WINDOWS "AREA > 1 && !FLOAT && (DIV32 || TYPE > 0) && KH*MOST <= 4294967295"
+#define SUM_CLASSES     "WIDE_SUMS=!FLOAT && !DIV32", "FLOAT_SUMS=TYPE == 0 && AREA <= 12288"
+#define ABREAST_CLASSES                                                                                      \
+    "classes of windows: sums of columns and of windows take as many bits as they need; where columns come " \
+    "in pairs, windows begin and end with one or with half of one"
+#define ABREAST_ARGUMENTS                                                                                    \
+    "in", "out", "local:" ABREAST_LOCAL("KH"), "W", "H", "KW", "KH", "border", ABREAST_TILE("KW"),           \
+        ABREAST_ROWS("KW"), "AREA", "DIV32 ? DM : 1", "DIV32 ? DS : 32"
+
 static const struct variant variants[] = {
     {VARIANT("direct", NULL, 0, "buffer", "one pixel per work-item, every pixel of the window read"),
      .fuses = FUSES_BEFORE | FUSES_AFTER, .tunables = {GROUP_2D}, .defines = {SUM64},
@@ -183,8 +193,7 @@ static const struct variant variants[] = {
      .condition = "AREA > 1 && (FLOAT ? KW <= 32767 && KH <= 32767 : TYPE > 0 || DIV32)", .align = 16,
      .specialised = "classes of windows: sums of columns and of windows take as many bits as they need",
      .tunables = {WINDOWS_TUNABLES}, .constraints = {WINDOWS_CONSTRAINTS("KW")},
-     .defines = {"COLUMN_BITS=COLUMN_BITS", "WITH_PTX=PTX", "WIDE_SUMS=!FLOAT && !DIV32",
-                 "FLOAT_SUMS=TYPE == 0 && AREA <= 12288"},
+     .defines = {"COLUMN_BITS=COLUMN_BITS", "WITH_PTX=PTX", SUM_CLASSES},
      .passes = {PASS("box_sums", .extent = WINDOWS_EXTENT("KW"), .local = {"WG_X", "1"},
                      .arguments = {"in", "out", "local:" WINDOWS_LOCAL("KW"), "W", "H", "KW", "KH", "border",
                                    WINDOWS_TILE("KW"), WINDOWS_ROWS("KW"), "AREA", "DIV32 ? DM : 1",
@@ -194,16 +203,23 @@ static const struct variant variants[] = {
          "abreast", "sums.cl", NEEDS_LOCAL, "packed",
          "integers, any window at nearly the same cost: many columns per work-item, whose sums slide down "
          "in registers; window sums slide along rows, many per work-item"),
-     .condition = "AREA > 1 && !FLOAT && DIV32", .align = 32,
-     .specialised =
-         "classes of windows: sums of columns and of windows take as many bits as they need; where "
-         "columns come in pairs, windows begin and end with one or with half of one",
+     .condition = ABREAST_WINDOWS, .align = 32, .specialised = ABREAST_CLASSES,
      .tunables = {ABREAST_TUNABLES}, .constraints = {ABREAST_CONSTRAINTS("KW", "KH")},
-     .defines = {ABREAST_DEFINES("KW", "KH"), "FLOAT_SUMS=TYPE == 0 && AREA <= 12288"},
+     .defines = {ABREAST_DEFINES("KW", "KH"), SUM_CLASSES},
      .passes = {PASS("box_sums", .extent = ABREAST_EXTENT("KW"), .local = {"WG_X", "1"},
-                     .arguments = {"in", "out", "local:" ABREAST_LOCAL("KH"), "W", "H", "KW", "KH", "border",
-                                   ABREAST_TILE("KW"), ABREAST_ROWS("KW"), "AREA", "DM", "DS"})},
+                     .arguments = {ABREAST_ARGUMENTS})},
      .cost = {"2*C*BITS/8", "C*(2 + KH/64)/WORDS/32*BITS + C*2", "C*(8 + KH/64)"}},
+    {VARIANT("tall", "sums.cl", NEEDS_LOCAL, "packed",
+             "the same for tall windows: their first sums are made of sums of blocks of rows, from a pass "
+             "before"),
+     .condition = ABREAST_WINDOWS, .align = 32, .specialised = ABREAST_CLASSES,
+     .tunables = {ABREAST_TUNABLES, ABREAST_BLOCK}, .constraints = {ABREAST_CONSTRAINTS("KW", "KH")},
+     .defines = {ABREAST_DEFINES("KW", "KH"), SUM_CLASSES}, .scratch = {{.bytes = ABREAST_BLOCKS_BYTES}},
+     .passes = {PASS("box_blocks", .extent = ABREAST_BLOCKS_EXTENT, .local = {"WG_X", "1"},
+                     .arguments = {"in", "tmp0", "W", "H", "border"}),
+                PASS("box_sums", .extent = ABREAST_EXTENT("KW"), .local = {"WG_X", "1"},
+                     .arguments = {ABREAST_ARGUMENTS, "tmp0"})},
+     .cost = {"3*C*BITS/8", "C*(3 + KH/BLOCK/64)/WORDS/32*BITS + C*2", "C*(9 + KH/BLOCK/64)"}},
     {VARIANT("running", NULL, NEEDS_LOCAL, "local",
              "integers, any window at the same cost: running sums down, prefix sums across, differences"),
      .condition = "!FLOAT",
@@ -218,19 +234,20 @@ static const struct variant variants[] = {
                 PASS("box_differences", .extent = {"W*C", "H"},
                      .arguments = {"tmp0", "in", "out", "W", "H", "KW", "KH"})},
      .cost = {"3*C*BITS/8 + 4*C*" SUM_SIZE, "C*(5 + KH/ROWS)", "C*(12 + KH/ROWS)"}},
-    {VARIANT("blocks", NULL, 0, "buffer",
+    {VARIANT("blocks", NULL, NEEDS_LOCAL, "local",
              "floats, any window at the same cost: sums over blocks as long as the window, never subtracted"),
      .condition = "FLOAT",
      .tunables = {{"WG_X", TUNABLE_LAUNCH, "64 16 32 128 256", "work-group width"},
-                  {"WG_ROWS", TUNABLE_LAUNCH, "16 1 4 64", "work-group height of the pass along rows"}},
+                  {"GROUP", TUNABLE_LAUNCH, "64 1 16 32 128", "work-items that scan a block of a row"}},
      .scratch = {{.bytes = "W*(H + KH - 1)*C*4"},
                  {.bytes = "W*(H + KH - 1)*C*4"},
                  {.bytes = "(W + KW - 1)*H*C*4"},
                  {.bytes = "(W + KW - 1)*H*C*4"}},
      .passes = {PASS("box_block_columns", .extent = {"W*C", "H + KH - 1"}, .block = {NULL, "KH"},
                      .arguments = {"in", "tmp0", "tmp1", "W", "H", "KH", "border"}),
-                PASS("box_block_rows", .extent = {"(W + 2*KW - 2)/KW*C", "H"}, .local = {"1", "WG_ROWS"},
-                     .arguments = {"tmp0", "tmp1", "tmp2", "tmp3", "W", "H", "KW", "KH", "border"}),
+                PASS("box_block_rows", .extent = {"(W + 2*KW - 2)/KW*C*GROUP", "H"}, .local = {"GROUP", "1"},
+                     .arguments = {"tmp0", "tmp1", "tmp2", "tmp3", "local:GROUP*40", "W", "H", "KW", "KH",
+                                   "border"}),
                 PASS("box_block_join", .extent = {"W*C", "H"},
                      .arguments = {"tmp2", "tmp3", "in", "out", "W", "H", "KW", "KH"})},
      .cost = {"40*C", "8*C", "7*C"}},
@@ -322,6 +339,7 @@ static const struct seed seeds[] = {
     {"KW*KH <= 9", "direct", ""},
     {"KW + KH <= 24", "separable", ""},
     {"!FLOAT", "running", ""},
+    {"CPU && FLOAT", "blocks", "GROUP=1"},
     {"FLOAT", "blocks", ""},
     {NULL, "direct", ""},
 };

@@ -487,29 +487,42 @@ __kernel void box_differences(__global const SUM *sums, __global const PIXEL *in
  * (van Herk, 1992; Gil and Werman, 1993, for maxima). Down the columns first, then along the rows.
  */
 
+#define AT_ONCE 8 /* rows whose loads are under way together */
+
+/* The sums of a column from line y on, `step` lines further each, to each of `count` lines. */
+inline void sum_lines(__global float *sums, __global const PIXEL *in, int pitch, int i, int y, int step,
+                      int lines, int width, int height, int top, BORDER_TYPE border)
+{
+    int x = i / HONE_C, channel = i - x * HONE_C, count = width * HONE_C, inside;
+    float sum = 0;
+    for (int done = 0; done < lines; done += AT_ONCE) {
+        float values[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            int line = y + min(done + k, lines - 1) * step;
+            __global const PIXEL *row = hone_row(in, pitch, line - top, height, &inside);
+            values[k] = hone_at(row, inside, x, channel, width, border);
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+            if (done + k < lines) {
+                sum += values[k];
+                sums[(size_t)(y + (done + k) * step) * count + i] = sum;
+            }
+    }
+}
+
 /* Block `block` of a column of the extended image, both sums at once. */
 __kernel void box_block_columns(__global const PIXEL *in, int in_offset, int in_pitch, __global float *to_end,
                                 __global float *from_start, int width, int height, int kernel_height,
                                 BORDER_TYPE border)
 {
-    int count = width * HONE_C, i = get_global_id(0), start = get_global_id(1) * kernel_height, inside;
-    int extended = height + kernel_height - 1, end = min(start + kernel_height, extended),
-        top = kernel_height / 2;
-    if (i >= count || start >= extended)
+    int i = get_global_id(0), start = get_global_id(1) * kernel_height, extended = height + kernel_height - 1,
+        lines = min(kernel_height, extended - start), top = kernel_height / 2;
+    if (i >= width * HONE_C || lines <= 0)
         return;
-    int x = i / HONE_C, channel = i - x * HONE_C;
-    float sum = 0;
-    for (int y = start; y < end; y++) {
-        __global const PIXEL *row = hone_row(in + in_offset, in_pitch, y - top, height, &inside);
-        sum += hone_at(row, inside, x, channel, width, border);
-        from_start[(size_t)y * count + i] = sum;
-    }
-    sum = 0;
-    for (int y = end - 1; y >= start; y--) {
-        __global const PIXEL *row = hone_row(in + in_offset, in_pitch, y - top, height, &inside);
-        sum += hone_at(row, inside, x, channel, width, border);
-        to_end[(size_t)y * count + i] = sum;
-    }
+    sum_lines(from_start, in + in_offset, in_pitch, i, start, 1, lines, width, height, top, border);
+    sum_lines(to_end, in + in_offset, in_pitch, i, start + lines - 1, -1, lines, width, height, top, border);
 }
 
 /* The sum of a line's window that begins at `first`: two parts, or one where it is a block itself. */
@@ -518,32 +531,82 @@ inline float window_of(float tail, float head, int first, int size)
     return first % size == 0 ? head : tail + head;
 }
 
-/* The same along the rows of the column sums. A work-item takes one block of one channel. */
-__kernel void box_block_rows(__global const float *column_to_end, __global const float *column_from_start,
-                             __global float *to_end, __global float *from_start, int width, int height,
-                             int kernel_width, int kernel_height, BORDER_TYPE border)
+#define PIECE 8 /* elements of a work-item */
+
+/* Where one of a work-group's elements is in local memory, which neighbours meet in no bank of. */
+#define PLACE(k) ((k) + (k) / PIECE)
+
+/* Replaces a work-group's elements by the sums up to each, `carried` included; the sum of all. */
+inline float scan_pieces(__local float *part, __local float *sums, float carried)
 {
-    int count = width * HONE_C, blocks = (width + 2 * kernel_width - 2) / kernel_width;
-    int y = get_global_id(1), block = get_global_id(0) / HONE_C, channel = get_global_id(0) % HONE_C;
+    int lid = get_local_id(0), size = get_local_size(0);
+    float sum = 0, before = carried;
+    for (int k = 0; k < PIECE; k++)
+        part[PLACE(lid * PIECE + k)] = sum += part[PLACE(lid * PIECE + k)];
+    sums[lid] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int j = 0; j < size; j++) {
+        sum = carried;
+        carried += sums[j];
+        before = j == lid ? sum : before;
+    }
+    for (int k = 0; k < PIECE; k++)
+        part[PLACE(lid * PIECE + k)] += before;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return carried;
+}
+
+/* A line of the column sums. */
+struct line {
+    __global const float *tail, *head;
+    int y, width, kernel_width, kernel_height;
+    float outside;
+};
+
+inline float column_of(const struct line *l, int x)
+{
+    int from = hone_fold(x - l->kernel_width / 2, l->width), at = max(from, 0) * HONE_C;
+    return from < 0 ? l->outside : window_of(l->tail[at], l->head[at], l->y, l->kernel_height);
+}
+
+/* The sums of `count` elements from x on, `step` further each. */
+inline void sum_along(__global float *sums, const struct line *l, int x, int step, int count,
+                      __local float *part)
+{
+    int lid = get_local_id(0), size = get_local_size(0), all = size * PIECE;
+    float carried = 0;
+    if (size == 1) /* CPUs */
+        for (int k = 0; k < count; k++)
+            sums[(x + k * step) * HONE_C] = carried += column_of(l, x + k * step);
+    for (int done = 0; size > 1 && done < count; done += all) {
+        for (int k = lid; k < all; k += size)
+            part[PLACE(k)] = done + k < count ? column_of(l, x + (done + k) * step) : 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        carried = scan_pieces(part, part + PLACE(all), carried);
+        for (int k = lid; k < min(all, count - done); k += size)
+            sums[(x + (done + k) * step) * HONE_C] = part[PLACE(k)];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* The same along the rows of the column sums. A work-group takes one block of one channel. */
+__kernel void box_block_rows(__global const float *column_to_end, __global const float *column_from_start,
+                             __global float *to_end, __global float *from_start, __local float *part,
+                             int width, int height, int kernel_width, int kernel_height, BORDER_TYPE border)
+{
+    int y = get_group_id(1), block = get_group_id(0) / HONE_C, channel = get_group_id(0) % HONE_C;
     int extended = width + kernel_width - 1, start = block * kernel_width,
-        end = min(start + kernel_width, extended);
-    if (block >= blocks || y >= height)
-        return;
-    __global const float *tail = column_to_end + (size_t)y * count + channel;
-    __global const float *head = column_from_start + (size_t)(y + kernel_height - 1) * count + channel;
-    size_t row = (size_t)y * extended * HONE_C + channel;
-    float sum = 0, outside = border * kernel_height;
-    for (int x = start; x < end; x++) {
-        int from = hone_fold(x - kernel_width / 2, width), at = max(from, 0) * HONE_C;
-        sum += from < 0 ? outside : window_of(tail[at], head[at], y, kernel_height);
-        from_start[row + x * HONE_C] = sum;
-    }
-    sum = 0;
-    for (int x = end - 1; x >= start; x--) {
-        int from = hone_fold(x - kernel_width / 2, width), at = max(from, 0) * HONE_C;
-        sum += from < 0 ? outside : window_of(tail[at], head[at], y, kernel_height);
-        to_end[row + x * HONE_C] = sum;
-    }
+        count = min(kernel_width, extended - start);
+    size_t pitch = (size_t)width * HONE_C, row = (size_t)y * extended * HONE_C + channel;
+    const struct line l = {column_to_end + y * pitch + channel,
+                           column_from_start + (y + kernel_height - 1) * pitch + channel,
+                           y,
+                           width,
+                           kernel_width,
+                           kernel_height,
+                           border * kernel_height};
+    sum_along(from_start + row, &l, start, 1, count, part);
+    sum_along(to_end + row, &l, start + count - 1, -1, count, part);
 }
 
 __kernel void box_block_join(__global const float *to_end, __global const float *from_start,

@@ -133,7 +133,8 @@ inline void finish_odd(const struct tile *t, const struct results *to, const SUM
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
 box_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
          int out_pitch, __local uint4 *part, int width, int height, int window_width, int window_height,
-         BORDER_TYPE border, int tile, int rows, uint area, uint multiplier, uint shift)
+         BORDER_TYPE border, int tile, int rows, uint area, uint multiplier,
+         uint shift BLOCKS(__global const uint *))
 {
     float inverse = 1.0f / (float)area; /* which may be off by 2.5 last places; once more, and it is exact */
     inverse = fma(inverse, fma(-(float)area, inverse, 1.0f), inverse);
@@ -142,5 +143,15 @@ box_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT 
 #endif
     const struct results to = {out + out_offset, out_pitch, area, multiplier, shift - 32, inverse};
     slide_tile(&to, part, in + in_offset, in_pitch, width, height, window_width, window_height, border, tile,
-               rows);
+               rows BLOCKS());
 }
+
+#if BLOCK
+__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void box_blocks(__global const PIXEL *in,
+                                                                           int in_offset, int in_pitch,
+                                                                           __global uint *blocks, int width,
+                                                                           int height, BORDER_TYPE border)
+{
+    sum_block(blocks, in + in_offset, in_pitch, width, height, border);
+}
+#endif

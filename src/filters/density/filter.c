@@ -54,6 +54,13 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* Work-items of `packed` that serve each other. */
 #define LANES "(SHUFFLE ? 32 : WG_X)"
 
+#define ABREAST_CLASSES                                                                                      \
+    "classes of windows: the sum of a column has 16 bits where it fits, else 32; where columns come in "     \
+    "pairs, windows begin and end with one or with half of one"
+#define ABREAST_ARGUMENTS                                                                                    \
+    "in", "out", "local:" ABREAST_LOCAL("size"), "W", "H", "size", "border", ABREAST_TILE("size"),           \
+        ABREAST_ROWS("size"), "LEAST"
+
 static const struct variant variants[] = {
     {VARIANT("direct", NULL, 0, "buffer", "one result per work-item, every pixel of the window read"),
      .tunables = {WORK_GROUP("16 8 32 64", "4 1 2 8")}, .defines = {SUM_DEFINES},
@@ -122,16 +129,24 @@ static const struct variant variants[] = {
     {VARIANT("abreast", "sums.cl", NEEDS_LOCAL, "packed",
              "any window at nearly the same cost: many columns per work-item, whose sums slide down in "
              "registers; window sums slide along rows, many per work-item"),
-     .align = 32,
-     .specialised =
-         "classes of windows: the sum of a column has 16 bits where it fits, else 32; where columns "
-         "come in pairs, windows begin and end with one or with half of one",
-     .tunables = {ABREAST_TUNABLES}, .constraints = {ABREAST_CONSTRAINTS("size", "size")},
+     .align = 32, .specialised = ABREAST_CLASSES, .tunables = {ABREAST_TUNABLES},
+     .constraints = {ABREAST_CONSTRAINTS("size", "size")},
      .defines = {ABREAST_DEFINES("size", "size"), "MASK=mask"},
      .passes = {PASS("density_sums", .extent = ABREAST_EXTENT("size"), .local = {"WG_X", "1"},
-                     .arguments = {"in", "out", "local:" ABREAST_LOCAL("size"), "W", "H", "size", "border",
-                                   ABREAST_TILE("size"), ABREAST_ROWS("size"), "LEAST"})},
+                     .arguments = {ABREAST_ARGUMENTS})},
      .cost = {IN_AND_OUT, "C*(2 + size/64)/WORDS/32*BITS + C*2", "C*(8 + size/64)"}},
+    {VARIANT("tall", "sums.cl", NEEDS_LOCAL, "packed",
+             "the same for tall windows: their first sums are made of sums of blocks of rows, from a pass "
+             "before"),
+     .align = 32, .specialised = ABREAST_CLASSES, .tunables = {ABREAST_TUNABLES, ABREAST_BLOCK},
+     .constraints = {ABREAST_CONSTRAINTS("size", "size")},
+     .defines = {ABREAST_DEFINES("size", "size"), "MASK=mask"}, .scratch = {{.bytes = ABREAST_BLOCKS_BYTES}},
+     .passes = {PASS("density_blocks", .extent = ABREAST_BLOCKS_EXTENT, .local = {"WG_X", "1"},
+                     .arguments = {"in", "tmp0", "W", "H", "border"}),
+                PASS("density_sums", .extent = ABREAST_EXTENT("size"), .local = {"WG_X", "1"},
+                     .arguments = {ABREAST_ARGUMENTS, "tmp0"})},
+     .cost = {IN_AND_OUT " + C*BITS/8", "C*(3 + size/BLOCK/64)/WORDS/32*BITS + C*2",
+              "C*(9 + size/BLOCK/64)"}},
     {VARIANT("compact", NULL, NEEDS_LOCAL, "local",
              "two phases: list the positions that may reach the threshold, then sum windows there alone"),
      .condition = "(size + 32)*(size + 32)*MOST <= 4294967295 && W*H*C < 4294967295",

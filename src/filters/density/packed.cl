@@ -411,20 +411,6 @@ inline void store_pairs(const struct strip *s, __global RESULT *out, const uint 
 }
 #endif
 
-/* PTX: a compiler that sees one word at a time used of a load long under way makes several loads of it. */
-inline void load_strip(uint *w, __global const uchar *at)
-{
-#if WITH_PTX && WORDS == 4
-    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
-                 : "l"(at));
-#elif WITH_PTX
-    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(at));
-#else
-    load_words(w, at, WORDS);
-#endif
-}
-
 /* Where a strip that may lie beyond the left or right edge reads. */
 inline void find_columns(struct strip *s)
 {
@@ -487,9 +473,10 @@ inline void keep_early(uint *row, const struct strip *s, int y)
 inline void load_rows(uint *row, const struct strip *s, int y)
 {
     int inside;
-    load_strip(row, hone_row(s->in, s->pitch, y, s->height, &inside) + s->from);
+    load_together(row, hone_row(s->in, s->pitch, y, s->height, &inside) + s->from, WORDS);
     if (!MASK)
-        load_strip(row + LOADS - WORDS, hone_row(s->in, s->pitch, y - SIZE, s->height, &inside) + s->from);
+        load_together(row + LOADS - WORDS, hone_row(s->in, s->pitch, y - SIZE, s->height, &inside) + s->from,
+                      WORDS);
 }
 
 /* Takes row y in phase p, and sends for the one AHEAD of it. */

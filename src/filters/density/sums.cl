@@ -86,8 +86,17 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
 density_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
              int out_pitch, __local uint4 *part, int width, int height, int size, int border, int tile,
-             int rows, uint least)
+             int rows, uint least BLOCKS(__global const uint *))
 {
     const struct results to = {out + out_offset, out_pitch, least};
-    slide_tile(&to, part, in + in_offset, in_pitch, width, height, size, size, border, tile, rows);
+    slide_tile(&to, part, in + in_offset, in_pitch, width, height, size, size, border, tile, rows BLOCKS());
 }
+
+#if BLOCK
+__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
+density_blocks(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *blocks, int width,
+               int height, BORDER_TYPE border)
+{
+    sum_block(blocks, in + in_offset, in_pitch, width, height, border);
+}
+#endif

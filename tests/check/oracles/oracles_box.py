@@ -57,6 +57,13 @@ def test_every_variant_against_scipy():
     frame.check(ran >= 5, f"only {ran} variants ran")
 
 
+def test_sums_of_more_than_32_bits_against_scipy():
+    pixels = picture((37, 75))
+    wanted = mean(pixels, 200, 400, "nearest")
+    for variant in ("abreast", "tall"):
+        same(bridge.apply("box width=200 height=400", pixels, variant=variant), wanted, variant)
+
+
 def test_borders_and_channels_against_scipy():
     for parameters, width, height, mode, value, shape in (
             ("size=5 border=constant border-value=-32768", 5, 5, "constant", -32768, (23, 41)),
