@@ -83,11 +83,12 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define SUM64    "SUM64=!" SUM32
 #define SUM_SIZE "(" SUM32 " ? 4 : 8)"
 
-/* What a band of `floats` keeps: a line of column sums, sums of parts of the window, the head of a block of
- * rows and its tails. */
+/* What a band of `floats` keeps: a line of column sums, the sums across of a span of 2048 elements and those
+ * of parts of the window, the head of a block of rows and its tails. */
 #define FLOATS_LINE "roundup((W + KW)*C + 64, 16)"
 #define FLOATS_ROW  "roundup(W*C + 32, 16)"
-#define FLOATS_BAND "(" FLOATS_LINE " + " FLOATS_ROW "*(min(KH, ROWS) + 3))"
+#define FLOATS_SPAN "roundup(2048 + KW*C + 64, 16)"
+#define FLOATS_BAND "(" FLOATS_LINE " + " FLOATS_SPAN " + 2048 + " FLOATS_ROW "*(min(KH, ROWS) + 2))"
 
 /* Windows whose columns' sums have 32 bits; the sums of whole windows have 64 where they must. */
 #define ABREAST_WINDOWS "AREA > 1 && !FLOAT && (DIV32 || TYPE > 0) && KH*MOST <= 4294967295"
@@ -274,7 +275,7 @@ static const struct variant variants[] = {
      .scratch = {{.bytes = "ceildiv(H, ROWS)*" FLOATS_BAND "*4"}},
      .passes = {PASS("box_floats", .extent = {"H"}, .block = {"ROWS"},
                      .arguments = {"in", "out", "W", "H", "KW", "KH", "border", "tmp0", FLOATS_BAND,
-                                   FLOATS_LINE, FLOATS_ROW})},
+                                   FLOATS_LINE, FLOATS_ROW, FLOATS_SPAN})},
      .cost = {"8*C", "C*(4 + 2*log2(KW) + KH/ROWS)", "C*(4 + 2*log2(KW) + KH/ROWS)"}},
     {VARIANT("lines", "lines.cl", NEEDS_WIDE, "wide",
              "CPU: blocks whose column sums stay in the first cache, window sums in a logarithmic number "

@@ -6,14 +6,14 @@
  * No sum is ever subtracted from another: nothing drifts, and a NaN or an infinity stays inside its windows.
  * Down the columns the rows come in blocks as high as the window. A window is the tail of one block and the
  * head of the next (M. van Herk, 1992): the tails of a block are summed from its last row up and kept, the
- * head grows row by row. Along the rows sums double: from those over 2^l columns follow those over 2^(l + 1),
- * and the window's width is a sum of powers of two.
+ * head grows row by row. Along the rows sums over 4^l columns give those over 4^(l + 1), and the window's
+ * width has its digits to the base 4: done for SPAN elements at a time, which stay in the first cache.
  *
  * Errors: a column is summed in parts of PART rows, and the parts among themselves: at most 64 + 2048/64
- * roundings, for the host sends no higher windows here. Doubling along the row adds two for each bit of the
- * width, 42 at most, and putting tail and head together, the area and the division one each. Each one is half
- * a last place of a sum of magnitudes, so that the mean is off by (96 + 42 + 4) * 2^-24 of the largest pixel
- * at most, which is 8.5e-6.
+ * roundings, for the host sends no higher windows here. Along the row each digit of the width adds two for
+ * its sums and three for what joins them, 55 at most, and putting tail and head together, the area and the
+ * division one each. Each one is half a last place of a sum of magnitudes, so that the mean is off by
+ * (96 + 55 + 4) * 2^-24 of the largest pixel at most, which is 9.3e-6.
  */
 #ifndef ROWS
 #define ROWS 64 /* rows of a band */
@@ -24,7 +24,8 @@
 #include "filters/bands.clh"
 #include "filters/vectors.clh"
 
-#define PART 64 /* rows whose sum is one of the parts of a column's */
+#define SPAN 2048 /* elements of a row that are summed across at a time */
+#define PART 64   /* rows whose sum is one of the parts of a column's */
 #ifndef GROUP
 #define GROUP 8 /* vectors side by side whose tails are summed in registers */
 #endif
@@ -126,70 +127,95 @@ inline void add_head(const struct image *in, int y, int k, __global float *part,
     }
 }
 
-/*
- * One bit of the window's width: line holds sums over `length` columns. `parts`, of the bits before, grow by
- * those that lie `done` columns further, where the width has this bit; then the line's sums double.
- */
-inline void double_sums(__global float *line, __global float *parts, int results, int count, int length,
-                        int done, bool bit)
+/* The sum of the first `digit` sums of those that lie `step` elements apart. */
+inline floats sum_of(__global const float *sums, int step, int digit)
 {
-    __global const float *ahead = line + length * HONE_C, *part = line + done * HONE_C;
-    int i = 0;
-    for (; bit && i < results; i += LANES) {
-        STORE(parts + i, done ? LOAD(parts + i) + LOAD(part + i) : LOAD(part + i));
-        STORE(line + i, LOAD(line + i) + LOAD(ahead + i));
-    }
-    for (; i < count; i += LANES)
-        STORE(line + i, LOAD(line + i) + LOAD(ahead + i));
+    floats sum = LOAD(sums);
+    if (digit > 1)
+        sum += LOAD(sums + step);
+    return digit > 2 ? sum + LOAD(sums + 2 * step) : sum;
 }
 
-/* The results of row y from the sums over the largest power of two, and those of the other bits. */
-inline void write_row(__global const float *line, __global const float *parts, const struct image *in,
-                      const struct sink *sink, int y, int done, float area)
+/* Those of a digit of the window's width, which begin `done` elements further, and of the digits before. */
+inline floats with_parts(__global const float *parts, __global const float *sums, int step, int done,
+                         int digit)
 {
-    __global const float *last = line + done * HONE_C;
-    __global const float *centre = in->at + (size_t)y * in->pitch;
-    __global RESULT *out = sink->at + (size_t)y * sink->pitch;
-    int i = 0;
-    for (; i + LANES <= in->count; i += LANES) {
-        floats mean = (done ? LOAD(last + i) + LOAD(parts + i) : LOAD(last + i)) / (floats)area;
-        STORE(out + i, WITH_ALPHA(mean, LOAD(centre + i)));
-    }
-    for (; i < in->count; i++)
-        out[i] = IS_ALPHA(i % HONE_C) ? centre[i] : (done ? last[i] + parts[i] : last[i]) / area;
+    floats sum = sum_of(sums + done, step, digit);
+    return done ? LOAD(parts) + sum : sum;
 }
 
-/* Sums over the window's width of columns that begin where the first window does. */
-inline void sum_across(__global float *line, __global float *parts, const struct image *in,
-                       const struct sink *sink, int y, int extended, int kernel_width, float area)
+/* Sums over four times as many columns; `to` may be `from`. */
+inline void quadruple_sums(__global const float *from, __global float *to, int count, int step)
 {
-    int done = 0, length = 1;
-    for (; 2 * length <= kernel_width; length *= 2) {
-        bool bit = kernel_width & length;
-        double_sums(line, parts, in->count, extended - (2 * length - 1) * HONE_C, length, done, bit);
-        done += bit ? length : 0;
+    for (int i = 0; i < count; i += LANES)
+        STORE(to + i, (LOAD(from + i) + LOAD(from + i + step)) +
+                          (LOAD(from + i + 2 * step) + LOAD(from + i + 3 * step)));
+}
+
+struct across {
+    __global float *sums, *parts; /* room for SPAN results each, and for a window more of the former */
+    int width;                    /* of the window */
+    float area;
+};
+
+/* Results from element i on of row y: the sums of the last digit join those of the others. */
+inline void write_span(const struct across *across, __global const float *sums, const struct image *in,
+                       const struct sink *sink, int y, int i, int results, int step, int done, int digit)
+{
+    __global const float *centre = in->at + (size_t)y * in->pitch + i;
+    __global RESULT *out = sink->at + (size_t)y * sink->pitch + i;
+    for (int k = 0; k < results; k += LANES) {
+        floats mean = with_parts(across->parts + k, sums + k, step, done, digit) / (floats)across->area;
+        if (k + LANES <= results)
+            STORE(out + k, WITH_ALPHA(mean, LOAD(centre + k)));
+        else
+            for (int lane = 0; k + lane < results; lane++)
+                out[k + lane] = IS_ALPHA((i + k + lane) % HONE_C) ? centre[k + lane] : mean[lane];
     }
-    write_row(line, parts, in, sink, y, done, area);
+}
+
+/* The same from the sums of columns, of which the first window's begins at `columns`. */
+inline void sum_span(const struct across *across, __global const float *columns, const struct image *in,
+                     const struct sink *sink, int y, int i, int results)
+{
+    __global const float *sums = columns;
+    int step = HONE_C, done = 0, left = across->width; /* digits to come */
+    for (; left >= 4; left /= 4, step *= 4) {
+        int digit = left % 4;
+        for (int k = 0; digit && k < results; k += LANES)
+            STORE(across->parts + k, with_parts(across->parts + k, sums + k, step, done, digit));
+        done += digit * step;
+        quadruple_sums(sums, across->sums, results + across->width * HONE_C - 4 * step, step);
+        sums = across->sums;
+    }
+    write_span(across, sums, in, sink, y, i, results, step, done, left);
+}
+
+inline void sum_across(const struct across *across, __global const float *line, const struct image *in,
+                       const struct sink *sink, int y)
+{
+    for (int i = 0; i < in->count; i += SPAN)
+        sum_span(across, line + i, in, sink, y, i, min(SPAN, in->count - i));
 }
 
 __kernel void box_floats(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                          int out_offset, int out_pitch, int width, int height, int kernel_width,
                          int kernel_height, BORDER_TYPE border, __global float *scratch, int band_elements,
-                         int line_elements, int row_elements)
+                         int line_elements, int row_elements, int span_elements)
 {
     struct sink sink = SINK_OF(out);
     struct image image = {(__global const float *)(in + in_offset), in_pitch, height, width * HONE_C, border};
     int y = get_global_id(0) * ROWS, end = min(y + ROWS, height), top = kernel_height / 2;
     int left = kernel_width / 2, right = kernel_width - 1 - left;
-    int extended = (width + kernel_width - 1) * HONE_C;
-    float area = (float)kernel_width * kernel_height;
     if (y >= height)
         return;
     __global float *line = scratch + (size_t)get_global_id(0) * band_elements,
                    *columns = line + left * HONE_C;
-    __global float *across = line + line_elements, *part = across + row_elements, *rest = part + row_elements;
-    __global float *tails = rest + row_elements;
-    for (int i = 0; i < line_elements; i++)
+    __global float *sums = line + line_elements, *part = sums + span_elements + SPAN;
+    __global float *rest = part + row_elements, *tails = rest + row_elements;
+    const struct across across = {sums, sums + span_elements, kernel_width,
+                                  (float)kernel_width * kernel_height};
+    for (int i = 0; i < line_elements + span_elements; i++)
         line[i] = 0;
     for (; y < end; y += kernel_height) {
         int kept = min(kernel_height, end - y);
@@ -202,7 +228,7 @@ __kernel void box_floats(__global const PIXEL *in, int in_offset, int in_pitch, 
             else
                 add_head(&image, y - top + kernel_height + k - 1, k, part, rest, tail, columns);
             extend(columns, width, left, right, border * kernel_height);
-            sum_across(line, across, &image, &sink, y + k, extended, kernel_width, area);
+            sum_across(&across, line, &image, &sink, y + k);
             clear_outside(&sink, y + k, width, height, kernel_width, kernel_height);
         }
     }
