@@ -383,7 +383,7 @@ static const struct seed seeds[] = {
     {"EXACT && GPU && H >= 2048", "exact_packed", "ROWS=32"},
     {"EXACT && GPU", "exact_packed", "ROWS=16"},
     {"EXACT && GPU", "exact", "WG_X=64 WG_Y=4"},
-    {"WIDE && (method == 2 || S100 <= 350)", "bands", ""},
+    {"WIDE && (method == 2 || S100 <= 350 && (!FLOAT || STEP < 2))", "bands", ""},
     {"WIDE", "coarse", ""},
     {"SM >= 80 && C == 1 && W*H <= 1048576", "matrix", "ROWS=16 WG_X=32"},
     {"SM >= 80 && S100 < 450 && H >= 2048", "matrix", ""},
