@@ -12,7 +12,8 @@ test="g++ python3 python3-numpy python3-scipy python3-opencv oclgrind mesa-openc
 deb="debhelper dh-python dpkg-dev fakeroot git lintian python3 python3-dev libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev"
 lint="clang-format shellcheck python3"
 python="python3 python3-dev python3-venv python3-pip python3-pytest python3-numpy python3-scipy python3-skimage
-    python3-opencv python3-pil python3-dask python3-distributed python3-zarr python3-tifffile mypy iproute2"
+    python3-opencv python3-pil python3-torch python3-dask python3-distributed python3-zarr python3-tifffile mypy
+    iproute2"
 
 case "${1:-build}" in
 build) wanted=$build ;;

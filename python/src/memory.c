@@ -246,7 +246,8 @@ static bool tensor_type(const struct dlpack_tensor *tensor, const char *role, ho
 {
     const char letter = tensor->code == DLPACK_UINT ? 'u' : tensor->code == DLPACK_INT ? 'i' : 'f';
     char text[8];
-    if (tensor->code > DLPACK_FLOAT || tensor->lanes != 1 || tensor->bits % 8) {
+    const bool other_float = tensor->code == DLPACK_FLOAT && tensor->bits != 32;
+    if (tensor->code > DLPACK_FLOAT || other_float || tensor->lanes != 1 || tensor->bits % 8) {
         errors_usage(
             "%s: DLPack's type %u with %u bits and %u lanes is none of uint8, uint16, int16, float32; "
             "convert it: image.float()",

@@ -71,7 +71,15 @@ def test_pillow(gray, colour):
 
 def test_torch(gray):
     torch = pytest.importorskip("torch")
-    assert numpy.array_equal(hone.box(torch.from_numpy(gray), size=3), plain(gray))
+    tensor = torch.from_numpy(gray)
+    assert numpy.array_equal(hone.box(tensor, size=3), plain(gray))
+    assert numpy.array_equal(hone.box(tensor[3:40:2, 5:30:3], size=3), plain(gray[3:40:2, 5:30:3]))
+    out = torch.empty_like(tensor)
+    assert hone.box(tensor, size=3, out=out) is out and numpy.array_equal(out.numpy(), plain(gray))
+    stack = torch.stack([tensor, tensor.flip(1)])
+    assert numpy.array_equal(hone.box(stack, size=3, axes="CYX")[1], plain(gray[:, ::-1]))
+    with pytest.raises(hone.UsageError, match=r"image\.float\(\)"):
+        hone.box(tensor.double(), size=3)
 
 
 def test_zarr(gray):
@@ -82,6 +90,12 @@ def test_zarr(gray):
 def test_tensors_elsewhere_are_refused(gray):
     with pytest.raises(hone.UsageError, match=r"image.cpu\(\)"):
         hone.box(OnlyTensor(gray, (2, 0)))
+
+
+@pytest.mark.parametrize("kind", ["f2", "f8", "c8"])
+def test_tensors_of_other_types_are_refused(gray, kind):
+    with pytest.raises(hone.UsageError, match=r"image.float\(\)"):
+        hone.box(OnlyTensor(gray.astype(kind)))
 
 
 def test_memory_without_numpy(monkeypatch):
