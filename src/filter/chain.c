@@ -187,8 +187,8 @@ static hone_status unknown_filter(struct reader *r, const char *where)
 {
     if (text_ends(r->word, ".cl"))
         return mistake(r, where,
-                       "no filter was loaded from this file, and chains load none: hone_filter_load() does "
-                       "(from other languages: docs/own-filters.md)");
+                       "no filter was loaded from this file, and chains load none: hone_filter_load() does, "
+                       "in Python hone.load(), in GStreamer the property 'filters'");
     struct text message = {0};
     registry_answer_unknown(r->word, &message);
     hone_status status = mistake(r, where, text_view(&message));
