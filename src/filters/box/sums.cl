@@ -67,11 +67,29 @@ inline void store_words(__global RESULT *at, const uint *words)
 #endif
 }
 
-#if FLOAT_SUMS
-#define MEAN(k) mean(to, sums[k], floats[(k) % HONE_C] - (float)(int)sum_excess(k))
-#else
-#define MEAN(k) mean(to, sums[k], 0)
+#if HONE_ALPHA
+/* The pixels of the windows' centres, whose alpha is kept. */
+inline void load_centres(uint *centre, __global const PIXEL *row, int i, int left, int width)
+{
+#if RESULT_WORDS < 3 || RESULT_WORDS % 4 == 0
+    if (left >= PX) {
+        load_words(centre, row + i, RESULT_WORDS);
+        return;
+    }
 #endif
+#pragma unroll
+    for (int k = 0; k < RESULT_WORDS; k++)
+        centre[k] = ((__global const uint *)row)[min(i / WORD_PART + k, (width * 4 - 1) / WORD_PART)];
+}
+#endif
+
+#if FLOAT_SUMS
+#define MEAN_OF(k) mean(to, sums[k], floats[(k) % HONE_C] - (float)(int)sum_excess(k))
+#else
+#define MEAN_OF(k) mean(to, sums[k], 0)
+#endif
+/* Alpha's sums are not wanted, and never made. */
+#define MEAN(k) (IS_ALPHA((k) % HONE_C) ? 0 : MEAN_OF(k))
 
 #if FLOATING
 #define ELEMENT(words, k) as_float(words[k])
@@ -88,7 +106,11 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
     for (int c = 0; c < HONE_C; c++)
         floats[c] = (float)(int)before[c] - FIRST_FLOAT;
 #endif
-    uint words[RESULT_WORDS];
+    __global const PIXEL *row = t->in + y * t->pitch;
+    uint words[RESULT_WORDS], centre[RESULT_WORDS];
+#if HONE_ALPHA
+    load_centres(centre, row, i, left, t->width);
+#endif
 #pragma unroll
     for (int k = 0; k < RESULT_WORDS; k++) {
 #if FLOATING
@@ -98,8 +120,9 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
 #else
         uint word = LOW_SHORTS(MEAN(2 * k), MEAN(2 * k + 1));
 #endif
-        words[k] = finish_word(word, t->in + y * t->pitch, i + k * WORD_PART, y, t->window_width,
-                               t->window_height, t->width, t->height);
+        word =
+            clear_leaving(word, i + k * WORD_PART, y, t->window_width, t->window_height, t->width, t->height);
+        words[k] = copy_alpha(word, centre[k], k);
     }
     __global RESULT *at = to->at + y * to->pitch + i;
     if (left >= PX) {

@@ -41,10 +41,10 @@ inline uint copied(PIXEL alpha)
 }
 
 /* The result of element i: the sum, or a mark, where it is at least `least` and the border rule allows it. */
-inline uint dense(const struct tile *t, const struct results *to, uint sum, int i, int y)
+inline uint dense(const struct tile *t, const struct results *to, uint sum, int i, int y, int channel)
 {
 #if HONE_ALPHA
-    if (i % 4 == 3)
+    if (channel == 3)
         return copied(t->in[y * t->pitch + min(i, t->width * 4 - 1)]);
 #endif
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
@@ -62,7 +62,7 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
     uint results[PX];
 #pragma unroll
     for (int k = 0; k < PX; k++)
-        results[k] = dense(t, to, sums[k], i + k, y);
+        results[k] = dense(t, to, sums[k], i + k, y, k % HONE_C);
     if (left >= PX) {
 #pragma unroll
         for (int k = 0; k < PX; k += 4) {
