@@ -7,7 +7,6 @@
     {"WORDS", TUNABLE_DEFINE, "4 2 8", "words of the input per work-item and row"},                          \
         {"BATCH", TUNABLE_DEFINE, "4 1 2 8", "rows at a time"},                                              \
         {"AT_ONCE", TUNABLE_DEFINE, "1 2 4", "rows whose windows slide side by side"},                       \
-        {"KEEP", TUNABLE_DEFINE, "0 1", "addresses stay in registers, rows are loaded as vectors (PTX)"},    \
         {"GROUPS", TUNABLE_LAUNCH, "8 1 2 4 6 12 16 24 32", "work-groups per compute unit"},                 \
     {                                                                                                        \
         "WG_X", TUNABLE_DEFINE, "32 64 128 256 512", "work-group width"                                      \
@@ -37,7 +36,7 @@
 
 #define ABREAST_CONSTRAINTS(width, height)                                                                   \
     ABREAST_MOST(width)                                                                                      \
-    " >= " ABREAST_STEP, ABREAST_LOCAL(height) " <= LMEM", "BATCH % AT_ONCE == 0 && (!KEEP || PTX)",         \
+    " >= " ABREAST_STEP, ABREAST_LOCAL(height) " <= LMEM", "BATCH % AT_ONCE == 0",                           \
         "WORDS*32/BITS % (C == 3 ? 1 : C) == 0"
 
 #define ABREAST_EXTENT(width)                                                                                \

@@ -314,6 +314,8 @@ static const struct seed seeds[] = {
     {ABREAST " && " LARGE " && !" SMALL " && C == 1 && " SPAN " <= 256", "abreast",
      "AT_ONCE=2 GROUPS=4 WG_X=128"},
     {ABREAST " && " LARGE " && !" SMALL " && " SPAN " <= 256", "abreast", "GROUPS=4 WG_X=128"},
+    {ABREAST " && " LARGE " && KH > 250 && TYPE == 0 && " SPAN " <= 768", "tall", "GROUPS=2 WG_X=128"},
+    {ABREAST " && " LARGE " && KH > 250 && " SPAN " <= 2048", "tall", "GROUPS=2 WG_X=256"},
     {ABREAST " && " SPAN " > 2048", "abreast", "WORDS=8 BATCH=1 GROUPS=2 WG_X=256"},
     {ABREAST " && " SPAN " > 256", "abreast", "GROUPS=2 WG_X=256"},
     {ABREAST " && " SPAN " > 1024", "abreast", "BATCH=2 GROUPS=2 WG_X=256"},
