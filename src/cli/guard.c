@@ -18,7 +18,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { CHECK_MS = 100, HOLD_SECONDS = 10, SAMPLE_NS = 1000000000 };
+enum { CHECK_MS = 100, HOLD_SECONDS = 10, SAMPLE_NS = 1000000000, TWICE_NS = 100000000 };
 
 static struct {
     pthread_mutex_t lock; /* the lists */
@@ -29,8 +29,8 @@ static struct {
     int signal_fd, stop_fd;
     bool held, second_ends;
     double hold_seconds;
-    int waiting; /* the signal that waits for the end of the hold; 0: none */
-    uint64_t waits_until;
+    int waiting;                 /* the signal that waits for the end of the hold; 0: none */
+    uint64_t since, waits_until; /* of the wait */
     uint64_t uncounted,
         sampled;            /* ns in which the process could not run; when that was found out (clock_ns) */
     struct starved starved; /* the guard's thread alone */
@@ -59,14 +59,18 @@ static void end_by(int number)
     _exit(128 + number);
 }
 
-/* The first signal waits while the process is held; the others say nothing new. */
+/* The first signal waits while the process is held; the others say nothing new, and nothing at all at the same
+ * moment: a terminal and a process that passes signals on both send one. */
 static void take_signal(int number)
 {
+    const uint64_t now = clock_ns();
     pthread_mutex_lock(&guard.lock);
-    const bool held = guard.held && !(guard.second_ends && guard.waiting);
+    const bool again = guard.waiting && now - guard.since > TWICE_NS;
+    const bool held = guard.held && !(guard.second_ends && again);
     if (held && !guard.waiting) {
         guard.waiting = number;
-        guard.waits_until = clock_ns() + (uint64_t)(guard.hold_seconds * 1e9);
+        guard.since = now;
+        guard.waits_until = now + (uint64_t)(guard.hold_seconds * 1e9);
     }
     pthread_mutex_unlock(&guard.lock);
     if (!held)

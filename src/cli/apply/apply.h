@@ -352,9 +352,6 @@ void memory_give(struct pixel_memory *memory, struct pixels *in, struct pixels *
 void memory_lose(struct pixel_memory *memory, struct pixels *pixels);
 void memory_finish(struct pixel_memory *memory);
 
-/* All items, several at a time, reported in their order. Gives the largest exit status. */
-int apply_items(const struct apply_options *options, const hone_chain *chain, const struct items *items);
-
 /* Reports one result of `count`: messages to stderr, one line on a terminal, or JSON. */
 void apply_report(const struct engine *engine, struct apply_result *result, size_t count);
 /* How far a run is. */
@@ -363,6 +360,18 @@ struct apply_tally {
     size_t written, failed, skipped;
     uint64_t start; /* clock_ns */
 };
+/* How far a run is that several processes may do, one after the other. */
+struct apply_course {
+    struct apply_tally tally;
+    size_t turn;   /* the item to report */
+    int worst;     /* exit status so far */
+    bool in_video; /* that item is a video under way */
+};
+/* All items from course->turn on, several at a time, reported in their order. ended: NULL, or what ended the process
+ * that had the first of them in hand, which is not tried again. Gives the largest exit status. */
+int apply_items(const struct apply_options *options, const hone_chain *chain, const struct items *items,
+                struct apply_course *course, const char *ended);
+
 /* Shows on a terminal how far the work is, and how long it may take. */
 void apply_progress(const struct apply_options *options, const struct apply_tally *tally);
 /* Adds what a job moved, which made of an image like `in` one like `out`. */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "cli/guard.h"
 #include "cli/policy.h"
+#include "cli/survive.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,20 +41,12 @@ static bool some_output_takes(const struct items *items, enum media_option optio
     return items->count == 0;
 }
 
-static bool some_is_video(const struct items *items)
-{
-    bool found = false;
-    for (size_t i = 0; i < items->count && !found; i++)
-        found = apply_is_video(&items->list[i]);
-    return found;
-}
-
 /* What no output heeds was not meant. */
 static hone_status check_meaning(const struct apply_options *options, const struct items *items,
                                  hone_error *error)
 {
     const char *name = items->count ? items->list[0].output : "";
-    const bool has_video = some_is_video(items);
+    const bool has_video = apply_has_video(items);
     if (options->quality > 0 && !has_video && !some_output_takes(items, MEDIA_OPTION_QUALITY))
         return error_usage(
             error, "--quality means nothing to '%s': it is for JPEG, WebP, AVIF, HEIC and video", name);
@@ -87,20 +80,45 @@ static bool needs_libvips(const struct items *items)
     return needs;
 }
 
-static int apply_guarded(const struct apply_options *options, const hone_chain *chain,
-                         const struct items *items)
+struct job {
+    const struct apply_options *options;
+    const hone_chain *chain;
+    const struct items *items;
+    struct apply_course *course;
+};
+
+static int apply_guarded(void *user, const char *ended)
 {
+    const struct job *job = user;
+    const struct common_options *common = &job->options->common;
     hone_error error;
-    if (media_decoders_begin(needs_libvips(items), &error))
-        return cli_fail(&options->common, &error);
+    if (media_decoders_begin(needs_libvips(job->items), &error))
+        return cli_fail(common, &error);
     if (guard_begin(&error)) {
         media_decoders_end();
-        return cli_fail(&options->common, &error);
+        return cli_fail(common, &error);
     }
-    int status = apply_items(options, chain, items);
+    int status = apply_items(job->options, job->chain, job->items, job->course, ended);
     guard_end();
     media_decoders_end();
     return status;
+}
+
+/* Images have decoders in processes of their own. */
+static bool was_in_video(void *user)
+{
+    struct apply_course *course = ((const struct job *)user)->course;
+    const bool was = course->in_video;
+    course->in_video = false; /* what ends next has another reason */
+    return was;
+}
+
+static int apply_all(const struct apply_options *options, const hone_chain *chain, const struct items *items)
+{
+    struct apply_course *shared = apply_has_video(items) ? survive_memory(sizeof *shared) : NULL, own = {0};
+    struct job job = {options, chain, items, shared ? shared : &own};
+    const struct survival survival = {apply_guarded, was_in_video, &job};
+    return shared ? survive(&survival) : apply_guarded(&job, NULL);
 }
 
 static int apply(struct apply_options *options, const char *text, const struct operands *inputs)
@@ -114,7 +132,7 @@ static int apply(struct apply_options *options, const char *text, const struct o
     THEN(status, check_work(&items, options, chain, inputs, &error));
     if (!status)
         apply_report_items(options, &items);
-    int result = status ? cli_fail(&options->common, &error) : apply_guarded(options, chain, &items);
+    int result = status ? cli_fail(&options->common, &error) : apply_all(options, chain, &items);
     items_finish(&items);
     hone_chain_destroy(&chain);
     return result;

@@ -25,9 +25,7 @@ struct crew {
     pthread_rwlock_t work; /* shared: one of several images; exclusive: the only one */
     pthread_mutex_t lock;  /* what follows */
     pthread_cond_t turned;
-    size_t turn; /* item to report */
-    struct apply_tally tally;
-    int worst;
+    struct apply_course *course;
     bool stopped;
 };
 
@@ -36,10 +34,15 @@ static const char *root_of(const struct crew *crew)
     return crew->items->to_folder ? crew->options->output : NULL;
 }
 
-static void apply_any(struct engine *engine, const struct item *item, const char *root,
+static void apply_any(struct crew *crew, struct engine *engine, const struct item *item,
                       struct apply_result *result)
 {
-    (apply_is_video(item) ? apply_video : engine_apply)(engine, item, root, result);
+    const bool is_video = apply_is_video(item); /* one at a time */
+    if (is_video)
+        crew->course->in_video = true;
+    (is_video ? apply_video : engine_apply)(engine, item, root_of(crew), result);
+    if (is_video)
+        crew->course->in_video = false;
 }
 
 static void forget(struct apply_result *result)
@@ -58,14 +61,14 @@ static void apply_item(struct crew *crew, struct engine *engine, const struct it
         pthread_rwlock_wrlock(&crew->work);
     else
         pthread_rwlock_rdlock(&crew->work);
-    apply_any(engine, item, root_of(crew), result);
+    apply_any(crew, engine, item, result);
     pthread_rwlock_unlock(&crew->work);
     if (crew->size == 1 || result->settled ||
         (result->exit_status != EXIT_IO && result->error.status != HONE_ERROR_MEMORY))
         return;
     pthread_rwlock_wrlock(&crew->work);
     forget(result);
-    apply_any(engine, item, root_of(crew), result);
+    apply_any(crew, engine, item, result);
     pthread_rwlock_unlock(&crew->work);
 }
 
@@ -77,13 +80,13 @@ static const struct item *item_at(const struct crew *crew, size_t index)
 /* The only thread of the crew; each image is an item. A file holds the first one. */
 static bool take_from_stream(struct crew *crew, struct engine *engine, size_t *index)
 {
-    if (crew->stopped || (!engine->stream && crew->tally.begun > 0))
+    if (crew->stopped || (!engine->stream && crew->course->tally.begun > 0))
         return false;
     if (!engine->stream) { /* which is to be reported once */
-        *index = crew->tally.begun++;
+        *index = crew->course->tally.begun++;
         return true;
     }
-    if (crew->tally.begun > 0 && !apply_to_stdout(crew->options)) {
+    if (crew->course->tally.begun > 0 && !apply_to_stdout(crew->options)) {
         if (media_stream_more(engine->stream))
             cli_warn(
                 &crew->options->common,
@@ -91,7 +94,7 @@ static bool take_from_stream(struct crew *crew, struct engine *engine, size_t *i
                 item_at(crew, 0)->input);
         return false;
     }
-    *index = crew->tally.begun++;
+    *index = crew->course->tally.begun++;
     if (media_stream_take(engine->stream))
         return true;
     if (!media_stream_is_over(engine->stream))
@@ -106,10 +109,10 @@ static bool take_item(struct crew *crew, struct engine *engine, size_t *index)
     if (crew->items->from_stream)
         return take_from_stream(crew, engine, index);
     pthread_mutex_lock(&crew->lock);
-    const bool some = !crew->stopped && crew->tally.begun < crew->tally.count;
+    const bool some = !crew->stopped && crew->course->tally.begun < crew->course->tally.count;
     if (some) {
-        *index = crew->tally.begun++;
-        apply_progress(crew->options, &crew->tally);
+        *index = crew->course->tally.begun++;
+        apply_progress(crew->options, &crew->course->tally);
     }
     pthread_mutex_unlock(&crew->lock);
     return some;
@@ -119,18 +122,18 @@ static bool take_item(struct crew *crew, struct engine *engine, size_t *index)
 static void report(struct crew *crew, struct engine *engine, struct apply_result *result, size_t index)
 {
     pthread_mutex_lock(&crew->lock);
-    while (crew->turn != index)
+    while (crew->course->turn != index)
         pthread_cond_wait(&crew->turned, &crew->lock);
-    *(result->exit_status ? &crew->tally.failed
-      : result->skipped   ? &crew->tally.skipped
-                          : &crew->tally.written) += 1;
+    *(result->exit_status ? &crew->course->tally.failed
+      : result->skipped   ? &crew->course->tally.skipped
+                          : &crew->course->tally.written) += 1;
     if (!crew->stopped)
         apply_report(engine, result, crew->items->count);
-    if (result->exit_status > crew->worst)
-        crew->worst = result->exit_status;
+    if (result->exit_status > crew->course->worst)
+        crew->course->worst = result->exit_status;
     crew->stopped = crew->stopped || result->exit_status == EXIT_NO_DEVICE ||
                     (crew->items->from_stream && result->exit_status != EXIT_DONE);
-    crew->turn++;
+    crew->course->turn++;
     pthread_cond_broadcast(&crew->turned);
     pthread_mutex_unlock(&crew->lock);
 }
@@ -164,6 +167,23 @@ static hone_status open_stream(const struct crew *crew, struct engine *engine, h
                                              (uint64_t)(crew->options->decode_memory * 1048576), error);
 }
 
+/* The item that a process had in hand when it ended. */
+static void report_end(struct crew *crew, const char *ended)
+{
+    struct apply_course *course = crew->course;
+    struct engine engine = {.options = crew->options, .shared = &crew->shared};
+    struct apply_result result = {.item = item_at(crew, course->turn), .is_video = true};
+    const hone_status status = error_io(
+        &result.error, "'%s': FFmpeg's libraries or a driver crashed at this video (%s), and %s",
+        result.item->input, ended,
+        apply_to_stdout(crew->options) ? "what was written of it is not whole" : "nothing was written");
+    result.exit_status = cli_exit_status(status);
+    course->tally.begun = course->turn + 1;
+    if (!apply_to_stdout(crew->options))
+        file_output_sweep(result.item->output);
+    report(crew, &engine, &result, course->turn);
+}
+
 static void *work(void *user)
 {
     struct crew *crew = user;
@@ -186,15 +206,6 @@ static void *work(void *user)
     }
     engine_end(&engine);
     return NULL;
-}
-
-/* One video keeps all processors busy by itself. */
-static bool has_video(const struct items *items)
-{
-    bool has = false;
-    for (size_t i = 0; i < items->count && !has; i++)
-        has = apply_is_video(&items->list[i]);
-    return has;
 }
 
 static unsigned crew_size(const struct apply_options *options, size_t items)
@@ -238,13 +249,14 @@ static void write_trace(struct crew *crew, struct guarded_output *output)
     if (trace_file_end(output, options->trace, *timeline ? timeline_json(*timeline, "hone apply") : NULL,
                        &error)) {
         const int status = cli_fail(&options->common, &error);
-        crew->worst = status > crew->worst ? status : crew->worst;
+        crew->course->worst = status > crew->course->worst ? status : crew->course->worst;
     }
     guard_output_abort(output);
     timeline_free(timeline);
 }
 
-int apply_items(const struct apply_options *options, const hone_chain *chain, const struct items *items)
+int apply_items(const struct apply_options *options, const hone_chain *chain, const struct items *items,
+                struct apply_course *course, const char *ended)
 {
     const size_t length = hone_chain_text(chain, NULL, 0) + 1;
     char *text = mem_new(length, 1);
@@ -262,8 +274,10 @@ int apply_items(const struct apply_options *options, const hone_chain *chain, co
                    .lock = PTHREAD_MUTEX_INITIALIZER,
                    .tuning = PTHREAD_RWLOCK_INITIALIZER,
                    .memory = {.lock = PTHREAD_MUTEX_INITIALIZER, .given = PTHREAD_COND_INITIALIZER}},
-        .size = has_video(items) ? 1 : crew_size(options, items->count),
-        .tally = {.count = items->count, .start = clock_ns()},
+        .size = apply_has_video(items)
+                    ? 1
+                    : crew_size(options, items->count), /* a video keeps all processors busy */
+        .course = course,
         .work = PTHREAD_RWLOCK_INITIALIZER,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .turned = PTHREAD_COND_INITIALIZER};
@@ -273,13 +287,18 @@ int apply_items(const struct apply_options *options, const hone_chain *chain, co
         return cli_fail(&options->common, &error);
     }
     crew.shared.timeline = options->trace ? timeline_new() : NULL;
+    if (ended)
+        report_end(&crew, ended);
+    else
+        course->tally = (struct apply_tally){.count = items->count, .start = clock_ns()};
     apply_energy_begin(&crew.shared.energy, &options->common);
-    run_crew(&crew);
+    if (!crew.stopped)
+        run_crew(&crew);
     apply_energy_end(&crew.shared.energy, &options->common);
-    apply_summary(options, items, &crew.tally);
+    apply_summary(options, items, &course->tally);
     write_trace(&crew, &trace);
     if (!share_close(&crew.shared))
-        end_now(crew.worst);
+        end_now(course->worst);
     free(text);
-    return crew.worst;
+    return course->worst;
 }

@@ -46,6 +46,14 @@ bool apply_is_video(const struct item *item)
     return video_is_name(item->input) || video_is_name(item->output);
 }
 
+bool apply_has_video(const struct items *items)
+{
+    bool has = false;
+    for (size_t i = 0; i < items->count && !has; i++)
+        has = apply_is_video(&items->list[i]);
+    return has;
+}
+
 const char *apply_video_option(const struct apply_options *options)
 {
     return options->codec    ? "--codec"

@@ -7,6 +7,7 @@
 
 /* Whether an input and its output are a video's: one of their names says so. */
 bool apply_is_video(const struct item *item);
+bool apply_has_video(const struct items *items);
 /* --frames, --planes and the other options of videos. HONE_ERROR_USAGE. */
 hone_status apply_check_video(struct apply_options *options, hone_error *error);
 /* Whether options were given that only videos heed. */
