@@ -190,6 +190,7 @@ def test_mistakes_have_a_place():
     picture("gray.png")
     write("bad.cl", "//@filter summary x\nhone_pixel\n{\n    return hone_in(0, 0) + missing;\n}\n")
     said = hone("apply", "./bad.cl", "gray.png", "-o", "x.png", status=2)
+    frame.check(len(said.splitlines()) == 1, f"a compiler speaks, too: {said}")
     frame.check("./bad.cl:4:28: " in said and "missing" in said, said)
     write("worse.cl", "//@filter summary x\n\n//@filter param n int 1..2 = 3\nhone_pixel { return hone_in(0, 0); }\n")
     frame.check("./worse.cl" in hone("apply", "./worse.cl", "gray.png", "-o", "x.png", status=2), "the file must be named")
