@@ -318,7 +318,8 @@ struct hone_filter {
     const struct own_source *own; /* its text, if it was loaded; NULL: kernel files of its folder */
     unsigned types, channels;     /* of the input: sums of TYPE_x and CHANNELS_x */
     unsigned inputs;              /* 1 or 2 */
-    bool spatial;                 /* looks at neighbours: has `border` and `alpha` */
+    bool scales;  /* results go by the full range of the type: s16, which has none, must not become f32 */
+    bool spatial; /* looks at neighbours: has `border` and `alpha` */
     enum reads reads;
     bool turns;           /* READS_ELSEWHERE: the pixel at (x, y) is that at (y, x) */
     struct window window; /* what may not change a result lies outside */

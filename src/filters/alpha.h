@@ -41,7 +41,7 @@ extern const char *const alpha_trials[];
 
 /* What their descriptions have in common. */
 #define ALPHA_FILTER                                                                                         \
-    .origin = "hone", .types = TYPES_ALL, .channels = CHANNELS_2 | CHANNELS_4, .inputs = 1,                  \
+    .origin = "hone", .types = TYPES_ALL, .scales = true, .channels = CHANNELS_2 | CHANNELS_4, .inputs = 1,  \
     .parameters = {CHOICE_PARAMETER(                                                                         \
         "type", "same", "same|u8|u16|f32",                                                                   \
         "the result's format, each full range scaled to the other; same: that of the input")},               \

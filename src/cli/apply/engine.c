@@ -129,13 +129,16 @@ static hone_status open_source(const struct engine *engine, const struct source 
     return status;
 }
 
-/* Whether signed 16 bits can stay what they are; where one filter takes none, f32 is what all of them get. */
-static bool takes_s16(const hone_chain *chain)
+/* Whether signed 16 bits stay what they are; where one filter takes none, f32 is what all of them get, unless that
+ * would mean something else to one. */
+static bool keeps_s16(const hone_chain *chain)
 {
-    bool takes = true;
-    for (size_t i = 0; i < chain->count && takes; i++)
-        takes = chain->steps[i].c.filter->types & TYPE_S16;
-    return takes;
+    bool takes = true, scales = false;
+    for (size_t i = 0; i < chain->count; i++) {
+        takes = takes && chain->steps[i].c.filter->types & TYPE_S16;
+        scales = scales || chain->steps[i].c.filter->scales;
+    }
+    return takes || scales;
 }
 
 hone_status engine_open_input(const struct engine *engine, const struct item *item, struct media_input **out,
@@ -143,7 +146,7 @@ hone_status engine_open_input(const struct engine *engine, const struct item *it
 {
     const struct source source = {.item = item,
                                   .path = item->input,
-                                  .keep_s16 = takes_s16(engine->given),
+                                  .keep_s16 = keeps_s16(engine->given),
                                   .quietly = quietly,
                                   .max_pixels = giant_max_pixels(engine->options)};
     return open_source(engine, &source, out, error);

@@ -54,8 +54,9 @@ static hone_status check_formats(const struct filter_case *c, hone_error *error)
     TRY(hone_image_desc_check(&c->in, error));
     case_list_types(c->filter->types, types, sizeof types);
     if (!(c->filter->types & 1u << c->in.type))
-        return error_unsupported(error, "%s does not take %s pixels; it takes %s", c->filter->name,
-                                 hone_type_name(c->in.type), types);
+        return error_unsupported(error, "%s does not take %s pixels%s; it takes %s", c->filter->name,
+                                 hone_type_name(c->in.type),
+                                 c->filter->scales ? ", whose full range is not known" : "", types);
     if (!(c->filter->channels & 1u << c->in.channels))
         return refuse_channels(c, error);
     return HONE_OK;

@@ -359,15 +359,41 @@ def test_levels_in_per_cent_are_as_strong_in_every_format():
         names = [place.path(kind + ".tif") for kind in ("u1", "u2", "f4")]
         results = []
         for chain in ("epsilon radius=2 threshold=8%", "epsilon radius=2 threshold=20"):
-            said = place.run("apply", chain, *names, "-o", place.path("out/"), "-j", "1").stderr
+            place.run("apply", chain, *names, "-o", place.path("out/"), "-j", "1")
             results.append([read_tiff(place.path("out", kind + ".tif"))[1] for kind in ("u1", "u2", "f4")])
-            frame.check(("7.8%" in said and said.count("threshold=20 means") == 1) if "%" not in chain else "threshold" not in said, said)
         u8, u16, f32 = results[0]
         frame.check(abs(u16 / 257 - u8).max() <= 0.51 and abs(f32 * 255 - u8).max() <= 0.51, "the formats differ")
         frame.check((results[0][0] == results[1][0]).all() and (results[0][1] != results[1][1]).any(), "8% of u8 is 20")
         said = place.run("apply", "epsilon threshold=101%", names[0], "-o", place.path("out.tif"), status=2).stderr
         frame.check("threshold" in said and "255" in said, said)
         place.run("apply", "epsilon radius=8%", names[0], "-o", place.path("out.tif"), status=2)
+
+
+def test_a_plain_number_over_mixed_depths_warns_once():
+    with Here() as place:
+        names = {}
+        for name, kind in (("a", "u1"), ("b", "u2"), ("c", "u2"), ("d", "u1"), ("e", "f4")):
+            names[name] = place.path(name + ".tif")
+            write_tiff(names[name], [random(1).astype(kind)])
+        for chain, files, times in (("epsilon threshold=20", "abcd", 1), ("epsilon threshold=8%", "ab", 0), ("epsilon threshold=20", "ade", 0),
+                                    ("box size=3 border=constant border-value=20", "ab", 1), ("box size=3", "ab", 0)):
+            said = place.run("apply", chain, *[names[name] for name in files], "-o", place.path("out/"), "-j", "1").stderr
+            frame.check(said.count("=20 means levels of each one's own format") == times, f"{chain} of {files}: {said}")
+            frame.check(not times or ("'" + names["b"] + "' is u16" in said and "=7.8% is as strong in all" in said), said)
+
+
+def test_signed_alpha_weighs_nothing():
+    """The largest s16 is no full scale, and 32767.0 would be a weight of f32: what would be wrong is refused."""
+    with Here() as place:
+        image = random(4, "i2")
+        write_tiff(place.path("in.tif"), [image], False, [2])
+        for chain in ("premultiply", "unpremultiply type=u16"):
+            said = place.run("apply", chain, place.path("in.tif"), "-o", place.path("out.tif"), status=2).stderr
+            frame.check("does not take s16 pixels, whose full range is not known; it takes u8, u16, f32" in said, said)
+        _, pixels, said = blurred(place, "in.tif", chain="transpose")
+        frame.check(pixels.dtype == np.int16 and (pixels == image.transpose(1, 0, 2)).all(), said)
+        _, pixels, said = blurred(place, "in.tif", chain="box size=3")
+        frame.check(pixels.dtype == np.int16 and (pixels[..., 3] == image[..., 3]).all(), "alpha stays")
 
 
 def test_what_is_converted_is_said_once():
