@@ -59,8 +59,8 @@ static void end_by(int number)
     _exit(128 + number);
 }
 
-/* The first signal waits while the process is held; the others say nothing new, and nothing at all at the same
- * moment: a terminal and a process that passes signals on both send one. */
+/* The first signal waits while the process is held; the others say nothing new, and nothing at all at the
+ * same moment: a terminal and a process that passes signals on both send one. */
 static void take_signal(int number)
 {
     const uint64_t now = clock_ns();

@@ -367,8 +367,8 @@ struct apply_course {
     int worst;     /* exit status so far */
     bool in_video; /* that item is a video under way */
 };
-/* All items from course->turn on, several at a time, reported in their order. ended: NULL, or what ended the process
- * that had the first of them in hand, which is not tried again. Gives the largest exit status. */
+/* All items from course->turn on, several at a time, reported in their order. ended: NULL, or what ended the
+ * process that had the first of them in hand, which is not tried again. Gives the largest exit status. */
 int apply_items(const struct apply_options *options, const hone_chain *chain, const struct items *items,
                 struct apply_course *course, const char *ended);
 

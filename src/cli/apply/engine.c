@@ -129,8 +129,8 @@ static hone_status open_source(const struct engine *engine, const struct source 
     return status;
 }
 
-/* Whether signed 16 bits stay what they are; where one filter takes none, f32 is what all of them get, unless that
- * would mean something else to one. */
+/* Whether signed 16 bits stay what they are; where one filter takes none, f32 is what all of them get, unless
+ * that would mean something else to one. */
 static bool keeps_s16(const hone_chain *chain)
 {
     bool takes = true, scales = false;
