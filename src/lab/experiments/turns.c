@@ -95,10 +95,10 @@ void say_fastest(struct experiment_result *result)
         snprintf(result->seen, sizeof result->seen, "nothing ran");
     else if (best == first || best->gain <= 0)
         snprintf(result->seen, sizeof result->seen, "'%s' is the fastest", best->name);
+    else if (best->gain - 1 < best->spread + first->spread)
+        snprintf(result->seen, sizeof result->seen, "nothing is faster than '%s' by more than the spreads",
+                 first->name);
     else
-        snprintf(result->seen, sizeof result->seen, "'%s' is the fastest, %.2f times as fast as '%s'%s",
-                 best->name, best->gain, first->name,
-                 best->gain - 1 < best->spread + first->spread
-                     ? ", which may be chance: the spreads are larger"
-                     : "");
+        snprintf(result->seen, sizeof result->seen, "'%s' is the fastest, %.2f times as fast as '%s'",
+                 best->name, best->gain, first->name);
 }

@@ -37,6 +37,8 @@ static bool is_launch(const struct evidence *e)
 {
     if (e->half_ms < 0)
         return e->ms < launches * e->launch_ms;
+    if (e->ms < e->launch_ms)
+        return true;
     return (e->half_ms > as_long * e->ms && e->ms < few_launches * e->launch_ms) ||
            (e->half_ms > less_long * e->ms && e->ms < least_launches * e->launch_ms);
 }

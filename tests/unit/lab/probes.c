@@ -237,6 +237,9 @@ TEST(a_launch_is_seen_by_its_length)
     CHECK_EQ(evidence_verdict(&e), LIMIT_ARITHMETIC);
     e = (struct evidence){.ms = 0.15, .launch_ms = 0.01, .added = 0.5, .half_ms = 0.149, .cached_ms = -1};
     CHECK_EQ(evidence_verdict(&e), LIMIT_LAUNCH);
+    e.ms = 0.004; /* of less than a launch, half is seldom measured well */
+    e.half_ms = 0.002;
+    CHECK_EQ(evidence_verdict(&e), LIMIT_LAUNCH);
     e.ms = 0;
     CHECK_EQ(evidence_verdict(&e), LIMIT_UNKNOWN);
 }
