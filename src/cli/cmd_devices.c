@@ -70,6 +70,8 @@ static void show_features(const hone_device_info *d)
     if (d->max_sub_devices > 1)
         show_row("sub-devices", "up to %u", d->max_sub_devices);
     show_row("timer", "%" PRIu64 " ns", d->timer_resolution);
+    if (text_has_word(d->used_extensions, "cl_qcom_perf_hint"))
+        show_row("performance", "%s", "--perf-hint of apply, bench and profile sets its clock");
     show_row("extensions used", "%s", d->used_extensions);
 }
 

@@ -55,12 +55,12 @@ static void print_probed(const struct probed *probed)
 {
     const struct evidence *e = &probed->evidence;
     printf("%15s probes: %.4g ms;", "", e->ms);
-    print_share(" of added arithmetic shows", evidence_of_work(e), 1);
-    print_share(", of added loads", evidence_of_loads(e), 1);
-    print_share("; half of the work-groups takes", e->half_ms, e->ms);
-    print_share(", loads from a cache", e->cached_ms, e->ms);
-    print_share("; bytes alone", e->memory_share, 1);
-    print_share(", operations alone", e->work_share, 1);
+    print_share(" added arithmetic shows by", evidence_of_work(e), 1);
+    print_share(", added loads by", evidence_of_loads(e), 1);
+    print_share("; half of the work-groups take", e->half_ms, e->ms);
+    print_share(" of the time, loads from a cache", e->cached_ms, e->ms);
+    print_share("; at the roofs its bytes alone would take", e->memory_share, 1);
+    print_share(", its operations alone", e->work_share, 1);
     putchar('\n');
     if (probed->note[0])
         printf("%15s %s\n", "", probed->note);

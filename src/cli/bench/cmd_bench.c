@@ -282,11 +282,15 @@ static int run_bench(int argc, char **argv)
 {
     struct bench_run run = {.page_file = GUARDED_OUTPUT_NONE};
     struct operands operands;
-    const struct option own[] = {
-        {"sizes", 0, OPTION_TEXT, &run.sizes, 0, 0},  {"format", 0, OPTION_TEXT, &run.format, 0, 0},
-        {"rung", 0, OPTION_LIST, &run.rungs, 0, 0},   {"facts", 0, OPTION_FLAG, &run.facts, 0, 0},
-        {"probe", 0, OPTION_FLAG, &run.probes, 0, 0}, {"html", 0, OPTION_TEXT, &run.html, 0, 0},
-        {"anew", 0, OPTION_FLAG, &run.anew, 0, 0},    {0}};
+    const struct option own[] = {{"sizes", 0, OPTION_TEXT, &run.sizes, 0, 0},
+                                 {"format", 0, OPTION_TEXT, &run.format, 0, 0},
+                                 {"rung", 0, OPTION_LIST, &run.rungs, 0, 0},
+                                 {"facts", 0, OPTION_FLAG, &run.facts, 0, 0},
+                                 {"probe", 0, OPTION_FLAG, &run.probes, 0, 0},
+                                 {"html", 0, OPTION_TEXT, &run.html, 0, 0},
+                                 {"anew", 0, OPTION_FLAG, &run.anew, 0, 0},
+                                 {"perf-hint", 0, OPTION_TEXT, &run.common.perf_hint, 0, 0},
+                                 {0}};
     html_note_command(&run.command, argc, argv);
     enum parsed parsed = cli_parse(&command_bench, argc, argv, own, &run.common, &operands);
     if (parsed != PARSED_GO) {
@@ -331,6 +335,7 @@ const struct command command_bench = {
     "  --html FILE      write a page with plots (by gnuplot): gains, roofline, sizes, work-group shapes\n"
     "                   from tuning, a timeline; if there is one size, three smaller ones are added\n"
     "  --anew           measure the roofs again instead of using the remembered ones\n"
+    "  --perf-hint WORD high, normal or low: clock of a device with cl_qcom_perf_hint\n"
     "\n"
     "A list of devices (--device 0,1) is measured side by side.\n",
     run_bench};

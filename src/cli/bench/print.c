@@ -8,6 +8,13 @@
 
 enum { BAR = 40 };
 
+/* Four digits, and never "1.234e+04". */
+static const char *four_digits(double value, char to[32])
+{
+    snprintf(to, 32, value >= 1e4 ? "%.0f" : "%.4g", value);
+    return to;
+}
+
 /* "5.4", "2.2-2.3"; "" where the document says nothing. */
 static void print_figure(const struct seed_row *row, const char *name, int size, const char *before,
                          const char *after, char *to, size_t room)
@@ -133,22 +140,25 @@ static void print_estimate(const struct cost_values *cost, double estimate, doub
     const double floats = cost->bytes / sizeof(float);
     printf("%15s here: %.4g floats moved/pixel, %.4g operations/pixel, %.2g operations per float\n", "",
            floats, cost->operations, cost->operations / floats);
-    printf("%15s here: at the roof of a copy %.4g MP/s, measured %.4g\n", "", estimate, measured);
+    char roof[32], here[32];
+    printf("%15s here: at the roof of a copy %s MP/s, measured %s\n", "", four_digits(estimate, roof),
+           four_digits(measured, here));
 }
 
 static void print_row(const struct bench_run *run, int image, const struct ladder_step *step,
                       const struct climbed *r)
 {
     const int size = size_number(run, image);
-    char gain[32] = "", share[32], given[512] = "";
+    char gain[32] = "", share[32], given[512] = "", ms[32], rate[32];
     if (step->seeded)
         print_figure(&step->seed, "gain", size, "", "", gain, sizeof gain);
     print_share(&r->limit, share);
     if (r->row.ran)
-        printf("%-14s %9.4g %4.0f%% %8.4g %6.3g %7s %7.4g %6.4g %6.4g %9s %-10s %-6s", step->name,
-               r->row.times.ms, 100 * r->row.times.spread, megapixels(&run->images[image], r->row.times.ms),
-               r->gain, gain, r->row.cost.loads, r->row.cost.bytes, r->row.stored, share,
-               limiter_name(r->limit.limiter), verdict(&r->row));
+        printf("%-14s %9s %4.0f%% %8s %6.3g %7s %7.4g %6.4g %6.4g %9s %-10s %-6s", step->name,
+               four_digits(r->row.times.ms, ms), 100 * r->row.times.spread,
+               four_digits(megapixels(&run->images[image], r->row.times.ms), rate), r->gain, gain,
+               r->row.cost.loads, r->row.cost.bytes, r->row.stored, share, limiter_name(r->limit.limiter),
+               verdict(&r->row));
     else
         printf("%-14s %9s %5s %8s %6s %7s", step->name, "-", "", "", "", gain);
     if (r->row.times.copies > 0)
@@ -208,8 +218,9 @@ static void print_side_by_side(const struct bench_run *run, int image, const str
         printf("%-14s %7s", ladder->steps[s].name, gain);
         for (int d = 0; d < run->device_count; d++) {
             const struct climbed *r = &results[d * ladder->count + s];
+            char ms[32];
             if (r->row.ran)
-                printf(" | %17.4g ms %6.3g", r->row.times.ms, r->gain);
+                printf(" | %17s ms %6.3g", four_digits(r->row.times.ms, ms), r->gain);
             else
                 printf(" | %20s %6s", "cannot run here", "-");
         }
@@ -282,8 +293,10 @@ static void print_step_sizes(const struct bench_run *run, int device, int step, 
         if (run->ladder->steps[step].seeded)
             print_figure(&run->ladder->steps[step].seed, "gain", size_number(run, i), " (", ")", there,
                          sizeof there);
+        char rate[32];
         if (r->row.ran)
-            printf(" %8.4g %5.3g%-7s", megapixels(&run->images[i], r->row.times.ms), r->gain, there);
+            printf(" %8s %5.3g%-7s", four_digits(megapixels(&run->images[i], r->row.times.ms), rate), r->gain,
+                   there);
         else
             printf(" %8s %5s%-7s", "-", "", there);
     }

@@ -95,6 +95,7 @@ def test_the_hint_reaches_the_driver_or_is_refused():
             with open(log, encoding="ascii") as file:
                 frame.check(file.read() == f"perf-hint {number}\n", word)
             os.unlink(log)
+        frame.check("--perf-hint" in hone("devices", **played).stdout and "--perf-hint" not in hone("devices").stdout, "devices")
         refused = hone(*arguments, "high")
         frame.check(refused.returncode == 2 and "cl_qcom_perf_hint" in refused.stderr, refused.stderr)
         wrong = hone(*arguments, "turbo", **played)
