@@ -145,10 +145,13 @@ inline void store_pixels(const float *v, const struct strip *s, __global RESULT 
     uint word[WORDS * HONE_C];
     int left = s->width - x;
 #pragma unroll
-    for (int k = 0; k < WORDS * HONE_C; k++)
-        word[k] =
-            finish_word(result_word(v + WORD_PART * k), s->in + y * s->pitch, x * HONE_C + WORD_PART * k, y,
-                        2 * reach + 1, 2 * reach + 1, s->width, s->height);
+    for (int k = 0; k < WORDS * HONE_C; k++) {
+        uint w = result_word(v + WORD_PART * k);
+        int i = x * HONE_C + WORD_PART * k, side = 2 * reach + 1;
+        word[k] = LEFT_OUT(WORD_PART * k + WORD_PART - 1)
+                      ? finish_word(w, s->in + y * s->pitch, i, y, side, side, s->width, s->height)
+                      : clear_leaving(w, i, y, side, side, s->width, s->height);
+    }
     if (left >= 4) {
 #pragma unroll
         for (int q = 0; q < HONE_C; q++)
