@@ -10,8 +10,8 @@
  * weights for the four grid points around it sum to 1. The two polynomials that make it were fitted so that
  * the best taps leave the least error: one for STEP = sigma / 1.5 (u8), one for sigma / 2.5 (finer formats).
  * `taps` is the least-squares fit to the Gaussian over all positions of x and y. The sum of |h - Gaussian| of
- * both axes is 0.4 of 255 levels at sigma / STEP = 1.25 and 0.1 at 1.5; with the second phi 6e-5 at 2 and
- * 2.5e-5 at 2.5. A picture between 0 and full scale errs by at most half of the sum of both axes, that is by
+ * both axes is 0.4 of 255 levels at sigma / STEP = 1.25 and 0.1 at 1.5; with the second phi 7e-5 at 2 and
+ * 2e-5 at 2.5. A picture between 0 and full scale errs by at most half of the sum of both axes, that is by
  * as much.
  */
 #include "filters/gaussian/gaussian.h"
@@ -31,9 +31,8 @@ static const double fine_phi[2][DEGREE + 1] = {
 
 int64_t gaussian_grid_step(bool bytes, double sigma)
 {
-    /* Of finer formats, 2 pixels serve a little earlier than they would best: other forms are slow there. */
-    int64_t step = !bytes && sigma >= 4 ? 2 : 1;
-    while (step < LARGEST && (double)(2 * step) * (bytes ? 1.25 : 2.5) <= sigma)
+    int64_t step = 1;
+    while (step < LARGEST && (double)(2 * step) * (bytes ? 1.25 : 2) <= sigma)
         step *= 2;
     return step;
 }
