@@ -129,13 +129,13 @@ inline void make_weights(struct weights *to, __global const uint *table, const s
 }
 
 /* The lane's four elements of each block of a row. */
-inline void load_row(uint w[ACROSS][BYTES], const struct strip *s, int y, const struct lane *lane, bool edge)
+inline void load_row(uint w[ACROSS][BYTES], const struct strip *s, int y, const struct lane *lane)
 {
     int inside, x = s->at - REACH_X + 4 * lane->place;
     __global const PIXEL *row = hone_row(s->in, s->pitch, y + lane->group, s->height, &inside);
     UNROLL
     for (int b = 0; b < ACROSS; b++) {
-        if (edge) {
+        if (s->edge) {
             UNROLL
             for (int k = 0; k < BYTES; k++)
                 w[b][k] = word_at(row, inside, hidden(x + 16 * b + WORD_PART * k), s->width, s->border);
@@ -208,13 +208,13 @@ inline void split_sums(uint planes[SUM_PLANES], uint a, uint b, uint c, uint d)
 
 /* Takes the 16 rows that are under way, and lets the next ones be, which begin at y. */
 inline void take_rows(uint HELD, uint AHEAD, const struct strip *s, int y, const struct weights *weights,
-                      const struct lane *lane, bool edge)
+                      const struct lane *lane)
 {
     uint now[2][BYTES][ACROSS];
     UNROLL
     for (int i = 0; i < 2; i++) {
         split_pixels(now[i], ahead[i]);
-        load_row(ahead[i], s, y + 8 * i, lane, edge);
+        load_row(ahead[i], s, y + 8 * i, lane);
     }
     UNROLL
     for (int tile = 0; tile < TILES; tile++) {
@@ -289,7 +289,7 @@ inline void tile_words(uint *upper, uint *lower, uint HELD, int tile, const stru
 /* 16 rows of results from y on. What the lanes of a group hold of some tiles are the words of two rows; after
  * the exchange each holds four neighbouring ones of each row. */
 inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
-                      const struct weights *weights, const struct lane *lane, int reach, bool edge)
+                      const struct weights *weights, const struct lane *lane, int reach)
 {
     UNROLL
     for (int tile = 0; tile < TILES; tile += TOGETHER) {
@@ -299,9 +299,9 @@ inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, in
         for (int i = 0; i < TOGETHER; i++)
             tile_words(upper + BYTES * i, lower + BYTES * i, held, tile + i, weights, lane);
         exchange_words(upper, lane);
-        store_words(upper, s, out, out_pitch, x, y + lane->group, reach, edge);
+        store_words(upper, s, out, out_pitch, x, y + lane->group, reach);
         exchange_words(lower, lane);
-        store_words(lower, s, out, out_pitch, x, y + lane->group + 8, reach, edge);
+        store_words(lower, s, out, out_pitch, x, y + lane->group + 8, reach);
     }
 }
 
@@ -314,6 +314,6 @@ gaussian_exact_matrix(__global const PIXEL *in, int in_offset, int in_pitch, __g
                       __global const uint *table, int reach)
 {
     EXCHANGE;
-    walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach,
+    walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach, 0,
                exchange);
 }

@@ -43,10 +43,11 @@
 #define LANE_WORDS 6
 #include "filters/gaussian/strip.clh"
 
-/* Rows of which results need words, in blocks of 8, and those that are being loaded. */
+#include "filters/gaussian/pieces.clh"
+
+/* Rows of which results need words, in blocks of 8. */
 #define HELD_BLOCKS (2 + REACH_Y / 4)
 #define HELD        held[HELD_BLOCKS][TILES][2]
-#define AHEAD       ahead[2][ACROSS]
 
 #if WITH_PTX
 inline void multiply(float *sum, const uint *left, uint top, uint bottom, const struct lane *lane)
@@ -176,28 +177,16 @@ inline void make_weights(struct weights *to, __global const float *table, const 
     }
 }
 
-/* The lane's words of the 8 rows from y on. */
-inline void load_row(uint *w, const struct strip *s, int y, const struct lane *lane, bool edge)
-{
-    int inside, x = s->at - REACH_X + 4 * lane->place;
-    __global const uchar *row = hone_row(s->in, s->pitch, y + lane->group, s->height, &inside);
-    UNROLL
-    for (int b = 0; b < ACROSS; b++) {
-        uint word = edge ? word_at(row, inside, hidden(x + 16 * b), s->width, s->border)
-                         : *(__global const uint *)(row + x + 16 * b);
-        w[b] = REAL_ROW(inside) ? word : outside_word(s->border);
-    }
-}
-
 /* The products along 8 rows, halves: of each tile the columns of its rows 0 ... 7, and 8 ... 15. */
-inline void along_rows(uint rows[TILES][2], const uint *w, const struct weights *weights,
+inline void along_rows(uint rows[TILES][2], __local const uint *stage, const struct weights *weights,
                        const struct lane *lane)
 {
     uint low[ACROSS], high[ACROSS];
     UNROLL
     for (int b = 0; b < ACROSS; b++) {
-        low[b] = low_pixels(w[b]);
-        high[b] = high_pixels(w[b]);
+        uint word = stage[lane->group * STAGE_LINE + (SIDE - REACH_X) / 4 + 4 * b + lane->place];
+        low[b] = low_pixels(word);
+        high[b] = high_pixels(word);
     }
     UNROLL
     for (int tile = 0; tile < TILES; tile++) {
@@ -232,7 +221,7 @@ inline void down_columns(uint *upper, uint *lower, uint HELD, int tile, const st
 /* 16 rows of results from y on. What the lanes of a group hold of four tiles are the words of two rows; after
  * the exchange each holds four neighbouring ones of each row. */
 inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
-                      const struct weights *weights, const struct lane *lane, int reach, bool edge)
+                      const struct weights *weights, const struct lane *lane, int reach)
 {
     UNROLL
     for (int tile = 0; tile < TILES; tile += 4) {
@@ -242,24 +231,16 @@ inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, in
         for (int i = 0; i < 4; i++)
             down_columns(upper + i, lower + i, held, tile + i, weights, lane);
         exchange_words(upper, lane);
-        store_words(upper, s, out, out_pitch, x, y + lane->group, reach, edge);
+        store_words(upper, s, out, out_pitch, x, y + lane->group, reach);
         exchange_words(lower, lane);
-        store_words(lower, s, out, out_pitch, x, y + lane->group + 8, reach, edge);
+        store_words(lower, s, out, out_pitch, x, y + lane->group + 8, reach);
     }
 }
 
-/* Takes the 16 rows that are under way, and lets the next ones be, which begin at y. */
-inline void take_rows(uint HELD, uint AHEAD, const struct strip *s, int y, const struct weights *weights,
-                      const struct lane *lane, bool edge)
+/* Takes the next 16 rows. */
+inline void take_rows(uint HELD, __local const uint *stage, const struct weights *weights,
+                      const struct lane *lane)
 {
-    uint now[2][ACROSS];
-    UNROLL
-    for (int i = 0; i < 2; i++) {
-        UNROLL
-        for (int b = 0; b < ACROSS; b++)
-            now[i][b] = ahead[i][b];
-        load_row(ahead[i], s, y + 8 * i, lane, edge);
-    }
     UNROLL
     for (int i = 0; i + 2 < HELD_BLOCKS; i++) {
         UNROLL
@@ -270,7 +251,7 @@ inline void take_rows(uint HELD, uint AHEAD, const struct strip *s, int y, const
     }
     UNROLL
     for (int i = 0; i < 2; i++)
-        along_rows(held[HELD_BLOCKS - 2 + i], now[i], weights, lane);
+        along_rows(held[HELD_BLOCKS - 2 + i], stage + 8 * i * STAGE_LINE, weights, lane);
 }
 
 #define WEIGHTS float
@@ -280,7 +261,8 @@ __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
 gaussian_matrix(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
                 int out_pitch, int width, int height, int border, __global const float *table, int reach)
 {
+    __local uint4 stages[WG_X / 32 * 2 * STAGE / 4];
     EXCHANGE;
     walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach,
-               exchange);
+               (__local uint *)stages, exchange);
 }
