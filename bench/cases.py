@@ -43,8 +43,8 @@ CPU_CASES = [
 ]
 
 GPU_CASES = [
-    Case('box8', 'box size=8', PHOTO, 'u8', 1, ['npp', 'opencv', 'opencv_opencl', 'ffmpeg_opencl', 'cvcuda']),
-    Case('box8', 'box size=8', SQUARE, 'u8', 1, ['npp', 'opencv', 'opencv_opencl', 'ffmpeg_opencl', 'cvcuda']),
+    Case('box8', 'box size=8', PHOTO, 'u8', 1, ['npp', 'opencv', 'opencv_opencl', 'ffmpeg_opencl']),
+    Case('box8', 'box size=8', SQUARE, 'u8', 1, ['npp', 'opencv', 'opencv_opencl', 'ffmpeg_opencl']),
     Case('sobel', 'sobel norm=l1', PHOTO, 'u8', 1, ['npp', 'opencv', 'opencv_opencl', 'ffmpeg_opencl']),
     Case('sobel', 'sobel norm=l1', SQUARE, 'u8', 1, ['npp', 'opencv', 'opencv_opencl', 'ffmpeg_opencl']),
     Case('epsilon9', 'epsilon radius=4 threshold=16', SQUARE, 'u8', 1, []),
