@@ -46,7 +46,7 @@ def option(name, otherwise=None):
 
 def build():
     """The build folder."""
-    return option("build", os.path.join(ROOT, "build"))
+    return os.path.abspath(option("build", os.path.join(ROOT, "build")))
 
 
 def check(condition, text):
