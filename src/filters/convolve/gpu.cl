@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sliding windows in registers: a work-item owns a strip of a few elements across and walks it down. Each row
- * is read once and added to all results that it belongs to, one for each row of the kernel; the oldest is
- * then complete.
+ * Sliding windows in registers: a work-item owns a strip of a few pixels across, of one channel, and walks it
+ * down. Each row is read once and added to all results that it belongs to, one for each row of the kernel; the
+ * oldest is then complete.
  */
 #ifndef KW
 #define KW 5 /* the kernel's width */
@@ -11,7 +11,7 @@
 #define KH 3 /* and height */
 #endif
 #ifndef PX
-#define PX 4 /* elements across */
+#define PX 4 /* pixels across */
 #endif
 #ifndef ROWS
 #define ROWS 16 /* rows per work-item */
@@ -26,7 +26,8 @@ struct strip {
     __global const PIXEL *in;
     int pitch, width, height;
     int left, top; /* of the window */
-    int at;        /* the strip's first element */
+    int at;        /* the strip's first pixel */
+    int channel;
     BORDER_TYPE border;
 };
 
@@ -36,36 +37,47 @@ inline RESULT finish(float sum, float factor, float offset)
     return hone_result(product + offset);
 }
 
-/* Alpha, and border=zero-outside. */
-inline RESULT result_or(const struct strip *s, RESULT result, int i, int y)
+/* border=zero-outside */
+inline RESULT result_or(const struct strip *s, RESULT result, int x, int y)
 {
-    if (IS_ALPHA(i % HONE_C))
-        return (RESULT)s->in[y * s->pitch + i];
     return HONE_BORDER == BORDER_ZERO_OUTSIDE &&
-                   hone_leaves(i / HONE_C - s->left, y - s->top, KW, KH, s->width, s->height)
+                   hone_leaves(x - s->left, y - s->top, KW, KH, s->width, s->height)
                ? (RESULT)0
                : result;
 }
 
 #if defined(HONE_ALL) || defined(VARIANT_sliding) || defined(VARIANT_literal)
-#define ACROSS (PX + (KW - 1) * HONE_C)
+#define ACROSS  (PX + KW - 1)             /* pixels that a strip's windows see of a row */
+#define COLOURS (HONE_ALPHA ? 3 : HONE_C) /* channels that are filtered */
+#define FOURS   ((KW + 3) / 4)            /* of weights, in a row of the kernel */
 
-/* Whether element p of every strip is a fourth channel, whose sums nobody wants. */
-#define LEFT_OUT(p) (HONE_ALPHA && PX % 4 == 0 && (p) % 4 == 3)
+/* Of f32 a row's products are summed apart, so that errors grow with the kernel's sides alone. */
+inline void add_row(SUM *to, const SUM *from, const SUM *value, const WEIGHT *weights)
+{
+#pragma unroll
+    for (int p = 0; p < PX; p++) {
+        SUM part = FLOATING ? weights[0] * value[p] : ADD_PRODUCT(weights[0], value[p], from[p]);
+#pragma unroll
+        for (int i = 1; i < KW; i++)
+            part = ADD_PRODUCT(weights[i], value[p + i], part);
+        to[p] = FLOATING ? from[p] + part : part;
+    }
+}
 
 inline void load_row(SUM *value, const struct strip *s, int y)
 {
-    int inside, first = s->at - s->left * HONE_C;
+    int inside, first = s->at - s->left;
     __global const PIXEL *row = hone_row(s->in, s->pitch, y, s->height, &inside);
-    if (first >= 0 && first + ACROSS <= s->width * HONE_C && REAL_ROW(inside)) {
+    if (first >= 0 && first + ACROSS <= s->width && REAL_ROW(inside)) {
+        row += first * HONE_C + s->channel;
 #pragma unroll
         for (int k = 0; k < ACROSS; k++)
-            value[k] = (SUM)row[first + k];
+            value[k] = (SUM)row[k * HONE_C];
     } else {
         /* a loop that stays one, without an index into registers that is known only when it runs */
 #pragma unroll 1
         for (int k = 0; k < ACROSS; k++) {
-            SUM next = (SUM)hone_element(row, inside, first + k, s->width, s->border);
+            SUM next = (SUM)hone_at(row, inside, first + k, s->channel, s->width, s->border);
 #pragma unroll
             for (int m = 0; m < ACROSS; m++)
                 value[m] = m == k ? next : k ? value[m] : 0;
@@ -73,55 +85,74 @@ inline void load_row(SUM *value, const struct strip *s, int y)
     }
 }
 
-/* sums[a] belongs to the result whose window has row KH - 1 - a here. */
-inline void add_row(SUM sums[KH][PX], const SUM *value, __constant const WEIGHT *weights)
+/* Alpha is copied by whoever has results of a colour beside it. */
+inline void store_row(__global RESULT *out, const struct strip *s, const SUM *sums, int y, float factor,
+                      float offset)
 {
 #pragma unroll
-    for (int a = 0; a < KH; a++)
-#pragma unroll
-        for (int p = 0; p < PX; p++) {
-            if (LEFT_OUT(p))
-                continue;
-            SUM part =
-                FLOATING ? 0 : sums[a][p]; /* of f32, each row apart: errors grow with the sides alone */
-#pragma unroll
-            for (int i = 0; i < KW; i++)
-                part = ADD_PRODUCT(weights[(KH - 1 - a) * KW + i], value[p + i * HONE_C], part);
-            sums[a][p] = FLOATING ? sums[a][p] + part : part;
-        }
+    for (int p = 0; p < PX; p++) {
+        int x = s->at + p;
+        if (x >= s->width)
+            continue;
+        out[x * HONE_C + s->channel] = result_or(s, finish((float)sums[p], factor, offset), x, y);
+        if (HONE_ALPHA && p % COLOURS == s->channel)
+            out[x * HONE_C + 3] = (RESULT)s->in[y * s->pitch + x * HONE_C + 3];
+    }
 }
 
-inline void slide(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                  int out_pitch, int width, int height, int left, int top, float factor, float offset,
-                  BORDER_TYPE border, __constant const WEIGHT *weights)
+/* Volatile, since compilers would load all of them before the loop over rows, more than registers hold. */
+#define FOUR_WEIGHTS __local const volatile VECTOR(WEIGHT, 4)
+
+__constant WEIGHT literals[KW * KH] = {WEIGHTS};
+
+/* The weights of a row of the kernel: from local memory, or those that are compiled in. */
+inline void load_weights(WEIGHT *w, FOUR_WEIGHTS *held, int row, bool literal)
 {
-    const struct strip s = {in + in_offset,        in_pitch, width, height, left, top,
-                            get_global_id(0) * PX, border};
-    int first = get_global_id(1) * ROWS, end = min(first + ROWS, height), count = width * HONE_C;
-    SUM sums[KH][PX], value[ACROSS];
-    if (s.at >= count || first >= height)
-        return;
-    out += out_offset;
 #pragma unroll
-    for (int a = 0; a < KH; a++)
+    for (int k = 0; k < FOURS; k++) {
+        VECTOR(WEIGHT, 4) four = literal ? 0 : held[row * FOURS + k];
+        w[4 * k] = four.x;
+        w[4 * k + 1] = four.y;
+        w[4 * k + 2] = four.z;
+        w[4 * k + 3] = four.w;
+    }
 #pragma unroll
-        for (int p = 0; p < PX; p++)
-            sums[a][p] = 0;
+    for (int i = 0; i < KW; i++)
+        w[i] = literal ? literals[row * KW + i] : w[i];
+}
+
+/* sums[a] belongs to the result whose window has row KH - 1 - a here; before a row is added, to that of a - 1.
+ * Work-groups are one row high, so that which sums are wanted is the same for all work-items. */
+inline void slide(const struct strip *s, __global RESULT *out, int out_pitch, float factor, float offset,
+                  FOUR_WEIGHTS *held, bool literal)
+{
+    int first = get_group_id(1) * ROWS, end = min(first + ROWS, s->height);
+    SUM sums[KH + 1][PX], value[ACROSS];
+#pragma unroll
+    for (int p = 0; p < PX; p++)
+        sums[KH][p] = 0;
 #pragma unroll 1
     for (int y = first - KH + 1; y < end; y++) { /* the row of the result that is complete below */
-        load_row(value, &s, y - top + KH - 1);
-        add_row(sums, value, weights);
+        load_row(value, s, y - s->top + KH - 1);
 #pragma unroll
-        for (int p = 0; p < PX; p++)
-            if (y >= first && s.at + p < count)
-                out[y * out_pitch + s.at + p] =
-                    result_or(&s, finish((float)sums[0][p], factor, offset), s.at + p, y);
-#pragma unroll
-        for (int a = 0; a < KH; a++)
-#pragma unroll
-            for (int p = 0; p < PX; p++)
-                sums[a][p] = a + 1 < KH ? sums[a + 1 < KH ? a + 1 : a][p] : 0;
+        for (int a = 0; a < KH; a++) {
+            WEIGHT w[4 * FOURS];
+            if (y + a < first || y + a >= end)
+                continue;
+            load_weights(w, held, KH - 1 - a, literal);
+            add_row(sums[a], sums[a + 1], value, w);
+        }
+        if (y >= first)
+            store_row(out + y * out_pitch, s, sums[0], y, factor, offset);
     }
+}
+
+inline struct strip strip_of(__global const PIXEL *in, int pitch, int width, int height, int left, int top,
+                             BORDER_TYPE border)
+{
+    int item = get_global_id(0);
+    const struct strip s = {in, pitch, width, height, left, top, item / COLOURS * PX, item % COLOURS, border};
+    return s;
 }
 #endif
 
@@ -131,20 +162,25 @@ __kernel void convolve_sliding(__global const PIXEL *in, int in_offset, int in_p
                                float factor, float offset, BORDER_TYPE border,
                                __constant const WEIGHT *weights)
 {
-    slide(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, left, top, factor, offset,
-          border, weights);
+    const struct strip s = strip_of(in + in_offset, in_pitch, width, height, left, top, border);
+    __local VECTOR(WEIGHT, 4) held[KH * FOURS];
+    __local WEIGHT *held_weights = (__local WEIGHT *)held;
+    for (int i = get_local_id(0); i < KH * KW; i += get_local_size(0))
+        held_weights[i / KW * 4 * FOURS + i % KW] = weights[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (s.at < width)
+        slide(&s, out + out_offset, out_pitch, factor, offset, held, false);
 }
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_literal)
-__constant WEIGHT literals[KW * KH] = {WEIGHTS};
-
 __kernel void convolve_literal(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                                int out_offset, int out_pitch, int width, int height, int left, int top,
                                float factor, float offset, BORDER_TYPE border)
 {
-    slide(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, left, top, factor, offset,
-          border, literals);
+    const struct strip s = strip_of(in + in_offset, in_pitch, width, height, left, top, border);
+    if (s.at < width)
+        slide(&s, out + out_offset, out_pitch, factor, offset, 0, true);
 }
 #endif
 
@@ -228,7 +264,8 @@ __kernel void convolve_packed(__global const uchar *in, int in_offset, int in_pi
                               int out_offset, int out_pitch, int width, int height, int left, int top,
                               float factor, float offset, int border)
 {
-    const struct strip s = {in + in_offset, in_pitch, width, height, left, top, get_global_id(0) * 4, border};
+    const struct strip s = {in + in_offset,       in_pitch, width, height, left, top,
+                            get_global_id(0) * 4, 0,        border};
     int first = get_global_id(1) * ROWS, end = min(first + ROWS, height);
     int sums[KH][4];
     uint word[SPAN];
