@@ -12,6 +12,15 @@
 #define SUM int
 #endif
 
+/* A float of this size has no places after the point: whole numbers below it come and go by addition, without
+ * conversions, of which GPUs do few at a time. */
+#define TWO_23 8388608.0f
+
+inline float float_of(uint n)
+{
+    return as_float(0x4b000000u | n) - TWO_23;
+}
+
 /* The result from both gradients. Exact for integers. */
 inline RESULT finish(SUM dx, SUM dy)
 {
@@ -30,16 +39,16 @@ inline RESULT finish(SUM dx, SUM dy)
      * err */
     return convert_uchar_sat((int)(sqrt((float)(dx * dx + dy * dy)) + 0.5f));
 #else
-    /* 16 bits: what saturates apart, sums of squares have 32. The float root is less than 1/32 off, so a
-     * guess that is at most one off, which integers put right: (root + 1/2)^2 = root^2 + root + 1/4. */
-    uint x = abs(dx), y = abs(dy), n = x * x + y * y;
-    if (max(x, y) > 65535u || n < x * x || n > 4294901760u) /* 65535 * 65535 + 65535 */
-        return 65535;
-    uint root = min((uint)(sqrt((float)n) + 0.5f), 65535u);
-    int beyond = (int)(n - root * root);
+    /* 16 bits: what is beyond 32 bits in squares cancels in the difference, which is small. Where nothing
+     * saturates, the float root is less than 1/16 off, so a guess that is at most one off, which integers put
+     * right: (root + 1/2)^2 = root^2 + root + 1/4. */
+    uint x = abs(dx), y = abs(dy);
+    float p = float_of(x), q = float_of(y);
+    uint root = as_uint(sqrt(p * p + q * q) + TWO_23) & 0x7fffffu;
+    int beyond = (int)(x * x + y * y - root * root);
     root += beyond > (int)root;
     root -= root > 0 && beyond <= -(int)root;
-    return (RESULT)root;
+    return (RESULT)min(root, 65535u);
 #endif
 }
 
