@@ -117,10 +117,16 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
         "WG_X", TUNABLE_DEFINE, groups, "work-items of a work-group"                                         \
     }
 #define MATRIX_UNITS "(SM >= 80 || W*H <= 65536)"
-#define ALL_TAPS     "KW*KH*C"
-#define WEIGHTS      "table0:KW*KH*4"
-#define SUMS_WIDE    "SUMS=FLOAT || SUM24 ? 2 : SUMS"
-#define SUMS_PAIRS   "SUMS=FLOAT || SUM24 ? 2 : SHORTS ? 3 : SUMS"
+/* Of matrix_tiles: the tile, results of more than one channel, and what lanes exchange elsewhere than under
+ * PTX. */
+#define TILE_BYTES(rows, lines, strips)                                                                      \
+    "COLOURS*(" rows " + KH - 1)*(256*" strips                                                               \
+    " + 32*" MATRIX_DEPTH("1") " - 16)*BITS/8 + min(C - 1, 1)*" lines "*" strips                             \
+                               "*32*C*BITS + 768*COLOURS*" strips
+#define ALL_TAPS   "KW*KH*C"
+#define WEIGHTS    "table0:KW*KH*4"
+#define SUMS_WIDE  "SUMS=FLOAT || SUM24 ? 2 : SUMS"
+#define SUMS_PAIRS "SUMS=FLOAT || SUM24 ? 2 : SHORTS ? 3 : SUMS"
 
 static const struct variant variants[] = {
     {VARIANT("global", NULL, 0, "buffer",
@@ -198,15 +204,26 @@ static const struct variant variants[] = {
     {VARIANT("matrix_planes", "matrix.cl", 0, "packed", "the same with one channel of the pixels at a time"),
      .condition = "LIMBS > 0 && C > 1 && " MATRIX_UNITS, .align = 16,
      .specialised = "the kernel's sides and the weights' size set how many products there are",
-     .tunables = {MATRIX_TUNABLES("96 32 64 128"),
-                  {"JOIN", TUNABLE_DEFINE, "0 1",
-                   "a work-group has warps for all channels, and stores their results together"}},
-     .constraints = {"WG_X <= MAXWG", "LINES <= ROWS", "!JOIN || WG_X % (32*COLOURS) == 0",
-                     "!JOIN || WG_X/(32*COLOURS)*LINES*32*C*BITS + 24*WG_X <= LMEM"},
+     .tunables = {MATRIX_TUNABLES("96 32 64 128")}, .constraints = {"WG_X <= MAXWG", "LINES <= ROWS"},
      .defines = MATRIX_DEFINES("1"),
      .passes = {PASS("convolve_matrix_planes", .extent = {"ceildiv(W, 256)*COLOURS*32", "H"},
                      .block = {"1", "ROWS"}, .arguments = MATRIX_ARGUMENTS("table5", "1"))},
      .cost = {"2*C*BITS/8", "C*C*" MATRIX_DEPTH("1") "*(KH + LINES - 1)/LINES/2", "8*C"}},
+    {VARIANT(
+         "matrix_tiles", "matrix.cl", NEEDS_LOCAL, "packed",
+         "the same from a tile of all that a work-group's windows see, channel by channel, in local memory"),
+     .condition = "LIMBS > 0 && " MATRIX_UNITS " && " TILE_BYTES("8", "4", "1") " <= LMEM", .align = 16,
+     .specialised = "the kernel's sides and the weights' size set how many products there are",
+     .tunables = {{"LINES", TUNABLE_DEFINE, "4 2 8", "rows of results at once"},
+                  {"ROWS", TUNABLE_DEFINE, "8 16 32", "rows per warp"},
+                  {"STRIPS", TUNABLE_DEFINE, "1 2 4", "strips of 256 pixels of a work-group"}},
+     .constraints = {"32*COLOURS*STRIPS <= MAXWG", "LINES <= ROWS",
+                     TILE_BYTES("ROWS", "LINES", "STRIPS") " <= LMEM"},
+     .defines = MATRIX_DEFINES("1"),
+     .passes = {PASS("convolve_matrix_tiles", .extent = {"ceildiv(W, 256*STRIPS)*32*COLOURS*STRIPS", "H"},
+                     .block = {"1", "ROWS"}, .local = {"32*COLOURS*STRIPS", "1"},
+                     .arguments = MATRIX_ARGUMENTS("table5", "1"))},
+     .cost = {"2*C*BITS/8", "C*" MATRIX_DEPTH("1") "*(KH + LINES - 1)/LINES/2", "8*C"}},
     {VARIANT("vectors", "cpu.cl", NEEDS_WIDE, "wide",
              "CPU: bands of rows, four rows of results at once from 64-byte vectors"),
      .specialised = "classes of weights: float sums below 2^24, where they are exact, else pairs of products "
@@ -236,18 +253,29 @@ static const struct variant variants[] = {
 /* Where one channel at a time takes fewer products. */
 #define BY_PLANES "SM >= 80 && C > 1 && " MATRIX_DEPTH("1") " < " MATRIX_DEPTH("C")
 
+/* u16 of colours with all of a small window in one product, channels side by side. */
+#define SMALL_SHORTS "(TYPE == 1 && C > 2 && KW*KH <= 25)"
+
 static const struct seed seeds[] = {
-    {BY_PLANES " && TYPE == 1 && C == 4 && KW <= 7 && KH <= 7 && H >= 4096", "matrix", "LINES=4 ROWS=16"},
-    {BY_PLANES " && TYPE == 1 && C == 4 && KH >= 15 && H >= 4096", "matrix_planes", "WG_X=64"},
-    {BY_PLANES " && TYPE == 0 && C > 2 && KH > 7 && KH < 15 && H >= 4096", "matrix_planes",
-     "LINES=4 WG_X=128"},
-    {BY_PLANES " && (TYPE == 1 || C == 2)", "matrix_planes", "LINES=4"},
-    {BY_PLANES, "matrix_planes", ""},
+    {"SM >= 80 && C > 1 && !" SMALL_SHORTS " && H >= 2048", "matrix_tiles", "LINES=4 ROWS=16 STRIPS=1"},
+    {"SM >= 80 && C > 1 && !" SMALL_SHORTS, "matrix_tiles", "LINES=4 ROWS=8 STRIPS=1"},
+    {"SM >= 80 && KW*KH > 225", "matrix_tiles", "LINES=4 ROWS=16 STRIPS=2"},
+    {"SM >= 80 && KW*KH > 225", "matrix_tiles", "LINES=4 ROWS=8 STRIPS=2"},
+    {"SM >= 80 && TYPE == 1 && C == 1 && KW*KH > 49 && H >= 2048", "matrix_tiles",
+     "LINES=4 ROWS=16 STRIPS=2"},
+    {"SM >= 80 && TYPE == 1 && C == 1 && KW*KH > 49", "matrix_tiles", "LINES=4 ROWS=8 STRIPS=1"},
+    {"SM >= 80 && TYPE == 0 && C == 1 && 25 < KW*KH < 225 && H >= 2048", "matrix_tiles",
+     "LINES=4 ROWS=16 STRIPS=4"},
+    {BY_PLANES " && TYPE == 1 && C == 4", "matrix_planes", "WG_X=64"},
+    {BY_PLANES, "matrix_planes", "LINES=4"},
     {"SM >= 80 && (TYPE == 1 || (C == 1 && KW*KH <= 49)) && H >= 4096", "matrix", "LINES=4 ROWS=16"},
     {"SM >= 80 && (TYPE == 1 || (C == 1 && KW*KH <= 49))", "matrix", "LINES=4 ROWS=8"},
     {"SM >= 80 && H >= 4096", "matrix", "LINES=8 ROWS=16"},
     {"SM >= 80", "matrix", "LINES=8 ROWS=8"},
     {"PTX && FLOAT && KH > 15", "sliding", "PX=2 ROWS=32 WG_X=64"},
+    {"PTX && FLOAT && C == 4 && KW*KH <= 49", "sliding", "PX=2 ROWS=16 WG_X=128"},
+    {"PTX && FLOAT && H < 1024", "sliding", "PX=2 ROWS=8 WG_X=64"},
+    {"PTX && FLOAT && KW*KH <= 25", "sliding", "PX=4 ROWS=8 WG_X=64"},
     {"PTX && FLOAT", "sliding", "PX=4 ROWS=16 WG_X=64"},
     {"GPU && PTX && H >= 4096", "packed", "ROWS=32 WG_X=64"},
     {"GPU && PTX", "packed", "ROWS=16 WG_X=64"},
@@ -282,6 +310,7 @@ static const struct rung rungs[] = {
     {"packed", "four bytes times four weights at once", "packed", "", "hone"},
     {"matrix", "products by matrix units", "matrix", "", "hone"},
     {"matrix-planes", "the same, one channel at a time", "matrix_planes", "", "hone"},
+    {"matrix-tiles", "the same from tiles in local memory", "matrix_tiles", "", "hone"},
     {"wide", "64-byte vectors", "vectors", "", "hone"},
     {"wide-packed", "64-byte vectors, four bytes times four weights at once", "dots", "", "hone"},
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Sliding windows in registers: a work-item owns a strip of a few pixels across, of one channel, and walks it
- * down. Each row is read once and added to all results that it belongs to, one for each row of the kernel; the
- * oldest is then complete.
+ * down. Each row is read once and added to all results that it belongs to, one for each row of the kernel;
+ * the oldest is then complete.
  */
 #ifndef KW
 #define KW 5 /* the kernel's width */
@@ -121,8 +121,8 @@ inline void load_weights(WEIGHT *w, FOUR_WEIGHTS *held, int row, bool literal)
         w[i] = literal ? literals[row * KW + i] : w[i];
 }
 
-/* sums[a] belongs to the result whose window has row KH - 1 - a here; before a row is added, to that of a - 1.
- * Work-groups are one row high, so that which sums are wanted is the same for all work-items. */
+/* sums[a] belongs to the result whose window has row KH - 1 - a here; before a row is added, to that of
+ * a - 1. Work-groups are one row high, so that which sums are wanted is the same for all work-items. */
 inline void slide(const struct strip *s, __global RESULT *out, int out_pitch, float factor, float offset,
                   FOUR_WEIGHTS *held, bool literal)
 {

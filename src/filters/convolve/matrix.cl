@@ -9,7 +9,9 @@
  * of these gives to result o of a tile. Channels lie beside each other: neighbours of one are HONE_C apart,
  * what lies in between has the weight 0. matrix_planes: an element is a pixel of one channel, picked out of
  * the words that are loaded, so that K is as small as for one channel; a warp makes results of one channel.
- * JOIN: results of all channels are put together in local memory and stored as words.
+ * matrix_tiles: the same, but all that a work-group's windows see is put into local memory first, channel by
+ * channel and with what is beyond the image's edges in place; results of several channels are put together
+ * there and stored as words.
  *
  * Each lane loads words of four neighbours, as the unit wants them, and has four neighbouring results in the
  * end. Pixels of 16 bits are two planes of bytes, weights of 16 bits two limbs of 8; what belongs to the same
@@ -27,8 +29,8 @@
 #ifndef WG_X
 #define WG_X 32 /* work-items of a work-group: whole warps, beside each other */
 #endif
-#ifndef JOIN
-#define JOIN 0 /* of matrix_planes: a work-group has warps for all channels of its strips */
+#ifndef STRIPS
+#define STRIPS 1 /* of matrix_tiles: strips of a work-group, which has a warp for each channel of each */
 #endif
 #ifndef KW
 #define KW 5 /* the kernel's width */
@@ -46,10 +48,16 @@
 #define DEPTH 1 /* products of depth 32 that make one of depth K */
 #endif
 
-#ifdef VARIANT_matrix_planes
+#ifdef VARIANT_matrix_tiles
+#define STAGED 1
+#define APART  (HONE_C > 1)
+#define KERNEL convolve_matrix_tiles
+#elif defined(VARIANT_matrix_planes)
+#define STAGED 0
 #define APART  1
 #define KERNEL convolve_matrix_planes
 #else
+#define STAGED 0
 #define APART  0
 #define KERNEL convolve_matrix
 #endif
@@ -57,10 +65,17 @@
 #define COLOURS (HONE_ALPHA ? 3 : HONE_C) /* channels that are filtered */
 
 #define STRIP   256 /* elements */
-#define JOINED  (APART && JOIN)
+#define JOINED  (APART && STAGED)
 #define PLANES  (HONE_T + 1) /* bytes of an element */
 #define POWERS  (PLANES + LIMBS - 1)
 #define LOADS   (2 * 2 * DEPTH) /* of four elements, for each row */
+
+#if STAGED
+#undef WG_X
+#define WG_X       (32 * COLOURS * STRIPS)
+#define TILE_ROWS  (ROWS + KH - 1)
+#define TILE_FOURS ((STRIP * STRIPS + 32 * DEPTH - 16) / 4) /* of elements, in a row of a channel */
+#endif
 
 /* The weights of the whole kernel in registers, or of as many rows as are needed at a time. */
 #define RESIDENT (KH * LIMBS * DEPTH <= 16)
@@ -95,6 +110,13 @@ struct lane {
 #endif
 };
 
+/* Four neighbours, as they lie. */
+#if HONE_T == 0
+#define FOUR uint
+#else
+#define FOUR uint2
+#endif
+
 struct strip {
     __global const PIXEL *in;
     int pitch, width, height, border;
@@ -102,6 +124,10 @@ struct strip {
     int first; /* of what the lane loads */
     bool edge;
     struct plane plane;
+#if STAGED
+    __local const FOUR *tile; /* the lane's first elements in the first row of the work-group's tile */
+    int tile_y;               /* and where that row lies */
+#endif
 };
 
 /* Sums of four neighbours in two tiles: of columns 0 and 1, then 2 and 3, of tile `group`, then 8 further. */
@@ -212,6 +238,53 @@ inline uint2 plain_words(__global const PIXEL *row, int i, const struct plane *p
 }
 
 /* The lane's words of row y: of tile `group`, 8 tiles further, and so on 16 elements further. */
+#if STAGED
+inline void load_words_of(uint2 *words, const struct strip *s, const int *place, int y)
+{
+    __local const FOUR *row = s->tile + (y - s->tile_y) * TILE_FOURS;
+    UNROLL
+    for (int k = 0; k < LOADS; k++)
+#if HONE_T == 0
+        words[k] = (uint2)(row[k / 2 * 4 + k % 2 * 32], 0);
+#else
+        words[k] = row[k / 2 * 4 + k % 2 * 32];
+#endif
+}
+
+/* Elements x to x + 3 of each channel of a row, into the tile. */
+inline void stage_four(__local FOUR *to, const struct strip *s, int x, int y)
+{
+    int inside;
+    __global const PIXEL *row = hone_row(s->in, s->pitch, y, s->height, &inside);
+    bool plain = x >= 0 && x + 4 <= s->width && REAL_ROW(inside);
+    UNROLL
+    for (int channel = 0; channel < COLOURS; channel++) {
+        const struct plane plane = plane_of(channel);
+        uint2 words = 0;
+        if (plain)
+            words = plain_words(row, x, &plane);
+        else {
+            words.x = edge_plane_word(row, inside, x, channel, s->width, s->border);
+            if (HONE_T == 1)
+                words.y = edge_plane_word(row, inside, x + 2, channel, s->width, s->border);
+        }
+#if HONE_T == 0
+        to[channel * TILE_ROWS * TILE_FOURS] = words.x;
+#else
+        to[channel * TILE_ROWS * TILE_FOURS] = words;
+#endif
+    }
+}
+
+/* All that the work-group's results see, channel by channel, by all of its work-items. */
+inline void stage(__local FOUR *tile, const struct strip *s, int x, int item)
+{
+#pragma unroll 4
+    for (int i = item; i < TILE_ROWS * TILE_FOURS; i += WG_X)
+        stage_four(tile + i, s, x + 4 * (i % TILE_FOURS), s->tile_y + i / TILE_FOURS);
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+#else
 inline void load_words_of(uint2 *words, const struct strip *s, const int *place, int y)
 {
     int inside;
@@ -234,6 +307,7 @@ inline void load_words_of(uint2 *words, const struct strip *s, const int *place,
         words[k] = REAL_ROW(inside) ? words[k] : (uint2)outside_word(s->border);
     }
 }
+#endif
 
 inline void split_words(struct pixels *p, const uint2 *words)
 {
@@ -298,7 +372,6 @@ inline uint result_or(const struct strip *s, uint r, int i, int y, int left, int
 }
 
 #if JOINED
-#define STRIPS   (WG_X / 32 / COLOURS)        /* of a work-group */
 #define WORDS    (STRIP * HONE_C / WORD_PART) /* of a strip's row */
 #define TOGETHER __local uint *joined         /* LINES rows of the lane's strip */
 #define SHARE    (32 * COLOURS)               /* lanes of a strip */
@@ -453,10 +526,13 @@ KERNEL(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *ou
     int item = get_local_id(0), warp = get_group_id(0) * (WG_X / 32) + item / 32;
     int at = (APART ? warp / COLOURS : warp) * STRIP;
     int first = get_group_id(1) * ROWS, end = min(first + ROWS, height);
+#if STAGED
+    __local FOUR tile[COLOURS * TILE_ROWS * TILE_FOURS];
+#endif
     bool edge = at < BEFORE || at - BEFORE + STRIP - 16 + 32 * DEPTH > width * STEP;
 #if WITH_PTX
     struct lane lane = {item % 32 / 4, item % 4};
-#if !JOINED
+#if !JOINED && !STAGED
     if (at >= width * STEP)
         return;
 #endif
@@ -464,15 +540,22 @@ KERNEL(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *ou
     __local uint exchange[WG_X * 6];
     struct lane lane = {item % 32 / 4, item % 4, exchange + item / 32 * 32 * 6};
 #endif
-    const struct strip s = {in + in_offset,
-                            in_pitch,
-                            width,
-                            height,
-                            border,
-                            at,
-                            at - BEFORE + 16 * lane.group + 4 * lane.place,
-                            edge,
-                            plane_of(APART ? warp % COLOURS : 0)};
+    const struct strip s = {
+        in + in_offset,
+        in_pitch,
+        width,
+        height,
+        border,
+        at,
+        at - BEFORE + 16 * lane.group + 4 * lane.place,
+        edge,
+        plane_of(APART ? warp % COLOURS : 0),
+#if STAGED
+        tile + warp % (WG_X / 32) % COLOURS * TILE_ROWS * TILE_FOURS +
+            warp % (WG_X / 32) / COLOURS * (STRIP / 4) + 4 * lane.group + lane.place,
+        first - top
+#endif
+    };
     const struct ending e = {factor, offset, left, top};
 #if JOINED
     __local uint words[STRIPS][LINES * WORDS];
@@ -482,8 +565,12 @@ KERNEL(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *ou
 #endif
     struct weights held[HELD];
     int place[4 * LOADS];
+#if STAGED
+    stage(tile, &s, (int)get_group_id(0) * STRIP * STRIPS - BEFORE, item);
+#else
     if (edge)
         find_places(place, &s, s.first);
+#endif
 #if RESIDENT
     UNROLL
     for (int j = 0; j < KH; j++)
