@@ -15,7 +15,7 @@ import frame
 from place import Place
 
 EXPECTED = re.compile(r"device (\d+) \(.*\): ([0-9.e+-]+) ms expected.*; (\d+) of 1 filters measured")
-PATIENCE = 12  # folders until others have been compiled and tried, on a machine that has much else to do
+PATIENCE = 60  # folders, of half a second each, until others have been compiled and tried, on a machine that has much else to do
 TWO = {"POCL_DEVICES": "basic pthread"}  # PoCL on one core, and on all
 
 
