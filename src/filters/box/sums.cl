@@ -106,10 +106,9 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
     for (int c = 0; c < HONE_C; c++)
         floats[c] = (float)(int)before[c] - FIRST_FLOAT;
 #endif
-    __global const PIXEL *row = t->in + y * t->pitch;
     uint words[RESULT_WORDS], centre[RESULT_WORDS];
 #if HONE_ALPHA
-    load_centres(centre, row, i, left, t->width);
+    load_centres(centre, t->in + y * t->pitch, i, left, t->width);
 #endif
 #pragma unroll
     for (int k = 0; k < RESULT_WORDS; k++) {
@@ -169,7 +168,7 @@ box_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT 
                rows BLOCKS());
 }
 
-#if BLOCK
+#if TALL
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void box_blocks(__global const PIXEL *in,
                                                                            int in_offset, int in_pitch,
                                                                            __global uint *blocks, int width,

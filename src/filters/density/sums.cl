@@ -92,7 +92,7 @@ density_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RES
     slide_tile(&to, part, in + in_offset, in_pitch, width, height, size, size, border, tile, rows BLOCKS());
 }
 
-#if BLOCK
+#if TALL
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
 density_blocks(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *blocks, int width,
                int height, BORDER_TYPE border)
