@@ -29,11 +29,19 @@ enum lookup_level lookup_level_of(const struct record_device *record, const stru
     return record->kind == device->kind ? LEVEL_KIND : LEVEL_ALL;
 }
 
-/* The next "name=value" of a list; the values of known parameters hold no spaces. */
-static size_t next_word(const char **at)
+struct pair {
+    const char *name, *value; /* value NULL: a word without '=' */
+    size_t name_length, length;
+};
+
+/* The next "name=value" of a list; the values of known parameters hold no spaces. False: none is left. */
+static bool next_pair(struct pair *pair, const char **at)
 {
-    *at += strspn(*at, " ");
-    return strcspn(*at, " ");
+    const char *word = *at + strspn(*at, " ");
+    const size_t all = strcspn(word, " "), name = strcspn(word, " =");
+    *pair = (struct pair){word, name < all ? word + name + 1 : NULL, name, name < all ? all - name - 1 : 0};
+    *at = word + all;
+    return all > 0;
 }
 
 /* Texts are recorded as head:digest; 5x5 weights run as others do. */
@@ -45,19 +53,17 @@ static bool same_head(const char *a, size_t a_length, const char *b, size_t b_le
 }
 
 /* NULL: none of that name. */
-static const struct parameter *find_parameter(const struct hone_filter *filter, const char *name,
-                                              size_t length)
+static const struct parameter *find_parameter(const struct hone_filter *filter, const struct pair *pair)
 {
     char text[64];
-    snprintf(text, sizeof text, "%.*s", (int)length, name);
+    snprintf(text, sizeof text, "%.*s", (int)pair->name_length, pair->name);
     int index = filter ? filter_parameter(filter, text) : -1;
     return index >= 0 ? &filter->parameters[index] : NULL;
 }
 
-static bool incidental(const struct hone_filter *filter, const char *name, size_t length)
+static double weighed(const struct parameter *parameter, double distance)
 {
-    const struct parameter *parameter = find_parameter(filter, name, length);
-    return parameter && parameter->incidental;
+    return distance > 0 && parameter && parameter->incidental ? 0.25 : distance;
 }
 
 /* One value against another: numbers by their ratio, anything else by being the same or not. Twice the sigma
@@ -75,58 +81,38 @@ static double value_distance(const char *a, size_t a_length, const char *b, size
     return parameter_weight * fabs(log2(x / y));
 }
 
-static const char *find_value(const char *list, const char *name, size_t name_length, size_t *length)
+static bool find_value(const char *list, const char *name, size_t name_length, struct pair *found)
 {
-    for (const char *at = list;;) {
-        size_t word = next_word(&at);
-        if (word == 0)
-            return NULL;
-        if (word > name_length && strncmp(at, name, name_length) == 0 && at[name_length] == '=') {
-            *length = word - name_length - 1;
-            return at + name_length + 1;
-        }
-        at += word;
-    }
+    while (next_pair(found, &list))
+        if (found->value && found->name_length == name_length && strncmp(found->name, name, name_length) == 0)
+            return true;
+    return false;
 }
 
-static double parameter_distance(const struct hone_filter *filter, const char *a, const char *b)
+/* Of what the record gives; and of what `wanted` gives of parameters without a default, and the record leaves
+ * out: it was something else. */
+static double parameter_distance(const struct hone_filter *filter, const char *record, const char *wanted)
 {
     double distance = 0;
-    for (const char *at = a;;) {
-        size_t word = next_word(&at), name = 0, length = 0;
-        if (word == 0)
-            return distance;
-        while (name < word && at[name] != '=')
-            name++;
-        const char *other = name < word ? find_value(b, at, name, &length) : NULL;
-        double one = other ? value_distance(at + name + 1, word - name - 1, other, length) : 2;
-        distance += one > 0 && incidental(filter, at, name) ? 0.25 : one;
-        at += word;
+    struct pair pair, other;
+    for (const char *at = record; next_pair(&pair, &at);) {
+        const bool given = pair.value && find_value(wanted, pair.name, pair.name_length, &other);
+        const double one = given ? value_distance(pair.value, pair.length, other.value, other.length) : 2;
+        distance += weighed(find_parameter(filter, &pair), one);
     }
-}
-
-/* What `wanted` gives of parameters without a default, and the record leaves out: it was something else. */
-static double unrecorded_distance(const struct hone_filter *filter, const char *record, const char *wanted)
-{
-    double distance = 0;
-    for (const char *at = wanted;;) {
-        size_t word = next_word(&at), name = 0, length = 0;
-        if (word == 0)
-            return distance;
-        while (name < word && at[name] != '=')
-            name++;
-        const struct parameter *parameter = find_parameter(filter, at, name);
-        if (parameter && !parameter->fallback && !find_value(record, at, name, &length))
-            distance += parameter->incidental ? 0.25 : other_value;
-        at += word;
+    for (const char *at = wanted; next_pair(&pair, &at);) {
+        const struct parameter *parameter = find_parameter(filter, &pair);
+        if (parameter && !parameter->fallback && !find_value(record, pair.name, pair.name_length, &other))
+            distance += weighed(parameter, other_value);
     }
+    return distance;
 }
 
 /* exact=yes admits other variants: neither says anything of the other. */
 static bool is_exact(const struct record_case *c)
 {
-    size_t length;
-    return find_value(c->parameters, "exact", strlen("exact"), &length) != NULL;
+    struct pair found;
+    return find_value(c->parameters, "exact", strlen("exact"), &found);
 }
 
 double lookup_distance(const struct record_case *record, const struct record_case *wanted)
@@ -134,9 +120,8 @@ double lookup_distance(const struct record_case *record, const struct record_cas
     if (strcmp(record->filter, wanted->filter) != 0 || record->type != wanted->type ||
         is_exact(record) != is_exact(wanted))
         return -1;
-    const struct hone_filter *filter = registry_find(record->filter);
-    double distance = parameter_distance(filter, record->parameters, wanted->parameters) +
-                      unrecorded_distance(filter, record->parameters, wanted->parameters);
+    double distance =
+        parameter_distance(registry_find(record->filter), record->parameters, wanted->parameters);
     double pixels = (double)record->width * record->height,
            wanted_pixels = (double)wanted->width * wanted->height;
     if (pixels > 0 && wanted_pixels > 0)
