@@ -532,7 +532,7 @@ KERNEL(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *ou
     bool edge = at < BEFORE || at - BEFORE + STRIP - 16 + 32 * DEPTH > width * STEP;
 #if WITH_PTX
     struct lane lane = {item % 32 / 4, item % 4};
-#if !JOINED && !STAGED
+#if !STAGED
     if (at >= width * STEP)
         return;
 #endif
