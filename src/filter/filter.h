@@ -40,6 +40,7 @@ enum {
     MAX_SCRATCH = 6,
     MAX_ARGUMENTS = 24,
     MAX_DEFINES = 12,
+    MAX_OPTIONS = 4,
     MAX_FUSED = 4,
     MAX_POINT_ARGUMENTS = 4,
     MAX_EXAMPLES = 2
@@ -126,6 +127,7 @@ enum fuse { FUSES_BEFORE = 1 << 0, FUSES_AFTER = 1 << 1 };
 /* A number that changes speed only. */
 enum tunable_kind {
     TUNABLE_DEFINE, /* compiled in as -DNAME=value */
+    TUNABLE_BUILD,  /* chooses among the variant's options for the compiler */
     TUNABLE_LAUNCH  /* used in the launch geometry alone: changing it compiles nothing */
 };
 
@@ -195,6 +197,12 @@ struct cost {
     const char *operations; /* arithmetic operations, counting one for each element of a vector */
 };
 
+/* More options for the compiler, such as -cl-mad-enable (guide 8.2). */
+struct build_option {
+    const char *text;
+    const char *where; /* expression over tunables too; NULL: always */
+};
+
 struct variant {
     const char *name, *summary;
     const char *source;    /* file in the filter's folder; NULL: kernel.cl */
@@ -208,7 +216,7 @@ struct variant {
      * alone; filters that are exact anyway have none. */
     unsigned exact;
     const char *specialised; /* why a parameter is compiled in, where one is */
-    const char *options;     /* more compiler options */
+    struct build_option options[MAX_OPTIONS];
     /* bytes: first pixels and row pitches must be multiples, else they are copied aside; 0: any */
     unsigned align;
     struct tunable tunables[MAX_TUNABLES];

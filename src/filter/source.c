@@ -323,6 +323,16 @@ static hone_status add_define(struct text *out, const char *define, const struct
     return status;
 }
 
+static hone_status add_option(struct text *out, const struct build_option *option,
+                              const struct expr_scope *scope, hone_error *error)
+{
+    int64_t holds = 1;
+    hone_status status = option->where ? expr_text_value(option->where, scope, 0, &holds, error) : HONE_OK;
+    if (!status && holds)
+        text_add(out, " %s", option->text);
+    return status;
+}
+
 hone_status variant_options(struct text *out, hone_device *device, const struct filter_case *c,
                             const struct variant *variant, const struct config *config, hone_error *error)
 {
@@ -340,7 +350,7 @@ hone_status variant_options(struct text *out, hone_device *device, const struct 
             text_add(out, " -D%s=%lld", variant->tunables[i].name, (long long)config->values[i]);
     for (size_t i = 0; i < MAX_DEFINES && variant->defines[i] && !status; i++)
         status = add_define(out, variant->defines[i], c, &scope.scope, error);
-    if (variant->options)
-        text_add(out, " %s", variant->options);
+    for (size_t i = 0; i < MAX_OPTIONS && variant->options[i].text && !status; i++)
+        status = add_option(out, &variant->options[i], &scope.scope, error);
     return !status && out->failed ? error_memory(error, "compiler options") : status;
 }

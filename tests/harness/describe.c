@@ -151,6 +151,14 @@ static bool launch_mentions(const struct variant *variant, const char *name)
     return false;
 }
 
+static bool options_mention(const struct variant *variant, const char *name)
+{
+    for (size_t i = 0; i < MAX_OPTIONS && variant->options[i].text; i++)
+        if (mentions(variant->options[i].where, name))
+            return true;
+    return false;
+}
+
 /* "#ifndef NAME", then "#define NAME value": the default in the file, or NULL. */
 static const char *default_in(const char *source, const char *name)
 {
@@ -211,7 +219,9 @@ static void check_tunables(const struct look *look, const char *source)
                     WRONG(look, "%s has the value %lld twice", t->name, (long long)values[k]);
         if (t->kind == TUNABLE_DEFINE)
             check_define(look, source, t, values, count < COUNT_OF(values) ? count : COUNT_OF(values));
-        else if (!launch_mentions(look->variant, t->name))
+        else if (t->kind == TUNABLE_BUILD && !options_mention(look->variant, t->name))
+            WRONG(look, "%s chooses options of the compiler, but none depends on it", t->name);
+        else if (t->kind == TUNABLE_LAUNCH && !launch_mentions(look->variant, t->name))
             WRONG(look, "%s changes the launch alone, but no launch depends on it", t->name);
     }
     for (size_t i = 0; i < MAX_DEFINES && look->variant->defines[i]; i++) {

@@ -285,7 +285,7 @@ static hone_status read_constraint(struct line *line)
 
 static hone_status read_options(struct line *line)
 {
-    current(line)->options = take(line, "");
+    current(line)->options[0].text = take(line, "");
     return HONE_OK;
 }
 

@@ -6,6 +6,15 @@
 #define NORM 1 /* of the magnitude: 0 L2, 1 L1 */
 #endif
 
+#ifndef MATHS
+#define MATHS 0 /* the root of a magnitude: 0 sqrt, 1 native_sqrt */
+#endif
+#if MATHS
+#define ROOT native_sqrt
+#else
+#define ROOT sqrt
+#endif
+
 #if FLOATING
 #define SUM float
 #else
@@ -21,7 +30,7 @@ inline float float_of(uint n)
     return as_float(0x4b000000u | n) - TWO_23;
 }
 
-/* The result from both gradients. Exact for integers. */
+/* The result from both gradients. Exact for integers; with MATHS 1, as near as the device takes roots. */
 inline RESULT finish(SUM dx, SUM dy)
 {
 #if OUTPUT == 1
@@ -31,13 +40,13 @@ inline RESULT finish(SUM dx, SUM dy)
 #elif FLOATING && NORM == 1
     return fabs(dx) + fabs(dy);
 #elif FLOATING
-    return sqrt(dx * dx + dy * dy);
+    return ROOT(dx * dx + dy * dy);
 #elif NORM == 1
     return RESULT_SATURATED(abs(dx) + abs(dy));
 #elif HONE_T == 0
     /* sqrt(n) is never half-way between integers, and never nearer to it than 1/1020: far more than sqrt may
      * err */
-    return convert_uchar_sat((int)(sqrt((float)(dx * dx + dy * dy)) + 0.5f));
+    return convert_uchar_sat((int)(ROOT((float)(dx * dx + dy * dy)) + 0.5f));
 #else
     /* 16 bits: what is beyond 32 bits in squares cancels in the difference, which is small. Where nothing
      * saturates, the float root is less than 1/16 off, so a guess that is at most one off, which integers put
@@ -59,7 +68,7 @@ inline RESULT inside_or_zero(RESULT result, int x, int y, int width, int height)
                                                                                                 : result;
 }
 
-#if defined(HONE_ALL) || defined(VARIANT_direct)
+#if defined(HONE_ALL) || defined(VARIANT_direct) || defined(VARIANT_maths)
 /* One result per work-item, nine reads: the guide's starting point. */
 __kernel void sobel_direct(__global const RAW *in, int in_offset, int in_pitch, __global FINAL *out,
                            int out_offset, int out_pitch, int width, int height,
