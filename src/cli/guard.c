@@ -124,6 +124,12 @@ bool guard_is_signalled(void *context)
     return waits;
 }
 
+void guard_leave(int status)
+{
+    remove_outputs();
+    _exit(status);
+}
+
 static void end_by_timeout(const struct guard_watch *watch)
 {
     dprintf(
@@ -132,8 +138,7 @@ static void end_by_timeout(const struct guard_watch *watch)
         "(--timeout sets the bound, 0 takes it away)\n",
         watch->what, watch->seconds);
     pthread_mutex_unlock(&guard.lock);
-    remove_outputs();
-    _exit(EXIT_DEVICE);
+    guard_leave(EXIT_DEVICE);
 }
 
 /* Under the lock. */

@@ -14,6 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static bool watched;
+
+bool survive_is_watched(void)
+{
+    return watched;
+}
+
 void *survive_memory(unsigned bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -75,6 +82,7 @@ static void become_worker(pid_t watcher, const sigset_t *before)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != watcher)
         _exit(1);
+    watched = true;
     sigprocmask(SIG_SETMASK, before, NULL);
 }
 

@@ -25,5 +25,8 @@ struct survival {
  */
 int survive(const struct survival *survival);
 
+/* Whether this process does such work, and another one watches it. */
+bool survive_is_watched(void);
+
 /* Zeroed memory that processes share from here on, until the process ends; NULL: there is none. */
 void *survive_memory(unsigned bytes);

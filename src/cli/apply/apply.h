@@ -150,6 +150,7 @@ struct shared_device {
     struct energy_run energy;  /* under the lock of reports */
     pthread_rwlock_t tuning;   /* exclusive: a device is measured; shared: it filters images */
     struct pixel_memory memory;
+    struct apply_course *course;
 };
 
 /* What becomes of the fourth channel under filters that look at neighbours. */
@@ -203,6 +204,10 @@ hone_status engine_open_devices(struct engine *engine, const hone_image_desc *in
 hone_status engine_open_second(const struct engine *engine, size_t index, const hone_image_desc *first,
                                uint64_t max_pixels, bool quietly, struct media_input **out,
                                hone_error *error);
+/* What a decoder may take for an image or a frame like this before it is given up; 0: any time. A decoder is
+ * asked between rows whether its time is over, and has a limit of processor time that the system holds; both
+ * fail one image. One that sleeps beyond twice the time is given up. */
+double engine_decoder_seconds(const struct engine *engine, const hone_image_desc *desc);
 /* Watches a decoder: when it is late, its process is ended, or this one ("WHAT 'path': no answer within N
  * s"), where it has none of its own. */
 void engine_watch_decoder(const struct engine *engine, struct guard_watch *watch, const hone_image_desc *desc,
@@ -366,6 +371,7 @@ struct apply_course {
     size_t turn;   /* the item to report */
     int worst;     /* exit status so far */
     bool in_video; /* that item is a video under way */
+    double hung;   /* seconds after which its decoder was given up, with the process; 0: it was not */
 };
 /* All items from course->turn on, several at a time, reported in their order. ended: NULL, or what ended the
  * process that had the first of them in hand, which is not tried again. Gives the largest exit status. */

@@ -104,15 +104,17 @@ static bool meets_s16(const struct engine *engine, size_t step, const hone_image
     return type == HONE_S16;
 }
 
-/* A decoder is asked between rows whether its time is over, and has a limit of processor time that the system
- * holds; both fail one image. One that sleeps beyond twice the time is ended, or the process, where it has
- * none of its own. */
+double engine_decoder_seconds(const struct engine *engine, const hone_image_desc *desc)
+{
+    const double given = engine->options->timeout, least = 4;
+    return given == 0 ? 0 : least + 2 * (given > 0 ? given : media_seconds(desc));
+}
+
 void engine_watch_decoder(const struct engine *engine, struct guard_watch *watch, const hone_image_desc *desc,
                           const char *what, const char *path)
 {
-    const double given = engine->options->timeout, least = 4;
-    const double seconds = given == 0 ? 0 : least + 2 * (given > 0 ? given : media_seconds(desc));
-    guard_watch_or(watch, seconds, media_give_up, NULL, (uint64_t)pthread_self(), "%s '%s'", what, path);
+    guard_watch_or(watch, engine_decoder_seconds(engine, desc), media_give_up, NULL, (uint64_t)pthread_self(),
+                   "%s '%s'", what, path);
 }
 
 static hone_status open_source(const struct engine *engine, const struct source *source,

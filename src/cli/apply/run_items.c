@@ -167,17 +167,30 @@ static hone_status open_stream(const struct crew *crew, struct engine *engine, h
                                              (uint64_t)(crew->options->decode_memory * 1048576), error);
 }
 
+static hone_status explain_end(const struct crew *crew, const char *input, const char *ended,
+                               hone_error *error)
+{
+    const char *left =
+        apply_to_stdout(crew->options) ? "what was written of it is not whole" : "nothing was written";
+    const double hung = crew->course->hung;
+    if (hung > 0)
+        return error_io(
+            error,
+            "'%s': its decoder gave nothing for %g s, so it was given up (--timeout sets how long it may "
+            "take), and %s",
+            input, hung, left);
+    return error_io(error, "'%s': FFmpeg's libraries or a driver crashed at this video (%s), and %s", input,
+                    ended, left);
+}
+
 /* The item that a process had in hand when it ended. */
 static void report_end(struct crew *crew, const char *ended)
 {
     struct apply_course *course = crew->course;
     struct engine engine = {.options = crew->options, .shared = &crew->shared};
     struct apply_result result = {.item = item_at(crew, course->turn), .is_video = true};
-    const hone_status status = error_io(
-        &result.error, "'%s': FFmpeg's libraries or a driver crashed at this video (%s), and %s",
-        result.item->input, ended,
-        apply_to_stdout(crew->options) ? "what was written of it is not whole" : "nothing was written");
-    result.exit_status = cli_exit_status(status);
+    result.exit_status = cli_exit_status(explain_end(crew, result.item->input, ended, &result.error));
+    course->hung = 0;
     course->tally.begun = course->turn + 1;
     if (!apply_to_stdout(crew->options))
         file_output_sweep(result.item->output);
@@ -273,6 +286,7 @@ int apply_items(const struct apply_options *options, const hone_chain *chain, co
                    .chain_text = text,
                    .lock = PTHREAD_MUTEX_INITIALIZER,
                    .tuning = PTHREAD_RWLOCK_INITIALIZER,
+                   .course = course,
                    .memory = {.lock = PTHREAD_MUTEX_INITIALIZER, .given = PTHREAD_COND_INITIALIZER}},
         .size = apply_has_video(items)
                     ? 1

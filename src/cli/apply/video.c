@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cl/device.h"
 #include "cli/guard.h"
+#include "cli/survive.h"
 #include "image/view.h"
 #include "lab/profile/timeline.h"
 
@@ -33,6 +34,7 @@ struct film {
     struct apply_result *result;
     double seconds_before[HONE_STAGE_COUNT]; /* of the pool's streams, with other videos */
     struct unit_queue queue;
+    double bound;         /* seconds that the decoder has; 0: any */
     pthread_mutex_t lock; /* what follows */
     hone_status status;   /* of what failed first */
     hone_error error;
@@ -119,16 +121,28 @@ static hone_status take_in(struct film *film, struct video_unit *unit, bool *mor
     return status;
 }
 
+/* What decodes in this process ends with it, and the one that watches goes on behind this video. */
+static bool give_up_decoder(void *user, uint64_t thread)
+{
+    const struct film *film = user;
+    if (media_give_up(NULL, thread))
+        return true;
+    if (survive_is_watched()) {
+        film->engine->shared->course->hung = film->bound;
+        guard_leave(EXIT_IO);
+    }
+    return false;
+}
+
 /* Videos are decoded in this process, once they were tried in another. A pipe may have nothing for us for as
  * long as it likes. */
-static void watch_decoder(const struct film *film, struct guard_watch *watch, const hone_image_desc *desc,
+static void watch_decoder(struct film *film, struct guard_watch *watch, const hone_image_desc *desc,
                           const char *what)
 {
     const char *path = film->item->input;
-    if (media_is_stream(path))
-        guard_watch(watch, 0, "%s '%s'", what, path);
-    else
-        engine_watch_decoder(film->engine, watch, desc, what, path);
+    film->bound = media_is_stream(path) ? 0 : engine_decoder_seconds(film->engine, desc);
+    guard_watch_or(watch, film->bound, give_up_decoder, film, (uint64_t)pthread_self(), "%s '%s'", what,
+                   path);
 }
 
 static hone_status read_unit(struct film *film, struct video_unit **unit, hone_error *error)
