@@ -281,8 +281,9 @@ static int run(int argc, char **argv)
                                  {"reproducible", 0, OPTION_FLAG, &o.reproducible, 0, 0},
                                  {"accept-damaged", 0, OPTION_FLAG, &o.accept_damaged, 0, 0},
                                  {NULL, 0, OPTION_FLAG, NULL, 0, 0}};
+    hone_error error;
     if (!o.asked)
-        return EXIT_DEVICE;
+        return cli_fail(&o.common, (error_memory(&error, "the command line"), &error));
     const enum parsed parsed = cli_parse(&command_apply, argc, argv, own, &o.common, &operands);
     int status = parsed == PARSED_BAD ? EXIT_USAGE : EXIT_DONE;
     if (parsed == PARSED_GO) {
