@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <unistd.h>
 
 struct report {
     struct common_options common;
@@ -21,14 +22,24 @@ struct report {
     int part, device; /* of the last line, to print headings */
     double timeout;   /* seconds; negative: not given */
     struct guard_watch watch;
+    bool on_terminal; /* where a line says what is under way */
 };
 
-/* A driver that hangs is what the doctor may meet: the bound runs from one finding to the next. */
-static void watch_driver(struct report *report, const char *after)
+/* A driver that hangs is what the doctor may meet: the bound runs from one step to the next. */
+static void watch_driver(struct report *report, const char *what)
 {
     const double patience = 120, thorough_patience = 3600; /* seconds; thorough checks tell once per filter */
     double bound = report->thorough ? thorough_patience : patience;
-    guard_watch(&report->watch, report->timeout >= 0 ? report->timeout : bound, "doctor, after '%s'", after);
+    guard_unwatch(&report->watch);
+    guard_watch(&report->watch, report->timeout >= 0 ? report->timeout : bound, "doctor: %s", what);
+}
+
+static void begin(void *user, const char *what)
+{
+    struct report *report = user;
+    watch_driver(report, what);
+    if (report->on_terminal)
+        fprintf(stderr, "%s ...\033[K\r", what);
 }
 
 static void add_finding(struct report *report, const struct doctor_finding *f)
@@ -74,7 +85,8 @@ static void print_finding(struct report *report, const struct doctor_finding *f)
 static void tell(void *user, const struct doctor_finding *finding)
 {
     struct report *report = user;
-    guard_unwatch(&report->watch);
+    if (report->on_terminal)
+        fputs("\033[K", stderr);
     watch_driver(report, finding->subject);
     if (report->common.json)
         add_finding(report, finding);
@@ -108,15 +120,19 @@ static int examine(struct report *report)
                                            .filters = (const char *const *)report->filters.items,
                                            .filter_count = (size_t)report->filters.count,
                                            .tell = tell,
+                                           .begin = begin,
                                            .user = report};
     struct doctor_result result = {0};
     hone_error error;
     if (guard_begin(&error))
         return cli_fail(&report->common, &error);
-    watch_driver(report, "start");
+    report->on_terminal = isatty(STDERR_FILENO) && !report->common.quiet;
+    watch_driver(report, "looking for drivers");
     hone_status status = doctor_run(&request, &result, &error);
     guard_unwatch(&report->watch);
     guard_end();
+    if (report->on_terminal)
+        fputs("\033[K", stderr);
     if (status && report->common.json)
         print_verdict(report, &result);
     if (status)
@@ -151,13 +167,14 @@ const struct command command_doctor = {
         "usage: hone doctor [FILTER...] [OPTION...]\n"
         "\n"
         "Checks the OpenCL loader and its drivers, the features of each device, the results of every filter\n"
-        "on every device against its plain C reference, and the cache. Explains how to fix what it finds.\n"
+        "on every device against its plain C reference, in one format, and the cache. Explains how to fix\n"
+        "what it finds.\n"
         "With FILTER, checks the results of the named filters only; with --device, only that device.\n"
         "Exit status: 0 if all is well, 1 if something is wrong, 4 if there is no device.\n"
         "\n"
         "options:\n"
         "  --again            repeat the self-test of each device instead of using the remembered result\n"
-        "  --thorough         check all formats, all borders and several sizes (takes minutes)\n"
+        "  --thorough         check all formats, parameters and borders, and several sizes (takes minutes)\n"
         "  --timeout SECONDS  give up if a device does not respond for this long; 0: never (default: 120,\n"
         "                     with --thorough 3600)\n",
     .run = run,

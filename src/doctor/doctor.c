@@ -35,6 +35,16 @@ void doctor_tell(struct doctor *doctor, enum doctor_part part, enum doctor_state
     doctor->request->tell(doctor->request->user, &finding);
 }
 
+void doctor_begin(struct doctor *doctor, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    doctor->request->begin(doctor->request->user, text);
+}
+
 /* ---- The self-test of a device ---- */
 
 static void tell_feature(struct doctor *doctor, int index, const hone_feature_info *feature)
@@ -52,6 +62,7 @@ static void look_at_features(struct doctor *doctor, hone_device *device)
     unsigned required = 0, hold = 0;
     hone_feature_info feature;
     hone_error error;
+    doctor_begin(doctor, "the self-test of device %d", index);
     if (doctor->request->again && hone_device_self_test(device, NULL, &error))
         doctor_tell(doctor, DOCTOR_DEVICE, DOCTOR_WRONG, index, "self-test", NULL, "%s", error.message);
     for (size_t i = 0; hone_device_feature(device, i, &feature); i++) {
@@ -87,6 +98,7 @@ static hone_status look_at_device(struct doctor *doctor, const char *spec, hone_
     hone_device *device = NULL;
     hone_device_request request = doctor->request->device;
     request.spec = spec;
+    doctor_begin(doctor, "opening device %s", spec);
     TRY(hone_device_open(&device, &request, error));
     look_at_open_device(doctor, device);
     hone_device_close(&device);

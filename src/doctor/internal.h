@@ -14,6 +14,9 @@ void doctor_tell(struct doctor *doctor, enum doctor_part part, enum doctor_state
                  const char *subject, const char *advice, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
 
+/* Tells what begins. */
+void doctor_begin(struct doctor *doctor, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Whether the results of this filter are to be looked at. */
 bool doctor_wants_filter(const struct doctor *doctor, const char *name);
 

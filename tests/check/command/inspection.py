@@ -479,6 +479,16 @@ def test_the_doctor_finds_this_machine_fine():
         frame.check(place.run("doctor", "-q").stdout == "", "nothing to say under -q")
 
 
+def test_the_doctor_tells_a_terminal_what_it_is_doing():
+    """Where compiling takes a minute, it would look like a hang; a log gets the findings alone."""
+    with Place().fill() as place:
+        lines = place.on_terminal(80, "doctor", "box", "transpose")
+        under_way = [line.strip() for line in lines if " ... " in line + " "]
+        wanted = ["the self-test of device 0 ...", "box on device 0 (1 of 2) ...", "transpose on device 0 (2 of 2) ..."]
+        frame.check([line for line in under_way if line in wanted] == wanted, f"{lines}")
+        frame.check(place.run("doctor", "box").stderr == "", "not on a terminal")
+
+
 def test_the_doctor_checks_the_filters_that_are_named():
     with Place() as place:
         report = place.json("doctor", "transpose", "box", "box")

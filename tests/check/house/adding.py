@@ -37,7 +37,7 @@ def test_the_filter_of_the_document_works():
         hone = os.path.join(build, "hone")
         frame.check("rows per work-item" in run(hone, "filters", "invert", "-v"), "hone filters invert")
         report = run(hone, "doctor", "invert", "--device", "0")
-        frame.check(re.search(r"ok +invert: right in (\d+) of \1 cases", report), f"the doctor says {report}")
+        frame.check(re.search(r"ok +invert: right in 1 case\b", report), f"the doctor says {report}")
         run(sys.executable, os.path.join(tree, "tests/check/oracles/oracles_invert.py"), f"build={build}")
 
 
