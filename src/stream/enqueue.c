@@ -37,6 +37,13 @@ static struct span whole(const hone_image *image)
     return (struct span){0, bytes, bytes, 1};
 }
 
+/* Up to the end of the last row. */
+static struct span to_the_end(const hone_image *image)
+{
+    const size_t bytes = hone_image_bytes(&image->desc);
+    return (struct span){0, bytes, bytes, 1};
+}
+
 static hone_status run_plane(hone_stream *stream, size_t p, struct task *task, hone_image *in,
                              hone_image *out, struct wait_list wait, hone_error *error)
 {
@@ -57,10 +64,12 @@ static struct span rows_of(const hone_image *image)
 static hone_status upload(struct slot *slot, size_t p, hone_error *error)
 {
     const struct place *in = &slot->in[p];
-    const bool direct = slot->tasks[p].sends;
-    const struct span span = direct ? rows_of(in->image) : whole(in->image);
+    const bool direct = slot->tasks[p].sends, alike = slot->frame.in_pitch[p] == in->image->desc.pitch;
+    const struct span span = !direct ? whole(in->image)
+                             : alike ? to_the_end(in->image) /* what lies between rows goes with them */
+                                     : rows_of(in->image);
     return memory_send(in->image->memory, &span, direct ? slot->frame.in[p] : in->host,
-                       direct ? slot->frame.in_pitch[p] : span.pitch, (struct wait_list){0},
+                       direct && !alike ? slot->frame.in_pitch[p] : span.pitch, (struct wait_list){0},
                        &slot->tasks[p].events[SENT], error);
 }
 

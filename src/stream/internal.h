@@ -58,6 +58,7 @@ struct hone_stream {
     hone_stream_mode mode;
     bool shared;           /* kernels work on what the host maps */
     bool lent, trials;     /* see stream_extra */
+    bool sends;            /* the same; never on shared memory */
     struct blocks *blocks; /* of the device */
     void (*command)(void *frame, const hone_command *command);
     bool chained, clocked; /* the device's queue is out of order; its time stamps can be used */
@@ -95,6 +96,7 @@ struct stream_extra {
      * address once its frame is finished. One slot will do. */
     bool lent;
     bool trials; /* plans try other configurations: pushes may build, and wait */
+    bool sends;  /* input is always in memory of hone_frame_alloc: a device with its own reads it there */
     /* Told each command of a frame (its hone_frame.user), in the order of enqueueing, before the frame's
      * result; from the stream's thread. NULL: nobody wants to know. */
     void (*command)(void *frame, const hone_command *command);

@@ -22,17 +22,18 @@ static bool needs_no_memory(const hone_stream *stream)
     return stream->lent && stream->shared;
 }
 
-static uint64_t place_bytes(const hone_stream *stream, const hone_image_desc *desc)
+static uint64_t place_bytes(const hone_image_desc *desc, bool twice)
 {
     const hone_image_desc here = padded(desc);
-    return (uint64_t)here.pitch * here.height * (stream->shared ? 1 : 2);
+    return (uint64_t)here.pitch * here.height * (twice ? 2 : 1);
 }
 
 static uint64_t slot_bytes(const hone_stream *stream)
 {
     uint64_t bytes = 0;
     for (size_t p = 0; p < stream->plane_count; p++)
-        bytes += place_bytes(stream, &stream->inputs[p]) + place_bytes(stream, &stream->outputs[p]);
+        bytes += place_bytes(&stream->inputs[p], !stream->shared && !stream->sends) +
+                 place_bytes(&stream->outputs[p], !stream->shared);
     return bytes;
 }
 
@@ -67,9 +68,11 @@ hone_status ring_to_device(hone_image *image, struct wait_list wait, hone_event 
 }
 
 static hone_status make_place(hone_stream *stream, struct place *place, const hone_image_desc *desc,
-                              hone_error *error)
+                              bool sends, hone_error *error)
 {
     const hone_image_desc here = padded(desc);
+    if (sends)
+        return hone_image_create(&place->image, stream->device, &here, HONE_MEMORY_DEVICE, error);
     hone_image **mapped = stream->shared ? &place->image : &place->pinned;
     hone_status status = hone_image_create(mapped, stream->device, &here, HONE_MEMORY_MAPPED, error);
     if (!status && !stream->shared)
@@ -81,8 +84,8 @@ static hone_status make_slot(hone_stream *stream, struct slot *slot, hone_error 
 {
     hone_status status = HONE_OK;
     for (size_t p = 0; p < stream->plane_count && !needs_no_memory(stream) && !status; p++) {
-        status = make_place(stream, &slot->in[p], &stream->inputs[p], error);
-        THEN(status, make_place(stream, &slot->out[p], &stream->outputs[p], error));
+        status = make_place(stream, &slot->in[p], &stream->inputs[p], stream->sends, error);
+        THEN(status, make_place(stream, &slot->out[p], &stream->outputs[p], false, error));
     }
     return status;
 }

@@ -101,6 +101,7 @@ static hone_status set_up(hone_stream *stream, const hone_chain *chain, const ho
     stream->callback = options->callback;
     stream->user = options->user;
     stream->shared = options->mode != HONE_STREAM_STAGED && memory_is_shared(stream->device);
+    stream->sends = stream->sends && !stream->shared;
     stream->chained = device_is_out_of_order(stream->device);
     stream->clocked = device_profiles(stream->device) && selftest_holds(stream->device, SELFTEST_CLOCK);
     if (options->mode == HONE_STREAM_ZERO_COPY && !stream->shared)
@@ -151,6 +152,7 @@ hone_status stream_make(hone_stream **out, hone_device *device, const hone_chain
         return error_memory(error, "a stream");
     stream->lent = extra->lent;
     stream->trials = extra->trials;
+    stream->sends = extra->sends;
     stream->command = extra->command;
     status = set_up(stream, chain, &wanted, error);
     if (status)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "base/error.h"
+#include "cl/memory.h"
 #include "stream/tiles_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { PAGE = 4096, ROW_ALIGN = 64 };
@@ -29,28 +28,31 @@ static size_t strip_bytes(const struct strips *strips)
 
 uint64_t strips_bytes(const struct strips *strips)
 {
-    return (uint64_t)STRIPS * strip_bytes(strips);
+    return memory_is_shared(strips->device) ? (uint64_t)strips->count * strip_bytes(strips) : 0;
 }
 
-hone_status strips_init(struct strips *strips, const struct tiles_image *image, const struct bands *rows,
-                        const struct bands *columns, hone_error *error)
+hone_status strips_init(struct strips *strips, hone_device *device, const struct tiles_image *image,
+                        const struct bands *rows, const struct bands *columns, unsigned count,
+                        hone_error *error)
 {
-    *strips = (struct strips){.image = *image,
+    *strips = (struct strips){.device = device,
+                              .image = *image,
+                              .count = count,
                               .bands = *rows,
                               .before = columns->before * columns->wraps,
                               .all = columns_kept(columns),
                               .pixel = hone_image_row_bytes(&image->desc) / image->desc.width,
                               .pitch = strips_pitch(&image->desc, columns)};
-    for (int i = 0; i < STRIPS; i++)
-        if (!(strips->rows[i] = aligned_alloc(PAGE, strip_bytes(strips))))
-            return error_memory(error, "the rows of a band");
-    return HONE_OK;
+    hone_status status = HONE_OK;
+    for (unsigned i = 0; i < count && !status; i++)
+        status = hone_frame_alloc(&strips->rows[i], device, strip_bytes(strips), error);
+    return status;
 }
 
 void strips_finish(struct strips *strips)
 {
-    for (int i = 0; i < STRIPS; i++)
-        free(strips->rows[i]);
+    for (unsigned i = 0; i < strips->count; i++)
+        hone_frame_free(strips->device, &strips->rows[i]);
     *strips = (struct strips){0};
 }
 
@@ -93,12 +95,14 @@ hone_status strips_fill(struct strips *strips, uint32_t index, hone_error *error
 {
     const struct band band = bands_at(&strips->bands, index);
     const uint32_t region = strips->bands.region;
-    unsigned char *to = strips->rows[index % STRIPS];
+    unsigned char *to = strips->rows[index % strips->count];
     uint32_t have = 0;
     if (index > strips->begin) {
         const int64_t before = bands_at(&strips->bands, index - 1).origin, end = before + region;
         have = end > band.origin ? (uint32_t)(end - band.origin) : 0;
-        memcpy(to, strips->rows[(index - 1) % STRIPS] + (size_t)(band.origin - before) * strips->pitch,
+        memcpy(to,
+               (unsigned char *)strips->rows[(index - 1) % strips->count] +
+                   (size_t)(band.origin - before) * strips->pitch,
                (size_t)have * strips->pitch);
     }
     return read_rows(strips, band.origin + have, region - have, to + (size_t)have * strips->pitch, error);
@@ -107,6 +111,6 @@ hone_status strips_fill(struct strips *strips, uint32_t index, hone_error *error
 unsigned char *strips_at(const struct strips *strips, uint32_t index, int64_t column, int64_t row)
 {
     const int64_t origin = bands_at(&strips->bands, index).origin;
-    return strips->rows[index % STRIPS] + (size_t)(row - origin) * strips->pitch +
+    return (unsigned char *)strips->rows[index % strips->count] + (size_t)(row - origin) * strips->pitch +
            (size_t)(column + strips->before) * strips->pixel;
 }

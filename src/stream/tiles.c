@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cl/device.h"
-#include "cl/event.h"
 #include "filter/case.h"
 #include "filter/chain.h"
 #include "stream/tiles_internal.h"
@@ -196,6 +195,7 @@ static hone_status new_stage(struct tiles **out, const hone_chain *chain, const 
         source_destroy(&source);
         return error_memory(error, "an image in parts");
     }
+    feed_init(&tiles->feed);
     tiles->source = source;
     tiles->device = request->device;
     tiles->image = request->input;
@@ -282,6 +282,7 @@ void tiles_destroy(struct tiles **slot)
         return;
     tiles_release(tiles);
     source_destroy(&tiles->source);
+    feed_finish(&tiles->feed);
     hone_chain_destroy(&tiles->head);
     hone_chain_destroy(&tiles->tail_step);
     free(tiles->seconds);
@@ -302,77 +303,22 @@ hone_status tiles_prepare(struct tiles *tiles, bool *ready, hone_error *error)
 
 /* ---- Tiles ---- */
 
-static hone_status fill_strips(struct tiles *tiles, uint32_t band, hone_error *error)
-{
-    hone_status status = strips_fill(&tiles->strips, band, error);
-    for (size_t i = 0; i < tiles->second_count && !status; i++)
-        status = strips_fill(&tiles->seconds[i].strips, band, error);
-    return status;
-}
-
-/* Waits for it. */
-static hone_status upload_part(struct tiles *tiles, hone_image *part, const struct strips *strips,
-                               const void *pixels, hone_error *error)
-{
-    hone_event *done = NULL;
-    struct copy_tally tally;
-    copy_tally_begin(&tally);
-    hone_status status =
-        hone_image_upload(part, pixels, strips->pitch, NULL, 0, tiles->tell ? &done : NULL, error);
-    copy_tally_end(&tally);
-    copy_counts_add(&tiles->its_copies, &tally.counts);
-    if (!status && done)
-        status = hone_event_wait(done, error);
-    if (!status)
-        event_each_command(done, tiles_tell_head, tiles);
-    hone_event_destroy(&done);
-    return status;
-}
-
-/* A part that is free: the tile that used it has been pulled. */
-static hone_status bind_second(struct tiles *tiles, const struct tiles_second *second, uint32_t band,
-                               const struct band *column, hone_error *error)
-{
-    hone_image *part = second->parts[tiles->pushed % TILES_SLOTS];
-    const struct band rows = bands_at(&tiles->bands, band);
-    hone_status status = upload_part(tiles, part, &second->strips,
-                                     strips_at(&second->strips, band, column->origin, rows.origin), error);
-    return status ? status : hone_stream_bind(tiles->stream, second->step, part, error);
-}
-
-static hone_status push_tile(struct tiles *tiles, hone_error *error)
-{
-    const uint32_t across = bands_count(&tiles->columns), band = (uint32_t)(tiles->pushed / across);
-    const struct band rows = bands_at(&tiles->bands, band),
-                      column = bands_at(&tiles->columns, (uint32_t)(tiles->pushed % across));
-    hone_status status = tiles->pushed % across == 0 ? fill_strips(tiles, band, error) : HONE_OK;
-    for (size_t i = 0; i < tiles->second_count && !status; i++)
-        status = bind_second(tiles, &tiles->seconds[i], band, &column, error);
-    const hone_frame frame = {.in = {strips_at(&tiles->strips, band, column.origin, rows.origin)},
-                              .in_pitch = {tiles->strips.pitch},
-                              .user = tiles};
-    THEN(status, hone_stream_push(tiles->stream, &frame, error));
-    if (!status)
-        tiles->pushed++;
-    return status;
-}
-
 /* The next tile's result; others are on their way meanwhile. */
 static hone_status pull_tile(struct tiles *tiles, hone_stream_result *result, hone_error *error)
 {
-    const uint64_t all = (uint64_t)bands_count(&tiles->bands) * bands_count(&tiles->columns);
+    const uint32_t across = bands_count(&tiles->columns);
     bool got = false;
-    hone_status status = HONE_OK;
-    while (!status && tiles->pushed < all && tiles->pushed < tiles->pulled + TILES_SLOTS - 1)
-        status = push_tile(tiles, error);
-    THEN(status, hone_stream_pull(tiles->stream, result, &got, error));
-    if (!status && result->status) {
+    feed_release(&tiles->feed, tiles->pulled, (uint32_t)(tiles->pulled / across));
+    TRY(hone_stream_pull(tiles->stream, result, &got, error));
+    if (!got)
+        return feed_failure(&tiles->feed, error);
+    if (result->status) {
         if (error)
             *error = *result->error;
-        status = result->status;
+        return result->status;
     }
-    tiles->pulled += !status;
-    return status;
+    tiles->pulled++;
+    return HONE_OK;
 }
 
 /* ---- Bands ---- */
@@ -412,9 +358,12 @@ static hone_status one_tile(struct tiles *tiles, const struct band *rows, hone_e
 static hone_status next_band(struct tiles *tiles, hone_error *error)
 {
     const struct band rows = bands_at(&tiles->bands, tiles->done);
-    hone_status status;
+    hone_status status = feed_begin(tiles, error);
+    if (status)
+        return status;
     if (!tiles->head) {
-        status = fill_strips(tiles, tiles->done, error);
+        feed_release(&tiles->feed, 0, tiles->done);
+        status = feed_wait(&tiles->feed, tiles->done, error);
         tiles->band.pixels = strips_at(&tiles->strips, tiles->done, 0, rows.first);
         tiles->band.pitch = tiles->strips.pitch;
     } else {
@@ -422,7 +371,9 @@ static hone_status next_band(struct tiles *tiles, hone_error *error)
     }
     tiles->band.first = rows.first;
     tiles->band.count = status ? 0 : rows.count;
+    pthread_mutex_lock(&tiles->feed.lock);
     tiles->done += !status;
+    pthread_mutex_unlock(&tiles->feed.lock);
     return status;
 }
 
@@ -443,7 +394,7 @@ static hone_status take_rows(struct tiles *tiles, struct tiles_rows *rows, hone_
         return HONE_OK;
     hone_status status = tail_run(tiles->tail, rows->pixels, rows->pitch, rows->count, &result, error);
     const hone_copy_counts copied = tail_copies(tiles->tail);
-    copy_counts_add(&tiles->its_copies, &copied);
+    tiles_add_copies(tiles, &copied);
     rows->pixels = result;
     rows->pitch = hone_image_row_bytes(&tiles->output);
     if (tiles->halo.reach == HONE_REACH_ELSEWHERE)
@@ -500,7 +451,7 @@ void tiles_get_carry(const struct tiles *tiles, void *carry)
 
 void tiles_skip(struct tiles *tiles, uint32_t bands, const void *carry)
 {
-    tiles->pushed = tiles->pulled = (uint64_t)bands * bands_count(&tiles->columns);
+    tiles->pulled = (uint64_t)bands * bands_count(&tiles->columns);
     tiles->done = tiles->strips.begin = bands;
     for (size_t i = 0; i < tiles->second_count; i++)
         tiles->seconds[i].strips.begin = bands;

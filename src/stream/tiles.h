@@ -16,7 +16,8 @@
 
 /* Fills `rows`, `pitch` bytes apart, with `count` rows of the image from `first` on. That is where the last
  * call ended, except under border=wrap: then the last rows come before the first ones, and the first ones
- * once more at the end. */
+ * once more at the end. Threads: called from one of the tiles' own, one call at a time; what it returns on
+ * an error comes out of tiles_next. */
 typedef hone_status (*tiles_read)(void *user, uint32_t first, uint32_t count, void *rows, size_t pitch,
                                   hone_error *error);
 
@@ -97,6 +98,7 @@ struct tiles_state {
     hone_copy_counts copies;
     hone_copies staged; /* by the processor, as in hone_stream_result */
 };
+/* Threads: safe beside the thread that takes rows. */
 void tiles_get_state(const struct tiles *tiles, struct tiles_state *state);
 
 /* As hone_plan_step. */

@@ -14,10 +14,11 @@ enum {
     LEAST_COLUMNS = 64, /* nor in columns of fewer pixels */
 };
 
-/* What is known: most pixels that a tile may have, bytes for each of them, and for each row of a strip. */
+/* What is known: most pixels that a tile may have, bytes for each of them, and how many strips there are. */
 struct means {
     uint64_t memory, pixels;
     double each;
+    unsigned strips;
 };
 
 struct shape {
@@ -26,12 +27,14 @@ struct shape {
     double joined_bytes; /* for a row of a band: results of tiles side by side */
     double work;         /* pixels that are filtered for one of the image */
     uint32_t least;      /* rows of a region */
+    unsigned strips;
 };
 
 /* ---- Making what tiles of a size need ---- */
 
 void tiles_release(struct tiles *tiles)
 {
+    feed_end(tiles);
     tiles_note_copies(tiles);
     hone_stream_destroy(&tiles->stream);
     tail_destroy(&tiles->tail);
@@ -54,10 +57,12 @@ static hone_image_desc part_of(const hone_image_desc *image, const struct tiles 
     return part;
 }
 
-static hone_status new_second(struct tiles *tiles, struct tiles_second *second, hone_error *error)
+static hone_status new_second(struct tiles *tiles, struct tiles_second *second, unsigned strips,
+                              hone_error *error)
 {
     const hone_image_desc part = part_of(&second->image.desc, tiles);
-    hone_status status = strips_init(&second->strips, &second->image, &tiles->bands, &tiles->columns, error);
+    hone_status status = strips_init(&second->strips, tiles->device, &second->image, &tiles->bands,
+                                     &tiles->columns, strips, error);
     for (int i = 0; i < TILES_SLOTS && !status; i++)
         status = hone_image_create(&second->parts[i], tiles->device, &part, HONE_MEMORY_DEVICE, error);
     return status;
@@ -72,7 +77,7 @@ static hone_status new_stream(struct tiles *tiles, hone_error *error)
     tiles->plan.second = tiles->second_parts;
     tiles->plan.second_count = tiles->second_count;
     const hone_stream_options options = {.slots = TILES_SLOTS, .plan = &tiles->plan};
-    const struct stream_extra extra = {.command = tiles->tell ? tiles_tell_head : NULL};
+    const struct stream_extra extra = {.command = tiles->tell ? tiles_tell_head : NULL, .sends = true};
     return stream_make(&tiles->stream, tiles->device, tiles->head, &here, 1, &options, &extra, error);
 }
 
@@ -123,9 +128,10 @@ static hone_status try_shape(struct tiles *tiles, const struct shape *shape, hon
     tiles->bands = shape->bands;
     tiles->columns = shape->columns;
     hone_device_memory(tiles->device, &before, NULL);
-    hone_status status = strips_init(&tiles->strips, &tiles->image, &tiles->bands, &tiles->columns, error);
+    hone_status status = strips_init(&tiles->strips, tiles->device, &tiles->image, &tiles->bands,
+                                     &tiles->columns, shape->strips, error);
     for (size_t i = 0; i < tiles->second_count && !status; i++)
-        status = new_second(tiles, &tiles->seconds[i], error);
+        status = new_second(tiles, &tiles->seconds[i], shape->strips, error);
     if (!status && tiles->head)
         status = new_stream(tiles, error);
     if (!status && tiles->tail_step)
@@ -145,7 +151,7 @@ static void weigh_rows(struct shape *shape, const struct tiles *tiles)
     size_t pitch = strips_pitch(&tiles->image.desc, columns);
     for (size_t i = 0; i < tiles->second_count; i++)
         pitch += strips_pitch(&tiles->seconds[i].image.desc, columns);
-    shape->strip_bytes = (double)(STRIPS * pitch);
+    shape->strip_bytes = (double)(shape->strips * pitch);
     shape->joined_bytes = bands_count(columns) > 1 ? (double)hone_image_row_bytes(&tiles->between) : 0;
 }
 
@@ -175,7 +181,7 @@ static bool shape_in(struct shape *shape, const struct tiles *tiles, uint32_t co
                       columns = side_of_columns(&tiles->image.desc, &tiles->halo);
     const uint64_t width = (columns.length + count - 1) / count + (uint64_t)columns.before + columns.behind +
                            (count > 1) * 2 * columns.period;
-    *shape = (struct shape){0};
+    *shape = (struct shape){.strips = means->strips};
     if (!bands_make(&shape->columns, &columns, width < columns.length ? (uint32_t)width : columns.length,
                     &shape->least))
         return false;
@@ -229,11 +235,11 @@ static hone_status does_not_fit(const struct tiles *tiles, const struct shape *s
 
 /* Memory for a tile is known when it has been taken: what is too large gives way to what should fit by that.
  */
-hone_status tiles_fit(struct tiles *tiles, uint64_t memory, hone_error *error)
+static hone_status fit(struct tiles *tiles, uint64_t memory, unsigned strips, hone_error *error)
 {
     enum { TRIES = 16 };
     const size_t pixel = hone_image_row_bytes(&tiles->image.desc) / tiles->image.desc.width;
-    struct means means = {memory, UINT64_MAX, tiles->head ? 2.0 * TILES_SLOTS * (double)pixel : 0};
+    struct means means = {memory, UINT64_MAX, tiles->head ? 2.0 * TILES_SLOTS * (double)pixel : 0, strips};
     struct shape shape;
     bool guessed = true;
     for (int i = 0; i < TRIES && (choose_shape(&shape, tiles, &means) || guessed); i++) {
@@ -255,4 +261,10 @@ hone_status tiles_fit(struct tiles *tiles, uint64_t memory, hone_error *error)
         guessed = guessed && !pixels;
     }
     return does_not_fit(tiles, &shape, &means, error);
+}
+
+hone_status tiles_fit(struct tiles *tiles, uint64_t memory, hone_error *error)
+{
+    hone_status status = fit(tiles, memory, MOST_STRIPS, error);
+    return status == HONE_ERROR_MEMORY ? fit(tiles, memory, LEAST_STRIPS, error) : status;
 }

@@ -7,34 +7,68 @@
 #include "stream/source.h"
 #include "stream/tail.h"
 
+#include <pthread.h>
+
 /* ---- strips.c: the rows that bands are made from, read from whoever has the image ---- */
 
-/* Rows of the band at hand, and of the one before, which may still be in use. */
-enum { STRIPS = 2 };
+/* Rows of two bands that are in use, and of the one that is read meanwhile. Where memory is short, only one
+ * is in use. */
+enum { LEAST_STRIPS = 2, MOST_STRIPS = 3 };
 
 struct strips {
+    hone_device *device;
     struct tiles_image image;
     struct bands bands;   /* of rows */
     uint32_t before, all; /* columns in memory; those in front of the image's continue it (border=wrap) */
     size_t pixel, pitch;  /* bytes */
     uint32_t begin;       /* the band that is filled first */
-    unsigned char *rows[STRIPS];
+    unsigned count;
+    void *rows[MOST_STRIPS]; /* of hone_frame_alloc */
 };
 
 /* How many bytes a row of a strip takes where the image is cut into such bands of columns, too. */
 size_t strips_pitch(const hone_image_desc *image, const struct bands *columns);
-/* In memory, of all rows of all strips. */
+/* Of all rows of all strips, as far as they do not count in hone_device_memory. */
 uint64_t strips_bytes(const struct strips *strips);
 
 /* strips_finish is due on an error, too. */
-hone_status strips_init(struct strips *strips, const struct tiles_image *image, const struct bands *rows,
-                        const struct bands *columns, hone_error *error);
+hone_status strips_init(struct strips *strips, hone_device *device, const struct tiles_image *image,
+                        const struct bands *rows, const struct bands *columns, unsigned count,
+                        hone_error *error);
 void strips_finish(struct strips *strips);
 
 /* The rows of band `index`, the one after that of the last call; at first that of strips->begin. */
 hone_status strips_fill(struct strips *strips, uint32_t index, hone_error *error);
 /* A pixel of it, by its place in the image. */
 unsigned char *strips_at(const struct strips *strips, uint32_t index, int64_t column, int64_t row);
+
+/* ---- feed.c: a thread that reads bands and pushes their tiles, ahead of whoever takes the results ---- */
+
+struct feed {
+    pthread_t thread;
+    bool runs;            /* the thread, to be joined */
+    pthread_mutex_t lock; /* over all that follows, and what tiles_get_state tells */
+    pthread_cond_t news;
+    uint32_t filled;   /* bands whose rows are in strips */
+    uint32_t needed;   /* the first band whose rows still are */
+    uint64_t released; /* tiles whose slots are free */
+    bool stop, ended;
+    hone_status status; /* once it has ended */
+    hone_error error;
+};
+
+void feed_init(struct feed *feed);
+void feed_finish(struct feed *feed);
+/* Starts the thread, unless it runs: it reads from strips.begin on. */
+hone_status feed_begin(struct tiles *tiles, hone_error *error);
+/* Stops it, after the read that is under way. Without a thread: nothing. */
+void feed_end(struct tiles *tiles);
+/* So many tiles and bands are not needed any more. */
+void feed_release(struct feed *feed, uint64_t tiles, uint32_t bands);
+/* Waits until the rows of a band are there. */
+hone_status feed_wait(struct feed *feed, uint32_t band, hone_error *error);
+/* Why no tiles follow. */
+hone_status feed_failure(struct feed *feed, hone_error *error);
 
 /* ---- Tiles ---- */
 
@@ -75,10 +109,11 @@ struct tiles {
     void *tell_user;
     size_t first_step; /* of the head, in the whole chain */
 
-    struct tiles_rows band;  /* of the head's result, what is left of it */
-    uint64_t pushed, pulled; /* tiles */
-    uint32_t done;           /* bands */
-    uint32_t ended;          /* rows of what comes after the last band */
+    struct feed feed;
+    struct tiles_rows band; /* of the head's result, what is left of it */
+    uint64_t pulled;        /* tiles */
+    uint32_t done;          /* bands */
+    uint32_t ended;         /* rows of what comes after the last band */
 };
 
 /* Chooses bands and columns, and makes all that they need, in so many bytes. HONE_ERROR_MEMORY. */
@@ -86,6 +121,8 @@ hone_status tiles_fit(struct tiles *tiles, uint64_t memory, hone_error *error);
 /* For streams and tails: tells of a command of the head, of the tail. */
 void tiles_tell_head(void *tiles, const hone_command *command);
 void tiles_tell_tail(void *tiles, const hone_command *command);
+/* Beside the stream's. Threads: safe. */
+void tiles_add_copies(struct tiles *tiles, const hone_copy_counts *copies);
 /* What its stream has copied. */
 void tiles_note_copies(struct tiles *tiles);
 /* Frees that; what has been done, and how, is still known. */

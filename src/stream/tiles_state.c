@@ -38,6 +38,13 @@ void tiles_tell_tail(void *user, const hone_command *command)
     tell(tiles, command, tiles->first_step + tiles->head_steps, &band, tail_output(tiles->tail));
 }
 
+void tiles_add_copies(struct tiles *tiles, const hone_copy_counts *copies)
+{
+    pthread_mutex_lock(&tiles->feed.lock);
+    copy_counts_add(&tiles->its_copies, copies);
+    pthread_mutex_unlock(&tiles->feed.lock);
+}
+
 static void add_copies(hone_copies *sum, const hone_copies *more)
 {
     sum->count += more->count;
@@ -77,8 +84,13 @@ static void add_state(struct tiles_state *sum, const struct tiles_state *more)
 
 void tiles_get_state(const struct tiles *tiles, struct tiles_state *state)
 {
+    pthread_mutex_t *lock = (pthread_mutex_t *)&tiles->feed.lock;
+    pthread_mutex_lock(lock);
+    const uint32_t done = tiles->done;
+    const hone_copy_counts its_copies = tiles->its_copies;
+    pthread_mutex_unlock(lock);
     *state = (struct tiles_state){.bands = bands_count(&tiles->bands),
-                                  .done = tiles->done,
+                                  .done = done,
                                   .columns = bands_count(&tiles->columns),
                                   .band_rows = tiles->bands.rows,
                                   .region_pixels = (uint64_t)tiles->bands.region * tiles->image.desc.width,
@@ -87,7 +99,7 @@ void tiles_get_state(const struct tiles *tiles, struct tiles_state *state)
                                   .staged = tiles->staged};
     if (tiles->stream)
         state_of_stream(tiles, state);
-    copy_counts_add(&state->copies, &tiles->its_copies);
+    copy_counts_add(&state->copies, &its_copies);
     if (tiles->source) {
         struct tiles_state before;
         tiles_get_state(source_inner(tiles->source), &before);
