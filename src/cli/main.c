@@ -117,18 +117,19 @@ static int dispatch(int argc, char **argv)
  * Only for reading: what is written to one that was closed is an error as before. */
 static bool hold_standard_descriptors(void)
 {
-    int fd = STDIN_FILENO;
-    while (fd >= 0 && fd <= STDERR_FILENO)
-        fd = open("/dev/null", O_RDONLY);
-    if (fd > STDERR_FILENO)
-        close(fd);
-    return fd >= 0;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+            return false;
+    return true;
 }
 
 int main(int argc, char **argv)
 {
-    if (!hold_standard_descriptors())
+    if (!hold_standard_descriptors()) {
+        fprintf(stderr, "hone: a standard descriptor is closed, and /dev/null cannot take its place: %s\n",
+                strerror(errno));
         return EXIT_IO;
+    }
     blame_begin();
     int status = dispatch(argc, argv);
     /* A report that did not reach its file is a failure too. */
