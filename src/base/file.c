@@ -216,7 +216,9 @@ hone_status file_output_commit(struct file_output *output, bool durable, hone_er
     close(output->fd);
     output->fd = -1;
     if (durable && !sync_folder(output->target))
-        return io_error(error, "cannot sync the folder of", output->target);
+        return error_io(error,
+                        "'%s' is written, but a power cut may undo that: its folder cannot be synced: %s",
+                        output->target, strerror(errno));
     return HONE_OK;
 }
 
