@@ -117,16 +117,18 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
         "WG_X", TUNABLE_DEFINE, groups, "work-items of a work-group"                                         \
     }
 #define MATRIX_UNITS "(SM >= 80 || W*H <= 65536)"
-/* Of matrix_tiles: the tile, results of more than one channel, and what lanes exchange elsewhere than under
- * PTX. */
-#define TILE_BYTES(rows, lines, strips)                                                                      \
-    "COLOURS*(" rows " + KH - 1)*(256*" strips                                                               \
-    " + 32*" MATRIX_DEPTH("1") " - 16)*BITS/8 + min(C - 1, 1)*" lines "*" strips                             \
-                               "*32*C*BITS + 768*COLOURS*" strips
-#define ALL_TAPS   "KW*KH*C"
-#define WEIGHTS    "table0:KW*KH*4"
-#define SUMS_WIDE  "SUMS=FLOAT || SUM24 ? 2 : SUMS"
-#define SUMS_PAIRS "SUMS=FLOAT || SUM24 ? 2 : SHORTS ? 3 : SUMS"
+/* Of a work-group's tile, and of what lanes exchange elsewhere than under PTX; matrix_tiles puts the results
+ * of more than one channel beside them. */
+#define TILE_BYTES(channels, rows, strips)                                                                   \
+    channels "*(" rows " + KH - 1)*(256*" strips " + 32*" MATRIX_DEPTH("1") " - 16)*BITS/8 + 768*" channels  \
+                                                                            "*" strips
+#define TILES_FIT(rows, lines, strips)                                                                       \
+    TILE_BYTES("COLOURS", rows, strips) " + min(C - 1, 1)*" lines "*" strips "*32*C*BITS <= LMEM"
+#define CHANNEL_FITS(rows, strips) TILE_BYTES("1", rows, strips) " <= LMEM"
+#define ALL_TAPS                   "KW*KH*C"
+#define WEIGHTS                    "table0:KW*KH*4"
+#define SUMS_WIDE                  "SUMS=FLOAT || SUM24 ? 2 : SUMS"
+#define SUMS_PAIRS                 "SUMS=FLOAT || SUM24 ? 2 : SHORTS ? 3 : SUMS"
 
 static const struct variant variants[] = {
     {VARIANT("global", NULL, 0, "buffer",
@@ -212,18 +214,30 @@ static const struct variant variants[] = {
     {VARIANT(
          "matrix_tiles", "matrix.cl", NEEDS_LOCAL, "packed",
          "the same from a tile of all that a work-group's windows see, channel by channel, in local memory"),
-     .condition = "LIMBS > 0 && " MATRIX_UNITS " && " TILE_BYTES("8", "4", "1") " <= LMEM", .align = 16,
+     .condition = "LIMBS > 0 && " MATRIX_UNITS " && " TILES_FIT("8", "4", "1"), .align = 16,
      .specialised = "the kernel's sides and the weights' size set how many products there are",
      .tunables = {{"LINES", TUNABLE_DEFINE, "4 2 8", "rows of results at once"},
                   {"ROWS", TUNABLE_DEFINE, "8 16 32", "rows per warp"},
                   {"STRIPS", TUNABLE_DEFINE, "1 2 4", "strips of 256 pixels of a work-group"}},
-     .constraints = {"32*COLOURS*STRIPS <= MAXWG", "LINES <= ROWS",
-                     TILE_BYTES("ROWS", "LINES", "STRIPS") " <= LMEM"},
+     .constraints = {"32*COLOURS*STRIPS <= MAXWG", "LINES <= ROWS", TILES_FIT("ROWS", "LINES", "STRIPS")},
      .defines = MATRIX_DEFINES("1"),
      .passes = {PASS("convolve_matrix_tiles", .extent = {"ceildiv(W, 256*STRIPS)*32*COLOURS*STRIPS", "H"},
                      .block = {"1", "ROWS"}, .local = {"32*COLOURS*STRIPS", "1"},
                      .arguments = MATRIX_ARGUMENTS("table5", "1"))},
      .cost = {"2*C*BITS/8", "C*" MATRIX_DEPTH("1") "*(KH + LINES - 1)/LINES/2", "8*C"}},
+    {VARIANT("matrix_channels", "matrix.cl", NEEDS_LOCAL, "packed",
+             "the same with a work-group for each channel, where tiles of all channels are too large"),
+     .condition = "LIMBS > 0 && C > 1 && " MATRIX_UNITS " && " CHANNEL_FITS("8", "1"), .align = 16,
+     .specialised = "the kernel's sides and the weights' size set how many products there are",
+     .tunables = {{"LINES", TUNABLE_DEFINE, "4 2 8", "rows of results at once"},
+                  {"ROWS", TUNABLE_DEFINE, "8 16 32", "rows per warp"},
+                  {"STRIPS", TUNABLE_DEFINE, "1 2 4", "strips of 256 pixels of a work-group"}},
+     .constraints = {"32*STRIPS <= MAXWG", "LINES <= ROWS", CHANNEL_FITS("ROWS", "STRIPS")},
+     .defines = MATRIX_DEFINES("1"),
+     .passes = {PASS("convolve_matrix_channels", .extent = {"ceildiv(W, 256*STRIPS)*32*COLOURS*STRIPS", "H"},
+                     .block = {"1", "ROWS"}, .local = {"32*STRIPS", "1"},
+                     .arguments = MATRIX_ARGUMENTS("table5", "1"))},
+     .cost = {"2*C*BITS/8", "C*C*" MATRIX_DEPTH("1") "*(KH + LINES - 1)/LINES/2", "8*C"}},
     {VARIANT("vectors", "cpu.cl", NEEDS_WIDE, "wide",
              "CPU: bands of rows, four rows of results at once from 64-byte vectors"),
      .specialised = "classes of weights: float sums below 2^24, where they are exact, else pairs of products "
@@ -259,6 +273,8 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"SM >= 80 && C > 1 && !" SMALL_SHORTS " && H >= 2048", "matrix_tiles", "LINES=4 ROWS=16 STRIPS=1"},
     {"SM >= 80 && C > 1 && !" SMALL_SHORTS, "matrix_tiles", "LINES=4 ROWS=8 STRIPS=1"},
+    {"SM >= 80 && C > 1 && !" SMALL_SHORTS " && H >= 2048", "matrix_channels", "LINES=4 ROWS=16 STRIPS=1"},
+    {"SM >= 80 && C > 1 && !" SMALL_SHORTS, "matrix_channels", "LINES=4 ROWS=8 STRIPS=1"},
     {"SM >= 80 && KW*KH > 225", "matrix_tiles", "LINES=4 ROWS=16 STRIPS=2"},
     {"SM >= 80 && KW*KH > 225", "matrix_tiles", "LINES=4 ROWS=8 STRIPS=2"},
     {"SM >= 80 && TYPE == 1 && C == 1 && KW*KH > 49 && H >= 2048", "matrix_tiles",
@@ -311,6 +327,7 @@ static const struct rung rungs[] = {
     {"matrix", "products by matrix units", "matrix", "", "hone"},
     {"matrix-planes", "the same, one channel at a time", "matrix_planes", "", "hone"},
     {"matrix-tiles", "the same from tiles in local memory", "matrix_tiles", "", "hone"},
+    {"matrix-channels", "the same with a work-group for each channel", "matrix_channels", "", "hone"},
     {"wide", "64-byte vectors", "vectors", "", "hone"},
     {"wide-packed", "64-byte vectors, four bytes times four weights at once", "dots", "", "hone"},
 };

@@ -11,7 +11,8 @@
  * the words that are loaded, so that K is as small as for one channel; a warp makes results of one channel.
  * matrix_tiles: the same, but all that a work-group's windows see is put into local memory first, channel by
  * channel and with what is beyond the image's edges in place; results of several channels are put together
- * there and stored as words.
+ * there and stored as words. matrix_channels: the same with a work-group for each channel, where tiles of all
+ * channels are too large; results are stored one by one.
  *
  * Each lane loads words of four neighbours, as the unit wants them, and has four neighbouring results in the
  * end. Pixels of 16 bits are two planes of bytes, weights of 16 bits two limbs of 8; what belongs to the same
@@ -30,7 +31,7 @@
 #define WG_X 32 /* work-items of a work-group: whole warps, beside each other */
 #endif
 #ifndef STRIPS
-#define STRIPS 1 /* of matrix_tiles: strips of a work-group, which has a warp for each channel of each */
+#define STRIPS 1 /* of tiles: strips of a work-group, which has a warp for each of its channels */
 #endif
 #ifndef KW
 #define KW 5 /* the kernel's width */
@@ -52,6 +53,11 @@
 #define STAGED 1
 #define APART  (HONE_C > 1)
 #define KERNEL convolve_matrix_tiles
+#elif defined(VARIANT_matrix_channels)
+#define STAGED 1
+#define ALONE  1
+#define APART  1
+#define KERNEL convolve_matrix_channels
 #elif defined(VARIANT_matrix_planes)
 #define STAGED 0
 #define APART  1
@@ -61,20 +67,24 @@
 #define APART  0
 #define KERNEL convolve_matrix
 #endif
+#ifndef ALONE
+#define ALONE 0
+#endif
 #define STEP    (APART ? 1 : HONE_C)      /* elements from a neighbour to the next */
 #define COLOURS (HONE_ALPHA ? 3 : HONE_C) /* channels that are filtered */
 
 #define STRIP   256 /* elements */
-#define JOINED  (APART && STAGED)
+#define JOINED  (APART && STAGED && !ALONE)
 #define PLANES  (HONE_T + 1) /* bytes of an element */
 #define POWERS  (PLANES + LIMBS - 1)
 #define LOADS   (2 * 2 * DEPTH) /* of four elements, for each row */
 
 #if STAGED
 #undef WG_X
-#define WG_X       (32 * COLOURS * STRIPS)
-#define TILE_ROWS  (ROWS + KH - 1)
-#define TILE_FOURS ((STRIP * STRIPS + 32 * DEPTH - 16) / 4) /* of elements, in a row of a channel */
+#define TILE_CHANNELS (ALONE ? 1 : COLOURS)
+#define TILE_ROWS     (ROWS + KH - 1)
+#define TILE_FOURS    ((STRIP * STRIPS + 32 * DEPTH - 16) / 4) /* of elements, in a row of a channel */
+#define WG_X          (32 * TILE_CHANNELS * STRIPS)
 #endif
 
 /* The weights of the whole kernel in registers, or of as many rows as are needed at a time. */
@@ -258,20 +268,20 @@ inline void stage_four(__local FOUR *to, const struct strip *s, int x, int y)
     __global const PIXEL *row = hone_row(s->in, s->pitch, y, s->height, &inside);
     bool plain = x >= 0 && x + 4 <= s->width && REAL_ROW(inside);
     UNROLL
-    for (int channel = 0; channel < COLOURS; channel++) {
-        const struct plane plane = plane_of(channel);
+    for (int i = 0; i < TILE_CHANNELS; i++) {
+        const struct plane plane = ALONE ? s->plane : plane_of(i);
         uint2 words = 0;
         if (plain)
             words = plain_words(row, x, &plane);
         else {
-            words.x = edge_plane_word(row, inside, x, channel, s->width, s->border);
+            words.x = edge_plane_word(row, inside, x, plane.channel, s->width, s->border);
             if (HONE_T == 1)
-                words.y = edge_plane_word(row, inside, x + 2, channel, s->width, s->border);
+                words.y = edge_plane_word(row, inside, x + 2, plane.channel, s->width, s->border);
         }
 #if HONE_T == 0
-        to[channel * TILE_ROWS * TILE_FOURS] = words.x;
+        to[i * TILE_ROWS * TILE_FOURS] = words.x;
 #else
-        to[channel * TILE_ROWS * TILE_FOURS] = words;
+        to[i * TILE_ROWS * TILE_FOURS] = words;
 #endif
     }
 }
@@ -523,11 +533,16 @@ KERNEL(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *ou
        int out_pitch, int width, int height, int left, int top, float factor, float offset, int border,
        __global const uint4 *table)
 {
-    int item = get_local_id(0), warp = get_group_id(0) * (WG_X / 32) + item / 32;
-    int at = (APART ? warp / COLOURS : warp) * STRIP;
+    int group = get_group_id(0), item = get_local_id(0);
+#if ALONE
+    int channel = group % COLOURS, at = (group / COLOURS * STRIPS + item / 32) * STRIP;
+#else
+    int warp = group * (WG_X / 32) + item / 32;
+    int channel = APART ? warp % COLOURS : 0, at = (APART ? warp / COLOURS : warp) * STRIP;
+#endif
     int first = get_group_id(1) * ROWS, end = min(first + ROWS, height);
 #if STAGED
-    __local FOUR tile[COLOURS * TILE_ROWS * TILE_FOURS];
+    __local FOUR tile[TILE_CHANNELS * TILE_ROWS * TILE_FOURS];
 #endif
     bool edge = at < BEFORE || at - BEFORE + STRIP - 16 + 32 * DEPTH > width * STEP;
 #if WITH_PTX
@@ -549,10 +564,10 @@ KERNEL(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *ou
         at,
         at - BEFORE + 16 * lane.group + 4 * lane.place,
         edge,
-        plane_of(APART ? warp % COLOURS : 0),
+        plane_of(channel),
 #if STAGED
-        tile + warp % (WG_X / 32) % COLOURS * TILE_ROWS * TILE_FOURS +
-            warp % (WG_X / 32) / COLOURS * (STRIP / 4) + 4 * lane.group + lane.place,
+        tile + item / 32 % TILE_CHANNELS * TILE_ROWS * TILE_FOURS + item / 32 / TILE_CHANNELS * (STRIP / 4) +
+            4 * lane.group + lane.place,
         first - top
 #endif
     };
@@ -566,7 +581,7 @@ KERNEL(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *ou
     struct weights held[HELD];
     int place[4 * LOADS];
 #if STAGED
-    stage(tile, &s, (int)get_group_id(0) * STRIP * STRIPS - BEFORE, item);
+    stage(tile, &s, (ALONE ? group / COLOURS : group) * STRIP * STRIPS - BEFORE, item);
 #else
     if (edge)
         find_places(place, &s, s.first);
