@@ -103,9 +103,12 @@ class Cluster:
         host = self.net.new_host() if self.net else "127.0.0.1"
         command = [sys.executable, "-m", f"distributed.cli.{module}", "--no-dashboard", "--host", host, *words,
                    "--scheduler-file", str(self.file)]
+        here = os.path.dirname(os.path.abspath(__file__))  # functions of this file are sent by name
+        environment = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": f"{NEVER}s",
+                       "PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))}
         process = self.stack.enter_context(running(
             *(self.net.command(host, *command) if self.net else command), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-            stderr=self.said, env={**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": f"{NEVER}s"}))
+            stderr=self.said, env=environment))
         self.processes[process.pid] = process
         if self.net:
             self.net.connect(host, process, until)
