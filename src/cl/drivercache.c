@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char generation_file[] = "generation", variable[] = "POCL_CACHE_DIR";
+static const char generation_file[] = "generation", boot_file[] = "boot", variable[] = "POCL_CACHE_DIR";
 static const char in_memory[] = "/dev/shm";
 
 /* What PoCL writes for a few programs. It ends the process when a write fails. Of hone's programs, its
@@ -167,6 +167,37 @@ size_t driver_cache_damaged(void)
     size_t count = count_damaged(folder, DEPTH);
     close(folder);
     return count;
+}
+
+/* Under which start of the machine the folder was looked at last. */
+static bool was_looked_at(int folder, const struct text *boot)
+{
+    struct text last = {0};
+    const bool was = file_private_read(folder, boot_file, 64, &last, NULL, NULL) == HONE_OK &&
+                     strcmp(text_view(&last), text_view(boot)) == 0;
+    text_finish(&last);
+    return was;
+}
+
+/* A power cut leaves files short that were written before it: the first process after each start of the
+ * machine looks at all of them. Nothing is compiled yet where there is no folder. */
+static bool was_cut_off(void)
+{
+    char path[PATH_MAX], number[16];
+    struct text boot = {0};
+    int above = open_driver_folder(NULL, path);
+    if (above < 0)
+        return false;
+    snprintf(number, sizeof number, "%u", generation(above));
+    const bool looks = faccessat(above, number, F_OK, 0) == 0 &&
+                       file_read("/proc/sys/kernel/random/boot_id", 64, &boot, NULL) == HONE_OK &&
+                       !was_looked_at(above, &boot);
+    const bool was = looks && driver_cache_damaged() > 0;
+    if (looks)
+        file_private_write(above, boot_file, text_view(&boot), boot.length, NULL);
+    text_finish(&boot);
+    close(above);
+    return was;
 }
 
 /* This process's folder */
@@ -336,7 +367,8 @@ static void prepare(void)
     char path[PATH_MAX];
     if (getenv("HONE_KEEP_ENVIRONMENT"))
         return;
-    if (build_crashes_found())
+    const bool crashed = build_crashes_found();
+    if (was_cut_off() || crashed)
         driver_cache_discard(NULL);
     const char *set = getenv(variable);
     if ((!set || is_ours(set)) && choose_folder(path))

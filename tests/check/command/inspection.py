@@ -393,6 +393,22 @@ def test_a_damaged_driver_cache_ends_one_run_at_most():
         frame.check(place.json("cache", "verify")["driver_damaged"] == 0, "what is left is whole")
 
 
+def test_a_driver_cache_that_a_power_cut_damaged_ends_no_run():
+    """The first process after a start of the machine, which another name of the last one stands for."""
+    with Place() as place:
+        frame.check([apply_status(place) for _ in range(2)] == [0, 0], "the first runs")
+        for size in (0, 6000):
+            truncate_objects(place, size)
+            with open(place.cache("driver", "boot"), "w", encoding="ascii") as file:
+                file.write("another start\n")
+            frame.check([apply_status(place) for _ in range(2)] == [0, 0], f"cut to {size} bytes")
+        before = {name: os.stat(name).st_ino for name in compiled_objects(place)}
+        with open(place.cache("driver", "boot"), "w", encoding="ascii") as file:
+            file.write("another start\n")
+        frame.check(apply_status(place) == 0 and {name: os.stat(name).st_ino for name in compiled_objects(place)} == before,
+                    "what is whole is kept")
+
+
 def kill_while_it_builds(place):
     command = [os.path.join(frame.build(), "hone"), "apply", "box", place.picture(), "-o", place.path("out.pgm"), "--force"]
     with subprocess.Popen(command, env=place.environment, stderr=subprocess.DEVNULL) as process:
