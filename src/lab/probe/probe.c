@@ -170,8 +170,9 @@ hone_status probe_case(struct probed *probed, const struct filter_case *c, const
                        hone_error *error)
 {
     struct prober p = {.device = device, .c = c, .row = row, .source = source, .probed = probed};
-    *probed =
-        (struct probed){.evidence = {.launch_ms = roofs->values[ROOF_LAUNCH] * 1e3, .added = half, .ms = -1}};
+    const double launches = (double)variant_pass_count(row->variant);
+    *probed = (struct probed){
+        .evidence = {.launch_ms = launches * roofs->values[ROOF_LAUNCH] * 1e3, .added = half, .ms = -1}};
     p.items = count_items(&p);
     hone_status status = make_extra(&p, error);
     THEN(status, measure_open(&p.measure, device, c, NULL, error));

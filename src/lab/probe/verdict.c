@@ -14,9 +14,9 @@ static const double waits = 0.75;
 static const double crowded = 0.3;
 /* A share of a roof that is enough where nothing that was added shows: it may have come from a cache. */
 static const double near_roof = 0.6;
-/* Where half of the work takes nearly as long, it is not the work that counts; without that, very few
- * launches tell. */
-static const double launches = 5, least_launches = 3, few_launches = 20, as_long = 0.9, less_long = 0.75;
+/* Where half of the work takes nearly as long, it is not the work that counts: for so few launches they do,
+ * and beyond that single work-groups. Where half cannot be timed, so many launches tell. */
+static const double few_launches = 2, launches = 5, less_long = 0.75, as_long = 0.9;
 
 static double shown(const struct evidence *e, double ms)
 {
@@ -37,10 +37,7 @@ static bool is_launch(const struct evidence *e)
 {
     if (e->half_ms < 0)
         return e->ms < launches * e->launch_ms;
-    if (e->ms < e->launch_ms)
-        return true;
-    return (e->half_ms > as_long * e->ms && e->ms < few_launches * e->launch_ms) ||
-           (e->half_ms > less_long * e->ms && e->ms < least_launches * e->launch_ms);
+    return e->ms < e->launch_ms || (e->half_ms > less_long * e->ms && e->ms < few_launches * e->launch_ms);
 }
 
 /* Devices that do not compute while they wait show whatever is added: there, what goes away with the loads
@@ -59,6 +56,8 @@ enum limiter evidence_verdict(const struct evidence *e)
         return LIMIT_UNKNOWN;
     if (is_launch(e))
         return LIMIT_LAUNCH;
+    if (e->half_ms > as_long * e->ms)
+        return LIMIT_LATENCY;
     if (e->more_work_ms < 0 || e->more_loads_ms < 0)
         return LIMIT_UNKNOWN;
     const bool work = evidence_of_work(e) >= shows, loads = evidence_of_loads(e) >= shows;

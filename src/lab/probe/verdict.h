@@ -7,7 +7,7 @@
 /* What the probes found. Times in ms; negative: that probe could not be made. */
 struct evidence {
     double ms;            /* as it is */
-    double launch_ms;     /* of the device */
+    double launch_ms;     /* of all passes, empty */
     double more_work_ms;  /* with arithmetic added that alone would take `added` of the time */
     double more_loads_ms; /* the same with loads */
     double added;         /* 0.5: half as long as the kernel */

@@ -226,8 +226,10 @@ TEST(a_launch_is_seen_by_its_length)
 {
     struct evidence e = {.ms = 0.025, .launch_ms = 0.01, .added = 0.5, .half_ms = -1, .cached_ms = -1};
     CHECK_EQ(evidence_verdict(&e), LIMIT_LAUNCH);
-    e.half_ms = 0.022;
+    e.ms = 0.018;
+    e.half_ms = 0.014;
     CHECK_EQ(evidence_verdict(&e), LIMIT_LAUNCH);
+    e.ms = 0.025;
     e.half_ms = 0.0125; /* half of the work, half of the time: it is the work that counts */
     e.more_work_ms = e.more_loads_ms = 0.0255;
     CHECK_EQ(evidence_verdict(&e), LIMIT_LATENCY);
@@ -235,8 +237,9 @@ TEST(a_launch_is_seen_by_its_length)
     CHECK_EQ(evidence_verdict(&e), LIMIT_MEMORY);
     e.work_share = 0.8;
     CHECK_EQ(evidence_verdict(&e), LIMIT_ARITHMETIC);
+    /* Longer than launches, and half takes as long: too few work-groups at once. */
     e = (struct evidence){.ms = 0.15, .launch_ms = 0.01, .added = 0.5, .half_ms = 0.149, .cached_ms = -1};
-    CHECK_EQ(evidence_verdict(&e), LIMIT_LAUNCH);
+    CHECK_EQ(evidence_verdict(&e), LIMIT_LATENCY);
     e.ms = 0.004; /* of less than a launch, half is seldom measured well */
     e.half_ms = 0.002;
     CHECK_EQ(evidence_verdict(&e), LIMIT_LAUNCH);
