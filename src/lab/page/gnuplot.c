@@ -125,9 +125,9 @@ hone_status gnuplot_svg(const char *script, const char *name, struct text *out, 
 {
     struct text whole = {0}, svg = {0};
     text_add(&whole,
-             "set terminal svg dynamic size 760,%d font 'sans-serif,13' name '%s' noenhanced\n"
+             "set terminal svg dynamic size 560,360 font 'sans-serif,13' name '%s' noenhanced\n"
              "set encoding utf8\n%s",
-             380, name, script);
+             name, script);
     hone_status status = run(text_view(&whole), &svg, error);
     const char *begins = status ? NULL : strstr(text_view(&svg), "<svg");
     if (!status && !begins)

@@ -54,15 +54,16 @@ static const char head[] =
     "background: "
     "var(--paper); }\n"
     "h1, h2, h3 { line-height: 1.2; } h2 { border-top: 1px solid var(--line); padding-top: 1rem; }\n"
-    "figure { margin: 1rem 0; } figcaption { font-size: 0.9rem; } svg { width: 100%; min-width: 32rem; "
-    "height: auto; }\n"
+    "figure { margin: 1rem 0; } figcaption { font-size: 0.9rem; }\n"
+    "svg { display: block; width: 100%; max-width: 44rem; height: auto; }\n"
     "svg [fill='black'] { fill: var(--ink); } svg [stroke='black'] { stroke: var(--ink); }\n"
     "svg [color='black'] { color: var(--ink); } svg [stroke='gray'] { stroke: var(--line); }\n"
     ".scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.9rem; }\n"
-    "th, td { border-bottom: 1px solid var(--line); padding: 0.2rem 0.6rem; text-align: right; "
-    "vertical-align: top; }\n"
-    "th:first-child, td:first-child, th.text, td.text { text-align: left; } td.text { min-width: 14em; }\n"
-    "pre { background: var(--soft); padding: 0.6rem; overflow-x: auto; }\n"
+    "th, td { padding: 0.2rem 0.6rem; text-align: right; }\n"
+    "th, td.text { border-bottom: 1px solid var(--line); }\n"
+    "th:first-child, td:first-child { text-align: left; }\n"
+    "@media (max-width: 40rem) { th, td { padding: 0.15rem 0.25rem; font-size: 0.75rem; } }\n"
+    "pre { background: var(--soft); padding: 0.6rem; white-space: pre-wrap; overflow-wrap: anywhere; }\n"
     "</style>\n</head>\n<body>\n";
 
 /* The name of the processor, as the system has it. */
@@ -142,7 +143,7 @@ static void add_row(struct text *page, const struct page_subject *s, int step)
     } else
         text_add(page, "<td></td><td></td><td></td>");
     add_cell(page, figure.most);
-    text_add(page, "<td>%s</td><td>%s</td><td class=\"text\">",
+    text_add(page, "<td>%s</td><td>%s</td></tr>\n<tr><td class=\"text\" colspan=\"7\">",
              r->row.ran ? limiter_name(r->limit.limiter) : "",
              r->row.verdict == ROW_RIGHT   ? "right"
              : r->row.verdict == ROW_WRONG ? "WRONG"
@@ -160,7 +161,7 @@ static void add_rows(struct text *page, const struct page_subject *s)
     text_add(
         page,
         "<div class=\"scroll\"><table>\n<tr><th>step</th><th>ms</th><th>MP/s</th><th>gain</th><th>there</th>"
-        "<th>limiter</th><th>result</th><th class=\"text\">what it is</th></tr>\n");
+        "<th>limiter</th><th>result</th></tr>\n");
     for (int i = 0; i < s->ladder->count; i++)
         add_row(page, s, i);
     text_add(page, "</table></div>\n");
@@ -199,11 +200,8 @@ static hone_status add_figure(const struct plotting *p, const char *kind, const 
     hone_status status = HONE_OK;
     snprintf(name, sizeof name, "%s%d", kind, p->number);
     text_add(p->page, "<figure id=\"plot-%s\">\n<h3>%s</h3>\n", name, title);
-    if (found) {
-        text_add(p->page, "<div class=\"scroll\">\n");
+    if (found)
         status = gnuplot_svg(text_view(script), name, p->page, p->error);
-        text_add(p->page, "</div>\n");
-    }
     add_element(p->page, "figcaption", about);
     text_add(p->page, "</figure>\n");
     return status;

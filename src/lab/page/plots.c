@@ -116,7 +116,8 @@ bool plot_sizes(const struct page_subject *s, struct text *script)
     bool any = false;
     for (int step = 0; step < s->ladder->count; step++)
         add_curve(s, step, script);
-    text_add(script, "set logscale xy\nset grid\nset key outside right\nset xlabel 'megapixels'\nset ylabel "
+    text_add(script, "set logscale xy\nset grid\nset key outside bottom center horizontal\nset xlabel "
+                     "'megapixels'\nset ylabel "
                      "'MP/s'\nplot ");
     for (int step = 0; step < s->ladder->count; step++) {
         if (!result_of(s, 0, step))
