@@ -23,8 +23,9 @@ enum {
     CANDIDATES = 5,
     SAMPLES = 3,         /* timed runs of each; the first of them settles */
     START_AFTER = 2,     /* runs before anything is built: most plans run once */
-    COMPILE_AFTER = 40,  /* runs, or ... */
-    COMPILE_MS = 3000,   /* ... time of all runs, before anything is compiled: about what that costs */
+    COMPILE_AFTER = 40,  /* runs in ... */
+    COMPILE_S = 5,       /* ... so many seconds at least, before anything is compiled, or ... */
+    COMPILE_MS = 3000,   /* ... time of all runs: about what that costs */
     MAX_OWN_PENDING = 8, /* runs of the plan's own whose times are not known yet; of another candidate, one */
     MAX_PENDING = MAX_OWN_PENDING + CANDIDATES
 };
@@ -48,7 +49,8 @@ struct trial {
     struct filter_case c;
     struct candidate candidates[CANDIDATES];
     int count;
-    int runs; /* of the plan */
+    int runs;       /* of the plan */
+    uint64_t start; /* clock_ns */
     struct pending pending[MAX_PENDING];
     int pending_count;
     pthread_t builder;
@@ -75,6 +77,7 @@ struct trial *trial_new(hone_device *device, const struct instance *instance, co
         return NULL; /* the plan works without */
     }
     t->device = device;
+    t->start = clock_ns();
     pthread_mutex_init(&t->lock, NULL);
     for (size_t i = 0; i < count && t->count < CANDIDATES; i++)
         if (choices[i].origin != CHOICE_FALLBACK)
@@ -168,12 +171,13 @@ static bool all_kept(const struct trial *t)
     return kept;
 }
 
-/* A folder of 30 photographs may take less time than one compilation: nothing is compiled before the plan's
- * own runs took as long. */
+/* A folder of hundreds of photographs may take less time than one compilation, whose end a plan waits for:
+ * nothing is compiled before the plan's own runs took as long, or go on for long, as those on many small
+ * images do. */
 static bool may_start(const struct trial *t)
 {
-    const double ms = t->candidates[0].best_ms;
-    return t->all_kept || t->runs > COMPILE_AFTER || (ms > 0 && ms * t->runs >= COMPILE_MS);
+    const bool many = t->runs > COMPILE_AFTER && clock_ns() - t->start >= COMPILE_S * UINT64_C(1000000000);
+    return t->all_kept || many || t->candidates[0].best_ms * t->runs >= COMPILE_MS;
 }
 
 struct instance *trial_turn(struct trial *t, struct instance *instance)

@@ -10,12 +10,14 @@ import re
 import shutil
 import subprocess
 import threading
+import time
 
 import frame
 from place import Place
 
 EXPECTED = re.compile(r"device (\d+) \(.*\): ([0-9.e+-]+) ms expected.*; (\d+) of 1 filters measured")
-PATIENCE = 60  # folders, of half a second each, until others have been compiled and tried, on a machine that has much else to do
+PATIENCE = 60  # folders, of half a second each, until others have been tried, on a machine that has much else to do
+DUE = 5  # seconds of many small frames after which others are compiled
 TWO = {"POCL_DEVICES": "basic pthread"}  # PoCL on one core, and on all
 
 
@@ -100,6 +102,32 @@ def folder_through(desk, out, *arguments):
     return said, results
 
 
+def forget_choices(desk):
+    """As if nothing had been tried: all is compiled and trusted."""
+    with open(desk.records(), encoding="utf-8") as file:
+        kept = [line for line in file if json.loads(line)["kind"] != "choice"]
+    with open(desk.records(), "w", encoding="utf-8") as file:
+        file.writelines(kept)
+
+
+def compile_others(desk, patience):
+    """By frames of the size of images here, which come until some have been tried; now and then, as not all may be compiled by then."""
+    if patience % 5:
+        return
+    command = [os.path.join(frame.build(), "hone"), "apply", "box size=5", "-", "-o", desk.path("all.y4m")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=desk.environment) as process:
+        process.stdin.write(b"YUV4MPEG2 W320 H240 F25:1 Ip A1:1 Cmono\n")
+        for _ in range(100 * PATIENCE):
+            process.stdin.write((b"FRAME\n" + bytes(range(240)) * 320) * 20)
+            process.stdin.flush()
+            if desk.lines("choice"):
+                break
+            time.sleep(0.05)
+        process.stdin.close()
+    frame.check(process.returncode == 0 and desk.lines("choice"), "nothing else was tried")
+    forget_choices(desk)
+
+
 def test_images_after_the_first_ones_try_other_configurations():
     with Desk() as desk:
         os.makedirs(desk.path("frames"))
@@ -107,7 +135,8 @@ def test_images_after_the_first_ones_try_other_configurations():
             desk.image(f"frames/{number:03}.pgm", number)
         right = folder_through(desk, "off", "--tune", "off")[1]
         frame.check(len(right) == 120 and not desk.lines("choice"), f"{len(right)} results, {desk.lines('choice')}")
-        for _ in range(PATIENCE):  # the first compiles candidates, and may be done before all are there
+        for patience in range(PATIENCE):  # a folder may be done before all have had their turns
+            compile_others(desk, patience)
             said, results = folder_through(desk, "auto")
             frame.check(results == right, "a folder through several configurations gives what one gives")
             if desk.lines("choice"):
@@ -152,16 +181,14 @@ def test_a_configuration_that_cannot_run_costs_no_result():
             desk.image(f"frames/{number:03}.pgm", number)
         own, right = launched(desk, "--tune", "off")
         tried = set()
-        for _ in range(PATIENCE):
+        for patience in range(PATIENCE):
+            compile_others(desk, patience)
             tried |= launched(desk)[0] - own
             if tried:
                 break
         frame.check(tried, "no other configuration was tried")
-        with open(desk.records(), encoding="utf-8") as file:  # as if nothing had been tried: all is compiled and trusted
-            kept = [line for line in file if json.loads(line)["kind"] != "choice"]
         for name in sorted(tried):
-            with open(desk.records(), "w", encoding="utf-8") as file:
-                file.writelines(kept)
+            forget_choices(desk)
             for _ in range(PATIENCE):
                 ran, results = launched(desk, LAYER_REFUSE=name)
                 frame.check(results == right, f"without {name}: {len(results)} results of {len(right)}")
@@ -209,6 +236,7 @@ def test_a_disk_that_fills_up_meanwhile_costs_the_trial_alone():
             send_frames(process.stdin, 30)  # 40 are due before a trial begins
             seen = reader.some.wait(100)  # what the filter needs is compiled then
             open(desk.path("full"), "wb").close()
+            time.sleep(DUE)
             send_frames(process.stdin, 30)
             process.stdin.close()
             reader.join(100)
