@@ -86,18 +86,21 @@ void take_turns(struct experiment_result *result, arm_run *run, void *context)
 void say_fastest(struct experiment_result *result)
 {
     const struct arm_result *first = &result->arms[0], *best = NULL;
+    bool differs = false;
     for (size_t a = 0; a < result->count; a++) {
         const struct arm_result *arm = &result->arms[a];
+        differs |= arm->ran && arm->differs;
         if (arm->ran && !arm->differs && (!best || arm->ms < best->ms))
             best = arm;
     }
     if (!best)
         snprintf(result->seen, sizeof result->seen, "nothing ran");
-    else if (best == first || best->gain <= 0)
+    else if (best->gain <= 0)
         snprintf(result->seen, sizeof result->seen, "'%s' is the fastest", best->name);
     else if (best->gain - 1 < best->spread + first->spread)
-        snprintf(result->seen, sizeof result->seen, "nothing is faster than '%s' by more than the spreads",
-                 first->name);
+        snprintf(result->seen, sizeof result->seen, "nothing%s is faster than '%s'%s",
+                 differs ? " that must be right" : "", first->name,
+                 best == first ? "" : " by more than the spreads");
     else
         snprintf(result->seen, sizeof result->seen, "'%s' is the fastest, %.2f times as fast as '%s'",
                  best->name, best->gain, first->name);
