@@ -178,12 +178,12 @@ static int run(int argc, char **argv)
 
 const struct command command_lint = {
     .name = "lint",
-    .summary = "find in OpenCL kernels what the guide advises against",
+    .summary = "find what Qualcomm's guide advises against in kernels",
     .usage =
         "usage: hone lint FILE.cl... [-D NAME=VALUE] [-I FOLDER]\n"
         "       hone lint --rules\n"
         "\n"
-        "Reads OpenCL C through libclang and reports what the vendor's guide advises against: the rule, the\n"
+        "Reads OpenCL C through libclang and reports what Qualcomm's OpenCL guide advises against: rule,\n"
         "place, why (with the section of the guide), and what to write instead. Only the files themselves\n"
         "are judged, not what they include. No device is opened. These are hints: measure before and after.\n"
         "\n"

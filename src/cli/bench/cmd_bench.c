@@ -303,7 +303,7 @@ static int run_bench(int argc, char **argv)
 }
 
 const struct command command_bench = {
-    "bench", "climb the published ladders on this device",
+    "bench", "measure published tables, roofs and experiments here",
     "usage: hone bench [TABLE|FILTER|roofs|probes...]\n"
     "       hone bench experiments [NAME...]\n"
     "\n"
