@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static hone_status io_error(hone_error *error, const char *what, const char *path)
@@ -33,6 +34,40 @@ bool file_write_all(int fd, const void *bytes, size_t count)
         }
         at += written;
         count -= (size_t)written;
+    }
+    return true;
+}
+
+/* As many rows as go at once; the first one from `done` on. */
+static ssize_t write_some(int fd, const char *rows, size_t row, size_t pitch, size_t count, size_t done)
+{
+    enum { MOST = 64 };
+    struct iovec parts[MOST];
+    const size_t some = count < MOST ? count : MOST;
+    for (size_t i = 0; i < some; i++)
+        parts[i] = (struct iovec){(char *)rows + i * pitch, row};
+    parts[0] = (struct iovec){(char *)rows + done, row - done};
+    return writev(fd, parts, (int)some);
+}
+
+bool file_write_rows(int fd, const void *rows, size_t row, size_t pitch, size_t count)
+{
+    const char *at = rows;
+    size_t done = 0; /* of the row at `at` */
+    if (pitch == row)
+        return file_write_all(fd, rows, row * count);
+    while (count > 0) {
+        const ssize_t written = write_some(fd, at, row, pitch, count, done);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            errno = written == 0 ? ENOSPC : errno;
+            return false;
+        }
+        done += (size_t)written;
+        at += done / row * pitch;
+        count -= done / row;
+        done %= row;
     }
     return true;
 }

@@ -17,6 +17,8 @@ hone_status file_read(const char *path, size_t limit, struct text *out, hone_err
 
 /* write(2) until all is written, EINTR survived. False with errno set on failure. */
 bool file_write_all(int fd, const void *bytes, size_t count);
+/* The same for rows of `row` bytes that lie `pitch` apart. */
+bool file_write_rows(int fd, const void *rows, size_t row, size_t pitch, size_t count);
 
 /* pread until `count` bytes or the end of the file; the number read, or -1 with errno. */
 ssize_t file_read_at(int fd, void *bytes, size_t count, off_t offset);

@@ -219,10 +219,19 @@ hone_status media_write(int fd, const char *name, const hone_image_desc *desc, v
                         const struct media_input *like, const struct media_write_options *options,
                         hone_error *error);
 
+struct media_rows {
+    const void *pixels;
+    size_t pitch;
+    uint32_t count;
+};
+
 /* Rows of an image from the top: each call fills `rows` with the next `count` of them, tight. May be called
  * on another thread than media_write_rows, but not on two at a time. */
 struct media_source {
     hone_status (*next)(void *user, uint32_t count, void *rows, hone_error *error);
+    /* Instead, where rows are in memory anyway: lends 1 to `most` of the next ones, until the next call.
+     * NULL: it does not. */
+    hone_status (*lend)(void *user, uint32_t most, struct media_rows *lent, hone_error *error);
     void *user;
     /* Of a gray_alpha input: the three colours of the result are still the same everywhere. */
     bool gray;

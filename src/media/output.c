@@ -506,6 +506,19 @@ hone_status media_next_rows(const struct media_output *output, uint32_t count, v
     return rows->failed;
 }
 
+bool media_lends_rows(const struct media_output *output)
+{
+    return output->rows && output->rows->from.lend && !output->rows->wide;
+}
+
+hone_status media_lend_rows(const struct media_output *output, uint32_t most, struct media_rows *lent)
+{
+    struct row_source *rows = output->rows;
+    if (!rows->failed)
+        rows->failed = rows->from.lend(rows->from.user, most, lent, &rows->error);
+    return rows->failed;
+}
+
 /* The failure of the rows' source, if there was one; else `status`, which *error tells. */
 static hone_status media_row_failure(const struct media_output *output, hone_status status, hone_error *error)
 {

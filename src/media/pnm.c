@@ -417,13 +417,30 @@ static bool seek_row(const struct media_output *output, uint32_t y, int header)
            lseek(output->fd, header + below * (off_t)hone_image_row_bytes(&output->desc), SEEK_SET) >= 0;
 }
 
+static bool swaps_bytes(const struct media_output *output)
+{
+    return output->desc.type != HONE_U8 && (output->desc.type == HONE_F32) != host_is_little();
+}
+
+/* From where they are, as many as are there at once. */
+static hone_status write_lent(const struct media_output *output, uint32_t *count, hone_error *error)
+{
+    struct media_rows lent;
+    TRY(media_lend_rows(output, *count, &lent)); /* whose source tells why not */
+    *count = lent.count;
+    return file_write_rows(output->fd, lent.pixels, hone_image_row_bytes(&output->desc), lent.pitch,
+                           lent.count)
+               ? HONE_OK
+               : media_cannot_write(output, errno, error);
+}
+
 /* Rows in the byte order of the format: big for integers, little for PFM as its header says. */
 static hone_status write_rows(const struct media_output *output, uint32_t y, uint32_t count, int header,
                               unsigned char *block, hone_error *error)
 {
     const size_t row = hone_image_row_bytes(&output->desc), bytes = row * count,
                  size = hone_type_size(output->desc.type);
-    const bool swaps = size > 1 && (output->desc.type == HONE_F32) != host_is_little();
+    const bool swaps = swaps_bytes(output);
     const unsigned char *rows = output->rows ? block : (const unsigned char *)output->pixels + row * y;
     TRY(output->rows ? media_next_rows(output, count, block) : HONE_OK); /* whose source tells why not */
     if (swaps && !output->rows)
@@ -447,9 +464,10 @@ hone_status media_write_pnm(const struct media_output *output, hone_error *error
     hone_status status = file_write_all(output->fd, header, (size_t)length)
                              ? HONE_OK
                              : media_cannot_write(output, errno, error);
+    const bool lent = media_lends_rows(output) && desc->type != HONE_F32 && !swaps_bytes(output);
     for (uint32_t y = 0, some; y < desc->height && !status; y += some) {
         some = desc->height - y < most ? desc->height - y : most;
-        status = write_rows(output, y, some, length, block, error);
+        status = lent ? write_lent(output, &some, error) : write_rows(output, y, some, length, block, error);
     }
     free(block);
     return status;

@@ -108,6 +108,9 @@ struct tiff_layout {
 };
 bool media_tiff_layout(const struct media_input *input, struct tiff_layout *layout);
 
+/* Whether rows of an output without `pixels` are lent, and so many of the next ones. */
+bool media_lends_rows(const struct media_output *output);
+hone_status media_lend_rows(const struct media_output *output, uint32_t most, struct media_rows *lent);
 /* The next `count` rows of an output without `pixels`, tight, as its desc says. Rows that fail stay so. */
 hone_status media_next_rows(const struct media_output *output, uint32_t count, void *rows);
 

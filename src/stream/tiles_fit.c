@@ -233,13 +233,20 @@ static hone_status does_not_fit(const struct tiles *tiles, const struct shape *s
                      shape->least, width, bytes * 1e-6, (double)means->memory * 1e-6);
 }
 
+/* Of a pixel in the stream's ring, and a little for what plans need. */
+static double expected_bytes(const struct tiles *tiles)
+{
+    const double in = (double)hone_image_row_bytes(&tiles->image.desc) / tiles->image.desc.width,
+                 out = (double)hone_image_row_bytes(&tiles->between) / tiles->between.width;
+    return 1.03 * TILES_SLOTS * (in + out * (memory_is_shared(tiles->device) ? 1 : 2));
+}
+
 /* Memory for a tile is known when it has been taken: what is too large gives way to what should fit by that.
  */
 static hone_status fit(struct tiles *tiles, uint64_t memory, unsigned strips, hone_error *error)
 {
     enum { TRIES = 16 };
-    const size_t pixel = hone_image_row_bytes(&tiles->image.desc) / tiles->image.desc.width;
-    struct means means = {memory, UINT64_MAX, tiles->head ? 2.0 * TILES_SLOTS * (double)pixel : 0, strips};
+    struct means means = {memory, UINT64_MAX, tiles->head ? expected_bytes(tiles) : 0, strips};
     struct shape shape;
     bool guessed = true;
     for (int i = 0; i < TRIES && (choose_shape(&shape, tiles, &means) || guessed); i++) {

@@ -71,11 +71,17 @@ hone_status giant_next_band(struct giant *g, hone_error *error)
     return status;
 }
 
-static hone_status make_row(struct giant *g, void *to, hone_error *error)
+/* So that there is a row to take. */
+static hone_status need_row(struct giant *g, hone_error *error)
 {
     TRY(g->taken == g->rows.count ? giant_next_band(g, error) : HONE_OK);
-    if (g->rows.count == 0)
-        return error_set(error, HONE_ERROR_INTERNAL, "the result has fewer rows than were said");
+    return g->rows.count ? HONE_OK
+                         : error_set(error, HONE_ERROR_INTERNAL, "the result has fewer rows than were said");
+}
+
+static hone_status make_row(struct giant *g, void *to, hone_error *error)
+{
+    TRY(need_row(g, error));
     memcpy(to, (const unsigned char *)g->rows.pixels + g->taken++ * g->rows.pitch,
            hone_image_row_bytes(tiles_output(g->tiles)));
     return kept_add(&g->kept, g->tiles, to, error);
@@ -91,11 +97,23 @@ static hone_status give_rows(void *user, uint32_t count, void *to, hone_error *e
     return HONE_OK;
 }
 
+static hone_status lend_rows(void *user, uint32_t most, struct media_rows *lent, hone_error *error)
+{
+    struct giant *g = user;
+    TRY(need_row(g, error));
+    const uint32_t left = g->rows.count - g->taken;
+    *lent = (struct media_rows){(const unsigned char *)g->rows.pixels + g->taken * g->rows.pitch,
+                                g->rows.pitch, left < most ? left : most};
+    g->taken += lent->count;
+    return HONE_OK;
+}
+
 static hone_status encode(struct giant *g, int fd, hone_error *error)
 {
     struct media_write_options options = g->engine->options->write;
     /* Every filter does the same to all colours. */
-    const struct media_source source = {.next = give_rows, .user = g, .gray = true};
+    const struct media_source source = {
+        .next = give_rows, .user = g, .gray = true, .lend = g->kept.on ? NULL : lend_rows};
     options.edges = g->edges;
     options.edge_count = g->edge_count;
     return media_write_rows(fd, g->item->output, tiles_output(g->tiles), &source, g->first.input, &options,
