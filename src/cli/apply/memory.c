@@ -43,12 +43,14 @@ static bool is_room(struct pixel_memory *memory, uint64_t bytes, uint64_t limit)
     return memory->used + bytes <= limit;
 }
 
+/* *fresh: its pages are not there yet. */
 static void *new_pixels(struct pixel_memory *memory, const hone_image_desc *desc, struct pixels *pixels,
-                        hone_error *error)
+                        bool *fresh, hone_error *error)
 {
     const size_t bytes = whole_pages(desc);
     pixels->data = take_kept(memory, bytes, &pixels->bytes);
-    if (!pixels->data) {
+    *fresh = !pixels->data;
+    if (*fresh) {
         pixels->data = aligned_alloc(POOL_ALIGN, bytes);
         pixels->bytes = bytes;
     }
@@ -112,6 +114,15 @@ static hone_status wait_for_room(struct shared_device *shared, uint64_t bytes, h
         (double)bytes * 1e-6, (double)(limit.bytes + limit.held) * 1e-6, (double)limit.held * 1e-6);
 }
 
+/* By the thread that has the image, beside others: results of a device come one by one, and each would wait
+ * for pages. */
+static void touch(const struct pixels *pixels)
+{
+    volatile char *at = pixels->data;
+    for (size_t i = 0; i < pixels->bytes; i += POOL_ALIGN)
+        at[i] = 0;
+}
+
 hone_status memory_take(struct shared_device *shared, const hone_image_desc *in_desc,
                         const hone_image_desc *out_desc, struct pixels *in, struct pixels *out,
                         hone_error *error)
@@ -119,14 +130,18 @@ hone_status memory_take(struct shared_device *shared, const hone_image_desc *in_
     struct pixel_memory *memory = &shared->memory;
     const uint64_t bytes = (uint64_t)whole_pages(in_desc) + whole_pages(out_desc);
     pthread_mutex_lock(&memory->lock);
+    bool fresh = false;
     hone_status status = wait_for_room(shared, bytes, error);
-    if (!status && (!new_pixels(memory, in_desc, in, error) || !new_pixels(memory, out_desc, out, error)))
+    if (!status && (!new_pixels(memory, in_desc, in, &fresh, error) ||
+                    !new_pixels(memory, out_desc, out, &fresh, error)))
         status = HONE_ERROR_MEMORY;
     if (status) {
         give(memory, in);
         give(memory, out);
     }
     pthread_mutex_unlock(&memory->lock);
+    if (!status && fresh)
+        touch(out);
     return status;
 }
 
