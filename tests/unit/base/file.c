@@ -321,6 +321,41 @@ static hone_status read_into(struct text *text, const char *path, size_t limit, 
     return file_read(path, limit, text, error);
 }
 
+enum { ROWS = 150, ROW = 7, PITCH = 16 }; /* more rows than go at once */
+
+static void write_rows(const char *path, size_t pitch, bool all)
+{
+    char rows[ROWS * PITCH + 1] = {0};
+    char wanted[ROWS * ROW + 1] = {0};
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    REQUIRE(fd >= 0);
+    for (size_t i = 0; i < sizeof rows - 1; i++)
+        rows[i] = (char)('!' + i % 90);
+    for (size_t y = 0; y < ROWS; y++)
+        memcpy(wanted + y * ROW, rows + y * pitch, ROW);
+    CHECK(file_write_rows(fd, rows, ROW, pitch, ROWS) == all);
+    CHECK(all || errno == EFBIG);
+    if (!all)
+        wanted[lseek(fd, 0, SEEK_END)] = '\0';
+    close(fd);
+    check_content(path, wanted);
+}
+
+TEST(rows_that_lie_apart)
+{
+    const char *path = support_path(support_folder(), "rows");
+    const struct rlimit most = {ROW * 100 + 3, RLIM_INFINITY}; /* within a row */
+    struct rlimit before;
+    write_rows(path, ROW, true);
+    write_rows(path, PITCH, true);
+    signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0 && setrlimit(RLIMIT_FSIZE, &most) == 0);
+    write_rows(path, PITCH, false);
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    struct stat info;
+    CHECK(stat(path, &info) == 0 && info.st_size == ROW * 100 + 3);
+}
+
 TEST(reading)
 {
     const char *folder = support_folder(), *path = support_path(folder, "in"),
