@@ -16,7 +16,7 @@ static const double crowded = 0.3;
 static const double near_roof = 0.6;
 /* Where half of the work takes nearly as long, it is not the work that counts: for so few launches they do,
  * and beyond that single work-groups. Where half cannot be timed, so many launches tell. */
-static const double few_launches = 2, launches = 5, less_long = 0.75, as_long = 0.9;
+static const double few_launches = 1.25, launches = 5, less_long = 0.75, as_long = 0.9;
 
 static double shown(const struct evidence *e, double ms)
 {

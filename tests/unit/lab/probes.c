@@ -226,8 +226,8 @@ TEST(a_launch_is_seen_by_its_length)
 {
     struct evidence e = {.ms = 0.025, .launch_ms = 0.01, .added = 0.5, .half_ms = -1, .cached_ms = -1};
     CHECK_EQ(evidence_verdict(&e), LIMIT_LAUNCH);
-    e.ms = 0.018;
-    e.half_ms = 0.014;
+    e.ms = 0.012;
+    e.half_ms = 0.010;
     CHECK_EQ(evidence_verdict(&e), LIMIT_LAUNCH);
     e.ms = 0.025;
     e.half_ms = 0.0125; /* half of the work, half of the time: it is the work that counts */
