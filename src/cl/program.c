@@ -245,8 +245,16 @@ hone_status kernel_get_facts(const struct kernel *kernel, struct kernel_facts *f
     if (code == CL_SUCCESS)
         code = clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local,
                                         NULL);
+    size_t required[3] = {0};
+    if (code == CL_SUCCESS)
+        code = clGetKernelWorkGroupInfo(kernel->object, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                        sizeof required, required, NULL);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clGetKernelWorkGroupInfo of '%s'", kernel->name);
+    /* NVIDIA's driver says 256 of kernels that it compiled for larger work-groups, too. */
+    const size_t declared = required[0] * required[1] * required[2];
+    if (declared > facts->max_work_group)
+        facts->max_work_group = declared;
     code = clGetKernelInfo(kernel->object, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, NULL);
     if (code != CL_SUCCESS)
         return cl_failed(error, code, "clGetKernelInfo of '%s'", kernel->name);
