@@ -138,7 +138,10 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"WIDE && W*H*C >= 1048576", "vectors", "STREAM=1"},
     {"WIDE", "vectors", ""},
+    {"PTX && W*H*C*BITS <= 4194304 && H <= 1024", "once", "GROUP=512"},
+    {"PTX && W*H*C*BITS <= 12582912 && H <= 1024", "once", "GROUP=1024"},
     {"GPU && W*H*C*BITS <= 6291456", "once", ""},
+    {"PTX && C == 4 && W*H >= 33554432", "tiles", "ROWS=64 PIECES=1 LINES=4 STREAM=1 WG_SUMS=64 WG_X=64"},
     {"GPU && PTX && W*H*C >= 134217728 && !FLOAT && W*C % 4 == 0", "tiles", "ROWS=128 STREAM=1"},
     {"GPU && PTX && W*H*C >= 134217728", "tiles", "PIECES=2 STREAM=1"},
     {"GPU && PTX && C > 1 && W*H >= 33554432", "tiles", ""},
