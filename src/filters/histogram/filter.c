@@ -3,10 +3,17 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 REFERENCE(histogram);
 
-enum { OUTPUT_TABLE, OUTPUT_PICTURE, OUTPUT_FULL, OUTSIDE = 3 /* below, above, NaN */ };
+enum {
+    OUTPUT_TABLE,
+    OUTPUT_PICTURE,
+    OUTPUT_FULL,
+    OUTSIDE = 3,            /* below, above, NaN */
+    EDGES_AND_DIVISION = 3, /* words beyond one for each bin: the last edge, and see quick_division() */
+};
 
 /* The range of a format; the end of integers is the first number beyond them. */
 static double format_end(hone_type type)
@@ -76,20 +83,57 @@ static int32_t first_integer(double edge, bool beyond)
     return (int32_t)fmax(-far, fmin(far, beyond ? floor(edge) + 1 : ceil(edge)));
 }
 
+/*
+ * Behind the edges of integers two words, times and plus: a value v in the range is in bin
+ *     min(((v - edges[0]) * times + plus) >> 32, bins - 1)
+ * All values are tried. Where that cannot be right for all of them, times is 0.
+ */
+static void quick_division(uint32_t *to, const struct filter_case *c, int64_t bins)
+{
+    const int32_t *edges = (const int32_t *)to;
+    const double scale = (double)bins / (most_of(c) - least_of(c));
+    const double first = (edges[0] - least_of(c)) * scale; /* where the first value lies, in bins */
+    double lowest = 0, highest = 1;                        /* of what may be added to all places */
+    int64_t bin = 0;
+    for (int32_t i = 0; i < edges[bins] - edges[0]; i++) {
+        while (bin + 1 < bins && edges[bin + 1] <= edges[0] + i)
+            bin++;
+        lowest = fmax(lowest, (double)bin - (first + i * scale));
+        highest = bin + 1 < bins ? fmin(highest, (double)(bin + 1) - (first + i * scale)) : highest;
+    }
+    const double plus = first + (lowest + highest) / 2;
+    if (!(scale < 1 && plus >= 0 && plus < 1))
+        return;
+    const uint64_t times = (uint64_t)(scale * 0x1p32), offset = (uint64_t)(plus * 0x1p32);
+    bin = 0;
+    for (int32_t i = 0; i < edges[bins] - edges[0]; i++) {
+        while (bin + 1 < bins && edges[bin + 1] <= edges[0] + i)
+            bin++;
+        const int64_t found = (int64_t)(((uint64_t)i * times + offset) >> 32);
+        if ((found < bins ? found : bins - 1) != bin)
+            return;
+    }
+    to[bins + 1] = (uint32_t)times;
+    to[bins + 2] = (uint32_t)offset;
+}
+
 static void table(const struct filter_case *c, int index, void *to, size_t bytes)
 {
     (void)index;
     const int64_t bins = (int64_t)case_number(c, "bins");
+    memset(to, 0, bytes);
     for (int64_t i = 0; i <= bins && (size_t)i < bytes / 4; i++)
         if (c->in.type == HONE_F32)
             ((float *)to)[i] = first_float(histogram_edge(c, i), i == bins);
         else
             ((int32_t *)to)[i] = first_integer(histogram_edge(c, i), i == bins);
+    if (c->in.type != HONE_F32 && bytes / 4 >= (size_t)bins + EDGES_AND_DIVISION)
+        quick_division(to, c, bins);
 }
 
 /* The counters, and the largest of them behind. */
 #define COUNTS "slots*C"
-#define EDGES  "table0:(bins + 1)*4"
+#define EDGES  "table0:(bins + 3)*4"
 #define RANGE  EDGES, "float:origin", "float:scale", "float:margin", "bins"
 #define COUNTERS                                                                                             \
     {                                                                                                        \
@@ -113,8 +157,10 @@ static void table(const struct filter_case *c, int index, void *to, size_t bytes
 /* Per pixel of the result: its share of the input, and its counters. */
 #define SHARE "C*IW*IH/(W*H)"
 
-/* Local memory of `once`: copies of the counters, of bytes one for each value, or one of each count. */
-#define AREA "max(COPIES*(TYPE == 0 ? 256 : slots), slots)*C*4"
+/* Local memory of `once`: copies of the counters, of bytes one for each value; or one of each count, and a
+ * word. */
+#define AREA "max(COPIES*C*(TYPE == 0 ? 256 : slots + 1), slots*C + 1)*4"
+#define GRID "min(CU*GROUPS, ceildiv(IW*IH*C*BITS/8, WG_X*16))*WG_X"
 
 static const struct variant variants[] = {
     {VARIANT("global", NULL, 0, "buffer", "one element per work-item, one global atomic addition each"),
@@ -142,13 +188,13 @@ static const struct variant variants[] = {
      /* Places of vectors are counted by int. */
      .condition = "IW*IH*C <= 2147480000",
      .tunables = {{"COPIES", TUNABLE_DEFINE, "8 1 2 4 16 32", "of the counters of a work-group"},
-                  {"AHEAD", TUNABLE_DEFINE, "2 1 4", "vectors of 16 bytes loaded before they are counted"},
+                  {"AHEAD", TUNABLE_DEFINE, "2 1 4 8", "vectors of 16 bytes loaded before they are counted"},
                   {"GROUPS", TUNABLE_LAUNCH, "2 1 4 8", "work-groups per compute unit"},
-                  {"WG_X", TUNABLE_LAUNCH, "512 32 128 256 1024", "work-items of a work-group"}},
-     .constraints = {AREA " + 4 <= LMEM"}, .defines = {"RANGED=ranged"},
+                  {"WG_X", TUNABLE_DEFINE, "256 32 128 512 1024", "work-items of a work-group"}},
+     .constraints = {AREA " <= LMEM", "WG_X <= MAXWG"}, .defines = {"RANGED=ranged"},
      .scratch = {{.bytes = "(" COUNTS " + 1)*4", .kept = true}},
-     .passes = {PASS("histogram_once", .extent = {"min(CU*GROUPS, ceildiv(IW*IH*C*BITS/8, WG_X*16))*WG_X"},
-                     .arguments = {"in", "tmp0", "out", "local:" AREA, "local:4", "IW", "IH", "W*C", RANGE})},
+     .passes = {PASS("histogram_once", .extent = {GRID},
+                     .arguments = {"in", "tmp0", "out", "local:" AREA, "IW", "IH", "W*C", RANGE})},
      .cost = {"BITS/8*" SHARE " + 12*C", SHARE "*BITS/128", "3*" SHARE}},
     {VARIANT("private", NULL, 0, "buffer",
              "CPU: each work-item counts a band of rows in copies of its own, a second pass sums up"),
@@ -166,12 +212,19 @@ static const struct variant variants[] = {
 };
 
 #define GPU_ONCE "GPU && slots*C <= 4096"
+#define PTX_ONCE "PTX && slots*C <= 4096"
 
 static const struct seed seeds[] = {
     /* Without vectors in the source a compiler makes them of neighbouring work-items. */
     {"CPU && !WIDE && bins <= 4096", "private", "COPIES=4 ROWS=16 WG_X=8"},
     {"CPU && bins <= 4096", "private", "ROWS=256"},
     {"CPU", "private", "ROWS=1024 COPIES=2"},
+    /* Large work-groups add up fewer copies, and as many copies as keep lanes out of each other's banks. */
+    {PTX_ONCE " && TYPE == 0 && C == 2", "once", "COPIES=16 AHEAD=4 GROUPS=4 WG_X=512"},
+    {PTX_ONCE " && TYPE == 0 && C == 3", "once", "COPIES=8 AHEAD=4 GROUPS=4 WG_X=512"},
+    {PTX_ONCE " && C == 1", "once", "COPIES=32 AHEAD=4 GROUPS=2 WG_X=1024"},
+    {PTX_ONCE " && C == 2", "once", "COPIES=16 AHEAD=4 GROUPS=2 WG_X=1024"},
+    {PTX_ONCE, "once", "COPIES=8 AHEAD=4 GROUPS=2 WG_X=1024"},
     /* Of bytes so many copies that lanes are in each other's way seldom; of others the bin takes longer. */
     {GPU_ONCE " && TYPE == 0 && C == 1 && IW*IH >= 16777216", "once", "COPIES=32 AHEAD=4 GROUPS=4 WG_X=256"},
     {GPU_ONCE " && TYPE == 0 && C == 1", "once", "COPIES=32 AHEAD=4 GROUPS=2 WG_X=256"},

@@ -7,110 +7,255 @@
  * That it is the last one says a ticket. That all counts have arrived says their sum: every element is in one
  * of them. So no order of memory accesses is assumed between work-groups.
  *
- * Rows are read in vectors of 16 bytes as memory has them, whatever they begin with; an image without gaps is
- * a single row.
+ * Rows are read in vectors of 16 bytes as memory has them, whatever they begin with, and what is no whole
+ * vector by itself; an image without gaps is a single row.
  */
 #include "filters/histogram/bins.clh"
 
 #ifndef COPIES
-#define COPIES 8 /* of the counters of a work-group */
+#define COPIES 8 /* of the counters of a work-group, for each channel */
 #endif
 #ifndef AHEAD
 #define AHEAD 2 /* vectors that are loaded before they are counted */
+#endif
+#ifndef WG_X
+#define WG_X 256 /* work-items of a work-group */
 #endif
 
 #define PIXEL_BYTES (HONE_T == 0 ? 1 : HONE_T == 2 ? 4 : 2)
 #define PER         (16 / PIXEL_BYTES) /* elements in a vector */
 #define PATIENCE    (1 << 20)          /* times that the last work-group looks for counts */
 
+/* What has no bin at once is counted behind all others, for nothing. */
+#define NOWHERE(bins)      COUNTERS(bins)
+#define ALL_COUNTERS(bins) (COUNTERS(bins) + (RANGED && HONE_T != 0))
+
+/*
+ * Work-items that run at once are to meet different banks of local memory. With 32 copies each has its own;
+ * with fewer, neighbours take the channels of a pixel in different order, so that copies times channels
+ * suffice.
+ */
+#if COPIES < 32 && (HONE_C == 2 || HONE_C == 4)
+#define TURNS HONE_C
+#else
+#define TURNS 1
+#endif
+
 struct rows {
     __global const PIXEL *first;
-    int pitch, elements; /* of a row */
-    uint vectors;        /* that it can touch */
+    int pitch, elements, height; /* `elements` of a row */
 };
 
 inline struct rows rows_of(__global const PIXEL *in, int pitch, int width, int height)
 {
-    bool gaps = pitch != width * HONE_C;
-    struct rows rows = {in, gaps ? pitch : 0, gaps ? width * HONE_C : width * HONE_C * height, 0};
-    rows.vectors = ((uint)rows.elements + 2 * PER - 2) / PER;
+    int count = width * HONE_C;
+    bool gaps = pitch != count;
+    struct rows rows = {in, pitch, gaps ? count : count * height, gaps ? height : 1};
     return rows;
 }
 
-/* Element i of a vector. */
-inline NUMBER element(const uint *words, int i)
+/* Elements of a row before its first whole vector. */
+inline int elements_before(__global const PIXEL *row, int elements)
+{
+    return min((int)(-(size_t)row & 15) / PIXEL_BYTES, elements);
+}
+
+/* A work-item's place among others. */
+struct own {
+    __local uint *copy;
+    int turn; /* its order of channels: i ^ turn */
+};
+
+#if RANGED && HONE_T != 0
+/* How most values find their bin: numbers that stay the same. */
+struct quick {
+    NUMBER low, high;
+#if !FLOATING
+    uint times, plus; /* see the host's quick_division() */
+#endif
+};
+
+#if FLOATING
+#define IS_SLOW(q) false
+#else
+#define IS_SLOW(q) ((q)->times == 0)
+#endif
+
+inline struct quick quick_of(RANGE_PARAMETERS)
+{
+    struct quick q;
+    q.low = edges[0];
+    q.high = edges[bins];
+#if !FLOATING
+    q.times = edges[bins + 1];
+    q.plus = edges[bins + 2];
+#endif
+    return q;
+}
+
+/* Not for NaN, and only for what lies as far from all edges as `sure` says. */
+inline int find_bin(NUMBER value, bool *sure, const struct quick *q, RANGE_PARAMETERS)
+{
+    const bool below = value < q->low, above = value >= q->high;
+#if FLOATING
+    float at = (value - origin) * scale;
+    float shifted = at + 12582912.0f, nearest = shifted - 12582912.0f;
+    int bin = (int)(as_uint(shifted) & 0x3fffffu) - (at < nearest);
+    *sure = fabs(at - nearest) > margin || below || above;
+    bin = *sure ? bin : NOWHERE(bins);
+#else
+    int bin = min((int)(((ulong)(uint)(value - q->low) * q->times + q->plus) >> 32), bins - 1);
+    *sure = true;
+#endif
+    return below ? bins : above ? bins + 1 : bin;
+}
+#else
+struct quick {
+    int none;
+};
+
+#define IS_SLOW(q) false
+
+inline struct quick quick_of(RANGE_PARAMETERS)
+{
+    struct quick q = {0};
+    return q;
+}
+
+inline int find_bin(NUMBER value, bool *sure, const struct quick *q, RANGE_PARAMETERS)
+{
+    *sure = true;
+    return COUNTER(value);
+}
+#endif
+
+/* `to`: the counters of a channel. */
+inline void count_one(__local uint *to, uint counter)
+{
+    atomic_inc((__local uint *)((__local char *)to + counter * (HONE_C * COPIES * 4)));
+}
+
+/* Element i of a word, in a work-item's order. */
+inline NUMBER element(uint word, int i, int turn)
 {
 #if HONE_T == 0
-    return words[i / 4] >> i % 4 * 8 & 0xffu;
+    return word >> (i ^ turn) * 8 & 0xffu;
 #elif HONE_T == 1
-    return words[i / 2] >> i % 2 * 16 & 0xffffu;
+    return word >> (i ^ (turn & 1)) * 16 & 0xffffu;
 #elif HONE_T == 3
-    return (short)(words[i / 2] >> i % 2 * 16);
+    return (short)(word >> (i ^ (turn & 1)) * 16);
 #else
-    return as_float(words[i]);
+    return as_float(word);
 #endif
 }
 
-inline void count_one(__local uint *own, NUMBER value, int channel, RANGE_PARAMETERS)
+/* Words of pixels that fill several, in a work-item's order. */
+inline uint4 turned(uint4 v, int turn)
 {
-    atomic_inc(own + (COUNTER(value) * HONE_C + channel) * COPIES);
+#if TURNS > 1 && PIXEL_BYTES == 4
+    v = turn & 1 ? v.yxwz : v;
+    return turn & 2 ? v.zwxy : v;
+#elif TURNS > 2 && PIXEL_BYTES == 2
+    return turn & 2 ? v.yxwz : v;
+#else
+    return v;
+#endif
 }
 
-inline void count_vector(__local uint *own, uint4 vector, uint first, RANGE_PARAMETERS)
+/* The counters of the channel of element i of a vector whose first one is of channel `phase`. */
+inline __local uint *counters_of(const struct own *own, int phase, int i)
 {
-    const uint words[4] = {vector.x, vector.y, vector.z, vector.w};
-    int channels[HONE_C];
+    return own->copy + (phase + (i % HONE_C ^ own->turn)) % HONE_C * COPIES;
+}
+
+/* Elements of a vector that are known by a bit each, one at a time. */
+inline void count_slowly(const struct own *own, uint4 v, int phase, uint elements, RANGE_PARAMETERS)
+{
+    for (int i = 0; elements >> i > 0; i++) {
+        int word = i / (PER / 4);
+        uint w = word == 0 ? v.x : word == 1 ? v.y : word == 2 ? v.z : v.w;
+        if (elements >> i & 1)
+            count_one(counters_of(own, phase, i), COUNTER(element(w, i % (PER / 4), own->turn)));
+    }
+}
+
+inline void count_vector(const struct own *own, uint4 vector, int phase, const struct quick *q,
+                         RANGE_PARAMETERS)
+{
+    const uint4 v = turned(vector, own->turn);
+    const uint words[4] = {v.x, v.y, v.z, v.w};
+    __local uint *to[HONE_C];
+    uint unsure = 0;
+    if (IS_SLOW(q)) {
+        count_slowly(own, v, phase, (1u << PER) - 1, RANGE);
+        return;
+    }
 #pragma unroll
     for (int i = 0; i < HONE_C; i++)
-        channels[i] = (first + i) % HONE_C;
+        to[i] = counters_of(own, phase, i);
 #pragma unroll
-    for (int i = 0; i < PER; i++)
-        count_one(own, element(words, i), channels[i % HONE_C], RANGE);
+    for (int i = 0; i < PER; i++) {
+        bool sure;
+        int bin = find_bin(element(words[i / (PER / 4)], i % (PER / 4), own->turn), &sure, q, RANGE);
+        unsure |= sure ? 0u : 1u << i;
+        count_one(to[i % HONE_C], bin);
+    }
+    if (unsure > 0)
+        count_slowly(own, v, phase, unsure, RANGE);
 }
 
-/* The elements of a vector that are the row's; it begins `from` elements behind the row's first one, or
- * before it. */
-inline void count_end(__local uint *own, __global const PIXEL *row, int from, int elements, RANGE_PARAMETERS)
+/* The share of a work-item: every `stride`th whole vector. */
+inline void count_vectors(const struct own *own, const struct rows *rows, uint first, uint stride,
+                          RANGE_PARAMETERS)
 {
-    for (int i = max(from, 0); i < min(from + PER, elements); i++)
-        count_one(own, row[i], i % HONE_C, RANGE);
-}
-
-/* The share of a work-item: every `stride`th vector. */
-inline void count_share(__local uint *own, const struct rows *rows, uint count, uint stride, RANGE_PARAMETERS)
-{
-    for (uint at = get_global_id(0); at < count; at += AHEAD * stride) {
-        __global const PIXEL *row[AHEAD];
-        uint4 vectors[AHEAD];
-        int from[AHEAD];
+    const struct quick q = quick_of(RANGE);
+    const int vectors = max(rows->elements / PER, 1), step_y = stride / vectors, step = stride % vectors;
+    int y = first / vectors, at = first % vectors;
+    while (y < rows->height) {
+        uint4 v[AHEAD];
+        int phase[AHEAD];
         bool whole[AHEAD];
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
-            uint i = at + k * stride, y = rows->pitch ? i / rows->vectors : 0;
-            row[k] = rows->first + (i < count ? y * rows->pitch : 0);
-            int before = ((size_t)row[k] & 15) / PIXEL_BYTES;
-            from[k] = (int)((i - y * rows->vectors) * PER) - before;
-            whole[k] = i < count && from[k] >= 0 && from[k] <= rows->elements - PER;
-            from[k] = i < count ? from[k] : rows->elements;
+            __global const PIXEL *row = rows->first + (y < rows->height ? y : 0) * rows->pitch;
+            int from = elements_before(row, rows->elements) + at * PER;
+            whole[k] = y < rows->height && from + PER <= rows->elements;
+            phase[k] = from % HONE_C;
             if (whole[k])
-                vectors[k] = *(__global const uint4 *)(row[k] + from[k]);
+                v[k] = *(__global const uint4 *)(row + from);
+            at += step;
+            y += step_y + (at >= vectors);
+            at -= at >= vectors ? vectors : 0;
         }
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
             if (whole[k])
-                count_vector(own, vectors[k], from[k], RANGE);
-            else
-                count_end(own, row[k], from[k], rows->elements, RANGE);
+                count_vector(own, v[k], phase[k], &q, RANGE);
     }
 }
 
-/* Adds what a work-group found. */
+/* What lies before and behind the whole vectors of rows. */
+inline void count_ends(const struct own *own, const struct rows *rows, uint first, uint stride,
+                       RANGE_PARAMETERS)
+{
+    for (uint i = first; i < (uint)rows->height * 2 * PER; i += stride) {
+        __global const PIXEL *row = rows->first + i / (2 * PER) * rows->pitch;
+        int before = elements_before(row, rows->elements), place = i % (2 * PER);
+        int behind = before + (rows->elements - before) / PER * PER;
+        int at = place < PER ? place : behind + place - PER;
+        if (at < (place < PER ? before : rows->elements))
+            count_one(own->copy + at % HONE_C * COPIES, COUNTER(row[at]));
+    }
+}
+
+/* Adds what the work-group found. */
 inline void add_up(__local const uint *area, __global uint *counts, RANGE_PARAMETERS)
 {
-    for (int i = get_local_id(0); i < COUNTERS(bins) * HONE_C; i += get_local_size(0)) {
+    for (int i = get_local_id(0); i < COUNTERS(bins) * HONE_C; i += WG_X) {
         uint sum = 0;
+#pragma unroll
         for (int k = 0; k < COPIES; k++)
-            sum += area[i * COPIES + (i + k) % COPIES];
+            sum += area[i * COPIES + (i / (32 / COPIES) + k) % COPIES];
 #if HONE_T == 0
         int at = sum > 0 ? bin_of(i / HONE_C, RANGE) * HONE_C + i % HONE_C : 0;
 #else
@@ -179,17 +324,20 @@ inline void write_result(__local const uint *area, __local uint *largest, __glob
 
 /* `counts` has a counter for each slot and channel, and behind them one of work-groups that are through.
  * `result` is the width of a row of the result, in elements. */
-__kernel void histogram_once(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *counts,
-                             __global RESULT *out, int out_offset, int out_pitch, __local uint *area,
-                             __local uint *note, int width, int height, int result, RANGE_PARAMETERS)
+__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
+histogram_once(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *counts,
+               __global RESULT *out, int out_offset, int out_pitch, __local uint *area, int width, int height,
+               int result, RANGE_PARAMETERS)
 {
-    int lid = get_local_id(0), group = get_local_size(0), counted = SLOTS(bins) * HONE_C;
-    for (int i = lid; i < COUNTERS(bins) * HONE_C * COPIES; i += group)
+    const int lid = get_local_id(0), group = get_local_size(0), counted = SLOTS(bins) * HONE_C;
+    const struct rows rows = rows_of(in + in_offset, in_pitch, width, height);
+    const struct own own = {area + lid / TURNS % COPIES, lid % TURNS};
+    __local uint *note = area + counted; /* behind what collect() needs */
+    for (int i = lid; i < ALL_COUNTERS(bins) * HONE_C * COPIES; i += group)
         area[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    struct rows rows = rows_of(in + in_offset, in_pitch, width, height);
-    count_share(area + lid % COPIES, &rows, rows.pitch ? rows.vectors * height : rows.vectors,
-                get_global_size(0), RANGE);
+    count_vectors(&own, &rows, get_global_id(0), get_global_size(0), RANGE);
+    count_ends(&own, &rows, get_global_id(0), get_global_size(0), RANGE);
     barrier(CLK_LOCAL_MEM_FENCE);
     add_up(area, counts, RANGE);
     barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
