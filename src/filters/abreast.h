@@ -7,7 +7,7 @@
     {"WORDS", TUNABLE_DEFINE, "4 2 8", "words of the input per work-item and row"},                          \
         {"BATCH", TUNABLE_DEFINE, "4 1 2 8", "rows at a time"},                                              \
         {"AT_ONCE", TUNABLE_DEFINE, "1 2 4", "rows whose windows slide side by side"},                       \
-        {"GROUPS", TUNABLE_LAUNCH, "8 1 2 4 6 12 16 24 32", "work-groups per compute unit"},                 \
+        {"GROUPS", TUNABLE_LAUNCH, "8 1 2 3 4 5 6 7 10 12 14 16 20 24 32", "work-groups per compute unit"},  \
     {                                                                                                        \
         "WG_X", TUNABLE_DEFINE, "32 64 128 256 512", "work-group width"                                      \
     }
@@ -32,7 +32,7 @@
     "/2)*C)/" ABREAST_STEP "*" ABREAST_STEP ")"
 #define ABREAST_TILES(width) "ceildiv(W*C, " ABREAST_MOST(width) ")"
 #define ABREAST_TILE(width)  "roundup(ceildiv(W*C, " ABREAST_TILES(width) "), " ABREAST_STEP ")"
-#define ABREAST_ROWS(width)  "max(roundup(ceildiv(H, max(CU*GROUPS/" ABREAST_TILES(width) ", 1)), BATCH), 16)"
+#define ABREAST_ROWS(width)  "max(roundup(ceildiv(H, max(CU*GROUPS/" ABREAST_TILES(width) ", 1)), BATCH), 8)"
 
 #define ABREAST_CONSTRAINTS(width, height)                                                                   \
     ABREAST_MOST(width)                                                                                      \
