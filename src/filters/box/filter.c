@@ -100,6 +100,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     "in", "out", "local:" ABREAST_LOCAL("KH"), "W", "H", "KW", "KH", "border", ABREAST_TILE("KW"),           \
         ABREAST_ROWS("KW"), "AREA", "DIV32 ? DM : 1", "DIV32 ? DS : 32"
 
+/* Bytes for the sums of columns and the means of BATCH rows, and for sums of pieces. */
+#define PIECES_LOCAL "(4*(2*BATCH*((WG_X*WORDS + 2*RUN*C)*(RUN + 1)/RUN + 2*WORDS) + WG_X*BATCH*WORDS/RUN))"
+
 static const struct variant variants[] = {
     {VARIANT("direct", NULL, 0, "buffer", "one pixel per work-item, every pixel of the window read"),
      .fuses = FUSES_BEFORE | FUSES_AFTER, .tunables = {GROUP_2D}, .defines = {SUM64},
@@ -222,6 +225,22 @@ static const struct variant variants[] = {
                 PASS("box_sums", .extent = ABREAST_EXTENT("KW"), .local = {"WG_X", "1"},
                      .arguments = {ABREAST_ARGUMENTS, "tmp0"})},
      .cost = {"3*C*BITS/8", "C*(3 + KH/BLOCK/64)/WORDS/32*BITS + C*2", "C*(9 + KH/BLOCK/64)"}},
+    {VARIANT("pieces", "pieces.cl", NEEDS_LOCAL, "local",
+             "floats, any window at nearly the same cost: column sums slide down in registers, window sums "
+             "are put together from sums of pieces of rows"),
+     .condition = "FLOAT && KH <= 32767", .align = 32,
+     .tunables = {{"WORDS", TUNABLE_DEFINE, "4 8", "elements of a work-item and row"},
+                  {"BATCH", TUNABLE_DEFINE, "4 2 8", "rows at a time"},
+                  {"RUN", TUNABLE_DEFINE, "8 16 4", "windows of a work-item"},
+                  {"GROUPS", TUNABLE_LAUNCH, "4 1 2 3 6 8 12 24", "work-groups per compute unit"},
+                  {"WG_X", TUNABLE_DEFINE, "128 32 64 256 512", "work-group width"}},
+     .constraints = {"RUN <= KW && RUN + KW/RUN <= 160", "BATCH*WORDS % RUN == 0",
+                     ABREAST_MOST("KW") " >= " ABREAST_STEP, PIECES_LOCAL " <= LMEM"},
+     .defines = {"WITH_PTX=PTX"},
+     .passes = {PASS("box_pieces", .extent = ABREAST_EXTENT("KW"), .local = {"WG_X", "1"},
+                     .arguments = {"in", "out", "local:" PIECES_LOCAL, "W", "H", "KW", "KH", "border",
+                                   ABREAST_TILE("KW"), ABREAST_ROWS("KW"), "AREA"})},
+     .cost = {"8*C", "C*(4 + KH/64)", "C*(30 + KH/64)"}},
     {VARIANT("running", NULL, NEEDS_LOCAL, "local",
              "integers, any window at the same cost: running sums down, prefix sums across, differences"),
      .condition = "!FLOAT",
@@ -300,7 +319,8 @@ static const struct variant variants[] = {
 #define LARGE   "W*H >= 4000000"
 /* What `packed` is as fast with: small windows, and rows of a width that its batches take. */
 #define SMALL                                                                                                \
-    "(TYPE == 0 && W*C % 16 == 0 && KH <= 16 && (C == 1 ? AREA <= 100 : KW*C <= (C == 4 ? 33 : 24)))"
+    "(TYPE == 0 && W*C % 16 == 0 && KH <= 16 && (C == 1 ? AREA <= 100 : KW*C <= (C == 4 ? 33 : C == 3 ? 12 " \
+    ": 24)))"
 
 static const struct seed seeds[] = {
     {"WIDE && KH <= 64", "floats", "ROWS=128"},
@@ -314,6 +334,8 @@ static const struct seed seeds[] = {
     {ABREAST " && " LARGE " && !" SMALL " && " SPAN " <= 64", "abreast", "GROUPS=16"},
     {ABREAST " && " LARGE " && !" SMALL " && C == 1 && " SPAN " <= 256", "abreast",
      "AT_ONCE=2 GROUPS=4 WG_X=128"},
+    {ABREAST " && " LARGE " && C >= 3 && " SPAN " > 100 && " SPAN " <= 256", "abreast",
+     "WORDS=8 BATCH=2 GROUPS=4 WG_X=128"},
     {ABREAST " && " LARGE " && !" SMALL " && " SPAN " <= 256", "abreast", "GROUPS=4 WG_X=128"},
     {ABREAST " && " LARGE " && KH > 250 && TYPE == 0 && " SPAN " <= 768", "tall", "GROUPS=2 WG_X=128"},
     {ABREAST " && " LARGE " && KH > 250 && " SPAN " <= 2048", "tall", "GROUPS=2 WG_X=256"},
@@ -321,6 +343,11 @@ static const struct seed seeds[] = {
     {ABREAST " && " SPAN " > 256", "abreast", "GROUPS=2 WG_X=256"},
     {ABREAST " && " SPAN " > 1024", "abreast", "BATCH=2 GROUPS=2 WG_X=256"},
     {ABREAST " && " SPAN " > 256", "abreast", "GROUPS=4 WG_X=128"},
+    {ABREAST " && !" SMALL " && " SPAN " <= 128", "abreast", "GROUPS=16"},
+    {ABREAST " && !" SMALL, "abreast", "GROUPS=4 WG_X=128"},
+    {"PTX && FLOAT && KW >= 16 && KW*C <= 160", "pieces", "RUN=16"},
+    {"PTX && FLOAT && KW >= 16", "pieces", "RUN=16 WG_X=256 GROUPS=3"},
+    {"PTX && FLOAT && KW >= 8 && (" LARGE " || C > 1 || KH > 16)", "pieces", "BATCH=2 GROUPS=12 WG_X=64"},
     {"PTX && TYPE == 0 && AREA > 256 && C == 3", "sums", "SHUFFLE=1 PX=24 BATCH=8 GROUPS=8"},
     {"PTX && TYPE == 0 && AREA > 256 && C == 3", "sums", "SHUFFLE=1 PX=24 WG_X=128 WORDS=2 BATCH=4 GROUPS=8"},
     {"PTX && TYPE == 0 && AREA > 256 && C == 4 && KW > 48", "sums",
@@ -331,8 +358,6 @@ static const struct seed seeds[] = {
     {"PTX && TYPE > 0 && AREA > 64 && C == 3", "sums", "SHUFFLE=1 PX=12 WG_X=128 WORDS=2 BATCH=4 GROUPS=16"},
     {"PTX && FLOAT && AREA > 64 && C == 4", "sums", "SHUFFLE=1 PX=8 WG_X=128 WORDS=4 BATCH=4 GROUPS=8"},
     {"PTX && TYPE > 0 && AREA > 64", "sums", "SHUFFLE=1 PX=8 WG_X=128 WORDS=2 BATCH=4 GROUPS=16"},
-    {ABREAST " && !" SMALL " && " SPAN " <= 64", "abreast", "GROUPS=16"},
-    {ABREAST " && !" SMALL, "abreast", "GROUPS=4 WG_X=128"},
     {"PTX && KH <= 16 && W*H*C >= 33554432", "packed", "KEEP=2 SHUFFLE=1 ROWS=16 WG_X=32 WG_Y=2"},
     {"PTX && KH <= 16", "packed", "WORDS=2 KEEP=2 ROWS=16 WG_X=32 WG_Y=2"},
     {"GPU && H >= 4096", "packed", "ROWS=64 WG_X=256"},

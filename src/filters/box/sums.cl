@@ -140,14 +140,13 @@ inline void finish_odd(const struct tile *t, const struct results *to, const SUM
 {
 #pragma unroll
     for (int k = 0; k < PX; k++) {
-        uint odd = (uint)sums[k].x + (uint)(int)sums[k].y, plus = odd & 0xffffu, minus = odd >> 16;
-        float value = plus && minus ? NAN : plus ? INFINITY : -INFINITY;
+        uint odd = (uint)sums[k].x + (uint)(int)sums[k].y;
         bool kept = IS_ALPHA((i + k) % HONE_C);
         if (HONE_BORDER == BORDER_ZERO_OUTSIDE)
             kept |= hone_leaves((i + k) / HONE_C - t->window_width / 2, y - t->window_height / 2,
                                 t->window_width, t->window_height, t->width, t->height);
         if (k < left && odd && !kept)
-            to->at[y * to->pitch + i + k] = value;
+            to->at[y * to->pitch + i + k] = odd_sum(odd);
     }
 }
 #endif

@@ -178,14 +178,17 @@ static const struct variant variants[] = {
      .cost = {IN_AND_OUT, "C*(2 + size/ROWS)", "C*(10 + size/ROWS)"}},
 };
 
+/* What `packed` does not take; the bytes that a row of a window holds. */
+#define ABREAST "PTX && (TYPE > 0 || C > 1 || size > 65)"
+#define SPAN    "size*C*BITS/8"
+
 static const struct seed seeds[] = {
     {"WIDE && size <= 64", "bands", "ROWS=256"},
     {"WIDE", "bands", "ROWS=1024"},
-    {"PTX && TYPE == 0 && (C == 2 || C == 4 || (C == 1 && size > 65))", "sums",
-     "SHUFFLE=1 PX=16 WG_X=128 WORDS=2 GROUPS=8"},
-    {"PTX && TYPE == 0 && C == 3", "sums", "SHUFFLE=1 PX=24 GROUPS=8"},
-    {"PTX && TYPE == 1 && C != 3", "sums", "SHUFFLE=1 PX=8 GROUPS=8"},
-    {"PTX && TYPE == 1 && C != 3", "sums", "SHUFFLE=1 PX=8 WG_X=128 WORDS=2 BATCH=4 GROUPS=8"},
+    {ABREAST " && " SPAN " <= 128", "abreast", "GROUPS=16"},
+    {ABREAST " && " SPAN " <= 512", "abreast", "GROUPS=4 WG_X=128"},
+    {ABREAST, "abreast", "GROUPS=2 WG_X=256"},
+    {ABREAST, "abreast", "WORDS=8 BATCH=1 GROUPS=2 WG_X=256"},
     {"PTX && mask && output && W*H >= 100000000", "packed", "ROWS=256 AHEAD=4 SHUFFLE=1"},
     {"PTX && mask && W*H >= 100000000", "packed", "ROWS=256 AHEAD=4 SHUFFLE=1 SWAP=1"},
     {"PTX && mask", "packed", "WORDS=2 ROWS=16 AHEAD=8 SHUFFLE=1 WG_X=32"},

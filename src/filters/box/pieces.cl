@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For GPUs, floats: means of windows of any size, at a cost that hardly depends on the size.
+ *
+ * Down the columns, as in abreast.clh, each work-item slides the sums of PX columns: the row that enters is
+ * added, the one that leaves subtracted. Sums are pairs: what the first one loses to rounding, the second one
+ * collects, so that what is left of a value that came and went is below 2^-40 of it. NaNs and infinities
+ * would stay for good, and are counted instead.
+ *
+ * Along the rows nothing is subtracted. A work-item has RUN windows, one pixel after the other of a channel:
+ * the columns from each window's first one to the end of the run (tails), those that all the windows share,
+ * and those behind, of which each window has one more than the one before. What they share is the sums of the
+ * pieces that follow, RUN columns each, which other work-items have summed.
+ *
+ * Errors: along a row at most RUN + KW/RUN + 2 roundings, and one each of the column's sum, of the inverse of
+ * the area and of the product with it. Each one is half a last place of a sum of magnitudes, so that the mean
+ * is off by (RUN + KW/RUN + 5) * 2^-24 of the largest pixel at most; the host sees that this is below 1e-5.
+ */
+#ifndef WORDS
+#define WORDS 4 /* elements of a work-item and row: 4 or 8 */
+#endif
+#ifndef BATCH
+#define BATCH 4 /* rows at a time */
+#endif
+#ifndef RUN
+#define RUN 16 /* windows of a work-item, at most as many as a window is wide */
+#endif
+#ifndef WG_X
+#define WG_X 128 /* work-items of a group */
+#endif
+#define COLUMN_BITS 32
+
+#include "filters/cells.clh"
+
+#define LANES 32
+#define PX    WORDS
+#define GROUP (RUN * HONE_C) /* elements of the windows of HONE_C work-items, side by side */
+/* A pixel follows each group in local memory, so that neighbours meet in no bank. PX cells lie before. */
+#define PLACE(e)   ((e) + (e) / GROUP * HONE_C)
+#define ROW_CELLS  (PLACE(WG_X * PX + 2 * GROUP) + 2 * PX)
+#define FIND(t, i) (PX + PLACE((i) - (t)->first))
+/* Runs in a row of windows, and runs of a work-item. */
+#define ROW_RUNS (WG_X * PX / RUN)
+#define RUNS     (BATCH * PX / RUN)
+
+inline uint counted(uint word)
+{
+    return word;
+}
+
+#include "filters/columns.clh"
+
+struct columns {
+    float sums[PX], rests[PX];
+    uint odd[PX]; /* what oddity() counted */
+};
+
+/* Whether there is a NaN or an infinity: their products with 0 are NaNs. */
+inline bool odd_among(uint words[BATCH][WORDS])
+{
+    float sum = 0;
+#pragma unroll
+    for (int b = 0; b < BATCH; b++)
+#pragma unroll
+        for (int w = 0; w < WORDS; w++)
+            sum = fma(as_float(words[b][w]), 0.0f, sum);
+    return isnan(sum);
+}
+
+inline bool odd_columns(const struct columns *columns)
+{
+    uint any = 0;
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        any |= columns->odd[k];
+    return any != 0;
+}
+
+/* A row enters the columns, or leaves them. `odd`: there may be NaNs and infinities. */
+inline void take_row(struct columns *columns, const uint *words, bool leaves, bool odd)
+{
+#pragma unroll
+    for (int k = 0; k < PX; k++) {
+        uint count = odd ? oddity(words[k]) : 0;
+        float value = count ? 0.0f : as_float(words[k]), sum = columns->sums[k];
+        value = leaves ? -value : value;
+        float all = sum + value, back = all - sum;
+        columns->sums[k] = all;
+        columns->rests[k] += (sum - (all - back)) + (value - back);
+        columns->odd[k] += leaves ? -count : count;
+    }
+}
+
+/* Rows enter, of which the first `rows` count. */
+inline void take_rows(struct columns *columns, uint words[BATCH][WORDS], int rows)
+{
+    if (odd_among(words)) {
+#pragma unroll
+        for (int b = 0; b < BATCH; b++)
+            if (b < rows)
+                take_row(columns, words[b], false, true);
+    } else {
+#pragma unroll
+        for (int b = 0; b < BATCH; b++)
+            if (b < rows)
+                take_row(columns, words[b], false, false);
+    }
+}
+
+/* The sums of the columns for row y - 1. Both arrays are lent, so that many loads are under way. */
+inline void warm_up(struct columns *columns, uint first[BATCH][WORDS], uint second[BATCH][WORDS],
+                    const struct tile *t, int y)
+{
+    int from = y - 1 - t->window_height / 2, end = from + t->window_height;
+#pragma unroll
+    for (int k = 0; k < PX; k++) {
+        columns->sums[k] = columns->rests[k] = 0;
+        columns->odd[k] = 0;
+    }
+#pragma unroll 1
+    for (; from < end; from += 2 * BATCH) {
+        fetch_rows(first, t, from);
+        fetch_rows(second, t, from + BATCH);
+        take_rows(columns, first, end - from);
+        take_rows(columns, second, end - from - BATCH);
+    }
+}
+
+inline float sum_of(const struct columns *columns, int k, bool odd)
+{
+    uint count = odd ? columns->odd[k] : 0;
+    return count ? odd_sum(count) : columns->sums[k] + columns->rests[k];
+}
+
+inline void store_rows(struct columns *columns, uint enter[BATCH][WORDS], uint leave[BATCH][WORDS],
+                       __local float *cells, const int *places, bool odd)
+{
+#pragma unroll
+    for (int b = 0; b < BATCH; b++) {
+        take_row(columns, enter[b], false, odd);
+        take_row(columns, leave[b], true, odd);
+#pragma unroll
+        for (int k = 0; k < PX; k++)
+            cells[b * ROW_CELLS + places[k]] = sum_of(columns, k, odd);
+    }
+}
+
+/* The sums of the columns of BATCH rows, to local memory. */
+inline void store_columns(struct columns *columns, uint enter[BATCH][WORDS], uint leave[BATCH][WORDS],
+                          __local float *cells, const int *places)
+{
+    if (odd_among(enter) || odd_among(leave) || odd_columns(columns))
+        store_rows(columns, enter, leave, cells, places, true);
+    else
+        store_rows(columns, enter, leave, cells, places, false);
+}
+
+/* ---- Along the rows ---- */
+
+/* Number j of a work-item's runs: its row in the batch, and where its windows are. */
+struct run {
+    int row, group, channel;
+};
+
+inline struct run find_run(int j)
+{
+    int i = (int)get_local_id(0) + j * WG_X, run = i % ROW_RUNS;
+    return (struct run){i / ROW_RUNS, run / HONE_C, run % HONE_C};
+}
+
+/* Where the columns of a run's first window begin, and the means of its windows. */
+inline int place_of(struct run run)
+{
+    return run.row * ROW_CELLS + PX + run.group * (GROUP + HONE_C) + run.channel;
+}
+
+/* The sums from each column of the run to its last one. */
+inline void sum_tails(float *tails, __local const float *own)
+{
+#pragma unroll
+    for (int i = 0; i < RUN; i++)
+        tails[i] = own[i * HONE_C];
+#pragma unroll
+    for (int i = RUN - 2; i >= 0; i--)
+        tails[i] += tails[i + 1];
+}
+
+/* Of each window its tail becomes the whole sum. `piece` is the sum of the run's columns, among others'. */
+inline void sum_windows(float *tails, __local const float *own, __local const float *piece, int window_width)
+{
+    int pieces = window_width / RUN, rest = window_width % RUN;
+    __local const float *behind = own + pieces * (GROUP + HONE_C);
+    float shared = 0, head = 0, some = 0;
+    for (int k = 1; k < pieces; k++)
+        shared += piece[k * HONE_C];
+#pragma unroll
+    for (int i = 0; i < RUN - 1; i++)
+        some += i < rest ? behind[i * HONE_C] : 0.0f;
+    shared += some;
+    tails[0] += shared;
+    behind += rest * HONE_C;
+#pragma unroll
+    for (int i = 1; i < RUN; i++) {
+        head += behind[(i - 1) * HONE_C + (rest + i > RUN ? HONE_C : 0)];
+        tails[i] = (tails[i] + shared) + head;
+    }
+}
+
+struct results {
+    __global RESULT *at;
+    int pitch;
+    float inverse; /* 1 / area */
+};
+
+/* The results of a work-item's columns, which are the windows from element i of row y on. */
+inline void store_results(const struct tile *t, const struct results *to, __local const float *means, int i,
+                          int y, int left)
+{
+    int e = (int)get_local_id(0) * PX;
+    uint words[WORDS], centre[WORDS] = {0};
+    __global RESULT *at = to->at + y * to->pitch + i;
+    __global const uint *row = (__global const uint *)(t->in + y * t->pitch);
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        if (HONE_ALPHA && k % 4 == 3)
+            centre[k] = row[min(i + k, t->width * 4 - 1)];
+        uint word = as_uint(means[PX + PLACE(e + k)]);
+        word = clear_leaving(word, i + k, y, t->window_width, t->window_height, t->width, t->height);
+        words[k] = copy_alpha(word, centre[k], k);
+    }
+    if (left >= PX) {
+#pragma unroll
+        for (int q = 0; q < WORDS / 4; q++)
+            ((__global uint4 *)at)[q] = vload4(q, words);
+    } else {
+#pragma unroll
+        for (int k = 0; k < PX; k++)
+            if (k < left)
+                at[k] = as_float(words[k]);
+    }
+}
+
+/* The windows of BATCH rows from y on. */
+inline void finish_batch(const struct tile *t, const struct results *to, __local float *cells,
+                         __local float *means, __local float *pieces, int start, int stop, int y, int end)
+{
+    float tails[RUNS][RUN];
+#pragma unroll
+    for (int j = 0; j < RUNS; j++) {
+        sum_tails(tails[j], cells + place_of(find_run(j)));
+        pieces[(int)get_local_id(0) + j * WG_X] = tails[j][0];
+    }
+    if (t->window_width >= 2 * RUN) /* alike for all */
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (int j = 0; j < RUNS; j++) {
+        struct run run = find_run(j);
+        if (start + run.group * GROUP + run.channel < stop) {
+            int own = place_of(run);
+            sum_windows(tails[j], cells + own, pieces + (int)get_local_id(0) + j * WG_X, t->window_width);
+#pragma unroll
+            for (int i = 0; i < RUN; i++)
+                means[own + i * HONE_C] = tails[j][i] * to->inverse;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int i = start + (int)get_local_id(0) * PX;
+#pragma unroll
+    for (int b = 0; b < BATCH; b++)
+        if (i < stop && y + b < end)
+            store_results(t, to, means + b * ROW_CELLS, i, y + b, stop - i);
+}
+
+/* Rows y to end - 1 of the elements from `start` to `stop`. */
+inline void slide_windows(const struct tile *t, const struct results *to, __local float *cells, int start,
+                          int stop, int y, int end)
+{
+    __local float *means = cells + BATCH * ROW_CELLS, *pieces = means + BATCH * ROW_CELLS;
+    uint enter[BATCH][WORDS] = {{0}}, leave[BATCH][WORDS] = {{0}};
+    bool edge = t->folds && (t->from < 0 || t->needed > t->width * HONE_C);
+    struct columns columns;
+    int places[PX];
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        places[k] = FIND(t, t->at + k);
+    warm_up(&columns, enter, leave, t, y);
+    fetch_batch(enter, leave, t, y);
+#pragma unroll 1
+    for (; y < end; y += BATCH) {
+        store_columns(&columns, enter, leave, cells, places);
+        if (y + BATCH < end)
+            fetch_batch(enter, leave, t, y + BATCH);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (edge) {
+            fold_columns(t, (__local uint *)cells);
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        finish_batch(t, to, cells, means, pieces, start, stop, y, end);
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
+box_pieces(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+           int out_pitch, __local float *part, int width, int height, int window_width, int window_height,
+           BORDER_TYPE border, int size, int rows, int area)
+{
+    int start = get_group_id(0) * size, y = get_group_id(1) * rows, stop = min(start + size, width * HONE_C);
+    int left = window_width / 2 * HONE_C, right = (window_width - 1 - window_width / 2) * HONE_C;
+    if (start >= width * HONE_C || y >= height)
+        return;
+    float inverse = 1.0f / (float)area;
+    const struct results to = {out + out_offset, out_pitch, inverse};
+    struct tile t;
+    t.in = in + in_offset;
+    t.pitch = in_pitch;
+    t.width = width;
+    t.height = height;
+    t.window_width = window_width;
+    t.window_height = window_height;
+    t.border = border;
+    t.first = start - left;
+    t.from = start - (left + PX - 1) / PX * PX;
+    t.needed = stop + right;
+    find_columns(&t);
+    slide_windows(&t, &to, part, start, stop, y, min(y + rows, height));
+}
