@@ -55,16 +55,16 @@ struct columns {
     uint odd[PX]; /* what oddity() counted */
 };
 
-/* Whether there is a NaN or an infinity: their products with 0 are NaNs. */
+/* Whether there is a NaN or an infinity. */
 inline bool odd_among(uint words[BATCH][WORDS])
 {
-    float sum = 0;
+    uint most = 0;
 #pragma unroll
     for (int b = 0; b < BATCH; b++)
 #pragma unroll
         for (int w = 0; w < WORDS; w++)
-            sum = fma(as_float(words[b][w]), 0.0f, sum);
-    return isnan(sum);
+            most = max(most, words[b][w] & 0x7fffffffu);
+    return most >= 0x7f800000u;
 }
 
 inline bool odd_columns(const struct columns *columns)
