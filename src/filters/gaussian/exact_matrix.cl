@@ -135,12 +135,13 @@ inline void load_row(uint w[ACROSS][BYTES], const struct strip *s, int y, const 
     __global const PIXEL *row = hone_row(s->in, s->pitch, y + lane->group, s->height, &inside);
     UNROLL
     for (int b = 0; b < ACROSS; b++) {
-        if (s->edge) {
+        int at = s->edge ? hidden(x + 16 * b) : x + 16 * b;
+        if (!s->edge || (at >= 0 && at + 4 <= s->count)) {
+            load_words(w[b], row + at, BYTES);
+        } else {
             UNROLL
             for (int k = 0; k < BYTES; k++)
-                w[b][k] = word_at(row, inside, hidden(x + 16 * b + WORD_PART * k), s->width, s->border);
-        } else {
-            load_words(w[b], row + x + 16 * b, BYTES);
+                w[b][k] = border_word(row, inside, at + WORD_PART * k, s->width, s->border);
         }
         UNROLL
         for (int k = 0; k < BYTES; k++)
