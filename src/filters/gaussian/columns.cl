@@ -5,9 +5,9 @@
  *
  * A work-item owns four neighbouring elements of a row (a pixel has HONE_C) and walks down: each row is added
  * with its weight to all results whose windows hold it, which are in registers; one of these is then
- * complete. HONE_C rows of those go into local memory, from which a work-item makes four neighbouring pixels
- * of one row, so that each value that it reads serves four results. Results stand HALO pixels inside the
- * strip of the work-group.
+ * complete. LINES rows of those go into local memory, from which a work-item makes four neighbouring pixels
+ * of TIMES rows, so that each value that it reads serves four results, while the next LINES rows are being
+ * loaded. Results stand HALO pixels inside the strip of the work-group.
  *
  * Loops over elements and rows of the window are unrolled: their indices must be constants for the arrays to
  * live in registers.
@@ -18,6 +18,9 @@
 #ifndef ROWS
 #define ROWS 128 /* rows of results per work-group */
 #endif
+#ifndef TIMES
+#define TIMES 1 /* rows at a time, per channel */
+#endif
 #ifndef RADIUS
 #define RADIUS 7 /* the window reaches so far */
 #endif
@@ -25,12 +28,13 @@
 #include "filters/words.clh"
 
 #define ITEMS (LANES * HONE_C)
+#define LINES (TIMES * HONE_C)
 #define WORDS (4 / WORD_PART) /* of four elements */
 #define HALO  ((RADIUS + 3) / 4 * 4)
 #define MADE  (4 * LANES - 2 * HALO) /* pixels across */
 #define SPAN  (2 * RADIUS)
-#define WARM  ((SPAN + HONE_C - 1) / HONE_C * HONE_C) /* rows before the first that completes a result */
-#define SIDE  ((RADIUS * HONE_C + 3) / 4)             /* quads beside those of four pixels */
+#define WARM  ((SPAN + LINES - 1) / LINES * LINES) /* rows before the first that completes a result */
+#define SIDE  ((RADIUS * HONE_C + 3) / 4)          /* quads beside those of four pixels */
 
 /* Where a quad of four elements stands in a line: with gaps that keep the quads that neighbours read at once
  * in different banks. `k` may be negative, down to -64 * HONE_C. */
@@ -51,9 +55,21 @@ struct strip {
     __global const PIXEL *in;
     int pitch, width, height;
     BORDER_TYPE border;
-    int at;      /* the work-item's first element */
-    bool inside; /* all four are */
+    int at[4];   /* the work-item's elements, as the border rule has them; below 0: none */
+    bool inside; /* they are neighbours */
 };
+
+/* From element i of a row on. */
+inline void find_four(struct strip *s, int i)
+{
+    s->inside = i >= 0 && i + 4 <= s->width * HONE_C;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        int channel = (i + k + 64 * HONE_C) % HONE_C, x = (i + k + 64 * HONE_C) / HONE_C - 64;
+        int at = hone_fold(x, s->width);
+        s->at[k] = at < 0 ? -1 : at * HONE_C + channel;
+    }
+}
 
 struct weights {
     float of[RADIUS + 1];
@@ -64,11 +80,17 @@ inline void load_four(uint *w, const struct strip *s, int y)
     int inside;
     __global const PIXEL *row = hone_row(s->in, s->pitch, y, s->height, &inside);
     if (s->inside) {
-        load_words(w, row + s->at, WORDS);
+        load_words(w, row + s->at[0], WORDS);
     } else {
+        uint bits[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            NUMBER value = row[max(s->at[k], 0)];
+            bits[k] = BITS_OF(REAL_ROW(s->at[k] >= 0) ? value : s->border);
+        }
 #pragma unroll
         for (int k = 0; k < WORDS; k++)
-            w[k] = edge_word(row, inside, hidden(s->at + WORD_PART * k), s->width, s->border);
+            w[k] = FLOATING ? bits[k] : bits[4 / WORDS * k] | bits[4 / WORDS * k + 1] << 16;
     }
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
@@ -178,35 +200,37 @@ gaussian_columns(__global const PIXEL *in, int in_offset, int in_pitch, __global
                  int out_pitch, int width, int height, BORDER_TYPE border, __constant const float *table,
                  int reach)
 {
-    __local float4 lines[2][HONE_C][LINE];
+    __local float4 lines[2][LINES][LINE];
     int item = get_local_id(0), left = get_group_id(0) * MADE, first = get_group_id(1) * ROWS;
     int end = min(first + ROWS, height), lane = item % LANES, line = item / LANES, x = left + 4 * lane;
-    struct strip s = {in + in_offset, in_pitch, width, height, border, (left - HALO) * HONE_C + 4 * item, 0};
-    s.inside = s.at >= 0 && s.at + 4 <= width * HONE_C;
+    struct strip s = {in + in_offset, in_pitch, width, height, border, {0}, false};
+    find_four(&s, (left - HALO) * HONE_C + 4 * item);
     struct weights weights;
 #pragma unroll
     for (int i = 0; i <= RADIUS; i++)
         weights.of[i] = table[i];
     float sums[SPAN][4];
-    uint rows[HONE_C][WORDS];
+    uint rows[LINES][WORDS];
 #pragma unroll
     for (int k = 0; k < 4 * SPAN; k++)
         sums[k / 4][k % 4] = 0;
 #pragma unroll
-    for (int l = 0; l < HONE_C; l++)
+    for (int l = 0; l < LINES; l++)
         load_four(rows[l], &s, first - WARM + RADIUS + l);
-    for (int y = first - WARM, turn = 0; y < end; y += HONE_C, turn ^= 1) {
+    for (int y = first - WARM, turn = 0; y < end; y += LINES, turn ^= 1) {
 #pragma unroll
-        for (int l = 0; l < HONE_C; l++) {
+        for (int l = 0; l < LINES; l++) {
             lines[turn][l][PLACE(item)] = add_row(sums, rows[l], &weights);
-            load_four(rows[l], &s, y + HONE_C + RADIUS + l);
+            load_four(rows[l], &s, y + LINES + RADIUS + l);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (y >= first && 4 * lane < MADE && x < width && y + line < end) {
+        if (y < first || 4 * lane >= MADE || x >= width)
+            continue;
+#pragma unroll 1
+        for (int l = line; l < LINES && y + l < end; l += HONE_C) {
             float made[4 * HONE_C];
-            sum_across(made, lines[turn][line] + PLACE((HALO / 4 + lane) * HONE_C), &weights);
-            store_pixels(made, &s, out + out_offset + (y + line) * out_pitch + x * HONE_C, x, y + line,
-                         reach);
+            sum_across(made, lines[turn][l] + PLACE((HALO / 4 + lane) * HONE_C), &weights);
+            store_pixels(made, &s, out + out_offset + (y + l) * out_pitch + x * HONE_C, x, y + l, reach);
         }
     }
 }

@@ -111,12 +111,12 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     {"TAKE", TUNABLE_DEFINE, "8 4 16", "bytes of a row per work-item that gathers, if that is a cell"},      \
         {"GIVE", TUNABLE_DEFINE, "16 4 8", "bytes of a row per work-item that spreads"},                     \
         {"AHEAD", TUNABLE_DEFINE, "0 1", "a row of cells is read while that before is taken in"},            \
-        {"GROUP", TUNABLE_DEFINE, "128 64 256", "work-items of a group that gathers"},                       \
-        {"ROWS", TUNABLE_DEFINE, "16 4 8 32", "rows of the grid that they make"},                            \
+        {"GROUP", TUNABLE_DEFINE, "128 32 64 256", "work-items of a group that gathers"},                    \
+        {"ROWS", TUNABLE_DEFINE, "16 1 2 4 8 32", "rows of the grid that they make"},                        \
     {                                                                                                        \
         "DOWN", TUNABLE_DEFINE, "4 1 2 8 16", "cells down per work-item that spreads"                        \
     }
-#define GRID_CONSTRAINT "!AHEAD || C*GRID_STEP*max(TAKE, GRID_STEP*BITS/8) <= 64"
+#define GRID_CONSTRAINT "!AHEAD || C*GRID_STEP*max(TAKE, GRID_STEP*BITS/8) <= 256"
 #define GATHER_SCRATCH                                                                                       \
     {.bytes = "4*C*" GATHERED_COLUMNS "*" GATHERED_ROWS},                                                    \
         {.bytes = "FLOAT ? C*" GRID_FLAGS "*(" GATHERED_ROWS " + 3) : 1"},                                   \
@@ -128,7 +128,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
          .arguments = {"in", "tmp0", "tmp1", "tmp2", "W", "H", "border", "GRID_REACH", GATHERED_COLUMNS,     \
                        GATHERED_ROWS, GRID_FLAGS})
 
-/* Cells down of a work-group's tile, and the memory that it filters lines in. */
+/* Cells down of a work-group's tile, and the points of a channel's lines that it filters. */
 #define TILE_CELLS "(ITEMS*8*GIVE/BITS/SPAN*DOWN)"
 #define TILE_LINES "(" TILE_CELLS " + 4 + 2*GRID_REACH)*(SPAN/GRID_STEP + 4)"
 
@@ -222,8 +222,10 @@ static const struct variant variants[] = {
      .condition = DIRECT " && TYPE != 0 && NEAR <= 20", .align = 16,
      .specialised = "the window's radius sets how many results are under way in registers",
      .tunables = {{"LANES", TUNABLE_DEFINE, "64 32 128", "work-items per channel"},
-                  {"ROWS", TUNABLE_DEFINE, "128 32 64 256", "rows per work-group"}},
-     .constraints = {"LANES*C <= MAXWG", "32*C*(LANES*C + (C % 2 ? 0 : LANES)) <= LMEM"},
+                  {"ROWS", TUNABLE_DEFINE, "128 8 16 32 64 256", "rows per work-group"},
+                  {"TIMES", TUNABLE_DEFINE, "1 2 4", "rows at a time, per channel"}},
+     .constraints = {"LANES*C <= MAXWG", "32*C*TIMES*(LANES*C + (C % 2 ? 0 : LANES)) <= LMEM",
+                     "TIMES*C <= 4 || TIMES == 1"},
      .defines = {"RADIUS=NEAR", "WITH_PTX=PTX"},
      .passes = {PASS("gaussian_columns",
                      .extent = {"ceildiv(W, 4*LANES - 2*roundup(NEAR, 4))*LANES*C", "ceildiv(H, ROWS)"},
@@ -280,7 +282,7 @@ static const struct variant variants[] = {
                   {"SPAN", TUNABLE_DEFINE, "128 64 256", "pixels across of a work-group that spreads"},
                   {"ITEMS", TUNABLE_DEFINE, "256 128", "its work-items"}},
      .constraints = {GRID_CONSTRAINT, TILE_CELLS " >= 4 && " TILE_CELLS " % 4 == 0",
-                     "4*" TILE_LINES " + 4*C*(" TILE_CELLS " + 4)*(SPAN/GRID_STEP + 4) <= LMEM"},
+                     "4*C*" TILE_LINES " + 4*C*(" TILE_CELLS " + 4)*(SPAN/GRID_STEP + 4) <= LMEM"},
      .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX"}, .scratch = {GATHER_SCRATCH},
      .passes = {GATHER_PASS,
                 PASS("gaussian_grid_tiles",
@@ -288,7 +290,7 @@ static const struct variant variants[] = {
                      .local = {"ITEMS", "1"},
                      .arguments = {"in", "tmp0", GRID_TABLE, "tmp1", "tmp2", "out", "W", "H", "border",
                                    "GRID_REACH", "R", GRID_COLUMNS, GRID_ROWS, GRID_FLAGS,
-                                   "local:4*" TILE_LINES})},
+                                   "local:4*C*" TILE_LINES})},
      .cost = {"C*(2*BITS/8 + 8/GRID_STEP/GRID_STEP)", "C*(2 + 16/GRID_STEP/GRID_STEP)*BITS/128",
               "C*(20 + 32/GRID_STEP + (16*GRID_REACH + 16)/GRID_STEP/GRID_STEP)"}},
     {VARIANT("lines", NULL, 0, "buffer",
@@ -371,7 +373,7 @@ static const struct variant variants[] = {
 
 /* Enough pixels for GPUs to be busy with long strips. */
 #define LARGE "C == 1 && W*H >= 100000000"
-#define BUSY  "W*H >= 16777216"
+#define SMALL "W*H <= 1048576" /* too few pixels for many work-groups of the usual size */
 
 static const struct seed seeds[] = {
     {"EXACT && WIDE", "exact_bands", ""},
@@ -390,9 +392,14 @@ static const struct seed seeds[] = {
     {"SM >= 80 && S100 < 450", "matrix", "ROWS=32"},
     {"SM >= 80 && TYPE == 1 && C == 4 && S100 >= 150 && H >= 1024", "columns", "LANES=64"},
     {"SM >= 80 && S100 < 400 && H >= 2048", "matrix16", "TILES=2"},
-    {"SM >= 80 && S100 < 400", "matrix16", "TILES=2 ROWS=32"},
-    {"SM >= 80 && (C > 1 || S100 >= 300) && H < 1024", "columns", "LANES=32 ROWS=32"},
-    {"SM >= 80 && C > 1 && S100 < 300", "columns", "LANES=32"},
+    {"SM >= 80 && S100 < 400 && W*H <= 1048576", "matrix16", "TILES=2 ROWS=16 WG_X=32"},
+    {"SM >= 80 && S100 < 400", "matrix16", "TILES=2 ROWS=32 WG_X=32"},
+    {"SM >= 80 && C > 1 && W*H <= 1048576", "columns", "LANES=32 ROWS=16"},
+    {"SM >= 80 && W*H <= 1048576 && S100 < 300", "columns", "LANES=32 ROWS=8 TIMES=4"},
+    {"SM >= 80 && W*H <= 1048576", "columns", "LANES=32 ROWS=16 TIMES=2"},
+    {"SM >= 80 && C > 1 && S100 < 300", "columns", "LANES=32 ROWS=64"},
+    {"SM >= 80 && S100 < 300 && H < 2048", "columns", "LANES=32 ROWS=32 TIMES=4"},
+    {"SM >= 80 && S100 < 300 && C == 1", "columns", "LANES=64 TIMES=4"},
     {"SM >= 80 && C > 1", "columns", "LANES=64"},
     {"SM >= 80 && S100 >= 300", "columns", "LANES=128"},
     {"GPU && S100 < 400 && C > 1", "packed", "PX=2 UNROLL=1"},
@@ -402,18 +409,25 @@ static const struct seed seeds[] = {
     {"GPU && " GRID " && " LARGE " && TYPE == 0", "grid", "GROUP=64 ROWS=8 DOWN=1"},
     {"GPU && " GRID " && " LARGE " && GRID_STEP < 8", "grid", "TAKE=16 AHEAD=1 ROWS=32 DOWN=2 WG_X=128"},
     {"GPU && " GRID " && " LARGE, "grid", "TAKE=16 DOWN=2"},
-    {"SM >= 80 && " GRID " && " BUSY " && GRID_STEP == 2 && (TYPE == 2 || (TYPE == 1 && C < 4))", "grid",
-     "TAKE=16 GIVE=16 ROWS=16 DOWN=4"},
-    {"SM >= 80 && " GRID " && " BUSY " && TYPE != 0 && C > 1", "grid", "GIVE=8 ROWS=16 DOWN=2"},
-    {"SM >= 80 && " GRID " && " BUSY " && TYPE == 1 && GRID_STEP == 4", "grid",
-     "TAKE=16 AHEAD=1 ROWS=16 DOWN=2"},
+    {"SM >= 80 && " GRID " && GRID_STEP == 2 && TYPE == 2 && C == 1", "grid",
+     "TAKE=16 AHEAD=1 GROUP=64 ROWS=16 DOWN=4"},
+    {"SM >= 80 && " GRID " && " SMALL " && TYPE == 0", "grid_tiles",
+     "AHEAD=1 GROUP=64 ROWS=2 GIVE=8 DOWN=1 SPAN=64 ITEMS=128"},
+    {"SM >= 80 && " GRID " && " SMALL " && TYPE == 1 && C == 1", "grid_tiles",
+     "AHEAD=1 GROUP=64 ROWS=4 DOWN=1 SPAN=128 ITEMS=256"},
+    {"SM >= 80 && " GRID " && " SMALL " && TYPE == 1", "grid_tiles",
+     "AHEAD=1 GROUP=64 ROWS=4 DOWN=1 SPAN=64 ITEMS=128"},
+    {"SM >= 80 && " GRID " && " SMALL " && TYPE == 2", "grid_tiles",
+     "TAKE=16 AHEAD=1 GROUP=64 ROWS=4 DOWN=2 SPAN=64 ITEMS=128"},
+    {"SM >= 80 && " GRID " && TYPE == 0 && GRID_STEP >= 4 && C < 4", "grid_tiles",
+     "AHEAD=1 GROUP=64 ROWS=4 GIVE=8 DOWN=1 SPAN=128 ITEMS=256"},
+    {"SM >= 80 && " GRID " && TYPE == 0", "grid", "AHEAD=1 GROUP=64 ROWS=8 GIVE=8 DOWN=2"},
+    {"SM >= 80 && " GRID " && TYPE == 0", "grid", "GROUP=64 ROWS=4 DOWN=2"},
+    {"SM >= 80 && " GRID " && TYPE == 1 && C == 1", "grid", "TAKE=16 AHEAD=1 GIVE=8 ROWS=8 DOWN=2"},
+    {"SM >= 80 && " GRID " && TYPE == 1", "grid", "AHEAD=1 GIVE=8 ROWS=8 DOWN=2"},
+    {"SM >= 80 && " GRID " && C == 1", "grid", "TAKE=16 AHEAD=1 ROWS=8 DOWN=2"},
+    {"SM >= 80 && " GRID, "grid", "AHEAD=1 GROUP=64 DOWN=2"},
     {"GPU && " GRID " && C > 1", "grid", "GIVE=8 ROWS=8 DOWN=2"},
-    {"SM >= 80 && " GRID " && TYPE == 0 && C == 1 && GRID_STEP == 8", "grid_tiles",
-     "AHEAD=1 ROWS=8 DOWN=1 SPAN=128 ITEMS=256"},
-    {"SM >= 80 && " GRID " && TYPE == 0 && C == 1 && GRID_STEP == 16 && W*H <= 1048576", "grid_tiles",
-     "ROWS=4 DOWN=1 SPAN=128 ITEMS=256"},
-    {"SM >= 80 && " GRID " && TYPE == 0 && C == 1 && GRID_STEP == 16", "grid_tiles",
-     "ROWS=4 DOWN=1 SPAN=256 ITEMS=256"},
     {"GPU && " GRID " && TYPE == 0 && GRID_STEP < 16", "grid", "AHEAD=1 ROWS=8 DOWN=2"},
     {"GPU && " GRID " && TYPE == 0", "grid", "GROUP=64 ROWS=4 DOWN=1"},
     {"GPU && " GRID " && TYPE == 1", "grid", "TAKE=16 GIVE=8 ROWS=8 DOWN=2"},

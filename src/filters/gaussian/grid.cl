@@ -116,7 +116,7 @@ __constant float phi[4 * STEP] = {PHI};
 #define ACROSS(d, i) (phi[4 * (d) + (i)] * (GATHER / STEP))
 #define UNIT         1.0f
 #endif
-#define CAREFUL     (4 / HONE_C) /* rows at a time where the border is */
+#define CAREFUL     ((3 + HONE_C) / HONE_C) /* rows at a time where the border is */
 #define BELOW(d, i) (phi[4 * (d) + (i)] * (1.0f / STEP))
 
 #define IS_NAN      1
@@ -276,14 +276,16 @@ __kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int 
 #define TILE_Y (ITEMS / PLACES * DOWN)
 #define PLANE  ((TILE_Y + 4) * LINE)
 
-/* `quads` of four points in each of `count` rows, filtered across; rows of `grid` are `pitch` long. */
-inline void filter_rows(__local float4 *lines, __global const float *grid, int pitch,
+/* `quads` of four points in each of `count` rows of each channel, filtered across; rows of `grid` are `pitch`
+ * long, its channels `plane`. */
+inline void filter_rows(__local float4 *lines, __global const float *grid, int pitch, int plane,
                         __constant const float *taps, int reach, int quads, int count)
 {
-    for (int i = get_local_id(0); i < count * (LINE / 4); i += ITEMS) {
-        int quad = i % (LINE / 4), row = i / (LINE / 4);
+    for (int i = get_local_id(0); i < COLOURS * count * (LINE / 4); i += ITEMS) {
+        int quad = i % (LINE / 4), line = i / (LINE / 4), channel = line / count;
+        __global const float *row = grid + channel * plane + (line - channel * count) * pitch;
         if (quad < quads)
-            lines[i] = filter_across((__global const float4 *)(grid + row * pitch + 4 * quad), taps, reach);
+            lines[i] = filter_across((__global const float4 *)(row + 4 * quad), taps, reach);
     }
 }
 
@@ -291,24 +293,25 @@ inline void filter_rows(__local float4 *lines, __global const float *grid, int p
 inline void filter_columns(__local float *points, __local const float *lines, __constant const float *taps,
                            int reach, int quads, int count)
 {
-    for (int i = get_local_id(0); i < count / 4 * LINE; i += ITEMS) {
-        int column = i % LINE, row = i / LINE * 4;
+    for (int i = get_local_id(0); i < COLOURS * (count / 4) * LINE; i += ITEMS) {
+        int column = i % LINE, four = i / LINE, channel = four / (count / 4);
+        int row = 4 * (four - channel * (count / 4));
+        __local const float *from = lines + (channel * (count + 2 * reach) + row) * LINE + column;
+        __local float *to = points + channel * PLANE + row * LINE + column;
         float sums[4] = {0, 0, 0, 0};
         if (column >= 4 * quads)
             continue;
 #pragma unroll 4
-        for (int k = 0; k < 2 * reach + 4; k++) {
-            float value = lines[(row + k) * LINE + column];
-            ADD_TAPS(sums, value, taps + k);
-        }
+        for (int k = 0; k < 2 * reach + 4; k++)
+            ADD_TAPS(sums, from[k * LINE], taps + k);
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            points[(row + k) * LINE + column] = sums[k];
+            to[k * LINE] = sums[k];
     }
 }
 
-/* `lines` has room for TILE_Y + 4 + 2 * reach rows of LINE points; `columns` and `rows`: of all results of
- * the filter, in which row and column 0 stand one point before the picture's first. */
+/* `lines` has room for TILE_Y + 4 + 2 * reach rows of LINE points of each channel; `columns` and `rows`: of
+ * all results of the filter, in which row and column 0 stand one point before the picture's first. */
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 gaussian_grid_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __global const float *grid,
                     __constant const float *table, __global const uchar *flags, __global const uchar *tiles,
@@ -320,14 +323,11 @@ gaussian_grid_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __glo
     int left = get_group_id(0) * TILE_X, top = get_group_id(1) * TILE_Y, item = get_local_id(0);
     int quads = min(LINE, columns - left) / 4, count = min(TILE_Y + 4, rows - top);
     int pitch = columns + 2 * reach, gathered_rows = rows + 2 * reach;
-    for (int c = 0; c < COLOURS; c++) {
-        filter_rows(lines, grid + (c * gathered_rows + top) * pitch + left, pitch, table + 4 * STEP, reach,
-                    quads, count + 2 * reach);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        filter_columns(points + c * PLANE, (__local const float *)lines, table + 4 * STEP, reach, quads,
-                       count);
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
+    filter_rows(lines, grid + top * pitch + left, pitch, gathered_rows * pitch, table + 4 * STEP, reach,
+                quads, count + 2 * reach);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    filter_columns(points, (__local const float *)lines, table + 4 * STEP, reach, quads, count);
+    barrier(CLK_LOCAL_MEM_FENCE);
     int x = left * STEP + item % PLACES * WIDE, row = item / PLACES * DOWN, by = top + row;
     struct target t = {out + out_offset, in + in_offset, out_pitch, in_pitch, width, height, radius, x};
     if (x >= width || by * STEP >= height)
