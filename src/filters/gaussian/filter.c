@@ -27,10 +27,10 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "S100", (int64_t)ceil(100 * sigma));
     case_set_symbol(c, "NEAR", c->in.type == HONE_U8 ? gaussian_near(sigma) : gaussian_radius(sigma));
     set_coarse(c, sigma);
-    case_set_symbol(c, "GRID_STEP", gaussian_grid_step(c->in.type == HONE_U8, sigma));
+    case_set_symbol(c, "GRID_STEP", gaussian_grid_step(c, sigma));
     case_set_symbol(c, "EXACT_BITS", gaussian_exact_bits(c->in.type == HONE_U8, sigma));
     case_set_symbol(c, "EXACT_REACH", c->exact || c->in.type == HONE_U16 ? gaussian_exact_reach(c) : 1);
-    case_set_symbol(c, "GRID_REACH", gaussian_grid_reach(c->in.type == HONE_U8, sigma));
+    case_set_symbol(c, "GRID_REACH", gaussian_grid_reach(c, sigma));
     return HONE_OK;
 }
 
@@ -373,7 +373,8 @@ static const struct variant variants[] = {
 
 /* Enough pixels for GPUs to be busy with long strips. */
 #define LARGE "C == 1 && W*H >= 100000000"
-#define SMALL "W*H <= 1048576" /* too few pixels for many work-groups of the usual size */
+#define BUSY  "W*H >= 16777216"
+#define SMALL "W*H <= 4194304" /* too few pixels for many work-groups of the usual size */
 
 static const struct seed seeds[] = {
     {"EXACT && WIDE", "exact_bands", ""},
@@ -398,10 +399,10 @@ static const struct seed seeds[] = {
     {"SM >= 80 && W*H <= 1048576 && S100 < 300", "columns", "LANES=32 ROWS=8 TIMES=4"},
     {"SM >= 80 && W*H <= 1048576", "columns", "LANES=32 ROWS=16 TIMES=2"},
     {"SM >= 80 && C > 1 && S100 < 300", "columns", "LANES=32 ROWS=64"},
-    {"SM >= 80 && S100 < 300 && H < 2048", "columns", "LANES=32 ROWS=32 TIMES=4"},
+    {"SM >= 80 && S100 < 300 && H < 2048", "columns", "LANES=32 ROWS=16 TIMES=4"},
     {"SM >= 80 && S100 < 300 && C == 1", "columns", "LANES=64 TIMES=4"},
     {"SM >= 80 && C > 1", "columns", "LANES=64"},
-    {"SM >= 80 && S100 >= 300", "columns", "LANES=128"},
+    {"SM >= 80 && S100 >= 300", "columns", "LANES=64 TIMES=2"},
     {"GPU && S100 < 400 && C > 1", "packed", "PX=2 UNROLL=1"},
     {"GPU && S100 < 300 && H >= 2048", "packed", ""},
     {"GPU && S100 < 300", "packed", "ROWS=16"},
@@ -409,8 +410,6 @@ static const struct seed seeds[] = {
     {"GPU && " GRID " && " LARGE " && TYPE == 0", "grid", "GROUP=64 ROWS=8 DOWN=1"},
     {"GPU && " GRID " && " LARGE " && GRID_STEP < 8", "grid", "TAKE=16 AHEAD=1 ROWS=32 DOWN=2 WG_X=128"},
     {"GPU && " GRID " && " LARGE, "grid", "TAKE=16 DOWN=2"},
-    {"SM >= 80 && " GRID " && GRID_STEP == 2 && TYPE == 2 && C == 1", "grid",
-     "TAKE=16 AHEAD=1 GROUP=64 ROWS=16 DOWN=4"},
     {"SM >= 80 && " GRID " && " SMALL " && TYPE == 0", "grid_tiles",
      "AHEAD=1 GROUP=64 ROWS=2 GIVE=8 DOWN=1 SPAN=64 ITEMS=128"},
     {"SM >= 80 && " GRID " && " SMALL " && TYPE == 1 && C == 1", "grid_tiles",
@@ -419,8 +418,16 @@ static const struct seed seeds[] = {
      "AHEAD=1 GROUP=64 ROWS=4 DOWN=1 SPAN=64 ITEMS=128"},
     {"SM >= 80 && " GRID " && " SMALL " && TYPE == 2", "grid_tiles",
      "TAKE=16 AHEAD=1 GROUP=64 ROWS=4 DOWN=2 SPAN=64 ITEMS=128"},
-    {"SM >= 80 && " GRID " && TYPE == 0 && GRID_STEP >= 4 && C < 4", "grid_tiles",
-     "AHEAD=1 GROUP=64 ROWS=4 GIVE=8 DOWN=1 SPAN=128 ITEMS=256"},
+    {"SM >= 80 && " GRID " && GRID_STEP == 2 && TYPE == 2 && C == 1", "grid",
+     "TAKE=16 AHEAD=1 GROUP=64 ROWS=16 DOWN=4"},
+    {"SM >= 80 && " GRID " && " BUSY " && TYPE == 0 && C == 1 && GRID_STEP == 8", "grid_tiles",
+     "AHEAD=1 ROWS=8 DOWN=1 SPAN=128 ITEMS=256"},
+    {"SM >= 80 && " GRID " && " BUSY " && TYPE == 0 && C == 1 && GRID_STEP == 16", "grid_tiles",
+     "ROWS=4 DOWN=1 SPAN=256 ITEMS=256"},
+    {"SM >= 80 && " GRID " && " BUSY " && TYPE == 0 && C == 1", "grid", "AHEAD=1 ROWS=8 DOWN=2"},
+    {"SM >= 80 && " GRID
+     " && TYPE == 0 && (C == 1 ? GRID_STEP >= 4 : C == 3 && GRID_STEP == 8 && S100 < 5000)",
+     "grid_tiles", "AHEAD=1 GROUP=64 ROWS=4 GIVE=8 DOWN=1 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0", "grid", "AHEAD=1 GROUP=64 ROWS=8 GIVE=8 DOWN=2"},
     {"SM >= 80 && " GRID " && TYPE == 0", "grid", "GROUP=64 ROWS=4 DOWN=2"},
     {"SM >= 80 && " GRID " && TYPE == 1 && C == 1", "grid", "TAKE=16 AHEAD=1 GIVE=8 ROWS=8 DOWN=2"},

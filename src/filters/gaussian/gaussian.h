@@ -11,8 +11,8 @@ int64_t gaussian_near(double sigma);
 
 /* Of the grid form: pixels from one grid point to the next, and grid points (a multiple of 4) to
  * each side. */
-int64_t gaussian_grid_step(bool bytes, double sigma);
-int64_t gaussian_grid_reach(bool bytes, double sigma);
+int64_t gaussian_grid_step(const struct filter_case *c, double sigma);
+int64_t gaussian_grid_reach(const struct filter_case *c, double sigma);
 void gaussian_grid_table(const struct filter_case *c, float *table, size_t count);
 
 /* weights[0..radius] of a sampled Gaussian, normalised: weights[0] + 2 * (the others) is 1. */

@@ -29,18 +29,22 @@ static const double fine_phi[2][DEGREE + 1] = {
     {-0.0405194, 0.2223448, -0.4154657, 1.5047475, -2.3868448, -0.140099, 1.8603612},
     {0.0432361, -0.0347108, 0.0289327, 0.4577592, 0.0287543, 0.0809954, 0.0005756}};
 
-int64_t gaussian_grid_step(bool bytes, double sigma)
+/* A cell of 16 rows of colours of u8 is more code than a processor keeps at hand, and more than twice as
+ * slow. */
+int64_t gaussian_grid_step(const struct filter_case *c, double sigma)
 {
-    int64_t step = 1;
-    while (step < LARGEST && (double)(2 * step) * (bytes ? 1.25 : 2) <= sigma)
+    bool bytes = c->in.type == HONE_U8;
+    int64_t step = 1, largest = bytes && c->in.channels > 1 ? LARGEST / 2 : LARGEST;
+    while (step < largest && (double)(2 * step) * (bytes ? 1.25 : 2) <= sigma)
         step *= 2;
     return step;
 }
 
-int64_t gaussian_grid_reach(bool bytes, double sigma)
+int64_t gaussian_grid_reach(const struct filter_case *c, double sigma)
 {
     /* of finer formats, the window must lie inside, for NaN and infinity */
-    int64_t cells = (int64_t)ceil((bytes ? 4 : 5) * sigma / (double)gaussian_grid_step(bytes, sigma));
+    double windows = c->in.type == HONE_U8 ? 4 : 5;
+    int64_t cells = (int64_t)ceil(windows * sigma / (double)gaussian_grid_step(c, sigma));
     return (cells + 3) / 4 * 4;
 }
 
@@ -154,7 +158,7 @@ void gaussian_grid_table(const struct filter_case *c, float *table, size_t count
 {
     double sigma = case_number(c, "sigma"), phi[SUPPORT * LARGEST];
     bool bytes = c->in.type == HONE_U8;
-    int64_t step = gaussian_grid_step(bytes, sigma), reach = gaussian_grid_reach(bytes, sigma);
+    int64_t step = gaussian_grid_step(c, sigma), reach = gaussian_grid_reach(c, sigma);
     find_phi(bytes, step, phi);
     for (int64_t i = 0; i < SUPPORT * step && i < (int64_t)count; i++)
         table[i] = (float)phi[i];
