@@ -17,14 +17,24 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 #define RESULT_BYTES "C*(OTYPE == 0 ? 1 : OTYPE == 2 ? 4 : 2)"
 
-/* Kernels for u8 magnitudes, four elements to a word. */
+/* Kernels for magnitudes in words, of u8 with four elements to a word. */
 #define PACKED_CONDITION "TYPE == 0 && OTYPE == 0"
 #define PACKED_TUNABLES                                                                                      \
-    {"WORDS", TUNABLE_DEFINE, "4 2", "words of four elements per work-item and row"},                        \
-        {"ROWS", TUNABLE_DEFINE, "16 8 24 32 48 64 128", "rows per work-item"},                              \
-        {"UNROLL", TUNABLE_DEFINE, "2 4", "rows per round of the loop"},                                     \
+    {"WORDS", TUNABLE_DEFINE, "4 2", "words per work-item and row"},                                         \
+        {"ROWS", TUNABLE_DEFINE, "16 2 4 6 8 12 24 32 48 64 128", "rows per work-item"},                     \
+        {"UNROLL", TUNABLE_DEFINE, "2 4 6 8", "rows per round of the loop, loaded together"},                \
         {"SHUFFLE", TUNABLE_DEFINE, "0 1", "neighbours' pixels from the next lane instead of memory (PTX)"}, \
         WORK_GROUP("32 64 128 256 512", "1 2 4 8")
+
+#define PACKED_CONSTRAINTS                                                                                   \
+    {                                                                                                        \
+        "W*C*BITS >= 64*WORDS", "32*WORDS >= C*BITS", "ROWS % UNROLL == 0",                                  \
+            "!SHUFFLE || (PTX && WG_X % 32 == 0)"                                                            \
+    }
+#define PACKED_DEFINES                                                                                       \
+    {                                                                                                        \
+        "NORM=norm", "WITH_PTX=PTX", "TAIL=W*C*BITS % (32*WORDS) != 0"                                       \
+    }
 
 static const struct variant variants[] = {
     {VARIANT("direct", NULL, 0, "buffer", "one pixel per work-item, nine reads"),
@@ -71,19 +81,24 @@ static const struct variant variants[] = {
     {VARIANT("halves", "packed.cl", NEEDS_HALF, "packed",
              "two pixels per register as half precision numbers, strips of sliding rows"),
      .condition = PACKED_CONDITION, .fuses = FUSES_AFTER, .align = 16, .tunables = {PACKED_TUNABLES},
-     .constraints = {"W*C >= 8*WORDS", "!SHUFFLE || (PTX && WG_X % 32 == 0)"},
-     .defines = {"NORM=norm", "WITH_PTX=PTX", "TAIL=W*C % (4*WORDS) != 0"},
+     .constraints = PACKED_CONSTRAINTS, .defines = PACKED_DEFINES,
      .passes = {PASS("sobel_halves", .extent = {"W*C", "H"}, .block = {"4*WORDS", "ROWS"},
                      .arguments = {"in", "out", "W", "H", "border"})},
      .cost = {"2*C*(ROWS + 1)/ROWS", "C*(1 + 2*!SHUFFLE)*(ROWS + 2)/ROWS/WORDS/4", "11*C"}},
     {VARIANT("swar", "packed.cl", 0, "packed",
              "two pixels per register as 16-bit integers, strips of sliding rows"),
      .condition = PACKED_CONDITION, .fuses = FUSES_AFTER, .align = 16, .tunables = {PACKED_TUNABLES},
-     .constraints = {"W*C >= 8*WORDS", "!SHUFFLE || (PTX && WG_X % 32 == 0)"},
-     .defines = {"NORM=norm", "WITH_PTX=PTX", "TAIL=W*C % (4*WORDS) != 0"},
+     .constraints = PACKED_CONSTRAINTS, .defines = PACKED_DEFINES,
      .passes = {PASS("sobel_swar", .extent = {"W*C", "H"}, .block = {"4*WORDS", "ROWS"},
                      .arguments = {"in", "out", "W", "H", "border"})},
      .cost = {"2*C*(ROWS + 1)/ROWS", "C*(1 + 2*!SHUFFLE)*(ROWS + 2)/ROWS/WORDS/4", "12*C"}},
+    {VARIANT("floats", "floats.cl", 0, "packed",
+             "u16 and f32: words of several rows at once, computed with as floats"),
+     .condition = "(TYPE == 1 || FLOAT) && OTYPE == TYPE && output == 0", .align = 16,
+     .tunables = {PACKED_TUNABLES}, .constraints = PACKED_CONSTRAINTS, .defines = PACKED_DEFINES,
+     .passes = {PASS("sobel_floats", .extent = {"W*C", "H"}, .block = {"WORDS*32/BITS", "ROWS"},
+                     .arguments = {"in", "out", "W", "H", "border"})},
+     .cost = {"C*BITS/4*(ROWS + 1)/ROWS", "C*(1 + 2*!SHUFFLE)*(ROWS + 2)/ROWS*BITS/32/WORDS", "14*C"}},
     {VARIANT("vectors", "cpu.cl", NEEDS_WIDE, "wide", "CPU: strips of one 64-byte vector, sliding rows"),
      .tunables = {{"ROWS", TUNABLE_DEFINE, "128 8 16 32 64 256 1024", "rows of a strip"},
                   {"WG_X", TUNABLE_LAUNCH, "8 1 4 16 32 64 128", "strips per work-group"}},
@@ -106,10 +121,9 @@ static const struct seed seeds[] = {
     /* Few rows and many strips side by side: with long rows each row of a strip lies on a page of its own. */
     {"WIDE && W*C*BITS >= 65536", "vectors", "ROWS=16 WG_X=64"},
     {"WIDE", "vectors", "ROWS=32 WG_X=64"},
-    {"PTX && C == 4 && norm == 0", "halves", "ROWS=8 WORDS=2 WG_X=32 WG_Y=8"},
-    {"PTX && C > 1", "halves", "ROWS=8 WORDS=4 WG_X=32 WG_Y=4"},
-    {"PTX && H >= 2048", "halves", "ROWS=16 WORDS=4 WG_X=128"},
-    {"PTX", "halves", "ROWS=8 WORDS=4 WG_X=64"},
+    {"PTX && H >= 2048", "halves", "WORDS=4 ROWS=6 UNROLL=6 WG_X=32 WG_Y=4"},
+    {"PTX", "halves", "WORDS=4 ROWS=4 UNROLL=4 WG_X=32 WG_Y=4"},
+    {"PTX", "floats", "WORDS=4 ROWS=4 UNROLL=4 WG_X=32 WG_Y=4"},
     {"GPU", "swar", "ROWS=16 WORDS=4 WG_X=64"},
     {"GPU && TYPE == 1", "strips", "PX=8 ROWS=8 WG_X=32 WG_Y=4"},
     {"GPU", "strips", "PX=4 ROWS=8 WG_X=32 WG_Y=4"},

@@ -21,14 +21,7 @@
 #define SUM int
 #endif
 
-/* A float of this size has no places after the point: whole numbers below it come and go by addition, without
- * conversions, of which GPUs do few at a time. */
-#define TWO_23 8388608.0f
-
-inline float float_of(uint n)
-{
-    return as_float(0x4b000000u | n) - TWO_23;
-}
+#include "filters/sobel/roots.clh"
 
 /* The result from both gradients. Exact for integers; with MATHS 1, as near as the device takes roots. */
 inline RESULT finish(SUM dx, SUM dy)
@@ -48,16 +41,8 @@ inline RESULT finish(SUM dx, SUM dy)
      * err */
     return convert_uchar_sat((int)(ROOT((float)(dx * dx + dy * dy)) + 0.5f));
 #else
-    /* 16 bits: what is beyond 32 bits in squares cancels in the difference, which is small. Where nothing
-     * saturates, the float root is less than 1/16 off, so a guess that is at most one off, which integers put
-     * right: (root + 1/2)^2 = root^2 + root + 1/4. */
     uint x = abs(dx), y = abs(dy);
-    float p = float_of(x), q = float_of(y);
-    uint root = as_uint(sqrt(p * p + q * q) + TWO_23) & 0x7fffffu;
-    int beyond = (int)(x * x + y * y - root * root);
-    root += beyond > (int)root;
-    root -= root > 0 && beyond <= -(int)root;
-    return (RESULT)min(root, 65535u);
+    return (RESULT)short_root(x, y, float_of(x), float_of(y));
 #endif
 }
 

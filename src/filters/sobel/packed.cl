@@ -11,95 +11,12 @@
  * + p, so a byte becomes a number without a conversion. Two operations per instruction, off the integer pipe.
  * swar: the 16 bits are integers; differences carry a bias so that no lane borrows from its neighbour.
  */
-#ifndef WORDS
-#define WORDS 4 /* words of four elements per work-item and row */
-#endif
-#ifndef ROWS
-#define ROWS 16 /* rows per work-item */
-#endif
-#ifndef SHUFFLE
-#define SHUFFLE 0 /* neighbours' words: 0 by loads, 1 from the neighbouring lane (PTX) */
-#endif
 #ifndef NORM
 #define NORM 1 /* of the magnitude: 0 L2, 1 L1 */
 #endif
-#ifndef TAIL
-#define TAIL 1 /* 0: rows are a whole number of strips */
-#endif
-#ifndef UNROLL
-#define UNROLL 2 /* rows per round of the loop */
-#endif
 
-#include "filters/words.clh"
-#if SHUFFLE
-#include "filters/warp.clh"
-#endif
-
-struct strip {
-    __global const uchar *in;
-    int pitch, width, height, border;
-    int at, count; /* the strip's first element, elements in a row */
-};
-
-/* w[0] is the word left of the strip (of which the last pixel counts), w[WORDS + 1] the one right of it (the
- * first). */
-inline void load_row(uint *w, const struct strip *s, int y)
-{
-    int inside;
-    __global const uchar *row = hone_row(s->in, s->pitch, y, s->height, &inside);
-    bool first = s->at == 0, last = s->at + 4 * WORDS >= s->count;
-#if TAIL
-    bool whole = s->at + 4 * WORDS <= s->count;
-    if (!whole) {
-#pragma unroll
-        for (int k = 0; k < WORDS; k++)
-            w[1 + k] = edge_word(row, inside, s->at + 4 * k, s->width, s->border);
-    } else
-#endif
-        load_words(w + 1, row + s->at, WORDS);
-    bool load_left = !first, load_right = !last;
-#if SHUFFLE
-    uint lane = get_local_id(0) % 32;
-    w[0] = from_left(w[WORDS], 1);
-    w[WORDS + 1] = from_right(w[1], 1);
-    load_left = load_left && lane == 0;
-    load_right = load_right && lane == 31;
-#endif
-#if TAIL
-    if (s->at + 4 * WORDS + 4 > s->count) { /* too near the end for a whole word */
-        w[WORDS + 1] = edge_word(row, inside, s->at + 4 * WORDS, s->width, s->border);
-        load_right = last = false;
-    }
-#endif
-    if (load_left)
-        w[0] = *(__global const uint *)(row + s->at - 4);
-    if (load_right)
-        w[WORDS + 1] = *(__global const uint *)(row + s->at + 4 * WORDS);
-#if HONE_BORDER == BORDER_CONSTANT
-    uint outside = outside_word(s->border);
-    w[0] = first ? outside : w[0];
-    w[WORDS + 1] = last ? outside : w[WORDS + 1];
-#pragma unroll
-    for (int k = 0; k < WORDS + 2; k++)
-        w[k] = inside ? w[k] : outside;
-#elif HONE_BORDER == BORDER_WRAP || (HONE_BORDER == BORDER_REFLECT101 && HONE_C > 1)
-    if (first)
-        w[0] = edge_word(row, inside, -4, s->width, s->border);
-    if (last)
-        w[WORDS + 1] = edge_word(row, inside, s->count, s->width, s->border);
-#elif HONE_BORDER == BORDER_REFLECT101
-    w[0] = first ? w[1] << 16 : w[0];                            /* pixel 1 */
-    w[WORDS + 1] = last ? w[WORDS] >> 16 & 0xffu : w[WORDS + 1]; /* the last but one */
-#else
-    w[0] = first ? w[1] << (32 - 8 * HONE_C) : w[0];
-    w[WORDS + 1] = last ? w[WORDS] >> (32 - 8 * HONE_C) : w[WORDS + 1];
-#endif
-}
-
-inline void store_row(const struct sink *sink, const struct strip *s, int y, const uint *result)
-{
-    sink_put_words(sink, s->at, y, result, WORDS, TAIL ? s->count - s->at : 4 * WORDS);
-}
+#include "filters/sobel/roots.clh"
+#include "filters/wordstrips.clh"
 
 /* The words that begin a pixel before word k of a row and a pixel behind. */
 #if HONE_C == 4
@@ -116,10 +33,8 @@ inline void store_row(const struct sink *sink, const struct strip *s, int y, con
 inline uint roots(float low, float high)
 {
 #if WITH_PTX
-    float a, b;
-    asm("sqrt.approx.f32 %0, %1;" : "=f"(a) : "f"(fmin(low, 65025.0f)));
-    asm("sqrt.approx.f32 %0, %1;" : "=f"(b) : "f"(fmin(high, 65025.0f)));
-    return LOW_SHORTS(as_uint(a + 8388608.0f), as_uint(b + 8388608.0f));
+    return LOW_SHORTS(as_uint(near_root(fmin(low, 65025.0f)) + TWO_23),
+                      as_uint(near_root(fmin(high, 65025.0f)) + TWO_23));
 #else
     return min(255u, (uint)(sqrt(low) + 0.5f)) | min(255u, (uint)(sqrt(high) + 0.5f)) << 16;
 #endif
@@ -173,11 +88,11 @@ inline uint half_magnitude(uint dx, uint dy)
 #endif
 }
 
-#define EVEN             hone_halves_even
-#define ODD              hone_halves_odd
-#define ADD(a, b)        halves_add(a, b)
-#define SUBTRACT(a, b)   halves_subtract(a, b)
-#define DIFFERENCE(a, b) halves_subtract(a, b)
+#define EVEN              hone_halves_even
+#define ODD               hone_halves_odd
+#define WEIGHTED(a, b, c) halves_fma(b, TWOS, halves_add(a, c)) /* a + 2 b + c */
+#define SUBTRACT(a, b)    halves_subtract(a, b)
+#define DIFFERENCE(a, b)  halves_subtract(a, b)
 /* The bias of 1024 per operand is taken off while everything is still at most 2048. */
 #define SMOOTH(a, b, c) halves_add(halves_add(halves_fma(b, TWOS, BIAS4), a), c)
 #define MAGNITUDE       half_magnitude
@@ -219,19 +134,22 @@ inline uint swar_magnitude(uint dx, uint dy)
 #endif
 }
 
-#define EVEN             EVEN_BYTES
-#define ODD              ODD_BYTES
-#define ADD(a, b)        ((a) + (b))
-#define SUBTRACT(a, b)   ((a) + LANES_OF(1024) - (b))
-#define DIFFERENCE(a, b) ((a) + LANES_OF(256) - (b)) /* biased by 256 */
-#define SMOOTH(a, b, c)  ((a) + (c) + 2 * (b))
-#define MAGNITUDE        swar_magnitude
-#define WALK             sobel_swar
+#define EVEN              EVEN_BYTES
+#define ODD               ODD_BYTES
+#define WEIGHTED(a, b, c) ((a) + (c) + 2 * (b)) /* a + 2 b + c */
+#define SUBTRACT(a, b)    ((a) + LANES_OF(1024) - (b))
+#define DIFFERENCE(a, b)  ((a) + LANES_OF(256) - (b)) /* biased by 256 */
+#define SMOOTH            WEIGHTED
+#define MAGNITUDE         swar_magnitude
+#define WALK              sobel_swar
 #endif
 
-/* What one row gives: right - left, and left + 2 centre + right, of the even and the odd pixels. */
-inline void row_terms(const uint *w, uint *difference_even, uint *difference_odd, uint *smooth_even,
-                      uint *smooth_odd)
+/* What a row gives, of the even and the odd elements: right - left, and left + 2 centre + right. */
+struct terms {
+    uint difference_even[WORDS], difference_odd[WORDS], smooth_even[WORDS], smooth_odd[WORDS];
+};
+
+inline void terms_of(struct terms *t, const uint *w)
 {
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
@@ -244,69 +162,33 @@ inline void row_terms(const uint *w, uint *difference_even, uint *difference_odd
         uint e_before = EVEN(before), e_behind = EVEN(behind);
         uint o_before = ODD(before), o_behind = ODD(behind);
 #endif
-        difference_even[k] = DIFFERENCE(e_behind, e_before);
-        difference_odd[k] = DIFFERENCE(o_behind, o_before);
-        smooth_even[k] = SMOOTH(e_before, e, e_behind);
-        smooth_odd[k] = SMOOTH(o_before, o, o_behind);
+        t->difference_even[k] = DIFFERENCE(e_behind, e_before);
+        t->difference_odd[k] = DIFFERENCE(o_behind, o_before);
+        t->smooth_even[k] = SMOOTH(e_before, e, e_behind);
+        t->smooth_odd[k] = SMOOTH(o_before, o, o_behind);
     }
 }
 
-__kernel void WALK(__global const uchar *in, int in_offset, int in_pitch, __global FINAL *out, int out_offset,
-                   int out_pitch, int width, int height, int border FUSED_PARAMETERS)
+inline void combine(uint *result, const struct terms *above, const struct terms *now,
+                    const struct terms *below)
 {
-    struct sink sink = SINK_OF(out);
-    struct strip s = {in + in_offset, in_pitch, width, height, border, get_global_id(0) * 4 * WORDS,
-                      width * HONE_C};
-    int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
-    bool idle = s.at >= s.count; /* stays for the shuffles of its neighbours */
-    if (y >= height || (idle && !SHUFFLE))
-        return;
-#if !TAIL
-    s.at = idle ? 0 : s.at; /* whatever it reads, it must be there */
-#endif
-    uint w[WORDS + 2], result[WORDS];
-    uint upper_even[WORDS], upper_odd[WORDS]; /* differences of the two rows above, added */
-    /* Of two neighbouring rows by turns: in round r, [r % 2] of the smooth is the row above and of the
-     * differences the row itself; both are replaced by the row below. The rounds are unrolled, so that
-     * nothing moves between registers. */
-    uint smooth_even[2][WORDS], smooth_odd[2][WORDS], difference_even[2][WORDS], difference_odd[2][WORDS];
-    load_row(w, &s, y - 1);
-    row_terms(w, upper_even, upper_odd, smooth_even[0], smooth_odd[0]);
-    load_row(w, &s, y);
-    row_terms(w, difference_even[0], difference_odd[0], smooth_even[1], smooth_odd[1]);
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
-        upper_even[k] = ADD(upper_even[k], difference_even[0][k]);
-        upper_odd[k] = ADD(upper_odd[k], difference_odd[0][k]);
+        uint e =
+            MAGNITUDE(WEIGHTED(above->difference_even[k], now->difference_even[k], below->difference_even[k]),
+                      SUBTRACT(below->smooth_even[k], above->smooth_even[k]));
+        uint o =
+            MAGNITUDE(WEIGHTED(above->difference_odd[k], now->difference_odd[k], below->difference_odd[k]),
+                      SUBTRACT(below->smooth_odd[k], above->smooth_odd[k]));
+        result[k] = JOIN_BYTES(e, o);
     }
-    for (;;) {
-#pragma unroll
-        for (int r = 0; r < UNROLL; r++) {
-            uint above_even[WORDS], above_odd[WORDS];
-            const int now = r % 2, next = 1 - now;
-#pragma unroll
-            for (int k = 0; k < WORDS; k++) {
-                above_even[k] = smooth_even[now][k];
-                above_odd[k] = smooth_odd[now][k];
-            }
-            load_row(w, &s, y + 1);
-            row_terms(w, difference_even[next], difference_odd[next], smooth_even[now], smooth_odd[now]);
-#pragma unroll
-            for (int k = 0; k < WORDS; k++) {
-                uint lower_even = ADD(difference_even[now][k], difference_even[next][k]);
-                uint lower_odd = ADD(difference_odd[now][k], difference_odd[next][k]);
-                uint e =
-                    MAGNITUDE(ADD(upper_even[k], lower_even), SUBTRACT(smooth_even[now][k], above_even[k]));
-                uint o = MAGNITUDE(ADD(upper_odd[k], lower_odd), SUBTRACT(smooth_odd[now][k], above_odd[k]));
-                result[k] =
-                    finish_word(JOIN_BYTES(e, o), s.in + y * s.pitch, s.at + 4 * k, y, 3, 3, width, height);
-                upper_even[k] = lower_even;
-                upper_odd[k] = lower_odd;
-            }
-            if (!idle)
-                store_row(&sink, &s, y, result);
-            if (++y >= end)
-                return;
-        }
-    }
+}
+
+#include "filters/sobel/walk.clh"
+
+__kernel void WALK(__global const PIXEL *in, int in_offset, int in_pitch, __global FINAL *out, int out_offset,
+                   int out_pitch, int width, int height, BORDER_TYPE border FUSED_PARAMETERS)
+{
+    struct sink sink = SINK_OF(out);
+    walk(&sink, in + in_offset, in_pitch, width, height, border);
 }
