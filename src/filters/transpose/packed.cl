@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pixels of 1, 2 or 4 bytes, in words of 32 bits on both sides of the local tile: a work-item loads a block
- * of PER rows of one word (4x4 bytes, 2x2 shorts, one word), turns it in registers, and puts its words into
- * the tile, where a row is a row of the result. The tile holds 32 x 32 blocks. A word's column is renamed by
- * an exclusive or with its block row, so that neither side meets a memory bank twice.
+ * Pixels of 1, 2 or 4 bytes, in words of 32 bits on both sides of the local tile: a work-item loads blocks of
+ * PER rows of one word (4x4 bytes, 2x2 shorts, one word), turns them in registers, and puts their words into
+ * the tile, where a row is a row of the result. The tile holds ACROSS x ACROSS blocks. A word's column is
+ * renamed by an exclusive or with its block row, so that neither side meets a memory bank twice.
  *
  * Width and height are the input's. Images begin at a word, and so do their rows; what ends inside a word
  * moves in bytes.
  */
+#ifndef ACROSS
+#define ACROSS 32 /* blocks across and down a tile: the work-group's width */
+#endif
 #ifndef LINES
 #define LINES 8 /* rows of blocks that a work-group moves at a time: its height */
 #endif
+
+#include "filters/words.clh"
 
 #define PIXEL_BYTES (HONE_C * (HONE_T == 0 ? 1 : HONE_T == 1 || HONE_T == 3 ? 2 : 4))
 #if HONE_T == 0
@@ -20,7 +25,6 @@
 #else
 #define PER 1
 #endif
-#define ACROSS 32 /* blocks */
 
 inline uint load_word(__global const PIXEL *row, int x, int width)
 {
@@ -29,8 +33,10 @@ inline uint load_word(__global const PIXEL *row, int x, int width)
         return *(__global const uint *)from;
     __global const uchar *bytes = (__global const uchar *)from;
     uint word = 0;
-    for (int i = 0; i < (width - x) * PIXEL_BYTES; i++)
-        word |= (uint)bytes[i] << (8 * i);
+#pragma unroll
+    for (int i = 0; i < (PER - 1) * PIXEL_BYTES; i++)
+        if (i < (width - x) * PIXEL_BYTES)
+            word |= (uint)bytes[i] << (8 * i);
     return word;
 }
 
@@ -42,11 +48,11 @@ inline void store_word(__global RESULT *row, int x, int width, uint word)
         return;
     }
     __global uchar *bytes = (__global uchar *)to;
-    for (int i = 0; i < (width - x) * PIXEL_BYTES; i++)
-        bytes[i] = (uchar)(word >> (8 * i));
+#pragma unroll
+    for (int i = 0; i < (PER - 1) * PIXEL_BYTES; i++)
+        if (i < (width - x) * PIXEL_BYTES)
+            bytes[i] = (uchar)(word >> (8 * i));
 }
-
-#include "filters/words.clh"
 
 /* The odd bytes of a and of b by turns. */
 #if WITH_PTX
@@ -73,23 +79,44 @@ inline void turn(uint w[4])
     }
 }
 
+/* Blocks that a work-item loads before it turns them. */
+#define AT_ONCE (ACROSS / LINES < 4 ? ACROSS / LINES : 4)
+
+inline void load_blocks(uint w[AT_ONCE][4], __global const PIXEL *in, int pitch, int x, int y, int width,
+                        int height)
+{
+    bool whole = x + PER <= width && y + ((AT_ONCE - 1) * LINES + 1) * PER <= height;
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++)
+#pragma unroll
+        for (int j = 0; j < PER; j++) {
+            int row = y + k * LINES * PER + j;
+            w[k][j] = 0;
+            if (whole)
+                w[k][j] = *(__global const uint *)(in + row * pitch + x * HONE_C);
+            else if (x < width && row < height)
+                w[k][j] = load_word(in + row * pitch, x, width);
+        }
+}
+
 __kernel void transpose_bytes(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                               int out_offset, int out_pitch, int width, int height, __local uint *tile)
 {
     int x0 = get_group_id(0) * ACROSS * PER, y0 = get_group_id(1) * ACROSS * PER;
     int i = get_local_id(0), first = get_local_id(1), x = x0 + i * PER, y = y0 + i * PER;
-    in += in_offset;
-    out += out_offset;
-    for (int block = first; block < ACROSS; block += LINES) {
-        uint w[4] = {0, 0, 0, 0};
-        for (int j = 0; j < PER; j++)
-            if (x < width && y0 + block * PER + j < height)
-                w[j] = load_word(in + (y0 + block * PER + j) * in_pitch, x, width);
-        turn(w);
-        for (int j = 0; j < PER; j++)
-            tile[(i * PER + j) * ACROSS + (block ^ i)] = w[j];
+    for (int block = first; block < ACROSS; block += AT_ONCE * LINES) {
+        uint w[AT_ONCE][4];
+        load_blocks(w, in + in_offset, in_pitch, x, y0 + block * PER, width, height);
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            turn(w[k]);
+#pragma unroll
+            for (int j = 0; j < PER; j++)
+                tile[(i * PER + j) * ACROSS + ((block + k * LINES) ^ i)] = w[k][j];
+        }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+    out += out_offset;
     for (int row = first; row < ACROSS * PER; row += LINES)
         if (y < height && x0 + row < width)
             store_word(out + (x0 + row) * out_pitch, y, height, tile[row * ACROSS + (i ^ row / PER)]);
