@@ -128,22 +128,62 @@ inline void store_word(__global uchar *out, uint word, int bytes, bool aligned)
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_staged)
-/* Four pixels of a row, of which the ones behind its end are the last one again. */
-inline void load_four(PIXEL v[4], const struct source *source, int x, int y, int width)
+#ifndef BATCH
+#define BATCH 4 /* rows that are loaded together */
+#endif
+
+/* Four pixels as they lie, which are taken apart only when all rows of a batch are on their way. */
+#if FLOATING
+typedef uint4 four_pixels;
+#define AS_FOUR(v) as_uint4(v)
+#define PARTS(v)   as_float4(v)
+#elif HONE_T == 0
+typedef uint four_pixels;
+#define AS_FOUR(v) as_uint(v)
+#define PARTS(v)   as_uchar4(v)
+#else
+typedef uint2 four_pixels;
+#define AS_FOUR(v) as_uint2(v)
+#if HONE_T == 1
+#define PARTS(v) as_ushort4(v)
+#else
+#define PARTS(v) as_short4(v)
+#endif
+#endif
+
+/* Of a row, of which the ones behind its end are the last one again. */
+inline four_pixels load_four(const struct source *source, int x, int y, int width)
 {
 #if !HONE_BEFORE
     __global const PIXEL *from = source->at + y * source->pitch + x;
-    if (x + 4 <= width && ((size_t)from & (4 * sizeof(PIXEL) - 1)) == 0) {
-        VECTOR(PIXEL, 4) four = *(__global const VECTOR(PIXEL, 4) *)from;
-        v[0] = four.x;
-        v[1] = four.y;
-        v[2] = four.z;
-        v[3] = four.w;
-        return;
-    }
+    if (x + 4 <= width && ((size_t)from & (4 * sizeof(PIXEL) - 1)) == 0)
+        return *(__global const four_pixels *)from;
 #endif
-    for (int k = 0; k < 4; k++)
-        v[k] = source_get(source, min(x + k, width - 1), y);
+    VECTOR(PIXEL, 4) v;
+    int last = width - 1;
+    v.x = source_get(source, min(x, last), y);
+    v.y = source_get(source, min(x + 1, last), y);
+    v.z = source_get(source, min(x + 2, last), y);
+    v.w = source_get(source, min(x + 3, last), y);
+    return AS_FOUR(v);
+}
+
+inline void load_batch(four_pixels v[BATCH], const struct source *source, int x, int y, int end, int width)
+{
+#pragma unroll
+    for (int k = 0; k < BATCH; k++)
+        v[k] = load_four(source, x, min(y + k, end - 1), width);
+}
+
+/* Twelve bytes of four colours. */
+inline void stage_colors(__local uint *words, __local const uint *palette, four_pixels pixels)
+{
+    VECTOR(PIXEL, 4) v = PARTS(pixels);
+    uint a = palette[level_of(v.x)], b = palette[level_of(v.y)], c = palette[level_of(v.z)],
+         d = palette[level_of(v.w)];
+    words[0] = a | b << 24;
+    words[1] = b >> 8 | c << 16;
+    words[2] = c >> 16 | d << 8;
 }
 
 /*
@@ -158,25 +198,29 @@ __kernel void colormap_staged(__global const RAW *in, int in_offset, int in_pitc
     struct source source = SOURCE_OF(in);
     int lane = get_local_id(0), lanes = get_local_size(0), x0 = get_group_id(0) * lanes * 4;
     int y = get_group_id(1) * rows, end = min(y + rows, height);
+    four_pixels v[BATCH];
+    load_batch(v, &source, x0 + 4 * lane, y, end, width);
     for (int i = lane; i < LEVELS; i += lanes)
         near[i] = palette[i];
     barrier(CLK_LOCAL_MEM_FENCE);
     out += out_offset + 3 * x0;
-    for (; y < end; y++) {
-        __local uint *words = stage + y % 2 * 3 * lanes;
-        PIXEL v[4];
-        load_four(v, &source, x0 + 4 * lane, y, width);
-        uint a = near[level_of(v[0])], b = near[level_of(v[1])], c = near[level_of(v[2])],
-             d = near[level_of(v[3])];
-        words[3 * lane] = a | b << 24;
-        words[3 * lane + 1] = b >> 8 | c << 16;
-        words[3 * lane + 2] = c >> 16 | d << 8;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        __global uchar *row = out + y * out_pitch;
-        bool aligned = ((size_t)row & 3) == 0;
-        for (int i = lane; i < 3 * lanes; i += lanes)
-            if (4 * i < 3 * (width - x0))
-                store_word(row + 4 * i, words[i], 3 * (width - x0) - 4 * i, aligned);
+    for (;;) {
+#pragma unroll
+        for (int k = 0; k < BATCH; k++, y++) {
+            if (y >= end)
+                return;
+            __local uint *words = stage + y % 2 * 3 * lanes;
+            stage_colors(words + 3 * lane, near, v[k]);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            __global uchar *row = out + y * out_pitch;
+            bool aligned = ((size_t)row & 3) == 0;
+            for (int i = lane; i < 3 * lanes; i += lanes)
+                if (4 * i < 3 * (width - x0))
+                    store_word(row + 4 * i, words[i], 3 * (width - x0) - 4 * i, aligned);
+        }
+        if (y >= end)
+            return;
+        load_batch(v, &source, x0 + 4 * lane, y, end, width);
     }
 }
 #endif

@@ -29,7 +29,7 @@ static const struct variant variants[] = {
     {VARIANT("blocks", NULL, 0, "packed", "GPU: four or sixteen pixels of several rows per work-item"),
      .align = 16,
      .tunables = {{"LANES", TUNABLE_DEFINE, "4 16", "pixels at a time"},
-                  {"ROWS", TUNABLE_DEFINE, "1 4 16", "rows per work-item"},
+                  {"ROWS", TUNABLE_DEFINE, "1 2 4 8", "rows per work-item"},
                   {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width"}},
      /* Wider vectors would have to be aligned to more than 16 bytes. */
      .constraints = {"LANES == 4 || BITS == 8"}, .defines = {"WEIGHTS=weights"},
@@ -38,6 +38,7 @@ static const struct variant variants[] = {
 };
 
 static const struct seed seeds[] = {
+    {"GPU && BITS == 8 && C == 4", "blocks", "LANES=4 ROWS=2 WG_X=128"},
     {"GPU && BITS == 8", "blocks", "LANES=16 WG_X=64"},
     {"GPU", "blocks", "LANES=4 WG_X=128"},
     {NULL, "stretches", ""},

@@ -114,15 +114,16 @@ inline results gray_of_vectors(const pixels *v)
 #endif
 }
 
+#endif
+
+#if defined(HONE_ALL) || defined(VARIANT_stretches)
 /* The last pixels of a row, fewer than LANES. */
 inline void gray_few(__global const PIXEL *in, __global RESULT *out, int count)
 {
     for (int i = 0; i < count; i++)
         out[i] = gray_of(in + i * HONE_C);
 }
-#endif
 
-#if defined(HONE_ALL) || defined(VARIANT_stretches)
 __kernel void gray_stretches(__global const PIXEL *restrict in, int in_offset, int in_pitch,
                              __global RESULT *restrict out, int out_offset, int out_pitch, int width,
                              int height)
@@ -145,24 +146,44 @@ __kernel void gray_stretches(__global const PIXEL *restrict in, int in_offset, i
 #endif
 
 #if defined(HONE_ALL) || defined(VARIANT_blocks)
+/* The last pixels of some rows, of each all read before one is stored. */
+inline void gray_end(__global const PIXEL *in, int in_pitch, __global RESULT *out, int out_pitch, int count,
+                     int rows)
+{
+    for (int j = 0; j < rows; j++, in += in_pitch, out += out_pitch) {
+        RESULT made[LANES];
+#pragma unroll
+        for (int i = 0; i < LANES - 1; i++)
+            made[i] = gray_of(in + min(i, count - 1) * HONE_C);
+#pragma unroll
+        for (int i = 0; i < LANES - 1; i++)
+            if (i < count)
+                out[i] = made[i];
+    }
+}
+
+/* All rows are on their way before the first is made: one too many is read again, not left out. */
 __kernel void gray_blocks(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                           int out_offset, int out_pitch, int width, int height)
 {
-    int x = get_global_id(0) * LANES, y = get_global_id(1) * ROWS, rows = min(y + ROWS, height);
-    if (x >= width)
+    int x = get_global_id(0) * LANES, y = get_global_id(1) * ROWS, rows = min(ROWS, height - y);
+    if (x >= width || rows <= 0)
         return;
-    in += in_offset + x * HONE_C;
-    out += out_offset + x;
-    for (; y < rows; y++) {
-        if (x + LANES <= width) {
-            pixels v[HONE_C];
-#pragma unroll
-            for (int k = 0; k < HONE_C; k++)
-                v[k] = ((__global const pixels *)(in + y * in_pitch))[k];
-            *(__global results *)(out + y * out_pitch) = gray_of_vectors(v);
-        } else {
-            gray_few(in + y * in_pitch, out + y * out_pitch, width - x);
-        }
+    in += in_offset + y * in_pitch + x * HONE_C;
+    out += out_offset + y * out_pitch + x;
+    if (x + LANES > width) {
+        gray_end(in, in_pitch, out, out_pitch, width - x, rows);
+        return;
     }
+    pixels v[ROWS][HONE_C];
+#pragma unroll
+    for (int j = 0; j < ROWS; j++)
+#pragma unroll
+        for (int k = 0; k < HONE_C; k++)
+            v[j][k] = ((__global const pixels *)(in + min(j, rows - 1) * in_pitch))[k];
+#pragma unroll
+    for (int j = 0; j < ROWS; j++)
+        if (j < rows)
+            *(__global results *)(out + j * out_pitch) = gray_of_vectors(v[j]);
 }
 #endif
