@@ -200,10 +200,12 @@ static bool shape_in(struct shape *shape, const struct tiles *tiles, uint32_t co
     return true;
 }
 
+/* A part of the work that is worth a change. */
+static const double worth = 0.9;
+
 /* Few large tiles, unless the pixels around them are most of their work. */
 static bool choose_shape(struct shape *best, const struct tiles *tiles, const struct means *means)
 {
-    const double worth = 0.9;
     const uint32_t width = tiles->image.desc.width;
     struct shape shape;
     bool found = shape_in(best, tiles, 1, means);
@@ -243,10 +245,10 @@ static double expected_bytes(const struct tiles *tiles)
 
 /* Memory for a tile is known when it has been taken: what is too large gives way to what should fit by that.
  */
-static hone_status fit(struct tiles *tiles, uint64_t memory, unsigned strips, hone_error *error)
+static hone_status fit(struct tiles *tiles, struct means means, hone_error *error)
 {
     enum { TRIES = 16 };
-    struct means means = {memory, UINT64_MAX, tiles->head ? expected_bytes(tiles) : 0, strips};
+    const uint64_t memory = means.memory;
     struct shape shape;
     bool guessed = true;
     for (int i = 0; i < TRIES && (choose_shape(&shape, tiles, &means) || guessed); i++) {
@@ -270,8 +272,25 @@ static hone_status fit(struct tiles *tiles, uint64_t memory, unsigned strips, ho
     return does_not_fit(tiles, &shape, &means, error);
 }
 
+/* Most strips, unless bands that are higher by one strip less repeat much less. */
+static unsigned choose_strips(const struct tiles *tiles, struct means means)
+{
+    struct shape most, least;
+    means.strips = MOST_STRIPS;
+    const bool fits = choose_shape(&most, tiles, &means);
+    means.strips = LEAST_STRIPS;
+    return fits && !(choose_shape(&least, tiles, &means) && least.work < worth * most.work) ? MOST_STRIPS
+                                                                                            : LEAST_STRIPS;
+}
+
 hone_status tiles_fit(struct tiles *tiles, uint64_t memory, hone_error *error)
 {
-    hone_status status = fit(tiles, memory, MOST_STRIPS, error);
-    return status == HONE_ERROR_MEMORY ? fit(tiles, memory, LEAST_STRIPS, error) : status;
+    struct means means = {
+        .memory = memory, .pixels = UINT64_MAX, .each = tiles->head ? expected_bytes(tiles) : 0};
+    means.strips = choose_strips(tiles, means);
+    hone_status status = fit(tiles, means, error);
+    if (status != HONE_ERROR_MEMORY || means.strips == LEAST_STRIPS)
+        return status;
+    means.strips = LEAST_STRIPS;
+    return fit(tiles, means, error);
 }
