@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which format holds what, and writing through the right one. */
+#include "media/channels.h"
 #include "media/reader.h"
 
 #include "base/error.h"
@@ -321,46 +322,6 @@ hone_status media_check_output(const char *name, const hone_image_desc *desc, co
 
 /* ---- Alpha over a background ---- */
 
-static void flatten_u8(unsigned char *pixels, uint64_t count, const double background[3])
-{
-    unsigned char *to = pixels;
-    for (; count > 0; count--, pixels += 4, to += 3) {
-        const double alpha = pixels[3] / 255.0;
-        for (int i = 0; i < 3; i++)
-            to[i] = (unsigned char)(pixels[i] * alpha + background[i] * 255 * (1 - alpha) + 0.5);
-    }
-}
-
-static void flatten_u16(uint16_t *pixels, uint64_t count, const double background[3])
-{
-    uint16_t *to = pixels;
-    for (; count > 0; count--, pixels += 4, to += 3) {
-        const double alpha = pixels[3] / 65535.0;
-        for (int i = 0; i < 3; i++)
-            to[i] = (uint16_t)(pixels[i] * alpha + background[i] * 65535 * (1 - alpha) + 0.5);
-    }
-}
-
-static void flatten_f32(float *pixels, uint64_t count, const double background[3])
-{
-    float *to = pixels;
-    for (; count > 0; count--, pixels += 4, to += 3) {
-        const double alpha = pixels[3];
-        for (int i = 0; i < 3; i++)
-            to[i] = (float)(pixels[i] * alpha + background[i] * (1 - alpha));
-    }
-}
-
-static void flatten_pixels(hone_type type, void *pixels, uint64_t count, const double background[3])
-{
-    if (type == HONE_U8)
-        flatten_u8(pixels, count, background);
-    else if (type == HONE_U16)
-        flatten_u16(pixels, count, background);
-    else
-        flatten_f32(pixels, count, background);
-}
-
 static hone_status check_flattens(const struct media_output *output, bool *does, hone_error *error)
 {
     const hone_type type = output->desc.type;
@@ -378,7 +339,7 @@ static hone_status flatten(struct media_output *output, void *pixels, hone_error
     hone_status status = check_flattens(output, &does, error);
     if (status || !does)
         return status;
-    flatten_pixels(output->desc.type, pixels, count, output->options->background);
+    channels_flatten(output->desc.type, pixels, count, output->options->background);
     output->desc.channels = 3;
     return HONE_OK;
 }
@@ -386,32 +347,15 @@ static hone_status flatten(struct media_output *output, void *pixels, hone_error
 /* ---- Gray and alpha again ---- */
 
 /* A filter may have made colours of gray: then alpha is all that is left of the input's format. */
-static bool colours_are_equal(const unsigned char *pixels, uint64_t count, size_t size)
-{
-    for (; count > 0; count--, pixels += 4 * size)
-        if (memcmp(pixels, pixels + size, size) != 0 || memcmp(pixels, pixels + 2 * size, size) != 0)
-            return false;
-    return true;
-}
-
-static void drop_colours(unsigned char *pixels, uint64_t count, size_t size)
-{
-    unsigned char *to = pixels;
-    for (; count > 0; count--, pixels += 4 * size, to += 2 * size) {
-        memmove(to, pixels, size);
-        memmove(to + size, pixels + 3 * size, size);
-    }
-}
-
 static void restore_gray_alpha(struct media_output *output, const struct format *format, void *pixels)
 {
     const struct media_info *like = output->like ? media_get_info(output->like) : NULL;
     const uint64_t count = (uint64_t)output->desc.width * output->desc.height;
     const size_t size = hone_type_size(output->desc.type);
     if (stored_channels(format, &output->desc, like) != 2 || output->desc.channels != 4 ||
-        !colours_are_equal(pixels, count, size))
+        !channels_are_gray(pixels, count, size))
         return;
-    drop_colours(pixels, count, size);
+    channels_drop_colours(pixels, count, size);
     output->desc.channels = 2;
 }
 
@@ -476,9 +420,9 @@ static void narrow(const struct media_output *output, const struct row_source *r
 {
     const uint64_t pixels = (uint64_t)rows->desc.width * count;
     if (rows->flattens)
-        flatten_pixels(rows->desc.type, rows->wide, pixels, output->options->background);
+        channels_flatten(rows->desc.type, rows->wide, pixels, output->options->background);
     else
-        drop_colours(rows->wide, pixels, hone_type_size(rows->desc.type));
+        channels_drop_colours(rows->wide, pixels, hone_type_size(rows->desc.type));
 }
 
 static hone_status next_narrowed(const struct media_output *output, struct row_source *rows, uint32_t count,
