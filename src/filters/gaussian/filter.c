@@ -102,7 +102,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GATHERED_ROWS       "(" GRID_ROWS " + 2*GRID_REACH)"
 #define GATHER_CELLS        "min(4, max(1, ceildiv(8*TAKE, GRID_STEP*BITS)))"
 #define GATHER_GROUPS       "ceildiv(" GATHERED_COLUMNS ", (GROUP - 4)*" GATHER_CELLS ")"
-#define GATHER_STRIPS       "ceildiv(" GATHERED_ROWS ", ROWS)"
+#define GATHER_STRIPS       "ceildiv(" GATHERED_ROWS ", STACK == 1 ? ROWS : STACK*ROWS - 3)"
 #define GRID_FLAGS          "(" GATHER_GROUPS "*(GROUP - 4) + 4)"
 #define GRID_TABLE          "table7:4*(4*GRID_STEP + 2*GRID_REACH + 7)"
 
@@ -112,11 +112,15 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
         {"GIVE", TUNABLE_DEFINE, "16 4 8", "bytes of a row per work-item that spreads"},                     \
         {"AHEAD", TUNABLE_DEFINE, "0 1", "a row of cells is read while that before is taken in"},            \
         {"GROUP", TUNABLE_DEFINE, "128 32 64 256", "work-items of a group that gathers"},                    \
-        {"ROWS", TUNABLE_DEFINE, "16 1 2 4 8 32", "rows of the grid that they make"},                        \
+        {"ROWS", TUNABLE_DEFINE, "16 1 2 4 8 32", "rows of the grid that they make, or walk down"},          \
+        {"STACK", TUNABLE_DEFINE, "1 2 4", "work-items of a group that gathers, one below the other"},       \
     {                                                                                                        \
         "DOWN", TUNABLE_DEFINE, "4 1 2 8 16", "cells down per work-item that spreads"                        \
     }
-#define GRID_CONSTRAINT "!AHEAD || C*GRID_STEP*max(TAKE, GRID_STEP*BITS/8) <= 256"
+#define GRID_CONSTRAINTS                                                                                     \
+    "!AHEAD || C*GRID_STEP*max(TAKE, GRID_STEP*BITS/8) <= 256",                                              \
+        "STACK == 1 || ROWS >= 4 && GROUP*STACK <= min(512, MAXWG)",                                         \
+        "4*C*GROUP*STACK*(6 + (STACK == 1 ? 0 : 3*" GATHER_CELLS ")) + 4*C <= LMEM"
 #define GATHER_SCRATCH                                                                                       \
     {.bytes = "4*C*" GATHERED_COLUMNS "*" GATHERED_ROWS},                                                    \
         {.bytes = "FLOAT ? C*" GRID_FLAGS "*(" GATHERED_ROWS " + 3) : 1"},                                   \
@@ -124,7 +128,8 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
         .bytes = "FLOAT ? C*" GATHER_GROUPS "*" GATHER_STRIPS " : 1"                                         \
     }
 #define GATHER_PASS                                                                                          \
-    PASS("gaussian_grid_gather", .extent = {GATHER_GROUPS "*GROUP", GATHER_STRIPS}, .local = {"GROUP", "1"}, \
+    PASS("gaussian_grid_gather", .extent = {GATHER_GROUPS "*GROUP", GATHER_STRIPS "*STACK"},                 \
+         .local = {"GROUP", "STACK"},                                                                        \
          .arguments = {"in", "tmp0", "tmp1", "tmp2", "W", "H", "border", "GRID_REACH", GATHERED_COLUMNS,     \
                        GATHERED_ROWS, GRID_FLAGS})
 
@@ -258,7 +263,7 @@ static const struct variant variants[] = {
      .specialised = "the grid's step, which changes where sigma doubles, sets what stays in registers",
      .tunables = {GRID_TUNABLES,
                   {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width of the other passes"}},
-     .constraints = {GRID_CONSTRAINT},
+     .constraints = {GRID_CONSTRAINTS},
      .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX"},
      .scratch = {GATHER_SCRATCH, {.bytes = "4*C*" GRID_COLUMNS "*" GATHERED_ROWS}},
      .passes = {GATHER_PASS,
@@ -281,7 +286,7 @@ static const struct variant variants[] = {
      .tunables = {GRID_TUNABLES,
                   {"SPAN", TUNABLE_DEFINE, "128 64 256", "pixels across of a work-group that spreads"},
                   {"ITEMS", TUNABLE_DEFINE, "256 128", "its work-items"}},
-     .constraints = {GRID_CONSTRAINT, TILE_CELLS " >= 4 && " TILE_CELLS " % 4 == 0",
+     .constraints = {GRID_CONSTRAINTS, TILE_CELLS " >= 4 && " TILE_CELLS " % 4 == 0",
                      "4*C*" TILE_LINES " + 4*C*(" TILE_CELLS " + 4)*(SPAN/GRID_STEP + 4) <= LMEM"},
      .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX"}, .scratch = {GATHER_SCRATCH},
      .passes = {GATHER_PASS,
@@ -410,6 +415,10 @@ static const struct seed seeds[] = {
     {"GPU && " GRID " && " LARGE " && TYPE == 0", "grid", "GROUP=64 ROWS=8 DOWN=1"},
     {"GPU && " GRID " && " LARGE " && GRID_STEP < 8", "grid", "TAKE=16 AHEAD=1 ROWS=32 DOWN=2 WG_X=128"},
     {"GPU && " GRID " && " LARGE, "grid", "TAKE=16 DOWN=2"},
+    {"SM >= 80 && " GRID " && " SMALL " && TYPE == 0 && C == 1", "grid_tiles",
+     "AHEAD=1 GROUP=32 ROWS=4 STACK=4 GIVE=8 DOWN=1 SPAN=64 ITEMS=128"},
+    {"SM >= 80 && " GRID " && W*H <= 1048576 && TYPE == 0", "grid_tiles",
+     "AHEAD=1 GROUP=32 ROWS=1 GIVE=8 DOWN=1 SPAN=64 ITEMS=128"},
     {"SM >= 80 && " GRID " && " SMALL " && TYPE == 0", "grid_tiles",
      "AHEAD=1 GROUP=64 ROWS=2 GIVE=8 DOWN=1 SPAN=64 ITEMS=128"},
     {"SM >= 80 && " GRID " && " SMALL " && TYPE == 1 && C == 1", "grid_tiles",
@@ -425,15 +434,18 @@ static const struct seed seeds[] = {
     {"SM >= 80 && " GRID " && " BUSY " && TYPE == 0 && C == 1 && GRID_STEP == 16", "grid_tiles",
      "ROWS=4 DOWN=1 SPAN=256 ITEMS=256"},
     {"SM >= 80 && " GRID " && " BUSY " && TYPE == 0 && C == 1", "grid", "AHEAD=1 ROWS=8 DOWN=2"},
-    {"SM >= 80 && " GRID
-     " && TYPE == 0 && (C == 1 ? GRID_STEP >= 4 : C == 3 && GRID_STEP == 8 && S100 < 5000)",
-     "grid_tiles", "AHEAD=1 GROUP=64 ROWS=4 GIVE=8 DOWN=1 SPAN=128 ITEMS=256"},
-    {"SM >= 80 && " GRID " && TYPE == 0", "grid", "AHEAD=1 GROUP=64 ROWS=8 GIVE=8 DOWN=2"},
+    {"SM >= 80 && " GRID " && TYPE == 0 && C == 1 && GRID_STEP >= 4", "grid_tiles",
+     "AHEAD=1 GROUP=64 ROWS=4 STACK=4 GIVE=8 DOWN=1 SPAN=128 ITEMS=256"},
+    {"SM >= 80 && " GRID " && TYPE == 0 && C == 3 && GRID_STEP == 8 && S100 < 5000", "grid_tiles",
+     "AHEAD=1 GROUP=64 ROWS=8 STACK=2 GIVE=8 DOWN=1 SPAN=128 ITEMS=256"},
+    {"SM >= 80 && " GRID " && TYPE == 0", "grid", "AHEAD=1 GROUP=64 ROWS=8 STACK=2 GIVE=8 DOWN=2"},
     {"SM >= 80 && " GRID " && TYPE == 0", "grid", "GROUP=64 ROWS=4 DOWN=2"},
-    {"SM >= 80 && " GRID " && TYPE == 1 && C == 1", "grid", "TAKE=16 AHEAD=1 GIVE=8 ROWS=8 DOWN=2"},
-    {"SM >= 80 && " GRID " && TYPE == 1", "grid", "AHEAD=1 GIVE=8 ROWS=8 DOWN=2"},
-    {"SM >= 80 && " GRID " && C == 1", "grid", "TAKE=16 AHEAD=1 ROWS=8 DOWN=2"},
-    {"SM >= 80 && " GRID, "grid", "AHEAD=1 GROUP=64 DOWN=2"},
+    {"SM >= 80 && " GRID " && TYPE == 1 && C == 1", "grid",
+     "TAKE=16 AHEAD=1 GROUP=64 GIVE=8 ROWS=8 STACK=4 DOWN=2"},
+    {"SM >= 80 && " GRID " && TYPE == 1", "grid", "AHEAD=1 GROUP=64 GIVE=8 ROWS=8 STACK=2 DOWN=2"},
+    {"SM >= 80 && " GRID " && TYPE == 1", "grid", "GROUP=64 GIVE=8 ROWS=8 STACK=2 DOWN=2"},
+    {"SM >= 80 && " GRID " && C == 1", "grid", "TAKE=16 AHEAD=1 GROUP=64 ROWS=8 STACK=4 DOWN=2"},
+    {"SM >= 80 && " GRID, "grid", "AHEAD=1 GROUP=64 ROWS=8 STACK=2 DOWN=2"},
     {"GPU && " GRID " && C > 1", "grid", "GIVE=8 ROWS=8 DOWN=2"},
     {"GPU && " GRID " && TYPE == 0 && GRID_STEP < 16", "grid", "AHEAD=1 ROWS=8 DOWN=2"},
     {"GPU && " GRID " && TYPE == 0", "grid", "GROUP=64 ROWS=4 DOWN=1"},

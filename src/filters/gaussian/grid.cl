@@ -35,7 +35,10 @@
 #define GROUP 128 /* work-items of `gather` */
 #endif
 #ifndef ROWS
-#define ROWS 16 /* rows of the grid that they make */
+#define ROWS 16 /* rows of the grid that they make; with STACK, rows of cells of each */
+#endif
+#ifndef STACK
+#define STACK 1 /* work-items of `gather` one below the other, which put their rows together */
 #endif
 #ifndef DOWN
 #define DOWN 4 /* cells, one below the other, per work-item of `spread` */
@@ -71,6 +74,11 @@
 #define COLOURS (HONE_C - HONE_ALPHA) /* channels that are blurred */
 /* work-items whose cells the group before holds too: at least 3, and 4 keep loads aligned */
 #define OVERLAP 4
+
+/* Rows of cells that one walks down, and of the grid that its group makes: the first three rows of cells
+ * complete no row. */
+#define WALKED   (STACK == 1 ? ROWS + 3 : ROWS)
+#define GATHERED (STACK * WALKED - 3)
 
 /* And one of `spread`: pixels and grid points. */
 #define WIDE       (GIVE / BYTES)
