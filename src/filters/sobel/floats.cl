@@ -36,20 +36,19 @@ inline void terms_of(struct terms *t, const uint *w)
 #pragma unroll
     for (int k = 0; k < STRIP; k++) {
         t->difference[k] = x[k + 2 * HONE_C] - x[k];
-        t->smooth[k] = x[k] + x[k + 2 * HONE_C] + 2 * x[k + HONE_C];
+        t->smooth[k] = mad(2.0f, x[k + HONE_C], x[k] + x[k + 2 * HONE_C]);
     }
 }
 
 /* The magnitude in the lowest bits of a word. */
 inline uint magnitude(float dx, float dy)
 {
-    float p = fabs(dx), q = fabs(dy);
 #if FLOATING
-    return as_uint(NORM == 1 ? p + q : sqrt(dx * dx + dy * dy));
+    return as_uint(NORM == 1 ? fabs(dx) + fabs(dy) : sqrt(dx * dx + dy * dy));
 #elif NORM == 1
-    return as_uint(fmin(p + q, 65535.0f) + TWO_23) & 0xffffu;
+    return as_uint(fmin(fabs(dx) + fabs(dy), 65535.0f) + TWO_23) & 0xffffu;
 #else
-    return short_root(uint_of(p), uint_of(q), p, q);
+    return short_root(dx, dy);
 #endif
 }
 
@@ -59,7 +58,7 @@ inline void combine(uint *result, const struct terms *above, const struct terms 
     uint r[STRIP];
 #pragma unroll
     for (int k = 0; k < STRIP; k++)
-        r[k] = magnitude(above->difference[k] + below->difference[k] + 2 * now->difference[k],
+        r[k] = magnitude(mad(2.0f, now->difference[k], above->difference[k] + below->difference[k]),
                          below->smooth[k] - above->smooth[k]);
 #pragma unroll
     for (int k = 0; k < WORDS; k++)

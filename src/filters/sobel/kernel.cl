@@ -41,8 +41,7 @@ inline RESULT finish(SUM dx, SUM dy)
      * err */
     return convert_uchar_sat((int)(ROOT((float)(dx * dx + dy * dy)) + 0.5f));
 #else
-    uint x = abs(dx), y = abs(dy);
-    return (RESULT)short_root(x, y, float_of(x), float_of(y));
+    return (RESULT)short_root(float_of(abs(dx)), float_of(abs(dy)));
 #endif
 }
 

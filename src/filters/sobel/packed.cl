@@ -8,7 +8,8 @@
  * and its smoothed values; a strip that walks down combines those of three rows.
  *
  * halves: the 16 bits are half precision numbers, which hold integers up to 2048 exactly: 0x6400 | p is 1024
- * + p, so a byte becomes a number without a conversion. Two operations per instruction, off the integer pipe.
+ * + p, so a byte becomes a number without a conversion; where denormal numbers are certain, the byte is one
+ * already. Two operations per instruction, off the integer pipe.
  * swar: the 16 bits are integers; differences carry a bias so that no lane borrows from its neighbour.
  */
 #ifndef NORM
@@ -73,30 +74,48 @@ inline uint halves_abs(uint a)
 #endif
 }
 
-/* Two results, as numbers 1024 + r, from both gradients. */
+#define WEIGHTED(a, b, c) halves_fma(b, TWOS, halves_add(a, c)) /* a + 2 b + c */
+#define SUBTRACT(a, b)    halves_subtract(a, b)
+#define DIFFERENCE(a, b)  halves_subtract(a, b)
+#if WITH_PTX
+/* Bytes as they are: denormal numbers, in units of 2^-24. */
+#define EVEN   EVEN_BYTES
+#define ODD    ODD_BYTES
+#define SMOOTH WEIGHTED
+
+/* A root's whole number, of a square in units of 2^-48, in the lowest bits: 2^23 units lie above it. */
+inline uint unit_root(float square)
+{
+    return as_uint(near_root(square) + 0.5f);
+}
+
+#define SATURATED(r) halves_min(r, 0x00ff00ffu)
+#define ROOTS(l, h)  SATURATED(LOW_SHORTS(unit_root(l), unit_root(h)))
+#else
+#define EVEN            hone_halves_even
+#define ODD             hone_halves_odd
+/* The bias of 1024 per operand is taken off while everything is still at most 2048. */
+#define SMOOTH(a, b, c) halves_add(halves_add(halves_fma(b, TWOS, BIAS4), a), c)
+#define SATURATED(r)    halves_add(halves_min(r, 0x5bf85bf8u), 0x64006400u) /* 255, 1024 */
+#define ROOTS           roots
+#endif
+
+/* Two results in the lowest bytes of both halves, from both gradients. */
 inline uint half_magnitude(uint dx, uint dy)
 {
 #if NORM == 1
-    return halves_add(halves_min(halves_add(halves_abs(dx), halves_abs(dy)), 0x5bf85bf8u),
-                      0x64006400u); /* 255, 1024 */
+    return SATURATED(halves_add(halves_abs(dx), halves_abs(dy)));
 #else
     pair x, y;
     x.bits = dx;
     y.bits = dy;
     float xl = x.value.x, xh = x.value.y, yl = y.value.x, yh = y.value.y;
-    return roots(xl * xl + yl * yl, xh * xh + yh * yh);
+    return ROOTS(xl * xl + yl * yl, xh * xh + yh * yh);
 #endif
 }
 
-#define EVEN              hone_halves_even
-#define ODD               hone_halves_odd
-#define WEIGHTED(a, b, c) halves_fma(b, TWOS, halves_add(a, c)) /* a + 2 b + c */
-#define SUBTRACT(a, b)    halves_subtract(a, b)
-#define DIFFERENCE(a, b)  halves_subtract(a, b)
-/* The bias of 1024 per operand is taken off while everything is still at most 2048. */
-#define SMOOTH(a, b, c) halves_add(halves_add(halves_fma(b, TWOS, BIAS4), a), c)
-#define MAGNITUDE       half_magnitude
-#define WALK            sobel_halves
+#define MAGNITUDE half_magnitude
+#define WALK      sobel_halves
 
 #else /* swar, and what is built without a variant */
 
