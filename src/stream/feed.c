@@ -71,23 +71,11 @@ static hone_status push_tile(struct tiles *tiles, uint64_t tile, hone_error *err
     return status ? status : hone_stream_push(tiles->stream, &frame, error);
 }
 
-/* Whether band `band` can be read: what was in its strips is not needed any more. False to stop. */
-static bool wait_for_strips(struct tiles *tiles, uint32_t band)
-{
-    struct feed *feed = &tiles->feed;
-    pthread_mutex_lock(&feed->lock);
-    while (!feed->stop && band >= feed->needed + tiles->strips.count)
-        pthread_cond_wait(&feed->news, &feed->lock);
-    const bool goes_on = !feed->stop;
-    pthread_mutex_unlock(&feed->lock);
-    return goes_on;
-}
-
-/* A push would wait for a slot itself, but not end when it is told to stop. */
-static bool wait_for_slot(struct feed *feed, uint64_t tile)
+/* Until number `index` is less than `ahead` before *done, one of the feed's counts. False to stop. */
+static bool wait_until_near(struct feed *feed, uint64_t index, const uint64_t *done, unsigned ahead)
 {
     pthread_mutex_lock(&feed->lock);
-    while (!feed->stop && tile >= feed->released + TILES_SLOTS)
+    while (!feed->stop && index >= *done + ahead)
         pthread_cond_wait(&feed->news, &feed->lock);
     const bool goes_on = !feed->stop;
     pthread_mutex_unlock(&feed->lock);
@@ -105,14 +93,15 @@ static void tell_filled(struct feed *feed, uint32_t bands)
 static bool feed_band(struct tiles *tiles, uint32_t band, hone_status *status, hone_error *error)
 {
     const uint32_t across = bands_count(&tiles->columns);
-    if (!wait_for_strips(tiles, band))
+    if (!wait_until_near(&tiles->feed, band, &tiles->feed.needed, tiles->strips.count))
         return false;
     *status = fill_strips(tiles, band, error);
     if (!*status)
         tell_filled(&tiles->feed, band + 1);
     for (uint32_t i = 0; tiles->head && i < across && !*status; i++) {
         const uint64_t tile = (uint64_t)band * across + i;
-        if (!wait_for_slot(&tiles->feed, tile))
+        /* A push would wait for a slot itself, but not end when it is told to stop. */
+        if (!wait_until_near(&tiles->feed, tile, &tiles->feed.released, TILES_SLOTS))
             return false;
         *status = push_tile(tiles, tile, error);
     }
@@ -146,7 +135,7 @@ hone_status feed_begin(struct tiles *tiles, hone_error *error)
     struct feed *feed = &tiles->feed;
     if (feed->runs)
         return HONE_OK;
-    feed->filled = feed->needed = tiles->strips.begin;
+    feed->needed = feed->filled = tiles->strips.begin;
     feed->runs = pthread_create(&feed->thread, NULL, run, tiles) == 0;
     return feed->runs
                ? HONE_OK
@@ -184,7 +173,7 @@ hone_status feed_failure(struct feed *feed, hone_error *error)
     return status;
 }
 
-void feed_release(struct feed *feed, uint64_t tiles, uint32_t bands)
+void feed_release(struct feed *feed, uint64_t tiles, uint64_t bands)
 {
     pthread_mutex_lock(&feed->lock);
     feed->released = tiles;

@@ -308,7 +308,7 @@ static hone_status pull_tile(struct tiles *tiles, hone_stream_result *result, ho
 {
     const uint32_t across = bands_count(&tiles->columns);
     bool got = false;
-    feed_release(&tiles->feed, tiles->pulled, (uint32_t)(tiles->pulled / across));
+    feed_release(&tiles->feed, tiles->pulled, tiles->pulled / across);
     TRY(hone_stream_pull(tiles->stream, result, &got, error));
     if (!got)
         return feed_failure(&tiles->feed, error);

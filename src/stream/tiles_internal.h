@@ -50,7 +50,7 @@ struct feed {
     pthread_mutex_t lock; /* over all that follows, and what tiles_get_state tells */
     pthread_cond_t news;
     uint32_t filled;   /* bands whose rows are in strips */
-    uint32_t needed;   /* the first band whose rows still are */
+    uint64_t needed;   /* the first band whose rows still are */
     uint64_t released; /* tiles whose slots are free */
     bool stop, ended;
     hone_status status; /* once it has ended */
@@ -64,7 +64,7 @@ hone_status feed_begin(struct tiles *tiles, hone_error *error);
 /* Stops it, after the read that is under way. Without a thread: nothing. */
 void feed_end(struct tiles *tiles);
 /* So many tiles and bands are not needed any more. */
-void feed_release(struct feed *feed, uint64_t tiles, uint32_t bands);
+void feed_release(struct feed *feed, uint64_t tiles, uint64_t bands);
 /* Waits until the rows of a band are there. */
 hone_status feed_wait(struct feed *feed, uint32_t band, hone_error *error);
 /* Why no tiles follow. */
