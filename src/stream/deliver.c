@@ -44,7 +44,7 @@ static void wait_for_task(hone_stream *stream, struct slot *slot, struct task *t
         if (status)
             fail(stream, slot, status, &why);
         else if (stage != HONE_STAGE_COUNT)
-            spent[stage] += stats_stage(stream, stage, task->events[e], before);
+            spent[stage] += stats_stage(stream, task->events[e], before);
         if (!status && e == COMPUTED)
             slot->device_ns += stats_device(stream, task->events[e]);
         if (!status && stream->command)

@@ -84,7 +84,6 @@ struct hone_stream {
     hone_stream_stats stats;
     uint64_t idle_since, full_since; /* 0: not so */
 
-    uint64_t stage_end[HONE_STAGE_COUNT]; /* the thread's own: when each stage was last seen to end */
     pthread_t thread;
     bool has_thread;
 };
@@ -172,6 +171,6 @@ void stats_released(hone_stream *stream, uint64_t now);
 void stats_add(hone_stream *stream, hone_stream_stage stage, uint64_t ns);
 /* Of an event that is done, by the device's clock; 0 where it has none. */
 uint64_t stats_device(const hone_stream *stream, const hone_event *event);
-/* An event of a stage is done: how long it took on the device. Without the lock, on the stream's thread. */
-uint64_t stats_stage(hone_stream *stream, hone_stream_stage stage, const hone_event *event,
-                     uint64_t not_before);
+/* An event of a stage is done: how long it took by the device's clock; without one, how long the stream's
+ * thread has waited for it: what ends while the thread copies or calls back holds nothing up. */
+uint64_t stats_stage(const hone_stream *stream, const hone_event *event, uint64_t waited_from);

@@ -43,15 +43,10 @@ uint64_t stats_device(const hone_stream *stream, const hone_event *event)
                : 0;
 }
 
-/* From the device's clock; without one, as long as the stream's thread waited for it: what ends while the
- * thread copies or calls back holds nothing up. */
-uint64_t stats_stage(hone_stream *stream, hone_stream_stage stage, const hone_event *event,
-                     uint64_t not_before)
+uint64_t stats_stage(const hone_stream *stream, const hone_event *event, uint64_t waited_from)
 {
-    const uint64_t now = clock_ns(), last = stream->stage_end[stage], measured = stats_device(stream, event);
-    const uint64_t start = last > not_before ? last : not_before;
-    stream->stage_end[stage] = now;
-    return measured ? measured : now - start;
+    const uint64_t measured = stats_device(stream, event);
+    return measured ? measured : clock_ns() - waited_from;
 }
 
 const char *hone_stream_stage_name(hone_stream_stage stage)
