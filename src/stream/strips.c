@@ -100,10 +100,10 @@ hone_status strips_fill(struct strips *strips, uint32_t index, hone_error *error
     if (index > strips->begin) {
         const int64_t before = bands_at(&strips->bands, index - 1).origin, end = before + region;
         have = end > band.origin ? (uint32_t)(end - band.origin) : 0;
-        memcpy(to,
-               (unsigned char *)strips->rows[(index - 1) % strips->count] +
-                   (size_t)(band.origin - before) * strips->pitch,
-               (size_t)have * strips->pitch);
+        memmove(to, /* of one strip alone, within it */
+                (unsigned char *)strips->rows[(index - 1) % strips->count] +
+                    (size_t)(band.origin - before) * strips->pitch,
+                (size_t)have * strips->pitch);
     }
     return read_rows(strips, band.origin + have, region - have, to + (size_t)have * strips->pitch, error);
 }

@@ -188,8 +188,10 @@ static bool shape_in(struct shape *shape, const struct tiles *tiles, uint32_t co
     const uint32_t wide = shape->columns.region;
     weigh_rows(shape, tiles);
     const uint64_t most = most_rows(tiles, wide, means);
-    const double room = ((double)means->memory + halo_rows(tiles) * shape->joined_bytes) /
-                        (means->each * wide + shape->strip_bytes + shape->joined_bytes);
+    const double row = means->each * wide + shape->strip_bytes + shape->joined_bytes;
+    double room = ((double)means->memory + halo_rows(tiles) * shape->joined_bytes) / row;
+    if (room >= rows.length && row * rows.length > (double)means->memory)
+        room = rows.length - 1.0; /* one band of all rows has none around it that are not joined */
     if (!bands_make(&shape->bands, &rows, (uint32_t)(room < (double)most ? room : (double)most),
                     &shape->least)) {
         shape->bands.region = 0;
@@ -272,15 +274,22 @@ static hone_status fit(struct tiles *tiles, struct means means, hone_error *erro
     return does_not_fit(tiles, &shape, &means, error);
 }
 
-/* Most strips, unless bands that are higher by one strip less repeat much less. */
+/* How many strips there are: most, unless bands that are higher by fewer repeat much less. With one alone,
+ * reading and filtering take turns, which much less work has to make up for. */
 static unsigned choose_strips(const struct tiles *tiles, struct means means)
 {
-    struct shape most, least;
-    means.strips = MOST_STRIPS;
-    const bool fits = choose_shape(&most, tiles, &means);
-    means.strips = LEAST_STRIPS;
-    return fits && !(choose_shape(&least, tiles, &means) && least.work < worth * most.work) ? MOST_STRIPS
-                                                                                            : LEAST_STRIPS;
+    const double alone = 0.6;
+    unsigned best = LEAST_STRIPS;
+    double work = 0; /* 0: nothing fits so far */
+    for (means.strips = MOST_STRIPS; means.strips >= LEAST_STRIPS; means.strips--) {
+        struct shape shape;
+        const double less = means.strips > LEAST_STRIPS ? worth : alone;
+        if (!choose_shape(&shape, tiles, &means) || (work > 0 && shape.work >= less * work))
+            continue;
+        best = means.strips;
+        work = shape.work;
+    }
+    return best;
 }
 
 hone_status tiles_fit(struct tiles *tiles, uint64_t memory, hone_error *error)
@@ -289,8 +298,9 @@ hone_status tiles_fit(struct tiles *tiles, uint64_t memory, hone_error *error)
         .memory = memory, .pixels = UINT64_MAX, .each = tiles->head ? expected_bytes(tiles) : 0};
     means.strips = choose_strips(tiles, means);
     hone_status status = fit(tiles, means, error);
-    if (status != HONE_ERROR_MEMORY || means.strips == LEAST_STRIPS)
-        return status;
-    means.strips = LEAST_STRIPS;
-    return fit(tiles, means, error);
+    while (status == HONE_ERROR_MEMORY && means.strips > LEAST_STRIPS) {
+        means.strips--;
+        status = fit(tiles, means, error);
+    }
+    return status;
 }

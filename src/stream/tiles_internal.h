@@ -12,8 +12,8 @@
 /* ---- strips.c: the rows that bands are made from, read from whoever has the image ---- */
 
 /* Rows of two bands that are in use, and of the one that is read meanwhile. Where memory is short, only one
- * is in use. */
-enum { LEAST_STRIPS = 2, MOST_STRIPS = 3 };
+ * is in use; where it is very short, nothing is read meanwhile. */
+enum { LEAST_STRIPS = 1, MOST_STRIPS = 3 };
 
 struct strips {
     hone_device *device;

@@ -167,7 +167,7 @@ def test_what_is_too_large_says_why():
         sparse(place.path("huge.pgm"), 1 << 20, 1 << 19)
         for chain, name, more, part in (
                 ("box border=wrap | sobel", "in.pgm", (), "border=wrap"),
-                ("box size=1000", "in.pgm", ("--memory", "100M"), "smallest parts"),
+                ("box size=1000", "in.pgm", ("--memory", "50M"), "smallest parts"),
                 ("box", "in.pgm", ("--max-pixels", "1e9"), "limit of 1000000000"),
                 ("box", "huge.pgm", (), "limit of 137438953472 "),
                 ("box", "in.pgm", ("--memory", "lots"), "such as 512M")):

@@ -231,6 +231,9 @@ TEST(tiles_side_by_side)
     check_wide(device, "demosaic method=malvar pattern=gbrg | box size=26", HONE_U8, 1, 8 * megabyte, 0);
     check_wide(device, "add | box size=31 | histogram", HONE_U8, 1, 6 * megabyte, 0);
     check_wide(device, "box size=101", HONE_U8, 1, 5600000, 0); /* a band is much less than its region */
+    /* 101 rows are 2 MB: so little that they can be there only once */
+    check_wide(device, "box size=101", HONE_U8, 1, 3900000, 0);
+    check_wide(device, "add | box size=101 border=wrap", HONE_U8, 1, 7 * megabyte, 0);
     hone_device_close(&device);
 }
 
