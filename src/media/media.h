@@ -124,11 +124,13 @@ struct media_stream;
 bool media_is_stream(const char *path);
 
 /* Waits until somebody writes into a fifo. One image may have `memory` bytes as a file (0: MEDIA_MEMORY).
+ * What comes may pause for `seconds` (0: for ever): the image that is due then fails, and none follows.
  * HONE_ERROR_IO. *out is released with media_stream_close. */
-hone_status media_stream_open(struct media_stream **out, const char *path, uint64_t memory,
+hone_status media_stream_open(struct media_stream **out, const char *path, uint64_t memory, double seconds,
                               hone_error *error);
 
-/* Whether an image follows; waits for its first bytes. Before the first one always true. */
+/* Whether an image follows, or a failure to be told instead; waits for its first bytes. Before the first one
+ * always true. */
 bool media_stream_more(struct media_stream *stream);
 
 /* Whether nothing at all follows; waits for a byte. */

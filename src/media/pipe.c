@@ -10,6 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +31,12 @@ struct media_stream {
     unsigned char *buffer;
     size_t at, filled; /* what was read and not taken yet */
     bool ended;
-    int code; /* errno of a read that failed, or of the copy */
+    int code;  /* errno of a read that failed, or of the copy; ETIME: nothing came for too long */
+    bool told; /* with the image that was taken last */
     bool full;
     int copy; /* the image that was taken last; -1: opened, or none */
     uint64_t copied, most;
+    double patience; /* seconds that a read waits; 0: as long as it takes */
 };
 
 bool media_is_stream(const char *path)
@@ -41,7 +46,8 @@ bool media_is_stream(const char *path)
            (stat(path, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)));
 }
 
-hone_status media_stream_open(struct media_stream **out, const char *path, uint64_t memory, hone_error *error)
+hone_status media_stream_open(struct media_stream **out, const char *path, uint64_t memory, double seconds,
+                              hone_error *error)
 {
     const bool standard = strcmp(path, "-") == 0;
     struct media_stream *s = mem_new(1, sizeof *s);
@@ -53,6 +59,7 @@ hone_status media_stream_open(struct media_stream **out, const char *path, uint6
     }
     s->name = standard ? "standard input" : s->owned_name;
     s->most = memory ? memory : MEDIA_MEMORY;
+    s->patience = seconds;
     s->copy = -1;
     s->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     hone_status status = HONE_OK;
@@ -83,6 +90,17 @@ void media_stream_close(struct media_stream **slot)
 
 /* ---- Bytes ---- */
 
+/* As read(2), but fails with ETIME where nothing comes for too long. */
+static ssize_t read_some(const struct media_stream *s, void *bytes, size_t count)
+{
+    const double most = s->patience * 1e3;
+    struct pollfd there = {.fd = s->fd, .events = POLLIN};
+    const int ready = s->patience > 0 ? poll(&there, 1, most < INT_MAX ? (int)ceil(most) : INT_MAX) : 1;
+    if (ready == 0)
+        errno = ETIME;
+    return ready > 0 ? read(s->fd, bytes, count) : -1;
+}
+
 /* At least `count` bytes (at most BUFFER_BYTES) that are not taken yet; NULL: the stream ends before. */
 static const unsigned char *look(struct media_stream *s, size_t count)
 {
@@ -92,7 +110,7 @@ static const unsigned char *look(struct media_stream *s, size_t count)
         s->at = 0;
     }
     while (s->filled - s->at < count && !s->ended) {
-        ssize_t got = read(s->fd, s->buffer + s->filled, BUFFER_BYTES - s->filled);
+        ssize_t got = read_some(s, s->buffer + s->filled, BUFFER_BYTES - s->filled);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -256,7 +274,7 @@ static int kind_of(struct media_stream *s)
 
 bool media_stream_more(struct media_stream *s)
 {
-    return s->number == 0 || kind_of(s) >= 0;
+    return s->number == 0 || kind_of(s) >= 0 || (s->code && !s->told);
 }
 
 bool media_stream_is_over(struct media_stream *s)
@@ -280,11 +298,15 @@ bool media_stream_take(struct media_stream *s)
         kinds[kind].take(s);
     else
         take_rest(s);
+    s->told = s->code != 0;
     return true;
 }
 
 static hone_status check_copy(const struct media_stream *s, const char *name, hone_error *error)
 {
+    if (s->code == ETIME)
+        return error_io(error, "'%s': nothing came for %g s (--timeout sets how long that may be)", name,
+                        s->patience);
     if (s->code)
         return error_io(error, "cannot read '%s': %s", name, strerror(s->code));
     if (s->full)

@@ -386,6 +386,7 @@ const struct command command_apply = {
         "  --decode-memory MIB  memory that decoding one file may use (default 2048)\n"
         "  --timeout SECONDS    give up if decoding, the device or writing takes longer; 0: never (default:\n"
         "                       one minute per megapixel and filter, at least one minute; for decoding,\n"
-        "                       one minute plus one second per megapixel)\n",
+        "                       one minute plus one second per megapixel; for images through a pipe,\n"
+        "                       as long as they take to come)\n",
     .run = run,
 };

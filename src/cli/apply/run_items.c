@@ -162,9 +162,11 @@ static bool needs_work(struct engine *engine, struct apply_result *result)
 static hone_status open_stream(const struct crew *crew, struct engine *engine, hone_error *error)
 {
     const struct item *item = item_at(crew, 0);
-    return item->problem ? HONE_OK
-                         : media_stream_open(&engine->stream, item->input,
-                                             (uint64_t)(crew->options->decode_memory * 1048576), error);
+    const struct apply_options *o = crew->options;
+    return item->problem
+               ? HONE_OK
+               : media_stream_open(&engine->stream, item->input, (uint64_t)(o->decode_memory * 1048576),
+                                   o->timeout > 0 ? o->timeout : 0, error);
 }
 
 static hone_status explain_end(const struct crew *crew, const char *input, const char *ended,

@@ -138,6 +138,22 @@ def test_formats_that_seek():
     apply(encoded(image, ".bmp"), "-o", out, status=3)
 
 
+def test_a_pipe_that_stalls():
+    """The writer lives on, and writes nothing more: --timeout ends that, within an image and between two."""
+    image, seconds = ppm(pictures(1)[0]), "4"
+    command = [os.path.join(frame.build(), "hone"), "apply", "transpose", "-", "-o", "-", "--format", "ppm", "--timeout", seconds]
+    apply(image, "-o", "-", "--format", "ppm")  # the device gets the same time, and compiles no more
+    for stream, number in (b"", ""), (image[:-9], ""), (image + image[:-9], ", image 2"), (image, ", image 2"):
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=PLACE.environment) as process:
+            process.stdin.write(stream)
+            process.stdin.flush()
+            said, got = process.stderr.read().decode(), process.stdout.read()
+            frame.check(process.wait() == 3 and f"'standard input{number}': nothing came for {seconds} s" in said,
+                        f"{len(stream)} bytes: {process.returncode}, {said}")
+            check_turned(read_ppms(got), pictures(1) if number else [], f"{len(stream)} bytes")
+
+
 def test_fifo_and_dev_stdin():
     image, fifo, name = pictures(1)[0], PLACE.path("fifo"), PLACE.path("a.ppm")
     os.mkfifo(fifo)
