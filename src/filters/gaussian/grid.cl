@@ -217,6 +217,7 @@ inline void pack_values(uint *words, float *v)
 inline float4 filter_across(__global const float4 *from, __constant const float *taps, int reach)
 {
     float sums[4] = {0, 0, 0, 0};
+#pragma unroll 4
     for (int q = 0; q <= reach / 2; q++) {
         float4 four = from[q];
         ADD_TAPS(sums, four.x, taps + 4 * q);
