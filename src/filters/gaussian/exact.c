@@ -75,9 +75,8 @@ void gaussian_exact_vectors(const struct filter_case *c, uint32_t *table, size_t
         uint32_t second = !bytes ? first : 2 * g + 1 <= reach ? weights[2 * g + 1] : 0;
         table[g] = first | second << 16;
     }
-    float *floats = (float *)(table + groups);
     for (size_t i = 0; weights && i <= reach; i++)
-        floats[i] = (float)weights[i];
+        table[groups + i] = weights[i];
     free(weights);
 }
 

@@ -140,7 +140,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* exact=yes: weights of 16 bits, elements of a line of sums, words of two weights. */
 #define EXACT_16      "EXACT_BITS <= 16"
 #define EXACT_WEIGHTS "table8:4*EXACT_REACH + 4"
-#define EXACT_LINE    "roundup((W + 2*EXACT_REACH)*C + 64, 64)"
+#define EXACT_LINE    "roundup((W + 2*EXACT_REACH + 2)*C + 64, 64)"
 #define EXACT_GROUPS  "(TYPE == 0 ? EXACT_REACH/2 + 1 : EXACT_REACH + 1)"
 
 /* clang-format off */
@@ -356,11 +356,11 @@ static const struct variant variants[] = {
      .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80"}, .passes = {BYTE_MATRIX_PASS},
      .cost = {BYTE_MATRIX_COST}},
     {VARIANT("exact_bands", "exact_cpu.cl", NEEDS_WIDE, "wide",
-             "exact=yes on a CPU: rows in integers, along the line in floats, near ties again in integers"),
+             "exact=yes on a CPU: rows into a line, then along it, in integers of 16 bits, two words a sum"),
      .condition = EXACT_16, .exact = TYPE_U8 | TYPE_U16,
      .tunables = {{"ROWS", TUNABLE_DEFINE, "32 8 128", "rows of a band"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
-     .scratch = {{.bytes = "4*ceildiv(H, ROWS)*(TYPE + 2)*" EXACT_LINE}},
+     .scratch = {{.bytes = "6*ceildiv(H, ROWS)*" EXACT_LINE}},
      .passes = {PASS("gaussian_exact_bands", .extent = {"H"}, .block = {"ROWS"},
                      .arguments = {"in", "out", "W", "H", "border",
                                    "table9:4*(" EXACT_GROUPS " + EXACT_REACH + 1)", EXACT_GROUPS,

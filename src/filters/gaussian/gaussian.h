@@ -36,7 +36,7 @@ enum {
     TABLE_ACROSS,        /* float: weights[0 .. ACROSS] */
     TABLE_JOIN,          /* float: TAPS weights for each of STEP rows */
     TABLE_EXACT = 8,     /* uint: weights[0 .. EXACT_REACH], parts of 2^EXACT_BITS */
-    TABLE_EXACT_VECTORS, /* uint: two of these a word; then the same as TABLE_EXACT, as floats */
+    TABLE_EXACT_VECTORS, /* uint: two of these a word; then the same as TABLE_EXACT */
     TABLE_GRID = 7, /* float: what grid.c says: phi, then the taps between GRID_PADDING zeros on both sides */
     POLE_FLOATS = 8,
     SECTION_FLOATS = 8,
