@@ -306,6 +306,7 @@ static const struct seed seeds[] = {
     {"WIDE && KH == 3", "dots", "LINES=3"},
     {"WIDE && KH == 2", "dots", "LINES=2"},
     {"WIDE", "dots", "LINES=1"},
+    {"WIDE && FLOAT && KH >= 4", "vectors", "LINES=1 VECTORS=4"},
     {"WIDE && KH >= 4", "vectors", "LINES=4 VECTORS=2"},
     {"WIDE && KH >= 2", "vectors", "LINES=2 VECTORS=2"},
     {"WIDE", "vectors", "LINES=1 VECTORS=2"},
