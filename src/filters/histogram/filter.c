@@ -60,7 +60,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     c->out.width = (uint32_t)bins + (output == OUTPUT_FULL ? OUTSIDE : 0);
     c->out.height = output == OUTPUT_PICTURE ? HISTOGRAM_PICTURE_HEIGHT : 1;
     c->out.type = output == OUTPUT_PICTURE ? HONE_U8 : HONE_U32;
-    const bool ranged = c->in.type != HONE_U8 || case_value(c, "min")->given || case_value(c, "max")->given;
+    const bool ranged = c->in.type == HONE_F32 || case_value(c, "min")->given || case_value(c, "max")->given;
     case_set_symbol(c, "ranged", ranged);
     case_set_symbol(c, "slots", (int64_t)bins + (ranged ? OUTSIDE : 0));
     case_set_real(c, "origin", least);
@@ -220,10 +220,11 @@ static const struct seed seeds[] = {
     {"CPU && bins <= 4096", "private", "ROWS=256"},
     {"CPU", "private", "ROWS=1024 COPIES=2"},
     /* Large work-groups add up fewer copies, and as many copies as keep lanes out of each other's banks. */
+    {PTX_ONCE " && C == 1 && IW*IH >= 33554432", "once", "COPIES=32 AHEAD=4 GROUPS=1 WG_X=1024"},
+    {PTX_ONCE " && C == 2 && IW*IH >= 33554432", "once", "COPIES=16 AHEAD=4 GROUPS=1 WG_X=1024"},
+    {PTX_ONCE " && C == 4 && IW*IH >= 33554432", "once", "COPIES=8 AHEAD=4 GROUPS=1 WG_X=1024"},
     {PTX_ONCE " && TYPE == 0 && C == 2", "once", "COPIES=16 AHEAD=4 GROUPS=4 WG_X=512"},
     {PTX_ONCE " && TYPE == 0 && C == 3", "once", "COPIES=8 AHEAD=4 GROUPS=4 WG_X=512"},
-    {PTX_ONCE " && C == 1 && TYPE > 0 && IW*IH >= 33554432", "once", "COPIES=32 AHEAD=4 GROUPS=1 WG_X=1024"},
-    {PTX_ONCE " && C == 2 && IW*IH >= 33554432", "once", "COPIES=16 AHEAD=4 GROUPS=1 WG_X=1024"},
     {PTX_ONCE " && C == 1", "once", "COPIES=32 AHEAD=4 GROUPS=2 WG_X=1024"},
     {PTX_ONCE " && C == 2", "once", "COPIES=16 AHEAD=4 GROUPS=2 WG_X=1024"},
     {PTX_ONCE, "once", "COPIES=8 AHEAD=4 GROUPS=2 WG_X=1024"},

@@ -69,52 +69,75 @@ struct own {
 #if RANGED && HONE_T != 0
 /* How most values find their bin: numbers that stay the same. */
 struct quick {
+#if FLOATING
+    float top, reach; /* the place above the range; how far from the middle of a bin values are sure of it */
+#else
     NUMBER low, high;
-#if !FLOATING
     uint times, plus; /* see the host's quick_division() */
 #endif
 };
 
 #if FLOATING
 #define IS_SLOW(q) false
-#else
-#define IS_SLOW(q) ((q)->times == 0)
-#endif
+
+/* Bins lie behind what is below the range. */
+#define PLACE(slot, bins) ((slot) < (bins) ? (slot) + 1 : (slot) == (bins) ? 0 : (slot))
+#define SLOT(place, bins) ((place) == 0 ? (bins) : (place) <= (bins) ? (place)-1 : (place))
 
 inline struct quick quick_of(RANGE_PARAMETERS)
 {
-    struct quick q;
-    q.low = edges[0];
-    q.high = edges[bins];
-#if !FLOATING
-    q.times = edges[bins + 1];
-    q.plus = edges[bins + 2];
-#endif
+    struct quick q = {bins, 0.5f - margin};
     return q;
 }
 
-/* Not for NaN, and only for what lies as far from all edges as `sure` says. */
-inline int find_bin(NUMBER value, bool *sure, const struct quick *q, RANGE_PARAMETERS)
+/* From -1 to `top`; NaN as it is. */
+inline float limited(float at, float top)
+{
+#if WITH_PTX
+    asm("max.NaN.f32 %0, %0, 0fbf800000;" : "+f"(at));
+    asm("min.NaN.f32 %0, %0, %1;" : "+f"(at) : "f"(top));
+    return at;
+#else
+    return at < -1 ? -1 : at > top ? top : at;
+#endif
+}
+
+/* Only for what lies as far from all edges as `sure` says. The places of bins are rounded to by an addition;
+ * their middles are whole numbers. */
+inline int find_place(NUMBER value, bool *sure, const struct quick *q, RANGE_PARAMETERS)
+{
+    float at = limited((value - origin) * scale - 0.5f, q->top);
+    float shifted = at + 12582912.0f, nearest = shifted - 12582912.0f;
+    *sure = fabs(at - nearest) < q->reach;
+    return *sure ? (int)(as_uint(shifted) - 0x4b3fffffu) : NOWHERE(bins);
+}
+#else
+#define IS_SLOW(q)        ((q)->times == 0)
+#define PLACE(slot, bins) (slot)
+#define SLOT(place, bins) (place)
+
+inline struct quick quick_of(RANGE_PARAMETERS)
+{
+    struct quick q = {edges[0], edges[bins], edges[bins + 1], edges[bins + 2]};
+    return q;
+}
+
+inline int find_place(NUMBER value, bool *sure, const struct quick *q, RANGE_PARAMETERS)
 {
     const bool below = value < q->low, above = value >= q->high;
-#if FLOATING
-    float at = (value - origin) * scale;
-    float shifted = at + 12582912.0f, nearest = shifted - 12582912.0f;
-    int bin = (int)(as_uint(shifted) & 0x3fffffu) - (at < nearest);
-    *sure = fabs(at - nearest) > margin || below || above;
-    bin = *sure ? bin : NOWHERE(bins);
-#else
     int bin = min((int)(((ulong)(uint)(value - q->low) * q->times + q->plus) >> 32), bins - 1);
     *sure = true;
-#endif
     return below ? bins : above ? bins + 1 : bin;
 }
+#endif
 #else
 struct quick {
     int none;
 };
 
-#define IS_SLOW(q) false
+#define IS_SLOW(q)        false
+#define PLACE(slot, bins) (slot)
+#define SLOT(place, bins) (place)
 
 inline struct quick quick_of(RANGE_PARAMETERS)
 {
@@ -122,12 +145,19 @@ inline struct quick quick_of(RANGE_PARAMETERS)
     return q;
 }
 
-inline int find_bin(NUMBER value, bool *sure, const struct quick *q, RANGE_PARAMETERS)
+inline int find_place(NUMBER value, bool *sure, const struct quick *q, RANGE_PARAMETERS)
 {
     *sure = true;
     return COUNTER(value);
 }
 #endif
+
+/* Where any value is counted. */
+inline int place_of(NUMBER value, RANGE_PARAMETERS)
+{
+    const int slot = COUNTER(value);
+    return PLACE(slot, bins);
+}
 
 /* `to`: the counters of a channel. */
 inline void count_one(__local uint *to, uint counter)
@@ -138,7 +168,11 @@ inline void count_one(__local uint *to, uint counter)
 /* Element i of a word, in a work-item's order. */
 inline NUMBER element(uint word, int i, int turn)
 {
-#if HONE_T == 0
+#if HONE_T == 0 && WITH_PTX
+    uint byte;
+    asm("prmt.b32 %0, %1, 0, %2;" : "=r"(byte) : "r"(word), "r"(0x4440 | (i ^ turn)));
+    return byte;
+#elif HONE_T == 0
     return word >> (i ^ turn) * 8 & 0xffu;
 #elif HONE_T == 1
     return word >> (i ^ (turn & 1)) * 16 & 0xffffu;
@@ -175,7 +209,7 @@ inline void count_slowly(const struct own *own, uint4 v, int phase, uint element
         int word = i / (PER / 4);
         uint w = word == 0 ? v.x : word == 1 ? v.y : word == 2 ? v.z : v.w;
         if (elements >> i & 1)
-            count_one(counters_of(own, phase, i), COUNTER(element(w, i % (PER / 4), own->turn)));
+            count_one(counters_of(own, phase, i), place_of(element(w, i % (PER / 4), own->turn), RANGE));
     }
 }
 
@@ -196,12 +230,36 @@ inline void count_vector(const struct own *own, uint4 vector, int phase, const s
 #pragma unroll
     for (int i = 0; i < PER; i++) {
         bool sure;
-        int bin = find_bin(element(words[i / (PER / 4)], i % (PER / 4), own->turn), &sure, q, RANGE);
+        int place = find_place(element(words[i / (PER / 4)], i % (PER / 4), own->turn), &sure, q, RANGE);
         unsure |= sure ? 0u : 1u << i;
-        count_one(to[i % HONE_C], bin);
+        count_one(to[i % HONE_C], place);
     }
     if (unsure > 0)
         count_slowly(own, v, phase, unsure, RANGE);
+}
+
+/* The same of an image without gaps, whose vectors are one row: every one of a work-item begins with the same
+ * channel. */
+inline void count_stretch(const struct own *own, const struct rows *rows, int first, int all,
+                          RANGE_PARAMETERS)
+{
+    const struct quick q = quick_of(RANGE);
+    const int stride = HONE_C == 3 ? all - all % 3 : all,
+              before = elements_before(rows->first, rows->elements);
+    const int vectors = (rows->elements - before) / PER, phase = (before + first * PER) % HONE_C;
+    __global const uint4 *from = (__global const uint4 *)(rows->first + before);
+    int at = first < stride ? first : vectors;
+    for (; at < vectors - (AHEAD - 1) * stride; at += AHEAD * stride) {
+        uint4 v[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            v[k] = from[at + k * stride];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            count_vector(own, v[k], phase, &q, RANGE);
+    }
+    for (; at < vectors; at += stride)
+        count_vector(own, from[at], phase, &q, RANGE);
 }
 
 /* The share of a work-item: every `stride`th whole vector. */
@@ -244,7 +302,7 @@ inline void count_ends(const struct own *own, const struct rows *rows, uint firs
         int behind = before + (rows->elements - before) / PER * PER;
         int at = place < PER ? place : behind + place - PER;
         if (at < (place < PER ? before : rows->elements))
-            count_one(own->copy + at % HONE_C * COPIES, COUNTER(row[at]));
+            count_one(own->copy + at % HONE_C * COPIES, place_of(row[at], RANGE));
     }
 }
 
@@ -259,7 +317,7 @@ inline void add_up(__local const uint *area, __global uint *counts, RANGE_PARAME
 #if HONE_T == 0
         int at = sum > 0 ? bin_of(i / HONE_C, RANGE) * HONE_C + i % HONE_C : 0;
 #else
-        int at = i;
+        int at = SLOT(i / HONE_C, bins) * HONE_C + i % HONE_C;
 #endif
         if (sum > 0)
             atomic_add(counts + at, sum);
@@ -336,7 +394,10 @@ histogram_once(__global const PIXEL *in, int in_offset, int in_pitch, __global u
     for (int i = lid; i < ALL_COUNTERS(bins) * HONE_C * COPIES; i += group)
         area[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    count_vectors(&own, &rows, get_global_id(0), get_global_size(0), RANGE);
+    if (rows.height == 1 && get_global_size(0) >= 3)
+        count_stretch(&own, &rows, get_global_id(0), get_global_size(0), RANGE);
+    else
+        count_vectors(&own, &rows, get_global_id(0), get_global_size(0), RANGE);
     count_ends(&own, &rows, get_global_id(0), get_global_size(0), RANGE);
     barrier(CLK_LOCAL_MEM_FENCE);
     add_up(area, counts, RANGE);
