@@ -12,7 +12,7 @@ hone_status alpha_prepare(struct filter_case *c, hone_error *error);
 void alpha_reference(const struct filter_case *c, const struct view *in, struct view *out,
                      double (*combine)(const struct filter_case *c, double value, double weight));
 
-extern const struct seed alpha_seeds[2];
+extern const struct seed alpha_seeds[3];
 extern const char *const alpha_trials[];
 
 #define ALPHA_BYTES "C*(BITS/8 + (OTYPE == 2 ? 4 : OTYPE + 1))"
@@ -31,7 +31,7 @@ extern const char *const alpha_trials[];
          .cost = {ALPHA_BYTES, "C/16", operations}},                                                         \
             {VARIANT("quads", NULL, 0, "wide", "GPU: four elements of several rows per work-item"),          \
              .align = 16,                                                                                    \
-             .tunables = {{"ROWS", TUNABLE_DEFINE, "1 4 16", "rows per work-item"},                          \
+             .tunables = {{"ROWS", TUNABLE_DEFINE, "1 2 4 8 16", "rows per work-item"},                      \
                           {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width"}},                    \
              .defines = {"LANES=4"},                                                                         \
              .passes = {PASS(filter "_quads", .extent = {"ceildiv(W*C, 4)", "H"}, .block = {"1", "ROWS"},    \
