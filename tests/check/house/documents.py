@@ -72,14 +72,14 @@ def test_functions_in_documents_exist():
 # ---- docs/guide-map.md ----
 
 def kernels_with(pattern):
-    paths = glob.glob(os.path.join(frame.ROOT, "src/filters/*/*.cl"))
+    paths = glob.glob(os.path.join(frame.ROOT, "src/filters/**/*.cl*"), recursive=True)
     return {os.path.relpath(path, frame.ROOT) for path in paths if re.search(pattern, read(path))}
 
 
 def named_kernels(section):
-    """The kernel files in a section's line."""
+    """The kernel files, and what they include, in a section's line."""
     line = next(line for line in read("docs/guide-map.md").splitlines() if line.startswith(f"| {section} |"))
-    return set(re.findall(r"`(src/filters/\w+/\w+\.cl)`", line))
+    return set(re.findall(r"`(src/filters/[\w/]+\.clh?)`", line))
 
 
 def test_the_page_of_measurements_is_its_tables():
