@@ -90,7 +90,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define STRIP_TUNABLES                                                                                       \
     {"WG_X", TUNABLE_LAUNCH, "32 64 128", "work-group width"},                                               \
     {                                                                                                        \
-        "ROWS", TUNABLE_DEFINE, "16 8 32", "rows per work-item"                                              \
+        "ROWS", TUNABLE_DEFINE, "16 4 8 32", "rows per work-item"                                            \
     }
 
 #define WHY_SUMS "two classes of weights: sums of 32 bits where they fit, else of 64"
@@ -168,7 +168,7 @@ static const struct variant variants[] = {
          "strips that slide down, all sums that a row belongs to in registers, the weights in local memory"),
      .condition = "KW*KH <= 225 || PTX",
      .specialised = "the kernel's sides set how many sums are kept in registers",
-     .tunables = {STRIP_TUNABLES, {"PX", TUNABLE_DEFINE, "4 2 8", "pixels across"}},
+     .tunables = {STRIP_TUNABLES, {"PX", TUNABLE_DEFINE, "4 1 2 8", "pixels across"}},
      .constraints = {"KH*PX + KW <= 160"}, .defines = {"WITH_PTX=PTX", SUMS_WIDE, "KW=KW", "KH=KH"},
      .passes = {PASS("convolve_sliding", .extent = {"ceildiv(W, PX)*COLOURS", "H"}, .block = {"1", "ROWS"},
                      .arguments = {"in", "out", "W", "H", "LEFT", "TOP", "float:factor", "float:offset",
@@ -178,7 +178,7 @@ static const struct variant variants[] = {
     {VARIANT("literal", "gpu.cl", 0, "buffer", "the same with the weights compiled in"),
      .condition = "KW*KH <= 225 && (FLOAT ? !ZEROS : SUM24)",
      .specialised = "the weights become operands of instructions, which neither loads nor registers hold",
-     .tunables = {STRIP_TUNABLES, {"PX", TUNABLE_DEFINE, "4 2 8", "pixels across"}},
+     .tunables = {STRIP_TUNABLES, {"PX", TUNABLE_DEFINE, "4 1 2 8", "pixels across"}},
      .constraints = {"KH*PX + KW <= 128"},
      .defines = {"WITH_PTX=PTX", SUMS_WIDE, "KW=KW", "KH=KH", "WEIGHTS=floats1:KW*KH"},
      .passes = {PASS(

@@ -50,6 +50,7 @@ inline RESULT result_or(const struct strip *s, RESULT result, int x, int y)
 #define ACROSS  (PX + KW - 1)             /* pixels that a strip's windows see of a row */
 #define COLOURS (HONE_ALPHA ? 3 : HONE_C) /* channels that are filtered */
 #define FOURS   ((KW + 3) / 4)            /* of weights, in a row of the kernel */
+#define AT_ONCE (ACROSS > 8 ? 8 : 4)      /* loads at once beside the image's edges */
 
 /* Of f32 a row's products are summed apart, so that errors grow with the kernel's sides alone. */
 inline void add_row(SUM *to, const SUM *from, const SUM *value, const WEIGHT *weights)
@@ -74,13 +75,17 @@ inline void load_row(SUM *value, const struct strip *s, int y)
         for (int k = 0; k < ACROSS; k++)
             value[k] = (SUM)row[k * HONE_C];
     } else {
-        /* a loop that stays one, without an index into registers that is known only when it runs */
+        /* A loop that stays one, without an index into registers that is known only when it runs; the loads
+         * of a round wait together. Beyond the strip's pixels any may be read. */
 #pragma unroll 1
-        for (int k = 0; k < ACROSS; k++) {
-            SUM next = (SUM)hone_at(row, inside, first + k, s->channel, s->width, s->border);
+        for (int k = 0; k < ACROSS; k += AT_ONCE) {
+            SUM next[AT_ONCE];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++)
+                next[i] = (SUM)hone_at(row, inside, first + k + i, s->channel, s->width, s->border);
 #pragma unroll
             for (int m = 0; m < ACROSS; m++)
-                value[m] = m == k ? next : k ? value[m] : 0;
+                value[m] = m / AT_ONCE * AT_ONCE == k ? next[m % AT_ONCE] : k ? value[m] : 0;
         }
     }
 }
