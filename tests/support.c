@@ -131,7 +131,7 @@ const char *support_kernel_folder(const char *filter, const char *from)
     const char *folder = support_folder();
     snprintf(command, sizeof command,
              "mkdir -p %s/filter %s/filters/%s && cp src/filter/*.clh %s/filter && "
-             "cp src/filters/*.clh %s/filters && cp %s/*.cl %s/filters/%s",
+             "cp src/filters/*.clh %s/filters && cp %s/*.cl* %s/filters/%s",
              folder, folder, filter, folder, folder, from, folder, filter);
     REQUIRE(system(command) == 0);
     return folder;
