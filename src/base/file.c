@@ -184,14 +184,32 @@ static void folder_of(const char *file, char folder[PATH_MAX])
     folder[length ? length : 1] = '\0';
 }
 
+/* A killed process keeps its number until its parent has asked how it ended, which some never do. */
+static bool is_zombie(long process)
+{
+    char path[64], line[128];
+    snprintf(path, sizeof path, "/proc/%ld/stat", process);
+    FILE *file = fopen(path, "re");
+    const bool read = file && fgets(line, sizeof line, file);
+    const char *state = read ? strrchr(line, ')') : NULL; /* its name, in brackets, may hold anything */
+    if (file)
+        fclose(file);
+    return state && strncmp(state, ") Z", 3) == 0;
+}
+
+static bool is_gone(long process)
+{
+    return kill((pid_t)process, 0) == 0 ? is_zombie(process) : errno == ESRCH;
+}
+
 static bool is_orphan(int folder, const char *name)
 {
     unsigned place, tag;
     long process;
     struct stat info;
     return sscanf(name, ".hone-%8x-%ld-%8x", &place, &process, &tag) == 3 && place == own_place() &&
-           process > 0 && kill((pid_t)process, 0) != 0 && errno == ESRCH &&
-           fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
+           process > 0 && is_gone(process) && fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(info.st_mode);
 }
 
 void file_output_sweep(const char *target)

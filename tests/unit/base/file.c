@@ -315,6 +315,29 @@ TEST(killed_writers_leave_whole_files)
     free(content);
 }
 
+TEST(what_a_killed_writer_left_is_swept_before_its_parent_waits)
+{
+    const char *folder = support_folder(), *target = support_path(folder, "out");
+    struct file_output output, own;
+    siginfo_t info;
+    hone_error error;
+    fflush(NULL);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        file_output_begin(&output, target, &error);
+        raise(SIGKILL);
+    }
+    REQUIRE(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) == 0);
+    REQUIRE_OK(file_output_begin(&own, target, &error));
+    CHECK_EQ(support_count_files(folder, NULL), 2);
+    file_output_sweep(target);
+    CHECK_EQ(support_count_files(folder, NULL), 1);
+    CHECK(access(own.temporary, F_OK) == 0);
+    file_output_abort(&own);
+    waitpid(child, NULL, 0);
+}
+
 static hone_status read_into(struct text *text, const char *path, size_t limit, hone_error *error)
 {
     text_finish(text);
