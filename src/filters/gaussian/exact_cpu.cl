@@ -20,11 +20,7 @@
 
 #define CELL short
 #include "filters/bands.clh"
-#include "filters/vectors.clh"
-#ifndef NATIVE
-#define NATIVE 32
-#define PLAIN
-#endif
+#include "filters/products.clh"
 #if NATIVE == 64
 #define LANES 32 /* 16-bit elements of a vector */
 #else
@@ -36,9 +32,7 @@
 #define BITS  (15 + HONE_T) /* a weight is a part of 2^BITS */
 
 typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
-typedef short shorts __attribute__((ext_vector_type(LANES)));
 typedef ushort ushorts __attribute__((ext_vector_type(LANES)));
-typedef int ints __attribute__((ext_vector_type(HALF)));
 typedef uint uints __attribute__((ext_vector_type(HALF)));
 typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
 typedef shorts shorts_at __attribute__((aligned(2)));
@@ -67,36 +61,10 @@ struct sums {
 #if NATIVE == 64
 #define LOWER_HALVES BY_TURNS(0), BY_TURNS(8), BY_TURNS(16), BY_TURNS(24)
 #define UPPER_HALVES BY_TURNS(4), BY_TURNS(12), BY_TURNS(20), BY_TURNS(28)
-#define IN_ORDER     RUN4(0), RUN4(16), RUN4(4), RUN4(20), RUN4(8), RUN4(24), RUN4(12), RUN4(28)
 #else
 #define LOWER_HALVES BY_TURNS(0), BY_TURNS(8)
 #define UPPER_HALVES BY_TURNS(4), BY_TURNS(12)
-#define IN_ORDER     RUN4(0), RUN4(8), RUN4(4), RUN4(12)
 #endif
-
-/* Sums of two neighbouring products each. */
-inline ints add_products(shorts values, ints weights)
-{
-#ifdef PLAIN
-    union {
-        shorts s;
-        ints i;
-    } v;
-    v.s = values;
-    return (v.i << 16 >> 16) * (weights << 16 >> 16) + (v.i >> 16) * (weights >> 16);
-#else
-    union {
-        shorts s;
-        ints i;
-        native_words words;
-        native_ints native;
-    } v, w, sum;
-    v.s = values;
-    w.i = weights;
-    sum.native = MADD_WORDS(v.words, w.words);
-    return sum.i;
-#endif
-}
 
 /* `weights` holds those of a and of b. */
 inline struct sums add_pair(struct sums s, shorts a, shorts b, uint weights)
@@ -110,23 +78,7 @@ inline struct sums add_pair(struct sums s, shorts a, shorts b, uint weights)
 /* What fits into 16 bits, in the order of elements. */
 inline shorts in_order(struct sums s)
 {
-#ifdef PACK_INTS
-    union {
-        ints i;
-        native_ints native;
-    } low, high;
-    union {
-        native_words native;
-        shorts s;
-    } packed;
-    low.i = s.low;
-    high.i = s.high;
-    packed.native = PACK_INTS(low.native, high.native);
-    return packed.s;
-#else
-    typedef short quarters __attribute__((ext_vector_type(HALF)));
-    return __builtin_shufflevector(CONVERT(s.low, quarters), CONVERT(s.high, quarters), IN_ORDER);
-#endif
+    return pack_ints(s.low, s.high);
 }
 
 /* The two values that group g of a line weighs: of u8 the sums at distances 2 g and 2 g + 1, of u16 both at
