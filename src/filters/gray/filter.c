@@ -26,6 +26,15 @@ static const struct variant variants[] = {
      .passes = {PASS("gray_stretches", .block = {"16*VECTORS", "ROWS"},
                      .arguments = {"in", "out", "W", "H"})},
      .cost = {COST_BYTES, "C/16", OPERATIONS}},
+    {VARIANT("vectors", "cpu.cl", NEEDS_WIDE, "wide",
+             "CPU: colours of integers, products of 16 bits in pairs"),
+     .condition = "C != 1 && !FLOAT",
+     .tunables = {{"COLUMNS", TUNABLE_DEFINE, "2048 512 8192", "pixels of a row per work-item"},
+                  {"ROWS", TUNABLE_DEFINE, "16 1 4 64", "rows per work-item"}},
+     .defines = {"WEIGHTS=weights"},
+     .passes = {PASS("gray_vectors", .block = {"COLUMNS", "ROWS"}, .local = {"1", "1"},
+                     .arguments = {"in", "out", "W", "H"})},
+     .cost = {COST_BYTES, "C*BITS/128", OPERATIONS}},
     {VARIANT("blocks", NULL, 0, "packed", "GPU: four or sixteen pixels of several rows per work-item"),
      .align = 16,
      .tunables = {{"LANES", TUNABLE_DEFINE, "4 16", "pixels at a time"},
@@ -41,6 +50,7 @@ static const struct seed seeds[] = {
     {"GPU && BITS == 8 && C == 4", "blocks", "LANES=4 ROWS=2 WG_X=128"},
     {"GPU && BITS == 8", "blocks", "LANES=16 WG_X=64"},
     {"GPU", "blocks", "LANES=4 WG_X=128"},
+    {"WIDE && C != 1 && !FLOAT", "vectors", ""},
     {NULL, "stretches", ""},
 };
 

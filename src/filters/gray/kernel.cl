@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A weighted mean of red, green and blue, to the nearest integer, half up, exactly. */
-#ifndef WEIGHTS
-#define WEIGHTS 0 /* index of the choice */
-#endif
+#include "filters/gray/mean.clh"
 #ifndef VECTORS
 #define VECTORS 64 /* vectors of the result per work-item */
 #endif
@@ -13,65 +11,18 @@
 #define LANES 16 /* pixels at a time: 4 or 16 */
 #endif
 
-/* The weights over DIVISOR, and over 2^24, rounded up. The latter are off by less than 2^-24 each, so that a
- * mean of bytes comes out too large by less than 3 * 255 * 2^-24; a mean whose fraction is below a half is so
- * by at least 1/10000. */
-#if WEIGHTS == 0
-#define RED     299u
-#define GREEN   587u
-#define BLUE    114u
-#define DIVISOR 1000u
-#elif WEIGHTS == 1
-#define RED     2126u
-#define GREEN   7152u
-#define BLUE    722u
-#define DIVISOR 10000u
-#else
-#define RED     1u
-#define GREEN   1u
-#define BLUE    1u
-#define DIVISOR 3u
-#endif
-#define OVER_2_24(weight) ((uint)(((weight)*0x1000000ul + DIVISOR - 1) / DIVISOR))
-
-/* Of numbers, or vectors of them; of s16, 32768 more. */
-#if FLOATING
-#define MEAN(r, g, b)                                                                                        \
-    (((float)RED / DIVISOR) * (r) + ((float)GREEN / DIVISOR) * (g) + ((float)BLUE / DIVISOR) * (b))
-#elif HONE_T == 0
-#define MEAN(r, g, b)                                                                                        \
-    ((OVER_2_24(RED) * (r) + OVER_2_24(GREEN) * (g) + OVER_2_24(BLUE) * (b) + 0x800000u) >> 24u)
-#else
-#define MEAN(r, g, b) ((RED * (r) + GREEN * (g) + BLUE * (b) + DIVISOR / 2) / DIVISOR)
-#endif
-
 #define CONVERT_(to, n) PASTE(PASTE(convert_, to), n)
 
 #if FLOATING
-#define WIDE_ONE(v)   (v)
-#define WIDE(v)       (v)
-#define NARROW_ONE(v) (v)
-#define NARROW(v)     (v)
+#define WIDE(v)   (v)
+#define NARROW(v) (v)
 #elif HONE_T == 3
-#define WIDE_ONE(v)   ((uint)((v) + 32768))
-#define WIDE(v)       CONVERT_(uint, LANES)(CONVERT_(int, LANES)(v) + 32768)
-#define NARROW_ONE(v) ((RESULT)((int)(v)-32768))
-#define NARROW(v)     CONVERT_(RESULT, LANES)(CONVERT_(int, LANES)(v) - 32768)
+#define WIDE(v)   CONVERT_(uint, LANES)(CONVERT_(int, LANES)(v) + 32768)
+#define NARROW(v) CONVERT_(RESULT, LANES)(CONVERT_(int, LANES)(v) - 32768)
 #else
-#define WIDE_ONE(v)   ((uint)(v))
-#define WIDE(v)       CONVERT_(uint, LANES)(v)
-#define NARROW_ONE(v) ((RESULT)(v))
-#define NARROW(v)     CONVERT_(RESULT, LANES)(v)
+#define WIDE(v)   CONVERT_(uint, LANES)(v)
+#define NARROW(v) CONVERT_(RESULT, LANES)(v)
 #endif
-
-inline RESULT gray_of(__global const PIXEL *pixel)
-{
-#if HONE_C == 1
-    return *pixel;
-#else
-    return NARROW_ONE(MEAN(WIDE_ONE(pixel[0]), WIDE_ONE(pixel[1]), WIDE_ONE(pixel[2])));
-#endif
-}
 
 #if defined(HONE_ALL) || defined(VARIANT_pixels)
 __kernel void gray_pixels(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,

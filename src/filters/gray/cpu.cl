@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Integers on CPUs, with products of 16 bits summed in pairs. A step makes one vector of the result from four
+ * of the input, each of which holds whole pixels in its lanes of 16 bytes. Lane L of vector i begins PIECE
+ * pixels behind that of vector i - 1, and four of them behind each other belong to lane L of the result: no
+ * result moves to another lane.
+ */
+#ifndef COLUMNS
+#define COLUMNS 2048 /* pixels of a row per work-item */
+#endif
+#ifndef ROWS
+#define ROWS 16 /* rows per work-item */
+#endif
+
+#include "filters/gray/mean.clh"
+#include "filters/products.clh"
+
+#define BYTES (HONE_T == 0 ? 1 : 2) /* of an element */
+#define ROOM  (4 * BYTES)           /* for a pixel */
+#define SIZE  (HONE_C * BYTES)      /* of a pixel */
+#define PIECE (16 / ROOM)           /* pixels in a lane */
+#define STEP  (NATIVE / BYTES)      /* pixels at a time */
+
+typedef uchar lane __attribute__((ext_vector_type(16)));
+typedef uchar half_bytes __attribute__((ext_vector_type(32)));
+typedef uchar bytes __attribute__((ext_vector_type(NATIVE)));
+typedef ushort ushorts __attribute__((ext_vector_type(NATIVE / 2)));
+typedef uint uints __attribute__((ext_vector_type(NATIVE / 4)));
+typedef float floats __attribute__((ext_vector_type(NATIVE / 4)));
+typedef lane lane_at __attribute__((aligned(1)));
+typedef bytes bytes_at __attribute__((aligned(1)));
+
+union vector {
+    bytes b;
+    ushorts u16;
+    shorts s16;
+    ints s32;
+};
+
+#if NATIVE == 64
+#define L_NATIVE L_ALL_64
+#else
+#define L_NATIVE L_ALL_32
+#endif
+#define SAME(i) (i)
+
+/* Lanes that lie 4 * PIECE pixels apart. */
+inline bytes load_lanes(__global const uchar *from)
+{
+#define LANE(k)         (*(__global const lane_at *)(from + 4 * PIECE * SIZE * (k)))
+#define JOINED(a, b, n) __builtin_shufflevector(a, b, n(SAME))
+#if NATIVE == 64
+    half_bytes low = JOINED(LANE(0), LANE(1), L_ALL_32), high = JOINED(LANE(2), LANE(3), L_ALL_32);
+    return JOINED(low, high, L_ALL_64);
+#else
+    return JOINED(LANE(0), LANE(1), L_ALL_32);
+#endif
+}
+
+/* Inside a lane, from AHEAD bytes on, three elements each to the place of four; -1: anything. */
+#define SPREAD_FROM(ahead, i)                                                                                \
+    ((i) % ROOM < SIZE ? (i) / 16 * 16 + (ahead) + (i) % 16 / ROOM * SIZE + (i) % ROOM : -1)
+#define SPREAD(i)     SPREAD_FROM(0, i)
+#define SPREAD_END(i) SPREAD_FROM(16 - PIECE * SIZE, i)
+
+/* The pixels of vector k, the fourth element of each of which is anything. */
+inline union vector load_pixels(__global const uchar *from, int k)
+{
+    union vector v;
+    from += k * PIECE * SIZE;
+#if HONE_C == 4
+    v.b = load_lanes(from);
+#else
+    if (k < 3) {
+        v.b = load_lanes(from);
+        v.b = __builtin_shufflevector(v.b, v.b, L_NATIVE(SPREAD));
+    } else { /* nothing behind the last pixel */
+        v.b = load_lanes(from - (16 - PIECE * SIZE));
+        v.b = __builtin_shufflevector(v.b, v.b, L_NATIVE(SPREAD_END));
+    }
+#endif
+    return v;
+}
+
+#define PAIR(first, second) ((ints)(int)((first) | (second) << 16))
+
+#if HONE_T == 0
+/*
+ * A mean of bytes is a whole number of parts that float holds, at most 255.9999, times 1 / DIVISOR, which is
+ * rounded up by at most 3 * 2^-24. With the product's own rounding it comes out too large by less than
+ * 1/10000, and never too small: what lies below a whole number stays there.
+ */
+inline ints means(__global const uchar *from, int k)
+{
+    union vector v = load_pixels(from, k), even, odd;
+    even.u16 = v.u16 & (ushort)255;
+    odd.u16 = v.u16 >> (ushort)8;
+    ints sum =
+        add_products(even.s16, PAIR(RED, BLUE)) + add_products(odd.s16, PAIR(GREEN, 0)) + (int)(DIVISOR / 2);
+    return CONVERT(CONVERT(sum, floats) * (1.0000001f / DIVISOR), ints);
+}
+
+/* The lower bytes of words: of each 128-bit piece, eight of the first vector and eight of the second. */
+#define LOWER(i) ((i) / 16 * 16 + (i) % 8 * 2 + (i) % 16 / 8 * NATIVE)
+
+inline bytes step(__global const uchar *from)
+{
+    union vector low, high;
+    low.s16 = pack_ints(means(from, 0), means(from, 1));
+    high.s16 = pack_ints(means(from, 2), means(from, 3));
+    return __builtin_shufflevector(low.b, high.b, L_NATIVE(LOWER));
+}
+
+#else
+#define FLIP (ushort)(HONE_T == 1 ? 32768 : 0) /* from u16 to s16 and back */
+
+/* The sums of two pixels in each lane: of red and green, then of blue. */
+inline ints half_sums(__global const uchar *from, int k)
+{
+    union vector v = load_pixels(from, k);
+    v.u16 ^= FLIP;
+    ints weights = PAIR(RED, GREEN);
+#pragma unroll
+    for (int i = 1; i < NATIVE / 4; i += 2)
+        weights[i] = BLUE;
+    return add_products(v.s16, weights);
+}
+
+/* Of each 128-bit piece, the even or the odd elements of two vectors. */
+#define BY_TWO(i) ((i) / 4 * 4 + (i) % 2 * 2 + (i) % 4 / 2 * (NATIVE / 4))
+#define EVEN(i)   BY_TWO(i)
+#define ODD(i)    (BY_TWO(i) + 1)
+#if NATIVE == 64
+#define L_INTS(f) L16(f, 0)
+#else
+#define L_INTS(f) L4(f, 0), L4(f, 4)
+#endif
+
+/* Means less 32768, from sums as much too small. */
+inline ints means(__global const uchar *from, int k)
+{
+    union {
+        ints s;
+        uints u;
+    } sum;
+    ints a = half_sums(from, 2 * k), b = half_sums(from, 2 * k + 1);
+    sum.s = __builtin_shufflevector(a, b, L_INTS(EVEN)) + __builtin_shufflevector(a, b, L_INTS(ODD));
+    sum.u = (sum.u + (32768u * DIVISOR + DIVISOR / 2)) / DIVISOR - 32768u;
+    return sum.s;
+}
+
+inline bytes step(__global const uchar *from)
+{
+    union vector v;
+    v.s16 = pack_ints(means(from, 0), means(from, 1));
+    v.u16 ^= FLIP;
+    return v.b;
+}
+#endif
+
+inline void gray_row(__global const PIXEL *in, __global RESULT *out, int count)
+{
+    int x = 0;
+    for (; x + STEP <= count; x += STEP)
+        *(__global bytes_at *)(out + x) = step((__global const uchar *)(in + x * HONE_C));
+    if (x == count)
+        return;
+    if (count >= STEP) { /* the last step makes some again */
+        x = count - STEP;
+        *(__global bytes_at *)(out + x) = step((__global const uchar *)(in + x * HONE_C));
+        return;
+    }
+    for (; x < count; x++)
+        out[x] = gray_of(in + x * HONE_C);
+}
+
+__kernel void gray_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                           int out_offset, int out_pitch, int width, int height)
+{
+    int x = get_global_id(0) * COLUMNS, y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
+    int count = min(width - x, COLUMNS);
+    in += in_offset + x * HONE_C;
+    out += out_offset + x;
+    for (; y < end; y++)
+        gray_row(in + y * in_pitch, out + y * out_pitch, count);
+}
