@@ -7,6 +7,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +72,40 @@ bool file_write_rows(int fd, const void *rows, size_t row, size_t pitch, size_t 
         done %= row;
     }
     return true;
+}
+
+/* False where the input ends (errno 0), or the wait (ETIME). A round counts as what it may take at most,
+ * however long the process was stopped in it. */
+static bool wait_for_bytes(int fd, const struct file_patience *patience)
+{
+    const double round = 0.1;
+    struct pollfd there = {.fd = fd, .events = POLLIN};
+    double left = patience->seconds;
+    while (!patience->stopped || !patience->stopped(patience->user)) {
+        const double wait = left > 0 && left < round ? left : round;
+        const int ready = poll(&there, 1, (int)ceil(wait * 1e3));
+        if (ready > 0 || (ready < 0 && errno != EINTR))
+            return true;
+        left -= wait;
+        if (ready == 0 && patience->seconds > 0 && left <= 0) {
+            errno = ETIME;
+            return false;
+        }
+    }
+    errno = 0;
+    return false;
+}
+
+ssize_t file_read_patiently(int fd, void *bytes, size_t count, const struct file_patience *patience)
+{
+    const bool waits = patience->seconds > 0 || patience->stopped;
+    ssize_t got;
+    do {
+        if (waits && !wait_for_bytes(fd, patience))
+            return errno ? -1 : 0;
+        got = read(fd, bytes, count);
+    } while (got < 0 && (errno == EINTR || (waits && errno == EAGAIN)));
+    return got;
 }
 
 ssize_t file_read_at(int fd, void *bytes, size_t count, off_t offset)

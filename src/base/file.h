@@ -20,6 +20,17 @@ bool file_write_all(int fd, const void *bytes, size_t count);
 /* The same for rows of `row` bytes that lie `pitch` apart. */
 bool file_write_rows(int fd, const void *rows, size_t row, size_t pitch, size_t count);
 
+/* How long a read waits for bytes. */
+struct file_patience {
+    double seconds;              /* 0: any time. Time in which the process is stopped does not count */
+    bool (*stopped)(void *user); /* asked ten times a second: true ends the input there; may be NULL */
+    void *user;
+};
+
+/* read(2), EINTR survived, and EAGAIN where it waits; fails with ETIME when nothing has come for too long. A
+ * fifo that nobody writes yet is waited for, too, if it was opened with O_NONBLOCK. */
+ssize_t file_read_patiently(int fd, void *bytes, size_t count, const struct file_patience *patience);
+
 /* pread until `count` bytes or the end of the file; the number read, or -1 with errno. */
 ssize_t file_read_at(int fd, void *bytes, size_t count, off_t offset);
 

@@ -44,6 +44,9 @@ struct media_read_options {
 
 #define MEDIA_MEMORY ((uint64_t)2 << 30)
 
+/* The message of a pipe that pauses for too long: its name, and the seconds that were allowed. */
+#define MEDIA_STALLED "'%s': nothing came for %g s (--timeout sets how long that may be)"
+
 /**
  * From now on what libvips decodes is decoded by processes of its own, with limits of memory (options.memory)
  * and processor time (twice options.seconds) that the system holds: one that goes over them, or crashes,

@@ -10,9 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <math.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +33,7 @@ struct media_stream {
     bool full;
     int copy; /* the image that was taken last; -1: opened, or none */
     uint64_t copied, most;
-    double patience; /* seconds that a read waits; 0: as long as it takes */
+    struct file_patience patience;
 };
 
 bool media_is_stream(const char *path)
@@ -59,9 +56,10 @@ hone_status media_stream_open(struct media_stream **out, const char *path, uint6
     }
     s->name = standard ? "standard input" : s->owned_name;
     s->most = memory ? memory : MEDIA_MEMORY;
-    s->patience = seconds;
+    s->patience.seconds = seconds;
     s->copy = -1;
-    s->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    s->fd = standard ? STDIN_FILENO
+                     : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (seconds > 0 ? O_NONBLOCK : 0));
     hone_status status = HONE_OK;
     if (s->fd < 0)
         status = error_io(error, "cannot open '%s': %s", path, strerror(errno));
@@ -90,17 +88,6 @@ void media_stream_close(struct media_stream **slot)
 
 /* ---- Bytes ---- */
 
-/* As read(2), but fails with ETIME where nothing comes for too long. */
-static ssize_t read_some(const struct media_stream *s, void *bytes, size_t count)
-{
-    const double most = s->patience * 1e3;
-    struct pollfd there = {.fd = s->fd, .events = POLLIN};
-    const int ready = s->patience > 0 ? poll(&there, 1, most < INT_MAX ? (int)ceil(most) : INT_MAX) : 1;
-    if (ready == 0)
-        errno = ETIME;
-    return ready > 0 ? read(s->fd, bytes, count) : -1;
-}
-
 /* At least `count` bytes (at most BUFFER_BYTES) that are not taken yet; NULL: the stream ends before. */
 static const unsigned char *look(struct media_stream *s, size_t count)
 {
@@ -110,9 +97,8 @@ static const unsigned char *look(struct media_stream *s, size_t count)
         s->at = 0;
     }
     while (s->filled - s->at < count && !s->ended) {
-        ssize_t got = read_some(s, s->buffer + s->filled, BUFFER_BYTES - s->filled);
-        if (got < 0 && errno == EINTR)
-            continue;
+        const ssize_t got =
+            file_read_patiently(s->fd, s->buffer + s->filled, BUFFER_BYTES - s->filled, &s->patience);
         if (got < 0)
             s->code = errno;
         s->ended = got <= 0;
@@ -305,8 +291,7 @@ bool media_stream_take(struct media_stream *s)
 static hone_status check_copy(const struct media_stream *s, const char *name, hone_error *error)
 {
     if (s->code == ETIME)
-        return error_io(error, "'%s': nothing came for %g s (--timeout sets how long that may be)", name,
-                        s->patience);
+        return error_io(error, MEDIA_STALLED, name, s->patience.seconds);
     if (s->code)
         return error_io(error, "cannot read '%s': %s", name, strerror(s->code));
     if (s->full)

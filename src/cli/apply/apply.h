@@ -260,6 +260,11 @@ int apply_check_quotes(const struct apply_options *options, const struct operand
 
 /* Whether the result goes to standard output (-o -). */
 bool apply_to_stdout(const struct apply_options *options);
+/* Seconds that a pipe may bring nothing; 0: any time, unless the user has said how long. */
+static inline double apply_patience(const struct apply_options *options)
+{
+    return options->timeout > 0 ? options->timeout : 0;
+}
 /* Copies a file there, from its start. False with errno. */
 bool apply_copy_to_stdout(int fd);
 /* ---- What outputs were made of ---- */

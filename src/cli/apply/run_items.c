@@ -166,7 +166,7 @@ static hone_status open_stream(const struct crew *crew, struct engine *engine, h
     return item->problem
                ? HONE_OK
                : media_stream_open(&engine->stream, item->input, (uint64_t)(o->decode_memory * 1048576),
-                                   o->timeout > 0 ? o->timeout : 0, error);
+                                   apply_patience(o), error);
 }
 
 static hone_status explain_end(const struct crew *crew, const char *input, const char *ended,

@@ -134,8 +134,8 @@ static bool give_up_decoder(void *user, uint64_t thread)
     return false;
 }
 
-/* Videos are decoded in this process, once they were tried in another. A pipe may have nothing for us for as
- * long as it likes. */
+/* Videos are decoded in this process, once they were tried in another. Of a pipe, the pauses alone are
+ * limited, where it is read. */
 static void watch_decoder(struct film *film, struct guard_watch *watch, const hone_image_desc *desc,
                           const char *what)
 {
@@ -395,6 +395,7 @@ static hone_status open_film(struct film *film, const char *root, hone_error *er
                                                .memory = (uint64_t)(o->decode_memory * 1048576),
                                                .first = o->first_frame,
                                                .last = o->last_frame,
+                                               .patience = apply_patience(o),
                                                .stopped = guard_is_signalled,
                                                .note = cli_media_note,
                                                .user = (void *)&o->common};

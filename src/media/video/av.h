@@ -2,6 +2,7 @@
 /* What the files that speak to FFmpeg's libraries share. */
 #pragma once
 
+#include "base/file.h"
 #include "media/video/video.h"
 
 #include <libavcodec/avcodec.h>
@@ -84,9 +85,8 @@ void av_reason(char *to, size_t size, int code);
 /* An AVIOContext over a descriptor; NULL when memory is short. io_close leaves the descriptor open. */
 struct descriptor {
     int fd;
-    int error; /* errno of what failed */
-    bool (*stopped)(void *user);
-    void *user;
+    int error;                     /* errno of what failed */
+    struct file_patience patience; /* of reads */
 };
 AVIOContext *io_open(struct descriptor *descriptor, bool write, bool seekable);
 void io_close(AVIOContext **io);
@@ -166,6 +166,8 @@ struct video_input {
 
 /* The next unit of the file, whatever is held; NULL at the end. */
 hone_status input_step(struct video_input *input, struct video_unit **out, hone_error *error);
+/* The error of a read that failed (descriptor.error). */
+hone_status input_read_error(const struct video_input *input, hone_error *error);
 AVRational input_rate(const struct video_input *input);
 void video_note(media_note_function note, void *user, enum media_note kind, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -5,38 +5,19 @@
 #include "base/file.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUFFER = 1 << 16, WAIT_MS = 100 };
+enum { BUFFER = 1 << 16 };
 
-/* Whoever writes the pipe may take all the time there is, but not keep us from stopping. */
-static bool wait_for_bytes(const struct descriptor *d)
-{
-    struct pollfd fd = {.fd = d->fd, .events = POLLIN};
-    while (d->stopped && !d->stopped(d->user)) {
-        const int ready = poll(&fd, 1, WAIT_MS);
-        if (ready > 0 || (ready < 0 && errno != EINTR))
-            return true;
-    }
-    return !d->stopped;
-}
-
+/* The libraries try again after some errors: what has failed is not waited for twice. */
 static int read_bytes(void *opaque, uint8_t *bytes, int count)
 {
     struct descriptor *d = opaque;
-    ssize_t got;
-    if (!wait_for_bytes(d))
-        return AVERROR_EOF;
-    do
-        got = read(d->fd, bytes, (size_t)count);
-    while (got < 0 && errno == EINTR);
-    if (got < 0) {
+    const ssize_t got = d->error ? -1 : file_read_patiently(d->fd, bytes, (size_t)count, &d->patience);
+    if (got < 0 && !d->error)
         d->error = errno;
-        return AVERROR(errno);
-    }
-    return got == 0 ? AVERROR_EOF : (int)got;
+    return got < 0 ? AVERROR(d->error) : got == 0 ? AVERROR_EOF : (int)got;
 }
 
 static int write_bytes(void *opaque, uint8_t *bytes, int count)

@@ -40,12 +40,20 @@ AVRational input_rate(const struct video_input *input)
 static hone_status bad(const struct video_input *input, hone_error *error, const char *what, int code)
 {
     char reason[320];
+    if (input->descriptor.error)
+        return input_read_error(input, error);
     av_reason(reason, sizeof reason, code);
     return code == AVERROR(ENOMEM) ? error_memory(error, "a video")
                                    : error_io(error, "'%s': %s: %s", input->path, what, reason);
 }
 
 /* ---- The file ---- */
+
+/* What is no file may keep us waiting, but not from stopping, nor for longer than the user said. */
+static struct file_patience patience_of(const struct video_read_options *options)
+{
+    return (struct file_patience){options->patience, options->stopped, options->user};
+}
 
 static hone_status open_descriptor(struct video_input *input, bool *seekable, hone_error *error)
 {
@@ -55,16 +63,15 @@ static hone_status open_descriptor(struct video_input *input, bool *seekable, ho
     if (!is_standard && stat(input->path, &info) == 0 && S_ISDIR(info.st_mode))
         return error_io(error, "'%s' is a folder, not a video", input->path);
     d->fd = is_standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-                        : open(input->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+                        : open(input->path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
+                                                (input->options.patience > 0 ? O_NONBLOCK : 0));
     if (d->fd < 0 || fstat(d->fd, &info) != 0)
         return error_io(error, "cannot open '%s': %s", input->path, strerror(errno));
     if (S_ISREG(info.st_mode) && info.st_size == 0)
         return error_io(error, "'%s': the file is empty", input->path);
     *seekable = S_ISREG(info.st_mode) && !is_standard;
-    if (!*seekable) {
-        d->stopped = input->options.stopped;
-        d->user = input->options.user;
-    }
+    if (!*seekable)
+        d->patience = patience_of(&input->options);
     return HONE_OK;
 }
 
@@ -130,7 +137,8 @@ static hone_status find_streams(struct video_input *input, hone_error *error)
     for (unsigned i = 0; i < count; i++)
         av_dict_free(&options[i]);
     free(options);
-    return code < 0 ? bad(input, error, "its streams cannot be found", code) : HONE_OK;
+    return code < 0 || input->descriptor.error ? bad(input, error, "its streams cannot be found", code)
+                                               : HONE_OK;
 }
 
 /* ---- The stream ---- */

@@ -229,13 +229,22 @@ static void check_whole(struct video_input *input)
         damages_add(&input->damages, -1, "the file is cut off");
 }
 
+hone_status input_read_error(const struct video_input *input, hone_error *error)
+{
+    const int code = input->descriptor.error;
+    return code == ETIME ? error_io(error, MEDIA_STALLED, input->path, input->options.patience)
+                         : error_io(error, "cannot read '%s': %s", input->path, strerror(code));
+}
+
 /* One packet from the file: into the decoder, or to be copied as *out. */
 static hone_status read_packet(struct video_input *input, struct unit **out, hone_error *error)
 {
     const int code = av_read_frame(input->format, input->packet);
+    if (input->descriptor.error) { /* a packet may be a part of one */
+        av_packet_unref(input->packet);
+        return input_read_error(input, error);
+    }
     if (code < 0) {
-        if (input->descriptor.error)
-            return error_io(error, "cannot read '%s': %s", input->path, strerror(input->descriptor.error));
         if (code != AVERROR_EOF)
             damaged_by_code(input, -1, code);
         else if (input->end == AV_NOPTS_VALUE)

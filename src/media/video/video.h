@@ -54,6 +54,7 @@ struct video_read_options {
     bool strip;                  /* no metadata and no chapters */
     uint64_t memory;             /* bytes that decoding may hold; 0: MEDIA_MEMORY */
     uint64_t first, last;        /* frames to read, counted from 1; 0: from the first, to the last */
+    double patience;             /* seconds that a pipe may bring nothing; 0: any time */
     bool (*stopped)(void *user); /* asked while waiting for a pipe: true ends the input there; may be NULL */
     media_note_function note;
     void *user;

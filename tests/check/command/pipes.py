@@ -139,19 +139,24 @@ def test_formats_that_seek():
 
 
 def test_a_pipe_that_stalls():
-    """The writer lives on, and writes nothing more: --timeout ends that, within an image and between two."""
-    image, seconds = ppm(pictures(1)[0]), "4"
-    command = [os.path.join(frame.build(), "hone"), "apply", "transpose", "-", "-o", "-", "--format", "ppm", "--timeout", seconds]
+    """The writer lives on, and writes nothing more, or there is none: --timeout ends that, within an image and between two."""
+    image, seconds, fifo = ppm(pictures(1)[0]), "4", PLACE.path("nobody")
+    os.mkfifo(fifo)
     apply(image, "-o", "-", "--format", "ppm")  # the device gets the same time, and compiles no more
-    for stream, number in (b"", ""), (image[:-9], ""), (image + image[:-9], ", image 2"), (image, ", image 2"):
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env=PLACE.environment) as process:
-            process.stdin.write(stream)
-            process.stdin.flush()
-            said, got = process.stderr.read().decode(), process.stdout.read()
-            frame.check(process.wait() == 3 and f"'standard input{number}': nothing came for {seconds} s" in said,
-                        f"{len(stream)} bytes: {process.returncode}, {said}")
-            check_turned(read_ppms(got), pictures(1) if number else [], f"{len(stream)} bytes")
+    cases = [("-", b"", ""), ("-", image[:-9], ""), ("-", image + image[:-9], ", image 2"), ("-", image, ", image 2"), (fifo, b"", "")]
+    runs = []
+    for source, stream, _ in cases:
+        command = [os.path.join(frame.build(), "hone"), "apply", "transpose", source, "-o", "-", "--format", "ppm", "--timeout", seconds]
+        runs.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=PLACE.environment))
+        runs[-1].stdin.write(stream)
+        runs[-1].stdin.flush()
+    for process, (source, stream, number) in zip(runs, cases):
+        said, got = process.stderr.read().decode(), process.stdout.read()
+        process.stdin.close()
+        name = "standard input" if source == "-" else source
+        frame.check(process.wait() == 3 and f"'{name}{number}': nothing came for {seconds} s" in said,
+                    f"{len(stream)} bytes: {process.returncode}, {said}")
+        check_turned(read_ppms(got), pictures(1) if number else [], f"{len(stream)} bytes")
 
 
 def test_fifo_and_dev_stdin():

@@ -397,11 +397,46 @@ def test_a_closed_pipe_is_an_error():
         frame.check(process.returncode == 3 and "standard output: Broken pipe" in said, f"{process.returncode}: {said}")
 
 
-# ---- Interrupts, damage ----
-
 def y4m(frames):
     head = b"YUV4MPEG2 W%d H%d F25:1 Ip A1:1 C420jpeg\n" % (WIDTH, HEIGHT)
     return head + b"".join(b"FRAME\n" + to_bytes([f], 8) for f in frames)
+
+
+def stalled(place, number, source, data, *options):
+    """A run whose input stays open and brings nothing more, with an output that is there before."""
+    folder = f"out{number}"
+    os.mkdir(place.path(folder))
+    with open(place.path(folder, "out.mkv"), "wb") as file:
+        file.write(b"mine")
+    command = [os.path.join(frame.build(), "hone"), "apply", "box size=3", source, "-o", place.path(folder, "out.mkv"), "--timeout", "2",
+               *options]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environment)
+    process.stdin.write(data)
+    process.stdin.flush()
+    return process, folder
+
+
+def test_a_pipe_that_stalls():
+    """At its start, within a frame, and between two; Y4M, frames alone, and what FFmpeg takes apart. --timeout ends it, damage or not."""
+    frames, raw = random_frames("420", 8, 4), ("--raw", f"yuv420p:{WIDTH}x{HEIGHT}")
+    with Here() as place:
+        write_video(place.path("in.mkv"), frames, "420", 8)
+        place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("first.mkv"))  # programs are in the cache then
+        os.mkfifo(place.path("fifo.y4m"))
+        with open(place.path("in.mkv"), "rb") as file:
+            matroska = file.read()
+        cases = [("-", b""), ("-", y4m(frames)), ("-", y4m(frames)[:-9], "--accept-damaged"), ("-", y4m(frames)[:20]),
+                 ("-", to_bytes(frames, 8), *raw), ("-", to_bytes(frames, 8)[:-9], *raw), ("-", b"", *raw),
+                 ("-", matroska[:len(matroska) // 2], "--accept-damaged"), (place.path("fifo.y4m"), b"")]
+        runs = [stalled(place, number, *case) for number, case in enumerate(cases)]
+        for (process, folder), case in zip(runs, cases):
+            said, text = process.stderr.read().decode(), f"{len(case[1])} bytes, {case[2:]}"
+            process.stdin.close()
+            frame.check(process.wait() == 3 and f"'{case[0]}': nothing came for 2 s" in said, f"{text}: {process.returncode}: {said}")
+            check_kept(place, text, folder)
+
+
+# ---- Interrupts, damage ----
 
 
 def written(place):
@@ -431,11 +466,11 @@ def test_an_interrupt_completes_the_file():
         frame.check(os.listdir(place.folder) == ["out.mkv"], f"{os.listdir(place.folder)}")
 
 
-def check_kept(place, text):
+def check_kept(place, text, folder="out"):
     """The output is what was there before, and nothing lies beside it."""
-    with open(place.path("out", "out.mkv"), "rb") as file:
+    with open(place.path(folder, "out.mkv"), "rb") as file:
         frame.check(file.read() == b"mine", f"{text}: the output was changed")
-    frame.check(os.listdir(place.path("out")) == ["out.mkv"], f"{text}: {os.listdir(place.path('out'))}")
+    frame.check(os.listdir(place.path(folder)) == ["out.mkv"], f"{text}: {os.listdir(place.path(folder))}")
 
 
 def film_with_output(place, frames=24):

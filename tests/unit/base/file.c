@@ -401,3 +401,31 @@ TEST(reading)
     text_finish(&text);
     free(large);
 }
+
+static bool is_stopped(void *user)
+{
+    return *(bool *)user;
+}
+
+TEST(reading_waits_no_longer_than_it_may)
+{
+    bool stop = false;
+    const struct file_patience some = {.seconds = 0.15}, none = {0},
+                               until = {.stopped = is_stopped, .user = &stop};
+    int fds[2];
+    char bytes[4];
+    REQUIRE(pipe2(fds, O_NONBLOCK) == 0);
+    CHECK(file_read_patiently(fds[0], bytes, 4, &some) == -1 && errno == ETIME);
+    CHECK(file_read_patiently(fds[0], bytes, 4, &none) == -1 && errno == EAGAIN); /* as read does */
+    REQUIRE(write(fds[1], "abc", 3) == 3);
+    CHECK_EQ(file_read_patiently(fds[0], bytes, 2, &some), 2);
+    CHECK_EQ(file_read_patiently(fds[0], bytes, 4, &until), 1);
+    stop = true;
+    REQUIRE(write(fds[1], "d", 1) == 1);
+    CHECK_EQ(file_read_patiently(fds[0], bytes, 4, &until), 0);
+    CHECK_EQ(file_read_patiently(fds[0], bytes, 4, &some), 1);
+    close(fds[1]);
+    CHECK_EQ(file_read_patiently(fds[0], bytes, 4, &some), 0);
+    close(fds[0]);
+    CHECK(file_read_patiently(fds[0], bytes, 4, &some) == -1 && errno == EBADF);
+}
