@@ -149,7 +149,7 @@ __kernel void integral_wide_carries(__global SUM *bands, int stride, int count)
 /*
  * Running sums, the plain way: sums inside the vector, and a carry from its last pixel to all of the next
  * one. In two parts, of which one is no longer than BLOCK vectors: whole numbers would not need that, but go
- * this way only for the row above a band, and for three channels, which do not divide a vector.
+ * this way only for the row above a band.
  */
 struct line {
     sums zeros, part, base;
@@ -195,8 +195,9 @@ inline void integrate_row(__global SUM *row, int stride, SUM zero)
         STORE_SUMS(row + i, continue_line(&line, LOAD_SUMS(row + i), BLOCK_ENDS(i)));
 }
 
-#if HONE_C == 3
+#if HONE_C == 3 && FLOATING
 #define TOGETHER 1 /* rows that one struct group serves */
+#define PARTS    1 /* vectors after which lanes are the same channels again */
 struct group {
     struct line line;
 };
@@ -206,7 +207,8 @@ inline void begin_group(struct group *g, SUM zero)
     begin_line(&g->line, zero);
 }
 
-inline void continue_group(struct group *g, __global const PIXEL *const rows[], int i, sums result[])
+inline void continue_group(struct group *g, __global const PIXEL *const rows[], int i, int phase,
+                           sums result[])
 {
     result[0] = continue_line(&g->line, load(rows[0] + i), BLOCK_ENDS(i));
 }
@@ -219,24 +221,27 @@ inline SUM end_of_row(const struct group *g, int row, int channel)
 
 #else
 /*
- * The sum of a window as wide as a vector, for each lane, in steps that double it: v plus v moved by a pixel,
- * that plus itself moved by two, and so on, each moved across from the vector to the left. A lane's running
- * sum is then its own of one vector ago plus its window: no carry has to be handed from the last lane to all
- * others.
+ * The sum of a window as wide as PARTS vectors, for each lane, in steps that double it: v plus v moved by a
+ * pixel, that plus itself moved by two, and so on, each moved across from the vectors to the left. A lane's
+ * running sum is then its own of so many vectors ago plus its window: no carry has to be handed from the last
+ * lane to all others.
  *
  * A window of bytes fits 16 bits: two rows share the steps, one in each half of a lane. Of floats, the
  * running sum is kept in two parts, of which one is no longer than BLOCK vectors.
  */
 #define TOGETHER (HONE_T == 0 ? 2 : 1)
+#define PARTS    (HONE_C == 3 ? 3 : 1)
 struct group {
-    sums left[4], part[2], base;
+    sums left[4], before_left, part[PARTS][2], base;
 };
 
 inline void begin_group(struct group *g, SUM zero)
 {
     for (int k = 0; k < 4; k++)
         g->left[k] = zero;
-    g->part[0] = g->part[1] = g->base = zero;
+    for (int k = 0; k < PARTS; k++)
+        g->part[k][0] = g->part[k][1] = zero;
+    g->before_left = g->base = zero;
 }
 
 #define WIDEN(step)                                                                                          \
@@ -246,9 +251,10 @@ inline void begin_group(struct group *g, SUM zero)
         v = wider;                                                                                           \
     }
 
-inline void continue_group(struct group *g, __global const PIXEL *const rows[], int i, sums result[])
+inline void continue_group(struct group *g, __global const PIXEL *const rows[], int i, int phase,
+                           sums result[])
 {
-    sums v = load(rows[0] + i);
+    sums *part = g->part[phase], v = load(rows[0] + i);
 #if HONE_T == 0
     v |= load(rows[1] + i) << 16u;
 #endif
@@ -259,26 +265,31 @@ inline void continue_group(struct group *g, __global const PIXEL *const rows[], 
 #endif
 #if HONE_C < 2
     WIDEN(3)
+#elif HONE_C == 3 /* by 24 lanes */
+    sums wider = v + MOVED(g->before_left, g->left[3], 8);
+    g->before_left = g->left[3];
+    g->left[3] = v;
+    v = wider;
 #endif
 #if HONE_T == 0
-    result[0] = g->part[0] += v & 0xffffu;
-    result[1] = g->part[1] += v >> 16u;
+    result[0] = part[0] += v & 0xffffu;
+    result[1] = part[1] += v >> 16u;
 #elif FLOATING
-    g->part[0] += v;
-    result[0] = g->base + g->part[0];
+    part[0] += v;
+    result[0] = g->base + part[0];
     if (BLOCK_ENDS(i)) {
         g->base = result[0];
-        g->part[0] = 0;
+        part[0] = 0;
     }
 #else
-    result[0] = g->part[0] += v;
+    result[0] = part[0] += v;
 #endif
 }
 
 /* The sum of a channel at the end of a row. */
 inline SUM end_of_row(const struct group *g, int row, int channel)
 {
-    sums sum = g->base + g->part[row];
+    sums sum = g->base + g->part[PARTS - 1][row];
     return sum[LANES - HONE_C + channel];
 }
 #endif
@@ -294,7 +305,7 @@ inline void store(__global SUM *row, int i, sums v, bool stream)
     STORE_SUMS(row + i, v);
 }
 
-/* What is left of a vector at the end of `lines` rows, from the sums at the left. */
+/* What is left of PARTS vectors at the end of `lines` rows, from the sums at the left. */
 inline void finish_lines(__global const PIXEL *const rows[LINES], __global SUM *out, int out_pitch,
                          __global SUM *above, SUM left[LINES][HONE_C], int lines, int i, int count)
 {
@@ -324,18 +335,20 @@ inline void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM
 #pragma unroll
     for (int k = 0; k < LINES / TOGETHER; k++)
         begin_group(&groups[k], zero);
-    for (; i + LANES <= count; i += LANES) {
-        sums sum = LOAD_SUMS(above + i), result[TOGETHER];
+    while (i + PARTS * LANES <= count)
 #pragma unroll
-        for (int line = 0; line < LINES; line++) {
-            if (line % TOGETHER == 0)
-                continue_group(&groups[line / TOGETHER], rows + line, i, result);
-            sum += result[line % TOGETHER];
-            if (line < lines)
-                store(out + line * out_pitch, i, sum, stream);
+        for (int phase = 0; phase < PARTS; phase++, i += LANES) {
+            sums sum = LOAD_SUMS(above + i), result[TOGETHER];
+#pragma unroll
+            for (int line = 0; line < LINES; line++) {
+                if (line % TOGETHER == 0)
+                    continue_group(&groups[line / TOGETHER], rows + line, i, phase, result);
+                sum += result[line % TOGETHER];
+                if (line < lines)
+                    store(out + line * out_pitch, i, sum, stream);
+            }
+            STORE_SUMS(above + i, sum);
         }
-        STORE_SUMS(above + i, sum);
-    }
 #pragma unroll
     for (int line = 0; line < LINES; line++)
 #pragma unroll
