@@ -267,8 +267,8 @@ static const struct variant variants[] = {
 /* Where one channel at a time takes fewer products. */
 #define BY_PLANES "SM >= 80 && C > 1 && " MATRIX_DEPTH("1") " < " MATRIX_DEPTH("C")
 
-/* u16 of colours with all of a small window in one product, channels side by side. */
-#define SMALL_SHORTS "(TYPE == 1 && C > 2 && KW*KH <= 25)"
+/* u16 of colours with all of a small and narrow window in one product, channels side by side. */
+#define SMALL_SHORTS "(TYPE == 1 && C > 2 && KW <= 5 && KW*KH <= 25)"
 
 static const struct seed seeds[] = {
     {"SM >= 80 && C > 1 && !" SMALL_SHORTS " && H >= 2048", "matrix_tiles", "LINES=4 ROWS=16 STRIPS=1"},
@@ -293,6 +293,8 @@ static const struct seed seeds[] = {
     {"PTX && FLOAT && KH > 15 && KW*KH <= 49", "literal", "PX=4 ROWS=16 WG_X=64"},
     {"PTX && FLOAT && KH > 15", "sliding", "PX=2 ROWS=32 WG_X=64"},
     {"PTX && FLOAT && KW > 15 && KH <= 3", "sliding", "PX=2 ROWS=8 WG_X=128"},
+    {"PTX && FLOAT && C == 1 && W*H <= 524288 && KW <= 15 && 1 < KH <= 15", "tile", "WG_X=32 WG_Y=8 ROWS=4"},
+    {"PTX && FLOAT && W*H <= 524288 && KH > 1", "sliding", "PX=2 ROWS=4 WG_X=128"},
     {"PTX && FLOAT && W*H < 4194304", "sliding", "PX=2 ROWS=8 WG_X=64"},
     {"PTX && FLOAT && C == 4 && KW*KH <= 49", "sliding", "PX=2 ROWS=16 WG_X=128"},
     {"PTX && FLOAT && KW*KH <= 25", "sliding", "PX=4 ROWS=8 WG_X=64"},
