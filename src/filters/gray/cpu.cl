@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Integers on CPUs, with products of 16 bits summed in pairs. A step makes one vector of the result from four
- * of the input, each of which holds whole pixels in its lanes of 16 bytes. Lane L of vector i begins PIECE
- * pixels behind that of vector i - 1, and four of them behind each other belong to lane L of the result: no
- * result moves to another lane.
+ * For CPUs. A step makes one vector of the result from loads of 16 bytes, lane by lane: what lane L of the
+ * result needs lies in lane L of three or four vectors, so that none moves to another lane. Of integers, each
+ * load begins with a pixel, and products of 16 bits are summed in pairs; floats are sorted by colours first.
  */
 #ifndef COLUMNS
 #define COLUMNS 2048 /* pixels of a row per work-item */
@@ -15,11 +14,11 @@
 #include "filters/gray/mean.clh"
 #include "filters/products.clh"
 
-#define BYTES (HONE_T == 0 ? 1 : 2) /* of an element */
-#define ROOM  (4 * BYTES)           /* for a pixel */
-#define SIZE  (HONE_C * BYTES)      /* of a pixel */
-#define PIECE (16 / ROOM)           /* pixels in a lane */
-#define STEP  (NATIVE / BYTES)      /* pixels at a time */
+#define BYTES (FLOATING ? 4 : HONE_T == 0 ? 1 : 2) /* of an element */
+#define ROOM  (4 * BYTES)                          /* for a pixel */
+#define SIZE  (HONE_C * BYTES)                     /* of a pixel */
+#define PIECE (16 / ROOM)                          /* pixels in a lane */
+#define STEP  (NATIVE / BYTES)                     /* pixels at a time */
 
 typedef uchar lane __attribute__((ext_vector_type(16)));
 typedef uchar half_bytes __attribute__((ext_vector_type(32)));
@@ -35,12 +34,15 @@ union vector {
     ushorts u16;
     shorts s16;
     ints s32;
+    floats f32;
 };
 
 #if NATIVE == 64
-#define L_NATIVE L_ALL_64
+#define L_NATIVE   L_ALL_64
+#define L_WORDS(f) L16(f, 0)
 #else
-#define L_NATIVE L_ALL_32
+#define L_NATIVE   L_ALL_32
+#define L_WORDS(f) L4(f, 0), L4(f, 4)
 #endif
 #define SAME(i) (i)
 
@@ -57,6 +59,53 @@ inline bytes load_lanes(__global const uchar *from)
 #endif
 }
 
+#if FLOATING
+#define WORDS (NATIVE / 4)
+/* Of each 128-bit piece, one element of the second vector in place of that of the first. */
+#define TAKE_1(i) ((i) % 4 == 1 ? WORDS + (i) : (i))
+#define TAKE_2(i) ((i) % 4 == 2 ? WORDS + (i) : (i))
+/* Where each pixel's red, green and blue stand after both. */
+#define RED_PLACE(i)   ((i) / 4 * 4 + (4 - (i) % 4) % 4)
+#define GREEN_PLACE(i) ((i) ^ 1)
+#define BLUE_PLACE(i)  ((i) % 4 == 3 ? (i) : (i) / 4 * 4 + 2 - (i) % 4)
+/* Elements of two vectors by turns, from the lower or the upper half of each piece. */
+#define LOW_TURNS(i)  ((i) / 4 * 4 + (i) % 4 / 2 + (i) % 2 * WORDS)
+#define HIGH_TURNS(i) (LOW_TURNS(i) + 2)
+/* The lower or the upper half of each piece of two vectors. */
+#define LOW_HALVES(i)  ((i) / 4 * 4 + (i) % 2 + (i) % 4 / 2 * WORDS)
+#define HIGH_HALVES(i) (LOW_HALVES(i) + 2)
+#define MIXED(a, b, f) __builtin_shufflevector(a, b, L_WORDS(f))
+
+/* Vector k of those in whose lanes four pixels follow each other. */
+inline floats load_floats(__global const uchar *from, int k)
+{
+    union vector v;
+    v.b = load_lanes(from + 16 * k);
+    return v.f32;
+}
+
+inline bytes step(__global const uchar *from)
+{
+    union vector mean;
+    floats first = load_floats(from, 0), second = load_floats(from, 1), third = load_floats(from, 2);
+#if HONE_C == 3
+    floats r = MIXED(MIXED(first, third, TAKE_1), second, TAKE_2);
+    floats g = MIXED(MIXED(second, first, TAKE_1), third, TAKE_2);
+    floats b = MIXED(MIXED(third, second, TAKE_1), first, TAKE_2);
+    r = MIXED(r, r, RED_PLACE);
+    g = MIXED(g, g, GREEN_PLACE);
+    b = MIXED(b, b, BLUE_PLACE);
+#else
+    floats fourth = load_floats(from, 3);
+    floats low = MIXED(first, second, LOW_TURNS), next_low = MIXED(third, fourth, LOW_TURNS);
+    floats r = MIXED(low, next_low, LOW_HALVES), g = MIXED(low, next_low, HIGH_HALVES);
+    floats b = MIXED(MIXED(first, second, HIGH_TURNS), MIXED(third, fourth, HIGH_TURNS), LOW_HALVES);
+#endif
+    mean.f32 = MEAN(r, g, b);
+    return mean.b;
+}
+
+#else
 /* Inside a lane, from AHEAD bytes on, three elements each to the place of four; -1: anything. */
 #define SPREAD_FROM(ahead, i)                                                                                \
     ((i) % ROOM < SIZE ? (i) / 16 * 16 + (ahead) + (i) % 16 / ROOM * SIZE + (i) % ROOM : -1)
@@ -130,11 +179,6 @@ inline ints half_sums(__global const uchar *from, int k)
 #define BY_TWO(i) ((i) / 4 * 4 + (i) % 2 * 2 + (i) % 4 / 2 * (NATIVE / 4))
 #define EVEN(i)   BY_TWO(i)
 #define ODD(i)    (BY_TWO(i) + 1)
-#if NATIVE == 64
-#define L_INTS(f) L16(f, 0)
-#else
-#define L_INTS(f) L4(f, 0), L4(f, 4)
-#endif
 
 /* Means less 32768, from sums as much too small. */
 inline ints means(__global const uchar *from, int k)
@@ -144,7 +188,7 @@ inline ints means(__global const uchar *from, int k)
         uints u;
     } sum;
     ints a = half_sums(from, 2 * k), b = half_sums(from, 2 * k + 1);
-    sum.s = __builtin_shufflevector(a, b, L_INTS(EVEN)) + __builtin_shufflevector(a, b, L_INTS(ODD));
+    sum.s = __builtin_shufflevector(a, b, L_WORDS(EVEN)) + __builtin_shufflevector(a, b, L_WORDS(ODD));
     sum.u = (sum.u + (32768u * DIVISOR + DIVISOR / 2)) / DIVISOR - 32768u;
     return sum.s;
 }
@@ -156,6 +200,7 @@ inline bytes step(__global const uchar *from)
     v.u16 ^= FLIP;
     return v.b;
 }
+#endif
 #endif
 
 inline void gray_row(__global const PIXEL *in, __global RESULT *out, int count)
