@@ -408,7 +408,7 @@ def stalled(place, number, source, data, *options):
     os.mkdir(place.path(folder))
     with open(place.path(folder, "out.mkv"), "wb") as file:
         file.write(b"mine")
-    command = [os.path.join(frame.build(), "hone"), "apply", "box size=3", source, "-o", place.path(folder, "out.mkv"), "--timeout", "2",
+    command = [os.path.join(frame.build(), "hone"), "apply", "box size=3", source, "-o", place.path(folder, "out.mkv"), "--timeout", "4",
                *options]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environment)
     process.stdin.write(data)
@@ -432,7 +432,7 @@ def test_a_pipe_that_stalls():
         for (process, folder), case in zip(runs, cases):
             said, text = process.stderr.read().decode(), f"{len(case[1])} bytes, {case[2:]}"
             process.stdin.close()
-            frame.check(process.wait() == 3 and f"'{case[0]}': nothing came for 2 s" in said, f"{text}: {process.returncode}: {said}")
+            frame.check(process.wait() == 3 and f"'{case[0]}': nothing came for 4 s" in said, f"{text}: {process.returncode}: {said}")
             check_kept(place, text, folder)
 
 
