@@ -19,8 +19,10 @@
 #include "filters/bands.clh"
 
 DEFINE_VECTORS(PIXEL, pixels);
-DEFINE_VECTORS(ulong, longs);
 DEFINE_VECTORS(uint, words);
+#if SUM_BITS == 32
+typedef ulong longs __attribute__((ext_vector_type(LANES / 2))); /* of as many bytes as sums */
+#endif
 
 #define LOAD_SUMS(p)     (*(__global const sums_at *)(p))
 #define STORE_SUMS(p, v) (*(__global sums_at *)(p) = (v))
@@ -46,8 +48,12 @@ inline pixels divide_vector(sums sum, uint half_area, uint multiplier, uint shif
     sums high = CONVERT(product >> 16u, sums);
     return CONVERT((high >> (ushort)(shift - 16)) - (ushort)LOWEST, pixels);
 #else
-    longs product = CONVERT(sum + half_area, longs) * (longs)multiplier;
-    return CONVERT((product >> (ulong)shift) - (ulong)LOWEST, pixels);
+    /* Even lanes and odd ones apart: products of 64 bits without a lane that moves. */
+    longs both = __builtin_astype(sum + half_area, longs);
+    longs even = (both & (ulong)UINT_MAX) * (ulong)multiplier >> (ulong)shift;
+    longs odd = (both >> 32ul) * (ulong)multiplier >> (ulong)shift << 32ul;
+    sums quotient = __builtin_astype(even | odd, sums);
+    return CONVERT(quotient - (uint)LOWEST, pixels);
 #endif
 }
 
