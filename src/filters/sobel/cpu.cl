@@ -48,7 +48,6 @@
 DEFINE_VECTORS(PIXEL, pixels);
 DEFINE_VECTORS(RESULT, results);
 DEFINE_VECTORS(VALUE, values);
-DEFINE_VECTORS(uint, words);
 
 /* Lane i of the result is lane i-k, or i+k, of v; beyond the end comes what `in` holds there. */
 #define UP(i)            ((i) < HONE_C ? LANES + (i) : (i)-HONE_C)
@@ -135,7 +134,7 @@ inline results clear_outside(results r, const struct strip *s, int y)
 }
 
 #if OUTPUT == 0 && NORM == 0 && !FLOATING
-/* Square roots of numbers from 0 to 2^33, off by at most 2^-21 of them, of 0 by 0.01. Newton's step doubles
+/* Square roots of numbers from 0 to 2^38, off by at most 2^-21 of them, of 0 by 0.01. Newton's step doubles
  * the bits of an estimate of the reciprocal root. */
 typedef float root_floats __attribute__((ext_vector_type(16)));
 
@@ -303,17 +302,17 @@ inline values magnitude(values v)
 typedef uint root_words __attribute__((ext_vector_type(16)));
 typedef int root_ints __attribute__((ext_vector_type(16)));
 
-/* From magnitudes of dx and dy, those over 65535 as 65535: the root of the sum of squares to the nearest
- * whole number, at most 65535. The root in floats is off by less than 0.04; less 0.05 it rounds to the number
- * that is right or to the one below, for which n > number^2 + number tells: then n is over (number +
- * 1/2)^2. */
-inline root_words near_roots(root_words dx, root_words dy)
+/* The root of n = dx^2 + dy^2 to the nearest whole number, at most 65535. Up to there the root in floats is
+ * off by less than 0.04; less 0.05 it rounds to the number that is right or to the one below, for which n >
+ * number^2 + number tells: then n is over (number + 1/2)^2. That difference is small, so that its lowest 32
+ * bits are enough. */
+inline root_ints near_roots(root_ints dx, root_ints dy)
 {
-    root_words square = dx * dx, n = square + dy * dy;
-    n = n < square || n > 4294836225u ? (root_words)4294836225u : n; /* 65535^2 */
-    root_words root = CONVERT(roots(CONVERT(n, root_floats)) + 0.45f, root_words);
-    root = root < 65535u ? root : (root_words)65535u;
-    return CONVERT(n - root * root, root_ints) > CONVERT(root, root_ints) ? root + 1u : root;
+    root_floats x = CONVERT(dx, root_floats), y = CONVERT(dy, root_floats);
+    root_ints root = CONVERT(roots(x * x + y * y) + 0.45f, root_ints);
+    root_words number = CONVERT(root, root_words), p = CONVERT(dx, root_words), q = CONVERT(dy, root_words);
+    root = CONVERT(p * p + q * q - number * number, root_ints) > root ? root + 1 : root;
+    return root < 65535 ? root : (root_ints)65535;
 }
 #endif
 
@@ -323,11 +322,9 @@ inline results root(values dx, values dy)
 #if FLOATING
     return sqrt(dx * dx + dy * dy);
 #else
-    words x = CONVERT(magnitude(dx), words), y = CONVERT(magnitude(dy), words), r;
-    x = x < 65535u ? x : (words)65535u;
-    y = y < 65535u ? y : (words)65535u;
-    r.lo = near_roots(x.lo, y.lo);
-    r.hi = near_roots(x.hi, y.hi);
+    values r;
+    r.lo = near_roots(dx.lo, dy.lo);
+    r.hi = near_roots(dx.hi, dy.hi);
     return CONVERT(r, results);
 #endif
 }
