@@ -158,6 +158,29 @@ def test_exact_against_integers():
                     frame.check(wrong == 0, f"{kind} sigma={sigma} {mode} {variant}: {wrong} values differ")
 
 
+def ties(kind, sigma):
+    """Windows of noise, beside each other and repeated down, whose sums are halfway between two levels, or a unit beside."""
+    bits = 15 if kind == "uint8" else 16
+    weights = numpy.array(exact_weights(sigma, bits))
+    weights = numpy.concatenate((weights[:0:-1], weights))
+    noise = numpy.random.default_rng(SEED).integers(0, numpy.iinfo(kind).max, 1 << 20, dtype=kind, endpoint=True)
+    rest = numpy.convolve(noise.astype("int64"), weights, "valid") % (1 << bits) - (1 << bits - 1)
+    found = numpy.nonzero(numpy.abs(rest) <= 1)[0][:40]
+    frame.check(len(set(rest[found])) == 3, f"{kind} sigma={sigma}: no ties in {len(found)} windows")
+    return numpy.tile(numpy.concatenate([noise[i:i + len(weights)] for i in found]), (40, 1))
+
+
+def test_exact_decides_ties():
+    """Where the upper words of `exact_bands` cannot tell."""
+    for kind in ("uint8", "uint16"):
+        for sigma in (0.5, 2, 5.9):
+            image = ties(kind, sigma)
+            for turned in (image, numpy.ascontiguousarray(image.T)):
+                got = bridge.apply(f"gaussian sigma={sigma} exact=yes", turned, variant="exact_bands")
+                wrong = int((got != exactly_blurred(turned, sigma, "replicate", 0)).sum())
+                frame.check(wrong == 0, f"{kind} sigma={sigma}: {wrong} values differ")
+
+
 def test_exact_is_near_the_gaussian():
     for kind in ("uint8", "uint16"):
         for sigma in (0.3, 2, 6, 60):
