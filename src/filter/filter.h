@@ -109,7 +109,8 @@ struct filter_case {
 
 /* ---- Variants ---- */
 
-/* What a variant needs of a device. Probed by the self-test, never assumed from a vendor's name. */
+/* What a variant needs of a device. Probed by the self-test, never assumed from a vendor's name; but for
+ * doubles, which compilers take where the driver lists them. */
 enum need {
     NEEDS_IMAGES = 1 << 0,
     NEEDS_HALF = 1 << 1,
@@ -117,7 +118,8 @@ enum need {
     NEEDS_PTX = 1 << 3,
     NEEDS_SUBGROUPS = 1 << 4,
     NEEDS_LOCAL = 1 << 5,
-    NEEDS_PROGRESS = 1 << 6 /* work-groups that wait for earlier ones */
+    NEEDS_PROGRESS = 1 << 6, /* work-groups that wait for earlier ones */
+    NEEDS_DOUBLE = 1 << 7
 };
 
 /* What a one-pass variant's kernel lets run with it: it reads by source_get, or writes by sink_put

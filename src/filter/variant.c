@@ -143,6 +143,8 @@ static hone_status check_needs(hone_device *device, const struct filter_case *c,
     for (size_t i = 0; i < COUNT_OF(needs); i++)
         if ((variant->needs & needs[i].need) && !selftest_holds(device, needs[i].item))
             return unusable(error, c, variant, needs[i].why);
+    if ((variant->needs & NEEDS_DOUBLE) && !hone_device_get_info(device)->fp64)
+        return unusable(error, c, variant, "the device has no double precision arithmetic");
     return HONE_OK;
 }
 

@@ -269,7 +269,7 @@ static bool lacks_a_need(const struct variant *variant, hone_device *device)
     for (size_t i = 0; i < COUNT_OF(needs); i++)
         if ((variant->needs & needs[i].need) && !selftest_holds(device, needs[i].item))
             return true;
-    return false;
+    return (variant->needs & NEEDS_DOUBLE) && !hone_device_get_info(device)->fp64;
 }
 
 void harness_variant(const struct hone_filter *filter, const struct variant *variant, hone_device *device,

@@ -83,12 +83,8 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define SUM64    "SUM64=!" SUM32
 #define SUM_SIZE "(" SUM32 " ? 4 : 8)"
 
-/* What a band of `floats` keeps: a line of column sums, the sums across of a span of 2048 elements and those
- * of parts of the window, the head of a block of rows and its tails. */
-#define FLOATS_LINE "roundup((W + KW)*C + 64, 16)"
-#define FLOATS_ROW  "roundup(W*C + 32, 16)"
-#define FLOATS_SPAN "roundup(2048 + KW*C + 64, 16)"
-#define FLOATS_BAND "(" FLOATS_LINE " + " FLOATS_SPAN " + 2048 + " FLOATS_ROW "*(min(KH, ROWS) + 2))"
+/* What a band of `floats` keeps: sums of columns, those beyond the edges, too. */
+#define FLOATS_LINE "roundup((W + KW)*C + 16, 16)"
 
 /* Windows whose columns' sums have 32 bits; the sums of whole windows have 64 where they must. */
 #define ABREAST_WINDOWS "AREA > 1 && !FLOAT && (DIV32 || TYPE > 0) && KH*MOST <= 4294967295"
@@ -231,7 +227,7 @@ static const struct variant variants[] = {
      .condition = "FLOAT && KH <= 32767", .align = 32,
      .tunables = {{"WORDS", TUNABLE_DEFINE, "4 8", "elements of a work-item and row"},
                   {"BATCH", TUNABLE_DEFINE, "4 2 8", "rows at a time"},
-                  {"RUN", TUNABLE_DEFINE, "8 16 4", "windows of a work-item"},
+                  {"RUN", TUNABLE_DEFINE, "8 16 4 2 1", "windows of a work-item"},
                   {"GROUPS", TUNABLE_LAUNCH, "4 1 2 3 6 8 12 24", "work-groups per compute unit"},
                   {"WG_X", TUNABLE_DEFINE, "128 32 64 256 512", "work-group width"}},
      .constraints = {"RUN <= KW && RUN + KW/RUN <= 160", "BATCH*WORDS % RUN == 0",
@@ -285,18 +281,15 @@ static const struct variant variants[] = {
                                    "AREA/2 + (TYPE == 3 ? AREA*32768 : 0)", "DIV16 ? DM16 : DM",
                                    "DIV16 ? DS16 : DS", "tmp0", "roundup(2*(W + KW)*C + 64, 64)"})},
      .cost = {"2*C*BITS/8", "C*(2 + KH/ROWS)", "C*(9 + KH/ROWS)"}},
-    {VARIANT("floats", "floats.cl", NEEDS_WIDE, "wide",
-             "CPU: floats, bands of rows in 64-byte vectors, no sum subtracted, any window at nearly the "
-             "same cost"),
-     .condition = "FLOAT && KH <= 2048",
+    {VARIANT("floats", "floats.cl", NEEDS_WIDE | NEEDS_DOUBLE, "wide",
+             "CPU: floats, bands of rows, running sums of doubles in vectors, any window at the same cost"),
+     .condition = "FLOAT && AREA > 1 && AREA < 67108864",
      .tunables = {{"ROWS", TUNABLE_DEFINE, "64 16 32 96 128 256 512 1024 4096", "rows of a band"},
-                  {"GROUP", TUNABLE_DEFINE, "8 2 4 16", "vectors whose tails are summed side by side"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
-     .scratch = {{.bytes = "ceildiv(H, ROWS)*" FLOATS_BAND "*4"}},
+     .scratch = {{.bytes = "ceildiv(H, ROWS)*" FLOATS_LINE "*8"}},
      .passes = {PASS("box_floats", .extent = {"H"}, .block = {"ROWS"},
-                     .arguments = {"in", "out", "W", "H", "KW", "KH", "border", "tmp0", FLOATS_BAND,
-                                   FLOATS_LINE, FLOATS_ROW, FLOATS_SPAN})},
-     .cost = {"8*C", "C*(4 + 2*log2(KW) + KH/ROWS)", "C*(4 + 2*log2(KW) + KH/ROWS)"}},
+                     .arguments = {"in", "out", "W", "H", "KW", "KH", "border", "tmp0", FLOATS_LINE})},
+     .cost = {"8*C", "C*(3 + KH/ROWS)", "C*(6 + KH/ROWS)"}},
     {VARIANT("lines", "lines.cl", NEEDS_WIDE, "wide",
              "CPU: blocks whose column sums stay in the first cache, window sums in a logarithmic number "
              "of steps"),
@@ -348,6 +341,9 @@ static const struct seed seeds[] = {
     {"PTX && FLOAT && KW >= 16 && KW*C <= 160", "pieces", "RUN=16"},
     {"PTX && FLOAT && KW >= 16", "pieces", "RUN=16 WG_X=256 GROUPS=3"},
     {"PTX && FLOAT && KW >= 8 && (" LARGE " || C > 1 || KH > 16)", "pieces", "BATCH=2 GROUPS=12 WG_X=64"},
+    {"PTX && FLOAT && KW >= 4 && KH > 16", "pieces", "RUN=4"},
+    {"PTX && FLOAT && KW >= 2 && KH > 16", "pieces", "RUN=2 BATCH=2 GROUPS=12 WG_X=64"},
+    {"PTX && FLOAT && KH > 16", "pieces", "RUN=1 BATCH=2 GROUPS=12 WG_X=64"},
     {"PTX && TYPE == 0 && AREA > 256 && C == 3", "sums", "SHUFFLE=1 PX=24 BATCH=8 GROUPS=8"},
     {"PTX && TYPE == 0 && AREA > 256 && C == 3", "sums", "SHUFFLE=1 PX=24 WG_X=128 WORDS=2 BATCH=4 GROUPS=8"},
     {"PTX && TYPE == 0 && AREA > 256 && C == 4 && KW > 48", "sums",
@@ -355,9 +351,12 @@ static const struct seed seeds[] = {
     {"PTX && TYPE == 0 && AREA > 256 && C == 4", "sums", "SHUFFLE=1 PX=32 WG_X=128 BATCH=4 GROUPS=16"},
     {"PTX && TYPE == 0 && AREA > 256", "sums", "SHUFFLE=1 PX=16 WG_X=128 BATCH=4 GROUPS=16"},
     {"PTX && TYPE == 0 && AREA > 256", "sums", "SHUFFLE=1 PX=16 WG_X=64 WORDS=4 BATCH=2 GROUPS=16"},
-    {"PTX && TYPE > 0 && AREA > 64 && C == 3", "sums", "SHUFFLE=1 PX=12 WG_X=128 WORDS=2 BATCH=4 GROUPS=16"},
-    {"PTX && FLOAT && AREA > 64 && C == 4", "sums", "SHUFFLE=1 PX=8 WG_X=128 WORDS=4 BATCH=4 GROUPS=8"},
-    {"PTX && TYPE > 0 && AREA > 64", "sums", "SHUFFLE=1 PX=8 WG_X=128 WORDS=2 BATCH=4 GROUPS=16"},
+    {"PTX && TYPE > 0 && (AREA > 64 || KH > 16) && C == 3", "sums",
+     "SHUFFLE=1 PX=12 WG_X=128 WORDS=2 BATCH=4 GROUPS=16"},
+    {"PTX && FLOAT && (AREA > 64 || KH > 16) && C == 4", "sums",
+     "SHUFFLE=1 PX=8 WG_X=128 WORDS=4 BATCH=4 GROUPS=8"},
+    {"PTX && TYPE > 0 && (AREA > 64 || KH > 16)", "sums",
+     "SHUFFLE=1 PX=8 WG_X=128 WORDS=2 BATCH=4 GROUPS=16"},
     {"PTX && KH <= 16 && W*H*C >= 33554432", "packed", "KEEP=2 SHUFFLE=1 ROWS=16 WG_X=32 WG_Y=2"},
     {"PTX && KH <= 16", "packed", "WORDS=2 KEEP=2 ROWS=16 WG_X=32 WG_Y=2"},
     {"GPU && H >= 4096", "packed", "ROWS=64 WG_X=256"},
@@ -368,6 +367,8 @@ static const struct seed seeds[] = {
     {"KW*KH <= 9", "direct", ""},
     {"KW + KH <= 24", "separable", ""},
     {"!FLOAT", "running", ""},
+    {"GPU && FLOAT && KW < 64 && C == 3", "sums", "PX=12"},
+    {"GPU && FLOAT && KW < 64", "sums", ""},
     {"CPU && FLOAT", "blocks", "GROUP=1"},
     {"FLOAT", "blocks", ""},
     {NULL, "direct", ""},
@@ -390,7 +391,7 @@ static const struct rung rungs[] = {
     {"packed-batches", "two sums per register, rows in batches: none is read twice or kept", "packed",
      "WORDS=2 ROWS=16 KEEP=2 WG_X=32 WG_Y=4", "hone"},
     {"wide", "64-byte vectors", "bands", "", "hone"},
-    {"wide-floats", "64-byte vectors, floats, no sum ever subtracted from another", "floats", "", "hone"},
+    {"wide-floats", "vectors, floats, running sums of doubles", "floats", "", "hone"},
     {"wide-blocks", "64-byte vectors, blocks that stay in the first cache", "lines", "", "hone"},
 };
 

@@ -1,44 +1,53 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs, floats: one work-item owns a band of whole rows and works on 64-byte vectors of clang's own
- * types.
+ * For CPUs, floats: one work-item owns a band of whole rows and works on vectors of clang's own types.
  *
- * No sum is ever subtracted from another: nothing drifts, and a NaN or an infinity stays inside its windows.
- * Down the columns the rows come in blocks as high as the window. A window is the tail of one block and the
- * head of the next (M. van Herk, 1992): the tails of a block are summed from its last row up and kept, the
- * head grows row by row. Along the rows sums over 4^l columns give those over 4^(l + 1), and the window's
- * width has its digits to the base 4: done for SPAN elements at a time, which stay in the first cache.
+ * Running sums in double precision: a column's takes in the row that enters the window and gives back the
+ * one that leaves it, and along a row a window's does the same with columns. Each step rounds twice, to
+ * 2^-53 of a sum, so that a mean is off by less than 2^-24 + (W + H) * 2^-51 of the largest pixel.
  *
- * Errors: a column is summed in parts of PART rows, and the parts among themselves: at most 64 + 2048/64
- * roundings, for the host sends no higher windows here. Along the row each digit of the width adds two for
- * its sums and three for what joins them, 55 at most, and putting tail and head together, the area and the
- * division one each. Each one is half a last place of a sum of magnitudes, so that the mean is off by
- * (96 + 55 + 4) * 2^-24 of the largest pixel at most, which is 9.3e-6.
+ * What is taken in is not given back where it is not finite. A row's last sum tells, since it has met every
+ * column; from there on the band is done again, with zeros in the place of such pixels, and once more for
+ * sums of codes of them, which say what the means of windows with such pixels are.
  */
 #ifndef ROWS
 #define ROWS 64 /* rows of a band */
 #endif
 
-#define LANES 16
-#define CELL  float
+#define LANES 4
+#define CELL  double
 #include "filters/bands.clh"
 #include "filters/vectors.clh"
 
-#define SPAN 2048 /* elements of a row that are summed across at a time */
-#define PART 64   /* rows whose sum is one of the parts of a column's */
-#ifndef GROUP
-#define GROUP 8 /* vectors side by side whose tails are summed in registers */
-#endif
+#define STEP  (HONE_C == 3 ? 3 : LANES) /* elements from vector to vector along a row: whole pixels */
+#define CHUNK 1024                      /* elements of columns that are begun at a time */
+#define LEAD  4                         /* zeros before a line */
+
+/* Codes: sums of them have the positive ones and the negative ones apart, of which a window has less. */
+#define NEGATIVE 67108864.0
 
 DEFINE_VECTORS(float, floats);
+DEFINE_VECTORS(double, doubles);
 
 #define LOAD(p)     (*(__global const floats_at *)(p))
+#define SUMS(p)     (*(__global const doubles_at *)(p))
 #define STORE(p, v) (*(__global floats_at *)(p) = (v))
+#define KEEP(p, v)  (*(__global doubles_at *)(p) = (v))
+
+enum pass {
+    AS_THEY_ARE, /* what pixels count in sums */
+    IF_FINITE,
+    CODES /* of those that are not: NaN is as the infinities of both signs */
+};
 
 struct image {
     __global const float *at;
-    int pitch, height, count; /* count: elements of a row */
+    int pitch, width, height, count; /* count: elements of a row */
     float border;
+};
+
+struct window {
+    int width, height;
 };
 
 /* A row of the input; NULL: nowhere, all of it is the border value. */
@@ -48,7 +57,7 @@ inline __global const float *row_at(const struct image *in, int y)
     return row < 0 ? 0 : in->at + (size_t)row * in->pitch;
 }
 
-/* Sixteen elements of it, zeros beyond its end. */
+/* Elements of it, zeros beyond its end. */
 inline floats row_vector(const struct image *in, __global const float *row, int i)
 {
     if (HONE_BORDER == BORDER_CONSTANT && !row)
@@ -61,175 +70,155 @@ inline floats row_vector(const struct image *in, __global const float *row, int 
     return v;
 }
 
-/* A row more of a vector's tail: into the sum of its part, which joins those before when it is whole. */
-inline void add_to_tail(floats *part, floats *rest, floats row, __global float *tail, bool keeps, bool whole)
+inline doubles summands(floats v, enum pass pass)
 {
-    *part += row;
-    if (keeps)
-        STORE(tail, *rest + *part);
-    *rest += whole ? *part : (floats)0;
-    *part = whole ? (floats)0 : *part;
+    if (pass == IF_FINITE)
+        return CONVERT(v - v == 0 ? v : (floats)0, doubles);
+    if (pass == CODES)
+        return -CONVERT((v == INFINITY) | (v != v), doubles) -
+               CONVERT((v == -INFINITY) | (v != v), doubles) * NEGATIVE;
+    return CONVERT(v, doubles);
 }
 
-/* tails[j]: the sum of rows y + j to y + size - 1, of which the first `kept` are stored, `stride` apart; of
- * the elements of GROUP vectors from element i on. */
-inline void sum_group_tails(const struct image *in, int y, int size, __global float *tails, int kept,
-                            int stride, int i)
+/* The sums of all columns over the rows from y on. */
+inline void begin_columns(const struct image *in, int y, int rows, __global double *columns, enum pass pass)
 {
-    floats part[GROUP], rest[GROUP]; /* of a part, and of those before */
-    for (int k = 0; k < GROUP; k++)
-        part[k] = rest[k] = 0;
-    for (int j = size - 1; j >= 0; j--) {
-        __global const float *row = row_at(in, y + j);
-        __global float *tail = tails + (size_t)j * stride + i;
-        bool whole = (size - j) % PART == 0;
-#pragma unroll
-        for (int k = 0; k < GROUP; k++)
-            add_to_tail(part + k, rest + k, row_vector(in, row, i + k * LANES), tail + k * LANES, j < kept,
-                        whole);
+    for (int start = 0; start < in->count; start += CHUNK) {
+        int stop = min(start + CHUNK, in->count);
+        for (int i = start; i < stop; i += LANES)
+            KEEP(columns + i, (doubles)0);
+        for (int j = 0; j < rows; j++) {
+            __global const float *row = row_at(in, y + j);
+            for (int i = start; i < stop; i += LANES)
+                KEEP(columns + i, SUMS(columns + i) + summands(row_vector(in, row, i), pass));
+        }
     }
 }
 
-/* The same of one vector. Compilers warn that they cannot unroll a loop over 1 or GROUP vectors. */
-inline void sum_vector_tails(const struct image *in, int y, int size, __global float *tails, int kept,
-                             int stride, int i)
+/* The same one row further: row y leaves. */
+inline void move_columns(const struct image *in, int y, int rows, __global double *columns, enum pass pass)
 {
-    floats part = 0, rest = 0;
-    for (int j = size - 1; j >= 0; j--)
-        add_to_tail(&part, &rest, row_vector(in, row_at(in, y + j), i), tails + (size_t)j * stride + i,
-                    j < kept, (size - j) % PART == 0);
-}
-
-inline void sum_tails(const struct image *in, int y, int size, __global float *tails, int kept, int stride)
-{
+    __global const float *leaves = row_at(in, y), *enters = row_at(in, y + rows);
     int i = 0;
-    for (; i + GROUP * LANES <= in->count; i += GROUP * LANES)
-        sum_group_tails(in, y, size, tails, kept, stride, i);
+    if (leaves && enters)
+#pragma unroll 4
+        for (; i + LANES <= in->count; i += LANES)
+            KEEP(columns + i,
+                 SUMS(columns + i) - summands(LOAD(leaves + i), pass) + summands(LOAD(enters + i), pass));
     for (; i < in->count; i += LANES)
-        sum_vector_tails(in, y, size, tails, kept, stride, i);
+        KEEP(columns + i, SUMS(columns + i) - summands(row_vector(in, leaves, i), pass) +
+                              summands(row_vector(in, enters, i), pass));
 }
 
-/* columns: the sum of a tail and of the head of the next block, whose row number k (from 1 on) is row y of
- * the image. */
-inline void add_head(const struct image *in, int y, int k, __global float *part, __global float *rest,
-                     __global const float *tail, __global float *columns)
+/* Sums over the pixels inside a vector, and their last ones, which all that follow contain. */
+inline doubles scan(doubles v)
 {
-    __global const float *row = row_at(in, y);
-    bool starts = k % PART == 1, sums = k > PART, more = k > PART + 1;
-    for (int i = 0; i < in->count; i += LANES) {
-        if (starts && sums)
-            STORE(rest + i, more ? LOAD(rest + i) + LOAD(part + i) : LOAD(part + i));
-        floats sum = row_vector(in, row, i);
-        if (!starts)
-            sum += LOAD(part + i);
-        STORE(part + i, sum);
-        STORE(columns + i, (sums ? LOAD(rest + i) + sum : sum) + LOAD(tail + i));
+#if HONE_C <= 2
+    v += MOVED((doubles)0, v, LANES - HONE_C);
+#endif
+#if HONE_C == 1
+    v += MOVED((doubles)0, v, LANES - 2);
+#endif
+    return v;
+}
+
+#if HONE_C <= 2
+#define LAST(v) CARRY(v)
+#else
+#define LAST(v) (v)
+#endif
+#define OWN_CHANNEL(i) ((i) % HONE_C)
+
+inline float mean_of_code(double code)
+{
+    bool negative = code >= NEGATIVE, positive = code - floor(code / NEGATIVE) * NEGATIVE > 0;
+    return negative && positive ? NAN : negative ? -INFINITY : INFINITY;
+}
+
+inline void write_codes(doubles codes, __global RESULT *out, int i, int elements)
+{
+    for (int k = 0; k < min(elements, STEP); k++) {
+        bool odd = codes[k] > 0;
+        if (odd && !IS_ALPHA((i + k) % HONE_C))
+            out[k] = mean_of_code(codes[k]);
     }
 }
 
-/* The sum of the first `digit` sums of those that lie `step` elements apart. */
-inline floats sum_of(__global const float *sums, int step, int digit)
+/* The last elements of a row, fewer than a vector has. */
+inline void write_tail(floats means, __global RESULT *out, __global const float *centre, int i, int elements)
 {
-    floats sum = LOAD(sums);
-    if (digit > 1)
-        sum += LOAD(sums + step);
-    return digit > 2 ? sum + LOAD(sums + 2 * step) : sum;
+    for (int k = 0; k < elements; k++)
+        out[k] = IS_ALPHA((i + k) % HONE_C) ? centre[k] : means[k];
 }
 
-/* Those of a digit of the window's width, which begin `done` elements further, and of the digits before. */
-inline floats with_parts(__global const float *parts, __global const float *sums, int step, int done,
-                         int digit)
+/* A row of results from the sums of columns, of which the first window's begins at `line`. False: not all are
+ * finite. */
+inline bool write_row(const struct image *in, const struct sink *sink, struct window window,
+                      __global const double *line, int y, enum pass pass)
 {
-    floats sum = sum_of(sums + done, step, digit);
-    return done ? LOAD(parts) + sum : sum;
-}
-
-/* Sums over four times as many columns; `to` may be `from`. */
-inline void quadruple_sums(__global const float *from, __global float *to, int count, int step)
-{
-    for (int i = 0; i < count; i += LANES)
-        STORE(to + i, (LOAD(from + i) + LOAD(from + i + step)) +
-                          (LOAD(from + i + 2 * step) + LOAD(from + i + 3 * step)));
-}
-
-struct across {
-    __global float *sums, *parts; /* room for SPAN results each, and for a window more of the former */
-    int width;                    /* of the window */
-    float area;
-};
-
-/* Results from element i on of row y: the sums of the last digit join those of the others. */
-inline void write_span(const struct across *across, __global const float *sums, const struct image *in,
-                       const struct sink *sink, int y, int i, int results, int step, int done, int digit)
-{
-    __global const float *centre = in->at + (size_t)y * in->pitch + i;
-    __global RESULT *out = sink->at + (size_t)y * sink->pitch + i;
-    for (int k = 0; k < results; k += LANES) {
-        floats mean = with_parts(across->parts + k, sums + k, step, done, digit) / (floats)across->area;
-        if (k + LANES <= results)
-            STORE(out + k, WITH_ALPHA(mean, LOAD(centre + k)));
+    __global const float *centre = in->at + (size_t)y * in->pitch;
+    __global RESULT *out = sink->at + (size_t)y * sink->pitch;
+    __global const double *enters = line + (window.width - 1) * HONE_C, *leaves = line - HONE_C;
+    doubles factor = 1 / ((double)window.width * window.height), sums = 0;
+    for (int k = 0; k < window.width - 1; k++)
+        sums += SUMS(line + k * HONE_C);
+    sums = __builtin_shufflevector(sums, sums, L_ALL(OWN_CHANNEL));
+    int i = 0;
+    if (pass != CODES)
+#pragma unroll 4
+        for (; i + LANES <= in->count; i += STEP) {
+            doubles more = scan(SUMS(enters + i) - SUMS(leaves + i));
+            floats means = CONVERT((sums + more) * factor, floats);
+            STORE(out + i, WITH_ALPHA(means, LOAD(centre + i)));
+            sums += LAST(more);
+        }
+    for (; i < in->count; i += STEP) {
+        doubles more = scan(SUMS(enters + i) - SUMS(leaves + i));
+        if (pass == CODES)
+            write_codes(sums + more, out + i, i, in->count - i);
         else
-            for (int lane = 0; k + lane < results; lane++)
-                out[k + lane] = IS_ALPHA((i + k + lane) % HONE_C) ? centre[k + lane] : mean[lane];
+            write_tail(CONVERT((sums + more) * factor, floats), out + i, centre + i, i, in->count - i);
+        sums += LAST(more);
     }
+    doubles odd = sums - sums;
+    return odd[0] == 0 && odd[1] == 0 && odd[2] == 0 && odd[3] == 0;
 }
 
-/* The same from the sums of columns, of which the first window's begins at `columns`. */
-inline void sum_span(const struct across *across, __global const float *columns, const struct image *in,
-                     const struct sink *sink, int y, int i, int results)
+/* Rows y to end - 1 of the results. Returns the first row with a sum that is not finite, or end. */
+inline int write_rows(const struct image *in, const struct sink *sink, struct window window,
+                      __global double *line, int y, int end, enum pass pass)
 {
-    __global const float *sums = columns;
-    int step = HONE_C, done = 0, left = across->width; /* digits to come */
-    for (; left >= 4; left /= 4, step *= 4) {
-        int digit = left % 4;
-        for (int k = 0; digit && k < results; k += LANES)
-            STORE(across->parts + k, with_parts(across->parts + k, sums + k, step, done, digit));
-        done += digit * step;
-        quadruple_sums(sums, across->sums, results + across->width * HONE_C - 4 * step, step);
-        sums = across->sums;
+    int left = window.width / 2, right = window.width - 1 - left, top = window.height / 2;
+    __global double *columns = line + left * HONE_C;
+    double outside = summands((floats)in->border, pass)[0] * window.height;
+    begin_columns(in, y - top, window.height, columns, pass);
+    for (; y < end; y++) {
+        extend(columns, in->width, left, right, outside);
+        if (!write_row(in, sink, window, line, y, pass))
+            return y;
+        clear_outside(sink, y, in->width, in->height, window.width, window.height);
+        if (y + 1 < end)
+            move_columns(in, y - top, window.height, columns, pass);
     }
-    write_span(across, sums, in, sink, y, i, results, step, done, left);
-}
-
-inline void sum_across(const struct across *across, __global const float *line, const struct image *in,
-                       const struct sink *sink, int y)
-{
-    for (int i = 0; i < in->count; i += SPAN)
-        sum_span(across, line + i, in, sink, y, i, min(SPAN, in->count - i));
+    return end;
 }
 
 __kernel void box_floats(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                          int out_offset, int out_pitch, int width, int height, int kernel_width,
-                         int kernel_height, BORDER_TYPE border, __global float *scratch, int band_elements,
-                         int line_elements, int row_elements, int span_elements)
+                         int kernel_height, BORDER_TYPE border, __global double *scratch, int line_elements)
 {
     struct sink sink = SINK_OF(out);
-    struct image image = {(__global const float *)(in + in_offset), in_pitch, height, width * HONE_C, border};
-    int y = get_global_id(0) * ROWS, end = min(y + ROWS, height), top = kernel_height / 2;
-    int left = kernel_width / 2, right = kernel_width - 1 - left;
+    struct image image = {
+        (__global const float *)(in + in_offset), in_pitch, width, height, width * HONE_C, border};
+    struct window window = {kernel_width, kernel_height};
+    int y = get_global_id(0) * ROWS, end = min(y + ROWS, height);
     if (y >= height)
         return;
-    __global float *line = scratch + (size_t)get_global_id(0) * band_elements,
-                   *columns = line + left * HONE_C;
-    __global float *sums = line + line_elements, *part = sums + span_elements + SPAN;
-    __global float *rest = part + row_elements, *tails = rest + row_elements;
-    const struct across across = {sums, sums + span_elements, kernel_width,
-                                  (float)kernel_width * kernel_height};
-    for (int i = 0; i < line_elements + span_elements; i++)
+    __global double *line = scratch + (size_t)get_global_id(0) * line_elements;
+    for (int i = 0; i < line_elements; i++)
         line[i] = 0;
-    for (; y < end; y += kernel_height) {
-        int kept = min(kernel_height, end - y);
-        sum_tails(&image, y - top, kernel_height, tails, kept, row_elements);
-        for (int k = 0; k < kept; k++) {
-            __global const float *tail = tails + (size_t)k * row_elements;
-            if (k == 0)
-                for (int i = 0; i < image.count; i++)
-                    columns[i] = tail[i];
-            else
-                add_head(&image, y - top + kernel_height + k - 1, k, part, rest, tail, columns);
-            extend(columns, width, left, right, border * kernel_height);
-            sum_across(&across, line, &image, &sink, y + k);
-            clear_outside(&sink, y + k, width, height, kernel_width, kernel_height);
-        }
-    }
+    line += LEAD;
+    y = write_rows(&image, &sink, window, line, y, end, AS_THEY_ARE);
+    for (int pass = IF_FINITE; pass <= CODES && y < end; pass++)
+        write_rows(&image, &sink, window, line, y, end, pass);
 }
