@@ -30,6 +30,10 @@
 #define CELL_OF(v) (v)
 #endif
 
+/* Products of floats that are summed one after the other; of more, each row has a sum of its own, which
+ * bounds the error. */
+#define CHAIN 49
+
 #include "filters/bands.clh"
 #include "filters/vectors.clh"
 
@@ -117,9 +121,10 @@ WIDE_VECTORS inline void fill(const struct band *b, int y)
 }
 
 /* Adds the products of one row of the ring to the lines first to last; line q takes row j - q of the weights.
- * Whole numbers need no sums of their own for each row. */
+ * chained: without a sum of the row's own. */
 WIDE_VECTORS inline void add_row(sums total[LINES][VECTORS], __global const CELL *from,
-                                 __constant const CELL *weights, int groups, int first, int last)
+                                 __constant const CELL *weights, int groups, bool chained, int first,
+                                 int last)
 {
 #pragma OPENCL FP_CONTRACT ON
     sums part[LINES][VECTORS];
@@ -127,7 +132,7 @@ WIDE_VECTORS inline void add_row(sums total[LINES][VECTORS], __global const CELL
     for (int q = 0; q < LINES; q++)
 #pragma unroll
         for (int v = 0; v < VECTORS; v++)
-            part[q][v] = FLOATING ? (sums)0 : total[q][v];
+            part[q][v] = chained ? total[q][v] : (sums)0;
     for (int i = 0; i < groups; i++, from += TAPS * HONE_C) {
         sums value[VECTORS];
 #pragma unroll
@@ -147,22 +152,23 @@ WIDE_VECTORS inline void add_row(sums total[LINES][VECTORS], __global const CELL
     for (int q = 0; q < LINES; q++)
 #pragma unroll
         for (int v = 0; v < VECTORS; v++)
-            total[q][v] = FLOATING ? total[q][v] + part[q][v] : part[q][v];
+            total[q][v] = chained ? part[q][v] : total[q][v] + part[q][v];
 }
 
 /* Sums of LINES rows of results, of the strip that begins at element `at`; the first row that they see is in
  * place `slot` of the ring. */
 WIDE_VECTORS inline void sum_up(sums total[LINES][VECTORS], const struct band *b,
-                                __constant const CELL *weights, int slot, int at, SUM start)
+                                __constant const CELL *weights, int groups, bool chained, int slot, int at,
+                                SUM start)
 {
-    int height = b->kernel_height, groups = b->groups;
+    int height = b->kernel_height;
 #pragma unroll
     for (int q = 0; q < LINES; q++)
 #pragma unroll
         for (int v = 0; v < VECTORS; v++)
             total[q][v] = (sums)start;
 #define STEP(j, first, last)                                                                                 \
-    add_row(total, b->ring + slot * b->stride + at, weights + (j)*groups, groups, first, last);              \
+    add_row(total, b->ring + slot * b->stride + at, weights + (j)*groups, groups, chained, first, last);     \
     slot = slot + 1 < b->rows ? slot + 1 : 0;
 #pragma unroll
     for (int j = 0; j < LINES - 1; j++) { /* rows that only the first lines see */
@@ -176,6 +182,20 @@ WIDE_VECTORS inline void sum_up(sums total[LINES][VECTORS], const struct band *b
         STEP(height - 1 + j, j, LINES - 1)
     }
 #undef STEP
+}
+
+/* The same by the window's sides. Several lines leave too few registers for sums that last over all rows, and
+ * three products written out cost less than a loop over them. */
+WIDE_VECTORS inline void sum_window(sums total[LINES][VECTORS], const struct band *b,
+                                    __constant const CELL *weights, int slot, int at, SUM start)
+{
+    const bool chained = FLOATING ? LINES == 1 && b->groups * b->kernel_height <= CHAIN : true;
+    if (FLOATING && chained && b->groups == 3)
+        sum_up(total, b, weights, 3, true, slot, at, start);
+    else if (chained)
+        sum_up(total, b, weights, b->groups, true, slot, at, start);
+    else
+        sum_up(total, b, weights, b->groups, false, slot, at, start);
 }
 
 inline pixels rounded(sums sum, float factor, float offset)
@@ -252,7 +272,7 @@ __kernel void convolve_vectors(__global const PIXEL *in, int in_offset, int in_p
         int slot = y % rows;
         for (int at = 0; at < b.count; at += STRIP) {
             sums total[LINES][VECTORS];
-            sum_up(total, &b, weights, slot, at, start);
+            sum_window(total, &b, weights, slot, at, start);
 #pragma unroll
             for (int q = 0; q < LINES; q++)
 #pragma unroll
