@@ -39,7 +39,7 @@ inline sums load(__global const PIXEL *from)
 }
 
 #if FLOATING
-inline void sum_strip(__global const PIXEL *in, int pitch, __global SUM *to, int rows)
+inline void sum_strip(__global const PIXEL *in, int pitch, __global SUM *to, int rows, bool more)
 {
     sums sum[STRIP / LANES];
 #pragma unroll
@@ -73,11 +73,12 @@ inline void sum_strip(__global const PIXEL *in, int pitch, __global SUM *to, int
 
 typedef PAIR pairs __attribute__((ext_vector_type(PAIRS)));
 typedef SUM many __attribute__((ext_vector_type(PAIRS)));
-typedef SUM more __attribute__((ext_vector_type(2 * PAIRS)));
+typedef SUM many2 __attribute__((ext_vector_type(2 * PAIRS)));
 typedef pairs pairs_at __attribute__((aligned(sizeof(PIXEL))));
-typedef more more_at __attribute__((aligned(sizeof(SUM))));
+typedef many2 many2_at __attribute__((aligned(sizeof(SUM))));
 
-inline void sum_strip(__global const PIXEL *in, int pitch, __global SUM *to, int rows)
+/* At `to`, where sums of other rows may be already. */
+inline void sum_strip(__global const PIXEL *in, int pitch, __global SUM *to, int rows, bool more)
 {
     pairs both[STRIP / PAIRS / 2], upper[STRIP / PAIRS / 2];
 #pragma unroll
@@ -94,7 +95,10 @@ inline void sum_strip(__global const PIXEL *in, int pitch, __global SUM *to, int
     for (int k = 0; k < STRIP / PAIRS / 2; k++) {
         many even = CONVERT(both[k] - (upper[k] << HALF_BITS), many);
         many odd = CONVERT(upper[k], many);
-        *(__global more_at *)(to + k * 2 * PAIRS) = __builtin_shufflevector(even, odd, L_PAIRS(WEAVE));
+        many2 sum = __builtin_shufflevector(even, odd, L_PAIRS(WEAVE));
+        if (more)
+            sum += *(__global many2_at *)(to + k * 2 * PAIRS);
+        *(__global many2_at *)(to + k * 2 * PAIRS) = sum;
     }
 }
 #endif
@@ -117,11 +121,31 @@ __kernel void integral_wide_sums(__global const PIXEL *in, int in_offset, int in
     bands += (size_t)get_global_id(1) * stride;
     in += in_offset;
     if (first + STRIP <= count)
-        sum_strip(in + y * in_pitch + first, in_pitch, bands + first, end - y);
+        sum_strip(in + y * in_pitch + first, in_pitch, bands + first, end - y, false);
     else
         for (int i = first; i < count; i++)
             bands[i] = sum_column(in + y * in_pitch + i, in_pitch, end - y);
 }
+
+#if !FLOATING
+#define FITTING 256 /* rows that a PAIR holds the sums of */
+
+/* The sum of each column over `rows` rows; 0 from `count` on to `stride`. */
+inline void sum_columns(__global const PIXEL *in, int pitch, __global SUM *to, int stride, int count,
+                        int rows)
+{
+    for (int i = 0; i < stride; i += LANES)
+        STORE_SUMS(to + i, 0);
+    for (int y = 0; y < rows; y += FITTING) {
+        __global const PIXEL *from = in + y * pitch;
+        int i = 0, fitting = min(FITTING, rows - y);
+        for (; i + STRIP <= count; i += STRIP)
+            sum_strip(from + i, pitch, to + i, fitting, true);
+        for (; i < count; i++)
+            to[i] += sum_column(from + i, pitch, fitting);
+    }
+}
+#endif
 
 /* From the sums of each band to those of all bands above it. */
 __kernel void integral_wide_carries(__global SUM *bands, int stride, int count)
@@ -357,20 +381,41 @@ inline void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM
     finish_lines(rows, out, out_pitch, above, left, lines, i, count);
 }
 
+/* A band, whose rows `above` has the sums of all columns over. */
+inline void integrate_band(__global const PIXEL *in, int in_pitch, __global SUM *out, int out_pitch,
+                           __global SUM *above, int stride, int count, int rows)
+{
+    /* No row is so long. Of zeros that it knows, the compiler makes instructions of twice the cost. */
+    const SUM zero = (SUM)((uint)in_pitch >> 31);
+    integrate_row(above, stride, zero);
+    for (int y = 0; y < rows; y += LINES)
+        integrate_lines(in + y * in_pitch, in_pitch, out + y * out_pitch, out_pitch, above,
+                        min(LINES, rows - y), count, zero);
+}
+
 __kernel void integral_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out,
                                int out_offset, int out_pitch, __global SUM *bands, int stride, int count,
                                int height)
 {
-    int y = get_global_id(0) * ROWS, end = min(y + ROWS, height);
+    int band = get_global_id(0), y = band * ROWS;
+    if (y < height)
+        integrate_band(in + in_offset + y * in_pitch, in_pitch, out + out_offset + y * out_pitch, out_pitch,
+                       bands + (size_t)band * stride, stride, count, min(ROWS, height - y));
+}
+
+#if !FLOATING
+/* All at once: a band of `rows` rows sums up the rows above it itself. */
+__kernel void integral_once_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out,
+                                    int out_offset, int out_pitch, __global SUM *bands, int stride, int rows,
+                                    int count, int height)
+{
+    int band = get_global_id(0), y = band * rows;
     if (y >= height)
         return;
-    __global SUM *above = bands + (size_t)get_global_id(0) * stride;
-    /* No row is so long. Of zeros that it knows, the compiler makes instructions of twice the cost. */
-    const SUM zero = (SUM)((uint)in_pitch >> 31);
-    integrate_row(above, stride, zero);
+    __global SUM *above = bands + (size_t)band * stride;
     in += in_offset;
-    out += out_offset;
-    for (; y < end; y += LINES)
-        integrate_lines(in + y * in_pitch, in_pitch, out + y * out_pitch, out_pitch, above,
-                        min(LINES, end - y), count, zero);
+    sum_columns(in, in_pitch, above, stride, count, y);
+    integrate_band(in + y * in_pitch, in_pitch, out + out_offset + y * out_pitch, out_pitch, above, stride,
+                   count, min(rows, height - y));
 }
+#endif

@@ -136,9 +136,22 @@ static const struct variant variants[] = {
                      .arguments = {"in", "out", "tmp0", STRIDE, "W*C", "H"})},
      .scratch = {{.bytes = BANDS "*" STRIDE "*4"}},
      .cost = {"C*(2*BITS/8 + 4 + 16/ROWS)", "C*(2 + 1/LINES)/16", "7*C"}},
+    {VARIANT("once_vectors", "cpu.cl", NEEDS_WIDE, "wide",
+             "CPU: one launch, for few cores: each of a few bands sums up all rows above it itself"),
+     /* Down a band of any height floats would be one long chain: see README.md. */
+     .condition = "!FLOAT",
+     .tunables = {{"BANDS", TUNABLE_LAUNCH, "2 1 4", "bands of rows"},
+                  {"LINES", TUNABLE_DEFINE, "4 2 8", "rows walked along together"},
+                  {"STREAM", TUNABLE_DEFINE, "0 1", "stores that fill whole cache lines go past the caches"}},
+     .passes = {PASS("integral_once_vectors", .extent = {"BANDS"}, .local = {"1"},
+                     .arguments = {"in", "out", "tmp0", STRIDE, "ceildiv(H, BANDS)", "W*C", "H"})},
+     .scratch = {{.bytes = "BANDS*" STRIDE "*4"}},
+     .cost = {"C*(BITS/8*(BANDS + 1)/2 + 4)", "C*(2 + 1/LINES)/16", "6*C"}},
 };
 
 static const struct seed seeds[] = {
+    {"WIDE && CU <= 2 && !FLOAT && W*H*C >= 2000000", "once_vectors", "STREAM=1"},
+    {"WIDE && CU <= 2 && !FLOAT", "once_vectors", ""},
     {"WIDE && W*H*C >= 1048576", "vectors", "STREAM=1"},
     {"WIDE", "vectors", ""},
     {"PTX && W*H*C*BITS <= 4194304 && H <= 1024", "once", "GROUP=512"},
