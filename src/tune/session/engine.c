@@ -318,6 +318,7 @@ hone_status session_run(struct session *s, const struct session_ops *ops, struct
     s->right.fd = s->lock = -1;
     s->fastest = -1;
     s->worker->give_up = s->options->give_up;
+    s->worker->interrupted = s->options->interrupted;
     s->worker->stage = s->options->stage;
     s->worker->context = s->options->context;
     hone_status status = run(s, error);

@@ -268,7 +268,7 @@ int worker_main(int in, int out)
     bool ok = true;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent that is killed must not leave a hanging kernel behind */
     signal(SIGPIPE, SIG_IGN);
-    /* A terminal's Ctrl-C reaches both; what is under way is finished, and the parent decides. */
+    /* Signals to all processes reach both; what is under way is finished, and the parent decides. */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -93,6 +94,23 @@ static hone_status spawn_failed(hone_error *error, int code)
     return error_set(error, HONE_ERROR_INTERNAL, "cannot start a process to measure in: %s", strerror(code));
 }
 
+/* In a process group of its own: a terminal's Ctrl-C would make compilers, which handle it themselves, delete
+ * what the child is about to read. */
+static int spawn_apart(struct worker *w, const posix_spawn_file_actions_t *actions, char *const arguments[])
+{
+    posix_spawnattr_t attributes;
+    int code = posix_spawnattr_init(&attributes);
+    if (code)
+        return code;
+    code = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    if (!code)
+        code = posix_spawnattr_setpgroup(&attributes, 0);
+    if (!code)
+        code = posix_spawn(&w->pid, "/proc/self/exe", actions, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+    return code;
+}
+
 /* Descriptors 3 and 4 for the protocol; standard output is left to kernels that print. */
 static int spawn_child(struct worker *w, int child_in, int child_out)
 {
@@ -111,7 +129,7 @@ static int spawn_child(struct worker *w, int child_in, int child_out)
     if (!code)
         code = posix_spawn_file_actions_adddup2(&actions, child_out, WORKER_OUT);
     if (!code)
-        code = posix_spawn(&w->pid, "/proc/self/exe", &actions, NULL, arguments, environ);
+        code = spawn_apart(w, &actions, arguments);
     posix_spawn_file_actions_destroy(&actions);
     return code;
 }
@@ -256,18 +274,18 @@ static enum worker_outcome receive(struct worker *w, double seconds, json_t **an
         *answer = take_answer(w, &end);
         if (*answer)
             return WORKER_ANSWERED;
-        uint64_t now = clock_ns();
-        if (now >= end)
-            return WORKER_TIMED_OUT;
+        const uint64_t now = clock_ns();
         if (worker_given_up(w))
             return WORKER_GIVEN_UP;
         if (too_large(w))
             return WORKER_TOO_LARGE;
         struct pollfd wait = {.fd = w->from, .events = POLLIN};
-        double left = (double)(end - now) * 1e-6;
-        int ready = poll(&wait, 1, left > LOOK_EVERY ? LOOK_EVERY : (int)left + 1);
+        const double left = now < end ? (double)(end - now) * 1e-6 : 0;
+        int ready = poll(&wait, 1, left > LOOK_EVERY ? LOOK_EVERY : (int)ceil(left));
         if (ready < 0 && errno != EINTR)
             return WORKER_DIED;
+        if (ready == 0 && left <= 0) /* not before: who was stopped by Ctrl-Z reads late what came in time */
+            return WORKER_TIMED_OUT;
         if (ready <= 0)
             continue;
         ssize_t got = read(w->from, w->pending + w->pending_length, sizeof w->pending - w->pending_length);
@@ -297,6 +315,8 @@ static enum worker_outcome ask_running(struct worker *w, const json_t *request, 
     w->compiling[0] = '\0';
     w->taken = false;
     enum worker_outcome outcome = send_request(w, request) ? receive(w, seconds, answer) : WORKER_DIED;
+    if (outcome == WORKER_DIED && w->interrupted && w->interrupted(w->context))
+        outcome = WORKER_GIVEN_UP; /* what ended it may have been meant for all */
     if (outcome == WORKER_ANSWERED) {
         note_clock(w, *answer);
     } else if (outcome == WORKER_TIMED_OUT) {

@@ -51,6 +51,8 @@ struct worker {
         clock_reason[128]; /* what the last times were read from, see measure_clock; empty: none yet */
     /* Asked while the child works; true ends it, and no other is started. May be NULL. */
     bool (*give_up)(void *context);
+    /* Whether the user wants to end: a child that dies afterwards is not to blame. May be NULL. */
+    bool (*interrupted)(void *context);
     /* Told how far the final is: "final, round 3 of 12". May be NULL. */
     void (*stage)(void *context, const char *text);
     void *context;

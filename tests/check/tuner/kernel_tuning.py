@@ -537,6 +537,15 @@ def test_a_baseline_that_hangs_is_told():
                       "--timeout", "1", status=1)
 
 
+def group_of_worker(parent):
+    with open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as file:
+        for child in map(int, file.read().split()):
+            with open(f"/proc/{child}/cmdline", "rb") as words:
+                if b"--tune-worker" in words.read():
+                    return os.getpgid(child)
+    raise AssertionError("there is no worker")
+
+
 def test_interrupted_and_resumed():
     with Place() as place:
         place.write("many.cl", "kernel void many(global int *out) { out[get_global_id(0)] = A * 0 + 1; }\n")
@@ -546,7 +555,8 @@ def test_interrupted_and_resumed():
         for line in process.stderr:
             if "A=2" in line:
                 break
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the worker gets it too
+        frame.check(group_of_worker(process.pid) != process.pid, "a terminal's Ctrl-C reaches what the worker's compiler runs")
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         out = process.communicate(timeout=60)[0]
         report = json.loads(out)
         frame.check(process.returncode == 130 and report["interrupted"], f"{process.returncode}: {out[-300:]}")

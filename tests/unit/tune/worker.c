@@ -54,3 +54,43 @@ TEST(a_child_that_dies_after_a_signal_is_seen)
     CHECK(!answer && worker.pid == 0);
     json_decref(request);
 }
+
+static bool yes(void *context)
+{
+    (void)context;
+    return true;
+}
+
+TEST(a_child_that_dies_after_an_interrupt_is_called_off)
+{
+    struct worker worker;
+    char note[512] = "";
+    json_t *answer = NULL, *request = json_pack("{s:s}", "do", "measure");
+    REQUIRE(request);
+    start_child(&worker, 0);
+    worker.interrupted = yes;
+    CHECK_EQ(worker_ask(&worker, request, 20, &answer, note), WORKER_GIVEN_UP);
+    CHECK(!answer && worker.pid == 0);
+    json_decref(request);
+}
+
+/* As after a Ctrl-Z: the child has gone on, and its answer is there when the parent comes back too late. */
+TEST(an_answer_that_is_read_late_is_an_answer)
+{
+    struct worker worker;
+    char note[512] = "";
+    json_t *answer = NULL, *request = json_pack("{s:s}", "do", "measure");
+    static const char line[] = "{\"state\": \"ok\"}\n";
+    REQUIRE(request);
+    start_child(&worker, 1);
+    close(worker.from);
+    int from[2];
+    REQUIRE(pipe(from) == 0 && write(from[1], line, strlen(line)) == (ssize_t)strlen(line));
+    worker.from = from[0];
+    CHECK_EQ(worker_ask(&worker, request, 0, &answer, note), WORKER_ANSWERED);
+    CHECK(answer != NULL);
+    close(from[1]);
+    worker_end(&worker);
+    json_decref(answer);
+    json_decref(request);
+}
