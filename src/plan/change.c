@@ -124,7 +124,9 @@ hone_status plan_change_check(const hone_plan *plan, const char *call, size_t in
                               hone_error *error)
 {
     TRY(plan_check(plan, call, error));
-    return text && index < plan->filter_count ? HONE_OK : plan_no_such_filter(plan, error);
+    if (index >= plan->filter_count)
+        return plan_no_such_filter(plan, error);
+    return text ? HONE_OK : error_usage(error, "%s needs parameters, not NULL", call);
 }
 
 hone_status hone_plan_set(hone_plan *plan, size_t index, const char *parameters, hone_error *error)
@@ -167,9 +169,11 @@ hone_status hone_plan_prepare_range(hone_plan *plan, size_t index, const char *n
                                     double maximum, hone_error *error)
 {
     enum { MAX_VALUES = 257 };
-    hone_status status = plan_change_check(plan, "hone_plan_prepare_range", index, name, error);
+    hone_status status = plan_change_check(plan, "hone_plan_prepare_range", index, "", error);
     if (status)
         return status;
+    if (!name)
+        return error_usage(error, "hone_plan_prepare_range needs a parameter's name, not NULL");
     const struct parameter *p = numeric(plan->cases[index].filter, name, error);
     if (!p)
         return HONE_ERROR_USAGE;

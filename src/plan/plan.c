@@ -144,14 +144,17 @@ double hone_plan_seconds(const hone_plan *plan)
 
 hone_status plan_no_such_filter(const hone_plan *plan, hone_error *error)
 {
-    return error_usage(error, "the plan has %zu filters, counted from 0", plan->filter_count);
+    return error_usage(error, "the plan has %zu filter%s, counted from 0", plan->filter_count,
+                       plan->filter_count == 1 ? "" : "s");
 }
 
 hone_status hone_plan_bind(hone_plan *plan, size_t index, hone_image *second, hone_error *error)
 {
     TRY(plan_check(plan, "hone_plan_bind", error));
-    if (!second || index >= plan->filter_count)
+    if (index >= plan->filter_count)
         return plan_no_such_filter(plan, error);
+    if (!second)
+        return error_usage(error, "hone_plan_bind needs an image, not NULL");
     const struct filter_case *c = &plan->cases[index];
     const hone_image_desc *desc = hone_image_get_desc(second), *wanted = &c->second;
     if (c->filter->inputs < 2)

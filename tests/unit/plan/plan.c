@@ -204,6 +204,14 @@ TEST(arguments_change_without_compiling)
     CHECK_STATUS(hone_plan_set(plan, 0, "width=7 height=2", &error), HONE_OK);
     check_applied(plan, "box width=7 height=2", &in, 0);
     CHECK_EQ(made(), before);
+    CHECK_STATUS(hone_plan_set(plan, 0, NULL, &error), HONE_ERROR_USAGE);
+    CHECK_HAS(error.message, "hone_plan_set needs parameters, not NULL");
+    CHECK_STATUS(hone_plan_set(plan, 1, NULL, &error), HONE_ERROR_USAGE);
+    CHECK_HAS(error.message, "the plan has 1 filter, counted from 0");
+    CHECK_STATUS(hone_plan_prepare_range(plan, 0, NULL, 1, 2, &error), HONE_ERROR_USAGE);
+    CHECK_HAS(error.message, "hone_plan_prepare_range needs a parameter's name, not NULL");
+    CHECK_STATUS(hone_plan_bind(plan, 0, NULL, &error), HONE_ERROR_USAGE);
+    CHECK_HAS(error.message, "hone_plan_bind needs an image, not NULL");
     hone_plan_destroy(&plan);
     view_finish(&in);
     hone_device_close(&device);
