@@ -331,3 +331,30 @@ TEST(hidden_features_are_not_used)
     CHECK(strstr(hone_device_get_info(device)->used_extensions, "fp64") == NULL);
     hone_device_close(&device);
 }
+
+/* Running doubles are what a CPU takes for means of floats; without doubles another variant has to do. */
+TEST(floats_need_no_doubles)
+{
+    play("");
+    setenv("FAKE_HIDE", "cl_khr_fp64", 1);
+    hone_device *device = support_open(NULL);
+    struct view in = support_picture(20, 10, HONE_F32, 1, 1), wanted = support_expected("box size=9", &in);
+    struct view got = view_new(&wanted.desc);
+    const hone_plan_options running = {.variant = "floats"};
+    hone_chain *chain = NULL;
+    hone_plan *plan = NULL;
+    hone_error error;
+    REQUIRE_OK(hone_chain_parse(&chain, "box size=9", &error));
+    CHECK_STATUS(hone_plan_create(&plan, device, chain, &in.desc, &running, &error), HONE_ERROR_UNSUPPORTED);
+    if (support_is_pocl(device))
+        CHECK_HAS(error.message, "no double precision");
+    CHECK_STATUS(hone_apply(device, "box size=9", &in.desc, in.data, NULL, got.data,
+                            hone_image_bytes(&wanted.desc), &error),
+                 HONE_OK);
+    CHECK_SAME(&got, &wanted, 1e-5);
+    hone_chain_destroy(&chain);
+    hone_device_close(&device);
+    view_finish(&in);
+    view_finish(&wanted);
+    view_finish(&got);
+}
