@@ -20,9 +20,9 @@
 static void print_filters(void)
 {
     hone_filter_info info;
-    printf("%-12s %-13s %-11s %s\n", "FILTER", "TYPES", "CHANNELS", "");
+    printf("%-14s %-18s %-11s %s\n", "FILTER", "TYPES", "CHANNELS", "");
     for (size_t i = 0; hone_filter_at(i, &info); i++)
-        printf("%-12s %-13s %-11s %s%s\n", info.name, info.types, info.channels, info.summary,
+        printf("%-14s %-18s %-11s %s%s\n", info.name, info.types, info.channels, info.summary,
                info.inputs > 1 ? " (two images)" : "");
     puts("\n'hone filters NAME' shows parameters, examples and what is chosen on this machine");
 }
@@ -147,7 +147,7 @@ static void print_bounds(const hone_filter_info *info)
                                     : "levels",
                    strstr(info->exact_types, name)
                        ? "; with exact=yes the same on every device, to the last bit"
-                       : "; exact=yes is not to be had");
+                       : "; exact=yes is not available");
     }
 }
 

@@ -37,6 +37,8 @@ extern const struct rung_gain rung_gains[];
 const struct variant *filter_variant(const struct hone_filter *filter, const char *name);
 const struct rung *filter_rung(const struct hone_filter *filter, const char *name);
 size_t filter_parameter_count(const struct hone_filter *filter);
+/* What 100 % of a parameter in levels are in a format; p may be NULL: of border-value. */
+double parameter_full_scale(const struct parameter *p, hone_type type);
 /* Index of a parameter, or -1. */
 int filter_parameter(const struct hone_filter *filter, const char *name);
 

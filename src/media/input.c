@@ -65,7 +65,7 @@ hone_status media_bad(const struct media_input *input, hone_error *error, const 
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return error_io(error, "'%s': %s", input->path, message);
+    return error_io(error, "'%s'%s%s", input->path, message[0] == ' ' ? "" : ": ", message);
 }
 
 void media_note(const struct media_input *input, enum media_note kind, const char *format, ...)
@@ -78,7 +78,7 @@ void media_note(const struct media_input *input, enum media_note kind, const cha
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    text_add(&line, "'%s': %s", input->path, message);
+    text_add(&line, "'%s'%s%s", input->path, message[0] == ' ' ? "" : ": ", message);
     input->options.note(input->options.user, kind, text_view(&line));
     text_finish(&line);
 }
@@ -135,12 +135,12 @@ bool media_is_settled(const struct media_input *input)
 static hone_status check_kind(const struct media_input *input, const struct stat *info, hone_error *error)
 {
     if (S_ISDIR(info->st_mode))
-        return media_bad(input, error, "is a folder, not an image");
+        return media_bad(input, error, " is a folder, not an image");
     if (!S_ISREG(info->st_mode))
         return media_bad(input, error,
                          S_ISFIFO(info->st_mode) || S_ISSOCK(info->st_mode)
-                             ? "is a pipe, and pipes are read as the only input"
-                             : "is not a regular file: devices cannot be read");
+                             ? " is a pipe, and pipes are read as the only input"
+                             : " is not a regular file: devices cannot be read");
     if (info->st_size == 0)
         return media_bad(input, error, "the file is empty");
     return HONE_OK;
@@ -164,11 +164,11 @@ static hone_status open_file(struct media_input *input, hone_error *error)
 static hone_status no_reader(const struct media_input *input, hone_error *error)
 {
 #ifdef HONE_HAVE_VIPS
-    return media_bad(input, error, "is not an image of a known format");
+    return media_bad(input, error, " is not an image of a known format");
 #else
     return media_bad(
         input, error,
-        "is not a PGM, PPM, PAM or PFM file, and this build of hone reads no other format because it was "
+        " is not a PGM, PPM, PAM or PFM file, and this build of hone reads no other format because it was "
         "made without libvips");
 #endif
 }
@@ -224,7 +224,7 @@ hone_status media_check_pages(const struct media_input *input, unsigned pages, h
 {
     const unsigned last = input->options.last_page;
     return last <= pages ? HONE_OK
-                         : media_bad(input, error, "holds %u image%s: there is no page %u", pages,
+                         : media_bad(input, error, " holds %u image%s: there is no page %u", pages,
                                      pages == 1 ? "" : "s", last);
 }
 
@@ -260,7 +260,7 @@ static hone_status open_image(struct media_input **out, struct media_input *inpu
     media_turn_upright(input);
     input->spent = clock_thread_ns() - input->since;
     if (input->info.pages > 1 && input->info.page_count == 1 && !input->options.first_page)
-        media_note(input, MEDIA_WARNING, "holds %u images; the first is used", input->info.pages);
+        media_note(input, MEDIA_WARNING, " holds %u images; the first is used", input->info.pages);
     *out = input;
     return HONE_OK;
 }

@@ -159,7 +159,7 @@ static hone_status check_fields(const struct media_input *input, const struct fi
 {
     TRY(media_check_size(input, f->width, f->height, error));
     if (f->channels < 1 || f->channels > 4)
-        return media_bad(input, error, "has %llu channels; 1 to 4 can be read",
+        return media_bad(input, error, " has %llu channels; 1 to 4 can be read",
                          (unsigned long long)f->channels);
     if (!is_float && (f->most < 1 || f->most > 65535))
         return media_bad(input, error, "the header says a largest value of %llu; it must be 1 to 65535",

@@ -70,7 +70,7 @@ void media_put_row(const struct placement *place, uint32_t y, const void *row);
  * must not overlap. */
 void media_spread_gray_alpha(void *to, const void *from, size_t count, size_t size);
 
-/* HONE_ERROR_IO: "'path': message". */
+/* HONE_ERROR_IO: "'path': message"; a message that begins with a space goes on: "'path' is damaged". */
 hone_status media_bad(const struct media_input *input, hone_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

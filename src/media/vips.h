@@ -57,6 +57,7 @@ struct tiff_facts {
     unsigned extra, alpha;  /* channels that are no colour; how many of them are declared to be alpha */
     bool associated;        /* colours are multiplied by alpha */
     bool planes;            /* of gray and extra channels, each stored by itself */
+    bool log;               /* LogL or LogLuv */
     bool split; /* more than four channels of gray or RGB, none of them alpha: each comes by itself */
     bool plain; /* not compressed: every sample takes its bits */
     uint32_t tile_width, tile_height; /* 0: no tiles */

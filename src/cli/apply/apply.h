@@ -255,7 +255,8 @@ extern const uint64_t giant_default_memory;
 /* How many pixels an image may have. */
 uint64_t giant_max_pixels(const struct apply_options *options);
 
-/* EXIT_USAGE, with the command that was meant, where a chain without quotes has become several operands. */
+/* EXIT_USAGE, with the command that was meant, where a chain without quotes has become several operands or an
+ * input stands in its place. */
 int apply_check_quotes(const struct apply_options *options, const struct operands *operands);
 
 /* Whether the result goes to standard output (-o -). */

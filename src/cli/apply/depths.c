@@ -8,62 +8,69 @@
 
 #include <string.h>
 
-/* A number of levels that is no share, and not 0: its name, or NULL. */
-static const char *plain_levels(const struct filter_case *c, double *number)
+/* A parameter in levels that was given as a plain number other than 0. */
+struct plain {
+    const char *name;    /* NULL: there is none */
+    double number, full; /* full: what 100 % are in the first of two formats */
+};
+
+/* Whether 100 % differ between two formats: only then a plain number is of another strength. */
+static bool differ(const struct parameter *p, hone_type one, hone_type other)
+{
+    return parameter_full_scale(p, one) != parameter_full_scale(p, other);
+}
+
+/* The first such parameter of a step that is of another strength in the other format. */
+static struct plain plain_levels(const struct filter_case *c, hone_type one, hone_type other)
 {
     for (size_t i = 0; i < filter_parameter_count(c->filter); i++) {
         const struct parameter *p = &c->filter->parameters[i];
-        *number = c->values[i].number;
-        if (p->unit && strcmp(p->unit, "levels") == 0 && !c->values[i].share.given && *number != 0)
-            return p->name;
+        const struct value *v = &c->values[i];
+        if (p->unit && strcmp(p->unit, "levels") == 0 && !v->share.given && v->number != 0 &&
+            differ(p, one, other))
+            return (struct plain){p->name, v->number, parameter_full_scale(p, one)};
     }
-    *number = c->border_value;
-    return c->border == HONE_BORDER_CONSTANT && !c->border_share.given && *number != 0 ? "border-value"
-                                                                                       : NULL;
+    if (c->border == HONE_BORDER_CONSTANT && !c->border_share.given && c->border_value != 0 &&
+        differ(NULL, one, other))
+        return (struct plain){"border-value", c->border_value, parameter_full_scale(NULL, one)};
+    return (struct plain){0};
 }
 
-/* Levels of u8 and 255ths of f32 are one thing to most filters; levels of u16 are much smaller. */
-static bool are_alike(hone_type a, hone_type b)
+static struct plain plain_in_chain(const struct engine *engine, hone_type one, hone_type other)
 {
-    return (a == HONE_U16) == (b == HONE_U16);
+    struct plain found = {0};
+    for (size_t i = 0; i < engine->given->count && !found.name; i++)
+        found = plain_levels(&engine->given->steps[i].c, one, other);
+    return found;
 }
 
 void depths_warn(struct engine *engine, const char *name, hone_type type)
 {
     struct shared_device *shared = engine->shared;
-    double number = 0;
-    const char *parameter = NULL;
     if (!shared->depth_seen)
         shared->depth = type;
     shared->depth_seen = true;
-    if (shared->depth_said || are_alike(shared->depth, type))
+    if (shared->depth_said)
         return;
-    for (size_t i = 0; i < engine->given->count && !parameter; i++)
-        parameter = plain_levels(&engine->given->steps[i].c, &number);
-    if (!parameter)
+    const struct plain plain = plain_in_chain(engine, shared->depth, type);
+    if (!plain.name)
         return;
     shared->depth_said = true;
     cli_warn(&engine->options->common,
-             "'%s' is %s, and images before it were %s: %s=%g means levels of each one's own format; "
-             "%s=%.2g%% is as "
-             "strong in all of them as that is in %s (said once)",
-             name, hone_type_name(type), hone_type_name(shared->depth), parameter, number, parameter,
-             number / (shared->depth == HONE_U16 ? UINT16_MAX : UINT8_MAX) * 100,
-             hone_type_name(shared->depth));
+             "'%s' is %s, and earlier images were %s: %s=%g counts levels of each image's own format; "
+             "%s=%.2g%% is as strong in all images as %g is in %s (said once)",
+             name, hone_type_name(type), hone_type_name(shared->depth), plain.name, plain.number, plain.name,
+             plain.number / plain.full * 100, plain.number, hone_type_name(shared->depth));
 }
 
 void depths_warn_video(const struct engine *engine, const char *name, unsigned bits)
 {
-    double number = 0;
-    const char *parameter = NULL;
     if (bits == 8)
         return;
-    for (size_t i = 0; i < engine->given->count && !parameter; i++)
-        parameter = plain_levels(&engine->given->steps[i].c, &number);
-    if (parameter)
+    const struct plain plain = plain_in_chain(engine, HONE_U8, HONE_U16);
+    if (plain.name)
         cli_warn(&engine->options->common,
                  "'%s' has %u bits, which filters see as 16: %s=%g means levels of 65535; %s=%.2g%% is as "
-                 "strong as "
-                 "that is in 8 bits",
-                 name, bits, parameter, number, parameter, number / UINT8_MAX * 100);
+                 "strong as that is in 8 bits",
+                 name, bits, plain.name, plain.number, plain.name, plain.number / plain.full * 100);
 }

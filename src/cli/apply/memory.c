@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply: memory for pixels. All images under way together take no more than there is to be had; who
+/* hone apply: memory for pixels. All images under way together take no more than is free; who
  * comes too late waits. */
 #include "cli/apply/apply.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A chain whose quotes were forgotten: `hone apply gaussian sigma=2 in.png -o out.png`. Recognised, so that
- * the answer can be the command that was meant. */
+/* A chain whose quotes were forgotten, `hone apply gaussian sigma=2 in.png -o out.png`, or that does not come
+ * first, `hone apply in.png sobel -o out.png`. Recognised, so that the answer can be the command that was
+ * meant. */
 #include "cli/apply/apply.h"
 
 #include "base/error.h"
@@ -39,6 +40,25 @@ static bool is_parameter_of_some_filter(const char *word)
     return false;
 }
 
+static bool is_input(const char *word)
+{
+    return strcmp(word, "-") == 0 || access(word, F_OK) == 0;
+}
+
+static bool begins_with_filter(const char *word)
+{
+    char *name = mem_copy_text_n(word, strcspn(word, " \t|"));
+    const bool found = name && (is_filter(name) || text_ends(name, ".cl"));
+    free(name);
+    return found;
+}
+
+/* An input stands where the chain belongs. */
+static bool is_late(const struct operands *operands)
+{
+    return is_input(operands->items[0]) && !begins_with_filter(operands->items[0]);
+}
+
 /* Behind other words of the chain a parameter may be misspelt; what is there as a file is an input. */
 static bool belongs_to_chain(const char *word, bool after_others)
 {
@@ -49,11 +69,13 @@ static bool belongs_to_chain(const char *word, bool after_others)
 }
 
 /* Marks the operands that are words of the chain; the number of them. */
-static int mark_words(const struct operands *operands, bool *marks)
+static int mark_words(const struct operands *operands, bool late, bool *marks)
 {
-    int count = marks[0] = is_filter(operands->items[0]) || strchr(operands->items[0], ' ');
-    for (int i = 1; i < operands->count && count; i++) {
-        marks[i] = belongs_to_chain(operands->items[i], marks[i - 1]);
+    int count = marks[0] = !late && (is_filter(operands->items[0]) || strchr(operands->items[0], ' '));
+    for (int i = 1; i < operands->count && (count || late); i++) {
+        const char *word = operands->items[i];
+        marks[i] =
+            belongs_to_chain(word, marks[i - 1]) || (late && !is_input(word) && begins_with_filter(word));
         count += marks[i];
     }
     return count;
@@ -101,13 +123,13 @@ static void add_command(struct text *line, const struct apply_options *options,
     text_add(line, "hone");
     for (char **word = options->asked; *word; word++) {
         const int index = find_operand(operands, *word);
-        const bool is_input = index > 0 && !marks[index];
-        inputs += is_input;
+        const bool shown = index >= 0 && !marks[index];
+        inputs += shown;
         if (index == 0)
             add_quoted(line, chain, true);
-        else if (index < 0 || (is_input && inputs <= SHOWN))
+        if (index < 0 || (shown && inputs <= SHOWN))
             add_quoted(line, *word, false);
-        else if (is_input && inputs == SHOWN + 1)
+        else if (shown && inputs == SHOWN + 1)
             text_add(line, " ...");
         if (index == 0 && words == operands->count)
             text_add(line, " INPUT");
@@ -116,21 +138,31 @@ static void add_command(struct text *line, const struct apply_options *options,
         text_add(line, " -o OUTPUT");
 }
 
+static void complain(const char *line, bool late, hone_error *error)
+{
+    if (late)
+        error_usage(error, "the chain, such as 'sobel norm=l1', comes before the inputs: %s", line);
+    else
+        error_usage(error, "the chain is one argument and needs quotes: %s", line);
+}
+
 int apply_check_quotes(const struct apply_options *options, const struct operands *operands)
 {
     struct text chain = {0}, line = {0};
     hone_error error = {0};
     bool *marks = mem_new((size_t)operands->count, sizeof *marks);
-    const int words = marks ? mark_words(operands, marks) : 0;
-    for (int i = 0; i < operands->count && words > 1; i++)
+    const bool late = marks && is_late(operands);
+    const int words = marks ? mark_words(operands, late, marks) : 0;
+    const bool wrong = late || words > 1;
+    for (int i = 0; i < operands->count && wrong; i++)
         if (marks[i])
             add_word(&chain, operands->items[i]);
-    if (words > 1) {
-        add_command(&line, options, operands, marks, words, text_view(&chain));
-        error_usage(&error, "the chain is one argument and needs quotes: %s", text_view(&line));
+    if (wrong) {
+        add_command(&line, options, operands, marks, words, words ? text_view(&chain) : "CHAIN");
+        complain(text_view(&line), late, &error);
     }
     text_finish(&chain);
     text_finish(&line);
     free(marks);
-    return words > 1 ? cli_fail(&options->common, &error) : EXIT_DONE;
+    return wrong ? cli_fail(&options->common, &error) : EXIT_DONE;
 }

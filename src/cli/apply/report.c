@@ -310,13 +310,20 @@ static void explain(const struct engine *engine, const struct apply_result *resu
     text_finish(&copies);
 }
 
+/* `path` may be "-". */
+static bool says(const char *message, const char *path, const char *standard)
+{
+    return strstr(message, strcmp(path, "-") == 0 ? standard : path) != NULL;
+}
+
 static void report_failure(const struct engine *engine, struct apply_result *result)
 {
     hone_error named = result->error;
     /* Messages about files name them; those of the library are about the chain or the device. */
-    if (!strstr(named.message, result->item->input) && !strstr(named.message, result->item->output) &&
-        named.status != HONE_ERROR_NO_DEVICE)
-        error_prefix(&named, "'%s'", result->item->input);
+    if (!says(named.message, result->item->input, "standard input") &&
+        !says(named.message, result->item->output, "standard output") && named.status != HONE_ERROR_NO_DEVICE)
+        error_prefix(&named, "'%s'",
+                     strcmp(result->item->input, "-") == 0 ? "standard input" : result->item->input);
     cli_complain(&engine->options->common, &named);
     result->error = named;
 }

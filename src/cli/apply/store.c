@@ -60,10 +60,9 @@ static hone_status check_sequence(const struct engine *engine, const struct item
         !media_stream_more(engine->stream))
         return HONE_OK;
     return error_usage(error,
-                       "several images come from '%s', and %s files cannot follow each other in one stream: "
-                       "--format ppm, pgm, "
-                       "pam, pfm, png, jpg or webp",
-                       item->input, strrchr(item->output, '.'));
+                       "several images came, and %s files cannot follow each other in one stream: "
+                       "--format ppm, pgm, pam, pfm, png, jpg or webp",
+                       strrchr(item->output, '.'));
 }
 
 /* By way of memory: formats are written to what can be sought in, and nothing comes out when that fails. */

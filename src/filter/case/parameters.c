@@ -99,12 +99,18 @@ static bool parse_share(const struct parameter *p, const char *text, struct shar
     return share->given;
 }
 
-/* What a share is in levels: whole ones, or parts of what is full for f32. */
-static double share_levels(const struct parameter *p, const struct share *share, hone_type type)
+double parameter_full_scale(const struct parameter *p, hone_type type)
 {
     if (type_is_integer(type))
-        return floor(share->percent * type_full_scale(type) / 100 + 0.5);
-    return share->percent * (p->f32_full != 0 ? p->f32_full : 1) / 100;
+        return type_full_scale(type);
+    return p && p->f32_full != 0 ? p->f32_full : 1;
+}
+
+/* What a share is in levels: whole ones for integers. */
+static double share_levels(const struct parameter *p, const struct share *share, hone_type type)
+{
+    const double levels = share->percent * parameter_full_scale(p, type) / 100;
+    return type_is_integer(type) ? floor(levels + 0.5) : levels;
 }
 
 static hone_status resolve_share(const struct filter_case *c, const struct parameter *p,

@@ -67,7 +67,12 @@ static hone_status check_border_value(const struct filter_case *c, hone_error *e
     const double most = type_full_scale(c->in.type), least = c->in.type == HONE_S16 ? -most - 1 : 0;
     if (c->border != HONE_BORDER_CONSTANT || c->in.type == HONE_F32)
         return HONE_OK;
-    if (c->border_value < least || c->border_value > most || c->border_value != floor(c->border_value))
+    const bool fits = c->border_value >= least && c->border_value <= most;
+    if (c->border_share.given && !fits)
+        return error_usage(error, "%s: border-value=%g%% does not fit %s pixels; it takes %s to 100%%",
+                           c->filter->name, c->border_share.percent, hone_type_name(c->in.type),
+                           least < 0 ? "-100%" : "0%");
+    if (!fits || c->border_value != floor(c->border_value))
         return error_usage(
             error, "%s: border-value=%g does not fit %s pixels; it takes a whole number from %.0f to %.0f",
             c->filter->name, c->border_value, hone_type_name(c->in.type), least, most);

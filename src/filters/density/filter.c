@@ -240,7 +240,9 @@ const struct hone_filter hone_filter_density = {
     .parameters = {NUMBER_PARAMETER("size", PARAMETER_INTEGER, "31", 1, 65535, "pixels",
                                     "width and height of the window"),
                    NUMBER_PARAMETER("threshold", PARAMETER_INTEGER, "1", 0, 4294967295.0, NULL,
-                                    "smaller sums become 0", .incidental = true),
+                                    "smaller sums become 0; sums are of levels of the input's format, or of "
+                                    "pixels with mask=yes",
+                                    .incidental = true),
                    CHOICE_PARAMETER("mask", "no", "no|yes", "yes: every non-zero pixel counts as 1"),
                    CHOICE_PARAMETER("output", "sums", "sums|marks",
                                     "sums: u16 or u32; marks: u8, 255 where a sum reaches the threshold")},

@@ -34,14 +34,24 @@ static void set_packed(struct filter_case *c, int64_t side, int64_t threshold)
     case_set_symbol(c, "HALF_FLUSH", fitting >= side * side ? 0 : fitting >= side ? side : 8);
 }
 
+static hone_status wrong_threshold(const struct filter_case *c, hone_error *error)
+{
+    const struct value *threshold = case_value(c, "threshold");
+    const char *type = hone_type_name(c->in.type);
+    if (threshold->share.given)
+        return case_wrong(error, "epsilon: threshold=%g%% does not fit %s pixels; it takes 0%% to 100%%",
+                          threshold->share.percent, type);
+    return case_wrong(error,
+                      "epsilon: threshold=%g does not fit %s pixels; it takes a whole number from 0 to %.0f",
+                      threshold->number, type, type_full_scale(c->in.type));
+}
+
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
     double threshold = case_number(c, "threshold"), most = type_full_scale(c->in.type);
     int64_t side = 2 * (int64_t)case_number(c, "radius") + 1;
     if (type_is_integer(c->in.type) && (threshold > most || threshold != (double)(int64_t)threshold))
-        return case_wrong(
-            error, "epsilon: threshold=%g does not fit %s pixels; it takes a whole number from 0 to %.0f",
-            threshold, hone_type_name(c->in.type), most);
+        return wrong_threshold(c, error);
     /* Of f32, a level is 1/255: the threshold means the same for an image of either format. */
     case_set_real(c, "limit", type_is_integer(c->in.type) ? threshold : (float)(threshold / 255));
     /* The largest number that the vector kernel sums for one neighbour. */

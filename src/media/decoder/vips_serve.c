@@ -133,7 +133,7 @@ static hone_status open_file(struct server *s, const struct wanted *wanted, int 
     struct stat info;
     if (!input || fstat(fd, &info) != 0) {
         close(fd);
-        return input ? media_bad(input, error, "cannot be looked at") : HONE_ERROR_MEMORY;
+        return input ? media_bad(input, error, " cannot be looked at") : HONE_ERROR_MEMORY;
     }
     input->fd = fd;
     input->bytes = info.st_size;

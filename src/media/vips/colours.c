@@ -106,7 +106,7 @@ hone_status vips_choose_type(struct media_input *input, VipsBandFormat format, h
     case VIPS_FORMAT_DOUBLE:
         return *type = HONE_F32, HONE_OK; /* which has been said */
     default:
-        return media_bad(input, error, "holds %s numbers, which cannot be read", vips_number_name(format));
+        return media_bad(input, error, " holds %s numbers, which cannot be read", vips_number_name(format));
     }
     media_note(input, MEDIA_ONCE, "%s are read as f32, and the result is f32", vips_number_name(format));
     return *type = HONE_F32, HONE_OK;

@@ -60,7 +60,7 @@ hone_status vips_keep_metadata(struct media_input *input, VipsImage *image, hone
     size_t total = 0;
     vips_image_map(image, count_field, &total);
     if (total > MAX_METADATA)
-        return media_bad(input, error, "has %zu bytes of metadata; at most %d are accepted", total,
+        return media_bad(input, error, " has %zu bytes of metadata; at most %d are accepted", total,
                          MAX_METADATA);
     hone_status status = keep_exif(input, error); /* which libvips takes resolution and orientation from */
     vips_carry_metadata(image, metadata);

@@ -101,6 +101,8 @@ static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *sour
     struct vips_state *state = input->state;
     input->info.format = format_name(loader);
     const bool looked = strcmp(input->info.format, "TIFF") == 0 && tiff_look(input->fd, &state->tiff);
+    if (looked && state->tiff.log)
+        return NULL;
     state->tiff.split = state->tiff.split && input->options.split;
     if (looked && tiff_reads(&state->tiff)) {
         input->info.parts = state->tiff.split ? state->tiff.samples : 1;
@@ -151,7 +153,7 @@ static hone_status describe_channels(struct media_input *input, const VipsImage 
     if (as_stored && tiff->alpha > 0 && tiff->extra > 1)
         return media_bad(
             input, error,
-            "has %u channels, of which %u are alpha and %u are no colour; alpha can stand beside gray or "
+            " has %u channels, of which %u are alpha and %u are no colour; alpha can stand beside gray or "
             "RGB alone: write the other channels to files of their own",
             tiff->samples, tiff->alpha, tiff->extra - tiff->alpha);
     input->info.extra = as_stored && tiff->alpha == 0 ? tiff->extra : 0;
@@ -171,7 +173,7 @@ static hone_status describe(struct media_input *input, const VipsImage *image, h
 {
     hone_type type = HONE_U8;
     if (image->Bands < 1 || image->Bands > 4)
-        return media_bad(input, error, "has %d channels; 1 to 4 can be read", image->Bands);
+        return media_bad(input, error, " has %d channels; 1 to 4 can be read", image->Bands);
     hone_status status = vips_choose_type(input, image->BandFmt, &type, error);
     THEN(status, describe_channels(input, image, error));
     if (status)
@@ -273,15 +275,20 @@ static hone_status examine(struct media_input *input, VipsImage **image, hone_er
 static hone_status not_opened(struct media_input *input, hone_error *error)
 {
     const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
+    if (tiff->log)
+        return media_bad(
+            input, error,
+            " holds LogLuv or LogL samples, which cannot be read: writers disagree on their white; "
+            "save it as floating-point RGB");
     const bool whole = strcmp(tiff->kind ? tiff->kind : "", "float") != 0;
     if (tiff->samples > 4 && !tiff->split)
-        return media_bad(input, error, "has %u channels; 1 to 4 can be read", tiff->samples);
+        return media_bad(input, error, " has %u channels; 1 to 4 can be read", tiff->samples);
     if (tiff->bits > 32 || tiff->bits == 24 || (tiff->samples && strcmp(tiff->kind, "other") == 0))
         return media_bad(input, error,
-                         "holds %s of %u bits, which cannot be read: integers of at most 32 bits can, and "
+                         " holds %s of %u bits, which cannot be read: integers of at most 32 bits can, and "
                          "floating point of 16, 32 and 64",
                          whole ? "integers" : "floating point", tiff->bits);
-    return vips_bad(input, "is damaged or of an unknown kind", "", error);
+    return vips_bad(input, " is damaged or of an unknown kind", "", error);
 }
 
 static hone_status open_vips(struct media_input *input, hone_error *error)
@@ -299,14 +306,14 @@ static hone_status open_vips(struct media_input *input, hone_error *error)
         vips_error_clear();
         return media_bad(
             input, error,
-            "is %s, whose decoder is not meant for untrusted files (--trust reads it nevertheless)",
+            " is %s, whose decoder is not meant for untrusted files (--trust reads it nevertheless)",
             state->distrusted);
     }
     if (!state->image && !known) {
         vips_error_clear();
         return media_bad(
             input, error,
-            "is not an image of a format that can be read here (hone formats lists them), or is damaged "
+            " is not an image of a format that can be read here (hone formats lists them), or is damaged "
             "at its start");
     }
     if (!state->image)

@@ -95,7 +95,7 @@ static hone_status take_rows(struct media_input *input, VipsRegion *region, uint
         const VipsRect strip = {0, top, image->Xsize, VIPS_MIN(rows, end - top)};
         if (vips_region_prepare(region, &strip) != 0)
             return vips_bad(
-                input, "is damaged",
+                input, " is damaged",
                 input->options.accept_damaged ? "" : " (--accept-damaged takes what can be decoded)", error);
         for (int y = top; y < top + strip.height && !status; y++)
             status = take_row(input, &state->conversion, (uint32_t)(y - page), VIPS_REGION_ADDR(region, 0, y),

@@ -89,6 +89,7 @@ bool tiff_look(int fd, struct tiff_facts *facts)
         facts->tile_width = facts->tile_height = 0;
     count_extra(tiff, facts);
     const uint16_t photometric = field(tiff, TIFFTAG_PHOTOMETRIC);
+    facts->log = photometric == PHOTOMETRIC_LOGL || photometric == PHOTOMETRIC_LOGLUV;
     facts->split = facts->samples > MOST_CHANNELS && facts->alpha == 0 &&
                    (photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_RGB);
     TIFFClose(tiff);

@@ -66,6 +66,9 @@ def test_filters_are_the_folders():
         frame.check(place.run("filters", "--names").stdout.split() == folders, "--names")
         table = place.run("filters").stdout
         frame.check(all(re.search(rf"^{name} ", table, re.M) for name in folders), "table")
+        rows = table.split("\n\n")[0].splitlines()
+        column = rows[0].index("CHANNELS")
+        frame.check(all(re.match(r" \d", row[column - 1:]) for row in rows[1:]), f"columns: {table}")
 
 
 def test_an_unknown_filter_is_answered_with_the_nearest():

@@ -38,6 +38,21 @@ def test_forgotten_quotes_are_answered_with_the_command():
             frame.check(len(command) == 2 and shlex.split(command[1]) == ["hone", "apply", *meant], f"{given}: {said}")
 
 
+def test_an_input_in_the_place_of_the_chain_is_answered_with_the_command():
+    with Place() as place:
+        picture, folder = place.picture(8, 6), place.folder
+        cases = (
+            ([folder, "-o", "soft"], ["CHAIN", folder, "-o", "soft"]),
+            ([picture, "gaussian"], ["gaussian", picture, "-o", "OUTPUT"]),
+            ([picture, "box size=3 | sobel", "b.png", "-o", "x/"], ["box size=3 | sobel", picture, "b.png", "-o", "x/"]),
+            (["-v", picture, "box", "size=3", "-o", "x"], ["-v", "box size=3", picture, "-o", "x"]),
+            (["-", "sobel", "-o", "-"], ["sobel", "-", "-o", "-"]))
+        for given, meant in cases:
+            said = wrong(place, "apply", *given).stderr
+            command = said.split("comes before the inputs: ")
+            frame.check(len(command) == 2 and shlex.split(command[1]) == ["hone", "apply", *meant], f"{given}: {said}")
+
+
 def test_files_are_no_words_of_a_chain():
     with Place() as place:
         with open(place.path("sobel"), "wb") as file:

@@ -201,7 +201,7 @@ def test_what_cannot_be():
             (ppm(np.zeros((700, 700, 3), "uint8")), (*to_ppm, "--decode-memory", "1"), 3, "--decode-memory"),
             (two + b"tail", to_ppm, 0, "no image")):
         out, said = apply(data, *arguments, status=status)
-        frame.check(words in said, f"{words}: {said}")
+        frame.check(words in said and said.count("standard input") <= 1, f"{words}: {said}")
         frame.check(len(read_ppms(out)) == (2 if status == 0 else 1 if "image 2" in words else 0), f"{words}: {len(out)} bytes")
     check_turned(read_ppms(apply(two[:-5], *to_ppm, "--accept-damaged")[0])[:1], pictures(2)[:1], "accepted damage")
 

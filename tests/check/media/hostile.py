@@ -134,7 +134,7 @@ def test_more_elements_than_a_kernel_counts_are_refused_before_decoding_or_read_
         write(place, "bomb.png", png(30000, 30000, 2, rows=1 << 20) + bytes(2700000))  # its size does not tell
         refused(place, "bomb.png", "sobel cannot be run in parts", status=2, chain="box border=wrap | sobel")
         refused(place, "bomb.png", "is damaged", "--memory", "100M", chain="transpose")
-        refused(place, "bomb.png", "is damaged", "--memory", "100M")
+        refused(place, "bomb.png", "bomb.png' is damaged: ", "--memory", "100M")
 
 
 def test_memory_of_decoders_has_a_limit_that_an_option_sets():

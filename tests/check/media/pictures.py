@@ -365,7 +365,9 @@ def test_levels_in_per_cent_are_as_strong_in_every_format():
         frame.check(abs(u16 / 257 - u8).max() <= 0.51 and abs(f32 * 255 - u8).max() <= 0.51, "the formats differ")
         frame.check((results[0][0] == results[1][0]).all() and (results[0][1] != results[1][1]).any(), "8% of u8 is 20")
         said = place.run("apply", "epsilon threshold=101%", names[0], "-o", place.path("out.tif"), status=2).stderr
-        frame.check("threshold" in said and "255" in said, said)
+        frame.check("threshold=101% does not fit u8 pixels; it takes 0% to 100%" in said, said)
+        said = place.run("apply", "box border=constant border-value=-1%", names[0], "-o", place.path("out.tif"), status=2).stderr
+        frame.check("border-value=-1% does not fit u8 pixels; it takes 0% to 100%" in said, said)
         place.run("apply", "epsilon radius=8%", names[0], "-o", place.path("out.tif"), status=2)
 
 
@@ -378,8 +380,25 @@ def test_a_plain_number_over_mixed_depths_warns_once():
         for chain, files, times in (("epsilon threshold=20", "abcd", 1), ("epsilon threshold=8%", "ab", 0), ("epsilon threshold=20", "ade", 0),
                                     ("box size=3 border=constant border-value=20", "ab", 1), ("box size=3", "ab", 0)):
             said = place.run("apply", chain, *[names[name] for name in files], "-o", place.path("out/"), "-j", "1").stderr
-            frame.check(said.count("=20 means levels of each one's own format") == times, f"{chain} of {files}: {said}")
+            frame.check(said.count("=20 counts levels of each image's own format") == times, f"{chain} of {files}: {said}")
             frame.check(not times or ("'" + names["b"] + "' is u16" in said and "=7.8% is as strong in all" in said), said)
+        said = place.run("apply", "convolve offset=20", names["a"], names["e"], "-o", place.path("out/"), "-j", "1").stderr
+        frame.check("'" + names["e"] + "' is f32" in said and "offset=7.8% is as strong in all" in said, said)
+
+
+def test_logarithmic_tiffs_are_refused():
+    with Here() as place:
+        for photometric, kind in ((32844, "LogL"), (32845, "LogLuv")):
+            write_tiff(place.path("in.tif"), [random(3, "i2")], photometric == 32844)
+            with open(place.path("in.tif"), "r+b") as file:
+                data = file.read()
+                for tag, value in ((262, photometric), (259, 34676)):
+                    at = data.index(struct.pack("<HHI", tag, 3, 1)) + 8
+                    data = data[:at] + struct.pack("<H", value) + data[at + 2:]
+                file.seek(0)
+                file.write(data)
+            said = place.run("apply", "transpose", place.path("in.tif"), "-o", place.path("out.tif"), status=3).stderr
+            frame.check("in.tif' holds LogLuv or LogL samples, which cannot be read" in said, f"{kind}: {said}")
 
 
 def test_signed_alpha_weighs_nothing():

@@ -121,6 +121,25 @@ def test_a_blur_against_opencv():
         frame.check(np.array_equal(read(place.path("out.pgm")), wanted), "box in bands is not cv2.blur")
 
 
+def test_gaussians_keep_their_bound():
+    """Against OpenCV's in double precision, whose window ends where ours does; with the variants of GPUs, too."""
+    with Here() as place:
+        for name, kind, bound in ("gray.pgm", "u1", 1), ("deep.pgm", "u2", 13), ("real.pfm", "f4", 2e-4):
+            image = picture(kind, 4001, 401)
+            write(place.path(name), image)
+            for sigma, variants in (5, ["segments"]), (25, ["lines", "grid"]):
+                window = 10 * sigma + 1, 10 * sigma + 1
+                wanted = cv2.GaussianBlur(image[:, :, 0].astype("f8"), window, sigma, borderType=cv2.BORDER_REPLICATE)
+                wanted = wanted if kind == "f4" else np.rint(wanted)
+                for variant in variants:
+                    more = "--variant", variant, "--memory", f"{image.nbytes * 27 // 10240}K"
+                    said = apply(place, f"gaussian sigma={sigma}", name, "out" + name[-4:], *more).stdout
+                    what = f"{variant}, sigma {sigma}, {kind}"
+                    frame.check(json.loads(said).get("bands", 0) > 2, f"{what}: not in bands")
+                    off = np.abs(read(place.path("out" + name[-4:])) - wanted).max()
+                    frame.check(off <= bound, f"{what}: off by {off}")
+
+
 def test_alpha():
     colours, alpha = picture("u1", 701, 301, 3), picture("u1", 701, 301)
     with Here() as place:
