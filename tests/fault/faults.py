@@ -4,11 +4,12 @@
 
     faults.py build=FOLDER [effort=default|all] [driver=pocl|rusticl] [TEST...]
 
-What fails: every OpenCL call (calls_*), allocation (memory_*) and file operation (files_*), of the scenes of
-build/tests/life and of `hone apply`; with programs on disk ("warm") and without ("cold"). For each place in the program,
+What fails: every OpenCL call (calls_*), allocation (memory_*), file operation (files_*) and new thread (threads_*), of the scenes
+of build/tests/life and of `hone apply`, to a whole image (apply) and to one in tiles (tiles); with programs on disk ("warm") and without ("cold"). For each place in the program,
 the first and the last of its calls fail (effort=all: every one). Then: the process ends by itself, soon, with a status
 that tells; the message names the call and its code, or the result is right all the same; an output is whole or as it was;
-nothing leaks; nothing is released twice; no promise is broken; the next start works as if nothing had been.
+nothing leaks; nothing is released twice; no promise is broken; the next start works as if nothing had been. kills_*: the
+process is killed before each file operation: the output is old or whole, and the next run leaves nothing else.
 """
 
 import collections
@@ -39,6 +40,8 @@ CALLS = Kind("calls", "LAYER", {}, [{}])
 MEMORY = Kind("memory", "INTERPOSE", {"INTERPOSE_KIND": "memory"}, [{}])
 FILES = Kind("files", "INTERPOSE", {"INTERPOSE_KIND": "files"},
              [{"INTERPOSE_ERRNO": "5"}, {"INTERPOSE_ERRNO": "28"}, {"INTERPOSE_SHORT": "1"}, {"INTERPOSE_ERRNO": "4"}])
+THREADS = Kind("threads", "INTERPOSE", {"INTERPOSE_KIND": "threads"}, [{}])
+KILLED = {"INTERPOSE_KILL": "1"}
 INTERRUPTED, SHORT = {"INTERPOSE_ERRNO": "4"}, {"INTERPOSE_SHORT": "1"}
 
 
@@ -185,10 +188,26 @@ class Apply:
         return [line for line in leaks if line not in self.left]
 
 
+class Tiles(Apply):
+    """hone apply to an image in tiles: behind windows it is turned, by way of a temporary file."""
+
+    name = "tiles"
+
+    def __init__(self):
+        super().__init__()
+        self.arguments = ["apply", "--sync", "-j", "1", "--memory", "1M", "box size=3 | transpose | sobel", "in.pgm", "-o",
+                          "out/result.pgm"]
+
+    def prepare(self, place):
+        super().prepare(place)
+        with open(place.path("in.pgm"), "wb") as file:
+            file.write(b"P5 700 600 255\n" + bytes((i * 37 + i // 700) % 256 for i in range(700 * 600)))
+
+
 # ---- Running ----
 
-def run(place, work, kind, point=None, way=None, cache=None):
-    """Runs the work under the layer (which counts objects, too); `point` says what fails, `way` how."""
+def run(place, work, kind, point=None, way=None, cache=None, fresh=True):
+    """Runs the work under the layer (which counts objects, too); `point` says what fails, `way` how; `fresh`: over an old output."""
     reports = {"LAYER": place.path("layer-report"), "INTERPOSE": place.path("interpose-report")}
     for path in reports.values():
         if os.path.exists(path):
@@ -204,7 +223,8 @@ def run(place, work, kind, point=None, way=None, cache=None):
         for key, value in (("ONLY", point.name), ("SITE", point.site), ("FAIL", point.number),
                            ("STICKY", int(point.sticky))):
             environment[f"{kind.prefix}_{key}"] = str(value)
-    work.prepare(place)
+    if fresh:
+        work.prepare(place)
     hung = False
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen([work.program, *work.arguments], env=environment, stdout=output,
@@ -376,6 +396,43 @@ def check_work(work, kind):
         check_points(place, work, kind, points(cold.sites, warm.sites), wanted, False)
 
 
+# ---- kill -9 ----
+
+def kill_complaint(place, work, point, seen):
+    """`seen` gets what the output was when the process had ended."""
+    place.refresh(True)
+    got = run(place, work, FILES, point, KILLED)
+    if got.hung or got.status not in (-9, *work.statuses):
+        return f"{'it hung' if got.hung else 'status'} {got.status}"
+    content = work.content(place)
+    if content not in (work.old, work.whole):
+        return "the output is neither old nor whole"
+    seen.add((got.status, content == work.whole))
+    again = run(place, work, FILES, fresh=False)
+    names = os.listdir(place.path("out"))
+    if again.status != 0 or work.content(place) != work.whole or names != ["result.pgm"]:
+        return f"the next run ends with {again.status} and leaves {names}: {again.output[-200:]}"
+    return None
+
+
+def check_kills(work):
+    with Place() as place:
+        place.refresh(False)
+        clean_run(place, work, FILES, place.template)
+        place.refresh(True)
+        clean = clean_run(place, work, FILES)
+        work.results(place, clean)
+        chosen, seen, wrong = [point for point in points(clean.sites) if not point.sticky], set(), []
+        for point in chosen:
+            text = kill_complaint(place, work, point, seen)
+            if text:
+                wrong.append(f"{describe(point, KILLED)}: {text}")
+                print(f"# {wrong[-1]}", flush=True)
+        print(f"# {work.name}: {len(chosen)} kills, {len(wrong)} wrong, {sorted(seen)}", flush=True)
+        frame.check(not wrong, f"{len(wrong)} of {len(chosen)} kills, the first: {wrong[:1]}")
+        frame.check({(-9, False), (-9, True)} <= seen, f"not killed on both sides of the rename: {seen}")
+
+
 # ---- Is everything reached? ----
 
 def call_sites(program):
@@ -442,13 +499,16 @@ def add_tests(names):
     """Calls in every scene; memory and files where they differ from scene to scene."""
     works = {scene: Scene(scene) for scene in scenes()}
     if has_apply():
-        works["apply"] = Apply()
+        works |= {"apply": Apply(), "tiles": Tiles()}
     for name, work in works.items():
         names["test_calls_" + name] = lambda work=work: check_work(work, CALLS)
-        if name in ("plan", "images", "selftest", "list", "syntax", "objects", "apply"):
+        if name in ("plan", "images", "selftest", "list", "syntax", "objects", "apply", "tiles"):
             names["test_memory_" + name] = lambda work=work: check_work(work, MEMORY)
-        if name in ("plan", "apply"):
+        if name in ("plan", "apply", "tiles"):
             names["test_files_" + name] = lambda work=work: check_work(work, FILES)
+        if name in ("apply", "tiles"):
+            names["test_threads_" + name] = lambda work=work: check_work(work, THREADS)
+            names["test_kills_" + name] = lambda work=work: check_kills(work)
 
 
 add_tests(globals())

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Fails allocations or file operations of a program, for LD_PRELOAD. Only calls that come from the program
+ * Fails allocations, file operations or the starting of threads of a program, for LD_PRELOAD. Only calls that come from the program
  * itself count: what libraries and drivers do stays as it is.
  *
- *   INTERPOSE_KIND=memory|files   which calls
+ *   INTERPOSE_KIND=memory|files|threads   which calls
  *   INTERPOSE_FAIL=N              fail the N-th (from 1)
  *   INTERPOSE_ONLY=a,b            of these functions; INTERPOSE_SITE=OFFSET: from this place (hexadecimal)
  *   INTERPOSE_STICKY=1            and all after it, from anywhere
  *   INTERPOSE_ERRNO=28            with this error (default: ENOMEM, EIO)
  *   INTERPOSE_SHORT=1             read and write half instead of failing
+ *   INTERPOSE_KILL=1              end the process there by SIGKILL instead
  *   INTERPOSE_FULL=FOLDER         the disk with this folder is full: for everybody, libraries and drivers
  *   included; INTERPOSE_WHEN=FILE: as soon as there is this file
  *   INTERPOSE_REPORT=FILE         at exit: `site NAME OFFSET NUMBER`, `failed NAME`, `leak allocation OFFSET
@@ -21,6 +22,7 @@
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,7 +34,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum kind { MEMORY, FILES };
+enum kind { MEMORY, FILES, THREADS };
 enum { MAX_SITES = 2048, BUCKETS = 8192 };
 
 /* Exported by the C library for this purpose. */
@@ -43,7 +45,7 @@ extern void *__libc_memalign(size_t alignment, size_t bytes);
 extern void __libc_free(void *pointer);
 
 static struct {
-    bool ready, sticky, shorten;
+    bool ready, sticky, shorten, kill;
     enum kind kind;
     long fail;
     uintptr_t site;
@@ -95,10 +97,13 @@ static long number(const char *name, int base)
 __attribute__((constructor)) static void begin(void)
 {
     const char *kind = getenv("INTERPOSE_KIND");
-    wish.kind = kind && strcmp(kind, "files") == 0 ? FILES : MEMORY;
+    wish.kind = kind && strcmp(kind, "files") == 0     ? FILES
+                : kind && strcmp(kind, "threads") == 0 ? THREADS
+                                                       : MEMORY;
     wish.fail = number("INTERPOSE_FAIL", 10);
     wish.sticky = number("INTERPOSE_STICKY", 10) != 0;
     wish.shorten = number("INTERPOSE_SHORT", 10) != 0;
+    wish.kill = number("INTERPOSE_KILL", 10) != 0;
     wish.site = (uintptr_t)number("INTERPOSE_SITE", 16);
     wish.error = (int)number("INTERPOSE_ERRNO", 10);
     wish.only = getenv("INTERPOSE_ONLY");
@@ -176,6 +181,8 @@ static bool fails(enum kind kind, const char *name, const void *from)
         fail = ++seen.counted == wish.fail;
     if (fail && !seen.failed)
         seen.failed = name;
+    if (fail && wish.kill)
+        kill(getpid(), SIGKILL);
     pthread_mutex_unlock(&seen.lock);
     if (fail)
         errno = wish.error ? wish.error : kind == MEMORY ? ENOMEM : EIO;
@@ -260,13 +267,19 @@ void free(void *pointer)
     __libc_free(pointer);
 }
 
-/* ---- Files ---- */
+/* ---- Threads and files ---- */
 
 /* The function behind ours. */
 #define REAL(name)                                                                                           \
     static __typeof__(name) *real;                                                                           \
     if (!real)                                                                                               \
     *(void **)&real = dlsym(RTLD_NEXT, #name)
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *argument)
+{
+    REAL(pthread_create);
+    return FAILS(THREADS, "pthread_create") ? EAGAIN : real(thread, how, run, argument);
+}
 
 int open(const char *path, int flags, ...)
 {
