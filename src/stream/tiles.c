@@ -295,6 +295,12 @@ const hone_image_desc *tiles_output(const struct tiles *tiles)
     return &tiles->output;
 }
 
+double tiles_work(const struct tiles *tiles)
+{
+    const double before = tiles->source ? tiles_work(source_inner(tiles->source)) : 1;
+    return tiles->work > before ? tiles->work : before;
+}
+
 hone_status tiles_prepare(struct tiles *tiles, bool *ready, hone_error *error)
 {
     *ready = true;

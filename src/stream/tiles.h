@@ -56,8 +56,8 @@ hone_status tiles_check(const hone_chain *chain, const hone_image_desc *input, h
 /* Threads: one at a time. */
 struct tiles;
 
-/* HONE_ERROR_MEMORY where not even the smallest tiles fit, with what they would take. *out is released with
- * tiles_destroy. The chain may be destroyed before. */
+/* HONE_ERROR_MEMORY where not even the smallest tiles fit. How much would do is known only when it has been
+ * taken: a request with more tells. *out is released with tiles_destroy. The chain may be destroyed before. */
 hone_status tiles_create(struct tiles **out, const struct tiles_request *request, hone_error *error);
 /* *tiles becomes NULL, NULL is fine. */
 void tiles_destroy(struct tiles **tiles);
@@ -100,6 +100,10 @@ struct tiles_state {
 };
 /* Threads: safe beside the thread that takes rows. */
 void tiles_get_state(const struct tiles *tiles, struct tiles_state *state);
+
+/* Pixels that are filtered for one of the image, in the step from input to result where they are most: many
+ * where memory is so little that tiles are small beside what is around them. */
+double tiles_work(const struct tiles *tiles);
 
 /* As hone_plan_step. */
 bool tiles_step(const struct tiles *tiles, size_t step, hone_step_info *info);

@@ -127,6 +127,7 @@ static hone_status try_shape(struct tiles *tiles, const struct shape *shape, hon
     tiles_release(tiles);
     tiles->bands = shape->bands;
     tiles->columns = shape->columns;
+    tiles->work = shape->work;
     hone_device_memory(tiles->device, &before, NULL);
     hone_status status = strips_init(&tiles->strips, tiles->device, &tiles->image, &tiles->bands,
                                      &tiles->columns, shape->strips, error);
@@ -219,22 +220,13 @@ static bool choose_shape(struct shape *best, const struct tiles *tiles, const st
     return found;
 }
 
-static hone_status does_not_fit(const struct tiles *tiles, const struct shape *shape,
-                                const struct means *means, hone_error *error)
+static hone_status does_not_fit(const struct tiles *tiles, const struct shape *shape, uint64_t memory,
+                                hone_error *error)
 {
-    const uint32_t width = tiles->image.desc.width, count = tiles->head ? width / LEAST_COLUMNS : 1;
-    struct shape narrow;
-    struct means all = *means;
-    all.memory = UINT64_MAX / 2;
-    if (!shape_in(&narrow, tiles, count ? count : 1, &all))
-        narrow = *shape;
-    const double least = shape->least, rows = least > halo_rows(tiles) ? least - halo_rows(tiles) : 1;
-    const double bytes =
-        least * (means->each * narrow.columns.region + narrow.strip_bytes) + rows * narrow.joined_bytes;
     return error_set(error, HONE_ERROR_MEMORY,
-                     "the smallest parts of %u rows of %u pixels that the filters can be run in need about "
-                     "%.1f MB, and %.1f MB are the limit",
-                     shape->least, width, bytes * 1e-6, (double)means->memory * 1e-6);
+                     "the smallest parts of %u rows of %u pixels that the filters can be run in do not fit "
+                     "into %.1f MB",
+                     shape->least, tiles->image.desc.width, (double)memory * 1e-6);
 }
 
 /* Of a pixel in the stream's ring, and a little for what plans need. */
@@ -271,7 +263,7 @@ static hone_status fit(struct tiles *tiles, struct means means, hone_error *erro
             means.each /= 2;
         guessed = guessed && !pixels;
     }
-    return does_not_fit(tiles, &shape, &means, error);
+    return does_not_fit(tiles, &shape, memory, error);
 }
 
 /* How many strips there are: most, unless bands that are higher by fewer repeat much less. With one alone,

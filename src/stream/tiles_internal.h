@@ -102,6 +102,7 @@ struct tiles {
     uint32_t tail_rows;    /* that it takes at once */
     unsigned char *joined; /* the head's result for a band of several tiles; NULL: of one */
     uint64_t memory;
+    double work;                 /* pixels that are filtered for one of the image */
     hone_copy_counts copies;     /* of the stream that was there last */
     hone_copies staged;          /* the same */
     hone_copy_counts its_copies; /* beside the stream's */

@@ -17,11 +17,15 @@ const uint64_t giant_default_memory = UINT64_C(1) << 30;
 /* So little that nothing is asked. */
 static const uint64_t small_image = UINT64_C(64) << 20;
 
-/* For bands: drivers, decoders and encoders take some, too. */
-static uint64_t band_memory(const struct apply_options *options)
+static uint64_t memory_of(const struct apply_options *options)
 {
-    const uint64_t all = options->memory ? options->memory : giant_default_memory, others = UINT64_C(64)
-                                                                                            << 20;
+    return options->memory ? options->memory : giant_default_memory;
+}
+
+/* For bands: drivers, decoders and encoders take some, too. */
+static uint64_t band_memory(uint64_t all)
+{
+    const uint64_t others = UINT64_C(64) << 20;
     return all - (all / 4 < others ? all / 4 : others);
 }
 
@@ -107,7 +111,7 @@ static hone_status add_to_trace(const struct giant *g, hone_error *error)
 
 /* ---- All of it ---- */
 
-hone_status giant_make_tiles(struct giant *g, const hone_chain *chain, hone_error *error)
+static hone_status try_tiles(struct giant *g, const hone_chain *chain, uint64_t memory, hone_error *error)
 {
     const struct apply_options *o = g->engine->options;
     const hone_plan_options plan = {.variant = o->variant,
@@ -128,7 +132,7 @@ hone_status giant_make_tiles(struct giant *g, const hone_chain *chain, hone_erro
                                           .input = {*giant_input(g), giant_read_rows, &g->first},
                                           .seconds = seconds,
                                           .second_count = g->second_count,
-                                          .memory = band_memory(o),
+                                          .memory = band_memory(memory),
                                           .target = apply_to_stdout(o) ? NULL : g->item->output,
                                           .tell = apply_tells_commands(o) ? note_command : NULL,
                                           .tell_user = g,
@@ -139,6 +143,67 @@ hone_status giant_make_tiles(struct giant *g, const hone_chain *chain, hone_erro
     guard_unwatch(&watch);
     free(seconds);
     return status;
+}
+
+/* Whether so much does, as a whole or in bands. */
+static bool does(struct giant *g, const hone_chain *chain, uint64_t memory)
+{
+    const hone_image_desc *desc = giant_input(g);
+    hone_error why;
+    if (!is_too_large(g->engine, desc) && 3 * hone_image_bytes(desc) <= memory)
+        return true;
+    const hone_status status = try_tiles(g, chain, memory, &why);
+    tiles_destroy(&g->tiles);
+    return status != HONE_ERROR_MEMORY;
+}
+
+/* The least --memory that does for a chain and for all of g->chain, of which it may be a part, in MiB: found
+ * by trying, because only plans and drivers know what they take. 0: more than the device has. */
+static uint64_t least_memory(struct giant *g, const hone_chain *chain)
+{
+    enum { SHIFT = 20 };
+    uint64_t held = 0, budget = 0, less = memory_of(g->engine->options) >> SHIFT, enough = less;
+    bool found = false;
+    hone_device_memory(g->engine->device, &held, &budget);
+    while (!found && band_memory(enough << SHIFT) <= budget) {
+        less = enough;
+        enough += enough / 2 + 1;
+        found = does(g, chain, enough << SHIFT) && (chain == g->chain || does(g, g->chain, enough << SHIFT));
+    }
+    while (found && enough - less > 1) {
+        const uint64_t middle = less + (enough - less) / 2;
+        if (does(g, chain, middle << SHIFT) && (chain == g->chain || does(g, g->chain, middle << SHIFT)))
+            enough = middle;
+        else
+            less = middle;
+    }
+    return found ? enough : 0;
+}
+
+/* Tiles may be so small that a run takes many times as long. */
+static void warn_of_work(struct giant *g)
+{
+    const double work = tiles_work(g->tiles), much = 4;
+    if (work > much && !g->warned)
+        cli_warn(
+            &g->engine->options->common,
+            "'%s': in so little memory each pixel is filtered %.0f times; a larger --memory takes less time",
+            g->item->input, work);
+    g->warned = g->warned || work > much;
+}
+
+hone_status giant_make_tiles(struct giant *g, const hone_chain *chain, hone_error *error)
+{
+    const hone_status status = try_tiles(g, chain, memory_of(g->engine->options), error);
+    if (!status)
+        warn_of_work(g);
+    if (status != HONE_ERROR_MEMORY || !error)
+        return status;
+    const hone_error plain = *error;
+    const uint64_t least = least_memory(g, chain);
+    return least ? error_set(error, status, "%s: --memory has to be at least %lluM", plain.message,
+                             (unsigned long long)least)
+                 : error_set(error, status, "%s", plain.message);
 }
 
 static hone_status begin(struct giant *g, hone_error *error)
@@ -241,7 +306,7 @@ bool giant_apply(struct engine *engine, const struct item *item, const char *roo
                  struct apply_result *result, hone_status *status, hone_error *error)
 {
     const hone_image_desc *desc = &media_get_info(input)->desc;
-    const uint64_t memory = engine->options->memory, most = memory ? memory : giant_default_memory;
+    const uint64_t most = memory_of(engine->options);
     const uint64_t bytes = hone_image_bytes(desc),
                    wanted = 3 * bytes; /* input, result, and something between */
     const hone_image_desc part = giant_excerpt(desc);

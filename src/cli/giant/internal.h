@@ -39,7 +39,8 @@ struct giant {
     pthread_mutex_t telling; /* over its traffic, and what follows */
     hone_command *commands;  /* for a trace */
     size_t command_count, command_room;
-    bool lost; /* there was no memory for one of them */
+    bool warned; /* of little memory */
+    bool lost;   /* there was no memory for one of them */
 };
 
 /* So much of an image that every call takes its description. */

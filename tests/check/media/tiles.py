@@ -195,6 +195,40 @@ def test_what_is_too_large_says_why():
             frame.check(not os.path.exists(place.path("out.png")), f"{chain}: an output")
 
 
+def check_least(place, chain, name):
+    """What the refusal says does, and a megabyte less does not."""
+    command = "apply", chain, place.path(name), "-o", place.path("out.tif"), "--memory"
+    said = place.run(*command, "1M", status=5).stderr
+    found = re.search(r": --memory has to be at least (\d+)M$", said, re.M)
+    frame.check(found, f"{chain}: {said}")
+    least = int(found.group(1))
+    enough = json.loads(place.run(*command, f"{least}M", "--json").stdout)
+    frame.check(enough.get("bands", 0) > 1, f"{chain}, {least}M: not in bands")
+    again = place.run(*command, f"{least - 1}M", status=5).stderr
+    frame.check(f"at least {least}M" in again, f"{chain}, {least - 1}M: {again}")
+
+
+def test_the_least_memory_is_the_least():
+    with Here() as place:
+        sparse(place.path("wide.pgm"), 20000, 700)
+        write(place.path("deep.pgm"), picture("u2", 600, 9000))
+        for chain in ("box size=301", "sobel | density size=201", "gaussian sigma=12", "box size=151 | integral",
+                      "box size=99 | transpose | box size=99", "box size=151 border=wrap", "box size=151 | histogram",
+                      f"add image={place.path('wide.pgm')} | box size=99"):
+            check_least(place, chain, "wide.pgm")
+        check_least(place, "box size=101 | histogram bins=99", "deep.pgm")
+
+
+def test_little_memory_that_costs_time_is_said():
+    with Here() as place:
+        sparse(place.path("in.pgm"), 20000, 700)
+        command = "apply", "box size=301", place.path("in.pgm"), "-o", place.path("out.pgm"), "--memory"
+        least = re.search(r"at least (\d+)M$", place.run(*command, "1M", status=5).stderr, re.M).group(1)
+        said = place.run(*command, least + "M").stderr
+        frame.check(re.search(r"each pixel is filtered \d+ times; a larger --memory", said), said)
+        frame.check(not place.run(*command, "39M").stderr, "39M are not enough")
+
+
 def peak(place, *arguments):
     """MiB at most, by what the kernel says of the process."""
     process = subprocess.Popen([HONE, "apply", *arguments, "-q"], env=place.environment)
