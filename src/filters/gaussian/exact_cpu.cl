@@ -319,6 +319,8 @@ inline bool any_set(ints lanes)
     } v;
     v.i = lanes;
     return !NONE_SET(v.native, v.native);
+#elif defined(REDUCE_OR)
+    return REDUCE_OR(lanes) != 0;
 #else
     union {
         ints i;
