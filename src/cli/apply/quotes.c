@@ -53,10 +53,26 @@ static bool begins_with_filter(const char *word)
     return found;
 }
 
+/* "in.jpg": of no chain, even if there is no such file. */
+static bool is_file_name(const char *word)
+{
+    return strchr(word, '.') && !strpbrk(word, " \t|=");
+}
+
 /* An input stands where the chain belongs. */
 static bool is_late(const struct operands *operands)
 {
-    return is_input(operands->items[0]) && !begins_with_filter(operands->items[0]);
+    const char *word = operands->items[0];
+    return (is_input(word) || is_file_name(word)) && !begins_with_filter(word);
+}
+
+/* Behind inputs, a name of no filter that can be no file: "blur". */
+static int mark_unknown(const struct operands *operands, bool *marks)
+{
+    for (int i = 1; i < operands->count; i++)
+        if (!is_input(operands->items[i]) && !strpbrk(operands->items[i], "./"))
+            return marks[i] = true;
+    return 0;
 }
 
 /* Behind other words of the chain a parameter may be misspelt; what is there as a file is an input. */
@@ -78,7 +94,7 @@ static int mark_words(const struct operands *operands, bool late, bool *marks)
             belongs_to_chain(word, marks[i - 1]) || (late && !is_input(word) && begins_with_filter(word));
         count += marks[i];
     }
-    return count;
+    return late && !count ? mark_unknown(operands, marks) : count;
 }
 
 /* The shell has taken the quotes of a value away. */
@@ -138,8 +154,19 @@ static void add_command(struct text *line, const struct apply_options *options,
         text_add(line, " -o OUTPUT");
 }
 
-static void complain(const char *line, bool late, hone_error *error)
+static bool is_wrong(const char *text, hone_error *error)
 {
+    hone_chain *chain = NULL;
+    const bool wrong = hone_chain_parse(&chain, text, error) != HONE_OK;
+    hone_chain_destroy(&chain);
+    return wrong;
+}
+
+/* A chain that is wrong itself is answered first: its command would lead to the next error. */
+static void complain(const char *line, bool late, const char *chain, hone_error *error)
+{
+    if (late && *chain && is_wrong(chain, error))
+        return;
     if (late)
         error_usage(error, "the chain, such as 'sobel norm=l1', comes before the inputs: %s", line);
     else
@@ -159,7 +186,7 @@ int apply_check_quotes(const struct apply_options *options, const struct operand
             add_word(&chain, operands->items[i]);
     if (wrong) {
         add_command(&line, options, operands, marks, words, words ? text_view(&chain) : "CHAIN");
-        complain(text_view(&line), late, &error);
+        complain(text_view(&line), late, words ? text_view(&chain) : "", &error);
     }
     text_finish(&chain);
     text_finish(&line);

@@ -46,11 +46,20 @@ def test_an_input_in_the_place_of_the_chain_is_answered_with_the_command():
             ([picture, "gaussian"], ["gaussian", picture, "-o", "OUTPUT"]),
             ([picture, "box size=3 | sobel", "b.png", "-o", "x/"], ["box size=3 | sobel", picture, "b.png", "-o", "x/"]),
             (["-v", picture, "box", "size=3", "-o", "x"], ["-v", "box size=3", picture, "-o", "x"]),
+            (["nofile.jpg", "sobel", "-o", "x"], ["sobel", "nofile.jpg", "-o", "x"]),
+            (["nofile.jpg", "b.jpg", "-o", "x/"], ["CHAIN", "nofile.jpg", "b.jpg", "-o", "x/"]),
             (["-", "sobel", "-o", "-"], ["sobel", "-", "-o", "-"]))
         for given, meant in cases:
             said = wrong(place, "apply", *given).stderr
             command = said.split("comes before the inputs: ")
             frame.check(len(command) == 2 and shlex.split(command[1]) == ["hone", "apply", *meant], f"{given}: {said}")
+
+
+def test_a_name_from_elsewhere_behind_an_input_leads_to_filters_that_there_are():
+    with Place() as place:
+        for name in (place.picture(8, 6), "nofile.jpg"):
+            said = wrong(place, "apply", name, "blur", "-o", "x.png").stderr
+            frame.check("no filter 'blur'; 'gaussian' and 'box' blur" in said, said)
 
 
 def test_files_are_no_words_of_a_chain():
