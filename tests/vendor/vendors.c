@@ -340,7 +340,7 @@ TEST(floats_need_no_doubles)
     hone_device *device = support_open(NULL);
     struct view in = support_picture(20, 10, HONE_F32, 1, 1), wanted = support_expected("box size=9", &in);
     struct view got = view_new(&wanted.desc);
-    const hone_plan_options running = {.variant = "floats"};
+    const hone_plan_options running = {.variant = "doubles"};
     hone_chain *chain = NULL;
     hone_plan *plan = NULL;
     hone_error error;

@@ -83,8 +83,8 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define SUM64    "SUM64=!" SUM32
 #define SUM_SIZE "(" SUM32 " ? 4 : 8)"
 
-/* What a band of `floats` keeps: sums of columns, those beyond the edges, too. */
-#define FLOATS_LINE "roundup((W + KW)*C + 16, 16)"
+/* What a band of `doubles` keeps: sums of columns, those beyond the edges, too. */
+#define DOUBLES_LINE "roundup((W + KW)*C + 16, 16)"
 
 /* Windows whose columns' sums have 32 bits; the sums of whole windows have 64 where they must. */
 #define ABREAST_WINDOWS "AREA > 1 && !FLOAT && (DIV32 || TYPE > 0) && KH*MOST <= 4294967295"
@@ -281,15 +281,16 @@ static const struct variant variants[] = {
                                    "AREA/2 + (TYPE == 3 ? AREA*32768 : 0)", "DIV16 ? DM16 : DM",
                                    "DIV16 ? DS16 : DS", "tmp0", "roundup(2*(W + KW)*C + 64, 64)"})},
      .cost = {"2*C*BITS/8", "C*(2 + KH/ROWS)", "C*(9 + KH/ROWS)"}},
-    {VARIANT("floats", "floats.cl", NEEDS_WIDE | NEEDS_DOUBLE, "wide",
-             "CPU: floats, bands of rows, running sums of doubles in vectors, any window at the same cost"),
-     .condition = "FLOAT && AREA > 1 && AREA < 67108864",
+    {VARIANT("doubles", "doubles.cl", NEEDS_WIDE | NEEDS_DOUBLE, "wide",
+             "CPU: floats, and integers whose sums take more than 32 bits: bands of rows, running sums of "
+             "doubles in vectors, any window at the same cost"),
+     .condition = "(FLOAT || !DIV32) && AREA > 1 && AREA < 67108864",
      .tunables = {{"ROWS", TUNABLE_DEFINE, "64 16 32 96 128 256 512 1024 4096", "rows of a band"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
-     .scratch = {{.bytes = "ceildiv(H, ROWS)*" FLOATS_LINE "*8"}},
-     .passes = {PASS("box_floats", .extent = {"H"}, .block = {"ROWS"},
-                     .arguments = {"in", "out", "W", "H", "KW", "KH", "border", "tmp0", FLOATS_LINE})},
-     .cost = {"8*C", "C*(3 + KH/ROWS)", "C*(6 + KH/ROWS)"}},
+     .scratch = {{.bytes = "ceildiv(H, ROWS)*" DOUBLES_LINE "*8"}},
+     .passes = {PASS("box_doubles", .extent = {"H"}, .block = {"ROWS"},
+                     .arguments = {"in", "out", "W", "H", "KW", "KH", "border", "tmp0", DOUBLES_LINE})},
+     .cost = {"2*C*BITS/8", "C*(3 + KH/ROWS)", "C*(6 + KH/ROWS)"}},
     {VARIANT("lines", "lines.cl", NEEDS_WIDE, "wide",
              "CPU: blocks whose column sums stay in the first cache, window sums in a logarithmic number "
              "of steps"),
@@ -316,8 +317,8 @@ static const struct variant variants[] = {
     ": 24)))"
 
 static const struct seed seeds[] = {
-    {"WIDE && KH <= 64", "floats", "ROWS=128"},
-    {"WIDE", "floats", "ROWS=512"},
+    {"WIDE && KH <= 64", "doubles", "ROWS=128"},
+    {"WIDE", "doubles", "ROWS=512"},
     {"WIDE && KH <= 32", "lines", ""},
     {"WIDE && KH <= 256", "lines", "ROWS=512 BLOCK=512"},
     {"WIDE && KH <= 64", "bands", "ROWS=128"},
@@ -391,7 +392,7 @@ static const struct rung rungs[] = {
     {"packed-batches", "two sums per register, rows in batches: none is read twice or kept", "packed",
      "WORDS=2 ROWS=16 KEEP=2 WG_X=32 WG_Y=4", "hone"},
     {"wide", "64-byte vectors", "bands", "", "hone"},
-    {"wide-floats", "vectors, floats, running sums of doubles", "floats", "", "hone"},
+    {"wide-doubles", "vectors, running sums of doubles", "doubles", "", "hone"},
     {"wide-blocks", "64-byte vectors, blocks that stay in the first cache", "lines", "", "hone"},
 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`box` of signed shorts against SciPy's sums of whole numbers, and against OpenCV's and known means."""
+"""`box` of signed shorts, and of sums over 32 bits, against SciPy's sums of whole numbers, and against OpenCV's and known means."""
 
 import os
 import subprocess
@@ -32,11 +32,11 @@ def mean(pixels, width, height, mode, value=0):
     result = (2 * sums + width * height) // (2 * width * height)
     if planes.shape[2] == 4:
         result[..., 3] = planes[..., 3]
-    return result.reshape(pixels.shape).astype(numpy.int16)
+    return result.reshape(pixels.shape).astype(pixels.dtype)
 
 
 def same(got, wanted, what):
-    frame.check(got.dtype == numpy.int16, f"{what}: the result is {got.dtype}")
+    frame.check(got.dtype == wanted.dtype, f"{what}: the result is {got.dtype}")
     wrong = numpy.argwhere(got != wanted)
     frame.check(len(wrong) == 0, f"{what}: {len(wrong)} differ, the first at {wrong[:1].tolist()}: "
                                  f"{got[tuple(wrong[0])] if len(wrong) else ''} instead of "
@@ -58,10 +58,14 @@ def test_every_variant_against_scipy():
 
 
 def test_sums_of_more_than_32_bits_against_scipy():
-    pixels = picture((37, 75))
-    wanted = mean(pixels, 200, 400, "nearest")
-    for variant in ("abreast", "tall"):
-        same(bridge.apply("box width=200 height=400", pixels, variant=variant), wanted, variant)
+    """Even and odd areas; bands of fewer rows than the image; unsigned shorts in colours as well."""
+    for shape, kind, width, height in (((37, 75), "int16", 200, 400), ((37, 75), "uint16", 211, 333),
+                                       ((150, 30, 3), "uint16", 303, 333), ((21, 44, 4), "int16", 257, 256)):
+        pixels = picture(shape).view(kind)
+        wanted = mean(pixels, width, height, "nearest")
+        for variant in ("doubles", "abreast", "tall") if len(shape) == 2 else ("doubles",):
+            same(bridge.apply(f"box width={width} height={height}", pixels, variant=variant), wanted, f"{variant} {shape} {kind}")
+        same(bridge.apply(f"box width={width} height={height}", pixels), wanted, f"chosen {shape} {kind}")
 
 
 def test_borders_and_channels_against_scipy():

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs, floats: one work-item owns a band of whole rows and works on vectors of clang's own types.
+ * For CPUs, floats, and integers whose sums take more than 32 bits: one work-item owns a band of whole rows
+ * and works on vectors of clang's own types.
  *
  * Running sums in double precision: a column's takes in the row that enters the window and gives back the
- * one that leaves it, and along a row a window's does the same with columns. Each step rounds twice, to
- * 2^-53 of a sum, so that a mean is off by less than 2^-24 + (W + H) * 2^-51 of the largest pixel.
+ * one that leaves it, and along a row a window's does the same with columns. Sums of integers are exact. Of
+ * floats each step rounds twice, to 2^-53 of a sum, so that a mean is off by less than 2^-24 +
+ * (W + H) * 2^-51 of the largest pixel.
  *
  * What is taken in is not given back where it is not finite. A row's last sum tells, since it has met every
  * column; from there on the band is done again, with zeros in the place of such pixels, and once more for
@@ -26,12 +28,13 @@
 /* Codes: sums of them have the positive ones and the negative ones apart, of which a window has less. */
 #define NEGATIVE 67108864.0
 
-DEFINE_VECTORS(float, floats);
+DEFINE_VECTORS(PIXEL, pixels);
 DEFINE_VECTORS(double, doubles);
+DEFINE_VECTORS(int, ints);
 
-#define LOAD(p)     (*(__global const floats_at *)(p))
+#define LOAD(p)     (*(__global const pixels_at *)(p))
 #define SUMS(p)     (*(__global const doubles_at *)(p))
-#define STORE(p, v) (*(__global floats_at *)(p) = (v))
+#define STORE(p, v) (*(__global pixels_at *)(p) = (v))
 #define KEEP(p, v)  (*(__global doubles_at *)(p) = (v))
 
 enum pass {
@@ -41,9 +44,9 @@ enum pass {
 };
 
 struct image {
-    __global const float *at;
+    __global const PIXEL *at;
     int pitch, width, height, count; /* count: elements of a row */
-    float border;
+    PIXEL border;
 };
 
 struct window {
@@ -51,32 +54,34 @@ struct window {
 };
 
 /* A row of the input; NULL: nowhere, all of it is the border value. */
-inline __global const float *row_at(const struct image *in, int y)
+inline __global const PIXEL *row_at(const struct image *in, int y)
 {
     int row = hone_fold(y, in->height);
     return row < 0 ? 0 : in->at + (size_t)row * in->pitch;
 }
 
 /* Elements of it, zeros beyond its end. */
-inline floats row_vector(const struct image *in, __global const float *row, int i)
+inline pixels row_vector(const struct image *in, __global const PIXEL *row, int i)
 {
     if (HONE_BORDER == BORDER_CONSTANT && !row)
-        return (floats)in->border;
+        return (pixels)in->border;
     if (i + LANES <= in->count)
         return LOAD(row + i);
-    floats v = 0;
+    pixels v = 0;
     for (int k = 0; i + k < in->count; k++)
         v[k] = row[i + k];
     return v;
 }
 
-inline doubles summands(floats v, enum pass pass)
+inline doubles summands(pixels v, enum pass pass)
 {
+#if FLOATING
     if (pass == IF_FINITE)
-        return CONVERT(v - v == 0 ? v : (floats)0, doubles);
+        return CONVERT(v - v == 0 ? v : (pixels)0, doubles);
     if (pass == CODES)
         return -CONVERT((v == INFINITY) | (v != v), doubles) -
                CONVERT((v == -INFINITY) | (v != v), doubles) * NEGATIVE;
+#endif
     return CONVERT(v, doubles);
 }
 
@@ -88,7 +93,7 @@ inline void begin_columns(const struct image *in, int y, int rows, __global doub
         for (int i = start; i < stop; i += LANES)
             KEEP(columns + i, (doubles)0);
         for (int j = 0; j < rows; j++) {
-            __global const float *row = row_at(in, y + j);
+            __global const PIXEL *row = row_at(in, y + j);
             for (int i = start; i < stop; i += LANES)
                 KEEP(columns + i, SUMS(columns + i) + summands(row_vector(in, row, i), pass));
         }
@@ -98,7 +103,7 @@ inline void begin_columns(const struct image *in, int y, int rows, __global doub
 /* The same one row further: row y leaves. */
 inline void move_columns(const struct image *in, int y, int rows, __global double *columns, enum pass pass)
 {
-    __global const float *leaves = row_at(in, y), *enters = row_at(in, y + rows);
+    __global const PIXEL *leaves = row_at(in, y), *enters = row_at(in, y + rows);
     int i = 0;
     if (leaves && enters)
 #pragma unroll 4
@@ -129,7 +134,7 @@ inline doubles scan(doubles v)
 #endif
 #define OWN_CHANNEL(i) ((i) % HONE_C)
 
-inline float mean_of_code(double code)
+inline RESULT mean_of_code(double code)
 {
     bool negative = code >= NEGATIVE, positive = code - floor(code / NEGATIVE) * NEGATIVE > 0;
     return negative && positive ? NAN : negative ? -INFINITY : INFINITY;
@@ -145,10 +150,23 @@ inline void write_codes(doubles codes, __global RESULT *out, int i, int elements
 }
 
 /* The last elements of a row, fewer than a vector has. */
-inline void write_tail(floats means, __global RESULT *out, __global const float *centre, int i, int elements)
+inline void write_tail(pixels means, __global RESULT *out, __global const PIXEL *centre, int i, int elements)
 {
     for (int k = 0; k < elements; k++)
         out[k] = IS_ALPHA((i + k) % HONE_C) ? centre[k] : means[k];
+}
+
+/* Of sums: of integers rounded, half up. One more half keeps quotients that are whole from being just below
+ * themselves: it is 1 / (2 * area) of a level, and what doubles round off is far less. */
+inline pixels means_of(doubles sums, double area, double factor)
+{
+#if FLOATING
+    return CONVERT(sums * factor, pixels);
+#else
+    const double least = HONE_T == 3 ? 32768 : 0;
+    return CONVERT(CONVERT((sums + (floor(area / 2) + 0.5f + least * area)) * factor, ints) - (int)least,
+                   pixels);
+#endif
 }
 
 /* A row of results from the sums of columns, of which the first window's begins at `line`. False: not all are
@@ -156,10 +174,11 @@ inline void write_tail(floats means, __global RESULT *out, __global const float 
 inline bool write_row(const struct image *in, const struct sink *sink, struct window window,
                       __global const double *line, int y, enum pass pass)
 {
-    __global const float *centre = in->at + (size_t)y * in->pitch;
+    __global const PIXEL *centre = in->at + (size_t)y * in->pitch;
     __global RESULT *out = sink->at + (size_t)y * sink->pitch;
     __global const double *enters = line + (window.width - 1) * HONE_C, *leaves = line - HONE_C;
-    doubles factor = 1 / ((double)window.width * window.height), sums = 0;
+    double area = (double)window.width * window.height, factor = 1 / area;
+    doubles sums = 0;
     for (int k = 0; k < window.width - 1; k++)
         sums += SUMS(line + k * HONE_C);
     sums = __builtin_shufflevector(sums, sums, L_ALL(OWN_CHANNEL));
@@ -168,8 +187,7 @@ inline bool write_row(const struct image *in, const struct sink *sink, struct wi
 #pragma unroll 4
         for (; i + LANES <= in->count; i += STEP) {
             doubles more = scan(SUMS(enters + i) - SUMS(leaves + i));
-            floats means = CONVERT((sums + more) * factor, floats);
-            STORE(out + i, WITH_ALPHA(means, LOAD(centre + i)));
+            STORE(out + i, WITH_ALPHA(means_of(sums + more, area, factor), LOAD(centre + i)));
             sums += LAST(more);
         }
     for (; i < in->count; i += STEP) {
@@ -177,7 +195,7 @@ inline bool write_row(const struct image *in, const struct sink *sink, struct wi
         if (pass == CODES)
             write_codes(sums + more, out + i, i, in->count - i);
         else
-            write_tail(CONVERT((sums + more) * factor, floats), out + i, centre + i, i, in->count - i);
+            write_tail(means_of(sums + more, area, factor), out + i, centre + i, i, in->count - i);
         sums += LAST(more);
     }
     doubles odd = sums - sums;
@@ -190,7 +208,7 @@ inline int write_rows(const struct image *in, const struct sink *sink, struct wi
 {
     int left = window.width / 2, right = window.width - 1 - left, top = window.height / 2;
     __global double *columns = line + left * HONE_C;
-    double outside = summands((floats)in->border, pass)[0] * window.height;
+    double outside = summands((pixels)in->border, pass)[0] * window.height;
     begin_columns(in, y - top, window.height, columns, pass);
     for (; y < end; y++) {
         extend(columns, in->width, left, right, outside);
@@ -203,13 +221,12 @@ inline int write_rows(const struct image *in, const struct sink *sink, struct wi
     return end;
 }
 
-__kernel void box_floats(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
-                         int out_offset, int out_pitch, int width, int height, int kernel_width,
-                         int kernel_height, BORDER_TYPE border, __global double *scratch, int line_elements)
+__kernel void box_doubles(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                          int out_offset, int out_pitch, int width, int height, int kernel_width,
+                          int kernel_height, BORDER_TYPE border, __global double *scratch, int line_elements)
 {
     struct sink sink = SINK_OF(out);
-    struct image image = {
-        (__global const float *)(in + in_offset), in_pitch, width, height, width * HONE_C, border};
+    struct image image = {in + in_offset, in_pitch, width, height, width * HONE_C, border};
     struct window window = {kernel_width, kernel_height};
     int y = get_global_id(0) * ROWS, end = min(y + ROWS, height);
     if (y >= height)
