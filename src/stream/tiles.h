@@ -57,7 +57,8 @@ hone_status tiles_check(const hone_chain *chain, const hone_image_desc *input, h
 struct tiles;
 
 /* HONE_ERROR_MEMORY where not even the smallest tiles fit. How much would do is known only when it has been
- * taken: a request with more tells. *out is released with tiles_destroy. The chain may be destroyed before. */
+ * taken: a request with more tells. *out is released with tiles_destroy. The chain may be destroyed
+ * before. */
 hone_status tiles_create(struct tiles **out, const struct tiles_request *request, hone_error *error);
 /* *tiles becomes NULL, NULL is fine. */
 void tiles_destroy(struct tiles **tiles);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Fails allocations, file operations or the starting of threads of a program, for LD_PRELOAD. Only calls that come from the program
- * itself count: what libraries and drivers do stays as it is.
+ * Fails allocations, file operations or the starting of threads of a program, for LD_PRELOAD. Only calls
+ * that come from the program itself count: what libraries and drivers do stays as it is.
  *
  *   INTERPOSE_KIND=memory|files|threads   which calls
  *   INTERPOSE_FAIL=N              fail the N-th (from 1)
