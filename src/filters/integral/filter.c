@@ -30,6 +30,18 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define ONCE_PARTS  "min(GROUP*128/BITS/" ONCE_STRIDE ", (" ONCE_LOCAL "/4 - ROWS*C*32)/" ONCE_STRIDE ")"
 #define ONCE_LOCAL  "(LMEM - 2048)"
 
+/* Of `persistent`: work-groups, rows of a band, bands, columns of tiles, sums of a row, local memory for the
+ * sums of a chunk and of a band. */
+#define GROUPS       "min(CU*DENSITY, H)"
+#define GROUP_ROWS   "ceildiv(H, " GROUPS ")"
+#define GROUP_BANDS  "ceildiv(H, " GROUP_ROWS ")"
+#define GROUP_TILE   "(PIECES*(PTX ? 128 : 4))"
+#define GROUP_TILES  "ceildiv(W, " GROUP_TILE ")"
+#define GROUP_STRIDE "roundup(" GROUP_TILES "*" GROUP_TILE "*C, 64)"
+#define GROUP_AREA                                                                                           \
+    "max(" GROUP_BANDS "*(CHUNK*128/BITS + 1) + max(GROUP, CHUNK*128/BITS), " GROUP_TILES "*C*(" GROUP_ROWS  \
+    " + 2))*4"
+
 static const struct variant variants[] = {
     {VARIANT("scans", NULL, 0, "buffer", "a work-item per row, then a work-item per column"),
      .tunables = {{"WG_ROWS", TUNABLE_LAUNCH, "16 1 4 64", "work-group height of the pass along rows"},
@@ -123,6 +135,30 @@ static const struct variant variants[] = {
                      .arguments = {"in", "out", "local:max(" ONCE_PARTS ", ROWS)*" ONCE_STRIDE "*4",
                                    "local:ROWS*C*128", ONCE_STRIDE, ONCE_PARTS, "W", "H"})},
      .cost = {"C*(BITS/8*H/ROWS/2 + 4)", "C*H/ROWS*BITS/256", "C*(H/ROWS/2 + 4)"}},
+    {VARIANT(
+         "persistent", "persistent.cl", NEEDS_LOCAL | NEEDS_PROGRESS, "packed",
+         "one launch of as many work-groups as there are compute units, which meet once: sums down columns, "
+         "then each a band by lanes that exchange sums in registers"),
+     .align = 16,
+     .tunables = {{"GROUP", TUNABLE_DEFINE, "512 256 1", "work-items"},
+                  {"DENSITY", TUNABLE_LAUNCH, "1 2", "work-groups for each compute unit"},
+                  {"PIECES", TUNABLE_DEFINE, "1 2", "128 pixels side by side in a tile"},
+                  {"LINES", TUNABLE_DEFINE, "4 1 2", "rows scanned together"},
+                  {"CHUNK", TUNABLE_DEFINE, "2 1 4", "16 bytes of columns summed up together"},
+                  {"STREAM", TUNABLE_DEFINE, "0 1", "stores go past the caches (PTX)"},
+                  {"SPINS", TUNABLE_DEFINE, "4000 0", "times that a work-group looks before it gives up"}},
+     /* Without PTX, what others wrote before they counted themselves is seen on CPUs alone. Sums of bytes
+      * have 16 bits; floats: see README.md. */
+     .constraints = {"PTX ? GROUP > 1 : CPU && GROUP == 1",
+                     "PIECES*C*LINES <= 32 && GROUP <= MAXWG && GROUP >= CHUNK", GROUP_AREA " <= " ONCE_LOCAL,
+                     "TYPE != 0 || " GROUP_ROWS " <= 256", "!FLOAT || 2*" GROUP_ROWS " <= 60 + H/16",
+                     "(!STREAM || PTX) && GROUP*DENSITY <= 512"},
+     .defines = {"WITH_PTX=PTX", "WITH_REDUX=SM >= 80", "TAIL=W*C % 4 != 0"},
+     .passes = {PASS("integral_persistent", .extent = {"GROUP*" GROUPS}, .local = {"GROUP"},
+                     .arguments = {"in", "out", "tmp0", GROUP_STRIDE, "tmp1", GROUP_ROWS, GROUP_BANDS, "W*C",
+                                   "H", "local:" GROUP_AREA})},
+     .scratch = {{.bytes = GROUP_BANDS "*" GROUP_STRIDE "*4"}, {.bytes = "8", .kept = true}},
+     .cost = {"C*(3*BITS/8 + 4 + 8*CU*DENSITY/H)", "C*(0.5 + 8*CU*DENSITY/H)", "C*(6 + 8/4)"}},
     {VARIANT("vectors", "cpu.cl", NEEDS_WIDE, "wide",
              "CPU: bands of rows, sums along several rows at once in 64-byte vectors"),
      .tunables = {{"ROWS", TUNABLE_DEFINE, "64 32 128", "rows of a band"},
@@ -154,8 +190,9 @@ static const struct seed seeds[] = {
     {"WIDE && CU <= 2 && !FLOAT", "once_vectors", ""},
     {"WIDE && W*H*C >= 1048576", "vectors", "STREAM=1"},
     {"WIDE", "vectors", ""},
-    {"PTX && W*H*C*BITS <= 4194304 && H <= 1024", "once", "GROUP=512"},
-    {"PTX && W*H*C*BITS <= 12582912 && H <= 1024", "once", "GROUP=1024"},
+    {"PTX && C == 1 && BITS > 8 && W*H >= 1000000 && W*H <= 9000000 && H <= CU*32", "persistent", "CHUNK=4"},
+    {"PTX && C == 1 && W*H <= 9000000 && H <= CU*32", "persistent", ""},
+    {"PTX && C > 1 && W*H*C <= (FLOAT ? 5000000 : 9000000) && H <= CU*32", "persistent", "LINES=2"},
     {"GPU && W*H*C*BITS <= 6291456", "once", ""},
     {"PTX && C == 4 && W*H >= 33554432", "tiles", "ROWS=64 PIECES=1 LINES=4 STREAM=1 WG_SUMS=64 WG_X=64"},
     {"GPU && PTX && W*H*C >= 134217728 && !FLOAT && W*C % 4 == 0", "tiles", "ROWS=128 STREAM=1"},
@@ -176,6 +213,7 @@ static const struct rung rungs[] = {
      "hone; Merrill and Garland 2016"},
     {"tiles", "tiles: sums, carries, final by shuffles", "tiles", "", "hone"},
     {"one-launch", "bands sum up all above themselves", "once", "", "hone"},
+    {"persistent", "work-groups that meet once", "persistent", "", "hone"},
     {"wide", "64-byte vectors", "vectors", "", "hone"},
 };
 

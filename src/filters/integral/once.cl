@@ -5,12 +5,6 @@
  * `parts` rows at a time. Rows of the band are scanned by 32 work-items each, in local memory. Images and
  * their rows begin at 16 bytes.
  */
-#if FLOATING
-#define SUM float
-#else
-#define SUM uint
-#endif
-
 #ifndef GROUP
 #define GROUP 256 /* work-items */
 #endif
@@ -18,83 +12,16 @@
 #define ROWS 4 /* of a band */
 #endif
 
-#define PER   (HONE_T == 0 ? 16 : HONE_T == 1 ? 8 : 4) /* elements in 16 bytes */
+#include "filters/integral/sums.clh"
+
+inline uint counted(uint word)
+{
+    return word;
+}
+
+#include "filters/above.clh"
+
 #define LANES 32
-#define AHEAD 8 /* loads under way */
-
-/* The sums of PER columns. Bytes are summed two to a register, 256 rows of them at most. */
-struct columns {
-#if HONE_T == 0
-    uint sum[8];
-#else
-    SUM sum[PER];
-#endif
-};
-
-inline void columns_clear(struct columns *c)
-{
-#pragma unroll
-    for (int i = 0; i < (HONE_T == 0 ? 8 : PER); i++)
-        c->sum[i] = 0;
-}
-
-inline void columns_add(struct columns *c, uint4 vector)
-{
-    const uint words[4] = {vector.x, vector.y, vector.z, vector.w};
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-#if HONE_T == 0
-        c->sum[2 * i] += words[i] & 0x00ff00ffu;
-        c->sum[2 * i + 1] += words[i] >> 8 & 0x00ff00ffu;
-#elif HONE_T == 1
-        c->sum[2 * i] += words[i] & 0xffffu;
-        c->sum[2 * i + 1] += words[i] >> 16;
-#else
-        c->sum[i] += as_float(words[i]);
-#endif
-    }
-}
-
-inline SUM columns_get(const struct columns *c, int i)
-{
-#if HONE_T == 0
-    return c->sum[i / 4 * 2 + i % 2] >> i % 4 / 2 * 16 & 0xffffu;
-#else
-    return c->sum[i];
-#endif
-}
-
-/* 16 bytes of a row of `count` elements, from element `at` on; 0 behind its end. */
-inline uint4 load16(__global const PIXEL *row, int at, int count)
-{
-    if (at + PER <= count)
-        return *(__global const uint4 *)(row + at);
-    union {
-        PIXEL element[PER];
-        uint4 vector;
-    } v;
-    for (int i = 0; i < PER; i++)
-        v.element[i] = at + i < count ? row[at + i] : (PIXEL)0;
-    return v.vector;
-}
-
-/* Every `parts`th row before `end`, from `first` on. */
-inline void sum_rows(struct columns *c, __global const PIXEL *in, int pitch, int at, int count, int first,
-                     int end, int parts)
-{
-    int y = first;
-    for (; y + (AHEAD - 1) * parts < end; y += AHEAD * parts) {
-        uint4 v[AHEAD];
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            v[k] = load16(in + (y + k * parts) * pitch, at, count);
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            columns_add(c, v[k]);
-    }
-    for (; y < end; y += parts)
-        columns_add(c, load16(in + y * pitch, at, count));
-}
 
 /* Along one row of sums, of `width` pixels: a lane has `own` pixels side by side. `totals` is of the row,
  * too. */
@@ -132,12 +59,12 @@ integral_once(__global const PIXEL *in, int in_offset, int in_pitch, __global SU
     in += in_offset;
     out += out_offset + y0 * out_pitch;
     if (part < parts) {
-        struct columns c;
-        columns_clear(&c);
-        sum_rows(&c, in, in_pitch, at, count, part, y0, parts);
+        struct above_columns c;
+        above_clear(&c);
+        above_rows(&c, in, in_pitch, at, count, part, y0, parts);
 #pragma unroll
         for (int i = 0; i < PER; i++)
-            area[part * stride + at + i] = columns_get(&c, i);
+            area[part * stride + at + i] = above_get(&c, i);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     /* Sums down to each row of the band take the place of the parts: each column is a work-item's own. */

@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For GPUs: the image in tiles of ROWS rows and PIECES * 128 pixels, each one walked down by 32 lanes. A lane
- * owns four pixels of each piece of 128, so that neighbouring lanes load and store neighbouring vectors. No
- * lane waits for another
+ * For GPUs: the image in tiles of ROWS rows and PIECES * 128 pixels (tiles.clh). No lane waits for another
  * tile: the first pass leaves what each tile adds (to the columns below, to the rows on its right, in all), a
  * short one makes sums of what is above and of what is left out of it, and the last one forms the results.
  *
- * Lanes exchange values by shuffles where there is PTX, and by local memory, a work-group to a tile,
- * elsewhere. They are never apart: rows behind the image's end are read as its last one, and what they give
- * is neither stored nor used.
+ * Lanes are never apart: rows behind the image's end are read as its last one, and what they give is neither
+ * stored nor used.
  */
-#if FLOATING
-#define SUM          float
-#define ASM_TYPE     "f32"
-#define ASM_REGISTER "f"
-#else
-#define SUM          uint
-#define ASM_TYPE     "u32"
-#define ASM_REGISTER "r"
-#endif
-
 #ifndef ROWS
 #define ROWS 64 /* rows of a tile, a multiple of 32; bytes: at most 256, whose sums fit 16 bits */
 #endif
@@ -36,128 +23,7 @@
 #define TAIL 1 /* 0: rows are a whole number of vectors of four elements */
 #endif
 
-#if HONE_T == 0
-#define PIXEL_BYTES 1
-#elif HONE_T == 1
-#define PIXEL_BYTES 2
-#else
-#define PIXEL_BYTES 4
-#endif
-#define LANES  32
-#define ACROSS (4 * HONE_C)      /* elements of a piece that a lane owns */
-#define PIECE  (LANES * ACROSS)  /* from a lane's elements in one piece to those in the next */
-#define WIDTH  (PIECES * PIECE)  /* elements of a tile */
-#define OWN    (PIECES * ACROSS) /* elements of a row that a lane owns */
-
-typedef VECTOR(PIXEL, 4) pixels4;
-typedef VECTOR(SUM, 4) sums4;
-
-/*
- * Rows begin where vectors may. Vectors end at `limit`: the row's end, or behind it, where rows below follow;
- * what is there is right of all that counts. In a whole tile there is no end.
- */
-inline pixels4 load4(__global const PIXEL *row, int i, int count, int limit, bool whole)
-{
-    pixels4 v = 0;
-    if (whole || i + 4 <= limit)
-        v = *(__global const pixels4 *)(row + i);
-#if TAIL
-    else if (i < count) {
-        v.x = row[i];
-        v.y = i + 1 < count ? row[i + 1] : (PIXEL)0;
-        v.z = i + 2 < count ? row[i + 2] : (PIXEL)0;
-    }
-#endif
-    return v;
-}
-
-/* How far vectors of row y may reach. */
-#if TAIL
-#define LIMIT(y, end, count) ((y) < (end) ? ((count) + 3) / 4 * 4 : (count))
-#else
-#define LIMIT(y, end, count) (count)
-#endif
-
-inline void store_vector(__global sums4 *to, const SUM *v)
-{
-#if STREAM && WITH_PTX
-    asm volatile("st.global.cs.v4.b32 [%0], {%1, %2, %3, %4};"
-                 :
-                 : "l"(to), ASM_REGISTER(v[0]), ASM_REGISTER(v[1]), ASM_REGISTER(v[2]), ASM_REGISTER(v[3])
-                 : "memory");
-#else
-    *to = (sums4)(v[0], v[1], v[2], v[3]);
-#endif
-}
-
-inline void store4(__global SUM *row, int i, int count, bool whole, const SUM *v)
-{
-    if (whole || i + 4 <= count)
-        store_vector((__global sums4 *)(row + i), v);
-#if TAIL
-    else
-        for (int k = 0; k < 3; k++)
-            if (i + k < count)
-                row[i + k] = v[k];
-#endif
-}
-
-#if WITH_PTX
-#define TILE_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
-#else
-#define TILE_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
-#endif
-
-/*
- * For n values of each lane: what the lanes before this one hold, and in totals[], which held the lane's own,
- * the sum of all.
- */
-#if WITH_PTX
-#include "filters/warp.clh"
-#define STEP(v, reach)                                                                                       \
-    asm volatile("{ .reg .pred inside; .reg ." ASM_TYPE " other; shfl.sync.up.b32 other|inside, %0, " #reach \
-                 ", 0, 0xffffffff; @inside add." ASM_TYPE " %0, %0, other; }"                                \
-                 : "+" ASM_REGISTER(v))
-
-inline void lanes_scan(SUM *before, SUM *totals, int n, int lane, __local SUM *area)
-{
-#pragma unroll
-    for (int k = 0; k < n; k++) {
-        SUM v = totals[k];
-        STEP(v, 1);
-        STEP(v, 2);
-        STEP(v, 4);
-        STEP(v, 8);
-        STEP(v, 16);
-        SUM before_this = PASTE(as_, SUM)(from_left(as_uint(v), 1));
-        totals[k] = PASTE(as_, SUM)(from_last(as_uint(v)));
-        before[k] = lane > 0 ? before_this : (SUM)0;
-    }
-}
-#else
-inline void lanes_scan(SUM *before, SUM *totals, int n, int lane, __local SUM *area)
-{
-    int from = 0;
-    for (int k = 0; k < n; k++)
-        area[k * LANES + lane] = totals[k];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int reach = 1; reach < LANES; reach *= 2) {
-        int to = n * LANES - from;
-        for (int k = 0; k < n; k++) {
-            if (lane >= reach)
-                totals[k] += area[from + k * LANES + lane - reach];
-            area[to + k * LANES + lane] = totals[k];
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        from = to;
-    }
-    for (int k = 0; k < n; k++) {
-        before[k] = lane > 0 ? area[from + k * LANES + lane - 1] : (SUM)0;
-        totals[k] = area[from + k * LANES + LANES - 1];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-}
-#endif
+#include "filters/integral/tiles.clh"
 
 /* ---- First: what each tile adds ---- */
 
@@ -230,16 +96,6 @@ inline sums4 columns_get(const struct columns *c, int k)
     return (sums4)(c->sum[4 * k], c->sum[4 * k + 1], c->sum[4 * k + 2], c->sum[4 * k + 3]);
 }
 #endif
-
-/* Where vector k of a lane's own begins, counted from the lane's first element. */
-#define AT(k) ((k) / HONE_C * PIECE + (k) % HONE_C * 4)
-
-inline void load_row(pixels4 v[OWN / 4], __global const PIXEL *row, int at, int count, int limit, bool whole)
-{
-#pragma unroll
-    for (int k = 0; k < OWN / 4; k++)
-        v[k] = load4(row, at + AT(k), count, limit, whole);
-}
 
 /* The same of neighbours, as the first pass owns them. */
 inline void load_neighbours(pixels4 v[OWN / 4], __global const PIXEL *row, int at, int count, int limit,
@@ -393,34 +249,7 @@ __kernel void integral_tile_carries(__global SUM *above, int stride, int bands, 
 
 /* ---- Last: the results ---- */
 
-/* Along `lines` rows of a tile: v[] becomes the sums from the row's beginning, where base[] is what is left
- * of the tile. */
-inline void scan_tile(SUM *v, SUM *base, int lines, int lane, __local SUM *area)
-{
-    SUM totals[LINES * PIECES * HONE_C], before[LINES * PIECES * HONE_C];
-#pragma unroll
-    for (int k = 0; k < lines * PIECES; k++) {
-#pragma unroll
-        for (int i = HONE_C; i < ACROSS; i++)
-            v[k * ACROSS + i] += v[k * ACROSS + i - HONE_C];
-#pragma unroll
-        for (int channel = 0; channel < HONE_C; channel++)
-            totals[k * HONE_C + channel] = v[(k + 1) * ACROSS - HONE_C + channel];
-    }
-    lanes_scan(before, totals, lines * PIECES * HONE_C, lane, area);
-#pragma unroll
-    for (int k = 0; k < lines * PIECES; k++) {
-#pragma unroll
-        for (int i = 0; i < ACROSS; i++)
-            v[k * ACROSS + i] += base[k / PIECES * HONE_C + i % HONE_C] + before[k * HONE_C + i % HONE_C];
-#pragma unroll
-        for (int channel = 0; channel < HONE_C; channel++)
-            base[k / PIECES * HONE_C + channel] += totals[k * HONE_C + channel];
-    }
-}
-
-/* The sums of the row above the tile: of the columns above, beginning with what is above the tiles on the
- * left. */
+/* The sums of the row above the tile. */
 inline void start_tile(SUM acc[OWN], __global const SUM *above, int tile, int tiles, int lane,
                        __local SUM *area)
 {
@@ -431,85 +260,7 @@ inline void start_tile(SUM acc[OWN], __global const SUM *above, int tile, int ti
             corner[channel] += above[tiles * WIDTH + k * HONE_C + channel];
     }
     lanes_scan(before, corner, HONE_C, lane, area);
-#pragma unroll
-    for (int k = 0; k < OWN / 4; k++) {
-        sums4 sums = *(__global const sums4 *)(above + tile * WIDTH + lane * ACROSS + AT(k));
-        acc[4 * k] = sums.x;
-        acc[4 * k + 1] = sums.y;
-        acc[4 * k + 2] = sums.z;
-        acc[4 * k + 3] = sums.w;
-    }
-    scan_tile(acc, corner, 1, lane, area);
-}
-
-struct tile {
-    __global const PIXEL *in;
-    __global SUM *out;
-    __global const SUM *left;
-    int in_pitch, out_pitch, rows; /* `rows`: from one channel of `left` to the next */
-    int at, count, lane;
-    int end; /* the image's last row, counted from the tile's first one */
-};
-
-/* LINES rows from memory, rows behind `last` as that one. */
-inline void load_lines(pixels4 v[LINES][OWN / 4], SUM base[LINES * HONE_C], const struct tile *t, int row,
-                       int last, bool whole)
-{
-#pragma unroll
-    for (int line = 0; line < LINES; line++) {
-        int y = min(row + line, last);
-        load_row(v[line], t->in + y * t->in_pitch, t->at, t->count, LIMIT(y, t->end, t->count), whole);
-#pragma unroll
-        for (int channel = 0; channel < HONE_C; channel++)
-            base[line * HONE_C + channel] = t->left[channel * t->rows + y];
-    }
-}
-
-inline void finish_lines(SUM acc[OWN], pixels4 from[LINES][OWN / 4], SUM base[LINES * HONE_C],
-                         const struct tile *t, int row, int last, bool whole, __local SUM *area)
-{
-    SUM v[LINES][OWN];
-#pragma unroll
-    for (int line = 0; line < LINES; line++)
-#pragma unroll
-        for (int k = 0; k < OWN / 4; k++) {
-            v[line][4 * k] = from[line][k].x;
-            v[line][4 * k + 1] = from[line][k].y;
-            v[line][4 * k + 2] = from[line][k].z;
-            v[line][4 * k + 3] = from[line][k].w;
-        }
-    scan_tile(v[0], base, LINES, t->lane, area);
-#pragma unroll
-    for (int line = 0; line < LINES; line++) {
-#pragma unroll
-        for (int i = 0; i < OWN; i++)
-            acc[i] += v[line][i];
-        if (row + line <= last)
-#pragma unroll
-            for (int k = 0; k < OWN / 4; k++)
-                store4(t->out + (row + line) * t->out_pitch, t->at + AT(k), t->count, whole, acc + 4 * k);
-    }
-}
-
-/* Down a tile, over rows 0..last: loads are under way while the ones before become results. */
-inline void walk(SUM acc[OWN], const struct tile *t, int last, bool whole, __local SUM *area)
-{
-    pixels4 now[LINES][OWN / 4], next[LINES][OWN / 4];
-    SUM base[LINES * HONE_C], base_next[LINES * HONE_C];
-    load_lines(now, base, t, 0, last, whole);
-    for (int row = 0; row <= last; row += LINES) {
-        load_lines(next, base_next, t, row + LINES, last, whole);
-        finish_lines(acc, now, base, t, row, last, whole, area);
-#pragma unroll
-        for (int line = 0; line < LINES; line++) {
-#pragma unroll
-            for (int k = 0; k < OWN / 4; k++)
-                now[line][k] = next[line][k];
-#pragma unroll
-            for (int channel = 0; channel < HONE_C; channel++)
-                base[line * HONE_C + channel] = base_next[line * HONE_C + channel];
-        }
-    }
+    start_sums(acc, above + tile * WIDTH, corner, lane, area);
 }
 
 __kernel void integral_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out,
