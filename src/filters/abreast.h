@@ -44,13 +44,26 @@
         ABREAST_TILES(width) "*WG_X", "ceildiv(H, " ABREAST_ROWS(width) ")"                                  \
     }
 
-/* Variants with a pass before that makes sums of BLOCK rows: its extent, and bytes for the sums. */
-#define ABREAST_BLOCK                                                                                        \
+/* Variants with a pass before (above.clh) that makes sums of what is above bands of rows, of which there
+ * are few enough for local memory: rows of a band, bands, sums of a row, and how to launch it. */
+#define ABREAST_BAND   "max(LEAST_BAND, ceildiv(H, 240))"
+#define ABREAST_BANDS  "(H/" ABREAST_BAND " + 1)"
+#define ABREAST_STRIDE "roundup(W*C, 64)"
+#define ABREAST_LEAST_BAND                                                                                   \
     {                                                                                                        \
-        "BLOCK", TUNABLE_DEFINE, "32 16 64", "rows of which a pass before makes sums"                        \
+        "LEAST_BAND", TUNABLE_LAUNCH, "8 16 32", "rows above each of which a pass before makes sums"         \
     }
-#define ABREAST_BLOCKS_EXTENT                                                                                \
+#define ABREAST_GROUP            "256"
+#define ABREAST_CHUNK            "2"
+#define ABREAST_ABOVE_DEFINES    "TALL=1", "ABREAST_GROUP=" ABREAST_GROUP, "ABREAST_CHUNK=" ABREAST_CHUNK
+#define ABREAST_ABOVE_CONSTRAINT "(BITS > 8 || " ABREAST_BAND " <= 256)"
+#define ABREAST_ABOVE_SCRATCH                                                                                \
     {                                                                                                        \
-        "ceildiv(W*C, " ABREAST_PX ")", "max(H/BLOCK, 1)"                                                    \
+        .bytes = ABREAST_BANDS "*" ABREAST_STRIDE "*4"                                                       \
     }
-#define ABREAST_BLOCKS_BYTES "ceildiv(W*C, " ABREAST_PX ")*max(H/BLOCK, 1)*WORDS*8"
+#define ABREAST_ABOVE(kernel)                                                                                \
+    PASS(kernel, .extent = {ABREAST_GROUP "*" ABREAST_STRIDE "/(" ABREAST_CHUNK "*128/BITS)"},               \
+         .local = {ABREAST_GROUP, "1"},                                                                      \
+         .arguments = {"in", "tmp0", ABREAST_STRIDE, ABREAST_BAND, ABREAST_BANDS, "W*C", "H",                \
+                       "local:(" ABREAST_BANDS "*(" ABREAST_CHUNK "*128/BITS + 1) + " ABREAST_GROUP ")*4"})
+#define ABREAST_ABOVE_ARGUMENTS "tmp0", ABREAST_STRIDE, ABREAST_BAND

@@ -154,8 +154,7 @@ inline void finish_odd(const struct tile *t, const struct results *to, const SUM
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
 box_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
          int out_pitch, __local uint4 *part, int width, int height, int window_width, int window_height,
-         BORDER_TYPE border, int tile, int rows, uint area, uint multiplier,
-         uint shift BLOCKS(__global const uint *))
+         BORDER_TYPE border, int tile, int rows, uint area, uint multiplier, uint shift ABOVE_PARAMETERS)
 {
     float inverse = 1.0f / (float)area; /* which may be off by 2.5 last places; once more, and it is exact */
     inverse = fma(inverse, fma(-(float)area, inverse, 1.0f), inverse);
@@ -164,15 +163,20 @@ box_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT 
 #endif
     const struct results to = {out + out_offset, out_pitch, area, multiplier, shift - 32, inverse};
     slide_tile(&to, part, in + in_offset, in_pitch, width, height, window_width, window_height, border, tile,
-               rows BLOCKS());
+               rows ABOVE_ARGUMENTS);
 }
 
 #if TALL
-__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void box_blocks(__global const PIXEL *in,
-                                                                           int in_offset, int in_pitch,
-                                                                           __global uint *blocks, int width,
-                                                                           int height, BORDER_TYPE border)
+#define ABOVE_GROUP ABREAST_GROUP
+#define CHUNK       ABREAST_CHUNK
+#include "filters/above.clh"
+
+__kernel __attribute__((reqd_work_group_size(ABOVE_GROUP, 1, 1))) void
+box_above(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *above, int stride, int rows,
+          int bands, int elements, int height, __local uint *area)
 {
-    sum_block(blocks, in + in_offset, in_pitch, width, height, border);
+    const struct above_bands b = {rows, bands, height};
+    above_chunk(above, stride, area, in + in_offset, in_pitch, get_group_id(0), elements, &b,
+                get_local_id(0));
 }
 #endif

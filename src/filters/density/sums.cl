@@ -86,17 +86,24 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
 density_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
              int out_pitch, __local uint4 *part, int width, int height, int size, int border, int tile,
-             int rows, uint least BLOCKS(__global const uint *))
+             int rows, uint least ABOVE_PARAMETERS)
 {
     const struct results to = {out + out_offset, out_pitch, least};
-    slide_tile(&to, part, in + in_offset, in_pitch, width, height, size, size, border, tile, rows BLOCKS());
+    slide_tile(&to, part, in + in_offset, in_pitch, width, height, size, size, border, tile,
+               rows ABOVE_ARGUMENTS);
 }
 
 #if TALL
-__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
-density_blocks(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *blocks, int width,
-               int height, BORDER_TYPE border)
+#define ABOVE_GROUP ABREAST_GROUP
+#define CHUNK       ABREAST_CHUNK
+#include "filters/above.clh"
+
+__kernel __attribute__((reqd_work_group_size(ABOVE_GROUP, 1, 1))) void
+density_above(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *above, int stride,
+              int rows, int bands, int elements, int height, __local uint *area)
 {
-    sum_block(blocks, in + in_offset, in_pitch, width, height, border);
+    const struct above_bands b = {rows, bands, height};
+    above_chunk(above, stride, area, in + in_offset, in_pitch, get_group_id(0), elements, &b,
+                get_local_id(0));
 }
 #endif

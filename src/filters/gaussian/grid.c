@@ -137,9 +137,10 @@ static void set_up(const double *phi, int64_t step, double sigma, int64_t reach,
 /* taps[0 .. 2 * reach], their sum 1. */
 static void find_taps(const double *phi, int64_t step, double sigma, int64_t reach, float *taps)
 {
-    int64_t count = 2 * reach + 1;
-    double(*rows)[BAND + 1] = calloc((size_t)count, sizeof *rows);
-    double(*sides)[2] = calloc((size_t)count, sizeof *sides);
+    const size_t size = 2 * (size_t)reach + 1;
+    const int64_t count = (int64_t)size;
+    double(*rows)[BAND + 1] = calloc(size, sizeof *rows);
+    double(*sides)[2] = calloc(size, sizeof *sides);
     if (rows && sides) {
         set_up(phi, step, sigma, reach, rows, sides);
         solve(rows, sides, count);
