@@ -19,6 +19,10 @@ struct named {
     const char *name;
 };
 
+#ifndef CL_DEPTH_STENCIL /* newer headers have it with the extension that it belongs to */
+#define CL_DEPTH_STENCIL 0x10BE
+#endif
+
 #define ORDER(name)                                                                                          \
     {                                                                                                        \
         CL_##name, #name                                                                                     \
