@@ -309,9 +309,10 @@ static const struct variant variants[] = {
 
 /* Integers on NVIDIA's GPUs; the bytes that a row of a window holds, which a work-group's columns must
  * exceed; images that fill a GPU. */
-#define ABREAST "PTX && !FLOAT && AREA > 1"
-#define SPAN    "KW*C*BITS/8"
-#define LARGE   "W*H >= 4000000"
+#define ABREAST    "PTX && !FLOAT && AREA > 1"
+#define SPAN       "KW*C*BITS/8"
+#define LARGE      "W*H >= 4000000"
+#define VERY_LARGE "W*H >= 16000000"
 /* What `packed` is as fast with: small windows, and rows of a width that its batches take. */
 #define SMALL                                                                                                \
     "(TYPE == 0 && W*C % 16 == 0 && KH <= 16 && (C == 1 ? AREA <= 100 : KW*C <= (C == 4 ? 33 : C == 3 ? 12 " \
@@ -332,8 +333,17 @@ static const struct seed seeds[] = {
     {ABREAST " && " LARGE " && C >= 3 && " SPAN " > 100 && " SPAN " <= 256", "abreast",
      "WORDS=8 BATCH=2 GROUPS=4 WG_X=128"},
     {ABREAST " && " LARGE " && !" SMALL " && " SPAN " <= 256", "abreast", "GROUPS=4 WG_X=128"},
-    {ABREAST " && " LARGE " && KH > 250 && TYPE == 0 && " SPAN " <= 768", "tall", "GROUPS=2 WG_X=128"},
+    {ABREAST " && " VERY_LARGE " && KH > 250 && TYPE > 0 && C == 1 && " SPAN " <= 2048", "tall",
+     "WORDS=8 BATCH=1 GROUPS=4 WG_X=128"},
+    {ABREAST " && " VERY_LARGE " && KH > 250 && TYPE == 0 && C == 4 && " SPAN " <= 3072", "tall",
+     "WORDS=8 BATCH=1 GROUPS=2 WG_X=256"},
+    {ABREAST " && " LARGE " && KH > 250 && TYPE == 0 && " SPAN " <= 2048", "tall",
+     "BATCH=2 GROUPS=2 WG_X=256"},
     {ABREAST " && " LARGE " && KH > 250 && " SPAN " <= 2048", "tall", "GROUPS=2 WG_X=256"},
+    {ABREAST " && " VERY_LARGE " && KH > 250", "tall", "WORDS=8 BATCH=1 GROUPS=4 WG_X=512"},
+    {ABREAST " && " LARGE " && KH > 250", "tall", "WORDS=8 BATCH=1 GROUPS=2 WG_X=256"},
+    {ABREAST " && TYPE > 0 && C == 4 && " SPAN " > 256 && " SPAN " <= 1024", "abreast",
+     "WORDS=8 BATCH=2 GROUPS=4 WG_X=128"},
     {ABREAST " && " SPAN " > 2048", "abreast", "WORDS=8 BATCH=1 GROUPS=2 WG_X=256"},
     {ABREAST " && " SPAN " > 256", "abreast", "GROUPS=2 WG_X=256"},
     {ABREAST " && " SPAN " > 1024", "abreast", "BATCH=2 GROUPS=2 WG_X=256"},
