@@ -162,15 +162,26 @@ static bool is_wrong(const char *text, hone_error *error)
     return wrong;
 }
 
+/* The first input that is no file, or NULL. "frame%04d.png" stands for many. */
+static const char *find_missing(const struct operands *operands, const bool *marks)
+{
+    for (int i = 0; i < operands->count; i++)
+        if (!marks[i] && !is_input(operands->items[i]) && !strchr(operands->items[i], '%'))
+            return operands->items[i];
+    return NULL;
+}
+
 /* A chain that is wrong itself is answered first: its command would lead to the next error. */
-static void complain(const char *line, bool late, const char *chain, hone_error *error)
+static void complain(const char *line, bool late, const char *chain, const char *missing, hone_error *error)
 {
     if (late && *chain && is_wrong(chain, error))
         return;
-    if (late)
-        error_usage(error, "the chain, such as 'sobel norm=l1', comes before the inputs: %s", line);
+    const char *rule = late ? "the chain, such as 'sobel norm=l1', comes before the inputs"
+                            : "the chain is one argument and needs quotes";
+    if (missing)
+        error_usage(error, "%s, and there is no file '%s': %s", rule, missing, line);
     else
-        error_usage(error, "the chain is one argument and needs quotes: %s", line);
+        error_usage(error, "%s: %s", rule, line);
 }
 
 int apply_check_quotes(const struct apply_options *options, const struct operands *operands)
@@ -186,7 +197,8 @@ int apply_check_quotes(const struct apply_options *options, const struct operand
             add_word(&chain, operands->items[i]);
     if (wrong) {
         add_command(&line, options, operands, marks, words, words ? text_view(&chain) : "CHAIN");
-        complain(text_view(&line), late, words ? text_view(&chain) : "", &error);
+        complain(text_view(&line), late, words ? text_view(&chain) : "", find_missing(operands, marks),
+                 &error);
     }
     text_finish(&chain);
     text_finish(&line);

@@ -17,6 +17,12 @@ def wrong(place, *arguments, status=2):
     return place.run(*arguments, status=status, **NOWHERE)
 
 
+def taken_apart(said, rule):
+    """The command behind a rule, by the rules of a shell."""
+    command = re.search(rf"{rule}(?:, and there is no file '.*?')?: (.*)", said)
+    return shlex.split(command[1]) if command else None
+
+
 def test_forgotten_quotes_are_answered_with_the_command():
     """Taken apart again by the rules of a shell, it is the command with the chain in one word."""
     inputs = ["a.jpg", "it's.jpg", "two words.jpg"]
@@ -34,8 +40,7 @@ def test_forgotten_quotes_are_answered_with_the_command():
     with Place() as place:
         for given, meant in cases:
             said = wrong(place, "apply", *given).stderr
-            command = said.split("needs quotes: ")
-            frame.check(len(command) == 2 and shlex.split(command[1]) == ["hone", "apply", *meant], f"{given}: {said}")
+            frame.check(taken_apart(said, "needs quotes") == ["hone", "apply", *meant], f"{given}: {said}")
 
 
 def test_an_input_in_the_place_of_the_chain_is_answered_with_the_command():
@@ -51,8 +56,19 @@ def test_an_input_in_the_place_of_the_chain_is_answered_with_the_command():
             (["-", "sobel", "-o", "-"], ["sobel", "-", "-o", "-"]))
         for given, meant in cases:
             said = wrong(place, "apply", *given).stderr
-            command = said.split("comes before the inputs: ")
-            frame.check(len(command) == 2 and shlex.split(command[1]) == ["hone", "apply", *meant], f"{given}: {said}")
+            frame.check(taken_apart(said, "comes before the inputs") == ["hone", "apply", *meant], f"{given}: {said}")
+
+
+def test_an_input_that_is_missing_is_named_where_the_order_or_quotes_are_wrong():
+    with Place() as place:
+        there = place.picture(8, 6)
+        for given, missing in ((["no.jpg", "sobel"], "no.jpg"), (["gaussian", "sigma=2", there, "no.jpg"], "no.jpg"),
+                               ([there, "it's.jpg", "no.jpg", "sobel"], "it's.jpg"), ([there, "sobel"], None),
+                               (["sobel", "norm=l1", there], None), (["sobel", "norm=l1", "%02d.png"], None),
+                               (["sobel", "norm=l1", "-"], None), (["sobel", "norm=l1"], None)):
+            said = wrong(place, "apply", *given, "-o", "x/").stderr
+            named = re.search(r", and there is no file '(.*?)': hone apply ", said)
+            frame.check((named and named[1]) == missing, f"{given}: {said}")
 
 
 def test_a_name_from_elsewhere_behind_an_input_leads_to_filters_that_there_are():
