@@ -23,7 +23,7 @@ static void print_failures(const struct own_session_result *r)
     }
 }
 
-/* Against the best, which may be slower by a hair than one that cannot be told from it. */
+/* Against the best, which may be slower by a hair than the fastest if nothing is seen to be faster. */
 static double loss(const struct own_session_result *r, int index)
 {
     return (r->base.ranked[index].runs.median / r->base.ranked[0].runs.median - 1) * 100;
@@ -35,9 +35,13 @@ static void print_ranks(const struct own_session_result *r)
         return; /* the table of all has them in their order */
     if (r->base.tied && strcmp(r->base.ranked[0].config, r->first) == 0)
         printf("  stays      the best is the first configuration: nothing is seen to be faster\n");
-    for (int i = 1; i < r->base.ranked_count; i++)
-        printf("  %+7.1f %%  %s (%.4g ms%s)\n", loss(r, i), r->base.ranked[i].config,
-               r->base.ranked[i].runs.median, r->base.ranked[i].tied ? ", cannot be told from the best" : "");
+    for (int i = 1; i < r->base.ranked_count; i++) {
+        printf("  %+7.1f %%  %s (%.4g ms", loss(r, i), r->base.ranked[i].config,
+               r->base.ranked[i].runs.median);
+        if (r->base.ranked[i].tied)
+            printf(", within the %.1f %% that cannot be told apart", r->base.margin * 100);
+        printf(")\n");
+    }
 }
 
 static bool differs_in_one(const struct point *a, const struct point *b, int index)

@@ -137,8 +137,9 @@ void tune_print_sureness(const struct session_result *r)
     if (choice->raced && r->tied < 0)
         printf("spread %.1f %%", r->spread * 100);
     else if (choice->raced)
-        printf("spread %.1f %%, %d other%s cannot be told from it", r->spread * 100, r->tied,
-               r->tied == 1 ? "" : "s");
+        printf(
+            "spread %.1f %%, %d other%s cannot be told from it (less than %.1f %% slower than the fastest)",
+            r->spread * 100, r->tied, r->tied == 1 ? "" : "s", r->margin * 100);
     else
         printf("no final took place: these are times of the search");
     if (choice->load > 0.1)
@@ -163,6 +164,7 @@ void tune_add_outcome(json_t *report, const struct session_result *r, uint32_t r
     json_object_set_new(report, "clock_reason", json_string(r->clock_reason));
     json_object_set_new(report, "final", json_boolean(choice->raced));
     json_object_set_new(report, "spread", cli_json_real(choice->raced ? r->spread : NAN));
+    json_object_set_new(report, "margin", cli_json_real(choice->raced && r->tied >= 0 ? r->margin : NAN));
     json_object_set_new(report, "drift", cli_json_real(choice->raced ? choice->drift : NAN));
 }
 

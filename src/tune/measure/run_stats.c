@@ -25,14 +25,14 @@ double leader_drift(const struct leader *l)
     return measure_median(last, third) / measure_median(first, third) - 1;
 }
 
-static double standard_error(const struct leader *l)
+double leader_error(const struct leader *l)
 {
     const double sigma = 1.4826; /* from the median absolute deviation */
     return sigma * l->deviation / sqrt(l->run_count > 0 ? l->run_count : 1);
 }
 
-bool leader_tied(const struct leader *a, const struct leader *b)
+double leader_margin(const struct leader *fastest, double *errors, int count)
 {
-    double least = 0.01 * fmin(a->median, b->median);
-    return fabs(a->median - b->median) <= fmax(least, 2 * (standard_error(a) + standard_error(b)));
+    const double usual = measure_median(errors, count);
+    return fmax(0.01 * fastest->median, 2 * (leader_error(fastest) + usual));
 }

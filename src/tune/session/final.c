@@ -99,16 +99,25 @@ static const struct evaluated *standard(const struct session *s)
     return &s->compared[s->options->variants ? INCUMBENT : WITHOUT_TUNING];
 }
 
+/* Of a race without runs there are none. */
+static double margin_of(const struct session_result *r)
+{
+    double errors[RACE_MOST];
+    for (int i = 0; i < r->ranked_count; i++)
+        errors[i] = leader_error(&r->ranked[i].runs);
+    return leader_margin(&r->ranked[0].runs, errors, r->ranked_count);
+}
+
 /* The winner first: the fastest, unless the standard cannot be told from it. Finalists are in order. */
 static void crown(struct session *s)
 {
     struct session_result *r = s->result;
     const struct evaluated *stays = standard(s);
+    const double fastest = r->ranked[0].runs.median, margin = margin_of(r);
     int best = 0;
     r->ranked[0].tied = true;
-    for (int i = 1; i < r->ranked_count; i++) {
-        if (!leader_tied(&r->ranked[0].runs, &r->ranked[i].runs))
-            continue;
+    r->margin = fastest > 0 ? margin / fastest : 0;
+    for (int i = 1; i < r->ranked_count && r->ranked[i].runs.median <= fastest + margin; i++) {
         r->tied++;
         r->ranked[i].tied = true;
         if (stays->ms >= 0 && point_equal(&stays->point, &r->ranked[i].point))

@@ -72,6 +72,7 @@ struct session_result {
     int tied;                /* configurations that cannot be told from the best; -1: times did not decide */
     char clock_reason[128];  /* why times are not of choice.clock "device"; empty: they are */
     double spread;           /* of the winner's runs: median absolute deviation / median */
+    double margin;           /* what is slower than the fastest by less, as a part, cannot be told from it */
     int64_t space, legal;    /* combinations; how many of them are legal (-1: too many to count) */
     bool exhausted, interrupted;
     /* ---- Of filters ---- */

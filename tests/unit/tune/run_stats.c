@@ -40,14 +40,15 @@ TEST(without_runs_there_is_no_median)
     CHECK(leader_drift(&leader) == 0);
 }
 
-TEST(ties_are_within_noise_or_a_percent)
+TEST(the_margin_is_a_percent_or_the_noise)
 {
-    const struct leader steady = runs_of(2, 0, 0), near = runs_of(2.015, 0, 0), far = runs_of(2.1, 0, 0),
-                        noisy = runs_of(2, 0.3, 0);
-    CHECK(leader_tied(&steady, &near));
-    CHECK(!leader_tied(&steady, &far));
-    CHECK(leader_tied(&noisy, &far));
-    CHECK(leader_tied(&far, &noisy));
+    const struct leader steady = runs_of(2, 0, 0), noisy = runs_of(2, 0.3, 0);
+    const double own = leader_error(&noisy);
+    double quiet[] = {own, 0, 0}, usual[] = {own, 0, own};
+    CHECK(own > 0.05 && own < 0.08);
+    CHECK(leader_margin(&steady, quiet, 3) == 0.02); /* one noisy rival widens it for nobody */
+    CHECK(leader_margin(&steady, usual, 3) == 2 * own);
+    CHECK(leader_margin(&noisy, usual, 3) == 4 * own);
 }
 
 TEST(drift_is_told)

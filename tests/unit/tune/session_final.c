@@ -18,8 +18,9 @@
 /* ---- The worker: FINAL_SCENE says what becomes of each variant, as JSON ----
  *
  * {"strips": {"ms": 1, "final": "crash"}, ...}: `ms` in the search, in the final `final`: milliseconds,
- * "fail", "wrong", "crash" or "lost" (nothing runs in this process any more). FINAL_DEFAULT names the variant
- * that runs without tuning. Of a kernel of one's own configurations stand in place of variants. */
+ * "fail", "wrong", "crash" or "lost" (nothing runs in this process any more). `noise`: every other run of the
+ * final takes so much longer or less. FINAL_DEFAULT names the variant that runs without tuning. Of a kernel
+ * of one's own configurations stand in place of variants. */
 
 static json_t *scene;
 
@@ -66,6 +67,12 @@ static const json_t *fate(const json_t *request, const char *key)
     return what ? what : json_object_get(of, "ms");
 }
 
+static double noise_of(const json_t *request)
+{
+    const json_t *noise = fate(request, "noise");
+    return noise == fate(request, "ms") ? 0 : json_number_value(noise);
+}
+
 static json_t *describe_kernel(void)
 {
     return json_pack("{s:{}, s:[i, i, i, i, i], s:[], s:s}", "names", "limits", 1024, 1024, 1024, 1024, 65536,
@@ -96,13 +103,14 @@ static json_t *race(const json_t *request)
     json_t *all = json_array();
     for (size_t i = 0; i < json_array_size(points); i++) {
         const json_t *end = fate(json_array_get(points, i), "final");
+        const double noise = noise_of(json_array_get(points, i));
         const char *word = json_string_value(end);
         json_t *runs = json_array();
         if (word && strcmp(word, "crash") == 0)
             abort();
         lost = lost || (word && strcmp(word, "lost") == 0);
         for (json_int_t k = 0; k < rounds && !word && !lost; k++)
-            json_array_append_new(runs, json_real(json_number_value(end)));
+            json_array_append_new(runs, json_real(json_number_value(end) + (k % 2 ? noise : -noise)));
         bool wrong = word && strcmp(word, "wrong") == 0;
         json_array_append_new(all, result(wrong ? "wrong" : "ok", -1, runs, wrong ? "burnt" : ""));
     }
@@ -526,6 +534,19 @@ TEST(of_kernels_that_tie_the_fastest_wins)
     CHECK_TEXT(r.base.ranked[0].config, "A=3");
     CHECK_TEXT(r.base.ranked[1].config, "A=2");
     CHECK(r.base.tied == 1 && r.base.ranked[1].tied && !r.base.ranked[2].tied);
+    own_session_finish(&r);
+}
+
+/* Its own noise would make A=3 a tie, and A=2, which is faster, none. */
+TEST(a_noisy_kernel_ties_no_sooner_than_a_faster_one)
+{
+    struct own_session_result r =
+        tune_kernel("{\"A=1\": {\"ms\": 1}, \"A=2\": {\"ms\": 1.1, \"final\": 1.02},"
+                    " \"A=3\": {\"ms\": 1.2, \"final\": 1.03, \"noise\": 0.4}}");
+    CHECK_TEXT(r.base.ranked[1].config, "A=2");
+    CHECK_TEXT(r.base.ranked[2].config, "A=3");
+    CHECK(r.base.ranked[2].tied <= r.base.ranked[1].tied);
+    CHECK(r.base.tied == 0 && r.base.margin == 0.01);
     own_session_finish(&r);
 }
 
