@@ -6,6 +6,9 @@
 #include "filter/chain.h"
 #include "filter/registry.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A parameter in levels that was given as a plain number other than 0. */
@@ -44,6 +47,17 @@ static struct plain plain_in_chain(const struct engine *engine, hone_type one, h
     return found;
 }
 
+/* The shortest percentage that is the same level in the first format: a rounded one may be the next level. */
+static void write_percent(const struct plain *plain, char to[32])
+{
+    const double percent = plain->number / plain->full * 100;
+    for (int digits = 2; digits <= 6; digits++) {
+        snprintf(to, 32, "%.*g", digits, percent);
+        if (plain->full > 1 && floor(strtod(to, NULL) * plain->full / 100 + 0.5) == plain->number)
+            return;
+    }
+}
+
 void depths_warn(struct engine *engine, const char *name, hone_type type)
 {
     struct shared_device *shared = engine->shared;
@@ -56,11 +70,13 @@ void depths_warn(struct engine *engine, const char *name, hone_type type)
     if (!plain.name)
         return;
     shared->depth_said = true;
+    char percent[32];
+    write_percent(&plain, percent);
     cli_warn(&engine->options->common,
              "'%s' is %s, and earlier images were %s: %s=%g counts levels of each image's own format; "
-             "%s=%.2g%% is as strong in all images as %g is in %s (said once)",
+             "%s=%s%% is as strong in all images as %g is in %s (said once)",
              name, hone_type_name(type), hone_type_name(shared->depth), plain.name, plain.number, plain.name,
-             plain.number / plain.full * 100, plain.number, hone_type_name(shared->depth));
+             percent, plain.number, hone_type_name(shared->depth));
 }
 
 void depths_warn_video(const struct engine *engine, const char *name, unsigned bits)
@@ -68,9 +84,12 @@ void depths_warn_video(const struct engine *engine, const char *name, unsigned b
     if (bits == 8)
         return;
     const struct plain plain = plain_in_chain(engine, HONE_U8, HONE_U16);
-    if (plain.name)
-        cli_warn(&engine->options->common,
-                 "'%s' has %u bits, which filters see as 16: %s=%g means levels of 65535; %s=%.2g%% is as "
-                 "strong as that is in 8 bits",
-                 name, bits, plain.name, plain.number, plain.name, plain.number / plain.full * 100);
+    if (!plain.name)
+        return;
+    char percent[32];
+    write_percent(&plain, percent);
+    cli_warn(&engine->options->common,
+             "'%s' has %u bits, which filters see as 16: %s=%g means levels of 65535; %s=%s%% is as "
+             "strong as that is in 8 bits",
+             name, bits, plain.name, plain.number, plain.name, percent);
 }

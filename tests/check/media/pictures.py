@@ -4,6 +4,7 @@
 
 import atexit
 import json
+import re
 import struct
 import subprocess
 import xml.etree.ElementTree
@@ -384,6 +385,10 @@ def test_a_plain_number_over_mixed_depths_warns_once():
             frame.check(not times or ("'" + names["b"] + "' is u16" in said and "=7.8% is as strong in all" in said), said)
         said = place.run("apply", "convolve offset=20", names["a"], names["e"], "-o", place.path("out/"), "-j", "1").stderr
         frame.check("'" + names["e"] + "' is f32" in said and "offset=7.8% is as strong in all" in said, said)
+        for level, first, second, full in ((30, "a", "e", 255), (128, "b", "a", 65535)):  # 12% of 255 are 31, 0.2% of 65535 are 131
+            said = place.run("apply", f"convolve offset={level}", names[first], names[second], "-o", place.path("out/"), "-j", "1").stderr
+            percent = re.search(r"offset=([0-9.e-]+)% is as strong", said)
+            frame.check(percent and round(float(percent[1]) * full / 100) == level, said)
 
 
 def test_logarithmic_tiffs_are_refused():
