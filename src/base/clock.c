@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/clock.h"
 
-#include <time.h>
-
 static uint64_t read_clock(clockid_t clock)
 {
     struct timespec now;
@@ -23,4 +21,12 @@ uint64_t clock_thread_ns(void)
 uint64_t clock_process_ns(void)
 {
     return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+bool clock_is_recent(time_t when)
+{
+    enum { DAY = 24 * 60 * 60 };
+    struct timespec up;
+    const time_t now = time(NULL);
+    return clock_gettime(CLOCK_BOOTTIME, &up) == 0 && when > now - DAY && when >= now - up.tv_sec - 1;
 }

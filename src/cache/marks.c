@@ -45,15 +45,6 @@ int build_lock(void)
 
 /* ---- Crashes of earlier processes ---- */
 
-/* Power that failed, and memory that ran out yesterday, say nothing of a program. */
-static bool is_recent(time_t when)
-{
-    enum { DAY = 24 * 60 * 60 };
-    struct timespec up;
-    const time_t now = time(NULL);
-    return clock_gettime(CLOCK_BOOTTIME, &up) == 0 && when > now - DAY && when >= now - up.tv_sec - 1;
-}
-
 static int count_ended(int folder, const char *name)
 {
     char mark[NAME_MAX + 1];
@@ -61,7 +52,7 @@ static int count_ended(int folder, const char *name)
     int count = 0;
     for (int i = 1; i <= MAX_ENDED; i++) {
         snprintf(mark, sizeof mark, "%.100s%s%d", name, ENDED_SUFFIX, i);
-        if (fstatat(folder, mark, &info, AT_SYMLINK_NOFOLLOW) == 0 && is_recent(info.st_mtime))
+        if (fstatat(folder, mark, &info, AT_SYMLINK_NOFOLLOW) == 0 && clock_is_recent(info.st_mtime))
             count = i;
     }
     return count;
@@ -90,7 +81,7 @@ static bool find_end(int folder, const char *busy)
     struct stat info;
     int fd = openat(folder, busy, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool ended = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &info) == 0;
-    if (ended && (info.st_size > 0 || is_recent(info.st_mtime)))
+    if (ended && (info.st_size > 0 || clock_is_recent(info.st_mtime)))
         mark_end(folder, busy, info.st_size > 0);
     else if (ended)
         unlinkat(folder, busy, 0);

@@ -19,13 +19,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FORMAT = 1, MAX_VERDICT_FILE = 4096 };
 
 /* Unknown: not asked yet. Running: was being asked when the process ended, as it was before in so many
- * earlier processes as are added to it. That makes it a failure where the driver ended the process, or where
- * too many ended, nobody knows of what: a kill from outside says nothing. */
+ * earlier processes as are added to it. That makes it a failure where the driver ended the process. Where too
+ * many ended, nobody knows of what, it is one until the marks are old: kills from outside say nothing. */
 enum answer { ANSWER_UNKNOWN = 0, ANSWER_FAILS, ANSWER_HOLDS, ANSWER_RUNNING };
 enum { MAX_ENDS = 4 };
 static const char marks[] = "?-+!234";
@@ -37,6 +38,7 @@ struct verdict {
     bool warned;
     enum answer answers[SELFTEST_COUNT];
     int ends;                     /* processes that ended, unexplained, in what is to be asked */
+    bool often[SELFTEST_COUNT];   /* too many ended in it: the marks stay on disk, not a failure */
     bool passing[SELFTEST_COUNT]; /* a failure that may be over at the next start: not remembered on disk */
 };
 
@@ -103,7 +105,9 @@ static void save(const struct verdict *verdict)
     text_add(&text, "hone verdict %d\n", FORMAT);
     for (int i = 0; i < SELFTEST_COUNT; i++)
         text_add(&text, "%s %c\n", items[i].name,
-                 marks[verdict->passing[i] ? ANSWER_UNKNOWN : verdict->answers[i]]);
+                 marks[verdict->often[i]     ? ANSWER_RUNNING + MAX_ENDS - 1
+                       : verdict->passing[i] ? ANSWER_UNKNOWN
+                                             : verdict->answers[i]]);
     if (!text.failed)
         file_private_write(fd, name, text_view(&text), text.length, NULL);
     text_finish(&text);
@@ -150,10 +154,16 @@ static bool take_crash(int folder, const char *name)
     return unlinkat(folder, path, 0) == 0;
 }
 
-/* What an item is that was being asked when its process ended. */
-static enum answer after_end(struct verdict *verdict, enum answer kept, bool crashed)
+static bool is_recent(int folder, const char *name)
 {
-    const int ends = (int)(kept - ANSWER_RUNNING) + 1;
+    struct stat info;
+    return fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && clock_is_recent(info.st_mtime);
+}
+
+/* What an item is that was being asked when its process ended: so many did, `ends`. */
+static enum answer after_end(struct verdict *verdict, int item, int ends, bool crashed)
+{
+    verdict->often[item] = !crashed && ends >= MAX_ENDS;
     if (crashed || ends >= MAX_ENDS)
         return ANSWER_FAILS;
     verdict->ends = ends;
@@ -173,12 +183,13 @@ static void load(struct verdict *verdict, bool alone)
     verdict_file_name(verdict->device, name);
     if (file_private_read(fd, name, MAX_VERDICT_FILE, &text, NULL, NULL) == HONE_OK && text.data)
         parse(&kept, text.data);
-    const bool crashed = alone && take_crash(fd, name);
+    const bool crashed = alone && take_crash(fd, name), recent = is_recent(fd, name);
     for (int i = 0; i < SELFTEST_COUNT; i++)
         if (verdict->answers[i] == ANSWER_UNKNOWN && kept.answers[i] < ANSWER_RUNNING)
             verdict->answers[i] = kept.answers[i];
         else if (verdict->answers[i] == ANSWER_UNKNOWN && alone)
-            verdict->answers[i] = after_end(verdict, kept.answers[i], crashed);
+            verdict->answers[i] =
+                after_end(verdict, i, recent ? (int)(kept.answers[i] - ANSWER_RUNNING) + 1 : 0, crashed);
     text_finish(&text);
     close(fd);
 }
@@ -425,6 +436,7 @@ hone_status selftest_run(hone_device *device, double *milliseconds, hone_error *
     uint64_t start = clock_ns();
     memset(verdict->answers, 0, sizeof verdict->answers);
     memset(verdict->passing, 0, sizeof verdict->passing);
+    memset(verdict->often, 0, sizeof verdict->often);
     verdict->loaded = true;
     for (int i = 0; i < SELFTEST_COUNT; i++)
         find_answer(verdict, (enum selftest_item)i);

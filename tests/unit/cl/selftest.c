@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char verdicts[PATH_MAX + 32]; /* the folder */
@@ -286,6 +287,27 @@ TEST(an_end_that_nobody_explains_fails_nothing)
     if (support_is_pocl(device))
         CHECK(holds);
     hone_device_close(&device);
+}
+
+/* After a day or a restart of the machine they say nothing any more, and nothing was decided for good. */
+TEST(unexplained_ends_expire)
+{
+    const struct timespec old[] = {{.tv_sec = time(NULL) - 2 * 86400}, {.tv_sec = time(NULL) - 2 * 86400}};
+    bool holds = true;
+    begin();
+    ask(SELFTEST_BUILD, &holds);
+    write_wide('4');
+    CHECK_EQ(ask(SELFTEST_WIDE, &holds), 0);
+    CHECK(!holds);
+    ask(SELFTEST_IMAGES, &holds);
+    char *text = support_read(only_file(), NULL);
+    CHECK_HAS(text, "\nwide 4\n");
+    free(text);
+    REQUIRE(utimensat(AT_FDCWD, only_file(), old, 0) == 0);
+    CHECK_EQ(ask(SELFTEST_WIDE, &holds), 1);
+    text = support_read(only_file(), NULL);
+    CHECK_HAS(text, holds ? "\nwide +\n" : "\nwide -\n");
+    free(text);
 }
 
 static const char *watched; /* the file that says that the driver was blamed */
