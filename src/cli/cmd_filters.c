@@ -140,6 +140,10 @@ static void print_bounds(const hone_filter_info *info)
             continue;
         if (bound == 0)
             printf("  %-13s the same on every device, to the last bit\n", name);
+        else if (type != HONE_F32 && bound < 0.5) /* less than a level: it is of f32 results */
+            printf(
+                "  %-13s the same on every device, to the last bit; f32 results within %g of the reference\n",
+                name, bound);
         else
             printf("  %-13s within %g %s of the reference%s\n", name, bound,
                    type == HONE_F32 ? "times the largest magnitude"

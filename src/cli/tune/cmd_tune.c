@@ -339,7 +339,7 @@ const struct command command_tune = {
     "\n"
     "options:\n"
     "  --size WxH       image size (default 3264x2448)\n"
-    "  --format TYPE    u8, u16 or f32 (default: u8 gray and colour, f32 gray)\n"
+    "  --format TYPE    u8, u16, s16 or f32 (default: u8 gray and colour, f32 gray)\n"
     "  --channels N     1 to 4\n"
     "  --budget TIME    time limit for the whole session: 60s, 5m, 1h\n"
     "  --quick          fewer cases (2560x1600; u8 gray, and u8 colour with the first usual\n"

@@ -174,11 +174,14 @@ def test_numbers_says_what_is_exact():
             for kind in ("u8", "u16", "f32"):
                 bound = described["bounds"].get(kind)
                 exact = kind in described["exact_types"].split(", ")
-                right = "-" if bound is None else "exact" if bound == 0 else f"{bound:g}" + (", `exact=yes`" if exact else "")
+                whole = bound is not None and (bound == 0 or (kind != "f32" and bound < 0.5))  # less than a level is of f32 results
+                right = ("-" if bound is None else "exact" + (f"; to `f32` {bound:g}" if bound else "") if whole
+                         else f"{bound:g}" + (", `exact=yes`" if exact else ""))
                 frame.check(said[name][kind] == right, f"{name} {kind}: numbers.md says {said[name][kind]}, {right} is so")
                 line = re.search(rf"^  {kind} +(the same|within).*$", shown, re.M)
                 frame.check((line is not None) == (bound is not None), f"{name} {kind}: {shown}")
-                frame.check(line is None or (line.group(1) == "the same") == (bound == 0), f"{name}: {line}")
+                frame.check(line is None or (line.group(1) == "the same") == whole, f"{name}: {line}")
+                frame.check(line is None or not whole or ("f32 results" in line.group(0)) == (bound > 0), f"{name}: {line}")
 
 
 def test_reproducible_is_an_error_where_nothing_is_exact():
