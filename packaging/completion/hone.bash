@@ -7,6 +7,10 @@ _hone_options() {
         sed -n 's/^  *\(-[[:alnum:]], *\)\{0,1\}\(--[[:alnum:]-]*\).*/\2/p'
 }
 
+_hone_commands() {
+    "${COMP_WORDS[0]}" --help 2>/dev/null | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
 # What may come next in a chain: the part behind the last '|' is a filter, or a filter and its parameters.
 _hone_chain() {
     local typed=$1 step filter word before
@@ -39,16 +43,17 @@ _hone_value() {
     local words= before= current=$3
     case "$1 $2" in
         *' --kernel-file' | *' --trace' | *' --spec' | *' --import' | *' --export' | *' --replay' | *' --header' | *' --check' | \
-            *' --output' | *' -o')
+            *' --output' | *' -o' | *' --html' | *' --include' | *' --folder' | *' -I')
             compopt -o default -o filenames
             mapfile -t COMPREPLY < <(compgen -f -- "$3")
             return 0 ;;
-        'tune --format' | 'bench --format') words='u8 u16 f32' ;;
+        'tune --format' | 'bench --format') words='u8 u16 s16 f32' ;;
         *' --format') words=$("${COMP_WORDS[0]}" formats --json 2>/dev/null | sed -n 's/^ *"suffixes": "\.\([^ "]*\).*/\1/p') ;;
         *' --tune') words='auto off full' ;;
         *' --perf-hint') words='high normal low' ;;
         *' --clock') words='auto device host' ;;
         *' --alpha') words='auto copy' ;;
+        *' --planes') words='luma all' ;;
         *' --compression') words='none lzw deflate packbits zstd' ;;
         *' --background') words='black white gray' ;;
         *' --device') words='auto cpu gpu accelerator' ;;
@@ -63,12 +68,15 @@ _hone() {
     COMPREPLY=()
     ((COMP_CWORD > 2)) && _hone_value "$command" "${COMP_WORDS[COMP_CWORD - 1]}" "$current" && return
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" --help 2>/dev/null |
-            sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p') --help --version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "$(_hone_commands) help --help --version" -- "$current")
+    elif [[ $command == help ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_hone_commands)" -- "$current")
     elif [[ $current == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_hone_options "$command")" -- "$current")
     elif [[ $command == cache ]]; then
         mapfile -t COMPREPLY < <(compgen -W 'list tuning verify clear' -- "$current")
+    elif [[ $command == bench && " ${COMP_WORDS[*]:2:COMP_CWORD-2} " == *' experiments '* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" bench 2>/dev/null | sed -n 's/^   \([a-z-]*\) .*/\1/p')" -- "$current")
     elif [[ $command == bench ]]; then
         mapfile -t COMPREPLY < <(compgen -W "roofs probes experiments $("${COMP_WORDS[0]}" bench --json 2>/dev/null |
             sed -n 's/^    "name": "\([^"]*\)".*/\1/p') $("${COMP_WORDS[0]}" filters --names 2>/dev/null)" -- "$current")

@@ -105,7 +105,8 @@ def complete(*words):
 
 
 def test_completion_offers_commands_and_options():
-    frame.check(complete("hone", "") == set(commands()) | {"--help", "--version"}, f"{complete('hone', '')}")
+    frame.check(complete("hone", "") == set(commands()) | {"help", "--help", "--version"}, f"{complete('hone', '')}")
+    frame.check(complete("hone", "help", "") == set(commands()), f"help: {complete('hone', 'help', '')}")
     for command in commands():
         expected = {"--" + name for name in options_of_help(hone(command, "--help"))}
         offered = complete("hone", command, "--")
@@ -129,7 +130,10 @@ def test_completion_offers_filters_and_parameters():
 
 
 def test_completion_offers_values_of_options():
-    frame.check(complete("hone", "tune", "--format", "") == {"u8", "u16", "f32"}, "types of tune")
+    frame.check(complete("hone", "tune", "--format", "") == {"u8", "u16", "s16", "f32"}, "types of tune")
+    frame.check(complete("hone", "apply", "sobel", "--planes", "") == {"luma", "all"}, "planes of videos")
+    experiments = set(re.findall(r"^   ([a-z-]+) ", hone("bench"), re.M))
+    frame.check(complete("hone", "bench", "experiments", "svm", "") == experiments and "svm" in experiments, "experiments")
     frame.check(complete("hone", "apply", "'box size=3'", "--tune", "o") == {"off"}, "--tune")
     frame.check({"pgm", "csv"} <= complete("hone", "apply", "box", "a.png", "--format", ""), "suffixes of apply")
     frame.check("cpu" in complete("hone", "apply", "box", "--device", ""), "devices")
@@ -196,7 +200,8 @@ def test_zsh_completes_what_bash_completes():
         return  # the tables alone are compared then
     for words in (("tune", "--format"), ("apply", "box", "--format"), ("apply", "box", "--tune"), ("apply", "box", "--device"),
                   ("apply", "box", "--compression"), ("apply", "box", "--background"), ("tune", "sobel", "--variant"),
-                  ("apply", "'box size=3 | sobel'", "a.png", "--variant"), ("filters",), ("tune",), ("doctor",), ("cache",), ()):
+                  ("apply", "'box size=3 | sobel'", "a.png", "--variant"), ("filters",), ("tune",), ("doctor",), ("cache",), ("help",),
+                  ("bench",), ("bench", "experiments"), ("apply", "box", "--planes"), ()):
         expected = complete("hone", *words, "") - {"--help", "--version"}
         frame.check(complete_in_zsh("hone", *words, "") == expected, f"{words}: {complete_in_zsh('hone', *words, '')}")
     for option in ("--kernel-file", "--spec", "--import", "--export", "--replay", "--header"):
