@@ -179,10 +179,12 @@ static double seconds_for_case(const struct tune_run *run)
     return budget_share(run->seconds, (double)(clock_ns() - run->start) * 1e-9, run->count - run->done);
 }
 
-/* The report tells of all cases. */
+/* The report tells of all cases. What is wrong with a filter in all its formats is told once. */
 static int fail_case(struct tune_run *run, const hone_error *error)
 {
-    cli_complain(&run->common, error);
+    if (strcmp(run->complained, error->message) != 0)
+        cli_complain(&run->common, error);
+    snprintf(run->complained, sizeof run->complained, "%s", error->message);
     json_array_append_new(run->report, cli_failure_json(error));
     return cli_exit_status(error->status);
 }

@@ -43,6 +43,7 @@ struct tune_run {
     struct budget_view left; /* what was told of the time that is left */
     uint64_t start;
     bool on_terminal;
+    char complained[sizeof((hone_error *)0)->message]; /* of the case before */
     json_t *report;
 };
 

@@ -682,6 +682,8 @@ def test_a_mistake_is_told_once():
                              ("box siz=3", "did you mean 'size'? It takes size, "), ("box size", "expected '=' and a value")):
             err = place.run("tune", text, status=2, env={**place.environment, "OCL_ICD_VENDORS": "/nonexistent"})[1]
             frame.check(err.count("hone: ") == 1 and wanted in err, f"{text}: {err}")
+        err = place.run("tune", "sobel", "--metric", "x=ms/zz", status=2)[1]  # several formats and norms, one filter
+        frame.check(err.count("unknown name 'zz'") == 1, err)
 
 
 if __name__ == "__main__":
