@@ -65,3 +65,10 @@ hone_status error_memory(hone_error *error, const char *what)
 {
     return error_set(error, HONE_ERROR_MEMORY, "out of memory for %s", what);
 }
+
+hone_status error_pass(hone_error *error, const hone_error *from)
+{
+    if (error)
+        *error = *from;
+    return from->status;
+}

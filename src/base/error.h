@@ -15,6 +15,9 @@ hone_status error_set(hone_error *error, hone_status status, const char *format,
 /* Puts "prefix: " before the message that is there, for a caller that knows more about where it happened. */
 void error_prefix(hone_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Hands `from`, an error of its own, on to a caller. */
+hone_status error_pass(hone_error *error, const hone_error *from);
+
 /* HONE_ERROR_MEMORY with a message that names what was wanted. */
 hone_status error_memory(hone_error *error, const char *what);
 

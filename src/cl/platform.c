@@ -97,8 +97,7 @@ hone_status platform_find_devices(struct found_device **list, size_t *count, hon
     return HONE_OK;
 }
 
-/* Asking. A device that does not know a property leaves the zero that was there; asking the few properties
- * without which nothing works is checked by the caller. */
+/* Asking. A device that does not know a property leaves the zero that was there. */
 
 static bool ask(cl_device_id id, cl_device_info what, void *value, size_t size)
 {
@@ -129,15 +128,47 @@ static bool ask_bool(cl_device_id id, cl_device_info what)
     return ask(id, what, &value, sizeof value) && value;
 }
 
-char *platform_device_text(cl_device_id id, cl_device_info what)
+/* What every device has to tell, and nothing works without: the first question that fails is remembered. */
+struct questions {
+    cl_device_id id;
+    const char *failed; /* its name; NULL: all were answered */
+    cl_int code;
+};
+
+static void note_answer(struct questions *questions, const char *name, cl_int code)
+{
+    if (code == CL_SUCCESS || questions->failed)
+        return;
+    questions->failed = name;
+    questions->code = code;
+}
+
+static void require(struct questions *questions, cl_device_info what, const char *name, void *value,
+                    size_t size)
+{
+    note_answer(questions, name, clGetDeviceInfo(questions->id, what, size, value, NULL));
+}
+
+#define REQUIRE(questions, what, value) require(questions, what, #what, &(value), sizeof(value))
+
+static char *ask_text(cl_device_id id, cl_device_info what, cl_int *code)
 {
     size_t size = 0;
-    if (clGetDeviceInfo(id, what, 0, NULL, &size) != CL_SUCCESS || size > MAX_TEXT)
+    *code = clGetDeviceInfo(id, what, 0, NULL, &size);
+    if (*code != CL_SUCCESS || size > MAX_TEXT)
         size = 0;
     char *text = mem_new(size + 1, 1);
-    if (text && size && clGetDeviceInfo(id, what, size, text, NULL) != CL_SUCCESS)
+    if (text && size)
+        *code = clGetDeviceInfo(id, what, size, text, NULL);
+    if (text && *code != CL_SUCCESS)
         text[0] = '\0';
     return text;
+}
+
+char *platform_device_text(cl_device_id id, cl_device_info what)
+{
+    cl_int code = CL_SUCCESS;
+    return ask_text(id, what, &code);
 }
 
 static void trim(char *text)
@@ -149,9 +180,13 @@ static void trim(char *text)
     memmove(text, text + blanks, length - blanks + 1);
 }
 
-static bool copy_text(cl_device_id id, cl_device_info what, char *to, size_t size)
+/* False when memory is short. */
+static bool require_text(struct questions *questions, cl_device_info what, const char *name, char *to,
+                         size_t size)
 {
-    char *text = platform_device_text(id, what);
+    cl_int code = CL_SUCCESS;
+    char *text = ask_text(questions->id, what, &code);
+    note_answer(questions, name, code);
     if (!text)
         return false;
     trim(text);
@@ -159,6 +194,8 @@ static bool copy_text(cl_device_id id, cl_device_info what, char *to, size_t siz
     free(text);
     return true;
 }
+
+#define REQUIRE_TEXT(questions, what, to) require_text(questions, what, #what, to, sizeof(to))
 
 static void copy_platform_text(cl_platform_id platform, cl_platform_info what, char *to, size_t size)
 {
@@ -169,10 +206,10 @@ static void copy_platform_text(cl_platform_id platform, cl_platform_info what, c
     snprintf(to, size, "%s", text);
 }
 
-static hone_device_kind kind_of(cl_device_id id)
+static hone_device_kind kind_of(struct questions *questions)
 {
     cl_device_type type = 0;
-    ask(id, CL_DEVICE_TYPE, &type, sizeof type);
+    REQUIRE(questions, CL_DEVICE_TYPE, type);
     if (type & CL_DEVICE_TYPE_GPU)
         return HONE_DEVICE_GPU;
     if (type & CL_DEVICE_TYPE_ACCELERATOR)
@@ -182,34 +219,56 @@ static hone_device_kind kind_of(cl_device_id id)
 
 static void describe_sizes(cl_device_id id, hone_device_info *info)
 {
-    info->compute_units = ask_unsigned(id, CL_DEVICE_MAX_COMPUTE_UNITS);
     info->clock_mhz = ask_unsigned(id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
     info->address_bits = ask_unsigned(id, CL_DEVICE_ADDRESS_BITS);
     info->vendor_id = ask_unsigned(id, CL_DEVICE_VENDOR_ID);
-    info->global_memory = ask_long(id, CL_DEVICE_GLOBAL_MEM_SIZE);
-    info->max_allocation = ask_long(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     info->global_cache = ask_long(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
     info->cache_line = ask_unsigned(id, CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE);
-    info->local_memory = ask_long(id, CL_DEVICE_LOCAL_MEM_SIZE);
     info->local_memory_is_dedicated = ask_unsigned(id, CL_DEVICE_LOCAL_MEM_TYPE) == CL_LOCAL;
     info->constant_memory = ask_long(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
     info->unified_memory = ask_bool(id, CL_DEVICE_HOST_UNIFIED_MEMORY);
     info->images = ask_bool(id, CL_DEVICE_IMAGE_SUPPORT);
     info->image_width = info->images ? ask_size(id, CL_DEVICE_IMAGE2D_MAX_WIDTH) : 0;
     info->image_height = info->images ? ask_size(id, CL_DEVICE_IMAGE2D_MAX_HEIGHT) : 0;
-    info->max_work_group = ask_size(id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
     info->base_align = ask_unsigned(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
     info->timer_resolution = ask_size(id, CL_DEVICE_PROFILING_TIMER_RESOLUTION);
 }
 
-static void describe_work_items(cl_device_id id, hone_device_info *info)
+static void require_work_items(struct questions *questions, hone_device_info *info)
 {
     size_t items[16] = {0};
-    unsigned dimensions = ask_unsigned(id, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS);
+    cl_uint dimensions = 0;
+    REQUIRE(questions, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, dimensions);
     if (dimensions <= COUNT_OF(items))
-        ask(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, items, dimensions * sizeof *items);
+        require(questions, CL_DEVICE_MAX_WORK_ITEM_SIZES, "CL_DEVICE_MAX_WORK_ITEM_SIZES", items,
+                dimensions * sizeof *items);
     for (int i = 0; i < 3; i++)
         info->max_work_items[i] = items[i];
+}
+
+static void require_sizes(struct questions *questions, hone_device_info *info)
+{
+    cl_uint units = 0;
+    cl_ulong memory = 0, allocation = 0, local = 0;
+    REQUIRE(questions, CL_DEVICE_MAX_COMPUTE_UNITS, units);
+    REQUIRE(questions, CL_DEVICE_GLOBAL_MEM_SIZE, memory);
+    REQUIRE(questions, CL_DEVICE_MAX_MEM_ALLOC_SIZE, allocation);
+    REQUIRE(questions, CL_DEVICE_LOCAL_MEM_SIZE, local);
+    REQUIRE(questions, CL_DEVICE_MAX_WORK_GROUP_SIZE, info->max_work_group);
+    require_work_items(questions, info);
+    info->compute_units = units;
+    info->global_memory = memory;
+    info->max_allocation = allocation;
+    info->local_memory = local;
+}
+
+static bool require_names(struct questions *questions, hone_device_info *info)
+{
+    return REQUIRE_TEXT(questions, CL_DEVICE_NAME, info->name) &&
+           REQUIRE_TEXT(questions, CL_DEVICE_VENDOR, info->vendor) &&
+           REQUIRE_TEXT(questions, CL_DRIVER_VERSION, info->driver_version) &&
+           REQUIRE_TEXT(questions, CL_DEVICE_VERSION, info->device_version) &&
+           REQUIRE_TEXT(questions, CL_DEVICE_OPENCL_C_VERSION, info->c_version);
 }
 
 /* Properties of newer versions are asked only where the version has them. */
@@ -256,38 +315,48 @@ static void note_used_extensions(const char *extensions, hone_device_info *info)
                                        "%s%s", length ? " " : "", used[i]);
 }
 
+static hone_status check_answers(const struct questions *questions, const hone_device_info *info,
+                                 hone_error *error)
+{
+    if (questions->failed)
+        return cl_failed(error, questions->code,
+                         "a device of platform '%s' does not describe itself: clGetDeviceInfo of %s",
+                         info->platform, questions->failed);
+    if (info->name[0] == '\0' || info->platform[0] == '\0' || info->max_work_group == 0)
+        return error_set(error, HONE_ERROR_DEVICE, "a device of platform '%s' does not describe itself",
+                         info->platform);
+    return HONE_OK;
+}
+
 hone_status platform_describe(cl_platform_id platform, cl_device_id id, hone_device_info *info,
                               char **extensions, hone_error *error)
 {
+    struct questions questions = {.id = id};
     *info = (hone_device_info){0};
+    copy_platform_text(platform, CL_PLATFORM_NAME, info->platform, sizeof info->platform);
+    copy_platform_text(platform, CL_PLATFORM_VERSION, info->platform_version, sizeof info->platform_version);
     *extensions = platform_device_text(id, CL_DEVICE_EXTENSIONS);
-    bool ok = *extensions && copy_text(id, CL_DEVICE_NAME, info->name, sizeof info->name) &&
-              copy_text(id, CL_DEVICE_VENDOR, info->vendor, sizeof info->vendor) &&
-              copy_text(id, CL_DRIVER_VERSION, info->driver_version, sizeof info->driver_version) &&
-              copy_text(id, CL_DEVICE_VERSION, info->device_version, sizeof info->device_version) &&
-              copy_text(id, CL_DEVICE_OPENCL_C_VERSION, info->c_version, sizeof info->c_version);
-    if (!ok) {
+    if (!*extensions || !require_names(&questions, info)) {
         free(*extensions);
         *extensions = NULL;
         return error_memory(error, "the description of a device");
     }
-    copy_platform_text(platform, CL_PLATFORM_NAME, info->platform, sizeof info->platform);
-    copy_platform_text(platform, CL_PLATFORM_VERSION, info->platform_version, sizeof info->platform_version);
+    info->kind = kind_of(&questions);
+    require_sizes(&questions, info);
+    hone_status status = check_answers(&questions, info, error);
+    if (status) {
+        free(*extensions);
+        *extensions = NULL;
+        return status;
+    }
     unsigned major = 1, minor = 0;
     sscanf(info->device_version, "OpenCL %u.%u", &major, &minor);
     info->version = major * 100 + minor * 10;
-    info->kind = kind_of(id);
     describe_sizes(id, info);
-    describe_work_items(id, info);
     describe_features(id, *extensions, info);
     note_used_extensions(*extensions, info);
-    vendor_describe(id, *extensions, info);
     /* What is asked of a driver, and what is not, depends on whose it is. */
-    if (info->name[0] == '\0' || info->platform[0] == '\0' || info->max_work_group == 0)
-        return free(*extensions),
-               *extensions = NULL,
-               error_set(error, HONE_ERROR_DEVICE, "a device of platform '%s' does not describe itself",
-                         info->platform);
+    vendor_describe(id, *extensions, info);
     return HONE_OK;
 }
 
@@ -317,7 +386,7 @@ hone_status hone_device_list(hone_device_info **list, size_t *count, hone_error 
         /* One that cannot be described is left out; the others keep their numbers. */
         if (platform_describe(found[i].platform, found[i].id, &infos[*count], &extensions, &why) == HONE_OK)
             infos[(*count)++].index = (unsigned)i;
-        else if (why.status == HONE_ERROR_MEMORY)
+        else if (why.status == HONE_ERROR_MEMORY && !why.cl_code)
             status = error_memory(error, "the list of devices");
         free(extensions);
     }

@@ -137,31 +137,55 @@ static hone_status try_specs(hone_device **out, const struct candidate *all, siz
                : error_usage(error, "an empty device spec; use a number, cpu, gpu or part of a name");
 }
 
-hone_status select_device(hone_device **out, const hone_device_request *request, hone_error *error)
+/* Fills `all`, which has room for `count`, with those that describe themselves; `why` is the error of the
+ * first that does not. */
+static size_t describe_all(struct candidate *all, const struct found_device *found, size_t count,
+                           hone_error *why)
 {
-    const char *spec = request->spec ? request->spec : getenv("HONE_DEVICE");
-    struct found_device *found = NULL;
-    size_t count = 0, described = 0;
-    hone_status status = platform_find_devices(&found, &count, error);
-    if (status)
-        return status;
-    struct candidate *all = mem_new(count, sizeof *all);
-    if (!all)
-        status = error_memory(error, "the list of devices");
-    for (size_t i = 0; i < count && !status; i++) {
+    size_t described = 0;
+    for (size_t i = 0; i < count; i++) {
         char *extensions = NULL;
+        hone_error error;
         struct candidate *candidate = &all[described];
         candidate->found = found[i];
         candidate->index = (unsigned)i;
-        if (platform_describe(found[i].platform, found[i].id, &candidate->info, &extensions, error) ==
+        if (platform_describe(found[i].platform, found[i].id, &candidate->info, &extensions, &error) ==
             HONE_OK) {
             candidate->info.index = (unsigned)i;
             candidate->score = score(&candidate->info);
             described++;
-        }
+        } else if (!why->status)
+            *why = error;
         free(extensions);
     }
-    THEN(status, try_specs(out, all, described, spec && *spec ? spec : "auto", request, error));
+    return described;
+}
+
+/* A device that does not describe itself may be the one that is missed. */
+static hone_status blame_undescribed(bool is_only, const hone_error *why, hone_error *error)
+{
+    if (is_only)
+        return error_pass(error, why);
+    const hone_error found = error ? *error : (hone_error){.message = ""};
+    return error_set(error, HONE_ERROR_NO_DEVICE, "%s; another one cannot be used: %s", found.message,
+                     why->message);
+}
+
+hone_status select_device(hone_device **out, const hone_device_request *request, hone_error *error)
+{
+    const char *spec = request->spec ? request->spec : getenv("HONE_DEVICE");
+    struct found_device *found = NULL;
+    size_t count = 0;
+    hone_error why = {.status = HONE_OK};
+    hone_status status = platform_find_devices(&found, &count, error);
+    if (status)
+        return status;
+    struct candidate *all = mem_new(count, sizeof *all);
+    const size_t described = all ? describe_all(all, found, count, &why) : 0;
+    status = all ? try_specs(out, all, described, spec && *spec ? spec : "auto", request, error)
+                 : error_memory(error, "the list of devices");
+    if (status == HONE_ERROR_NO_DEVICE && why.status)
+        status = blame_undescribed(described == 0, &why, error);
     free(all);
     free(found);
     return status;
