@@ -238,18 +238,21 @@ static double expected_bytes(const struct tiles *tiles)
 }
 
 /* Memory for a tile is known when it has been taken: what is too large gives way to what should fit by that.
- */
+ * If the driver has no memory for the last try, its error is the one that tells. */
 static hone_status fit(struct tiles *tiles, struct means means, hone_error *error)
 {
     enum { TRIES = 16 };
     const uint64_t memory = means.memory;
     struct shape shape;
+    hone_error why = {.status = HONE_OK};
     bool guessed = true;
     for (int i = 0; i < TRIES && (choose_shape(&shape, tiles, &means) || guessed); i++) {
         const uint64_t pixels = (uint64_t)shape.bands.region * shape.columns.region;
-        hone_status status = pixels ? try_shape(tiles, &shape, error) : HONE_OK;
+        hone_status status = pixels ? try_shape(tiles, &shape, &why) : HONE_OK;
         if (status && status != HONE_ERROR_MEMORY)
-            return status;
+            return error_pass(error, &why);
+        if (!status)
+            why = (hone_error){.status = HONE_OK};
         if (pixels && !status && tiles->memory <= memory)
             return HONE_OK;
         if (status)
@@ -263,7 +266,7 @@ static hone_status fit(struct tiles *tiles, struct means means, hone_error *erro
             means.each /= 2;
         guessed = guessed && !pixels;
     }
-    return does_not_fit(tiles, &shape, memory, error);
+    return why.cl_code ? error_pass(error, &why) : does_not_fit(tiles, &shape, memory, error);
 }
 
 /* How many strips there are: most, unless bands that are higher by fewer repeat much less. With one alone,

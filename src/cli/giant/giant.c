@@ -197,8 +197,8 @@ hone_status giant_make_tiles(struct giant *g, const hone_chain *chain, hone_erro
     const hone_status status = try_tiles(g, chain, memory_of(g->engine->options), error);
     if (!status)
         warn_of_work(g);
-    if (status != HONE_ERROR_MEMORY || !error)
-        return status;
+    if (status != HONE_ERROR_MEMORY || !error || error->cl_code)
+        return status; /* of a driver that has none, --memory is no remedy */
     const hone_error plain = *error;
     const uint64_t least = least_memory(g, chain);
     return least ? error_set(error, status, "%s: --memory has to be at least %lluM", plain.message,
