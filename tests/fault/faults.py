@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes what hone depends on fail, call by call, once and for good, and looks at what becomes of it.
 
-    faults.py build=FOLDER [effort=default|all] [driver=pocl|rusticl] [TEST...]
+    faults.py build=FOLDER [effort=quick|default|all] [driver=pocl|rusticl] [TEST...]
 
-What fails: every OpenCL call (calls_*), allocation (memory_*), file operation (files_*) and new thread (threads_*), of the scenes
-of build/tests/life and of `hone apply`, to a whole image (apply) and to one in tiles (tiles); with programs on disk ("warm") and without ("cold"). For each place in the program,
-the first and the last of its calls fail (effort=all: every one). Then: the process ends by itself, soon, with a status
-that tells; the message names the call and its code, or the result is right all the same; an output is whole or as it was;
-nothing leaks; nothing is released twice; no promise is broken; the next start works as if nothing had been. kills_*: the
-process is killed before each file operation: the output is old or whole, and the next run leaves nothing else.
+What fails: every OpenCL call (calls_*), allocation (memory_*), file operation (files_*) and new thread (threads_*), of the
+scenes of build/tests/life and of `hone apply`, to a whole image (apply) and to one in tiles (tiles); with programs on disk
+("warm") and without ("cold"). For each place in the program, the first and the last of its calls fail (effort=all: every one;
+effort=quick: of every few places one call, in one way). Then: the process ends by itself, soon, with a status that tells; the
+message names the call and its code, or the result is right all the same; an output is whole or as it was; nothing leaks;
+nothing is released twice; no promise is broken; the next start works as if nothing had been. kills_*: the process is killed
+before each file operation: the output is old or whole, and the next run leaves nothing else.
 """
 
+import bisect
 import collections
+import functools
 import os
 import re
 import shutil
@@ -25,11 +28,18 @@ import frame  # noqa: E402
 
 LIMIT = 300  # seconds until a process counts as hanging, on a busy machine, too
 
-# A device that cannot be described is passed over; formats, hints and facts that a device need not know are optional.
-# What comes of such a call failing is right, or is said in other words.
-OPTIONAL_CALLS = {"clGetDeviceInfo", "clGetPlatformInfo", "clGetSupportedImageFormats", "clGetKernelArgInfo",
+# Formats, hints and facts that a device need not know are optional. What comes of such a call failing is right, or is said in
+# other words.
+OPTIONAL_CALLS = {"clGetPlatformInfo", "clGetSupportedImageFormats", "clGetKernelArgInfo",
                   "clGetKernelWorkGroupInfo", "clGetProgramBuildInfo", "clGetPlatformIDs", "clGetDeviceIDs"}
 REQUIRED_ITEMS = {"build", "loops", "local", "integers", "floats", "atomics"}
+
+# What the command does as often as the clock says: once a run takes 0.1 s, then each second. Such a place is struck once, in a
+# run that a call to the driver makes last a second.
+ON_THE_CLOCK = {"starved_since"}
+SLOWED = {"LAYER_ONLY": "clCreateContext", "LAYER_FAIL": "1", "LAYER_SLEEP": "1"}
+AIMS = 4  # at a place that is reached less often than in the run before
+QUICK = 4  # effort=quick takes one of so many places
 
 Run = collections.namedtuple("Run", "status output sites failed leaks faults hung")
 Point = collections.namedtuple("Point", "name site number sticky")
@@ -52,6 +62,10 @@ def drivers():
 
 def driver():
     return frame.option("driver", "pocl")
+
+
+def effort():
+    return frame.option("effort", "default")
 
 
 def built(name):
@@ -162,7 +176,7 @@ class Apply:
         return [self.content(place)]
 
     def failure(self, run):
-        match = re.search(r"^hone.*: .+$", run.output, re.M)
+        match = re.search(r"^hone(?: \w+)?: (?!warning: ).+$", run.output, re.M)
         return match.group(0) if match else None
 
     def left_over(self, place, run):
@@ -250,7 +264,7 @@ def read_reports(status, text, reports, kind, hung):
         for words in lines:
             if words[0] == "site" and prefix == kind.prefix:
                 sites[(words[1], words[2])] = int(words[3])
-            elif words[0] == "failed":
+            elif words[0] == "failed" and prefix == kind.prefix:
                 failed = words[1]
             elif words[0] == "leak":
                 leaks.append(" ".join(words))
@@ -324,9 +338,19 @@ def ways_for(kind, point):
             yield way
 
 
+def strike(place, work, kind, point, way, warm):
+    """The run in which the call fails. A place that is reached less often than before is aimed at again."""
+    for _ in range(AIMS):
+        place.refresh(warm)
+        got = run(place, work, kind, point, way)
+        if got.failed or got.hung:
+            break
+        point = point._replace(number=max(1, min(point.number, got.sites.get((point.name, point.site), 1))))
+    return got
+
+
 def check_point(place, work, kind, point, way, wanted, warm):
-    place.refresh(warm)
-    got = run(place, work, kind, point, way)
+    got = strike(place, work, kind, point, way, warm)
     text = complaint(place, work, kind, point, got, wanted)
     if text is None and harmless(way) and got.status != 0:
         text = "it does not go on after an interruption or a part"
@@ -350,34 +374,47 @@ def describe(point, way):
     return f"{kind} {point.name} no. {point.number} at {point.site} {how}".rstrip()
 
 
+def numbers(count):
+    """Which calls of a place fail."""
+    return range(1, count + 1) if effort() == "all" else sorted({1, count})
+
+
 def points(sites, known=()):
     """What to make fail: all places that are not known yet."""
-    everything = frame.option("effort", "default") == "all"
     chosen = []
     for (name, site), count in sorted(sites.items()):
         if (name, site) in known:
             continue
-        numbers = range(1, count + 1) if everything else sorted({1, count})
-        chosen += [Point(name, site, number, sticky) for number in numbers for sticky in (False, True)
+        chosen += [Point(name, site, number, sticky) for number in numbers(count) for sticky in (False, True)
                    if not (sticky and driver() != "pocl")]
     return chosen
 
 
+def faults(kind, chosen):
+    """(point, way): what fails and how; for effort=quick a part, spread over the places, in which each way has its turn."""
+    everything = [(point, way) for point in chosen for way in ways_for(kind, point)]
+    if effort() != "quick":
+        return everything
+    places = collections.defaultdict(list)
+    for point, way in everything:
+        places[point.name, point.site].append((point, way))
+    return [of_place[i // QUICK % len(of_place)] for i, of_place in enumerate(places.values()) if i % QUICK == 0]
+
+
 def check_points(place, work, kind, chosen, wanted, warm):
-    wrong, count = [], 0
-    for point in chosen:
-        for way in ways_for(kind, point):
-            count += 1
-            text = check_point(place, work, kind, point, way, wanted, warm)
-            if text:
-                wrong.append(text)
-                print(f"# {text}", flush=True)
-    print(f"# {work.name}, {'warm' if warm else 'cold'}: {count} faults, {len(wrong)} wrong", flush=True)
-    frame.check(not wrong, f"{len(wrong)} of {count} faults, the first: {wrong[:1]}")
+    wrong, chosen = [], faults(kind, chosen)
+    for point, way in chosen:
+        text = check_point(place, work, kind, point, way, wanted, warm)
+        if text:
+            wrong.append(text)
+            print(f"# {text}", flush=True)
+    print(f"# {work.name}, {'warm' if warm else 'cold'}: {len(chosen)} faults, {len(wrong)} wrong", flush=True)
+    frame.check(not wrong, f"{len(wrong)} of {len(chosen)} faults, the first: {wrong[:1]}")
 
 
 def clean_run(place, work, kind, cache=None):
     got = run(place, work, kind, None, None, cache)
+    got = got._replace(sites={site: count for site, count in got.sites.items() if not on_the_clock(work, site)})
     frame.check(got.status == 0 and not got.leaks and not got.faults and got.sites,
                 f"without a fault: status {got.status}, {got.leaks[:4]} {got.faults} {got.output[-300:]}")
     return got
@@ -394,6 +431,46 @@ def check_work(work, kind):
         frame.check(work.results(place, warm) == wanted, "cold and warm starts differ")
         check_points(place, work, kind, points(warm.sites), wanted, True)
         check_points(place, work, kind, points(cold.sites, warm.sites), wanted, False)
+        if kind is FILES and isinstance(work, Apply):
+            check_points(place, Slowed(work), kind, points(clock_sites(place, work)), wanted, True)
+
+
+# ---- What the clock calls ----
+
+@functools.cache
+def functions(program):
+    """(address, name) of all functions, sorted."""
+    listed = subprocess.run(["nm", "--defined-only", program], capture_output=True, text=True, check=True).stdout
+    words = [line.split() for line in listed.splitlines()]
+    return sorted((int(address, 16), name) for address, kind, name in words if kind in "tT")
+
+
+def on_the_clock(work, site):
+    known = functions(work.program)
+    at = bisect.bisect(known, (int(site[1], 16), "")) - 1
+    return known[at][1].split(".")[0] in ON_THE_CLOCK
+
+
+class Slowed:
+    """The work in runs of a second and more."""
+
+    def __init__(self, work):
+        self.work, self.name = work, work.name + ", slow"
+
+    def __getattr__(self, name):
+        return getattr(self.work, name)
+
+    def environment(self, place):
+        return self.work.environment(place) | SLOWED
+
+
+def clock_sites(place, work):
+    """Places that the clock reaches, each as reached once."""
+    place.refresh(True)
+    got = run(place, Slowed(work), FILES)
+    sites = {site: 1 for site in got.sites if on_the_clock(work, site)}
+    frame.check(got.status == 0 and sites, f"a slow run ends with {got.status}, and the clock has called {sorted(sites)}")
+    return sites
 
 
 # ---- kill -9 ----
@@ -455,6 +532,11 @@ def call_sites(program):
 
 # Why a place is not reached by the scenes: the function, and the reason.
 NOT_REACHED = {
+    "event_made": "by the host's clock: for the tuner, where the device has none",
+    "kernel_binary": "asked by the tuner's reports alone",
+    "kernel_set_any_sampler": "for kernels of the user, which the tuner runs",
+    "transfer_run": "rows without padding, which the scenes have not, or one by one, where a driver refuses rectangles",
+    "platform_describe": "the compiler's copy of a call for the case that the one before it fails",
     "kernel_get_argument": "asked by tests alone (the harness)",
     "memory_create_table": "reached as soon as a variant has a table",
     "memory_copy": "reached as soon as a variant reads image objects and rows are padded",
@@ -500,6 +582,8 @@ def add_tests(names):
     works = {scene: Scene(scene) for scene in scenes()}
     if has_apply():
         works |= {"apply": Apply(), "tiles": Tiles()}
+    if effort() == "quick":
+        works = {name: work for name, work in works.items() if name in ("stream", "apply", "tiles")}
     for name, work in works.items():
         names["test_calls_" + name] = lambda work=work: check_work(work, CALLS)
         if name in ("plan", "images", "selftest", "list", "syntax", "objects", "apply", "tiles"):
