@@ -21,9 +21,11 @@ target_include_directories(hone_static INTERFACE $<INSTALL_INTERFACE:${CMAKE_INS
 install(TARGETS hone hone_static EXPORT hone-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS hone_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-if(TARGET hone_video) # found from the command's own place, so that the tree can be moved
-  install(TARGETS hone_video LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/hone)
-endif()
+foreach(module hone_vips hone_video) # found from the command's own place, so that the tree can be moved
+  if(TARGET ${module})
+    install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/hone)
+  endif()
+endforeach()
 install(EXPORT hone-targets NAMESPACE hone:: DESTINATION ${package_folder})
 install(FILES ${PROJECT_BINARY_DIR}/hone-config.cmake ${PROJECT_BINARY_DIR}/hone-config-version.cmake
   DESTINATION ${package_folder})

@@ -155,7 +155,7 @@ bool media_format_at(size_t index, struct media_format_info *out)
 {
     if (index < COUNT_OF(formats)) {
         const struct format *format = &formats[index];
-        const bool writes = is_writable(format);
+        const bool writes = is_writable(format) && (format->write != BY_VIPS || media_vips_version() != NULL);
         *out = (struct media_format_info){.name = format->name,
                                           .suffixes = format->suffixes,
                                           .reads = is_readable(format->suffixes, false),

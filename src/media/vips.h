@@ -5,9 +5,12 @@
 #include "base/text.h"
 #include "media/reader.h"
 
-#include <vips/vips.h>
+#include "media/vips/calls.h"
 
-/* Starts libvips, once per process. */
+/* Loads libvips alone. */
+hone_status vips_load(hone_error *error);
+
+/* Loads and starts libvips, once per process. */
 hone_status vips_begin(hone_error *error);
 
 /* From now on libvips holds tens of rows of an image that comes row by row, not hundreds: only the options of

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command's side of its module for videos: found beside the executable, loaded when a video comes, never
- * unloaded. */
+/* The command's side of its module for videos, which is loaded when a video comes. */
 #include "media/video/module.h"
 
 #include "base/error.h"
-#include "hone/version.h"
+#include "media/module.h"
 
-#include <dlfcn.h>
-#include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 static const struct video_functions *module; /* NULL: it is not there, and `problem` says why */
 static hone_error problem;
@@ -23,46 +17,10 @@ bool video_is_built(void)
     return true;
 }
 
-/* Relative to the folder of the executable: as installed, then as built. */
-static const char *const places[] = {HONE_VIDEO_MODULE, "libexec/hone/video.so"};
-
-static bool find(char *path, size_t size)
-{
-    char folder[PATH_MAX];
-    const ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
-    folder[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(folder, '/');
-    if (!slash)
-        return false;
-    *slash = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const int written = snprintf(path, size, "%s/%s", folder, places[i]);
-        if (written > 0 && (size_t)written < size && access(path, F_OK) == 0)
-            return true;
-    }
-    snprintf(path, size, "%s/%s", folder, places[0]);
-    return false;
-}
-
 static void load(void)
 {
-    char path[PATH_MAX * 2];
-    if (!find(path, sizeof path)) {
-        error_unsupported(&problem, "hone's module for videos is missing: '%s' belongs to its installation",
-                          path);
-        return;
-    }
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const struct video_functions *found = handle ? dlsym(handle, VIDEO_FUNCTIONS) : NULL;
-    if (!found)
-        error_unsupported(&problem, "hone's module for videos cannot be loaded: %s", dlerror());
-    else if (found->size != sizeof *found || strcmp(found->version, HONE_VERSION) != 0)
-        error_unsupported(&problem,
-                          "hone's module for videos, '%s', is of another version than hone " HONE_VERSION
-                          ": install both anew",
-                          path);
-    else
-        module = found;
+    static const char *const places[] = {HONE_VIDEO_MODULE, "libexec/hone/video.so", NULL};
+    module_load((const void **)&module, "videos", places, VIDEO_FUNCTIONS, sizeof *module, &problem);
 }
 
 #else
@@ -85,9 +43,7 @@ hone_status video_load(hone_error *error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
-    if (!module && error)
-        *error = problem;
-    return module ? HONE_OK : problem.status;
+    return module ? HONE_OK : error_pass(error, &problem);
 }
 
 static hone_status load_for(const char *name, hone_error *error)

@@ -29,12 +29,13 @@ static void start(void)
 
 const char *vips_running_version(void)
 {
-    return vips_version_string();
+    return vips_load(NULL) ? NULL : vips_version_string();
 }
 
 hone_status vips_begin(hone_error *error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    TRY(vips_load(error));
     pthread_once(&once, start);
     if (started)
         return HONE_OK;

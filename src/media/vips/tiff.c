@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #ifdef HONE_HAVE_TIFF
-#include <tiffio.h>
 
 enum {
     MAX_BAND_BYTES = 1 << 30, /* of a row of tiles, unpacked */
