@@ -363,7 +363,7 @@ const struct command command_apply = {
         "  --resume             for images in bands of rows: keep finished rows next to the output until\n"
         "                       it is complete, and continue after those of an interrupted run\n"
         "  --force              allow overwriting an input with its own output, or a write-protected file\n"
-        "  -j, --jobs N         images processed in parallel (default: number of processors, at most 16)\n"
+        "  -j, --jobs N         images processed in parallel (default: processors + 1, at most 16)\n"
         "  --memory SIZE        maximum memory for pixels, such as 512M or 2G, of all images processed in\n"
         "                       parallel; an image that needs more is filtered in bands of rows (default:\n"
         "                       1G for what can be)\n"

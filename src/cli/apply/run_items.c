@@ -223,10 +223,12 @@ static void *work(void *user)
     return NULL;
 }
 
+/* One more than there are processors: while an image waits for the device, a disk or another thread, there is
+ * something else to do. */
 static unsigned crew_size(const struct apply_options *options, size_t items)
 {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t size = options->jobs > 0 ? (size_t)options->jobs : processors > 0 ? (size_t)processors : 1;
+    size_t size = options->jobs > 0 ? (size_t)options->jobs : processors > 0 ? (size_t)processors + 1 : 1;
     if (options->jobs <= 0 && size > MAX_AUTOMATIC)
         size = MAX_AUTOMATIC;
     return (unsigned)(size < items ? size : items);
