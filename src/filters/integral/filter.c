@@ -192,6 +192,8 @@ static const struct seed seeds[] = {
     {"WIDE", "vectors", ""},
     {"PTX && C == 1 && BITS > 8 && W*H >= 1000000 && W*H <= 9000000 && H <= CU*32", "persistent", "CHUNK=4"},
     {"PTX && C == 1 && W*H <= 9000000 && H <= CU*32", "persistent", ""},
+    {"PTX && C > 1 && W*H >= 1000000 && W*H*C <= (FLOAT ? 5000000 : 9000000) && H <= CU*32", "persistent",
+     "LINES=2 CHUNK=4"},
     {"PTX && C > 1 && W*H*C <= (FLOAT ? 5000000 : 9000000) && H <= CU*32", "persistent", "LINES=2"},
     {"GPU && W*H*C*BITS <= 6291456", "once", ""},
     {"PTX && C == 4 && W*H >= 33554432", "tiles", "ROWS=64 PIECES=1 LINES=4 STREAM=1 WG_SUMS=64 WG_X=64"},
