@@ -63,20 +63,109 @@ void gaussian_exact_table(const struct filter_case *c, uint32_t *table, size_t c
     free(weights);
 }
 
-/* Two factors of 16 bits a word. Of u8 for the rows' sums at distances 2 g and 2 g + 1; of u16, whose sums of
- * two take 17 bits, g and g, half of the centre twice. */
+/* Two factors of 16 bits a word, for pixels on both sides of a result; half of the centre twice. */
 void gaussian_exact_vectors(const struct filter_case *c, uint32_t *table, size_t count)
 {
-    size_t reach = (size_t)case_symbol(c, "EXACT_REACH"), groups = count - (reach + 1);
-    bool bytes = c->in.type == HONE_U8;
+    size_t groups = count / 2;
     uint32_t *weights = exact_weights(c, gaussian_radius(case_number(c, "sigma")));
     for (size_t g = 0; weights && g < groups; g++) {
-        uint32_t first = bytes ? weights[2 * g] : g ? weights[g] : weights[0] / 2;
-        uint32_t second = !bytes ? first : 2 * g + 1 <= reach ? weights[2 * g + 1] : 0;
-        table[g] = first | second << 16;
+        uint32_t weight = g ? weights[g] : weights[0] / 2;
+        table[g] = weight | weight << 16;
+        table[groups + g] = weights[g];
     }
-    for (size_t i = 0; weights && i <= reach; i++)
-        table[groups + i] = weights[i];
+    free(weights);
+}
+
+/* ---- Of u8: weights of 8 bits, for pairs of pixels ---- */
+
+/* A weight is 128 coarse + fine. Until the finer sums are carried, the sums of positive weights and those of
+ * negative ones are at most 128 * 255, so that 16 bits hold them. */
+struct split {
+    int32_t coarse, fine;
+};
+
+struct section {
+    int32_t positive, negative; /* sums of fine weights since the last carry */
+};
+
+static bool fits(const struct section *s, int32_t fine)
+{
+    return fine > 0 ? s->positive + 2 * fine <= 128 : s->negative - 2 * fine <= 128;
+}
+
+/* The split that leaves less to the finer sum; or the other, where that fits and this does not. */
+static struct split split_weight(int32_t weight, const struct section *s)
+{
+    struct split down = {weight / 128, weight % 128}, up = {weight / 128 + 1, weight % 128 - 128};
+    bool is_down = down.fine <= 64;
+    if (fits(s, down.fine) != fits(s, up.fine))
+        is_down = fits(s, down.fine);
+    return is_down ? down : up;
+}
+
+static void add_section(struct section *s, int32_t fine)
+{
+    s->positive += fine > 0 ? 2 * fine : 0;
+    s->negative += fine < 0 ? -2 * fine : 0;
+}
+
+/* Two weights of a pair, for all lanes. */
+static uint32_t two_bytes(int32_t first, int32_t second)
+{
+    uint32_t pair = ((uint32_t)first & 255) | ((uint32_t)second & 255) << 8;
+    return pair | pair << 16;
+}
+
+/* The centre's pairs: with the pixel before and with the one behind, half of the centre in each. What the two
+ * finer weights leave has opposite signs, so that their sums fit. */
+static struct section split_centre(const uint32_t *weights, uint32_t *coarse, uint32_t *fine)
+{
+    const struct section none = {0, 0};
+    int32_t centre = (int32_t)weights[0];
+    struct split beside = split_weight((int32_t)weights[1], &none), middle = {centre / 128, centre % 128};
+    if (beside.fine > 0 && middle.fine > 0)
+        middle = (struct split){middle.coarse + 1, middle.fine - 128};
+    coarse[0] = two_bytes((middle.coarse + 1) / 2, beside.coarse);
+    coarse[1] = two_bytes(middle.coarse / 2, beside.coarse);
+    fine[0] = two_bytes(middle.fine, beside.fine);
+    fine[1] = two_bytes(0, beside.fine);
+    struct section s = {middle.fine > 0 ? middle.fine : 0, middle.fine < 0 ? -middle.fine : 0};
+    add_section(&s, beside.fine);
+    return s;
+}
+
+static uint32_t two_words(const uint32_t *weights, int64_t reach, int64_t at)
+{
+    uint32_t first = llabs(at) <= reach ? weights[llabs(at)] : 0;
+    return first | (llabs(at + 1) <= reach ? weights[llabs(at + 1)] : 0) << 16;
+}
+
+/* For each pair of a window: coarse, fine; of a pair of rows for the first row of results and for the second,
+ * which is one row below; and before which pairs the finer sums are carried. */
+void gaussian_exact_bytes(const struct filter_case *c, uint32_t *table, size_t count)
+{
+    size_t pairs = count / 5, reach = pairs - 1, carries = 0;
+    uint32_t *weights = exact_weights(c, gaussian_radius(case_number(c, "sigma")));
+    uint32_t *coarse = table, *fine = table + pairs, *rows = table + 2 * pairs, *ends = table + 4 * pairs;
+    if (!weights)
+        return;
+    struct section s = split_centre(weights, coarse, fine);
+    for (size_t k = 2; k < pairs; k++) {
+        struct split w = split_weight((int32_t)weights[k], &s);
+        if (!fits(&s, w.fine)) {
+            s = (struct section){0, 0};
+            w = split_weight((int32_t)weights[k], &s);
+            ends[carries++] = (uint32_t)k;
+        }
+        add_section(&s, w.fine);
+        coarse[k] = two_bytes(w.coarse, w.coarse);
+        fine[k] = two_bytes(w.fine, w.fine);
+    }
+    ends[carries] = (uint32_t)pairs;
+    for (size_t k = 0; k < pairs; k++) {
+        rows[k] = two_words(weights, (int64_t)reach, 2 * (int64_t)k - (int64_t)reach);
+        rows[pairs + k] = two_words(weights, (int64_t)reach, 2 * (int64_t)k - (int64_t)reach - 1);
+    }
     free(weights);
 }
 

@@ -23,6 +23,7 @@ int64_t gaussian_exact_bits(bool bytes, double sigma);
 int64_t gaussian_exact_reach(const struct filter_case *c);
 void gaussian_exact_table(const struct filter_case *c, uint32_t *table, size_t count);
 void gaussian_exact_vectors(const struct filter_case *c, uint32_t *table, size_t count);
+void gaussian_exact_bytes(const struct filter_case *c, uint32_t *table, size_t count);
 void gaussian_exact_reference(const struct filter_case *c, const struct view *in, uint32_t channels,
                               struct view *out);
 

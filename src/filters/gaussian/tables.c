@@ -141,6 +141,8 @@ void gaussian_table(const struct filter_case *c, int index, void *table, size_t 
         fill_join(c, table);
     else if (index == TABLE_EXACT)
         gaussian_exact_table(c, table, bytes / sizeof(uint32_t));
+    else if (index == TABLE_EXACT_VECTORS && c->in.type == HONE_U8)
+        gaussian_exact_bytes(c, table, bytes / sizeof(uint32_t));
     else if (index == TABLE_EXACT_VECTORS)
         gaussian_exact_vectors(c, table, bytes / sizeof(uint32_t));
     else if (index == TABLE_GRID)

@@ -22,8 +22,6 @@
 
 typedef uchar lane __attribute__((ext_vector_type(16)));
 typedef uchar half_bytes __attribute__((ext_vector_type(32)));
-typedef uchar bytes __attribute__((ext_vector_type(NATIVE)));
-typedef ushort ushorts __attribute__((ext_vector_type(NATIVE / 2)));
 typedef uint uints __attribute__((ext_vector_type(NATIVE / 4)));
 typedef float floats __attribute__((ext_vector_type(NATIVE / 4)));
 typedef lane lane_at __attribute__((aligned(1)));

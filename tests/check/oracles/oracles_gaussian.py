@@ -134,7 +134,8 @@ def exactly_blurred(image, sigma, mode, value):
     radius = len(weights) - 1
     pads = {"replicate": "edge", "reflect": "symmetric", "reflect101": "reflect", "wrap": "wrap", "constant": "constant"}
     filling = {"constant_values": value} if mode == "constant" else {}
-    wide = numpy.pad(image.astype("uint64"), radius, pads[mode], **filling)
+    sides = [(radius, radius)] * 2 + [(0, 0)] * (image.ndim - 2)
+    wide = numpy.pad(image.astype("uint64"), sides, pads[mode], **filling)
     for axis in (0, 1):
         length = wide.shape[axis] - 2 * radius
         wide = sum(numpy.uint64(weights[abs(i)]) * wide.take(range(radius + i, radius + i + length), axis)
@@ -142,7 +143,8 @@ def exactly_blurred(image, sigma, mode, value):
     return ((wide + numpy.uint64(2 ** (2 * bits - 1))) >> numpy.uint64(2 * bits)).astype(image.dtype)
 
 
-EXACT = ("exact", "exact_bands")
+# Of those for CPUs there is one for each type.
+EXACT_CPU = {"uint8": "exact_bytes", "uint16": "exact_bands"}
 
 
 def test_exact_against_integers():
@@ -151,7 +153,7 @@ def test_exact_against_integers():
         for sigma, mode in ((0.3, "reflect"), (2, "constant"), (5.9, "constant"), (9, "constant")):
             for image in (picture(kind, (47, 150)), stripes(kind, (47, 150), 2)):
                 wanted = exactly_blurred(image, sigma, mode, 77)
-                for variant in EXACT if sigma < 6 else EXACT[:1]:
+                for variant in ("exact", EXACT_CPU[kind]) if sigma < 6 else ("exact",):
                     got = bridge.apply(f"gaussian sigma={sigma} border={mode} border-value=77 exact=yes", image,
                                        variant=variant)
                     wrong = int((got != wanted).sum())
@@ -171,14 +173,40 @@ def ties(kind, sigma):
 
 
 def test_exact_decides_ties():
-    """Where the upper words of `exact_bands` cannot tell."""
+    """Where the upper words of sums cannot tell."""
     for kind in ("uint8", "uint16"):
         for sigma in (0.5, 2, 5.9):
             image = ties(kind, sigma)
             for turned in (image, numpy.ascontiguousarray(image.T)):
-                got = bridge.apply(f"gaussian sigma={sigma} exact=yes", turned, variant="exact_bands")
+                got = bridge.apply(f"gaussian sigma={sigma} exact=yes", turned, variant=EXACT_CPU[kind])
                 wrong = int((got != exactly_blurred(turned, sigma, "replicate", 0)).sum())
                 frame.check(wrong == 0, f"{kind} sigma={sigma}: {wrong} values differ")
+
+
+def test_exact_bytes_of_every_sigma():
+    """How weights are split, and where sums of their parts are carried, differs from sigma to sigma: noise, and the
+    largest sums."""
+    for step in range(30, 600, 3):
+        sigma = step / 100
+        for image in (picture("uint8", (45, 67)), stripes("uint8", (45, 67), 2), picture("uint8", (45, 67), smooth=True)):
+            got = bridge.apply(f"gaussian sigma={sigma} exact=yes", image, variant="exact_bytes")
+            wrong = int((got != exactly_blurred(image, sigma, "replicate", 0)).sum())
+            frame.check(wrong == 0, f"sigma={sigma}: {wrong} values differ")
+
+
+def test_exact_bytes_in_strips():
+    """Wider than a strip and higher than a band, every border, and channels of which alpha is copied."""
+    noise = numpy.random.default_rng(SEED)
+    for mode in MODES:
+        for channels, width in ((1, 1111), (2, 517), (3, 351), (4, 269), (1, 513), (1, 575), (1, 33), (3, 9)):
+            shape = (131, width) if channels == 1 else (131, width, channels)
+            image = noise.integers(0, 256, shape, dtype="uint8")
+            wanted = exactly_blurred(image, 1.3, mode, 77)
+            if channels == 4:
+                wanted[..., 3] = image[..., 3]
+            got = bridge.apply(f"gaussian sigma=1.3 border={mode} border-value=77 exact=yes", image, variant="exact_bytes")
+            wrong = int((got != wanted).sum())
+            frame.check(wrong == 0, f"{mode} {channels} channels of {width}: {wrong} values differ")
 
 
 def test_exact_is_near_the_gaussian():
@@ -189,7 +217,8 @@ def test_exact_is_near_the_gaussian():
 
 def test_exact_hides_variants_from_what_follows():
     image = picture("uint8", (61, 160))
-    results = [bridge.apply("gaussian sigma=2 exact=yes | sobel", image, variant=f"gaussian:{v}") for v in EXACT]
+    results = [bridge.apply("gaussian sigma=2 exact=yes | sobel", image, variant=f"gaussian:{v}")
+               for v in ("exact", "exact_bytes")]
     frame.check((results[0] == results[1]).all(), "exact=yes | sobel differs between variants")
 
 
