@@ -2,7 +2,8 @@
 /*
  * For CPUs. A step makes one vector of the result from loads of 16 bytes, lane by lane: what lane L of the
  * result needs lies in lane L of three or four vectors, so that none moves to another lane. Of integers, each
- * load begins with a pixel, and products of 16 bits are summed in pairs; floats are sorted by colours first.
+ * load begins with a pixel, and products of 16 bits are summed in pairs; floats are sorted by colours first,
+ * where the processor moves elements anywhere at no extra cost as they lie in memory.
  */
 #ifndef COLUMNS
 #define COLUMNS 2048 /* pixels of a row per work-item */
@@ -57,18 +58,61 @@ inline bytes load_lanes(__global const uchar *from)
 #endif
 }
 
-#if FLOATING
-#define WORDS (NATIVE / 4)
+#if FLOATING && NATIVE == 64
+/* Any element of two vectors may go to any place here: colours are sorted as they lie in memory. */
+#if HONE_C == 3
+/* Of colour c, what lies in the first two vectors; then the rest, from the third. */
+#define FIRST(c, i)  (3 * (i) + (c) < 32 ? 3 * (i) + (c) : -1)
+#define SECOND(c, i) (3 * (i) + (c) < 32 ? (i) : 16 + 3 * (i) + (c)-32)
+#define RED_1(i)     FIRST(0, i)
+#define GREEN_1(i)   FIRST(1, i)
+#define BLUE_1(i)    FIRST(2, i)
+#define RED_2(i)     SECOND(0, i)
+#define GREEN_2(i)   SECOND(1, i)
+#define BLUE_2(i)    SECOND(2, i)
+#define SORTED(v, f, g)                                                                                      \
+    __builtin_shufflevector(__builtin_shufflevector((v)[0], (v)[1], L16(f, 0)), (v)[2], L16(g, 0))
+#else
+/* Red of the pixels of two vectors, then their green; blue twice. */
+#define RED_GREEN(i)   ((i) % 8 * 4 + (i) / 8)
+#define BLUES(i)       ((i) % 8 * 4 + 2)
+#define LOWER_8(i)     ((i) % 8 + (i) / 8 * 16)
+#define UPPER_8(i)     (LOWER_8(i) + 8)
+#define MIXED(a, b, f) __builtin_shufflevector(a, b, L16(f, 0))
+#endif
+
+inline bytes step(__global const uchar *from)
+{
+    union vector mean;
+    floats v[HONE_C];
+#pragma unroll
+    for (int k = 0; k < HONE_C; k++) {
+        union vector there = {*(__global const bytes_at *)(from + NATIVE * k)};
+        v[k] = there.f32;
+    }
+#if HONE_C == 3
+    floats r = SORTED(v, RED_1, RED_2), g = SORTED(v, GREEN_1, GREEN_2), b = SORTED(v, BLUE_1, BLUE_2);
+#else
+    floats low = MIXED(v[0], v[1], RED_GREEN), high = MIXED(v[2], v[3], RED_GREEN);
+    floats r = MIXED(low, high, LOWER_8), g = MIXED(low, high, UPPER_8);
+    floats b = MIXED(MIXED(v[0], v[1], BLUES), MIXED(v[2], v[3], BLUES), LOWER_8);
+#endif
+    mean.f32 = MEAN(r, g, b);
+    return mean.b;
+}
+
+#elif FLOATING
+#define WORDS          (NATIVE / 4)
 /* Of each 128-bit piece, one element of the second vector in place of that of the first. */
-#define TAKE_1(i) ((i) % 4 == 1 ? WORDS + (i) : (i))
-#define TAKE_2(i) ((i) % 4 == 2 ? WORDS + (i) : (i))
+#define TAKE_1(i)      ((i) % 4 == 1 ? WORDS + (i) : (i))
+#define TAKE_2(i)      ((i) % 4 == 2 ? WORDS + (i) : (i))
 /* Where each pixel's red, green and blue stand after both. */
 #define RED_PLACE(i)   ((i) / 4 * 4 + (4 - (i) % 4) % 4)
 #define GREEN_PLACE(i) ((i) ^ 1)
 #define BLUE_PLACE(i)  ((i) % 4 == 3 ? (i) : (i) / 4 * 4 + 2 - (i) % 4)
 /* Elements of two vectors by turns, from the lower or the upper half of each piece. */
-#define LOW_TURNS(i)  ((i) / 4 * 4 + (i) % 4 / 2 + (i) % 2 * WORDS)
-#define HIGH_TURNS(i) (LOW_TURNS(i) + 2)
+#define LOW_TURNS(i)   ((i) / 4 * 4 + (i) % 4 / 2 + (i) % 2 * WORDS)
+#define HIGH_TURNS(i)  (LOW_TURNS(i) + 2)
 /* The lower or the upper half of each piece of two vectors. */
 #define LOW_HALVES(i)  ((i) / 4 * 4 + (i) % 2 + (i) % 4 / 2 * WORDS)
 #define HIGH_HALVES(i) (LOW_HALVES(i) + 2)
