@@ -162,6 +162,11 @@ static void table(const struct filter_case *c, int index, void *to, size_t bytes
 #define AREA "max(COPIES*C*(TYPE == 0 ? 256 : slots + 1), slots*C + 1)*4"
 #define GRID "min(CU*GROUPS, ceildiv(IW*IH*C*BITS/8, WG_X*16))*WG_X"
 
+/* Of `shares`: how many, counters for one copy and of a work-item; these in whole cache lines. */
+#define PARTS_ALL    "min(CU*PARTS, ceildiv(IW*IH*C, 32768))"
+#define COUNTERS_ALL "(TYPE == 0 ? 256 : slots)*C"
+#define OWN          "roundup(COPIES*" COUNTERS_ALL ", 16)"
+
 static const struct variant variants[] = {
     {VARIANT("global", NULL, 0, "buffer", "one element per work-item, one global atomic addition each"),
      .tunables = {{"WG_X", TUNABLE_LAUNCH, "64 16 256", "work-group width"}}, .defines = {"RANGED=ranged"},
@@ -209,12 +214,27 @@ static const struct variant variants[] = {
                      .arguments = {"tmp1", "tmp0", EDGES, "bins", "ceildiv(IH, ROWS)*COPIES"}),
                 FINISH},
      .cost = {"BITS/8*" SHARE " + 12*C", SHARE, "4*" SHARE}},
+    {VARIANT("shares", "cpu.cl", NEEDS_WIDE, "wide",
+             "CPU: one launch: each work-item counts a share in copies of its own, the last one to end makes "
+             "the result"),
+     .condition = "IW*IH*C <= 4294967295",
+     .tunables = {{"COPIES", TUNABLE_DEFINE, "4 1 2 8", "of the counters of a share"},
+                  {"PARTS", TUNABLE_LAUNCH, "4 1 2 8", "shares per compute unit"}},
+     .defines = {"RANGED=ranged"},
+     .scratch = {{.bytes = "(" PARTS_ALL "*" OWN " + 1)*4", .kept = true},
+                 {.bytes = "(" COUNTERS_ALL " + " COUNTS ")*4"}},
+     .passes = {PASS("histogram_shares", .extent = {PARTS_ALL}, .local = {"1"},
+                     .arguments = {"in", "tmp0", "tmp1", "out", OWN, "IW", "IH", "W*C", RANGE})},
+     .cost = {"BITS/8*" SHARE " + 12*C", SHARE, "4*" SHARE}},
 };
 
 #define GPU_ONCE "GPU && slots*C <= 4096"
 #define PTX_ONCE "PTX && slots*C <= 4096"
 
 static const struct seed seeds[] = {
+    /* Neighbours that are the same count in as many copies as an addition takes steps. */
+    {"WIDE && TYPE == 0 && C == 1 && bins <= 4096", "shares", "COPIES=8"},
+    {"WIDE && slots*C <= 16384", "shares", ""},
     /* Without vectors in the source a compiler makes them of neighbouring work-items. */
     {"CPU && !WIDE && bins <= 4096", "private", "COPIES=4 ROWS=16 WG_X=8"},
     {"CPU && bins <= 4096", "private", "ROWS=256"},
@@ -247,6 +267,7 @@ static const struct rung rungs[] = {
     {"copies", "several copies in local memory", "local", "COPIES=8", "hone"},
     {"one-launch", "16 bytes at a time, the last work-group makes the result", "once", "COPIES=32", "hone"},
     {"private", "private counters, no atomics", "private", "", "hone"},
+    {"shares", "private counters, one launch", "shares", "", "hone"},
 };
 
 /* What tests and the doctor try. */
