@@ -209,8 +209,8 @@ inline void write_result(__global const uint *counts, __global RESULT *out, int 
 }
 #endif
 
-/* `own` has `stride` counters for each work-item, and behind them one of work-items that are through. `result`
- * is the width of a row of the result, in elements. */
+/* `own` has `stride` counters for each work-item, and behind them one of work-items that are through.
+ * `result` is the width of a row of the result, in elements. */
 __kernel void histogram_shares(__global const PIXEL *in, int in_offset, int in_pitch, __global uint *own,
                                __global uint *total, __global RESULT *out, int out_offset, int out_pitch,
                                int stride, int width, int height, int result, RANGE_PARAMETERS)
@@ -221,7 +221,6 @@ __kernel void histogram_shares(__global const PIXEL *in, int in_offset, int in_p
     for (int y = 0; y < share.rows; y++)
         count_pixels(mine, share.first + (size_t)y * share.pitch, share.pixels, RANGE);
     join_copies(mine, count);
-    mem_fence(CLK_GLOBAL_MEM_FENCE);
     if (atomic_inc(ticket) + 1 < (uint)parts)
         return;
     atomic_xchg(ticket, 0u);
