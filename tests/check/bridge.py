@@ -90,10 +90,10 @@ def make_plan(chain_text, image, second, variant, config):
     return plan
 
 
-def run_plan(plan, image, second):
+def run_plan(plan, image, second, make):
     out = library().hone_plan_output(plan).contents
     shape = (out.height, out.width) if out.channels == 1 else (out.height, out.width, out.channels)
-    result = numpy.zeros(shape, NAMES[out.type])
+    result = make(shape, NAMES[out.type])
     other = ctypes.c_void_p()
     try:
         if second is not None:
@@ -106,11 +106,11 @@ def run_plan(plan, image, second):
     return result
 
 
-def apply(chain, image, second=None, variant=None, config=None):
-    """The result of a chain as an array of height x width, or height x width x channels."""
+def apply(chain, image, second=None, variant=None, config=None, make=numpy.zeros):
+    """The result of a chain as an array of height x width, or height x width x channels; `make` says where it lies."""
     image = numpy.ascontiguousarray(image)
     second = None if second is None else numpy.ascontiguousarray(second)
-    return run_plan(make_plan(chain, image, second, variant, config), image, second)
+    return run_plan(make_plan(chain, image, second, variant, config), image, second, make)
 
 
 def variants(name):

@@ -231,10 +231,10 @@ inline void begin_group(struct group *g, SUM zero)
     begin_line(&g->line, zero);
 }
 
-inline void continue_group(struct group *g, __global const PIXEL *const rows[], int i, int phase,
-                           sums result[])
+/* From the pixels of TOGETHER rows to the sums along them. */
+inline void continue_group(struct group *g, sums rows[], bool block_ends, int phase)
 {
-    result[0] = continue_line(&g->line, load(rows[0] + i), BLOCK_ENDS(i));
+    rows[0] = continue_line(&g->line, rows[0], block_ends);
 }
 
 /* The sum of a channel at the end of a row. */
@@ -275,12 +275,12 @@ inline void begin_group(struct group *g, SUM zero)
         v = wider;                                                                                           \
     }
 
-inline void continue_group(struct group *g, __global const PIXEL *const rows[], int i, int phase,
-                           sums result[])
+/* From the pixels of TOGETHER rows to the sums along them. */
+inline void continue_group(struct group *g, sums rows[], bool block_ends, int phase)
 {
-    sums *part = g->part[phase], v = load(rows[0] + i);
+    sums *part = g->part[phase], v = rows[0];
 #if HONE_T == 0
-    v |= load(rows[1] + i) << 16u;
+    v |= rows[1] << 16u;
 #endif
     WIDEN(0)
     WIDEN(1)
@@ -296,17 +296,17 @@ inline void continue_group(struct group *g, __global const PIXEL *const rows[], 
     v = wider;
 #endif
 #if HONE_T == 0
-    result[0] = part[0] += v & 0xffffu;
-    result[1] = part[1] += v >> 16u;
+    rows[0] = part[0] += v & 0xffffu;
+    rows[1] = part[1] += v >> 16u;
 #elif FLOATING
     part[0] += v;
-    result[0] = g->base + part[0];
-    if (BLOCK_ENDS(i)) {
-        g->base = result[0];
+    rows[0] = g->base + part[0];
+    if (block_ends) {
+        g->base = rows[0];
         part[0] = 0;
     }
 #else
-    result[0] = part[0] += v;
+    rows[0] = part[0] += v;
 #endif
 }
 
@@ -329,6 +329,49 @@ inline void store(__global SUM *row, int i, sums v, bool stream)
     STORE_SUMS(row + i, v);
 }
 
+inline void continue_groups(struct group groups[], sums rows[], bool block_ends, int phase)
+{
+#pragma unroll
+    for (int k = 0; k < LINES / TOGETHER; k++)
+        continue_group(&groups[k], rows + k * TOGETHER, block_ends, phase);
+}
+
+/* The first pixels of a row behind `lead` zeros. */
+inline sums load_head(__global const PIXEL *from, int lead)
+{
+    SUM head[2 * LANES];
+    *(sums_at *)head = 0;
+    *(sums_at *)(head + lead) = load(from);
+    return *(sums_at *)head;
+}
+
+/* A vector less its first `lead` lanes. */
+inline void store_head(__global SUM *row, sums v, int lead)
+{
+    SUM head[LANES];
+    *(sums_at *)head = v;
+    for (int k = lead; k < LANES; k++)
+        row[k] = head[k];
+}
+
+/* The first vector of `lines` rows, as if `lead` columns of zeros were before them. */
+inline void begin_lines(struct group groups[], __global const PIXEL *const rows[LINES], __global SUM *out,
+                        int out_pitch, __global SUM *above, int lines, int lead)
+{
+    sums v[LINES], sum = LOAD_SUMS(above);
+#pragma unroll
+    for (int line = 0; line < LINES; line++)
+        v[line] = load_head(rows[line] + lead, lead);
+    continue_groups(groups, v, false, PARTS - 1);
+#pragma unroll
+    for (int line = 0; line < LINES; line++) {
+        sum += v[line];
+        if (line < lines)
+            store_head(out + line * out_pitch, sum, lead);
+    }
+    STORE_SUMS(above, sum);
+}
+
 /* What is left of PARTS vectors at the end of `lines` rows, from the sums at the left. */
 inline void finish_lines(__global const PIXEL *const rows[LINES], __global SUM *out, int out_pitch,
                          __global SUM *above, SUM left[LINES][HONE_C], int lines, int i, int count)
@@ -343,10 +386,11 @@ inline void finish_lines(__global const PIXEL *const rows[LINES], __global SUM *
 
 /*
  * `lines` rows: sums along each row, and on to those above. Of fewer than LINES rows the last one stands in
- * for the others, whose sums go nowhere.
+ * for the others, whose sums go nowhere. `in` and `out` begin `lead` elements before the rows, which nobody
+ * touches.
  */
 inline void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM *out, int out_pitch,
-                            __global SUM *above, int lines, int count, SUM zero)
+                            __global SUM *above, int lines, int lead, int count, SUM zero)
 {
     struct group groups[LINES / TOGETHER];
     __global const PIXEL *rows[LINES];
@@ -359,15 +403,21 @@ inline void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM
 #pragma unroll
     for (int k = 0; k < LINES / TOGETHER; k++)
         begin_group(&groups[k], zero);
+    if (lead > 0) {
+        begin_lines(groups, rows, out, out_pitch, above, lines, lead);
+        i = LANES;
+    }
     while (i + PARTS * LANES <= count)
 #pragma unroll
         for (int phase = 0; phase < PARTS; phase++, i += LANES) {
-            sums sum = LOAD_SUMS(above + i), result[TOGETHER];
+            sums sum = LOAD_SUMS(above + i), v[LINES];
+#pragma unroll
+            for (int line = 0; line < LINES; line++)
+                v[line] = load(rows[line] + i);
+            continue_groups(groups, v, BLOCK_ENDS(i), phase);
 #pragma unroll
             for (int line = 0; line < LINES; line++) {
-                if (line % TOGETHER == 0)
-                    continue_group(&groups[line / TOGETHER], rows + line, i, phase, result);
-                sum += result[line % TOGETHER];
+                sum += v[line];
                 if (line < lines)
                     store(out + line * out_pitch, i, sum, stream);
             }
@@ -381,16 +431,16 @@ inline void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM
     finish_lines(rows, out, out_pitch, above, left, lines, i, count);
 }
 
-/* A band, whose rows `above` has the sums of all columns over. */
+/* A band, whose rows `above` has the sums of all columns over, behind `lead` zeros. */
 inline void integrate_band(__global const PIXEL *in, int in_pitch, __global SUM *out, int out_pitch,
-                           __global SUM *above, int stride, int count, int rows)
+                           __global SUM *above, int stride, int lead, int count, int rows)
 {
     /* No row is so long. Of zeros that it knows, the compiler makes instructions of twice the cost. */
     const SUM zero = (SUM)((uint)in_pitch >> 31);
     integrate_row(above, stride, zero);
     for (int y = 0; y < rows; y += LINES)
-        integrate_lines(in + y * in_pitch, in_pitch, out + y * out_pitch, out_pitch, above,
-                        min(LINES, rows - y), count, zero);
+        integrate_lines(in + y * in_pitch - lead, in_pitch, out + y * out_pitch - lead, out_pitch, above,
+                        min(LINES, rows - y), lead, lead + count, zero);
 }
 
 __kernel void integral_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out,
@@ -400,11 +450,19 @@ __kernel void integral_vectors(__global const PIXEL *in, int in_offset, int in_p
     int band = get_global_id(0), y = band * ROWS;
     if (y < height)
         integrate_band(in + in_offset + y * in_pitch, in_pitch, out + out_offset + y * out_pitch, out_pitch,
-                       bands + (size_t)band * stride, stride, count, min(ROWS, height - y));
+                       bands + (size_t)band * stride, stride, 0, count, min(ROWS, height - y));
 }
 
 #if !FLOATING
-/* All at once: a band of `rows` rows sums up the rows above it itself. */
+/* Elements before a row of the result in its first cache line, where all rows are alike in this; 0 for rows
+ * too short to begin with a vector. Stores that cross from one line into the next cost twice. */
+inline int lead_of(__global const SUM *out, int pitch, int count)
+{
+    const bool alike = (pitch * sizeof(SUM) & 63) == 0 && ((ulong)out & (sizeof(SUM) - 1)) == 0;
+    return alike && count >= 2 * LANES ? ((ulong)out & 63) / sizeof(SUM) : 0;
+}
+
+/* All at once: a band of `rows` rows sums up the rows above it itself. `stride` has room for `lead`. */
 __kernel void integral_once_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out,
                                     int out_offset, int out_pitch, __global SUM *bands, int stride, int rows,
                                     int count, int height)
@@ -413,9 +471,11 @@ __kernel void integral_once_vectors(__global const PIXEL *in, int in_offset, int
     if (y >= height)
         return;
     __global SUM *above = bands + (size_t)band * stride;
+    const int lead = lead_of(out + out_offset, out_pitch, count);
     in += in_offset;
-    sum_columns(in, in_pitch, above, stride, count, y);
+    STORE_SUMS(above, 0);
+    sum_columns(in, in_pitch, above + lead, stride - LANES, count, y);
     integrate_band(in + y * in_pitch, in_pitch, out + out_offset + y * out_pitch, out_pitch, above, stride,
-                   count, min(rows, height - y));
+                   lead, count, min(rows, height - y));
 }
 #endif

@@ -180,8 +180,8 @@ static const struct variant variants[] = {
                   {"LINES", TUNABLE_DEFINE, "4 2 8", "rows walked along together"},
                   {"STREAM", TUNABLE_DEFINE, "0 1", "stores that fill whole cache lines go past the caches"}},
      .passes = {PASS("integral_once_vectors", .extent = {"BANDS"}, .local = {"1"},
-                     .arguments = {"in", "out", "tmp0", STRIDE, "ceildiv(H, BANDS)", "W*C", "H"})},
-     .scratch = {{.bytes = "BANDS*" STRIDE "*4"}},
+                     .arguments = {"in", "out", "tmp0", STRIDE " + 16", "ceildiv(H, BANDS)", "W*C", "H"})},
+     .scratch = {{.bytes = "BANDS*(" STRIDE " + 16)*4"}},
      .cost = {"C*(BITS/8*(BANDS + 1)/2 + 4)", "C*(2 + 1/LINES)/16", "6*C"}},
 };
 

@@ -99,6 +99,34 @@ def test_window_sums_by_corners():
     frame.check(numpy.array_equal(got, wanted), "windows of 31x31 differ")
 
 
+class Place:
+    """Makes arrays that begin so many bytes behind the start of a cache line, in memory that knows what was written."""
+
+    def __init__(self, offset):
+        self.offset, self.memory, self.start, self.bytes = offset, None, 0, 0
+
+    def __call__(self, shape, kind):
+        self.bytes = int(numpy.prod(shape)) * numpy.dtype(kind).itemsize
+        self.memory = numpy.full(self.bytes + 192, 0xAA, numpy.uint8)
+        self.start = -self.memory.ctypes.data % 64 + 64 + self.offset
+        return self.memory[self.start:self.start + self.bytes].view(kind).reshape(shape)
+
+    def rest(self):
+        return numpy.concatenate([self.memory[:self.start], self.memory[self.start + self.bytes:]])
+
+
+def test_rows_begin_anywhere_in_a_cache_line():
+    """`once_vectors` begins rows with part of a vector, so that its stores are whole cache lines."""
+    cases = [(kind, channels, "LINES=4") for kind in ("uint8", "uint16") for channels in (1, 2, 3, 4)]
+    for kind, channels, config in cases + [("uint8", 3, "LINES=2 STREAM=1"), ("uint8", 1, "LINES=8 STREAM=1 BANDS=4")]:
+        for height, width in ((19, 48), (5, 32)):
+            a = picture(kind, (height, width) if channels == 1 else (height, width, channels))
+            for offset in range(0, 64, 4):
+                place, what = Place(offset), f"{kind} {width}x{height} x{channels} {config}, {offset} bytes on"
+                near(bridge.apply("integral", a, variant="once_vectors", config=config, make=place), a, what)
+                frame.check((place.rest() == 0xAA).all(), f"{what}: wrote outside")
+
+
 def with_changed_kernel(changes, a, **how):
     """The result of `lookback` where its kernel file reads otherwise."""
     with tempfile.TemporaryDirectory() as folder:
