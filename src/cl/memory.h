@@ -100,6 +100,10 @@ hone_status memory_map(struct memory *memory, bool write, void **pointer, struct
                        hone_event **done, hone_error *error);
 hone_status memory_unmap(struct memory *memory, struct wait_list wait, hone_event **done, hone_error *error);
 bool memory_is_mapped(const struct memory *memory);
+/* Whether host and kernels work on the same bytes without mapping, so that it takes no command. */
+bool memory_is_in_place(const struct memory *memory);
+/* Maps wrapped memory, for writing, that no command uses: in place nothing is waited for. */
+hone_status memory_own(struct memory *memory, hone_error *error);
 /* Does nothing but give an event after `wait` and all earlier commands, for callers that want one (done may
  * be NULL). */
 hone_status memory_mark(struct memory *memory, struct wait_list wait, hone_event **done, hone_error *error);

@@ -30,6 +30,7 @@ enum selftest_item {
     SELFTEST_PTX,        /* inline PTX: prmt, vabsdiff4, dp4a, f16x2, shuffles (NVIDIA) */
     SELFTEST_SUBGROUPS,  /* cl_khr_subgroups: shuffle-free scan and reduce */
     SELFTEST_PROGRESS,   /* a work-group that waits lets one that started earlier come to its end */
+    SELFTEST_IN_PLACE, /* kernels work at the host's addresses, so that maps of them are not needed (CPUs) */
     SELFTEST_COUNT
 };
 

@@ -90,14 +90,13 @@ hone_status hone_image_wrap(hone_image **out, hone_device *device, const hone_im
                              hone_type_size(desc->type));
     if (!status) {
         size_t bytes = hone_image_bytes(&image->desc);
-        void *mapped = NULL;
         image->host = pixels;
         image->host_pitch = image->desc.pitch;
         image->zero_copy = memory_can_wrap(device, pixels, bytes);
         status = image->zero_copy ? memory_wrap(&image->memory, device, pixels, bytes, error)
                                   : wrap_by_copy(image, error);
         if (!status && image->zero_copy) /* the host owns the pixels until they are handed over */
-            status = memory_map(image->memory, true, &mapped, no_wait, NULL, error);
+            status = memory_own(image->memory, error);
     }
     return settle(out, image, status);
 }
@@ -359,6 +358,15 @@ hone_status hone_image_download(hone_image *image, void *host, size_t pitch, con
     return status ? status
                   : memory_read(image->memory, &span, host ? host : image->host,
                                 host ? pitch_or_tight(image, pitch) : image->host_pitch, list, done, error);
+}
+
+hone_status image_take_back(hone_image *image, const hone_event *last, hone_error *error)
+{
+    if (image->object || !image->zero_copy || memory_is_mapped(image->memory) ||
+        !memory_is_in_place(image->memory))
+        return hone_image_download(image, NULL, 0, &last, 1, NULL, error);
+    hone_status status = hone_event_wait(last, error);
+    return status ? status : memory_own(image->memory, error);
 }
 
 hone_status hone_image_map(hone_image *image, bool write, void **pixels, hone_error *error)

@@ -22,6 +22,9 @@ struct hone_image {
 hone_status image_hand_over(hone_image *image, bool read, struct wait_list wait, bool *moved,
                             hone_error *error);
 
+/* Waits for `last`, the last command that uses a wrapped image; then the host has its pixels. */
+hone_status image_take_back(hone_image *image, const hone_event *last, hone_error *error);
+
 /* Puts the pixels where the image's owner looks for them: into its 2D image. Only where image->object. done
  * may be NULL. */
 hone_status image_store(hone_image *image, struct wait_list wait, hone_event **done, hone_error *error);

@@ -218,7 +218,8 @@ static hone_status take_back(hone_image *out, const hone_event *done, const stru
                              hone_error *error)
 {
     hone_event *back = NULL;
-    hone_status status = hone_image_download(out, NULL, 0, &done, 1, listener->tell ? &back : NULL, error);
+    hone_status status = listener->tell ? hone_image_download(out, NULL, 0, &done, 1, &back, error)
+                                        : image_take_back(out, done, error);
     if (!status && back)
         status = hone_event_wait(back, error);
     if (!status && listener->tell) {

@@ -2,6 +2,7 @@
 /* Commands on memory. Each follows one pattern: events in, call, event out. */
 #include "cl/event.h"
 #include "cl/memory/internal.h"
+#include "cl/selftest.h"
 
 struct command {
     struct cl_waits waits;
@@ -288,12 +289,62 @@ static bool maps_in_place(const struct memory *memory)
     return info->unified_memory || info->kind == HONE_DEVICE_CPU;
 }
 
+bool memory_is_in_place(const struct memory *memory)
+{
+    return memory->wraps && selftest_holds(memory->device, SELFTEST_IN_PLACE);
+}
+
+static void *take_mapped(struct memory *memory, bool write)
+{
+    memory->mapped = (void *)memory->host;
+    memory->written = write;
+    return memory->mapped;
+}
+
+/* The order of commands stays that of a map. */
+static hone_status map_in_place(struct memory *memory, bool write, void **pointer, struct wait_list wait,
+                                hone_event **done, hone_error *error)
+{
+    hone_event *event = NULL;
+    hone_status status = memory_mark(memory, wait, done ? done : &event, error);
+    if (!status && !done)
+        status = hone_event_wait(event, error);
+    hone_event_destroy(&event);
+    if (!status)
+        *pointer = take_mapped(memory, write);
+    return status;
+}
+
+/* Without events there is nothing to order: what comes later is behind what came before. */
+static hone_status unmap_in_place(struct memory *memory, struct wait_list wait, hone_event **done,
+                                  hone_error *error)
+{
+    hone_event *event = NULL;
+    hone_status status =
+        done || wait.count ? memory_mark(memory, wait, done ? done : &event, error) : HONE_OK;
+    hone_event_destroy(&event);
+    if (!status)
+        memory->mapped = NULL;
+    return status;
+}
+
+hone_status memory_own(struct memory *memory, hone_error *error)
+{
+    void *mapped = NULL;
+    if (!memory_is_in_place(memory))
+        return memory_map(memory, true, &mapped, (struct wait_list){0}, NULL, error);
+    take_mapped(memory, true);
+    return HONE_OK;
+}
+
 hone_status memory_map(struct memory *memory, bool write, void **pointer, struct wait_list wait,
                        hone_event **done, hone_error *error)
 {
     struct command c;
     if (memory->is_image)
         return error_unsupported(error, "a 2D image object cannot be mapped; download it");
+    if (memory_is_in_place(memory))
+        return map_in_place(memory, write, pointer, wait, done, error);
     TRY(command_begin(&c, wait, done, error));
     cl_int code = CL_SUCCESS;
     cl_map_flags flags = CL_MAP_READ | (write ? CL_MAP_WRITE : 0);
@@ -311,6 +362,8 @@ hone_status memory_map(struct memory *memory, bool write, void **pointer, struct
 hone_status memory_unmap(struct memory *memory, struct wait_list wait, hone_event **done, hone_error *error)
 {
     struct command c;
+    if (memory_is_in_place(memory))
+        return unmap_in_place(memory, wait, done, error);
     TRY(command_begin(&c, wait, done, error));
     cl_int code = clEnqueueUnmapMemObject(memory->device->queue, memory->object, memory->mapped,
                                           c.waits.count, c.waits.events, c.slot);

@@ -19,6 +19,7 @@ struct memory {
     void *svm;          /* freed with the object */
     size_t skew;        /* see memory_skew */
     const void *host;   /* what it was made around, or NULL */
+    bool wraps;         /* made around it by memory_wrap */
     const void *parent; /* of a sub-buffer, or NULL */
     size_t parent_offset;
     struct image_format format; /* of images that memory_create_image made */

@@ -104,6 +104,7 @@ hone_status memory_wrap(struct memory **out, struct hone_device *device, void *h
         return *out = NULL, status;
     memory->skew = (uintptr_t)host % WHOLE_PAGE;
     memory->host = host;
+    memory->wraps = true;
     return settle(out, memory, create_buffer(memory, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, error));
 }
 

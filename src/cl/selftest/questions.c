@@ -266,6 +266,28 @@ static bool check_images(struct question *q, struct kernel *kernel)
     return ok;
 }
 
+/* The host writes and reads without mapping; the kernel tells at which address it found the bytes. */
+static bool runs_in_place(struct question *q, struct kernel *kernel, struct memory *wrapped)
+{
+    const struct launch launch = {1, {q->group, 1, 1}, {q->group, 1, 1}};
+    memset(q->words, 0, ANSWERS * sizeof *q->words);
+    q->words[1] = 1;
+    return kernel_set_memory(kernel, 0, wrapped, &q->error) == HONE_OK && set_word(q, kernel, 1, ROUNDS) &&
+           kernel_enqueue(kernel, &launch, (struct wait_list){0}, NULL, &q->error) == HONE_OK &&
+           hone_device_finish(q->device, &q->error) == HONE_OK && q->words[0] == LOOPS_SUM &&
+           ((uint64_t)q->words[21] << 32 | q->words[20]) == (uintptr_t)q->words;
+}
+
+bool question_in_place(struct question *q, struct kernel *kernel)
+{
+    struct memory *wrapped = NULL;
+    const bool ok =
+        memory_wrap(&wrapped, q->device, q->words, ANSWERS * sizeof *q->words, &q->error) == HONE_OK &&
+        runs_in_place(q, kernel, wrapped);
+    memory_destroy(&wrapped);
+    return ok;
+}
+
 /* A queue of its own, since the device's may be without profiling. */
 static bool time_a_kernel(struct question *q, cl_kernel kernel, cl_command_queue queue)
 {
@@ -352,6 +374,11 @@ static bool may_have_wide(const struct hone_device *device)
            !text_contains_nocase(device->info.platform, "clover");
 }
 
+static bool may_be_in_place(const struct hone_device *device)
+{
+    return device->info.kind == HONE_DEVICE_CPU && memory_is_shared(device);
+}
+
 static bool is_nvidia(const struct hone_device *device)
 {
     return device_has_extension(device, "cl_nv_device_attribute_query");
@@ -377,6 +404,7 @@ const struct question_probe question_probes[SELFTEST_COUNT] = {
     [SELFTEST_PTX] = {"-DPART_PTX", "ptx", check_ptx, is_nvidia},
     [SELFTEST_SUBGROUPS] = {"-DPART_SUBGROUPS -cl-std=CL2.0", "subgroups", check_subgroups, has_subgroups},
     [SELFTEST_PROGRESS] = {"-DPART_PROGRESS", "progress", check_progress, NULL},
+    [SELFTEST_IN_PLACE] = {"-DPART_LOOPS", "loops", question_in_place, may_be_in_place},
 };
 
 bool question_is_sensible(const struct hone_device *device, enum selftest_item item)

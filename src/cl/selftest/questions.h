@@ -43,5 +43,7 @@ bool question_is_sensible(const struct hone_device *device, enum selftest_item i
 /* The required items at once, and what else CPUs are asked before their first kernel: one program, one
  * kernel, a fifth of the time. */
 bool question_core(struct question *q, struct kernel *kernel, bool wide);
+/* Whether kernels work on memory of the host where it is, by the program and arguments of question_core. */
+bool question_in_place(struct question *q, struct kernel *kernel);
 /* Whether the device's clock works, by the program of any question. */
 bool question_clock(struct question *q, struct kernel *kernel);

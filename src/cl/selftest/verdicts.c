@@ -63,6 +63,8 @@ static const struct {
     [SELFTEST_SUBGROUPS] = {"subgroups", "subgroup functions", "variants with subgroups are not used"},
     [SELFTEST_PROGRESS] = {"progress", "work-groups that wait for earlier ones",
                            "variants in which work-groups wait are not used"},
+    [SELFTEST_IN_PLACE] = {"in-place", "kernels work at the host's addresses (CPUs)",
+                           "wrapped memory is mapped and unmapped"},
 };
 
 const char *selftest_item_name(enum selftest_item item)
@@ -315,6 +317,9 @@ static void ask_core(struct verdict *verdict)
         verdict->answers[beside] = ok ? ANSWER_HOLDS : ANSWER_UNKNOWN;
     if (ok && verdict->answers[SELFTEST_CLOCK] == ANSWER_UNKNOWN)
         note(verdict, &q, SELFTEST_CLOCK, question_clock(&q, kernel));
+    if (ok && verdict->answers[SELFTEST_IN_PLACE] == ANSWER_UNKNOWN &&
+        question_is_sensible(verdict->device, SELFTEST_IN_PLACE))
+        note(verdict, &q, SELFTEST_IN_PLACE, question_in_place(&q, kernel));
     kernel_destroy(&kernel);
     question_end(&q);
     end_asking();
@@ -334,7 +339,9 @@ static void find_answer(struct verdict *verdict, enum selftest_item item)
         verdict->answers[item] = ANSWER_FAILS;
     if (verdict->answers[item] != ANSWER_UNKNOWN)
         return;
-    if ((item <= SELFTEST_CLOCK || item == companion(verdict)) && core_is_unknown(verdict))
+    const bool beside_core =
+        item <= SELFTEST_CLOCK || item == SELFTEST_IN_PLACE || item == companion(verdict);
+    if (beside_core && core_is_unknown(verdict))
         ask_core(verdict);
     if (verdict->answers[item] == ANSWER_UNKNOWN)
         ask_alone(verdict, item);

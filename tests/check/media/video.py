@@ -505,7 +505,7 @@ def test_a_device_that_fails_in_the_middle():
         place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("first.mkv"))  # programs are in the cache then
         for changes in ({"LAYER_FAIL": "9", "LAYER_ONLY": "clEnqueueNDRangeKernel", "LAYER_CODE": "-5"},
                         {"LAYER_FAIL": "9", "LAYER_ONLY": "clEnqueueNDRangeKernel", "LAYER_CODE": "-36", "LAYER_STICKY": "1"},
-                        {"LAYER_FAIL": "30", "LAYER_ONLY": "clEnqueueMapBuffer", "LAYER_CODE": "-5"}):
+                        {"LAYER_FAIL": "30", "LAYER_ONLY": "clEnqueueMarkerWithWaitList", "LAYER_CODE": "-5"}):
             result = place.run(*command, status=5, **layer, **changes)
             frame.check(re.search(r"frame \d+: ", result.stderr) and "CL_" in result.stderr, f"{changes}: {result.stderr}")
             check_kept(place, f"{changes}")

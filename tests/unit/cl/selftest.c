@@ -246,7 +246,7 @@ static void write_wide(char mark)
     char text[256];
     snprintf(text, sizeof text,
              "hone verdict 1\nbuild +\nloops +\nlocal +\nintegers +\nfloats +\natomics +\nclock +\nimages +\n"
-             "half-store +\nhalf -\nwide %c\nptx -\nsubgroups -\nprogress +\n",
+             "half-store +\nhalf -\nwide %c\nptx -\nsubgroups -\nprogress +\nin-place +\n",
              mark);
     support_write(only_file(), text, strlen(text));
 }
