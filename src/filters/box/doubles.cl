@@ -12,10 +12,6 @@
  * column; from there on the band is done again, with zeros in the place of such pixels, and once more for
  * sums of codes of them, which say what the means of windows with such pixels are.
  */
-#ifndef ROWS
-#define ROWS 64 /* rows of a band */
-#endif
-
 #define LANES 4
 #define CELL  double
 #include "filters/bands.clh"
@@ -169,6 +165,28 @@ inline pixels means_of(doubles sums, double area, double factor)
 #endif
 }
 
+/* The sums of `elements` elements of a line, each channel's in its lanes. Four additions at a time, which do
+ * not wait for one another. */
+inline doubles first_sums(__global const double *line, int elements)
+{
+    doubles part[4] = {0, 0, 0, 0}, all;
+    int i = 0;
+    for (; i + 3 * STEP + LANES <= elements; i += 4 * STEP)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            part[k] += SUMS(line + i + k * STEP);
+    all = (part[0] + part[1]) + (part[2] + part[3]);
+#if HONE_C <= 2
+    all += __builtin_shufflevector(all, all, 2, 3, 0, 1);
+#endif
+#if HONE_C == 1
+    all += __builtin_shufflevector(all, all, 1, 0, 3, 2);
+#endif
+    for (; i < elements; i += HONE_C)
+        all += __builtin_shufflevector(SUMS(line + i), all, L_ALL(OWN_CHANNEL));
+    return __builtin_shufflevector(all, all, L_ALL(OWN_CHANNEL));
+}
+
 /* A row of results from the sums of columns, of which the first window's begins at `line`. False: not all are
  * finite. */
 inline bool write_row(const struct image *in, const struct sink *sink, struct window window,
@@ -178,10 +196,7 @@ inline bool write_row(const struct image *in, const struct sink *sink, struct wi
     __global RESULT *out = sink->at + (size_t)y * sink->pitch;
     __global const double *enters = line + (window.width - 1) * HONE_C, *leaves = line - HONE_C;
     double area = (double)window.width * window.height, factor = 1 / area;
-    doubles sums = 0;
-    for (int k = 0; k < window.width - 1; k++)
-        sums += SUMS(line + k * HONE_C);
-    sums = __builtin_shufflevector(sums, sums, L_ALL(OWN_CHANNEL));
+    doubles sums = first_sums(line, (window.width - 1) * HONE_C);
     int i = 0;
     if (pass != CODES)
 #pragma unroll 4
@@ -223,12 +238,13 @@ inline int write_rows(const struct image *in, const struct sink *sink, struct wi
 
 __kernel void box_doubles(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                           int out_offset, int out_pitch, int width, int height, int kernel_width,
-                          int kernel_height, BORDER_TYPE border, __global double *scratch, int line_elements)
+                          int kernel_height, BORDER_TYPE border, int rows, __global double *scratch,
+                          int line_elements)
 {
     struct sink sink = SINK_OF(out);
     struct image image = {in + in_offset, in_pitch, width, height, width * HONE_C, border};
     struct window window = {kernel_width, kernel_height};
-    int y = get_global_id(0) * ROWS, end = min(y + ROWS, height);
+    int y = get_global_id(0) * rows, end = min(y + rows, height);
     if (y >= height)
         return;
     __global double *line = scratch + (size_t)get_global_id(0) * line_elements;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filter/filter.h"
 #include "filters/abreast.h"
+#include "filters/slides.h"
 #include "filters/windows.h"
 
 REFERENCE(box);
@@ -44,6 +45,17 @@ static void set_division(struct filter_case *c, int64_t area)
     case_set_symbol(c, "DS", shift);
 }
 
+/* Sums of u8 divided as floats, by one multiplication and an addition of 2^23: exact while what is rounded
+ * off, three parts in 2^24 of at most 255, is less than the distance from a half to the next quotient. Of an
+ * even area there are ties: its inverse is 2^-22 more, which takes them up, and has as much less room. */
+static void set_inverse(struct filter_case *c, int64_t area)
+{
+    const bool even = area % 2 == 0;
+    c->reals[0] = (float)((even ? 1 + 0x1p-22 : 1) / (double)area);
+    case_set_symbol(c, "FLOAT_MEANS",
+                    c->in.type == HONE_U8 && !case_symbol(c, "DIV16") && area <= (even ? 9300 : 10900));
+}
+
 /* The largest divisor that is at most the square root: how the two-pass form splits a side. */
 static int64_t factor(int64_t side)
 {
@@ -69,6 +81,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "FY", factor(height));
     case_set_symbol(c, "MOST", (int64_t)span(c->in.type));
     set_division(c, width * height);
+    set_inverse(c, width * height);
     case_set_symbol(c, "COLUMN_BITS",
                     height * (int64_t)span(c->in.type) <= UINT16_MAX && c->in.type == HONE_U8 ? 16 : 32);
     case_set_symbol(c, "SUM_BYTES", case_symbol(c, "DIV32") ? 4 : 8);
@@ -82,6 +95,10 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define SUM32    "(FLOAT || AREA*MOST + AREA/2 <= 4294967295)"
 #define SUM64    "SUM64=!" SUM32
 #define SUM_SIZE "(" SUM32 " ? 4 : 8)"
+
+/* Half of an area is added to sums before they are divided, to pixels of s16 2^15 each. The multiplier of one
+ * pixel would have 33 bits: 2^32 - 1 does of a sum that is one more. */
+#define BANDS_HALF "(AREA == 1 ? 1 : AREA/2) + (TYPE == 3 ? AREA*32768 : 0)"
 
 /* What a band of `doubles` keeps: sums of columns, those beyond the edges, too. */
 #define DOUBLES_LINE "roundup((W + KW)*C + 16, 16)"
@@ -270,27 +287,31 @@ static const struct variant variants[] = {
                      .arguments = {"tmp2", "tmp3", "in", "out", "W", "H", "KW", "KH"})},
      .cost = {"40*C", "8*C", "7*C"}},
     {VARIANT("bands", "cpu.cl", NEEDS_WIDE, "wide",
-             "CPU: bands of rows, column sums in 64-byte vectors, any window at the same cost"),
+             "CPU: bands of rows, sums that slide down and along in 64-byte vectors, any window at the same "
+             "cost"),
      .condition = "DIV32 && !FLOAT",
-     .specialised = "two classes of windows: sums of 16 bits where they fit, else of 32",
-     .tunables = {{"ROWS", TUNABLE_DEFINE, "64 16 32 48 96 128 256 512 1024 4096", "rows of a band"},
+     .specialised = "classes of windows: sums of 16 bits where they fit, else of 32, and sums of columns "
+                    "likewise; u8 sums that floats hold are divided as such",
+     .tunables = {{"ROWS", TUNABLE_LAUNCH, "64 16 32 48 96 128 256 512 1024 4096", "most rows of a band"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
-     .defines = {"SUM_BITS=DIV16 ? 16 : 32"},
-     .scratch = {{.bytes = "ceildiv(H, ROWS)*roundup(2*(W + KW)*C + 64, 64)*(DIV16 ? 2 : 4)"}},
-     .passes = {PASS("box_bands", .extent = {"H"}, .block = {"ROWS"},
-                     .arguments = {"in", "out", "W", "H", "KW", "KH", "border",
-                                   "AREA/2 + (TYPE == 3 ? AREA*32768 : 0)", "DIV16 ? DM16 : DM",
-                                   "DIV16 ? DS16 : DS", "tmp0", "roundup(2*(W + KW)*C + 64, 64)"})},
+     .defines = {"SUM_BITS=DIV16 ? 16 : 32", "COLUMN_BITS=COLUMN_BITS", "FLOAT_MEANS=FLOAT_MEANS"},
+     .scratch = {{.bytes = SLIDES_SCRATCH("KW", "KH")}},
+     .passes = {PASS("box_bands", .extent = {"H"}, .block = {BANDS_ROWS("KH")},
+                     .arguments = {"in", "out", "W", "H", "KW", "KH", "border", BANDS_HALF,
+                                   "DIV16 ? DM16 : AREA == 1 ? 4294967295 : DM",
+                                   "DIV16 ? DS16 : AREA == 1 ? 32 : DS", "float:inverse", BANDS_ROWS("KH"),
+                                   "tmp0", SLIDES_LINE("KW")})},
      .cost = {"2*C*BITS/8", "C*(2 + KH/ROWS)", "C*(9 + KH/ROWS)"}},
     {VARIANT("doubles", "doubles.cl", NEEDS_WIDE | NEEDS_DOUBLE, "wide",
              "CPU: floats, and integers whose sums take more than 32 bits: bands of rows, running sums of "
              "doubles in vectors, any window at the same cost"),
      .condition = "(FLOAT || !DIV32) && AREA > 1 && AREA < 67108864",
-     .tunables = {{"ROWS", TUNABLE_DEFINE, "64 16 32 96 128 256 512 1024 4096", "rows of a band"},
+     .tunables = {{"ROWS", TUNABLE_LAUNCH, "64 16 32 96 128 256 512 1024 4096", "most rows of a band"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
-     .scratch = {{.bytes = "ceildiv(H, ROWS)*" DOUBLES_LINE "*8"}},
-     .passes = {PASS("box_doubles", .extent = {"H"}, .block = {"ROWS"},
-                     .arguments = {"in", "out", "W", "H", "KW", "KH", "border", "tmp0", DOUBLES_LINE})},
+     .scratch = {{.bytes = "ceildiv(H, " BANDS_ROWS("KH") ")*" DOUBLES_LINE "*8"}},
+     .passes = {PASS(
+         "box_doubles", .extent = {"H"}, .block = {BANDS_ROWS("KH")},
+         .arguments = {"in", "out", "W", "H", "KW", "KH", "border", BANDS_ROWS("KH"), "tmp0", DOUBLES_LINE})},
      .cost = {"2*C*BITS/8", "C*(3 + KH/ROWS)", "C*(6 + KH/ROWS)"}},
     {VARIANT("lines", "lines.cl", NEEDS_WIDE, "wide",
              "CPU: blocks whose column sums stay in the first cache, window sums in a logarithmic number "
@@ -432,8 +453,8 @@ const struct hone_filter hone_filter_box = {
                    NUMBER_PARAMETER("height", PARAMETER_INTEGER, NULL, 1, 1 << 20, "pixels",
                                     "height of the window, instead of size")},
     .symbols = {"KW", "KH", "AREA", "FX", "FY", "MOST", "POWER", "DIV16", "DM16", "DS16", "DIV32", "DM", "DS",
-                "COLUMN_BITS", "SUM_BYTES"},
-    .prepare = prepare,
+                "COLUMN_BITS", "SUM_BYTES", "FLOAT_MEANS"},
+    .reals = {"inverse"}, .prepare = prepare,
     .examples = {{"every pixel becomes the mean of 15x15", "'box size=15' photo.jpg -o soft.jpg"},
                  {"smoothed along rows alone",
                   "'box width=31 height=1 border=reflect' scan.png -o smooth.png"}},

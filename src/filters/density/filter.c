@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filter/filter.h"
 #include "filters/abreast.h"
+#include "filters/slides.h"
 #include "filters/windows.h"
 
 REFERENCE(density);
@@ -168,13 +169,13 @@ static const struct variant variants[] = {
     {VARIANT("bands", "cpu.cl", NEEDS_WIDE, "wide",
              "CPU: bands of rows, sums that slide down and along in 64-byte vectors"),
      .specialised = "two classes of windows: the sum of a column has 16 bits where it fits, else 32",
-     .tunables = {{"ROWS", TUNABLE_DEFINE, "256 32 128 512 1024", "rows of a band"},
+     .tunables = {{"ROWS", TUNABLE_LAUNCH, "256 32 128 512 1024", "most rows of a band"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2", "bands per work-group"}},
      .defines = {SUM_DEFINES, "COLUMN_BITS=COLUMN_BITS"},
-     .scratch = {{.bytes = "ceildiv(H, ROWS)*roundup((W + size)*C + 64, 64)*COLUMN_BITS/8"}},
-     .passes = {PASS("density_bands", .extent = {"H"}, .block = {"ROWS"},
-                     .arguments = {"in", "out", "W", "H", "size", "border", "LEAST", "tmp0",
-                                   "roundup((W + size)*C + 64, 64)"})},
+     .scratch = {{.bytes = SLIDES_SCRATCH("size", "size")}},
+     .passes = {PASS("density_bands", .extent = {"H"}, .block = {BANDS_ROWS("size")},
+                     .arguments = {"in", "out", "W", "H", "size", "border", "LEAST", BANDS_ROWS("size"),
+                                   "tmp0", SLIDES_LINE("size")})},
      .cost = {IN_AND_OUT, "C*(2 + size/ROWS)", "C*(10 + size/ROWS)"}},
 };
 
