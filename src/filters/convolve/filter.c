@@ -308,6 +308,7 @@ static const struct seed seeds[] = {
     {"WIDE && KH == 3", "dots", "LINES=3"},
     {"WIDE && KH == 2", "dots", "LINES=2"},
     {"WIDE", "dots", "LINES=1"},
+    {"WIDE && FLOAT && KH >= 5", "vectors", "LINES=2 VECTORS=2"},
     {"WIDE && FLOAT", "vectors", "LINES=1 VECTORS=4"},
     {"WIDE && KH >= 4", "vectors", "LINES=4 VECTORS=2"},
     {"WIDE && KH >= 2", "vectors", "LINES=2 VECTORS=2"},
