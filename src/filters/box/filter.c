@@ -319,12 +319,12 @@ static const struct variant variants[] = {
      .condition = "TYPE == 0 && DIV16 && (KW - 1)*C <= 31 && C != 4",
      .specialised = "the window's sides set the steps of the sum, its area the division",
      .tunables = {{"BLOCK", TUNABLE_DEFINE, "2048 512 1024 4096", "pixels across a block"},
-                  {"ROWS", TUNABLE_DEFINE, "256 32 64 128 512", "rows of a block"},
+                  {"ROWS", TUNABLE_LAUNCH, "256 32 64 128 512", "most rows of a block"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2", "blocks per work-group"}},
      .defines = {"KW=KW", "KH=KH", "MULTIPLIER=POWER >= 0 ? 32768 : DM16",
                  "SHIFT=POWER >= 0 ? POWER + 15 : DS16"},
-     .passes = {PASS("box_lines", .extent = {"W", "H"}, .block = {"BLOCK", "ROWS"},
-                     .arguments = {"in", "out", "W", "H", "border"})},
+     .passes = {PASS("box_lines", .extent = {"W", "H"}, .block = {"BLOCK", BANDS_ROWS("KH")},
+                     .arguments = {"in", "out", "W", "H", "border", BANDS_ROWS("KH")})},
      .cost = {"2*C", "C*(2 + KH/ROWS)", "C*(4 + log2(KW) + KH/ROWS)"}},
 };
 

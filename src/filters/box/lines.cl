@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs, u8, windows whose sum fits 16 bits: one work-item walks down a block of ROWS rows and BLOCK
- * pixels, small enough that its sums of columns stay in the first cache. Each row updates them (add the row
- * that enters the window, subtract the one that leaves it); sums over the window's width are made of them in
- * a logarithmic number of steps, each one addition of a line to itself, moved: plain vector loads from where
+ * For CPUs, u8, windows whose sum fits 16 bits: one work-item walks down a block that is BLOCK pixels wide,
+ * few enough for its sums of columns to stay in the first cache. Each row updates them (add the row that
+ * enters the window, subtract the one that leaves it); sums over the window's width are made of them in a
+ * logarithmic number of steps, each one addition of a line to itself, moved: plain vector loads from where
  * they are needed, no prefix sums, no shuffles.
  */
 #ifndef BLOCK
 #define BLOCK 1024 /* pixels across */
-#endif
-#ifndef ROWS
-#define ROWS 64 /* and down */
 #endif
 #ifndef KW
 #define KW 8 /* the window's width */
@@ -170,12 +167,12 @@ inline void clear_outside(const struct block *b, const struct sink *sink, int y,
 }
 
 __kernel void box_lines(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out,
-                        int out_offset, int out_pitch, int width, int height, int border)
+                        int out_offset, int out_pitch, int width, int height, int border, int rows)
 {
     struct sink sink = SINK_OF(out);
     ushort columns[LENGTH];
     int elements = width * HONE_C, at = get_global_id(0) * BLOCK * HONE_C;
-    int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
+    int y = get_global_id(1) * rows, end = min(y + rows, height);
     if (at >= elements || y >= height)
         return;
     int count = min(BLOCK * HONE_C, elements - at);
