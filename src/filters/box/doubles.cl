@@ -12,12 +12,16 @@
  * column; from there on the band is done again, with zeros in the place of such pixels, and once more for
  * sums of codes of them, which say what the means of windows with such pixels are.
  */
+#ifdef __AVX512F__
+#define LANES 8
+#else
 #define LANES 4
-#define CELL  double
+#endif
+#define CELL double
 #include "filters/bands.clh"
 #include "filters/vectors.clh"
 
-#define STEP  (HONE_C == 3 ? 3 : LANES) /* elements from vector to vector along a row: whole pixels */
+#define STEP  (LANES / HONE_C * HONE_C) /* elements from vector to vector along a row: whole pixels */
 #define CHUNK 1024                      /* elements of columns that are begun at a time */
 #define LEAD  4                         /* zeros before a line */
 
@@ -114,19 +118,23 @@ inline void move_columns(const struct image *in, int y, int rows, __global doubl
 /* Sums over the pixels inside a vector, and their last ones, which all that follow contain. */
 inline doubles scan(doubles v)
 {
-#if HONE_C <= 2
+#if 2 * HONE_C <= LANES
     v += MOVED((doubles)0, v, LANES - HONE_C);
 #endif
-#if HONE_C == 1
-    v += MOVED((doubles)0, v, LANES - 2);
+#if 4 * HONE_C <= LANES
+    v += MOVED((doubles)0, v, LANES - 2 * HONE_C);
+#endif
+#if 8 * HONE_C <= LANES
+    v += MOVED((doubles)0, v, LANES - 4 * HONE_C);
 #endif
     return v;
 }
 
-#if HONE_C <= 2
-#define LAST(v) CARRY(v)
-#else
+#if STEP == HONE_C
 #define LAST(v) (v)
+#else
+#define LAST_PIXEL(i) (STEP - HONE_C + (i) % HONE_C)
+#define LAST(v)       __builtin_shufflevector(v, v, L_ALL(LAST_PIXEL))
 #endif
 #define OWN_CHANNEL(i) ((i) % HONE_C)
 
@@ -175,15 +183,20 @@ inline doubles first_sums(__global const double *line, int elements)
 #pragma unroll
         for (int k = 0; k < 4; k++)
             part[k] += SUMS(line + i + k * STEP);
+    for (; i + LANES <= elements; i += STEP)
+        part[0] += SUMS(line + i);
     all = (part[0] + part[1]) + (part[2] + part[3]);
-#if HONE_C <= 2
-    all += __builtin_shufflevector(all, all, 2, 3, 0, 1);
+#if 8 * HONE_C <= LANES
+    all += MOVED(all, all, 4 * HONE_C);
 #endif
-#if HONE_C == 1
-    all += __builtin_shufflevector(all, all, 1, 0, 3, 2);
+#if 4 * HONE_C <= LANES
+    all += MOVED(all, all, 2 * HONE_C);
+#endif
+#if 2 * HONE_C <= LANES
+    all += MOVED(all, all, HONE_C);
 #endif
     for (; i < elements; i += HONE_C)
-        all += __builtin_shufflevector(SUMS(line + i), all, L_ALL(OWN_CHANNEL));
+        all += SUMS(line + i); /* what counts is its first pixel */
     return __builtin_shufflevector(all, all, L_ALL(OWN_CHANNEL));
 }
 
@@ -214,7 +227,10 @@ inline bool write_row(const struct image *in, const struct sink *sink, struct wi
         sums += LAST(more);
     }
     doubles odd = sums - sums;
-    return odd[0] == 0 && odd[1] == 0 && odd[2] == 0 && odd[3] == 0;
+    bool finite = true;
+    for (int channel = 0; channel < HONE_C; channel++)
+        finite &= odd[channel] == 0;
+    return finite;
 }
 
 /* Rows y to end - 1 of the results. Returns the first row with a sum that is not finite, or end. */
