@@ -118,7 +118,7 @@ def test_a_wrong_include_is_found():
              ("filters/box/x.cl", "filters/sobel/x.clh"), ("filters/words.clh", "filters/box/x.clh"), ("filters/box/x.cl", "words.clh")]
     right = [("filters/box/x.c", "image/view.h"), ("filters/box/x.c", "filter/filter.h"), ("plan/x.c", "choose/choose.h"), ("cli/x.c", "filter/chain.h"),
              ("filters/box/x.c", "filters/box/box.h"), ("cli/x.c", "hone/hone.h"), ("filters/box/x.cl", "filters/words.clh"),
-             ("tune/own/x.c", "tune/own/session_internal.h"), ("filters/alpha.c", "filters/alpha.h"), ("filters/sums.clh", "filters/vectors.clh")]
+             ("tune/own/x.c", "tune/own/session_internal.h"), ("filters/alpha.c", "filters/alpha.h"), ("filters/slides.clh", "filters/vectors.clh")]
     for name, header in wrong + right:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, name)
