@@ -28,15 +28,21 @@
 #define RADIUS 8 /* the window reaches so far */
 #endif
 
-#define SUM_PLANES (BYTES + 2)
+#ifndef ROUNDED
+#define ROUNDED 0 /* 1: u16 whose sums along rows are rounded to 16 bits */
+#endif
+
+#define SUM_PLANES (ROUNDED ? BYTES : BYTES + 2)
 #define TOTALS     (SUM_PLANES + 1)
 #define WEIGHT_BITS                                                                                          \
     (14 + BYTES) /* a sum along a row takes so many more, and just fits into its planes; see exact.c */
-#define SHIFT      (2 * WEIGHT_BITS - 8 * (SUM_PLANES - 1))
+#define SHIFT      ((ROUNDED ? 1 : 2) * WEIGHT_BITS - 8 * (SUM_PLANES - 1))
 #define TOGETHER   (4 / BYTES) /* tiles that are stored at once */
 
 #define LANE_WORDS 4
 #include "filters/gaussian/strip.clh"
+
+#include "filters/gaussian/pieces.clh"
 
 /* Adds a product of depth 16 times `depth`. Of a block on the left, 16x16, a lane holds rows `group` and
  * `group` + 8, columns 4 * `place` to + 3; of one on the right, 16x8, the same rows of column `group`; of a
@@ -128,37 +134,18 @@ inline void make_weights(struct weights *to, __global const uint *table, const s
     }
 }
 
-/* The lane's four elements of each block of a row. */
-inline void load_row(uint w[ACROSS][BYTES], const struct strip *s, int y, const struct lane *lane)
+/* The planes of the lane's four elements in each block of its row. */
+inline void split_pixels(uint planes[BYTES][ACROSS], __local const uint *stage, const struct lane *lane)
 {
-    int inside, x = s->at - REACH_X + 4 * lane->place;
-    __global const PIXEL *row = hone_row(s->in, s->pitch, y + lane->group, s->height, &inside);
-    UNROLL
-    for (int b = 0; b < ACROSS; b++) {
-        int at = s->edge ? hidden(x + 16 * b) : x + 16 * b;
-        if (!s->edge || (at >= 0 && at + 4 <= s->count)) {
-            load_words(w[b], row + at, BYTES);
-        } else {
-            UNROLL
-            for (int k = 0; k < BYTES; k++)
-                w[b][k] = border_word(row, inside, at + WORD_PART * k, s->width, s->border);
-        }
-        UNROLL
-        for (int k = 0; k < BYTES; k++)
-            w[b][k] = REAL_ROW(inside) ? w[b][k] : outside_word(s->border);
-    }
-}
-
-/* The planes of what a row's blocks hold. */
-inline void split_pixels(uint planes[BYTES][ACROSS], uint w[ACROSS][BYTES])
-{
+    __local const uint *line = stage + lane->group * STAGE_LINE + (SIDE - REACH_X) * BYTES / 4;
     UNROLL
     for (int b = 0; b < ACROSS; b++) {
 #if BYTES == 1
-        planes[0][b] = w[b][0];
+        planes[0][b] = line[4 * b + lane->place];
 #else
-        planes[0][b] = JOIN_BYTES(w[b][0], w[b][1]);
-        planes[1][b] = JOIN_BYTES(w[b][0] >> 8, w[b][1] >> 8);
+        uint2 w = *(__local const uint2 *)(line + 8 * b + 2 * lane->place);
+        planes[0][b] = JOIN_BYTES(w.x, w.y);
+        planes[1][b] = JOIN_BYTES(w.x >> 8, w.y >> 8);
 #endif
     }
 }
@@ -188,7 +175,12 @@ inline void along_rows(uint *sums, uint planes[BYTES][ACROSS], int tile, const s
 /* Four sums, by planes. */
 inline void split_sums(uint planes[SUM_PLANES], uint a, uint b, uint c, uint d)
 {
-#if WITH_PTX
+#if ROUNDED
+    uint high[2] = {hone_bytes(a + 0x8000u, b + 0x8000u, 0x7362u),
+                    hone_bytes(c + 0x8000u, d + 0x8000u, 0x7362u)};
+    planes[0] = LOW_SHORTS(high[0], high[1]);
+    planes[1] = HIGH_SHORTS(high[0], high[1]);
+#elif WITH_PTX
     uint low[2] = {hone_bytes(a, b, 0x5140u), hone_bytes(c, d, 0x5140u)};
     uint high[2] = {hone_bytes(a, b, 0x7362u), hone_bytes(c, d, 0x7362u)};
     planes[0] = LOW_SHORTS(low[0], low[1]);
@@ -204,19 +196,16 @@ inline void split_sums(uint planes[SUM_PLANES], uint a, uint b, uint c, uint d)
 
 /* What a lane holds of the rows that the next results need: for each block of 16 rows and both columns of
  * each tile, words of four sums, by plane. */
-#define HELD  held[DEPTH_Y][TILES][2][SUM_PLANES]
-#define AHEAD ahead[2][ACROSS][BYTES] /* the words of the next 16 rows, which are being loaded */
+#define HELD held[DEPTH_Y][TILES][2][SUM_PLANES]
 
-/* Takes the 16 rows that are under way, and lets the next ones be, which begin at y. */
-inline void take_rows(uint HELD, uint AHEAD, const struct strip *s, int y, const struct weights *weights,
+/* Takes the next 16 rows. */
+inline void take_rows(uint HELD, __local const uint *stage, const struct weights *weights,
                       const struct lane *lane)
 {
     uint now[2][BYTES][ACROSS];
     UNROLL
-    for (int i = 0; i < 2; i++) {
-        split_pixels(now[i], ahead[i]);
-        load_row(ahead[i], s, y + 8 * i, lane);
-    }
+    for (int i = 0; i < 2; i++)
+        split_pixels(now[i], stage + 8 * i * STAGE_LINE, lane);
     UNROLL
     for (int tile = 0; tile < TILES; tile++) {
         uint upper[4], lower[4];
@@ -314,7 +303,8 @@ gaussian_exact_matrix(__global const PIXEL *in, int in_offset, int in_pitch, __g
                       int out_offset, int out_pitch, int width, int height, int border,
                       __global const uint *table, int reach)
 {
+    __local uint4 stages[WG_X / 32 * 2 * STAGE / 4];
     EXCHANGE;
-    walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach, 0,
-               exchange);
+    walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach,
+               (__local uint *)stages, exchange);
 }

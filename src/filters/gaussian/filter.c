@@ -148,13 +148,16 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* clang-format off */
 
+/* Of the stages of a work-group's warps: two times 16 rows, each of pieces of 16 bytes and at most seven more
+ * that keep banks apart. */
+#define STAGE_BYTES(reach) "(WG_X*(16*TILES*BITS/8 + 2*roundup(ceildiv(" #reach "*C, 8)*BITS, 16) + 112))"
+
 /* Products of matrices of bytes. They are done by units of their own: what costs is splitting, carrying and
- * packing. Strips that want more registers than there are came out wrong on an H200 (driver 580), of u16 from
- * a reach of 17 on, of u8 with eight tiles; those that fit are right. */
+ * packing. */
 #define BYTE_MATRIX                                                                                \
     EXACT_16 " && EXACT_REACH <= 32 && EXACT_REACH*C <= 72"                                        \
-             " && (SM >= 80 ? TYPE == 0 || EXACT_REACH <= 16 : W*H <= 65536)"
-#define BYTE_MATRIX_FITS "WG_X <= MAXWG && (SM < 80 || TILES <= 4 || EXACT_REACH <= 16)"
+             " && (SM >= 80 || W*H <= 65536)"
+#define BYTE_MATRIX_FITS "WG_X <= MAXWG && " STAGE_BYTES(EXACT_REACH) " <= LMEM"
 #define BYTE_MATRIX_TUNABLES                                                                       \
     {"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},                            \
     {"ROWS", TUNABLE_DEFINE, "128 16 32 64 256 512", "rows per warp"},                             \
@@ -249,10 +252,11 @@ static const struct variant variants[] = {
              "every weight, both passes as products of 16x16 matrices of halves in registers"),
      .condition = DIRECT " && TYPE == 0 && NEAR <= 40 && NEAR*C <= 64 && (SM >= 80 || W*H <= 65536)",
      .align = 16, .specialised = "the window's radius sets the depth of the products",
-     .tunables = {{"TILES", TUNABLE_DEFINE, "4 8", "tiles of 16 columns per warp"},
+     .tunables = {{"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},
                   {"ROWS", TUNABLE_DEFINE, "128 16 32 64 256 512", "rows per warp"},
                   {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}},
-     .constraints = {"WG_X <= MAXWG"}, .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
+     .constraints = {"WG_X <= MAXWG && " STAGE_BYTES(NEAR) " <= LMEM"},
+     .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
      .passes = {PASS("gaussian_matrix", .extent = {"ceildiv(W*C, 16*TILES)*32", "H"}, .block = {"1", "ROWS"},
                      .arguments = {"in", "out", "W", "H", "border", "table5:4*ACROSS + 4", "R"})},
      /* The products are done by units of their own; what is left is packing and rounding. */
@@ -261,7 +265,7 @@ static const struct variant variants[] = {
              "u16: every weight, both passes as products of matrices of bytes, in integers"),
      .condition = DIRECT " && TYPE == 1 && " BYTE_MATRIX, .align = 16,
      .specialised = "the window's reach sets the depth of the products", .tunables = {BYTE_MATRIX_TUNABLES},
-     .constraints = {BYTE_MATRIX_FITS}, .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80"},
+     .constraints = {BYTE_MATRIX_FITS}, .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80", "ROUNDED=1"},
      .passes = {BYTE_MATRIX_PASS}, .cost = {BYTE_MATRIX_COST}},
     {VARIANT("grid", "grid.cl", NEEDS_LOCAL, "local",
              "any sigma at nearly the cost of a copy: every few rows and columns, blurred, and all pixels "

@@ -20,7 +20,7 @@
  * so that any device can test it.
  */
 #ifndef TILES
-#define TILES 4 /* of 16 columns, per warp; a multiple of 4 */
+#define TILES 4 /* of 16 columns, per warp; an even number */
 #endif
 #ifndef ROWS
 #define ROWS 128 /* rows per warp, a multiple of 16 */
@@ -219,10 +219,23 @@ inline void down_columns(uint *upper, uint *lower, uint HELD, int tile, const st
 }
 
 /* 16 rows of results from y on. What the lanes of a group hold of four tiles are the words of two rows; after
- * the exchange each holds four neighbouring ones of each row. */
+ * the exchange each holds four neighbouring ones of each row. Of two tiles, the words of both rows are
+ * exchanged at once. */
 inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
                       const struct weights *weights, const struct lane *lane, int reach)
 {
+#if TILES % 4
+    UNROLL
+    for (int tile = 0; tile < TILES; tile += 2) {
+        uint w[4];
+        int x = s->at + 16 * (tile + lane->place % 2);
+        UNROLL
+        for (int i = 0; i < 2; i++)
+            down_columns(w + i, w + 2 + i, held, tile + i, weights, lane);
+        exchange_words(w, lane);
+        store_words(w, s, out, out_pitch, x, y + lane->group + lane->place / 2 * 8, reach);
+    }
+#else
     UNROLL
     for (int tile = 0; tile < TILES; tile += 4) {
         uint upper[4], lower[4];
@@ -235,6 +248,7 @@ inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, in
         exchange_words(lower, lane);
         store_words(lower, s, out, out_pitch, x, y + lane->group + 8, reach);
     }
+#endif
 }
 
 /* Takes the next 16 rows. */
