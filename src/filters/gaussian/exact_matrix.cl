@@ -40,6 +40,7 @@
 #define TOGETHER   (4 / BYTES) /* tiles that are stored at once */
 
 #define LANE_WORDS 4
+#define WEIGHTS    uint
 #include "filters/gaussian/strip.clh"
 
 #include "filters/gaussian/pieces.clh"
@@ -279,23 +280,27 @@ inline void tile_words(uint *upper, uint *lower, uint HELD, int tile, const stru
 /* 16 rows of results from y on. What the lanes of a group hold of some tiles are the words of two rows; after
  * the exchange each holds four neighbouring ones of each row. */
 inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
-                      const struct weights *weights, const struct lane *lane, int reach)
+                      const struct weights *weights, const struct lane *lane)
 {
     UNROLL
     for (int tile = 0; tile < TILES; tile += TOGETHER) {
-        uint upper[4], lower[4];
+        uint upper[4], lower[4], centre[2][4];
         int x = s->at + 16 * tile + 4 * WORD_PART * lane->place;
+        load_centre(centre[0], s, x, y + lane->group);
+        load_centre(centre[1], s, x, y + lane->group + 8);
         UNROLL
         for (int i = 0; i < TOGETHER; i++)
             tile_words(upper + BYTES * i, lower + BYTES * i, held, tile + i, weights, lane);
         exchange_words(upper, lane);
-        store_words(upper, s, out, out_pitch, x, y + lane->group, reach);
+        store_words(upper, centre[0], s, out, out_pitch, x, y + lane->group);
         exchange_words(lower, lane);
-        store_words(lower, s, out, out_pitch, x, y + lane->group + 8, reach);
+        store_words(lower, centre[1], s, out, out_pitch, x, y + lane->group + 8);
     }
 }
 
-#define WEIGHTS uint
+#define OWN_WEIGHTS                                                                                          \
+    struct weights own, *weights = &own;                                                                     \
+    make_weights(weights, s->table, lane)
 #include "filters/gaussian/walk.clh"
 
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
@@ -306,5 +311,5 @@ gaussian_exact_matrix(__global const PIXEL *in, int in_offset, int in_pitch, __g
     __local uint4 stages[WG_X / 32 * 2 * STAGE / 4];
     EXCHANGE;
     walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach,
-               (__local uint *)stages, exchange);
+               (__local uint *)stages, 0, exchange);
 }

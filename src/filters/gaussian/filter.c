@@ -267,6 +267,21 @@ static const struct variant variants[] = {
      .specialised = "the window's reach sets the depth of the products", .tunables = {BYTE_MATRIX_TUNABLES},
      .constraints = {BYTE_MATRIX_FITS}, .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80", "ROUNDED=1"},
      .passes = {BYTE_MATRIX_PASS}, .cost = {BYTE_MATRIX_COST}},
+    {VARIANT("matrix32", "matrix32.cl", 0, "packed",
+             "f32: every weight, both passes as products of matrices of numbers in two parts"),
+     .condition = DIRECT " && TYPE == 2 && NEAR <= 32 && NEAR*C <= 96 && (SM >= 80 || W*H <= 65536)",
+     .align = 16, .specialised = "the window's radius sets the depth of the products",
+     .tunables = {{"TILES", TUNABLE_DEFINE, "2 1 4", "tiles of 16 columns per warp"},
+                  {"ROWS", TUNABLE_DEFINE, "64 16 32 128 256", "rows per warp"},
+                  {"WG_X", TUNABLE_DEFINE, "32 64 128", "work-items of a work-group"}},
+     .constraints = {"WG_X <= MAXWG && " STAGE_BYTES(
+         NEAR) " + 1024*(2 + ceildiv(NEAR*C, 8) + ceildiv(NEAR, 8)) "
+               "<= LMEM"},
+     .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
+     .passes = {PASS("gaussian_matrix32", .extent = {"ceildiv(W*C, 16*TILES)*32", "H"},
+                     .block = {"1", "ROWS"},
+                     .arguments = {"in", "out", "W", "H", "border", "table5:4*ACROSS + 4", "R"})},
+     .cost = {"8*C", "C*(16*TILES + 16*ceildiv(NEAR*C, 8))/(16*TILES)", "16*C"}},
     {VARIANT("grid", "grid.cl", NEEDS_LOCAL, "local",
              "any sigma at nearly the cost of a copy: every few rows and columns, blurred, and all pixels "
              "from those"),

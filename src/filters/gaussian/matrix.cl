@@ -41,6 +41,7 @@
  * 8, 9; of one of 16x8 on the right, the same rows for its columns, column `group`; of a result, rows `group`
  * and `group` + 8, columns 2 * `place` + 0, 1. */
 #define LANE_WORDS 6
+#define WEIGHTS    float
 #include "filters/gaussian/strip.clh"
 
 #include "filters/gaussian/pieces.clh"
@@ -222,31 +223,34 @@ inline void down_columns(uint *upper, uint *lower, uint HELD, int tile, const st
  * the exchange each holds four neighbouring ones of each row. Of two tiles, the words of both rows are
  * exchanged at once. */
 inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
-                      const struct weights *weights, const struct lane *lane, int reach)
+                      const struct weights *weights, const struct lane *lane)
 {
 #if TILES % 4
     UNROLL
     for (int tile = 0; tile < TILES; tile += 2) {
-        uint w[4];
-        int x = s->at + 16 * (tile + lane->place % 2);
+        uint w[4], centre[4];
+        int x = s->at + 16 * (tile + lane->place % 2), line = y + lane->group + lane->place / 2 * 8;
+        load_centre(centre, s, x, line);
         UNROLL
         for (int i = 0; i < 2; i++)
             down_columns(w + i, w + 2 + i, held, tile + i, weights, lane);
         exchange_words(w, lane);
-        store_words(w, s, out, out_pitch, x, y + lane->group + lane->place / 2 * 8, reach);
+        store_words(w, centre, s, out, out_pitch, x, line);
     }
 #else
     UNROLL
     for (int tile = 0; tile < TILES; tile += 4) {
-        uint upper[4], lower[4];
+        uint upper[4], lower[4], centre[2][4];
         int x = s->at + 16 * (tile + lane->place);
+        load_centre(centre[0], s, x, y + lane->group);
+        load_centre(centre[1], s, x, y + lane->group + 8);
         UNROLL
         for (int i = 0; i < 4; i++)
             down_columns(upper + i, lower + i, held, tile + i, weights, lane);
         exchange_words(upper, lane);
-        store_words(upper, s, out, out_pitch, x, y + lane->group, reach);
+        store_words(upper, centre[0], s, out, out_pitch, x, y + lane->group);
         exchange_words(lower, lane);
-        store_words(lower, s, out, out_pitch, x, y + lane->group + 8, reach);
+        store_words(lower, centre[1], s, out, out_pitch, x, y + lane->group + 8);
     }
 #endif
 }
@@ -268,7 +272,9 @@ inline void take_rows(uint HELD, __local const uint *stage, const struct weights
         along_rows(held[HELD_BLOCKS - 2 + i], stage + 8 * i * STAGE_LINE, weights, lane);
 }
 
-#define WEIGHTS float
+#define OWN_WEIGHTS                                                                                          \
+    struct weights own, *weights = &own;                                                                     \
+    make_weights(weights, s->table, lane)
 #include "filters/gaussian/walk.clh"
 
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
@@ -278,5 +284,5 @@ gaussian_matrix(__global const uchar *in, int in_offset, int in_pitch, __global 
     __local uint4 stages[WG_X / 32 * 2 * STAGE / 4];
     EXCHANGE;
     walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach,
-               (__local uint *)stages, exchange);
+               (__local uint *)stages, 0, exchange);
 }
