@@ -31,6 +31,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "EXACT_BITS", gaussian_exact_bits(c->in.type == HONE_U8, sigma));
     case_set_symbol(c, "EXACT_REACH", c->exact || c->in.type == HONE_U16 ? gaussian_exact_reach(c) : 1);
     case_set_symbol(c, "GRID_REACH", gaussian_grid_reach(c, sigma));
+    case_set_symbol(c, "GRID_TAPS", gaussian_grid_taps(c, sigma));
     return HONE_OK;
 }
 
@@ -104,7 +105,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GATHER_GROUPS       "ceildiv(" GATHERED_COLUMNS ", (GROUP - 4)*" GATHER_CELLS ")"
 #define GATHER_STRIPS       "ceildiv(" GATHERED_ROWS ", STACK == 1 ? ROWS : STACK*ROWS - 3)"
 #define GRID_FLAGS          "(" GATHER_GROUPS "*(GROUP - 4) + 4)"
-#define GRID_TABLE          "table7:4*(4*GRID_STEP + 2*GRID_REACH + 7)"
+#define GRID_TABLE          "table7:4*(4*GRID_STEP + 2*GRID_TAPS + 7)"
 
 /* Two tunables of what makes the grid, and its first pass. */
 #define GRID_TUNABLES                                                                                        \
@@ -135,7 +136,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* Cells down of a work-group's tile, and the points of a channel's lines that it filters. */
 #define TILE_CELLS "(ITEMS*8*GIVE/BITS/SPAN*DOWN)"
-#define TILE_LINES "(" TILE_CELLS " + 4 + 2*GRID_REACH)*(SPAN/GRID_STEP + 4)"
+#define TILE_LINES "(" TILE_CELLS " + 4 + 2*GRID_TAPS)*(SPAN/GRID_STEP + 4)"
 
 /* exact=yes: weights of 16 bits, elements of a line of sums, words of two weights. */
 #define EXACT_16      "EXACT_BITS <= 16"
@@ -288,23 +289,24 @@ static const struct variant variants[] = {
      .condition = GRID, .align = 16,
      .specialised = "the grid's step, which changes where sigma doubles, sets what stays in registers",
      .tunables = {GRID_TUNABLES,
+                  {"EACH", TUNABLE_DEFINE, "4 1", "columns of the grid per work-item that filters down"},
                   {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width of the other passes"}},
      .constraints = {GRID_CONSTRAINTS},
      .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX"},
      .scratch = {GATHER_SCRATCH, {.bytes = "4*C*" GRID_COLUMNS "*" GATHERED_ROWS}},
      .passes = {GATHER_PASS,
                 PASS("gaussian_grid_rows", .extent = {GRID_COLUMNS "/4", GATHERED_ROWS, "C"},
-                     .arguments = {"tmp0", "tmp3", GRID_TABLE, "GRID_REACH", GATHERED_COLUMNS, GATHERED_ROWS,
-                                   GRID_COLUMNS}),
-                PASS("gaussian_grid_columns", .extent = {GRID_COLUMNS "/4", GRID_ROWS "/4", "C"},
+                     .arguments = {"tmp0", "tmp3", GRID_TABLE, "GRID_TAPS", "GRID_REACH - GRID_TAPS",
+                                   GATHERED_COLUMNS, GATHERED_ROWS, GRID_COLUMNS}),
+                PASS("gaussian_grid_columns", .extent = {GRID_COLUMNS "/EACH", GRID_ROWS "/4", "C"},
                      .local = {"32", "WG_X/32", "1"},
-                     .arguments = {"tmp3", "tmp0", GRID_TABLE, "GRID_REACH", GATHERED_ROWS, GRID_COLUMNS,
-                                   GRID_ROWS}),
+                     .arguments = {"tmp3", "tmp0", GRID_TABLE, "GRID_TAPS", "GRID_REACH - GRID_TAPS",
+                                   GATHERED_ROWS, GRID_COLUMNS, GRID_ROWS}),
                 PASS("gaussian_grid_spread", .extent = {"W", "H"}, .block = {"8*GIVE/BITS", "DOWN*GRID_STEP"},
                      .arguments = {"in", "tmp0", "tmp1", "tmp2", "out", "W", "H", "border", "GRID_REACH", "R",
                                    GRID_COLUMNS, GRID_ROWS, GATHERED_ROWS, GRID_FLAGS})},
      .cost = {"C*(2*BITS/8 + 24/GRID_STEP/GRID_STEP)", "C*(2 + 16/GRID_STEP/GRID_STEP)*BITS/128",
-              "C*(20 + 32/GRID_STEP + (8*GRID_REACH + 16)/GRID_STEP/GRID_STEP)"}},
+              "C*(20 + 32/GRID_STEP + (8*GRID_TAPS + 16)/GRID_STEP/GRID_STEP)"}},
     {VARIANT("grid_tiles", "grid.cl", NEEDS_LOCAL, "local",
              "the same, the grid blurred in local memory by those who make the pixels of it: two launches"),
      .condition = GRID, .align = 16,
@@ -320,10 +322,10 @@ static const struct variant variants[] = {
                      .extent = {"ceildiv(W, SPAN)*ITEMS", "ceildiv(H, " TILE_CELLS "*GRID_STEP)"},
                      .local = {"ITEMS", "1"},
                      .arguments = {"in", "tmp0", GRID_TABLE, "tmp1", "tmp2", "out", "W", "H", "border",
-                                   "GRID_REACH", "R", GRID_COLUMNS, GRID_ROWS, GRID_FLAGS,
+                                   "GRID_TAPS", "GRID_REACH", "R", GRID_COLUMNS, GRID_ROWS, GRID_FLAGS,
                                    "local:4*C*" TILE_LINES})},
      .cost = {"C*(2*BITS/8 + 8/GRID_STEP/GRID_STEP)", "C*(2 + 16/GRID_STEP/GRID_STEP)*BITS/128",
-              "C*(20 + 32/GRID_STEP + (16*GRID_REACH + 16)/GRID_STEP/GRID_STEP)"}},
+              "C*(20 + 32/GRID_STEP + (16*GRID_TAPS + 16)/GRID_STEP/GRID_STEP)"}},
     {VARIANT("lines", NULL, 0, "buffer",
              "recursive: a work-item for each row, then for each column; coupled complex poles"),
      .condition = RECURSIVE, .tunables = {LINES}, .defines = {"PAIRS=" PAIRS}, .scratch = TWO_PICTURES,
@@ -554,7 +556,7 @@ const struct hone_filter hone_filter_gaussian = {
                        "how: the same cost for every sigma, or every weight of the window; both are within "
                        "the bounds")},
     .symbols = {"R", "S100", "NEAR", "STEP", "NARROW", "BEFORE", "TAPS", "ACROSS", "GRID_STEP", "GRID_REACH",
-                "EXACT_BITS", "EXACT_REACH"},
+                "GRID_TAPS", "EXACT_BITS", "EXACT_REACH"},
     .prepare = prepare, .averages = averages, .table = gaussian_table,
     .examples = {{"a photograph, blurred", "'gaussian sigma=4' photo.jpg -o blurred.jpg"},
                  {"edges of a slightly blurred photograph",

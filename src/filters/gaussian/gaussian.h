@@ -12,6 +12,7 @@ int64_t gaussian_near(double sigma);
 /* Of the grid form: pixels from one grid point to the next, and grid points (a multiple of 4) to
  * each side. */
 int64_t gaussian_grid_step(const struct filter_case *c, double sigma);
+int64_t gaussian_grid_taps(const struct filter_case *c, double sigma);
 int64_t gaussian_grid_reach(const struct filter_case *c, double sigma);
 void gaussian_grid_table(const struct filter_case *c, float *table, size_t count);
 

@@ -40,12 +40,21 @@ int64_t gaussian_grid_step(const struct filter_case *c, double sigma)
     return step;
 }
 
+/* Cells to each side that the filter's taps reach: so far that what they leave out is no more than what the
+ * grid errs by itself. */
+int64_t gaussian_grid_taps(const struct filter_case *c, double sigma)
+{
+    double ratio = sigma / (double)gaussian_grid_step(c, sigma);
+    double windows = c->in.type != HONE_U8 ? 4 : ratio < 6.5 ? 3.2 : 3.4;
+    return ((int64_t)ceil(windows * ratio) + 3) / 4 * 4;
+}
+
+/* Cells to each side that are gathered. Of f32, the window must lie inside, for NaN and infinity. */
 int64_t gaussian_grid_reach(const struct filter_case *c, double sigma)
 {
-    /* of finer formats, the window must lie inside, for NaN and infinity */
-    double windows = c->in.type == HONE_U8 ? 4 : 5;
-    int64_t cells = (int64_t)ceil(windows * sigma / (double)gaussian_grid_step(c, sigma));
-    return (cells + 3) / 4 * 4;
+    int64_t taps = gaussian_grid_taps(c, sigma);
+    int64_t cells = (int64_t)ceil(5 * sigma / (double)gaussian_grid_step(c, sigma));
+    return c->in.type == HONE_F32 ? (cells + 3) / 4 * 4 : taps;
 }
 
 static double polynomial(const double *coefficients, double t)
@@ -159,7 +168,7 @@ void gaussian_grid_table(const struct filter_case *c, float *table, size_t count
 {
     double sigma = case_number(c, "sigma"), phi[SUPPORT * LARGEST];
     bool bytes = c->in.type == HONE_U8;
-    int64_t step = gaussian_grid_step(c, sigma), reach = gaussian_grid_reach(c, sigma);
+    int64_t step = gaussian_grid_step(c, sigma), reach = gaussian_grid_taps(c, sigma);
     find_phi(bytes, step, phi);
     for (int64_t i = 0; i < SUPPORT * step && i < (int64_t)count; i++)
         table[i] = (float)phi[i];

@@ -40,6 +40,9 @@
 #ifndef STACK
 #define STACK 1 /* work-items of `gather` one below the other, which put their rows together */
 #endif
+#ifndef EACH
+#define EACH 4 /* columns of the grid per work-item that filters down, 1 or 4 */
+#endif
 #ifndef DOWN
 #define DOWN 4 /* cells, one below the other, per work-item of `spread` */
 #endif
@@ -229,34 +232,44 @@ inline float4 filter_across(__global const float4 *from, __constant const float 
 }
 
 #if !TILES
-/* Row and column 0 of the results' grid stand one point before the picture's first. */
+/* Row and column 0 of the results' grid stand one point before the picture's first. Taps reach `reach`
+ * points, `beyond` less than what is gathered. */
 __kernel void gaussian_grid_rows(__global const float *grid, __global float *out,
-                                 __constant const float *table, int reach, int pitch, int rows, int out_pitch)
+                                 __constant const float *table, int reach, int beyond, int pitch, int rows,
+                                 int out_pitch)
 {
     int column = get_global_id(0) * 4, row = get_global_id(1), channel = get_global_id(2);
     if (column >= out_pitch || row >= rows || IS_ALPHA(channel))
         return;
-    *(__global float4 *)(out + (channel * rows + row) * out_pitch + column) = filter_across(
-        (__global const float4 *)(grid + (channel * rows + row) * pitch + column), table + 4 * STEP, reach);
+    *(__global float4 *)(out + (channel * rows + row) * out_pitch + column) =
+        filter_across((__global const float4 *)(grid + (channel * rows + row) * pitch + beyond + column),
+                      table + 4 * STEP, reach);
 }
 
+/* Neighbouring columns of a work-item. */
+#if EACH == 4
+#define COLUMNS float4
+#else
+#define COLUMNS float
+#endif
+
 __kernel void gaussian_grid_columns(__global const float *grid, __global float *out,
-                                    __constant const float *table, int reach, int rows, int pitch,
+                                    __constant const float *table, int reach, int beyond, int rows, int pitch,
                                     int out_rows)
 {
-    int column = get_global_id(0) * 4, row = get_global_id(1) * 4, channel = get_global_id(2);
+    int column = get_global_id(0) * EACH, row = get_global_id(1) * 4, channel = get_global_id(2);
     if (column >= pitch || row >= out_rows || IS_ALPHA(channel))
         return;
-    __global const float *from = grid + (channel * rows + row) * pitch + column;
+    __global const float *from = grid + (channel * rows + beyond + row) * pitch + column;
     __global float *to = out + (channel * out_rows + row) * pitch + column;
     __constant const float *taps = table + 4 * STEP;
-    float4 sums[4] = {0, 0, 0, 0};
+    COLUMNS sums[4] = {0, 0, 0, 0};
 #pragma unroll 4
     for (int k = 0; k < 2 * reach + 4; k++)
-        ADD_TAPS(sums, *(__global const float4 *)(from + k * pitch), taps + k);
+        ADD_TAPS(sums, *(__global const COLUMNS *)(from + k * pitch), taps + k);
 #pragma unroll
     for (int i = 0; i < 4; i++)
-        *(__global float4 *)(to + i * pitch) = sums[i];
+        *(__global COLUMNS *)(to + i * pitch) = sums[i];
 }
 #endif
 
@@ -319,23 +332,23 @@ inline void filter_columns(__local float *points, __local const float *lines, __
     }
 }
 
-/* `lines` has room for TILE_Y + 4 + 2 * reach rows of LINE points of each channel; `columns` and `rows`: of
+/* `lines` has room for TILE_Y + 4 + 2 * taps rows of LINE points of each channel; `columns` and `rows`: of
  * all results of the filter, in which row and column 0 stand one point before the picture's first. */
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 gaussian_grid_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __global const float *grid,
                     __constant const float *table, __global const uchar *flags, __global const uchar *tiles,
                     __global RESULT *out, int out_offset, int out_pitch, int width, int height,
-                    BORDER_TYPE border, int reach, int radius, int columns, int rows, int flag_pitch,
-                    __local float4 *lines)
+                    BORDER_TYPE border, int taps, int reach, int radius, int columns, int rows,
+                    int flag_pitch, __local float4 *lines)
 {
     __local float points[COLOURS * PLANE];
     int left = get_group_id(0) * TILE_X, top = get_group_id(1) * TILE_Y, item = get_local_id(0);
     int quads = min(LINE, columns - left) / 4, count = min(TILE_Y + 4, rows - top);
     int pitch = columns + 2 * reach, gathered_rows = rows + 2 * reach;
-    filter_rows(lines, grid + top * pitch + left, pitch, gathered_rows * pitch, table + 4 * STEP, reach,
-                quads, count + 2 * reach);
+    filter_rows(lines, grid + (top + reach - taps) * pitch + left + reach - taps, pitch,
+                gathered_rows * pitch, table + 4 * STEP, taps, quads, count + 2 * taps);
     barrier(CLK_LOCAL_MEM_FENCE);
-    filter_columns(points, (__local const float *)lines, table + 4 * STEP, reach, quads, count);
+    filter_columns(points, (__local const float *)lines, table + 4 * STEP, taps, quads, count);
     barrier(CLK_LOCAL_MEM_FENCE);
     int x = left * STEP + item % PLACES * WIDE, row = item / PLACES * DOWN, by = top + row;
     struct target t = {out + out_offset, in + in_offset, out_pitch, in_pitch, width, height, radius, x};
