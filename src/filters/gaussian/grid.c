@@ -30,11 +30,14 @@ static const double fine_phi[2][DEGREE + 1] = {
     {0.0432361, -0.0347108, 0.0289327, 0.4577592, 0.0287543, 0.0809954, 0.0005756}};
 
 /* A cell of 16 rows of anything but gray u8 is more code than a processor keeps at hand, and more than twice
- * as slow. */
+ * as slow; one of 8 rows of colours in f32 takes so many registers that it pays only where the filter would
+ * reach far. */
 int64_t gaussian_grid_step(const struct filter_case *c, double sigma)
 {
-    bool bytes = c->in.type == HONE_U8;
-    int64_t step = 1, largest = bytes && c->in.channels == 1 ? LARGEST : LARGEST / 2;
+    bool bytes = c->in.type == HONE_U8, heavy = c->in.type == HONE_F32 && c->in.channels > 1;
+    int64_t step = 1, largest = bytes && c->in.channels == 1 ? LARGEST
+                                : heavy && sigma < 32        ? 4
+                                                             : LARGEST / 2;
     while (step < largest && (double)(2 * step) * (bytes ? 1.25 : 2) <= sigma)
         step *= 2;
     return step;

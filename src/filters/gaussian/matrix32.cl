@@ -158,13 +158,14 @@ inline void along_rows(uint rows[TILES][2][2], __local const uint *stage, __loca
     }
 }
 
-/* One result, from all pixels of its window. Rare: it must not take registers from what is not. */
+/* One result, from all pixels of its window, or from as many as make it NaN. Rare: it must not take registers
+ * from what is not. */
 inline float window_sum(const struct strip *s, int i, int y)
 {
     int x = i / HONE_C, channel = i - x * HONE_C, reach = s->reach;
     float sum = 0;
 #pragma unroll 1
-    for (int v = -reach; v <= reach; v++) {
+    for (int v = -reach; v <= reach && !isnan(sum); v++) {
         int inside;
         __global const PIXEL *row = hone_row(s->in, s->pitch, y + v, s->height, &inside);
         float line = 0;
