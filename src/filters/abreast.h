@@ -46,13 +46,9 @@
 
 /* Variants with a pass before (above.clh) that makes sums of what is above bands of rows, of which there
  * are few enough for local memory: rows of a band, bands, sums of a row, and how to launch it. */
-#define ABREAST_BAND   "max(LEAST_BAND, ceildiv(H, 240))"
-#define ABREAST_BANDS  "(H/" ABREAST_BAND " + 1)"
-#define ABREAST_STRIDE "roundup(W*C, 64)"
-#define ABREAST_LEAST_BAND                                                                                   \
-    {                                                                                                        \
-        "LEAST_BAND", TUNABLE_LAUNCH, "8 16 32", "rows above each of which a pass before makes sums"         \
-    }
+#define ABREAST_BAND             "max(8, ceildiv(H, 240))"
+#define ABREAST_BANDS            "(H/" ABREAST_BAND " + 1)"
+#define ABREAST_STRIDE           "roundup(W*C, 64)"
 #define ABREAST_GROUP            "256"
 #define ABREAST_CHUNK            "2"
 #define ABREAST_ABOVE_DEFINES    "TALL=1", "ABREAST_GROUP=" ABREAST_GROUP, "ABREAST_CHUNK=" ABREAST_CHUNK

@@ -231,14 +231,14 @@ static const struct variant variants[] = {
          "the same for tall windows: their first sums are differences of sums of all that is above, from a "
          "pass before"),
      .condition = ABREAST_WINDOWS, .align = 32, .specialised = ABREAST_CLASSES,
-     .tunables = {ABREAST_TUNABLES, ABREAST_LEAST_BAND},
+     .tunables = {ABREAST_TUNABLES},
      .constraints = {ABREAST_CONSTRAINTS("KW", "KH"), ABREAST_ABOVE_CONSTRAINT},
      .defines = {ABREAST_DEFINES("KW", "KH"), SUM_CLASSES, ABREAST_ABOVE_DEFINES},
      .scratch = {ABREAST_ABOVE_SCRATCH},
      .passes = {ABREAST_ABOVE("box_above"),
                 PASS("box_sums", .extent = ABREAST_EXTENT("KW"), .local = {"WG_X", "1"},
                      .arguments = {ABREAST_ARGUMENTS, ABREAST_ABOVE_ARGUMENTS})},
-     .cost = {"3*C*BITS/8", "C*(3 + LEAST_BAND/64)/WORDS/32*BITS + C*2", "C*(9 + LEAST_BAND/64)"}},
+     .cost = {"3*C*BITS/8", "C*3/WORDS/32*BITS + C*2", "9*C"}},
     {VARIANT("pieces", "pieces.cl", NEEDS_LOCAL, "local",
              "floats, any window at nearly the same cost: column sums slide down in registers, window sums "
              "are put together from sums of pieces of rows"),

@@ -158,7 +158,7 @@ static const struct variant variants[] = {
                      .arguments = {"in", "out", "tmp0", GROUP_STRIDE, "tmp1", GROUP_ROWS, GROUP_BANDS, "W*C",
                                    "H", "local:" GROUP_AREA})},
      .scratch = {{.bytes = GROUP_BANDS "*" GROUP_STRIDE "*4"}, {.bytes = "8", .kept = true}},
-     .cost = {"C*(3*BITS/8 + 4 + 8*CU*DENSITY/H)", "C*(0.5 + 8*CU*DENSITY/H)", "C*(6 + 8/4)"}},
+     .cost = {"C*(3*BITS/8 + 4.5)", "C*0.75", "C*(6 + 8/4)"}},
     {VARIANT("vectors", "cpu.cl", NEEDS_WIDE, "wide",
              "CPU: bands of rows, sums along several rows at once in 64-byte vectors"),
      .tunables = {{"ROWS", TUNABLE_DEFINE, "64 32 128", "rows of a band"},

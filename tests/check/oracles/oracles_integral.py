@@ -42,11 +42,15 @@ def near(got, a, what):
 
 def by_each_variant(a):
     """Names of variants, and what they make of an image: `once` only of one of which two rows fit its work-group,
-    `once_vectors` of integers."""
+    `once_vectors` of integers, and `persistent`, with groups of one work-item as CPUs must: few groups have long
+    chains of floats."""
     for variant in bridge.variants("integral"):
-        if variant == "once_vectors" and a.dtype == numpy.float32:
+        if variant in ("once_vectors", "persistent") and a.dtype == numpy.float32:
             continue
-        if variant != "once":
+        if variant == "persistent":
+            for spins in (4000, 0):
+                yield f"{variant} SPINS={spins}", bridge.apply("integral", a, variant=variant, config=f"GROUP=1 CHUNK=1 SPINS={spins}")
+        elif variant != "once":
             yield variant, bridge.apply("integral", a, variant=variant)
         elif 2 * a[0].nbytes <= 1024 * 16:
             yield variant, bridge.apply("integral", a, variant=variant, config="GROUP=1024")
