@@ -139,7 +139,7 @@ static const struct variant variants[] = {
          "persistent", "persistent.cl", NEEDS_LOCAL | NEEDS_PROGRESS, "packed",
          "one launch of as many work-groups as there are compute units, which meet once: sums down columns, "
          "then each a band by lanes that exchange sums in registers"),
-     .align = 16,
+     .condition = "PTX || CPU", .align = 16,
      .tunables = {{"GROUP", TUNABLE_DEFINE, "512 256 1", "work-items"},
                   {"DENSITY", TUNABLE_LAUNCH, "1 2", "work-groups for each compute unit"},
                   {"PIECES", TUNABLE_DEFINE, "1 2", "128 pixels side by side in a tile"},
@@ -149,7 +149,7 @@ static const struct variant variants[] = {
                   {"SPINS", TUNABLE_DEFINE, "4000 0", "times that a work-group looks before it gives up"}},
      /* Without PTX, what others wrote before they counted themselves is seen on CPUs alone. Sums of bytes
       * have 16 bits; floats: see README.md. */
-     .constraints = {"PTX ? GROUP > 1 : CPU && GROUP == 1",
+     .constraints = {"PTX ? GROUP > 1 : GROUP == 1",
                      "PIECES*C*LINES <= 32 && GROUP <= MAXWG && GROUP >= CHUNK", GROUP_AREA " <= " ONCE_LOCAL,
                      "TYPE != 0 || " GROUP_ROWS " <= 256", "!FLOAT || 2*" GROUP_ROWS " <= 60 + H/16",
                      "(!STREAM || PTX) && GROUP*DENSITY <= 512"},
