@@ -333,6 +333,7 @@ static const struct variant variants[] = {
 #define ABREAST    "PTX && !FLOAT && AREA > 1"
 #define SPAN       "KW*C*BITS/8"
 #define LARGE      "W*H >= 4000000"
+#define TALLER     LARGE " && KH > 150"
 #define VERY_LARGE "W*H >= 16000000"
 /* What `packed` is as fast with: small windows, and rows of a width that its batches take. */
 #define SMALL                                                                                                \
@@ -354,17 +355,12 @@ static const struct seed seeds[] = {
     {ABREAST " && " LARGE " && C >= 3 && " SPAN " > 100 && " SPAN " <= 256", "abreast",
      "WORDS=8 BATCH=2 GROUPS=4 WG_X=128"},
     {ABREAST " && " LARGE " && !" SMALL " && " SPAN " <= 256", "abreast", "GROUPS=4 WG_X=128"},
-    {ABREAST " && " VERY_LARGE " && KH > 250 && TYPE > 0 && C == 1 && " SPAN " <= 2048", "tall",
+    {ABREAST " && " TALLER " && TYPE == 0 && " SPAN " <= 1000", "tall", "BATCH=2 GROUPS=2 WG_X=256"},
+    {ABREAST " && " TALLER " && TYPE > 0 && C == 1 && (" VERY_LARGE " || " SPAN " <= 512)", "tall",
      "WORDS=8 BATCH=1 GROUPS=4 WG_X=128"},
-    {ABREAST " && " VERY_LARGE " && KH > 250 && TYPE == 0 && C == 4 && " SPAN " <= 3072", "tall",
+    {ABREAST " && " TALLER " && " SPAN " <= (TYPE == 0 ? 3072 : 2048)", "tall",
      "WORDS=8 BATCH=1 GROUPS=2 WG_X=256"},
-    {ABREAST " && " VERY_LARGE " && KH > 250 && TYPE == 0 && C == 3 && " SPAN " <= 2048", "tall",
-     "BATCH=1 GROUPS=1 WG_X=512"},
-    {ABREAST " && " LARGE " && KH > 250 && TYPE == 0 && " SPAN " <= 2048", "tall",
-     "BATCH=2 GROUPS=2 WG_X=256"},
-    {ABREAST " && " LARGE " && KH > 250 && " SPAN " <= 2048", "tall", "BATCH=2 GROUPS=1 WG_X=512"},
-    {ABREAST " && " LARGE " && KH > 250 && TYPE > 0 && C > 1", "tall", "WORDS=8 BATCH=1 GROUPS=1 WG_X=512"},
-    {ABREAST " && " LARGE " && KH > 250", "tall", "WORDS=8 BATCH=1 GROUPS=2 WG_X=256"},
+    {ABREAST " && " TALLER, "tall", "WORDS=8 BATCH=1 GROUPS=1 WG_X=512"},
     {ABREAST " && TYPE > 0 && C == 4 && " SPAN " > 256 && " SPAN " <= 1024", "abreast",
      "WORDS=8 BATCH=2 GROUPS=4 WG_X=128"},
     {ABREAST " && " SPAN " > 2048", "abreast", "WORDS=8 BATCH=1 GROUPS=2 WG_X=256"},
