@@ -67,6 +67,8 @@ struct parameter {
     double f32_full;      /* of "levels": what 100 % are for f32; 0: 1 */
     /* its value says little of which variant is fast: what was tuned with one serves others */
     bool incidental;
+    /* of one that counts sums of levels: the choice parameter whose first value makes it do so; else NULL */
+    const char *sums_under;
 };
 
 /* "Levels" may be written as "8%" of the format's full range. */

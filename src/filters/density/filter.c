@@ -243,7 +243,7 @@ const struct hone_filter hone_filter_density = {
                    NUMBER_PARAMETER("threshold", PARAMETER_INTEGER, "1", 0, 4294967295.0, NULL,
                                     "smaller sums become 0; sums are of levels of the input's format, or of "
                                     "pixels with mask=yes",
-                                    .incidental = true),
+                                    .incidental = true, .sums_under = "mask"),
                    CHOICE_PARAMETER("mask", "no", "no|yes", "yes: every non-zero pixel counts as 1"),
                    CHOICE_PARAMETER("output", "sums", "sums|marks",
                                     "sums: u16 or u32; marks: u8, 255 where a sum reaches the threshold")},

@@ -391,6 +391,17 @@ def test_a_plain_number_over_mixed_depths_warns_once():
             frame.check(percent and round(float(percent[1]) * full / 100) == level, said)
 
 
+def test_sums_over_mixed_depths_warn_once():
+    with Here() as place:
+        names = [place.path(kind + ".tif") for kind in ("u1", "u2", "u1b")]
+        for name in names:
+            write_tiff(name, [random(1).astype("u2" if name == names[1] else "u1")])
+        for chain, times in (("density size=3 threshold=300", 1), ("density size=3 mask=yes threshold=5", 0), ("density size=3", 0)):
+            said = place.run("apply", chain, *names, "-o", place.path("out/"), "-j", "1").stderr
+            frame.check(said.count("counts sums of levels of each image's own format") == times, f"{chain}: {said}")
+            frame.check(not times or "threshold=77100 is as strong in u16 as 300 is in u8" in said, said)  # 300 * 257
+
+
 def test_logarithmic_tiffs_are_refused():
     with Here() as place:
         for photometric, kind in ((32844, "LogL"), (32845, "LogLuv")):
