@@ -4,8 +4,9 @@
  * device with memory of its own, the bus, both ways at once, with nothing else to do (OpenCL alone); on one
  * that shares the host's, the chain's kernels, each plane's one after the other.
  *
- *   stream CHAIN WIDTH HEIGHT SLOTS FRAMES ROUNDS
+ *   stream CHAIN WIDTH HEIGHT SLOTS FRAMES ROUNDS [any]
  *
+ * SLOTS 0 is the default. Frames are of hone_frame_alloc; with `any`, of malloc, which the stream has to copy.
  * The device is that of HONE_DEVICE. Each round is a line: frames/s of the stream, and of the bound, measured
  * by turns; then microseconds of the stream's processor time for a frame.
  *
@@ -30,6 +31,7 @@ struct bench {
     hone_image_desc plane[PLANES];
     size_t bytes; /* of a frame; the luma comes first */
     unsigned slots, frames;
+    bool any;                         /* frames of malloc */
     void *in[BUFFERS], *out[BUFFERS]; /* of hone_frame_alloc */
     hone_plan *plan[PLANES];
     hone_image *from[PLANES], *to[PLANES];
@@ -161,12 +163,23 @@ static double kernel_rate(struct bench *b)
 
 /* ---- Both ---- */
 
-static void open_frames(struct bench *b)
+static void *open_frame(const struct bench *b)
 {
     hone_error error = {0};
+    void *frame = b->any ? malloc(b->bytes) : NULL;
+    if (!b->any)
+        need(hone_frame_alloc(&frame, b->device, b->bytes, &error), &error);
+    if (!frame)
+        exit(1);
+    memset(frame, 0, b->bytes);
+    return frame;
+}
+
+static void open_frames(struct bench *b)
+{
     for (int i = 0; i < BUFFERS; i++) {
-        need(hone_frame_alloc(&b->in[i], b->device, b->bytes, &error), &error);
-        need(hone_frame_alloc(&b->out[i], b->device, b->bytes, &error), &error);
+        b->in[i] = open_frame(b);
+        b->out[i] = open_frame(b);
         unsigned state = (unsigned)i + 1;
         for (size_t k = 0; k < b->bytes; k++)
             ((unsigned char *)b->in[i])[k] = (unsigned char)((state = state * 1664525u + 1013904223u) >> 24);
@@ -181,6 +194,9 @@ static void open_all(struct bench *b, const char *chain)
     need(hone_device_open(&b->device, &request, &error), &error);
     need(hone_chain_parse(&b->chain, chain, &error), &error);
     need(hone_stream_create(&b->stream, b->device, b->chain, b->plane, PLANES, &options, &error), &error);
+    hone_stream_stats stats = {0};
+    hone_stream_get_stats(b->stream, &stats);
+    b->slots = stats.slots;
     open_frames(b);
     if (has_own_memory(b))
         open_bus(b);
@@ -190,17 +206,18 @@ static void open_all(struct bench *b, const char *chain)
 
 int main(int argc, char **argv)
 {
-    if (argc != 7)
-        return fprintf(stderr, "usage: stream CHAIN WIDTH HEIGHT SLOTS FRAMES ROUNDS\n"), 2;
+    if (argc < 7)
+        return fprintf(stderr, "usage: stream CHAIN WIDTH HEIGHT SLOTS FRAMES ROUNDS [any]\n"), 2;
     const uint32_t width = (uint32_t)atoi(argv[2]), height = (uint32_t)atoi(argv[3]);
     struct bench b = {.plane = {{.width = width, .height = height, .type = HONE_U8, .channels = 1},
                                 {.width = width / 2, .height = height / 2, .type = HONE_U8, .channels = 2}},
                       .slots = (unsigned)atoi(argv[4]),
-                      .frames = (unsigned)atoi(argv[5])};
+                      .frames = (unsigned)atoi(argv[5]),
+                      .any = argc > 7 && strcmp(argv[7], "any") == 0};
     double processor = 0;
     b.bytes = hone_image_bytes(&b.plane[0]) + hone_image_bytes(&b.plane[1]);
-    if (b.slots < 2 || b.slots > BUFFERS || b.frames < 1)
-        return fprintf(stderr, "stream: 2 to %d slots, one frame at least\n", (int)BUFFERS), 2;
+    if (b.slots == 1 || b.slots > BUFFERS || b.frames < 1)
+        return fprintf(stderr, "stream: 2 to %d slots, or 0; one frame at least\n", (int)BUFFERS), 2;
     open_all(&b, argv[1]);
     const char *bound = has_own_memory(&b) ? "the bus" : "the kernels alone";
     printf("# %s: frames/s of the stream, of %s; us of processor time a frame; %zu bytes each way\n",

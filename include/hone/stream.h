@@ -125,8 +125,10 @@ typedef enum hone_stream_mode {
 
 /** How to make a stream. Zero gives good defaults. */
 typedef struct hone_stream_options {
-    size_t size;    /**< sizeof(hone_stream_options), or 0: the members of 0.1. See status.h. */
-    unsigned slots; /**< frames in flight, 2 to 64; 0: 4, or fewer if `memory` allows no more */
+    size_t size; /**< sizeof(hone_stream_options), or 0: the members of 0.1. See status.h. */
+    /** Frames in flight, 2 to 64. 0: 4, or 6 where frames are copied to memory of the device's own; fewer if
+     *  `memory` allows no more. */
+    unsigned slots;
     /** The most memory for the ring, bytes: buffers of the device's and staging memory together, without the
      *  plans' own (hone_step_info.scratch_bytes). 0: what the device's budget has left. */
     uint64_t memory;

@@ -21,8 +21,8 @@ class Stream:
 
     like: a frame, or (shape, type) such as ((1080, 1920), 'u8'). For frames of several planes, such as the luma and the
         chroma of NV12, a list of up to four; frames and results are lists then, too.
-    slots: frames in flight, 2 to 64; 0: 4, or fewer if `memory` (bytes for the ring; 0: what the device has left) allows
-        no more. mode: 'auto', 'zero-copy' (a frame that would be copied is refused) or 'staged'.
+    slots: frames in flight, 2 to 64; 0: 4, or 6 on a device with memory of its own, or fewer if `memory` (bytes for the
+        ring; 0: what the device has left) allows no more. mode: 'auto', 'zero-copy' (a frame that would be copied is refused) or 'staged'.
     second: arrays for filters with two images, in the order of the filters; they serve all frames.
     device, reproducible: as in hone.apply.
 

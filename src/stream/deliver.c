@@ -73,8 +73,10 @@ static void copy_out(hone_stream *stream, struct slot *slot, size_t p, hone_copi
     const hone_image_desc *desc = &stream->outputs[p];
     if (slot->tasks[p].out || slot->tasks[p].fetches || !slot->frame.out[p])
         return;
-    copy_rows(slot->frame.out[p], slot->frame.out_pitch[p], slot->out[p].host, slot->out[p].image->desc.pitch,
-              desc);
+    const struct copy_job job = {slot->frame.out[p],         slot->out[p].host,
+                                 slot->frame.out_pitch[p],   slot->out[p].image->desc.pitch,
+                                 hone_image_row_bytes(desc), desc->height};
+    copiers_copy(&stream->from, &job);
     copies->count++;
     copies->bytes += hone_image_row_bytes(desc) * desc->height;
     slot->copied = true;

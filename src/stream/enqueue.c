@@ -6,19 +6,6 @@
 #include "cl/event.h"
 #include "stream/internal.h"
 
-#include <string.h>
-
-void copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, const hone_image_desc *desc)
-{
-    const size_t row = hone_image_row_bytes(desc);
-    if (to_pitch == row && from_pitch == row) {
-        memcpy(to, from, row * desc->height);
-        return;
-    }
-    for (size_t y = 0; y < desc->height; y++)
-        memcpy((char *)to + y * to_pitch, (const char *)from + y * from_pitch, row);
-}
-
 struct wait_list stream_after(const hone_stream *stream, const hone_event *const *events, size_t count)
 {
     return stream->chained ? (struct wait_list){events, count} : (struct wait_list){0};
@@ -179,8 +166,10 @@ static void copy_in(hone_stream *stream, struct slot *slot, size_t p)
     if (slot->tasks[p].in || slot->tasks[p].sends)
         return;
     const uint64_t start = clock_ns();
-    copy_rows(slot->in[p].host, slot->in[p].image->desc.pitch, slot->frame.in[p], slot->frame.in_pitch[p],
-              desc);
+    const struct copy_job job = {
+        slot->in[p].host,        slot->frame.in[p],          slot->in[p].image->desc.pitch,
+        slot->frame.in_pitch[p], hone_image_row_bytes(desc), desc->height};
+    copiers_copy(&stream->into, &job);
     slot->copied = true;
     slot->staged.count++;
     slot->staged.bytes += hone_image_row_bytes(desc) * desc->height;

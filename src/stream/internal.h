@@ -5,11 +5,13 @@
 #include "cl/memory.h"
 #include "hone/stream.h"
 #include "plan/image.h"
+#include "base/copiers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { MIN_SLOTS = 2, DEFAULT_SLOTS = 4, MAX_SLOTS = 64, LEAST_WRAPS = 64 };
+/* STAGED_SLOTS: where frames cross a bus, two more are on their way. */
+enum { MIN_SLOTS = 2, DEFAULT_SLOTS = 4, STAGED_SLOTS = 6, MAX_SLOTS = 64, LEAST_WRAPS = 64 };
 
 /* Pixels of the caller's as an image. It is made when an address comes for the first time, and kept. */
 struct wrap {
@@ -85,7 +87,8 @@ struct hone_stream {
     uint64_t idle_since, full_since; /* 0: not so */
 
     pthread_t thread;
-    bool has_thread;
+    bool has_thread, has_copiers;
+    struct copiers into, from; /* of those who push (under `pushing`), and of the stream's thread */
 };
 
 /* What streams of a pool are, and others are not. */
@@ -153,9 +156,6 @@ bool blocks_hold(struct blocks *blocks, const void *pixels, size_t bytes);
 
 /* Copies the caller's pixels where they must be, and enqueues all work of a frame. */
 hone_status enqueue_frame(hone_stream *stream, struct slot *slot, hone_error *error);
-
-/* Between memory of the same size. */
-void copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, const hone_image_desc *desc);
 
 /* ---- deliver.c ---- */
 

@@ -43,9 +43,8 @@ static hone_status choose_count(hone_stream *stream, unsigned wanted, uint64_t m
     const uint64_t each = needs_no_memory(stream) ? 1 : slot_bytes(stream);
     hone_device_memory(stream->device, &held, &budget);
     const uint64_t left = budget > held ? budget - held : 0, room = memory && memory < left ? memory : left;
-    const unsigned most = wanted ? wanted : DEFAULT_SLOTS, least = stream->lent ? 1
-                                                                   : wanted     ? wanted
-                                                                                : MIN_SLOTS;
+    const unsigned usual = stream->shared || stream->lent ? DEFAULT_SLOTS : STAGED_SLOTS;
+    const unsigned most = wanted ? wanted : usual, least = stream->lent ? 1 : wanted ? wanted : MIN_SLOTS;
     if (room / each < least)
         return error_set(error, HONE_ERROR_MEMORY,
                          "%u slots of %.1f MB need more than the %.1f MB that there are for the ring", least,

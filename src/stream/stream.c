@@ -86,8 +86,26 @@ static hone_status check_options(const hone_stream_options *options, size_t plan
     return HONE_OK;
 }
 
+/* Where kernels run on the host's processors, copies would only take them away. */
+static void start_copiers(hone_stream *stream)
+{
+    const unsigned count = stream->shared || stream->lent ? 0 : copiers_wanted();
+    copiers_open(&stream->into, count);
+    copiers_open(&stream->from, count);
+    stream->has_copiers = true;
+}
+
+static void end_copiers(hone_stream *stream)
+{
+    if (!stream->has_copiers)
+        return;
+    copiers_close(&stream->into);
+    copiers_close(&stream->from);
+}
+
 static hone_status start(hone_stream *stream, hone_error *error)
 {
+    start_copiers(stream);
     int code = pthread_create(&stream->thread, NULL, deliver, stream);
     stream->has_thread = code == 0;
     return code == 0 ? HONE_OK
@@ -200,6 +218,7 @@ void hone_stream_destroy(hone_stream **slot)
     if (!stream || !device_is_here(stream->device))
         return;
     join(stream);
+    end_copiers(stream);
     hone_event_destroy(&stream->computed);
     wraps_destroy(stream);
     ring_destroy(stream);
