@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filters/alpha.h"
 
-const struct seed alpha_seeds[3] = {
+const struct seed alpha_seeds[4] = {
     {"GPU && !FLOAT", "quads", "ROWS=4 WG_X=128"},
     {"GPU", "quads", "ROWS=1 WG_X=128"},
+    {"CPU", "words", ""},
     {NULL, "stretches", ""},
 };
 

@@ -12,7 +12,7 @@ hone_status alpha_prepare(struct filter_case *c, hone_error *error);
 void alpha_reference(const struct filter_case *c, const struct view *in, struct view *out,
                      double (*combine)(const struct filter_case *c, double value, double weight));
 
-extern const struct seed alpha_seeds[3];
+extern const struct seed alpha_seeds[4];
 extern const char *const alpha_trials[];
 
 #define ALPHA_BYTES "C*(BITS/8 + (OTYPE == 2 ? 4 : OTYPE + 1))"
@@ -29,6 +29,18 @@ extern const char *const alpha_trials[];
          .passes = {PASS(filter "_stretches", .extent = {"ceildiv(W*C, 16)", "H"},                           \
                          .block = {"VECTORS", "ROWS"}, .arguments = {"in", "out", "W*C", "H"})},             \
          .cost = {ALPHA_BYTES, "C/16", operations}},                                                         \
+            {VARIANT(                                                                                        \
+                 "words", NULL, 0, "wide",                                                                   \
+                 "CPU: integers that become their own type, in words of 32 bits with alpha in their lane"),  \
+             .condition = "TYPE <= 1 && OTYPE == TYPE",                                                      \
+             .align = 4,                                                                                     \
+             .tunables = {{"VECTORS", TUNABLE_DEFINE, "256 16 64", "64 bytes of a row per work-item"},       \
+                          {"ROWS", TUNABLE_DEFINE, "16 1 4 64", "rows per work-item"},                       \
+                          {"WG_X", TUNABLE_LAUNCH, "1 16", "work-group width"}},                             \
+             .defines = {"LANES=16"},                                                                        \
+             .passes = {PASS(filter "_words", .extent = {"ceildiv(W*C*BITS, 512)", "H"},                     \
+                             .block = {"VECTORS", "ROWS"}, .arguments = {"in", "out", "W*C", "H"})},         \
+             .cost = {ALPHA_BYTES, "C*BITS/512", operations}},                                               \
             {VARIANT("quads", NULL, 0, "wide", "GPU: four elements of several rows per work-item"),          \
              .align = 16,                                                                                    \
              .tunables = {{"ROWS", TUNABLE_DEFINE, "1 2 4 8 16", "rows per work-item"},                      \

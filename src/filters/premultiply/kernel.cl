@@ -2,6 +2,8 @@
 /* Colours times alpha, alpha as it is. */
 #define STRETCHES premultiply_stretches
 #define QUADS     premultiply_quads
+#define WORDS     premultiply_words
+#define WEIGHT    uint16
 #include "filters/alpha.clh"
 
 /* v * w by the full range, as a share of the result's; whole numbers rounded half up. */
@@ -24,3 +26,18 @@ inline results combine(pixels v, pixels w)
 #endif
 #endif
 }
+
+#if !FLOATING && HONE_OT == HONE_T && (defined(HONE_ALL) || defined(VARIANT_words))
+inline uint16 weigh(uint16 alpha)
+{
+    return alpha;
+}
+
+/* As above. */
+inline uint16 weighed(uint16 v, const uint16 *weight)
+{
+    const uint bits = 8 * sizeof(PIXEL);
+    uint16 product = v * *weight + (1u << (bits - 1));
+    return (product + (product >> bits)) >> bits;
+}
+#endif

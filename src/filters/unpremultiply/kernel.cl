@@ -2,6 +2,14 @@
 /* Colours by alpha, alpha as it is. */
 #define STRETCHES unpremultiply_stretches
 #define QUADS     unpremultiply_quads
+#define WORDS     unpremultiply_words
+#define WEIGHT    struct divisor
+
+struct divisor {
+    uint16 alpha, value, rounding; /* as it is; at least 1; half of that */
+    float16 reciprocal;
+};
+
 #include "filters/alpha.clh"
 
 #if FLOATING
@@ -31,3 +39,25 @@ inline results combine(pixels v, pixels w)
 #endif
 #endif
 }
+
+#if !FLOATING && HONE_OT == HONE_T && (defined(HONE_ALL) || defined(VARIANT_words))
+inline struct divisor weigh(uint16 alpha)
+{
+    const uint16 value = max(alpha, (uint16)1u);
+    return (struct divisor){alpha, value, value >> 1, 1.0f / convert_float16(as_int16(value))};
+}
+
+inline uint16 weighed(uint16 v, const struct divisor *by)
+{
+    const uint16 value = min(v, by->alpha), dividend = value * (uint)PIXEL_MAX + by->rounding;
+#if HONE_T == 0
+    /* The quotient lies at least 0.5 / 255 below the next whole number, and is off by 255 / 2^22 at most. */
+    return as_uint16(convert_int16((convert_float16(as_int16(dividend)) + 0.5f) * by->reciprocal));
+#else
+    const float16 product = convert_float16(as_int16(value)) * (float)PIXEL_MAX;
+    const int16 q = convert_int16(product * by->reciprocal + 0.5f); /* off by 1 at most */
+    const int16 rest = as_int16(dividend - as_uint16(q) * by->value), past = as_int16(by->value);
+    return as_uint16(q + (rest < 0 ? (int16)-1 : rest >= past ? (int16)1 : (int16)0));
+#endif
+}
+#endif
