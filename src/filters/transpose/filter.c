@@ -64,9 +64,10 @@ static const struct variant variants[] = {
 
 static const struct seed seeds[] = {
     /* A result larger than a cache goes past it, where its rows begin with cache lines; then short pieces of
-     * many rows serve best. Elsewhere a whole band of columns, whose unfinished lines wait in the cache for
+     * many rows serve best. So does one of large pixels, whose rows soon fall on the same lines of a cache.
+     * Elsewhere a whole band of columns, whose unfinished lines wait in the cache for
      * the next step. */
-    {"WIDE && W*H*C*BITS >= 33554432 && W*C*BITS % 512 == 0 && C != 3", "vectors",
+    {"WIDE && (W*H*C*BITS >= 33554432 || C*BITS > 32) && W*C*BITS % 512 == 0 && C*BITS != 24", "vectors",
      "COLUMNS=256 ROWS=64 STREAM=1"},
     {"WIDE && W*H >= 1048576", "vectors", "COLUMNS=64 ROWS=4096"},
     {"WIDE", "vectors", "COLUMNS=64 ROWS=256"},
