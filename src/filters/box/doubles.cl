@@ -115,21 +115,32 @@ inline void move_columns(const struct image *in, int y, int rows, __global doubl
                               summands(row_vector(in, enters, i), pass));
 }
 
-/* Sums over the pixels inside a vector, and their last ones, which all that follow contain. */
-inline doubles scan(doubles v)
+/* Pixels in groups of 2 * n: to those of the upper half comes the last one of the lower half. */
+#define ADDED(i, n)                                                                                          \
+    ((i) / HONE_C / (n) % 2 ? LANES + ((i) / HONE_C / (n) * (n)-1) * HONE_C + (i) % HONE_C : (i))
+#define ADDED_1(i) ADDED(i, 1)
+#define ADDED_2(i) ADDED(i, 2)
+#define ADDED_4(i) ADDED(i, 4)
+
+/* Sums over the pixels inside a vector. For a shift by three elements the compiler would take `vexpandpd` if
+ * it knew the zeros that come in, many times as slow on AMD's processors: it does not know `zero`. */
+inline doubles scan(doubles v, doubles zero)
 {
-#if 2 * HONE_C <= LANES
-    v += MOVED((doubles)0, v, LANES - HONE_C);
+#if HONE_C == 3
+    v += 2 * HONE_C <= LANES ? MOVED(zero, v, LANES - HONE_C) : zero;
+#elif 2 * HONE_C <= LANES
+    v += __builtin_shufflevector((doubles)0, v, L_ALL(ADDED_1));
 #endif
 #if 4 * HONE_C <= LANES
-    v += MOVED((doubles)0, v, LANES - 2 * HONE_C);
+    v += __builtin_shufflevector((doubles)0, v, L_ALL(ADDED_2));
 #endif
 #if 8 * HONE_C <= LANES
-    v += MOVED((doubles)0, v, LANES - 4 * HONE_C);
+    v += __builtin_shufflevector((doubles)0, v, L_ALL(ADDED_4));
 #endif
     return v;
 }
 
+/* The last pixel, which all vectors that follow contain. */
 #if STEP == HONE_C
 #define LAST(v) (v)
 #else
@@ -209,17 +220,18 @@ inline bool write_row(const struct image *in, const struct sink *sink, struct wi
     __global RESULT *out = sink->at + (size_t)y * sink->pitch;
     __global const double *enters = line + (window.width - 1) * HONE_C, *leaves = line - HONE_C;
     double area = (double)window.width * window.height, factor = 1 / area;
+    const doubles zero = (doubles)(double)((uint)in->pitch >> 31); /* no row is so long */
     doubles sums = first_sums(line, (window.width - 1) * HONE_C);
     int i = 0;
     if (pass != CODES)
 #pragma unroll 4
         for (; i + LANES <= in->count; i += STEP) {
-            doubles more = scan(SUMS(enters + i) - SUMS(leaves + i));
+            doubles more = scan(SUMS(enters + i) - SUMS(leaves + i), zero);
             STORE(out + i, WITH_ALPHA(means_of(sums + more, area, factor), LOAD(centre + i)));
             sums += LAST(more);
         }
     for (; i < in->count; i += STEP) {
-        doubles more = scan(SUMS(enters + i) - SUMS(leaves + i));
+        doubles more = scan(SUMS(enters + i) - SUMS(leaves + i), zero);
         if (pass == CODES)
             write_codes(sums + more, out + i, i, in->count - i);
         else
