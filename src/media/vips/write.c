@@ -200,6 +200,8 @@ static VipsImage *make_image(const struct media_output *output)
         vips_carry_animation(output->like, image);
     }
     g_object_unref(pixels);
+    if (image && output->rows)
+        image->dhint = VIPS_DEMAND_STYLE_FATSTRIP; /* its threads meet once a strip, not for each row */
     return image;
 }
 
