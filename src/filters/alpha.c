@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filters/alpha.h"
 
-const struct seed alpha_seeds[4] = {
+const struct seed alpha_seeds[5] = {
+    {"GPU && TYPE <= 1 && OTYPE == TYPE", "vectors", ""},
     {"GPU && !FLOAT", "quads", "ROWS=4 WG_X=128"},
     {"GPU", "quads", "ROWS=1 WG_X=128"},
     {"CPU", "words", ""},

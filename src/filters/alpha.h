@@ -12,7 +12,7 @@ hone_status alpha_prepare(struct filter_case *c, hone_error *error);
 void alpha_reference(const struct filter_case *c, const struct view *in, struct view *out,
                      double (*combine)(const struct filter_case *c, double value, double weight));
 
-extern const struct seed alpha_seeds[4];
+extern const struct seed alpha_seeds[5];
 extern const char *const alpha_trials[];
 
 #define ALPHA_BYTES "C*(BITS/8 + (OTYPE == 2 ? 4 : OTYPE + 1))"
@@ -41,6 +41,16 @@ extern const char *const alpha_trials[];
              .passes = {PASS(filter "_words", .extent = {"ceildiv(W*C*BITS, 512)", "H"},                     \
                              .block = {"VECTORS", "ROWS"}, .arguments = {"in", "out", "W*C", "H"})},         \
              .cost = {ALPHA_BYTES, "C*BITS/512", operations}},                                               \
+            {VARIANT("vectors", NULL, 0, "wide",                                                             \
+                     "GPU: integers that become their own type, 16 bytes of several rows per work-item"),    \
+             .condition = "TYPE <= 1 && OTYPE == TYPE",                                                      \
+             .align = 16,                                                                                    \
+             .tunables = {{"ROWS", TUNABLE_DEFINE, "2 1 4 8", "rows per work-item"},                         \
+                          {"WG_X", TUNABLE_LAUNCH, "128 32 64 256", "work-group width"}},                    \
+             .defines = {"LANES=4"},                                                                         \
+             .passes = {PASS(filter "_vectors", .extent = {"ceildiv(W*C*BITS, 128)", "H"},                   \
+                             .block = {"1", "ROWS"}, .arguments = {"in", "out", "W*C", "H"})},               \
+             .cost = {ALPHA_BYTES, "C*BITS/128", operations}},                                               \
             {VARIANT("quads", NULL, 0, "wide", "GPU: four elements of several rows per work-item"),          \
              .align = 16,                                                                                    \
              .tunables = {{"ROWS", TUNABLE_DEFINE, "1 2 4 8 16", "rows per work-item"},                      \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Colours times alpha, alpha as it is. */
-#define STRETCHES premultiply_stretches
-#define QUADS     premultiply_quads
-#define WORDS     premultiply_words
-#define WEIGHT    uint16
+#define STRETCHES      premultiply_stretches
+#define QUADS          premultiply_quads
+#define WORDS          premultiply_words
+#define VECTOR_KERNEL  premultiply_vectors
+#define WEIGHT_MEMBERS uints alpha;
 #include "filters/alpha.clh"
 
 /* v * w by the full range, as a share of the result's; whole numbers rounded half up. */
@@ -27,17 +28,17 @@ inline results combine(pixels v, pixels w)
 #endif
 }
 
-#if !FLOATING && HONE_OT == HONE_T && (defined(HONE_ALL) || defined(VARIANT_words))
-inline uint16 weigh(uint16 alpha)
+#ifdef IN_WORDS
+inline struct weight weigh(uints alpha)
 {
-    return alpha;
+    return (struct weight){alpha};
 }
 
 /* As above. */
-inline uint16 weighed(uint16 v, const uint16 *weight)
+inline uints weighed(uints v, const struct weight *by)
 {
     const uint bits = 8 * sizeof(PIXEL);
-    uint16 product = v * *weight + (1u << (bits - 1));
+    uints product = v * by->alpha + (1u << (bits - 1));
     return (product + (product >> bits)) >> bits;
 }
 #endif

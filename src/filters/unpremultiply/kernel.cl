@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Colours by alpha, alpha as it is. */
-#define STRETCHES unpremultiply_stretches
-#define QUADS     unpremultiply_quads
-#define WORDS     unpremultiply_words
-#define WEIGHT    struct divisor
-
-struct divisor {
-    uint16 alpha, value, rounding; /* as it is; at least 1; half of that */
-    float16 reciprocal;
-};
-
+#define STRETCHES     unpremultiply_stretches
+#define QUADS         unpremultiply_quads
+#define WORDS         unpremultiply_words
+#define VECTOR_KERNEL unpremultiply_vectors
+#define WEIGHT_MEMBERS                                                                                       \
+    uints alpha, value, rounding; /* as it is; at least 1; half of that */                                   \
+    floats reciprocal;
 #include "filters/alpha.clh"
 
 #if FLOATING
@@ -40,24 +37,34 @@ inline results combine(pixels v, pixels w)
 #endif
 }
 
-#if !FLOATING && HONE_OT == HONE_T && (defined(HONE_ALL) || defined(VARIANT_words))
-inline struct divisor weigh(uint16 alpha)
+#ifdef IN_WORDS
+inline floats floats_of(uints v)
 {
-    const uint16 value = max(alpha, (uint16)1u);
-    return (struct divisor){alpha, value, value >> 1, 1.0f / convert_float16(as_int16(value))};
+    return CONVERT(float)(PASTE(as_int, LANES)(v));
 }
 
-inline uint16 weighed(uint16 v, const struct divisor *by)
+/* Whole numbers of what is not negative. */
+inline uints whole(floats v)
 {
-    const uint16 value = min(v, by->alpha), dividend = value * (uint)PIXEL_MAX + by->rounding;
+    return PASTE(as_uint, LANES)(CONVERT(int)(v));
+}
+
+inline struct weight weigh(uints alpha)
+{
+    const uints value = max(alpha, (uints)1u);
+    return (struct weight){alpha, value, value >> 1, 1.0f / floats_of(value)};
+}
+
+inline uints weighed(uints v, const struct weight *by)
+{
+    const uints value = min(v, by->alpha), dividend = value * (uint)PIXEL_MAX + by->rounding;
 #if HONE_T == 0
     /* The quotient lies at least 0.5 / 255 below the next whole number, and is off by 255 / 2^22 at most. */
-    return as_uint16(convert_int16((convert_float16(as_int16(dividend)) + 0.5f) * by->reciprocal));
+    return whole((floats_of(dividend) + 0.5f) * by->reciprocal);
 #else
-    const float16 product = convert_float16(as_int16(value)) * (float)PIXEL_MAX;
-    const int16 q = convert_int16(product * by->reciprocal + 0.5f); /* off by 1 at most */
-    const int16 rest = as_int16(dividend - as_uint16(q) * by->value), past = as_int16(by->value);
-    return as_uint16(q + (rest < 0 ? (int16)-1 : rest >= past ? (int16)1 : (int16)0));
+    const uints q = whole(floats_of(value) * (float)PIXEL_MAX * by->reciprocal + 0.5f); /* off by 1 at most */
+    const ints rest = PASTE(as_int, LANES)(dividend - q * by->value), past = PASTE(as_int, LANES)(by->value);
+    return q + PASTE(as_uint, LANES)(rest < 0 ? (ints)-1 : rest >= past ? (ints)1 : (ints)0);
 #endif
 }
 #endif
