@@ -38,6 +38,7 @@ class Contender:
         self.note = ''
         self.samples = []
         self.figures = figures
+        self.problem = ''
 
     def ready(self):
         """Waits until it has begun; raises RuntimeError where it cannot."""
@@ -52,7 +53,8 @@ class Contender:
             self.note = line[1:].strip()
             line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(self.process.stderr.read().strip() or 'ended without a figure')
+            self.problem = self.problem or self.process.stderr.read().strip() or 'ended without a figure'
+            raise RuntimeError(self.problem)
         return [float(figure) for figure in line.split()]
 
     def round(self, count):
