@@ -50,7 +50,8 @@ static const struct variant variants[] = {
 
 static const struct seed seeds[] = {
     {"WIDE", "vectors", ""},
-    {"GPU && H >= 1024", "quads", "PX=4 ROWS=16 WG_X=64"},
+    {"GPU && H >= 1024 && TYPE == 0", "quads", "PX=8 ROWS=8 WG_X=32"},
+    {"GPU && H >= 1024", "quads", "PX=4 ROWS=8 WG_X=32"},
     {"GPU", "quads", "PX=4 ROWS=2 WG_X=32"},
     {"CPU", "quads", "PX=8 ROWS=16 WG_X=32"},
     {NULL, "direct", ""},

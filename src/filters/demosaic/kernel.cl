@@ -208,13 +208,27 @@ inline uint word_of(const RESULT *colors)
     return word;
 }
 
-/* A strip's row of results: as whole words where it is all inside and lies on words. */
+/* The largest vectors that a strip's row of results consists of. */
+#if 3 * PX % (16 >> HONE_OT) == 0
+typedef uint4 piece;
+#define PIECE_OF(c)                                                                                          \
+    ((uint4)(word_of(c), word_of((c) + PER_WORD), word_of((c) + 2 * PER_WORD), word_of((c) + 3 * PER_WORD)))
+#elif 3 * PX % (8 >> HONE_OT) == 0
+typedef uint2 piece;
+#define PIECE_OF(c) ((uint2)(word_of(c), word_of((c) + PER_WORD)))
+#else
+typedef uint piece;
+#define PIECE_OF(c) word_of(c)
+#endif
+#define PER_PIECE ((int)sizeof(piece) / (int)sizeof(RESULT))
+
+/* A strip's row of results: in whole pieces where it is all inside and lies on them. */
 inline void store_strip(__global RESULT *out, const RESULT *colors, int left)
 {
-    if (ELEMENTS % PER_WORD == 0 && left >= PX && ((size_t)out & 3) == 0) {
+    if (ELEMENTS % PER_PIECE == 0 && left >= PX && (size_t)out % sizeof(piece) == 0) {
 #pragma unroll
-        for (int i = 0; i < ELEMENTS; i += PER_WORD)
-            *(__global uint *)(out + i) = word_of(colors + i);
+        for (int i = 0; i < ELEMENTS; i += PER_PIECE)
+            *(__global piece *)(out + i) = PIECE_OF(colors + i);
         return;
     }
 #pragma unroll
