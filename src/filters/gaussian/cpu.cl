@@ -65,6 +65,13 @@ inline pixels lower(values v)
 #define LOWER(v) (v)
 #endif
 
+/* sum + v * weight; in one expression, so that floats are multiplied and added by one instruction. */
+#if HONE_T == 0
+#define ADD_WEIGHED(sum, v, weight) ((sum) + weigh(v, weight))
+#else
+#define ADD_WEIGHED(sum, v, weight) ((sum) + (v) * (weight))
+#endif
+
 struct window {
     __global const PIXEL *rows[2 * REACH + 1];
     __constant const VALUE *weights;
@@ -72,10 +79,11 @@ struct window {
     VALUE bias;
 };
 
-/* What two rows of the window give together, from element i on. */
-inline values pair_of_rows(__global const PIXEL *above, __global const PIXEL *below, VALUE weight)
+/* What two rows of the window add, from element i on. */
+inline values add_rows(values sum, __global const PIXEL *above, __global const PIXEL *below, VALUE weight)
 {
-    return weigh(RAISE(LOAD_PIXELS(above) + LOAD_PIXELS(below)), weight);
+#pragma OPENCL FP_CONTRACT ON
+    return ADD_WEIGHED(sum, RAISE(LOAD_PIXELS(above) + LOAD_PIXELS(below)), weight);
 }
 
 inline values centre_row(const struct window *w, int i)
@@ -88,7 +96,7 @@ inline void weigh_rows(const struct window *w, __global VALUE *line, int i)
 {
     values sum = centre_row(w, i);
     for (int k = 1; k <= w->radius; k++)
-        sum += pair_of_rows(w->rows[w->radius - k] + i, w->rows[w->radius + k] + i, w->weights[k]);
+        sum = add_rows(sum, w->rows[w->radius - k] + i, w->rows[w->radius + k] + i, w->weights[k]);
     STORE(line + i, sum);
 }
 
@@ -100,10 +108,10 @@ inline void weigh_rows_block(const struct window *w, __global VALUE *line, int i
     for (int k = 1; k <= w->radius; k++) {
         __global const PIXEL *above = w->rows[w->radius - k] + i, *below = w->rows[w->radius + k] + i;
         VALUE weight = w->weights[k];
-        a += pair_of_rows(above, below, weight);
-        b += pair_of_rows(above + LANES, below + LANES, weight);
-        c += pair_of_rows(above + 2 * LANES, below + 2 * LANES, weight);
-        d += pair_of_rows(above + 3 * LANES, below + 3 * LANES, weight);
+        a = add_rows(a, above, below, weight);
+        b = add_rows(b, above + LANES, below + LANES, weight);
+        c = add_rows(c, above + 2 * LANES, below + 2 * LANES, weight);
+        d = add_rows(d, above + 3 * LANES, below + 3 * LANES, weight);
     }
     STORE(line + i, a);
     STORE(line + i + LANES, b);
@@ -111,9 +119,10 @@ inline void weigh_rows_block(const struct window *w, __global VALUE *line, int i
     STORE(line + i + 3 * LANES, d);
 }
 
-inline values pair_of_columns(__global const VALUE *left, __global const VALUE *right, VALUE weight)
+inline values add_columns(values sum, __global const VALUE *left, __global const VALUE *right, VALUE weight)
 {
-    return weigh(LOAD_VALUES(left) + LOAD_VALUES(right), weight);
+#pragma OPENCL FP_CONTRACT ON
+    return ADD_WEIGHED(sum, LOAD_VALUES(left) + LOAD_VALUES(right), weight);
 }
 
 inline values centre_column(const struct window *w, __global const VALUE *line)
@@ -131,7 +140,7 @@ inline void weigh_line(const struct window *w, __global const VALUE *line, __glo
 {
     values sum = centre_column(w, line);
     for (int k = 1; k <= w->radius; k++)
-        sum += pair_of_columns(line - k * HONE_C, line + k * HONE_C, w->weights[k]);
+        sum = add_columns(sum, line - k * HONE_C, line + k * HONE_C, w->weights[k]);
     write(out, centre, sum);
 }
 
@@ -143,10 +152,10 @@ inline void weigh_line_block(const struct window *w, __global const VALUE *line,
     for (int k = 1; k <= w->radius; k++) {
         __global const VALUE *left = line - k * HONE_C, *right = line + k * HONE_C;
         VALUE weight = w->weights[k];
-        a += pair_of_columns(left, right, weight);
-        b += pair_of_columns(left + LANES, right + LANES, weight);
-        c += pair_of_columns(left + 2 * LANES, right + 2 * LANES, weight);
-        d += pair_of_columns(left + 3 * LANES, right + 3 * LANES, weight);
+        a = add_columns(a, left, right, weight);
+        b = add_columns(b, left + LANES, right + LANES, weight);
+        c = add_columns(c, left + 2 * LANES, right + 2 * LANES, weight);
+        d = add_columns(d, left + 3 * LANES, right + 3 * LANES, weight);
     }
     write(out, centre, a);
     write(out + LANES, centre + LANES, b);
