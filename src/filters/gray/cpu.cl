@@ -58,7 +58,14 @@ inline bytes load_lanes(__global const uchar *from)
 #endif
 }
 
-#if FLOATING && NATIVE == 64
+#if HONE_C == 1
+/* There is nothing to weigh. */
+inline bytes step(__global const uchar *from)
+{
+    return *(__global const bytes_at *)from;
+}
+
+#elif FLOATING && NATIVE == 64
 /* Any element of two vectors may go to any place here: colours are sorted as they lie in memory. */
 #if HONE_C == 3
 /* Of colour c, what lies in the first two vectors; then the rest, from the third. */

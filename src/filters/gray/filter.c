@@ -28,7 +28,6 @@ static const struct variant variants[] = {
      .cost = {COST_BYTES, "C/16", OPERATIONS}},
     {VARIANT("vectors", "cpu.cl", NEEDS_WIDE, "wide",
              "CPU: colours, those of integers in products of 16 bits"),
-     .condition = "C != 1",
      .tunables = {{"COLUMNS", TUNABLE_DEFINE, "2048 512 8192", "pixels of a row per work-item"},
                   {"ROWS", TUNABLE_DEFINE, "16 1 4 64", "rows per work-item"}},
      .defines = {"WEIGHTS=weights"},
@@ -50,7 +49,7 @@ static const struct seed seeds[] = {
     {"GPU && BITS == 8 && C == 4", "blocks", "LANES=4 ROWS=2 WG_X=128"},
     {"GPU && BITS == 8", "blocks", "LANES=16 WG_X=64"},
     {"GPU", "blocks", "LANES=4 WG_X=128"},
-    {"WIDE && C != 1", "vectors", ""},
+    {"WIDE", "vectors", ""},
     {NULL, "stretches", ""},
 };
 
