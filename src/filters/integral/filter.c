@@ -186,7 +186,7 @@ static const struct variant variants[] = {
 };
 
 static const struct seed seeds[] = {
-    {"WIDE && CU <= 2 && !FLOAT && W*H*C >= 2000000", "once_vectors", "STREAM=1"},
+    {"WIDE && CU <= 2 && !FLOAT && W*H*C >= 4000000", "once_vectors", "STREAM=1"},
     {"WIDE && CU <= 2 && !FLOAT", "once_vectors", ""},
     {"WIDE && W*H*C >= 1048576", "vectors", "STREAM=1"},
     {"WIDE", "vectors", ""},
