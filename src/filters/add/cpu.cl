@@ -4,7 +4,7 @@
  * the hardware fetches ahead, and many enough work-groups remain for all cores.
  */
 #ifndef VECTORS
-#define VECTORS 256 /* vectors of a row per work-item */
+#define VECTORS 1024 /* vectors of a row per work-item */
 #endif
 #ifndef ROWS
 #define ROWS 16 /* rows per work-item */

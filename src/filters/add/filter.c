@@ -40,7 +40,7 @@ static const struct variant variants[] = {
                      .arguments = {"in", "second", "out", "W*C", "H"})},
      .cost = {COST_BYTES, "C*BITS/64", "C*(FLOAT ? 1 : 13*BITS/32)"}},
     {VARIANT("vectors", "cpu.cl", NEEDS_WIDE, "wide", "CPU: 64-byte vectors"),
-     .tunables = {{"VECTORS", TUNABLE_DEFINE, "256 32 1024", "vectors of a row per work-item"},
+     .tunables = {{"VECTORS", TUNABLE_DEFINE, "1024 128 4096", "vectors of a row per work-item"},
                   {"ROWS", TUNABLE_DEFINE, "16 1 4 64", "rows per work-item"},
                   {"STREAM", TUNABLE_DEFINE, "1 0", "results go past the caches"}},
      .passes = {PASS("add_vectors", .extent = {"ceildiv(W*C*BITS, 512)", "H"}, .block = {"VECTORS", "ROWS"},

@@ -4,7 +4,7 @@
  * adding even and odd lanes turn into one vector of results.
  */
 #ifndef VECTORS
-#define VECTORS 64 /* vectors of results of a row per work-item */
+#define VECTORS 256 /* vectors of results of a row per work-item */
 #endif
 #ifndef ROWS
 #define ROWS 8 /* rows per work-item */

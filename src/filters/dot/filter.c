@@ -46,7 +46,7 @@ static const struct variant variants[] = {
      .passes = {PASS("dot_rows", .block = {"1", "ROWS"}, .arguments = {"in", "second", "out", "W", "H"})},
      .cost = COST("2")},
     {VARIANT("vectors", "cpu.cl", NEEDS_WIDE, "wide", "CPU: 64-byte vectors, sixteen pairs at a time"),
-     .tunables = {{"VECTORS", TUNABLE_DEFINE, "64 8 256", "vectors of results of a row per work-item"},
+     .tunables = {{"VECTORS", TUNABLE_DEFINE, "256 8 64", "vectors of results of a row per work-item"},
                   {"ROWS", TUNABLE_DEFINE, "8 1 32", "rows per work-item"},
                   {"STREAM", TUNABLE_DEFINE, "1 0", "results go past the caches"}},
      .passes = {PASS("dot_vectors", .extent = {"ceildiv(W, 16)", "H"}, .block = {"VECTORS", "ROWS"},

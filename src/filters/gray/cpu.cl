@@ -6,7 +6,7 @@
  * where the processor moves elements anywhere at no extra cost as they lie in memory.
  */
 #ifndef COLUMNS
-#define COLUMNS 2048 /* pixels of a row per work-item */
+#define COLUMNS 8192 /* pixels of a row per work-item */
 #endif
 #ifndef ROWS
 #define ROWS 16 /* rows per work-item */

@@ -28,7 +28,7 @@ static const struct variant variants[] = {
      .cost = {COST_BYTES, "C/16", OPERATIONS}},
     {VARIANT("vectors", "cpu.cl", NEEDS_WIDE, "wide",
              "CPU: colours, those of integers in products of 16 bits"),
-     .tunables = {{"COLUMNS", TUNABLE_DEFINE, "2048 512 8192", "pixels of a row per work-item"},
+     .tunables = {{"COLUMNS", TUNABLE_DEFINE, "8192 2048 512", "pixels of a row per work-item"},
                   {"ROWS", TUNABLE_DEFINE, "16 1 4 64", "rows per work-item"}},
      .defines = {"WEIGHTS=weights"},
      .passes = {PASS("gray_vectors", .block = {"COLUMNS", "ROWS"}, .local = {"1", "1"},

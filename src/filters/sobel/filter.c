@@ -109,7 +109,7 @@ static const struct variant variants[] = {
     {VARIANT("lines", "cpu.cl", NEEDS_WIDE, "wide", "CPU: bands of rows in the order of memory"),
      .tunables = {{"STEP", TUNABLE_DEFINE, "8 2 4 16 32 64", "rows walked down at once"},
                   {"ROWS", TUNABLE_DEFINE, "64 16 32 128 256", "rows of a band"},
-                  {"BLOCK", TUNABLE_DEFINE, "256 16 64", "strips of 64 bytes across a band"}},
+                  {"BLOCK", TUNABLE_DEFINE, "256 16 64 1024", "strips of 64 bytes across a band"}},
      .constraints = {"STEP <= ROWS"}, .defines = {"OUTPUT=output", "NORM=norm"},
      .passes = {PASS("sobel_lines", .extent = {"max(1, W*C*BITS/512)", "H"}, .block = {"BLOCK", "ROWS"},
                      .local = {"1", "1"}, .arguments = {"in", "out", "W", "H", "border"})},
@@ -119,6 +119,8 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     /* Half the code of STEP=8 where the root makes it long: the same time per image, a shorter first use. */
     {"WIDE && TYPE == 0 && output == 0 && norm == 0", "lines", "STEP=4"},
+    /* Pieces of rows that end inside them are many starts for what fetches ahead. */
+    {"WIDE && BITS > 8", "lines", "BLOCK=1024"},
     {"WIDE", "lines", ""},
     /* Few rows and many strips side by side: with long rows each row of a strip lies on a page of its own. */
     {"WIDE && W*C*BITS >= 65536", "vectors", "ROWS=16 WG_X=64"},
