@@ -39,7 +39,8 @@ extern "C" {
  * All memory is allocated and all kernels are built by hone_stream_create. A push only enqueues work, and
  * results come in the order of the pushes.
  * Threads: any number of threads may use one stream at the same time; frames are ordered as their pushes are.
- * One thread that belongs to the stream waits for the device, copies results and runs the callback.
+ * One thread that belongs to the stream waits for the device, copies results and runs the callback. Where the
+ * device has memory of its own and the machine four processors or more, helpers share large copies out.
  */
 typedef struct hone_stream hone_stream;
 
@@ -235,7 +236,7 @@ typedef enum hone_stream_stage {
     HONE_STAGE_UPLOAD = 2,   /**< to the device */
     HONE_STAGE_KERNELS = 3,  /**< the chain */
     HONE_STAGE_DOWNLOAD = 4, /**< from the device */
-    HONE_STAGE_COPY_OUT = 5, /**< from staging memory to the caller's, by the CPU, on the stream's thread */
+    HONE_STAGE_COPY_OUT = 5, /**< from staging memory to the caller's, on its thread and helpers */
     /** In the callback, or finished frames that waited to be pulled while the ring was full. */
     HONE_STAGE_OUTPUT = 6,
     HONE_STAGE_COUNT = 7
