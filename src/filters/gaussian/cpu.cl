@@ -72,8 +72,10 @@ inline pixels lower(values v)
 #define ADD_WEIGHED(sum, v, weight) ((sum) + (v) * (weight))
 #endif
 
+#define CACHED 24576 /* bytes of the rows of a window that stay in the first cache */
+
 struct window {
-    __global const PIXEL *rows[2 * REACH + 1];
+    __global const PIXEL *const *rows; /* 2 * radius + 1 */
     __constant const VALUE *weights;
     int radius;
     VALUE bias;
@@ -185,22 +187,38 @@ inline void narrow_row(const struct window *w, __global VALUE *line, __global PI
     }
 }
 
-inline void wide_row(const struct window *w, __global VALUE *line, __global PIXEL *out, int width,
-                     VALUE outside)
+/* The results of columns from `left` to `right` - 1. */
+inline void wide_row(const struct window *w, __global VALUE *line, __global PIXEL *out, int width, int left,
+                     int right, VALUE outside)
 {
     __global const PIXEL *centre = w->rows[w->radius];
-    int count = width * HONE_C, blocks = count / (4 * LANES) * (4 * LANES);
-    for (int i = 0; i < blocks; i += 4 * LANES)
+    const int first = max(left - w->radius, 0) * HONE_C / LANES * LANES,
+              last = min(right + w->radius, width) * HONE_C;
+    const int start = left * HONE_C, end = right * HONE_C;
+    int i = first;
+    for (; i + 4 * LANES <= last; i += 4 * LANES)
         weigh_rows_block(w, line, i);
-    for (int i = blocks; i < count; i += LANES)
-        weigh_rows(w, line, min(i, count - LANES));
-    extend(line, width, w->radius, w->radius, outside);
-    for (int i = 0; i < blocks; i += 4 * LANES)
+    for (; i < last; i += LANES)
+        weigh_rows(w, line, min(i, last - LANES));
+    extend(line, width, left ? 0 : w->radius, right < width ? 0 : w->radius, outside);
+    for (i = start; i + 4 * LANES <= end; i += 4 * LANES)
         weigh_line_block(w, line + i, centre + i, out + i);
-    for (int i = blocks; i < count; i += LANES) {
-        int at = min(i, count - LANES);
+    for (; i < end; i += LANES) {
+        int at = min(i, end - LANES);
         weigh_line(w, line + at, centre + at, out + at);
     }
+}
+
+/* Bytes take little room, and of u16 in colour longer pieces, which are fetched ahead, gain as much. */
+#define UNCUT (HONE_T == 0 || (HONE_T == 1 && HONE_C > 1) || HONE_BORDER == BORDER_WRAP)
+
+/* Columns of a piece of a row, so that of each piece all rows of a window stay in the first cache; uncut
+ * where the border rule looks at the other end. Pieces begin where whole vectors do. */
+inline int piece_of(int width, int radius)
+{
+    const int fitting = CACHED / (int)sizeof(PIXEL) / HONE_C / (2 * radius + 1);
+    const int columns = max(max(fitting, 8 * radius) / LANES, 4) * LANES;
+    return UNCUT ? width : min(width, columns);
 }
 
 /* `reach` is what the border rules go by, `radius` what is weighted: for u8 a little less. */
@@ -214,26 +232,31 @@ __kernel void gaussian_bands(__global const PIXEL *in, int in_offset, int in_pit
         return;
     __global VALUE *line = scratch + (size_t)band * scratch_elements + radius * HONE_C;
     __global PIXEL *beyond = (__global PIXEL *)(line + count + radius * HONE_C); /* a row of border values */
+    const VALUE outside = HONE_T == 0 ? (VALUE)(border * 128) : (VALUE)border;
+    const struct sink sink = {out + out_offset, out_pitch};
+    __global const PIXEL *rows[ROWS + 2 * REACH];
     struct window w;
     w.weights = weights;
     w.radius = radius;
     w.bias = HONE_T == 0 ? (VALUE)((radius + 1) / 2) : 0;
-    in += in_offset;
-    out += out_offset;
-    const struct sink sink = {out, out_pitch};
     for (int i = 0; HONE_BORDER == BORDER_CONSTANT && i < count; i++)
         beyond[i] = (PIXEL)border;
-    for (; y < end; y++) {
-        for (int k = -radius; k <= radius; k++) {
-            int inside;
-            __global const PIXEL *row = hone_row(in, in_pitch, y + k, height, &inside);
-            w.rows[k + radius] = REAL_ROW(inside) ? row : beyond;
-        }
-        VALUE outside = HONE_T == 0 ? (VALUE)(border * 128) : (VALUE)border;
-        if (count >= LANES)
-            wide_row(&w, line, out + y * out_pitch, width, outside);
-        else
-            narrow_row(&w, line, out + y * out_pitch, width, outside);
-        clear_outside(&sink, y, width, height, 2 * reach + 1, 2 * reach + 1);
+    for (int k = 0; k < end - y + 2 * radius; k++) {
+        int inside;
+        __global const PIXEL *row = hone_row(in + in_offset, in_pitch, y - radius + k, height, &inside);
+        rows[k] = REAL_ROW(inside) ? row : beyond;
     }
+    const int piece = count >= LANES ? piece_of(width, radius) : width;
+    for (int left = 0, right; left < width; left = right) {
+        right = width - left < 2 * piece ? width : left + piece;
+        for (int k = 0; k < end - y; k++) {
+            w.rows = rows + k;
+            if (count >= LANES)
+                wide_row(&w, line, sink.at + (y + k) * out_pitch, width, left, right, outside);
+            else
+                narrow_row(&w, line, sink.at + (y + k) * out_pitch, width, outside);
+        }
+    }
+    for (; y < end; y++)
+        clear_outside(&sink, y, width, height, 2 * reach + 1, 2 * reach + 1);
 }

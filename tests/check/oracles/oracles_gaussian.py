@@ -92,6 +92,20 @@ def test_borders_against_scipy():
                 compare(picture(kind, (61, 47)), f"border={ours} border-value={value}", sigma, BOUNDS, theirs, value)
 
 
+def test_bands_in_pieces():
+    """Rows that CPUs cut into several pieces, one of them short, with every border."""
+    for kind in ("uint16", "float32"):
+        for ours, theirs in MODES.items():
+            value = 0.25 if kind == "float32" else 77
+            for sigma in (1, 3.3):
+                image = picture(kind, (39, 2003, 3) if kind == "float32" else (39, 2003))
+                blur = [sigma, sigma, 0][:image.ndim]
+                wanted = scipy.ndimage.gaussian_filter(image.astype(float), blur, mode=theirs, cval=value, truncate=9)
+                got = blurred(image, f"gaussian sigma={sigma} border={ours} border-value={value}", "bands")
+                off = numpy.abs(got - wanted).max()
+                frame.check(off <= BOUNDS[kind], f"{kind} sigma={sigma} {ours}: off by {off}, allowed {BOUNDS[kind]}")
+
+
 def test_what_stays_as_it_is():
     """A flat picture; the mean of a wrapped picture, since all weights sum to 1."""
     for sigma in (0.5, 3, 40, 500):
