@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "filters/alpha.h"
 
-const struct seed alpha_seeds[5] = {
+const struct seed alpha_seeds[6] = {
     {"GPU && TYPE <= 1 && OTYPE == TYPE", "vectors", ""},
     {"GPU && !FLOAT", "quads", "ROWS=4 WG_X=128"},
     {"GPU", "quads", "ROWS=1 WG_X=128"},
+    /* Of rows longer than a piece, one piece after the other, as memory is fetched ahead. */
+    {"CPU && W*C*BITS > 524288", "words", "ROWS=1"},
     {"CPU", "words", ""},
     {NULL, "stretches", ""},
 };

@@ -12,7 +12,7 @@ hone_status alpha_prepare(struct filter_case *c, hone_error *error);
 void alpha_reference(const struct filter_case *c, const struct view *in, struct view *out,
                      double (*combine)(const struct filter_case *c, double value, double weight));
 
-extern const struct seed alpha_seeds[5];
+extern const struct seed alpha_seeds[6];
 extern const char *const alpha_trials[];
 
 #define ALPHA_BYTES "C*(BITS/8 + (OTYPE == 2 ? 4 : OTYPE + 1))"

@@ -49,6 +49,8 @@ static const struct seed seeds[] = {
     {"GPU && BITS == 8 && C == 4", "blocks", "LANES=4 ROWS=2 WG_X=128"},
     {"GPU && BITS == 8", "blocks", "LANES=16 WG_X=64"},
     {"GPU", "blocks", "LANES=4 WG_X=128"},
+    /* Of rows longer than a piece, one piece after the other, as memory is fetched ahead. */
+    {"WIDE && W > 8192", "vectors", "ROWS=1"},
     {"WIDE", "vectors", ""},
     {NULL, "stretches", ""},
 };
