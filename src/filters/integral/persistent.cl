@@ -60,8 +60,10 @@ inline uint counted(uint word)
  * `series` of them side by side. */
 inline void scan_along(__local SUM *area, int step, int length, int series, int warp, int lane)
 {
+#pragma unroll 1
     for (int i = warp; i < series; i += WARPS) {
         SUM carry = 0;
+#pragma unroll 1
         for (int first = 0; first < length; first += LANES) {
             __local SUM *own = area + (first + lane) * step + i;
             SUM total[1] = {first + lane < length ? *own : (SUM)0}, before[1];
@@ -75,26 +77,23 @@ inline void scan_along(__local SUM *area, int step, int length, int series, int 
 
 /* ---- Meeting ---- */
 
-/* What others would have left, from the rows above themselves; `columns` of them. */
+/* What others would have left, from the rows above themselves; `columns` of them. Seldom run, and therefore
+ * short. */
 inline void sum_alone(__global SUM *above, int columns, __global const PIXEL *in, int pitch, int elements,
                       int end, int lid)
 {
-    for (int at = lid * PER; at < columns; at += GROUP * PER) {
-        SUM sum[PER];
-#pragma unroll
-        for (int i = 0; i < PER; i++)
-            sum[i] = 0;
-        for (int first = 0; first < end; first += 64) {
-            struct above_columns c;
-            above_clear(&c);
-            above_rows(&c, in, pitch, at, elements, first, min(first + 64, end), 1);
-#pragma unroll
-            for (int i = 0; i < PER; i++)
-                sum[i] += above_get(&c, i);
+#pragma unroll 1
+    for (int at = lid; at < columns; at += GROUP) {
+        SUM sum = 0;
+#pragma unroll 1
+        for (int y = 0; y < end && at < elements;) {
+            SUM part = 0;
+#pragma unroll 1
+            for (int last = min(y + 64, end); y < last; y++)
+                part += in[y * pitch + at];
+            sum += part;
         }
-#pragma unroll
-        for (int i = 0; i < PER; i++)
-            above[at + i] = sum[i];
+        above[at] = sum;
     }
     MEET_GROUP(CLK_GLOBAL_MEM_FENCE);
 }
@@ -197,12 +196,14 @@ inline void sum_lines(__local SUM *left, int apart, const struct tile *t, int ro
 }
 
 /* What lies right of the image must not count: lanes there have 0, see load4. The last vector may reach
- * behind the row's end, which nothing is right of. */
+ * behind the row's end, which nothing is right of. Where rows are whole vectors, one form does for all tiles:
+ * another one takes the compiler longer than it saves. */
 inline void sum_tile(__local SUM *left, int apart, const struct tile *t, int last)
 {
     bool whole = t->at - t->lane * ACROSS + WIDTH <= t->count;
+#pragma unroll 1
     for (int row = 0; row < apart; row += LINES)
-        if (whole)
+        if (TAIL && whole)
             sum_lines(left, apart, t, row, last, true);
         else
             sum_lines(left, apart, t, row, last, false);
@@ -256,9 +257,11 @@ integral_persistent(__global const PIXEL *in, int in_offset, int in_pitch, __glo
                      height - y - 1};
     __local SUM *corner = area + tiles * HONE_C * apart;
     __local uint answer;
+#pragma unroll 1
     for (int chunk = band; chunk * ABOVE_ELEMENTS < stride; chunk += get_num_groups(0))
         above_chunk(above, stride, area, in + in_offset, in_pitch, chunk, elements, &b, lid);
     arrive(counters, lid);
+#pragma unroll 1
     for (int tile = warp; tile < tiles; tile += WARPS) {
         t.at = tile * WIDTH + lane * ACROSS;
         sum_tile(area + tile * HONE_C * apart, apart, &t, last);
@@ -268,11 +271,13 @@ integral_persistent(__global const PIXEL *in, int in_offset, int in_pitch, __glo
     above += min(band, bands - 1) * stride;
     bool met = wait(counters, tiles > 0 ? SPINS : 0, lid, &answer);
     sum_alone(above, met || tiles == 0 ? 0 : stride, in + in_offset, in_pitch, elements, y, lid);
+#pragma unroll 1
     for (int tile = warp; tile < tiles; tile += WARPS)
         sum_corner(corner + tile * HONE_C, above + tile * WIDTH, lane);
     MEET_GROUP(CLK_LOCAL_MEM_FENCE);
     scan_along(corner, HONE_C, tiles, HONE_C, warp, lane);
     MEET_GROUP(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 1
     for (int tile = warp; tile < tiles; tile += WARPS) {
         SUM acc[OWN], base[HONE_C];
         for (int channel = 0; channel < HONE_C; channel++)
@@ -280,7 +285,7 @@ integral_persistent(__global const PIXEL *in, int in_offset, int in_pitch, __glo
         t.at = tile * WIDTH + lane * ACROSS;
         t.left = area + tile * HONE_C * apart;
         start_sums(acc, above + tile * WIDTH, base, lane, NO_AREA);
-        if ((tile + 1) * WIDTH <= elements)
+        if (TAIL && (tile + 1) * WIDTH <= elements)
             walk(acc, &t, last, true, NO_AREA);
         else
             walk(acc, &t, last, false, NO_AREA);

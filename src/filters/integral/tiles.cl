@@ -177,6 +177,7 @@ __kernel void integral_tile_sums(__global const PIXEL *in, int in_offset, int in
     columns_clear(&c);
     for (int channel = 0; channel < HONE_C; channel++)
         totals[channel] = 0;
+#pragma unroll 1
     for (int row = 0; row < ROWS; row += LANES) {
         if ((tile + 1) * WIDTH <= count)
             sum_rows(&c, sums, in, in_pitch, band * ROWS + row, at, count, height, lane, true, area);
@@ -208,6 +209,7 @@ inline void scan_column(__global SUM *matrix, int stride, int count, int column,
     int lane = get_local_id(0), part = get_local_id(1);
     bool inside = column < columns;
     SUM carry = 0;
+#pragma unroll 1
     for (int first = 0; first < count; first += PARTS * DEPTH) {
         int row = first + part * DEPTH;
         SUM v[DEPTH], sum = 0;
