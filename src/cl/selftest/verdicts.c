@@ -288,10 +288,29 @@ static enum selftest_item companion(const struct verdict *verdict)
     return SELFTEST_COUNT;
 }
 
-static void core_options(char *options, size_t size, enum selftest_item beside)
+/* GPUs compile this one with the core: a program of its own takes them four times as long. */
+static bool has_progress(const struct verdict *verdict)
+{
+    return verdict->device->info.kind == HONE_DEVICE_GPU &&
+           verdict->answers[SELFTEST_PROGRESS] == ANSWER_UNKNOWN;
+}
+
+static void core_options(char *options, size_t size, enum selftest_item beside, bool progress)
 {
     const bool some = beside < SELFTEST_COUNT;
-    snprintf(options, size, "-DPART_CORE%s%s", some ? " " : "", some ? question_probes[beside].options : "");
+    snprintf(options, size, "-DPART_CORE%s%s%s%s", some ? " " : "",
+             some ? question_probes[beside].options : "", progress ? " " : "",
+             progress ? question_probes[SELFTEST_PROGRESS].options : "");
+}
+
+/* It alone is suspected if it ends the process. */
+static void ask_progress(struct verdict *verdict, struct question *q)
+{
+    end_asking();
+    verdict->answers[SELFTEST_PROGRESS] = running(verdict);
+    begin_asking(verdict);
+    memset(q->words, 0, ANSWERS * sizeof *q->words);
+    note(verdict, q, SELFTEST_PROGRESS, answer_is_right(q, SELFTEST_PROGRESS));
 }
 
 /* Where the program also has what only some devices are asked, that alone is suspected of ending the process.
@@ -302,12 +321,13 @@ static void ask_core(struct verdict *verdict)
     struct kernel *kernel = NULL;
     char options[64];
     const enum selftest_item beside = companion(verdict);
+    const bool progress = has_progress(verdict);
     if (beside < SELFTEST_COUNT)
         verdict->answers[beside] = running(verdict);
     else
         set_core(verdict, running(verdict));
     begin_asking(verdict);
-    core_options(options, sizeof options, beside);
+    core_options(options, sizeof options, beside, progress);
     const bool ok = question_begin(&q, verdict->device, options) &&
                     kernel_create(&kernel, q.program, "core", &q.error) == HONE_OK &&
                     question_core(&q, kernel, beside == SELFTEST_WIDE) &&
@@ -320,6 +340,8 @@ static void ask_core(struct verdict *verdict)
     if (ok && verdict->answers[SELFTEST_IN_PLACE] == ANSWER_UNKNOWN &&
         question_is_sensible(verdict->device, SELFTEST_IN_PLACE))
         note(verdict, &q, SELFTEST_IN_PLACE, question_in_place(&q, kernel));
+    if (ok && progress)
+        ask_progress(verdict, &q);
     kernel_destroy(&kernel);
     question_end(&q);
     end_asking();

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cache/disk.h"
+#include "cl/internal.h"
 #include "cl/selftest/questions.h"
 #include "cl/source/builtins.h"
 #include "support.h"
@@ -119,6 +120,21 @@ TEST(one_program_answers_what_every_result_depends_on)
     CHECK_EQ(hone_device_get_counts(device).built_from_source, 0);
     CHECK(selftest_holds(device, SELFTEST_HALF_STORE));
     CHECK_EQ(hone_device_get_counts(device).built_from_source, 1);
+    hone_device_close(&device);
+}
+
+/* The device plays a GPU; whether its work-groups may wait is another matter. */
+TEST(gpus_are_asked_for_progress_in_that_program)
+{
+    begin();
+    hone_device *device = support_open(NULL);
+    device->info.kind = HONE_DEVICE_GPU;
+    CHECK(selftest_passes(device));
+    selftest_holds(device, SELFTEST_PROGRESS);
+    CHECK_EQ(hone_device_get_counts(device).built_from_source, 1);
+    char *text = support_read(only_file(), NULL);
+    CHECK(strstr(text, "\nprogress +\n") || strstr(text, "\nprogress -\n"));
+    free(text);
     hone_device_close(&device);
 }
 
