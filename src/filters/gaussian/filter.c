@@ -93,15 +93,15 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* Where the grid has a step. */
 #define GRID "method == 0 && GRID_STEP >= 2"
 
-/* The grid's results across and down, from one point before the picture to two cells after it; what is
- * gathered for these; work-groups that gather, and blocks across that they note NaN of. A group's first 4
- * items repeat those before. */
+/* The grid's results, from one point before the picture to two cells after it; what is gathered for these;
+ * bytes read ahead; groups, whose first 4 work-items repeat those before; blocks across noted for NaN. */
 #define GRID_POINTS(pixels) "(8*ceildiv(" pixels ", 8*GRID_STEP) + 4)"
 #define GRID_COLUMNS        GRID_POINTS("W")
 #define GRID_ROWS           GRID_POINTS("H")
 #define GATHERED_COLUMNS    "(" GRID_COLUMNS " + 2*GRID_REACH)"
 #define GATHERED_ROWS       "(" GRID_ROWS " + 2*GRID_REACH)"
 #define GATHER_CELLS        "min(4, max(1, ceildiv(8*TAKE, GRID_STEP*BITS)))"
+#define GATHER_STAGE        "(AHEAD == 2 ? max(24576, 2*C*GROUP*STACK*max(GRID_STEP*BITS/8, TAKE)) : 0)"
 #define GATHER_GROUPS       "ceildiv(" GATHERED_COLUMNS ", (GROUP - 4)*" GATHER_CELLS ")"
 #define GATHER_STRIPS       "ceildiv(" GATHERED_ROWS ", STACK == 1 ? ROWS : STACK*ROWS - 3)"
 #define GRID_FLAGS          "(" GATHER_GROUPS "*(GROUP - 4) + 4)"
@@ -111,7 +111,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GRID_TUNABLES                                                                                        \
     {"TAKE", TUNABLE_DEFINE, "8 4 16", "bytes of a row per work-item that gathers, if that is a cell"},      \
         {"GIVE", TUNABLE_DEFINE, "16 4 8", "bytes of a row per work-item that spreads"},                     \
-        {"AHEAD", TUNABLE_DEFINE, "0 1", "a row of cells is read while that before is taken in"},            \
+        {"AHEAD", TUNABLE_DEFINE, "0 1 2", "rows are read ahead, 2: into local memory"},                     \
         {"GROUP", TUNABLE_DEFINE, "128 32 64 256", "work-items of a group that gathers"},                    \
         {"ROWS", TUNABLE_DEFINE, "16 1 2 4 8 32", "rows of the grid that they make, or walk down"},          \
         {"STACK", TUNABLE_DEFINE, "1 2 4", "work-items of a group that gathers, one below the other"},       \
@@ -119,9 +119,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
         "DOWN", TUNABLE_DEFINE, "4 1 2 8 16", "cells down per work-item that spreads"                        \
     }
 #define GRID_CONSTRAINTS                                                                                     \
-    "!AHEAD || C*GRID_STEP*max(TAKE, GRID_STEP*BITS/8) <= 256",                                              \
+    "AHEAD != 1 || C*GRID_STEP*max(TAKE, GRID_STEP*BITS/8) <= 256",                                          \
         "STACK == 1 || ROWS >= 4 && GROUP*STACK <= min(512, MAXWG)",                                         \
-        "4*C*GROUP*STACK*(6 + (STACK == 1 ? 0 : 3*" GATHER_CELLS ")) + 4*C <= LMEM"
+        "4*C*GROUP*STACK*(6 + (STACK == 1 ? 0 : 3*" GATHER_CELLS ")) + 4*C + " GATHER_STAGE " <= LMEM"
 #define GATHER_SCRATCH                                                                                       \
     {.bytes = "4*C*" GATHERED_COLUMNS "*" GATHERED_ROWS},                                                    \
         {.bytes = "FLOAT ? C*" GRID_FLAGS "*(" GATHERED_ROWS " + 3) : 1"},                                   \
@@ -292,7 +292,7 @@ static const struct variant variants[] = {
                   {"EACH", TUNABLE_DEFINE, "4 1", "columns of the grid per work-item that filters down"},
                   {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width of the other passes"}},
      .constraints = {GRID_CONSTRAINTS},
-     .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX"},
+     .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX*(1 + (SM >= 80))"},
      .scratch = {GATHER_SCRATCH, {.bytes = "4*C*" GRID_COLUMNS "*" GATHERED_ROWS}},
      .passes = {GATHER_PASS,
                 PASS("gaussian_grid_rows", .extent = {GRID_COLUMNS "/4", GATHERED_ROWS, "C"},
@@ -316,7 +316,8 @@ static const struct variant variants[] = {
                   {"ITEMS", TUNABLE_DEFINE, "256 128", "its work-items"}},
      .constraints = {GRID_CONSTRAINTS, TILE_CELLS " >= 4 && " TILE_CELLS " % 4 == 0",
                      "4*C*" TILE_LINES " + 4*C*(" TILE_CELLS " + 4)*(SPAN/GRID_STEP + 4) <= LMEM"},
-     .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX"}, .scratch = {GATHER_SCRATCH},
+     .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX*(1 + (SM >= 80))"},
+     .scratch = {GATHER_SCRATCH},
      .passes = {GATHER_PASS,
                 PASS("gaussian_grid_tiles",
                      .extent = {"ceildiv(W, SPAN)*ITEMS", "ceildiv(H, " TILE_CELLS "*GRID_STEP)"},
@@ -422,6 +423,7 @@ static const struct variant variants[] = {
 
 /* Gathers with little for each work-item to walk down, and little that a group takes twice. */
 #define STACKED "AHEAD=1 GROUP=32 ROWS=4 STACK=4 "
+#define STAGED  "AHEAD=2 GROUP=32 ROWS=4 STACK=4 "
 
 static const struct seed seeds[] = {
     {"EXACT && WIDE && TYPE == 0 && H < 128*CU", "exact_bytes", "ROWS=32"},
@@ -486,8 +488,12 @@ static const struct seed seeds[] = {
      STACKED "DOWN=1 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0 && C == 1 && GRID_STEP == 4", "grid_tiles",
      "TAKE=16 " STACKED "GIVE=8 DOWN=4 SPAN=128 ITEMS=256"},
+    {"SM >= 80 && " GRID " && !(" BUSY ") && TYPE == 0 && C == 1 && GRID_STEP == 8", "grid_tiles",
+     "TAKE=8 " STAGED "GIVE=8 DOWN=2 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0 && C < 3 && GRID_STEP >= 4", "grid_tiles",
      "TAKE=16 " STACKED "GIVE=8 DOWN=2 SPAN=128 ITEMS=256"},
+    {"SM >= 80 && " GRID " && !(" BUSY ") && TYPE == 0 && GRID_STEP == 8 && S100 < 2000 && W % 16 == 0",
+     "grid_tiles", STAGED "DOWN=1 SPAN=64 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0 && GRID_STEP == 8 && S100 < 5000 && W % 16 == 0", "grid_tiles",
      STACKED "DOWN=1 SPAN=64 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0 && GRID_STEP == 8 && S100 < 5000 && C == 3", "grid_tiles",
@@ -501,7 +507,7 @@ static const struct seed seeds[] = {
     {"SM >= 80 && " GRID " && TYPE == 1 && C == 2 && GRID_STEP == 8 && S100 < 5000", "grid_tiles",
      "TAKE=16 " STACKED "GIVE=8 DOWN=2 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 1 && C < 4 && GRID_STEP == 4 && W % 8 == 0 && !(" BUSY ")",
-     "grid_tiles", "TAKE=16 " STACKED "DOWN=4 SPAN=64 ITEMS=128"},
+     "grid_tiles", "TAKE=16 " STAGED "DOWN=4 SPAN=64 ITEMS=128"},
     {"SM >= 80 && " GRID " && TYPE == 1 && C == 1", "grid",
      "TAKE=16 AHEAD=1 GROUP=64 GIVE=8 ROWS=8 STACK=4 DOWN=2"},
     {"SM >= 80 && " GRID " && TYPE == 1", "grid", "AHEAD=1 GROUP=64 GIVE=8 ROWS=8 STACK=2 DOWN=2"},
@@ -514,10 +520,12 @@ static const struct seed seeds[] = {
     {"SM >= 80 && " GRID " && C == 1 && GRID_STEP == 2", "grid_tiles",
      "TAKE=16 " STACKED "DOWN=4 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && C == 1 && GRID_STEP == 4", "grid_tiles",
-     "TAKE=16 AHEAD=1 GROUP=128 ROWS=4 STACK=4 DOWN=4 SPAN=128 ITEMS=128"},
+     "TAKE=16 " STAGED "DOWN=4 SPAN=128 ITEMS=128"},
     {"SM >= 80 && " GRID " && C == 1", "grid_tiles", "TAKE=16 " STACKED "DOWN=2 SPAN=64 ITEMS=256"},
     {"SM >= 80 && " GRID " && C == 2 && GRID_STEP == 4 && S100 < 1600", "grid_tiles",
      STACKED "DOWN=2 SPAN=64 ITEMS=256"},
+    {"SM >= 80 && " GRID " && !(" BUSY ") && C == 3 && GRID_STEP == 4 && S100 < 2000", "grid",
+     "AHEAD=2 GROUP=64 ROWS=8 STACK=2 DOWN=2"},
     {"SM >= 80 && " GRID " && GRID_STEP == 2", "grid", "TAKE=16 AHEAD=1 GROUP=64 DOWN=2"},
     {"SM >= 80 && " GRID " && C == 1", "grid", "TAKE=16 AHEAD=1 GROUP=64 ROWS=8 STACK=4 DOWN=2"},
     {"SM >= 80 && " GRID, "grid", "AHEAD=1 GROUP=64 ROWS=8 STACK=2 DOWN=2"},

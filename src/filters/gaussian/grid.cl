@@ -53,7 +53,7 @@
 #define ITEMS 256 /* its work-items */
 #endif
 #ifndef AHEAD
-#define AHEAD 0 /* 1: `gather` reads a row of cells while it takes in the one before */
+#define AHEAD 0 /* `gather` reads, while it takes in others, 1: a row of cells, 2: rows, into local memory */
 #endif
 
 #if HONE_T == 0
@@ -83,10 +83,11 @@
 #define WALKED   (STACK == 1 ? ROWS + 3 : ROWS)
 #define GATHERED (STACK * WALKED - 3)
 
-/* And one of `spread`: pixels and grid points. */
+/* And one of `spread`: pixels and grid points; rows of a cell whose code stands beside each other. */
 #define WIDE       (GIVE / BYTES)
 #define WIDE_CELLS (WIDE > STEP ? WIDE / STEP : 1)
 #define AROUND     (WIDE_CELLS + 3)
+#define TOGETHER   (AHEAD == 2 && STEP > 4 ? 4 : STEP)
 
 __constant float phi[4 * STEP] = {PHI};
 
@@ -115,6 +116,9 @@ __constant float phi[4 * STEP] = {PHI};
 #define SPREAD 1.0f
 #endif
 
+/* Where weights down are read, not literals, what they are to be divided by is divided by elsewhere. */
+#define LATER (AHEAD == 2 ? STEP : 1)
+
 /* u8 with NVIDIA's instruction for two products of a byte and 16 bits: weights are parts of ONE, and sums of
  * a row stay below 2^23, since of the weights of a cell at most half are for one point. */
 #define PAIRED (HONE_T == 0 && WITH_PTX)
@@ -122,13 +126,13 @@ __constant float phi[4 * STEP] = {PHI};
 #define ONE          ((CELLS == 1 ? 65536.0f : 32768.0f) / STEP)
 #define WHOLE(d, i)  ((uint)(phi[4 * (d) + (i)] * ONE + 0.5f))
 #define ACROSS(d, i) (phi[4 * (d) + (i)] * (GATHER * ONE))
-#define UNIT         (1.0f / (ONE * STEP))
+#define UNIT         (1.0f / (ONE * STEP * LATER))
 #else
-#define ACROSS(d, i) (phi[4 * (d) + (i)] * (GATHER / STEP))
+#define ACROSS(d, i) (phi[4 * (d) + (i)] * (GATHER / STEP / LATER))
 #define UNIT         1.0f
 #endif
 #define CAREFUL     ((3 + HONE_C) / HONE_C) /* rows at a time where the border is */
-#define BELOW(d, i) (phi[4 * (d) + (i)] * (1.0f / STEP))
+#define BELOW(d, i) (phi[4 * (d) + (i)] * ((float)LATER / STEP))
 
 #define IS_NAN      1
 #define IS_PLUS     2
