@@ -39,7 +39,7 @@ enum {
     MAX_PASSES = 6,
     MAX_SCRATCH = 6,
     MAX_ARGUMENTS = 24,
-    MAX_DEFINES = 12,
+    MAX_DEFINES = 16,
     MAX_OPTIONS = 4,
     MAX_FUSED = 4,
     MAX_POINT_ARGUMENTS = 4,

@@ -7,23 +7,44 @@
     {"WORDS", TUNABLE_DEFINE, "4 2 8", "words of the input per work-item and row"},                          \
         {"BATCH", TUNABLE_DEFINE, "4 1 2 8", "rows at a time"},                                              \
         {"AT_ONCE", TUNABLE_DEFINE, "1 2 4", "rows whose windows slide side by side"},                       \
+        {"TEAMS", TUNABLE_DEFINE, "1 2 4 8", "tiles of a work-group, which share first windows"},            \
         {"GROUPS", TUNABLE_LAUNCH, "8 1 2 3 4 5 6 7 10 12 14 16 20 24 32", "work-groups per compute unit"},  \
     {                                                                                                        \
         "WG_X", TUNABLE_DEFINE, "32 64 128 256 512", "work-group width"                                      \
     }
 
-#define ABREAST_COLUMN_BITS(height) "(" height "*MOST <= 32767 ? 16 : 32)"
-#define ABREAST_DEFINES(width, height)                                                                       \
-    "ABREAST=1", "COLUMN_BITS=" ABREAST_COLUMN_BITS(height), "IN_ODD=(" width " - 1 - " width "/2)*C % 2",   \
-        "OUT_ODD=(" width "/2 + 1)*C % 2", "WITH_PTX=PTX", "REDUX=SM >= 80"
+/* Symbols of a filter whose pixels count `most` at most: bits of a cell, which holds the sum of a column;
+ * DELTAS, tall windows of bytes, whose columns' sums take more than 16 bits, but what changes them does not;
+ * LANE_SUMS, windows so wide that work-items' sums of their columns pay, where these fit 32 bits. */
+#define ABREAST_SYMBOLS "CELL_BITS", "DELTAS", "LANE_SUMS"
+
+static inline void set_abreast(struct filter_case *c, int64_t width, int64_t height, int64_t most)
+{
+    const bool bytes = c->in.type == HONE_U8,
+               deltas = bytes && height * most > 32767 && height * most < 1 << 23;
+    const int bits = height * most <= 32767 || deltas ? 16 : 32;
+    case_set_symbol(c, "CELL_BITS", bits);
+    case_set_symbol(c, "DELTAS", deltas);
+    case_set_symbol(c, "LANE_SUMS",
+                    width * c->in.channels * bits > 7000 && height * most < 1 << 26 &&
+                        !(bytes && bits == 32));
+}
+
+#define ABREAST_CELLS "(WORDS*CELL_BITS/BITS)" /* of a work-item */
+#define ABREAST_DEFINES(width)                                                                               \
+    "ABREAST=1", "COLUMN_BITS=CELL_BITS", "DELTAS=DELTAS", "LANE_SUMS=LANE_SUMS",                            \
+        "IN_ODD=(" width " - 1 - " width "/2)*C % 2", "OUT_ODD=(" width "/2 + 1)*C % 2", "WITH_PTX=PTX",     \
+        "REDUX=SM >= 80"
 
 /* Elements of a work-item; its windows begin where those of channel 0 do. */
 #define ABREAST_PX   "(WORDS*32/BITS)"
 #define ABREAST_STEP "(" ABREAST_PX "*(C == 3 ? 3 : 1))"
 
-/* Bytes for the sums of columns, with a cell more for each work-item, and for what lanes exchange. */
-#define ABREAST_LOCAL(height)                                                                                \
-    "(4*(BATCH*(WG_X*(WORDS*" ABREAST_COLUMN_BITS(height) "/BITS + 1) + 2) + (PTX ? 0 : 4*WG_X)))"
+/* Bytes for cells, with one more for each work-item, for the sums of work-items' columns, and for what lanes
+ * exchange; or for the sums of columns that teams share. */
+#define ABREAST_LOCAL                                                                                        \
+    "(4*TEAMS*max(BATCH*(WG_X*(" ABREAST_CELLS " + 1 + LANE_SUMS*C) + 2) + (PTX ? 0 : 4*WG_X), (TEAMS > 1)*" \
+    "2*" ABREAST_CELLS "*(1 + DELTAS)*WG_X))"
 
 /* The windows that a work-group's columns are enough for; how many of them it takes, and how many rows where
  * each compute unit has GROUPS of them. */
@@ -32,16 +53,18 @@
     "/2)*C)/" ABREAST_STEP "*" ABREAST_STEP ")"
 #define ABREAST_TILES(width) "ceildiv(W*C, " ABREAST_MOST(width) ")"
 #define ABREAST_TILE(width)  "roundup(ceildiv(W*C, " ABREAST_TILES(width) "), " ABREAST_STEP ")"
-#define ABREAST_ROWS(width)  "max(roundup(ceildiv(H, max(CU*GROUPS/" ABREAST_TILES(width) ", 1)), BATCH), 8)"
+/* `tiles`: how many a work-group has, one below the other. */
+#define ABREAST_ROWS(width, tiles)                                                                           \
+    "max(roundup(ceildiv(H, max(CU*GROUPS*" tiles "/" ABREAST_TILES(width) ", 1)), BATCH), 8)"
 
-#define ABREAST_CONSTRAINTS(width, height)                                                                   \
+#define ABREAST_CONSTRAINTS(width)                                                                           \
     ABREAST_MOST(width)                                                                                      \
-    " >= " ABREAST_STEP, ABREAST_LOCAL(height) " <= LMEM", "BATCH % AT_ONCE == 0",                           \
-        "WORDS*32/BITS % (C == 3 ? 1 : C) == 0"
+    " >= " ABREAST_STEP, ABREAST_LOCAL " <= LMEM", "BATCH % AT_ONCE == 0",                                   \
+        "WORDS*32/BITS % (C == 3 ? 1 : C) == 0", "TEAMS*WG_X <= 1024"
 
-#define ABREAST_EXTENT(width)                                                                                \
+#define ABREAST_EXTENT(width, tiles)                                                                         \
     {                                                                                                        \
-        ABREAST_TILES(width) "*WG_X", "ceildiv(H, " ABREAST_ROWS(width) ")"                                  \
+        ABREAST_TILES(width) "*WG_X", "ceildiv(H, " ABREAST_ROWS(width, tiles) ")"                           \
     }
 
 /* Variants with a pass before (above.clh) that makes sums of what is above bands of rows, of which there

@@ -80,6 +80,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "FX", factor(width));
     case_set_symbol(c, "FY", factor(height));
     case_set_symbol(c, "MOST", (int64_t)span(c->in.type));
+    set_abreast(c, width, height, (int64_t)span(c->in.type));
     set_division(c, width * height);
     set_inverse(c, width * height);
     case_set_symbol(c, "COLUMN_BITS",
@@ -105,16 +106,41 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* Windows whose columns' sums have 32 bits; the sums of whole windows have 64 where they must. */
 #define ABREAST_WINDOWS "AREA > 1 && !FLOAT && (DIV32 || TYPE > 0) && KH*MOST <= 4294967295"
-#define SUM_CLASSES     "WIDE_SUMS=!FLOAT && !DIV32", "FLOAT_SUMS=TYPE == 0 && AREA <= 12288"
+#define SUM_CLASSES     "WIDE_SUMS=!FLOAT && !DIV32", "FLOAT_SUMS=TYPE == 0 && AREA <= 12288 && KH <= 128"
 #define ABREAST_CLASSES                                                                                      \
     "classes of windows: sums of columns and of windows take as many bits as they need; where columns come " \
     "in pairs, windows begin and end with one or with half of one"
 #define ABREAST_ARGUMENTS                                                                                    \
-    "in", "out", "local:" ABREAST_LOCAL("KH"), "W", "H", "KW", "KH", "border", ABREAST_TILE("KW"),           \
-        ABREAST_ROWS("KW"), "AREA", "DIV32 ? DM : 1", "DIV32 ? DS : 32"
+    "in", "out", "local:" ABREAST_LOCAL, "W", "H", "KW", "KH", "border", ABREAST_TILE("KW"),                 \
+        ABREAST_ROWS("KW", "TEAMS"), "AREA", "DIV32 ? DM : 1", "DIV32 ? DS : 32"
 
-/* Bytes for the sums of columns and the means of BATCH rows, and for sums of pieces. */
-#define PIECES_LOCAL "(4*(2*BATCH*((WG_X*WORDS + 2*RUN*C)*(RUN + 1)/RUN + 2*WORDS) + WG_X*BATCH*WORDS/RUN))"
+/* Bytes for the sums of columns, or the means, of BATCH rows, and for sums of pieces. Means take the places
+ * of sums where there is too little local memory for both. */
+#define PIECES_CELLS    "(4*BATCH*((WG_X*WORDS + 2*RUN*C)*(RUN + 1)/RUN + 2*WORDS))"
+#define PIECES_SUMS     "(4*WG_X*BATCH*WORDS/RUN)"
+#define PIECES_IN_PLACE "(2*" PIECES_CELLS " + " PIECES_SUMS " > LMEM)"
+#define PIECES_LOCAL    "(" PIECES_CELLS "*(2 - " PIECES_IN_PLACE ") + " PIECES_SUMS ")"
+#define PIECES_TUNABLES                                                                                      \
+    {"WORDS", TUNABLE_DEFINE, "4 8", "elements of a work-item and row"},                                     \
+        {"BATCH", TUNABLE_DEFINE, "4 2 8", "rows at a time"},                                                \
+        {"RUN", TUNABLE_DEFINE, "8 16 4 2 1", "windows of a work-item"},                                     \
+        {"GROUPS", TUNABLE_LAUNCH, "4 1 2 3 6 8 12 24", "work-groups per compute unit"},                     \
+    {                                                                                                        \
+        "WG_X", TUNABLE_DEFINE, "128 32 64 256 512", "work-group width"                                      \
+    }
+#define PIECES_CONSTRAINTS                                                                                   \
+    "RUN <= KW && RUN + KW/RUN <= 160", "BATCH*WORDS % RUN == 0", ABREAST_MOST("KW") " >= " ABREAST_STEP,    \
+        PIECES_LOCAL " <= LMEM"
+#define PIECES_ARGUMENTS                                                                                     \
+    "in", "out", "local:" PIECES_LOCAL, "W", "H", "KW", "KH", "border", ABREAST_TILE("KW"),                  \
+        ABREAST_ROWS("KW", "1"), "AREA"
+
+/* The pass before that sums up bands of rows of floats: rows of a band, bands and work-items of a work-group,
+ * columns of all of them. */
+#define PIECES_BAND   "16"
+#define PIECES_BANDS  "16"
+#define PIECES_GROUP  "512"
+#define PIECES_STRIDE "roundup(W*C, 128)"
 
 static const struct variant variants[] = {
     {VARIANT("direct", NULL, 0, "buffer", "one pixel per work-item, every pixel of the window read"),
@@ -221,9 +247,9 @@ static const struct variant variants[] = {
          "integers, any window at nearly the same cost: many columns per work-item, whose sums slide down "
          "in registers; window sums slide along rows, many per work-item"),
      .condition = ABREAST_WINDOWS, .align = 32, .specialised = ABREAST_CLASSES,
-     .tunables = {ABREAST_TUNABLES}, .constraints = {ABREAST_CONSTRAINTS("KW", "KH")},
-     .defines = {ABREAST_DEFINES("KW", "KH"), SUM_CLASSES},
-     .passes = {PASS("box_sums", .extent = ABREAST_EXTENT("KW"), .local = {"WG_X", "1"},
+     .tunables = {ABREAST_TUNABLES}, .constraints = {ABREAST_CONSTRAINTS("KW")},
+     .defines = {ABREAST_DEFINES("KW"), SUM_CLASSES},
+     .passes = {PASS("box_sums", .extent = ABREAST_EXTENT("KW", "TEAMS"), .local = {"WG_X", "TEAMS"},
                      .arguments = {ABREAST_ARGUMENTS})},
      .cost = {"2*C*BITS/8", "C*(2 + KH/64)/WORDS/32*BITS + C*2", "C*(8 + KH/64)"}},
     {VARIANT(
@@ -231,30 +257,38 @@ static const struct variant variants[] = {
          "the same for tall windows: their first sums are differences of sums of all that is above, from a "
          "pass before"),
      .condition = ABREAST_WINDOWS, .align = 32, .specialised = ABREAST_CLASSES,
-     .tunables = {ABREAST_TUNABLES},
-     .constraints = {ABREAST_CONSTRAINTS("KW", "KH"), ABREAST_ABOVE_CONSTRAINT},
-     .defines = {ABREAST_DEFINES("KW", "KH"), SUM_CLASSES, ABREAST_ABOVE_DEFINES},
+     .tunables = {ABREAST_TUNABLES}, .constraints = {ABREAST_CONSTRAINTS("KW"), ABREAST_ABOVE_CONSTRAINT},
+     .defines = {ABREAST_DEFINES("KW"), SUM_CLASSES, ABREAST_ABOVE_DEFINES},
      .scratch = {ABREAST_ABOVE_SCRATCH},
      .passes = {ABREAST_ABOVE("box_above"),
-                PASS("box_sums", .extent = ABREAST_EXTENT("KW"), .local = {"WG_X", "1"},
+                PASS("box_sums", .extent = ABREAST_EXTENT("KW", "TEAMS"), .local = {"WG_X", "TEAMS"},
                      .arguments = {ABREAST_ARGUMENTS, ABREAST_ABOVE_ARGUMENTS})},
      .cost = {"3*C*BITS/8", "C*3/WORDS/32*BITS + C*2", "9*C"}},
     {VARIANT("pieces", "pieces.cl", NEEDS_LOCAL, "local",
              "floats, any window at nearly the same cost: column sums slide down in registers, window sums "
              "are put together from sums of pieces of rows"),
-     .condition = "FLOAT && KH <= 32767", .align = 32,
-     .tunables = {{"WORDS", TUNABLE_DEFINE, "4 8", "elements of a work-item and row"},
-                  {"BATCH", TUNABLE_DEFINE, "4 2 8", "rows at a time"},
-                  {"RUN", TUNABLE_DEFINE, "8 16 4 2 1", "windows of a work-item"},
-                  {"GROUPS", TUNABLE_LAUNCH, "4 1 2 3 6 8 12 24", "work-groups per compute unit"},
-                  {"WG_X", TUNABLE_DEFINE, "128 32 64 256 512", "work-group width"}},
-     .constraints = {"RUN <= KW && RUN + KW/RUN <= 160", "BATCH*WORDS % RUN == 0",
-                     ABREAST_MOST("KW") " >= " ABREAST_STEP, PIECES_LOCAL " <= LMEM"},
-     .defines = {"WITH_PTX=PTX"},
-     .passes = {PASS("box_pieces", .extent = ABREAST_EXTENT("KW"), .local = {"WG_X", "1"},
-                     .arguments = {"in", "out", "local:" PIECES_LOCAL, "W", "H", "KW", "KH", "border",
-                                   ABREAST_TILE("KW"), ABREAST_ROWS("KW"), "AREA"})},
+     .condition = "FLOAT && KH <= 32767", .align = 32, .tunables = {PIECES_TUNABLES},
+     .constraints = {PIECES_CONSTRAINTS}, .defines = {"IN_PLACE=" PIECES_IN_PLACE, "WITH_PTX=PTX"},
+     .passes = {PASS("box_pieces", .extent = ABREAST_EXTENT("KW", "1"), .local = {"WG_X", "1"},
+                     .arguments = {PIECES_ARGUMENTS})},
      .cost = {"8*C", "C*(4 + KH/64)", "C*(30 + KH/64)"}},
+    {VARIANT(
+         "tall_pieces", "pieces.cl", NEEDS_LOCAL, "local",
+         "the same for tall windows: their first sums come from sums of bands of rows, from a pass before"),
+     .condition = "FLOAT && KH <= 32767", .align = 32, .tunables = {PIECES_TUNABLES},
+     .constraints = {PIECES_CONSTRAINTS},
+     .defines = {"IN_PLACE=" PIECES_IN_PLACE, "WITH_PTX=PTX", "TALL=1", "BAND=" PIECES_BAND,
+                 "BANDS=" PIECES_BANDS, "BANDS_GROUP=" PIECES_GROUP},
+     .scratch = {{.bytes = "max(H/" PIECES_BAND ", 1)*" PIECES_STRIDE "*16"}},
+     .passes = {PASS("box_pieces_above",
+                     .extent = {PIECES_STRIDE "/128*" PIECES_GROUP,
+                                "max(ceildiv(H/" PIECES_BAND ", " PIECES_BANDS "), 1)"},
+                     .local = {PIECES_GROUP, "1"},
+                     .arguments = {"in", "tmp0", PIECES_STRIDE, "H/" PIECES_BAND, "W*C",
+                                   "local:" PIECES_GROUP "*48"}),
+                PASS("box_pieces", .extent = ABREAST_EXTENT("KW", "1"), .local = {"WG_X", "1"},
+                     .arguments = {PIECES_ARGUMENTS, "tmp0", PIECES_STRIDE, PIECES_BAND})},
+     .cost = {"9*C", "C*5", "32*C"}},
     {VARIANT("running", NULL, NEEDS_LOCAL, "local",
              "integers, any window at the same cost: running sums down, prefix sums across, differences"),
      .condition = "!FLOAT",
@@ -350,12 +384,21 @@ static const struct seed seeds[] = {
     {"WIDE", "bands", "ROWS=4096"},
     {ABREAST " && " LARGE " && !" SMALL " && C == 1 && " SPAN " <= 64", "abreast", "AT_ONCE=2 GROUPS=12"},
     {ABREAST " && " LARGE " && !" SMALL " && " SPAN " <= 64", "abreast", "GROUPS=16"},
+    {ABREAST " && " LARGE " && !" VERY_LARGE " && TYPE == 0 && C == 1 && KW <= 256 && KH > 80 && KH <= 150",
+     "abreast", "BATCH=2 AT_ONCE=2 TEAMS=4 GROUPS=2 WG_X=64"},
+    {ABREAST " && " VERY_LARGE " && TYPE == 0 && C == 1 && KW <= 256 && KH > 80 && KH <= 150", "abreast",
+     "AT_ONCE=2 TEAMS=2 GROUPS=2 WG_X=128"},
+    {ABREAST " && " LARGE " && !" VERY_LARGE " && TYPE > 0 && C == 1 && KW <= 256 && KH > 80 && KH <= 150",
+     "abreast", "BATCH=2 AT_ONCE=2 TEAMS=4 GROUPS=1 WG_X=128"},
     {ABREAST " && " LARGE " && !" SMALL " && C == 1 && " SPAN " <= 256", "abreast",
      "AT_ONCE=2 GROUPS=4 WG_X=128"},
     {ABREAST " && " LARGE " && C >= 3 && " SPAN " > 100 && " SPAN " <= 256", "abreast",
      "WORDS=8 BATCH=2 GROUPS=4 WG_X=128"},
     {ABREAST " && " LARGE " && !" SMALL " && " SPAN " <= 256", "abreast", "GROUPS=4 WG_X=128"},
+    {ABREAST " && " TALLER " && TYPE == 0 && C == 1 && " SPAN " <= 1000", "tall",
+     "BATCH=2 AT_ONCE=2 GROUPS=2 WG_X=256"},
     {ABREAST " && " TALLER " && TYPE == 0 && " SPAN " <= 1000", "tall", "BATCH=2 GROUPS=2 WG_X=256"},
+    {ABREAST " && " TALLER " && TYPE == 0 && C > 2", "tall", "WORDS=8 BATCH=1 GROUPS=1 WG_X=512"},
     {ABREAST " && " TALLER " && TYPE > 0 && C == 1 && (" VERY_LARGE " || " SPAN " <= 512)", "tall",
      "WORDS=8 BATCH=1 GROUPS=4 WG_X=128"},
     {ABREAST " && " TALLER " && " SPAN " <= (TYPE == 0 ? 3072 : 2048)", "tall",
@@ -369,7 +412,12 @@ static const struct seed seeds[] = {
     {ABREAST " && " SPAN " > 256", "abreast", "GROUPS=4 WG_X=128"},
     {ABREAST " && !" SMALL " && " SPAN " <= 128", "abreast", "GROUPS=16"},
     {ABREAST " && !" SMALL, "abreast", "GROUPS=4 WG_X=128"},
+    {"PTX && FLOAT && " TALLER " && KW >= 16 && KW*C <= 900", "tall_pieces",
+     "WORDS=8 BATCH=2 RUN=16 GROUPS=2 WG_X=256"},
+    {"PTX && FLOAT && " TALLER " && KW >= 16", "tall_pieces", "WORDS=8 BATCH=2 RUN=16 GROUPS=1 WG_X=512"},
     {"PTX && FLOAT && KW >= 16 && KW*C <= 160", "pieces", "RUN=16"},
+    {"PTX && FLOAT && " LARGE " && C > 2 && KW >= 16 && KW*C <= 900", "pieces",
+     "WORDS=8 BATCH=2 RUN=16 GROUPS=2 WG_X=256"},
     {"PTX && FLOAT && KW >= 16", "pieces", "RUN=16 WG_X=256 GROUPS=3"},
     {"PTX && FLOAT && KW >= 8 && (" LARGE " || C > 1 || KH > 16)", "pieces", "BATCH=2 GROUPS=12 WG_X=64"},
     {"PTX && FLOAT && KW >= 4 && KH > 16", "pieces", "RUN=4"},
@@ -449,7 +497,7 @@ const struct hone_filter hone_filter_box = {
                    NUMBER_PARAMETER("height", PARAMETER_INTEGER, NULL, 1, 1 << 20, "pixels",
                                     "height of the window, instead of size")},
     .symbols = {"KW", "KH", "AREA", "FX", "FY", "MOST", "POWER", "DIV16", "DM16", "DS16", "DIV32", "DM", "DS",
-                "COLUMN_BITS", "SUM_BYTES", "FLOAT_MEANS"},
+                "COLUMN_BITS", "SUM_BYTES", "FLOAT_MEANS", ABREAST_SYMBOLS},
     .reals = {"inverse"}, .prepare = prepare,
     .examples = {{"every pixel becomes the mean of 15x15", "'box size=15' photo.jpg -o soft.jpg"},
                  {"smoothed along rows alone",

@@ -28,6 +28,9 @@
 #ifndef WG_X
 #define WG_X 128 /* work-items of a group */
 #endif
+#ifndef IN_PLACE
+#define IN_PLACE 0 /* 1: means take the places of sums in local memory */
+#endif
 #define COLUMN_BITS 32
 
 #include "filters/cells.clh"
@@ -107,16 +110,10 @@ inline void take_rows(struct columns *columns, uint words[BATCH][WORDS], int row
     }
 }
 
-/* The sums of the columns for row y - 1. Both arrays are lent, so that many loads are under way. */
-inline void warm_up(struct columns *columns, uint first[BATCH][WORDS], uint second[BATCH][WORDS],
-                    const struct tile *t, int y)
+/* Rows `from` to end - 1 enter. Both arrays are lent, so that many loads are under way. */
+inline void take_span(struct columns *columns, uint first[BATCH][WORDS], uint second[BATCH][WORDS],
+                      const struct tile *t, int from, int end)
 {
-    int from = y - 1 - t->window_height / 2, end = from + t->window_height;
-#pragma unroll
-    for (int k = 0; k < PX; k++) {
-        columns->sums[k] = columns->rests[k] = 0;
-        columns->odd[k] = 0;
-    }
 #pragma unroll 1
     for (; from < end; from += 2 * BATCH) {
         fetch_rows(first, t, from);
@@ -124,6 +121,86 @@ inline void warm_up(struct columns *columns, uint first[BATCH][WORDS], uint seco
         take_rows(columns, first, end - from);
         take_rows(columns, second, end - from - BATCH);
     }
+}
+
+#if TALL
+/* The sums up to a band enter, from those of the first one that it shares them with, or leave. */
+inline void take_band(struct columns *columns, const struct tile *t, int band, bool leaves)
+{
+    __global const uint4 *at = (__global const uint4 *)t->above + (size_t)band * t->above_pitch + t->at;
+    uint4 sums[PX];
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        sums[k] = at[k];
+#pragma unroll
+    for (int k = 0; k < PX; k++) {
+        uint sign = leaves ? 0x80000000u : 0u;
+        float sum = columns->sums[k], value = as_float(sums[k].x ^ sign), all = sum + value, back = all - sum;
+        columns->sums[k] = all;
+        columns->rests[k] += ((sum - (all - back)) + (value - back)) + as_float(sums[k].y ^ sign);
+        columns->odd[k] += leaves ? -sums[k].z : sums[k].z;
+    }
+}
+
+/* Bands from `band` to end - 1 enter. */
+inline void take_bands(struct columns *columns, const struct tile *t, int band, int end)
+{
+    if (band % BANDS)
+        take_band(columns, t, band - 1, true);
+#pragma unroll 1
+    for (int next = (band / BANDS + 1) * BANDS; next < end + BANDS; next += BANDS)
+        take_band(columns, t, min(end, next) - 1, false);
+}
+
+/* `count` rows beyond the upper or lower edge enter, of which y is one. */
+inline void take_outside(struct columns *columns, uint first[BATCH][WORDS], uint second[BATCH][WORDS],
+                         const struct tile *t, int y, int count)
+{
+#if HONE_BORDER == BORDER_REFLECT || HONE_BORDER == BORDER_REFLECT101 || HONE_BORDER == BORDER_WRAP
+    take_span(columns, first, second, t, y < 0 ? y - count + 1 : y, y < 0 ? y + 1 : y + count);
+#else
+    if (count > 0) { /* they are all the same */
+        fetch(first[0], t, y);
+#pragma unroll
+        for (int k = 0; k < PX; k++) {
+            uint odd = oddity(first[0][k]);
+            float value = odd ? 0.0f : as_float(first[0][k]), all = value * count;
+            float sum = columns->sums[k], both = sum + all, back = both - sum;
+            columns->sums[k] = both;
+            columns->rests[k] += ((sum - (both - back)) + (all - back)) + fma(value, (float)count, -all);
+            columns->odd[k] += odd * count;
+        }
+    }
+#endif
+}
+#endif
+
+/* The sums of the columns for row y - 1. */
+inline void begin_columns(struct columns *columns, uint first[BATCH][WORDS], uint second[BATCH][WORDS],
+                          const struct tile *t, int y)
+{
+    int from = y - 1 - t->window_height / 2, end = from + t->window_height;
+#pragma unroll
+    for (int k = 0; k < PX; k++) {
+        columns->sums[k] = columns->rests[k] = 0;
+        columns->odd[k] = 0;
+    }
+#if TALL
+    if (t->whole || t->padded) {
+        take_outside(columns, first, second, t, -1, -from);
+        take_outside(columns, first, second, t, t->height, end - t->height);
+        from = max(from, 0);
+        end = min(end, t->height);
+        int band = (from + t->above_rows - 1) / t->above_rows, last = end / t->above_rows;
+        if (band < last) {
+            take_bands(columns, t, band, last);
+            take_span(columns, first, second, t, from, band * t->above_rows);
+            from = last * t->above_rows;
+        }
+    }
+#endif
+    if (t->whole || t->padded || t->apart) /* columns beyond the edges take the sums of others */
+        take_span(columns, first, second, t, from, end);
 }
 
 inline float sum_of(const struct columns *columns, int k, bool odd)
@@ -240,6 +317,13 @@ inline void store_results(const struct tile *t, const struct results *to, __loca
     }
 }
 
+inline void store_means(__local float *means, const float *sums, float inverse)
+{
+#pragma unroll
+    for (int i = 0; i < RUN; i++)
+        means[i * HONE_C] = sums[i] * inverse;
+}
+
 /* The windows of BATCH rows from y on. */
 inline void finish_batch(const struct tile *t, const struct results *to, __local float *cells,
                          __local float *means, __local float *pieces, int start, int stop, int y, int end)
@@ -258,24 +342,36 @@ inline void finish_batch(const struct tile *t, const struct results *to, __local
         if (start + run.group * GROUP + run.channel < stop) {
             int own = place_of(run);
             sum_windows(tails[j], cells + own, pieces + (int)get_local_id(0) + j * WG_X, t->window_width);
-#pragma unroll
-            for (int i = 0; i < RUN; i++)
-                means[own + i * HONE_C] = tails[j][i] * to->inverse;
+#if !IN_PLACE
+            store_means(means + own, tails[j], to->inverse);
+#endif
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+#if IN_PLACE /* the sums have been read */
+#pragma unroll
+    for (int j = 0; j < RUNS; j++) {
+        struct run run = find_run(j);
+        if (start + run.group * GROUP + run.channel < stop)
+            store_means(means + place_of(run), tails[j], to->inverse);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
     int i = start + (int)get_local_id(0) * PX;
 #pragma unroll
     for (int b = 0; b < BATCH; b++)
         if (i < stop && y + b < end)
             store_results(t, to, means + b * ROW_CELLS, i, y + b, stop - i);
+#if IN_PLACE
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
 }
 
 /* Rows y to end - 1 of the elements from `start` to `stop`. */
 inline void slide_windows(const struct tile *t, const struct results *to, __local float *cells, int start,
                           int stop, int y, int end)
 {
-    __local float *means = cells + BATCH * ROW_CELLS, *pieces = means + BATCH * ROW_CELLS;
+    __local float *means = cells + (IN_PLACE ? 0 : BATCH * ROW_CELLS), *pieces = means + BATCH * ROW_CELLS;
     uint enter[BATCH][WORDS] = {{0}}, leave[BATCH][WORDS] = {{0}};
     bool edge = t->folds && (t->from < 0 || t->needed > t->width * HONE_C);
     struct columns columns;
@@ -283,7 +379,7 @@ inline void slide_windows(const struct tile *t, const struct results *to, __loca
 #pragma unroll
     for (int k = 0; k < PX; k++)
         places[k] = FIND(t, t->at + k);
-    warm_up(&columns, enter, leave, t, y);
+    begin_columns(&columns, enter, leave, t, y);
     fetch_batch(enter, leave, t, y);
 #pragma unroll 1
     for (; y < end; y += BATCH) {
@@ -292,7 +388,7 @@ inline void slide_windows(const struct tile *t, const struct results *to, __loca
             fetch_batch(enter, leave, t, y + BATCH);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (edge) {
-            fold_columns(t, (__local uint *)cells);
+            fold_columns(t, (__local uint *)cells, (uint2)(sum_outside(t)));
             barrier(CLK_LOCAL_MEM_FENCE);
         }
         finish_batch(t, to, cells, means, pieces, start, stop, y, end);
@@ -302,7 +398,7 @@ inline void slide_windows(const struct tile *t, const struct results *to, __loca
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
 box_pieces(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
            int out_pitch, __local float *part, int width, int height, int window_width, int window_height,
-           BORDER_TYPE border, int size, int rows, int area)
+           BORDER_TYPE border, int size, int rows, int area ABOVE_PARAMETERS)
 {
     int start = get_group_id(0) * size, y = get_group_id(1) * rows, stop = min(start + size, width * HONE_C);
     int left = window_width / 2 * HONE_C, right = (window_width - 1 - window_width / 2) * HONE_C;
@@ -318,9 +414,81 @@ box_pieces(__global const PIXEL *in, int in_offset, int in_pitch, __global RESUL
     t.window_width = window_width;
     t.window_height = window_height;
     t.border = border;
+#if TALL
+    t.above = above;
+    t.above_pitch = above_pitch;
+    t.above_rows = above_rows;
+#endif
     t.first = start - left;
     t.from = start - (left + PX - 1) / PX * PX;
     t.needed = stop + right;
     find_columns(&t);
     slide_windows(&t, &to, part, start, stop, y, min(y + rows, height));
 }
+
+#if TALL
+#include "filters/above.clh"
+
+#define VECTORS (BANDS_GROUP / BANDS) /* of 16 bytes, of a group's bands */
+#define COLUMNS (VECTORS * 4)
+#define PARTS   (BANDS_GROUP / COLUMNS) /* of a column's bands */
+
+/* The sum of a value or a sum, and what it loses to rounding. */
+inline void take_value(float4 *sum, float4 *rest, float4 value)
+{
+    float4 all = *sum + value, back = all - *sum;
+    *rest += (*sum - (all - back)) + (value - back);
+    *sum = all;
+}
+
+/* Four columns over the rows of a band. */
+inline void take_four(float4 *sum, float4 *rest, uint4 *odd, __global const PIXEL *in, int pitch, int at,
+                      int elements)
+{
+    uint4 rows[BAND];
+#pragma unroll
+    for (int k = 0; k < BAND; k++)
+        rows[k] = above_load(in + k * pitch, at, elements);
+#pragma unroll
+    for (int k = 0; k < BAND; k++) {
+        uint4 v = rows[k];
+        if (any((v & 0x7fffffffu) >= (uint4)(0x7f800000u))) {
+            uint4 count = {oddity(v.x), oddity(v.y), oddity(v.z), oddity(v.w)};
+            *odd += count;
+            v = count != 0u ? (uint4)(0) : v;
+        }
+        take_value(sum, rest, as_float4(v));
+    }
+}
+
+/* Of BANDS bands, the sums from the first band to each, as the columns have them: sum, rest, odd. */
+__kernel __attribute__((reqd_work_group_size(BANDS_GROUP, 1, 1))) void
+box_pieces_above(__global const PIXEL *in, int in_offset, int in_pitch, __global uint4 *above, int stride,
+                 int bands, int elements, __local float *area)
+{
+    int lid = get_local_id(0), first = get_group_id(1) * BANDS, from = get_group_id(0) * COLUMNS;
+    int vector = lid % VECTORS, band = lid / VECTORS;
+    __local float *sums = area, *rests = sums + BANDS * COLUMNS;
+    __local uint *odds = (__local uint *)(rests + BANDS * COLUMNS);
+    float4 sum = 0, rest = 0;
+    uint4 odd = 0;
+    if (first + band < bands)
+        take_four(&sum, &rest, &odd, in + in_offset + (first + band) * BAND * in_pitch, in_pitch,
+                  from + vector * 4, elements);
+    vstore4(sum, lid, sums);
+    vstore4(rest, lid, rests);
+    vstore4(odd, lid, odds);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int column = lid % COLUMNS, begin = lid / COLUMNS * (BANDS / PARTS);
+    float4 all = 0, lost = 0; /* of which one element counts */
+    uint count = 0;
+    for (int b = 0; b < begin + BANDS / PARTS; b++) {
+        take_value(&all, &lost, (float4)(sums[b * COLUMNS + column], 0, 0, 0));
+        lost.x += rests[b * COLUMNS + column];
+        count += odds[b * COLUMNS + column];
+        if (b >= begin && first + b < bands)
+            above[(size_t)(first + b) * stride + from + column] =
+                (uint4)(as_uint(all.x), as_uint(lost.x), count, 0);
+    }
+}
+#endif

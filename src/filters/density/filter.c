@@ -33,6 +33,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "MOST", most);
     case_set_symbol(c, "COLUMN_BITS", size * most <= UINT16_MAX ? 16 : 32);
     case_set_symbol(c, "SUM_BYTES", 4);
+    set_abreast(c, size, size, most);
     return HONE_OK;
 }
 
@@ -59,8 +60,8 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     "classes of windows: the sum of a column has 16 bits where it fits, else 32; where columns come in "     \
     "pairs, windows begin and end with one or with half of one"
 #define ABREAST_ARGUMENTS                                                                                    \
-    "in", "out", "local:" ABREAST_LOCAL("size"), "W", "H", "size", "border", ABREAST_TILE("size"),           \
-        ABREAST_ROWS("size"), "LEAST"
+    "in", "out", "local:" ABREAST_LOCAL, "W", "H", "size", "border", ABREAST_TILE("size"),                   \
+        ABREAST_ROWS("size", "TEAMS"), "LEAST"
 
 static const struct variant variants[] = {
     {VARIANT("direct", NULL, 0, "buffer", "one result per work-item, every pixel of the window read"),
@@ -131,9 +132,8 @@ static const struct variant variants[] = {
              "any window at nearly the same cost: many columns per work-item, whose sums slide down in "
              "registers; window sums slide along rows, many per work-item"),
      .align = 32, .specialised = ABREAST_CLASSES, .tunables = {ABREAST_TUNABLES},
-     .constraints = {ABREAST_CONSTRAINTS("size", "size")},
-     .defines = {ABREAST_DEFINES("size", "size"), "MASK=mask"},
-     .passes = {PASS("density_sums", .extent = ABREAST_EXTENT("size"), .local = {"WG_X", "1"},
+     .constraints = {ABREAST_CONSTRAINTS("size")}, .defines = {ABREAST_DEFINES("size"), "MASK=mask"},
+     .passes = {PASS("density_sums", .extent = ABREAST_EXTENT("size", "TEAMS"), .local = {"WG_X", "TEAMS"},
                      .arguments = {ABREAST_ARGUMENTS})},
      .cost = {IN_AND_OUT, "C*(2 + size/64)/WORDS/32*BITS + C*2", "C*(8 + size/64)"}},
     {VARIANT(
@@ -141,11 +141,11 @@ static const struct variant variants[] = {
          "the same for tall windows: their first sums are differences of sums of all that is above, from a "
          "pass before"),
      .align = 32, .specialised = ABREAST_CLASSES, .tunables = {ABREAST_TUNABLES},
-     .constraints = {ABREAST_CONSTRAINTS("size", "size"), ABREAST_ABOVE_CONSTRAINT},
-     .defines = {ABREAST_DEFINES("size", "size"), "MASK=mask", ABREAST_ABOVE_DEFINES},
+     .constraints = {ABREAST_CONSTRAINTS("size"), ABREAST_ABOVE_CONSTRAINT},
+     .defines = {ABREAST_DEFINES("size"), "MASK=mask", ABREAST_ABOVE_DEFINES},
      .scratch = {ABREAST_ABOVE_SCRATCH},
      .passes = {ABREAST_ABOVE("density_above"),
-                PASS("density_sums", .extent = ABREAST_EXTENT("size"), .local = {"WG_X", "1"},
+                PASS("density_sums", .extent = ABREAST_EXTENT("size", "TEAMS"), .local = {"WG_X", "TEAMS"},
                      .arguments = {ABREAST_ARGUMENTS, ABREAST_ABOVE_ARGUMENTS})},
      .cost = {IN_AND_OUT " + C*BITS/8", "C*3/WORDS/32*BITS + C*2", "9*C"}},
     {VARIANT("compact", NULL, NEEDS_LOCAL, "local",
@@ -247,7 +247,7 @@ const struct hone_filter hone_filter_density = {
                    CHOICE_PARAMETER("mask", "no", "no|yes", "yes: every non-zero pixel counts as 1"),
                    CHOICE_PARAMETER("output", "sums", "sums|marks",
                                     "sums: u16 or u32; marks: u8, 255 where a sum reaches the threshold")},
-    .symbols = {"LEAST", "MOST", "SUM_BITS", "COLUMN_BITS", "SUM_BYTES"}, .prepare = prepare,
+    .symbols = {"LEAST", "MOST", "SUM_BITS", "COLUMN_BITS", "SUM_BYTES", ABREAST_SYMBOLS}, .prepare = prepare,
     .examples = {{"marks where at least 200 of 31x31 pixels are not black",
                   "'density mask=yes threshold=200 output=marks' objects.png -o crowded.png"},
                  {"sums of 9x9 pixels", "'density size=9' gray.png -o sums.tif"}},

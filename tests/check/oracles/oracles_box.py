@@ -68,6 +68,50 @@ def test_sums_of_more_than_32_bits_against_scipy():
         same(bridge.apply(f"box width={width} height={height}", pixels), wanted, f"chosen {shape} {kind}")
 
 
+def sums_of(pixels, width, height, pad, value=0):
+    """Exact sums over windows of one channel, from an integral image."""
+    left, top = width // 2, height // 2
+    given = {"constant_values": value} if pad == "constant" else {}
+    whole = numpy.pad(pixels.astype(numpy.int64), ((top, height - 1 - top), (left, width - 1 - left)), mode=pad, **given)
+    table = numpy.zeros((whole.shape[0] + 1, whole.shape[1] + 1), numpy.int64)
+    table[1:, 1:] = whole.cumsum(0).cumsum(1)
+    return table[height:, width:] - table[:-height, width:] - table[height:, :-width] + table[:-height, :-width]
+
+
+def test_tall_and_wide_windows_of_bytes():
+    """Sums of columns beyond 16 bits, and windows so wide that work-items sum up their columns; tiles that share rows."""
+    for shape, width, height, border, pad, config in (
+            ((150, 300), 41, 201, "replicate", "edge", "BATCH=2 AT_ONCE=2 TEAMS=2 WG_X=64"),
+            ((90, 700), 501, 140, "reflect", "symmetric", "WG_X=128"),
+            ((60, 250, 3), 203, 333, "constant border-value=200", "constant", "BATCH=1 WG_X=128"),
+            ((70, 300), 63, 101, "reflect101", "reflect", "BATCH=2 AT_ONCE=2 TEAMS=4 WG_X=32")):
+        pixels = numpy.random.default_rng(SEED).integers(0, 256, shape, dtype=numpy.uint8)
+        planes = pixels[..., None] if pixels.ndim == 2 else pixels
+        sums = numpy.stack([sums_of(planes[..., c], width, height, pad, 200) for c in range(planes.shape[2])], axis=-1)
+        wanted = ((2 * sums + width * height) // (2 * width * height)).reshape(shape).astype(numpy.uint8)
+        for variant in ("abreast", "tall"):
+            got = bridge.apply(f"box width={width} height={height} border={border}", pixels, variant=variant, config=config)
+            same(got, wanted, f"{variant} {config} {shape} {width}x{height} {border}")
+
+
+def test_tall_windows_of_floats():
+    """First windows from sums of bands: NaNs and infinities stay in the windows that have them."""
+    for shape, width, height, border, pad, config in (
+            ((600, 60), 20, 301, "replicate", "edge", "WORDS=8 BATCH=2 RUN=16 WG_X=64"),
+            ((400, 50), 33, 270, "reflect", "symmetric", "RUN=8 WG_X=64")):
+        pixels = numpy.random.default_rng(SEED).random(shape, dtype=numpy.float32)
+        odd = numpy.zeros(shape, bool)
+        odd[77, 31] = odd[350, 8] = True
+        wanted = sums_of(numpy.where(odd, 0, pixels.astype(numpy.float64) * 2**40), width, height, pad) / 2**40 / (width * height)
+        seen = sums_of(odd, width, height, pad) > 0
+        for value in (numpy.float32("nan"), numpy.float32("-inf")):
+            got = bridge.apply(f"box width={width} height={height} border={border}", numpy.where(odd, value, pixels),
+                               variant="tall_pieces", config=config)
+            frame.check((numpy.isfinite(got) == ~seen).all(), f"{config}: {value} where it is not, or not where it is")
+            error = numpy.abs(got - wanted)[~seen].max(initial=0)
+            frame.check(error < 1e-5 and not seen.all(), f"{config}: off by {error}")
+
+
 def test_borders_and_channels_against_scipy():
     for parameters, width, height, mode, value, shape in (
             ("size=5 border=constant border-value=-32768", 5, 5, "constant", -32768, (23, 41)),
