@@ -4,6 +4,7 @@
     bridge.apply("add", a, second=b)                       the first device, the variant that hone chooses
     bridge.apply("add", a, second=b, variant="scalar", config="ALONG=0")
     bridge.variants("add")                                 names, from `hone filters`
+    bridge.by_variant("box", "box size=5", a)              name and result of each variant that can run
 """
 
 import ctypes
@@ -118,3 +119,18 @@ def variants(name):
     text = subprocess.run([os.path.join(frame.build(), "hone"), "filters", name, "--json"], capture_output=True,
                           text=True, check=True, timeout=60).stdout
     return [variant["name"] for variant in json.loads(text)["variants"] if not variant["relaxed"] and not variant["exact"]]
+
+
+def by_variant(name, chain, image, names=None, least=1):
+    """Name and result of each variant (or of `names`) that can run, which are at least `least`; refusals are held
+    to say what they need."""
+    ran = 0
+    for variant in variants(name) if names is None else names:
+        try:
+            got = apply(chain, image, variant=variant)
+        except Failed as reason:
+            frame.check("cannot run here" in str(reason) or " needs " in str(reason), str(reason))
+            continue
+        ran += 1
+        yield variant, got
+    frame.check(ran >= least, f"{chain}: only {ran} variants ran")

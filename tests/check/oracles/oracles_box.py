@@ -44,17 +44,10 @@ def same(got, wanted, what):
 
 
 def test_every_variant_against_scipy():
-    pixels, ran = picture((37, 75)), 0
+    pixels = picture((37, 75))
     wanted = mean(pixels, 6, 4, "nearest")
-    for variant in bridge.variants("box"):
-        try:
-            got = bridge.apply("box width=6 height=4", pixels, variant=variant)
-        except bridge.Failed as reason:
-            frame.check("cannot run here" in str(reason) or " needs " in str(reason), str(reason))
-            continue
-        ran += 1
+    for variant, got in bridge.by_variant("box", "box width=6 height=4", pixels, least=5):
         same(got, wanted, variant)
-    frame.check(ran >= 5, f"only {ran} variants ran")
 
 
 def test_sums_of_more_than_32_bits_against_scipy():
