@@ -28,7 +28,8 @@ enum { POOL_DEVICES = 64, POOL_ALIGN = 4096 };
 
 struct pool;
 
-/* A second image of a chain: tight pixels at a multiple of POOL_ALIGN, which outlive the pool. */
+/* A second image of a chain: tight pixels at a multiple of POOL_ALIGN, which outlive the pool. NULL: each
+ * frame has its own. */
 struct pool_second {
     size_t step;
     hone_image_desc desc;
@@ -42,6 +43,9 @@ struct pool_shape;
  * them. */
 struct pool_ring {
     uint64_t memory; /* bytes for each device; 0: any */
+    unsigned slots;  /* of each device's stream; 0: as many as streams have */
+    bool lent;       /* frames lie as pool_job says all the same, with any pitch; `memory` does not count */
+    bool steady;     /* no other configurations are tried on them */
 };
 
 /* What the pool may be waiting for on one device: its own thread, which builds and enqueues, and the oldest
@@ -80,8 +84,16 @@ hone_status pool_shape(struct pool_shape **out, struct pool *pool, const hone_ch
                        const hone_image_desc *in, const struct pool_second *seconds, size_t second_count,
                        const struct pool_ring *ring, hone_error *error);
 const hone_image_desc *pool_output(const struct pool_shape *shape);
+/* As hone_plan_step, of that device; others may choose otherwise, see pool_job.steps. */
+bool pool_step(const struct pool_shape *shape, size_t step, hone_step_info *info);
 /* Frames of a ring lie elsewhere afterwards: what devices keep of their addresses is not used again. */
 void pool_release(struct pool *pool, struct pool_shape **shape);
+/* The same, and waits until no device holds memory for it, but for one that does not answer. No frame of it
+ * may be under way. */
+void pool_drop(struct pool *pool, struct pool_shape **shape);
+
+/* The device at a place of the list; NULL past the last one. *works: it has not left. */
+hone_device *pool_device(struct pool *pool, size_t index, bool *works);
 
 /* One frame. Zeroed but for the first members; the caller's again after pool_wait. */
 struct pool_job {
@@ -95,6 +107,9 @@ struct pool_job {
     size_t out_bytes; /* that the caller counts on there; 0: those of the result. Another one has as many */
     size_t step;      /* of the chain, whose */
     const char *parameters; /* are these, for this frame alone; NULL: as in the chain */
+    /* Second images of this frame alone, as many as the shape's, whose pixels are NULL then: anywhere, with
+     * any pitch, and the caller's again with the job. NULL: the shape's. */
+    const struct pool_second *own_seconds;
 
     hone_status status;
     hone_error error;

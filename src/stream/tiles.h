@@ -13,6 +13,7 @@
 #include "hone/chain.h"
 #include "hone/event.h"
 #include "hone/stream.h"
+#include "stream/pool.h"
 
 /* Fills `rows`, `pitch` bytes apart, with `count` rows of the image from `first` on. That is where the last
  * call ended, except under border=wrap: then the last rows come before the first ones, and the first ones
@@ -31,6 +32,7 @@ struct tiles_image {
  * that were chosen for it. */
 struct tiles_command {
     hone_command c; /* its step is one of the whole chain */
+    const hone_device *device;
     hone_image_desc in, out;
 };
 /* Told each when it is done. Threads: those of several streams call at once. */
@@ -38,6 +40,9 @@ typedef void (*tiles_tell)(void *user, const struct tiles_command *command);
 
 struct tiles_request {
     hone_device *device;
+    /* Where it has several devices that work, they share tiles out by their speed, and what one that fails or
+     * hangs has not finished is done by the others; `device` does not count then. May be NULL. */
+    struct pool *pool;
     const hone_chain *chain;
     struct tiles_image input;
     const struct tiles_image *seconds; /* of the steps that take two images, in their order */
@@ -97,7 +102,8 @@ struct tiles_state {
     uint64_t region_pixels; /* that one call may read and filter */
     uint64_t memory;        /* bytes held */
     hone_copy_counts copies;
-    hone_copies staged; /* by the processor, as in hone_stream_result */
+    hone_copies staged;             /* by the processor, as in hone_stream_result */
+    uint64_t done_by[POOL_DEVICES]; /* tiles, and bands behind them, by the devices of a pool */
 };
 /* Threads: safe beside the thread that takes rows. */
 void tiles_get_state(const struct tiles *tiles, struct tiles_state *state);
@@ -106,5 +112,5 @@ void tiles_get_state(const struct tiles *tiles, struct tiles_state *state);
  * where memory is so little that tiles are small beside what is around them. */
 double tiles_work(const struct tiles *tiles);
 
-/* As hone_plan_step. */
+/* As hone_plan_step; of several devices, what one of them chose. */
 bool tiles_step(const struct tiles *tiles, size_t step, hone_step_info *info);

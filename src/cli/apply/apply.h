@@ -51,9 +51,8 @@ enum video_stage {
 };
 
 struct video_outcome {
-    uint64_t frames, damages;         /* written; gone over */
-    uint64_t zero_copy;               /* frames that the device worked on where the decoder left them */
-    uint64_t by_device[POOL_DEVICES]; /* frames whose first plane it filtered */
+    uint64_t frames, damages; /* written; gone over */
+    uint64_t zero_copy;       /* frames that the device worked on where the decoder left them */
     double seconds;
     double busy[VIDEO_STAGES]; /* seconds in which each stage did not wait for another */
     char pixels[32], codec[32], encoder[32];
@@ -76,9 +75,10 @@ struct apply_result {
     unsigned parts;          /* of each page, as in media_info */
     bool is_video;
     struct video_outcome video;
-    hone_copy_counts copies; /* of all of it, on the way to the device, there, and back */
-    unsigned bands;          /* that it was filtered in; 0: as a whole */
-    hone_copies staged;      /* by the processor, into and out of memory that the device reads quickly */
+    hone_copy_counts copies;          /* of all of it, on the way to the device, there, and back */
+    unsigned bands;                   /* that it was filtered in; 0: as a whole */
+    uint64_t by_device[POOL_DEVICES]; /* of a video, frames whose first plane each filtered; else tiles */
+    hone_copies staged; /* by the processor, into and out of memory that the device reads quickly */
     const hone_device *device;
     hone_step_info *steps; /* owned; as in pool_job */
     size_t step_count;
@@ -397,6 +397,10 @@ bool apply_tells_commands(const struct apply_options *options);
 /* Of -v: the copies of a result in words, and a line with what it moved, unless the device has no clock. */
 void apply_tell_copies(const struct apply_result *result, struct text *text);
 void apply_note_traffic(const struct common_options *common, const struct apply_result *result);
+/* Which device did how much: a line for each of several, and a list. what: "frames". */
+void apply_note_devices(const struct engine *engine, const struct apply_result *result, const char *what);
+struct json_t *apply_devices_json(const struct engine *engine, const struct apply_result *result,
+                                  const char *what);
 /* Parts of lines: columns of the terminal behind a descriptor; a line of UTF-8 cut so that the cursor stays
  * on it; a time to go; the filters with their variants. */
 size_t apply_columns(int fd);

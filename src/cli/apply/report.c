@@ -188,6 +188,25 @@ static json_t *steps_json(const struct apply_result *result)
     return steps;
 }
 
+json_t *apply_devices_json(const struct engine *engine, const struct apply_result *result, const char *what)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < engine->shared->count; i++)
+        json_array_append_new(list, json_pack("{s:i, s:I}", "device_index",
+                                              (int)hone_device_get_info(engine->shared->devices[i])->index,
+                                              what, (json_int_t)result->by_device[i]));
+    return list;
+}
+
+/* Whether several devices could do tiles of it. */
+static bool is_shared(const struct engine *engine, const struct apply_result *result)
+{
+    uint64_t done = 0;
+    for (size_t i = 0; i < engine->shared->count; i++)
+        done += result->by_device[i];
+    return result->bands && engine->shared->count > 1 && done > 0;
+}
+
 static json_t *failure_json(const struct apply_result *result)
 {
     return json_pack("{s:s, s:i, s:o, s:o, s:s, s:o}", "status", "failed", "exit_status", result->exit_status,
@@ -228,6 +247,8 @@ static json_t *success_json(const struct engine *engine, const struct apply_resu
         json_object_set_new(value, "energy", apply_energy_json(&engine->shared->energy));
     if (value && result->bands)
         json_object_set_new(value, "bands", json_integer(result->bands));
+    if (value && is_shared(engine, result))
+        json_object_set_new(value, "devices", apply_devices_json(engine, result, "tiles"));
     if (value && result->is_video)
         json_object_set_new(value, "video", video_json(engine, result));
     return value;
@@ -272,6 +293,15 @@ static void explain_step(const struct common_options *common, const hone_step_in
                  step->passes == 1 ? "pass" : "passes", (double)step->scratch_bytes * 1e-6);
 }
 
+void apply_note_devices(const struct engine *engine, const struct apply_result *result, const char *what)
+{
+    for (size_t i = 0; i < engine->shared->count && engine->shared->count > 1; i++)
+        cli_note(&engine->options->common, "  %llu %s by device %u (%s)",
+                 (unsigned long long)result->by_device[i], what,
+                 hone_device_get_info(engine->shared->devices[i])->index,
+                 share_device_name(engine->shared->devices[i]));
+}
+
 void apply_note_traffic(const struct common_options *common, const struct apply_result *result)
 {
     if (result->traffic.sum.launches)
@@ -292,7 +322,9 @@ static void explain(const struct engine *engine, const struct apply_result *resu
     cli_note(common, "'%s': %s, %ux%u %s, %u channels%s%s", result->item->input, result->format,
              result->in.width, result->in.height, hone_type_name(result->in.type),
              result->in.channels * result->parts, result->gray_alpha ? " (gray and alpha)" : "", pages);
-    if (engine->shared->count > 1)
+    if (is_shared(engine, result))
+        apply_note_devices(engine, result, "tiles");
+    else if (engine->shared->count > 1)
         cli_note(common, "  on device %u (%s)", hone_device_get_info(result->device)->index,
                  share_device_name(result->device));
     for (size_t i = 0; i < result->step_count; i++)

@@ -220,7 +220,7 @@ static void note_frame(struct film *film, struct frame_jobs *jobs, unsigned long
     jobs->job[0].steps = NULL;
     note_traffic(film, jobs, number);
     result->device = film->engine->shared->devices[jobs->job[0].device];
-    film->outcome.by_device[jobs->job[0].device]++;
+    result->by_device[jobs->job[0].device]++;
     film->outcome.zero_copy += uncopied;
 }
 

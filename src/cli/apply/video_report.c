@@ -77,16 +77,6 @@ void video_print_line(const struct apply_result *result)
     text_finish(&line);
 }
 
-/* Of several devices: which did how much. */
-static void say_devices(const struct engine *engine, const struct video_outcome *video)
-{
-    for (size_t i = 0; i < engine->shared->count && engine->shared->count > 1; i++)
-        cli_note(&engine->options->common, "  %llu frames by device %u (%s)",
-                 (unsigned long long)video->by_device[i],
-                 hone_device_get_info(engine->shared->devices[i])->index,
-                 share_device_name(engine->shared->devices[i]));
-}
-
 void video_explain(const struct engine *engine, const struct apply_result *result)
 {
     const struct video_outcome *video = &result->video;
@@ -99,23 +89,13 @@ void video_explain(const struct engine *engine, const struct apply_result *resul
     for (int i = 0; i < VIDEO_STAGES; i++)
         if (video->busy[i] > 0)
             text_add(&busy, "%s %s %.2f s", busy.data ? "," : "", stages[i], video->busy[i]);
-    say_devices(engine, video);
+    apply_note_devices(engine, result, "frames");
     cli_note(common, "  %.2f s, %.1f frames/s; busy:%s; %llu frames filtered where they were decoded",
              video->seconds, rate_of(video), text_view(&busy), (unsigned long long)video->zero_copy);
     cli_note(common, "  %s", text_view(&copies));
     apply_note_traffic(common, result);
     text_finish(&copies);
     text_finish(&busy);
-}
-
-static json_t *devices_json(const struct engine *engine, const struct video_outcome *video)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < engine->shared->count; i++)
-        json_array_append_new(list, json_pack("{s:i, s:I}", "device_index",
-                                              (int)hone_device_get_info(engine->shared->devices[i])->index,
-                                              "frames", (json_int_t)video->by_device[i]));
-    return list;
 }
 
 json_t *video_json(const struct engine *engine, const struct apply_result *result)
@@ -129,5 +109,5 @@ json_t *video_json(const struct engine *engine, const struct apply_result *resul
                      video->encoder, "damaged", (json_int_t)video->damages, "zero_copy_frames",
                      (json_int_t)video->zero_copy, "seconds", video->seconds, "frames_per_second",
                      rate_of(video), "bottleneck", video_bottleneck(video), "busy_seconds", busy, "devices",
-                     devices_json(engine, video));
+                     apply_devices_json(engine, result, "frames"));
 }

@@ -85,13 +85,13 @@ static void note_command(void *user, const struct tiles_command *command)
     struct giant *g = user;
     pthread_mutex_lock(&g->telling);
     struct copy_situation situation =
-        apply_situation(g->result, g->engine->device, &command->in, &command->out);
+        apply_situation(g->result, command->device, &command->in, &command->out);
     situation.in_parts = true;
     traffic_add(&g->result->traffic, &situation, &command->c, 1);
     if (g->engine->shared->timeline) {
         const bool kept = mem_grow(&g->commands, &g->command_room, g->command_count + 1, sizeof *g->commands);
         if (kept)
-            g->commands[g->command_count++] = command->c;
+            g->commands[g->command_count++] = (struct given){command->device, command->c};
         g->lost = g->lost || !kept;
     }
     pthread_mutex_unlock(&g->telling);
@@ -100,12 +100,20 @@ static void note_command(void *user, const struct tiles_command *command)
 /* Once nothing runs any more. */
 static hone_status add_to_trace(const struct giant *g, hone_error *error)
 {
-    struct timeline *timeline = g->engine->shared->timeline;
-    if (g->lost)
-        return error_memory(error, "the trace");
-    if (timeline)
-        timeline_add(timeline, g->engine->device, g->item->input, g->start, clock_ns(), g->commands,
-                     g->command_count);
+    const struct shared_device *shared = g->engine->shared;
+    hone_command *own = mem_new(g->command_count, sizeof *own);
+    if (g->lost || !own)
+        return free(own), error_memory(error, "the trace");
+    for (size_t i = 0; shared->timeline && i < shared->count; i++) {
+        size_t count = 0;
+        for (size_t k = 0; k < g->command_count; k++)
+            if (g->commands[k].device == shared->devices[i])
+                own[count++] = g->commands[k].command;
+        if (count)
+            timeline_add(shared->timeline, shared->devices[i], g->item->input, g->start, clock_ns(), own,
+                         count);
+    }
+    free(own);
     return HONE_OK;
 }
 
@@ -128,6 +136,7 @@ static hone_status try_tiles(struct giant *g, const hone_chain *chain, uint64_t 
         seconds[i] =
             (struct tiles_image){media_get_info(g->seconds[i].input)->desc, giant_read_rows, &g->seconds[i]};
     const struct tiles_request request = {.device = g->engine->device,
+                                          .pool = g->engine->shared->pool,
                                           .chain = chain,
                                           .input = {*giant_input(g), giant_read_rows, &g->first},
                                           .seconds = seconds,
@@ -264,6 +273,7 @@ static hone_status run(struct giant *g, const char *root, struct apply_result *r
     result->bands = (unsigned)state.bands;
     result->copies = state.copies;
     result->staged = state.staged;
+    memcpy(result->by_device, state.done_by, sizeof result->by_device);
     copy_counts_add(&result->copies, &g->earlier_copies);
     result->staged.count += g->earlier_staged.count;
     result->staged.bytes += g->earlier_staged.bytes;

@@ -17,6 +17,11 @@ struct reader {
     uint32_t position;         /* the next row of the input */
 };
 
+struct given {
+    const hone_device *device;
+    hone_command command;
+};
+
 struct giant {
     struct engine *engine;
     const struct item *item;
@@ -37,7 +42,7 @@ struct giant {
     hone_copies earlier_staged;
     struct apply_result *result;
     pthread_mutex_t telling; /* over its traffic, and what follows */
-    hone_command *commands;  /* for a trace */
+    struct given *commands;  /* for a trace */
     size_t command_count, command_room;
     bool warned; /* of little memory */
     bool lost;   /* there was no memory for one of them */

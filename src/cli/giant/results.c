@@ -43,13 +43,15 @@ static void watch_band(const struct giant *g, struct guard_watch *watch)
     const double given = g->engine->options->timeout;
     struct tiles_state state;
     hone_image_desc region = *giant_input(g);
+    /* One device after the other may be given up, and what it was at is done again. */
+    const double turns = (double)g->engine->shared->count;
     tiles_get_state(g->tiles, &state);
     region.height = (uint32_t)(state.region_pixels / region.width + 1);
     /* Rows in front of those that are left are decoded, too. */
     const hone_image_desc *decoded = kept_skips(&g->kept) ? giant_input(g) : &region;
     guard_watch(watch,
-                given >= 0 ? 2 * given
-                           : engine_bound(g->engine, &region) +
+                given >= 0 ? 2 * given * turns
+                           : engine_bound(g->engine, &region) * turns +
                                  2 * media_seconds(decoded) * (double)(1 + g->second_count),
                 "filtering '%s' in bands", g->item->input);
 }

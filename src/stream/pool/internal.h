@@ -13,7 +13,9 @@ struct pool_shape {
     char *text; /* of the chain */
     hone_chain *chain;
     hone_image_desc in, out;
-    bool known; /* out is */
+    bool known; /* out and steps are */
+    hone_step_info *steps;
+    size_t step_count;
     struct pool_second *seconds;
     size_t second_count;
     bool has_ring;
@@ -46,6 +48,7 @@ struct attempt {
     hone_error error;
     hone_step_info *steps;
     size_t step_count;
+    hone_image **seconds;   /* of this frame alone; NULL: none */
     hone_command *commands; /* the stream's thread's until it returned */
     size_t command_count, command_room;
 };
@@ -93,8 +96,11 @@ struct pool {
 
 /* The stream of a shape; another one may go for it. Without the lock. */
 hone_status pool_lane(struct lane **out, struct member *member, struct pool_shape *shape, hone_error *error);
-/* Destroys those in which nothing is in flight. */
+/* Destroys those in which nothing is in flight; of these, the stale ones. */
 void pool_lanes_clear(struct member *member);
+void pool_lanes_sweep(struct member *member);
+/* Under the lock: whether there are stale ones in which nothing is in flight. */
+bool pool_lanes_are_stale(const struct member *member);
 /* Once all is done. */
 void pool_lanes_finish(struct member *member);
 

@@ -42,6 +42,30 @@ void pool_lanes_clear(struct member *member)
             clear(member, &member->lanes[i]);
 }
 
+static bool is_swept(const struct lane *lane)
+{
+    return lane->shape && lane->stale && lane->in_flight == 0;
+}
+
+bool pool_lanes_are_stale(const struct member *member)
+{
+    bool are = false;
+    for (int i = 0; i < POOL_LANES; i++)
+        are = are || is_swept(&member->lanes[i]);
+    return are;
+}
+
+void pool_lanes_sweep(struct member *member)
+{
+    for (int i = 0; i < POOL_LANES; i++) {
+        pthread_mutex_lock(&member->pool->lock);
+        const bool swept = is_swept(&member->lanes[i]);
+        pthread_mutex_unlock(&member->pool->lock);
+        if (swept)
+            clear(member, &member->lanes[i]);
+    }
+}
+
 void pool_lanes_finish(struct member *member)
 {
     for (int i = 0; i < POOL_LANES; i++) {
@@ -79,6 +103,8 @@ static hone_status bind_all(struct member *member, const struct lane *lane, hone
     hone_status status = HONE_OK;
     for (size_t i = 0; i < lane->shape->second_count && !status; i++) {
         hone_image *image;
+        if (!lane->shape->seconds[i].pixels)
+            continue;
         status = bound_image(&image, member, &lane->shape->seconds[i], error);
         THEN(status, hone_stream_bind(lane->stream, lane->shape->seconds[i].step, image, error));
     }
@@ -93,15 +119,16 @@ static hone_status make_stream(struct member *member, struct lane *lane, const h
     const struct pool_shape *shape = lane->shape;
     hone_plan_options plan = member->pool->plan;
     const unsigned frames = member->pool->options.frames;
-    const hone_stream_options options = {.slots = shape->has_ring ? 0
-                                                  : frames < 2    ? 2
-                                                                  : frames,
+    const bool lent = !shape->has_ring || shape->ring.lent;
+    const hone_stream_options options = {.slots = !lent        ? shape->ring.slots
+                                                  : frames < 2 ? 2
+                                                               : frames,
                                          .memory = shape->ring.memory,
                                          .callback = pool_returned,
                                          .user = member,
                                          .plan = &plan};
-    const struct stream_extra extra = {.lent = !shape->has_ring,
-                                       .trials = true,
+    const struct stream_extra extra = {.lent = lent,
+                                       .trials = !shape->ring.steady,
                                        .command = member->pool->options.commands ? pool_command : NULL};
     plan.second = seconds;
     plan.second_count = shape->second_count;

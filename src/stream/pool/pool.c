@@ -33,6 +33,17 @@ hone_status pool_wait(struct pool *pool, struct pool_job *job)
     return job->status;
 }
 
+hone_device *pool_device(struct pool *pool, size_t index, bool *works)
+{
+    *works = false;
+    if (index >= pool->count)
+        return NULL;
+    pthread_mutex_lock(&pool->lock);
+    *works = pool->members[index].state == MEMBER_WORKS;
+    pthread_mutex_unlock(&pool->lock);
+    return pool->members[index].device;
+}
+
 void pool_seconds(struct pool *pool, double seconds[HONE_STAGE_COUNT])
 {
     pthread_mutex_lock(&pool->lock);

@@ -31,6 +31,7 @@ hone_step_info *pool_copy_steps(size_t *count,
 static void shape_free(struct pool_shape *shape)
 {
     hone_chain_destroy(&shape->chain);
+    free(shape->steps);
     free(shape->seconds);
     free(shape->text);
     free(shape);
@@ -52,7 +53,8 @@ static bool is_same(const struct pool_shape *a, const struct pool_shape *b)
 {
     bool same = strcmp(a->text, b->text) == 0 && desc_same(&a->in, &b->in) &&
                 a->second_count == b->second_count && a->has_ring == b->has_ring &&
-                a->ring.memory == b->ring.memory;
+                a->ring.memory == b->ring.memory && a->ring.slots == b->ring.slots &&
+                a->ring.lent == b->ring.lent && a->ring.steady == b->ring.steady;
     for (size_t i = 0; i < a->second_count && same; i++)
         same = a->seconds[i].step == b->seconds[i].step && a->seconds[i].pixels == b->seconds[i].pixels;
     return same;
@@ -135,6 +137,13 @@ const hone_image_desc *pool_output(const struct pool_shape *shape)
     return &shape->out;
 }
 
+bool pool_step(const struct pool_shape *shape, size_t step, hone_step_info *info)
+{
+    if (step < shape->step_count)
+        *info = shape->steps[step];
+    return step < shape->step_count;
+}
+
 /* Under the lock. */
 static void age_lanes(struct pool *pool, const struct pool_shape *shape)
 {
@@ -154,4 +163,29 @@ void pool_release(struct pool *pool, struct pool_shape **shape)
     shape_release(pool, *shape);
     pthread_mutex_unlock(&pool->lock);
     *shape = NULL;
+}
+
+/* Whether a device that answers has a stream for it. */
+static bool is_held(const struct pool *pool, const struct pool_shape *shape)
+{
+    for (size_t i = 0; i < pool->count; i++)
+        for (int lane = 0; lane < POOL_LANES && pool->members[i].state == MEMBER_WORKS; lane++)
+            if (pool->members[i].lanes[lane].shape == shape)
+                return true;
+    return false;
+}
+
+void pool_drop(struct pool *pool, struct pool_shape **slot)
+{
+    struct pool_shape *shape = *slot;
+    *slot = NULL;
+    if (!shape)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    age_lanes(pool, shape);
+    pthread_cond_broadcast(&pool->changed);
+    while (is_held(pool, shape))
+        pthread_cond_wait(&pool->changed, &pool->lock);
+    shape_release(pool, shape);
+    pthread_mutex_unlock(&pool->lock);
 }

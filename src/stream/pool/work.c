@@ -44,6 +44,9 @@ static void delist(struct member *member, struct attempt *attempt)
 
 static void forget(struct attempt *attempt)
 {
+    for (size_t i = 0; attempt->seconds && i < attempt->shape->second_count; i++)
+        hone_image_destroy(&attempt->seconds[i]);
+    free(attempt->seconds);
     shape_release(attempt->member->pool, attempt->shape);
     free(attempt->steps);
     free(attempt->commands);
@@ -156,11 +159,35 @@ static hone_status find_lane(struct lane **lane, struct member *member, struct p
     return pool_lane(lane, member, shape, error);
 }
 
-static hone_status push(struct attempt *attempt, const hone_frame *frame, size_t step, const char *parameters,
+/* Second images of this frame alone: the stream has them until it is over. */
+static hone_status bind_own(struct attempt *attempt, const struct pool_second *seconds, hone_error *error)
+{
+    const size_t count = seconds ? attempt->shape->second_count : 0;
+    hone_status status = HONE_OK;
+    if (!count)
+        return HONE_OK;
+    attempt->seconds = mem_new(count, sizeof *attempt->seconds);
+    if (!attempt->seconds)
+        return error_memory(error, "second images");
+    for (size_t i = 0; i < count && !status; i++) {
+        hone_image **image = &attempt->seconds[i];
+        hone_image_desc tight = seconds[i].desc;
+        tight.pitch = 0;
+        status = hone_image_create(image, attempt->member->device, &tight, HONE_MEMORY_DEVICE, error);
+        THEN(status,
+             hone_image_upload(*image, seconds[i].pixels, seconds[i].desc.pitch, NULL, 0, NULL, error));
+        THEN(status, hone_stream_bind(attempt->lane->stream, seconds[i].step, *image, error));
+    }
+    return status;
+}
+
+static hone_status push(struct attempt *attempt, const hone_frame *frame, const struct pool_job *job,
                         hone_error *error)
 {
     hone_stream *stream = attempt->lane->stream;
-    hone_status status = parameters ? hone_stream_set(stream, step, parameters, error) : HONE_OK;
+    hone_status status =
+        job->parameters ? hone_stream_set(stream, job->step, job->parameters, error) : HONE_OK;
+    THEN(status, bind_own(attempt, job->own_seconds, error));
     if (!status) {
         attempt->steps = pool_copy_steps(&attempt->step_count, next_of_stream, stream);
         if (!attempt->steps)
@@ -182,7 +209,7 @@ static hone_status fly(struct attempt *attempt, hone_error *error)
     attempt->started = clock_ns();
     enlist(member, attempt);
     pthread_mutex_unlock(&member->pool->lock);
-    hone_status status = push(attempt, &frame, job.step, job.parameters, error);
+    hone_status status = push(attempt, &frame, &job, error);
     pthread_mutex_lock(&member->pool->lock);
     if (status && member->state != MEMBER_HANGS) {
         attempt->lane->stale |= status != HONE_ERROR_USAGE;
@@ -196,8 +223,12 @@ static hone_status arrive(struct attempt *attempt, struct lane *lane, hone_error
 {
     struct pool_shape *shape = attempt->shape;
     attempt->lane = lane;
-    if (!shape->known)
+    if (!shape->known) {
         shape->out = *hone_stream_output(lane->stream, 0);
+        shape->steps = pool_copy_steps(&shape->step_count, next_of_stream, lane->stream);
+        if (!shape->steps)
+            return error_memory(error, "a chain");
+    }
     shape->known = true;
     return attempt->job->in ? fly(attempt, error) : HONE_OK;
 }
@@ -242,6 +273,16 @@ static struct attempt *begin(struct member *member, struct pool_job *job)
     return attempt;
 }
 
+/* Under the lock, which is let go meanwhile: drivers take their time for it. */
+static void sweep(struct member *member)
+{
+    struct pool *pool = member->pool;
+    pthread_mutex_unlock(&pool->lock);
+    pool_lanes_sweep(member);
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_broadcast(&pool->changed);
+}
+
 void *member_work(void *user)
 {
     struct member *member = user;
@@ -254,6 +295,8 @@ void *member_work(void *user)
             pthread_cond_broadcast(&pool->changed);
         if (attempt)
             serve(member, attempt);
+        else if (!job && pool_lanes_are_stale(member))
+            sweep(member);
         else if (!job)
             pthread_cond_wait(&pool->changed, &pool->lock);
     }

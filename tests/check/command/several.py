@@ -43,9 +43,12 @@ class Desk(Place):
         layer = os.path.abspath(os.path.join(frame.build(), "tests", "layer.so"))
         return {"OPENCL_LAYERS": layer, "LAYER_REPORT": self.path(report), **changes}
 
-    def launches(self, *arguments):
-        """How many kernels a run launches when all is compiled."""
-        self.through("counted", *arguments, **self.layer("report"))
+    def launches(self, *arguments, **how):
+        """How many kernels a run launches when all is compiled and devices are tested."""
+        self.through("counted", *arguments, **how)
+        if os.path.exists(self.path("report")):  # to which a run adds
+            os.remove(self.path("report"))
+        self.through("counted", *arguments, **how, **self.layer("report"))
         with open(self.path("report"), encoding="utf-8") as file:
             return sum(int(words[3]) for words in map(str.split, file) if words[:2] == ["site", LAUNCH])
 
@@ -87,7 +90,7 @@ def test_a_device_that_fails_is_left_out_and_nothing_is_lost():
 def test_the_last_device_reports_what_fails():
     """All of its calls fail from one on: the pictures before are whole, those after it are not there."""
     with Desk(8) as desk:
-        count = desk.launches("--device", "1")
+        count = desk.launches("--device", "all")
         said, reports, results = desk.through("out", "--device", "all", status=5, **desk.layer(
             "failed", LAYER_ONLY=LAUNCH, LAYER_FAIL=str(count // 2), LAYER_STICKY="1"))
         _, _, right = desk.through("one", "--device", "1")
@@ -96,11 +99,11 @@ def test_the_last_device_reports_what_fails():
         frame.check(all(results[name] == right[name] for name in done), "a result is wrong")
 
 
-def beside_one_that_hangs(desk):
+def beside_one_that_hangs(desk, **how):
     """What is reported and made of all, and what one device makes of it: another hangs after half of its launches."""
-    _, _, right = desk.through("one", "--device", "1")
-    count = desk.launches("--device", "all")
-    said, reports, results = desk.through("out", "--device", "all", "--timeout", "5", **desk.layer(
+    _, _, right = desk.through("one", "--device", "1", **how)
+    count = desk.launches("--device", "all", **how)
+    said, reports, results = desk.through("out", "--device", "all", "--timeout", "5", **how, **desk.layer(
         "hung", LAYER_ONLY=LAUNCH, LAYER_FAIL=str(count // 2), LAYER_SLEEP="1000"))
     frame.check(said.count("is left out from here on") == 1 and "longer than 5 s" in said, said)
     return reports, results, right
@@ -175,6 +178,77 @@ def test_frames_of_a_device_that_fails_are_done_again():
 def test_frames_of_a_device_that_hangs_are_done_again():
     with Film() as film:
         check_film(*beside_one_that_hangs(film))
+
+
+# ---- Images in bands of rows ----
+
+class Scan(Desk):
+    """One picture that is filtered in tiles, side by side, too."""
+
+    def __init__(self):
+        super().__init__(0)
+        picture(self.path("in.pgm"), 1, 1700, 2300)
+
+    def through(self, out, *arguments, chain="box size=9 | sobel", memory="3M", status=0, **changes):
+        """What was said, the report, and the result's bytes; none where there is no result."""
+        name = out + (".csv" if chain.endswith("histogram") else ".tif" if chain == "integral" else ".pgm")
+        done = self.run("apply", chain, self.path("in.pgm"), "-o", self.path(name), "--json", "--tune", "off", "--memory", memory,
+                        *arguments, status=status, **TWO, **changes)
+        result = b""
+        if os.path.exists(self.path(name)):
+            with open(self.path(name), "rb") as file:
+                result = file.read()
+        return done.stderr, json.loads(done.stdout), result
+
+
+def check_scan(report, result, right):
+    tiles = sum(device["tiles"] for device in report["devices"])
+    least = 5 if "transpose" in report["chain"] else report["bands"]  # a turned image is also read in bands
+    frame.check(report["status"] == "done" and report["bands"] > 4 and tiles >= least, f"{report}")
+    frame.check(len(result) > 1000 and result == right, "the result is not that of the whole image")
+
+
+def test_all_devices_take_tiles():
+    """Of one filter and of several, of two images, turned, across rows too long for the memory that there is."""
+    with Scan() as scan:
+        second = f"add image={scan.path('in.pgm')}"
+        for chain, memory in (("box size=9 | sobel", "3M"), ("box size=9 | sobel", "1M"), (second, "3M"), ("box border=wrap", "3M"),
+                              ("transpose | box size=5", "3M"), ("box size=3 | histogram", "3M"), ("integral", "3M")):
+            _, whole, right = scan.through("whole", "--device", "1", chain=chain, memory="1G")
+            frame.check("bands" not in whole, f"{whole}")
+            for _ in range(5):  # which tiles a device takes is up to it
+                said, report, result = scan.through("all", "--device", "all", chain=chain, memory=memory)
+                check_scan(report, result, right)
+                if all(device["tiles"] for device in report["devices"]):
+                    break
+            frame.check(all(device["tiles"] for device in report["devices"]) and "left out" not in said, f"{chain}: {report} {said}")
+
+
+def test_tiles_of_a_device_that_fails_are_done_again():
+    """And bands whose sums go on."""
+    with Scan() as scan:
+        for chain in ("box size=9 | sobel", f"add image={scan.path('in.pgm')}", "integral", "transpose"):
+            _, _, right = scan.through("whole", "--device", "1", chain=chain, memory="1G")
+            count = scan.launches("--device", "all", chain=chain)
+            for number in (count // 2, 3 * count // 4):
+                said, report, result = scan.through("failed", "--device", "all", chain=chain,
+                                                    **scan.layer("report", LAYER_ONLY=LAUNCH, LAYER_FAIL=str(number)))
+                check_scan(report, result, right)
+                frame.check(said.count("is left out from here on") == 1 and LAUNCH in said, f"{number} of {count}: {said}")
+
+
+def test_tiles_of_a_device_that_hangs_are_done_again():
+    with Scan() as scan:
+        check_scan(*beside_one_that_hangs(scan))
+        check_scan(*beside_one_that_hangs(scan, chain="histogram"))
+
+
+def test_tiles_that_no_device_does_leave_no_result():
+    with Scan() as scan:
+        count = scan.launches("--device", "all")
+        said, report, result = scan.through("out", "--device", "all", status=5, **scan.layer(
+            "failed", LAYER_ONLY=LAUNCH, LAYER_FAIL=str(count // 2), LAYER_STICKY="1"))
+        frame.check(report["status"] == "failed" and not result and said.count("is left out from here on") == 1, f"{report} {said}")
 
 
 if __name__ == "__main__":

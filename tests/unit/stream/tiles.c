@@ -3,7 +3,7 @@
  * images. */
 #include "stream/tiles.h"
 
-#include "stream/bands.h"
+#include "stream/tiles/bands.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -69,6 +69,8 @@ TEST(the_smallest_region_does)
 
 /* ---- Results ---- */
 
+static struct pool *pool; /* that shares tiles out; NULL: one device does all */
+
 struct rows {
     struct view view;
     uint32_t next;
@@ -102,6 +104,7 @@ static struct tiles *make_tiles(hone_device *device, const char *text, struct ro
     const struct tiles_image second = {rows->view.desc, read_view, again};
     REQUIRE_OK(hone_chain_parse(&chain, text, &error));
     const struct tiles_request request = {.device = device,
+                                          .pool = pool,
                                           .chain = chain,
                                           .input = {rows->view.desc, read_view, rows},
                                           .seconds = &second,
@@ -191,14 +194,13 @@ static uint32_t check_parts(hone_device *device, const char *text, const struct 
 static void check_chain(hone_device *device, const char *text, hone_type type, uint32_t channels,
                         uint32_t height, double bound)
 {
-    const uint64_t memory = 150 * channels * hone_type_size(type) * 400;
+    const uint64_t rows = pool ? 900 : 400, memory = 150 * channels * hone_type_size(type) * rows;
     const struct trial trial = {type, 150, height, channels, memory, bound};
     check_parts(device, text, &trial);
 }
 
-TEST(windows)
+static void check_windows(hone_device *device)
 {
-    hone_device *device = support_open_quick();
     check_chain(device, "box size=8", HONE_U8, 1, 1001, 0);
     check_chain(device, "box size=9 border=reflect | sobel border=reflect101", HONE_U8, 3, 1000, 0);
     check_chain(device, "epsilon radius=3 border=constant border-value=9", HONE_U16, 1, 999, 0);
@@ -207,6 +209,12 @@ TEST(windows)
     check_chain(device, "box size=7 border=wrap", HONE_U8, 4, 1001, 0);
     check_chain(device, "demosaic method=malvar pattern=gbrg | gray", HONE_U8, 1, 1001, 0);
     check_chain(device, "add | box size=5", HONE_U8, 3, 1001, 0);
+}
+
+TEST(windows)
+{
+    hone_device *device = support_open_quick();
+    check_windows(device);
     hone_device_close(&device);
 }
 
@@ -235,6 +243,51 @@ TEST(tiles_side_by_side)
     check_wide(device, "box size=101", HONE_U8, 1, 3900000, 0);
     check_wide(device, "add | box size=101 border=wrap", HONE_U8, 1, 7 * megabyte, 0);
     hone_device_close(&device);
+}
+
+/* ---- Several devices ---- */
+
+static void check_shared(hone_device *device)
+{
+    const uint64_t megabyte = 1000000;
+    const struct trial turned = {HONE_U8, 150, 1001, 1, 900000, 0};
+    check_windows(device);
+    check_chain(device, "box size=5 | integral", HONE_U16, 3, 1001, 0);
+    check_chain(device, "sobel | histogram bins=7", HONE_U16, 1, 1001, 0);
+    check_wide(device, "add | box size=25 border=zero-outside | integral", HONE_U8, 1, 12 * megabyte, 0);
+    check_wide(device, "box size=31 border=wrap", HONE_U16, 1, 12 * megabyte, 0);
+    check_parts(device, "add | transpose | box size=9 border=wrap", &turned);
+}
+
+static void check_two(bool own_memory)
+{
+    hone_device *devices[2];
+    hone_error error;
+    setenv("POCL_DEVICES", "pthread pthread", 1);
+    if (own_memory) {
+        setenv("FAKE_TYPE", "4", 1);
+        setenv("FAKE_MEMORY", "own", 1);
+        setenv("OPENCL_LAYERS", support_beside_program("vendor.so"), 1);
+    }
+    devices[0] = support_open_quick();
+    if (!support_is_pocl(devices[0]) && !own_memory)
+        test_skip("these devices are PoCL's");
+    devices[1] = support_open(&(hone_device_request){.spec = own_memory ? "0" : "1", .no_disk_cache = true});
+    REQUIRE_OK(pool_create(&pool, devices, 2, &(struct pool_options){0}, &error));
+    check_shared(devices[0]);
+    CHECK(pool_destroy(&pool));
+    for (int i = 0; i < 2; i++)
+        hone_device_close(&devices[i]);
+}
+
+TEST(devices_share_tiles)
+{
+    check_two(false);
+}
+
+TEST(devices_with_memory_of_their_own_share_tiles)
+{
+    check_two(true);
 }
 
 TEST(sums_that_go_on)

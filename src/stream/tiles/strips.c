@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/error.h"
 #include "cl/memory.h"
-#include "stream/tiles_internal.h"
+#include "stream/tiles/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { PAGE = 4096, ROW_ALIGN = 64 };
@@ -28,7 +30,16 @@ static size_t strip_bytes(const struct strips *strips)
 
 uint64_t strips_bytes(const struct strips *strips)
 {
-    return memory_is_shared(strips->device) ? (uint64_t)strips->count * strip_bytes(strips) : 0;
+    const bool counted = strips->device && !memory_is_shared(strips->device); /* by the device */
+    return counted ? 0 : (uint64_t)strips->count * strip_bytes(strips);
+}
+
+static hone_status new_rows(const struct strips *strips, void **rows, hone_error *error)
+{
+    if (strips->device)
+        return hone_frame_alloc(rows, strips->device, strip_bytes(strips), error);
+    *rows = aligned_alloc(PAGE, strip_bytes(strips));
+    return *rows ? HONE_OK : error_memory(error, "rows of an image");
 }
 
 hone_status strips_init(struct strips *strips, hone_device *device, const struct tiles_image *image,
@@ -45,14 +56,22 @@ hone_status strips_init(struct strips *strips, hone_device *device, const struct
                               .pitch = strips_pitch(&image->desc, columns)};
     hone_status status = HONE_OK;
     for (unsigned i = 0; i < count && !status; i++)
-        status = hone_frame_alloc(&strips->rows[i], device, strip_bytes(strips), error);
+        status = new_rows(strips, &strips->rows[i], error);
     return status;
 }
 
 void strips_finish(struct strips *strips)
 {
     for (unsigned i = 0; i < strips->count; i++)
-        hone_frame_free(strips->device, &strips->rows[i]);
+        if (strips->device)
+            hone_frame_free(strips->device, &strips->rows[i]);
+        else
+            free(strips->rows[i]);
+    strips_leave(strips);
+}
+
+void strips_leave(struct strips *strips)
+{
     *strips = (struct strips){0};
 }
 

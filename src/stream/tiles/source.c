@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "stream/source.h"
+#include "stream/tiles/source.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "stream/tiles_internal.h"
+#include "stream/tiles/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

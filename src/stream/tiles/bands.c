@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "stream/bands.h"
+#include "stream/tiles/bands.h"
 
 static uint32_t round_up(uint32_t value, uint32_t step)
 {

@@ -6,7 +6,7 @@
 #include "cl/device.h"
 #include "filter/case.h"
 #include "filter/chain.h"
-#include "stream/tiles_internal.h"
+#include "stream/tiles/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,12 +142,25 @@ static hone_status stage_at(hone_chain **stage, size_t *count, const hone_chain 
 
 /* ---- Making one ---- */
 
-static uint64_t budget(const struct tiles_request *request)
+static uint64_t left_of(const hone_device *device)
 {
     uint64_t held = 0, most = 0;
-    hone_device_memory(request->device, &held, &most);
-    most = most > held ? most - held : 0;
-    return request->memory && request->memory < most ? request->memory : most;
+    hone_device_memory(device, &held, &most);
+    return most > held ? most - held : 0;
+}
+
+/* Of several devices, what each has. */
+static uint64_t budget(const struct tiles_request *request)
+{
+    uint64_t least = request->memory ? request->memory : UINT64_MAX;
+    const hone_device *device = request->device;
+    bool works = true;
+    for (size_t i = 0; device; i++) {
+        const uint64_t left = works ? left_of(device) : UINT64_MAX;
+        least = left < least ? left : least;
+        device = request->pool ? pool_device(request->pool, i, &works) : NULL;
+    }
+    return least;
 }
 
 static hone_status check_second(const struct tiles *tiles, const struct tiles_second *second,
@@ -168,7 +181,8 @@ static hone_status take_seconds(struct tiles *tiles, const struct tiles_request 
         return HONE_OK;
     tiles->seconds = mem_new(request->second_count, sizeof *tiles->seconds);
     tiles->second_parts = mem_new(request->second_count, sizeof *tiles->second_parts);
-    if (!tiles->seconds || !tiles->second_parts)
+    tiles->second_tiles = mem_new(request->second_count, sizeof *tiles->second_tiles);
+    if (!tiles->seconds || !tiles->second_parts || !tiles->second_tiles)
         return error_memory(error, "second images");
     for (size_t i = 0; i < tiles->head_steps && tiles->second_count < request->second_count && !status; i++)
         if (tiles->head->steps[i].c.filter->inputs > 1) {
@@ -185,6 +199,24 @@ static size_t steps_of(const struct tiles *tiles)
     return tiles->first_step + tiles->head_steps + (tiles->tail_step != NULL);
 }
 
+/* Of the pool those that work, if they are several. */
+static void choose_devices(struct tiles *tiles, const struct tiles_request *request)
+{
+    hone_device *device, *last = request->device;
+    bool works;
+    size_t count = 0;
+    for (size_t i = 0; request->pool && (device = pool_device(request->pool, i, &works)); i++) {
+        count += works;
+        last = works ? device : last;
+    }
+    const bool share = count > 1;
+    const size_t slots = 2 * count + 1;
+    tiles->device = share ? NULL : last;
+    tiles->pool = share ? request->pool : NULL;
+    tiles->device_count = share ? count : 1;
+    tiles->slots = !share ? TILES_SLOTS : slots < TILES_MOST_SLOTS ? (unsigned)slots : TILES_MOST_SLOTS;
+}
+
 /* A stage by itself: the description of what it makes, without memory for it. Takes over the source, on an
  * error, too. */
 static hone_status new_stage(struct tiles **out, const hone_chain *chain, const struct tiles_request *request,
@@ -197,7 +229,7 @@ static hone_status new_stage(struct tiles **out, const hone_chain *chain, const 
     }
     feed_init(&tiles->feed);
     tiles->source = source;
-    tiles->device = request->device;
+    choose_devices(tiles, request);
     tiles->image = request->input;
     tiles->tell = request->tell;
     tiles->tell_user = request->tell_user;
@@ -287,6 +319,7 @@ void tiles_destroy(struct tiles **slot)
     hone_chain_destroy(&tiles->tail_step);
     free(tiles->seconds);
     free(tiles->second_parts);
+    free(tiles->second_tiles);
     free(tiles);
 }
 
@@ -309,20 +342,40 @@ hone_status tiles_prepare(struct tiles *tiles, bool *ready, hone_error *error)
 
 /* ---- Tiles ---- */
 
-/* The next tile's result; others are on their way meanwhile. */
-static hone_status pull_tile(struct tiles *tiles, hone_stream_result *result, hone_error *error)
+struct result {
+    const unsigned char *pixels;
+    size_t pitch;
+};
+
+static hone_status pull_stream(struct tiles *tiles, struct result *tile, hone_error *error)
 {
-    const uint32_t across = bands_count(&tiles->columns);
+    hone_stream_result result;
     bool got = false;
-    feed_release(&tiles->feed, tiles->pulled, tiles->pulled / across);
-    TRY(hone_stream_pull(tiles->stream, result, &got, error));
+    TRY(hone_stream_pull(tiles->stream, &result, &got, error));
     if (!got)
         return feed_failure(&tiles->feed, error);
-    if (result->status) {
-        if (error)
-            *error = *result->error;
-        return result->status;
-    }
+    if (result.status && error)
+        *error = *result.error;
+    *tile = (struct result){result.planes[0], result.pitch[0]};
+    return result.status;
+}
+
+static hone_status pull_shared(struct tiles *tiles, struct result *tile, hone_error *error)
+{
+    const struct pool_job *job = NULL;
+    TRY(feed_wait_pushed(&tiles->feed, tiles->pulled + 1, error));
+    TRY(sharing_pull(tiles->sharing, tiles->pulled, &job, error));
+    *tile = (struct result){job->out, hone_image_row_bytes(sharing_output(tiles->sharing))};
+    tiles_note_job(tiles, job);
+    return HONE_OK;
+}
+
+/* The next tile's result; others are on their way meanwhile. */
+static hone_status pull_tile(struct tiles *tiles, struct result *tile, hone_error *error)
+{
+    const uint32_t across = bands_count(&tiles->columns);
+    feed_release(&tiles->feed, tiles->pulled, tiles->pulled / across);
+    TRY(tiles->sharing ? pull_shared(tiles, tile, error) : pull_stream(tiles, tile, error));
     tiles->pulled++;
     return HONE_OK;
 }
@@ -336,12 +389,11 @@ static hone_status join_tiles(struct tiles *tiles, const struct band *rows, hone
     hone_status status = HONE_OK;
     for (uint32_t i = 0; i < bands_count(&tiles->columns) && !status; i++) {
         const struct band column = bands_at(&tiles->columns, i);
-        hone_stream_result result;
-        status = pull_tile(tiles, &result, error);
+        struct result tile;
+        status = pull_tile(tiles, &tile, error);
         for (uint32_t y = 0; y < rows->count && !status; y++)
             memcpy(tiles->joined + y * row + column.first * pixel,
-                   (const unsigned char *)result.planes[0] +
-                       (size_t)(rows->first - rows->origin + y) * result.pitch[0] +
+                   tile.pixels + (size_t)(rows->first - rows->origin + y) * tile.pitch +
                        (size_t)(column.first - column.origin) * pixel,
                    column.count * pixel);
     }
@@ -352,11 +404,10 @@ static hone_status join_tiles(struct tiles *tiles, const struct band *rows, hone
 
 static hone_status one_tile(struct tiles *tiles, const struct band *rows, hone_error *error)
 {
-    hone_stream_result result;
-    TRY(pull_tile(tiles, &result, error));
-    tiles->band.pitch = result.pitch[0];
-    tiles->band.pixels =
-        (const unsigned char *)result.planes[0] + (size_t)(rows->first - rows->origin) * result.pitch[0];
+    struct result tile;
+    TRY(pull_tile(tiles, &tile, error));
+    tiles->band.pitch = tile.pitch;
+    tiles->band.pixels = tile.pixels + (size_t)(rows->first - rows->origin) * tile.pitch;
     return HONE_OK;
 }
 
@@ -401,6 +452,9 @@ static hone_status take_rows(struct tiles *tiles, struct tiles_rows *rows, hone_
     hone_status status = tail_run(tiles->tail, rows->pixels, rows->pitch, rows->count, &result, error);
     const hone_copy_counts copied = tail_copies(tiles->tail);
     tiles_add_copies(tiles, &copied);
+    tiles->lost = tiles->lost || tail_has_lost(tiles->tail);
+    if (tiles->pool && !status)
+        tiles_note_done(tiles, tail_device(tiles->tail));
     rows->pixels = result;
     rows->pitch = hone_image_row_bytes(&tiles->output);
     if (tiles->halo.reach == HONE_REACH_ELSEWHERE)

@@ -3,13 +3,13 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "stream/internal.h"
-#include "stream/tiles_internal.h"
+#include "stream/tiles/internal.h"
 
 #include <stdlib.h>
 
 enum {
     ROW_ALIGN = 64,
-    FEWEST = 16, /* bands that an image is cut into where memory does not want more, so that stages overlap */
+    FEWEST = 16,        /* bands for each device, where memory does not want more, so that stages overlap */
     LEAST_ROWS = 64,    /* but not in bands of fewer rows */
     LEAST_COLUMNS = 64, /* nor in columns of fewer pixels */
 };
@@ -37,14 +37,17 @@ void tiles_release(struct tiles *tiles)
     feed_end(tiles);
     tiles_note_copies(tiles);
     hone_stream_destroy(&tiles->stream);
+    tiles->lost = sharing_destroy(&tiles->sharing, tiles->lost) || tiles->lost;
+    void (*const finish)(struct strips *) = tiles->lost ? strips_leave : strips_finish;
     tail_destroy(&tiles->tail);
-    strips_finish(&tiles->strips);
+    finish(&tiles->strips);
     for (size_t i = 0; i < tiles->second_count; i++) {
-        strips_finish(&tiles->seconds[i].strips);
+        finish(&tiles->seconds[i].strips);
         for (int part = 0; part < TILES_SLOTS; part++)
             hone_image_destroy(&tiles->seconds[i].parts[part]);
     }
-    free(tiles->joined);
+    if (!tiles->lost)
+        free(tiles->joined);
     tiles->joined = NULL;
     tiles->memory = 0;
 }
@@ -63,7 +66,7 @@ static hone_status new_second(struct tiles *tiles, struct tiles_second *second, 
     const hone_image_desc part = part_of(&second->image.desc, tiles);
     hone_status status = strips_init(&second->strips, tiles->device, &second->image, &tiles->bands,
                                      &tiles->columns, strips, error);
-    for (int i = 0; i < TILES_SLOTS && !status; i++)
+    for (int i = 0; i < TILES_SLOTS && !tiles->pool && !status; i++)
         status = hone_image_create(&second->parts[i], tiles->device, &part, HONE_MEMORY_DEVICE, error);
     return status;
 }
@@ -79,6 +82,32 @@ static hone_status new_stream(struct tiles *tiles, hone_error *error)
     const hone_stream_options options = {.slots = TILES_SLOTS, .plan = &tiles->plan};
     const struct stream_extra extra = {.command = tiles->tell ? tiles_tell_head : NULL, .sends = true};
     return stream_make(&tiles->stream, tiles->device, tiles->head, &here, 1, &options, &extra, error);
+}
+
+/* Whether tiles begin where strips do. */
+static bool are_whole_rows(const struct tiles *tiles)
+{
+    return bands_count(&tiles->columns) == 1 && tiles->strips.before == 0;
+}
+
+static hone_status new_sharing(struct tiles *tiles, hone_error *error)
+{
+    const struct sharing_request request = {.pool = tiles->pool,
+                                            .chain = tiles->head,
+                                            .part = part_of(&tiles->image.desc, tiles),
+                                            .seconds = tiles->second_tiles,
+                                            .second_count = tiles->second_count,
+                                            .slots = tiles->slots,
+                                            .lent = are_whole_rows(tiles)};
+    for (size_t i = 0; i < tiles->second_count; i++)
+        tiles->second_tiles[i] =
+            (struct pool_second){tiles->seconds[i].step, part_of(&tiles->seconds[i].image.desc, tiles), NULL};
+    return sharing_create(&tiles->sharing, &request, error);
+}
+
+static hone_status new_head(struct tiles *tiles, hone_error *error)
+{
+    return tiles->pool ? new_sharing(tiles, error) : new_stream(tiles, error);
 }
 
 static hone_image_desc head_result(const struct tiles *tiles)
@@ -97,8 +126,8 @@ static hone_status new_tail(struct tiles *tiles, hone_error *error)
     plan.second = NULL;
     plan.second_count = 0;
     tiles->tail_rows = band.height = rows ? rows : 1;
-    hone_status status =
-        tail_create(&tiles->tail, tiles->device, tiles->tail_step, tiles->halo.reach, &band, &plan, error);
+    hone_status status = tail_create(&tiles->tail, tiles->device, tiles->pool, tiles->tail_step,
+                                     tiles->halo.reach, &band, &plan, error);
     if (!status && tiles->tell)
         tail_tell(tiles->tail, tiles_tell_tail, tiles);
     return status;
@@ -114,33 +143,52 @@ static hone_status new_joined(struct tiles *tiles, hone_error *error)
 static uint64_t host_bytes(const struct tiles *tiles)
 {
     const hone_image_desc band = head_result(tiles);
-    uint64_t bytes = strips_bytes(&tiles->strips) + (tiles->joined ? hone_image_bytes(&band) : 0);
+    uint64_t bytes = strips_bytes(&tiles->strips) + (tiles->joined ? hone_image_bytes(&band) : 0) +
+                     (tiles->sharing ? sharing_bytes(tiles->sharing) : 0);
     for (size_t i = 0; i < tiles->second_count; i++)
         bytes += strips_bytes(&tiles->seconds[i].strips);
     return bytes + (tiles->tail ? hone_image_bytes(tail_output(tiles->tail)) : 0);
 }
 
-/* Everything for tiles of this size; its bytes in tiles->memory. */
+/* By all devices that do tiles. */
+static uint64_t held_bytes(const struct tiles *tiles)
+{
+    uint64_t sum = 0, held = 0;
+    hone_device *device;
+    bool works;
+    if (!tiles->pool)
+        hone_device_memory(tiles->device, &sum, NULL);
+    for (size_t i = 0; tiles->pool && (device = pool_device(tiles->pool, i, &works)); i++, sum += held)
+        hone_device_memory(device, &held, NULL);
+    return sum;
+}
+
+static uint64_t more_held(const struct tiles *tiles, uint64_t before)
+{
+    const uint64_t now = held_bytes(tiles);
+    return now > before ? now - before : 0;
+}
+
+/* Everything for tiles of this size; its bytes in tiles->memory. Of several devices, the first one that comes
+ * makes its streams here, and the others later take as much. */
 static hone_status try_shape(struct tiles *tiles, const struct shape *shape, hone_error *error)
 {
-    uint64_t before = 0, after = 0;
     tiles_release(tiles);
     tiles->bands = shape->bands;
     tiles->columns = shape->columns;
     tiles->work = shape->work;
-    hone_device_memory(tiles->device, &before, NULL);
+    const uint64_t before = held_bytes(tiles);
     hone_status status = strips_init(&tiles->strips, tiles->device, &tiles->image, &tiles->bands,
                                      &tiles->columns, shape->strips, error);
     for (size_t i = 0; i < tiles->second_count && !status; i++)
         status = new_second(tiles, &tiles->seconds[i], shape->strips, error);
     if (!status && tiles->head)
-        status = new_stream(tiles, error);
+        status = new_head(tiles, error);
     if (!status && tiles->tail_step)
         status = new_tail(tiles, error);
     if (!status && bands_count(&tiles->columns) > 1)
         status = new_joined(tiles, error);
-    hone_device_memory(tiles->device, &after, NULL);
-    tiles->memory = (after > before ? after - before : 0) + host_bytes(tiles);
+    tiles->memory = more_held(tiles, before) * tiles->device_count + host_bytes(tiles);
     return status;
 }
 
@@ -167,7 +215,7 @@ static uint64_t most_rows(const struct tiles *tiles, uint32_t width, const struc
 {
     const uint64_t indexed = INT32_MAX / ((uint64_t)width * 4 + ROW_ALIGN), held = means->pixels / width;
     const uint64_t halo = (uint64_t)halo_rows(tiles);
-    uint64_t rows = tiles->image.desc.height / FEWEST;
+    uint64_t rows = tiles->image.desc.height / (FEWEST * tiles->device_count);
     rows = rows < 4 * halo ? 4 * halo : rows;
     rows = (rows < LEAST_ROWS ? LEAST_ROWS : rows) + halo;
     rows = rows < indexed ? rows : indexed;
@@ -234,7 +282,12 @@ static double expected_bytes(const struct tiles *tiles)
 {
     const double in = (double)hone_image_row_bytes(&tiles->image.desc) / tiles->image.desc.width,
                  out = (double)hone_image_row_bytes(&tiles->between) / tiles->between.width;
-    return 1.03 * TILES_SLOTS * (in + out * (memory_is_shared(tiles->device) ? 1 : 2));
+    bool works;
+    const bool shared = memory_is_shared(tiles->pool ? pool_device(tiles->pool, 0, &works) : tiles->device);
+    if (!tiles->pool)
+        return 1.03 * TILES_SLOTS * (in + out * (shared ? 1 : 2));
+    const double streams = shared ? 0 : 2 * (in + out);
+    return 1.03 * (TILES_SLOTS * (double)tiles->device_count * streams + tiles->slots * out);
 }
 
 /* Memory for a tile is known when it has been taken: what is too large gives way to what should fit by that.
@@ -276,7 +329,7 @@ static unsigned choose_strips(const struct tiles *tiles, struct means means)
     const double alone = 0.6;
     unsigned best = LEAST_STRIPS;
     double work = 0; /* 0: nothing fits so far */
-    for (means.strips = MOST_STRIPS; means.strips >= LEAST_STRIPS; means.strips--) {
+    for (means.strips = tiles->slots; means.strips >= LEAST_STRIPS; means.strips--) {
         struct shape shape;
         const double less = means.strips > LEAST_STRIPS ? worth : alone;
         if (!choose_shape(&shape, tiles, &means) || (work > 0 && shape.work >= less * work))

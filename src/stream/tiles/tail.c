@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "stream/tail.h"
+#include "stream/tiles/tail.h"
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -11,6 +11,11 @@
 
 struct tail {
     hone_device *device;
+    struct pool *pool;        /* NULL: the device does it */
+    struct pool_shape *shape; /* for bands of `planned` rows, instead of a plan */
+    hone_copy_counts copies;  /* by the pool */
+    unsigned done_by;
+    bool lost;
     const hone_chain *step;
     hone_plan_options options;
     bool counts, turned;
@@ -31,20 +36,28 @@ struct tail {
 
 static hone_status plan_for(struct tail *tail, uint32_t rows, hone_error *error)
 {
+    const struct pool_ring anywhere = {.slots = 2, .steady = true};
     hone_image_desc desc = tail->band;
     desc.height = rows;
-    if (tail->plan && tail->planned == rows)
+    if ((tail->plan || tail->shape) && tail->planned == rows)
         return HONE_OK;
     hone_plan_destroy(&tail->plan);
+    pool_drop(tail->pool, &tail->shape);
     tail->planned = rows;
-    return hone_plan_create(&tail->plan, tail->device, tail->step, &desc, &tail->options, error);
+    return tail->pool ? pool_shape(&tail->shape, tail->pool, tail->step, &desc, NULL, 0, &anywhere, error)
+                      : hone_plan_create(&tail->plan, tail->device, tail->step, &desc, &tail->options, error);
+}
+
+static size_t result_bytes(const struct tail *tail)
+{
+    return (hone_image_bytes(&tail->output) + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
 }
 
 static hone_status reserve(struct tail *tail, hone_error *error)
 {
-    tail->output = *hone_plan_output(tail->plan);
+    tail->output = tail->pool ? *pool_output(tail->shape) : *hone_plan_output(tail->plan);
     tail->row = (size_t)tail->output.width * tail->output.channels;
-    tail->result = mem_new(hone_image_bytes(&tail->output), 1);
+    tail->result = aligned_alloc(POOL_ALIGN, result_bytes(tail));
     if (tail->turned)
         return tail->result ? HONE_OK : error_memory(error, "a turned band");
     if (tail->counts)
@@ -84,13 +97,15 @@ static hone_status take_picture(struct tail *tail, hone_error *error)
     return status ? status : case_prepare(drawing, &tail->band, NULL, error);
 }
 
-hone_status tail_create(struct tail **out, hone_device *device, const hone_chain *step, hone_reach reach,
-                        const hone_image_desc *band, const hone_plan_options *options, hone_error *error)
+hone_status tail_create(struct tail **out, hone_device *device, struct pool *pool, const hone_chain *step,
+                        hone_reach reach, const hone_image_desc *band, const hone_plan_options *options,
+                        hone_error *error)
 {
     struct tail *tail = *out = mem_new(1, sizeof *tail);
     if (!tail)
         return error_memory(error, "sums of bands");
     tail->device = device;
+    tail->pool = pool;
     tail->step = step;
     tail->counts = reach == HONE_REACH_ALL;
     tail->turned = reach == HONE_REACH_ELSEWHERE;
@@ -112,6 +127,7 @@ void tail_destroy(struct tail **slot)
     if (!tail)
         return;
     hone_plan_destroy(&tail->plan);
+    pool_drop(tail->pool, &tail->shape);
     if (tail->drawing)
         case_finish(tail->drawing);
     free(tail->drawing);
@@ -130,7 +146,7 @@ const hone_image_desc *tail_output(const struct tail *tail)
 
 bool tail_step(const struct tail *tail, hone_step_info *info)
 {
-    return hone_plan_step(tail->plan, 0, info);
+    return tail->pool ? pool_step(tail->shape, 0, info) : hone_plan_step(tail->plan, 0, info);
 }
 
 void tail_tell(struct tail *tail, plan_tell tell, void *user)
@@ -141,7 +157,17 @@ void tail_tell(struct tail *tail, plan_tell tell, void *user)
 
 hone_copy_counts tail_copies(const struct tail *tail)
 {
-    return hone_plan_copies(tail->plan);
+    return tail->pool ? tail->copies : hone_plan_copies(tail->plan);
+}
+
+unsigned tail_device(const struct tail *tail)
+{
+    return tail->done_by;
+}
+
+bool tail_has_lost(const struct tail *tail)
+{
+    return tail->lost;
 }
 
 static void add_counts(struct tail *tail)
@@ -174,12 +200,37 @@ static void carry_floats(struct tail *tail, uint32_t rows)
     }
 }
 
+/* By the device that is soonest done with it. */
+static hone_status run_shared(struct tail *tail, const void *rows, size_t pitch, hone_error *error)
+{
+    struct pool_job job = {.shape = tail->shape,
+                           .in = rows,
+                           .in_pitch = pitch,
+                           .out = tail->result,
+                           .out_bytes = result_bytes(tail)};
+    pool_submit(tail->pool, &job);
+    hone_status status = pool_wait(tail->pool, &job);
+    tail->result = job.out;
+    tail->lost = tail->lost || job.in_is_lost;
+    tail->copies = job.copies;
+    tail->done_by = job.device;
+    for (size_t i = 0; tail->tell && i < job.command_count; i++)
+        tail->tell(tail->user, &job.commands[i]);
+    if (status && error)
+        *error = job.error;
+    free(job.steps);
+    free(job.commands);
+    return status;
+}
+
 hone_status tail_run(struct tail *tail, const void *rows, size_t pitch, uint32_t count, const void **out,
                      hone_error *error)
 {
     hone_status status = plan_for(tail, count, error);
     *out = NULL;
-    THEN(status, plan_apply(tail->plan, rows, pitch, tail->result, 0, tail->tell, tail->user, error));
+    THEN(status, tail->pool
+                     ? run_shared(tail, rows, pitch, error)
+                     : plan_apply(tail->plan, rows, pitch, tail->result, 0, tail->tell, tail->user, error));
     if (status)
         return status;
     if (tail->counts) {

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "cl/device.h"
 #include "cl/event.h"
-#include "stream/tiles_internal.h"
+#include "stream/tiles/internal.h"
 
 void feed_init(struct feed *feed)
 {
@@ -57,12 +57,30 @@ static hone_status bind_second(struct tiles *tiles, const struct tiles_second *s
     return status ? status : hone_stream_bind(tiles->stream, second->step, part, error);
 }
 
+/* Their parts of second images go with a tile: any device may do it. */
+static void share_tile(struct tiles *tiles, uint64_t tile, uint32_t band, const struct band *rows,
+                       const struct band *column)
+{
+    for (size_t i = 0; i < tiles->second_count; i++) {
+        const struct strips *strips = &tiles->seconds[i].strips;
+        tiles->second_tiles[i].pixels = strips_at(strips, band, column->origin, rows->origin);
+        tiles->second_tiles[i].desc.pitch = strips->pitch;
+    }
+    sharing_push(tiles->sharing, tile, strips_at(&tiles->strips, band, column->origin, rows->origin),
+                 tiles->strips.pitch, tiles->second_tiles);
+    feed_tell_pushed(&tiles->feed);
+}
+
 static hone_status push_tile(struct tiles *tiles, uint64_t tile, hone_error *error)
 {
     const uint32_t across = bands_count(&tiles->columns), band = (uint32_t)(tile / across);
     const struct band rows = bands_at(&tiles->bands, band),
                       column = bands_at(&tiles->columns, (uint32_t)(tile % across));
     hone_status status = HONE_OK;
+    if (tiles->sharing) {
+        share_tile(tiles, tile, band, &rows, &column);
+        return HONE_OK;
+    }
     for (size_t i = 0; i < tiles->second_count && !status; i++)
         status = bind_second(tiles, &tiles->seconds[i], tile, band, &column, error);
     const hone_frame frame = {.in = {strips_at(&tiles->strips, band, column.origin, rows.origin)},
@@ -101,7 +119,7 @@ static bool feed_band(struct tiles *tiles, uint32_t band, hone_status *status, h
     for (uint32_t i = 0; tiles->head && i < across && !*status; i++) {
         const uint64_t tile = (uint64_t)band * across + i;
         /* A push would wait for a slot itself, but not end when it is told to stop. */
-        if (!wait_until_near(&tiles->feed, tile, &tiles->feed.released, TILES_SLOTS))
+        if (!wait_until_near(&tiles->feed, tile, &tiles->feed.released, tiles->slots))
             return false;
         *status = push_tile(tiles, tile, error);
     }
@@ -136,6 +154,7 @@ hone_status feed_begin(struct tiles *tiles, hone_error *error)
     if (feed->runs)
         return HONE_OK;
     feed->needed = feed->filled = tiles->strips.begin;
+    feed->pushed = tiles->pulled;
     feed->runs = pthread_create(&feed->thread, NULL, run, tiles) == 0;
     return feed->runs
                ? HONE_OK
@@ -180,6 +199,24 @@ void feed_release(struct feed *feed, uint64_t tiles, uint64_t bands)
     feed->needed = bands;
     pthread_cond_broadcast(&feed->news);
     pthread_mutex_unlock(&feed->lock);
+}
+
+void feed_tell_pushed(struct feed *feed)
+{
+    pthread_mutex_lock(&feed->lock);
+    feed->pushed++;
+    pthread_cond_broadcast(&feed->news);
+    pthread_mutex_unlock(&feed->lock);
+}
+
+hone_status feed_wait_pushed(struct feed *feed, uint64_t tiles, hone_error *error)
+{
+    pthread_mutex_lock(&feed->lock);
+    while (feed->pushed < tiles && !feed->ended)
+        pthread_cond_wait(&feed->news, &feed->lock);
+    hone_status status = feed->pushed >= tiles ? HONE_OK : failure_of(feed, error);
+    pthread_mutex_unlock(&feed->lock);
+    return status;
 }
 
 hone_status feed_wait(struct feed *feed, uint32_t band, hone_error *error)
