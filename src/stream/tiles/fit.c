@@ -145,8 +145,12 @@ static uint64_t host_bytes(const struct tiles *tiles)
     const hone_image_desc band = head_result(tiles);
     uint64_t bytes = strips_bytes(&tiles->strips) + (tiles->joined ? hone_image_bytes(&band) : 0) +
                      (tiles->sharing ? sharing_bytes(tiles->sharing) : 0);
-    for (size_t i = 0; i < tiles->second_count; i++)
+    for (size_t i = 0; i < tiles->second_count; i++) {
+        const hone_image_desc part = part_of(&tiles->seconds[i].image.desc, tiles);
         bytes += strips_bytes(&tiles->seconds[i].strips);
+        if (tiles->pool) /* that devices make for each of their frames */
+            bytes += TILES_SLOTS * tiles->device_count * hone_image_bytes(&part);
+    }
     return bytes + (tiles->tail ? hone_image_bytes(tail_output(tiles->tail)) : 0);
 }
 
