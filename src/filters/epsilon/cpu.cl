@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs: a work-item owns a strip as wide as a 64-byte vector and walks it down; five plain operations per
+ * For CPUs: a work-item walks along rows, a 64-byte vector of results at a time; five plain operations per
  * vector of neighbours, without a comparison (whose masks cost more than arithmetic does). With hi = centre +
  * threshold and span = 2 * threshold (both saturated), e = hi - n wraps around for n above hi, so that n is
  * near exactly where e <= span. Then q = min(e, span + 1) is e for what is near and span + 1 for what is far,
@@ -12,7 +12,10 @@
  * takes both halves (low + high << bits), H the high ones, and low = S - (H << bits) in the end.
  */
 #ifndef ROWS
-#define ROWS 32 /* rows per work-item */
+#define ROWS 16 /* rows per work-item */
+#endif
+#ifndef STRIPS
+#define STRIPS 256 /* vectors of a row per work-item */
 #endif
 #ifndef RADIUS
 #define RADIUS 4 /* of the window */
@@ -37,7 +40,14 @@
 #endif
 #define REACH (RADIUS * HONE_C)
 #define SIDE  (2 * RADIUS + 1)
-#define LINE  (LANES + 2 * REACH) /* elements of a row that a strip's windows see */
+
+/* Rows of a window whose code stands beside each other: all of small ones. Large ones would outgrow the cache
+ * of instructions. */
+#define TOGETHER (RADIUS <= (FLOATING ? 5 : 3) ? SIDE : 1)
+
+/* Vectors at either end of a row whose windows leave it, and elements that these see. */
+#define ENDS (1 + (REACH + LANES - 1) / LANES)
+#define SEEN (ENDS * LANES + 2 * REACH)
 
 #include "filters/vectors.clh"
 
@@ -46,7 +56,25 @@ DEFINE_VECTORS(float, floats);
 DEFINE_VECTORS(uint, words);
 
 #define LOAD(p)      (*(__global const pixels_at *)(p))
-#define LOAD_LINE(p) (*(const pixels_at *)(p))
+#define LOAD_SEEN(p) (*(const pixels_at *)(p))
+
+/* Rows of the picture in the address space of private copies: on CPUs it is the same. */
+#define PLAIN(p) ((const PIXEL *)(size_t)(p))
+
+/* The rows of a window, each from its element 0 on. */
+struct window {
+    const PIXEL *rows[SIDE];
+#if HONE_BORDER == BORDER_CONSTANT
+    PIXEL none[LANES + 2 * REACH]; /* of a row beyond the picture, the same everywhere */
+    int steps[SIDE];               /* 0: such a row */
+#endif
+};
+
+#if HONE_BORDER == BORDER_CONSTANT
+#define ELEMENTS(w, j, at) ((w)->rows[j] + (at) * (w)->steps[j])
+#else
+#define ELEMENTS(w, j, at) ((w)->rows[j] + (at))
+#endif
 
 #if FLOATING
 typedef int ints __attribute__((ext_vector_type(LANES)));
@@ -68,14 +96,16 @@ typedef int ints __attribute__((ext_vector_type(LANES)));
 /* Differences are summed: they are small, whatever the pixels are; those of every other column apart, since
  * sums wait for each other. The centre is near itself unless it is NaN or infinite: then nothing is, and it
  * counts alone. */
-inline pixels mean_of_near(const PIXEL lines[SIDE][LINE], pixels centre, float threshold)
+inline pixels mean_of_near(const struct window *w, int at, pixels centre, float threshold)
 {
     pixels sum[2] = {0, 0};
     COUNTS count = 0;
+#pragma unroll TOGETHER
     for (int j = 0; j < SIDE; j++) {
+        const PIXEL *row = ELEMENTS(w, j, at - REACH);
 #pragma unroll
         for (int i = 0; i < SIDE; i++) {
-            pixels d = LOAD_LINE(lines[j] + i * HONE_C) - centre;
+            pixels d = LOAD_SEEN(row + i * HONE_C) - centre;
             ints near = __builtin_elementwise_abs(d) <= threshold;
             ADD_NEAR(near, d, sum[i % 2], count);
         }
@@ -87,6 +117,40 @@ inline pixels mean_of_near(const PIXEL lines[SIDE][LINE], pixels centre, float t
 typedef PAIR pairs __attribute__((ext_vector_type(LANES / 2)));
 typedef PAIR wide __attribute__((ext_vector_type(LANES)));
 
+union halves {
+    pixels narrow;
+    pairs both; /* even lanes in their low halves, odd ones in their high halves */
+};
+
+/* Whether a window's neighbours fit into 8 bits, and twice their sum into 16. */
+#define BYTES_COUNT (HONE_T == 0 && RADIUS <= 7)
+#define SHORT_SUMS  (HONE_T == 0 && RADIUS <= 5)
+
+#if SHORT_SUMS
+typedef uint doubles __attribute__((ext_vector_type(LANES / 4)));
+typedef float ratios __attribute__((ext_vector_type(LANES / 4)));
+
+union quarters {
+    pairs narrow;
+    doubles both;
+};
+
+/* Whole numbers under 2^16; see `quotient` for why floats hold what is divided here. */
+inline doubles ratio(doubles a, doubles b)
+{
+    return CONVERT(CONVERT(a, ratios) / CONVERT(b, ratios), doubles);
+}
+
+/* What `quotient` takes off, for every other pixel: `sum` over all neighbours, far ones as `beyond`. Halves
+ * of lanes stay where they are: moving them costs more than masks and shifts do. */
+inline pairs quotient_of(pairs sum, pairs far, pairs beyond)
+{
+    pairs count = (PAIR)(SIDE * SIDE) - far;
+    union quarters n = {(sum - far * beyond) * (PAIR)2 + count - (PAIR)1}, d = {count * (PAIR)2}, q;
+    q.both = ratio(n.both & 0xffffu, d.both & 0xffffu) | ratio(n.both >> 16u, d.both >> 16u) << 16u;
+    return q.narrow;
+}
+#else
 #define WEAVE(i) ((i) % 2 ? LANES / 2 + (i) / 2 : (i) / 2)
 
 /* Low halves of pairs to even lanes, high halves to odd lanes. */
@@ -111,20 +175,25 @@ inline pixels quotient(pixels hi, words e, words count)
 #endif
     return hi - CONVERT(q, pixels);
 }
+#endif
 
-inline pixels mean_of_near(const PIXEL lines[SIDE][LINE], pixels centre, int threshold)
+inline pixels mean_of_near(const struct window *w, int at, pixels centre, int threshold)
 {
     const PIXEL t = (PIXEL)min(threshold, PIXEL_MAX);
     pixels lo = centre > (pixels)t ? centre - (pixels)t : (pixels)0;
     pixels hi = centre < (pixels)(PIXEL)(PIXEL_MAX - t) ? centre + (pixels)t : (pixels)PIXEL_MAX;
     pixels span = hi - lo, beyond = span < (pixels)PIXEL_MAX ? span + (PIXEL)1 : span;
     pairs sum = 0, high = 0;
+#if !SHORT_SUMS
     words total = 0, far = 0;
-#if HONE_T == 0 && RADIUS <= 7
-    pixels outside = 0; /* at most 225 */
 #endif
+#if BYTES_COUNT
+    pixels outside = 0;
+#endif
+#pragma unroll TOGETHER
     for (int j = 0; j < SIDE; j++) {
-#if HONE_T != 0 || RADIUS > 7
+        const PIXEL *row = ELEMENTS(w, j, at - REACH);
+#if !BYTES_COUNT
         pixels outside = 0;
 #endif
 #pragma unroll
@@ -132,19 +201,16 @@ inline pixels mean_of_near(const PIXEL lines[SIDE][LINE], pixels centre, int thr
             pixels part = 0;
 #pragma unroll
             for (int i = first; i < first + FLUSH && i < SIDE; i++) {
-                pixels e = hi - LOAD_LINE(lines[j] + i * HONE_C);
+                pixels e = hi - LOAD_SEEN(row + i * HONE_C);
                 pixels q = e < beyond ? e : beyond;
                 part += q;
                 outside += q > span ? q - span : (pixels)0;
             }
-            union {
-                pixels narrow;
-                pairs both;
-            } p = {part};
+            union halves p = {part};
             sum += p.both;
             high += p.both >> (PAIR)BITS;
         }
-#if HONE_T != 0 || RADIUS > 7
+#if !BYTES_COUNT
         far += CONVERT(outside, words);
 #endif
 #if BIG
@@ -152,80 +218,135 @@ inline pixels mean_of_near(const PIXEL lines[SIDE][LINE], pixels centre, int thr
         sum = high = 0;
 #endif
     }
-#if HONE_T == 0 && RADIUS <= 7
+#if SHORT_SUMS
+    union halves far = {outside}, most = {beyond}, q;
+    pairs low = quotient_of(sum - (high << (PAIR)BITS), far.both & (PAIR)0xff, most.both & (PAIR)0xff);
+    q.both = low | quotient_of(high, far.both >> (PAIR)BITS, most.both >> (PAIR)BITS) << (PAIR)BITS;
+    return hi - q.narrow;
+#else
+#if BYTES_COUNT
     far = CONVERT(outside, words);
 #endif
 #if !BIG
     total = weave(sum - (high << (PAIR)BITS), high);
 #endif
     return quotient(hi, total - far * CONVERT(beyond, words), (uint)(SIDE * SIDE) - far);
+#endif
 }
 #endif
 
-struct strip {
+struct picture {
     __global const PIXEL *in;
     int pitch, width, height, count; /* count: elements of a row */
-    int at;                          /* first element of the strip */
     BORDER_TYPE border;
 };
 
-inline pixels finish(pixels r, pixels centre, const struct strip *s, int y)
+inline pixels finish(pixels r, pixels centre, const struct picture *p, int at, int y)
 {
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
     for (int k = 0; k < LANES; k++) {
-        int x = (s->at + k) / HONE_C;
-        if (x < RADIUS || y < RADIUS || x + RADIUS >= s->width || y + RADIUS >= s->height)
+        int x = (at + k) / HONE_C;
+        if (x < RADIUS || y < RADIUS || x + RADIUS >= p->width || y + RADIUS >= p->height)
             r[k] = 0;
     }
 #endif
     return WITH_ALPHA(r, centre);
 }
 
-/* What row y shows to the strip, with every pixel beyond the image in place. */
-inline void fill_line(PIXEL *line, const struct strip *s, int y)
+/* What windows see at the ends of rows, with every pixel beyond the picture in place: copies of their rows,
+ * each in the place of its number. */
+struct ends {
+    PIXEL seen[2][SIDE][SEEN];
+    int bounds[4]; /* elements of a block's results: its left end, what is between, its right end */
+};
+
+#define PLACE(y) (((y) + SIDE) % SIDE)
+
+/* Which vectors are at the ends of rows. */
+inline void find_ends(struct ends *e, const struct picture *p, int start, int stop)
 {
-    int inside;
-    __global const PIXEL *row = hone_row(s->in, s->pitch, y, s->height, &inside);
-    if (s->at >= REACH && s->at + LANES + REACH <= s->count && REAL_ROW(inside)) {
-        for (int k = 0; k + LANES < LINE; k += LANES)
-            *(pixels_at *)(line + k) = LOAD(row + s->at - REACH + k);
-        *(pixels_at *)(line + LINE - LANES) = LOAD(row + s->at - REACH + LINE - LANES);
-        return;
+    const int left = (REACH + LANES - 1) / LANES * LANES, inside = p->count - LANES - REACH;
+    const int right = max(left, inside < 0 ? 0 : (inside / LANES + 1) * LANES);
+    e->bounds[0] = start;
+    e->bounds[1] = clamp(left, start, stop);
+    e->bounds[2] = clamp(right, start, stop);
+    e->bounds[3] = stop;
+}
+
+/* Row y from element `first` on, as far as the picture's windows see. */
+inline void fill_end(PIXEL *to, const struct picture *p, int y, int first)
+{
+    int inside, length = min(SEEN, p->count + REACH - first);
+    __global const PIXEL *row = hone_row(p->in, p->pitch, y, p->height, &inside);
+    for (int k = 0; k < length;) {
+        bool whole = REAL_ROW(inside) && first + k >= 0 && first + k + LANES <= p->count && k + LANES <= SEEN;
+        if (whole)
+            *(pixels_at *)(to + k) = LOAD(row + first + k);
+        else
+            to[k] = hone_element(row, inside, first + k, p->width, p->border);
+        k += whole ? LANES : 1;
     }
-    bool whole = s->at + LANES <= s->count && REAL_ROW(inside);
-    if (whole)
-        *(pixels_at *)(line + REACH) = LOAD(row + s->at);
-    for (int k = 0; k < LINE; k++) {
-        if (whole && k == REACH)
-            k = REACH + LANES;
-        if (k < LINE)
-            line[k] = hone_element(row, inside, s->at - REACH + k, s->width, s->border);
+}
+
+inline void fill_ends(struct ends *e, const struct picture *p, int y)
+{
+    for (int side = 0; side < 2; side++)
+        if (e->bounds[2 * side] < e->bounds[2 * side + 1])
+            fill_end(e->seen[side][PLACE(y)], p, y, e->bounds[2 * side] - REACH);
+}
+
+/* The rows of the windows of row y, from their copies at an end, or where they are. */
+inline void find_rows(struct window *w, const struct ends *e, const struct picture *p, int part, int y)
+{
+    for (int j = 0; j < SIDE; j++) {
+        int inside;
+        __global const PIXEL *row = hone_row(p->in, p->pitch, y - RADIUS + j, p->height, &inside);
+        w->rows[j] =
+            part == 1 ? PLAIN(row) : e->seen[part / 2][PLACE(y - RADIUS + j)] + REACH - e->bounds[part];
+#if HONE_BORDER == BORDER_CONSTANT
+        w->steps[j] = part != 1 || inside;
+        w->rows[j] = w->steps[j] ? w->rows[j] : w->none;
+#endif
     }
+}
+
+/* The vector from element `at` of row y on. */
+inline void store_vector(__global PIXEL *to, const struct window *w, const struct picture *p, int at, int y,
+                         NUMBER threshold)
+{
+    pixels centre = LOAD_SEEN(w->rows[RADIUS] + at);
+    pixels r = finish(mean_of_near(w, at, centre, threshold), centre, p, at, y);
+    if (at + LANES <= p->count)
+        *(__global pixels_at *)(to + at) = r;
+    else
+        for (int k = 0; k < p->count - at; k++)
+            to[at + k] = r[k];
 }
 
 __kernel void epsilon_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *out,
                               int out_offset, int out_pitch, int width, int height, BORDER_TYPE border,
                               NUMBER threshold)
 {
-    struct strip s = {in + in_offset,           in_pitch, width, height, width * HONE_C,
-                      get_global_id(0) * LANES, border};
-    int y = get_global_id(1) * ROWS, end = min(y + ROWS, height), oldest = 0;
-    PIXEL lines[SIDE][LINE]; /* the window's rows, in a ring: their order does not matter */
-    if (s.at >= s.count || y >= height)
+    struct picture p = {in + in_offset, in_pitch, width, height, width * HONE_C, border};
+    int start = get_global_id(0) * STRIPS * LANES, stop = min(start + STRIPS * LANES, p.count);
+    int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
+    struct ends e;
+    struct window w;
+    if (start >= p.count || y >= height)
         return;
-    out += out_offset + s.at;
-    for (int j = 0; j + 1 < SIDE; j++)
-        fill_line(lines[j + 1], &s, y - RADIUS + j);
+    find_ends(&e, &p, start, stop);
+#if HONE_BORDER == BORDER_CONSTANT
+    for (int k = 0; k < LANES + 2 * REACH; k++)
+        w.none[k] = border;
+#endif
+    for (int j = -RADIUS; j < RADIUS; j++)
+        fill_ends(&e, &p, y + j);
     for (; y < end; y++) {
-        fill_line(lines[oldest], &s, y + RADIUS);
-        oldest = oldest + 1 == SIDE ? 0 : oldest + 1;
-        pixels centre = LOAD_LINE(lines[(oldest + RADIUS) % SIDE] + REACH);
-        pixels r = finish(mean_of_near(lines, centre, threshold), centre, &s, y);
-        __global PIXEL *to = out + y * out_pitch;
-        if (s.at + LANES <= s.count)
-            *(__global pixels_at *)to = r;
-        else
-            for (int k = 0; k < s.count - s.at; k++)
-                to[k] = r[k];
+        fill_ends(&e, &p, y + RADIUS);
+        for (int part = 0; part < 3; part++) {
+            find_rows(&w, &e, &p, part, y);
+            for (int at = e.bounds[part]; at < e.bounds[part + 1]; at += LANES)
+                store_vector(out + out_offset + y * out_pitch, &w, &p, at, y, threshold);
+        }
     }
 }

@@ -203,19 +203,21 @@ static const struct variant variants[] = {
                      .arguments = {"in", "out", "W", "H", "border", "number:limit"})},
      .cost = {"2", "(radius + 1)*(PX + 2*radius)/PX*(ROWS + radius)/ROWS", "3*SIDE*SIDE"}},
     {VARIANT("vectors", "cpu.cl", NEEDS_WIDE, "wide",
-             "CPU: strips of one 64-byte vector, one comparison per neighbour"),
+             "CPU: rows by 64-byte vectors, five operations per neighbour and no comparison"),
      .specialised = "the loop over a row of the window is unrolled, and the threshold's class sets how often "
                     "sums are widened",
-     .tunables = {{"ROWS", TUNABLE_DEFINE, "32 8 16 64 128", "rows per work-item"},
-                  {"WG_X", TUNABLE_LAUNCH, "4 1 2 8 16", "strips per work-group"}},
+     .tunables = {{"STRIPS", TUNABLE_DEFINE, "256 64 32 16", "64-byte vectors of a row per work-item"},
+                  {"ROWS", TUNABLE_DEFINE, "16 4 8 32 64", "rows per work-item"}},
      .defines = {"RADIUS=radius", "FLUSH=FLUSH", "BIG=BIG"},
-     .passes = {PASS("epsilon_vectors", .extent = {"ceildiv(W*C*BITS, 512)", "H"}, .block = {NULL, "ROWS"},
+     .passes = {PASS("epsilon_vectors", .extent = {"ceildiv(W*C*BITS, 512)", "H"},
+                     .block = {"STRIPS", "ROWS"}, .local = {"1", "1"},
                      .arguments = {"in", "out", "W", "H", "border", "number:limit"})},
      .cost = {"2*C*BITS/8", "SIDE*SIDE*C*BITS/512", "4*SIDE*SIDE*C"}},
 };
 
 static const struct seed seeds[] = {
-    {"WIDE", "vectors", "ROWS=32 WG_X=4"},
+    {"WIDE && H < 64*CU", "vectors", "ROWS=4"},
+    {"WIDE", "vectors", ""},
     {"PTX && TYPE == 0 && (C == 2 || C == 3)", "bytes", "PX=8 ROWS=3 WG_X=32 WG_Y=2"},
     {"PTX && TYPE == 0", "bytes", "PX=8 ROWS=2 WG_X=8 WG_Y=8"},
     {"PTX && TYPE == 0", "halves", "PX=8 ROWS=4 WG_X=32 WG_Y=4"},
