@@ -78,7 +78,8 @@ static struct pool_shape *shape_new(const hone_chain *chain, const hone_image_de
     hone_status status = shape->text && shape->seconds ? HONE_OK : error_memory(error, "a chain");
     if (!status) {
         hone_chain_text(chain, shape->text, length);
-        memcpy(shape->seconds, seconds, second_count * sizeof *seconds);
+        if (second_count)
+            memcpy(shape->seconds, seconds, second_count * sizeof *seconds);
         shape->second_count = second_count;
         status = hone_chain_parse(&shape->chain, shape->text, error);
     }
