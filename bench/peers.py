@@ -15,6 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+import opencv_chains
+
 CORES = len(os.sched_getaffinity(0))
 LONGEST_TURN = 0.5  # seconds
 
@@ -163,54 +165,45 @@ def cvcuda_ways(name, width, height):
     return [run]
 
 
-def parameters_of(chain):
-    """A filter's name, and its parameters as numbers where they are some."""
-    name, *words = chain.split()
-    return name, dict(word.split('=', 1) for word in words if '=' in word)
+def in_kept_parts(function, source, target, halo):
+    """The function on a part for each core at once, into memory that is kept."""
+    height, pool = source.shape[0], ThreadPoolExecutor(CORES)
+    edges = [height * i // CORES for i in range(CORES + 1)]
+    parts = []
+    for start, end in zip(edges, edges[1:]):
+        first, last = max(0, start - halo), min(height, end + halo)
+        kept = np.empty((last - first, *target.shape[1:]), target.dtype) if halo else target[start:end]
+        parts.append((start, end, first, last, kept))
 
+    def part(place):
+        start, end, first, last, kept = place
+        function(source[first:last], kept)
+        if halo:
+            target[start:end] = kept[start - first:end - first]
 
-def opencv_function(cv2, chain, kind, border):
-    """What does a chain of one filter, and how many rows around a part it looks at; raises SystemExit where nothing does."""
-    name, given = parameters_of(chain)
-    rule = {'replicate': cv2.BORDER_REPLICATE, 'reflect': cv2.BORDER_REFLECT, 'reflect101': cv2.BORDER_REFLECT_101,
-            'constant': cv2.BORDER_CONSTANT}.get(border)
-    if rule is None:
-        raise SystemExit(f'opencv has no border {border}')
-    width, height = (int(given.get(side, given.get('size', 8))) for side in ('width', 'height'))
-
-    def sobel(a):
-        dx, dy = (cv2.Sobel(a, cv2.CV_32F if kind != 'u8' else cv2.CV_16S, x, 1 - x, borderType=rule) for x in (1, 0))
-        if kind == 'u8' and given.get('norm') == 'l1':
-            return cv2.add(cv2.convertScaleAbs(dx), cv2.convertScaleAbs(dy))
-        dx, dy = dx.astype(np.float32), dy.astype(np.float32)
-        return cv2.add(cv2.absdiff(dx, 0), cv2.absdiff(dy, 0)) if given.get('norm') == 'l1' else cv2.magnitude(dx, dy)
-    if name == 'box':
-        return lambda a: cv2.blur(a, (width, height), borderType=rule), height
-    if name == 'gaussian':
-        sigma = float(given.get('sigma', 2))
-        return lambda a: cv2.GaussianBlur(a, (0, 0), sigma, borderType=rule), int(4 * sigma) + 1
-    if name == 'sobel' and given.get('output', 'magnitude') == 'magnitude':
-        return sobel, 1
-    if name == 'convolve':
-        side = int(chain.split("'")[1].split('x')[0])
-        weights = ((np.arange(side * side) * 37 % 19 - 9) / 256.0).astype(np.float32).reshape(side, side)
-        return lambda a: cv2.filter2D(a, -1, weights, borderType=rule), side
-    if name == 'transpose':
-        return cv2.transpose, None
-    raise SystemExit(f'opencv has nothing like {chain}')
+    return lambda: list(pool.map(part, parts))
 
 
 def opencv_chain(chain, width, height, kind, channels, border):
+    """Its results go to memory that it has: new pages would cost more than many a filter."""
     import cv2
-    function, halo = opencv_function(cv2, chain, kind, border)
-    shape = (height, width, channels) if channels > 1 else (height, width)
-    rng = np.random.default_rng(1)
-    source = rng.random(shape, dtype=np.float32)
-    if kind != 'f32':
-        source = (source * np.iinfo(kind.replace('u', 'uint')).max).astype(kind.replace('u', 'uint'))
+    function, halo = opencv_chains.function_of(cv2, chain, kind, channels, border)
+    source = opencv_chains.source_of(chain, width, height, kind, channels)
+    target = function(source, None)
+    if isinstance(target, list):  # counts
+        target = None
+
+    def whole():
+        cv2.setNumThreads(CORES)
+        function(source, target)
     if halo is None:
-        return [lambda: function(source)]
-    return opencv_ways(cv2, function, source, np.empty_like(function(source)), halo)
+        return [whole]
+    split = in_kept_parts(function, source, target, halo)
+
+    def split_up():
+        cv2.setNumThreads(1)
+        split()
+    return [whole, split_up]
 
 
 def numpy_ways(name, width, height):
