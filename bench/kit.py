@@ -158,12 +158,12 @@ class Tools:
             return Contender([self.path(peer), *arguments])
         if peer in ('ffmpeg', 'ffmpeg_opencl', 'magick'):
             return Contender([PYTHON, os.path.join(HERE, 'commands.py'), peer, *arguments])
-        return Contender([PYTHON, os.path.join(HERE, 'peers.py'), peer, *arguments], figures=2)
+        return Contender([PYTHON, os.path.join(HERE, 'peers', 'libraries.py'), peer, *arguments], figures=2)
 
     @staticmethod
     def opencv(chain, size, kind, channels, border):
         """OpenCV at what a chain of one filter does."""
-        return Contender([PYTHON, os.path.join(HERE, 'peers.py'), 'opencv', chain, *map(str, size), '1', kind,
+        return Contender([PYTHON, os.path.join(HERE, 'peers', 'libraries.py'), 'opencv', chain, *map(str, size), '1', kind,
                           str(channels), border], figures=2)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Times other libraries at the same work: peers.py PEER CASE WIDTH HEIGHT ROUNDS [TYPE CHANNELS BORDER]
+"""Times other libraries at the same work: libraries.py PEER CASE WIDTH HEIGHT ROUNDS [TYPE CHANNELS BORDER]
 
 CASE is a name, or with a type a chain of one filter, which OpenCV knows of any type, channels and border.
 
