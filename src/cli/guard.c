@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -27,6 +28,7 @@ static struct {
     pthread_t thread;
     sigset_t signals, before;
     int signal_fd, stop_fd;
+    atomic_bool ending;
     bool held, second_ends;
     double hold_seconds;
     int waiting;                 /* the signal that waits for the end of the hold; 0: none */
@@ -199,15 +201,16 @@ static void *stand_guard(void *unused)
                             {.fd = guard.stop_fd, .events = POLLIN}};
     struct signalfd_siginfo info;
     (void)unused;
-    for (;;) {
+    while (!atomic_load(&guard.ending)) {
         poll(fds, 2, CHECK_MS);
         if (fds[0].revents & POLLIN && read(guard.signal_fd, &info, sizeof info) == sizeof info)
             take_signal((int)info.ssi_signo);
         if (fds[1].revents & POLLIN)
-            return NULL;
+            break;
         check_watches();
         check_hold();
     }
+    return NULL;
 }
 
 /* ---- Beginning and ending ---- */
@@ -240,6 +243,7 @@ hone_status guard_begin(hone_error *error)
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is then a failed write */
     choose_signals();
     pthread_sigmask(SIG_BLOCK, &guard.signals, &guard.before);
+    atomic_store(&guard.ending, false);
     guard.signal_fd = signalfd(-1, &guard.signals, SFD_CLOEXEC | SFD_NONBLOCK);
     guard.stop_fd = eventfd(0, EFD_CLOEXEC);
     int code = guard.signal_fd < 0 || guard.stop_fd < 0
@@ -255,8 +259,10 @@ hone_status guard_begin(hone_error *error)
 void guard_end(void)
 {
     const uint64_t one = 1;
-    if (write(guard.stop_fd, &one, sizeof one) == sizeof one)
-        pthread_join(guard.thread, NULL);
+    atomic_store(&guard.ending, true);
+    const ssize_t told = write(guard.stop_fd, &one, sizeof one);
+    (void)told; /* untold, the guard sees `ending` within CHECK_MS */
+    pthread_join(guard.thread, NULL);
     starved_finish(&guard.starved);
     close_all();
 }
