@@ -10,6 +10,14 @@
 
 static const double far_away = 3, parameter_weight = 3, other_value = 4;
 
+/* A processor runs what its OpenCL makes of a kernel: of the same one under another OpenCL nothing is known. Of
+ * the same instructions, caches and memory decide, which are the vendor's. PoCL gives all vendors one number:
+ * names tell. */
+static bool alike_processors(const struct record_device *record, const struct record_device *device)
+{
+    return strcmp(record->platform, device->platform) == 0 && strcmp(record->vendor, device->vendor) == 0;
+}
+
 enum lookup_level lookup_level_of(const struct record_device *record, const struct record_device *device)
 {
     /* The same name may stand for a part of it, or for a larger machine. */
@@ -18,13 +26,11 @@ enum lookup_level lookup_level_of(const struct record_device *record, const stru
                        record->compute_units == device->compute_units;
     if (same_device)
         return strcmp(record->driver, device->driver) == 0 ? LEVEL_EXACT : LEVEL_DRIVER;
-    /* A processor runs what its OpenCL makes of a kernel: of the same one under another OpenCL nothing is
-     * known. */
-    bool comparable = record->kind == device->kind &&
-                      (device->kind != HONE_DEVICE_CPU || strcmp(record->platform, device->platform) == 0);
+    const bool cpu = device->kind == HONE_DEVICE_CPU;
+    bool comparable = record->kind == device->kind && (!cpu || alike_processors(record, device));
     if (comparable && device->architecture[0] && strcmp(record->architecture, device->architecture) == 0)
         return LEVEL_ARCHITECTURE;
-    if (comparable && record->vendor_id == device->vendor_id)
+    if (comparable && !cpu && record->vendor_id == device->vendor_id)
         return LEVEL_VENDOR;
     return record->kind == device->kind ? LEVEL_KIND : LEVEL_ALL;
 }

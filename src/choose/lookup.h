@@ -8,8 +8,8 @@
 enum lookup_level {
     LEVEL_EXACT,        /* this device, this driver */
     LEVEL_DRIVER,       /* this device, another driver */
-    LEVEL_ARCHITECTURE, /* same architecture; of CPUs, by the same platform */
-    LEVEL_VENDOR,       /* same vendor and kind of device; of CPUs, the same platform */
+    LEVEL_ARCHITECTURE, /* same architecture; of CPUs, by the same platform and vendor */
+    LEVEL_VENDOR,       /* same vendor and kind of device; not of CPUs */
     LEVEL_KIND,         /* same kind: CPU, GPU ... */
     LEVEL_ALL,
     LEVEL_COUNT

@@ -52,19 +52,23 @@ TEST(levels_of_devices)
     CHECK_EQ(lookup_level_of(&b, &a), LEVEL_ALL);
 }
 
-TEST(levels_of_processors_are_those_of_one_platform)
+TEST(levels_of_processors_are_those_of_one_platform_and_vendor)
 {
     struct record_device cpu = here, other;
     cpu.kind = HONE_DEVICE_CPU;
+    strcpy(cpu.vendor, "GenuineToast");
     other = cpu;
     strcpy(other.name, "Toaster 2000");
     CHECK_EQ(lookup_level_of(&other, &cpu), LEVEL_ARCHITECTURE);
+    strcpy(other.vendor, "AuthenticToast"); /* PoCL gives both the same vendor_id */
+    CHECK_EQ(lookup_level_of(&other, &cpu), LEVEL_KIND);
+    strcpy(other.vendor, cpu.vendor);
     strcpy(other.platform, "Toast");
     CHECK_EQ(lookup_level_of(&other, &cpu), LEVEL_KIND);
     strcpy(other.architecture, "slot 2");
     CHECK_EQ(lookup_level_of(&other, &cpu), LEVEL_KIND);
     strcpy(other.platform, cpu.platform);
-    CHECK_EQ(lookup_level_of(&other, &cpu), LEVEL_VENDOR);
+    CHECK_EQ(lookup_level_of(&other, &cpu), LEVEL_KIND);
 }
 
 static double distance(const char *parameters, uint32_t width, uint32_t channels)
