@@ -207,7 +207,7 @@ static const struct variant variants[] = {
      .specialised = "the loop over a row of the window is unrolled, and the threshold's class sets how often "
                     "sums are widened",
      .tunables = {{"STRIPS", TUNABLE_DEFINE, "256 64 32 16", "64-byte vectors of a row per work-item"},
-                  {"ROWS", TUNABLE_DEFINE, "16 4 8 32 64", "rows per work-item"}},
+                  {"ROWS", TUNABLE_DEFINE, "8 4 16 32 64", "rows per work-item"}},
      .defines = {"RADIUS=radius", "FLUSH=FLUSH", "BIG=BIG"},
      .passes = {PASS("epsilon_vectors", .extent = {"ceildiv(W*C*BITS, 512)", "H"},
                      .block = {"STRIPS", "ROWS"}, .local = {"1", "1"},

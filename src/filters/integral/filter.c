@@ -188,7 +188,9 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"WIDE && CU <= 2 && !FLOAT && W*H*C >= 4000000", "once_vectors", "STREAM=1"},
     {"WIDE && CU <= 2 && !FLOAT", "once_vectors", ""},
+    {"WIDE && W*H*C >= 1048576 && C == 1", "vectors", "LINES=2 STREAM=1"},
     {"WIDE && W*H*C >= 1048576", "vectors", "STREAM=1"},
+    {"WIDE && C == 1", "vectors", "LINES=2"},
     {"WIDE", "vectors", ""},
     {"PTX && C == 1 && BITS > 8 && W*H >= 1000000 && W*H <= 9000000 && H <= CU*32", "persistent", "CHUNK=4"},
     {"PTX && C == 1 && W*H <= 9000000 && H <= CU*32", "persistent", ""},

@@ -108,7 +108,7 @@ static const struct variant variants[] = {
      .cost = {"C*BITS/8 + " RESULT_BYTES, "3*C*(1 + 2/ROWS)*BITS/512", "10*C"}},
     {VARIANT("lines", "cpu.cl", NEEDS_WIDE, "wide", "CPU: bands of rows in the order of memory"),
      .tunables = {{"STEP", TUNABLE_DEFINE, "8 2 4 16 32 64", "rows walked down at once"},
-                  {"ROWS", TUNABLE_DEFINE, "64 16 32 128 256", "rows of a band"},
+                  {"ROWS", TUNABLE_DEFINE, "16 32 64 128 256", "rows of a band"},
                   {"BLOCK", TUNABLE_DEFINE, "256 16 64 1024", "strips of 64 bytes across a band"}},
      .constraints = {"STEP <= ROWS"}, .defines = {"OUTPUT=output", "NORM=norm"},
      .passes = {PASS("sobel_lines", .extent = {"max(1, W*C*BITS/512)", "H"}, .block = {"BLOCK", "ROWS"},

@@ -69,7 +69,7 @@ static const struct seed seeds[] = {
      * the next step. */
     {"WIDE && (W*H*C*BITS >= 33554432 || C*BITS > 32) && W*C*BITS % 512 == 0 && C*BITS != 24", "vectors",
      "COLUMNS=256 ROWS=64 STREAM=1"},
-    {"WIDE && W*H >= 1048576", "vectors", "COLUMNS=64 ROWS=4096"},
+    {"WIDE && (W*H >= 1048576 || W >= 128*CU)", "vectors", "COLUMNS=64 ROWS=4096"},
     {"WIDE", "vectors", "COLUMNS=64 ROWS=256"},
     {"GPU && C*BITS == 32", "tiles", "TILE=64 LINES=4 PLACE=1"},
     {"GPU && C*BITS <= 32 && C*BITS != 24", "bytes", "LINES=4"},
