@@ -13,10 +13,11 @@
     scripts/tuning_data.py record  whole spaces, small ones -> tests/recorded/
 
 measured.jsonl keeps, for each device and case, the configurations that worked with their times, and as "unseen" the time of what
-hone would have run there without having seen that device. For each of them the defaults hold up to six, for the device itself, for
-devices of its architecture, for its vendor's devices of this kind (of CPUs: by the same platform), for this kind of device, and
-for all: those that together leave the devices of the group the largest harmonic mean of their best speeds; of equals, one of a
-variant that is not among them yet.
+hone would have run there without having seen that device, beside "final", the time of what tuning chose: both took turns, where
+other times are of a moment each. For each of them the defaults hold up to six, for the device itself where they gain something,
+for devices of its architecture (of CPUs: by the same platform and vendor), for its vendor's devices of this kind (not of CPUs),
+for this kind of device, and for all: those that together leave the devices of the group the largest harmonic mean of their best
+speeds; of equals, one of a variant that is not among them yet.
 """
 
 import collections
@@ -35,6 +36,8 @@ MEASURED, SHIPPED = os.path.join(DATA, "measured.jsonl"), os.path.join(DATA, "sh
 RECORDED = os.path.join(ROOT, "tests", "recorded")
 CANDIDATES = 6
 KEPT = 64  # configurations of a case in measured.jsonl: the fastest, and the fastest of each variant
+LUCKY = 1.002  # times the time of the final's choice that all others get at least
+WORTH = 1.05  # times the tuned time that makes a default of a case's own worth its place
 UNKNOWN = 0.25  # the speed to expect of a configuration on a device where it was not measured
 # PoCL compiles for an older processor when it is told to: that measures what code without AVX-512 can reach here.
 DEVICES = {"pocl-avx2": {"OCL_ICD_VENDORS": "pocl.icd", "POCL_KERNELLIB_NAME": "avx2"},
@@ -91,7 +94,8 @@ def case_key(line):
 # ---- Measuring ----
 
 def digest(records, unseen):
-    """One line for each device and case: what worked, fastest first, with the final's medians where there are some."""
+    """One line for each device and case: what worked, fastest first. The choice of the final comes first: its runs took turns; a
+    faster time of another moment says less."""
     cases = collections.OrderedDict()
     for record in records:
         if record["kind"] not in ("try", "choice"):
@@ -101,12 +105,18 @@ def digest(records, unseen):
         if record["kind"] == "choice":
             for ranked in record["ranked"]:
                 entry["times"][(ranked["variant"], ranked["config"])] = ranked["ms"]
-            if unseen and record["default_ms"] > 0:
+            if record["ranked"]:
+                entry["chosen"] = (record["ranked"][0]["variant"], record["ranked"][0]["config"])
+            if unseen and record["default_ms"] > 0 and record["ranked"]:
                 entry["unseen"] = float(f"{record['default_ms']:.4g}")
+                entry["final"] = float(f"{record['ranked'][0]['ms']:.4g}")
         elif record["state"] in ("ok", "slow") and record["config"]["ms"] > 0:
             entry["times"][(record["config"]["variant"], record["config"]["config"])] = record["config"]["ms"]
     for entry in cases.values():
-        ordered = sorted(entry.pop("times").items(), key=lambda item: item[1])
+        times, chosen = entry.pop("times"), entry.pop("chosen", None)
+        least = LUCKY * times[chosen] if chosen else 0
+        ordered = sorted(((config, ms if config == chosen else max(ms, least)) for config, ms in times.items()),
+                         key=lambda item: item[1])
         first = {}
         for (variant, config), _ in ordered:
             first.setdefault(variant, config)
@@ -153,7 +163,7 @@ def add():
     for name in [argument for argument in sys.argv[2:] if not argument.startswith("unseen=")]:
         for line in digest(lines_of(name), option("unseen", "no") == "yes"):
             before = everything.get(key_of(line), {})
-            everything[key_of(line)] = {**({"unseen": before["unseen"]} if "unseen" in before else {}), **line}
+            everything[key_of(line)] = {**{name: before[name] for name in ("unseen", "final") if name in before}, **line}
     write_lines(MEASURED, [everything[key] for key in sorted(everything)])
     print(f"{len(everything)} cases in {os.path.relpath(MEASURED, ROOT)}")
 
@@ -200,26 +210,45 @@ LEVELS = ("architecture", "vendor", "kind", "all")
 def group_of(line, level):
     """Devices of the same are one group; None: of no group."""
     device = line["device"]
-    # A processor runs what its OpenCL makes of a kernel.
-    comparable = (device["kind"], device["platform"] if device["kind"] == "cpu" else "")
-    if level == "architecture":
-        return (*comparable, device["architecture"]) if device["architecture"] else None
-    return {"vendor": (*comparable, device["vendor_id"]), "kind": device["kind"], "all": "all"}[level]
+    cpu = device["kind"] == "cpu"
+    if level == "architecture":  # a processor runs what its OpenCL makes of a kernel, and its caches are the vendor's
+        return (device["kind"], *((device["platform"], device["vendor"]) if cpu else ()), device["architecture"]) \
+            if device["architecture"] else None
+    if level == "vendor":
+        return None if cpu else (device["kind"], device["vendor_id"])
+    return device["kind"] if level == "kind" else "all"
 
 
 def group_device(line, level):
     """What stands for a group: it is of no name, so that only its level fits."""
     device = line["device"]
     near = level in ("architecture", "vendor")
-    return {"name": "", "vendor": device["vendor"] if level == "vendor" else "",
+    return {"name": "", "vendor": device["vendor"] if near else "",
             "platform": device["platform"] if near and device["kind"] == "cpu" else "", "driver": "",
             "architecture": device["architecture"] if level == "architecture" else "",
             "kind": device["kind"] if level != "all" else "other", "vendor_id": device["vendor_id"] if near else 0,
             "compute_units": 0}
 
 
+def group_of_records(line):
+    """Lines that are near each other: hone may take one of them for the other's case."""
+    return json.dumps([line["device"], line["case"]["filter"], line["case"]["type"]], sort_keys=True)
+
+
+def is_gain(line):
+    """Whether tuning found something else than what an unseen device runs anyway; where that is not known, it may have."""
+    return "final" not in line or line["unseen"] > WORTH * line["final"]
+
+
+def worth_shipping(measured):
+    """Without those where hone is as fast anyway, unless one nearby would be taken in their place. Defaults outlive the kernels
+    that they were measured with; hand-written choices are kept up to date."""
+    gains = {group_of_records(line) for line in measured if is_gain(line)}
+    return [line for line in measured if group_of_records(line) in gains]
+
+
 def shipped(measured):
-    lines = [choice(line["device"], [line], candidates([line])) for line in measured]
+    lines = [choice(line["device"], [line], candidates([line])) for line in worth_shipping(measured)]
     for level in LEVELS:
         groups = collections.OrderedDict()
         for line in measured:
@@ -256,7 +285,8 @@ def case_name(line):
 
 def unseen(lines):
     """What ran before anything was tuned, by a hone that has not seen the device."""
-    parts = [(min(1, line["times"][0][2] / line["unseen"]), case_name(line)) for line in lines if "unseen" in line]
+    parts = [(min(1, line.get("final", line["times"][0][2]) / line["unseen"]), case_name(line))
+             for line in lines if "unseen" in line]
     return [f"without having been seen: {of_the_optimum(parts)}"] if parts else []
 
 
