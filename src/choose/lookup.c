@@ -10,9 +10,9 @@
 
 static const double far_away = 3, parameter_weight = 3, other_value = 4;
 
-/* A processor runs what its OpenCL makes of a kernel: of the same one under another OpenCL nothing is known. Of
- * the same instructions, caches and memory decide, which are the vendor's. PoCL gives all vendors one number:
- * names tell. */
+/* A processor runs what its OpenCL makes of a kernel: of the same one under another OpenCL nothing is known.
+ * Of the same instructions, caches and memory decide, which are the vendor's. PoCL gives all vendors one
+ * number: names tell. */
 static bool alike_processors(const struct record_device *record, const struct record_device *device)
 {
     return strcmp(record->platform, device->platform) == 0 && strcmp(record->vendor, device->vendor) == 0;
