@@ -160,9 +160,14 @@ inline void write_row(const ushort *columns, const struct sink *sink, int at, in
 inline void clear_outside(const struct block *b, const struct sink *sink, int y, int at, int count)
 {
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
-    for (int i = at; i < at + count; i++)
-        if (hone_leaves(i / HONE_C - KW / 2, y - KH / 2, KW, KH, b->width, b->height))
+    const int inside = KW / 2 * HONE_C, behind = (b->width - (KW - 1) / 2) * HONE_C;
+    const bool row_leaves = hone_leaves(0, y - KH / 2, 0, KH, b->width, b->height);
+    for (int i = at; i < at + count; i++) {
+        if (!row_leaves && i >= inside && i < behind)
+            i = behind;
+        if (i < at + count)
             sink_put(sink, i, y, 0);
+    }
 #endif
 }
 
