@@ -37,6 +37,7 @@
 /* Columns of the window before those of this level, where the width has its bit. */
 #define BEFORE(l) (KW >> ((l) + 1) << ((l) + 1))
 
+#include "filters/bands.clh"
 #include "filters/vectors.clh"
 
 DEFINE_VECTORS(ushort, sums);
@@ -157,20 +158,6 @@ inline void write_row(const ushort *columns, const struct sink *sink, int at, in
     }
 }
 
-inline void clear_outside(const struct block *b, const struct sink *sink, int y, int at, int count)
-{
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-    const int inside = KW / 2 * HONE_C, behind = (b->width - (KW - 1) / 2) * HONE_C;
-    const bool row_leaves = hone_leaves(0, y - KH / 2, 0, KH, b->width, b->height);
-    for (int i = at; i < at + count; i++) {
-        if (!row_leaves && i >= inside && i < behind)
-            i = behind;
-        if (i < at + count)
-            sink_put(sink, i, y, 0);
-    }
-#endif
-}
-
 __kernel void box_lines(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out,
                         int out_offset, int out_pitch, int width, int height, int border, int rows)
 {
@@ -193,7 +180,7 @@ __kernel void box_lines(__global const uchar *in, int in_offset, int in_pitch, _
         update(&b, columns, row_at(&b, y - KH / 2 + j), 0, false);
     for (; y < end; y++) {
         write_row(columns, &sink, at, y, count);
-        clear_outside(&b, &sink, y, at, count);
+        clear_between(&sink, y, at, at + count, width, height, KW, KH);
         update(&b, columns, row_at(&b, y - KH / 2 + KH), row_at(&b, y - KH / 2), true);
     }
 }

@@ -217,19 +217,11 @@ inline pixels rounded(sums sum, float factor, float offset)
 #endif
 }
 
-inline bool window_leaves(const struct band *b, int x, int y)
-{
-    return hone_leaves(x - b->left, y - b->top, b->kernel_width, b->kernel_height, b->width, b->height);
-}
-
 inline void store(const struct band *b, __global RESULT *out, int y, int at, pixels r)
 {
     __global const PIXEL *centre = b->in + y * b->pitch + at;
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-    if (window_leaves(b, at / HONE_C, y) || window_leaves(b, (at + LANES - 1) / HONE_C, y))
-        for (int k = 0; k < LANES; k++)
-            r[k] = window_leaves(b, (at + k) / HONE_C, y) ? (PIXEL)0 : r[k];
-#endif
+#define LEAVES(x) hone_leaves((x)-b->left, y - b->top, b->kernel_width, b->kernel_height, b->width, b->height)
+    CLEAR_LANES(r, at, LEAVES);
     if (at + LANES <= b->count) {
         *(__global pixels_at *)(out + at) = WITH_ALPHA(r, *(__global const pixels_at *)centre);
         return;

@@ -243,13 +243,8 @@ struct picture {
 
 inline pixels finish(pixels r, pixels centre, const struct picture *p, int at, int y)
 {
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-    const int first = at / HONE_C, across = (at + LANES - 1) / HONE_C - first;
-    if (hone_leaves(first - RADIUS, y - RADIUS, across + SIDE, SIDE, p->width, p->height))
-        for (int k = 0; k < LANES; k++)
-            if (hone_leaves((at + k) / HONE_C - RADIUS, y - RADIUS, SIDE, SIDE, p->width, p->height))
-                r[k] = 0;
-#endif
+#define LEAVES(x) hone_leaves((x)-RADIUS, y - RADIUS, SIDE, SIDE, p->width, p->height)
+    CLEAR_LANES(r, at, LEAVES);
     return WITH_ALPHA(r, centre);
 }
 

@@ -123,16 +123,8 @@ inline results keep_alpha(results r, pixels centre)
 
 inline results clear_outside(results r, const struct strip *s, int y)
 {
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-    const int first = s->at / HONE_C, last = (s->at + LANES - 1) / HONE_C;
-    if (!hone_leaves(first - 1, y - 1, last - first + 3, 3, s->width, s->height))
-        return r;
-    for (int i = 0; i < LANES; i++) {
-        int x = (s->at + i) / HONE_C;
-        if (!IS_ALPHA((s->at + i) % HONE_C) && hone_leaves(x - 1, y - 1, 3, 3, s->width, s->height))
-            r[i] = 0;
-    }
-#endif
+#define LEAVES(x) hone_leaves((x)-1, y - 1, 3, 3, s->width, s->height)
+    CLEAR_LANES(r, s->at, LEAVES);
     return r;
 }
 
