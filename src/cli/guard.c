@@ -201,16 +201,15 @@ static void *stand_guard(void *unused)
                             {.fd = guard.stop_fd, .events = POLLIN}};
     struct signalfd_siginfo info;
     (void)unused;
-    while (!atomic_load(&guard.ending)) {
+    for (;;) {
         poll(fds, 2, CHECK_MS);
         if (fds[0].revents & POLLIN && read(guard.signal_fd, &info, sizeof info) == sizeof info)
             take_signal((int)info.ssi_signo);
-        if (fds[1].revents & POLLIN)
-            break;
+        if (atomic_load(&guard.ending))
+            return NULL;
         check_watches();
         check_hold();
     }
-    return NULL;
 }
 
 /* ---- Beginning and ending ---- */
