@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What limits a variant in a case: asks `hone bench --probe`, which adds arithmetic and loads and sees what they cost."""
+"""What limits a variant in a case: asks `hone bench --probe`, which adds arithmetic and loads and sees what they cost. The variant
+runs with the configuration of its rung, or its own default."""
 import functools
 import json
 import os
@@ -32,7 +33,7 @@ def told(probes):
 
 
 def limit_of(tools, chain, case, variant):
-    """A phrase, or why there is none."""
+    """A phrase; "not probed" where there is no answer."""
     wanted = [os.path.join(tools.build, 'hone'), 'bench', chain, '--sizes', '%dx%d' % case.size, '--format',
               f'{case.kind}x{case.channels}', '--rung', step_of(tools, chain.split()[0], variant), '--probe', '--json']
     done = subprocess.run(wanted, capture_output=True, text=True, check=False)

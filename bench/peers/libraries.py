@@ -22,25 +22,30 @@ LONGEST_TURN = 0.5  # seconds
 
 
 def in_parts(function, source, target, halo):
-    """The function on a part for each core at once, with the rows around it that it looks at."""
-    height = source.shape[0]
-    pool = ThreadPoolExecutor(CORES)
-
-    def part(start, end):
+    """The function on a part for each core at once, with the rows around it that it looks at. It gets memory for its result, which
+    it need not take."""
+    height, pool = source.shape[0], ThreadPoolExecutor(CORES)
+    edges = [height * i // CORES for i in range(CORES + 1)]
+    parts = []
+    for start, end in zip(edges, edges[1:]):
         first, last = max(0, start - halo), min(height, end + halo)
-        target[start:end] = function(source[first:last])[start - first:end - first]
+        kept = np.empty((last - first, *target.shape[1:]), target.dtype) if halo else target[start:end]
+        parts.append((start, end, first, last, kept))
 
-    def run():
-        edges = [height * i // CORES for i in range(CORES + 1)]
-        list(pool.map(part, edges, edges[1:]))
-    return run
+    def part(place):
+        start, end, first, last, kept = place
+        result = function(source[first:last], kept)
+        if not np.may_share_memory(result, target):
+            target[start:end] = result[start - first:end - first]
+
+    return lambda: list(pool.map(part, parts))
 
 
 def opencv_ways(cv2, function, source, target, halo):
     """Whole with OpenCV's threads, and split by the caller with one thread each."""
     def whole():
         cv2.setNumThreads(CORES)
-        function(source)
+        function(source, target)
     split = in_parts(function, source, target, halo)
 
     def split_up():
@@ -55,13 +60,16 @@ def opencv(name, width, height):
     u8 = rng.integers(0, 256, (height, width), dtype=np.uint8)
     target = np.empty_like(u8)
 
+    def ways(function, source, result, halo):
+        return opencv_ways(cv2, lambda a, _: function(a), source, result, halo)
+
     def sobel(a):
         dx, dy = cv2.Sobel(a, cv2.CV_16S, 1, 0), cv2.Sobel(a, cv2.CV_16S, 0, 1)
         return cv2.add(cv2.convertScaleAbs(dx), cv2.convertScaleAbs(dy))
 
     def filter2d(side):
-        weights = ((np.arange(side * side) * 37 % 19 - 9) / 256.0).astype(np.float32).reshape(side, side)
-        return lambda a: cv2.filter2D(a, -1, weights)
+        kernel = opencv_chains.weights(side)
+        return lambda a: cv2.filter2D(a, -1, kernel)
     simple = {
         'box8': (lambda a: cv2.blur(a, (8, 8)), 4),
         'sobel': (sobel, 1),
@@ -72,10 +80,10 @@ def opencv(name, width, height):
     }
     if name in simple:
         function, halo = simple[name]
-        return opencv_ways(cv2, function, u8, target, halo)
+        return ways(function, u8, target, halo)
     if name == 'gauss10_f32':
         f32 = u8.astype(np.float32)
-        return opencv_ways(cv2, lambda a: cv2.GaussianBlur(a, (0, 0), 10), f32, np.empty_like(f32), 40)
+        return ways(lambda a: cv2.GaussianBlur(a, (0, 0), 10), f32, np.empty_like(f32), 40)
     if name == 'add':
         f32 = [rng.random((height, width), dtype=np.float32) for _ in range(3)]
         return [lambda: cv2.add(*f32)]
@@ -83,11 +91,11 @@ def opencv(name, width, height):
         return [lambda: cv2.integral(u8)]
     if name == 'density31':
         wide = np.empty((height, width), np.uint16)
-        return opencv_ways(cv2, lambda a: cv2.boxFilter(a, cv2.CV_16U, (31, 31), normalize=False), u8, wide, 15)
+        return ways(lambda a: cv2.boxFilter(a, cv2.CV_16U, (31, 31), normalize=False), u8, wide, 15)
     if name == 'density31_marks':  # of masks of 0 and 255: 16 bits saturate beyond the threshold
         def marks(a):
             return cv2.compare(cv2.boxFilter(a, cv2.CV_16U, (31, 31), normalize=False), 100 * 255, cv2.CMP_GE)
-        return opencv_ways(cv2, marks, u8, target, 15)
+        return ways(marks, u8, target, 15)
     if name == 'transpose':
         return [lambda: cv2.transpose(u8)]
     if name == 'transpose_f32':
@@ -98,9 +106,9 @@ def opencv(name, width, height):
         ones = np.ones((1, 4), np.float32)
         return [lambda: cv2.transform(cv2.multiply(a, b), ones)]
     if name == 'colormap':
-        return opencv_ways(cv2, lambda a: cv2.applyColorMap(a, cv2.COLORMAP_VIRIDIS), u8, np.dstack([u8] * 3), 0)
+        return ways(lambda a: cv2.applyColorMap(a, cv2.COLORMAP_VIRIDIS), u8, np.dstack([u8] * 3), 0)
     if name == 'demosaic':
-        return opencv_ways(cv2, lambda a: cv2.cvtColor(a, cv2.COLOR_BayerBG2RGB), u8, np.dstack([u8] * 3), 2)
+        return ways(lambda a: cv2.cvtColor(a, cv2.COLOR_BayerBG2RGB), u8, np.dstack([u8] * 3), 2)
     if name == 'histogram':
         return [lambda: cv2.calcHist([u8], [0], None, [256], [0, 256])]
     raise SystemExit(f'opencv has nothing like {name}')
@@ -121,8 +129,8 @@ def opencv_opencl(name, width, height):
         return cv2.add(cv2.convertScaleAbs(dx), cv2.convertScaleAbs(dy))
 
     def filter2d(side):
-        weights = ((np.arange(side * side) * 37 % 19 - 9) / 256.0).astype(np.float32).reshape(side, side)
-        return lambda a: cv2.filter2D(a, -1, weights)
+        kernel = opencv_chains.weights(side)
+        return lambda a: cv2.filter2D(a, -1, kernel)
 
     def gauss(sigma):
         return lambda a: cv2.GaussianBlur(a, (0, 0), sigma)
@@ -165,45 +173,16 @@ def cvcuda_ways(name, width, height):
     return [run]
 
 
-def in_kept_parts(function, source, target, halo):
-    """The function on a part for each core at once, into memory that is kept."""
-    height, pool = source.shape[0], ThreadPoolExecutor(CORES)
-    edges = [height * i // CORES for i in range(CORES + 1)]
-    parts = []
-    for start, end in zip(edges, edges[1:]):
-        first, last = max(0, start - halo), min(height, end + halo)
-        kept = np.empty((last - first, *target.shape[1:]), target.dtype) if halo else target[start:end]
-        parts.append((start, end, first, last, kept))
-
-    def part(place):
-        start, end, first, last, kept = place
-        function(source[first:last], kept)
-        if halo:
-            target[start:end] = kept[start - first:end - first]
-
-    return lambda: list(pool.map(part, parts))
-
-
 def opencv_chain(chain, width, height, kind, channels, border):
     """Its results go to memory that it has: new pages would cost more than many a filter."""
     import cv2
     function, halo = opencv_chains.function_of(cv2, chain, kind, channels, border)
     source = opencv_chains.source_of(chain, width, height, kind, channels)
     target = function(source, None)
-    if isinstance(target, list):  # counts
-        target = None
-
-    def whole():
-        cv2.setNumThreads(CORES)
-        function(source, target)
-    if halo is None:
-        return [whole]
-    split = in_kept_parts(function, source, target, halo)
-
-    def split_up():
-        cv2.setNumThreads(1)
-        split()
-    return [whole, split_up]
+    if halo is not None:
+        return opencv_ways(cv2, function, source, target, halo)
+    memory = None if isinstance(target, list) else target  # counts
+    return [lambda: function(source, memory)]
 
 
 def numpy_ways(name, width, height):

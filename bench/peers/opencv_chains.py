@@ -47,6 +47,11 @@ class Wanted:
         return NothingLike(f'{self.chain} of {self.kind} x{self.channels}')
 
 
+def weights(side):
+    """Those of cases.weights, as OpenCV takes them."""
+    return ((np.arange(side * side) * 37 % 19 - 9) / 256.0).astype(np.float32).reshape(side, side)
+
+
 def box(want):
     window = want.window()
     return lambda a, to: want.cv2.blur(a, window, dst=to, borderType=want.rule), window[1]
@@ -65,8 +70,8 @@ def gaussian(want):
 
 def convolve(want):
     side = int(want.chain.split("'")[1].split('x')[0])
-    weights = ((np.arange(side * side) * 37 % 19 - 9) / 256.0).astype(np.float32).reshape(side, side)
-    return lambda a, to: want.cv2.filter2D(a, -1, weights, dst=to, borderType=want.rule), side
+    kernel = weights(side)
+    return lambda a, to: want.cv2.filter2D(a, -1, kernel, dst=to, borderType=want.rule), side
 
 
 def sobel(want):
