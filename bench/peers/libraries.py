@@ -54,6 +54,25 @@ def opencv_ways(cv2, function, source, target, halo):
     return [whole, split_up]
 
 
+def functions_of_one(cv2):
+    """Of the named cases, those of one image and its type: a function each, which takes memory of either kind."""
+    def sobel(a):
+        dx, dy = cv2.Sobel(a, cv2.CV_16S, 1, 0), cv2.Sobel(a, cv2.CV_16S, 0, 1)
+        return cv2.add(cv2.convertScaleAbs(dx), cv2.convertScaleAbs(dy))
+
+    def filter2d(side):
+        kernel = opencv_chains.weights(side)
+        return lambda a: cv2.filter2D(a, -1, kernel)
+
+    def gauss(sigma):
+        return lambda a: cv2.GaussianBlur(a, (0, 0), sigma)
+    return {'box8': lambda a: cv2.blur(a, (8, 8)), 'sobel': sobel, 'convolve5': filter2d(5), 'convolve7': filter2d(7),
+            'convolve15': filter2d(15), 'gauss2': gauss(2), 'gauss10': gauss(10), 'gauss30': gauss(30)}
+
+
+HALOS = {'box8': 4, 'sobel': 1, 'convolve5': 2, 'convolve7': 3, 'convolve15': 7, 'gauss2': 8, 'gauss10': 40, 'gauss30': 120}
+
+
 def opencv(name, width, height):
     import cv2
     rng = np.random.default_rng(1)
@@ -63,27 +82,12 @@ def opencv(name, width, height):
     def ways(function, source, result, halo):
         return opencv_ways(cv2, lambda a, _: function(a), source, result, halo)
 
-    def sobel(a):
-        dx, dy = cv2.Sobel(a, cv2.CV_16S, 1, 0), cv2.Sobel(a, cv2.CV_16S, 0, 1)
-        return cv2.add(cv2.convertScaleAbs(dx), cv2.convertScaleAbs(dy))
-
-    def filter2d(side):
-        kernel = opencv_chains.weights(side)
-        return lambda a: cv2.filter2D(a, -1, kernel)
-    simple = {
-        'box8': (lambda a: cv2.blur(a, (8, 8)), 4),
-        'sobel': (sobel, 1),
-        'convolve5': (filter2d(5), 2), 'convolve7': (filter2d(7), 3), 'convolve15': (filter2d(15), 7),
-        'gauss2': (lambda a: cv2.GaussianBlur(a, (0, 0), 2), 8),
-        'gauss10': (lambda a: cv2.GaussianBlur(a, (0, 0), 10), 40),
-        'gauss30': (lambda a: cv2.GaussianBlur(a, (0, 0), 30), 120),
-    }
-    if name in simple:
-        function, halo = simple[name]
-        return ways(function, u8, target, halo)
+    functions = functions_of_one(cv2)
+    if name in functions:
+        return ways(functions[name], u8, target, HALOS[name])
     if name == 'gauss10_f32':
         f32 = u8.astype(np.float32)
-        return ways(lambda a: cv2.GaussianBlur(a, (0, 0), 10), f32, np.empty_like(f32), 40)
+        return ways(functions['gauss10'], f32, np.empty_like(f32), 40)
     if name == 'add':
         f32 = [rng.random((height, width), dtype=np.float32) for _ in range(3)]
         return [lambda: cv2.add(*f32)]
@@ -124,19 +128,9 @@ def opencv_opencl(name, width, height):
     source = cv2.UMat(u8.astype(np.float32) if name.endswith('_f32') or name == 'add' else u8)
     second = cv2.UMat(u8.astype(np.float32)) if name == 'add' else None
 
-    def sobel(a):
-        dx, dy = cv2.Sobel(a, cv2.CV_16S, 1, 0), cv2.Sobel(a, cv2.CV_16S, 0, 1)
-        return cv2.add(cv2.convertScaleAbs(dx), cv2.convertScaleAbs(dy))
-
-    def filter2d(side):
-        kernel = opencv_chains.weights(side)
-        return lambda a: cv2.filter2D(a, -1, kernel)
-
-    def gauss(sigma):
-        return lambda a: cv2.GaussianBlur(a, (0, 0), sigma)
-    functions = {'box8': lambda a: cv2.blur(a, (8, 8)), 'sobel': sobel, 'convolve5': filter2d(5), 'convolve7': filter2d(7),
-                 'convolve15': filter2d(15), 'gauss2': gauss(2), 'gauss10': gauss(10), 'gauss30': gauss(30), 'gauss10_f32': gauss(10),
-                 'integral': cv2.integral, 'transpose': cv2.transpose, 'transpose_f32': cv2.transpose,
+    functions = functions_of_one(cv2)
+    functions |= {'gauss10_f32': functions['gauss10'], 'integral': cv2.integral,
+                 'transpose': cv2.transpose, 'transpose_f32': cv2.transpose,
                  'density31': lambda a: cv2.boxFilter(a, cv2.CV_16U, (31, 31), normalize=False),
                  'add': lambda a: cv2.add(a, second), 'histogram': lambda a: cv2.calcHist([a], [0], None, [256], [0, 256])}
     if name not in functions:
