@@ -643,6 +643,46 @@ void harness_describe(const struct hone_filter *filter, hone_device *device, enu
         check_choices(&look);
 }
 
+static void print_line(const struct hone_filter *filter, const struct variant *variant, hone_device *device,
+                       const struct filter_case *c, const struct config *config)
+{
+    struct text options = {0};
+    if (variant_options(&options, device, c, variant, config, NULL) == HONE_OK)
+        printf("filters/%s/%s\t%s\n", filter->name, variant->source ? variant->source : "kernel.cl",
+               text_view(&options));
+    text_finish(&options);
+}
+
+static void print_default(const struct hone_filter *filter, const struct variant *variant,
+                          hone_device *device, const struct shape *shape)
+{
+    struct case_scope scope;
+    struct filter_case c;
+    struct config config;
+    int64_t holds = 0;
+    if (shape_case(&c, filter, variant, shape, 64, 48, NULL) != HONE_OK)
+        return;
+    case_scope_init(&scope, &c, device);
+    config_default(variant, &config);
+    if (expr_text_value(variant->condition, &scope.scope, 1, &holds, NULL) == HONE_OK && holds)
+        print_line(filter, variant, device, &c, &config);
+    case_finish(&c);
+}
+
+/* What would run, of small and of large images. */
+static void print_choice(const struct hone_filter *filter, hone_device *device, const struct shape *shape,
+                         uint32_t width, uint32_t height)
+{
+    struct filter_case c;
+    struct choice choices[MAX_CHOICES];
+    size_t found = 0;
+    if (shape_case(&c, filter, NULL, shape, width, height, NULL) != HONE_OK)
+        return;
+    if (choose(choices, &found, device, &c, &(struct choose_request){0}, NULL) == HONE_OK)
+        print_line(filter, choices[0].variant, device, &c, &choices[0].config);
+    case_finish(&c);
+}
+
 void harness_print_options(hone_device *device, enum effort effort)
 {
     static char texts[MAX_TRIALS][MAX_TRIAL_TEXT];
@@ -651,25 +691,12 @@ void harness_print_options(hone_device *device, enum effort effort)
         struct shape *shapes = NULL;
         size_t text_count = harness_trials(filter, texts);
         size_t count = harness_shapes(filter, effort, texts, text_count, &shapes);
-        for (size_t i = 0; i < count; i++)
-            for (size_t v = 0; v < filter->variant_count; v++) {
-                const struct variant *variant = &filter->variants[v];
-                struct case_scope scope;
-                struct filter_case c;
-                struct config config;
-                struct text options = {0};
-                int64_t holds = 0;
-                if (shape_case(&c, filter, variant, &shapes[i], 64, 48, NULL) != HONE_OK)
-                    continue;
-                case_scope_init(&scope, &c, device);
-                config_default(variant, &config);
-                if (expr_text_value(variant->condition, &scope.scope, 1, &holds, NULL) == HONE_OK && holds &&
-                    variant_options(&options, device, &c, variant, &config, NULL) == HONE_OK)
-                    printf("filters/%s/%s\t%s\n", filter->name,
-                           variant->source ? variant->source : "kernel.cl", text_view(&options));
-                text_finish(&options);
-                case_finish(&c);
-            }
+        for (size_t i = 0; i < count; i++) {
+            for (size_t v = 0; v < filter->variant_count; v++)
+                print_default(filter, &filter->variants[v], device, &shapes[i]);
+            print_choice(filter, device, &shapes[i], 512, 512);
+            print_choice(filter, device, &shapes[i], 3264, 2448);
+        }
         free(shapes);
     }
 }

@@ -6,11 +6,13 @@
  *   HONE_TEST_WIDE=1   only variants with 64-byte vectors
  *   HONE_TEST_CPU=1    only variants that seeds name for CPUs, or for any device
  *   OPTIONS=1          prints compiler options instead (harness_print_options)
+ *   HONE_TEST_AS=sm_90 prints those that a GPU of NVIDIA's with this architecture would get
  *   HONE_TEST_OWN=FOLDER   the variants of the filters of one's own in a folder instead
  *   SELFTEST=1         only runs the device's self-test, for its cache
  */
 #include "harness.h"
 
+#include "cl/internal.h"
 #include "cl/selftest.h"
 #include "filter/registry.h"
 #include "hone/filter.h"
@@ -77,10 +79,31 @@ static void run(const void *user)
     hone_device_close(&device);
 }
 
+/* Nothing can run on the device then. */
+static void pretend_nvidia(hone_device *device, const char *architecture)
+{
+    hone_device_info *info = &device->info;
+    info->kind = HONE_DEVICE_GPU;
+    snprintf(info->architecture, sizeof info->architecture, "%s", architecture);
+    snprintf(info->name, sizeof info->name, "NVIDIA H200");
+    info->compute_units = 132;
+    info->max_work_group = 1024;
+    info->local_memory = 48 << 10;
+    info->vendor_id = 0x10de;
+    info->simd_width = 32;
+    info->unified_memory = false;
+    selftest_assume(device, SELFTEST_PTX, true);
+    selftest_assume(device, SELFTEST_PROGRESS, true);
+    selftest_assume(device, SELFTEST_WIDE, false);
+    selftest_assume(device, SELFTEST_HALF, false);
+}
+
 static void print_options(const void *user)
 {
     (void)user;
     hone_device *device = support_open_quick();
+    if (getenv("HONE_TEST_AS"))
+        pretend_nvidia(device, getenv("HONE_TEST_AS"));
     harness_print_options(device, wished_effort());
     hone_device_close(&device);
 }

@@ -425,6 +425,19 @@ bool selftest_holds(hone_device *device, enum selftest_item item)
     return holds;
 }
 
+void selftest_assume(hone_device *device, enum selftest_item item, bool holds)
+{
+    struct verdict *verdict = verdict_of(device);
+    if (!verdict)
+        return;
+    pthread_mutex_lock(&verdict->lock);
+    if (!verdict->loaded)
+        load(verdict, false);
+    verdict->loaded = true;
+    verdict->answers[item] = holds ? ANSWER_HOLDS : ANSWER_FAILS;
+    pthread_mutex_unlock(&verdict->lock);
+}
+
 bool selftest_passes(hone_device *device)
 {
     for (int i = 0; i < SELFTEST_CLOCK; i++)

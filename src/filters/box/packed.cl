@@ -385,12 +385,14 @@ inline void slide_batches(const struct strip *s, const struct sink *sink, int y,
 }
 #endif
 
+#define TOP (KH / 2) /* rows of a window above its pixel */
+
 __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, __global FINAL *out,
                          int out_offset, int out_pitch, int width, int height, int border FUSED_PARAMETERS)
 {
     struct sink sink = SINK_OF(out);
     struct strip s = {in + in_offset, in_pitch, width, height, border, get_global_id(0) * 4 * WORDS};
-    int y = get_global_id(1) * ROWS, end = min(y + ROWS, height), top = KH / 2;
+    int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     bool idle = s.at >= width * HONE_C; /* stays for the shuffles of its neighbours */
     if (y >= height || (idle && !SHUFFLE))
         return;
@@ -408,7 +410,7 @@ __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, 
     uint kept[KH][ALL];
 #pragma unroll
     for (int j = 0; j < KH; j++) {
-        load_row(kept[j], &s, y - top + j);
+        load_row(kept[j], &s, y - TOP + j);
 #pragma unroll
         for (int k = 0; k < ALL; k++) {
             even[k] += EVEN_BYTES(kept[j][k]);
@@ -418,7 +420,7 @@ __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, 
     for (;;) {
 #pragma unroll
         for (int j = 0; j < KH; j++) {
-            load_row(enter, &s, y + 1 - top + KH - 1);
+            load_row(enter, &s, y + 1 - TOP + KH - 1);
             if (!idle)
                 store_row(&s, &sink, y, even, odd);
             if (++y >= end)
@@ -435,7 +437,7 @@ __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, 
     uint leave[ALL];
 #pragma unroll 1
     for (int j = 0; j < KH; j++) {
-        load_row(enter, &s, y - top + j);
+        load_row(enter, &s, y - TOP + j);
 #pragma unroll
         for (int k = 0; k < ALL; k++) {
             even[k] += EVEN_BYTES(enter[k]);
@@ -445,8 +447,8 @@ __kernel void box_packed(__global const uchar *in, int in_offset, int in_pitch, 
     for (;;) {
 #pragma unroll
         for (int r = 0; r < UNROLL; r++) {
-            load_row(enter, &s, y + 1 - top + KH - 1);
-            load_row(leave, &s, y - top);
+            load_row(enter, &s, y + 1 - TOP + KH - 1);
+            load_row(leave, &s, y - TOP);
             if (!idle)
                 store_row(&s, &sink, y, even, odd);
             if (++y >= end)

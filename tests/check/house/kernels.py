@@ -41,7 +41,7 @@ def compile_kernel(path, options, mode=CHECK_ONLY):
         assembly = re.search(r"\basm\b|filters/warp.clh", file.read()) is not None
     if path.endswith("selftest.cl"):
         assembly = "-DPART_PTX" in options
-    assembly = assembly or "-DWITH_PTX=1" in options  # what comes before every kernel has some, then
+    assembly = assembly or any(re.match("-DWITH_PTX=[12]", option) for option in options)  # what comes before every kernel has some, then
     target = PTX if assembly else GENERAL if mode is CHECK_ONLY else HASWELL
     command = ["clang", "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header", *mode, *WARNINGS,
                *target, "-I", SRC, "-include", HEADER, "-include", FUSE, *options, path]
@@ -78,9 +78,9 @@ def test_self_test():
 
 
 @functools.lru_cache(None)
-def variant_options():
+def variant_options(**more):
     """Each file and set of options that the harness would build, without its own compiler flags."""
-    environment = dict(os.environ, OPTIONS="1", HONE_TEST_EFFORT=frame.option("effort", "tiny"))
+    environment = {**os.environ, "OPTIONS": "1", "HONE_TEST_EFFORT": frame.option("effort", "tiny"), **more}
     output = subprocess.run([os.path.join(frame.build(), "tests", "harness")], env=environment, capture_output=True,
                             text=True, check=True, timeout=300).stdout
     jobs = set()
@@ -98,6 +98,24 @@ def test_with_the_options_of_variants():
     jobs = variant_options()
     print(f"# {len(jobs)} sets of options")
     report(compile_all(jobs))
+
+
+SELECTING = ("HONE_T", "WITH_PTX", "AHEAD", "SHUFFLE", "KEEP", "TAIL")  # what selects code, not numbers in it
+
+
+def code_of(job):
+    """What tells apart programs that differ in more than numbers."""
+    path, options = job
+    values = dict(option[2:].partition("=")[::2] for option in options)
+    return (path, variant_of(options), *map(values.get, SELECTING), values.get("HONE_C") == "1", values.get("STACK") == "1")
+
+
+def test_as_for_nvidia():
+    """With inline assembly, and as chosen for such GPUs, whichever device is here."""
+    jobs = {code_of(job): job for job in variant_options(HONE_TEST_AS="sm_90", HONE_TEST_EFFORT="all")}
+    print(f"# {len(jobs)} programs")
+    frame.check(any("-DWITH_PTX=2" in options for _, options in jobs.values()), "none has inline assembly")
+    report(compile_all(sorted(jobs.values())))
 
 
 def variant_of(options):
