@@ -15,6 +15,8 @@
 
 enum { LANES = 64 / sizeof(PIXEL) };
 
+#include "filters/vectors.clh"
+
 typedef PIXEL pixels __attribute__((ext_vector_type(64 / sizeof(PIXEL))));
 typedef ushort words __attribute__((ext_vector_type(32)));
 typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
@@ -48,32 +50,16 @@ inline PIXEL add_pixel(PIXEL a, PIXEL b)
 #endif
 }
 
-/* Streaming stores must be aligned: the first elements of a row up to there are stored one by one. */
-inline int elements_before(__global const RESULT *out, int count)
-{
-    int ahead = (int)((-(ulong)out & 63) / sizeof(PIXEL));
-    return STREAM ? min(ahead, count) : 0;
-}
-
-inline void store(__global RESULT *out, pixels v)
-{
-#if STREAM
-    __builtin_nontemporal_store(v, (__global pixels *)out);
-#else
-    *(__global pixels_at *)out = v;
-#endif
-}
-
 inline void add_row(const struct source *source, __global const PIXEL *second, const struct sink *sink, int i,
                     int y, int count)
 {
     __global const PIXEL *a = source->at + y * source->pitch;
     __global RESULT *out = sink->at + y * sink->pitch;
-    int end = i + count, before = i + elements_before(out + i, count);
+    int end = i + count, before = i + min(count, BEFORE(out + i, 64));
     for (; i < before; i++)
         out[i] = add_pixel(a[i], second[i]);
     for (; i + LANES <= end; i += LANES)
-        store(out + i, add_pixels(LOAD(a + i), LOAD(second + i)));
+        STORE(out + i, add_pixels(LOAD(a + i), LOAD(second + i)), pixels);
     for (; i < end; i++)
         out[i] = add_pixel(a[i], second[i]);
 }

@@ -360,6 +360,13 @@ static const struct variant variants[] = {
      .passes = {PASS("box_lines", .extent = {"W", "H"}, .block = {"BLOCK", BANDS_ROWS("KH")},
                      .arguments = {"in", "out", "W", "H", "border", BANDS_ROWS("KH")})},
      .cost = {"2*C", "C*(2 + KH/ROWS)", "C*(4 + log2(KW) + KH/ROWS)"}},
+    {VARIANT("single", "single.cl", NEEDS_WIDE, "wide", "CPU: windows of one pixel: rows copied"),
+     .condition = "AREA == 1",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "16 1 64", "rows per work-item"},
+                  {"STREAM", TUNABLE_DEFINE, "1 0", "results go past the caches"}},
+     .passes = {PASS("box_single", .extent = {"H"}, .block = {"ROWS"}, .local = {"1"},
+                     .arguments = {"in", "out", "W*C", "H"})},
+     .cost = {"2*C*BITS/8", "C*BITS/256", "0"}},
 };
 
 /* Integers on NVIDIA's GPUs; the bytes that a row of a window holds, which a work-group's columns must
@@ -375,6 +382,8 @@ static const struct variant variants[] = {
     ": 24)))"
 
 static const struct seed seeds[] = {
+    {"WIDE && AREA == 1 && W*H*C*BITS <= 8388608", "single", "STREAM=0"},
+    {"WIDE && AREA == 1", "single", "STREAM=1"},
     {"WIDE && KH <= 64", "doubles", "ROWS=128"},
     {"WIDE", "doubles", "ROWS=512"},
     {"WIDE && KH <= 32", "lines", ""},
@@ -475,8 +484,8 @@ static const struct rung rungs[] = {
 };
 
 /* What tests and the doctor try. */
-static const char *const trials[] = {"",        "size=3", "width=5 height=2", "width=1 height=4", "size=13",
-                                     "size=40", NULL};
+static const char *const trials[] = {"",        "size=3",  "width=5 height=2", "width=1 height=4",
+                                     "size=13", "size=40", "size=1",           NULL};
 
 static const char *const usual[] = {"size=8", "size=3", "size=31", NULL};
 

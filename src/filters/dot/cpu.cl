@@ -15,6 +15,8 @@
 
 enum { LANES = 16 };
 
+#include "filters/vectors.clh"
+
 typedef float floats __attribute__((ext_vector_type(16)));
 typedef floats floats_at __attribute__((aligned(4)));
 
@@ -39,29 +41,13 @@ inline float dot1(__global const float *a, __global const float *b)
     return (a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3]);
 }
 
-/* Streaming stores must be aligned: the first results of a row up to there are stored one by one. */
-inline int results_before(__global const float *out, int count)
-{
-    int ahead = (int)((-(ulong)out & 63) / sizeof(float));
-    return STREAM ? min(ahead, count) : 0;
-}
-
-inline void store(__global float *out, floats v)
-{
-#if STREAM
-    __builtin_nontemporal_store(v, (__global floats *)out);
-#else
-    *(__global floats_at *)out = v;
-#endif
-}
-
 inline void dot_row(__global const float *a, __global const float *b, __global float *out, int count)
 {
-    int i = 0, before = results_before(out, count);
+    int i = 0, before = min(count, BEFORE(out, 64));
     for (; i < before; i++)
         out[i] = dot1(a + 4 * i, b + 4 * i);
     for (; i + LANES <= count; i += LANES)
-        store(out + i, dot16(a + 4 * i, b + 4 * i));
+        STORE(out + i, dot16(a + 4 * i, b + 4 * i), floats);
     for (; i < count; i++)
         out[i] = dot1(a + 4 * i, b + 4 * i);
 }

@@ -11,6 +11,9 @@
 #ifndef ROWS
 #define ROWS 16 /* rows per work-item */
 #endif
+#ifndef STREAM
+#define STREAM 0 /* 1: results go past the caches */
+#endif
 
 #include "filters/gray/mean.clh"
 #include "filters/products.clh"
@@ -255,8 +258,12 @@ inline bytes step(__global const uchar *from)
 inline void gray_row(__global const PIXEL *in, __global RESULT *out, int count)
 {
     int x = 0;
+    if (STREAM && count >= STEP) { /* the next step makes some again */
+        *(__global bytes_at *)out = step((__global const uchar *)in);
+        x = BEFORE(out, NATIVE);
+    }
     for (; x + STEP <= count; x += STEP)
-        *(__global bytes_at *)(out + x) = step((__global const uchar *)(in + x * HONE_C));
+        STORE(out + x, step((__global const uchar *)(in + x * HONE_C)), bytes);
     if (x == count)
         return;
     if (count >= STEP) { /* the last step makes some again */

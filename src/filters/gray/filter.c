@@ -29,7 +29,8 @@ static const struct variant variants[] = {
     {VARIANT("vectors", "cpu.cl", NEEDS_WIDE, "wide",
              "CPU: colours, those of integers in products of 16 bits"),
      .tunables = {{"COLUMNS", TUNABLE_DEFINE, "8192 2048 512", "pixels of a row per work-item"},
-                  {"ROWS", TUNABLE_DEFINE, "16 1 4 64", "rows per work-item"}},
+                  {"ROWS", TUNABLE_DEFINE, "16 1 4 64", "rows per work-item"},
+                  {"STREAM", TUNABLE_DEFINE, "0 1", "results go past the caches"}},
      .defines = {"WEIGHTS=weights"},
      .passes = {PASS("gray_vectors", .block = {"COLUMNS", "ROWS"}, .local = {"1", "1"},
                      .arguments = {"in", "out", "W", "H"})},
@@ -45,12 +46,17 @@ static const struct variant variants[] = {
      .cost = {COST_BYTES, "C/4", OPERATIONS}},
 };
 
+/* Results that the caches hold are worth keeping for whoever reads them. A copy gains more than means. */
+#define LARGE "W*H*BITS/8 > (C == 1 ? 1048576 : 16777216)"
+
 static const struct seed seeds[] = {
     {"GPU && BITS == 8 && C == 4", "blocks", "LANES=4 ROWS=2 WG_X=128"},
     {"GPU && BITS == 8", "blocks", "LANES=16 WG_X=64"},
     {"GPU", "blocks", "LANES=4 WG_X=128"},
     /* Of rows longer than a piece, one piece after the other, as memory is fetched ahead. */
+    {"WIDE && W > 8192 && " LARGE, "vectors", "ROWS=1 STREAM=1"},
     {"WIDE && W > 8192", "vectors", "ROWS=1"},
+    {"WIDE && " LARGE, "vectors", "STREAM=1"},
     {"WIDE", "vectors", ""},
     {NULL, "stretches", ""},
 };

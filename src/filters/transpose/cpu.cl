@@ -39,7 +39,7 @@
 #define DOWN (4 * N)                                        /* rows of a step */
 #define TAIL (HONE_C == 3 ? (16 + SIZE - 1) / SIZE - N : 0) /* pixels that a load sees behind its own N */
 
-#if ROOM_LOG >= 3
+#if ROOM_LOG >= 3 || HONE_C == 3
 #define DEEP 4 /* blocks below each other in a step: it stores whole cache lines of a column, one by one */
 #else
 #define DEEP 1
