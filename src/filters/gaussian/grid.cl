@@ -87,7 +87,7 @@
 #define WIDE       (GIVE / BYTES)
 #define WIDE_CELLS (WIDE > STEP ? WIDE / STEP : 1)
 #define AROUND     (WIDE_CELLS + 3)
-#define TOGETHER   (AHEAD != 2 ? STEP : HONE_C > 1 ? 1 : STEP > 4 ? 4 : STEP)
+#define TOGETHER   (AHEAD != 2 ? STEP : HONE_C > 1 && !FLOATING ? 1 : STEP > 4 ? 4 : STEP)
 
 __constant float phi[4 * STEP] = {PHI};
 
