@@ -203,6 +203,7 @@ static const struct seed seeds[] = {
     {"GPU && PTX && W*H*C >= 134217728", "tiles", "PIECES=2 STREAM=1"},
     {"GPU && PTX && C > 1 && W*H >= 33554432", "tiles", ""},
     {"GPU && PTX && C > 1", "tiles", "ROWS=32 PIECES=1 LINES=4 STREAM=1 WG_SUMS=64 WG_X=32"},
+    {"GPU && PTX && W*H >= 16777216 && BITS == 8", "tiles", "ROWS=32 WG_SUMS=64"},
     {"GPU && PTX && W*H >= 16777216", "tiles", "ROWS=32"},
     {"GPU && PTX", "tiles", "ROWS=32 PIECES=1 LINES=4 STREAM=1 WG_SUMS=64 WG_X=64"},
     {"GPU", "bands", ""},

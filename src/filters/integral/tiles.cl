@@ -126,6 +126,15 @@ inline void load_neighbours(pixels4 v[OWN / 4], __global const PIXEL *row, int a
         v[k] = load4(row, at + 4 * k, count, limit, whole);
 }
 
+/* Rows whose loads are under way at once: as many as registers have room for. Of colours, one by one is
+ * faster. */
+#define BATCH (HONE_C > 1 || LANES < 16 ? 1 : OWN * PIXEL_BYTES >= 64 ? 8 : 16)
+#if BATCH == 1
+#define BATCHES 8 /* whose code stands together */
+#else
+#define BATCHES 1
+#endif
+
 /*
  * LANES rows: each lane leaves its part of each row in local memory, and then adds up one row. The odd
  * distance between rows keeps lanes out of each other's banks.
@@ -134,17 +143,23 @@ inline void load_neighbours(pixels4 v[OWN / 4], __global const PIXEL *row, int a
 inline void sum_rows(struct columns *c, SUM sums[HONE_C], __global const PIXEL *in, int pitch, int y, int at,
                      int count, int height, int lane, bool whole, __local SUM *area)
 {
-#pragma unroll 8
-    for (int row = 0; row < LANES; row++) {
-        pixels4 v[OWN / 4];
-        SUM across[HONE_C];
-        int from = min(y + row, height - 1);
-        load_neighbours(v, in + from * pitch, at, count, LIMIT(from, height - 1, count), whole);
-        for (int channel = 0; channel < HONE_C; channel++)
-            across[channel] = 0;
-        columns_add(c, v, across);
-        for (int channel = 0; channel < HONE_C; channel++)
-            area[(channel * LANES + row) * APART + lane] = across[channel];
+#pragma unroll BATCHES
+    for (int first = 0; first < LANES; first += BATCH) {
+        pixels4 v[BATCH][OWN / 4];
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            int from = min(y + first + k, height - 1);
+            load_neighbours(v[k], in + from * pitch, at, count, LIMIT(from, height - 1, count), whole);
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            SUM across[HONE_C];
+            for (int channel = 0; channel < HONE_C; channel++)
+                across[channel] = 0;
+            columns_add(c, v[k], across);
+            for (int channel = 0; channel < HONE_C; channel++)
+                area[(channel * LANES + first + k) * APART + lane] = across[channel];
+        }
     }
     TILE_BARRIER();
     for (int channel = 0; channel < HONE_C; channel++) {
