@@ -178,8 +178,8 @@ static const struct variant variants[] = {
      .cost = {IN_AND_OUT, "C*(2 + size/ROWS)", "C*(10 + size/ROWS)"}},
 };
 
-/* What `packed` does not take; the bytes that a row of a window holds. */
-#define ABREAST "PTX && (TYPE > 0 || C > 1 || size > 65)"
+/* What `packed` does not take, or is slow at (border=reflect101); the bytes that a row of a window holds. */
+#define ABREAST "PTX && (TYPE > 0 || C > 1 || size > 65 || (BORDER == 2 && !mask))"
 #define SPAN    "size*C*BITS/8"
 
 static const struct seed seeds[] = {
