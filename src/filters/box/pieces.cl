@@ -378,7 +378,7 @@ inline void slide_windows(const struct tile *t, const struct results *to, __loca
     int places[PX];
 #pragma unroll
     for (int k = 0; k < PX; k++)
-        places[k] = FIND(t, t->at + k);
+        places[k] = FIND(t, t->from + (int)get_local_id(0) * PX + k);
     begin_columns(&columns, enter, leave, t, y);
     fetch_batch(enter, leave, t, y);
 #pragma unroll 1

@@ -114,6 +114,22 @@ def test_borders_and_channels_against_scipy():
         same(bridge.apply("box " + parameters, pixels), mean(pixels, width, height, mode, value), parameters)
 
 
+def test_wrapped_columns():
+    """Where rows are whole numbers of what a work-item reads, columns beyond an edge are read at the other one; else one by one."""
+    for shape, width, height in (((60, 192), 31, 9), ((60, 190), 31, 9), ((40, 192), 300, 5), ((50, 256), 20, 180)):
+        pixels = numpy.random.default_rng(SEED).integers(0, 256, shape, dtype=numpy.uint8)
+        sums = sums_of(pixels, width, height, "wrap")
+        wanted = ((2 * sums + width * height) // (2 * width * height)).astype(numpy.uint8)
+        chain = f"box width={width} height={height} border=wrap"
+        for variant in ("abreast", "tall", "sums"):
+            config = "PX=16 WG_X=256" if variant == "sums" else "WG_X=64"
+            same(bridge.apply(chain, pixels, variant=variant, config=config), wanted, f"{variant} {shape} {chain}")
+        for variant in ("pieces", "tall_pieces"):
+            got = bridge.apply(chain, pixels.astype(numpy.float32), variant=variant, config="RUN=4 WG_X=128")
+            error = numpy.abs(got - sums / (width * height)).max()
+            frame.check(error < 255e-5, f"{variant} {shape} {chain}: off by {error}")
+
+
 def test_halves_go_up():
     """Known means of two: -1.5 is -1, -0.5 is 0, 0.5 is 1; and the ends of the format stay."""
     pixels = numpy.array([[-2, -1, 0, 1, 2, 32767, 32767, -32768, -32768]], numpy.int16)
