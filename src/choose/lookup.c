@@ -121,6 +121,15 @@ static bool is_exact(const struct record_case *c)
     return find_value(c->parameters, "exact", strlen("exact"), &found);
 }
 
+/* Where a border has a record of its own, it is another choice than the usual border's: a third border's is
+ * more likely the usual one. */
+static double border_distance(const char *record, const char *wanted)
+{
+    if (strcmp(record, wanted) == 0)
+        return 0;
+    return strcmp(record, hone_border_name(HONE_BORDER_REPLICATE)) == 0 ? 0.25 : 0.3;
+}
+
 double lookup_distance(const struct record_case *record, const struct record_case *wanted)
 {
     if (strcmp(record->filter, wanted->filter) != 0 || record->type != wanted->type ||
@@ -133,7 +142,7 @@ double lookup_distance(const struct record_case *record, const struct record_cas
     if (pixels > 0 && wanted_pixels > 0)
         distance += fabs(log2(pixels / wanted_pixels));
     distance += record->channels != wanted->channels;
-    distance += strcmp(record->border, wanted->border) != 0 ? 0.25 : 0;
+    distance += border_distance(record->border, wanted->border);
     /* Of other kernels: a hint, no more. What comes with hone names none: it was made for those that come
      * with it. */
     distance += record->source[0] && strcmp(record->source, wanted->source) != 0 ? 2 : 0;

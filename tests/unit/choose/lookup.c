@@ -103,6 +103,17 @@ TEST(distances_of_cases)
     CHECK(lookup_distance(&other, &box8) > 0);
 }
 
+TEST(another_border_is_rather_like_the_usual_one)
+{
+    struct record_case wrap = box8, odd = box8;
+    strcpy(wrap.border, "wrap");
+    strcpy(odd.border, "reflect101");
+    CHECK(lookup_distance(&wrap, &wrap) == 0);
+    CHECK(lookup_distance(&box8, &wrap) > 0);
+    CHECK(lookup_distance(&box8, &wrap) < lookup_distance(&odd, &wrap));
+    CHECK(lookup_distance(&odd, &wrap) < distance("size=8", 2048, 1));
+}
+
 static double between(const char *filter, const char *recorded, const char *wanted)
 {
     struct record_case a = box8, b = box8;
