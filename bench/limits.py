@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What limits a variant in a case: asks `hone bench --probe`, which adds arithmetic and loads and sees what they cost. The variant
-runs with the configuration of its rung, or its own default."""
+runs in the configuration that was chosen."""
 import functools
 import json
 import os
@@ -27,15 +27,17 @@ def shown(row, what):
 def told(probes):
     if not probes:
         return 'not probed'
+    if probes['ms'] is None:
+        return f"not probed: {probes.get('note') or 'no answer'}"
     return (f"{probes['limiter']}: added arithmetic shows by {shown(probes, 'more_arithmetic_ms')}, loads by "
             f"{shown(probes, 'more_loads_ms')}; operations alone {percent(probes['operations_alone'], 1)}, bytes "
             f"{percent(probes['bytes_alone'], 1)}")
 
 
-def limit_of(tools, chain, case, variant):
+def limit_of(tools, chain, case, variant, config):
     """A phrase; "not probed" where there is no answer."""
     wanted = [os.path.join(tools.build, 'hone'), 'bench', chain, '--sizes', '%dx%d' % case.size, '--format',
-              f'{case.kind}x{case.channels}', '--rung', step_of(tools, chain.split()[0], variant), '--probe', '--json']
+              f'{case.kind}x{case.channels}', '--rung', step_of(tools, chain.split()[0], variant), '--config', config, '--probe', '--json']
     done = subprocess.run(wanted, capture_output=True, text=True, check=False)
     try:
         answer = json.loads(done.stdout)

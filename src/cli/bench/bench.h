@@ -16,6 +16,7 @@ struct bench_run {
     struct common_options common;
     const char *sizes, *format;
     struct option_list rungs;
+    const char *config; /* of the one row, NULL: its own */
     bool facts, probes;
     const char *html; /* the page to write; NULL: none */
     struct text command, page;

@@ -177,6 +177,8 @@ static hone_status prepare(struct bench_run *run, const char *name, hone_error *
     run->ladder->probes = run->probes;
     if (!status && run->rungs.count)
         status = ladder_keep(run->ladder, run->rungs.items, run->rungs.count, error);
+    if (!status && run->config)
+        status = ladder_configure(run->ladder, run->config, error);
     return status ? status : collect_images(run, error);
 }
 
@@ -285,6 +287,7 @@ static int run_bench(int argc, char **argv)
     const struct option own[] = {{"sizes", 0, OPTION_TEXT, &run.sizes, 0, 0},
                                  {"format", 0, OPTION_TEXT, &run.format, 0, 0},
                                  {"rung", 0, OPTION_LIST, &run.rungs, 0, 0},
+                                 {"config", 0, OPTION_TEXT, &run.config, 0, 0},
                                  {"facts", 0, OPTION_FLAG, &run.facts, 0, 0},
                                  {"probe", 0, OPTION_FLAG, &run.probes, 0, 0},
                                  {"html", 0, OPTION_TEXT, &run.html, 0, 0},
@@ -329,6 +332,7 @@ const struct command command_bench = {
     "  --sizes LIST     image sizes instead of the table's: 512x512,1920x1080; one size for experiments\n"
     "  --format LIST    formats instead of the table's: u8, f32, u8x3 ...\n"
     "  --rung NAME      only this row; can be repeated\n"
+    "  --config VALUES  tunables of that row, such as 'WG_X=32 ROWS=8'; others keep the row's values\n"
     "  --facts          registers, spills, waves and memory of each kernel, if the driver reports them\n"
     "  --probe          find each row's limiter by probes: arithmetic or loads added, half of the\n"
     "                   work-groups, loads that come from a cache\n"

@@ -145,6 +145,15 @@ hone_status ladder_keep(struct ladder *ladder, const char *const *names, int cou
     return HONE_OK;
 }
 
+hone_status ladder_configure(struct ladder *ladder, const char *config, hone_error *error)
+{
+    struct ladder_step *step = &ladder->steps[0];
+    if (ladder->count != 1)
+        return error_usage(error, "--config is for one row, and %s has %d: choose it with --rung",
+                           ladder->name, ladder->count);
+    return config_parse(step->variant, config, &step->config, error);
+}
+
 /* ---- Climbing ---- */
 
 /* The twin of a step that cannot run here, and why it was needed. */

@@ -94,6 +94,17 @@ def test_copies_to_images_stand_apart():
     frame.check(row["copies_ms"] > 0 and row["loads"] > 60, f"{row}")
 
 
+def test_a_row_in_another_configuration():
+    [table] = measured("box size=3", "--sizes", "64x64", "--rung", "strips-8", "--config", "ROWS=16")
+    [row] = table["devices"][0]["rows"]
+    frame.check(row["config"].startswith("PX=8 ROWS=16 ") and row["ran"], f"{row}")
+    for wrong, words in ((("--rung", "strips-8", "--rung", "strips-16"), "--config is for one row"),
+                         (("--rung", "strips-8", "--config", "TALL=1"), "no tunable 'TALL'")):
+        done = subprocess.run([os.path.join(frame.build(), "hone"), "bench", "box", "--config", "ROWS=16", *wrong], capture_output=True,
+                              text=True, check=False, timeout=100)
+        frame.check(done.returncode == 2 and words in done.stderr, f"{wrong}: {done.returncode}, {done.stderr}")
+
+
 def test_passes_by_themselves():
     [table] = measured("gaussian", "--sizes", "64x64")
     passes = [len(row["passes"]) for row in table["devices"][0]["rows"]]
