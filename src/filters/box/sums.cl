@@ -11,6 +11,7 @@
 #if ABREAST
 #include "filters/abreast.clh"
 #else
+#define TEAMS 1 /* tiles of a work-group */
 #include "filters/windows.clh"
 #endif
 
@@ -151,11 +152,7 @@ inline void finish_odd(const struct tile *t, const struct results *to, const SUM
 }
 #endif
 
-#if ABREAST
 __kernel __attribute__((reqd_work_group_size(WG_X, TEAMS, 1))) void
-#else
-__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
-#endif
 box_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
          int out_pitch, __local uint4 *part, int width, int height, int window_width, int window_height,
          BORDER_TYPE border, int tile, int rows, uint area, uint multiplier, uint shift ABOVE_PARAMETERS)

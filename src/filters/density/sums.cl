@@ -14,6 +14,7 @@
 #if ABREAST
 #include "filters/abreast.clh"
 #else
+#define TEAMS 1 /* tiles of a work-group */
 #include "filters/windows.clh"
 #endif
 
@@ -83,11 +84,7 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
     }
 }
 
-#if ABREAST
 __kernel __attribute__((reqd_work_group_size(WG_X, TEAMS, 1))) void
-#else
-__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
-#endif
 density_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
              int out_pitch, __local uint4 *part, int width, int height, int size, int border, int tile,
              int rows, uint least ABOVE_PARAMETERS)
