@@ -39,8 +39,8 @@ hone_status ladder_of(struct ladder *ladder, const struct seeds *seeds, const ch
 /* Leaves only the named steps; an unknown name is HONE_ERROR_USAGE. */
 hone_status ladder_keep(struct ladder *ladder, const char *const *names, int count, hone_error *error);
 
-/* Gives the one step that is left another configuration; HONE_ERROR_USAGE if there are several, or it has no such
- * configuration. */
+/* Gives the one step that is left another configuration; HONE_ERROR_USAGE if there are several, or it has no
+ * such configuration. */
 hone_status ladder_configure(struct ladder *ladder, const char *config, hone_error *error);
 
 /* One step on one device. */
