@@ -41,7 +41,8 @@ def compile_kernel(path, options, mode=CHECK_ONLY):
         assembly = re.search(r"\basm\b|filters/warp.clh", file.read()) is not None
     if path.endswith("selftest.cl"):
         assembly = "-DPART_PTX" in options
-    assembly = assembly or any(re.match("-DWITH_PTX=[12]", option) for option in options)  # what comes before every kernel has some, then
+    # What comes before every kernel has some, then.
+    assembly = assembly or any(re.match("-DWITH_PTX=[12]", option) for option in options)
     target = PTX if assembly else GENERAL if mode is CHECK_ONLY else HASWELL
     command = ["clang", "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header", *mode, *WARNINGS,
                *target, "-I", SRC, "-include", HEADER, "-include", FUSE, *options, path]
