@@ -161,7 +161,7 @@ inline void load_row(uint *w, const struct strip *s, int y)
     uint outside = outside_word(s->border);
 #pragma unroll
     for (int k = 0; k < ALL; k++)
-        w[k] = !inside || (first && k < BEFORE) || (!TAIL && last && k >= BEFORE + WORDS) ? outside : w[k];
+        w[k] = (!TAIL && last && k >= BEFORE + WORDS) || (first && k < BEFORE) || !inside ? outside : w[k];
 #elif HONE_BORDER != BORDER_WRAP
     if (first) {
 #pragma unroll
