@@ -119,18 +119,18 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define PIECES_CELLS    "(4*BATCH*((WG_X*WORDS + 2*RUN*C)*(RUN + 1)/RUN + 2*WORDS))"
 #define PIECES_SUMS     "(4*WG_X*BATCH*WORDS/RUN)"
 #define PIECES_IN_PLACE "(2*" PIECES_CELLS " + " PIECES_SUMS " > LMEM)"
-#define PIECES_LOCAL    "(" PIECES_CELLS "*(2 - " PIECES_IN_PLACE ") + " PIECES_SUMS ")"
+#define PIECES_LOCAL    "(RUN == 1 ? 16 : " PIECES_CELLS "*(2 - " PIECES_IN_PLACE ") + " PIECES_SUMS ")"
 #define PIECES_TUNABLES                                                                                      \
     {"WORDS", TUNABLE_DEFINE, "4 8", "elements of a work-item and row"},                                     \
         {"BATCH", TUNABLE_DEFINE, "4 2 8", "rows at a time"},                                                \
-        {"RUN", TUNABLE_DEFINE, "8 16 4 2 1", "windows of a work-item"},                                     \
+        {"RUN", TUNABLE_DEFINE, "8 16 4 2 1", "windows of a work-item; 1: of one column"},                   \
         {"GROUPS", TUNABLE_LAUNCH, "4 1 2 3 6 8 12 24", "work-groups per compute unit"},                     \
     {                                                                                                        \
         "WG_X", TUNABLE_DEFINE, "128 32 64 256 512", "work-group width"                                      \
     }
 #define PIECES_CONSTRAINTS                                                                                   \
-    "RUN <= KW && RUN + KW/RUN <= 160", "BATCH*WORDS % RUN == 0", ABREAST_MOST("KW") " >= " ABREAST_STEP,    \
-        PIECES_LOCAL " <= LMEM"
+    "KW == 1 ? RUN == 1 : RUN > 1 && RUN <= KW && RUN + KW/RUN <= 160", "BATCH*WORDS % RUN == 0",            \
+        ABREAST_MOST("KW") " >= " ABREAST_STEP, PIECES_LOCAL " <= LMEM"
 #define PIECES_ARGUMENTS                                                                                     \
     "in", "out", "local:" PIECES_LOCAL, "W", "H", "KW", "KH", "border", ABREAST_TILE("KW"),                  \
         ABREAST_ROWS("KW", "1"), "AREA"
@@ -421,17 +421,25 @@ static const struct seed seeds[] = {
     {ABREAST " && " SPAN " > 256", "abreast", "GROUPS=4 WG_X=128"},
     {ABREAST " && !" SMALL " && " SPAN " <= 128", "abreast", "GROUPS=16"},
     {ABREAST " && !" SMALL, "abreast", "GROUPS=4 WG_X=128"},
+    {"PTX && FLOAT && KW == 1 && " TALLER, "tall_pieces", "RUN=1 BATCH=2 WG_X=128 GROUPS=6"},
+    {"PTX && FLOAT && KW == 1 && KH > 8 && KH <= 64 && (C == 4 || " VERY_LARGE ")", "pieces",
+     "RUN=1 BATCH=8 WG_X=128 GROUPS=24"},
+    {"PTX && FLOAT && KW == 1 && KH > 8 && KH <= 64 && C > 1", "pieces", "RUN=1 BATCH=8 WG_X=128 GROUPS=12"},
+    {"PTX && FLOAT && KW == 1 && KH > 8 && (C > 1 || " VERY_LARGE ")", "pieces",
+     "RUN=1 BATCH=8 WG_X=128 GROUPS=6"},
+    {"PTX && FLOAT && KW == 1 && KH > 8 && KH <= 64 && " LARGE, "pieces", "RUN=1 BATCH=8 WG_X=64 GROUPS=6"},
+    {"PTX && FLOAT && KW == 1 && KH > 8", "pieces", "RUN=1 WG_X=64 GROUPS=6"},
     {"PTX && FLOAT && " TALLER " && KW >= 16 && KW*C <= 900", "tall_pieces",
      "WORDS=8 BATCH=2 RUN=16 GROUPS=2 WG_X=256"},
     {"PTX && FLOAT && " TALLER " && KW >= 16", "tall_pieces", "WORDS=8 BATCH=2 RUN=16 GROUPS=1 WG_X=512"},
+    {"PTX && FLOAT && C == 4 && KW > 24 && KW <= 40", "pieces", "WORDS=8 BATCH=2 RUN=16"},
     {"PTX && FLOAT && KW >= 16 && KW*C <= 160", "pieces", "RUN=16"},
     {"PTX && FLOAT && " LARGE " && C > 2 && KW >= 16 && KW*C <= 900", "pieces",
      "WORDS=8 BATCH=2 RUN=16 GROUPS=2 WG_X=256"},
     {"PTX && FLOAT && KW >= 16", "pieces", "RUN=16 WG_X=256 GROUPS=3"},
     {"PTX && FLOAT && KW >= 8 && (" LARGE " || C > 1 || KH > 16)", "pieces", "BATCH=2 GROUPS=12 WG_X=64"},
     {"PTX && FLOAT && KW >= 4 && KH > 16", "pieces", "RUN=4"},
-    {"PTX && FLOAT && KW >= 2 && KH > 16", "pieces", "RUN=2 BATCH=2 GROUPS=12 WG_X=64"},
-    {"PTX && FLOAT && KH > 16", "pieces", "RUN=1 BATCH=2 GROUPS=12 WG_X=64"},
+    {"PTX && FLOAT && KW >= 2 && KH > 16", "pieces", "RUN=2 GROUPS=12 WG_X=64"},
     {"PTX && TYPE == 0 && AREA > 256 && C == 3", "sums", "SHUFFLE=1 PX=24 BATCH=8 GROUPS=8"},
     {"PTX && TYPE == 0 && AREA > 256 && C == 3", "sums", "SHUFFLE=1 PX=24 WG_X=128 WORDS=2 BATCH=4 GROUPS=8"},
     {"PTX && TYPE == 0 && AREA > 256 && C == 4 && KW > 48", "sums",

@@ -10,7 +10,8 @@
  * Along the rows nothing is subtracted. A work-item has RUN windows, one pixel after the other of a channel:
  * the columns from each window's first one to the end of the run (tails), those that all the windows share,
  * and those behind, of which each window has one more than the one before. What they share is the sums of the
- * pieces that follow, RUN columns each, which other work-items have summed.
+ * pieces that follow, RUN columns each, which other work-items have summed. RUN=1 is for windows of one
+ * column, which need none of this.
  *
  * Errors: along a row at most RUN + KW/RUN + 2 roundings, and one each of the column's sum, of the inverse of
  * the area and of the product with it. Each one is half a last place of a sum of magnitudes, so that the mean
@@ -45,6 +46,24 @@
 /* Runs in a row of windows, and runs of a work-item. */
 #define ROW_RUNS (WG_X * PX / RUN)
 #define RUNS     (BATCH * PX / RUN)
+
+/* Elements side by side that local memory takes and gives at once. */
+#if HONE_C == 4
+#define ALIGNED                4
+#define ALIGNED_TYPE           float4
+#define ALIGNED_OF(p)          vload4(0, p)
+#define FROM_ALIGNED(to, from) vstore4(*(__local const float4 *)(from), 0, to)
+#elif HONE_C == 2
+#define ALIGNED                2
+#define ALIGNED_TYPE           float2
+#define ALIGNED_OF(p)          vload2(0, p)
+#define FROM_ALIGNED(to, from) vstore2(*(__local const float2 *)(from), 0, to)
+#else
+#define ALIGNED                1
+#define ALIGNED_TYPE           float
+#define ALIGNED_OF(p)          (*(p))
+#define FROM_ALIGNED(to, from) (*(to) = *(from))
+#endif
 
 inline uint counted(uint word)
 {
@@ -209,29 +228,126 @@ inline float sum_of(const struct columns *columns, int k, bool odd)
     return count ? odd_sum(count) : columns->sums[k] + columns->rests[k];
 }
 
-inline void store_rows(struct columns *columns, uint enter[BATCH][WORDS], uint leave[BATCH][WORDS],
-                       __local float *cells, const int *places, bool odd)
+/* Where the sums of the columns of BATCH rows go: to registers, or to local memory. */
+#if RUN == 1
+struct sums {
+    float rows[BATCH][PX];
+};
+
+inline void keep_sums(struct sums *to, int b, const float *sums)
+{
+#pragma unroll
+    for (int k = 0; k < PX; k++)
+        to->rows[b][k] = sums[k];
+}
+#else
+struct sums {
+    __local float *cells;
+    int places[PX / ALIGNED];
+};
+
+inline void keep_sums(const struct sums *to, int b, const float *sums)
+{
+#pragma unroll
+    for (int k = 0; k < PX / ALIGNED; k++)
+        *(__local ALIGNED_TYPE *)(to->cells + b * ROW_CELLS + to->places[k]) = ALIGNED_OF(sums + k * ALIGNED);
+}
+#endif
+
+inline void slide_down(struct sums *to, struct columns *columns, uint enter[BATCH][WORDS],
+                       uint leave[BATCH][WORDS], bool odd)
 {
 #pragma unroll
     for (int b = 0; b < BATCH; b++) {
+        float sums[PX];
         take_row(columns, enter[b], false, odd);
         take_row(columns, leave[b], true, odd);
 #pragma unroll
         for (int k = 0; k < PX; k++)
-            cells[b * ROW_CELLS + places[k]] = sum_of(columns, k, odd);
+            sums[k] = sum_of(columns, k, odd);
+        keep_sums(to, b, sums);
     }
 }
 
-/* The sums of the columns of BATCH rows, to local memory. */
-inline void store_columns(struct columns *columns, uint enter[BATCH][WORDS], uint leave[BATCH][WORDS],
-                          __local float *cells, const int *places)
+inline void sum_columns(struct sums *to, struct columns *columns, uint enter[BATCH][WORDS],
+                        uint leave[BATCH][WORDS])
 {
     if (odd_among(enter) || odd_among(leave) || odd_columns(columns))
-        store_rows(columns, enter, leave, cells, places, true);
+        slide_down(to, columns, enter, leave, true);
     else
-        store_rows(columns, enter, leave, cells, places, false);
+        slide_down(to, columns, enter, leave, false);
 }
 
+/* ---- Results ---- */
+
+struct results {
+    __global RESULT *at;
+    int pitch;
+    float inverse; /* 1 / area */
+};
+
+/* The results of a work-item's columns, which are the windows from element i of row y on, `left` of them. */
+inline void store_results(const struct tile *t, const struct results *to, const float *means, int i, int y,
+                          int left)
+{
+    uint words[WORDS], centre[WORDS] = {0};
+    __global RESULT *at = to->at + y * to->pitch + i;
+    __global const uint *row = (__global const uint *)(t->in + y * t->pitch);
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        if (HONE_ALPHA && k % 4 == 3)
+            centre[k] = row[min(i + k, t->width * 4 - 1)];
+        uint word = clear_leaving(as_uint(means[k]), i + k, y, t->window_width, t->window_height, t->width,
+                                  t->height);
+        words[k] = copy_alpha(word, centre[k], k);
+    }
+    if (left >= PX) {
+#pragma unroll
+        for (int q = 0; q < WORDS / 4; q++)
+            ((__global uint4 *)at)[q] = vload4(q, words);
+    } else {
+#pragma unroll
+        for (int k = 0; k < PX; k++)
+            if (k < left)
+                at[k] = as_float(words[k]);
+    }
+}
+
+#if RUN == 1
+/* ---- Windows of one column, whose sums are the windows' ---- */
+
+inline void store_sums(const struct tile *t, const struct results *to, struct sums *sums, int i, int y,
+                       int end, int left)
+{
+#pragma unroll
+    for (int b = 0; b < BATCH; b++)
+        if (left > 0 && y + b < end) {
+#pragma unroll
+            for (int k = 0; k < PX; k++)
+                sums->rows[b][k] *= to->inverse;
+            store_results(t, to, sums->rows[b], i, y + b, left);
+        }
+}
+
+/* Rows y to end - 1 of the elements from `start` to `stop`. */
+inline void slide_windows(const struct tile *t, const struct results *to, __local float *cells, int start,
+                          int stop, int y, int end)
+{
+    uint enter[BATCH][WORDS] = {{0}}, leave[BATCH][WORDS] = {{0}};
+    struct columns columns;
+    struct sums sums;
+    int i = start + (int)get_local_id(0) * PX;
+    begin_columns(&columns, enter, leave, t, y);
+    fetch_batch(enter, leave, t, y);
+#pragma unroll 1
+    for (; y < end; y += BATCH) {
+        sum_columns(&sums, &columns, enter, leave);
+        if (y + BATCH < end)
+            fetch_batch(enter, leave, t, y + BATCH);
+        store_sums(t, to, &sums, i, y, end, stop - i);
+    }
+}
+#else
 /* ---- Along the rows ---- */
 
 /* Number j of a work-item's runs: its row in the batch, and where its windows are. */
@@ -283,38 +399,20 @@ inline void sum_windows(float *tails, __local const float *own, __local const fl
     }
 }
 
-struct results {
-    __global RESULT *at;
-    int pitch;
-    float inverse; /* 1 / area */
-};
-
-/* The results of a work-item's columns, which are the windows from element i of row y on. */
-inline void store_results(const struct tile *t, const struct results *to, __local const float *means, int i,
-                          int y, int left)
+/* The results of BATCH rows, of which those before `end` count. `means` are in local memory. */
+inline void store_batch(const struct tile *t, const struct results *to, __local const float *means, int i,
+                        int y, int end, int left)
 {
     int e = (int)get_local_id(0) * PX;
-    uint words[WORDS], centre[WORDS] = {0};
-    __global RESULT *at = to->at + y * to->pitch + i;
-    __global const uint *row = (__global const uint *)(t->in + y * t->pitch);
 #pragma unroll
-    for (int k = 0; k < WORDS; k++) {
-        if (HONE_ALPHA && k % 4 == 3)
-            centre[k] = row[min(i + k, t->width * 4 - 1)];
-        uint word = as_uint(means[PX + PLACE(e + k)]);
-        word = clear_leaving(word, i + k, y, t->window_width, t->window_height, t->width, t->height);
-        words[k] = copy_alpha(word, centre[k], k);
-    }
-    if (left >= PX) {
+    for (int b = 0; b < BATCH; b++)
+        if (left > 0 && y + b < end) {
+            float own[PX];
 #pragma unroll
-        for (int q = 0; q < WORDS / 4; q++)
-            ((__global uint4 *)at)[q] = vload4(q, words);
-    } else {
-#pragma unroll
-        for (int k = 0; k < PX; k++)
-            if (k < left)
-                at[k] = as_float(words[k]);
-    }
+            for (int k = 0; k < PX; k += ALIGNED)
+                FROM_ALIGNED(own + k, means + b * ROW_CELLS + PX + PLACE(e + k));
+            store_results(t, to, own, i, y + b, left);
+        }
 }
 
 inline void store_means(__local float *means, const float *sums, float inverse)
@@ -358,10 +456,7 @@ inline void finish_batch(const struct tile *t, const struct results *to, __local
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
     int i = start + (int)get_local_id(0) * PX;
-#pragma unroll
-    for (int b = 0; b < BATCH; b++)
-        if (i < stop && y + b < end)
-            store_results(t, to, means + b * ROW_CELLS, i, y + b, stop - i);
+    store_batch(t, to, means, i, y, end, stop - i);
 #if IN_PLACE
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
@@ -375,15 +470,16 @@ inline void slide_windows(const struct tile *t, const struct results *to, __loca
     uint enter[BATCH][WORDS] = {{0}}, leave[BATCH][WORDS] = {{0}};
     bool edge = t->folds && (t->from < 0 || t->needed > t->width * HONE_C);
     struct columns columns;
-    int places[PX];
+    struct sums sums;
+    sums.cells = cells;
 #pragma unroll
-    for (int k = 0; k < PX; k++)
-        places[k] = FIND(t, t->from + (int)get_local_id(0) * PX + k);
+    for (int k = 0; k < PX / ALIGNED; k++)
+        sums.places[k] = FIND(t, t->from + (int)get_local_id(0) * PX + k * ALIGNED);
     begin_columns(&columns, enter, leave, t, y);
     fetch_batch(enter, leave, t, y);
 #pragma unroll 1
     for (; y < end; y += BATCH) {
-        store_columns(&columns, enter, leave, cells, places);
+        sum_columns(&sums, &columns, enter, leave);
         if (y + BATCH < end)
             fetch_batch(enter, leave, t, y + BATCH);
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -394,10 +490,11 @@ inline void slide_windows(const struct tile *t, const struct results *to, __loca
         finish_batch(t, to, cells, means, pieces, start, stop, y, end);
     }
 }
+#endif
 
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
 box_pieces(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-           int out_pitch, __local float *part, int width, int height, int window_width, int window_height,
+           int out_pitch, __local float4 *part, int width, int height, int window_width, int window_height,
            BORDER_TYPE border, int size, int rows, int area ABOVE_PARAMETERS)
 {
     int start = get_group_id(0) * size, y = get_group_id(1) * rows, stop = min(start + size, width * HONE_C);
@@ -423,7 +520,7 @@ box_pieces(__global const PIXEL *in, int in_offset, int in_pitch, __global RESUL
     t.from = start - (left + PX - 1) / PX * PX;
     t.needed = stop + right;
     find_columns(&t);
-    slide_windows(&t, &to, part, start, stop, y, min(y + rows, height));
+    slide_windows(&t, &to, (__local float *)part, start, stop, y, min(y + rows, height));
 }
 
 #if TALL
