@@ -135,7 +135,7 @@ static void add_turn(struct shapes *shapes, const char *parameters, unsigned tur
                   fewest_channels(shapes->filter), turn);
 }
 
-/* Each type once, the rest taking turns. */
+/* Each type once, the rest taking turns; and RGBA of bytes and floats. */
 static void add_types(struct shapes *shapes, const char *parameters, unsigned turn)
 {
     for (unsigned type = HONE_U8; type <= HONE_S16; type++, turn++) {
@@ -143,6 +143,8 @@ static void add_types(struct shapes *shapes, const char *parameters, unsigned tu
         while (!(shapes->filter->channels & 1u << channels))
             channels = channels % 4 + 1;
         add_shape(shapes, parameters, (hone_type)type, channels, turn);
+        if (type % 2 == 0)
+            add_shape(shapes, parameters, (hone_type)type, 4, turn + 1);
     }
 }
 
