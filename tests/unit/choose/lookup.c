@@ -87,8 +87,13 @@ TEST(distances_of_cases)
     CHECK(distance("size=4", 1024, 1) == 3);
     CHECK(distance("size=40", 1024, 1) >
           3); /* another variant may be best: sigma 2 says nothing of sigma 10 */
-    CHECK(distance("size=8", 2048, 1) == 1);
-    CHECK(distance("size=8", 1024, 3) == 1);
+    CHECK(distance("size=8", 2048, 1) == 0.6);
+    CHECK(distance("size=8", 512, 1) == 0.6);
+    CHECK(distance("size=8", 1024, 2) == 1);
+    CHECK(distance("size=8", 1024, 4) == 2);
+    CHECK(distance("size=8", 4096, 1) < distance("size=8", 1024, 3)); /* colours are another matter */
+    CHECK(distance("size=8", 1024 * 7, 1) > 0);
+    CHECK(distance("size=8", 1024 * 8, 1) < 0);
     CHECK(distance("size=9", 1024, 1) < distance("size=16", 1024, 1));
     CHECK(distance("size=odd", 1024, 1) > 3);
     CHECK(distance("", 1024, 1) == 0); /* nothing is said against it */
