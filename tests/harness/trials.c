@@ -135,15 +135,15 @@ static void add_turn(struct shapes *shapes, const char *parameters, unsigned tur
                   fewest_channels(shapes->filter), turn);
 }
 
-/* Each type once, the rest taking turns; and RGBA of bytes and floats. */
-static void add_types(struct shapes *shapes, const char *parameters, unsigned turn)
+/* Each type once, the rest taking turns; and RGBA of bytes and floats when `rgba`. */
+static void add_types(struct shapes *shapes, const char *parameters, unsigned turn, bool rgba)
 {
     for (unsigned type = HONE_U8; type <= HONE_S16; type++, turn++) {
         uint32_t channels = 1 + turn % 4;
         while (!(shapes->filter->channels & 1u << channels))
             channels = channels % 4 + 1;
         add_shape(shapes, parameters, (hone_type)type, channels, turn);
-        if (type % 2 == 0)
+        if (rgba && type % 2 == 0)
             add_shape(shapes, parameters, (hone_type)type, 4, turn + 1);
     }
 }
@@ -176,7 +176,7 @@ size_t harness_shapes(const struct hone_filter *filter, enum effort effort, char
         } else if (i > 0) {
             add_turn(&shapes, texts[i], (unsigned)i);
         } else if (effort <= EFFORT_TINY) {
-            add_types(&shapes, texts[i], 0);
+            add_types(&shapes, texts[i], 0, effort != EFFORT_TINY);
         } else {
             add_borders(&shapes, texts[i]);
             add_formats(&shapes, texts[i], 1, false);
