@@ -143,7 +143,7 @@ static void add_types(struct shapes *shapes, const char *parameters, unsigned tu
         while (!(shapes->filter->channels & 1u << channels))
             channels = channels % 4 + 1;
         add_shape(shapes, parameters, (hone_type)type, channels, turn);
-        if (rgba && type % 2 == 0)
+        if (rgba && (type == HONE_U8 || type == HONE_F32))
             add_shape(shapes, parameters, (hone_type)type, 4, turn + 1);
     }
 }
@@ -176,7 +176,7 @@ size_t harness_shapes(const struct hone_filter *filter, enum effort effort, char
         } else if (i > 0) {
             add_turn(&shapes, texts[i], (unsigned)i);
         } else if (effort <= EFFORT_TINY) {
-            add_types(&shapes, texts[i], 0, effort != EFFORT_TINY);
+            add_types(&shapes, texts[i], 0, effort == EFFORT_QUICK);
         } else {
             add_borders(&shapes, texts[i]);
             add_formats(&shapes, texts[i], 1, false);

@@ -129,7 +129,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
         "WG_X", TUNABLE_DEFINE, "128 32 64 256 512", "work-group width"                                      \
     }
 #define PIECES_CONSTRAINTS                                                                                   \
-    "KW == 1 ? RUN == 1 : RUN > 1 && RUN <= KW && RUN + KW/RUN <= 160", "BATCH*WORDS % RUN == 0",            \
+    "(RUN == 1) == (KW == 1)", "RUN <= KW && RUN + KW/RUN <= 160", "BATCH*WORDS % RUN == 0",                 \
         ABREAST_MOST("KW") " >= " ABREAST_STEP, PIECES_LOCAL " <= LMEM"
 #define PIECES_ARGUMENTS                                                                                     \
     "in", "out", "local:" PIECES_LOCAL, "W", "H", "KW", "KH", "border", ABREAST_TILE("KW"),                  \
@@ -376,6 +376,7 @@ static const struct variant variants[] = {
 #define LARGE      "W*H >= 4000000"
 #define TALLER     LARGE " && KH > 150"
 #define VERY_LARGE "W*H >= 16000000"
+#define ONE_COLUMN "PTX && FLOAT && KW == 1 && KH > 8"
 /* What `packed` is as fast with: small windows, and rows of a width that its batches take. */
 #define SMALL                                                                                                \
     "(TYPE == 0 && W*C % 16 == 0 && KH <= 16 && (C == 1 ? AREA <= 100 : KW*C <= (C == 4 ? 33 : C == 3 ? 12 " \
@@ -421,14 +422,12 @@ static const struct seed seeds[] = {
     {ABREAST " && " SPAN " > 256", "abreast", "GROUPS=4 WG_X=128"},
     {ABREAST " && !" SMALL " && " SPAN " <= 128", "abreast", "GROUPS=16"},
     {ABREAST " && !" SMALL, "abreast", "GROUPS=4 WG_X=128"},
-    {"PTX && FLOAT && KW == 1 && " TALLER, "tall_pieces", "RUN=1 BATCH=2 WG_X=128 GROUPS=6"},
-    {"PTX && FLOAT && KW == 1 && KH > 8 && KH <= 64 && (C == 4 || " VERY_LARGE ")", "pieces",
-     "RUN=1 BATCH=8 WG_X=128 GROUPS=24"},
-    {"PTX && FLOAT && KW == 1 && KH > 8 && KH <= 64 && C > 1", "pieces", "RUN=1 BATCH=8 WG_X=128 GROUPS=12"},
-    {"PTX && FLOAT && KW == 1 && KH > 8 && (C > 1 || " VERY_LARGE ")", "pieces",
-     "RUN=1 BATCH=8 WG_X=128 GROUPS=6"},
-    {"PTX && FLOAT && KW == 1 && KH > 8 && KH <= 64 && " LARGE, "pieces", "RUN=1 BATCH=8 WG_X=64 GROUPS=6"},
-    {"PTX && FLOAT && KW == 1 && KH > 8", "pieces", "RUN=1 WG_X=64 GROUPS=6"},
+    {ONE_COLUMN " && " TALLER, "tall_pieces", "RUN=1 BATCH=2 WG_X=128 GROUPS=6"},
+    {ONE_COLUMN " && KH <= 64 && (C == 4 || " VERY_LARGE ")", "pieces", "RUN=1 BATCH=8 WG_X=128 GROUPS=24"},
+    {ONE_COLUMN " && KH <= 64 && C > 1", "pieces", "RUN=1 BATCH=8 WG_X=128 GROUPS=12"},
+    {ONE_COLUMN " && (C > 1 || " VERY_LARGE ")", "pieces", "RUN=1 BATCH=8 WG_X=128 GROUPS=6"},
+    {ONE_COLUMN " && KH <= 64 && " LARGE, "pieces", "RUN=1 BATCH=8 WG_X=64 GROUPS=6"},
+    {ONE_COLUMN, "pieces", "RUN=1 WG_X=64 GROUPS=6"},
     {"PTX && FLOAT && " TALLER " && KW >= 16 && KW*C <= 900", "tall_pieces",
      "WORDS=8 BATCH=2 RUN=16 GROUPS=2 WG_X=256"},
     {"PTX && FLOAT && " TALLER " && KW >= 16", "tall_pieces", "WORDS=8 BATCH=2 RUN=16 GROUPS=1 WG_X=512"},

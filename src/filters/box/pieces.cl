@@ -53,11 +53,6 @@
 #define ALIGNED_TYPE           float4
 #define ALIGNED_OF(p)          vload4(0, p)
 #define FROM_ALIGNED(to, from) vstore4(*(__local const float4 *)(from), 0, to)
-#elif HONE_C == 2
-#define ALIGNED                2
-#define ALIGNED_TYPE           float2
-#define ALIGNED_OF(p)          vload2(0, p)
-#define FROM_ALIGNED(to, from) vstore2(*(__local const float2 *)(from), 0, to)
 #else
 #define ALIGNED                1
 #define ALIGNED_TYPE           float
@@ -244,6 +239,7 @@ inline void keep_sums(struct sums *to, int b, const float *sums)
 struct sums {
     __local float *cells;
     int places[PX / ALIGNED];
+    bool edge; /* columns beyond the edges take others' sums */
 };
 
 inline void keep_sums(const struct sums *to, int b, const float *sums)
@@ -316,9 +312,12 @@ inline void store_results(const struct tile *t, const struct results *to, const 
 #if RUN == 1
 /* ---- Windows of one column, whose sums are the windows' ---- */
 
-inline void store_sums(const struct tile *t, const struct results *to, struct sums *sums, int i, int y,
-                       int end, int left)
+inline void begin_sums(struct sums *sums, const struct tile *t, __local float *cells) {}
+
+inline void finish_sums(const struct tile *t, const struct results *to, struct sums *sums, int start,
+                        int stop, int y, int end)
 {
+    int i = start + (int)get_local_id(0) * PX, left = stop - i;
 #pragma unroll
     for (int b = 0; b < BATCH; b++)
         if (left > 0 && y + b < end) {
@@ -329,24 +328,6 @@ inline void store_sums(const struct tile *t, const struct results *to, struct su
         }
 }
 
-/* Rows y to end - 1 of the elements from `start` to `stop`. */
-inline void slide_windows(const struct tile *t, const struct results *to, __local float *cells, int start,
-                          int stop, int y, int end)
-{
-    uint enter[BATCH][WORDS] = {{0}}, leave[BATCH][WORDS] = {{0}};
-    struct columns columns;
-    struct sums sums;
-    int i = start + (int)get_local_id(0) * PX;
-    begin_columns(&columns, enter, leave, t, y);
-    fetch_batch(enter, leave, t, y);
-#pragma unroll 1
-    for (; y < end; y += BATCH) {
-        sum_columns(&sums, &columns, enter, leave);
-        if (y + BATCH < end)
-            fetch_batch(enter, leave, t, y + BATCH);
-        store_sums(t, to, &sums, i, y, end, stop - i);
-    }
-}
 #else
 /* ---- Along the rows ---- */
 
@@ -462,19 +443,37 @@ inline void finish_batch(const struct tile *t, const struct results *to, __local
 #endif
 }
 
+inline void begin_sums(struct sums *sums, const struct tile *t, __local float *cells)
+{
+    sums->cells = cells;
+    sums->edge = t->folds && (t->from < 0 || t->needed > t->width * HONE_C);
+#pragma unroll
+    for (int k = 0; k < PX / ALIGNED; k++)
+        sums->places[k] = FIND(t, t->from + (int)get_local_id(0) * PX + k * ALIGNED);
+}
+
+inline void finish_sums(const struct tile *t, const struct results *to, struct sums *sums, int start,
+                        int stop, int y, int end)
+{
+    __local float *cells = sums->cells, *means = cells + (IN_PLACE ? 0 : BATCH * ROW_CELLS),
+                  *pieces = means + BATCH * ROW_CELLS;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (sums->edge) {
+        fold_columns(t, (__local uint *)cells, (uint2)(sum_outside(t)));
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    finish_batch(t, to, cells, means, pieces, start, stop, y, end);
+}
+#endif
+
 /* Rows y to end - 1 of the elements from `start` to `stop`. */
 inline void slide_windows(const struct tile *t, const struct results *to, __local float *cells, int start,
                           int stop, int y, int end)
 {
-    __local float *means = cells + (IN_PLACE ? 0 : BATCH * ROW_CELLS), *pieces = means + BATCH * ROW_CELLS;
     uint enter[BATCH][WORDS] = {{0}}, leave[BATCH][WORDS] = {{0}};
-    bool edge = t->folds && (t->from < 0 || t->needed > t->width * HONE_C);
     struct columns columns;
     struct sums sums;
-    sums.cells = cells;
-#pragma unroll
-    for (int k = 0; k < PX / ALIGNED; k++)
-        sums.places[k] = FIND(t, t->from + (int)get_local_id(0) * PX + k * ALIGNED);
+    begin_sums(&sums, t, cells);
     begin_columns(&columns, enter, leave, t, y);
     fetch_batch(enter, leave, t, y);
 #pragma unroll 1
@@ -482,15 +481,9 @@ inline void slide_windows(const struct tile *t, const struct results *to, __loca
         sum_columns(&sums, &columns, enter, leave);
         if (y + BATCH < end)
             fetch_batch(enter, leave, t, y + BATCH);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (edge) {
-            fold_columns(t, (__local uint *)cells, (uint2)(sum_outside(t)));
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
-        finish_batch(t, to, cells, means, pieces, start, stop, y, end);
+        finish_sums(t, to, &sums, start, stop, y, end);
     }
 }
-#endif
 
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
 box_pieces(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
