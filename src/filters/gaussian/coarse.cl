@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs: any sigma at the same cost. A Gaussian is what two narrower ones give, one after the other, and
- * what the first one leaves is so smooth that every D-th row of it says all:
+ * For CPUs: any sigma at the same cost. What a Gaussian leaves is so smooth that every STEP-th row and column
+ * of it say all; grid.c has the formula, and how little is lost.
  *
- *   1. every D-th row: rows are weighted with a Gaussian of sigma / sqrt(2), then that one row along itself
- *      with sigma;
- *   2. every row: the coarse rows around it are weighted with a Gaussian of sigma / sqrt(2).
+ *   1. gather: rows are weighted onto every STEP-th row, which is then weighted onto every STEP-th column;
+ *   2. filter: the filter runs over that grid, down and across;
+ *   3. spread: points are weighted onto rows of all columns, and four such rows onto each row of results.
  *
- * Each step weighs about as many neighbours for each pixel, whatever sigma is. What is lost lies beyond the
- * window's edge and in the sampling; both are in the bounds, see tables.c.
+ * Cell b is the pixels b * STEP .. b * STEP + STEP - 1 and lies between grid points b and b + 1; a pixel
+ * counts for the points b - 1 .. b + 2. The grid goes on beyond the edges by `reach` points and those that
+ * results there need, so that the border rule matters to `gather` alone. Values of a pixel's channels lie
+ * side by side everywhere, so that a neighbour is HONE_C elements away.
+ *
+ * Lines have room for whole vectors: what is computed behind their ends is never read.
  */
-#ifndef ROWS
-#define ROWS 32 /* rows of a band in the second pass */
-#endif
-
 #define LANES 16
 
 #define CELL  float
@@ -28,250 +28,557 @@ DEFINE_VECTORS(uint, words);
 #define LOAD(p)        (*(__global const values_at *)(p))
 #define STORE(p, v)    (*(__global values_at *)(p) = (v))
 
-/* Sums of integers are taken before they become floats. Vectors as arguments also make clang take the widest
- * registers. */
-inline values sum_of(pixels a, pixels b)
+inline values add_product(values sum, values v, float weight)
 {
-#if FLOATING
-    return a + b;
-#else
-    return CONVERT(CONVERT(a, words) + CONVERT(b, words), values);
-#endif
+#pragma OPENCL FP_CONTRACT ON
+    return sum + v * weight;
 }
 
-inline values add_weighted(values sum, values v, float weight)
+inline values add_products(values sum, values v, values weights)
 {
-    return sum + v * weight;
+#pragma OPENCL FP_CONTRACT ON
+    return sum + v * weights;
+}
+
+/* Vectors that are weighted together, so that weights are fetched once for all: as registers allow. */
+#if defined(NATIVE) && NATIVE == 64
+#define BLOCK 4
+#else
+#define BLOCK 1
+#endif
+#define POINTS  4  /* that a pixel counts for */
+#define LARGEST 16 /* STEP at most */
+#define RUN     16 /* cells that are sorted together */
+#define DOWN    4  /* rows of points that are filtered together */
+#define PADDING 3  /* zeros before and behind the taps in the table: at least DOWN - 1 */
+
+/* Floats are halved on the grid: its filter overshoots, and must not overflow. */
+#if FLOATING
+#define GATHER 0.5f
+#define SPREAD 2.0f
+#else
+#define GATHER 1.0f
+#define SPREAD 1.0f
+#endif
+
+/* An image and the grid over it: all in pixels, cells or points. */
+struct sheet {
+    __global const PIXEL *in, *beyond; /* beyond: a row of border values */
+    int pitch, width, height, step, reach;
+    float border;
+};
+
+inline __global const PIXEL *row_of(const struct sheet *s, int y)
+{
+    int inside;
+    __global const PIXEL *row = hone_row(s->in, s->pitch, y, s->height, &inside);
+    return REAL_ROW(inside) ? row : s->beyond;
+}
+
+inline void fill_beyond(__global PIXEL *beyond, PIXEL border, int count)
+{
+    for (int i = 0; HONE_BORDER == BORDER_CONSTANT && i < count; i++)
+        beyond[i] = border;
+}
+
+inline int cells_of(int pixels, int step)
+{
+    return (pixels + step - 1) / step;
+}
+
+/* The first cell that counts, and how many do, of `pixels` in a row or column. */
+inline int first_cell(const struct sheet *s)
+{
+    return -s->reach - 3;
+}
+
+inline int gathered_cells(const struct sheet *s, int pixels)
+{
+    return cells_of(pixels, s->step) + 2 * s->reach + 6;
+}
+
+/* weights[POINTS * row + point], of which each point's sum to 1. */
+inline void scale_weights(__constant const float *phi, float *weights, int step, float scale)
+{
+    for (int k = 0; k < POINTS * step; k++)
+        weights[k] = phi[k] * (scale / (float)step);
+}
+
+/* ---- Gather ---- */
+
+/* The lines of the four points of a cell of rows: the first will be whole, the last one begins. */
+struct sums {
+    __global float *at[POINTS];
+    float border[POINTS]; /* what beyond the edge sums to, where the border is a constant */
+};
+
+inline void begin_sums(struct sums *sums, __global float *lines, int line_elements, int count)
+{
+    for (int k = 0; k < POINTS; k++) {
+        sums->at[k] = lines + k * line_elements;
+        sums->border[k] = 0;
+        for (int i = 0; i < count; i++)
+            sums->at[k][i] = 0;
+    }
+}
+
+inline void next_point(struct sums *sums)
+{
+    __global float *whole = sums->at[0];
+    for (int k = 0; k + 1 < POINTS; k++) {
+        sums->at[k] = sums->at[k + 1];
+        sums->border[k] = sums->border[k + 1];
+    }
+    sums->at[POINTS - 1] = whole;
+}
+
+/* One value of each row of a cell, where a row's last vector is not whole. */
+inline void add_element(const struct sums *sums, __global const PIXEL *const *rows, const float *weights,
+                        int step, int i)
+{
+    float parts[POINTS] = {sums->at[0][i], sums->at[1][i], sums->at[2][i], 0};
+    for (int row = 0; row < step; row++)
+        for (int k = 0; k < POINTS; k++)
+            parts[k] += (float)rows[row][i] * weights[POINTS * row + k];
+    for (int k = 0; k < POINTS; k++)
+        sums->at[k][i] = parts[k];
+}
+
+/* `name` adds `count` vectors of each row. */
+#define DEFINE_ADD(name, count)                                                                              \
+    WIDE_VECTORS inline void name(const struct sums *sums, __global const PIXEL *const *rows,                \
+                                  const float *weights, int step, int i)                                     \
+    {                                                                                                        \
+        values parts[POINTS][count];                                                                         \
+        _Pragma("unroll") for (int k = 0; k < POINTS; k++) _Pragma("unroll") for (int n = 0; n < count; n++) \
+            parts[k][n] = k + 1 < POINTS ? LOAD(sums->at[k] + i + n * LANES) : (values)0;                    \
+        for (int row = 0; row < step; row++)                                                                 \
+            _Pragma("unroll") for (int n = 0; n < count; n++)                                                \
+            {                                                                                                \
+                if (n * sizeof(pixels) % 64 == 0)                                                            \
+                    __builtin_prefetch(rows[LARGEST + row] + i + n * LANES);                                 \
+                values v = CONVERT(LOAD_PIXELS(rows[row] + i + n * LANES), values);                          \
+                _Pragma("unroll") for (int k = 0; k < POINTS; k++) parts[k][n] =                             \
+                    add_product(parts[k][n], v, weights[POINTS * row + k]);                                  \
+            }                                                                                                \
+        _Pragma("unroll") for (int k = 0; k < POINTS; k++) _Pragma("unroll") for (int n = 0; n < count; n++) \
+            STORE(sums->at[k] + i + n * LANES, parts[k][n]);                                                 \
+    }
+DEFINE_ADD(add_block, BLOCK)
+DEFINE_ADD(add_vector, 1)
+
+/* A cell of rows is added to the lines of its points. */
+inline void add_cell(const struct sheet *s, struct sums *sums, const float *weights, int cell)
+{
+    __global const PIXEL *rows[2 * LARGEST]; /* those of the next cell as well */
+    int count = s->width * HONE_C, i = 0;
+    for (int row = 0; row < s->step; row++) {
+        rows[row] = row_of(s, cell * s->step + row);
+        rows[LARGEST + row] = row_of(s, (cell + 1) * s->step + row);
+    }
+    for (; i + BLOCK * LANES <= count; i += BLOCK * LANES)
+        add_block(sums, rows, weights, s->step, i);
+    for (; i + LANES <= count; i += LANES)
+        add_vector(sums, rows, weights, s->step, i);
+    for (; i < count; i++)
+        add_element(sums, rows, weights, s->step, i);
+    sums->border[POINTS - 1] = 0;
+    for (int k = 0; k < POINTS; k++)
+        for (int row = 0; row < s->step; row++)
+            sums->border[k] += s->border * weights[POINTS * row + k];
+}
+
+inline void copy_pixel(__global const float *from, __global float *to)
+{
+    float parts[HONE_C];
+    for (int channel = 0; channel < HONE_C; channel++)
+        parts[channel] = from[channel];
+    for (int channel = 0; channel < HONE_C; channel++)
+        to[channel] = parts[channel];
+}
+
+/* A line, from its first cell on, with pixels of the same place in a cell side by side: place d from
+ * sorted + d * pitch on. Cells in runs that stay in the first cache; one value after the other, since
+ * processors are slow at gathering. */
+inline void sort_line(__global const float *line, __global float *sorted, int pitch, int step, int cells)
+{
+    for (int first = 0; first < cells; first += RUN)
+        for (int d = 0; d < step; d++) {
+            __global const float *from = line + (first * step + d) * HONE_C;
+            __global float *to = sorted + d * pitch + first * HONE_C;
+#pragma clang loop vectorize(disable)
+#pragma unroll
+            for (int cell = 0; cell < RUN; cell++, from += step * HONE_C, to += HONE_C)
+                copy_pixel(from, to);
+        }
+}
+
+/* Elements of a row of grid points. */
+WIDE_VECTORS inline void gather_across(__global const float *sorted, __global float *points, int pitch,
+                                       const float *weights, int step, int count)
+{
+    for (int i = 0; i < count; i += LANES) {
+        values sums[POINTS] = {0, 0, 0, 0};
+        for (int d = 0; d < step; d++) {
+            __global const float *from = sorted + d * pitch + i;
+#pragma unroll
+            for (int k = 0; k < POINTS; k++)
+                sums[k] =
+                    add_product(sums[k], LOAD(from + (POINTS - 1 - k) * HONE_C), weights[POINTS * d + k]);
+        }
+        STORE(points + i, (sums[0] + sums[1]) + (sums[2] + sums[3]));
+    }
+}
+
+/* 0, or NaN if one of `count` elements is no finite number. */
+WIDE_VECTORS inline float check_line(__global const float *line, int count)
+{
+    values all = 0;
+    float one = 0;
+    int i = 0;
+    for (; i + LANES <= count; i += LANES)
+        all += LOAD(line + i) - LOAD(line + i);
+    for (; i < count; i++)
+        one += line[i] - line[i];
+    for (int lane = 0; lane < LANES; lane++)
+        one += all[lane];
+    return one;
+}
+
+/* The sums of the points of `cells` cells of rows: those of the three at either end are whole only together
+ * with the next band's. The last element of each row of points is 0, or NaN if something is not finite. */
+__kernel void gaussian_coarse_gather(__global const PIXEL *in, int in_offset, int in_pitch,
+                                     __global float *gathered, __global float *scratch, int width, int height,
+                                     BORDER_TYPE border, __constant const float *phi, int step, int reach,
+                                     int bands, int cells, int pitch, int line_elements)
+{
+    int band = get_global_id(0), count = width * HONE_C;
+    if (band >= bands)
+        return;
+    scratch += (size_t)band * (6 * line_elements);
+    __global PIXEL *beyond = (__global PIXEL *)(scratch + (POINTS + 1) * line_elements);
+    const struct sheet s = {in + in_offset, beyond, in_pitch, width, height, step, reach, (float)border};
+    int across = gathered_cells(&s, width), left = -first_cell(&s) * step;
+    __global float *sorted = scratch + POINTS * line_elements;
+    fill_beyond(beyond, (PIXEL)border, count);
+    float down_weights[POINTS * LARGEST], across_weights[POINTS * LARGEST];
+    scale_weights(phi, down_weights, step, GATHER);
+    scale_weights(phi, across_weights, step, 1);
+    struct sums sums;
+    begin_sums(&sums, scratch + left * HONE_C, line_elements, count);
+    int cell = first_cell(&s) + band * cells;
+    __global float *points = gathered + (size_t)band * (cells + 3) * pitch;
+    for (int k = 0; k < cells + 3; k++, points += pitch) {
+        if (k < cells)
+            add_cell(&s, &sums, down_weights, cell + k);
+        extend(sums.at[0], width, left, across * step - left - width, sums.border[0]);
+        sort_line(sums.at[0] - left * HONE_C, sorted, across * HONE_C + 4 * LANES, step, across);
+        gather_across(sorted, points, across * HONE_C + 4 * LANES, across_weights, step,
+                      (across - 3) * HONE_C);
+        points[pitch - 1] = FLOATING ? check_line(sums.at[0], count) : 0;
+        next_point(&sums);
+    }
+}
+
+/* ---- Filter ---- */
+
+/* Gathered rows of points from one on, downwards: in which band, and where. The first three of a band are
+ * whole only together with the last three of the band before, which lie right before them. */
+struct rows {
+    __global const float *at;
+    int place, cells, pitch; /* place: in the band */
+};
+
+inline struct rows rows_from(__global const float *gathered, int number, int cells, int pitch)
+{
+    int place = number + POINTS - 1, band = place / cells;
+    return (struct rows){gathered + (size_t)(place + (POINTS - 1) * band) * pitch, place - band * cells,
+                         cells, pitch};
+}
+
+inline bool in_two_bands(const struct rows *r)
+{
+    return r->place < POINTS - 1;
+}
+
+inline __global const float *other_part(const struct rows *r)
+{
+    return r->at - (POINTS - 1) * r->pitch;
+}
+
+inline void next_row(struct rows *r)
+{
+    bool crosses = ++r->place == r->cells;
+    r->at += (crosses ? POINTS : 1) * r->pitch;
+    r->place = crosses ? 0 : r->place;
+}
+
+/* Elements from i on of DOWN rows of points, filtered down: each row read counts for all of them. Weight k is
+ * that of row k for the first of them; before the first weight and behind the last one there are zeros. */
+WIDE_VECTORS inline void filter_block(struct rows r, __global float *to, __constant const float *weights,
+                                      int count, int i)
+{
+    values sums[DOWN][BLOCK];
+#pragma unroll
+    for (int q = 0; q < DOWN; q++)
+#pragma unroll
+        for (int n = 0; n < BLOCK; n++)
+            sums[q][n] = 0;
+    for (int k = 0; k < count; k++, next_row(&r))
+#pragma unroll
+        for (int n = 0; n < BLOCK; n++) {
+            values v = LOAD(r.at + i + n * LANES);
+            if (in_two_bands(&r))
+                v += LOAD(other_part(&r) + i + n * LANES);
+#pragma unroll
+            for (int q = 0; q < DOWN; q++)
+                sums[q][n] = add_product(sums[q][n], v, weights[k - q]);
+        }
+#pragma unroll
+    for (int q = 0; q < DOWN; q++)
+#pragma unroll
+        for (int n = 0; n < BLOCK; n++)
+            STORE(to + q * r.pitch + i + n * LANES, sums[q][n]);
+}
+
+/* In place: results stand before all that is still to be read. */
+WIDE_VECTORS inline void filter_across(__global float *points, __constant const float *centre, int taps,
+                                       int ahead, int count)
+{
+    for (int i = 0; i < count; i += LANES) {
+        __global const float *from = points + i + ahead;
+        values sum = LOAD(from) * centre[0];
+        for (int k = 1; k <= taps; k++)
+            sum = add_product(sum, LOAD(from - k * HONE_C) + LOAD(from + k * HONE_C), centre[k]);
+        STORE(points + i, sum);
+    }
+}
+
+/* Not finite, if one of `count` gathered rows is not. */
+inline float check_rows(struct rows r, int count)
+{
+    float sum = 0;
+    for (int k = 0; k < count; k++, next_row(&r))
+        sum += r.at[r.pitch - 1] + (in_two_bands(&r) ? other_part(&r)[r.pitch - 1] : 0);
+    return sum;
+}
+
+/* DOWN of `rows` rows of filtered points, the first of which is that of the point one before the image's
+ * first. Taps reach `taps` points to each side. */
+__kernel void gaussian_coarse_filter(__global const float *gathered, __global float *filtered,
+                                     __constant const float *table, int width, int step, int taps, int reach,
+                                     int rows, int cells, int pitch)
+{
+    int row = get_global_id(0) * DOWN, count = (cells_of(width, step) + POINTS - 1) * HONE_C;
+    if (row >= rows)
+        return;
+    __global float *to = filtered + (size_t)row * pitch;
+    __constant const float *weights = table + POINTS * step + PADDING;
+    const int last = rows - row + reach + taps; /* gathered rows from the first one on */
+    for (int i = 0; i < count + 2 * reach * HONE_C; i += BLOCK * LANES)
+        filter_block(rows_from(gathered, row + reach - taps, cells, pitch), to, weights,
+                     min(2 * taps + DOWN, last), i);
+    float finite = FLOATING ? check_rows(rows_from(gathered, row, cells, pitch),
+                                         min(2 * reach + DOWN, rows - row + 2 * reach))
+                            : 0;
+    for (int q = 0; q < DOWN; q++, to += pitch) {
+        filter_across(to, weights + taps, taps, reach * HONE_C, count);
+        to[pitch - 1] = finite;
+    }
+}
+
+/* ---- Spread ---- */
+
+/* The values of a point's channels, again and again, as they stand in vector n of a cell. */
+#define CHANNEL_0(i) ((i) % HONE_C)
+#define CHANNEL_1(i) (((i) + LANES) % HONE_C)
+#define CHANNEL_2(i) (((i) + 2 * LANES) % HONE_C)
+inline values repeat(__global const float *point, int n)
+{
+    values v = LOAD(point);
+    return HONE_C != 3 || n == 0 ? __builtin_shufflevector(v, v, L_ALL(CHANNEL_0))
+           : n == 1              ? __builtin_shufflevector(v, v, L_ALL(CHANNEL_1))
+                                 : __builtin_shufflevector(v, v, L_ALL(CHANNEL_2));
+}
+
+/* weights[POINTS * n + k], n < HONE_C: for each lane of vector n of a cell, what point k counts there. */
+inline void set_patterns(__constant const float *phi, values *patterns, int step)
+{
+    for (int i = 0; i < HONE_C * LANES; i++)
+        for (int k = 0; k < POINTS; k++)
+            patterns[POINTS * (i / LANES) + k][i % LANES] =
+                i / HONE_C < step ? phi[POINTS * (i / HONE_C) + k] * SPREAD : 0;
+}
+
+/* A row of points becomes one of all columns. What a cell's last vector holds too much, the next cell
+ * overwrites. */
+WIDE_VECTORS inline void spread_across(__global const float *points, __global float *line,
+                                       const values *patterns, int step, int cells)
+{
+    for (int cell = 0; cell < cells; cell++)
+#pragma unroll
+        for (int n = 0; n < HONE_C; n++) {
+            values sum = repeat(points + cell * HONE_C, n) * patterns[POINTS * n];
+#pragma unroll
+            for (int k = 1; k < POINTS; k++)
+                sum = add_products(sum, repeat(points + (cell + k) * HONE_C, n), patterns[POINTS * n + k]);
+            if (n * LANES < step * HONE_C)
+                STORE(line + cell * step * HONE_C + n * LANES, sum);
+        }
 }
 
 inline pixels lower(values v)
 {
 #if FLOATING
     return v;
+#elif HONE_T == 0
+    /* what the filter overshoots is less than half a level; adding 1.5 * 2^23 leaves the nearest integer,
+     * ties to even, in the lowest bits */
+    return CONVERT(__builtin_astype(v + 12582912.0f, words), pixels);
 #else
-    /* positive and below 2^16: adding 2^23 leaves the nearest integer, ties to even */
-    v = v < (float)PIXEL_MAX ? v : (values)(float)PIXEL_MAX;
-    return CONVERT(CONVERT((v + 8388608.0f) - 8388608.0f, words), pixels);
+    v = v < 0.0f ? (values)0.0f : v < 65535.0f ? v : (values)65535.0f;
+    return CONVERT(__builtin_astype(v + 12582912.0f, words), pixels);
 #endif
 }
 
-struct picture {
-    __global const PIXEL *in, *beyond; /* beyond: a row of border values */
-    int pitch, width, height, count;   /* count: elements of a row */
+inline void store_result(__global const PIXEL *centre, __global PIXEL *out, values v)
+{
+    *(__global pixels_at *)out = WITH_ALPHA(lower(v), LOAD_PIXELS(centre));
+}
+
+/* Rows of results of a cell. */
+struct target {
+    __global const PIXEL *in;
+    __global PIXEL *out;
+    int in_pitch, out_pitch, rows;
 };
 
-inline __global const PIXEL *row_of(const struct picture *p, int y)
-{
-    int inside;
-    __global const PIXEL *row = hone_row(p->in, p->pitch, y, p->height, &inside);
-    return REAL_ROW(inside) ? row : p->beyond;
-}
-
-/* line += the rows `k` above and below y: in vectors, the last one over elements that are not done yet. */
-inline void add_rows(const struct picture *p, __global float *line, int y, int k, float weight)
-{
-    __global const PIXEL *above = row_of(p, y - k), *below = row_of(p, y + k);
-    int i = 0;
-    for (; i + LANES <= p->count; i += LANES)
-        STORE(line + i,
-              add_weighted(LOAD(line + i), sum_of(LOAD_PIXELS(above + i), LOAD_PIXELS(below + i)), weight));
-    for (; i < p->count; i++)
-        line[i] += ((float)above[i] + (float)below[i]) * weight;
-}
-
-/* The same for two distances at once: half as many passes over the line. */
-inline void add_two_rows(const struct picture *p, __global float *line, int y, int k, float near, float far)
-{
-    __global const PIXEL *a = row_of(p, y - k), *b = row_of(p, y + k);
-    __global const PIXEL *c = row_of(p, y - k - 1), *d = row_of(p, y + k + 1);
-    int i = 0;
-    for (; i + LANES <= p->count; i += LANES) {
-        values sum = add_weighted(LOAD(line + i), sum_of(LOAD_PIXELS(a + i), LOAD_PIXELS(b + i)), near);
-        STORE(line + i, add_weighted(sum, sum_of(LOAD_PIXELS(c + i), LOAD_PIXELS(d + i)), far));
+/* `name` makes `count` vectors of each of the rows. */
+#define DEFINE_JOIN(name, count)                                                                             \
+    WIDE_VECTORS inline void name(__global float *const *lines, const struct target *t,                      \
+                                  const float *weights, int i)                                               \
+    {                                                                                                        \
+        values parts[POINTS][count];                                                                         \
+        _Pragma("unroll") for (int k = 0; k < POINTS; k++) _Pragma("unroll") for (int n = 0; n < count; n++) \
+            parts[k][n] = LOAD(lines[k] + i + n * LANES);                                                    \
+        __global const PIXEL *in = t->in + i;                                                                \
+        __global PIXEL *out = t->out + i;                                                                    \
+        const int rows = t->rows, in_pitch = t->in_pitch, out_pitch = t->out_pitch;                          \
+        for (int row = 0; row < rows; row++, in += in_pitch, out += out_pitch)                               \
+            _Pragma("unroll") for (int n = 0; n < count; n++)                                                \
+            {                                                                                                \
+                values sum = parts[0][n] * weights[POINTS * row];                                            \
+                _Pragma("unroll") for (int k = 1; k < POINTS; k++) sum =                                     \
+                    add_product(sum, parts[k][n], weights[POINTS * row + k]);                                \
+                store_result(in + n * LANES, out + n * LANES, sum);                                          \
+            }                                                                                                \
     }
-    for (; i < p->count; i++)
-        line[i] += ((float)a[i] + (float)b[i]) * near + ((float)c[i] + (float)d[i]) * far;
-}
+DEFINE_JOIN(join_block, BLOCK)
+DEFINE_JOIN(join_vector, 1)
 
-inline void weigh_rows(const struct picture *p, __global float *line, int y, __constant const float *weights,
-                       int radius)
+inline void join_element(__global float *const *lines, const struct target *t, const float *weights, int i)
 {
-    __global const PIXEL *centre = row_of(p, y);
-    int k = 1;
-    for (int i = 0; i < p->count; i++)
-        line[i] = (float)centre[i] * weights[0];
-    for (; k < radius; k += 2)
-        add_two_rows(p, line, y, k, weights[k], weights[k + 1]);
-    if (k == radius)
-        add_rows(p, line, y, k, weights[k]);
-}
-
-inline values pair(__global const float *left, __global const float *right)
-{
-    return LOAD(left) + LOAD(right);
-}
-
-/* Four vectors at a time, so that a weight is fetched once for all. */
-inline void weigh_block(__global const float *line, __global float *out, __constant const float *weights,
-                        int radius)
-{
-    values a = LOAD(line) * weights[0], b = LOAD(line + LANES) * weights[0];
-    values c = LOAD(line + 2 * LANES) * weights[0], d = LOAD(line + 3 * LANES) * weights[0];
-    for (int k = 1; k <= radius; k++) {
-        __global const float *left = line - k * HONE_C, *right = line + k * HONE_C;
-        float weight = weights[k];
-        a = add_weighted(a, pair(left, right), weight);
-        b = add_weighted(b, pair(left + LANES, right + LANES), weight);
-        c = add_weighted(c, pair(left + 2 * LANES, right + 2 * LANES), weight);
-        d = add_weighted(d, pair(left + 3 * LANES, right + 3 * LANES), weight);
-    }
-    STORE(out, a);
-    STORE(out + LANES, b);
-    STORE(out + 2 * LANES, c);
-    STORE(out + 3 * LANES, d);
-}
-
-inline float weigh_one(__global const float *line, __constant const float *weights, int radius)
-{
-    float sum = line[0] * weights[0];
-    for (int k = 1; k <= radius; k++)
-        sum += (line[-k * HONE_C] + line[k * HONE_C]) * weights[k];
-    return sum;
-}
-
-/* Blocks up to the last whole one; a last one over elements that are done already, where the row is long
- * enough. */
-inline void weigh_line(__global const float *line, __global float *out, int count,
-                       __constant const float *weights, int radius)
-{
-    int i = 0;
-    for (; i + 4 * LANES <= count; i += 4 * LANES)
-        weigh_block(line + i, out + i, weights, radius);
-    if (i < count && count >= 4 * LANES)
-        weigh_block(line + count - 4 * LANES, out + count - 4 * LANES, weights, radius);
-    else
-        for (; i < count; i++)
-            out[i] = weigh_one(line + i, weights, radius);
-}
-
-/* First pass: coarse row number `get_global_id(0)` stands at y = (number - before) * step. */
-__kernel void gaussian_coarse_rows(__global const PIXEL *in, int in_offset, int in_pitch,
-                                   __global float *coarse, __global float *scratch, int width, int height,
-                                   BORDER_TYPE border, int rows, int before, int step,
-                                   __constant const float *narrow, int narrow_radius,
-                                   __constant const float *weights, int radius, int coarse_pitch,
-                                   int scratch_elements)
-{
-    int number = get_global_id(0), count = width * HONE_C;
-    if (number >= rows)
-        return;
-    __global float *line = scratch + (size_t)number * scratch_elements + radius * HONE_C;
-    __global PIXEL *beyond = (__global PIXEL *)(line + count + radius * HONE_C);
-    for (int i = 0; HONE_BORDER == BORDER_CONSTANT && i < count; i++)
-        beyond[i] = (PIXEL)border;
-    struct picture p = {in + in_offset, beyond, in_pitch, width, height, count};
-    weigh_rows(&p, line, (number - before) * step, narrow, narrow_radius);
-    extend(line, width, radius, radius, (float)border);
-    weigh_line(line, coarse + (size_t)number * coarse_pitch, count, weights, radius);
-}
-
-/* One vector of a row of results. */
-inline values join(__global const float *coarse, int pitch, __constant const float *weights, int taps)
-{
-    values sum = LOAD(coarse) * weights[0];
-    for (int k = 1; k < taps; k++)
-        sum = add_weighted(sum, LOAD(coarse + k * pitch), weights[k]);
-    return sum;
-}
-
-inline pixels finish(values v, __global const PIXEL *centre)
-{
-    return WITH_ALPHA(lower(v), LOAD_PIXELS(centre));
-}
-
-inline void join_vector(__global const float *coarse, int pitch, __constant const float *weights, int taps,
-                        __global const PIXEL *centre, __global PIXEL *out, values *finite)
-{
-    values sum = join(coarse, pitch, weights, taps);
-    *finite += sum - sum;
-    *(__global pixels_at *)out = finish(sum, centre);
-}
-
-inline void join_block(__global const float *coarse, int pitch, __constant const float *weights, int taps,
-                       __global const PIXEL *centre, __global PIXEL *out, values *finite)
-{
-    values a = LOAD(coarse) * weights[0], b = LOAD(coarse + LANES) * weights[0];
-    values c = LOAD(coarse + 2 * LANES) * weights[0], d = LOAD(coarse + 3 * LANES) * weights[0];
-    for (int k = 1; k < taps; k++) {
-        __global const float *row = coarse + k * pitch;
-        float weight = weights[k];
-        a = add_weighted(a, LOAD(row), weight);
-        b = add_weighted(b, LOAD(row + LANES), weight);
-        c = add_weighted(c, LOAD(row + 2 * LANES), weight);
-        d = add_weighted(d, LOAD(row + 3 * LANES), weight);
-    }
-#if FLOATING
-    *finite += ((a - a) + (b - b)) + ((c - c) + (d - d)); /* NaN where one is not finite */
-#endif
-    *(__global pixels_at *)out = finish(a, centre);
-    *(__global pixels_at *)(out + LANES) = finish(b, centre + LANES);
-    *(__global pixels_at *)(out + 2 * LANES) = finish(c, centre + 2 * LANES);
-    *(__global pixels_at *)(out + 3 * LANES) = finish(d, centre + 3 * LANES);
-}
-
-/* Whether all results are finite. */
-inline bool join_row(__global const float *coarse, int pitch, __constant const float *weights, int taps,
-                     __global const PIXEL *centre, __global PIXEL *out, int count)
-{
-    values finite = 0;
-    float one = 0;
-    int i = 0;
-    for (; i + 4 * LANES <= count; i += 4 * LANES)
-        join_block(coarse + i, pitch, weights, taps, centre + i, out + i, &finite);
-    for (; i + LANES <= count; i += LANES)
-        join_vector(coarse + i, pitch, weights, taps, centre + i, out + i, &finite);
-    for (; i < count; i++) {
+    for (int row = 0; row < t->rows; row++) {
         float sum = 0;
-        for (int k = 0; k < taps; k++)
-            sum += coarse[i + k * pitch] * weights[k];
-        one += sum - sum;
+        for (int k = 0; k < POINTS; k++)
+            sum += lines[k][i] * weights[POINTS * row + k];
+        t->out[row * t->out_pitch + i] = IS_ALPHA(i & 3) ? t->in[row * t->in_pitch + i] : hone_result(sum);
+    }
+}
+
+inline void join_cell(__global float *const *lines, const struct target *t, const float *weights, int count)
+{
+    int i = 0;
+    for (; i + BLOCK * LANES <= count; i += BLOCK * LANES)
+        join_block(lines, t, weights, i);
+    for (; i + LANES <= count; i += LANES)
+        join_vector(lines, t, weights, i);
+    for (; i < count; i++)
+        join_element(lines, t, weights, i);
+}
+
+/* Every weight of a window of this radius: rows into a line, then along it. Only there do NaN and infinity
+ * reach exactly as far as they should. */
+inline void weigh_row(const struct sheet *s, __global float *line, __global PIXEL *out, int y,
+                      __constant const float *weights, int radius)
+{
+    int count = s->width * HONE_C;
+    __global const PIXEL *centre = row_of(s, y);
+    for (int i = 0; i < count; i++)
+        line[i] = (float)centre[i] * weights[0];
+    for (int k = 1; k <= radius; k++) {
+        __global const PIXEL *above = row_of(s, y - k), *below = row_of(s, y + k);
+        for (int i = 0; i < count; i++)
+            line[i] += ((float)above[i] + (float)below[i]) * weights[k];
+    }
+    extend(line, s->width, radius, radius, s->border);
+    for (int i = 0; i < count; i++) {
+        float sum = line[i] * weights[0];
+        for (int k = 1; k <= radius; k++)
+            sum += (line[i - k * HONE_C] + line[i + k * HONE_C]) * weights[k];
         out[i] = IS_ALPHA(i & 3) ? centre[i] : hone_result(sum);
     }
-    for (int lane = 0; lane < LANES; lane++)
-        one += finite[lane];
-    return one == 0;
 }
 
-/* Second pass: bands of rows. A row with NaN or infinity is done again with every weight of its window: only
- * there do these reach exactly as far as they should. */
-__kernel void gaussian_coarse_join(__global const PIXEL *in, int in_offset, int in_pitch,
-                                   __global const float *coarse, __global PIXEL *out, int out_offset,
-                                   int out_pitch, __global float *scratch, int width, int height,
-                                   BORDER_TYPE border, int step, __constant const float *join_weights,
-                                   int taps, __constant const float *weights, int radius, int coarse_pitch,
-                                   int scratch_elements)
+inline void next_line(__global float **lines)
 {
-    int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height), count = width * HONE_C;
-    in += in_offset;
+    __global float *oldest = lines[0];
+    for (int k = 0; k + 1 < POINTS; k++)
+        lines[k] = lines[k + 1];
+    lines[POINTS - 1] = oldest;
+}
+
+/* Of what the last elements of a cell's rows of points tell. */
+inline bool all_finite(__global const float *last, int pitch)
+{
+    float sum = 0;
+    for (int k = 0; k < POINTS; k++)
+        sum += last[k * pitch];
+    return sum == 0;
+}
+
+/* Bands of cells of rows. */
+__kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, int in_pitch,
+                                     __global const float *filtered, __global PIXEL *out, int out_offset,
+                                     int out_pitch, __global float *scratch, int width, int height,
+                                     BORDER_TYPE border, __constant const float *phi, int step, int reach,
+                                     __constant const float *weights, int radius, int cells, int pitch,
+                                     int line_elements)
+{
+    int band = get_global_id(0), count = width * HONE_C, across = cells_of(width, step);
+    int cell = band * cells, end = min(cell + cells, cells_of(height, step));
+    if (cell >= end)
+        return;
+    scratch += (size_t)band * (6 * line_elements);
+    __global PIXEL *beyond = (__global PIXEL *)(scratch + (POINTS + 1) * line_elements);
+    const struct sheet s = {in + in_offset, beyond, in_pitch, width, height, step, reach, (float)border};
     out += out_offset;
+    if (FLOATING)
+        fill_beyond(beyond, (PIXEL)border, count);
     const struct sink sink = {out, out_pitch};
-    for (; y < end; y++) {
-        int number = y / step;
-        bool finite = join_row(coarse + (size_t)number * coarse_pitch, coarse_pitch,
-                               join_weights + (y - number * step) * taps, taps, in + y * in_pitch,
-                               out + y * out_pitch, count);
-        if (FLOATING && !finite) {
-            __global float *line = scratch + (size_t)band * scratch_elements + radius * HONE_C;
-            __global PIXEL *beyond = (__global PIXEL *)(line + count + radius * HONE_C);
-            for (int i = 0; HONE_BORDER == BORDER_CONSTANT && i < count; i++)
-                beyond[i] = (PIXEL)border;
-            struct picture p = {in, beyond, in_pitch, width, height, count};
-            weigh_rows(&p, line, y, weights, radius);
-            extend(line, width, radius, radius, (float)border);
-            for (int i = 0; i < count; i++)
-                out[y * out_pitch + i] = IS_ALPHA(i & 3) ? in[y * in_pitch + i]
-                                                         : hone_result(weigh_one(line + i, weights, radius));
+    values patterns[POINTS * HONE_C];
+    float down[POINTS * LARGEST];
+    __global float *lines[POINTS];
+    set_patterns(phi, patterns, step);
+    for (int k = 0; k < POINTS * step; k++)
+        down[k] = phi[k];
+    for (int k = 0; k < POINTS; k++)
+        lines[k] = scratch + k * line_elements;
+    for (int k = 0; k + 1 < POINTS; k++)
+        spread_across(filtered + (size_t)(cell + k) * pitch, lines[k + 1], patterns, step, across);
+    for (; cell < end; cell++) {
+        __global const float *points = filtered + (size_t)cell * pitch;
+        next_line(lines);
+        spread_across(points + (POINTS - 1) * pitch, lines[POINTS - 1], patterns, step, across);
+        int y = cell * step, rows = min(step, height - y);
+        const struct target t = {s.in + y * in_pitch, out + y * out_pitch, in_pitch, out_pitch, rows};
+        join_cell(lines, &t, down, count);
+        bool again = FLOATING && !all_finite(points + pitch - 1, pitch);
+        for (int row = 0; row < rows; row++) {
+            if (again)
+                weigh_row(&s, scratch + POINTS * line_elements + radius * HONE_C, out + (y + row) * out_pitch,
+                          y + row, weights, radius);
+            clear_outside(&sink, y + row, width, height, 2 * radius + 1, 2 * radius + 1);
         }
-        clear_outside(&sink, y, width, height, 2 * radius + 1, 2 * radius + 1);
     }
 }

@@ -5,33 +5,28 @@
 
 REFERENCE(gaussian);
 
-/* How the coarse form samples, see tables.c. */
-static void set_coarse(struct filter_case *c, double sigma)
+static void set_grid(struct filter_case *c, struct gaussian_grid grid, const char *const names[3])
 {
-    bool bytes = c->in.type == HONE_U8;
-    int64_t step = (int64_t)(sigma / (bytes ? 1.25 : 1.5)),
-            narrow = (int64_t)ceil((bytes ? 3.7 : 4.5) * sigma * M_SQRT1_2);
-    step = step > 1 ? step : 1;
-    case_set_symbol(c, "STEP", step);
-    case_set_symbol(c, "NARROW", narrow);
-    case_set_symbol(c, "BEFORE", narrow / step);
-    case_set_symbol(c, "TAPS", 2 * (narrow / step) + 2);
-    case_set_symbol(c, "ACROSS", bytes ? gaussian_near(sigma) : gaussian_radius(sigma));
+    case_set_symbol(c, names[0], grid.step);
+    case_set_symbol(c, names[1], grid.taps);
+    case_set_symbol(c, names[2], grid.reach);
 }
 
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
+    static const char *const of_grid[] = {"GRID_STEP", "GRID_TAPS", "GRID_REACH"}, *const of_coarse[] = {
+                                                                                       "STEP", "TAPS",
+                                                                                       "REACH"};
     (void)error;
     double sigma = case_number(c, "sigma");
+    bool bytes = c->in.type == HONE_U8;
     case_set_symbol(c, "R", gaussian_radius(sigma));
     case_set_symbol(c, "S100", (int64_t)ceil(100 * sigma));
-    case_set_symbol(c, "NEAR", c->in.type == HONE_U8 ? gaussian_near(sigma) : gaussian_radius(sigma));
-    set_coarse(c, sigma);
-    case_set_symbol(c, "GRID_STEP", gaussian_grid_step(c, sigma));
-    case_set_symbol(c, "EXACT_BITS", gaussian_exact_bits(c->in.type == HONE_U8, sigma));
+    case_set_symbol(c, "NEAR", bytes ? gaussian_near(sigma) : gaussian_radius(sigma));
+    set_grid(c, gaussian_grid(c, sigma), of_grid);
+    set_grid(c, gaussian_coarse_grid(c, sigma), of_coarse);
+    case_set_symbol(c, "EXACT_BITS", gaussian_exact_bits(bytes, sigma));
     case_set_symbol(c, "EXACT_REACH", c->exact || c->in.type == HONE_U16 ? gaussian_exact_reach(c) : 1);
-    case_set_symbol(c, "GRID_REACH", gaussian_grid_reach(c, sigma));
-    case_set_symbol(c, "GRID_TAPS", gaussian_grid_taps(c, sigma));
     return HONE_OK;
 }
 
@@ -83,12 +78,16 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define BAND_LINE "roundup((2*W + 2*NEAR)*C + 64, 64)"
 
 /* A tile of 32x32 pixels with what its windows see, and that after the rows' pass. */
-#define TILE_BYTES "(4*(32 + 2*ACROSS)*(64 + 2*ACROSS))"
+#define TILE_BYTES "(4*(32 + 2*NEAR)*(64 + 2*NEAR))"
 
-/* Coarse rows and their elements; elements of a line with its borders and a row of border values. */
-#define COARSE_ROWS  "((H - 1)/STEP + 2 + 2*BEFORE)"
-#define COARSE_PITCH "roundup(W*C, 16)"
-#define COARSE_LINE  "roundup((2*W + 2*R)*C + 16, 16)"
+/* Cells of rows that count and those of a band, bands; rows of filtered points, elements of a row of points
+ * with what is read behind it, and of a line of all columns with what lies beyond both edges. */
+#define COARSE_CELLS "max(3, ceildiv(ROWS, STEP))"
+#define COARSE_BANDS "ceildiv(ceildiv(H, STEP) + 2*REACH + 6, " COARSE_CELLS ")"
+#define COARSE_ROWS  "(ceildiv(H, STEP) + 3)"
+#define COARSE_PITCH "roundup((ceildiv(W, STEP) + 2*REACH + 3)*C + 80, 16)"
+#define COARSE_LINE  "(roundup((ceildiv(W, STEP) + 2*REACH + 6)*STEP*C, 16) + 1024)"
+#define COARSE_TABLE "table6:4*(4*STEP + 2*TAPS + 7)"
 
 /* Where the grid has a step. */
 #define GRID "method == 0 && GRID_STEP >= 2"
@@ -105,7 +104,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GATHER_GROUPS       "ceildiv(" GATHERED_COLUMNS ", (GROUP - 4)*" GATHER_CELLS ")"
 #define GATHER_STRIPS       "ceildiv(" GATHERED_ROWS ", STACK == 1 ? ROWS : STACK*ROWS - 3)"
 #define GRID_FLAGS          "(" GATHER_GROUPS "*(GROUP - 4) + 4)"
-#define GRID_TABLE          "table7:4*(4*GRID_STEP + 2*GRID_TAPS + 7)"
+#define GRID_TABLE          "table5:4*(4*GRID_STEP + 2*GRID_TAPS + 7)"
 
 /* Two tunables of what makes the grid, and its first pass. */
 #define GRID_TUNABLES                                                                                        \
@@ -140,7 +139,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* exact=yes: weights of 16 bits, elements of a line of sums, words of two weights. */
 #define EXACT_16      "EXACT_BITS <= 16"
-#define EXACT_WEIGHTS "table8:4*EXACT_REACH + 4"
+#define EXACT_WEIGHTS "table7:4*EXACT_REACH + 4"
 #define EXACT_LINE    "roundup((W + 2*EXACT_REACH)*C + 64, 64)"
 
 /* Of u8 on CPUs: bytes of a row of a strip with what windows see beside it; those and a ring of rows. */
@@ -192,22 +191,25 @@ static const struct variant variants[] = {
                                    "NEAR", "R", "tmp0", BAND_LINE})},
      .cost = {"2*C*BITS/8", "C*(4*NEAR + 2)*BITS/512", "C*(6*NEAR + 2)"}},
     {VARIANT("coarse", "coarse.cl", NEEDS_WIDE, "wide",
-             "CPU: any sigma at the same cost: every few rows blurred, and all rows from those, in "
-             "64-byte vectors"),
+             "CPU: any sigma at the same cost: every few rows and columns, blurred, and all pixels from "
+             "those, in 64-byte vectors"),
      .condition = "method == 0 && STEP >= 2",
-     .tunables = {{"ROWS", TUNABLE_DEFINE, "32 8 128", "rows of a band in the second pass"},
-                  {"WG_X", TUNABLE_LAUNCH, "1 2 4", "lines or bands per work-group"}},
-     .scratch = {{.bytes = "4*" COARSE_ROWS "*" COARSE_PITCH},
-                 {.bytes = "4*max(" COARSE_ROWS ", ceildiv(H, ROWS))*" COARSE_LINE}},
-     .passes = {PASS("gaussian_coarse_rows", .extent = {COARSE_ROWS},
-                     .arguments = {"in", "tmp0", "tmp1", "W", "H", "border", COARSE_ROWS, "BEFORE", "STEP",
-                                   "table4:4*NARROW + 4", "NARROW", "table5:4*ACROSS + 4", "ACROSS",
-                                   COARSE_PITCH, COARSE_LINE}),
-                PASS("gaussian_coarse_join", .extent = {"H"}, .block = {"ROWS"},
-                     .arguments = {"in", "tmp0", "out", "tmp1", "W", "H", "border", "STEP",
-                                   "table6:4*STEP*TAPS", "TAPS", WEIGHTS, "R", COARSE_PITCH, COARSE_LINE})},
-     .cost = {"C*(2*BITS/8 + 8/STEP)", "C*((4*NARROW + 2*ACROSS)/STEP + TAPS)/16",
-              "C*((3*NARROW + 3*ACROSS)/STEP + 2*TAPS)"}},
+     .tunables = {{"ROWS", TUNABLE_LAUNCH, "128 32 64 256", "rows of a band"},
+                  {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
+     .scratch = {{.bytes = "4*" COARSE_BANDS "*(" COARSE_CELLS " + 3)*" COARSE_PITCH},
+                 {.bytes = "4*roundup(" COARSE_ROWS ", 4)*" COARSE_PITCH},
+                 {.bytes = "24*" COARSE_BANDS "*" COARSE_LINE}},
+     .passes = {PASS("gaussian_coarse_gather", .extent = {COARSE_BANDS},
+                     .arguments = {"in", "tmp0", "tmp2", "W", "H", "border", COARSE_TABLE, "STEP", "REACH",
+                                   COARSE_BANDS, COARSE_CELLS, COARSE_PITCH, COARSE_LINE}),
+                PASS("gaussian_coarse_filter", .extent = {"ceildiv(" COARSE_ROWS ", 4)"},
+                     .arguments = {"tmp0", "tmp1", COARSE_TABLE, "W", "STEP", "TAPS", "REACH", COARSE_ROWS,
+                                   COARSE_CELLS, COARSE_PITCH}),
+                PASS("gaussian_coarse_spread", .extent = {"H"}, .block = {COARSE_CELLS "*STEP"},
+                     .arguments = {"in", "tmp1", "out", "tmp2", "W", "H", "border", COARSE_TABLE, "STEP",
+                                   "REACH", WEIGHTS, "R", COARSE_CELLS, COARSE_PITCH, COARSE_LINE})},
+     .cost = {"C*(2*BITS/8 + 8/STEP/STEP)", "C*(20/STEP + (8*TAPS + 16)/STEP/STEP)/16",
+              "C*(20 + 32/STEP + (8*TAPS + 16)/STEP/STEP)"}},
     {VARIANT("tile", NULL, NEEDS_LOCAL, "local",
              "every weight, both passes over a tile in local memory: the picture is read and written once"),
      .condition = DIRECT " && " TILE_BYTES " <= 32000",
@@ -215,10 +217,10 @@ static const struct variant variants[] = {
      .constraints = {TILE_BYTES " <= LMEM"},
      .passes = {PASS("gaussian_tile", .extent = {"ceildiv(W, 32)*ITEMS", "ceildiv(H, 32)"},
                      .local = {"ITEMS", "1"},
-                     .arguments = {"in", "out", "W", "H", "border", "table5:4*ACROSS + 4", "ACROSS", "R",
-                                   "local:4*(32 + 2*ACROSS)*(32 + 2*ACROSS)", "local:4*32*(32 + 2*ACROSS)"})},
-     .cost = {"2*C*BITS/8", "C*((32 + 2*ACROSS)*(32 + 2*ACROSS)/1024 + (2*ACROSS + 4)/4*(2 + ACROSS/16))",
-              "C*2*(2*ACROSS + 1)*(2 + ACROSS/16)"}},
+                     .arguments = {"in", "out", "W", "H", "border", "table4:4*NEAR + 4", "NEAR", "R",
+                                   "local:4*(32 + 2*NEAR)*(32 + 2*NEAR)", "local:4*32*(32 + 2*NEAR)"})},
+     .cost = {"2*C*BITS/8", "C*((32 + 2*NEAR)*(32 + 2*NEAR)/1024 + (2*NEAR + 4)/4*(2 + NEAR/16))",
+              "C*2*(2*NEAR + 1)*(2 + NEAR/16)"}},
     {VARIANT("packed", "packed.cl", 0, "packed",
              "every weight, both passes in registers: strips that slide down; of u8, two bytes and "
              "weights at a time"),
@@ -230,7 +232,7 @@ static const struct variant variants[] = {
                   WORK_GROUP("32 64 128 256", "4 1 2")},
      .constraints = {"PX*(2*NEAR + 1) <= 160 && PX*BITS >= 32"}, .defines = {"RADIUS=NEAR", "WITH_PTX=PTX"},
      .passes = {PASS("gaussian_packed", .extent = {"W*C", "H"}, .block = {"PX", "ROWS"},
-                     .arguments = {"in", "out", "W", "H", "border", "table5:4*ACROSS + 4", "R"})},
+                     .arguments = {"in", "out", "W", "H", "border", "table4:4*NEAR + 4", "R"})},
      .cost = {"2*C*BITS/8", "C*(2*ceildiv(NEAR*C, PX) + 1)/PX*(ROWS + 2*NEAR)/ROWS",
               "C*2*(2*NEAR + 1)*(ROWS + 2*NEAR)/ROWS"}},
     {VARIANT("columns", "columns.cl", NEEDS_LOCAL, "local",
@@ -246,7 +248,7 @@ static const struct variant variants[] = {
      .passes = {PASS("gaussian_columns",
                      .extent = {"ceildiv(W, 4*LANES - 2*roundup(NEAR, 4))*LANES*C", "ceildiv(H, ROWS)"},
                      .local = {"LANES*C", "1"},
-                     .arguments = {"in", "out", "W", "H", "border", "table5:4*ACROSS + 4", "R"})},
+                     .arguments = {"in", "out", "W", "H", "border", "table4:4*NEAR + 4", "R"})},
      .cost = {"2*C*BITS/8", "C*((ROWS + 2*NEAR)/ROWS*BITS/128 + (2*NEAR + 4)/16)",
               "C*2*(2*NEAR + 1)*(2*ROWS + 2*NEAR)/ROWS"}},
     {VARIANT("matrix", "matrix.cl", 0, "packed",
@@ -259,7 +261,7 @@ static const struct variant variants[] = {
      .constraints = {"WG_X <= MAXWG && " STAGE_BYTES(NEAR) " <= LMEM"},
      .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
      .passes = {PASS("gaussian_matrix", .extent = {"ceildiv(W*C, 16*TILES)*32", "H"}, .block = {"1", "ROWS"},
-                     .arguments = {"in", "out", "W", "H", "border", "table5:4*ACROSS + 4", "R"})},
+                     .arguments = {"in", "out", "W", "H", "border", "table4:4*NEAR + 4", "R"})},
      /* The products are done by units of their own; what is left is packing and rounding. */
      .cost = {"2*C", "C*(16*TILES + 16*ceildiv(NEAR*C, 8))/(64*TILES)", "8*C"}},
     {VARIANT("matrix16", "exact_matrix.cl", 0, "packed",
@@ -281,7 +283,7 @@ static const struct variant variants[] = {
      .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
      .passes = {PASS("gaussian_matrix32", .extent = {"ceildiv(W*C, 16*TILES)*32", "H"},
                      .block = {"1", "ROWS"},
-                     .arguments = {"in", "out", "W", "H", "border", "table5:4*ACROSS + 4", "R"})},
+                     .arguments = {"in", "out", "W", "H", "border", "table4:4*NEAR + 4", "R"})},
      .cost = {"8*C", "C*(16*TILES + 16*ceildiv(NEAR*C, 8))/(16*TILES)", "16*C"}},
     {VARIANT("grid", "grid.cl", NEEDS_LOCAL, "local",
              "any sigma at nearly the cost of a copy: every few rows and columns, blurred, and all pixels "
@@ -292,7 +294,7 @@ static const struct variant variants[] = {
                   {"EACH", TUNABLE_DEFINE, "4 1", "columns of the grid per work-item that filters down"},
                   {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width of the other passes"}},
      .constraints = {GRID_CONSTRAINTS},
-     .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX*(1 + (SM >= 80))"},
+     .defines = {"STEP=GRID_STEP", "PHI=floats5:4*GRID_STEP", "WITH_PTX=PTX*(1 + (SM >= 80))"},
      .scratch = {GATHER_SCRATCH, {.bytes = "4*C*" GRID_COLUMNS "*" GATHERED_ROWS}},
      .passes = {GATHER_PASS,
                 PASS("gaussian_grid_rows", .extent = {GRID_COLUMNS "/4", GATHERED_ROWS, "C"},
@@ -316,7 +318,7 @@ static const struct variant variants[] = {
                   {"ITEMS", TUNABLE_DEFINE, "256 128", "its work-items"}},
      .constraints = {GRID_CONSTRAINTS, TILE_CELLS " >= 4 && " TILE_CELLS " % 4 == 0",
                      "4*C*" TILE_LINES " + 4*C*(" TILE_CELLS " + 4)*(SPAN/GRID_STEP + 4) <= LMEM"},
-     .defines = {"STEP=GRID_STEP", "PHI=floats7:4*GRID_STEP", "WITH_PTX=PTX*(1 + (SM >= 80))"},
+     .defines = {"STEP=GRID_STEP", "PHI=floats5:4*GRID_STEP", "WITH_PTX=PTX*(1 + (SM >= 80))"},
      .scratch = {GATHER_SCRATCH},
      .passes = {GATHER_PASS,
                 PASS("gaussian_grid_tiles",
@@ -392,7 +394,7 @@ static const struct variant variants[] = {
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
      .scratch = {{.bytes = "ceildiv(H, ROWS)*" EXACT_SCRATCH}},
      .passes = {PASS("gaussian_exact_bytes", .extent = {"H"}, .block = {"ROWS"},
-                     .arguments = {"in", "out", "W", "H", "border", "table9:20*(EXACT_REACH + 1)",
+                     .arguments = {"in", "out", "W", "H", "border", "table8:20*(EXACT_REACH + 1)",
                                    "EXACT_REACH + 1", "R", "tmp0", EXACT_SCRATCH, EXACT_EDGE})},
      .cost = {"2*C*BITS/8", "C*(2*EXACT_REACH + 1)/16", "C*6*(EXACT_REACH + 1)"}},
     {VARIANT("exact_bands", "exact_cpu.cl", NEEDS_WIDE, "wide",
@@ -403,7 +405,7 @@ static const struct variant variants[] = {
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
      .scratch = {{.bytes = "6*ceildiv(H, ROWS)*" EXACT_LINE}},
      .passes = {PASS("gaussian_exact_bands", .extent = {"H"}, .block = {"ROWS"},
-                     .arguments = {"in", "out", "W", "H", "border", "table9:8*(EXACT_REACH + 1)",
+                     .arguments = {"in", "out", "W", "H", "border", "table8:8*(EXACT_REACH + 1)",
                                    "EXACT_REACH + 1", "EXACT_REACH", "R", "tmp0", EXACT_LINE})},
      .cost = {"2*C*BITS/8", "C*3*(2*EXACT_REACH + 1)/16", "C*3*(2*EXACT_REACH + 1)"}},
     {VARIANT("transposed", NULL, NEEDS_LOCAL, "local",
@@ -438,7 +440,8 @@ static const struct seed seeds[] = {
     {"EXACT && GPU && H >= 2048", "exact_packed", "ROWS=32"},
     {"EXACT && GPU", "exact_packed", "ROWS=16"},
     {"EXACT && GPU", "exact", "WG_X=64 WG_Y=4"},
-    {"WIDE && (method == 2 || S100 <= 350 && (!FLOAT || STEP < 2))", "bands", ""},
+    {"WIDE && (method == 2 || S100 <= 350 || STEP < 2)", "bands", ""},
+    {"WIDE && H < 128*CU", "coarse", "ROWS=32"},
     {"WIDE", "coarse", ""},
     {"SM >= 80 && S100 < (C == 1 ? 1000 : 450) && W*H <= 1048576", "matrix", "ROWS=16 WG_X=32"},
     {"SM >= 80 && S100 < 300 && H >= 2048 && C == 1 && !(" BUSY ")", "matrix", "ROWS=64 WG_X=128"},
@@ -563,7 +566,7 @@ static const struct rung rungs[] = {
     {"columns", "every weight, down in registers, across from local memory", "columns", "", "hone"},
     {"matrix", "every weight, both passes by matrix units", "matrix", "", "hone"},
     {"bands", "every weight, 64-byte vectors", "bands", "", "hone"},
-    {"coarse", "every few rows, and all from those", "coarse", "", "hone"},
+    {"coarse", "every few rows and columns, and all from those, 64-byte vectors", "coarse", "", "hone"},
     {"grid", "every few rows and columns, and all from those", "grid", "", "hone"},
     {"grid-tiles", "the same in two launches", "grid_tiles", "", "hone"},
 };
@@ -588,8 +591,8 @@ const struct hone_filter hone_filter_gaussian = {
                        "method", "auto", "auto|recursive|fir",
                        "how: the same cost for every sigma, or every weight of the window; both are within "
                        "the bounds")},
-    .symbols = {"R", "S100", "NEAR", "STEP", "NARROW", "BEFORE", "TAPS", "ACROSS", "GRID_STEP", "GRID_REACH",
-                "GRID_TAPS", "EXACT_BITS", "EXACT_REACH"},
+    .symbols = {"R", "S100", "NEAR", "STEP", "TAPS", "REACH", "GRID_STEP", "GRID_REACH", "GRID_TAPS",
+                "EXACT_BITS", "EXACT_REACH"},
     .prepare = prepare, .averages = averages, .table = gaussian_table,
     .examples = {{"a photograph, blurred", "'gaussian sigma=4' photo.jpg -o blurred.jpg"},
                  {"edges of a slightly blurred photograph",

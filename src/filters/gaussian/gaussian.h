@@ -9,12 +9,16 @@ int64_t gaussian_radius(double sigma);
 /* The radius that is enough for u8: what lies beyond moves a result by at most 0.24 levels. */
 int64_t gaussian_near(double sigma);
 
-/* Of the grid form: pixels from one grid point to the next, and grid points (a multiple of 4) to
- * each side. */
-int64_t gaussian_grid_step(const struct filter_case *c, double sigma);
-int64_t gaussian_grid_taps(const struct filter_case *c, double sigma);
-int64_t gaussian_grid_reach(const struct filter_case *c, double sigma);
-void gaussian_grid_table(const struct filter_case *c, float *table, size_t count);
+/* Of the grid form: pixels from one grid point to the next, and grid points (on GPUs a multiple of 4) to each
+ * side: that the filter's taps reach, so far that what they leave out is no more than what the grid errs by
+ * itself; and that are gathered: of f32 the window must lie inside, for NaN and infinity. */
+struct gaussian_grid {
+    int64_t step, taps, reach;
+};
+/* On GPUs, where the step is a power of two; and of variant `coarse`, where it is as large as can be. */
+struct gaussian_grid gaussian_grid(const struct filter_case *c, double sigma);
+struct gaussian_grid gaussian_coarse_grid(const struct filter_case *c, double sigma);
+void gaussian_grid_table(const struct filter_case *c, struct gaussian_grid grid, float *table, size_t count);
 
 /* weights[0..radius] of a sampled Gaussian, normalised: weights[0] + 2 * (the others) is 1. */
 void gaussian_weights(double sigma, int64_t radius, double *weights);
@@ -34,12 +38,11 @@ enum {
     TABLE_POLES,         /* float: POLE_FLOATS for each complex pole: two for u8, three otherwise */
     TABLE_SECTIONS,      /* float: SECTION_FLOATS for each of two real sections of second order */
     TABLE_NEAR,          /* weights[0 .. NEAR]: of u8 ushort, parts of 65536; else float */
-    TABLE_NARROW,        /* float: weights[0 .. NARROW] of a Gaussian of sigma / sqrt(2) */
-    TABLE_ACROSS,        /* float: weights[0 .. ACROSS] */
-    TABLE_JOIN,          /* float: TAPS weights for each of STEP rows */
-    TABLE_EXACT = 8,     /* uint: weights[0 .. EXACT_REACH], parts of 2^EXACT_BITS */
+    TABLE_FLOATS,        /* float: weights[0 .. NEAR] */
+    TABLE_GRID,          /* float: what grid.c says: phi, then the taps between GRID_PADDING zeros */
+    TABLE_COARSE,        /* float: the same of `coarse` */
+    TABLE_EXACT,         /* uint: weights[0 .. EXACT_REACH], parts of 2^EXACT_BITS */
     TABLE_EXACT_VECTORS, /* uint: two of these a word; then the same as TABLE_EXACT */
-    TABLE_GRID = 7, /* float: what grid.c says: phi, then the taps between GRID_PADDING zeros on both sides */
     POLE_FLOATS = 8,
     SECTION_FLOATS = 8,
     GRID_PADDING = 3

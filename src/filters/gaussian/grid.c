@@ -10,9 +10,9 @@
  * weights for the four grid points around it sum to 1. The two polynomials that make it were fitted so that
  * the best taps leave the least error: one for STEP = sigma / 1.5 (u8), one for sigma / 2.5 (finer formats).
  * `taps` is the least-squares fit to the Gaussian over all positions of x and y. The sum of |h - Gaussian| of
- * both axes is 0.4 of 255 levels at sigma / STEP = 1.25 and 0.1 at 1.5; with the second phi 7e-5 at 2 and
- * 2e-5 at 2.5. A picture between 0 and full scale errs by at most half of the sum of both axes, that is by
- * as much.
+ * both axes is 0.4 of 255 levels at sigma / STEP = 1.25 and 0.1 at 1.5; with the second phi 1.8e-4 at 1.75,
+ * 7e-5 at 2 and 2e-5 at 2.5. A picture between 0 and full scale errs by at most half of the sum of both axes,
+ * that is by as much.
  */
 #include "filters/gaussian/gaussian.h"
 
@@ -29,35 +29,35 @@ static const double fine_phi[2][DEGREE + 1] = {
     {-0.0405194, 0.2223448, -0.4154657, 1.5047475, -2.3868448, -0.140099, 1.8603612},
     {0.0432361, -0.0347108, 0.0289327, 0.4577592, 0.0287543, 0.0809954, 0.0005756}};
 
+/* How far taps and window reach on a grid of this step, as multiples of `whole`. */
+static struct gaussian_grid grid_of(const struct filter_case *c, double sigma, int64_t step, int64_t whole)
+{
+    double ratio = sigma / (double)step;
+    double windows = c->in.type != HONE_U8 ? 4 : ratio < 6.5 ? 3.2 : 3.4;
+    int64_t taps = ((int64_t)ceil(windows * ratio) + whole - 1) / whole * whole;
+    int64_t cells = ((int64_t)ceil(5 * ratio) + whole - 1) / whole * whole;
+    return (struct gaussian_grid){step, taps, c->in.type == HONE_F32 ? cells : taps};
+}
+
 /* A cell of 16 rows of anything but gray u8 is more code than a processor keeps at hand, and more than twice
  * as slow; one of 8 rows of colours in f32 takes so many registers that it pays only where the filter would
  * reach far. */
-int64_t gaussian_grid_step(const struct filter_case *c, double sigma)
+struct gaussian_grid gaussian_grid(const struct filter_case *c, double sigma)
 {
     bool bytes = c->in.type == HONE_U8, heavy = c->in.type == HONE_F32 && c->in.channels > 1;
+    double least = bytes ? 1.25 : 2;
     int64_t step = 1, largest = bytes && c->in.channels == 1 ? LARGEST
                                 : heavy && sigma < 32        ? 4
                                                              : LARGEST / 2;
-    while (step < largest && (double)(2 * step) * (bytes ? 1.25 : 2) <= sigma)
+    while (step < largest && (double)(2 * step) * least <= sigma)
         step *= 2;
-    return step;
+    return grid_of(c, sigma, step, 4);
 }
 
-/* Cells to each side that the filter's taps reach: so far that what they leave out is no more than what the
- * grid errs by itself. */
-int64_t gaussian_grid_taps(const struct filter_case *c, double sigma)
+struct gaussian_grid gaussian_coarse_grid(const struct filter_case *c, double sigma)
 {
-    double ratio = sigma / (double)gaussian_grid_step(c, sigma);
-    double windows = c->in.type != HONE_U8 ? 4 : ratio < 6.5 ? 3.2 : 3.4;
-    return ((int64_t)ceil(windows * ratio) + 3) / 4 * 4;
-}
-
-/* Cells to each side that are gathered. Of f32, the window must lie inside, for NaN and infinity. */
-int64_t gaussian_grid_reach(const struct filter_case *c, double sigma)
-{
-    int64_t taps = gaussian_grid_taps(c, sigma);
-    int64_t cells = (int64_t)ceil(5 * sigma / (double)gaussian_grid_step(c, sigma));
-    return c->in.type == HONE_F32 ? (cells + 3) / 4 * 4 : taps;
+    double step = fmin(LARGEST, fmax(1, sigma / (c->in.type == HONE_U8 ? 1.25 : 1.75)));
+    return grid_of(c, sigma, (int64_t)step, 1);
 }
 
 static double polynomial(const double *coefficients, double t)
@@ -167,18 +167,16 @@ static void find_taps(const double *phi, int64_t step, double sigma, int64_t rea
     free(sides);
 }
 
-void gaussian_grid_table(const struct filter_case *c, float *table, size_t count)
+void gaussian_grid_table(const struct filter_case *c, struct gaussian_grid grid, float *table, size_t count)
 {
-    double sigma = case_number(c, "sigma"), phi[SUPPORT * LARGEST];
-    bool bytes = c->in.type == HONE_U8;
-    int64_t step = gaussian_grid_step(c, sigma), reach = gaussian_grid_taps(c, sigma);
-    find_phi(bytes, step, phi);
-    for (int64_t i = 0; i < SUPPORT * step && i < (int64_t)count; i++)
+    double phi[SUPPORT * LARGEST];
+    find_phi(c->in.type == HONE_U8, grid.step, phi);
+    for (int64_t i = 0; i < SUPPORT * grid.step && i < (int64_t)count; i++)
         table[i] = (float)phi[i];
-    int64_t first = SUPPORT * step + GRID_PADDING;
-    if ((int64_t)count < first + 2 * reach + 1 + GRID_PADDING)
+    int64_t first = SUPPORT * grid.step + GRID_PADDING;
+    if ((int64_t)count < first + 2 * grid.taps + 1 + GRID_PADDING)
         return;
-    for (int64_t i = SUPPORT * step; i < (int64_t)count; i++)
+    for (int64_t i = SUPPORT * grid.step; i < (int64_t)count; i++)
         table[i] = 0;
-    find_taps(phi, step, sigma, reach, table + first);
+    find_taps(phi, grid.step, case_number(c, "sigma"), grid.taps, table + first);
 }

@@ -104,30 +104,6 @@ static void fill_fixed_weights(const struct filter_case *c, uint16_t *table, siz
     free(weights);
 }
 
-/*
- * The coarse form takes every STEP-th row after a Gaussian of sigma / sqrt(2), and a second one makes all
- * rows of them. By Poisson's sum formula the sampling errs by 2 exp(-2 pi^2 (sigma / (2 STEP))^2) at most, of
- * half the range: with sigma / STEP of at least 1.25, 0.12 of 255 levels; of at least 1.5, 3e-5 of full
- * scale. Row y stands `row` rows below a coarse one; the weights of each row sum to 1.
- */
-static void fill_join(const struct filter_case *c, float *table)
-{
-    int64_t step = case_symbol(c, "STEP"), taps = case_symbol(c, "TAPS"), before = case_symbol(c, "BEFORE");
-    double variance = pow(case_number(c, "sigma"), 2) / 2;
-    for (int64_t row = 0; row < step; row++) {
-        double sum = 0;
-        for (int pass = 0; pass < 2; pass++)
-            for (int64_t k = 0; k < taps; k++) {
-                double distance = (double)(row - (k - before) * step);
-                double weight = exp(-0.5 * distance * distance / variance);
-                if (pass == 0)
-                    sum += weight;
-                else
-                    table[row * taps + k] = (float)(weight / sum);
-            }
-    }
-}
-
 void gaussian_table(const struct filter_case *c, int index, void *table, size_t bytes)
 {
     double sigma = case_number(c, "sigma");
@@ -137,8 +113,6 @@ void gaussian_table(const struct filter_case *c, int index, void *table, size_t 
         fill_sections(c, table, bytes / sizeof(float) / SECTION_FLOATS);
     else if (index == TABLE_NEAR && c->in.type == HONE_U8)
         fill_fixed_weights(c, table, bytes / sizeof(uint16_t));
-    else if (index == TABLE_JOIN)
-        fill_join(c, table);
     else if (index == TABLE_EXACT)
         gaussian_exact_table(c, table, bytes / sizeof(uint32_t));
     else if (index == TABLE_EXACT_VECTORS && c->in.type == HONE_U8)
@@ -146,7 +120,9 @@ void gaussian_table(const struct filter_case *c, int index, void *table, size_t 
     else if (index == TABLE_EXACT_VECTORS)
         gaussian_exact_vectors(c, table, bytes / sizeof(uint32_t));
     else if (index == TABLE_GRID)
-        gaussian_grid_table(c, table, bytes / sizeof(float));
+        gaussian_grid_table(c, gaussian_grid(c, sigma), table, bytes / sizeof(float));
+    else if (index == TABLE_COARSE)
+        gaussian_grid_table(c, gaussian_coarse_grid(c, sigma), table, bytes / sizeof(float));
     else
-        fill_weights(index == TABLE_NARROW ? sigma * M_SQRT1_2 : sigma, table, bytes / sizeof(float));
+        fill_weights(sigma, table, bytes / sizeof(float));
 }
