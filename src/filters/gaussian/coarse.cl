@@ -28,13 +28,7 @@ DEFINE_VECTORS(uint, words);
 #define LOAD(p)        (*(__global const values_at *)(p))
 #define STORE(p, v)    (*(__global values_at *)(p) = (v))
 
-inline values add_product(values sum, values v, float weight)
-{
-#pragma OPENCL FP_CONTRACT ON
-    return sum + v * weight;
-}
-
-inline values add_products(values sum, values v, values weights)
+inline values add_product(values sum, values v, values weights)
 {
 #pragma OPENCL FP_CONTRACT ON
     return sum + v * weights;
@@ -421,22 +415,22 @@ WIDE_VECTORS inline void spread_across(__global const float *points, __global fl
             values sum = repeat(points + cell * HONE_C, n) * patterns[POINTS * n];
 #pragma unroll
             for (int k = 1; k < POINTS; k++)
-                sum = add_products(sum, repeat(points + (cell + k) * HONE_C, n), patterns[POINTS * n + k]);
+                sum = add_product(sum, repeat(points + (cell + k) * HONE_C, n), patterns[POINTS * n + k]);
             if (n * LANES < step * HONE_C)
                 STORE(line + cell * step * HONE_C + n * LANES, sum);
         }
 }
 
+/* Adding 1.5 * 2^23 leaves the nearest integer, ties to even, in the lowest bits. What the filter overshoots
+ * in u8 is less than half a level. */
 inline pixels lower(values v)
 {
 #if FLOATING
     return v;
-#elif HONE_T == 0
-    /* what the filter overshoots is less than half a level; adding 1.5 * 2^23 leaves the nearest integer,
-     * ties to even, in the lowest bits */
-    return CONVERT(__builtin_astype(v + 12582912.0f, words), pixels);
 #else
+#if HONE_T == 1
     v = v < 0.0f ? (values)0.0f : v < 65535.0f ? v : (values)65535.0f;
+#endif
     return CONVERT(__builtin_astype(v + 12582912.0f, words), pixels);
 #endif
 }

@@ -5,26 +5,24 @@
 
 REFERENCE(gaussian);
 
-static void set_grid(struct filter_case *c, struct gaussian_grid grid, const char *const names[3])
+static void set_grid(struct filter_case *c, struct gaussian_grid grid, const char *step, const char *taps,
+                     const char *reach)
 {
-    case_set_symbol(c, names[0], grid.step);
-    case_set_symbol(c, names[1], grid.taps);
-    case_set_symbol(c, names[2], grid.reach);
+    case_set_symbol(c, step, grid.step);
+    case_set_symbol(c, taps, grid.taps);
+    case_set_symbol(c, reach, grid.reach);
 }
 
 static hone_status prepare(struct filter_case *c, hone_error *error)
 {
-    static const char *const of_grid[] = {"GRID_STEP", "GRID_TAPS", "GRID_REACH"}, *const of_coarse[] = {
-                                                                                       "STEP", "TAPS",
-                                                                                       "REACH"};
     (void)error;
     double sigma = case_number(c, "sigma");
     bool bytes = c->in.type == HONE_U8;
     case_set_symbol(c, "R", gaussian_radius(sigma));
     case_set_symbol(c, "S100", (int64_t)ceil(100 * sigma));
     case_set_symbol(c, "NEAR", bytes ? gaussian_near(sigma) : gaussian_radius(sigma));
-    set_grid(c, gaussian_grid(c, sigma), of_grid);
-    set_grid(c, gaussian_coarse_grid(c, sigma), of_coarse);
+    set_grid(c, gaussian_grid(c, sigma), "GRID_STEP", "GRID_TAPS", "GRID_REACH");
+    set_grid(c, gaussian_coarse_grid(c, sigma), "STEP", "TAPS", "REACH");
     case_set_symbol(c, "EXACT_BITS", gaussian_exact_bits(bytes, sigma));
     case_set_symbol(c, "EXACT_REACH", c->exact || c->in.type == HONE_U16 ? gaussian_exact_reach(c) : 1);
     return HONE_OK;
