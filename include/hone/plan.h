@@ -45,6 +45,10 @@ typedef struct hone_plan_options {
     /** Second inputs of filters that take two images, in the order of those steps. */
     const hone_image_desc *second;
     size_t second_count;
+    /** How often the plan will run, as far as is known; 0: often. If the best variant is not compiled yet,
+     *  was not measured on this device by its user, and all runs together are some 20 ms of arithmetic at
+     *  most, a GPU gets a variant whose program compiles quickly. Results keep the filter's bounds. */
+    uint32_t runs;
 } hone_plan_options;
 
 /**

@@ -4,7 +4,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cache/programs.h"
 #include "choose/trust.h"
+#include "cl/device.h"
 #include "cl/selftest.h"
 #include "filter/registry.h"
 
@@ -27,6 +29,7 @@ const char *choice_origin_name(enum choice_origin origin)
         [CHOICE_SHIPPED + LEVEL_KIND] = "shipped, measured on this kind of device",
         [CHOICE_SHIPPED + LEVEL_ALL] = "shipped, measured on other devices",
         [CHOICE_HAND_WRITTEN] = "hand-written",
+        [CHOICE_BRIEF] = "quick to compile",
         [CHOICE_TRIED] = "tried here",
         [CHOICE_ONLY] = "only variant",
         [CHOICE_FALLBACK] = "first that runs"};
@@ -66,23 +69,28 @@ struct collection {
     hone_device *device;
     const struct filter_case *c;
     const struct choose_request *request;
+    struct choice brief; /* for few runs; its variant is NULL where there is none */
 };
+
+static bool is_same(const struct choice *a, const struct choice *b)
+{
+    return a->variant == b->variant && memcmp(&a->config, &b->config, sizeof a->config) == 0;
+}
 
 static bool listed(const struct collection *to, const struct choice *choice)
 {
     for (size_t i = 0; i < *to->count; i++)
-        if (to->choices[i].variant == choice->variant &&
-            memcmp(&to->choices[i].config, &choice->config, sizeof choice->config) == 0)
+        if (is_same(&to->choices[i], choice))
             return true;
     return false;
 }
 
 /* What comes after the first candidate is seldom used: what it needs of the device is not asked yet, since an
- * answer may cost a compilation. */
+ * answer may cost a compilation. Nor for the best one where a brief one will probably do. */
 static hone_status check_candidate(const struct collection *to, const struct variant *variant)
 {
-    return *to->count > 0 ? variant_fits(to->device, to->c, variant, NULL)
-                          : variant_usable(to->device, to->c, variant, NULL);
+    return *to->count > 0 || to->brief.variant ? variant_fits(to->device, to->c, variant, NULL)
+                                               : variant_usable(to->device, to->c, variant, NULL);
 }
 
 /* Adds a candidate if it can run. `config` of the request goes on top, where the variant has these tunables.
@@ -180,22 +188,93 @@ static void consider_all(struct collection *to)
     }
 }
 
+/* ---- Few runs ---- */
+
+/* Operations that a GPU does in 20 ms, at one a cycle in each of 64 lanes: a fraction of what compiling a
+ * long program takes (0.3 to 1 s). */
+static double few_operations(const hone_device *device)
+{
+    const hone_device_info *info = hone_device_get_info(device);
+    const double clock = info->clock_mhz ? info->clock_mhz : 1000;
+    return 64 * info->compute_units * clock * 1e6 * 0.02;
+}
+
+/* Of all runs, with the variant's defaults; negative: it cannot run. */
+static double operations_of(const struct collection *to, struct choice *choice)
+{
+    struct cost_values cost;
+    config_default(choice->variant, &choice->config);
+    if (variant_usable(to->device, to->c, choice->variant, NULL) != HONE_OK ||
+        config_legal(to->device, to->c, choice->variant, &choice->config, NULL) != HONE_OK ||
+        variant_cost(to->c, choice->variant, &choice->config, &cost, NULL) != HONE_OK)
+        return -1;
+    return cost.operations * to->c->in.width * to->c->in.height * to->request->runs;
+}
+
+static bool may_be_brief(const struct collection *to)
+{
+    return to->request->runs > 0 && !to->request->config &&
+           hone_device_get_info(to->device)->kind == HONE_DEVICE_GPU;
+}
+
+/* Compiling the best program takes longer than a GPU needs for a few images with a simple one. */
+static void find_brief(struct collection *to)
+{
+    const struct hone_filter *filter = to->c->filter;
+    double least = few_operations(to->device);
+    for (size_t i = 0; i < filter->variant_count && may_be_brief(to); i++) {
+        struct choice choice = {.variant = &filter->variants[i], .origin = CHOICE_BRIEF};
+        const double operations = choice.variant->brief ? operations_of(to, &choice) : -1;
+        if (operations >= 0 && operations < least) {
+            least = operations;
+            to->brief = choice;
+        }
+    }
+}
+
+static bool is_kept(const struct collection *to, const struct choice *choice)
+{
+    char digest[65];
+    return variant_digest(digest, to->device, to->c, choice->variant, &choice->config, NULL) == HONE_OK &&
+           programs_kept(to->device, digest);
+}
+
+/* It is compiled already, or somebody had it measured here. */
+static bool is_ready(const struct collection *to, const struct choice *choice)
+{
+    return (choice->origin == CHOICE_MEASURED + LEVEL_EXACT || is_kept(to, choice)) &&
+           variant_usable(to->device, to->c, choice->variant, NULL) == HONE_OK;
+}
+
+static void put_brief_first(struct collection *to)
+{
+    const struct choice *brief = &to->brief, *best = &to->choices[0];
+    const size_t moved = *to->count < MAX_CHOICES ? *to->count : MAX_CHOICES - 1;
+    if (!brief->variant || *to->count == 0 || is_same(brief, best) || is_ready(to, best))
+        return;
+    memmove(to->choices + 1, to->choices, moved * sizeof *brief);
+    to->choices[0] = *brief;
+    *to->count = moved + 1;
+}
+
 hone_status choose(struct choice choices[MAX_CHOICES], size_t *count, hone_device *device,
                    const struct filter_case *c, const struct choose_request *request, hone_error *error)
 {
-    struct collection to = {choices, count, device, c, request};
+    struct collection to = {choices, count, device, c, request, {0}};
     *count = 0;
     selftest_warn(device);
     if (request->variant) {
         *count = 1;
         return forced(&choices[0], device, c, request, error);
     }
+    find_brief(&to);
     consider_measured(&to, LEVEL_EXACT, LEVEL_VENDOR);
     /* The best of another vendor's device, or of a CPU by another OpenCL, may be many times slower here: what
      * was thought of comes before. */
     consider_seeds(&to);
     consider_measured(&to, LEVEL_KIND, LEVEL_ALL);
     consider_all(&to);
+    put_brief_first(&to);
     if (*count > 0)
         return HONE_OK;
     if (request->config && *request->config)

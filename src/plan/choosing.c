@@ -78,7 +78,8 @@ hone_status choosing_make(hone_plan *plan, struct step *step, const struct filte
     bool forced = forced_name(options->variant, c->filter, name, sizeof name);
     const struct choose_request request = {.variant = forced ? name : NULL,
                                            .config = options->variant && !forced ? NULL : options->config,
-                                           .without_measuring = options->tune == HONE_TUNE_OFF};
+                                           .without_measuring = options->tune == HONE_TUNE_OFF,
+                                           .runs = options->runs};
     hone_status status = choose(choices, &count, plan->device, c, &request, error);
     for (size_t i = 0; i < count && !(status && i == 0); i++) {
         hone_error why = {0};

@@ -40,7 +40,8 @@ static unsigned fuses_of(hone_plan *plan, const struct filter_case *c, const hon
 {
     struct choice choices[MAX_CHOICES];
     size_t count = 0;
-    const struct choose_request request = {.without_measuring = options->tune == HONE_TUNE_OFF};
+    const struct choose_request request = {.without_measuring = options->tune == HONE_TUNE_OFF,
+                                           .runs = options->runs};
     hone_status status = choose(choices, &count, plan->device, c, &request, NULL);
     return status || count == 0 ? 0 : choices[0].variant->fuses;
 }

@@ -40,7 +40,7 @@ class Desc(ctypes.Structure):
 
 class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("variant", ctypes.c_char_p), ("config", ctypes.c_char_p),
-                ("tune", ctypes.c_int), ("no_fuse", ctypes.c_bool), ("second", ctypes.POINTER(Desc)), ("second_count", ctypes.c_size_t)]
+                ("tune", ctypes.c_int), ("no_fuse", ctypes.c_bool), ("second", ctypes.POINTER(Desc)), ("second_count", ctypes.c_size_t), ("runs", ctypes.c_uint32)]
 
 
 class Failed(Exception):

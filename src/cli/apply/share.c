@@ -157,7 +157,8 @@ static hone_status make_pool(struct shared_device *shared, hone_error *error)
     const hone_plan_options plan = {.variant = o->variant,
                                     .config = o->config,
                                     .tune = tune_is(o, "off") ? HONE_TUNE_OFF : HONE_TUNE_AUTO,
-                                    .no_fuse = o->no_fuse};
+                                    .no_fuse = o->no_fuse,
+                                    .runs = tune_is(o, "full") ? 0 : (uint32_t)shared->course->tally.count};
     const struct pool_options options = {
         .plan = &plan, .commands = apply_tells_commands(o), .waits = waits, .left = left, .user = shared};
     for (unsigned i = 0; i < shared->count; i++)

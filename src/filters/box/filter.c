@@ -144,7 +144,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 static const struct variant variants[] = {
     {VARIANT("direct", NULL, 0, "buffer", "one pixel per work-item, every pixel of the window read"),
-     .fuses = FUSES_BEFORE | FUSES_AFTER, .tunables = {GROUP_2D}, .defines = {SUM64},
+     .brief = true, .fuses = FUSES_BEFORE | FUSES_AFTER, .tunables = {GROUP_2D}, .defines = {SUM64},
      .passes = {PASS("box_direct", .arguments = {"in", "out", "W", "H", "KW", "KH", "border"})},
      .cost = {"2*C*BITS/8", "KW*KH*C", "KW*KH*C"}},
     {VARIANT("image", NULL, NEEDS_IMAGES, "image",
@@ -192,8 +192,8 @@ static const struct variant variants[] = {
                                    "border"}),
                 PASS("box_join", .arguments = {"tmp0", "in", "out", "W", "H", "KW", "KH", "W + KW - FX"})},
      .cost = {"2*C*BITS/8 + 2*C*(TYPE == 0 ? 2 : 4)", "C*(FX*FY + KW*KH/FX/FY)", "C*(FX*FY + KW*KH/FX/FY)"}},
-    {VARIANT("separable", NULL, 0, "buffer", "sums along rows, then along columns"), .tunables = {GROUP_2D},
-     .defines = {SUM64}, .scratch = {{.bytes = "W*H*C*" SUM_SIZE}},
+    {VARIANT("separable", NULL, 0, "buffer", "sums along rows, then along columns"), .brief = true,
+     .tunables = {GROUP_2D}, .defines = {SUM64}, .scratch = {{.bytes = "W*H*C*" SUM_SIZE}},
      .passes = {PASS("box_rows", .extent = {"W*C", "H"},
                      .arguments = {"in", "tmp0", "W", "H", "KW", "border"}),
                 PASS("box_columns", .extent = {"W*C", "H"},

@@ -34,7 +34,7 @@ static void fill_table(const struct filter_case *c, int index, void *table, size
 
 static const struct variant variants[] = {
     {VARIANT("constant", NULL, 0, "buffer", "one pixel per work-item, the palette in constant memory"),
-     .fuses = FUSES_BEFORE, .tunables = {GROUP_2D},
+     .brief = true, .fuses = FUSES_BEFORE, .tunables = {GROUP_2D},
      .passes = {PASS("colormap_constant", .arguments = {"in", "out", PALETTE, "W", "H"})},
      .cost = {COST_BYTES, "2", "3"}},
     {VARIANT("image", NULL, NEEDS_IMAGES, "image",

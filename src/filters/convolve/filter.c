@@ -133,7 +133,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 static const struct variant variants[] = {
     {VARIANT("global", NULL, 0, "buffer",
              "the write-up's filterImage: one pixel per work-item, everything from global memory"),
-     .specialised = WHY_SUMS, .tunables = {GROUP_2D}, .defines = {"SUMS=SUMS"},
+     .brief = true, .specialised = WHY_SUMS, .tunables = {GROUP_2D}, .defines = {"SUMS=SUMS"},
      .passes = {PASS("convolve_global", .arguments = {"in", "out", "W", "H", WINDOW, "float:factor",
                                                       "float:offset", "border", WEIGHTS})},
      .cost = {"2*C*BITS/8", ALL_TAPS, ALL_TAPS}},

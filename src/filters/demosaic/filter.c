@@ -24,7 +24,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 static const struct variant variants[] = {
     {VARIANT("direct", NULL, 0, "buffer", "one pixel per work-item, all samples that it needs read"),
-     .tunables = {WORK_GROUP("16 8 32", "8 1 4")}, .defines = SHAPE,
+     .brief = true, .tunables = {WORK_GROUP("16 8 32", "8 1 4")}, .defines = SHAPE,
      .passes = {PASS("demosaic_direct", .arguments = {"in", "out", "W", "H", "border"})},
      .cost = {COST_BYTES, "method ? 13 : 9", COST_OPERATIONS}},
     {VARIANT("tile", NULL, NEEDS_LOCAL, "local", "a work-group's samples in local memory"),

@@ -65,12 +65,13 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 static const struct variant variants[] = {
     {VARIANT("direct", NULL, 0, "buffer", "one result per work-item, every pixel of the window read"),
-     .tunables = {WORK_GROUP("16 8 32 64", "4 1 2 8")}, .defines = {SUM_DEFINES},
+     .brief = true, .tunables = {WORK_GROUP("16 8 32 64", "4 1 2 8")}, .defines = {SUM_DEFINES},
      .passes = {PASS("density_direct", .extent = {"W*C", "H"},
                      .arguments = {"in", "out", "W", "H", "size", "border", "LEAST"})},
      .cost = {IN_AND_OUT, "C*size*size", "C*size*size"}},
     {VARIANT("integral", NULL, NEEDS_LOCAL, "local",
              "the write-up's: four corners of an integral image, eight results per work-item"),
+     .brief = true,
      .tunables = {{"SPLIT", TUNABLE_DEFINE, "0 1",
                    "four corners: 0 in one expression, 1 one after the other"},
                   {"WG_X", TUNABLE_LAUNCH, "64 16 32 256", "work-group width of all passes"}},

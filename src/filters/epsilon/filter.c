@@ -94,7 +94,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 static const struct variant variants[] = {
     {VARIANT("direct", NULL, 0, "buffer", "one pixel per work-item, every pixel of the window read"),
-     .tunables = {GROUP_2D},
+     .brief = true, .tunables = {GROUP_2D},
      .passes = {PASS("epsilon_direct",
                      .arguments = {"in", "out", "W", "H", "radius", "border", "number:limit"})},
      .cost = {"2*C*BITS/8", "SIDE*SIDE*C", "4*SIDE*SIDE*C"}},

@@ -170,7 +170,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 static const struct variant variants[] = {
     {VARIANT("direct", NULL, 0, "buffer", "every weight of the window, along rows, then along columns"),
-     .condition = DIRECT, .tunables = {WORK_GROUP("16 8 32 64", "16 1 2 4 8")},
+     .brief = true, .condition = DIRECT, .tunables = {WORK_GROUP("16 8 32 64", "16 1 2 4 8")},
      .scratch = {{.bytes = "4*W*H*C"}},
      .passes = {PASS("gaussian_direct_rows", .extent = {"W*C", "H"},
                      .arguments = {"in", "tmp0", "W", "H", "border", WEIGHTS, "R"}),

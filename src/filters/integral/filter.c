@@ -43,7 +43,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     " + 2))*4"
 
 static const struct variant variants[] = {
-    {VARIANT("scans", NULL, 0, "buffer", "a work-item per row, then a work-item per column"),
+    {VARIANT("scans", NULL, 0, "buffer", "a work-item per row, then a work-item per column"), .brief = true,
      .tunables = {{"WG_ROWS", TUNABLE_LAUNCH, "16 1 4 64", "work-group height of the pass along rows"},
                   {"WG_X", TUNABLE_LAUNCH, "64 16 32 128", "work-group width of the pass along columns"}},
      .passes = {PASS("integral_rows", .extent = {"C", "H"}, .local = {"1", "WG_ROWS"},

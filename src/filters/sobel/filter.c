@@ -37,7 +37,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     }
 
 static const struct variant variants[] = {
-    {VARIANT("direct", NULL, 0, "buffer", "one pixel per work-item, nine reads"),
+    {VARIANT("direct", NULL, 0, "buffer", "one pixel per work-item, nine reads"), .brief = true,
      .fuses = FUSES_BEFORE | FUSES_AFTER, .tunables = {GROUP_2D}, .defines = {"OUTPUT=output", "NORM=norm"},
      .passes = {PASS("sobel_direct", .arguments = {"in", "out", "W", "H", "border"})},
      .cost = {"C*BITS/8 + " RESULT_BYTES, "9*C", "18*C"}},
@@ -59,7 +59,7 @@ static const struct variant variants[] = {
      .defines = {"OUTPUT=output", "NORM=norm"},
      .passes = {PASS("sobel_image", .arguments = {"in:uint", "out", "sampler", "W", "H"})},
      .cost = {"C*BITS/8 + " RESULT_BYTES, "9", "18*C"}},
-    {VARIANT("separable", NULL, 0, "buffer", "a pass over rows and a pass over columns"),
+    {VARIANT("separable", NULL, 0, "buffer", "a pass over rows and a pass over columns"), .brief = true,
      .tunables = {GROUP_2D}, .defines = {"OUTPUT=output", "NORM=norm"},
      .scratch = {{.bytes = "W*C*(H + 2)*2*(TYPE == 0 ? 2 : 4)"}},
      .passes = {PASS("sobel_rows", .extent = {"W*C", "H + 2"},

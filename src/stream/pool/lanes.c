@@ -130,6 +130,8 @@ static hone_status make_stream(struct member *member, struct lane *lane, const h
     const struct stream_extra extra = {.lent = lent,
                                        .trials = !shape->ring.steady,
                                        .command = member->pool->options.commands ? pool_command : NULL};
+    if (shape->has_ring) /* bands of one image, frames of one video */
+        plan.runs = 0;
     plan.second = seconds;
     plan.second_count = shape->second_count;
     return stream_make(&lane->stream, member->device, shape->chain, &shape->in, 1, &options, &extra, error);

@@ -676,6 +676,20 @@ def test_the_first_run_has_time():
         frame.check(place.lines("try")[0]["device"]["kind"] == "gpu" and process.returncode == 130, f"{out}{err}")
 
 
+def test_what_was_tuned_is_used_for_one_image_too():
+    """A GPU gets what compiles quickly for a single image, but not where its user had the filter measured."""
+    with Place() as place:
+        place.environment.update(FAKE_TYPE="4", OPENCL_LAYERS=os.path.abspath(os.path.join(frame.build(), "tests", "vendor.so")))
+        with open(os.path.join(place.folder, "in.pgm"), "wb") as file:
+            file.write(b"P5\n64 48\n255\n" + bytes(range(64)) * 48)
+        filtered = ("apply", CASE[0], os.path.join(place.folder, "in.pgm"), "-o", os.path.join(place.folder, "out.pgm"), "-v", "--force")
+        frame.check("quick to compile" in place.run(*filtered)[1], "before")
+        place.run("tune", *CASE, "--evaluations", "4")
+        place.run("cache", "clear")
+        err = place.run(*filtered)[1]
+        frame.check("measured here" in err and "quick to compile" not in err, err)
+
+
 def test_a_mistake_is_told_once():
     with Place() as place:
         for text, wanted in (("sobl", "did you mean 'sobel'? There are add, "), ("zzzzzz size=3", "'zzzzzz'; there are add, "),
