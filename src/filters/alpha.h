@@ -33,7 +33,6 @@ extern const char *const alpha_trials[];
                  "words", NULL, 0, "wide",                                                                   \
                  "CPU: integers that become their own type, in words of 32 bits with alpha in their lane"),  \
              .condition = "TYPE <= 1 && OTYPE == TYPE",                                                      \
-             .align = 4,                                                                                     \
              .tunables = {{"VECTORS", TUNABLE_DEFINE, "1024 64 256", "64 bytes of a row per work-item"},     \
                           {"ROWS", TUNABLE_DEFINE, "16 1 4 64", "rows per work-item"},                       \
                           {"WG_X", TUNABLE_LAUNCH, "1 16", "work-group width"}},                             \
