@@ -6,14 +6,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Sum along one row of the window; exact for integers, since doubles hold them up to 2^53. */
-static double row_sum(const struct filter_case *c, const struct view *in, int64_t left, int64_t width,
-                      int64_t y, uint32_t channel)
+/* Sums along row y of windows at each x; `values` has room for the row with what lies beyond its ends. Exact
+ * for integers, since doubles hold them up to 2^53. */
+static void row_sums(const struct filter_case *c, const struct view *in, int64_t y, uint32_t channel,
+                     double *values, double *sums)
 {
-    double sum = 0;
-    for (int64_t x = left; x < left + width; x++)
-        sum += view_border_get(in, c->border, c->border_value, x, y, channel);
-    return sum;
+    const int64_t width = case_symbol(c, "KW"), count = c->in.width;
+    for (int64_t i = 0; i < count + width - 1; i++)
+        values[i] = view_border_get(in, c->border, c->border_value, i - width / 2, y, channel);
+    for (int64_t x = 0; x < count; x++) {
+        sums[x] = 0;
+        for (int64_t i = 0; i < width; i++)
+            sums[x] += values[x + i];
+    }
 }
 
 static double rounded_mean(const struct filter_case *c, double sum, double area)
@@ -23,19 +28,16 @@ static double rounded_mean(const struct filter_case *c, double sum, double area)
     return floor((2 * sum + area) / (2 * area)); /* half up; both sides are exact integers */
 }
 
-/* Row sums are shared by the windows of a column; those of one output column are kept while it is walked
- * down. */
-static void one_column(const struct filter_case *c, const struct view *in, struct view *out, int64_t x,
-                       uint32_t channel, double *sums)
+/* The row of results at y, of the sums along the rows that its windows reach. */
+static void one_row(const struct filter_case *c, struct view *out, int64_t y, uint32_t channel,
+                    const double *sums)
 {
-    int64_t width = case_symbol(c, "KW"), height = case_symbol(c, "KH");
-    int64_t left = width / 2, top = height / 2, rows = c->in.height + height - 1;
-    for (int64_t i = 0; i < rows; i++)
-        sums[i] = row_sum(c, in, x - left, width, i - top, channel);
-    for (int64_t y = 0; y < c->in.height; y++) {
+    const int64_t width = case_symbol(c, "KW"), height = case_symbol(c, "KH");
+    const int64_t left = width / 2, top = height / 2;
+    for (int64_t x = 0; x < c->in.width; x++) {
         double sum = 0;
         for (int64_t i = 0; i < height; i++)
-            sum += sums[y + i];
+            sum += sums[i * c->in.width + x];
         double value = rounded_mean(c, sum, (double)width * (double)height);
         if (c->border == HONE_BORDER_ZERO_OUTSIDE &&
             view_window_leaves(&c->in, x, y, left, width - 1 - left, top, height - 1 - top))
@@ -44,13 +46,27 @@ static void one_column(const struct filter_case *c, const struct view *in, struc
     }
 }
 
+/* `sums`: of as many rows as a window has; the next row takes the place of the first. */
+static void one_channel(const struct filter_case *c, const struct view *in, struct view *out,
+                        uint32_t channel, double *values, double *sums)
+{
+    const int64_t height = case_symbol(c, "KH"), top = height / 2;
+    for (int64_t i = 0; i < c->in.height + height - 1; i++) {
+        row_sums(c, in, i - top, channel, values, sums + i % height * c->in.width);
+        if (i >= height - 1)
+            one_row(c, out, i - height + 1, channel, sums);
+    }
+}
+
 REFERENCE(box)
 {
-    uint32_t channels = case_copies_alpha(c) ? 3 : c->in.channels;
-    double *sums = calloc(c->in.height + (size_t)case_symbol(c, "KH"), sizeof *sums);
-    for (int64_t x = 0; sums && x < c->in.width; x++)
-        for (uint32_t channel = 0; channel < channels; channel++)
-            one_column(c, in, out, x, channel, sums);
+    const uint32_t channels = case_copies_alpha(c) ? 3 : c->in.channels;
+    const size_t width = c->in.width, height = (size_t)case_symbol(c, "KH");
+    double *values = calloc(width + (size_t)case_symbol(c, "KW"), sizeof *values);
+    double *sums = calloc(width * height, sizeof *sums);
+    for (uint32_t channel = 0; values && sums && channel < channels; channel++)
+        one_channel(c, in, out, channel, values, sums);
+    free(values);
     free(sums);
     if (case_copies_alpha(c))
         view_copy_alpha(in, out, 1);

@@ -19,7 +19,6 @@ static const struct variant variants[] = {
      .passes = {PASS("gray_pixels", .arguments = {"in", "out", "W", "H"})},
      .cost = {COST_BYTES, "C == 1 ? 1 : 3", OPERATIONS}},
     {VARIANT("stretches", NULL, 0, "wide", "stretches of rows per work-item, sixteen pixels at a time"),
-     .brief = true,
      .tunables = {{"VECTORS", TUNABLE_DEFINE, "64 1 16 256", "vectors of the result per work-item"},
                   {"ROWS", TUNABLE_DEFINE, "1 4 16", "rows per work-item"},
                   {"WG_X", TUNABLE_LAUNCH, "1 16 64", "work-group width"}},

@@ -178,7 +178,6 @@ static const struct variant variants[] = {
      .cost = {"BITS/8*" SHARE " + 12*C", SHARE, "3*" SHARE}},
     {VARIANT("local", NULL, NEEDS_LOCAL, "local",
              "work-groups count in local memory, in several copies, and add to global memory once"),
-     .brief = true,
      .tunables = {{"COPIES", TUNABLE_DEFINE, "4 1 2 8 16", "of the counters of a work-group"},
                   {"PX", TUNABLE_DEFINE, "4 16", "elements that are loaded at once"},
                   {"ROWS", TUNABLE_LAUNCH, "16 4 64", "rows of a work-group"},
