@@ -193,6 +193,8 @@ static const struct seed seeds[] = {
     {"WIDE && C == 1", "vectors", "LINES=2"},
     {"WIDE", "vectors", ""},
     {"PTX && C == 1 && BITS > 8 && W*H >= 1000000 && W*H <= 9000000 && H <= CU*32", "persistent", "CHUNK=4"},
+    {"PTX && C == 1 && W*H >= 3500000 && W*H <= 9000000 && H <= CU*32", "persistent",
+     "PIECES=2 LINES=2 STREAM=1"},
     {"PTX && C == 1 && W*H <= 9000000 && H <= CU*32", "persistent", ""},
     {"PTX && C > 1 && W*H >= 1000000 && W*H*C <= (FLOAT ? 5000000 : 9000000) && H <= CU*32", "persistent",
      "LINES=2 CHUNK=4"},
