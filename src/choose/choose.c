@@ -190,13 +190,14 @@ static void consider_all(struct collection *to)
 
 /* ---- Few runs ---- */
 
-/* Operations that a GPU does in 20 ms, at one a cycle in each of 64 lanes: a fraction of what compiling a
- * long program takes (0.3 to 1 s). */
+/* Operations that a GPU does in 20 ms, at one a cycle in each lane of a compute unit: a fraction of what
+ * compiling a long program takes (0.3 to 1 s). */
 static double few_operations(const hone_device *device)
 {
     const hone_device_info *info = hone_device_get_info(device);
     const double clock = info->clock_mhz ? info->clock_mhz : 1000;
-    return 64 * info->compute_units * clock * 1e6 * 0.02;
+    const double lanes = info->simd_width ? info->simd_width : 16; /* Intel's units have as few as 8 */
+    return lanes * info->compute_units * clock * 1e6 * 0.02;
 }
 
 /* Of all runs, with the variant's defaults; negative: it cannot run. */

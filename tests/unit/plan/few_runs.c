@@ -74,7 +74,7 @@ TEST(many_runs_and_large_windows_get_the_best_program)
     const hone_device_info *info = hone_device_get_info(device);
     const double per_run = (31 + 31) * (double)desc.width * desc.height; /* additions */
     const double clock = info->clock_mhz ? info->clock_mhz : 1000;
-    const double enough = 64 * info->compute_units * clock * 1e6 * 0.02 / per_run;
+    const double enough = 16 * info->compute_units * clock * 1e6 * 0.02 / per_run;
     CHECK(makes_brief(device, "box size=31", &(hone_plan_options){.runs = (uint32_t)(enough / 4)}));
     CHECK(!makes_brief(device, "box size=31", &(hone_plan_options){.runs = (uint32_t)(enough * 4)}));
     CHECK(!makes_brief(device, "box size=31", NULL));
