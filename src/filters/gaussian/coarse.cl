@@ -200,8 +200,11 @@ inline void sort_line(__global const float *line, __global float *sorted, int pi
         for (int d = 0; d < step; d++) {
             __global const float *from = line + (first * step + d) * HONE_C;
             __global float *to = sorted + d * pitch + first * HONE_C;
-#pragma clang loop vectorize(disable)
-#pragma unroll
+#if HONE_C < 3
+#pragma clang loop vectorize(disable) unroll(full)
+#else /* unrolled, it becomes vectors put together from single values, which take longer to compile, too */
+#pragma clang loop vectorize(disable) unroll(disable)
+#endif
             for (int cell = 0; cell < RUN; cell++, from += step * HONE_C, to += HONE_C)
                 copy_pixel(from, to);
         }
