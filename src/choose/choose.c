@@ -223,7 +223,9 @@ static void find_brief(struct collection *to)
 {
     const struct hone_filter *filter = to->c->filter;
     double least = few_operations(to->device);
-    for (size_t i = 0; i < filter->variant_count && may_be_brief(to); i++) {
+    if (!may_be_brief(to))
+        return;
+    for (size_t i = 0; i < filter->variant_count; i++) {
         struct choice choice = {.variant = &filter->variants[i], .origin = CHOICE_BRIEF};
         const double operations = choice.variant->brief ? operations_of(to, &choice) : -1;
         if (operations >= 0 && operations < least) {
@@ -247,6 +249,7 @@ static bool is_ready(const struct collection *to, const struct choice *choice)
            variant_usable(to->device, to->c, choice->variant, NULL) == HONE_OK;
 }
 
+/* Unless the best one is the brief one itself, or ready to run. */
 static void put_brief_first(struct collection *to)
 {
     const struct choice *brief = &to->brief, *best = &to->choices[0];

@@ -33,28 +33,46 @@ static bool makes_brief(hone_device *device, const char *chain, const hone_plan_
     return brief;
 }
 
-static void check_result(hone_device *device, const char *chain)
+static void check_run(hone_plan *plan, const char *chain, const struct view *in)
 {
     hone_error error;
-    struct view in = support_picture(desc.width, desc.height, HONE_U8, 1, 7), out;
-    struct view wanted = support_expected(chain, &in);
-    hone_plan *plan = support_plan(device, chain, &desc, &(hone_plan_options){.runs = 1});
+    struct view wanted = support_expected(chain, in), out = view_new(&wanted.desc);
     CHECK(is_brief(plan, 0));
-    out = support_picture(desc.width, desc.height, HONE_U8, 1, 9);
-    REQUIRE_OK(hone_plan_apply(plan, in.data, in.desc.pitch, out.data, out.desc.pitch, &error));
+    REQUIRE_OK(hone_plan_apply(plan, in->data, in->desc.pitch, out.data, out.desc.pitch, &error));
     CHECK_SAME(&out, &wanted, 0);
-    hone_plan_destroy(&plan);
-    view_finish(&in);
     view_finish(&out);
     view_finish(&wanted);
+}
+
+static void check_result(hone_device *device, const char *chain, hone_type type, uint32_t channels)
+{
+    struct view in = support_picture(321, 199, type, channels, 7);
+    hone_plan *plan = support_plan(device, chain, &in.desc, &(hone_plan_options){.runs = 1});
+    check_run(plan, chain, &in);
+    hone_plan_destroy(&plan);
+    view_finish(&in);
 }
 
 TEST(one_run_gets_a_short_program_and_the_right_result)
 {
     hone_device *device = open_gpu();
-    check_result(device, "box size=31");
-    check_result(device, "sobel");
-    check_result(device, "epsilon");
+    check_result(device, "box size=31", HONE_U8, 1);
+    check_result(device, "box size=31", HONE_U16, 3);
+    check_result(device, "sobel", HONE_U8, 4);
+    check_result(device, "epsilon", HONE_U16, 1);
+    hone_device_close(&device);
+}
+
+TEST(another_parameter_gets_a_short_program_too)
+{
+    hone_error error;
+    hone_device *device = open_gpu();
+    struct view in = support_picture(321, 199, HONE_U8, 3, 7);
+    hone_plan *plan = support_plan(device, "box size=31", &in.desc, &(hone_plan_options){.runs = 1});
+    REQUIRE_OK(hone_plan_set(plan, 0, "size=9", &error));
+    check_run(plan, "box size=9", &in);
+    hone_plan_destroy(&plan);
+    view_finish(&in);
     hone_device_close(&device);
 }
 
