@@ -26,6 +26,9 @@ foreach(module hone_vips hone_video) # found from the command's own place, so th
     install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/hone)
   endif()
 endforeach()
+if(TARGET hone_precompiled) # what a package does on the user's machine is done for whoever builds there
+  install(FILES ${PROJECT_BINARY_DIR}/libexec/hone/precompiled DESTINATION ${CMAKE_INSTALL_LOCALSTATEDIR}/cache/hone)
+endif()
 install(EXPORT hone-targets NAMESPACE hone:: DESTINATION ${package_folder})
 install(FILES ${PROJECT_BINARY_DIR}/hone-config.cmake ${PROJECT_BINARY_DIR}/hone-config-version.cmake
   DESTINATION ${package_folder})

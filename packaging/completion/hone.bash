@@ -74,7 +74,7 @@ _hone() {
     elif [[ $current == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_hone_options "$command")" -- "$current")
     elif [[ $command == cache ]]; then
-        mapfile -t COMPREPLY < <(compgen -W 'list tuning verify clear' -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W 'list tuning verify clear precompile' -- "$current")
     elif [[ $command == bench && " ${COMP_WORDS[*]:2:COMP_CWORD-2} " == *' experiments '* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" bench 2>/dev/null | sed -n 's/^   \([a-z-]*\) .*/\1/p')" -- "$current")
     elif [[ $command == bench ]]; then

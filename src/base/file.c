@@ -161,6 +161,30 @@ hone_status file_read(const char *path, size_t limit, struct text *out, hone_err
     return status;
 }
 
+hone_status file_read_open(int fd, size_t limit, struct text *out, hone_error *error)
+{
+    return read_all(fd, "an open file", limit, out, error);
+}
+
+bool file_beside_program(const char *const *places, char path[FILE_BESIDE_SIZE])
+{
+    char folder[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    folder[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(folder, '/');
+    path[0] = '\0';
+    if (!slash)
+        return false;
+    *slash = '\0';
+    for (const char *const *place = places; *place; place++) {
+        const int written = snprintf(path, FILE_BESIDE_SIZE, "%s/%s", folder, *place);
+        if (written > 0 && written < FILE_BESIDE_SIZE && access(path, F_OK) == 0)
+            return true;
+    }
+    snprintf(path, FILE_BESIDE_SIZE, "%s/%s", folder, places[0]);
+    return false;
+}
+
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -499,6 +523,53 @@ hone_status file_private_read(int fd, const char *name, size_t limit, struct tex
     TRY(file_private_open(fd, name, &file, missing, error));
     hone_status status = read_all(file, name, limit, out, error);
     close(file);
+    return status;
+}
+
+/* Moves *fd along the folders of `path`, up to its last part, which is returned. */
+static hone_status follow(int *fd, char *path, const char **last, hone_error *error)
+{
+    char whole[PATH_MAX], *part = path;
+    memcpy(whole, path, strlen(path) + 1);
+    for (char *slash; (slash = strchr(part, '/')); part = slash + 1) {
+        *slash = '\0';
+        int next = *part ? openat(*fd, part, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : dup(*fd);
+        if (next < 0)
+            return io_error(error, "cannot open", whole);
+        close(*fd);
+        *fd = next;
+        TRY(check_folder(next, whole, false, error));
+    }
+    *last = part;
+    return HONE_OK;
+}
+
+hone_status file_trusted_open(const char *path, int *file, hone_error *error)
+{
+    char parts[PATH_MAX];
+    const char *last = NULL;
+    struct stat info;
+    *file = -1;
+    if (path[0] != '/' || strlen(path) >= sizeof parts)
+        return error_io(error, "'%.64s' is no absolute path", path);
+    memcpy(parts, path, strlen(path) + 1);
+    int at = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    hone_status status = at < 0 ? io_error(error, "cannot open", "/") : follow(&at, parts, &last, error);
+    const int fd = status ? -1 : openat(at, last, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (!status && (fd < 0 || fstat(fd, &info) != 0))
+        status = io_error(error, "cannot open", path);
+    else if (!status && (!S_ISREG(info.st_mode) || (info.st_uid != 0 && info.st_uid != geteuid()) ||
+                         (info.st_mode & 022)))
+        status = error_io(error,
+                          "'%s' is not used: it is no plain file of root or of this user that nobody else "
+                          "may write to",
+                          path);
+    if (at >= 0)
+        close(at);
+    if (status && fd >= 0)
+        close(fd);
+    else if (!status)
+        *file = fd;
     return status;
 }
 

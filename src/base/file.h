@@ -15,6 +15,14 @@
 /* Appends a whole file to `out`. A file over `limit` bytes, a folder or a device is HONE_ERROR_IO. */
 hone_status file_read(const char *path, size_t limit, struct text *out, hone_error *error);
 
+/* The same for a file that is open, from where it stands. */
+hone_status file_read_open(int fd, size_t limit, struct text *out, hone_error *error);
+
+/* `path` becomes that of the first of `places` that is there, else of the first one, and false. Places are
+ * relative to the folder of this program's executable; NULL ends them. */
+enum { FILE_BESIDE_SIZE = PATH_MAX * 2 };
+bool file_beside_program(const char *const *places, char path[FILE_BESIDE_SIZE]);
+
 /* write(2) until all is written, EINTR survived. False with errno set on failure. */
 bool file_write_all(int fd, const void *bytes, size_t count);
 /* The same for rows of `row` bytes that lie `pitch` apart. */
@@ -90,6 +98,11 @@ hone_status file_private_open(int fd, const char *name, int *file, bool *missing
 /* Appends such a file to out, unless it is over `limit`. */
 hone_status file_private_read(int fd, const char *name, size_t limit, struct text *out, bool *missing,
                               hone_error *error);
+
+/* Opens the file `path`, which is absolute, for reading, only when it belongs to root or the user, and nobody
+ * else can write to it or put another in its place. HONE_ERROR_IO, also where it is missing. The caller
+ * closes *file. */
+hone_status file_trusted_open(const char *path, int *file, hone_error *error);
 
 /* Writes `name` in folder `fd` whole: temporary file 0600, sync, rename. */
 hone_status file_private_write(int fd, const char *name, const void *bytes, size_t count, hone_error *error);

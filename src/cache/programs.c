@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cache/disk.h"
 #include "cache/entry.h"
+#include "cache/precompiled.h"
 #include "cl/device.h"
 #include "cl/drivercache.h"
 #include "cl/selftest.h"
@@ -146,7 +147,7 @@ bool programs_kept(struct hone_device *device, const char digest[65])
     pthread_mutex_lock(&store->lock);
     const bool in_memory = find_held(store, digest) != NULL;
     pthread_mutex_unlock(&store->lock);
-    return in_memory || (store->disk_works && disk_has(&store->disk, digest));
+    return in_memory || (store->disk_works && (disk_has(&store->disk, digest) || precompiled_has(digest)));
 }
 
 static void forget(struct store *store, struct held *held)
@@ -246,22 +247,24 @@ static bool load_binary(const struct job *job, const struct text *bytes, struct 
                HONE_OK;
 }
 
+static bool make_kernel(const struct job *job, struct program **program, struct kernel **kernel)
+{
+    if (kernel_create(kernel, *program, job->kernel, NULL) == HONE_OK) {
+        device_count_disk_load(job->store->device);
+        return true;
+    }
+    program_destroy(program);
+    return false;
+}
+
 static bool load(const struct job *job, struct program **program, struct kernel **kernel)
 {
     struct text bytes = {0};
-    bool ok = false;
-    if (job->mark == DISK_CLEAN && disk_read(&job->store->disk, job->name, &bytes)) {
-        ok = load_kept(job, &bytes, program) || load_binary(job, &bytes, program);
-        if (ok && kernel_create(kernel, *program, job->kernel, NULL) != HONE_OK) {
-            program_destroy(program);
-            ok = false;
-        }
-        if (ok)
-            device_count_disk_load(job->store->device);
-        else
-            disk_remove(&job->store->disk,
-                        job->name); /* damaged, or refused by the driver: built again below */
-    }
+    const bool there = job->mark == DISK_CLEAN && disk_read(&job->store->disk, job->name, &bytes);
+    const bool ok = there && (load_kept(job, &bytes, program) || load_binary(job, &bytes, program)) &&
+                    make_kernel(job, program, kernel);
+    if (there && !ok)
+        disk_remove(&job->store->disk, job->name); /* damaged, or refused by the driver: built again */
     text_finish(&bytes);
     return ok;
 }
@@ -297,6 +300,19 @@ static void save(const struct job *job, const struct program *program)
                    why.message);
     }
     text_finish(&file);
+}
+
+/* What was compiled at hone's installation. */
+static bool load_precompiled(const struct job *job, struct program **program, struct kernel **kernel)
+{
+    const struct program_unit *unit = job->unit;
+    const bool ok =
+        job->mark == DISK_CLEAN && device_is_pocl(job->store->device) && precompiled_take(job->name) &&
+        program_from_driver(program, job->store->device, unit->source, unit->options, NULL) == HONE_OK &&
+        make_kernel(job, program, kernel);
+    if (ok && !job->store->full)
+        save(job, *program);
+    return ok;
 }
 
 /* There is room: build() has looked. */
@@ -339,7 +355,7 @@ static hone_status build(struct job *job, struct program **program, struct kerne
     } else {
         if (disk)
             *job->busy = disk_set_busy(&job->store->disk, job->name);
-        if (!disk || !load(job, program, kernel))
+        if (!disk || (!load(job, program, kernel) && !load_precompiled(job, program, kernel)))
             status = compile(job, disk, program, kernel, error);
         if (status)
             disk_clear_busy(job->busy);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * What this module asks of the keeper of compiled programs, which stands above it: declared where it is
- * needed, defined in src/cache/marks.c.
+ * needed, defined in src/cache (marks.c, precompiled.c).
  */
 #pragma once
 
@@ -15,3 +15,8 @@ int build_lock(void);
 /* Whether a process ended while it built or loaded a program, and nobody has noticed yet; notes it for that
  * program. False while another process builds. */
 bool build_crashes_found(void);
+
+/* Appends the self-test's verdict that was found at hone's installation; false: there is none of this
+ * name. */
+struct text;
+bool build_precompiled_verdict(const char *name, struct text *out);

@@ -69,16 +69,35 @@ size_t variant_scratch_count(const struct variant *variant)
     return count;
 }
 
-bool filter_usual(const struct hone_filter *filter, size_t index, struct text *out)
+static size_t count_texts(const char *const *texts)
+{
+    size_t count = 0;
+    while (texts && texts[count])
+        count++;
+    return count;
+}
+
+static const char *const *usual_of(const struct hone_filter *filter)
 {
     static const char *const defaults[] = {"", NULL};
-    const char *const *usual = filter->usual ? filter->usual : defaults;
-    for (size_t i = 0; usual[i]; i++)
-        if (i == index) {
-            text_add(out, "%s %s", filter->name, usual[i]);
-            return true;
-        }
-    return false;
+    return filter->usual ? filter->usual : defaults;
+}
+
+bool filter_usual(const struct hone_filter *filter, size_t index, struct text *out)
+{
+    const bool there = index < count_texts(usual_of(filter));
+    if (there)
+        text_add(out, "%s %s", filter->name, usual_of(filter)[index]);
+    return there;
+}
+
+bool filter_ahead(const struct hone_filter *filter, size_t index, struct text *out)
+{
+    const size_t usual = count_texts(usual_of(filter));
+    const bool there = index >= usual && index - usual < count_texts(filter->ahead);
+    if (there)
+        text_add(out, "%s %s", filter->name, filter->ahead[index - usual]);
+    return there || filter_usual(filter, index, out);
 }
 
 bool filter_takes(const struct hone_filter *filter, const hone_image_desc *in)

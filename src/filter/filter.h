@@ -381,6 +381,9 @@ struct hone_filter {
     /* Parameters that users mostly use, which `hone tune` tunes by itself; ends with NULL. NULL: the
      * defaults. */
     const char *const *usual;
+    /* Others whose programs `hone cache precompile` makes, too: one for each that needs one of its own. Ends
+     * with NULL; NULL: none. */
+    const char *const *ahead;
 };
 
 /* What the descriptions of filters, variants, passes and parameters begin with; fields that follow are

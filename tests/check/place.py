@@ -46,7 +46,7 @@ class TuningRecords(frame.Folder):
         super().__init__()
         TuningRecords.cache = TuningRecords.cache or tempfile.mkdtemp(prefix="hone-tuning-cache-")
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith(("HONE_", "POCL_"))}
-        self.environment.update(XDG_CACHE_HOME=self.cache, XDG_DATA_HOME=self.folder)
+        self.environment.update(XDG_CACHE_HOME=self.cache, XDG_DATA_HOME=self.folder, HONE_PRECOMPILED="")
 
 
 class Place(frame.Folder):

@@ -172,19 +172,29 @@ static enum answer after_end(struct verdict *verdict, int item, int ends, bool c
     return ANSWER_UNKNOWN;
 }
 
+/* What is remembered, or was found at hone's installation, which is remembered from now on. */
+static void read_verdict(struct verdict *kept, int folder, const char *name)
+{
+    struct text text = {0};
+    if (file_private_read(folder, name, MAX_VERDICT_FILE, &text, NULL, NULL) != HONE_OK &&
+        build_precompiled_verdict(name, &text))
+        file_private_write(folder, name, text_view(&text), text.length, NULL);
+    if (text.data)
+        parse(kept, text.data);
+    text_finish(&text);
+}
+
 /* Fills in what is not known yet. `alone`: nobody is asking, so that what is still being asked ended its
  * process. */
 static void load(struct verdict *verdict, bool alone)
 {
     char name[SHA256_TEXT_SIZE];
-    struct text text = {0};
     struct verdict kept = {.device = verdict->device};
     int fd = open_folder(verdict);
     if (fd < 0)
         return;
     verdict_file_name(verdict->device, name);
-    if (file_private_read(fd, name, MAX_VERDICT_FILE, &text, NULL, NULL) == HONE_OK && text.data)
-        parse(&kept, text.data);
+    read_verdict(&kept, fd, name);
     const bool crashed = alone && take_crash(fd, name), recent = is_recent(fd, name);
     for (int i = 0; i < SELFTEST_COUNT; i++)
         if (verdict->answers[i] == ANSWER_UNKNOWN && kept.answers[i] < ANSWER_RUNNING)
@@ -192,7 +202,6 @@ static void load(struct verdict *verdict, bool alone)
         else if (verdict->answers[i] == ANSWER_UNKNOWN && alone)
             verdict->answers[i] =
                 after_end(verdict, i, recent ? (int)(kept.answers[i] - ANSWER_RUNNING) + 1 : 0, crashed);
-    text_finish(&text);
     close(fd);
 }
 

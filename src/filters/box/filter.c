@@ -502,6 +502,8 @@ static bool averages(const struct filter_case *c)
     return true;
 }
 
+static const char *const ahead[] = {"size=5", "size=9", "size=15", "size=101", "size=501", NULL};
+
 const struct hone_filter hone_filter_box = {
     FILTER("box", "mean over a window of width x height pixels", "guide 9.1.1", TYPES_ALL | TYPE_S16,
            CHANNELS_ALL, 1),
@@ -521,4 +523,4 @@ const struct hone_filter hone_filter_box = {
     .averages = averages, .reference = box_reference,
     /* Integers: exact. Floats: means of up to thousands of terms, each addition rounding to half an ulp of
        the sum. */
-    .bounds = {0, 0, 1e-5}, TABLES(variants, seeds, rungs), .trials = trials, .usual = usual};
+    .bounds = {0, 0, 1e-5}, TABLES(variants, seeds, rungs), .trials = trials, .usual = usual, .ahead = ahead};

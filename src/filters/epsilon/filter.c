@@ -268,6 +268,8 @@ static const struct rung rungs[] = {
 /* What tests and the doctor try. */
 static const char *const trials[] = {"", "radius=1 threshold=0", "radius=7 threshold=200", NULL};
 
+static const char *const ahead[] = {"threshold=4", "threshold=30", "radius=2", NULL};
+
 const struct hone_filter hone_filter_epsilon = {
     FILTER("epsilon", "edge-preserving mean: averages the pixels of a window that are close to its centre",
            "guide 9.2", TYPES_ALL, CHANNELS_ALL, 1),
@@ -283,4 +285,4 @@ const struct hone_filter hone_filter_epsilon = {
                  {"edges without noise", "'epsilon radius=2 | sobel' photo.jpg -o edges.png"}},
     .reference = epsilon_reference,
     /* Integers: exact. Floats: a sum of at most 961 terms that lie within the threshold of each other. */
-    .bounds = {0, 0, 1e-5}, TABLES(variants, seeds, rungs), .trials = trials};
+    .bounds = {0, 0, 1e-5}, TABLES(variants, seeds, rungs), .trials = trials, .ahead = ahead};

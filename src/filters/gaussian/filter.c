@@ -582,6 +582,8 @@ static bool averages(const struct filter_case *c)
     return true;
 }
 
+static const char *const ahead[] = {"sigma=0.5", "sigma=4", "exact=yes", "exact=yes sigma=4", NULL};
+
 const struct hone_filter hone_filter_gaussian = {
     FILTER("gaussian", "Gaussian blur", "the Japanese write-up, 13.7.4; R. Deriche, INRIA report 1893, 1993",
            TYPES_ALL, CHANNELS_ALL, 1),
@@ -600,4 +602,5 @@ const struct hone_filter hone_filter_gaussian = {
     .reference = gaussian_reference,
     /* The recursion approximates: 0.14 levels of u8 at 4th order, 1e-5 of full scale at 6th; where it begins
        at the edge of the window, up to 1e-4 are missing. A value of u8 near a tie goes to either side. */
-    .bounds = {1, 2e-4 * 65535, 2e-4}, TABLES(variants, seeds, rungs), .trials = trials, .usual = usual};
+    .bounds = {1, 2e-4 * 65535, 2e-4}, TABLES(variants, seeds, rungs), .trials = trials, .usual = usual,
+    .ahead = ahead};

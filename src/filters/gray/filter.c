@@ -63,6 +63,8 @@ static const struct seed seeds[] = {
 
 static const char *const trials[] = {"", "weights=bt709", "weights=average", NULL};
 
+static const char *const ahead[] = {"weights=bt709", NULL};
+
 const struct hone_filter hone_filter_gray = {
     FILTER("gray", "one channel of red, green and blue: luma, or their mean", "ITU-R BT.601 and BT.709",
            TYPES_ALL | TYPE_S16, CHANNELS_1 | CHANNELS_3 | CHANNELS_4, 1),
@@ -75,4 +77,4 @@ const struct hone_filter hone_filter_gray = {
                   "'gray weights=bt709 | colormap map=magma' photo.jpg -o heat.png"}},
     .reference = gray_reference,
     /* Integers: exact. Floats: weights, products and two sums, each rounded once: 4 * 2^-24. */
-    .bounds = {0, 0, 2.5e-7}, VARIANTS(variants), SEEDS(seeds), .trials = trials};
+    .bounds = {0, 0, 2.5e-7}, VARIANTS(variants), SEEDS(seeds), .trials = trials, .ahead = ahead};

@@ -286,6 +286,8 @@ static const struct bins bins = {.min = "min",
                                  .edge = histogram_edge,
                                  .draw = histogram_draw};
 
+static const char *const ahead[] = {"output=picture", NULL};
+
 const struct hone_filter hone_filter_histogram = {
     FILTER("histogram", "counts of each value, as a table or as an image of bars", "guide 7.3",
            TYPES_ALL | TYPE_S16, CHANNELS_ALL, 1),
@@ -314,4 +316,4 @@ const struct hone_filter hone_filter_histogram = {
                  {"a picture of bars", "'histogram output=picture' photo.jpg -o bars.png"}},
     .reference = histogram_reference,
     /* Counts: exact. */
-    .bounds = {0, 0, 0}, TABLES(variants, seeds, rungs), .trials = trials, .usual = usual};
+    .bounds = {0, 0, 0}, TABLES(variants, seeds, rungs), .trials = trials, .usual = usual, .ahead = ahead};

@@ -255,6 +255,8 @@ def test_debian_packages_take_every_file():
     for folder, _, names in os.walk(prefix()):
         for name in names:
             path = os.path.relpath(os.path.join(folder, name), prefix())
+            if path == "var/cache/hone/precompiled":  # the package makes it where it is installed: debian/hone.postinst
+                continue
             frame.check(any(path.startswith(pattern + "/") or fnmatch.fnmatch(path, pattern) for pattern in patterns),
                         f"no package has {path}")
     for pattern in patterns:

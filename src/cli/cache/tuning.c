@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone cache: what is remembered of tuning. */
-#include "cli/cache.h"
+#include "cli/cache/cache.h"
 #include "cli/show.h"
 
 #include "base/error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone cache: what lies on disk, is it whole, and away with it. */
 #include "cl/drivercache.h"
-#include "cli/cache.h"
+#include "cli/cache/cache.h"
 #include "cli/show.h"
 
 #include "base/error.h"
@@ -17,6 +17,7 @@
 struct cache_run {
     struct common_options common;
     bool repair;
+    const char *file; /* of precompile; NULL: the usual one */
 };
 
 /* ---- list and verify ---- */
@@ -185,10 +186,16 @@ static int clear(const struct cache_run *run)
     return EXIT_DONE;
 }
 
+static int precompile(const struct cache_run *run)
+{
+    return cache_precompile(&run->common, run->file);
+}
+
 static const struct {
     const char *name;
     int (*run)(const struct cache_run *run);
-} actions[] = {{"list", list}, {"tuning", tuning}, {"verify", verify}, {"clear", clear}};
+} actions[] = {
+    {"list", list}, {"tuning", tuning}, {"verify", verify}, {"clear", clear}, {"precompile", precompile}};
 
 static int unknown_action(const char *name)
 {
@@ -197,7 +204,7 @@ static int unknown_action(const char *name)
         names[i] = actions[i].name;
     const char *near = cli_nearest(name, names, COUNT_OF(actions));
     struct text answer = {0};
-    text_add_choices(&answer, near, "there are", "list, tuning, verify and clear");
+    text_add_choices(&answer, near, "there are", "list, tuning, verify, clear and precompile");
     int status = cli_usage(&command_cache, "there is no '%s'%s", name, text_view(&answer));
     text_finish(&answer);
     return status;
@@ -211,10 +218,11 @@ static int run(int argc, char **argv)
     enum parsed parsed = cli_parse(&command_cache, argc, argv, options, &cache.common, &operands);
     if (parsed != PARSED_GO)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
-    if (operands.count > 1)
-        return cli_usage(&command_cache, "it takes one of list, tuning, verify and clear, not also '%s'",
-                         operands.items[1]);
     const char *name = operands.count ? operands.items[0] : "list";
+    const int most = strcmp(name, "precompile") == 0 ? 2 : 1;
+    if (operands.count > most)
+        return cli_usage(&command_cache, "'%s' does not take '%s'", name, operands.items[most]);
+    cache.file = operands.count > 1 ? operands.items[1] : NULL;
     if (cache.repair && strcmp(name, "verify") != 0)
         return cli_usage(&command_cache, "--repair belongs to verify");
     for (size_t i = 0; i < COUNT_OF(actions); i++)
@@ -225,15 +233,21 @@ static int run(int argc, char **argv)
 
 const struct command command_cache = {
     .name = "cache",
-    .summary = "list, verify or clear compiled programs on disk",
+    .summary = "list, verify, clear or precompile programs on disk",
     .usage =
-        "usage: hone cache [list|tuning|verify|clear] [OPTION...]\n"
+        "usage: hone cache [list|tuning|verify|clear|precompile [FILE]] [OPTION...]\n"
         "\n"
         "  list      list programs: label, size, last use, state, device and driver (default)\n"
         "  tuning    list tuned cases with their best configuration, and quarantined variants\n"
         "  verify    list only entries with a problem; exit status 1 if a file is damaged\n"
         "  clear     remove programs, crash marks, self-test verdicts and the driver's own cache; keep\n"
         "            tuning results\n"
+        "  precompile [FILE]\n"
+        "            compile what the usual filters need on this machine's processor (PoCL), so that no\n"
+        "            user's first picture waits for it. FILE: by default, where this installation looks for\n"
+        "            it, which only root may write. Packages do this when they are installed, `make` when "
+        "it\n"
+        "            builds. HONE_PRECOMPILED names another file to use, or none if it is empty\n"
         "\n"
         "options:\n"
         "  --repair         with verify: remove damaged programs and leftovers of unfinished writes; if the\n"

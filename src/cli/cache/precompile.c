@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hone cache precompile: compiles what the usual filters need, for all users of the machine. */
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cache/precompiled.h"
+#include "cli/cache/cache.h"
+#include "cli/show.h"
+#include "filter/registry.h"
+#include "hone/plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Photographs and frames of video: choices depend on the size. */
+static const struct {
+    uint32_t width, height;
+} sizes[] = {{3264, 2448}, {1920, 1080}};
+static const uint32_t channels[] = {1, 3};
+
+static bool is_pocl_processor(const hone_device_info *info)
+{
+    return info->kind == HONE_DEVICE_CPU && strcmp(info->platform, "Portable Computing Language") == 0;
+}
+
+struct work {
+    const struct common_options *common;
+    struct precompiler made;
+};
+
+/* What cannot be compiled now is left to whoever asks for it. */
+static void compile_plan(struct work *work, hone_device *device, const char *text,
+                         const hone_image_desc *desc)
+{
+    const hone_plan_options options = {.second = desc, .second_count = 1};
+    hone_chain *chain = NULL;
+    hone_plan *plan = NULL;
+    hone_error error;
+    hone_status status = hone_chain_parse(&chain, text, &error);
+    const bool two = !status && registry_find(hone_chain_filter(chain, 0))->inputs > 1;
+    THEN(status, hone_plan_create(&plan, device, chain, desc, two ? &options : NULL, &error));
+    if (status)
+        cli_note(work->common, "%s: %s", text, error.message);
+    hone_plan_destroy(&plan);
+    hone_chain_destroy(&chain);
+    precompiler_add(&work->made);
+}
+
+static void compile_filter(struct work *work, hone_device *device, const struct hone_filter *filter)
+{
+    struct text chain = {0};
+    for (size_t i = 0; filter_ahead(filter, i, &chain); i++) {
+        for (size_t size = 0; size < COUNT_OF(sizes); size++)
+            for (size_t c = 0; c < COUNT_OF(channels); c++) {
+                const hone_image_desc desc = {.width = sizes[size].width,
+                                              .height = sizes[size].height,
+                                              .type = HONE_U8,
+                                              .channels = channels[c]};
+                if (filter_takes(filter, &desc))
+                    compile_plan(work, device, text_view(&chain), &desc);
+            }
+        text_finish(&chain);
+        chain = (struct text){0};
+    }
+    text_finish(&chain);
+}
+
+static hone_status compile_device(struct work *work, unsigned index, hone_error *error)
+{
+    char spec[16];
+    const hone_device_request request = {.spec = spec};
+    const struct hone_filter *filter;
+    hone_device *device = NULL;
+    snprintf(spec, sizeof spec, "%u", index);
+    hone_status status = hone_device_open(&device, &request, error);
+    for (size_t i = 0; !status && (filter = registry_at(i)); i++)
+        compile_filter(work, device, filter);
+    hone_device_close(&device);
+    return status;
+}
+
+static hone_status compile_all(struct work *work, hone_error *error)
+{
+    hone_device_info *list = NULL;
+    size_t count = 0;
+    hone_status status = hone_device_list(&list, &count, error);
+    for (size_t i = 0; i < count && !status; i++)
+        if (is_pocl_processor(&list[i]))
+            status = compile_device(work, list[i].index, error);
+    hone_device_list_free(&list);
+    return status;
+}
+
+/* A cache of its own, which takes what an older file holds; nothing of the user's comes in. */
+static hone_status set_up(const char *file, char folder[64], hone_error *error)
+{
+    snprintf(folder, 64, "/tmp/hone-precompile-XXXXXX");
+    if (!mkdtemp(folder))
+        return error_io(error, "cannot make a folder in /tmp: %s", strerror(errno));
+    setenv("XDG_CACHE_HOME", folder, 1);
+    setenv("XDG_DATA_HOME", folder, 1);
+    setenv("HONE_PRECOMPILED", file, 1);
+    unsetenv("POCL_CACHE_DIR");
+    unsetenv("POCL_KERNEL_CACHE");
+    unsetenv("HONE_KEEP_ENVIRONMENT");
+    umask(022); /* all users read the file */
+    return HONE_OK;
+}
+
+static void clean_up(const char *folder)
+{
+    uint64_t bytes = 0;
+    const int above = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (above >= 0) {
+        file_tree_remove(above, strrchr(folder, '/') + 1, &bytes);
+        close(above);
+    }
+}
+
+/* The absolute name of `file`, whose folder is made if need be. */
+static hone_status find_place(const char *file, char path[PATH_MAX], hone_error *error)
+{
+    char above[PATH_MAX], whole[PATH_MAX], last[PATH_MAX];
+    if (strlen(file) >= PATH_MAX)
+        return error_io(error, "the name of the file is too long");
+    snprintf(above, sizeof above, "%s", file);
+    snprintf(last, sizeof last, "%s", file);
+    const char *folder = dirname(above);
+    if (mkdir(folder, 0755) != 0 && errno != EEXIST)
+        return error_io(error, "cannot make the folder '%s': %s", folder, strerror(errno));
+    if (!realpath(folder, whole))
+        return error_io(error, "cannot use the folder '%s': %s", folder, strerror(errno));
+    const int length = snprintf(path, PATH_MAX, "%s/%s", whole, basename(last));
+    return length < PATH_MAX ? HONE_OK : error_io(error, "the name of the file is too long");
+}
+
+static int report(const struct work *work, const char *path, double seconds)
+{
+    char size[32];
+    const uint64_t bytes = work->made.index.length + work->made.body.length;
+    if (work->common->json)
+        return cli_reported(work->common,
+                            cli_print_json(json_pack("{s:s, s:I, s:I, s:f}", "file", path, "programs",
+                                                     (json_int_t)work->made.programs, "bytes",
+                                                     (json_int_t)bytes, "seconds", seconds)));
+    show_bytes(bytes, size, sizeof size);
+    if (!work->common->quiet)
+        printf("%s, %s, in %.1f s: %s\n", show_count(work->made.programs, "program").text, size, seconds,
+               path);
+    return EXIT_DONE;
+}
+
+static int compile_into(struct work *work, const char *path, hone_error *error)
+{
+    const uint64_t start = clock_ns();
+    hone_status status = compile_all(work, error);
+    THEN(status, precompiler_write(&work->made, path, error));
+    return status ? cli_fail(work->common, error) : report(work, path, (double)(clock_ns() - start) * 1e-9);
+}
+
+int cache_precompile(const struct common_options *common, const char *file)
+{
+    char path[PATH_MAX], folder[64];
+    struct work work = {.common = common};
+    hone_error error;
+    hone_status status = find_place(file ? file : precompiled_usual_place(), path, &error);
+    THEN(status, set_up(path, folder, &error));
+    if (status)
+        return cli_fail(common, &error);
+    const int exit_status = compile_into(&work, path, &error);
+    precompiler_finish(&work.made);
+    clean_up(folder);
+    return exit_status;
+}
