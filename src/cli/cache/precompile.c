@@ -10,10 +10,12 @@
 #include "filter/registry.h"
 #include "hone/plan.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <libgen.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,14 +101,37 @@ static hone_status compile_all(struct work *work, hone_error *error)
     return status;
 }
 
-/* A cache of its own, which takes what an older file holds; nothing of the user's comes in. */
-static hone_status set_up(const char *file, char folder[64], hone_error *error)
+/* .precompile-PID is the cache of a process that is at work. */
+static const char prefix[] = ".precompile-";
+
+/* Removes those of processes that were killed, and this one's. */
+static void clean_up(const char *folder)
 {
-    snprintf(folder, 64, "/tmp/hone-precompile-XXXXXX");
-    if (!mkdtemp(folder))
-        return error_io(error, "cannot make a folder in /tmp: %s", strerror(errno));
-    setenv("XDG_CACHE_HOME", folder, 1);
-    setenv("XDG_DATA_HOME", folder, 1);
+    uint64_t bytes = 0;
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = fd >= 0 ? file_list_folder(fd, ".") : NULL;
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        const long process = text_starts(entry->d_name, prefix) ? atol(entry->d_name + sizeof prefix - 1) : 0;
+        if (process > 0 && (process == getpid() || (kill((pid_t)process, 0) != 0 && errno == ESRCH)))
+            file_tree_remove(fd, entry->d_name, &bytes);
+    }
+    if (list)
+        closedir(list);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* A cache of its own beside the file, which takes what an older file holds; nothing of the user's comes in. */
+static hone_status set_up(const char *file, const char *folder, hone_error *error)
+{
+    char cache[PATH_MAX];
+    clean_up(folder);
+    if (snprintf(cache, sizeof cache, "%s/%s%ld", folder, prefix, (long)getpid()) >= (int)sizeof cache)
+        return error_io(error, "the name of the file is too long");
+    if (mkdir(cache, 0700) != 0)
+        return error_io(error, "cannot make a folder in '%s': %s", folder, strerror(errno));
+    setenv("XDG_CACHE_HOME", cache, 1);
+    setenv("XDG_DATA_HOME", cache, 1);
     setenv("HONE_PRECOMPILED", file, 1);
     unsetenv("POCL_CACHE_DIR");
     unsetenv("POCL_KERNEL_CACHE");
@@ -115,30 +140,20 @@ static hone_status set_up(const char *file, char folder[64], hone_error *error)
     return HONE_OK;
 }
 
-static void clean_up(const char *folder)
+/* The absolute names of `file` and its folder, which is made if need be. */
+static hone_status find_place(const char *file, char path[PATH_MAX], char folder[PATH_MAX], hone_error *error)
 {
-    uint64_t bytes = 0;
-    const int above = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (above >= 0) {
-        file_tree_remove(above, strrchr(folder, '/') + 1, &bytes);
-        close(above);
-    }
-}
-
-/* The absolute name of `file`, whose folder is made if need be. */
-static hone_status find_place(const char *file, char path[PATH_MAX], hone_error *error)
-{
-    char above[PATH_MAX], whole[PATH_MAX], last[PATH_MAX];
+    char above[PATH_MAX], last[PATH_MAX];
     if (strlen(file) >= PATH_MAX)
         return error_io(error, "the name of the file is too long");
     snprintf(above, sizeof above, "%s", file);
     snprintf(last, sizeof last, "%s", file);
-    const char *folder = dirname(above);
-    if (mkdir(folder, 0755) != 0 && errno != EEXIST)
-        return error_io(error, "cannot make the folder '%s': %s", folder, strerror(errno));
-    if (!realpath(folder, whole))
-        return error_io(error, "cannot use the folder '%s': %s", folder, strerror(errno));
-    const int length = snprintf(path, PATH_MAX, "%s/%s", whole, basename(last));
+    const char *given = dirname(above);
+    if (mkdir(given, 0755) != 0 && errno != EEXIST)
+        return error_io(error, "cannot make the folder '%s': %s", given, strerror(errno));
+    if (!realpath(given, folder))
+        return error_io(error, "cannot use the folder '%s': %s", given, strerror(errno));
+    const int length = snprintf(path, PATH_MAX, "%s/%s", folder, basename(last));
     return length < PATH_MAX ? HONE_OK : error_io(error, "the name of the file is too long");
 }
 
@@ -168,10 +183,10 @@ static int compile_into(struct work *work, const char *path, hone_error *error)
 
 int cache_precompile(const struct common_options *common, const char *file)
 {
-    char path[PATH_MAX], folder[64];
+    char path[PATH_MAX], folder[PATH_MAX];
     struct work work = {.common = common};
     hone_error error;
-    hone_status status = find_place(file ? file : precompiled_usual_place(), path, &error);
+    hone_status status = find_place(file ? file : precompiled_usual_place(), path, folder, &error);
     THEN(status, set_up(path, folder, &error));
     if (status)
         return cli_fail(common, &error);

@@ -4,9 +4,12 @@
 
 import atexit
 import functools
+import glob
 import hashlib
 import os
 import shutil
+import subprocess
+import time
 
 import frame
 import place
@@ -162,6 +165,19 @@ def test_made_again_it_compiles_nothing():
     again = maker.json("cache", "precompile", file)
     frame.check(again["programs"] == report["programs"] and again["seconds"] < report["seconds"], f"{again}, {report}")
     frame.check(sorted(parts(file)) == before, "another file")
+
+
+def test_a_killed_process_leaves_nothing():
+    with User("") as user:
+        hone = os.path.join(frame.build(), "hone")
+        with subprocess.Popen([hone, "cache", "precompile", user.path("new", "file")], env=user.environment) as process:
+            started = time.monotonic()
+            while not glob.glob(user.path("new", ".precompile-*", "hone", "driver", "*", "*")) and time.monotonic() < started + 60:
+                time.sleep(0.01)
+            process.kill()
+        frame.check(os.listdir(user.path("new")) == [f".precompile-{process.pid}"], f"{os.listdir(user.path('new'))}")
+        user.run("cache", "precompile", user.path("new", "file"), **place.NOWHERE)
+        frame.check(os.listdir(user.path("new")) == ["file"], f"{os.listdir(user.path('new'))}")
 
 
 def test_mistakes():
