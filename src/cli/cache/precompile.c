@@ -121,7 +121,7 @@ static void clean_up(const char *folder)
         close(fd);
 }
 
-/* A cache of its own beside the file, which takes what an older file holds; nothing of the user's comes in. */
+/* A cache of its own beside the file, which takes what an older file holds; nothing of the user is in it. */
 static hone_status set_up(const char *file, const char *folder, hone_error *error)
 {
     char cache[PATH_MAX];
