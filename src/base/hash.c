@@ -114,6 +114,13 @@ void sha256_of(const void *bytes, size_t count, uint8_t digest[SHA256_SIZE])
     sha256_end(&hash, digest);
 }
 
+void sha256_text_of(const void *bytes, size_t count, char text[SHA256_TEXT_SIZE])
+{
+    uint8_t digest[SHA256_SIZE];
+    sha256_of(bytes, count, digest);
+    sha256_text(digest, text);
+}
+
 uint64_t hash_fnv(const void *bytes, size_t count)
 {
     uint64_t hash = 0xcbf29ce484222325u;

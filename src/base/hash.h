@@ -21,5 +21,6 @@ void sha256_add_text(struct sha256 *hash, const char *text);
 void sha256_end(struct sha256 *hash, uint8_t digest[SHA256_SIZE]);
 void sha256_text(const uint8_t digest[SHA256_SIZE], char text[SHA256_TEXT_SIZE]);
 void sha256_of(const void *bytes, size_t count, uint8_t digest[SHA256_SIZE]);
+void sha256_text_of(const void *bytes, size_t count, char text[SHA256_TEXT_SIZE]);
 
 uint64_t hash_fnv(const void *bytes, size_t count);

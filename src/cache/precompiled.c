@@ -43,13 +43,11 @@ static int open_file(void)
 /* So many bytes from a place in the file, which have the digest. */
 static bool read_part(int fd, size_t at, size_t count, const char *digest, struct text *out)
 {
-    uint8_t found[SHA256_SIZE];
     char name[SHA256_TEXT_SIZE];
     char *bytes = count <= PRECOMPILED_MAX_PART ? malloc(count + 1) : NULL;
     bool ok = bytes && file_read_at(fd, bytes, count, (off_t)at) == (ssize_t)count;
     if (ok) {
-        sha256_of(bytes, count, found);
-        sha256_text(found, name);
+        sha256_text_of(bytes, count, name);
         ok = strcmp(name, digest) == 0;
     }
     if (ok)

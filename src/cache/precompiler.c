@@ -107,10 +107,8 @@ static void add_name(struct collector *all, int folder, const char *name, const 
 /* A line for each of the names, which are separated by spaces, and the part that they share. */
 static void add_part(struct precompiler *made, const char *kind, char *names, const struct text *part)
 {
-    uint8_t digest[SHA256_SIZE];
     char hex[SHA256_TEXT_SIZE], *save = NULL;
-    sha256_of(text_view(part), part->length, digest);
-    sha256_text(digest, hex);
+    sha256_text_of(text_view(part), part->length, hex);
     for (char *name = strtok_r(names, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
         text_add(&made->index, "%s%s %s %zu %zu %s\n", made->index.length ? "" : "\n", kind, name,
                  made->body.length, part->length, hex);
@@ -160,10 +158,8 @@ static void add_verdict(struct collector *all, int folder, const char *name, con
 static hone_status write_file(const struct precompiler *made, const char *path, hone_error *error)
 {
     struct text file = {0};
-    uint8_t digest[SHA256_SIZE];
     char hex[SHA256_TEXT_SIZE];
-    sha256_of(text_view(&made->index), made->index.length, digest);
-    sha256_text(digest, hex);
+    sha256_text_of(text_view(&made->index), made->index.length, hex);
     text_add(&file, PRECOMPILED_HEAD " %s %12zu\n", hex, made->index.length);
     text_add_bytes(&file, text_view(&made->index), made->index.length);
     text_add_bytes(&file, text_view(&made->body), made->body.length);

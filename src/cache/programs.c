@@ -108,17 +108,14 @@ static hone_status store_of(struct hone_device *device, struct store **store, ho
 static hone_status describe(const struct hone_device *device, const struct program_unit *unit,
                             struct text *key, char name[SHA256_TEXT_SIZE], hone_error *error)
 {
-    uint8_t digest[SHA256_SIZE];
     char source[SHA256_TEXT_SIZE];
-    sha256_of(unit->source, strlen(unit->source), digest);
-    sha256_text(digest, source);
+    sha256_text_of(unit->source, strlen(unit->source), source);
     text_add(key, "hone %s program %d\n%s\n", HONE_VERSION, ENTRY_FORMAT, unit->label);
     device_identity(device, key);
     text_add(key, "%s\n%s\n", unit->options, source);
     if (key->failed)
         return error_memory(error, "the key of a program");
-    sha256_of(key->data, key->length, digest);
-    sha256_text(digest, name);
+    sha256_text_of(key->data, key->length, name);
     return HONE_OK;
 }
 

@@ -151,11 +151,9 @@ static void source_digest(const struct hone_filter *filter, char out[20])
 /* A text as one word: what stands before its colon (5x5, say), and a digest of all of it. */
 static void add_text_value(struct text *out, const char *value)
 {
-    uint8_t digest[SHA256_SIZE];
     char hex[SHA256_TEXT_SIZE];
     size_t head = strcspn(value, ": \t\n");
-    sha256_of(value, strlen(value), digest);
-    sha256_text(digest, hex);
+    sha256_text_of(value, strlen(value), hex);
     text_add(out, "%.*s:%.8s", value[head] == ':' && head < 16 ? (int)head : 0, value, hex);
 }
 

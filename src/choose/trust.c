@@ -190,11 +190,9 @@ static void key_from(const char *digest, const struct variant *variant, const st
                      char key[RECORD_DIGEST])
 {
     struct text text = {0};
-    uint8_t sum[SHA256_SIZE];
     text_add(&text, "%s ", digest);
     config_print(variant, config, &text);
-    sha256_of(text_view(&text), text.length, sum);
-    sha256_text(sum, key);
+    sha256_text_of(text_view(&text), text.length, key);
     text_finish(&text);
 }
 

@@ -77,12 +77,10 @@ const char *selftest_item_name(enum selftest_item item)
 static void verdict_file_name(struct hone_device *device, char name[SHA256_TEXT_SIZE])
 {
     struct text identity = {0};
-    uint8_t digest[SHA256_SIZE];
     device_identity(device, &identity);
     /* A part of a device, or one whose images are not used, is asked other questions. */
     text_add(&identity, "%d %d\n%u\n%s", device->is_sub_device, device->info.images, FORMAT, selftest_source);
-    sha256_of(text_view(&identity), identity.length, digest);
-    sha256_text(digest, name);
+    sha256_text_of(text_view(&identity), identity.length, name);
     text_finish(&identity);
 }
 

@@ -18,10 +18,8 @@ enum { LOOK_EVERY = 100 }; /* ms */
 static void file_name(const struct record_device *device, char name[64])
 {
     char both[sizeof device->name + sizeof device->platform + 1], hex[SHA256_TEXT_SIZE];
-    uint8_t digest[SHA256_SIZE];
     int length = snprintf(both, sizeof both, "%s\n%s", device->name, device->platform);
-    sha256_of(both, (size_t)length, digest);
-    sha256_text(digest, hex);
+    sha256_text_of(both, (size_t)length, hex);
     snprintf(name, 64, "tuning-%.16s.lock", hex);
 }
 
