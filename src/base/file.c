@@ -161,11 +161,6 @@ hone_status file_read(const char *path, size_t limit, struct text *out, hone_err
     return status;
 }
 
-hone_status file_read_open(int fd, size_t limit, struct text *out, hone_error *error)
-{
-    return read_all(fd, "an open file", limit, out, error);
-}
-
 bool file_beside_program(const char *const *places, char path[FILE_BESIDE_SIZE])
 {
     char folder[PATH_MAX];
@@ -257,7 +252,7 @@ static bool is_zombie(long process)
     return state && strncmp(state, ") Z", 3) == 0;
 }
 
-static bool is_gone(long process)
+bool file_process_is_gone(long process)
 {
     return kill((pid_t)process, 0) == 0 ? is_zombie(process) : errno == ESRCH;
 }
@@ -268,8 +263,8 @@ static bool is_orphan(int folder, const char *name)
     long process;
     struct stat info;
     return sscanf(name, ".hone-%8x-%ld-%8x", &place, &process, &tag) == 3 && place == own_place() &&
-           process > 0 && is_gone(process) && fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISREG(info.st_mode);
+           process > 0 && file_process_is_gone(process) &&
+           fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
 }
 
 void file_output_sweep(const char *target)

@@ -15,9 +15,6 @@
 /* Appends a whole file to `out`. A file over `limit` bytes, a folder or a device is HONE_ERROR_IO. */
 hone_status file_read(const char *path, size_t limit, struct text *out, hone_error *error);
 
-/* The same for a file that is open, from where it stands. */
-hone_status file_read_open(int fd, size_t limit, struct text *out, hone_error *error);
-
 /* `path` becomes that of the first of `places` that is there, else of the first one, and false. Places are
  * relative to the folder of this program's executable; NULL ends them. */
 enum { FILE_BESIDE_SIZE = PATH_MAX * 2 };
@@ -65,6 +62,9 @@ void file_output_abort(struct file_output *output);
 
 /* Removes from the target's folder the temporary files of processes that are gone: killed ones leave them. */
 void file_output_sweep(const char *target);
+
+/* Whether the process that left something under its number has ended. */
+bool file_process_is_gone(long process);
 
 /* A file without a name in the folder of `target` (NULL: in $TMPDIR, or /tmp), which ends with its last
  * descriptor. The caller closes *fd. */

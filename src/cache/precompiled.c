@@ -179,8 +179,7 @@ bool precompiled_take(const char *name)
 {
     struct part part;
     struct text bytes = {0};
-    const int folder =
-        precompiled_has(name) && find(PRECOMPILED_PROGRAM, name, &part) ? precompiled_driver_folder() : -1;
+    const int folder = find(PRECOMPILED_PROGRAM, name, &part) ? precompiled_driver_folder() : -1;
     const bool ok = folder >= 0 && read_part(file.fd, file.body + part.at, part.count, part.digest, &bytes) &&
                     put_files(folder, &bytes);
     text_finish(&bytes);

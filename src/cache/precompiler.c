@@ -73,16 +73,16 @@ static void add_file(struct collector *all, int folder, const char *name, const 
 {
     struct text bytes = {0};
     struct stat info;
-    const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && strcmp(name, "last_accessed") != 0) {
-        all->made->failed |= file_read_open(fd, PRECOMPILED_MAX_PART, &bytes, NULL) != HONE_OK;
+    const bool there = fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+    if (there && S_ISREG(info.st_mode) && strcmp(name, "last_accessed") != 0) {
+        all->made->failed |=
+            file_private_read(folder, name, PRECOMPILED_MAX_PART, &bytes, NULL, NULL) != HONE_OK;
         text_add(&all->files, "%zu %s\n", bytes.length, path);
         text_add_bytes(&all->files, text_view(&bytes), bytes.length);
+    } else if (there && S_ISDIR(info.st_mode)) {
+        for_each_below(all, folder, name, path, add_file);
     }
     text_finish(&bytes);
-    if (fd >= 0)
-        close(fd);
-    for_each_below(all, folder, name, path, add_file);
 }
 
 /* PoCL's programs are folders below those of two letters. */

@@ -349,9 +349,14 @@ bool device_is_out_of_order(const struct hone_device *device)
     return device->out_of_order;
 }
 
+bool device_info_is_pocl(const hone_device_info *info)
+{
+    return strcmp(info->platform, "Portable Computing Language") == 0;
+}
+
 bool device_is_pocl(const struct hone_device *device)
 {
-    return strcmp(device->info.platform, "Portable Computing Language") == 0;
+    return device_info_is_pocl(&device->info);
 }
 
 bool device_uses_disk(const struct hone_device *device)

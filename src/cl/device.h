@@ -23,6 +23,7 @@ bool device_has_extension(const struct hone_device *device, const char *name);
 
 /* True for PoCL's devices, whatever they run on. */
 bool device_is_pocl(const struct hone_device *device);
+bool device_info_is_pocl(const hone_device_info *info);
 
 /* Sends a message to the log function of the device's request, if there is one. */
 void device_log(const struct hone_device *device, hone_log_level level, const char *format, ...)

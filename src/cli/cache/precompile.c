@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cache/precompiled.h"
+#include "cl/device.h"
 #include "cli/cache/cache.h"
 #include "cli/show.h"
 #include "filter/registry.h"
@@ -15,7 +16,6 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <libgen.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +27,6 @@ static const struct {
     uint32_t width, height;
 } sizes[] = {{3264, 2448}, {1920, 1080}};
 static const uint32_t channels[] = {1, 3};
-
-static bool is_pocl_processor(const hone_device_info *info)
-{
-    return info->kind == HONE_DEVICE_CPU && strcmp(info->platform, "Portable Computing Language") == 0;
-}
 
 struct work {
     const struct common_options *common;
@@ -95,7 +90,7 @@ static hone_status compile_all(struct work *work, hone_error *error)
     size_t count = 0;
     hone_status status = hone_device_list(&list, &count, error);
     for (size_t i = 0; i < count && !status; i++)
-        if (is_pocl_processor(&list[i]))
+        if (list[i].kind == HONE_DEVICE_CPU && device_info_is_pocl(&list[i]))
             status = compile_device(work, list[i].index, error);
     hone_device_list_free(&list);
     return status;
@@ -112,7 +107,7 @@ static void clean_up(const char *folder)
     DIR *list = fd >= 0 ? file_list_folder(fd, ".") : NULL;
     for (struct dirent *entry; list && (entry = readdir(list));) {
         const long process = text_starts(entry->d_name, prefix) ? atol(entry->d_name + sizeof prefix - 1) : 0;
-        if (process > 0 && (process == getpid() || (kill((pid_t)process, 0) != 0 && errno == ESRCH)))
+        if (process > 0 && (process == getpid() || file_process_is_gone(process)))
             file_tree_remove(fd, entry->d_name, &bytes);
     }
     if (list)
