@@ -131,6 +131,13 @@ struct energy_run {
     struct energy_meter meter;
 };
 
+/* What is done about devices before the first image needs them, in a thread. */
+struct early_device {
+    bool begun, runs; /* runs: it must be waited for */
+    pthread_t thread;
+    hone_device *device; /* the one that will be used, if that is known and it opens; else NULL */
+};
+
 /* What all engines share: the devices, opened when the first image needs them, and second images, read
  * then. */
 struct shared_device {
@@ -138,6 +145,7 @@ struct shared_device {
     const hone_chain *chain; /* the user's */
     const char *chain_text;
     pthread_mutex_t lock; /* over all that follows */
+    struct early_device early;
     hone_device *devices[POOL_DEVICES];
     size_t count;
     struct pool *pool;
@@ -336,6 +344,11 @@ void depths_warn(struct engine *engine, const char *name, hone_type type);
 /* The same of a video whose samples have this many bits, which filters see as 16. */
 void depths_warn_video(const struct engine *engine, const char *name, unsigned bits);
 
+/* Loads the drivers, and opens the device if it is known which, while an input is opened. Any number of times.
+ * Fine if it fails: then apply_open_device says why. Under the lock. */
+void apply_open_early(struct shared_device *shared);
+/* Waits for that. Fine without it. */
+void apply_await_early(struct shared_device *shared);
 /* Opens the device that the options name, or the one that is expected to finish first. */
 hone_status apply_open_device(const struct engine *engine, const hone_image_desc *input,
                               const hone_image_desc *second, hone_device **out, hone_error *error);

@@ -92,6 +92,9 @@ static int apply_guarded(void *user, const char *ended)
     const struct job *job = user;
     const struct common_options *common = &job->options->common;
     hone_error error;
+    if (apply_has_video(job->items))
+        video_load(
+            NULL); /* once for this process and those that try videos; a video that misses it says so */
     if (media_decoders_begin(needs_libvips(job->items), &error))
         return cli_fail(common, &error);
     if (guard_begin(&error)) {

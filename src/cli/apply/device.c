@@ -28,13 +28,70 @@ static hone_status pick(const struct engine *engine, const hone_image_desc *inpu
     return pick_device(index, &request, error);
 }
 
+static const char *spec_of(const struct common_options *common)
+{
+    const char *spec = common->device ? common->device : getenv("HONE_DEVICE");
+    return spec && strcmp(spec, "auto") != 0 ? spec : NULL;
+}
+
+/* ---- Before the first image is known ---- */
+
+/* The number of the only device; false if there are none or several. */
+static bool only_device(char number[16])
+{
+    hone_device_info *devices = NULL;
+    size_t count = 0;
+    if (hone_device_list(&devices, &count, NULL))
+        return false;
+    if (count == 1)
+        snprintf(number, 16, "%u", devices[0].index);
+    hone_device_list_free(&devices);
+    return count == 1;
+}
+
+static void *open_early(void *user)
+{
+    struct shared_device *shared = user;
+    const struct common_options *common = &shared->options->common;
+    const char *spec = spec_of(common);
+    const bool names_one = spec && strcmp(spec, "all") != 0 && !strchr(spec, ',');
+    char number[16];
+    if (names_one || (only_device(number) && !spec))
+        cli_open_device(&shared->early.device, common, names_one ? spec : number, NULL);
+    return NULL;
+}
+
+void apply_open_early(struct shared_device *shared)
+{
+    struct early_device *early = &shared->early;
+    if (early->begun || shared->pool)
+        return;
+    early->begun = true;
+    early->runs = pthread_create(&early->thread, NULL, open_early, shared) == 0;
+}
+
+void apply_await_early(struct shared_device *shared)
+{
+    if (shared->early.runs)
+        pthread_join(shared->early.thread, NULL);
+    shared->early.runs = false;
+}
+
+/* ---- For the first image ---- */
+
 hone_status apply_open_device(const struct engine *engine, const hone_image_desc *input,
                               const hone_image_desc *second, hone_device **out, hone_error *error)
 {
     const struct common_options *common = &engine->options->common;
-    const char *spec = common->device ? common->device : getenv("HONE_DEVICE");
+    struct early_device *early = &engine->shared->early;
+    const char *spec = spec_of(common);
     char number[16];
-    if (!spec || strcmp(spec, "auto") == 0) {
+    if (early->device) {
+        *out = early->device;
+        early->device = NULL;
+        return HONE_OK;
+    }
+    if (!spec) {
         unsigned index;
         TRY(pick(engine, input, second, &index, error));
         snprintf(number, sizeof number, "%u", index);

@@ -38,6 +38,9 @@ static void apply_any(struct crew *crew, struct engine *engine, const struct ite
                       struct apply_result *result)
 {
     const bool is_video = apply_is_video(item); /* one at a time */
+    pthread_mutex_lock(&crew->shared.lock);
+    apply_open_early(&crew->shared);
+    pthread_mutex_unlock(&crew->shared.lock);
     if (is_video)
         crew->course->in_video = true;
     (is_video ? apply_video : engine_apply)(engine, item, root_of(crew), result);

@@ -135,10 +135,20 @@ static hone_status open_one(struct shared_device *shared, const struct engine *e
     return status;
 }
 
+/* Drivers may hang there, too. */
+static void await_early(struct shared_device *shared)
+{
+    struct guard_watch watch;
+    guard_watch(&watch, share_bound(shared, 0), "opening the device");
+    apply_await_early(shared);
+    guard_unwatch(&watch);
+}
+
 static hone_status open_devices(struct shared_device *shared, const struct engine *engine,
                                 const hone_image_desc *input, const hone_image_desc *second,
                                 hone_error *error)
 {
+    await_early(shared);
     const char *given = engine->options->common.device, *spec = given ? given : getenv("HONE_DEVICE");
     if (spec && strcmp(spec, "all") == 0)
         return open_every(shared, engine, error);
@@ -215,9 +225,12 @@ bool share_close(struct shared_device *shared)
 {
     struct guard_watch watch;
     const double otherwise = 60, seconds = shared->options->timeout;
+    await_early(shared);
     guard_watch(&watch, seconds >= 0 ? seconds : otherwise, "closing the device");
     const bool answers = pool_destroy(&shared->pool);
     device_leave_contexts();
+    if (answers)
+        hone_device_close(&shared->early.device);
     for (size_t i = 0; i < shared->count && answers; i++)
         hone_device_close(&shared->devices[i]);
     guard_unwatch(&watch);

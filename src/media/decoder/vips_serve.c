@@ -124,6 +124,16 @@ static void send_opened(struct server *s)
 
 /* ---- Requests ---- */
 
+/* Videos need no libvips, which brings GLib. */
+static void watch_glib(void)
+{
+    static bool watching;
+    if (watching || vips_load(NULL))
+        return;
+    watching = true;
+    g_log_set_handler("GLib", G_LOG_LEVEL_ERROR | G_LOG_FLAG_FATAL | G_LOG_FLAG_RECURSION, on_fatal, NULL);
+}
+
 static hone_status open_file(struct server *s, const struct wanted *wanted, int fd, hone_error *error)
 {
     struct media_read_options options = wanted->options;
@@ -131,6 +141,7 @@ static hone_status open_file(struct server *s, const struct wanted *wanted, int 
     options.user = s;
     struct media_input *input = s->input = media_new_input(wanted->path, &options, error);
     struct stat info;
+    watch_glib();
     if (!input || fstat(fd, &info) != 0) {
         close(fd);
         return input ? media_bad(input, error, " cannot be looked at") : HONE_ERROR_MEMORY;
@@ -263,7 +274,6 @@ void decoder_serve(int socket)
     if (!s)
         _exit(EXIT_NO_MEMORY);
     s->socket = socket;
-    g_log_set_handler("GLib", G_LOG_LEVEL_ERROR | G_LOG_FLAG_FATAL | G_LOG_FLAG_RECURSION, on_fatal, NULL);
     message_tell(socket, MESSAGE_BORN, getpid());
     while (message_receive(socket, &s->message, &fd)) {
         if (s->message.kind == MESSAGE_OPEN && fd >= 0)

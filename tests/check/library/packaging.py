@@ -123,6 +123,13 @@ def test_libraries_for_images_are_loaded_when_an_image_needs_them():
     frame.check(result.returncode == 2 and "module for images is missing: '" in result.stderr and
                 "libexec/hone/vips.so" in result.stderr, f"{result.returncode}: {result.stderr}")
     frame.check(written("out.pgm").returncode == 0, "PGM to PGM needs the module")
+    if videos(folder + "/bin/hone")[0]:
+        picture = bytes([100]) * (16 * 16 * 3 // 2)
+        with open(folder + "/in.y4m", "wb") as file:
+            file.write(b"YUV4MPEG2 W16 H16 F25:1 Ip C420jpeg\nFRAME\n" + picture)
+        run(folder + "/bin/hone", "apply", "box", folder + "/in.y4m", "-o", folder + "/out.y4m")
+        with open(folder + "/out.y4m", "rb") as file:
+            frame.check(file.read().endswith(b"FRAME\n" + picture), "a video needs the images' module")
 
 
 def test_destdir_is_honoured():
