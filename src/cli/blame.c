@@ -3,8 +3,10 @@
 
 #include "base/mem.h"
 #include "cache/programs.h"
+#include "cl/drivercache.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -20,9 +22,16 @@ static void on_fault(int number, siginfo_t *info, void *context)
     raise(number);
 }
 
+/* LLVM, in PoCL, ends the process when it cannot write: no program is to blame for a full disk. */
 static void on_exit_from_within(void)
 {
-    if (!own_end)
+    enum { ENOUGH = 2 << 20 };
+    hone_error why;
+    if (own_end)
+        return;
+    if (driver_cache_check_room(ENOUGH, &why))
+        fprintf(stderr, "hone: the driver ended the process while it compiled: %s\n", why.message);
+    else
         programs_blame();
 }
 

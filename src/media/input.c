@@ -179,6 +179,7 @@ static hone_status find_reader(struct media_input *input, hone_error *error)
     ssize_t count = file_read_at(input->fd, head, sizeof head, 0);
     if (count < 0)
         return error_io(error, "cannot read '%s': %s", input->path, strerror(errno));
+    TRY(media_check_plain_pnm(input, head, (size_t)count, error));
     for (size_t i = 0; i < COUNT_OF(readers) && !input->reader; i++)
         if (readers[i]->claims(head, (size_t)count))
             input->reader = readers[i];
@@ -246,6 +247,7 @@ static hone_status check_description(const hone_image_desc *desc, hone_error *er
 /* Of an input whose file is open; takes it over. */
 static hone_status open_image(struct media_input **out, struct media_input *input, hone_error *error)
 {
+    const unsigned most_counted = 4096; /* by libvips, in a GIF */
     hone_status status = find_reader(input, error);
     THEN(status, input->reader->open(input, error));
     THEN(status, check_description(&input->info.desc, error));
@@ -260,7 +262,8 @@ static hone_status open_image(struct media_input **out, struct media_input *inpu
     media_turn_upright(input);
     input->spent = clock_thread_ns() - input->since;
     if (input->info.pages > 1 && input->info.page_count == 1 && !input->options.first_page)
-        media_note(input, MEDIA_WARNING, " holds %u images; the first is used", input->info.pages);
+        media_note(input, MEDIA_WARNING, " holds %s%u images; the first is used",
+                   input->info.pages > most_counted ? "at least " : "", input->info.pages);
     *out = input;
     return HONE_OK;
 }

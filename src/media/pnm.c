@@ -210,6 +210,12 @@ static void describe(struct media_input *input, struct pnm *pnm, const struct fi
                    hone_type_name(type));
 }
 
+static hone_status broken_header(const struct media_input *input, char kind, hone_error *error)
+{
+    return media_bad(input, error, "the header of a P%c file is damaged or longer than %d bytes", kind,
+                     MAX_HEADER);
+}
+
 static hone_status parse(struct media_input *input, struct pnm *pnm, const char *text, size_t length,
                          hone_error *error)
 {
@@ -217,26 +223,56 @@ static hone_status parse(struct media_input *input, struct pnm *pnm, const char 
     const struct fields f = read_fields(&h, pnm);
     const char kind = text[1];
     if (h.broken)
-        return media_bad(input, error, "the header of a P%c file is damaged or longer than %d bytes", kind,
-                         MAX_HEADER);
+        return broken_header(input, kind, error);
     TRY(check_fields(input, &f, kind == 'F' || kind == 'f', error));
     pnm->start = (off_t)h.at;
     describe(input, pnm, &f, kind);
     return check_length(input, pnm, input->info.desc.height, error);
 }
 
+/* *text is to be freed, in any case. */
+static hone_status read_header(const struct media_input *input, char **text, size_t *length,
+                               hone_error *error)
+{
+    *length = 0;
+    *text = mem_new(MAX_HEADER, 1);
+    if (!*text)
+        return error_memory(error, "the header of an image");
+    const ssize_t count = file_read_at(input->fd, *text, MAX_HEADER, 0);
+    if (count > 0)
+        *length = (size_t)count;
+    return count < 0 ? error_io(error, "cannot read '%s': %s", input->path, strerror(errno)) : HONE_OK;
+}
+
 static hone_status open_pnm(struct media_input *input, hone_error *error)
 {
     struct pnm *pnm = input->state = mem_new(1, sizeof *pnm);
-    char *text = mem_new(MAX_HEADER, 1);
-    hone_status status;
-    ssize_t length = pnm && text ? file_read_at(input->fd, text, MAX_HEADER, 0) : 0;
-    if (!pnm || !text)
-        status = error_memory(error, "the header of an image");
-    else if (length < 0)
-        status = error_io(error, "cannot read '%s': %s", input->path, strerror(errno));
-    else
-        status = parse(input, pnm, text, (size_t)length, error);
+    char *text = NULL;
+    size_t length;
+    if (!pnm)
+        return error_memory(error, "the header of an image");
+    hone_status status = read_header(input, &text, &length, error);
+    THEN(status, parse(input, pnm, text, length, error));
+    free(text);
+    return status;
+}
+
+hone_status media_check_plain_pnm(const struct media_input *input, const uint8_t *head, size_t count,
+                                  hone_error *error)
+{
+    char *text = NULL;
+    size_t length;
+    if (count < 3 || head[0] != 'P' || !memchr("1234", head[1], 4))
+        return HONE_OK;
+    hone_status status = read_header(input, &text, &length, error);
+    if (!status) {
+        struct header h = {.text = text, .length = length, .at = 2};
+        const int numbers = head[1] == '1' || head[1] == '4' ? 2 : 3;
+        for (int i = 0; i < numbers; i++)
+            read_number(&h);
+        if (h.broken)
+            status = broken_header(input, (char)head[1], error);
+    }
     free(text);
     return status;
 }

@@ -38,9 +38,9 @@ static hone_status settle(hone_image **out, hone_image *image, hone_status statu
     return status;
 }
 
-static hone_status nowhere(hone_error *error)
+static hone_status lacks(const char *call, const char *what, hone_error *error)
 {
-    return error_usage(error, "an image needs a place to be stored in");
+    return error_usage(error, "%s needs %sa place for the image (out): a pointer is NULL", call, what);
 }
 
 /* With the padding of the last row: transfers of rectangles are simpler then. */
@@ -54,7 +54,7 @@ hone_status hone_image_create(hone_image **out, hone_device *device, const hone_
 {
     hone_image *image = NULL;
     if (!out)
-        return nowhere(error);
+        return lacks("hone_image_create", "", error);
     *out = NULL;
     if ((unsigned)memory > HONE_MEMORY_SHARED)
         return error_usage(error, "%d is no kind of memory: HONE_MEMORY_DEVICE, _MAPPED and _SHARED are",
@@ -83,7 +83,7 @@ hone_status hone_image_wrap(hone_image **out, hone_device *device, const hone_im
     if (out)
         *out = NULL;
     if (!out || !pixels)
-        return nowhere(error);
+        return lacks("hone_image_wrap", "pixels and ", error);
     hone_status status = new_image(&image, device, desc, error);
     if (!status && (uintptr_t)pixels % hone_type_size(desc->type) != 0)
         status = error_usage(error, "pixels of %s must be aligned to %zu bytes", hone_type_name(desc->type),
@@ -137,7 +137,7 @@ hone_status hone_image_import(hone_image **out, hone_device *device, const hone_
     if (out)
         *out = NULL;
     if (!out || !given)
-        return nowhere(error);
+        return lacks("hone_image_import", "what is imported and ", error);
     hone_status status = options_take(&external, given, sizeof external, FIRST, "hone_external", error);
     THEN(status, new_image(&image, device, desc, error));
     if (status)
@@ -180,7 +180,7 @@ hone_status hone_image_from_cl(hone_image **out, hone_device *device, const hone
     if (out)
         *out = NULL;
     if (!out || !memory)
-        return nowhere(error);
+        return lacks("hone_image_from_cl", "memory and ", error);
     struct memory *theirs = NULL;
     hone_status status = new_image(&image, device, desc, error);
     THEN(status, memory_from_cl(&theirs, device, memory, error));

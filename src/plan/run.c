@@ -269,6 +269,10 @@ hone_status hone_plan_apply(hone_plan *plan, const void *in, size_t in_pitch, vo
                             hone_error *error)
 {
     hone_status status = plan_check(plan, "hone_plan_apply", error);
+    if (!status && (!in || !out))
+        status =
+            error_usage(error, "hone_plan_apply needs pixels (in) and room for the result (out): %s is NULL",
+                        in ? "out" : "in");
     return status ? status : plan_apply(plan, in, in_pitch, out, out_pitch, NULL, NULL, error);
 }
 

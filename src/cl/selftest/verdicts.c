@@ -468,6 +468,8 @@ void selftest_warn(hone_device *device)
     struct verdict *verdict = verdict_of(device);
     if (!verdict || !take_warning(verdict))
         return;
+    if (!selftest_holds(device, SELFTEST_BUILD) && program_check_room(device, false, NULL))
+        return; /* a full disk says nothing of the device, and what is built next fails with a word on it */
     for (int i = 0; i < SELFTEST_CLOCK; i++)
         if (!selftest_holds(device, (enum selftest_item)i))
             device_log(device, HONE_LOG_WARNING,

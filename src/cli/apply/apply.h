@@ -363,6 +363,9 @@ hone_status share_open(struct shared_device *shared, const struct engine *engine
 bool share_close(struct shared_device *shared);
 /* Seconds that work on so many pixels may take; 0: any. */
 double share_bound(const struct shared_device *shared, double pixels);
+/* The same for writing a result, which cannot be interrupted without ending the process: never less than where
+ * no --timeout was given. */
+double share_write_bound(const struct shared_device *shared, double pixels);
 const char *share_device_name(const hone_device *device);
 /* Of the pixels of all images. */
 void share_limit(const struct shared_device *shared, struct memory_limit *limit);

@@ -387,9 +387,9 @@ const struct command command_apply = {
         "  --trust              also read SVG, PDF, JPEG XL, JPEG 2000, OpenEXR and others, whose decoders\n"
         "                       are not meant for untrusted files\n"
         "  --decode-memory MIB  memory that decoding one file may use (default 2048)\n"
-        "  --timeout SECONDS    give up if decoding, the device or writing takes longer, or a pipe pauses\n"
-        "                       for longer; 0: never (default: one minute per megapixel and filter, at\n"
-        "                       least one minute; for decoding, one minute plus one second per megapixel;\n"
-        "                       for a pipe, never)\n",
+        "  --timeout SECONDS    give up if decoding or the device takes longer, or a pipe pauses for longer;\n"
+        "                       0: never (default: one minute per megapixel and filter, at least one\n"
+        "                       minute; for decoding, one minute plus one second per megapixel; for a\n"
+        "                       pipe, never); writing never has less than the default\n",
     .run = run,
 };

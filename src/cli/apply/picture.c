@@ -293,7 +293,7 @@ static hone_status store(const struct engine *engine, const struct item *item, c
     const double seconds =
         apply_to_stdout(engine->options)
             ? 0
-            : share_bound(engine->shared, (double)engine->output.width * engine->output.height);
+            : share_write_bound(engine->shared, (double)engine->output.width * engine->output.height);
     guard_watch(&watch, seconds, "writing '%s'", item->output);
     hone_status status = apply_store(engine, item, root, input, error);
     guard_unwatch(&watch);

@@ -15,13 +15,23 @@
 
 /* Generous: a wrong alarm costs a result, a late one only patience. The slowest filters here take about a
  * minute for a megapixel on one core of a CPU. */
-double share_bound(const struct shared_device *shared, double pixels)
+static double usual_bound(const struct shared_device *shared, double pixels)
 {
     const double least = 60, per_megapixel = 60;
-    if (shared->options->timeout >= 0)
-        return shared->options->timeout;
     const double work = pixels * 1e-6 * (double)hone_chain_length(shared->chain) * per_megapixel;
     return work > least ? work : least;
+}
+
+double share_bound(const struct shared_device *shared, double pixels)
+{
+    const double given = shared->options->timeout;
+    return given >= 0 ? given : usual_bound(shared, pixels);
+}
+
+double share_write_bound(const struct shared_device *shared, double pixels)
+{
+    const double given = shared->options->timeout, usual = usual_bound(shared, pixels);
+    return given == 0 || given > usual ? given : usual;
 }
 
 const char *share_device_name(const hone_device *device)

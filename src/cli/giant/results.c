@@ -37,10 +37,10 @@ void giant_show_progress(struct giant *g, bool last)
     fflush(stderr);
 }
 
-/* The device, and the decoder, which both may take their time for one band. */
+/* The device, and the decoder, which both may take their time for one band. The decoder's own limit comes
+ * first: it costs its file alone. */
 static void watch_band(const struct giant *g, struct guard_watch *watch)
 {
-    const double given = g->engine->options->timeout;
     struct tiles_state state;
     hone_image_desc region = *giant_input(g);
     /* One device after the other may be given up, and what it was at is done again. */
@@ -50,9 +50,8 @@ static void watch_band(const struct giant *g, struct guard_watch *watch)
     /* Rows in front of those that are left are decoded, too. */
     const hone_image_desc *decoded = kept_skips(&g->kept) ? giant_input(g) : &region;
     guard_watch(watch,
-                given >= 0 ? 2 * given * turns
-                           : engine_bound(g->engine, &region) * turns +
-                                 2 * media_seconds(decoded) * (double)(1 + g->second_count),
+                engine_bound(g->engine, &region) * turns +
+                    engine_decoder_seconds(g->engine, decoded) * (double)(1 + g->second_count),
                 "filtering '%s' in bands", g->item->input);
 }
 

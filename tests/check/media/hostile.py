@@ -84,6 +84,8 @@ SMALL = (
     ("bits.pbm", b"P4\n80000 10000\n" + bytes(100), "the file is cut off"),
     ("digits.pgm", b"P2\n30000 30000\n255\n" + b"0 " * 50, "the file is cut off"),
     ("bytes.pgm", b"P5\n30000 30000\n255\n" + bytes(100), "the file is cut off"),
+    ("nul.pbm", b"P4\n8\0 4\n" + bytes(4), "damaged"),
+    ("nul.pgm", b"P2\n2\0 2\n255\n1 2 3 4\n", "damaged"),
     ("little.png", png(30000, 20000, 2, rows=100000), "the file is cut off"),
     ("little.tif", tiff(30000, 30000, 0, 100), "the file is cut off"),
     ("tiles.tif", tiff(140000, 7000, 8192, 100), "--decode-memory"),
@@ -218,6 +220,18 @@ def test_decoding_has_a_limit_of_processor_time():
         said = place.run("compare", name, name, "--timeout", "0.000001", status=3).stderr
         frame.check("processor time" in said and "--timeout" in said, said)
         place.run("compare", name, name, "--timeout", "0")
+
+
+def test_a_decoder_that_takes_too_long_fails_its_file_alone():
+    """Its own limit comes before that of the bands, which would end the process."""
+    with Place() as place:
+        os.mkdir(place.path("all"))
+        write(place, "all/b.png", png(30000, 30000, 0, 1))
+        for name in "ac":
+            write(place, f"all/{name}.pgm", b"P5\n4 4\n255\n" + bytes(16))
+        place.run("apply", "box", place.path("all/a.pgm"), "-o", place.path("compiled.pgm"))
+        said = place.run("apply", "box", place.path("all"), "-o", place.path("out/"), "--timeout", "1", "-j", "1", status=3).stderr
+        frame.check("b.png" in said and "processor time" in said and "2 written, 1 failed" in said, said)
 
 
 def test_a_decoder_that_takes_too_much_memory_fails_its_file_alone():
