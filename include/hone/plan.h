@@ -47,7 +47,8 @@ typedef struct hone_plan_options {
     size_t second_count;
     /** How often the plan will run, as far as is known; 0: often. If the best variant is not compiled yet,
      *  was not measured on this device by its user, and all runs together are some 20 ms of arithmetic at
-     *  most, a GPU gets a variant whose program compiles quickly. Results keep the filter's bounds. */
+     *  most, the plan gets another one that is compiled already, or on a GPU one whose program compiles
+     *  quickly. Results keep the filter's bounds. */
     uint32_t runs;
 } hone_plan_options;
 

@@ -12,6 +12,7 @@ enum choice_origin {
     CHOICE_SHIPPED = CHOICE_MEASURED + LEVEL_COUNT, /* + level: by what comes with hone */
     CHOICE_HAND_WRITTEN = CHOICE_SHIPPED + LEVEL_COUNT,
     CHOICE_BRIEF,    /* compiled sooner than others, for a few runs */
+    CHOICE_COMPILED, /* not the best one, but compiled already, for a few runs */
     CHOICE_TRIED,    /* by a plan while it ran */
     CHOICE_ONLY,     /* the filter has no other variant */
     CHOICE_FALLBACK, /* merely one of several that can run: nothing is known of it */
@@ -42,8 +43,8 @@ enum { MAX_CHOICES = 24 };
  * results, is taken. What was measured here or on a like device comes first, from the nearest on (the user's
  * own records before those that ship with hone), then hand-written choices, then what was measured on devices
  * of other vendors and kinds, then every variant there is, with its defaults and with the smallest
- * work-groups. Before all of them comes a variant with a short program where there are few `runs`, see
- * hone_plan_options. At least one, or an error that says why none can run. A forced variant is the only
+ * work-groups. Before all of them comes a variant that is compiled already, or has a short program, where there
+ * are few `runs`, see hone_plan_options. At least one, or an error that says why none can run. A forced variant is the only
  * candidate. Candidates are legal, and the first is usable; what the others need of the device
  * (variant_usable) is to be asked before they are tried. Whether kernels build is not known yet.
  */

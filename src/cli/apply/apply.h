@@ -145,6 +145,7 @@ struct shared_device {
     const hone_chain *chain; /* the user's */
     const char *chain_text;
     pthread_mutex_t lock; /* over all that follows */
+    bool often; /* nobody knows how often plans will run: videos, and images from a pipe */
     struct early_device early;
     hone_device *devices[POOL_DEVICES];
     size_t count;

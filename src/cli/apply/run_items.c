@@ -291,6 +291,7 @@ int apply_items(const struct apply_options *options, const hone_chain *chain, co
         .shared = {.options = options,
                    .chain = chain,
                    .chain_text = text,
+                   .often = apply_has_video(items) || items->from_stream,
                    .lock = PTHREAD_MUTEX_INITIALIZER,
                    .tuning = PTHREAD_RWLOCK_INITIALIZER,
                    .course = course,

@@ -174,11 +174,12 @@ static bool tune_is(const struct apply_options *options, const char *how)
 static hone_status make_pool(struct shared_device *shared, hone_error *error)
 {
     const struct apply_options *o = shared->options;
+    const bool often = shared->often || tune_is(o, "full");
     const hone_plan_options plan = {.variant = o->variant,
                                     .config = o->config,
                                     .tune = tune_is(o, "off") ? HONE_TUNE_OFF : HONE_TUNE_AUTO,
                                     .no_fuse = o->no_fuse,
-                                    .runs = tune_is(o, "full") ? 0 : (uint32_t)shared->course->tally.count};
+                                    .runs = often ? 0 : (uint32_t)shared->course->tally.count};
     const struct pool_options options = {
         .plan = &plan, .commands = apply_tells_commands(o), .waits = waits, .left = left, .user = shared};
     for (unsigned i = 0; i < shared->count; i++)

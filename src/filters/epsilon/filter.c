@@ -268,7 +268,8 @@ static const struct rung rungs[] = {
 /* What tests and the doctor try. */
 static const char *const trials[] = {"", "radius=1 threshold=0", "radius=7 threshold=200", NULL};
 
-static const char *const ahead[] = {"threshold=4", "threshold=30", "radius=2", NULL};
+static const char *const ahead[] = {"threshold=4", "threshold=30", "threshold=60", "radius=1",
+                                    "radius=2",    "radius=3",     "radius=5",     NULL};
 
 const struct hone_filter hone_filter_epsilon = {
     FILTER("epsilon", "edge-preserving mean: averages the pixels of a window that are close to its centre",

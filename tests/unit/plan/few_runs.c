@@ -22,7 +22,7 @@ static bool is_brief(const hone_plan *plan, size_t step)
 {
     hone_step_info info = {0};
     REQUIRE(hone_plan_step(plan, step, &info));
-    return strcmp(info.origin, "quick to compile") == 0;
+    return strcmp(info.origin, "quick to compile") == 0 || strcmp(info.origin, "compiled already") == 0;
 }
 
 static bool makes_brief(hone_device *device, const char *chain, const hone_plan_options *options)
@@ -110,6 +110,29 @@ TEST(what_is_forced_stays)
     CHECK_TEXT(info.origin, "forced");
     hone_plan_destroy(&plan);
     CHECK(!makes_brief(device, "gaussian exact=yes", &(hone_plan_options){.runs = 1}));
+    hone_device_close(&device);
+}
+
+static void check_choice(hone_device *device, uint32_t runs, bool compiled, const char *variant)
+{
+    hone_step_info info = {0};
+    hone_plan *plan = support_plan(device, "box size=5", &desc, &(hone_plan_options){.runs = runs});
+    REQUIRE(hone_plan_step(plan, 0, &info));
+    CHECK_EQ(strcmp(info.origin, "compiled already") == 0, compiled);
+    if (variant)
+        CHECK_TEXT(info.variant, variant);
+    hone_plan_destroy(&plan);
+}
+
+TEST(what_is_compiled_already_serves_a_few_runs)
+{
+    hone_device *device = support_open_quick();
+    hone_plan *forced =
+        support_plan(device, "box size=7", &desc, &(hone_plan_options){.variant = "direct", .runs = 1});
+    hone_plan_destroy(&forced);
+    check_choice(device, 1, true, "direct");       /* which takes the window as arguments */
+    check_choice(device, 1000000000, false, NULL); /* too many; compiles the best one */
+    check_choice(device, 1, false, NULL);
     hone_device_close(&device);
 }
 
