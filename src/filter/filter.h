@@ -215,6 +215,7 @@ struct variant {
     unsigned fuses;   /* sum of FUSES_x */
     const char *path; /* "buffer", "image", "local", "wide", "packed": what seeds must not miss */
     bool brief;       /* its program is short, thus compiled in 0.1 s or so: for a few runs on GPUs */
+    bool general;     /* one program for parameters that faster ones compile in: made at installation, too */
     bool relaxed;     /* not exact: chosen only under accuracy=relaxed */
     double bounds[3]; /* of a relaxed variant, like hone_filter.bounds */
     /* Sum of TYPE_x: of these it gives the reference of exact=yes to the last bit. It runs under exact=yes

@@ -33,22 +33,34 @@ struct work {
     struct precompiler made;
 };
 
-/* What cannot be compiled now is left to whoever asks for it. */
+/* What cannot be compiled now is left to whoever asks for it. variant: NULL: what is chosen. */
 static void compile_plan(struct work *work, hone_device *device, const char *text,
-                         const hone_image_desc *desc)
+                         const hone_image_desc *desc, const char *variant)
 {
-    const hone_plan_options options = {.second = desc, .second_count = 1};
+    hone_plan_options options = {.variant = variant};
     hone_chain *chain = NULL;
     hone_plan *plan = NULL;
     hone_error error;
     hone_status status = hone_chain_parse(&chain, text, &error);
-    const bool two = !status && registry_find(hone_chain_filter(chain, 0))->inputs > 1;
-    THEN(status, hone_plan_create(&plan, device, chain, desc, two ? &options : NULL, &error));
+    if (!status && registry_find(hone_chain_filter(chain, 0))->inputs > 1) {
+        options.second = desc;
+        options.second_count = 1;
+    }
+    THEN(status, hone_plan_create(&plan, device, chain, desc, &options, &error));
     if (status)
         cli_note(work->common, "%s: %s", text, error.message);
     hone_plan_destroy(&plan);
     hone_chain_destroy(&chain);
     precompiler_add(&work->made);
+}
+
+static void compile_variants(struct work *work, hone_device *device, const struct hone_filter *filter,
+                             const char *text, const hone_image_desc *desc)
+{
+    compile_plan(work, device, text, desc, NULL);
+    for (size_t i = 0; i < filter->variant_count; i++)
+        if (filter->variants[i].general)
+            compile_plan(work, device, text, desc, filter->variants[i].name);
 }
 
 static void compile_filter(struct work *work, hone_device *device, const struct hone_filter *filter)
@@ -62,7 +74,7 @@ static void compile_filter(struct work *work, hone_device *device, const struct 
                                               .type = HONE_U8,
                                               .channels = channels[c]};
                 if (filter_takes(filter, &desc))
-                    compile_plan(work, device, text_view(&chain), &desc);
+                    compile_variants(work, device, filter, text_view(&chain), &desc);
             }
         text_finish(&chain);
         chain = (struct text){0};

@@ -323,7 +323,7 @@ static const struct variant variants[] = {
     {VARIANT("bands", "cpu.cl", NEEDS_WIDE, "wide",
              "CPU: bands of rows, sums that slide down and along in 64-byte vectors, any window at the same "
              "cost"),
-     .condition = "DIV32 && !FLOAT",
+     .general = true, .condition = "DIV32 && !FLOAT",
      .specialised = "classes of windows: sums of 16 bits where they fit, else of 32, and sums of columns "
                     "likewise; u8 sums that floats hold are divided as such",
      .tunables = {{"ROWS", TUNABLE_LAUNCH, "64 16 32 48 96 128 256 512 1024 4096", "most rows of a band"},

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Sums along row y of windows at each x; `values` has room for the row with what lies beyond its ends. Exact
  * for integers, since doubles hold them up to 2^53. */
@@ -28,17 +29,34 @@ static double rounded_mean(const struct filter_case *c, double sum, double area)
     return floor((2 * sum + area) / (2 * area)); /* half up; both sides are exact integers */
 }
 
-/* The row of results at y, of the sums along the rows that its windows reach. */
+/* Sums along rows: of those that the windows of one row of results reach, or, where windows are taller than
+ * the image, of each row that there is and of what lies beyond them, which is summed once. */
+struct row_table {
+    double *sums, *values, *totals; /* values: for row_sums; totals: for one_row */
+    bool *done, ring;
+};
+
+static int64_t slot_of(const struct filter_case *c, const struct row_table *rows, int64_t y)
+{
+    const int64_t height = case_symbol(c, "KH");
+    const int64_t inside = rows->ring ? (y + height) % height : border_index(c->border, y, c->in.height);
+    return inside < 0 ? c->in.height : inside;
+}
+
+/* The row of results at y. */
 static void one_row(const struct filter_case *c, struct view *out, int64_t y, uint32_t channel,
-                    const double *sums)
+                    const struct row_table *rows)
 {
     const int64_t width = case_symbol(c, "KW"), height = case_symbol(c, "KH");
     const int64_t left = width / 2, top = height / 2;
+    memset(rows->totals, 0, c->in.width * sizeof *rows->totals);
+    for (int64_t i = 0; i < height; i++) {
+        const double *sums = rows->sums + slot_of(c, rows, y - top + i) * c->in.width;
+        for (int64_t x = 0; x < c->in.width; x++)
+            rows->totals[x] += sums[x];
+    }
     for (int64_t x = 0; x < c->in.width; x++) {
-        double sum = 0;
-        for (int64_t i = 0; i < height; i++)
-            sum += sums[i * c->in.width + x];
-        double value = rounded_mean(c, sum, (double)width * (double)height);
+        double value = rounded_mean(c, rows->totals[x], (double)width * (double)height);
         if (c->border == HONE_BORDER_ZERO_OUTSIDE &&
             view_window_leaves(&c->in, x, y, left, width - 1 - left, top, height - 1 - top))
             value = 0;
@@ -46,28 +64,38 @@ static void one_row(const struct filter_case *c, struct view *out, int64_t y, ui
     }
 }
 
-/* `sums`: of as many rows as a window has; the next row takes the place of the first. */
 static void one_channel(const struct filter_case *c, const struct view *in, struct view *out,
-                        uint32_t channel, double *values, double *sums)
+                        uint32_t channel, const struct row_table *rows)
 {
     const int64_t height = case_symbol(c, "KH"), top = height / 2;
+    memset(rows->done, 0, (c->in.height + (size_t)1) * sizeof *rows->done);
     for (int64_t i = 0; i < c->in.height + height - 1; i++) {
-        row_sums(c, in, i - top, channel, values, sums + i % height * c->in.width);
+        const int64_t slot = slot_of(c, rows, i - top);
+        if (rows->ring || !rows->done[slot])
+            row_sums(c, in, i - top, channel, rows->values, rows->sums + slot * c->in.width);
+        if (!rows->ring)
+            rows->done[slot] = true;
         if (i >= height - 1)
-            one_row(c, out, i - height + 1, channel, sums);
+            one_row(c, out, i - height + 1, channel, rows);
     }
 }
 
 REFERENCE(box)
 {
     const uint32_t channels = case_copies_alpha(c) ? 3 : c->in.channels;
-    const size_t width = c->in.width, height = (size_t)case_symbol(c, "KH");
-    double *values = calloc(width + (size_t)case_symbol(c, "KW"), sizeof *values);
-    double *sums = calloc(width * height, sizeof *sums);
-    for (uint32_t channel = 0; values && sums && channel < channels; channel++)
-        one_channel(c, in, out, channel, values, sums);
-    free(values);
-    free(sums);
+    const size_t width = c->in.width, tall = (size_t)case_symbol(c, "KH");
+    struct row_table rows = {.ring = tall <= c->in.height};
+    rows.values = calloc(width + (size_t)case_symbol(c, "KW"), sizeof *rows.values);
+    rows.totals = calloc(width, sizeof *rows.totals);
+    rows.sums = calloc(width * (rows.ring ? tall : c->in.height + (size_t)1), sizeof *rows.sums);
+    rows.done = calloc(c->in.height + (size_t)1, sizeof *rows.done);
+    const bool room = rows.values && rows.totals && rows.sums && rows.done;
+    for (uint32_t channel = 0; room && channel < channels; channel++)
+        one_channel(c, in, out, channel, &rows);
+    free(rows.values);
+    free(rows.totals);
+    free(rows.sums);
+    free(rows.done);
     if (case_copies_alpha(c))
         view_copy_alpha(in, out, 1);
 }

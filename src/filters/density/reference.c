@@ -20,19 +20,23 @@ static double row_sum(const struct filter_case *c, const struct view *in, int64_
     return sum;
 }
 
-/* The windows of a column share the sums of their rows. */
+/* The windows of a column share the sums of their rows; `sums` has those of the rows that there are, and of
+ * what lies beyond under a constant border. */
 static void one_column(const struct filter_case *c, const struct view *in, struct view *out, int64_t x,
                        uint32_t channel, double *sums)
 {
-    int64_t size = (int64_t)case_number(c, "size"), before = size / 2, behind = size - 1 - before;
+    const int64_t size = (int64_t)case_number(c, "size"), before = size / 2, behind = size - 1 - before;
+    const int64_t height = c->in.height;
     double threshold = case_number(c, "threshold");
     bool marks = case_number(c, "output") != 0;
-    for (int64_t i = 0; i < (int64_t)c->in.height + size - 1; i++)
-        sums[i] = row_sum(c, in, x - before, size, i - before, channel);
-    for (int64_t y = 0; y < c->in.height; y++) {
+    for (int64_t y = 0; y <= height; y++)
+        sums[y] = row_sum(c, in, x - before, size, y, channel);
+    for (int64_t y = 0; y < height; y++) {
         double sum = 0;
-        for (int64_t i = 0; i < size; i++)
-            sum += sums[y + i];
+        for (int64_t i = y - before; i <= y + behind; i++) {
+            const int64_t row = i >= 0 && i < height ? i : border_index(c->border, i, height);
+            sum += sums[row < 0 ? height : row];
+        }
         bool nothing = c->border == HONE_BORDER_ZERO_OUTSIDE &&
                        view_window_leaves(&c->in, x, y, before, behind, before, behind);
         view_set(out, x, y, channel, nothing || sum < threshold ? 0 : marks ? 255 : sum);
@@ -42,7 +46,7 @@ static void one_column(const struct filter_case *c, const struct view *in, struc
 REFERENCE(density)
 {
     uint32_t channels = case_copies_alpha(c) ? 3 : c->in.channels;
-    double *sums = calloc(c->in.height + (size_t)case_number(c, "size"), sizeof *sums);
+    double *sums = calloc(c->in.height + (size_t)1, sizeof *sums);
     for (int64_t x = 0; sums && x < c->in.width; x++)
         for (uint32_t channel = 0; channel < channels; channel++)
             one_column(c, in, out, x, channel, sums);

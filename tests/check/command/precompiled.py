@@ -98,14 +98,15 @@ def test_the_first_picture_waits_for_no_compiler():
         pixels, loaded = user.apply()
         frame.check(loaded and pixels == expected(), "it compiled, or gave other pixels")
         frame.check(len(user.programs()) == 1, "more was copied than was asked for")
-        frame.check(not user.apply("box size=4")[1], "a program that is not in the file was not compiled")
-        frame.check(user.apply("box size=4")[1], "what was compiled then was compiled again")
+        frame.check(user.apply("box size=4")[1], "a window of another size compiled, though there is a program for any")
+        frame.check(not user.apply("epsilon radius=6")[1], "a program that is not in the file was not compiled")
+        frame.check(user.apply("epsilon radius=6")[1], "what was compiled then was compiled again")
         frame.check(user.apply(HONE_PRECOMPILED="")[1], "the copy does not outlive the file")
 
 
 def test_users_with_an_older_cache_get_them_too():
     with User("") as user:
-        user.apply("box size=4")
+        user.apply("epsilon radius=6")
         frame.check(user.apply(HONE_PRECOMPILED=made()[0])[1], "it compiled")
         user.run("cache", "clear")
         frame.check(user.apply(HONE_PRECOMPILED=made()[0])[1], "after `cache clear` it compiled")
