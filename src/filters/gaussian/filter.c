@@ -438,7 +438,7 @@ static const struct seed seeds[] = {
     {"EXACT && GPU && H >= 2048", "exact_packed", "ROWS=32"},
     {"EXACT && GPU", "exact_packed", "ROWS=16"},
     {"EXACT && GPU", "exact", "WG_X=64 WG_Y=4"},
-    {"WIDE && (method == 2 || S100 <= 350 || STEP < 2)", "bands", ""},
+    {"WIDE && (method == 2 || (TYPE == 0 && S100 <= 350) || STEP < 2)", "bands", ""},
     {"WIDE && H < 128*CU", "coarse", "ROWS=32"},
     {"WIDE", "coarse", ""},
     {"SM >= 80 && S100 < (C == 1 ? 1000 : 450) && W*H <= 1048576", "matrix", "ROWS=16 WG_X=32"},

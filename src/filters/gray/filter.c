@@ -47,7 +47,7 @@ static const struct variant variants[] = {
 };
 
 /* Results that the caches hold are worth keeping for whoever reads them. A copy gains more than means. */
-#define LARGE "W*H*BITS/8 > (C == 1 ? 1048576 : 16777216)"
+#define LARGE "W*H*BITS/8 > (C == 1 ? 1048576 : 12582912)"
 
 static const struct seed seeds[] = {
     {"GPU && BITS == 8 && C == 4", "blocks", "LANES=4 ROWS=2 WG_X=128"},
