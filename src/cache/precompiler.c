@@ -2,6 +2,7 @@
 /* Making the file of programs that are compiled ahead. */
 #include "base/error.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "cache/precompiled.h"
 #include "cache/precompiled_file.h"
 #include "cl/drivercache.h"
@@ -9,6 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -143,6 +145,57 @@ void precompiler_add(struct precompiler *made)
         add_part(made, PRECOMPILED_PROGRAM, all.names.data, &all.files);
     text_finish(&all.files);
     text_finish(&all.names);
+}
+
+/* A line of another file's index, whose part is in `body`; names that share a part follow each other. */
+static bool merge_line(struct precompiler *made, const char *line, const char *body, size_t length,
+                       size_t shared[2])
+{
+    char kind[32], name[128], digest[SHA256_TEXT_SIZE], key[sizeof kind + sizeof name];
+    size_t at = 0, count = 0;
+    if (sscanf(line, "%31s %127s %zu %zu %64[0-9a-f]", kind, name, &at, &count, digest) != 5 || at > length ||
+        count > length - at)
+        return false;
+    snprintf(key, sizeof key, "%s %s", kind, name);
+    if (!is_new(made, key))
+        return true;
+    if (shared[0] != at) {
+        shared[0] = at;
+        shared[1] = made->body.length;
+        text_add_bytes(&made->body, body + at, count);
+    }
+    text_add(&made->index, "%s%s %zu %zu %s\n", made->index.length ? "" : "\n", key, shared[1], count,
+             digest);
+    made->programs += strcmp(kind, PRECOMPILED_PROGRAM) == 0;
+    return true;
+}
+
+static bool merge_file(struct precompiler *made, struct text *file)
+{
+    size_t count = 0, shared[2] = {SIZE_MAX, 0};
+    char *save = NULL;
+    bool ok = file->length >= PRECOMPILED_HEAD_SIZE &&
+              sscanf(file->data, PRECOMPILED_HEAD " %*64[0-9a-f] %12zu", &count) == 1 &&
+              count <= file->length - PRECOMPILED_HEAD_SIZE;
+    char *index = ok ? mem_copy_text_n(file->data + PRECOMPILED_HEAD_SIZE, count) : NULL;
+    const size_t before = PRECOMPILED_HEAD_SIZE + count;
+    for (char *line = index ? strtok_r(index, "\n", &save) : NULL; line && ok;
+         line = strtok_r(NULL, "\n", &save))
+        ok = merge_line(made, line, file->data + before, file->length - before, shared);
+    ok = ok && index;
+    free(index);
+    return ok;
+}
+
+hone_status precompiler_merge(struct precompiler *made, const char *path, hone_error *error)
+{
+    enum { MOST = 1 << 30 };
+    struct text file = {0};
+    hone_status status = file_read(path, MOST, &file, error);
+    if (!status && !merge_file(made, &file))
+        status = error_io(error, "'%s' is not what was written there", path);
+    text_finish(&file);
+    return status;
 }
 
 static void add_verdict(struct collector *all, int folder, const char *name, const char *path)

@@ -3,83 +3,157 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "cache/precompiled.h"
 #include "cl/device.h"
+#include "cli/apply/apply.h"
 #include "cli/cache/cache.h"
 #include "cli/show.h"
+#include "filter/case.h"
+#include "filter/chain.h"
 #include "filter/registry.h"
 #include "hone/plan.h"
+#include "image/view.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <libgen.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Photographs and frames of video: choices depend on the size. */
 static const struct {
     uint32_t width, height;
 } sizes[] = {{3264, 2448}, {1920, 1080}};
-static const uint32_t channels[] = {1, 3};
+
+/* usual: of a filter's usual parameters alone. */
+static const struct {
+    hone_type type;
+    uint32_t channels;
+    bool usual;
+} formats[] = {
+    {HONE_U8, 1, false}, {HONE_U8, 3, false}, {HONE_U8, 4, true}, {HONE_U16, 1, true}, {HONE_U16, 3, true}};
 
 struct work {
     const struct common_options *common;
     struct precompiler made;
+    atomic_uint *next; /* in memory that all workers share: a filter of a device that nobody has taken */
+    unsigned taken, passed;
 };
 
 /* What cannot be compiled now is left to whoever asks for it. variant: NULL: what is chosen. */
-static void compile_plan(struct work *work, hone_device *device, const char *text,
+static void compile_plan(struct work *work, hone_device *device, const hone_chain *chain,
                          const hone_image_desc *desc, const char *variant)
 {
-    hone_plan_options options = {.variant = variant};
-    hone_chain *chain = NULL;
+    const bool two = registry_find(hone_chain_filter(chain, 0))->inputs > 1;
+    const hone_plan_options options = {
+        .variant = variant, .second = two ? desc : NULL, .second_count = two ? 1 : 0};
     hone_plan *plan = NULL;
     hone_error error;
-    hone_status status = hone_chain_parse(&chain, text, &error);
-    if (!status && registry_find(hone_chain_filter(chain, 0))->inputs > 1) {
-        options.second = desc;
-        options.second_count = 1;
-    }
-    THEN(status, hone_plan_create(&plan, device, chain, desc, &options, &error));
-    if (status)
-        cli_note(work->common, "%s: %s", text, error.message);
+    if (hone_plan_create(&plan, device, chain, desc, &options, &error))
+        cli_note(work->common, "%s: %s", hone_chain_filter(chain, 0), error.message);
     hone_plan_destroy(&plan);
-    hone_chain_destroy(&chain);
     precompiler_add(&work->made);
+}
+
+/* One by one: what is compiled together can only be taken together. */
+static hone_status compile_steps(struct work *work, hone_device *device, const hone_chain *chain,
+                                 const hone_image_desc *desc, hone_error *error)
+{
+    struct filter_case cases[3];
+    if (chain->count > COUNT_OF(cases))
+        return error_unsupported(error, "more steps than weighing by alpha has");
+    TRY(chain_cases(cases, chain, desc, NULL, 0, error));
+    hone_status status = HONE_OK;
+    for (size_t i = 0; i < chain->count && !status; i++) {
+        struct text text = {0};
+        hone_chain *step = NULL;
+        case_describe(&cases[i], &text);
+        status = hone_chain_parse(&step, text_view(&text), error);
+        if (!status)
+            compile_plan(work, device, step, &cases[i].in, NULL);
+        hone_chain_destroy(&step);
+        text_finish(&text);
+    }
+    chain_cases_finish(cases, chain->count);
+    return status;
+}
+
+/* As `hone apply` runs a filter on pictures with alpha. */
+static hone_status compile_with_alpha(struct work *work, hone_device *device, const hone_chain *chain,
+                                      const hone_image_desc *desc, hone_error *error)
+{
+    hone_chain *weighed = NULL;
+    size_t moved;
+    TRY(alpha_chain(&weighed, &moved, chain, ALPHA_WEIGH, desc, NULL, 0, error));
+    hone_status status = compile_steps(work, device, weighed, desc, error);
+    hone_chain_destroy(&weighed);
+    return status;
 }
 
 static void compile_variants(struct work *work, hone_device *device, const struct hone_filter *filter,
                              const char *text, const hone_image_desc *desc)
 {
-    compile_plan(work, device, text, desc, NULL);
-    for (size_t i = 0; i < filter->variant_count; i++)
-        if (filter->variants[i].general)
-            compile_plan(work, device, text, desc, filter->variants[i].name);
+    hone_chain *chain = NULL;
+    hone_error error;
+    hone_status status = hone_chain_parse(&chain, text, &error);
+    if (!status && desc_has_alpha(desc) && filter->inputs == 1) {
+        status = compile_with_alpha(work, device, chain, desc, &error);
+    } else if (!status) {
+        compile_plan(work, device, chain, desc, NULL);
+        for (size_t i = 0; i < filter->variant_count; i++)
+            if (filter->variants[i].general)
+                compile_plan(work, device, chain, desc, filter->variants[i].name);
+    }
+    if (status)
+        cli_note(work->common, "%s: %s", text, error.message);
+    hone_chain_destroy(&chain);
+}
+
+static void compile_formats(struct work *work, hone_device *device, const struct hone_filter *filter,
+                            const char *text, bool usual)
+{
+    for (size_t size = 0; size < COUNT_OF(sizes); size++)
+        for (size_t i = 0; i < COUNT_OF(formats); i++) {
+            const hone_image_desc desc = {.width = sizes[size].width,
+                                          .height = sizes[size].height,
+                                          .type = formats[i].type,
+                                          .channels = formats[i].channels};
+            if (filter_takes(filter, &desc) && (usual || !formats[i].usual))
+                compile_variants(work, device, filter, text, &desc);
+        }
 }
 
 static void compile_filter(struct work *work, hone_device *device, const struct hone_filter *filter)
 {
-    struct text chain = {0};
+    struct text chain = {0}, unused = {0};
     for (size_t i = 0; filter_ahead(filter, i, &chain); i++) {
-        for (size_t size = 0; size < COUNT_OF(sizes); size++)
-            for (size_t c = 0; c < COUNT_OF(channels); c++) {
-                const hone_image_desc desc = {.width = sizes[size].width,
-                                              .height = sizes[size].height,
-                                              .type = HONE_U8,
-                                              .channels = channels[c]};
-                if (filter_takes(filter, &desc))
-                    compile_variants(work, device, filter, text_view(&chain), &desc);
-            }
+        compile_formats(work, device, filter, text_view(&chain), filter_usual(filter, i, &unused));
         text_finish(&chain);
         chain = (struct text){0};
     }
+    text_finish(&unused);
     text_finish(&chain);
+}
+
+/* All workers pass the filters of all devices in the same order. */
+static bool is_mine(struct work *work)
+{
+    const bool mine = work->passed++ == work->taken;
+    if (mine)
+        work->taken = atomic_fetch_add(work->next, 1);
+    return mine;
 }
 
 static hone_status compile_device(struct work *work, unsigned index, hone_error *error)
@@ -91,7 +165,8 @@ static hone_status compile_device(struct work *work, unsigned index, hone_error 
     snprintf(spec, sizeof spec, "%u", index);
     hone_status status = hone_device_open(&device, &request, error);
     for (size_t i = 0; !status && (filter = registry_at(i)); i++)
-        compile_filter(work, device, filter);
+        if (is_mine(work))
+            compile_filter(work, device, filter);
     hone_device_close(&device);
     return status;
 }
@@ -101,11 +176,79 @@ static hone_status compile_all(struct work *work, hone_error *error)
     hone_device_info *list = NULL;
     size_t count = 0;
     hone_status status = hone_device_list(&list, &count, error);
+    work->taken = atomic_fetch_add(work->next, 1);
     for (size_t i = 0; i < count && !status; i++)
         if (list[i].kind == HONE_DEVICE_CPU && device_info_is_pocl(&list[i]))
             status = compile_device(work, list[i].index, error);
     hone_device_list_free(&list);
     return status;
+}
+
+/* ---- Workers: PoCL compiles one program at a time in a process ---- */
+
+enum { MOST_WORKERS = 8 };
+
+static bool part_name(char path[PATH_MAX], unsigned number, const char *name)
+{
+    const char *cache = getenv("XDG_CACHE_HOME");
+    return snprintf(path, PATH_MAX, "%s/%u%s", cache, number, name) < PATH_MAX;
+}
+
+/* In a process of its own, with a cache of its own. */
+static int work_apart(struct work *work, unsigned number)
+{
+    char cache[PATH_MAX], part[PATH_MAX];
+    hone_error error;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!part_name(part, number, ".part") || !part_name(cache, number, "") || mkdir(cache, 0700) != 0)
+        return EXIT_IO;
+    setenv("XDG_CACHE_HOME", cache, 1);
+    setenv("XDG_DATA_HOME", cache, 1);
+    hone_status status = compile_all(work, &error);
+    THEN(status, precompiler_write(&work->made, part, &error));
+    return status ? cli_fail(work->common, &error) : EXIT_DONE;
+}
+
+/* Of what a worker left undone, whoever needs it compiles it. */
+static void collect(struct work *work, unsigned number, pid_t pid, unsigned *done)
+{
+    char part[PATH_MAX];
+    hone_error error = {0};
+    int ended = 0;
+    while (waitpid(pid, &ended, 0) < 0 && errno == EINTR)
+        ;
+    const bool merged = ended == 0 && part_name(part, number, ".part") &&
+                        precompiler_merge(&work->made, part, &error) == HONE_OK;
+    *done += merged;
+    if (!merged)
+        cli_warn(work->common, "a process that compiles has failed%s%s", error.message[0] ? ": " : "",
+                 error.message);
+}
+
+static unsigned worker_count(void)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors < 1 ? 1 : processors < MOST_WORKERS ? (unsigned)processors : MOST_WORKERS;
+}
+
+static hone_status compile_by_workers(struct work *work, hone_error *error)
+{
+    pid_t workers[MOST_WORKERS];
+    unsigned count = 0, done = 0;
+    work->next = mmap(NULL, sizeof *work->next, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (work->next == MAP_FAILED)
+        return error_memory(error, "what processes share");
+    for (const unsigned wanted = worker_count(); count < wanted; count++) {
+        workers[count] = fork();
+        if (workers[count] == 0)
+            _exit(work_apart(work, count));
+        if (workers[count] < 0)
+            break;
+    }
+    for (unsigned i = 0; i < count; i++)
+        collect(work, i, workers[i], &done);
+    munmap(work->next, sizeof *work->next);
+    return done > 0 ? HONE_OK : error_io(error, "nothing could be compiled");
 }
 
 /* .precompile-PID is the cache of a process that is at work. */
@@ -183,7 +326,7 @@ static int report(const struct work *work, const char *path, double seconds)
 static int compile_into(struct work *work, const char *path, hone_error *error)
 {
     const uint64_t start = clock_ns();
-    hone_status status = compile_all(work, error);
+    hone_status status = compile_by_workers(work, error);
     THEN(status, precompiler_write(&work->made, path, error));
     return status ? cli_fail(work->common, error) : report(work, path, (double)(clock_ns() - start) * 1e-9);
 }

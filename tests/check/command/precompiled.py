@@ -104,6 +104,20 @@ def test_the_first_picture_waits_for_no_compiler():
         frame.check(user.apply(HONE_PRECOMPILED="")[1], "the copy does not outlive the file")
 
 
+def test_pictures_with_alpha_or_16_bits_wait_for_none():
+    """1920x1080; alpha is not full everywhere, so that colours are weighed by it: three programs."""
+    pixels = bytes(range(256)) * (1920 * 1080 * 4 // 256)
+    pictures = {"alpha.pam": b"P7\nWIDTH 1920\nHEIGHT 1080\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n" + pixels,
+                "deep.pgm": b"P5\n1920 1080\n65535\n" + pixels[:1920 * 1080 * 2]}
+    with User(made()[0]) as user:
+        for name, data in pictures.items():
+            with open(user.path(name), "wb") as file:
+                file.write(data)
+            for chain in ("box size=31", "gaussian sigma=10", "sobel", "epsilon"):
+                result = user.run("apply", chain, user.path(name), "-o", user.path("out.pam"), "--force", "-v")
+                frame.check("programs so far: 0 compiled" in result.stderr, f"{name}, {chain}: {result.stderr}")
+
+
 def test_users_with_an_older_cache_get_them_too():
     with User("") as user:
         user.apply("epsilon radius=6")
@@ -173,7 +187,7 @@ def test_a_killed_process_leaves_nothing():
         hone = os.path.join(frame.build(), "hone")
         with subprocess.Popen([hone, "cache", "precompile", user.path("new", "file")], env=user.environment) as process:
             started = time.monotonic()
-            while not glob.glob(user.path("new", ".precompile-*", "hone", "driver", "*", "*")) and time.monotonic() < started + 60:
+            while not glob.glob(user.path("new", ".precompile-*", "*", "hone", "driver", "*", "*")) and time.monotonic() < started + 60:
                 time.sleep(0.01)
             process.kill()
         frame.check(os.listdir(user.path("new")) == [f".precompile-{process.pid}"], f"{os.listdir(user.path('new'))}")
