@@ -58,6 +58,7 @@ struct tiff_facts {
     unsigned samples, bits; /* channels; bits of each */
     const char *kind;       /* of the samples: "float", "signed", "unsigned", "other" */
     unsigned extra, alpha;  /* channels that are no colour; how many of them are declared to be alpha */
+    bool direct;            /* gray or RGB, where 0 is black */
     bool associated;        /* colours are multiplied by alpha */
     bool planes;            /* of gray and extra channels, each stored by itself */
     bool log;               /* LogL or LogLuv */
@@ -69,15 +70,24 @@ struct tiff_facts {
 /* False: the file is no TIFF, or not one that can be looked at. */
 bool tiff_look(int fd, struct tiff_facts *facts);
 /* Whether tiff_open_image is to read such a file: floating point of 16 bits, which comes as f32, and of 64;
- * and planes, which libvips 8.14 mixes up; and what is to be split. */
+ * and planes, which libvips 8.14 mixes up; and what is to be split; and colours that are multiplied by alpha,
+ * which libvips takes for levels of 8 or 16 bits and rounds down. */
 bool tiff_reads(const struct tiff_facts *facts);
+/* Whether neither libvips nor tiff_open_image divides colours by the alpha that they are multiplied
+ * by. */
+bool tiff_stays_multiplied(const struct tiff_facts *facts);
 /* Pages one below the other, from page `first` (0 is the file's first) on, all like it; with facts->split the
- * channels of a page one below the other. NULL with a message in libvips'
- * buffer. */
+ * channels of a page one below the other. Colours are not multiplied by alpha. NULL with a message in
+ * libvips' buffer. */
 VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned first, unsigned count);
 /* Declares the channels of each page of a TIFF that libvips wrote: `colour` of gray (1) or colour (3), and
  * `extra` that are no alpha. */
 bool tiff_mark_channels(int fd, unsigned colour, unsigned extra);
+
+/* Divides the colours of `count` pixels by their alpha, the last of `samples` channels, in place: integers
+ * are rounded half up and at most the full range, floats a quotient. Of alpha 0 colours are 0. False, and
+ * nothing changed, for signed integers, whose full range is not known. */
+bool vips_divide_by_alpha(VipsBandFormat format, void *pixels, size_t count, unsigned samples);
 
 /* ---- Limits ---- */
 

@@ -156,6 +156,13 @@ static hone_status describe_channels(struct media_input *input, const VipsImage 
             " has %u channels, of which %u are alpha and %u are no colour; alpha can stand beside gray or "
             "RGB alone: write the other channels to files of their own",
             tiff->samples, tiff->alpha, tiff->extra - tiff->alpha);
+    if (as_stored && tiff_stays_multiplied(tiff))
+        return media_bad(
+            input, error,
+            " holds %s numbers of %u bits whose colours are multiplied by alpha (ExtraSamples 1); "
+            "such colours can be read as unsigned integers or floating point of gray or RGB: save "
+            "it with unassociated alpha (ExtraSamples 2)",
+            tiff->kind, tiff->bits);
     input->info.extra = as_stored && tiff->alpha == 0 ? tiff->extra : 0;
     input->info.gray_alpha = image->Bands == 2 && !input->info.extra;
     if (input->info.extra)

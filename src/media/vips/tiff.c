@@ -51,20 +51,30 @@ static unsigned colour_samples(unsigned photometric, unsigned samples)
     }
 }
 
+/* Whether the last channel is alpha that colours are multiplied by. */
+static bool is_associated(TIFF *tiff)
+{
+    uint16_t count = 0, *kinds = NULL;
+    const unsigned samples = field(tiff, TIFFTAG_SAMPLESPERPIXEL);
+    return samples > colour_samples(field(tiff, TIFFTAG_PHOTOMETRIC), samples) &&
+           TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &count, &kinds) && count > 0 &&
+           kinds[count - 1] == EXTRASAMPLE_ASSOCALPHA;
+}
+
 static void count_extra(TIFF *tiff, struct tiff_facts *facts)
 {
     uint16_t count = 0, *kinds = NULL;
     const unsigned photometric = field(tiff, TIFFTAG_PHOTOMETRIC);
     const unsigned colour = colour_samples(photometric, facts->samples);
+    facts->direct = photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_RGB;
     facts->planes = photometric == PHOTOMETRIC_MINISBLACK && facts->samples > 1 &&
                     field(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE;
     facts->extra = facts->samples > colour ? facts->samples - colour : 0;
+    facts->associated = is_associated(tiff);
     if (!TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &count, &kinds))
         return;
-    for (unsigned i = 0; i < count && i < facts->extra; i++) {
+    for (unsigned i = 0; i < count && i < facts->extra; i++)
         facts->alpha += kinds[i] != EXTRASAMPLE_UNSPECIFIED;
-        facts->associated = facts->associated || kinds[i] == EXTRASAMPLE_ASSOCALPHA;
-    }
 }
 
 bool tiff_look(int fd, struct tiff_facts *facts)
@@ -89,8 +99,7 @@ bool tiff_look(int fd, struct tiff_facts *facts)
     count_extra(tiff, facts);
     const uint16_t photometric = field(tiff, TIFFTAG_PHOTOMETRIC);
     facts->log = photometric == PHOTOMETRIC_LOGL || photometric == PHOTOMETRIC_LOGLUV;
-    facts->split = facts->samples > MOST_CHANNELS && facts->alpha == 0 &&
-                   (photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_RGB);
+    facts->split = facts->samples > MOST_CHANNELS && facts->alpha == 0 && facts->direct;
     TIFFClose(tiff);
     vips_error_clear();
     return true;
@@ -122,6 +131,7 @@ struct rows {
     VipsBandFormat format;
     uint16_t kind;                    /* of the samples, as the file has it */
     bool apart;                       /* each channel by itself, not interleaved */
+    bool associated;                  /* divide by alpha */
     bool split;                       /* deliver one channel after the other, of each page */
     unsigned channel;                 /* the one to deliver, where split */
     uint32_t tile_width, tile_height; /* 0: no tiles */
@@ -238,7 +248,7 @@ static bool is_like_first(const struct rows *r)
            tile_width == r->tile_width && tile_height == r->tile_height &&
            field(tiff, TIFFTAG_SAMPLESPERPIXEL) == r->samples &&
            field(tiff, TIFFTAG_BITSPERSAMPLE) == 8 * r->bytes &&
-           field(tiff, TIFFTAG_SAMPLEFORMAT) == r->kind &&
+           field(tiff, TIFFTAG_SAMPLEFORMAT) == r->kind && r->associated == is_associated(tiff) &&
            r->apart == (field(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE);
 }
 
@@ -284,6 +294,8 @@ static int generate(VipsRegion *region, void *sequence, void *state, void *unuse
             !(r->tile_height ? read_tiles(r, y) : read_lines(r, y)))
             return -1;
         interleave(r, y, VIPS_REGION_ADDR(region, area->left, at));
+        if (r->associated)
+            vips_divide_by_alpha(r->format, VIPS_REGION_ADDR(region, area->left, at), r->width, r->samples);
     }
     return 0;
 }
@@ -317,6 +329,7 @@ static bool begin_rows(struct rows *r, int fd, const struct tiff_facts *facts)
     r->samples = facts->samples;
     r->bytes = facts->bits / 8;
     r->format = band_format(facts);
+    r->associated = facts->associated;
     r->split = facts->split;
     r->page = r->first;
     if (!(r->tiff = open_tiff(fd)) || !TIFFSetDirectory(r->tiff, (tdir_t)r->first) ||
@@ -376,9 +389,19 @@ bool tiff_reads(const struct tiff_facts *facts)
 {
     const VipsBandFormat format = band_format(facts);
     const bool half = format == VIPS_FORMAT_FLOAT && facts->bits == 16;
-    const bool apart_from_libvips = facts->planes || half || format == VIPS_FORMAT_DOUBLE;
+    const bool apart_from_libvips =
+        facts->planes || half || format == VIPS_FORMAT_DOUBLE || (facts->associated && facts->direct);
     return format != VIPS_FORMAT_NOTSET &&
            (facts->split || (apart_from_libvips && facts->samples >= 1 && facts->samples <= MOST_CHANNELS));
+}
+
+/* libvips divides levels of up to 16 bits. */
+bool tiff_stays_multiplied(const struct tiff_facts *facts)
+{
+    if (!facts->associated)
+        return false;
+    return tiff_reads(facts) ? !vips_divide_by_alpha(band_format(facts), NULL, 0, facts->samples)
+                             : facts->bits > 16 || strcmp(facts->kind, "unsigned") != 0;
 }
 
 VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned first, unsigned count)
@@ -451,6 +474,12 @@ bool tiff_look(int fd, struct tiff_facts *facts)
 }
 
 bool tiff_reads(const struct tiff_facts *facts)
+{
+    (void)facts;
+    return false;
+}
+
+bool tiff_stays_multiplied(const struct tiff_facts *facts)
 {
     (void)facts;
     return false;

@@ -200,6 +200,38 @@ def test_declared_alpha_is_alpha():
             frame.check((pixels[..., -1] == image[..., -1]).all() and tags[338] == [2], f"{channels}: {tags}")
 
 
+def multiplied(channels, kind):
+    """Colours that are multiplied by alpha, which is 0 in some places, and what they are without it, by NumPy."""
+    full = 1 if kind[0] == "f" else np.iinfo(kind).max
+    share = np.random.default_rng(3).random((2, HEIGHT, WIDTH, channels))
+    image = (np.concatenate([share[0][..., :-1] * share[1][..., -1:], share[1][..., -1:]], 2) * full).astype(kind)
+    image[5:12, 3:15] = 0
+    colours, alpha = image[..., :-1].astype(float), image[..., -1:].astype(float)
+    colours = np.where(alpha > 0, colours * full / np.where(alpha > 0, alpha, 1), 0)
+    return image, np.concatenate([colours, alpha], 2)
+
+
+def test_colours_are_divided_by_associated_alpha():
+    with Here() as place:
+        for kind, bound in (("u1", 0.5), ("u2", 0.5), ("f2", 1e-7), ("f4", 1e-7), ("f8", 1e-7)):
+            for channels, tile in ((2, 0), (2, "planes"), (2, 16), (4, 0), (4, "planes"), (4, 16)):
+                image, wanted = multiplied(channels, kind)
+                write_tiff(place.path("in.tif"), [np.moveaxis(image, 2, 0) if tile == "planes" else image], channels == 2, [1], tile=tile)
+                tags, pixels, said = blurred(place, "in.tif", chain="transpose")
+                off = abs(pixels.swapaxes(0, 1) - wanted).max()
+                frame.check(off <= bound and tags[338] == [2], f"{kind} x{channels} {tile}: off by {off}, {tags.get(338)}, {said}")
+        for channels, tile in ((2, 0), (2, "planes"), (4, 0)):
+            image = multiplied(channels, "i2")[0]
+            write_tiff(place.path("in.tif"), [np.moveaxis(image, 2, 0) if tile == "planes" else image], channels == 2, [1], tile=tile)
+            said = place.run("apply", "transpose", place.path("in.tif"), "-o", place.path("out.tif"), status=3).stderr
+            frame.check("signed numbers of 16 bits" in said and "(ExtraSamples 2)" in said, said)
+        subprocess.run(["convert", "-size", "4x4", "xc:rgba(100,96,89,0.5)", "-compress", "lzw", "-depth", "32", "-define",
+                        "quantum:format=floating-point", "-define", "tiff:alpha=associated", place.path("in.tif")], check=True, timeout=100)
+        place.run("apply", "transpose", place.path("in.tif"), "-o", place.path("out.tif"), "--compression", "none")
+        pixels = read_tiff(place.path("out.tif"))[1]
+        frame.check(abs(pixels[0, 0] - np.array([100 / 255, 96 / 255, 89 / 255, 0.5])).max() < 1e-4, f"ImageMagick's: {pixels[0, 0]}")
+
+
 def test_what_cannot_be_kept_is_refused():
     with Here() as place:
         write_tiff(place.path("two.tif"), [random(2)], extra=[0])
