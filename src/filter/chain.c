@@ -464,3 +464,11 @@ void chain_cases_finish(struct filter_case *cases, size_t count)
     for (size_t i = 0; i < count; i++)
         case_finish(&cases[i]);
 }
+
+bool chain_turns(const hone_chain *chain)
+{
+    bool turns = false;
+    for (size_t i = 0; i < chain->count; i++)
+        turns ^= chain->steps[i].c.filter->turns;
+    return turns;
+}

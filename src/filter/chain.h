@@ -31,3 +31,6 @@ hone_status chain_cases(struct filter_case *cases, const hone_chain *chain, cons
 /* The halo of one prepared case without regard to what is fused with it. */
 hone_status case_halo(const struct filter_case *c, struct hone_halo *halo, hone_error *error);
 void chain_cases_finish(struct filter_case *cases, size_t count);
+
+/* Whether rows of the input are columns of the result. */
+bool chain_turns(const hone_chain *chain);

@@ -153,12 +153,26 @@ static struct order ome_order(const char *text, const hone_image_desc *desc, uns
     return *told ? order : (struct order){desc->channels, pages, 1};
 }
 
-static bool ome_holds(const char *text, const hone_image_desc *desc, unsigned pages)
+/* The size of a pixel: the same attributes of both directions, in pairs. */
+static const char *const sides[][2] = {{"PhysicalSizeX", "PhysicalSizeY"},
+                                       {"PhysicalSizeXUnit", "PhysicalSizeYUnit"}};
+
+static bool is_square(const char *pixels, const char *end)
+{
+    bool same = true;
+    for (size_t i = 0; i < COUNT_OF(sides); i++) {
+        const struct value x = attribute(pixels, end, sides[i][0]), y = attribute(pixels, end, sides[i][1]);
+        same = same && x.length == y.length && memcmp(x.at, y.at, (size_t)x.length) == 0;
+    }
+    return same;
+}
+
+static bool ome_holds(const char *text, const hone_image_desc *desc, unsigned pages, bool turned)
 {
     bool told;
     const char *end = "", *pixels = find_element(text, "Pixels", &end);
     ome_order(text, desc, pages, &told);
-    if (!told)
+    if (!told || (turned && !is_square(pixels, end)))
         return false;
     const struct value type = attribute(pixels, end, "Type");
     const char *own = ome_type(desc->type);
@@ -167,12 +181,19 @@ static bool ome_holds(const char *text, const hone_image_desc *desc, unsigned pa
            memcmp(type.at, own, strlen(own)) == 0;
 }
 
-static void keep_attribute(struct text *out, const char *element, const char *end, const char *name)
+/* The value of an attribute, as that of another name. */
+static void rename_attribute(struct text *out, const char *element, const char *end, const char *from,
+                             const char *name)
 {
-    const struct value value = element ? attribute(element, end, name) : (struct value){"", 0};
+    const struct value value = element ? attribute(element, end, from) : (struct value){"", 0};
     if (value.length > 0 && !memchr(value.at, '<', (size_t)value.length) &&
         !memchr(value.at, '"', (size_t)value.length))
         text_add(out, " %s=\"%.*s\"", name, value.length, value.at);
+}
+
+static void keep_attribute(struct text *out, const char *element, const char *end, const char *name)
+{
+    rename_attribute(out, element, end, name, name);
 }
 
 /* A channel of one sample for each page; those of a pixel belong together. Names stay where they fit. */
@@ -189,11 +210,11 @@ static void ome_channels(struct text *out, const char *text, const hone_image_de
     }
 }
 
-static void ome_of_pages(struct text *out, const char *text, const hone_image_desc *desc, unsigned pages)
+static void ome_of_pages(struct text *out, const char *text, const hone_image_desc *desc, unsigned pages,
+                         bool turned)
 {
-    static const char *const kept[] = {"PhysicalSizeX",     "PhysicalSizeXUnit", "PhysicalSizeY",
-                                       "PhysicalSizeYUnit", "PhysicalSizeZ",     "PhysicalSizeZUnit",
-                                       "TimeIncrement",     "TimeIncrementUnit"};
+    static const char *const kept[] = {"PhysicalSizeZ", "PhysicalSizeZUnit", "TimeIncrement",
+                                       "TimeIncrementUnit"};
     const char *image_end = "", *pixels_end = "";
     const char *image = find_element(text, "Image", &image_end);
     const char *pixels = find_element(text, "Pixels", &pixels_end);
@@ -213,6 +234,8 @@ static void ome_of_pages(struct text *out, const char *text, const hone_image_de
              "SizeC=\"%lu\" SizeZ=\"%lu\" SizeT=\"%lu\"%s",
              axes.length, axes.at, ome_type(desc->type), desc->width, desc->height, order.c, order.z, order.t,
              desc->channels > 1 || pages == 1 ? " Interleaved=\"true\"" : "");
+    for (size_t i = 0; i < 2 * COUNT_OF(sides); i++)
+        rename_attribute(out, pixels, pixels_end, sides[i / 2][i % 2 ^ turned], sides[i / 2][i % 2]);
     for (size_t i = 0; i < COUNT_OF(kept); i++)
         keep_attribute(out, pixels, pixels_end, kept[i]);
     ome_channels(out, text, desc, order.c);
@@ -256,18 +279,18 @@ static void shaped_of_pages(struct text *out, const hone_image_desc *desc, unsig
     text_add(out, "]}");
 }
 
-char *description_of_pages(const char *text, const hone_image_desc *desc, unsigned pages)
+char *description_of_pages(const char *text, const hone_image_desc *desc, unsigned pages, bool turned)
 {
     const enum description_kind kind = description_kind(text);
     struct text out = {0};
     if (kind == DESCRIPTION_PLAIN || (kind == DESCRIPTION_IMAGEJ && imagej_holds(text, pages)) ||
-        (kind == DESCRIPTION_OME && ome_holds(text, desc, pages)) ||
+        (kind == DESCRIPTION_OME && ome_holds(text, desc, pages, turned)) ||
         (kind == DESCRIPTION_SHAPED && shaped_holds(text, desc, pages)))
         return mem_copy_text(text);
     if (kind == DESCRIPTION_IMAGEJ)
         imagej_of_pages(&out, text, pages);
     else if (kind == DESCRIPTION_OME)
-        ome_of_pages(&out, text, desc, pages);
+        ome_of_pages(&out, text, desc, pages, turned);
     else
         shaped_of_pages(&out, desc, pages);
     char *result = text_take(&out);

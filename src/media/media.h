@@ -165,6 +165,7 @@ struct media_write_options {
     int quality;             /* 1..100 where media_takes() says so; 0: MEDIA_QUALITY */
     const char *compression; /* of TIFF, one of media_compressions; NULL: that of a TIFF input, else none */
     bool strip;              /* of the metadata only the colour profile stays */
+    bool turned;             /* rows of the input are columns of the image */
     bool flatten;            /* alpha is laid over the background */
     double background[3];    /* red, green, blue: 0 to 1 of the full scale */
     /* Of counts that go to CSV or JSON: the edges of the bins, one more than there are bins. The pixels are a

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/guard.h"
+#include "filter/chain.h"
 #include "media/media.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@ static hone_status encode(const struct engine *engine, const struct item *item, 
     options.edges = engine->edges;
     options.edge_count = engine->edge_count;
     options.pages = engine->pages;
+    options.turned = chain_turns(engine->given);
     return media_write(fd, item->output, &engine->output, engine->stack ? engine->stack : engine->out.data,
                        input, &options, error);
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/guard.h"
+#include "filter/chain.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -117,6 +118,7 @@ static hone_status encode(struct giant *g, int fd, hone_error *error)
         .next = give_rows, .user = g, .gray = true, .lend = g->kept.on ? NULL : lend_rows};
     options.edges = g->edges;
     options.edge_count = g->edge_count;
+    options.turned = chain_turns(g->engine->given);
     return media_write_rows(fd, g->item->output, tiles_output(g->tiles), &source, g->first.input, &options,
                             error);
 }

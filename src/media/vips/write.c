@@ -111,6 +111,21 @@ static void drop_foreign_profile(VipsImage *image, const struct media_output *ou
         vips_image_remove(image, VIPS_META_ICC_NAME);
 }
 
+/* Whether rows of the file that metadata are of are columns of what is written: EXIF's orientation turns
+ * images, too. */
+static bool is_turned(const struct media_output *output)
+{
+    const bool upright = output->like && output->like->orientation >= 5;
+    return upright != output->options->turned;
+}
+
+static void set_resolution(VipsImage *image, const VipsImage *metadata, const struct media_output *output)
+{
+    const bool turned = is_turned(output);
+    image->Xres = turned ? metadata->Yres : metadata->Xres;
+    image->Yres = turned ? metadata->Xres : metadata->Yres;
+}
+
 /* What described a stack, or pixels of another size, describes this image. */
 static void correct_description(VipsImage *image, const struct media_output *output)
 {
@@ -120,7 +135,7 @@ static void correct_description(VipsImage *image, const struct media_output *out
     if (vips_image_get_typeof(image, VIPS_META_IMAGEDESCRIPTION) == 0 ||
         vips_image_get_string(image, VIPS_META_IMAGEDESCRIPTION, &text) != 0)
         return;
-    char *corrected = description_of_pages(text, &page, output->pages);
+    char *corrected = description_of_pages(text, &page, output->pages, is_turned(output));
     if (!corrected)
         vips_image_remove(image, VIPS_META_IMAGEDESCRIPTION);
     else if (strcmp(corrected, text) != 0) {
@@ -185,13 +200,12 @@ static VipsImage *make_image(const struct media_output *output)
     VipsImage *pixels = output->rows ? image_of_rows(output) : image_of_pixels(output);
     if (!pixels)
         return NULL;
-    if (vips_copy(pixels, &image, "interpretation", interpretation(desc), "xres",
-                  metadata ? metadata->Xres : 1.0, "yres", metadata ? metadata->Yres : 1.0, NULL) == 0 &&
-        metadata) {
+    if (vips_copy(pixels, &image, "interpretation", interpretation(desc), NULL) == 0 && metadata) {
         if (output->options->strip)
             carry_profile(metadata, image);
         else
             vips_carry_metadata(metadata, image), vips_tell_lost(output->like);
+        set_resolution(image, metadata, output); /* after EXIF, which has it, too */
         drop_foreign_profile(image, output);
         correct_description(image, output);
     }

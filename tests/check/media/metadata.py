@@ -7,6 +7,8 @@ import json
 import struct
 import subprocess
 
+import numpy as np
+
 import frame
 from pictures import Here
 
@@ -56,6 +58,35 @@ def test_tiff_keeps_what_cameras_and_people_say():
                 got = check_said(place, out, f"{name} to {out}")
                 frame.check("not kept" not in said, said)
                 frame.check(out == "out.jpg" or (got["ExifIFD:ExifImageWidth"], got["ExifIFD:ExifImageHeight"]) == (24, 40), f"{got}")
+
+
+def test_resolution_turns_with_pixels():
+    """By a filter, by EXIF, and by both, which is not at all."""
+    with Here() as place:
+        for name in ("in.tif", "in.jpg", "in.png"):
+            tool("convert", "-size", "40x24", "gradient:red-blue", "-depth", "8", "-units", "PixelsPerInch", "-density", "300x150",
+                 place.path(name))
+            for out in ("out.tif", "out.jpg", "out.png"):
+                for orientation, chain, more, turned in ((1, "transpose", (), True), (1, "transpose", ("--strip",), True), (1, "sobel", (), False),
+                                                         (1, "transpose | sobel | transpose", (), False), (6, "sobel", (), True),
+                                                         (6, "transpose", (), False)):
+                    if name != "in.png":
+                        tool("exiftool", "-q", "-overwrite_original", "-n", f"-Orientation={orientation}", place.path(name))
+                    elif orientation > 1:
+                        continue
+                    place.run("apply", chain, place.path(name), "-o", place.path(out), *more)
+                    got = tool("identify", "-units", "PixelsPerInch", "-format", "%x %y", place.path(out)).split()
+                    wanted = [150, 300] if turned else [300, 150]
+                    frame.check(np.allclose([float(g) for g in got], wanted, atol=0.1), f"{name} {orientation} {chain} {more} {out}: {got}")
+                    said = exiftool(place.path(out))
+                    inch = 2.54 if said.get("IFD0:ResolutionUnit") == 3 else 1
+                    exif = [said.get(f"IFD0:{axis}Resolution", right / inch) * inch for axis, right in zip("XY", wanted)]
+                    frame.check(np.allclose(exif, wanted, atol=0.1), f"{name} {orientation} {chain} {more} {out}: EXIF {exif}")
+        tool("convert", "-size", "2000x1500", "gradient:red-blue", "-depth", "8", "-units", "PixelsPerInch", "-density", "300x150",
+             place.path("in.tif"))
+        report = place.json("apply", "transpose", place.path("in.tif"), "-o", place.path("out.tif"), "--memory", "8M")
+        got = tool("identify", "-units", "PixelsPerInch", "-format", "%x %y", place.path("out.tif"))
+        frame.check(report["bands"] > 1 and got == "150 300", f"in {report.get('bands')} bands: {got}")
 
 
 def test_strip_drops_all_of_it():

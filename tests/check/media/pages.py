@@ -101,6 +101,24 @@ def test_descriptions_tell_what_is_true():
             frame.check(json.loads(text) == {"shape": wanted}, text)
 
 
+def test_sizes_of_pixels_turn_with_them():
+    size = 'PhysicalSizeX="0.25" PhysicalSizeXUnit="nm" PhysicalSizeY="0.5" PhysicalSizeYUnit="mm"'
+    names = [f"PhysicalSize{axis}{unit}" for axis in "XY" for unit in ("", "Unit")]
+    turned = ["0.5", "mm", "0.25", "nm"]
+    cases = ((37, size, "transpose", turned), (29, size, "transpose", turned), (29, size, "transpose | box size=3 | transpose", None),
+             (29, size, "box size=3", None), (29, 'PhysicalSizeX="2" PhysicalSizeY="2"', "transpose", None),
+             (29, 'PhysicalSizeX="0.25"', "transpose", [None, None, "0.25", None]))
+    with Here() as place:
+        for width, sizes, chain, wanted in cases:
+            text = OME.replace('SizeX="37"', f'SizeX="{width}"').replace('PhysicalSizeX="0.25"', sizes)
+            write_tiff(place.path("in.tif"), [page[:, :width] for page in stack()], description=text)
+            apply(place, chain, "in.tif", "out.tif")
+            got = read_pages(place.path("out.tif"))[0][0][270]
+            pixels = xml.etree.ElementTree.fromstring(got).find(f"{SPACE}Image/{SPACE}Pixels")
+            same = got == text if wanted is None else [pixels.get(name) for name in names] == wanted
+            frame.check(same, f"{width} {sizes} {chain}: {got}")
+
+
 def test_pages_that_differ():
     with Here() as place:
         for kind in ("f8", "u1"):

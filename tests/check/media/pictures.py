@@ -156,12 +156,12 @@ def test_a_stack_s_description_becomes_that_of_the_page():
         write_tiff(place.path("shaped.tif"), stack, description='{"shape": [4, 29, 37]}')
         frame.check(blurred(place, "shaped.tif", "--pages", "1")[0][270] == '{"shape": [29, 37]}', "shaped")
         write_tiff(place.path("ome.tif"), stack, description=OME)
-        for chain, wide, high in (("box size=3", WIDTH, HEIGHT), ("transpose", HEIGHT, WIDTH)):
+        for chain, wide, high, axis in (("box size=3", WIDTH, HEIGHT, "X"), ("transpose", HEIGHT, WIDTH, "Y")):
             space = "{http://www.openmicroscopy.org/Schemas/OME/2016-06}"
             image = xml.etree.ElementTree.fromstring(blurred(place, "ome.tif", "--pages", "1", chain=chain)[0][270]).find(space + "Image")
             pixels = image.find(space + "Pixels")
             wanted = {"SizeX": str(wide), "SizeY": str(high), "SizeZ": "1", "SizeC": "1", "SizeT": "1", "Type": "uint16",
-                      "PhysicalSizeX": "0.25", "PhysicalSizeXUnit": "µm"}
+                      f"PhysicalSize{axis}": "0.25", f"PhysicalSize{axis}Unit": "µm"}
             frame.check(wanted.items() <= pixels.attrib.items() and image.get("Name") == "cells & more", f"OME: {pixels.attrib}")
             frame.check([c.get("Name") for c in pixels.findall(space + "Channel")] == ["DAPI"], "channels")
 
