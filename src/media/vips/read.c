@@ -139,6 +139,27 @@ unsigned vips_parts(const struct media_input *input)
     return input->info.parts ? input->info.parts : 1;
 }
 
+static hone_status mixed_alpha(const struct media_input *input, hone_error *error)
+{
+    const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
+    return media_bad(
+        input, error,
+        " has %u channels, of which %u are alpha and %u are no colour; alpha can stand beside gray or "
+        "RGB alone: write the other channels to files of their own, or declare no channel as alpha "
+        "(ExtraSamples 0)",
+        tiff->samples, tiff->alpha, tiff->extra - tiff->alpha);
+}
+
+static hone_status too_many_channels(const struct media_input *input, unsigned channels, hone_error *error)
+{
+    const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
+    if (tiff->alpha > 0 && tiff->extra > 1)
+        return mixed_alpha(input, error);
+    return media_bad(
+        input, error, " has %u channels; 1 to 4 can be read here%s", channels,
+        tiff->samples > 4 && !tiff->direct ? ", and more of a TIFF of gray or RGB: convert it to that" : "");
+}
+
 /* Which of the channels are alpha: as a TIFF declares them; other formats have no other kind of second and
  * fourth channel. */
 static hone_status describe_channels(struct media_input *input, const VipsImage *image, hone_error *error)
@@ -151,11 +172,7 @@ static hone_status describe_channels(struct media_input *input, const VipsImage 
         return HONE_OK;
     }
     if (as_stored && tiff->alpha > 0 && tiff->extra > 1)
-        return media_bad(
-            input, error,
-            " has %u channels, of which %u are alpha and %u are no colour; alpha can stand beside gray or "
-            "RGB alone: write the other channels to files of their own",
-            tiff->samples, tiff->alpha, tiff->extra - tiff->alpha);
+        return mixed_alpha(input, error);
     if (as_stored && tiff_stays_multiplied(tiff))
         return media_bad(
             input, error,
@@ -180,7 +197,7 @@ static hone_status describe(struct media_input *input, const VipsImage *image, h
 {
     hone_type type = HONE_U8;
     if (image->Bands < 1 || image->Bands > 4)
-        return media_bad(input, error, " has %d channels; 1 to 4 can be read", image->Bands);
+        return too_many_channels(input, (unsigned)image->Bands, error);
     hone_status status = vips_choose_type(input, image->BandFmt, &type, error);
     THEN(status, describe_channels(input, image, error));
     if (status)
@@ -289,7 +306,7 @@ static hone_status not_opened(struct media_input *input, hone_error *error)
             "save it as floating-point RGB");
     const bool whole = strcmp(tiff->kind ? tiff->kind : "", "float") != 0;
     if (tiff->samples > 4 && !tiff->split)
-        return media_bad(input, error, " has %u channels; 1 to 4 can be read", tiff->samples);
+        return too_many_channels(input, tiff->samples, error);
     if (tiff->bits > 32 || tiff->bits == 24 || (tiff->samples && strcmp(tiff->kind, "other") == 0))
         return media_bad(input, error,
                          " holds %s of %u bits, which cannot be read: integers of at most 32 bits can, and "

@@ -188,8 +188,11 @@ def test_what_many_channels_cannot_do_is_said():
         write_tiff(place.path("one.tif"), [image[0][:, :, :1]])
         said = apply(place, "add image=" + place.path("in.tif"), "one.tif", "out.tif", status=3)
         frame.check("5 channels" in said, f"as a second image: {said}")
-        write_tiff(place.path("in.tif"), image, extra=[2, 0, 0, 0])
-        frame.check("5 channels" in apply(place, "box size=3", "in.tif", "out.tif", status=3), "with alpha")
+        for channels in (5, 6):
+            write_tiff(place.path("in.tif"), stack("u1", channels, 1), extra=[0] * (channels - 2) + [2])
+            said = apply(place, "box size=3", "in.tif", "out.tif", status=3)
+            words = f"{channels} channels, of which 1 are alpha and {channels - 2} are no colour"
+            frame.check(words in said and "declare no channel as alpha" in said, f"with alpha: {said}")
         with open(place.path("in.tif"), "rb") as file:
             whole = file.read()
         with open(place.path("in.tif"), "wb") as file:
