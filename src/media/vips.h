@@ -56,7 +56,7 @@ VipsImage *vips_metadata_of(const struct media_input *input);
 /* Of the first page. */
 struct tiff_facts {
     unsigned samples, bits; /* channels; bits of each */
-    const char *kind;       /* of the samples: "float", "signed", "unsigned", "other" */
+    const char *kind;       /* of the samples: "float", "signed", "unsigned", "complex", "undefined" */
     unsigned extra, alpha;  /* channels that are no colour; how many of them are declared to be alpha */
     bool direct;            /* gray or RGB, where 0 is black */
     bool associated;        /* colours are multiplied by alpha */

@@ -295,6 +295,14 @@ static hone_status examine(struct media_input *input, VipsImage **image, hone_er
     return status ? status : vips_keep_metadata(input, *image, error);
 }
 
+static const char *kind_in_words(const struct tiff_facts *tiff)
+{
+    return strcmp(tiff->kind, "float") == 0       ? "floating point"
+           : strcmp(tiff->kind, "complex") == 0   ? "complex numbers"
+           : strcmp(tiff->kind, "undefined") == 0 ? "samples of an undefined kind"
+                                                  : "integers";
+}
+
 /* A sound TIFF may hold what cannot be read: that is no damage. */
 static hone_status not_opened(struct media_input *input, hone_error *error)
 {
@@ -304,14 +312,15 @@ static hone_status not_opened(struct media_input *input, hone_error *error)
             input, error,
             " holds LogLuv or LogL samples, which cannot be read: writers disagree on their white; "
             "save it as floating-point RGB");
-    const bool whole = strcmp(tiff->kind ? tiff->kind : "", "float") != 0;
     if (tiff->samples > 4 && !tiff->split)
         return too_many_channels(input, tiff->samples, error);
-    if (tiff->bits > 32 || tiff->bits == 24 || (tiff->samples && strcmp(tiff->kind, "other") == 0))
+    const bool is_real =
+        !tiff->kind || (strcmp(tiff->kind, "complex") != 0 && strcmp(tiff->kind, "undefined") != 0);
+    if (tiff->bits > 32 || tiff->bits == 24 || !is_real)
         return media_bad(input, error,
                          " holds %s of %u bits, which cannot be read: integers of at most 32 bits can, and "
                          "floating point of 16, 32 and 64",
-                         whole ? "integers" : "floating point", tiff->bits);
+                         kind_in_words(tiff), tiff->bits);
     return vips_bad(input, " is damaged or of an unknown kind", "", error);
 }
 

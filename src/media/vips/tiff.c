@@ -77,6 +77,23 @@ static void count_extra(TIFF *tiff, struct tiff_facts *facts)
         facts->alpha += kinds[i] != EXTRASAMPLE_UNSPECIFIED;
 }
 
+static const char *name_of_kind(unsigned format)
+{
+    switch (format) {
+    case SAMPLEFORMAT_UINT:
+        return "unsigned";
+    case SAMPLEFORMAT_INT:
+        return "signed";
+    case SAMPLEFORMAT_IEEEFP:
+        return "float";
+    case SAMPLEFORMAT_COMPLEXINT:
+    case SAMPLEFORMAT_COMPLEXIEEEFP:
+        return "complex";
+    default:
+        return "undefined";
+    }
+}
+
 bool tiff_look(int fd, struct tiff_facts *facts)
 {
     *facts = (struct tiff_facts){0};
@@ -86,11 +103,7 @@ bool tiff_look(int fd, struct tiff_facts *facts)
         return false;
     facts->samples = field(tiff, TIFFTAG_SAMPLESPERPIXEL);
     facts->bits = field(tiff, TIFFTAG_BITSPERSAMPLE);
-    const uint16_t format = field(tiff, TIFFTAG_SAMPLEFORMAT);
-    facts->kind = format == SAMPLEFORMAT_IEEEFP ? "float"
-                  : format == SAMPLEFORMAT_INT  ? "signed"
-                  : format == SAMPLEFORMAT_UINT ? "unsigned"
-                                                : "other";
+    facts->kind = name_of_kind(field(tiff, TIFFTAG_SAMPLEFORMAT));
     facts->plain = field(tiff, TIFFTAG_COMPRESSION) == COMPRESSION_NONE &&
                    field(tiff, TIFFTAG_PHOTOMETRIC) != PHOTOMETRIC_YCBCR; /* whose colours may be coarser */
     if (TIFFIsTiled(tiff) && (!TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &facts->tile_width) ||

@@ -28,7 +28,7 @@ class Here(Place):
         self.environment["XDG_CACHE_HOME"] = COMPILED.environment["XDG_CACHE_HOME"]
 
 
-FORMATS = {"u": 1, "i": 2, "f": 3}
+FORMATS = {"u": 1, "i": 2, "f": 3, "c": 6}
 SIZES = {1: "B", 2: "s", 3: "H", 4: "I", 12: "d", 16: "Q"}
 
 
@@ -477,6 +477,10 @@ def test_samples_that_cannot_be_read_are_named():
         write_tiff(place.path("in.tif"), [random(1, "i8")])
         said = place.run("apply", "box", place.path("in.tif"), "-o", place.path("out.tif"), status=3).stderr
         frame.check("integers of 64 bits" in said and "damaged" not in said, said)
+        for kind, bits in (("c8", 64), ("c16", 128)):
+            write_tiff(place.path("in.tif"), [random(1).astype(kind)])
+            said = place.run("apply", "box", place.path("in.tif"), "-o", place.path("out.tif"), status=3).stderr
+            frame.check(f"holds complex numbers of {bits} bits" in said and "floating point of 16, 32 and 64" in said, said)
 
 
 def test_a_file_that_is_cut_off_is_an_error():
