@@ -104,6 +104,8 @@ static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *sour
     if (looked && state->tiff.log)
         return NULL;
     state->tiff.split = state->tiff.split && input->options.split;
+    if (looked && state->tiff.tiled_planes && !tiff_reads(&state->tiff))
+        return NULL;
     if (looked && tiff_reads(&state->tiff)) {
         input->info.parts = state->tiff.split ? state->tiff.samples : 1;
         if (strcmp(state->tiff.kind, "float") == 0 && state->tiff.bits != 32)
@@ -321,6 +323,11 @@ static hone_status not_opened(struct media_input *input, hone_error *error)
                          " holds %s of %u bits, which cannot be read: integers of at most 32 bits can, and "
                          "floating point of 16, 32 and 64",
                          kind_in_words(tiff), tiff->bits);
+    if (tiff->tiled_planes)
+        return media_bad(
+            input, error,
+            " holds each channel by itself in tiles, which can be read of gray and RGB with samples of 8, "
+            "16 or 32 bits alone: save it with the channels of a pixel together (PlanarConfiguration 1)");
     return vips_bad(input, " is damaged or of an unknown kind", "", error);
 }
 

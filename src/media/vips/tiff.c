@@ -67,8 +67,9 @@ static void count_extra(TIFF *tiff, struct tiff_facts *facts)
     const unsigned photometric = field(tiff, TIFFTAG_PHOTOMETRIC);
     const unsigned colour = colour_samples(photometric, facts->samples);
     facts->direct = photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_RGB;
-    facts->planes = photometric == PHOTOMETRIC_MINISBLACK && facts->samples > 1 &&
-                    field(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE;
+    const bool apart = facts->samples > 1 && field(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE;
+    facts->planes = photometric == PHOTOMETRIC_MINISBLACK && apart;
+    facts->tiled_planes = apart && TIFFIsTiled(tiff);
     facts->extra = facts->samples > colour ? facts->samples - colour : 0;
     facts->associated = is_associated(tiff);
     if (!TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &count, &kinds))
@@ -402,8 +403,8 @@ bool tiff_reads(const struct tiff_facts *facts)
 {
     const VipsBandFormat format = band_format(facts);
     const bool half = format == VIPS_FORMAT_FLOAT && facts->bits == 16;
-    const bool apart_from_libvips =
-        facts->planes || half || format == VIPS_FORMAT_DOUBLE || (facts->associated && facts->direct);
+    const bool apart_from_libvips = facts->planes || half || format == VIPS_FORMAT_DOUBLE ||
+                                    (facts->direct && (facts->associated || facts->tiled_planes));
     return format != VIPS_FORMAT_NOTSET &&
            (facts->split || (apart_from_libvips && facts->samples >= 1 && facts->samples <= MOST_CHANNELS));
 }

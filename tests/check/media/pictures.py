@@ -32,9 +32,16 @@ FORMATS = {"u": 1, "i": 2, "f": 3, "c": 6}
 SIZES = {1: "B", 2: "s", 3: "H", 4: "I", 12: "d", 16: "Q"}
 
 
+def tiles_of(image, tile):
+    height, width = image.shape[:2]
+    padded = np.pad(image, ((0, -height % tile), (0, -width % tile), (0, 0)))
+    return [padded[y:y + tile, x:x + tile].tobytes() for y in range(0, height, tile) for x in range(0, width, tile)]
+
+
 def page_tags(image, gray, extra, description, tile):
-    """Tags of a page and its pixels in pieces; `image` is rows x columns x channels, or channels first where `tile` is "planes"."""
-    planes = tile == "planes"
+    """Tags of a page and its pixels in pieces; `image` is rows x columns x channels, or channels first where `tile` is "planes", or
+    "tiled planes"."""
+    planes = tile in ("planes", "tiled planes")
     height, width, channels = (*image.shape[1:], image.shape[0]) if planes else image.shape
     tags = {256: (4, [width]), 257: (4, [height]), 258: (3, [image.dtype.itemsize * 8] * channels), 259: (3, [1]),
             262: (3, [1 if gray else 2]), 277: (3, [channels]), 284: (3, [2 if planes else 1]),
@@ -43,11 +50,11 @@ def page_tags(image, gray, extra, description, tile):
         tags[270] = (2, description.encode() + b"\0")
     if extra:
         tags[338] = (3, extra)
-    if planes:
+    if tile == "planes":
         pieces = [plane.tobytes() for plane in image]
     elif tile:
-        padded = np.pad(image, ((0, -height % tile), (0, -width % tile), (0, 0)))
-        pieces = [padded[y:y + tile, x:x + tile].tobytes() for y in range(0, height, tile) for x in range(0, width, tile)]
+        tile = 16 if planes else tile
+        pieces = [piece for plane in (image[..., None] if planes else [image]) for piece in tiles_of(plane, tile)]
         tags |= {322: (4, [tile]), 323: (4, [tile])}
     else:
         pieces = [image.tobytes()]
@@ -179,16 +186,17 @@ def test_a_description_that_is_true_stays():
 
 def test_channels_that_are_no_alpha_are_all_filtered():
     cases = ((2, True, [0], 0), (2, True, [], 0), (2, True, [0], "planes"), (3, True, [0, 0], 0), (4, True, [0, 0, 0], 0),
-             (4, True, [0, 0, 0], "planes"), (4, False, [0], 0), (4, False, [0], 16))
+             (4, True, [0, 0, 0], "planes"), (4, False, [0], 0), (4, False, [0], 16), (2, True, [0], "tiled planes"),
+             (3, False, [], "tiled planes"), (4, False, [0], "tiled planes"))
     with Here() as place:
         for channels, gray, extra, tile in cases:
             image = random(channels)
-            write_tiff(place.path("in.tif"), [np.moveaxis(image, 2, 0) if tile == "planes" else image], gray, extra, tile=tile)
+            write_tiff(place.path("in.tif"), [np.moveaxis(image, 2, 0) if "planes" in str(tile) else image], gray, extra, tile=tile)
             tags, pixels, _ = blurred(place, "in.tif")
             what = f"{channels} channels, extra {extra}, {tile}"
             frame.check(abs(pixels - mean(image)).max() <= 0.51, f"{what}: off by {abs(pixels - mean(image)).max()}")
             beyond = channels - (1 if gray else 3)
-            frame.check(tags.get(338) == [0] * beyond and tags[262] == [1 if gray else 2], f"{what}: {tags}")
+            frame.check(tags.get(338, []) == [0] * beyond and tags[262] == [1 if gray else 2], f"{what}: {tags}")
 
 
 def test_declared_alpha_is_alpha():
@@ -481,6 +489,18 @@ def test_samples_that_cannot_be_read_are_named():
             write_tiff(place.path("in.tif"), [random(1).astype(kind)])
             said = place.run("apply", "box", place.path("in.tif"), "-o", place.path("out.tif"), status=3).stderr
             frame.check(f"holds complex numbers of {bits} bits" in said and "floating point of 16, 32 and 64" in said, said)
+
+
+def test_tiled_planes_of_other_colours_are_no_damage():
+    with Here() as place:
+        write_tiff(place.path("in.tif"), [np.moveaxis(random(3), 2, 0)], False, tile="tiled planes")
+        photometric, cielab = (struct.pack("<HHIH", 262, 3, 1, value) for value in (2, 8))
+        with open(place.path("in.tif"), "r+b") as file:
+            data = file.read()
+            file.seek(data.index(photometric))
+            file.write(cielab)
+        said = place.run("apply", "box", place.path("in.tif"), "-o", place.path("out.tif"), status=3).stderr
+        frame.check("holds each channel by itself in tiles" in said and "PlanarConfiguration 1" in said and "damaged" not in said, said)
 
 
 def test_a_file_that_is_cut_off_is_an_error():
