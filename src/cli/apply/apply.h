@@ -339,9 +339,9 @@ bool bins_wants_range(const struct filter_case *c);
  * there is no memory. */
 char *bins_parameters(const struct bins *bins, struct bins_range found, const char *least, const char *most);
 
-/* Warns once in a run where a number of levels of the chain meets formats in which it means something else.
- */
-void depths_warn(struct engine *engine, const char *name, hone_type type);
+/* Warns once in a run where a number of levels of the chain meets formats in which it means something else: a
+ * number up to 255 is taken to be meant for u8, a larger one for u16. */
+void depths_warn(struct engine *engine, hone_type type);
 /* The same of a video whose samples have this many bits, which filters see as 16. */
 void depths_warn_video(const struct engine *engine, const char *name, unsigned bits);
 

@@ -13,8 +13,8 @@
 
 /* A parameter in levels, or in sums of them, that was given as a plain number other than 0. */
 struct plain {
-    const char *name;           /* NULL: there is none */
-    double number, full, other; /* full, other: what 100 % are in the first and the second of two formats */
+    const char *name; /* NULL: there is none */
+    double number;
     bool sums;
 };
 
@@ -43,13 +43,11 @@ static struct plain plain_levels(const struct filter_case *c, hone_type one, hon
         const struct value *v = &c->values[i];
         const bool sums = is_sums(c, p, v);
         if ((sums || is_levels(p, v)) && differ(p, one, other))
-            return (struct plain){p->name, v->number, parameter_full_scale(p, one),
-                                  parameter_full_scale(p, other), sums};
+            return (struct plain){p->name, v->number, sums};
     }
     if (c->border == HONE_BORDER_CONSTANT && !c->border_share.given && c->border_value != 0 &&
         differ(NULL, one, other))
-        return (struct plain){"border-value", c->border_value, parameter_full_scale(NULL, one),
-                              parameter_full_scale(NULL, other), false};
+        return (struct plain){"border-value", c->border_value, false};
     return (struct plain){0};
 }
 
@@ -61,42 +59,49 @@ static struct plain plain_in_chain(const struct engine *engine, hone_type one, h
     return found;
 }
 
-/* The shortest percentage that is the same level in the first format: a rounded one may be the next level. */
+/* The format that a number of levels was thought for: the same whichever image is opened first. */
+static hone_type meant_for(const struct plain *plain)
+{
+    return fabs(plain->number) <= UINT8_MAX ? HONE_U8 : HONE_U16;
+}
+
+/* The shortest percentage that is the same level in that format: a rounded one may be the next level. */
 static void write_percent(const struct plain *plain, char to[32])
 {
-    const double percent = plain->number / plain->full * 100;
-    for (int digits = 2; digits <= 6; digits++) {
+    const double full = type_full_scale(meant_for(plain)), percent = plain->number / full * 100;
+    for (int digits = fabs(percent) < 99.5 ? 2 : 3; digits <= 6; digits++) { /* not 1e+02 */
         snprintf(to, 32, "%.*g", digits, percent);
-        if (plain->full > 1 && floor(strtod(to, NULL) * plain->full / 100 + 0.5) == plain->number)
+        if (floor(strtod(to, NULL) * full / 100 + 0.5) == plain->number)
             return;
     }
 }
 
-static void warn_of_sums(const struct engine *engine, const struct plain *plain, const char *name,
-                         const char *type)
+/* What sums of u8 are in u16: only these two are summed up. */
+static double wider_sum(const struct plain *plain)
 {
-    const char *earlier = hone_type_name(engine->shared->depth);
-    cli_warn(
-        &engine->options->common,
-        "'%s' is %s, and earlier images were %s: %s=%g counts sums of levels of each image's own format; "
-        "%s=%.0f is as strong in %s as %g is in %s: run the formats apart (said once)",
-        name, type, earlier, plain->name, plain->number, plain->name,
-        plain->number / plain->full * plain->other, type, plain->number, earlier);
+    return plain->number * type_full_scale(HONE_U16) / type_full_scale(HONE_U8);
 }
 
-static void warn_of_levels(const struct engine *engine, const struct plain *plain, const char *name,
-                           const char *type)
+static void warn_of_sums(const struct engine *engine, const struct plain *plain)
 {
-    const char *earlier = hone_type_name(engine->shared->depth);
+    cli_warn(&engine->options->common,
+             "the images are of several formats: %s=%g counts sums of levels of each image's own format; "
+             "%s=%.0f is as strong in u16 as %g is in u8: run the formats apart (said once)",
+             plain->name, plain->number, plain->name, wider_sum(plain), plain->number);
+}
+
+static void warn_of_levels(const struct engine *engine, const struct plain *plain)
+{
     char percent[32];
     write_percent(plain, percent);
     cli_warn(&engine->options->common,
-             "'%s' is %s, and earlier images were %s: %s=%g counts levels of each image's own format; "
-             "%s=%s%% is as strong in all images as %g is in %s (said once)",
-             name, type, earlier, plain->name, plain->number, plain->name, percent, plain->number, earlier);
+             "the images are of several formats: %s=%g counts levels of each image's own format; %s=%s%% is "
+             "as strong in all images as %g is in %s (said once)",
+             plain->name, plain->number, plain->name, percent, plain->number,
+             hone_type_name(meant_for(plain)));
 }
 
-void depths_warn(struct engine *engine, const char *name, hone_type type)
+void depths_warn(struct engine *engine, hone_type type)
 {
     struct shared_device *shared = engine->shared;
     if (!shared->depth_seen)
@@ -108,7 +113,7 @@ void depths_warn(struct engine *engine, const char *name, hone_type type)
     if (!plain.name)
         return;
     shared->depth_said = true;
-    (plain.sums ? warn_of_sums : warn_of_levels)(engine, &plain, name, hone_type_name(type));
+    (plain.sums ? warn_of_sums : warn_of_levels)(engine, &plain);
 }
 
 void depths_warn_video(const struct engine *engine, const char *name, unsigned bits)
@@ -122,9 +127,11 @@ void depths_warn_video(const struct engine *engine, const char *name, unsigned b
         cli_warn(&engine->options->common,
                  "'%s' has %u bits, which filters see as 16: %s=%g counts sums of levels of 65535; "
                  "%s=%.0f is as strong as that is in 8 bits",
-                 name, bits, plain.name, plain.number, plain.name, plain.number * 257);
+                 name, bits, plain.name, plain.number, plain.name, wider_sum(&plain));
         return;
     }
+    if (meant_for(&plain) != HONE_U8)
+        return;
     char percent[32];
     write_percent(&plain, percent);
     cli_warn(&engine->options->common,

@@ -158,7 +158,7 @@ static hone_status prepare(struct engine *engine, const struct item *item, const
     result->in = info->desc;
     result->out = engine->output;
     pthread_mutex_lock(&engine->shared->lock);
-    depths_warn(engine, item->input, info->desc.type);
+    depths_warn(engine, info->desc.type);
     pthread_mutex_unlock(&engine->shared->lock);
     return check_output(engine, item, root, info, error);
 }

@@ -263,7 +263,7 @@ static hone_status run(struct giant *g, const char *root, struct apply_result *r
     result->gray_alpha = info->gray_alpha;
     result->pages = result->parts = 1;
     TRY(begin(g, error));
-    depths_warn(g->engine, g->item->input, info->desc.type);
+    depths_warn(g->engine, info->desc.type);
     result->out = *tiles_output(g->tiles);
     hone_status status = check_output(g, root != NULL, error);
     THEN(status, copy_steps(g, result, error));

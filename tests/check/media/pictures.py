@@ -422,13 +422,15 @@ def test_a_plain_number_over_mixed_depths_warns_once():
                                     ("box size=3 border=constant border-value=20", "ab", 1), ("box size=3", "ab", 0)):
             said = place.run("apply", chain, *[names[name] for name in files], "-o", place.path("out/"), "-j", "1").stderr
             frame.check(said.count("=20 counts levels of each image's own format") == times, f"{chain} of {files}: {said}")
-            frame.check(not times or ("'" + names["b"] + "' is u16" in said and "=7.8% is as strong in all" in said), said)
-        said = place.run("apply", "convolve offset=20", names["a"], names["e"], "-o", place.path("out/"), "-j", "1").stderr
-        frame.check("'" + names["e"] + "' is f32" in said and "offset=7.8% is as strong in all" in said, said)
-        for level, first, second, full in ((30, "a", "e", 255), (128, "b", "a", 65535)):  # 12% of 255 are 31, 0.2% of 65535 are 131
-            said = place.run("apply", f"convolve offset={level}", names[first], names[second], "-o", place.path("out/"), "-j", "1").stderr
-            percent = re.search(r"offset=([0-9.e-]+)% is as strong", said)
-            frame.check(percent and round(float(percent[1]) * full / 100) == level, said)
+            frame.check(not times or "=7.8% is as strong in all images as 20 is in u8" in said, said)
+        for level, files, meant in ((20, "ae", "u8"), (30, "ae", "u8"), (128, "ab", "u8"), (255, "ab", "u8"), (300, "ab", "u16")):
+            told = set()
+            for order in (files, files[::-1]):  # as when the threads open them in another one
+                said = place.run("apply", f"convolve offset={level}", *[names[name] for name in order], "-o", place.path("out/"), "-j", "1").stderr
+                told.add(re.search(r"offset=([0-9.e-]+)% is as strong in all images as \d+ is in (\w+)", said).groups())
+            frame.check(len(told) == 1, f"{level}: {told}")
+            percent, kind = told.pop()  # rounded to two digits, 30 would be 31, and 300 be 301
+            frame.check(kind == meant and round(float(percent) * {"u8": 255, "u16": 65535}[meant] / 100) == level, f"{level}: {percent}")
 
 
 def test_sums_over_mixed_depths_warn_once():
@@ -437,9 +439,10 @@ def test_sums_over_mixed_depths_warn_once():
         for name in names:
             write_tiff(name, [random(1).astype("u2" if name == names[1] else "u1")])
         for chain, times in (("density size=3 threshold=300", 1), ("density size=3 mask=yes threshold=5", 0), ("density size=3", 0)):
-            said = place.run("apply", chain, *names, "-o", place.path("out/"), "-j", "1").stderr
-            frame.check(said.count("counts sums of levels of each image's own format") == times, f"{chain}: {said}")
-            frame.check(not times or "threshold=77100 is as strong in u16 as 300 is in u8" in said, said)  # 300 * 257
+            for order in (names, names[1:]):
+                said = place.run("apply", chain, *order, "-o", place.path("out/"), "-j", "1").stderr
+                frame.check(said.count("counts sums of levels of each image's own format") == times, f"{chain}: {said}")
+                frame.check(not times or "threshold=77100 is as strong in u16 as 300 is in u8" in said, said)  # 300 * 257
 
 
 def test_logarithmic_tiffs_are_refused():

@@ -177,6 +177,8 @@ def test_what_a_filter_leaves_alone_stays():
         check_frames(read_video(place.path("out.mkv"), "gray", 10), [[plane]], "identity")
         result = place.run("apply", "epsilon threshold=12", place.path("in.mkv"), "-o", place.path("out.mkv"))
         frame.check("threshold=12 means levels of 65535; threshold=4.7% is as strong" in result.stderr, result.stderr)
+        result = place.run("apply", "epsilon threshold=300", place.path("in.mkv"), "-o", place.path("out.mkv"))
+        frame.check("levels of 65535" not in result.stderr, f"300 is no level of 8 bits: {result.stderr}")
 
 
 # ---- Everything else in a file ----
