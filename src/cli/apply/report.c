@@ -15,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool shows_progress(const struct apply_options *options, size_t count)
@@ -362,8 +363,8 @@ static void report_failure(const struct engine *engine, struct apply_result *res
 
 static json_t *skipped_json(const char *input, const char *output, const char *reason)
 {
-    return json_pack("{s:s, s:o, s:o, s:s}", "status", "skipped", "input", json_text(input), "output",
-                     output ? json_text(output) : json_null(), "reason", reason);
+    return json_pack("{s:s, s:o, s:o, s:o}", "status", "skipped", "input", json_text(input), "output",
+                     output ? json_text(output) : json_null(), "reason", json_text(reason));
 }
 
 static const char *why_skipped(const struct engine *engine)
@@ -415,37 +416,66 @@ static const char *suffix_of(const char *path)
     return dot && dot != name ? dot : "";
 }
 
-static int by_suffix(const void *a, const void *b)
+/* A file of a folder that is left out. */
+struct other {
+    const char *path, *why, *suffix; /* suffix: behind why, or "" */
+};
+
+static struct other describe_other(const char *path)
 {
-    const char *first = *(char *const *)a, *second = *(char *const *)b;
-    const int order = strcasecmp(suffix_of(first), suffix_of(second));
-    return order ? order : strcmp(first, second);
+    const char *suffix = suffix_of(path);
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return (struct other){path, "the symbolic link leads nowhere", ""};
+    if (!S_ISREG(info.st_mode))
+        return (struct other){path, "it is a pipe or a device, not a file", ""};
+    if (video_is_name(path) && video_is_built())
+        return (struct other){path, "--format is for pictures, and this is a video: ", suffix};
+    return (struct other){path, *suffix ? "hone reads no files of the kind " : "the name has no suffix",
+                          suffix};
+}
+
+static int by_kind(const void *a, const void *b)
+{
+    const struct other *first = a, *second = b;
+    const int why = strcmp(first->why, second->why), suffix = strcasecmp(first->suffix, second->suffix);
+    return why ? why : suffix ? suffix : strcmp(first->path, second->path);
+}
+
+static bool same_kind(const struct other *a, const struct other *b)
+{
+    return strcmp(a->why, b->why) == 0 && strcasecmp(a->suffix, b->suffix) == 0;
 }
 
 /* A line for all files of a kind. */
-static void tell_others(const struct apply_options *options, const struct items *items)
+static void tell_kinds(const struct apply_options *options, const struct other *list, size_t count)
 {
-    char **sorted = mem_new(items->other_count, sizeof *sorted);
-    if (!sorted)
-        return; /* the work goes on */
-    for (size_t i = 0; i < items->other_count; i++)
-        sorted[i] = items->others[i];
-    qsort(sorted, items->other_count, sizeof *sorted, by_suffix);
-    for (size_t i = 0, end; i < items->other_count; i = end) {
+    for (size_t i = 0, end; i < count; i = end) {
         char more[48] = "";
-        const char *suffix = suffix_of(sorted[i]);
-        for (end = i + 1; end < items->other_count && strcasecmp(suffix, suffix_of(sorted[end])) == 0;)
+        for (end = i + 1; end < count && same_kind(&list[i], &list[end]);)
             end++;
         if (end - i > 1)
             snprintf(more, sizeof more, " and %zu more", end - i - 1);
-        cli_warn(&options->common, "skipped '%s'%s: %s%s", sorted[i], more,
-                 video_is_name(sorted[i]) && video_is_built()
-                     ? "--format is for pictures, and this is a video: "
-                 : *suffix ? "hone reads no files of the kind "
-                           : "the name has no suffix",
-                 suffix);
+        cli_warn(&options->common, "skipped '%s'%s: %s%s", list[i].path, more, list[i].why, list[i].suffix);
     }
-    free(sorted);
+}
+
+static void tell_others(const struct apply_options *options, const struct items *items)
+{
+    struct other *list = mem_new(items->other_count, sizeof *list);
+    if (!list)
+        return; /* the work goes on */
+    for (size_t i = 0; i < items->other_count; i++) {
+        struct text reason = {0};
+        list[i] = describe_other(items->others[i]);
+        text_add(&reason, "%s%s", list[i].why, list[i].suffix);
+        if (options->common.json)
+            cli_print_json_line(skipped_json(list[i].path, NULL, text_view(&reason)));
+        text_finish(&reason);
+    }
+    qsort(list, items->other_count, sizeof *list, by_kind);
+    tell_kinds(options, list, items->other_count);
+    free(list);
 }
 
 void apply_report_items(const struct apply_options *options, const struct items *items)
@@ -458,8 +488,6 @@ void apply_report_items(const struct apply_options *options, const struct items 
         }
     if (items->other_count)
         tell_others(options, items);
-    for (size_t i = 0; i < items->other_count && options->common.json; i++)
-        cli_print_json_line(skipped_json(items->others[i], NULL, "hone reads no files of this kind"));
 }
 
 void apply_summary(const struct apply_options *options, const struct items *items,

@@ -49,21 +49,23 @@ static bool is_left_out(const struct walk *walk, const struct stat *info)
     return walk->leaves_out && info->st_dev == walk->left_out.st_dev && info->st_ino == walk->left_out.st_ino;
 }
 
-/* What cannot be examined any more (deleted meanwhile, a link that leads nowhere) is no image. */
+/* What was deleted meanwhile is left out. A link that leads nowhere, a pipe or a device is no image, whatever
+ * its name says. */
 static hone_status take_entry(struct walk *walk, int folder, const char *name, const char *path, int depth)
 {
-    struct stat info;
+    struct stat info, target;
     if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
         return HONE_OK;
     if (S_ISDIR(info.st_mode))
         return walk->recursive && !is_left_out(walk, &info) ? enter(walk, folder, name, path, depth + 1)
                                                             : HONE_OK;
-    if (S_ISLNK(info.st_mode) && fstatat(folder, name, &info, 0) != 0)
+    if (S_ISLNK(info.st_mode) && fstatat(folder, name, &target, 0) == 0)
+        info = target;
+    if (S_ISDIR(info.st_mode) || strstr(name, ".hone-"))
         return HONE_OK;
-    if (!S_ISREG(info.st_mode) || strstr(name, ".hone-"))
-        return HONE_OK;
-    const bool is_video = video_is_built() && video_is_name(name) && !video_is_raw_name(name);
-    return add_name(walk, is_video || media_is_image_name(name) ? walk->list : walk->others, path);
+    const bool is_video = video_is_built() && video_is_name(name) && !video_is_raw_name(name),
+               is_image = S_ISREG(info.st_mode) && (is_video || media_is_image_name(name));
+    return add_name(walk, is_image ? walk->list : walk->others, path);
 }
 
 static hone_status take_entries(struct walk *walk, DIR *stream, const char *below, int depth)

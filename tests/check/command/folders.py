@@ -117,16 +117,24 @@ def test_what_is_left_out_is_named_once():
                 file.write(b"no image")
         with open(os.path.join(folder, "c.pgm"), "wb") as file:
             file.write(b"P5 8 6 255\nshort")
+        os.symlink("nowhere.pgm", os.path.join(folder, "dangling.pgm"))
+        os.symlink("nowhere.png", os.path.join(folder, "second.png"))
+        os.symlink("../in", os.path.join(folder, "folder.pgm"))  # no file, as any other folder
+        os.mkfifo(os.path.join(folder, "fifo.pgm"))
         result = place.run("apply", "transpose", folder, "-o", place.path("out/"), status=3)
-        frame.check(summary(result) == (2, 1, 4), result.stderr)
+        frame.check(summary(result) == (2, 1, 7), result.stderr)
         frame.check(result.stderr.count("x.bmp") == 1 and "x.bmp' and 1 more" in result.stderr, result.stderr)
         frame.check(result.stderr.count("z.nef") == 1 and result.stderr.count("notes") == 1, result.stderr)
+        frame.check(result.stderr.count("/dangling.pgm' and 1 more: the symbolic link leads nowhere") == 1, result.stderr)
+        frame.check(result.stderr.count("/fifo.pgm': it is a pipe or a device, not a file") == 1, result.stderr)
         frame.check("skipped" not in place.run("apply", "transpose", folder, "-o", place.path("out/"), "-q", status=3).stderr, "-q")
         lines = [json.loads(line) for line in place.run("apply", "transpose", folder, "-o", place.path("out/"), "--json",
                                                         status=3).stdout.splitlines()]
         told = sorted((line["status"], os.path.basename(line["input"])) for line in lines)
-        frame.check(told == [("done", "a.pgm"), ("done", "b.pgm"), ("failed", "c.pgm"), ("skipped", "notes"),
-                             ("skipped", "x.bmp"), ("skipped", "y.BMP"), ("skipped", "z.nef")], f"{told}")
+        frame.check(told == [("done", "a.pgm"), ("done", "b.pgm"), ("failed", "c.pgm"), ("skipped", "dangling.pgm"),
+                             ("skipped", "fifo.pgm"), ("skipped", "notes"), ("skipped", "second.png"), ("skipped", "x.bmp"), ("skipped", "y.BMP"), ("skipped", "z.nef")], f"{told}")
+        reasons = {os.path.basename(line["input"]): line.get("reason") for line in lines}
+        frame.check("leads nowhere" in reasons["dangling.pgm"] and "pipe" in reasons["fifo.pgm"] and ".nef" in reasons["z.nef"], f"{reasons}")
 
 
 def test_clashes_stop_only_themselves():
