@@ -48,7 +48,8 @@ _hone_value() {
             mapfile -t COMPREPLY < <(compgen -f -- "$3")
             return 0 ;;
         'tune --format' | 'bench --format') words='u8 u16 s16 f32' ;;
-        *' --format') words=$("${COMP_WORDS[0]}" formats --json 2>/dev/null | sed -n 's/^ *"suffixes": "\.\([^ "]*\).*/\1/p') ;;
+        *' --format') words=$("${COMP_WORDS[0]}" formats --json 2>/dev/null |
+            sed -n '/"suffixes"/h; /"writes": true/{g; s/^ *"suffixes": "\.\([^ "]*\).*/\1/p; }') ;;
         *' --tune') words='auto off full' ;;
         *' --perf-hint') words='high normal low' ;;
         *' --clock') words='auto device host' ;;

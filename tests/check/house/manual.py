@@ -135,7 +135,10 @@ def test_completion_offers_values_of_options():
     experiments = set(re.findall(r"^   ([a-z-]+) ", hone("bench"), re.M))
     frame.check(complete("hone", "bench", "experiments", "svm", "") == experiments and "svm" in experiments, "experiments")
     frame.check(complete("hone", "apply", "'box size=3'", "--tune", "o") == {"off"}, "--tune")
-    frame.check({"pgm", "csv"} <= complete("hone", "apply", "box", "a.png", "--format", ""), "suffixes of apply")
+    rows = [line for line in hone("formats").splitlines() if " ." in line]
+    written = {re.search(r" \.(\w+)", row)[1] for row in rows if not re.search(r"\.\w+ +(yes|trust|-) +-", row)}  # READ, WRITE
+    offered = complete("hone", "apply", "box", "a.png", "--format", "")
+    frame.check({"pgm", "csv"} <= offered == written, f"suffixes of apply: {offered ^ written}")
     frame.check("cpu" in complete("hone", "apply", "box", "--device", ""), "devices")
     here = os.path.dirname(os.path.abspath(__file__))
     for option in ("--kernel-file", "--spec", "--import", "--export", "--replay"):
