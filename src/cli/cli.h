@@ -108,7 +108,7 @@ int cli_fail(const struct common_options *common, const hone_error *error);
 int cli_reported(const struct common_options *common, bool printed);
 
 /* Prints "hone: COMMAND: message" and where to find help, under --json with cli_failure_json; gives
- * EXIT_USAGE. */
+ * EXIT_USAGE. `command` is NULL where none was understood. */
 int cli_usage(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Loads the filters of one's own that a chain of the command line names by their path (which ends with .cl)

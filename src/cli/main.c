@@ -69,12 +69,9 @@ static int unknown_command(const char *name)
     const char *names[COUNT_OF(commands)] = {NULL};
     for (int i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i]->name;
-    const char *near = cli_nearest(name, names, COMMAND_COUNT);
-    fprintf(stderr, "hone: there is no %s '%s'", name[0] == '-' ? "option" : "command", name);
-    if (near)
-        fprintf(stderr, "; did you mean '%s'?", near);
-    fputs(" (hone --help lists them)\n", stderr);
-    return EXIT_USAGE;
+    const char *near = cli_nearest(name, names, COMMAND_COUNT), *what = name[0] == '-' ? "option" : "command";
+    return near ? cli_usage(NULL, "there is no %s '%s'; did you mean '%s'?", what, name, near)
+                : cli_usage(NULL, "there is no %s '%s'", what, name);
 }
 
 static bool is_help(const char *word)
@@ -89,20 +86,27 @@ static int help_with(const struct command *command)
     return command->run(2, words);
 }
 
+static bool has_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    return false;
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--tune-worker") == 0) /* by `hone tune`: see tune/worker/worker.h */
         return worker_main(WORKER_IN, WORKER_OUT);
-    if (argc < 2) {
-        fputs("hone: a command is missing; hone --help lists them\n", stderr);
-        return EXIT_USAGE;
-    }
+    if (argc < 2)
+        return cli_usage(NULL, "a command is missing");
+    cli_wants_json = has_json(argc, argv);
     const struct command *command = find_command(argv[1]);
     if (command && argc == 3 && strcmp(argv[2], "help") == 0)
         return help_with(command);
     if (command)
         return command->run(argc - 1, argv + 1);
-    if (is_help(argv[1]) && argc > 2)
+    if (is_help(argv[1]) && argc > 2 && !is_help(argv[2]))
         return find_command(argv[2]) ? help_with(find_command(argv[2])) : unknown_command(argv[2]);
     if (is_help(argv[1]))
         print_help();

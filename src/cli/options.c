@@ -145,14 +145,6 @@ static int take_letters(struct parser *p, const char *letters)
     return status;
 }
 
-static bool has_json(int argc, char **argv)
-{
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--json") == 0)
-            return true;
-    return false;
-}
-
 enum parsed cli_parse(const struct command *command, int argc, char **argv, const struct option *own,
                       struct common_options *common, struct operands *operands)
 {
@@ -160,7 +152,6 @@ enum parsed cli_parse(const struct command *command, int argc, char **argv, cons
     int kept = 1, status = EXIT_DONE;
     bool over = false;
     *common = (struct common_options){0};
-    cli_wants_json = has_json(argc, argv);
     fill_table(&p, own, common);
     while (p.next < argc && status == EXIT_DONE) {
         char *word = argv[p.next++];

@@ -94,8 +94,9 @@ int cli_usage(const struct command *command, const char *format, ...)
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     cli_make_one_line(message);
-    error_usage(&error, "%s: %s", command->name, message);
-    fprintf(stderr, "hone: %s (hone %s --help)\n", error.message, command->name);
+    error_usage(&error, "%s%s%s", command ? command->name : "", command ? ": " : "", message);
+    fprintf(stderr, "hone: %s (hone%s%s --help)\n", error.message, command ? " " : "",
+            command ? command->name : "");
     if (cli_wants_json)
         cli_print_json(cli_failure_json(&error));
     return EXIT_USAGE;

@@ -29,10 +29,9 @@ static json_t *describe(void)
 
 int cli_version(int argc, char **argv)
 {
-    if (argc > 2 || (argc == 2 && strcmp(argv[1], "--json") != 0)) {
-        fprintf(stderr, "hone: --version takes --json and nothing else, not '%s'\n", argv[argc - 1]);
-        return EXIT_USAGE;
-    }
+    for (int i = 1; i < argc; i++)
+        if (i > 1 || strcmp(argv[i], "--json") != 0)
+            return cli_usage(NULL, "--version takes --json and nothing else, not '%s'", argv[i]);
     if (argc == 1)
         puts("hone " HONE_VERSION);
     else if (!cli_print_json(describe()))

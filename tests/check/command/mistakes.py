@@ -108,6 +108,8 @@ def test_a_failure_is_json_under_json():
                                           (("apply", "--no-such-option"), 2, None),
                                           (("tune", "box size=3 size=4"), 2, 12),
                                           (("filters", "median"), 2, None),
+                                          (("nosuch",), 2, None), (("help", "nosuch"), 2, None), (("--nosuch",), 2, None),
+                                          (("--version", "nosuch"), 2, None),
                                           (("compare", "/nonexistent/a", "/nonexistent/b"), 3, None)):
             result = wrong(place, *arguments, "--json", status=status)
             said = json.loads(result.stdout)
@@ -139,6 +141,7 @@ def test_help_is_a_command_too():
         for command in commands:
             text = place.run(command, "--help").stdout
             frame.check(text == place.run("help", command).stdout == place.run(command, "help").stdout, command)
+        frame.check(place.run("help", "help").stdout == place.run("--help").stdout, "help help")
         frame.check("did you mean 'apply'" in wrong(place, "help", "aply").stderr, "a wrong name")
 
 
