@@ -405,6 +405,12 @@ def test_levels_in_per_cent_are_as_strong_in_every_format():
         u8, u16, f32 = results[0]
         frame.check(abs(u16 / 257 - u8).max() <= 0.51 and abs(f32 * 255 - u8).max() <= 0.51, "the formats differ")
         frame.check((results[0][0] == results[1][0]).all() and (results[0][1] != results[1][1]).any(), "8% of u8 is 20")
+        write_tiff(place.path("s16.tif"), [np.full((6, 8, 1), -5, "i2")], True)
+        for percent, level in ((20, 6553), (-20, -6553), (100, 32767), (-100, -32767)):
+            for chain in (f"convolve kernel='1x1: 0' offset={percent}%",
+                          f"convolve kernel='3x1: 0 0 1' border=constant border-value={percent}%"):
+                got = blurred(place, "s16.tif", chain=chain)[1][:, -1]
+                frame.check(got.dtype == np.int16 and (got == level).all(), f"{chain} of s16: {got}")
         said = place.run("apply", "epsilon threshold=101%", names[0], "-o", place.path("out.tif"), status=2).stderr
         frame.check("threshold=101% does not fit u8 pixels; it takes 0% to 100%" in said, said)
         said = place.run("apply", "box border=constant border-value=-1%", names[0], "-o", place.path("out.tif"), status=2).stderr
