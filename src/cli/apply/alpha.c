@@ -62,11 +62,15 @@ static void filter_every_channel(struct rewriting *r, size_t *moved, const struc
     }
 }
 
-/* Sixteen bits hold what eight become under low alpha, floats what sixteen become; but floats are not
- * computed to the last bit. */
-static hone_type between(const struct filter_case *c)
+/* The type within the run of means that begins with the first case. Sixteen bits hold what eight become under
+ * low alpha, floats what sixteen become; but floats are not computed to the last bit. */
+static hone_type between(const struct filter_case *cases, size_t count)
 {
-    return c->in.type == HONE_U8 || (c->in.type == HONE_U16 && c->exact) ? HONE_U16 : HONE_F32;
+    const hone_type type = cases[0].in.type;
+    bool exact = false;
+    for (size_t i = 0; i < count && is_weighed(&cases[i]); i++)
+        exact = exact || cases[i].exact;
+    return type == HONE_U8 || (type == HONE_U16 && exact) ? HONE_U16 : HONE_F32;
 }
 
 static void convert(struct rewriting *r, const char *filter, hone_type type)
@@ -85,13 +89,16 @@ static void add_weighed(struct rewriting *r, const struct filter_case *c, hone_t
 /* Runs of means between multiplying by alpha and dividing by it. */
 static void weigh_colours(struct rewriting *r, size_t *moved, const struct filter_case *cases, size_t count)
 {
+    hone_type type = HONE_F32;
     for (size_t i = 0; i < count; i++) {
         const bool weighed = is_weighed(&cases[i]);
-        if (weighed && (i == 0 || !is_weighed(&cases[i - 1])))
-            convert(r, premultiply, between(&cases[i]));
+        if (weighed && (i == 0 || !is_weighed(&cases[i - 1]))) {
+            type = between(cases + i, count - i);
+            convert(r, premultiply, type);
+        }
         moved[i] = r->steps;
         if (weighed)
-            add_weighed(r, &cases[i], between(&cases[i]));
+            add_weighed(r, &cases[i], type);
         else
             add_step(r, &cases[i], false);
         if (weighed && (i + 1 == count || !is_weighed(&cases[i + 1])))
