@@ -113,9 +113,10 @@ HONE_API hone_status hone_plan_prepare(hone_plan *plan, size_t step, const char 
  * Builds in advance for a range of values of a numeric parameter.
  *
  * These are all whole numbers in the range, or 257 evenly spaced values for real parameters and wide ranges.
- * A change to a value between them may still compile: for a slider of real values, call hone_plan_prepare for
- * each position. Some filters need one program per value, hence one compilation each. Stops at the first
- * value that the filter refuses.
+ * Levels that must be whole numbers for the format of the step's input, such as the threshold of epsilon for
+ * u8, get whole numbers. A change to a value between them may still compile: for a slider of real values,
+ * call hone_plan_prepare for each position. Some filters need one program per value, hence one compilation
+ * each. Stops at the first value that the filter refuses.
  */
 HONE_API hone_status hone_plan_prepare_range(hone_plan *plan, size_t step, const char *name, double minimum,
                                              double maximum, hone_error *error);

@@ -153,22 +153,65 @@ static const struct parameter *numeric(const struct hone_filter *filter, const c
     return NULL;
 }
 
+static hone_status write_value(struct text *out, const char *name, double value, hone_error *error)
+{
+    text_add(out, "%s=", name);
+    text_add_number(out, value);
+    return out->failed ? error_memory(error, "a parameter") : HONE_OK;
+}
+
 static hone_status prepare_value(hone_plan *plan, size_t index, const char *name, double value,
                                  hone_error *error)
 {
     struct text parameters = {0};
-    text_add(&parameters, "%s=", name);
-    text_add_number(&parameters, value);
-    hone_status status = parameters.failed ? error_memory(error, "a parameter")
-                                           : change(plan, index, text_view(&parameters), false, error);
+    hone_status status = write_value(&parameters, name, value, error);
+    THEN(status, change(plan, index, text_view(&parameters), false, error));
     text_finish(&parameters);
+    return status;
+}
+
+/* Whether the filters would accept a value; builds nothing. */
+static bool is_taken(const hone_plan *plan, size_t index, const char *name, double value)
+{
+    struct text parameters = {0};
+    struct filter_case *cases = NULL;
+    hone_error error;
+    hone_status status = write_value(&parameters, name, value, &error);
+    THEN(status, changed_cases(&cases, plan, index, text_view(&parameters), &error));
+    finish_cases(cases, plan->filter_count);
+    text_finish(&parameters);
+    return status == HONE_OK;
+}
+
+/* Levels of integer formats may be real numbers by their kind: then the filter refuses a fraction between two
+ * whole numbers that it takes. */
+static bool takes_whole_alone(const hone_plan *plan, size_t index, const struct parameter *p, double minimum,
+                              double maximum)
+{
+    if (p->kind == PARAMETER_INTEGER)
+        return true;
+    const double fraction =
+        minimum < ceil(minimum) ? minimum : minimum + fmin(maximum - minimum, 1) / 2; /* in the range */
+    return !is_taken(plan, index, p->name, fraction) && is_taken(plan, index, p->name, floor(fraction)) &&
+           is_taken(plan, index, p->name, ceil(fraction));
+}
+
+static hone_status prepare_values(hone_plan *plan, size_t index, const char *name, double first, double last,
+                                  bool whole, hone_error *error)
+{
+    enum { MAX_VALUES = 257 };
+    hone_status status = HONE_OK;
+    const double steps = first == last ? 0 : whole ? fmin(last - first, MAX_VALUES - 1) : MAX_VALUES - 1;
+    for (int i = 0; i <= (int)steps && !status; i++) {
+        double value = steps > 0 ? first + (last - first) * i / steps : first;
+        status = prepare_value(plan, index, name, whole ? floor(value) : value, error);
+    }
     return status;
 }
 
 hone_status hone_plan_prepare_range(hone_plan *plan, size_t index, const char *name, double minimum,
                                     double maximum, hone_error *error)
 {
-    enum { MAX_VALUES = 257 };
     hone_status status = plan_change_check(plan, "hone_plan_prepare_range", index, "", error);
     if (status)
         return status;
@@ -179,11 +222,7 @@ hone_status hone_plan_prepare_range(hone_plan *plan, size_t index, const char *n
         return HONE_ERROR_USAGE;
     if (!(isfinite(minimum) && isfinite(maximum) && minimum <= maximum))
         return error_usage(error, "%g to %g is no range of %s", minimum, maximum, name);
-    const bool whole = p->kind == PARAMETER_INTEGER;
-    const double steps = whole && maximum - minimum < MAX_VALUES ? floor(maximum - minimum) : MAX_VALUES - 1;
-    for (int i = 0; i <= (int)steps && !status; i++) {
-        double value = steps > 0 ? minimum + (maximum - minimum) * i / steps : minimum;
-        status = prepare_value(plan, index, name, whole ? floor(value) : value, error);
-    }
-    return status;
+    if (ceil(minimum) <= floor(maximum) && takes_whole_alone(plan, index, p, minimum, maximum))
+        return prepare_values(plan, index, name, ceil(minimum), floor(maximum), true, error);
+    return prepare_values(plan, index, name, minimum, maximum, false, error);
 }

@@ -213,6 +213,43 @@ TEST(built_ahead)
     hone_device_close(&device);
 }
 
+/* A range of levels has what its format takes: whole numbers for integers, fractions for floats. */
+TEST(ranges_ahead)
+{
+    static const struct {
+        const char *chain, *name;
+        hone_type type;
+        double least, most;
+        hone_status status;
+        const char *later, *refused;
+    } rows[] = {
+        {"epsilon", "threshold", HONE_U8, 0, 20, HONE_OK, "threshold=7", "threshold=7.5"},
+        {"epsilon", "threshold", HONE_U8, 0.5, 3, HONE_OK, "threshold=1", "threshold=0.5"},
+        {"epsilon", "threshold", HONE_U8, 0, 255, HONE_OK, "threshold=255", "threshold=256"},
+        {"epsilon", "threshold", HONE_U8, 254, 256, HONE_ERROR_USAGE, "threshold=255", "threshold=256"},
+        {"epsilon", "threshold", HONE_U8, 0.2, 0.8, HONE_ERROR_USAGE, NULL, "threshold=0.2"},
+        {"epsilon", "threshold", HONE_U8, -0.5, 3, HONE_ERROR_USAGE, NULL, "threshold=-0.5"},
+        {"epsilon", "threshold", HONE_F32, 0.2, 0.8, HONE_OK, "threshold=0.2", NULL},
+        {"box", "size", HONE_U8, 3.5, 5, HONE_OK, "size=4", "size=3.5"},
+    };
+    device = support_open_quick();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const hone_image_desc desc = {64, 40, rows[i].type, 1, 0};
+        hone_plan *plan = support_plan(device, rows[i].chain, &desc, NULL);
+        hone_error error;
+        CHECK_STATUS(hone_plan_prepare_range(plan, 0, rows[i].name, rows[i].least, rows[i].most, &error),
+                     rows[i].status);
+        const uint64_t ahead = built();
+        if (rows[i].later)
+            CHECK_STATUS(hone_plan_set(plan, 0, rows[i].later, &error), HONE_OK);
+        CHECK_EQ(built(), ahead);
+        if (rows[i].refused)
+            CHECK_STATUS(hone_plan_set(plan, 0, rows[i].refused, &error), HONE_ERROR_USAGE);
+        hone_plan_destroy(&plan);
+    }
+    hone_device_close(&device);
+}
+
 /* What was forced stays forced: a value that it cannot do is an error, and leaves the plan. */
 TEST(forced_variants_stay)
 {
