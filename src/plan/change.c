@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct plan_change {
     size_t count;
@@ -143,10 +144,20 @@ hone_status hone_plan_prepare(hone_plan *plan, size_t index, const char *paramet
 
 /* ---- Ranges ---- */
 
+static const struct parameter *any_parameter(const struct hone_filter *filter, const char *name)
+{
+    const int at = filter_parameter(filter, name);
+    if (at >= 0)
+        return &filter->parameters[at];
+    const struct parameter *p = NULL;
+    for (size_t i = 0; (p = case_common_parameter(filter, i)) && strcmp(p->name, name) != 0;)
+        i++;
+    return p;
+}
+
 static const struct parameter *numeric(const struct hone_filter *filter, const char *name, hone_error *error)
 {
-    int at = filter_parameter(filter, name);
-    const struct parameter *p = at >= 0 ? &filter->parameters[at] : NULL;
+    const struct parameter *p = any_parameter(filter, name);
     if (p && (p->kind == PARAMETER_INTEGER || p->kind == PARAMETER_REAL))
         return p;
     error_usage(error, "%s has no numeric parameter '%s'", filter->name, name);

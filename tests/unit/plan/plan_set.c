@@ -231,10 +231,14 @@ TEST(ranges_ahead)
         {"epsilon", "threshold", HONE_U8, -0.5, 3, HONE_ERROR_USAGE, NULL, "threshold=-0.5"},
         {"epsilon", "threshold", HONE_F32, 0.2, 0.8, HONE_OK, "threshold=0.2", NULL},
         {"box", "size", HONE_U8, 3.5, 5, HONE_OK, "size=4", "size=3.5"},
+        {"box border=constant", "border-value", HONE_U8, 0, 255, HONE_OK, "border-value=9", NULL},
+        {"sobel border=constant", "border-value", HONE_U8, 0, 255, HONE_OK, "border-value=9", NULL},
+        {"sobel border=constant", "border-value", HONE_F32, 0, 1, HONE_OK, "border-value=0.5", NULL},
+        {"gray", "border-value", HONE_U8, 0, 255, HONE_ERROR_USAGE, NULL, "border-value=9"},
     };
     device = support_open_quick();
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        const hone_image_desc desc = {64, 40, rows[i].type, 1, 0};
+        const hone_image_desc desc = {64, 40, rows[i].type, strcmp(rows[i].chain, "gray") ? 1 : 3, 0};
         hone_plan *plan = support_plan(device, rows[i].chain, &desc, NULL);
         hone_error error;
         CHECK_STATUS(hone_plan_prepare_range(plan, 0, rows[i].name, rows[i].least, rows[i].most, &error),
