@@ -40,8 +40,7 @@ const char *choice_origin_name(enum choice_origin origin)
 static hone_status unknown_variant(const struct hone_filter *filter, const char *name, hone_error *error)
 {
     struct text names = {0};
-    for (size_t i = 0; i < filter->variant_count; i++)
-        text_add(&names, "%s%s", i ? ", " : "", filter->variants[i].name);
+    filter_list_variants(filter, &names);
     hone_status status =
         error_usage(error, "%s has no variant '%s'; it has %s", filter->name, name, text_view(&names));
     text_finish(&names);

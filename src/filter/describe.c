@@ -20,6 +20,12 @@ const struct variant *filter_variant(const struct hone_filter *filter, const cha
     return NULL;
 }
 
+void filter_list_variants(const struct hone_filter *filter, struct text *out)
+{
+    for (size_t i = 0; i < filter->variant_count; i++)
+        text_add(out, "%s%s", i ? ", " : "", filter->variants[i].name);
+}
+
 const struct rung *filter_rung(const struct hone_filter *filter, const char *name)
 {
     for (size_t i = 0; i < filter->rung_count; i++)

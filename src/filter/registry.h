@@ -35,6 +35,8 @@ struct rung_gain {
 extern const struct rung_gain rung_gains[];
 
 const struct variant *filter_variant(const struct hone_filter *filter, const char *name);
+/* "direct, image" */
+void filter_list_variants(const struct hone_filter *filter, struct text *out);
 const struct rung *filter_rung(const struct hone_filter *filter, const char *name);
 size_t filter_parameter_count(const struct hone_filter *filter);
 /* What 100 % of a parameter in levels are in a format; p may be NULL: of border-value. */

@@ -140,6 +140,7 @@ static hone_status collect(struct tune_run *run, const struct operands *operands
     hone_status status = run->size ? cli_parse_size("--size", run->size, &in, error) : HONE_OK;
     for (int i = 0; i < operands->count && !status; i++) /* told once, and before a device is opened */
         status = check_case(operands->items[i], error);
+    THEN(status, tune_check_variants(run->variants, operands, error));
     bool named = run->format || run->channels > 0;
     for (size_t i = 0; i < (named ? 1 : COUNT_OF(usual) - run->quick) && !status; i++) {
         status = hone_type_parse(&in.type, run->format ? run->format : named ? "u8" : usual[i].type, error);

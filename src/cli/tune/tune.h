@@ -109,6 +109,11 @@ hone_status tune_start_worker(struct worker *worker, const struct common_options
                               hone_error *error);
 void tune_stop_worker(struct worker *worker, const struct common_options *common);
 
+/* ---- variants.c ---- */
+
+/* An error for a name among those of --variant (NULL: none) that no filter of the operands has. */
+hone_status tune_check_variants(const char *variants, const struct operands *operands, hone_error *error);
+
 /* ---- files.c: exit statuses ---- */
 
 int tune_export(struct tune_run *run, const struct operands *operands);

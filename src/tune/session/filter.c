@@ -95,20 +95,6 @@ static void list_variants(const json_t *variants, struct text *out)
         text_add(out, "%s%s", i ? ", " : "", json_string_value(json_array_get(variants, i)));
 }
 
-static hone_status none_can_run(const struct session *s, const json_t *variants, hone_error *error)
-{
-    struct text names = {0};
-    list_variants(variants, &names);
-    hone_status status =
-        names.length == 0
-            ? error_unsupported(error, "no variant of %s can run on '%s' for these images", s->name,
-                                s->worker->device_record.name)
-            : error_usage(error, "%s has no variant '%s' that can run on '%s' for these images; there are %s",
-                          s->name, s->options->variants, s->worker->device_record.name, text_view(&names));
-    text_finish(&names);
-    return status;
-}
-
 static bool is_wanted(const struct session *s, const struct variant *variant)
 {
     const char *names = s->options->variants;
@@ -117,6 +103,35 @@ static bool is_wanted(const struct session *s, const struct variant *variant)
         if (strcspn(names, ",") == length && strncmp(names, variant->name, length) == 0)
             return true;
     return !names;
+}
+
+static bool has_wanted(const struct session *s, const struct hone_filter *filter)
+{
+    for (size_t i = 0; i < filter->variant_count; i++)
+        if (is_wanted(s, &filter->variants[i]))
+            return true;
+    return false;
+}
+
+static hone_status none_can_run(const struct session *s, const json_t *variants, hone_error *error)
+{
+    const struct hone_filter *filter = filter_session_of(s)->c->filter;
+    const bool there = has_wanted(s, filter);
+    struct text names = {0};
+    if (there)
+        list_variants(variants, &names);
+    else
+        filter_list_variants(filter, &names);
+    hone_status status =
+        !there ? error_usage(error, "%s has no variant '%s'; it has %s", s->name, s->options->variants,
+                             text_view(&names))
+        : names.length == 0
+            ? error_unsupported(error, "no variant of %s can run on '%s' for these images", s->name,
+                                s->worker->device_record.name)
+            : error_usage(error, "%s has no variant '%s' that can run on '%s' for these images; there are %s",
+                          s->name, s->options->variants, s->worker->device_record.name, text_view(&names));
+    text_finish(&names);
+    return status;
 }
 
 static void add_paths(struct filter_session *f, const json_t *variants, bool wanted)

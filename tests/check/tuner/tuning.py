@@ -696,6 +696,17 @@ def test_a_mistake_is_told_once():
                              ("box siz=3", "did you mean 'size'? It takes size, "), ("box size", "expected '=' and a value")):
             err = place.run("tune", text, status=2, env={**place.environment, "OCL_ICD_VENDORS": "/nonexistent"})[1]
             frame.check(err.count("hone: ") == 1 and wanted in err, f"{text}: {err}")
+        there = [v["name"] for v in json.loads(place.run("filters", "sobel", "--json")[0])["variants"]]
+        for names, status in (("nonsense", 2), ("nonsense,direct", 2), ("direct,nonsense,image", 2), ("direct,", 2), ("direct", 4)):
+            err = place.run("tune", "sobel", "--variant", names, status=status, env={**place.environment, "OCL_ICD_VENDORS": "/nonexistent"})[1]
+            said = re.search(r"sobel has no variant '(.*)'; it has (.*)", err)
+            frame.check(err.count("hone: ") == 1 and bool(said) == (status == 2), f"{names}: {err}")
+            frame.check(not said or said[1] not in there and said[2].split(", ") == there, f"{names}: {err}, not {there}")
+        for names, wanted in (("nonsense,direct", "none of these filters has a variant 'nonsense'; they have "), ("strips,gray", "'gray'")):
+            err = place.run("tune", "sobel", "box size=3", "--variant", names, status=2)[1]
+            frame.check(err.count("hone: ") == 1 and wanted in err, f"{names}: {err}")
+        err = place.run("tune", "gray", "box size=3", "--size", "16x8", "--variant", "running", "--evaluations", "1", status=2)[1]
+        frame.check(err.count("hone: gray has no variant 'running'; it has ") == 1, err)  # colours alone, and the other is tuned
         err = place.run("tune", "sobel", "--metric", "x=ms/zz", status=2)[1]  # several formats and norms, one filter
         frame.check(err.count("unknown name 'zz'") == 1, err)
 
