@@ -23,7 +23,7 @@ static const char common_help[] =
     "  -v, --verbose    print more\n"
     "  -h, --help       print this help\n";
 
-enum { MAX_OPTIONS = 48, MAX_COMMON = 5 };
+enum { MAX_OPTIONS = 64, MAX_COMMON = 5 };
 
 struct parser {
     const struct command *command;
@@ -116,6 +116,8 @@ static int check_single(struct parser *p, const struct option *option, const cha
 /* `value` is what stands after '=' or behind the letter, or NULL: then the next argument is the value. */
 static int take_option(struct parser *p, const struct option *option, const char *value)
 {
+    if (option->kind == OPTION_ELSEWHERE)
+        return cli_usage(p->command, "--%s %s", option->name, (const char *)option->target);
     if (option->kind == OPTION_FLAG) {
         if (value)
             return cli_usage(p->command, "--%s takes no value", option->name);

@@ -267,34 +267,65 @@ static int run_cases(struct tune_run *run, const struct operands *operands)
     return result;
 }
 
+#define FOR_KERNELS(name, letter)                                                                            \
+    {                                                                                                        \
+        name, letter, OPTION_ELSEWHERE, for_kernels, 0, 0                                                    \
+    }
+
+static enum parsed parse(struct tune_run *run, int argc, char **argv, struct operands *operands)
+{
+    static char for_kernels[] =
+        "is for kernels of one's own, and --kernel-file or --spec is missing: where is the kernel?";
+    const struct option own[] = {{"size", 0, OPTION_TEXT, &run->size, 0, 0},
+                                 {"format", 0, OPTION_TEXT, &run->format, 0, 0},
+                                 {"channels", 0, OPTION_REAL, &run->channels, 1, 4},
+                                 {"budget", 0, OPTION_TEXT, &run->budget, 0, 0},
+                                 {"seed", 0, OPTION_TEXT, &run->seed, 0, 0},
+                                 {"variant", 0, OPTION_TEXT, &run->variants, 0, 0},
+                                 {"timeout", 0, OPTION_REAL, &run->timeout, 0.1, 86400},
+                                 {"memory", 0, OPTION_REAL, &run->memory, 64, 1 << 24},
+                                 {"evaluations", 0, OPTION_REAL, &run->budgeted, 1, 1 << 20},
+                                 {"export", 0, OPTION_TEXT, &run->export_to, 0, 0},
+                                 {"import", 0, OPTION_TEXT, &run->import_from, 0, 0},
+                                 {"replay", 0, OPTION_TEXT, &run->replay_of, 0, 0},
+                                 {"repeat", 0, OPTION_REAL, &run->repeats, 1, 10000},
+                                 {"from-scratch", 0, OPTION_FLAG, &run->from_scratch, 0, 0},
+                                 {"quick", 0, OPTION_FLAG, &run->quick, 0, 0},
+                                 {"full", 0, OPTION_FLAG, &run->full, 0, 0},
+                                 {"fresh", 0, OPTION_FLAG, &run->fresh, 0, 0},
+                                 {"facts", 0, OPTION_FLAG, &run->wishes.facts, 0, 0},
+                                 {"metric", 0, OPTION_LIST, &run->wishes.texts, 0, 0},
+                                 {"objective", 0, OPTION_TEXT, &run->wishes.objective, 0, 0},
+                                 FOR_KERNELS("kernel", 0),
+                                 FOR_KERNELS("param", 0),
+                                 FOR_KERNELS("restrict", 0),
+                                 FOR_KERNELS("global", 0),
+                                 FOR_KERNELS("local", 0),
+                                 FOR_KERNELS("arg", 0),
+                                 FOR_KERNELS("define", 0),
+                                 FOR_KERNELS("options", 0),
+                                 FOR_KERNELS("check", 0),
+                                 FOR_KERNELS("tolerance", 0),
+                                 FOR_KERNELS("relative", 0),
+                                 FOR_KERNELS("bytes", 0),
+                                 FOR_KERNELS("flops", 0),
+                                 FOR_KERNELS("header", 0),
+                                 FOR_KERNELS("build-timeout", 0),
+                                 FOR_KERNELS("cold", 0),
+                                 FOR_KERNELS("trust", 0),
+                                 FOR_KERNELS("decode-memory", 0),
+                                 FOR_KERNELS("output", 'o'),
+                                 {0}};
+    return cli_parse(&command_tune, argc, argv, own, &run->common, operands);
+}
+
 static int run_tune(int argc, char **argv)
 {
     if (tune_wants_kernel(argc, argv))
         return tune_kernel(argc, argv);
     struct tune_run run = {.on_terminal = isatty(STDERR_FILENO)};
     struct operands operands;
-    const struct option own[] = {{"size", 0, OPTION_TEXT, &run.size, 0, 0},
-                                 {"format", 0, OPTION_TEXT, &run.format, 0, 0},
-                                 {"channels", 0, OPTION_REAL, &run.channels, 1, 4},
-                                 {"budget", 0, OPTION_TEXT, &run.budget, 0, 0},
-                                 {"seed", 0, OPTION_TEXT, &run.seed, 0, 0},
-                                 {"variant", 0, OPTION_TEXT, &run.variants, 0, 0},
-                                 {"timeout", 0, OPTION_REAL, &run.timeout, 0.1, 86400},
-                                 {"memory", 0, OPTION_REAL, &run.memory, 64, 1 << 24},
-                                 {"evaluations", 0, OPTION_REAL, &run.budgeted, 1, 1 << 20},
-                                 {"export", 0, OPTION_TEXT, &run.export_to, 0, 0},
-                                 {"import", 0, OPTION_TEXT, &run.import_from, 0, 0},
-                                 {"replay", 0, OPTION_TEXT, &run.replay_of, 0, 0},
-                                 {"repeat", 0, OPTION_REAL, &run.repeats, 1, 10000},
-                                 {"from-scratch", 0, OPTION_FLAG, &run.from_scratch, 0, 0},
-                                 {"quick", 0, OPTION_FLAG, &run.quick, 0, 0},
-                                 {"full", 0, OPTION_FLAG, &run.full, 0, 0},
-                                 {"fresh", 0, OPTION_FLAG, &run.fresh, 0, 0},
-                                 {"facts", 0, OPTION_FLAG, &run.wishes.facts, 0, 0},
-                                 {"metric", 0, OPTION_LIST, &run.wishes.texts, 0, 0},
-                                 {"objective", 0, OPTION_TEXT, &run.wishes.objective, 0, 0},
-                                 {0}};
-    enum parsed parsed = cli_parse(&command_tune, argc, argv, own, &run.common, &operands);
+    enum parsed parsed = parse(&run, argc, argv, &operands);
     if (parsed != PARSED_GO)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
     hone_error error;

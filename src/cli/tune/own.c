@@ -21,7 +21,7 @@
 
 bool tune_wants_kernel(int argc, char **argv)
 {
-    static const char *const words[] = {"--kernel-file", "--spec", "--kernel", "--param", "--arg"};
+    static const char *const words[] = {"--kernel-file", "--spec"};
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         for (size_t k = 0; k < COUNT_OF(words); k++)
             if (strncmp(argv[i], words[k], strcspn(argv[i], "=")) == 0 &&
@@ -252,46 +252,71 @@ static void finish(struct kernel_run *run)
     free(run->folder);
 }
 
+#define FOR_FILTERS(name)                                                                                    \
+    {                                                                                                        \
+        name, 0, OPTION_ELSEWHERE, for_filters, 0, 0                                                         \
+    }
+#define FOR_FILES(name)                                                                                      \
+    {                                                                                                        \
+        name, 0, OPTION_ELSEWHERE, for_files, 0, 0                                                           \
+    }
+
+static enum parsed parse(struct kernel_run *run, int argc, char **argv, struct operands *operands)
+{
+    static char for_filters[] = "is for filters, not for kernels of one's own",
+                for_files[] = "is for files of measurements: it takes no --kernel-file and no --spec";
+    const struct option own[] = {{"kernel-file", 0, OPTION_TEXT, &run->kernel_file, 0, 0},
+                                 {"spec", 0, OPTION_TEXT, &run->spec_file, 0, 0},
+                                 {"kernel", 0, OPTION_TEXT, &run->kernel, 0, 0},
+                                 {"param", 0, OPTION_LIST, &run->params, 0, 0},
+                                 {"restrict", 0, OPTION_LIST, &run->rules, 0, 0},
+                                 {"global", 0, OPTION_TEXT, &run->global, 0, 0},
+                                 {"local", 0, OPTION_TEXT, &run->local, 0, 0},
+                                 {"arg", 0, OPTION_LIST, &run->arguments, 0, 0},
+                                 {"define", 0, OPTION_LIST, &run->defines, 0, 0},
+                                 {"options", 0, OPTION_LIST, &run->options, 0, 0},
+                                 {"check", 0, OPTION_LIST, &run->checks, 0, 0},
+                                 {"tolerance", 0, OPTION_TEXT, &run->tolerance, 0, 0},
+                                 {"relative", 0, OPTION_TEXT, &run->relative, 0, 0},
+                                 {"bytes", 0, OPTION_TEXT, &run->bytes, 0, 0},
+                                 {"flops", 0, OPTION_TEXT, &run->flops, 0, 0},
+                                 {"output", 'o', OPTION_TEXT, &run->output, 0, 0},
+                                 {"header", 0, OPTION_TEXT, &run->header, 0, 0},
+                                 {"budget", 0, OPTION_TEXT, &run->budget, 0, 0},
+                                 {"timeout", 0, OPTION_REAL, &run->session.run_seconds, 0.1, 86400},
+                                 {"memory", 0, OPTION_REAL, &run->memory, 64, 1 << 24},
+                                 {"build-timeout", 0, OPTION_REAL, &run->session.build_seconds, 0.1, 86400},
+                                 {"evaluations", 0, OPTION_REAL, &run->evaluations, 1, 1 << 20},
+                                 {"seed", 0, OPTION_TEXT, &run->seed, 0, 0},
+                                 {"quick", 0, OPTION_FLAG, &run->quick, 0, 0},
+                                 {"full", 0, OPTION_FLAG, &run->full, 0, 0},
+                                 {"fresh", 0, OPTION_FLAG, &run->fresh, 0, 0},
+                                 {"cold", 0, OPTION_FLAG, &run->cold, 0, 0},
+                                 {"trust", 0, OPTION_FLAG, &run->trust, 0, 0},
+                                 {"decode-memory", 0, OPTION_REAL, &run->decode_memory, 1, 1 << 24},
+                                 {"facts", 0, OPTION_FLAG, &run->wishes.facts, 0, 0},
+                                 {"metric", 0, OPTION_LIST, &run->wishes.texts, 0, 0},
+                                 {"objective", 0, OPTION_TEXT, &run->wishes.objective, 0, 0},
+                                 FOR_FILTERS("size"),
+                                 FOR_FILTERS("format"),
+                                 FOR_FILTERS("channels"),
+                                 FOR_FILTERS("variant"),
+                                 FOR_FILES("export"),
+                                 FOR_FILES("import"),
+                                 FOR_FILES("replay"),
+                                 FOR_FILES("repeat"),
+                                 FOR_FILES("from-scratch"),
+                                 {0}};
+    return cli_parse(&command_tune, argc, argv, own, &run->common, operands);
+}
+
 int tune_kernel(int argc, char **argv)
 {
     struct kernel_run run = {.on_terminal = isatty(STDERR_FILENO)};
     struct operands operands;
-    const struct option own[] = {{"kernel-file", 0, OPTION_TEXT, &run.kernel_file, 0, 0},
-                                 {"spec", 0, OPTION_TEXT, &run.spec_file, 0, 0},
-                                 {"kernel", 0, OPTION_TEXT, &run.kernel, 0, 0},
-                                 {"param", 0, OPTION_LIST, &run.params, 0, 0},
-                                 {"restrict", 0, OPTION_LIST, &run.rules, 0, 0},
-                                 {"global", 0, OPTION_TEXT, &run.global, 0, 0},
-                                 {"local", 0, OPTION_TEXT, &run.local, 0, 0},
-                                 {"arg", 0, OPTION_LIST, &run.arguments, 0, 0},
-                                 {"define", 0, OPTION_LIST, &run.defines, 0, 0},
-                                 {"options", 0, OPTION_LIST, &run.options, 0, 0},
-                                 {"check", 0, OPTION_LIST, &run.checks, 0, 0},
-                                 {"tolerance", 0, OPTION_TEXT, &run.tolerance, 0, 0},
-                                 {"relative", 0, OPTION_TEXT, &run.relative, 0, 0},
-                                 {"bytes", 0, OPTION_TEXT, &run.bytes, 0, 0},
-                                 {"flops", 0, OPTION_TEXT, &run.flops, 0, 0},
-                                 {"output", 'o', OPTION_TEXT, &run.output, 0, 0},
-                                 {"header", 0, OPTION_TEXT, &run.header, 0, 0},
-                                 {"budget", 0, OPTION_TEXT, &run.budget, 0, 0},
-                                 {"timeout", 0, OPTION_REAL, &run.session.run_seconds, 0.1, 86400},
-                                 {"memory", 0, OPTION_REAL, &run.memory, 64, 1 << 24},
-                                 {"build-timeout", 0, OPTION_REAL, &run.session.build_seconds, 0.1, 86400},
-                                 {"evaluations", 0, OPTION_REAL, &run.evaluations, 1, 1 << 20},
-                                 {"seed", 0, OPTION_TEXT, &run.seed, 0, 0},
-                                 {"quick", 0, OPTION_FLAG, &run.quick, 0, 0},
-                                 {"full", 0, OPTION_FLAG, &run.full, 0, 0},
-                                 {"fresh", 0, OPTION_FLAG, &run.fresh, 0, 0},
-                                 {"cold", 0, OPTION_FLAG, &run.cold, 0, 0},
-                                 {"trust", 0, OPTION_FLAG, &run.trust, 0, 0},
-                                 {"decode-memory", 0, OPTION_REAL, &run.decode_memory, 1, 1 << 24},
-                                 {"facts", 0, OPTION_FLAG, &run.wishes.facts, 0, 0},
-                                 {"metric", 0, OPTION_LIST, &run.wishes.texts, 0, 0},
-                                 {"objective", 0, OPTION_TEXT, &run.wishes.objective, 0, 0},
-                                 {0}};
     for (int i = 0; i < OWN_MAX_ARGUMENTS; i++)
         run.held[i].fd = -1;
-    enum parsed parsed = cli_parse(&command_tune, argc, argv, own, &run.common, &operands);
+    enum parsed parsed = parse(&run, argc, argv, &operands);
     if (parsed != PARSED_GO)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
     const char *wrong = tune_contradiction(run.evaluations, run.quick, run.full);

@@ -252,6 +252,29 @@ def test_mismatches_are_told():
                       "--define", "A=2*B", "--define", "B=2")
 
 
+def test_options_of_the_other_use_are_told_as_such():
+    """Each that the help lists is known to both: what is for kernels of one's own alone, or for filters alone, is told so."""
+    with Place() as place:
+        place.environment["OCL_ICD_VENDORS"] = "/nonexistent"
+        place.write("k.cl", "kernel void k(global int *out) { out[0] = 0; }\n")
+        parts = re.split(r"\n(?:options|files of measurements|Tuning your own kernel.*|common options):\n", place.run("--help")[0])
+        _, filters, files, kernels, common = [re.findall(r"^  (?:-\w, )?--([a-z-]+)", part, re.M) for part in parts]
+
+        def told(words, *use):
+            found = {}
+            for name in filters + files + kernels + common:
+                err = place.start(*use, f"--{name}", "1").communicate(timeout=60)[1]
+                frame.check("there is no option" not in err, f"{use} --{name}: {err}")
+                if re.search(rf"hone: tune: --{name} {words}", err):
+                    found[name] = err
+            return set(found)
+
+        both = {"kernel-file", "spec"}
+        frame.check(told("is for kernels of one's own, and --kernel-file or --spec is missing", "sobel") == set(kernels) - both, "filters")
+        frame.check(told("is for (filters|files)", "--kernel-file", "k.cl") == {"size", "format", "channels", "variant", *files}, "kernels")
+        place.refuses("--output is for kernels of one's own", "sobel", "-o", "t4.json")
+
+
 def test_mistakes_are_told_before_a_device_is_opened():
     with Place() as place:
         place.write("k.cl", "kernel void k(global int *out) { out[0] = N; }\nkernel void other(void) {}\n")
