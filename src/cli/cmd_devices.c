@@ -43,11 +43,11 @@ static void show_sizes(const hone_device_info *d)
 {
     show_row("compute units", "%u at %u MHz", d->compute_units, d->clock_mhz);
     if (d->simd_width)
-        show_row("SIMD width", "%u work-items", d->simd_width);
+        show_row("SIMD width", "%s", show_count(d->simd_width, "work-item").text);
     if (d->registers_per_group)
         show_row("registers", "%u per work-group, of 32 bits", d->registers_per_group);
-    show_row("work-group", "at most %zu work-items, %zu x %zu x %zu", d->max_work_group, d->max_work_items[0],
-             d->max_work_items[1], d->max_work_items[2]);
+    show_row("work-group", "at most %s, %zu x %zu x %zu", show_count(d->max_work_group, "work-item").text,
+             d->max_work_items[0], d->max_work_items[1], d->max_work_items[2]);
     show_bytes_row("global memory", d->global_memory, d->unified_memory ? ", shared with the host" : "");
     show_bytes_row("largest buffer", d->max_allocation, "");
     show_bytes_row("global cache", d->global_cache, "");
@@ -127,7 +127,7 @@ static void show_details(const struct device_details *d)
 {
     show_row("profile", "%s", d->profile);
     if (d->preferred_multiple)
-        show_row("preferred multiple", "%u work-items", d->preferred_multiple);
+        show_row("preferred multiple", "%s", show_count(d->preferred_multiple, "work-item").text);
     else
         show_row("preferred multiple", "not known: asked of the device since OpenCL 3.0");
     show_row("native vectors", "%u char, %u short, %u int, %u half, %u float, %u double",

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "base/mem.h"
+#include "cli/show.h"
 #include "lab/lint/lint.h"
 
 #include <jansson.h>
@@ -135,7 +136,7 @@ static int report(struct linting *l, const struct operands *operands)
     } else if (!l->common.quiet) {
         printf("%zu found, %zu allowed with a reason", l->found, l->allowed);
         if (l->failed)
-            printf(", %zu of %d files not judged", l->failed, operands->count);
+            printf(", %zu of %s not judged", l->failed, show_count((size_t)operands->count, "file").text);
         printf("\n");
     }
     json_decref(l->findings);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cl/device.h"
 #include "cli/profile/traffic.h"
+#include "cli/show.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -155,7 +156,7 @@ void apply_tell_copies(const struct apply_result *result, struct text *text)
         const hone_copies *c = &list[i].copies;
         if (c->count == 0)
             continue;
-        text_add(text, "%s%llu bytes %s", before, (unsigned long long)c->bytes, list[i].text);
+        text_add(text, "%s%s %s", before, show_count(c->bytes, "byte").text, list[i].text);
         if (c->count > 1)
             text_add(text, " in %llu pieces", (unsigned long long)c->count);
         before = ", ";
@@ -315,14 +316,15 @@ static void explain(const struct engine *engine, const struct apply_result *resu
     const hone_device_counts counts = hone_device_get_counts(result->device);
     struct text copies = {0};
     apply_tell_copies(result, &copies);
-    char pages[32] = "";
+    char pages[80] = "";
     if (result->pages > 1)
         snprintf(pages, sizeof pages, ", %u pages", result->pages);
     else if (result->bands)
-        snprintf(pages, sizeof pages, ", in %u bands", result->bands);
-    cli_note(common, "'%s': %s, %ux%u %s, %u channels%s%s", result->item->input, result->format,
-             result->in.width, result->in.height, hone_type_name(result->in.type),
-             result->in.channels * result->parts, result->gray_alpha ? " (gray and alpha)" : "", pages);
+        snprintf(pages, sizeof pages, ", in %s", show_count(result->bands, "band").text);
+    cli_note(common, "'%s': %s, %ux%u %s, %s%s%s", result->item->input, result->format, result->in.width,
+             result->in.height, hone_type_name(result->in.type),
+             show_count((size_t)result->in.channels * result->parts, "channel").text,
+             result->gray_alpha ? " (gray and alpha)" : "", pages);
     if (is_shared(engine, result))
         apply_note_devices(engine, result, "tiles");
     else if (engine->shared->count > 1)

@@ -4,6 +4,7 @@
 
 #include "cli/guard.h"
 #include "cli/pick/tune_chain.h"
+#include "cli/show.h"
 #include "cli/tune/tune.h"
 
 #include <stdio.h>
@@ -38,10 +39,10 @@ static void show_result(void *context, const struct session_result *result)
     if (shows_progress(context))
         fputs("\r\033[K", stderr);
     if (choice->count > 0)
-        cli_note(context, "tuned %s for %ux%u %s x%u: %s %s, %.4g ms, after %d evaluations in %.1f s",
-                 choice->c.filter, choice->c.width, choice->c.height, hone_type_name(choice->c.type),
-                 choice->c.channels, best->variant, best->config, best->ms, choice->evaluations,
-                 choice->seconds);
+        cli_note(context, "tuned %s for %ux%u %s x%u: %s %s, %.4g ms, after %s in %.1f s", choice->c.filter,
+                 choice->c.width, choice->c.height, hone_type_name(choice->c.type), choice->c.channels,
+                 best->variant, best->config, best->ms,
+                 show_count((size_t)choice->evaluations, "evaluation").text, choice->seconds);
     if (choice->count > 0 && !result->compared_with[0] && !result->interrupted)
         cli_note(context, "%s", tune_unchecked);
 }

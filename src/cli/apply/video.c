@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cl/device.h"
 #include "cli/guard.h"
+#include "cli/show.h"
 #include "cli/survive.h"
 #include "image/view.h"
 #include "lab/profile/timeline.h"
@@ -378,8 +379,8 @@ static hone_status run_film(struct film *film, const char *root, hone_error *err
     film->outcome.seconds = (double)(clock_ns() - start) * 1e-9;
     film->outcome.damages = video_damages(film->input);
     if (guard_is_signalled(NULL) && !status)
-        cli_warn(&film->options->common, "interrupted: '%s' holds %llu frames", film->item->output,
-                 (unsigned long long)film->outcome.frames);
+        cli_warn(&film->options->common, "interrupted: '%s' holds %s", film->item->output,
+                 show_count(film->outcome.frames, "frame").text);
     guard_release();
     return status;
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json_text.h"
 #include "base/text.h"
+#include "cli/show.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -65,7 +66,7 @@ void video_print_line(const struct apply_result *result)
 {
     const struct video_outcome *video = &result->video;
     struct text line = {0};
-    text_add(&line, "%s: %llu frames of %ux%u %s, ", result->item->output, (unsigned long long)video->frames,
+    text_add(&line, "%s: %s of %ux%u %s, ", result->item->output, show_count(video->frames, "frame").text,
              result->in.width, result->in.height, video->pixels);
     apply_name_steps(result, &line);
     text_add(&line, ", %s, %.1f s, %.1f frames/s", video->encoder, video->seconds, rate_of(video));
@@ -83,15 +84,15 @@ void video_explain(const struct engine *engine, const struct apply_result *resul
     const struct common_options *common = &engine->options->common;
     struct text busy = {0}, copies = {0};
     apply_tell_copies(result, &copies);
-    cli_note(common, "'%s': %s, %llu frames of %ux%u %s, encoded by %s", result->item->input, video->codec,
-             (unsigned long long)video->frames, result->in.width, result->in.height, video->pixels,
+    cli_note(common, "'%s': %s, %s of %ux%u %s, encoded by %s", result->item->input, video->codec,
+             show_count(video->frames, "frame").text, result->in.width, result->in.height, video->pixels,
              video->encoder);
     for (int i = 0; i < VIDEO_STAGES; i++)
         if (video->busy[i] > 0)
             text_add(&busy, "%s %s %.2f s", busy.data ? "," : "", stages[i], video->busy[i]);
     apply_note_devices(engine, result, "frames");
-    cli_note(common, "  %.2f s, %.1f frames/s; busy:%s; %llu frames filtered where they were decoded",
-             video->seconds, rate_of(video), text_view(&busy), (unsigned long long)video->zero_copy);
+    cli_note(common, "  %.2f s, %.1f frames/s; busy:%s; %s filtered where decoded", video->seconds,
+             rate_of(video), text_view(&busy), show_count(video->zero_copy, "frame").text);
     cli_note(common, "  %s", text_view(&copies));
     apply_note_traffic(common, result);
     text_finish(&copies);

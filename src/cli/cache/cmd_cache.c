@@ -74,8 +74,8 @@ static void print_totals(const struct totals *totals, const hone_cache_info *inf
             "%zu damaged in the driver's own cache, which may end the process: --repair leaves it behind\n",
             totals->driver_damaged);
     if (totals->crashed)
-        printf("%zu ended the process while their driver loaded or built them; left out after two times\n",
-               totals->crashed);
+        printf("%s ended the process while the driver loaded or built it; left out after two times\n",
+               show_count(totals->crashed, "program").text);
     printf("folder: %s\n", info->folder);
 }
 

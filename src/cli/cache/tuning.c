@@ -40,10 +40,11 @@ static void print_choice(const struct record_choice *choice)
     char age[32];
     const struct record_config *best = &choice->ranked[0];
     show_age(choice->time, age, sizeof age);
-    printf("%s %s, %s x%u, %ux%u: %s %s, %.4g ms, %d evaluations, %s ago, %s, driver %s\n", choice->c.filter,
+    printf("%s %s, %s x%u, %ux%u: %s %s, %.4g ms, %s, %s ago, %s, driver %s\n", choice->c.filter,
            choice->c.parameters, hone_type_name(choice->c.type), choice->c.channels, choice->c.width,
-           choice->c.height, best->variant, best->config, best->ms, choice->evaluations, age,
-           choice->device.name, choice->device.driver);
+           choice->c.height, best->variant, best->config, best->ms,
+           show_count((size_t)choice->evaluations, "evaluation").text, age, choice->device.name,
+           choice->device.driver);
 }
 
 static void print_wrong(const struct record_trust *wrong)

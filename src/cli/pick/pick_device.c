@@ -132,9 +132,9 @@ static void tell(const struct pick_request *request, const hone_device_info *inf
     else
         snprintf(
             sentence, sizeof sentence,
-            "device %u (%.200s): %.3g ms expected, %.3g of them for transfers; %zu of %zu filters measured",
+            "device %u (%.200s): %.3g ms expected, %.3g of them for transfers; %zu of %zu filter%s measured",
             info->index, info->name, (e->kernels + e->transfers) * 1e3, e->transfers * 1e3, e->measured,
-            count);
+            count, count == 1 ? "" : "s");
     request->tell(request->context, sentence);
 }
 

@@ -99,7 +99,7 @@ static void print_traffic(const struct profile *profile)
              (double)t->bus * 1e-6, (double)t->memory * 1e-6, t->launches, t->copies);
     for (size_t i = 0; i < profile->copy_count; i++) {
         const struct profile_copy *copy = &profile->copies[i];
-        show_row(i ? "" : "copies", "%s of %llu bytes%s: %s", copy->what, (unsigned long long)copy->bytes,
+        show_row(i ? "" : "copies", "%s of %s%s: %s", copy->what, show_count(copy->bytes, "byte").text,
                  copy->avoidable ? ", avoidable" : "", copy->why);
     }
 }
@@ -112,9 +112,9 @@ static void print_energy(const struct profile *profile)
         const struct energy_counter *c = &meter->counters[i];
         if (c->works)
             show_row(any ? "" : "energy",
-                     "%.6f J per run of %s, with all else that ran there (%.3f J in %u runs, %.2f s)",
-                     c->joules / profile->energy_runs, c->name, c->joules, profile->energy_runs,
-                     profile->energy_seconds);
+                     "%.6f J per run of %s, with all else that ran there (%.3f J in %s, %.2f s)",
+                     c->joules / profile->energy_runs, c->name, c->joules,
+                     show_count(profile->energy_runs, "run").text, profile->energy_seconds);
         any = any || c->works;
     }
     if (!any)

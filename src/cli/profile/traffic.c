@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "cli/show.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -20,7 +21,7 @@ void traffic_note(const struct common_options *common, const struct traffic *tra
         char times[48] = "";
         if (c->count > 1)
             snprintf(times, sizeof times, " in %llu pieces", (unsigned long long)c->count);
-        cli_note(common, "  %s of %llu bytes%s%s: %s", c->copy.what, (unsigned long long)c->copy.bytes, times,
+        cli_note(common, "  %s of %s%s%s: %s", c->copy.what, show_count(c->copy.bytes, "byte").text, times,
                  c->copy.avoidable ? ", avoidable" : "", c->copy.why);
     }
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/show.h"
 #include "cli/tune/own.h"
 #include "cli/tune/signals.h"
 #include "filter/case.h"
@@ -148,8 +149,8 @@ static hone_status collect(struct tune_run *run, const struct operands *operands
         THEN(status, add_wanted(run, operands, &in, error));
     }
     if (!status && run->count == 0)
-        status = error_usage(error, "these filters do not take %s images of %u channels",
-                             hone_type_name(in.type), in.channels);
+        status = error_usage(error, "these filters do not take %s images of %s", hone_type_name(in.type),
+                             show_count(in.channels, "channel").text);
     return status;
 }
 
@@ -241,8 +242,9 @@ static int tune_all(struct tune_run *run)
         worst = status > worst ? status : worst;
     }
     if (run->done < run->count && !tune_is_interrupted(NULL))
-        cli_warn(&run->common, "%.0f s are over: %d of %d cases were not tuned (--budget gives them time)",
-                 run->seconds, run->count - run->done, run->count);
+        cli_warn(&run->common, "%.0f s are over: %d of %d cases %s not tuned (--budget gives more time)",
+                 run->seconds, run->count - run->done, run->count,
+                 run->count - run->done == 1 ? "was" : "were");
     if (run->common.json && !cli_print_json(json_incref(run->report))) /* it takes the report over */
         worst = EXIT_DEVICE;
     return tune_is_interrupted(NULL) ? EXIT_INTERRUPTED : worst;
@@ -259,7 +261,7 @@ static int run_cases(struct tune_run *run, const struct operands *operands)
     THEN(status, tune_start_worker(&run->worker, &run->common, run->memory, &error));
     if (status)
         return cli_fail(&run->common, &error);
-    cli_note(&run->common, "tuning %d cases on %s (%s, driver %s)", run->count,
+    cli_note(&run->common, "tuning %s on %s (%s, driver %s)", show_count((size_t)run->count, "case").text,
              run->worker.device_record.name, run->worker.device_record.platform,
              run->worker.device_record.driver);
     int result = tune_all(run);

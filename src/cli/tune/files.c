@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/show.h"
 #include "tune/search/judge.h"
 #include "tune/search/replay.h"
 #include "tune/t4/t4.h"
@@ -240,13 +241,15 @@ static void print_replay(const struct replay *replay)
 {
     const struct replay_result *r = &replay->result;
     const struct replay_options *options = &replay->options;
+    const struct counted works = show_count((size_t)r->legal, "configuration");
+    const char *ending = r->legal == 1 ? "s" : "";
     if (metrics_by_time(replay->metrics))
-        printf("%lld configurations work, the best takes %.4g ms; ", (long long)r->legal, replay->value);
+        printf("%s work%s, the best takes %.4g ms; ", works.text, ending, replay->value);
     else
-        printf("%lld configurations tell %s, the best has %.4g; ", (long long)r->legal, replay->objective,
-               replay->value);
-    printf("%d searches of at most %d evaluations (%.0f on average)\n", options->repeats,
-           options->evaluations, r->evaluations);
+        printf("%s tell%s %s, the best has %.4g; ", works.text, ending, replay->objective, replay->value);
+    printf("%d search%s of at most %s (%.0f on average)\n", options->repeats,
+           options->repeats == 1 ? "" : "es", show_count((size_t)options->evaluations, "evaluation").text,
+           r->evaluations);
     print_best(replay);
     for (int i = 0; i < REPLAY_MARKS; i++)
         if (replay_marks[i] <= options->evaluations)

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "cli/show.h"
 #include "media/media.h"
 
 #include <stdio.h>
@@ -134,8 +135,8 @@ static hone_status take_raw(struct kernel_run *run, int i, hone_error *error)
                            i + 1, a->text, a->file, a->file);
     hone_status status = file_read(a->file, largest_raw, &content, error);
     if (!status && (content.length == 0 || content.length % element_size(a->element) != 0))
-        status = error_io(error, "'%s' has %zu bytes: no whole number of %s", a->file, content.length,
-                          element_name(a->element));
+        status = error_io(error, "'%s' has %s: no whole number of %s", a->file,
+                          show_count(content.length, "byte").text, element_name(a->element));
     THEN(status, held_file_make(&run->held[i], content.data, content.length, error));
     a->data = (struct own_data){.bytes = content.length,
                                 .element = a->element,
@@ -168,8 +169,9 @@ static hone_status right_picture(const struct kernel_run *run, const char *path,
     if (!status && p.desc.channels == 3 && count == p.count / 3 * 4)
         status = add_alpha(&p, error);
     if (!status && p.count != count)
-        status = error_usage(error, "--check '%s' holds %zu numbers (%ux%u, %u channels), the output %zu",
-                             path, p.count, p.desc.width, p.desc.height, p.desc.channels, count);
+        status = error_usage(error, "--check '%s' holds %s (%ux%u, %s), the output %zu", path,
+                             show_count(p.count, "number").text, p.desc.width, p.desc.height,
+                             show_count(p.desc.channels, "channel").text, count);
     THEN(status, convert(&p, element, error));
     if (!status)
         memcpy(to, p.pixels, count * element_size(element));
@@ -184,8 +186,8 @@ static hone_status right_raw(const char *path, enum element element, size_t coun
     size_t bytes = count * element_size(element);
     hone_status status = file_read(path, largest_raw, &content, error);
     if (!status && content.length != bytes)
-        status = error_usage(error, "--check '%s' has %zu bytes, the output %zu (%zu of %s)", path,
-                             content.length, bytes, count, element_name(element));
+        status = error_usage(error, "--check '%s' has %s, the output %zu (%zu of %s)", path,
+                             show_count(content.length, "byte").text, bytes, count, element_name(element));
     if (!status)
         memcpy(to, content.data, bytes);
     text_finish(&content);

@@ -5,6 +5,7 @@
 
 #include "base/json_text.h"
 #include "base/text.h"
+#include "cli/show.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -126,9 +127,9 @@ static void print_table(const struct kernel_run *run)
     if (r->base.tied >= 0)
         print_neighbours(run);
     print_failures(r);
-    printf("  how        %zu evaluations%s in %.1f s, %d of them from before; space of %lld",
-           r->base.try_count, r->base.exhausted ? " (all there are)" : "", r->base.choice.seconds,
-           r->base.resumed, (long long)r->base.space);
+    printf("  how        %s%s in %.1f s, %d of them from before; space of %lld",
+           show_count(r->base.try_count, "evaluation").text, r->base.exhausted ? " (all there are)" : "",
+           r->base.choice.seconds, r->base.resumed, (long long)r->base.space);
     if (r->base.legal >= 0)
         printf(", %lld legal", (long long)r->base.legal);
     tune_print_failures(r->base.states);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/show.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -202,9 +203,9 @@ void tune_print_result(const struct session_result *r, const struct session_opti
     tune_print_metrics(r, options->metrics);
     if (r->tied >= 0)
         print_experiment(r, options->variants);
-    printf("  how        %d evaluations%s in %.1f s, %d of them from before; space of %lld",
-           choice->evaluations, r->exhausted ? " (all there are)" : "", choice->seconds, r->resumed,
-           (long long)r->space);
+    printf("  how        %s%s in %.1f s, %d of them from before; space of %lld",
+           show_count((size_t)choice->evaluations, "evaluation").text, r->exhausted ? " (all there are)" : "",
+           choice->seconds, r->resumed, (long long)r->space);
     tune_print_failures(r->states);
     printf("\n");
     tune_print_sureness(r);

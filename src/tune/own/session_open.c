@@ -185,8 +185,9 @@ static hone_status read_right(struct session *s, hone_error *error)
     const json_t *outputs = json_object_get(s->description, "outputs");
     if ((int)json_array_size(outputs) != spec->check_count)
         return error_usage(
-            error, "--check names %d files, the kernel has %zu outputs: one file for each, in their order",
-            spec->check_count, json_array_size(outputs));
+            error, "--check names %d file%s, the kernel has %zu output%s: one file for each, in their order",
+            spec->check_count, spec->check_count == 1 ? "" : "s", json_array_size(outputs),
+            json_array_size(outputs) == 1 ? "" : "s");
     hone_status status = HONE_OK;
     for (size_t i = 0; i < json_array_size(outputs) && !status; i++) {
         const json_t *output = json_array_get(outputs, i);

@@ -15,7 +15,7 @@ import time
 import frame
 from place import Place
 
-EXPECTED = re.compile(r"device (\d+) \(.*\): ([0-9.e+-]+) ms expected.*; (\d+) of 1 filters measured")
+EXPECTED = re.compile(r"device (\d+) \(.*\): ([0-9.e+-]+) ms expected.*; (\d+) of 1 filter measured")
 PATIENCE = 60  # folders, of half a second each, until others have been tried, on a machine that has much else to do
 DUE = 5  # seconds of many small frames after which others are compiled
 TWO = {"POCL_DEVICES": "basic pthread"}  # PoCL on one core, and on all

@@ -462,7 +462,7 @@ def test_an_interrupt_completes_the_file():
             said = process.stderr.read().decode()
         frame.check(process.returncode == -signal.SIGINT, f"{process.returncode}: {said}")
         got = read_video(place.path("out.mkv"), "420", 8)
-        frame.check(re.search(rf"interrupted: '.*' holds {len(got)} frames", said), f"{len(got)}: {said}")
+        frame.check(re.search(rf"interrupted: '.*' holds {len(got)} frames?", said), f"{len(got)}: {said}")
         frame.check(0 < len(got) <= len(frames), f"{len(got)}")
         check_frames(got, frames[:len(got)], "until the interrupt")
         frame.check(os.listdir(place.folder) == ["out.mkv"], f"{os.listdir(place.folder)}")

@@ -226,7 +226,7 @@ def test_arguments_of_every_kind():
         report, _ = place.tune(*arguments, *right)
         frame.check(set(states(report).values()) <= {"ok", "slow"}, f"{report['tries']}")
         frame.check(report["space"] == 2 and report["exhausted"], "not all were tried")
-        place.refuses("--check names 1 files, the kernel has 3 outputs", *arguments, "--check", "counts.raw")
+        place.refuses("--check names 1 file, the kernel has 3 outputs", *arguments, "--check", "counts.raw")
         counts[3, 5] += 2
         place.write("counts.raw", counts.astype(numpy.int32).tobytes())
         place.refuses("1 of 144 elements are wrong, the first is element 77", *arguments, *right, status=1)

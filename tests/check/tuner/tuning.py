@@ -690,6 +690,21 @@ def test_what_was_tuned_is_used_for_one_image_too():
         frame.check("measured here" in err and "quick to compile" not in err, err)
 
 
+def test_one_is_told_in_the_singular():
+    with Place() as place:
+        out, err = place.run("tune", *CASE, "-v", "--variant", "direct", "--evaluations", "1")
+        frame.check("tuning 1 case on " in err and "  how        1 evaluation in " in out, f"{out}{err}")
+        exported = place.path("one.T4.json")
+        place.run("tune", "--export", exported)
+        said = [out, err, *place.run("cache", "tuning"), *place.run("devices", "-v"),
+                *place.run("tune", "--replay", exported, "--repeat", "1", "--evaluations", "1"),
+                *place.run("apply", "-v", "box size=4", place.pgm(1, 1), "-o", place.path("out.pgm")),
+                *place.run("profile", "box size=4", place.pgm(1, 1), "-v", "--repeat", "1")]
+        frame.check("1 search of at most 1 evaluation (" in "".join(said) and ", 1 channel" in "".join(said), f"{said}")
+        several = r"\b1 (?:bytes|cases|channels|evaluations|measurements|pieces|programs|runs|searches|work-items|configurations|filters)\b"
+        frame.check(not re.search(rf"(?<![\d.,x]){several}", "".join(said)), f"{re.findall('.*' + several + '.*', ''.join(said))}")
+
+
 def test_a_mistake_is_told_once():
     with Place() as place:
         for text, wanted in (("sobl", "did you mean 'sobel'? There are add, "), ("zzzzzz size=3", "'zzzzzz'; there are add, "),

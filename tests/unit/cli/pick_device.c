@@ -102,7 +102,7 @@ TEST(the_faster_of_two_is_taken)
     write_time(1, 1024, 2);
     REQUIRE_OK(pick(&index, &error));
     CHECK_EQ(index, 1);
-    CHECK_HAS(told, "device 0 (Toaster): 4 ms expected, 0 of them for transfers; 1 of 1 filters measured");
+    CHECK_HAS(told, "device 0 (Toaster): 4 ms expected, 0 of them for transfers; 1 of 1 filter measured");
     CHECK_HAS(told, "device 1 (Oven): 2 ms expected");
 }
 
@@ -143,7 +143,7 @@ TEST(without_measurements_the_roofs_decide)
     write_roofs(0, 0);
     REQUIRE_OK(pick(&index, &error));
     CHECK_EQ(index, 1);
-    CHECK_HAS(told, "0 of 1 filters measured");
+    CHECK_HAS(told, "0 of 1 filter measured");
 }
 
 TEST(devices_that_ended_the_process_are_left_out)

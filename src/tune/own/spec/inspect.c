@@ -151,8 +151,9 @@ static hone_status check_count(const struct kernel *kernel, const struct own_spe
             text_add(&list, i ? ", " : ": ");
             spell(&a, &list);
         }
-    hone_status status = error_usage(error, "kernel '%s' takes %u arguments, --arg gives %d%s", spec->kernel,
-                                     facts->arguments, spec->argument_count, text_view(&list));
+    hone_status status = error_usage(error, "kernel '%s' takes %u argument%s, --arg gives %d%s", spec->kernel,
+                                     facts->arguments, facts->arguments == 1 ? "" : "s", spec->argument_count,
+                                     text_view(&list));
     text_finish(&list);
     return status;
 }
