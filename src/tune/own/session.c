@@ -21,7 +21,8 @@ static bool same_case(const struct record_case *a, const struct record_case *b)
     return strcmp(a->filter, b->filter) == 0 && strcmp(a->source, b->source) == 0;
 }
 
-/* Winners seed the search: of other devices and sizes too, where kernel and file have the same names. */
+/* Winners seed the search: of other devices and sizes too, where kernel and file have the same names. Of
+ * another tuner's results, which are no tries of ours, all that were kept. */
 static void learn(struct session *s, const struct records *all)
 {
     enum { MOST_SEEDS = 8 };
@@ -29,8 +30,10 @@ static void learn(struct session *s, const struct records *all)
         const struct record_choice *choice = &all->choices[i];
         bool same_file =
             !choice->c.parameters[0] || strcmp(choice->c.parameters, s->record_case.parameters) == 0;
-        if (strcmp(choice->c.filter, s->record_case.filter) == 0 && same_file && choice->count > 0)
-            own_session_add_seed(s, choice->ranked[0].config);
+        const int count = choice->origin == ORIGIN_IMPORT ? choice->count : choice->count > 0;
+        if (strcmp(choice->c.filter, s->record_case.filter) == 0 && same_file)
+            for (int k = 0; k < count && s->seed_count < MOST_SEEDS; k++)
+                own_session_add_seed(s, choice->ranked[k].config);
     }
 }
 

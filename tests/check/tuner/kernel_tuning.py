@@ -5,6 +5,7 @@ kernel_tuning.py build=FOLDER"""
 
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -628,6 +629,17 @@ def test_winners_of_kernel_tuner_are_tried_first():
         report, _ = place.tune("--kernel-file", "any.cl", "--param", "block_size_x=1,2,4,8,64", "--param", "block_size_y=1,2,4", "--param",
                                "use_padding=0,1", "--global", "1", "--arg", "out:s32:1", "--evaluations", "2")
         frame.check("block_size_x=64 block_size_y=2 use_padding=1" in states(report), f"{states(report)}")
+        order = random.Random(1).sample(range(2, 33), 20)  # the fastest first
+        entries = {str(n): {"N": n, "time": 1 + place_of / 10} for place_of, n in enumerate(order)}
+        place.write("cache.json", json.dumps({"device_name": "Toaster", "kernel_name": "seeded", "tune_params_keys": ["N"],
+                                              "tune_params": {"N": list(range(1, 33))}, "cache": dict(sorted(entries.items()))}))
+        place.run("--import", "cache.json")
+        place.write("seeded.cl", "kernel void seeded(global int *out) { out[0] = 0 * N; }\n")
+        fastest = {f"N={n}" for n in order[:6]}
+        for more, seeded in (((), True), (("--fresh",), False)):
+            report, _ = place.tune("--kernel-file", "seeded.cl", "--param", "N=1..32", "--global", "1", "--arg", "out:s32:1",
+                                   "--evaluations", "7", *more)
+            frame.check((set(states(report)) == {"N=1", *fastest}) == seeded, f"{more}: {states(report)}, the fastest are {fastest}")
 
 
 def test_costs_name_what_there_is():
