@@ -42,7 +42,8 @@ struct precompiler {
 
 /* Adds what this process compiled, or took from an older file, since the last call; it has run. */
 void precompiler_add(struct precompiler *made);
-/* Adds what another process has written with precompiler_write, but for what is there already. HONE_ERROR_IO. */
+/* Adds what another process has written with precompiler_write, but for what is there already.
+ * HONE_ERROR_IO. */
 hone_status precompiler_merge(struct precompiler *made, const char *path, hone_error *error);
 /* Adds the verdicts and writes the file. HONE_ERROR_IO; an older file is then left as it was. */
 hone_status precompiler_write(struct precompiler *made, const char *path, hone_error *error);

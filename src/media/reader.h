@@ -52,8 +52,8 @@ extern const struct media_reader media_reader_pnm;
 /* How long the image is that `length` bytes begin with, P5, P6, P7, PF or Pf; 0 where its header is not
  * whole, or wrong. */
 uint64_t media_pnm_bytes(const char *text, size_t length);
-/* Of an open input: whether the header of a P1 to P4 file is sound; libvips takes what stands before a NUL. Of
- * other files HONE_OK. `head`: the file's first bytes. */
+/* Of an open input: whether the header of a P1 to P4 file is sound; libvips takes what stands before a NUL.
+ * Of other files HONE_OK. `head`: the file's first bytes. */
 hone_status media_check_plain_pnm(const struct media_input *input, const uint8_t *head, size_t count,
                                   hone_error *error);
 

@@ -345,8 +345,8 @@ void depths_warn(struct engine *engine, hone_type type);
 /* The same of a video whose samples have this many bits, which filters see as 16. */
 void depths_warn_video(const struct engine *engine, const char *name, unsigned bits);
 
-/* Loads the drivers, and opens the device if it is known which, while an input is opened. Any number of times.
- * Fine if it fails: then apply_open_device says why. Under the lock. */
+/* Loads the drivers, and opens the device if it is known which, while an input is opened. Any number of
+ * times. Fine if it fails: then apply_open_device says why. Under the lock. */
 void apply_open_early(struct shared_device *shared);
 /* Waits for that. Fine without it. */
 void apply_await_early(struct shared_device *shared);
@@ -364,8 +364,8 @@ hone_status share_open(struct shared_device *shared, const struct engine *engine
 bool share_close(struct shared_device *shared);
 /* Seconds that work on so many pixels may take; 0: any. */
 double share_bound(const struct shared_device *shared, double pixels);
-/* The same for writing a result, which cannot be interrupted without ending the process: never less than where
- * no --timeout was given. */
+/* The same for writing a result, which cannot be interrupted without ending the process: never less than
+ * where no --timeout was given. */
 double share_write_bound(const struct shared_device *shared, double pixels);
 const char *share_device_name(const hone_device *device);
 /* Of the pixels of all images. */
