@@ -42,9 +42,9 @@ enum { MAX_CHOICES = 24 };
  * Candidates in the order in which to try them, best first: the first whose kernels build, and give right
  * results, is taken. What was measured here or on a like device comes first, from the nearest on (the user's
  * own records before those that ship with hone), then hand-written choices, then what was measured on devices
- * of other vendors and kinds, then every variant there is, with its defaults and with the smallest work-
- * groups. Before all of them comes a variant that is compiled already, or has a short program, where there
- * are few `runs`, see hone_plan_options. At least one, or an error that says why none can run. A forced
+ * of other vendors and kinds, then every variant there is, with its defaults and with the smallest
+ * work-groups. Before all of them comes a variant that is compiled already, or has a short program, where
+ * there are few `runs`, see hone_plan_options. At least one, or an error that says why none can run. A forced
  * variant is the only candidate. Candidates are legal, and the first is usable; what the others need of the
  * device (variant_usable) is to be asked before they are tried. Whether kernels build is not known yet.
  */
