@@ -27,6 +27,9 @@ hone_status vips_bad(const struct media_input *input, const char *what, const ch
 unsigned vips_parts(const struct media_input *input);
 int vips_page_height(const struct media_input *input, const VipsImage *image);
 
+/* cut.c: an error, or with damage accepted a note, where a file ends before its last image does. */
+hone_status vips_check_end(const struct media_input *input, hone_error *error);
+
 /* metadata.c */
 hone_status vips_keep_metadata(struct media_input *input, VipsImage *image, hone_error *error);
 

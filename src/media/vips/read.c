@@ -282,6 +282,7 @@ static hone_status examine(struct media_input *input, VipsImage **image, hone_er
     const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
     hone_status status = media_check_size(input, (uint64_t)(*image)->Xsize,
                                           (uint64_t)(*image)->Ysize / vips_parts(input), error);
+    THEN(status, vips_check_end(input, error));
     THEN(status, choose_pages(input, image, error));
     if (!status)
         status = media_check_size(input, (uint64_t)(*image)->Xsize, (uint64_t)vips_page_height(input, *image),

@@ -4,12 +4,14 @@
 pages.py build=FOLDER"""
 
 import json
+import os
 import struct
 import subprocess
 import xml.etree.ElementTree
 
 import cv2
 import numpy as np
+import tifffile
 
 import frame
 from pictures import Here, read_pages, write_tiff
@@ -150,6 +152,39 @@ def test_options():
         frame.check("no page 2" in apply(place, "transpose", "one.pgm", "out.tif", "--pages", "2", status=3), "PGM")
 
 
+def check_cut(place, cut, out, count, what):
+    """An error; with damage accepted a warning and as many pages as are there."""
+    with open(place.path("cut" + out), "wb") as file:
+        file.write(cut)
+    said = apply(place, "box size=1", "cut" + out, "out" + out, status=3)
+    frame.check("the file is cut off" in said and "--accept-damaged" in said, f"{what}: {said}")
+    frame.check(not os.path.exists(place.path("out" + out)), f"{what}: an output")
+    said = apply(place, "box size=1", "cut" + out, "out" + out, "--accept-damaged")
+    frame.check("the file is cut off" in said, f"{what}, accepted: {said}")
+    got = subprocess.run(["identify", place.path("out" + out)], capture_output=True, check=True, timeout=100).stdout.count(b"\n")
+    frame.check(got == count, f"{what}, accepted: {got} images, not {count}")
+    os.remove(place.path("out" + out))
+
+
+def test_a_stack_that_is_cut_off_is_an_error():
+    """Within the pixels of a page, and within and before a directory; also where only a description tells of the other pages."""
+    with Here() as place:
+        write_tiff(place.path("in.tif"), stack(count=4))
+        with open(place.path("in.tif"), "rb") as file:
+            whole = file.read()
+        with tifffile.TiffFile(place.path("in.tif")) as file:
+            places = [page.offset for page in file.pages]
+        check_cut(place, whole[:len(whole) * 6 // 10], ".tif", 2, "60 %")
+        check_cut(place, whole[:places[2]], ".tif", 2, "before a directory")
+        check_cut(place, whole[:places[3] + 20], ".tif", 3, "within a directory")
+        tifffile.imwrite(place.path("in.tif"), np.zeros((24, 20, 30), "u2"), imagej=True)
+        with open(place.path("in.tif"), "rb") as file:
+            whole = file.read()
+        with tifffile.TiffFile(place.path("in.tif")) as file:
+            second = file.pages[1].offset
+        check_cut(place, whole[:second - 100], ".tif", 1, "ImageJ")
+
+
 # ---- More than four channels ----
 
 def test_many_channels_are_filtered_one_by_one():
@@ -264,6 +299,16 @@ def test_animations_stay_animations():
         again = frames(place.path("again.gif"), 40, 24)
         frame.check(len(again) == 4 and np.abs(again.astype(int) - before).mean() < 12, "frames of WebP differ")
         frame.check(gif_times(place.path("again.gif"))[0] == times[0], f"from WebP: {gif_times(place.path('again.gif'))}")
+
+
+def test_an_animation_that_is_cut_off_is_an_error():
+    with Here() as place:
+        make_gif(place.path("in.gif"))
+        with open(place.path("in.gif"), "rb") as file:
+            whole = file.read()
+        frame.check(whole[-1:] == b";", "another ending")
+        check_cut(place, whole[:-1], ".gif", 4, "the mark of the end")
+        check_cut(place, whole[:whole.rfind(b"!\xf9\x04") + 4], ".gif", 3, "before the last frame")
 
 
 frame.main(globals())

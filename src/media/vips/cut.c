@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files that end too early. Decoders of stacks and animations take the pages that are there for all of them,
+ * and say nothing. */
+#include "media/vips/internal.h"
+
+#include "base/file.h"
+#include "media/tiff_file.h"
+
+#include <string.h>
+
+/* ---- TIFF: each directory says where the next one is ---- */
+
+/* Whether the directory at *at, or the place of the next one behind it, is beyond the end; else *at becomes
+ * that place, 0 after the last. */
+static bool ends_before(const struct tiff_file *file, uint64_t size, uint64_t *at)
+{
+    uint64_t count = 0, next = 0;
+    if (*at > size || size - *at < tiff_count_bytes(file))
+        return true;
+    if (!tiff_file_directory(file, *at, &count, &next))
+        next = count = 0;
+    const uint64_t bytes = tiff_count_bytes(file) + count * tiff_entry_bytes(file) + tiff_offset_bytes(file);
+    const bool cut = count > 0 && size - *at < bytes;
+    *at = next;
+    return cut;
+}
+
+/* A chain may lead back to where it was: now and then a place is marked. */
+static bool is_cut_tiff(const struct media_input *input)
+{
+    struct tiff_file file = {.fd = input->fd};
+    uint64_t at = 0, marked = 0, steps = 0, until = 1;
+    if (!tiff_file_begin(&file, &at))
+        return false;
+    while (at && at != marked) {
+        if (++steps == until) {
+            marked = at;
+            until *= 2;
+        }
+        if (ends_before(&file, (uint64_t)input->bytes, &at))
+            return true;
+    }
+    return false;
+}
+
+/* ---- GIF: blocks, of which the last one is a mark ---- */
+
+static bool get_bytes(const struct media_input *input, uint64_t at, void *bytes, size_t count)
+{
+    return file_read_at(input->fd, bytes, count, (off_t)at) == (ssize_t)count;
+}
+
+/* Bytes of a table of colours that follows these flags. */
+static unsigned colour_bytes(unsigned flags)
+{
+    return flags & 0x80 ? 3u << ((flags & 7) + 1) : 0;
+}
+
+/* From the first of some sub-blocks to what follows the empty one that ends them. */
+static bool pass_sub_blocks(const struct media_input *input, uint64_t *at)
+{
+    unsigned char length;
+    do {
+        if (!get_bytes(input, *at, &length, 1))
+            return false;
+        *at += 1u + length;
+    } while (length);
+    return true;
+}
+
+static bool is_cut_gif(const struct media_input *input)
+{
+    enum { HEADER = 13, HEADER_FLAGS = 10, IMAGE = 10, IMAGE_FLAGS = 9 };
+    const unsigned char extension = 0x21, picture = 0x2c;
+    unsigned char head[HEADER];
+    if (!get_bytes(input, 0, head, HEADER))
+        return true;
+    for (uint64_t at = HEADER + colour_bytes(head[HEADER_FLAGS]);;) {
+        if (!get_bytes(input, at, head, 1))
+            return true;
+        if (head[0] != extension && head[0] != picture)
+            return false; /* the end, or what a decoder has to judge */
+        if (head[0] == picture && !get_bytes(input, at, head, IMAGE))
+            return true;
+        /* a picture's data begin with the length of their codes, an extension's with its kind */
+        at += head[0] == picture ? IMAGE + colour_bytes(head[IMAGE_FLAGS]) + 1 : 2;
+        if (!pass_sub_blocks(input, &at))
+            return true;
+    }
+}
+
+hone_status vips_check_end(const struct media_input *input, hone_error *error)
+{
+    const char *format = input->info.format;
+    const bool cut = (strcmp(format, "TIFF") == 0 && is_cut_tiff(input)) ||
+                     (strcmp(format, "GIF") == 0 && is_cut_gif(input));
+    if (!cut)
+        return HONE_OK;
+    if (!input->options.accept_damaged)
+        return media_bad(input, error,
+                         "the file is cut off: images of it may be missing (--accept-damaged takes what can "
+                         "be decoded)");
+    media_note(input, MEDIA_WARNING, "the file is cut off: images of it may be missing");
+    return HONE_OK;
+}
