@@ -139,8 +139,8 @@ bool media_stream_more(struct media_stream *stream);
 /* Whether nothing at all follows; waits for a byte. */
 bool media_stream_is_over(struct media_stream *stream);
 
-/* Reads the next image into memory, however long it takes to come. False: there is none. What is wrong with
- * it, media_stream_image tells. */
+/* Reads the next image into memory, however long it takes to come. False: nothing follows. What is wrong with
+ * it, also that it is none, media_stream_image tells. */
 bool media_stream_take(struct media_stream *stream);
 
 /* media_open for the image that was taken last, once. It may outlive the stream. */

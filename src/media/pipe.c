@@ -31,7 +31,9 @@ struct media_stream {
     int code;  /* errno of a read that failed, or of the copy; ETIME: nothing came for too long */
     bool told; /* with the image that was taken last */
     bool full;
-    int copy; /* the image that was taken last; -1: opened, or none */
+    bool strange; /* what was taken last does not begin like an image */
+    bool endless; /* its end was not found: all that followed was taken for it */
+    int copy;     /* the image that was taken last; -1: opened, or none */
     uint64_t copied, most;
     struct file_patience patience;
 };
@@ -189,10 +191,12 @@ static bool take_scan(struct media_stream *s)
 
 static void take_jpeg(struct media_stream *s)
 {
-    enum { END = 0xd9, SCAN = 0xda };
+    enum { START = 0xd8, END = 0xd9, SCAN = 0xda };
     const unsigned char *mark;
     bool more = take(s, 2);
     while (more && (mark = look(s, 2)) && mark[0] == 0xff && mark[1] != END) {
+        if (mark[1] == START)
+            return; /* this one is cut off, and the next one begins */
         const unsigned char kind = mark[1];
         if (kind == 0xff) {
             more = take(s, 1);
@@ -201,10 +205,13 @@ static void take_jpeg(struct media_stream *s)
         mark = look(s, 4);
         more = mark && take(s, 2 + big_endian(mark + 2, 2)) && (kind != SCAN || take_scan(s));
     }
-    if (more && (mark = look(s, 2)) && mark[0] == 0xff)
+    mark = more ? look(s, 2) : NULL;
+    if (mark && mark[0] == 0xff) {
         take(s, 2);
-    else
-        take_rest(s);
+        return;
+    }
+    s->endless = mark != NULL;
+    take_rest(s);
 }
 
 static void take_riff(struct media_stream *s)
@@ -270,16 +277,21 @@ bool media_stream_is_over(struct media_stream *s)
 
 bool media_stream_take(struct media_stream *s)
 {
-    if (!media_stream_more(s))
+    const bool more = media_stream_more(s);
+    if (!more && media_stream_is_over(s))
         return false;
     const int kind = kind_of(s);
     if (s->copy >= 0)
         close(s->copy);
     s->number++;
     s->copied = 0;
+    s->endless = false;
+    s->strange = !more;
     s->copy = memfd_create("hone-input", MFD_CLOEXEC);
     if (s->copy < 0)
         s->code = errno;
+    else if (s->strange)
+        ; /* nor would anything be known of what is behind it */
     else if (kind >= 0)
         kinds[kind].take(s);
     else
@@ -298,10 +310,17 @@ static hone_status check_copy(const struct media_stream *s, const char *name, ho
         return error_io(error,
                         "'%s': an image of more than %.0f MiB, which is the limit (--decode-memory sets it)",
                         name, (double)s->most / 1048576);
+    if (s->strange)
+        return error_io(error,
+                        "'%s': what comes does not begin like an image that can follow others, so the rest "
+                        "of the pipe cannot be read (--accept-damaged leaves it out)",
+                        name);
     if (s->copied == 0)
         return error_io(error, "'%s': nothing came", name);
     return HONE_OK;
 }
+
+static const char endless[] = " is damaged so that its end cannot be found, and images behind it are lost";
 
 hone_status media_stream_image(struct media_stream *s, struct media_input **out,
                                const struct media_read_options *options, hone_error *error)
@@ -310,7 +329,12 @@ hone_status media_stream_image(struct media_stream *s, struct media_input **out,
     snprintf(name, sizeof name, s->number > 1 ? "%s, image %u" : "%s", s->name, s->number);
     *out = NULL;
     TRY(check_copy(s, name, error));
+    if (s->endless && !(options && options->accept_damaged))
+        return error_io(error, "'%s'%s (--accept-damaged takes what can be decoded)", name, endless);
     const int fd = s->copy;
     s->copy = -1;
-    return media_open_descriptor(out, fd, name, options, error);
+    TRY(media_open_descriptor(out, fd, name, options, error));
+    if (s->endless)
+        media_note(*out, MEDIA_WARNING, "%s", endless);
+    return HONE_OK;
 }

@@ -98,7 +98,8 @@ static bool take_from_stream(struct crew *crew, struct engine *engine, size_t *i
         return false;
     }
     *index = crew->course->tally.begun++;
-    if (media_stream_take(engine->stream))
+    const bool leaves_rest = crew->options->accept_damaged && *index > 0;
+    if ((!leaves_rest || media_stream_more(engine->stream)) && media_stream_take(engine->stream))
         return true;
     if (!media_stream_is_over(engine->stream))
         cli_warn(&crew->options->common, "what follows image %zu of '%s' is no image, and is not used",

@@ -199,11 +199,32 @@ def test_what_cannot_be():
             (two, (__file__, *to_ppm), 2, "one image"),
             (two, (__file__, "-o", PLACE.path("folder/")), 2, "only input"),
             (ppm(np.zeros((700, 700, 3), "uint8")), (*to_ppm, "--decode-memory", "1"), 3, "--decode-memory"),
-            (two + b"tail", to_ppm, 0, "no image")):
+            (two + b"tail", to_ppm, 3, "image 3': what comes does not begin like an image"),
+            (two + b"tail" + two, (*to_ppm, "--accept-damaged"), 0, "what follows image 2 of '-' is no image")):
         out, said = apply(data, *arguments, status=status)
         frame.check(words in said and said.count("standard input") <= 1, f"{words}: {said}")
-        frame.check(len(read_ppms(out)) == (2 if status == 0 else 1 if "image 2" in words else 0), f"{words}: {len(out)} bytes")
+        written = 2 if status == 0 or "image 3" in words else 1 if "image 2" in words else 0
+        frame.check(len(read_ppms(out)) == written, f"{words}: {len(out)} bytes")
     check_turned(read_ppms(apply(two[:-5], *to_ppm, "--accept-damaged")[0])[:1], pictures(2)[:1], "accepted damage")
+
+
+def test_a_jpeg_that_is_cut_off_takes_no_other_with_it():
+    images = pictures(6, (40, 56, 3))
+    parts = [encoded(image, ".jpg") for image in images]
+    parts[2] = parts[2][:-300]
+    to_ppm = ("-o", "-", "--format", "ppm")
+    out, said = apply(b"".join(parts), *to_ppm, status=3)
+    frame.check(len(read_ppms(out)) == 2 and "image 3' is damaged" in said, f"{len(out)} bytes: {said}")
+    out, said = apply(b"".join(parts), *to_ppm, "--accept-damaged")
+    got = read_ppms(out)
+    frame.check(len(got) == 6 and "image 3': damaged" in said, f"{len(got)} images: {said}")
+    for index in (0, 1, 3, 4, 5):
+        frame.check(np.abs(got[index].astype(int) - decoded(parts[index]).swapaxes(0, 1)).max() <= 2, f"picture {index + 1}")
+    lost = parts[0] + parts[1][:20] + b"no marker" + parts[1][20:] + parts[3]
+    out, said = apply(lost, *to_ppm, status=3)
+    frame.check(len(read_ppms(out)) == 1 and "end cannot be found" in said, said)
+    out, said = apply(lost, *to_ppm, "--accept-damaged")
+    frame.check(len(read_ppms(out)) == 2 and "images behind it are lost" in said, said)
 
 
 frame.main(globals())
