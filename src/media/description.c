@@ -19,6 +19,18 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+/* The list of the member "shape" of a JSON object, from its bracket on; NULL: there is none. */
+static const char *shape_of(const char *text)
+{
+    static const char name[] = "\"shape\"";
+    for (const char *at = *skip_space(text) == '{' ? text : NULL; at && (at = strstr(at, name));) {
+        at = skip_space(at + strlen(name));
+        if (*at == ':' && *skip_space(at + 1) == '[')
+            return skip_space(at + 1);
+    }
+    return NULL;
+}
+
 enum description_kind description_kind(const char *text)
 {
     const char *at = skip_space(text);
@@ -26,7 +38,7 @@ enum description_kind description_kind(const char *text)
         return DESCRIPTION_IMAGEJ;
     if (begins(at, "<OME") || (begins(at, "<?xml") && strstr(at, "<OME")))
         return DESCRIPTION_OME;
-    if (*at == '{' && begins(skip_space(at + 1), "\"shape\""))
+    if (shape_of(at))
         return DESCRIPTION_SHAPED;
     return DESCRIPTION_PLAIN;
 }
@@ -251,7 +263,7 @@ static bool shaped_holds(const char *text, const hone_image_desc *desc, unsigned
     enum { MOST = 16 };
     unsigned long sizes[MOST], product = 1;
     size_t count = 0;
-    const char *at = strchr(text, '[');
+    const char *at = shape_of(text);
     const size_t own = desc->channels > 1 ? 3 : 2;
     for (char *end; at && *at != ']' && count < MOST; at = end) {
         at += strspn(at, "[, ");

@@ -8,6 +8,7 @@ import struct
 import subprocess
 
 import numpy as np
+import tifffile
 
 import frame
 from pictures import Here
@@ -161,6 +162,17 @@ def test_blocks_that_lie_do_no_harm():
             apply(place, "lie.jpg", "out.tif")
             got = exiftool(place.path("out.tif"))
             frame.check(got["IFD0:Software"] == "aaa" and got["IFD0:ImageWidth"] == 16, f"{number}: {got}")
+
+
+def test_descriptions_of_separate_planes_become_true():
+    """tifffile stores three pages as planes of one image; the output holds them interleaved."""
+    image = np.random.default_rng(3).integers(0, 256, (3, 40, 50), "u1")
+    with Here() as place:
+        tifffile.imwrite(place.path("in.tif"), image, photometric="rgb", planarconfig="separate", metadata={"axes": "ZYX"})
+        frame.check(np.array_equal(tifffile.imread(place.path("in.tif")), image), "the input is another one")
+        place.run("apply", "box size=1", place.path("in.tif"), "-o", place.path("out.tif"))
+        got = tifffile.imread(place.path("out.tif"))
+        frame.check(np.array_equal(got, np.moveaxis(image, 0, 2)), f"{got.shape}")
 
 
 frame.main(globals())
