@@ -30,6 +30,9 @@ int vips_page_height(const struct media_input *input, const VipsImage *image);
 /* cut.c: an error, or with damage accepted a note, where a file ends before its last image does. */
 hone_status vips_check_end(const struct media_input *input, hone_error *error);
 
+/* pages.c: a note where pages of a TIFF that are delivered together say other things than the first of them. */
+void vips_tell_pages(const struct media_input *input);
+
 /* metadata.c */
 hone_status vips_keep_metadata(struct media_input *input, VipsImage *image, hone_error *error);
 

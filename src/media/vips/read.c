@@ -227,6 +227,20 @@ static void keep_description(VipsImage *first, VipsImage *stack)
         vips_image_set_string(stack, VIPS_META_IMAGEDESCRIPTION, text);
 }
 
+/* libvips has the resolution of the last page. False: libvips says why. */
+static bool keep_resolution(struct media_input *input, VipsImage *first, VipsImage *stack)
+{
+    const unsigned page = input->info.first_page - 1;
+    VipsImage *own = page > 0 ? open_pages(input, page, 1) : first;
+    if (!own)
+        return false;
+    stack->Xres = own->Xres;
+    stack->Yres = own->Yres;
+    if (own != first)
+        g_object_unref(own);
+    return true;
+}
+
 /* Where pages differ in size the first one stands alone, unless they were asked for. */
 static hone_status choose_pages(struct media_input *input, VipsImage **image, hone_error *error)
 {
@@ -241,12 +255,14 @@ static hone_status choose_pages(struct media_input *input, VipsImage **image, ho
     if (status || (info->first_page == 1 && info->page_count == 1))
         return status;
     VipsImage *stack = open_pages(input, info->first_page - 1, info->page_count);
-    if (stack) {
+    if (stack && keep_resolution(input, *image, stack)) {
         keep_description(*image, stack);
         g_object_unref(*image);
         *image = stack;
+        vips_tell_pages(input);
         return HONE_OK;
     }
+    g_clear_object(&stack);
     if (o->first_page)
         return vips_bad(input, "its pages cannot be read together", "", error);
     vips_error_clear();

@@ -103,6 +103,29 @@ def test_descriptions_tell_what_is_true():
             frame.check(json.loads(text) == {"shape": wanted}, text)
 
 
+def test_what_pages_say_of_themselves():
+    """All pages get what the first of them says, which is told where others say something else."""
+    with Here() as place:
+        def write(name, descriptions, resolutions):
+            with tifffile.TiffWriter(place.path(name)) as out:
+                for page, text, dpi in zip(stack(), descriptions, resolutions):
+                    out.write(page[:, :, 0], description=text, resolution=(dpi, dpi), resolutionunit="INCH", metadata=None)
+
+        words, dots = [f"page {i}" for i in range(4)], [100, 101, 102, 103]
+        for descriptions, resolutions, more, first, told in ((words, dots, (), 0, True), (words[:1] * 4, dots, (), 0, True),
+                                                             (words, dots[:1] * 4, (), 0, True), (words, dots, ("--pages", "2-4"), 1, True),
+                                                             (words, dots, ("--pages", "3"), 2, False),
+                                                             (["one", None, None, None], dots[:1] * 4, (), 0, False)):
+            write("in.tif", descriptions, resolutions)
+            said = apply(place, "box size=3", "in.tif", "out.tif", *more)
+            pages, _ = read_pages(place.path("out.tif"))
+            with tifffile.TiffFile(place.path("out.tif")) as file:
+                got = [page.tags["XResolution"].value for page in file.pages]
+            frame.check(np.allclose([a / b for a, b in got], resolutions[first], atol=0.01), f"{resolutions} {more}: {got}")
+            frame.check(pages[0][270] == descriptions[first], f"{descriptions} {more}: {pages[0][270]}")
+            frame.check(("its pages differ" in said) == told, f"{descriptions} {resolutions} {more}: {said}")
+
+
 def test_sizes_of_pixels_turn_with_them():
     size = 'PhysicalSizeX="0.25" PhysicalSizeXUnit="nm" PhysicalSizeY="0.5" PhysicalSizeYUnit="mm"'
     names = [f"PhysicalSize{axis}{unit}" for axis in "XY" for unit in ("", "Unit")]
