@@ -33,6 +33,9 @@ hone_status vips_check_end(const struct media_input *input, hone_error *error);
 /* pages.c: a note where pages of a TIFF that are delivered together say other things than the first of them. */
 void vips_tell_pages(const struct media_input *input);
 
+/* apng.c: the frames of an animation, or 1. */
+unsigned vips_count_png(const struct media_input *input);
+
 /* metadata.c */
 hone_status vips_keep_metadata(struct media_input *input, VipsImage *image, hone_error *error);
 

@@ -246,7 +246,9 @@ static hone_status choose_pages(struct media_input *input, VipsImage **image, ho
 {
     const struct media_read_options *o = &input->options;
     struct media_info *info = &input->info;
-    if (strcmp(info->format, "JPEG 2000") != 0)
+    if (strcmp(info->format, "PNG") == 0)
+        info->pages = vips_count_png(input);
+    else if (strcmp(info->format, "JPEG 2000") != 0)
         info->pages = (unsigned)vips_image_get_n_pages(*image);
     const unsigned pages = has_pages(input) ? info->pages : 1;
     info->first_page = o->first_page ? o->first_page : 1;

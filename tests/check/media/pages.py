@@ -324,6 +324,16 @@ def test_animations_stay_animations():
         frame.check(gif_times(place.path("again.gif"))[0] == times[0], f"from WebP: {gif_times(place.path('again.gif'))}")
 
 
+def test_frames_of_a_png_are_told():
+    with Here() as place:
+        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=48x36:rate=5:duration=1", "-f", "apng",
+                        place.path("in.png")], check=True, timeout=100)
+        for out in ("out.png", "out.gif"):
+            said = apply(place, "box size=3", "in.png", out)
+            frame.check("holds 5 images; the first is used" in said, said)
+        frame.check(not apply(place, "box size=3", "out.png", "again.png"), "a single picture")
+
+
 def test_an_animation_that_is_cut_off_is_an_error():
     with Here() as place:
         make_gif(place.path("in.gif"))
