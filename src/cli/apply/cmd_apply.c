@@ -237,6 +237,13 @@ static int check_options(const struct apply_options *options, const struct opera
     return EXIT_DONE;
 }
 
+/* Its names in /dev are the same as "-". */
+static const char *output_of(const char *given)
+{
+    const bool is_standard = given && (strcmp(given, "/dev/stdout") == 0 || strcmp(given, "/dev/fd/1") == 0);
+    return is_standard ? "-" : given;
+}
+
 /* Before the options are taken out of it. */
 static char **copy_of(int argc, char **argv)
 {
@@ -291,6 +298,7 @@ static int run(int argc, char **argv)
     int status = parsed == PARSED_BAD ? EXIT_USAGE : EXIT_DONE;
     if (parsed == PARSED_GO) {
         const struct operands inputs = {operands.items + 1, operands.count - 1};
+        o.output = output_of(o.output);
         status = check_options(&o, &operands);
         THEN(status, check_writing(&o));
         THEN(status, heed_policy(&o));
@@ -367,7 +375,8 @@ const struct command command_apply = {
         "                       it is complete, and continue after those of an interrupted run\n"
         "  --force              allow overwriting an input with its own output, or a write-protected file\n"
         "  -j, --jobs N         images processed in parallel (default: processors + 1, at most 16)\n"
-        "  --memory SIZE        maximum memory for pixels, such as 512M or 2G (without a letter: MiB), of all\n"
+        "  --memory SIZE        maximum memory for pixels, such as 512M or 2G (without a letter: MiB), of "
+        "all\n"
         "                       images processed in parallel; an image that needs more is filtered in bands\n"
         "                       of rows (default: 1G for what can be)\n"
         "  --max-pixels N       refuse images of more pixels, such as 1e9 (default: 2^37)\n"

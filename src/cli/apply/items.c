@@ -204,12 +204,24 @@ static hone_status check_output(struct items *items, const struct items_request 
         return check_stdout(items, request, error);
     if (length == 0)
         return error_usage(error, "the name of the output is empty");
+    TRY(items_check_kind(request->output, error));
     items->to_folder = request->output[length - 1] == '/' || is_folder(request->output);
     if (several && !items->to_folder)
         return error_usage(error,
                            "several inputs, folders and --format need a folder for the outputs: -o '%s/'",
                            request->output);
     return HONE_OK;
+}
+
+hone_status items_check_kind(const char *output, hone_error *error)
+{
+    struct stat info;
+    const char *dot = strrchr(base_name(output), '.');
+    if (stat(output, &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode))
+        return HONE_OK;
+    return error_usage(error,
+                       "'%s' is a pipe or a device, which a file would replace: -o - --format %s > '%s'",
+                       output, dot ? dot + 1 : "SUFFIX", output);
 }
 
 /* ---- Collisions ---- */
@@ -401,6 +413,7 @@ hone_status items_check_folder(const char *output, bool to_folder, bool force, h
 {
     char path[PATH_MAX];
     struct stat info;
+    TRY(items_check_kind(output, error));
     if (!force && is_protected(output))
         return error_io(error, "cannot write '%s': the file is write-protected; --force replaces it", output);
     if (snprintf(path, sizeof path, "%s%s", output[0] == '/' ? "" : "./", output) >= (int)sizeof path)

@@ -46,6 +46,9 @@ void items_finish(struct items *items);
  * (the folder that the user named). */
 hone_status items_make_folders(const char *output, const char *root, hone_error *error);
 
+/* Outputs replace what is there as a whole, which a pipe or a device would not survive. HONE_ERROR_USAGE. */
+hone_status items_check_kind(const char *output, hone_error *error);
+
 /* Whether the output can be put in place as far as rights tell, so that no work is done in vain. A file that
  * is there and nobody may write is kept, unless `force` is set. */
 hone_status items_check_folder(const char *output, bool to_folder, bool force, hone_error *error);

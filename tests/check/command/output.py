@@ -4,6 +4,7 @@
 
 import json
 import os
+import stat
 import subprocess
 
 import frame
@@ -66,6 +67,27 @@ def test_what_cannot_be_is_refused():
         refused(place, "-o FOLDER/", "histogram", place.folder, "-o", "-")
         refused(place, "--json", "histogram", name, "-o", "-", "--json")
         refused(place, "one of", "histogram", name, "-o", "-", "--format", "xyz")
+
+
+def test_a_pipe_or_a_device_is_not_replaced():
+    """Also where a link leads to it, in a folder, and by a video; the names of standard output mean that."""
+    with Place() as place:
+        name = picture(place)
+        os.mkdir(place.path("folder"))
+        for fifo in ("pipe.pgm", "pipe.y4m", "folder/in.pgm"):
+            os.mkfifo(place.path(fifo))
+        os.symlink("pipe.pgm", place.path("link.pgm"))
+        for out, more in (("pipe.pgm", ()), ("link.pgm", ()), ("pipe.y4m", ()), ("/dev/null", ("--format", "png"))):
+            out = place.path(out)
+            suffix = "SUFFIX" if more else out[-3:]
+            refused(place, f"-o - --format {suffix} > '{out}'", "transpose", name, "-o", out, *more)
+        refused(place, "-o - --format pgm > '", "transpose", name, "-o", place.path("folder/"))
+        for fifo in ("pipe.pgm", "pipe.y4m", "folder/in.pgm"):
+            frame.check(stat.S_ISFIFO(os.stat(place.path(fifo)).st_mode), f"{fifo} is replaced")
+        command = [os.path.join(frame.build(), "hone"), "apply", "transpose", name, "--format", "pgm", "-o"]
+        wanted, *others = (subprocess.run([*command, out], capture_output=True, env=place.environment, check=True).stdout
+                           for out in ("-", "/dev/stdout", "/dev/fd/1"))
+        frame.check(wanted and others == [wanted] * 2, f"{wanted} {others}")
 
 
 def test_nothing_is_said_where_nothing_is_wrong():
