@@ -30,7 +30,7 @@ int vips_page_height(const struct media_input *input, const VipsImage *image);
 /* cut.c: an error, or with damage accepted a note, where a file ends before its last image does. */
 hone_status vips_check_end(const struct media_input *input, hone_error *error);
 
-/* pages.c: a note where pages of a TIFF that are delivered together say other things than the first of them. */
+/* pages.c: a note where pages of a TIFF that are delivered together say other things than the first. */
 void vips_tell_pages(const struct media_input *input);
 
 /* apng.c: the frames of an animation, or 1. */
