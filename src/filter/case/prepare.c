@@ -44,8 +44,10 @@ static hone_status refuse_channels(const struct filter_case *c, hone_error *erro
                                  "%s does not take images of %u channels; 'gray | %s' takes their luma", name,
                                  c->in.channels, name);
     list_channels(c->filter->channels, taken, sizeof taken);
-    return error_unsupported(error, "%s does not take images of %u channel%s; it takes %s", name,
-                             c->in.channels, c->in.channels == 1 ? "" : "s", taken);
+    const bool splits = (c->filter->channels & CHANNELS_1) && c->in.channels > 1;
+    return error_unsupported(error, "%s does not take images of %u channel%s; it takes %s%s", name,
+                             c->in.channels, c->in.channels == 1 ? "" : "s", taken,
+                             splits ? ": save the channel that is meant as an image of its own" : "");
 }
 
 static hone_status check_formats(const struct filter_case *c, hone_error *error)

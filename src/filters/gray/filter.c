@@ -66,8 +66,8 @@ static const char *const trials[] = {"", "weights=bt709", "weights=average", NUL
 static const char *const ahead[] = {"weights=bt709", NULL};
 
 const struct hone_filter hone_filter_gray = {
-    FILTER("gray", "one channel of red, green and blue: luma, or their mean", "ITU-R BT.601 and BT.709",
-           TYPES_ALL | TYPE_S16, CHANNELS_1 | CHANNELS_3 | CHANNELS_4, 1),
+    FILTER("gray", "one channel of red, green and blue: luma, or their mean; alpha is dropped",
+           "ITU-R BT.601 and BT.709", TYPES_ALL | TYPE_S16, CHANNELS_1 | CHANNELS_3 | CHANNELS_4, 1),
     .parameters = {CHOICE_PARAMETER(
         "weights", "bt601", "bt601|bt709|average",
         "what red, green and blue count: luma by BT.601 or BT.709, or a third each")},

@@ -245,6 +245,9 @@ def test_what_many_channels_cannot_do_is_said():
             said = apply(place, chain, "in.tif", out, status=status)
             frame.check(words in said, f"{chain} to {out}: {said}")
         write_tiff(place.path("one.tif"), [image[0][:, :, :1]])
+        write_tiff(place.path("two.tif"), stack("u1", 2, 1), extra=[0])
+        said = apply(place, "colormap", "two.tif", "out.tif", status=2)
+        frame.check("it takes 1: save the channel that is meant as an image of its own" in said, said)
         said = apply(place, "add image=" + place.path("in.tif"), "one.tif", "out.tif", status=3)
         frame.check("5 channels" in said, f"as a second image: {said}")
         for channels in (5, 6):
