@@ -88,6 +88,7 @@ def test_a_filter_is_described_without_a_device():
             frame.check(("border" in own) == described["spatial"] and {"accuracy", "exact"} <= own, f"{name}: {own}")
             frame.check(described["device"] is None and "chosen" not in described, f"{name}: {described['device']}")
             frame.check(all(p["help"] for p in described["parameters"]), f"{name}: a parameter without help")
+        frame.check("alpha is dropped" in place.run("filters", "gray", **NOWHERE).stdout, "gray does not say what becomes of alpha")
 
 
 def test_a_filter_begins_with_what_users_need():
@@ -113,11 +114,11 @@ def test_a_filter_begins_with_what_users_need():
 def write_floats(name, width=16, height=12):
     """A TIFF of four f32 channels."""
     rows = struct.pack(f"<{width * height * 4}f", *(i % 17 / 16 for i in range(width * height * 4)))
-    entries = [(256, 3, 1, width), (257, 3, 1, height), (258, 3, 4, 8 + 122), (259, 3, 1, 1), (262, 3, 1, 2), (273, 4, 1, 146),
-               (277, 3, 1, 4), (279, 4, 1, len(rows)), (338, 3, 1, 2), (339, 3, 4, 8 + 130)]
+    entries = [(256, 3, 1, width), (257, 3, 1, height), (258, 3, 4, 8 + 126), (259, 3, 1, 1), (262, 3, 1, 2), (273, 4, 1, 150),
+               (277, 3, 1, 4), (279, 4, 1, len(rows)), (338, 3, 1, 2), (339, 3, 4, 8 + 134)]
     directory = struct.pack("<H", 10) + b"".join(struct.pack("<HHII", *entry) for entry in entries)
     with open(name, "wb") as file:
-        file.write(b"II*\0\x08\0\0\0" + directory.ljust(122, b"\0") + struct.pack("<8H", *[32] * 4, *[3] * 4) + rows)
+        file.write(b"II*\0\x08\0\0\0" + directory.ljust(126, b"\0") + struct.pack("<8H", *[32] * 4, *[3] * 4) + rows)
 
 
 def write_source(place, name, user):
