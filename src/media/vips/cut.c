@@ -10,8 +10,8 @@
 
 /* ---- TIFF: each directory says where the next one is ---- */
 
-/* Whether the directory at *at, or the place of the next one behind it, is beyond the end; else *at becomes
- * that place, 0 after the last. */
+/* Whether the directory at *at is beyond the end; else *at becomes the place of the next one, 0 after the last.
+ * Some writers leave that place out behind the only one. */
 static bool ends_before(const struct tiff_file *file, uint64_t size, uint64_t *at)
 {
     uint64_t count = 0, next = 0;
@@ -19,7 +19,7 @@ static bool ends_before(const struct tiff_file *file, uint64_t size, uint64_t *a
         return true;
     if (!tiff_file_directory(file, *at, &count, &next))
         next = count = 0;
-    const uint64_t bytes = tiff_count_bytes(file) + count * tiff_entry_bytes(file) + tiff_offset_bytes(file);
+    const uint64_t bytes = tiff_count_bytes(file) + count * tiff_entry_bytes(file);
     const bool cut = count > 0 && size - *at < bytes;
     *at = next;
     return cut;
