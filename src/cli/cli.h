@@ -45,8 +45,8 @@ extern const struct command command_apply, command_bench, command_compare, comma
 
 enum option_kind {
     OPTION_FLAG,     /* target: bool, becomes true */
-    OPTION_TEXT,     /* target: const char *; another value, given later, is a mistake */
-    OPTION_REAL,     /* target: double, within least .. most; likewise */
+    OPTION_TEXT,     /* target: const char * */
+    OPTION_REAL,     /* target: double, within least .. most */
     OPTION_LIST,     /* target: struct option_list; may be given again and again */
     OPTION_ELSEWHERE /* target: char[], what to say of it: it belongs to another use of the command */
 };

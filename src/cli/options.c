@@ -28,7 +28,6 @@ enum { MAX_OPTIONS = 64, MAX_COMMON = 5 };
 struct parser {
     const struct command *command;
     struct option options[MAX_OPTIONS];
-    const char *given[MAX_OPTIONS]; /* the values of these so far; NULL: none */
     size_t count;
     int argc, next; /* next argument to look at */
     char **argv;
@@ -101,18 +100,6 @@ static int add_to_list(const struct parser *p, const struct option *option, cons
     return EXIT_DONE;
 }
 
-/* One of two values would be lost without a word; the same one again changes nothing. */
-static int check_single(struct parser *p, const struct option *option, const char *value)
-{
-    const char **given = &p->given[option - p->options], *first = *given;
-    *given = value;
-    if (!first || strcmp(first, value) == 0 ||
-        (option->kind == OPTION_REAL && strtod(first, NULL) == strtod(value, NULL)))
-        return EXIT_DONE;
-    return cli_usage(p->command, "--%s is given a second time, with '%s' after '%s'; give it once",
-                     option->name, value, first);
-}
-
 /* `value` is what stands after '=' or behind the letter, or NULL: then the next argument is the value. */
 static int take_option(struct parser *p, const struct option *option, const char *value)
 {
@@ -128,11 +115,10 @@ static int take_option(struct parser *p, const struct option *option, const char
         value = p->argv[p->next++];
     if (!value)
         return cli_usage(p->command, "--%s needs a value", option->name);
+    if (option->kind == OPTION_REAL)
+        return take_real(p, option, value);
     if (option->kind == OPTION_LIST)
         return add_to_list(p, option, value);
-    const int status = check_single(p, option, value);
-    if (status || option->kind == OPTION_REAL)
-        return status ? status : take_real(p, option, value);
     *(const char **)option->target = value;
     return EXIT_DONE;
 }

@@ -145,23 +145,6 @@ def test_help_is_a_command_too():
         frame.check("did you mean 'apply'" in wrong(place, "help", "aply").stderr, "a wrong name")
 
 
-def test_an_option_with_two_values_is_a_mistake():
-    with Place() as place:
-        for command, letters, name, first, second in (
-                (("apply", "box", "a.png"), "-o", "output", "x.jpg", "y.jpg"),
-                (("apply", "box", "a.png", "-o", "x"), "--quality", "quality", "80", "90"),
-                (("apply", "box", "a.png", "-o", "x"), "--device", "device", "cpu", "gpu"),
-                (("tune", "box"), "--size", "size", "64x64", "32x32")):
-            said = wrong(place, *command, letters, first, f"--{name}={second}").stderr
-            frame.check(f"--{name} is given a second time, with '{second}' after '{first}'; give it once" in said, said)
-        picture = place.picture(8, 6)
-        for same in (("-o", "x.pgm", "-ox.pgm"), ("-o", "x.pgm", "-j1", "-j", "1.0"), ("-o", "x.pgm", "-v", "-v")):
-            said = wrong(place, "apply", "box", picture, *same, status=4).stderr  # understood, and then there is no device
-            frame.check("second time" not in said, said)
-        said = wrong(place, "tune", "box", "--metric", "a=ms", "--metric", "b=ms", status=4).stderr
-        frame.check("second time" not in said, f"what may be repeated: {said}")
-
-
 def test_closed_standard_descriptors_are_not_taken_by_files():
     """What was closed at the start is an error where it is needed, and else without effect."""
     with Place() as place:

@@ -35,8 +35,8 @@ class Place(TuningRecords):
         return self.path(name)
 
     def start(self, *arguments, **options):
-        device = () if "--device" in arguments else ("--device", "cpu")
-        return subprocess.Popen([os.path.abspath(os.path.join(frame.build(), "hone")), "tune", *device, *arguments],
+        return subprocess.Popen([os.path.abspath(os.path.join(frame.build(), "hone")), "tune", "--device", "cpu",
+                                 *arguments],
                                 **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": self.environment,
                                    "cwd": self.folder, **options})
 
@@ -85,8 +85,8 @@ def states(report):
 
 # ---- The examples ----
 
-def example(place, name, *arguments, evaluations=5):
-    report, t4 = place.tune("--kernel-file", os.path.join(EXAMPLES, name), "--evaluations", str(evaluations), *arguments)
+def example(place, name, *arguments):
+    report, t4 = place.tune("--kernel-file", os.path.join(EXAMPLES, name), "--evaluations", "5", *arguments)
     frame.check(report["ranked"][0]["ms"] > 0, f"{name}: {report}")
     frame.check({one["state"] for one in report["tries"]} <= {"ok", "slow"}, f"{name}: {states(report)}")
     return report, t4
@@ -174,7 +174,7 @@ def test_flags_comments_and_t1_give_the_same():
             t1 = file.read().replace("256", "32").replace("matmul.cl", "bare.cl")
         place.write("matmul.json", t1)
         from_flags, flags = place.tune("--kernel-file", "bare.cl", "--evaluations", "3", *MATMUL_FLAGS)
-        from_comments, comments = example(place, "matmul.cl", "--define", "N=32", evaluations=3)
+        from_comments, comments = example(place, "matmul.cl", "--define", "N=32", "--evaluations", "3")
         from_t1, t1 = place.tune("--spec", "matmul.json", "--evaluations", "3")
         for report in (from_comments, from_t1):
             for key in ("space", "legal", "first", "kernel"):
