@@ -345,8 +345,8 @@ void depths_warn(struct engine *engine, hone_type type);
 /* The same of a video whose samples have this many bits, which filters see as 16. */
 void depths_warn_video(const struct engine *engine, const char *name, unsigned bits);
 
-/* Loads the drivers, and opens the device if it is known which, while an input is opened. Any number of
- * times. Fine if it fails: then apply_open_device says why. Under the lock. */
+/* Loads the drivers, and opens the device if it is known which, while a video is opened. Any number of times,
+ * from one thread. Fine if it fails: then apply_open_device says why. */
 void apply_open_early(struct shared_device *shared);
 /* Waits for that. Fine without it. */
 void apply_await_early(struct shared_device *shared);
@@ -360,7 +360,7 @@ hone_status apply_tune(const struct engine *engine, hone_device *device, const h
 /* Opens the devices that the options name, once. Under the lock. */
 hone_status share_open(struct shared_device *shared, const struct engine *engine,
                        const hone_image_desc *input, const hone_image_desc *second, hone_error *error);
-/* False: one of them hangs, and would hang the end of the process. */
+/* False: the process is to end at once: a device hangs, or was opened early for nothing. */
 bool share_close(struct shared_device *shared);
 /* Seconds that work on so many pixels may take; 0: any. */
 double share_bound(const struct shared_device *shared, double pixels);

@@ -38,9 +38,8 @@ static void apply_any(struct crew *crew, struct engine *engine, const struct ite
                       struct apply_result *result)
 {
     const bool is_video = apply_is_video(item); /* one at a time */
-    pthread_mutex_lock(&crew->shared.lock);
-    apply_open_early(&crew->shared);
-    pthread_mutex_unlock(&crew->shared.lock);
+    if (is_video)
+        apply_open_early(&crew->shared);
     if (is_video)
         crew->course->in_video = true;
     (is_video ? apply_video : engine_apply)(engine, item, root_of(crew), result);
@@ -251,7 +250,8 @@ static void run_crew(struct crew *crew)
     free(threads);
 }
 
-/* A driver that hangs would also hang what libraries do when a process ends. */
+/* A driver that hangs would also hang what libraries do when a process ends, and one whose threads have just
+ * begun may crash there. */
 static void end_now(int status)
 {
     fflush(stdout);

@@ -238,10 +238,9 @@ bool share_close(struct shared_device *shared)
     const double otherwise = 60, seconds = shared->options->timeout;
     await_early(shared);
     guard_watch(&watch, seconds >= 0 ? seconds : otherwise, "closing the device");
-    const bool answers = pool_destroy(&shared->pool);
+    const bool in_vain = shared->early.begun && !shared->pool,
+               answers = pool_destroy(&shared->pool) && !in_vain;
     device_leave_contexts();
-    if (answers)
-        hone_device_close(&shared->early.device);
     for (size_t i = 0; i < shared->count && answers; i++)
         hone_device_close(&shared->devices[i]);
     guard_unwatch(&watch);

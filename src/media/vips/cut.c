@@ -10,8 +10,8 @@
 
 /* ---- TIFF: each directory says where the next one is ---- */
 
-/* Whether the directory at *at is beyond the end; else *at becomes the place of the next one, 0 after the last.
- * Some writers leave that place out behind the only one. */
+/* Whether the directory at *at is beyond the end; else *at becomes the place of the next one, 0 after the
+ * last. Some writers leave that place out behind the only one. */
 static bool ends_before(const struct tiff_file *file, uint64_t size, uint64_t *at)
 {
     uint64_t count = 0, next = 0;
