@@ -53,6 +53,9 @@ static hone_status check_meaning(const struct apply_options *options, const stru
     if (!has_video && apply_video_option(options))
         return error_usage(error, "%s means nothing to '%s': it is for video", apply_video_option(options),
                            name);
+    if (apply_has_videos_only(items) && apply_picture_option(options))
+        return error_usage(error, "%s means nothing to '%s': it is for pictures, not for video",
+                           apply_picture_option(options), name);
     if (options->write.compression && !some_output_takes(items, MEDIA_OPTION_COMPRESSION))
         return error_usage(error, "--compression means nothing to '%s': it is for TIFF", name);
     return HONE_OK;

@@ -49,12 +49,22 @@ bool apply_is_video(const struct item *item)
     return video_is_name(item->input) || video_is_name(item->output);
 }
 
+static size_t count_videos(const struct items *items)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < items->count; i++)
+        count += apply_is_video(&items->list[i]);
+    return count;
+}
+
 bool apply_has_video(const struct items *items)
 {
-    bool has = false;
-    for (size_t i = 0; i < items->count && !has; i++)
-        has = apply_is_video(&items->list[i]);
-    return has;
+    return count_videos(items) > 0;
+}
+
+bool apply_has_videos_only(const struct items *items)
+{
+    return items->count > 0 && count_videos(items) == items->count;
 }
 
 const char *apply_video_option(const struct apply_options *options)
@@ -65,6 +75,15 @@ const char *apply_video_option(const struct apply_options *options)
            : options->planes ? "--planes"
            : options->raw    ? "--raw"
                              : NULL;
+}
+
+const char *apply_picture_option(const struct apply_options *options)
+{
+    return options->pages        ? "--pages"
+           : options->resume     ? "--resume"
+           : options->alpha      ? "--alpha"
+           : options->background ? "--background"
+                                 : NULL;
 }
 
 hone_status apply_check_video(struct apply_options *options, hone_error *error)

@@ -8,10 +8,13 @@
 /* Whether an input and its output are a video's: one of their names says so. */
 bool apply_is_video(const struct item *item);
 bool apply_has_video(const struct items *items);
+bool apply_has_videos_only(const struct items *items);
 /* --frames, --planes and the other options of videos. HONE_ERROR_USAGE. */
 hone_status apply_check_video(struct apply_options *options, hone_error *error);
 /* Whether options were given that only videos heed. */
 const char *apply_video_option(const struct apply_options *options);
+/* The same for options that only pictures heed. */
+const char *apply_picture_option(const struct apply_options *options);
 
 /* One video to one output; `result` says what came of it. */
 void apply_video(struct engine *engine, const struct item *item, const char *root,

@@ -830,6 +830,9 @@ def test_what_cannot_be_meant_is_refused():
                  ("in.mkv", "out.mkv", ("--quality", "50"), "--quality means nothing"),
                  ("in.mkv", "out.mkv", ("--preset", "slow"), "--preset means nothing"),
                  ("in.mkv", "out.mkv", ("--codec", "h264", "--preset", "slowish"), "slowish"),
+                 ("in.mkv", "out.mkv", ("--pages", "1-2"), "--pages means nothing"),
+                 ("in.mkv", "out.mkv", ("--resume",), "--resume means nothing"),
+                 ("in.mkv", "out.mkv", ("--alpha", "copy"), "--alpha means nothing"),
                  ("in.pgm", "out.mkv", (), "is a picture"), ("in.pgm", "out.png", ("--frames", "1-3"), "--frames means nothing"),
                  ("same.mkv", "same.mkv", (), "--force")]
         for source, out, options, said in cases:
