@@ -143,6 +143,7 @@ struct video_input {
     AVStream *stream; /* that is filtered */
     AVPacket *packet;
     AVFrame *frame;
+    int told_width, told_height; /* of frames that are over the limit, before the libraries forget it */
     struct video_read_options options;
     struct memory_watch watch;
     struct video_info info;

@@ -122,10 +122,28 @@ static int64_t most_pixels(const struct video_input *input)
     return (int64_t)(most < HONE_MAX_PIXELS ? most : HONE_MAX_PIXELS);
 }
 
+static bool is_too_large(const struct video_input *input, int width, int height)
+{
+    return width > HONE_MAX_SIDE || height > HONE_MAX_SIDE || (int64_t)width * height > most_pixels(input);
+}
+
+/* What a header tells is gone when the libraries have met their own limit. */
+static void keep_told_size(struct video_input *input)
+{
+    for (unsigned i = 0; i < input->format->nb_streams; i++) {
+        const AVCodecParameters *p = input->format->streams[i]->codecpar;
+        if (p->codec_type == AVMEDIA_TYPE_VIDEO && is_too_large(input, p->width, p->height)) {
+            input->told_width = p->width;
+            input->told_height = p->height;
+        }
+    }
+}
+
 /* The libraries decode some frames to find out: within the same limits. */
 static hone_status find_streams(struct video_input *input, hone_error *error)
 {
     const unsigned count = input->format->nb_streams;
+    keep_told_size(input);
     AVDictionary **options = mem_new(count, sizeof(AVDictionary *));
     if (!options)
         return error_memory(error, "a video");
@@ -146,15 +164,17 @@ static hone_status find_streams(struct video_input *input, hone_error *error)
 static hone_status check_size(const struct video_input *input, hone_error *error)
 {
     const AVCodecParameters *p = input->stream->codecpar;
-    if (p->width < 1 || p->height < 1)
+    const bool is_known = p->width > 0 && p->height > 0;
+    const int width = is_known ? p->width : input->told_width;
+    const int height = is_known ? p->height : input->told_height;
+    if (width < 1 || height < 1)
         return error_io(error, "'%s': the size of its frames cannot be found; is it cut off?", input->path);
-    if (p->width > HONE_MAX_SIDE || p->height > HONE_MAX_SIDE ||
-        (int64_t)p->width * p->height > most_pixels(input))
+    if (is_too_large(input, width, height))
         return error_io(
             error,
             "'%s': frames of %dx%d are over the limit of %.0f megapixels for the memory that decoding "
             "may use (--decode-memory sets it)",
-            input->path, p->width, p->height, (double)most_pixels(input) * 1e-6);
+            input->path, width, height, (double)most_pixels(input) * 1e-6);
     return HONE_OK;
 }
 

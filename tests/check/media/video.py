@@ -275,6 +275,13 @@ def test_what_a_format_does_not_hold_is_named():
         frame.check(probe(place.path("out.mp4"), "-show_streams")["streams"][0]["codec_name"] == "h264", "the usual codec")
 
 
+def test_frames_over_the_limit_are_told_by_their_size():
+    with Here() as place:
+        ffmpeg("-f", "lavfi", "-i", "color=size=1100x1000:rate=25", "-frames:v", "1", "-pix_fmt", "yuv420p", place.path("in.y4m"))
+        result = place.run("apply", "box size=3", place.path("in.y4m"), "-o", place.path("out.mkv"), "--decode-memory", "32", status=3)
+        frame.check("1100x1000" in result.stderr and "--decode-memory" in result.stderr, result.stderr)
+
+
 def test_frames_are_cut_out_with_their_sound():
     with Here() as place:
         rich_video(place, "in.mkv", codec="ffv1", more=("-c:s", "srt"))
