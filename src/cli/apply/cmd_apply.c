@@ -295,6 +295,7 @@ static int run(int argc, char **argv)
                                  {"accept-damaged", 0, OPTION_FLAG, &o.accept_damaged, 0, 0},
                                  {NULL, 0, OPTION_FLAG, NULL, 0, 0}};
     hone_error error;
+    video_silence();
     if (!o.asked)
         return cli_fail(&o.common, (error_memory(&error, "the command line"), &error));
     const enum parsed parsed = cli_parse(&command_apply, argc, argv, own, &o.common, &operands);
@@ -331,8 +332,8 @@ const struct command command_apply = {
         "\n"
         "A video (.mp4 .mkv .mov .webm .avi .ts .mpg .ogv .nut .y4m; 'hone formats') becomes a video: luma "
         "is\n"
-        "filtered, sound, subtitles, chapters, time stamps, colour and rotation are kept. A pipe is a\n"
-        "video if the output is one: '- -o out.mp4', or '- -o - --format y4m'. Ctrl-C completes the file\n"
+        "filtered, sound, subtitles, chapters, time stamps, colour and rotation are kept if the format\n"
+        "holds them, else a warning says what is lost. A pipe is a video if the output is one: '- -o out.mp4', or '- -o - --format y4m'. Ctrl-C completes the file\n"
         "with the frames so far. docs/video.md has recipes.\n"
         "\n"
         "  hone apply 'box size=8 | sobel norm=l1' in.png -o out.png\n"

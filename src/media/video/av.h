@@ -184,6 +184,13 @@ int raw_open(struct video_input *input);
 /* Whether a packet is less than a frame, which is damage then. */
 bool raw_is_short(struct video_input *input, const AVPacket *packet);
 
+/* ---- Formats ---- */
+
+/* Whether a format holds streams of a codec so that they can be read again. */
+bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id);
+/* Y4M takes frames as they are, but only planar ones. */
+bool muxer_is_y4m(const AVOutputFormat *muxer);
+
 /* ---- Encoders ---- */
 
 struct encoder_request {
@@ -201,3 +208,11 @@ bool encoder_counts(const AVOutputFormat *muxer);
 /* Whether the options can be meant; *codec gets what --codec names, or NULL. */
 hone_status encoder_check(const AVCodec **codec, const struct video_write_options *options,
                           hone_error *error);
+
+/* ---- Losses ---- */
+
+/* Gives the stream of an output what only the frames of its input say. 0, or a code of the libraries. */
+int losses_avoid(AVStream *to, const AVFrame *frame);
+/* Warns of what an output that has begun does not hold. */
+void losses_tell(const struct encoder_request *request, const AVCodecContext *encoder,
+                 const AVStream *stream);

@@ -120,15 +120,9 @@ static bool takes(const AVCodec *codec, enum AVPixelFormat format)
     return codec->pix_fmts == NULL;
 }
 
-/* Y4M takes frames as they are, but only planar ones. */
-static bool is_y4m(const AVOutputFormat *muxer)
-{
-    return strcmp(muxer->name, "yuv4mpegpipe") == 0;
-}
-
 bool encoder_counts(const AVOutputFormat *muxer)
 {
-    return is_y4m(muxer) || muxer->flags & AVFMT_NOTIMESTAMPS;
+    return muxer_is_y4m(muxer) || muxer->flags & AVFMT_NOTIMESTAMPS;
 }
 
 /* In which format an encoder takes frames without any loss, or NONE. */
@@ -143,16 +137,9 @@ static enum AVPixelFormat format_for(const AVCodec *codec, enum AVPixelFormat fo
     return AV_PIX_FMT_NONE;
 }
 
-static bool holds(const AVOutputFormat *muxer, enum AVCodecID id)
-{
-    if (is_y4m(muxer))
-        return id == AV_CODEC_ID_WRAPPED_AVFRAME;
-    return avformat_query_codec(muxer, id, FF_COMPLIANCE_NORMAL) == 1;
-}
-
 static bool fits(const AVOutputFormat *muxer, const AVCodec *codec, enum AVPixelFormat format)
 {
-    return codec && holds(muxer, codec->id) && format_for(codec, format) != AV_PIX_FMT_NONE;
+    return codec && muxer_holds(muxer, codec->id) && format_for(codec, format) != AV_PIX_FMT_NONE;
 }
 
 static const AVCodec *choose(const AVOutputFormat *muxer, enum AVCodecID like, enum AVPixelFormat format)
@@ -184,7 +171,7 @@ static hone_status find_encoder(const AVCodec **codec, const struct encoder_requ
             "'%s': no encoder here takes %s frames for this format; a name that ends with .mkv, with "
             "--codec ffv1, holds nearly everything",
             r->name, av_get_pix_fmt_name(format));
-    if (!holds(r->muxer, (*codec)->id))
+    if (!muxer_holds(r->muxer, (*codec)->id))
         return error_usage(error, "'%s': %s does not hold %s; .mkv holds nearly every codec", r->name,
                            r->muxer->long_name, avcodec_get_name((*codec)->id));
     if (format_for(*codec, format) == AV_PIX_FMT_NONE)

@@ -30,7 +30,8 @@ struct video_output {
         int64_t pts, duration;
     } durations[DURATIONS]; /* of frames, which not every encoder passes on */
     unsigned next_duration;
-    int64_t frames;
+    int64_t frames, first_pts; /* first_pts: of the first frame of the input */
+    bool told_times;
 };
 
 static hone_status failed(const struct video_output *output, hone_error *error, const char *what, int code)
@@ -121,7 +122,7 @@ static int add_video(struct video_output *output, const AVStream *from)
     stream->sample_aspect_ratio = output->encoder->sample_aspect_ratio;
     const int traits = copy_traits(output, stream, from, true);
     stream->time_base = output->encoder->time_base;
-    return traits;
+    return traits < 0 ? traits : losses_avoid(stream, output->like->sample);
 }
 
 static int add_copied(struct video_output *output, const AVStream *from)
@@ -139,11 +140,11 @@ static bool is_kept(const struct video_output *output, const AVStream *stream)
 {
     const AVOutputFormat *muxer = output->format->oformat;
     const enum AVMediaType type = stream->codecpar->codec_type;
-    if (strcmp(muxer->name, "yuv4mpegpipe") == 0 || strcmp(muxer->name, "rawvideo") == 0)
+    if (muxer_is_y4m(muxer) || strcmp(muxer->name, "rawvideo") == 0)
         return false;
     if (type == AVMEDIA_TYPE_ATTACHMENT)
         return strcmp(muxer->name, "matroska") == 0;
-    return avformat_query_codec(muxer, stream->codecpar->codec_id, FF_COMPLIANCE_NORMAL) == 1;
+    return muxer_holds(muxer, stream->codecpar->codec_id);
 }
 
 static void tell_left_out(const struct video_output *output, const AVStream *stream)
@@ -258,6 +259,11 @@ hone_status video_check_output(const char *name, const struct video_write_option
     return status ? status : encoder_check(&codec, options, error);
 }
 
+static struct encoder_request request_of(const struct video_output *output)
+{
+    return (struct encoder_request){output->name, output->like, &output->options, output->format->oformat};
+}
+
 static hone_status open_muxer(struct video_output *output, bool seekable, hone_error *error)
 {
     const AVOutputFormat *muxer;
@@ -267,9 +273,9 @@ static hone_status open_muxer(struct video_output *output, bool seekable, hone_e
         return error_memory(error, "a video");
     output->format->pb = output->io;
     output->format->flags |= AVFMT_FLAG_CUSTOM_IO;
-    if (strcmp(muxer->name, "yuv4mpegpipe") == 0)
+    if (muxer_is_y4m(muxer))
         output->format->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* more than 8 bits */
-    const struct encoder_request request = {output->name, output->like, &output->options, muxer};
+    const struct encoder_request request = request_of(output);
     return encoder_open(&output->encoder, &request, error);
 }
 
@@ -281,7 +287,11 @@ static hone_status write_header(struct video_output *output, hone_error *error)
         code = copy_globals(output);
     if (code >= 0)
         code = avformat_write_header(output->format, NULL);
-    return code < 0 ? failed(output, error, "cannot be begun", code) : HONE_OK;
+    if (code < 0)
+        return failed(output, error, "cannot be begun", code);
+    const struct encoder_request request = request_of(output);
+    losses_tell(&request, output->encoder, output->stream);
+    return HONE_OK;
 }
 
 hone_status video_create(struct video_output **out, int fd, bool seekable, const char *name,
@@ -351,10 +361,29 @@ static hone_status receive(struct video_output *output, hone_error *error)
     return status;
 }
 
+/* Where frames are numbered at one rate: whether that moves this one by more than its neighbour. */
+static void tell_times(struct video_output *output, int64_t pts)
+{
+    const AVFormatContext *format = output->format;
+    if (output->frames == 0)
+        output->first_pts = pts;
+    const int64_t number =
+        av_rescale_q(pts - output->first_pts, output->like->stream->time_base, output->encoder->time_base);
+    if (output->told_times || llabs(number - output->frames) < 2 || !muxer_is_y4m(format->oformat))
+        return;
+    output->told_times = true;
+    video_note(output->options.note, output->options.user, MEDIA_WARNING,
+               "'%s': the frames of the input do not come at a constant rate, and Y4M plays them at %.5g per "
+               "second, so they lose their times; .mkv and .nut keep them",
+               output->name, av_q2d(av_inv_q(output->encoder->time_base)));
+}
+
 static void to_encoder_time(struct video_output *output, AVFrame *frame)
 {
     const AVRational from = output->like->stream->time_base, to = output->encoder->time_base;
     const bool counts = encoder_counts(output->format->oformat);
+    if (counts)
+        tell_times(output, frame->pts);
     frame->pts = counts ? output->frames++ : av_rescale_q(frame->pts, from, to);
     const unsigned slot = output->next_duration++ % DURATIONS;
     output->durations[slot].pts = frame->pts;

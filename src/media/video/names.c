@@ -6,6 +6,7 @@
 #include "base/text.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_SUFFIX = 7 };
@@ -21,7 +22,7 @@ static const struct {
     {"WebM", ".webm", "webm", "VP8, VP9, AV1; Vorbis, Opus"},
     {"AVI", ".avi", "avi", "sound; constant frame rate"},
     {"MPEG-TS", ".ts .m2ts .mts", "mpegts", "sound, subtitles"},
-    {"MPEG-PS", ".mpg .mpeg .vob", "mpeg", "MPEG-1, MPEG-2; sound"},
+    {"MPEG-PS", ".mpg .mpeg .vob", "vob", "MPEG-1, MPEG-2; sound"},
     {"Ogg", ".ogv", "ogg", "Theora, VP8; sound"},
     {"NUT", ".nut", "nut", "sound, any codec"},
     {"Y4M", ".y4m", "yuv4mpegpipe", "planar frames without loss, constant frame rate, no sound"},
@@ -40,6 +41,11 @@ static int find(const char *name)
         if (text_has_word(formats[i].suffixes, suffix))
             return (int)i;
     return -1;
+}
+
+void video_silence(void)
+{
+    setenv("SVT_LOG", "1", 0); /* errors only */
 }
 
 bool video_is_name(const char *name)

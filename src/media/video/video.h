@@ -26,6 +26,8 @@ enum { VIDEO_PLANES = 3 };
 
 /* Whether this build has FFmpeg's libraries. Without them video_open and video_create say so. */
 bool video_is_built(void);
+/* Tells an encoder that writes to stderr by itself not to, by the environment: before threads begin. */
+void video_silence(void);
 /* Loads the module that is linked with them, which all calls but those on names need; they do so by
  * themselves. HONE_ERROR_UNSUPPORTED when there is none. Threads: safe. */
 hone_status video_load(hone_error *error);

@@ -275,6 +275,59 @@ def test_what_a_format_does_not_hold_is_named():
         frame.check(probe(place.path("out.mp4"), "-show_streams")["streams"][0]["codec_name"] == "h264", "the usual codec")
 
 
+def test_transport_and_program_streams_and_ogg_keep_what_they_hold():
+    """Codecs and sound, packet by packet; what they do not hold is named."""
+    source = ("-f", "lavfi", "-i", "testsrc=size=96x64:rate=25:duration=0.4", "-f", "lavfi", "-i", "sine=duration=0.4", "-pix_fmt", "yuv420p")
+    with Here() as place:
+        for video, audio, suffix in (("libx264", "aac", ".ts"), ("libx264", "aac", ".m2ts"), ("mpeg2video", "mp2", ".vob"),
+                                     ("libtheora", "flac", ".ogv"), ("libtheora", "libopus", ".ogv")):
+            path, out = place.path("in" + suffix), place.path("out" + suffix)
+            ffmpeg(*source, "-c:v", video, "-c:a", audio, "-y", path)
+            result = place.run("apply", "box size=3", path, "-o", out)
+            a, b = ([s["codec_name"] for s in probe(name, "-show_streams")["streams"]] for name in (path, out))
+            frame.check(a == b and len(a) == 2 and not result.stderr, f"{suffix}: {a} became {b}: {result.stderr}")
+            a, b = ([h for _, _, h in packets(name, "a:0")] for name in (path, out))
+            frame.check(a == b and a, f"{suffix}: other sound")
+        for suffix in (".vob", ".ogv"):
+            result = place.run("apply", "box size=3", place.path("in.ts"), "-o", place.path("other" + suffix))
+            frame.check("(audio, aac) is left out" in result.stderr, result.stderr)
+
+
+HDR = ("log-level=none:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400:"
+       "colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc")
+
+
+def test_what_is_lost_silently_elsewhere_is_named():
+    """Rotation, alpha, range, brightness of HDR, times: a warning where it is lost, none where it is kept."""
+    source = ("-f", "lavfi", "-i", "testsrc=size=96x64:rate=25:duration=0.2")
+    with Here() as place:
+        ffmpeg(*source, "-c:v", "libx264", "-pix_fmt", "yuv420p", place.path("turned.mp4"))
+        turn(place.path("turned.mp4"))
+        ffmpeg(*source, "-c:v", "ffv1", "-pix_fmt", "yuva420p", place.path("alpha.mkv"))
+        ffmpeg(*source, "-c:v", "libx264", "-pix_fmt", "yuvj420p", "-color_range", "pc", place.path("full.mkv"))
+        ffmpeg(*source, "-c:v", "libx265", "-pix_fmt", "yuv420p10le", "-x265-params", HDR, place.path("hdr.mkv"))
+        ffmpeg("-f", "lavfi", "-i", "testsrc=size=96x64:rate=25:duration=1", "-vf", r"select=lt(n\,5)+not(mod(n\,3))", "-fps_mode", "vfr",
+               "-c:v", "ffv1", "-pix_fmt", "yuv420p", place.path("varying.mkv"))
+        for name, lost, out, kept, *codec in (("turned.mp4", "rotation", "a.mkv", "a.mp4"), ("alpha.mkv", "alpha", "b.mp4", "b.webm"),
+                                              ("full.mkv", "full range", "c.mpg", "c.mkv"),
+                                              ("hdr.mkv", "mastering display", "d.ts", "d.mp4", "--codec", "hevc"),
+                                              ("varying.mkv", "constant rate", "e.y4m", "e.mkv")):
+            result = place.run("apply", "box size=3", place.path(name), "-o", place.path(out), *codec)
+            frame.check(result.stderr.count(lost) == 1 and f"'{place.path(out)}'" in result.stderr, f"{name}: {result.stderr}")
+            result = place.run("apply", "box size=3", place.path(name), "-o", place.path(kept), *codec)
+            frame.check(lost not in result.stderr, f"{name}: {result.stderr}")
+        stream = probe(place.path("d.mp4"), "-show_streams")["streams"][0]
+        frame.check([(d.get("max_luminance"), d.get("max_content")) for d in stream.get("side_data_list", [])] ==
+                    [("10000000/10000", None), (None, 1000)], f"{stream}")
+
+
+def test_encoders_say_nothing_by_themselves():
+    with Here() as place:
+        ffmpeg("-f", "lavfi", "-i", "testsrc=size=96x64:rate=25:duration=0.2", "-c:v", "ffv1", "-pix_fmt", "yuv420p", place.path("in.mkv"))
+        result = place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.mkv"), "--codec", "av1", "-q")
+        frame.check(not result.stderr, result.stderr)
+
+
 def test_frames_over_the_limit_are_told_by_their_size():
     with Here() as place:
         ffmpeg("-f", "lavfi", "-i", "color=size=1100x1000:rate=25", "-frames:v", "1", "-pix_fmt", "yuv420p", place.path("in.y4m"))

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a format or an encoder drops of a video without a word. */
+#include "media/video/av.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void tell(const struct encoder_request *r, const char *lost, const char *way_out)
+{
+    video_note(r->options->note, r->options->user, MEDIA_WARNING, "'%s': %s; %s", r->name, lost, way_out);
+}
+
+static bool is_one_of(const AVOutputFormat *muxer, const char *names)
+{
+    return text_has_word(names, muxer->name);
+}
+
+static const uint8_t *side_data(const AVStream *stream, enum AVPacketSideDataType type)
+{
+    return av_stream_get_side_data(stream, type, NULL);
+}
+
+/* ---- Rotation ---- */
+
+static bool is_turned(const AVStream *stream)
+{
+    const int32_t *matrix = (const void *)side_data(stream, AV_PKT_DATA_DISPLAYMATRIX);
+    return matrix && (matrix[0] <= 0 || matrix[1] || matrix[3] || matrix[4] <= 0);
+}
+
+/* ---- Alpha ---- */
+
+/* VP8 and VP9 have it beside their packets, in Matroska's own way; other encoders within. */
+static bool loses_alpha(const struct encoder_request *r, const AVCodecContext *encoder)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(encoder->pix_fmt);
+    const bool is_beside = encoder->codec_id == AV_CODEC_ID_VP8 || encoder->codec_id == AV_CODEC_ID_VP9;
+    return desc->flags & AV_PIX_FMT_FLAG_ALPHA && is_beside && !is_one_of(r->muxer, "matroska webm");
+}
+
+/* ---- Range ---- */
+
+/* Of what is not listed, the decoder knows the range from the format at best. */
+static bool loses_range(const struct encoder_request *r, const AVCodecContext *encoder)
+{
+    static const enum AVCodecID telling[] = {AV_CODEC_ID_H264,  AV_CODEC_ID_HEVC,
+                                             AV_CODEC_ID_VP9,   AV_CODEC_ID_AV1,
+                                             AV_CODEC_ID_MJPEG, AV_CODEC_ID_WRAPPED_AVFRAME};
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(encoder->pix_fmt);
+    if (encoder->color_range != AVCOL_RANGE_JPEG || desc->flags & AV_PIX_FMT_FLAG_RGB)
+        return false;
+    if (encoder->codec_id == AV_CODEC_ID_MPEG1VIDEO || encoder->codec_id == AV_CODEC_ID_MPEG2VIDEO)
+        return true;
+    for (size_t i = 0; i < COUNT_OF(telling); i++)
+        if (telling[i] == encoder->codec_id)
+            return false;
+    return !is_one_of(r->muxer, "matroska webm");
+}
+
+/* ---- HDR ---- */
+
+static int add_from_frame(AVStream *to, const AVFrame *frame, enum AVPacketSideDataType type,
+                          enum AVFrameSideDataType of_frame)
+{
+    const AVFrameSideData *data = av_frame_get_side_data(frame, of_frame);
+    if (!data || side_data(to, type))
+        return 0;
+    uint8_t *copy = av_stream_new_side_data(to, type, data->size);
+    if (!copy)
+        return AVERROR(ENOMEM);
+    memcpy(copy, data->data, data->size);
+    return 0;
+}
+
+int losses_avoid(AVStream *to, const AVFrame *frame)
+{
+    const int code = add_from_frame(to, frame, AV_PKT_DATA_MASTERING_DISPLAY_METADATA,
+                                    AV_FRAME_DATA_MASTERING_DISPLAY_METADATA);
+    return code < 0 ? code
+                    : add_from_frame(to, frame, AV_PKT_DATA_CONTENT_LIGHT_LEVEL,
+                                     AV_FRAME_DATA_CONTENT_LIGHT_LEVEL);
+}
+
+static bool loses_brightness(const struct encoder_request *r, const AVStream *stream)
+{
+    return (side_data(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA) ||
+            side_data(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL)) &&
+           !is_one_of(r->muxer, "matroska webm mp4 mov");
+}
+
+void losses_tell(const struct encoder_request *r, const AVCodecContext *encoder, const AVStream *stream)
+{
+    if (is_one_of(r->muxer, "rawvideo")) /* frames alone say nothing of themselves */
+        return;
+    if (is_turned(stream) && !is_one_of(r->muxer, "mp4 mov"))
+        tell(r, "the rotation of the input is lost", "it can be written to .mp4 and .mov only");
+    if (loses_alpha(r, encoder))
+        tell(r, "alpha is lost", "a name that ends with .webm or .mkv keeps it");
+    if (loses_range(r, encoder))
+        tell(r, "samples of full range will be taken for limited range",
+             "--codec h264 tells the range, and .mkv holds it");
+    if (loses_brightness(r, stream))
+        tell(r, "the brightness that HDR was made for (mastering display, content light level) is lost",
+             ".mkv, .mp4 and .mov hold it");
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What formats hold, beyond what the libraries tell. */
+#include "media/video/av.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+enum { MAX_HELD = 20 };
+
+/* These muxers have no list of codecs that could be asked for, and some write what no demuxer recognises. */
+static const struct {
+    const char *name;
+    enum AVCodecID held[MAX_HELD]; /* up to AV_CODEC_ID_NONE */
+} muxers[] = {
+    {"mpegts",
+     {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,
+      AV_CODEC_ID_CAVS, AV_CODEC_ID_DIRAC, AV_CODEC_ID_VC1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AAC,
+      AV_CODEC_ID_AAC_LATM, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS, AV_CODEC_ID_TRUEHD,
+      AV_CODEC_ID_OPUS, AV_CODEC_ID_DVB_SUBTITLE, AV_CODEC_ID_DVB_TELETEXT}},
+    {"vob",
+     {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3,
+      AV_CODEC_ID_AC3, AV_CODEC_ID_DTS, AV_CODEC_ID_PCM_S16BE, AV_CODEC_ID_PCM_DVD,
+      AV_CODEC_ID_DVD_SUBTITLE}},
+    {"ogg",
+     {AV_CODEC_ID_THEORA, AV_CODEC_ID_VP8, AV_CODEC_ID_VORBIS, AV_CODEC_ID_OPUS, AV_CODEC_ID_FLAC,
+      AV_CODEC_ID_SPEEX}},
+    {"yuv4mpegpipe", {AV_CODEC_ID_WRAPPED_AVFRAME}},
+};
+
+bool muxer_is_y4m(const AVOutputFormat *muxer)
+{
+    return strcmp(muxer->name, "yuv4mpegpipe") == 0;
+}
+
+bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id)
+{
+    for (size_t i = 0; i < COUNT_OF(muxers); i++) {
+        if (strcmp(muxers[i].name, muxer->name) != 0)
+            continue;
+        const enum AVCodecID *at = muxers[i].held;
+        while (*at != AV_CODEC_ID_NONE && *at != id)
+            at++;
+        return *at == id && id != AV_CODEC_ID_NONE;
+    }
+    return avformat_query_codec(muxer, id, FF_COMPLIANCE_NORMAL) == 1;
+}
