@@ -106,16 +106,22 @@ static void add_name(struct collector *all, int folder, const char *name, const 
         text_add(&all->names, " %s", name);
 }
 
+/* What the index says of a name. */
+static void add_line(struct precompiler *made, const char *kind, const char *name, size_t at, size_t count,
+                     const char *digest)
+{
+    text_add(&made->index, "%s%s %s %zu %zu %s\n", made->index.length ? "" : "\n", kind, name, at, count,
+             digest);
+    made->programs += strcmp(kind, PRECOMPILED_PROGRAM) == 0;
+}
+
 /* A line for each of the names, which are separated by spaces, and the part that they share. */
 static void add_part(struct precompiler *made, const char *kind, char *names, const struct text *part)
 {
     char hex[SHA256_TEXT_SIZE], *save = NULL;
     sha256_text_of(text_view(part), part->length, hex);
-    for (char *name = strtok_r(names, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
-        text_add(&made->index, "%s%s %s %zu %zu %s\n", made->index.length ? "" : "\n", kind, name,
-                 made->body.length, part->length, hex);
-        made->programs += strcmp(kind, PRECOMPILED_PROGRAM) == 0;
-    }
+    for (char *name = strtok_r(names, " ", &save); name; name = strtok_r(NULL, " ", &save))
+        add_line(made, kind, name, made->body.length, part->length, hex);
     text_add_bytes(&made->body, text_view(part), part->length);
     made->failed |= part->failed;
 }
@@ -164,9 +170,7 @@ static bool merge_line(struct precompiler *made, const char *line, const char *b
         shared[1] = made->body.length;
         text_add_bytes(&made->body, body + at, count);
     }
-    text_add(&made->index, "%s%s %zu %zu %s\n", made->index.length ? "" : "\n", key, shared[1], count,
-             digest);
-    made->programs += strcmp(kind, PRECOMPILED_PROGRAM) == 0;
+    add_line(made, kind, name, shared[1], count, digest);
     return true;
 }
 

@@ -200,11 +200,10 @@ static double few_operations(const hone_device *device)
     return lanes * info->compute_units * clock * 1e6 * 0.02;
 }
 
-/* Of all runs, with the variant's defaults; negative: it cannot run. */
-static double operations_of(const struct collection *to, struct choice *choice)
+/* Of all runs; negative: it cannot run. */
+static double operations_of(const struct collection *to, const struct choice *choice)
 {
     struct cost_values cost;
-    config_default(choice->variant, &choice->config);
     if (variant_usable(to->device, to->c, choice->variant, NULL) != HONE_OK ||
         config_legal(to->device, to->c, choice->variant, &choice->config, NULL) != HONE_OK ||
         variant_cost(to->c, choice->variant, &choice->config, &cost, NULL) != HONE_OK)
@@ -212,27 +211,9 @@ static double operations_of(const struct collection *to, struct choice *choice)
     return cost.operations * to->c->in.width * to->c->in.height * to->request->runs;
 }
 
-static bool may_be_brief(const struct collection *to)
+static bool has_few_runs(const struct collection *to)
 {
-    return to->request->runs > 0 && !to->request->config &&
-           hone_device_get_info(to->device)->kind == HONE_DEVICE_GPU;
-}
-
-/* Compiling the best program takes longer than a GPU needs for a few images with a simple one. */
-static void find_brief(struct collection *to)
-{
-    const struct hone_filter *filter = to->c->filter;
-    double least = few_operations(to->device);
-    if (!may_be_brief(to))
-        return;
-    for (size_t i = 0; i < filter->variant_count; i++) {
-        struct choice choice = {.variant = &filter->variants[i], .origin = CHOICE_BRIEF};
-        const double operations = choice.variant->brief ? operations_of(to, &choice) : -1;
-        if (operations >= 0 && operations < least) {
-            least = operations;
-            to->brief = choice;
-        }
-    }
+    return to->request->runs > 0 && !to->request->config;
 }
 
 static bool is_kept(const struct collection *to, const struct choice *choice)
@@ -240,6 +221,37 @@ static bool is_kept(const struct collection *to, const struct choice *choice)
     char digest[65];
     return variant_digest(digest, to->device, to->c, choice->variant, &choice->config, NULL) == HONE_OK &&
            programs_kept(to->device, digest);
+}
+
+/* Of the variants that are `suitable`, with their defaults, the one of the fewest operations, if a device is
+ * done with them before a compiler is; its variant is NULL where there is none. */
+static struct choice find_light(const struct collection *to, enum choice_origin origin,
+                                bool (*suitable)(const struct collection *to, const struct choice *choice))
+{
+    const struct hone_filter *filter = to->c->filter;
+    double least = few_operations(to->device);
+    struct choice found = {.origin = origin};
+    for (size_t i = 0; i < filter->variant_count; i++) {
+        struct choice choice = {.variant = &filter->variants[i], .origin = origin};
+        config_default(choice.variant, &choice.config);
+        const double operations = suitable(to, &choice) ? operations_of(to, &choice) : -1;
+        if (operations >= 0 && operations < least) {
+            least = operations;
+            found = choice;
+        }
+    }
+    return found;
+}
+
+static bool is_brief(const struct collection *to, const struct choice *choice)
+{
+    (void)to;
+    return choice->variant->brief;
+}
+
+static bool is_compiled(const struct collection *to, const struct choice *choice)
+{
+    return variant_fits(to->device, to->c, choice->variant, NULL) == HONE_OK && is_kept(to, choice);
 }
 
 /* It is compiled already, or somebody had it measured here. */
@@ -257,34 +269,13 @@ static void put_first(struct collection *to, const struct choice *choice)
     *to->count = moved + 1;
 }
 
-/* What is compiled already and needs the fewest operations, if a device is done with them before a compiler
- * is. */
-static bool find_compiled(const struct collection *to, struct choice *found)
-{
-    const struct hone_filter *filter = to->c->filter;
-    double least = few_operations(to->device);
-    found->variant = NULL;
-    for (size_t i = 0; i < filter->variant_count; i++) {
-        struct choice choice = {.variant = &filter->variants[i], .origin = CHOICE_COMPILED};
-        config_default(choice.variant, &choice.config);
-        const bool kept =
-            variant_fits(to->device, to->c, choice.variant, NULL) == HONE_OK && is_kept(to, &choice);
-        const double operations = kept ? operations_of(to, &choice) : -1;
-        if (operations >= 0 && operations < least) {
-            least = operations;
-            *found = choice;
-        }
-    }
-    return found->variant;
-}
-
 /* For a few runs the best one is not worth compiling if there is another, or one that compiles quickly. */
 static void put_ready_first(struct collection *to)
 {
-    struct choice compiled;
-    if (to->request->runs == 0 || to->request->config || *to->count == 0 || is_ready(to, &to->choices[0]))
+    if (!has_few_runs(to) || *to->count == 0 || is_ready(to, &to->choices[0]))
         return;
-    if (find_compiled(to, &compiled))
+    const struct choice compiled = find_light(to, CHOICE_COMPILED, is_compiled);
+    if (compiled.variant)
         put_first(to, &compiled);
     else if (to->brief.variant && !is_same(&to->brief, &to->choices[0]))
         put_first(to, &to->brief);
@@ -300,7 +291,8 @@ hone_status choose(struct choice choices[MAX_CHOICES], size_t *count, hone_devic
         *count = 1;
         return forced(&choices[0], device, c, request, error);
     }
-    find_brief(&to);
+    if (has_few_runs(&to) && hone_device_get_info(device)->kind == HONE_DEVICE_GPU)
+        to.brief = find_light(&to, CHOICE_BRIEF, is_brief);
     consider_measured(&to, LEVEL_EXACT, LEVEL_VENDOR);
     /* The best of another vendor's device, or of a CPU by another OpenCL, may be many times slower here: what
      * was thought of comes before. */

@@ -89,21 +89,23 @@ static const char *const *usual_of(const struct hone_filter *filter)
     return filter->usual ? filter->usual : defaults;
 }
 
+static bool write_one(const struct hone_filter *filter, const char *const *texts, size_t index,
+                      struct text *out)
+{
+    const bool there = index < count_texts(texts);
+    if (there)
+        text_add(out, "%s %s", filter->name, texts[index]);
+    return there;
+}
+
 bool filter_usual(const struct hone_filter *filter, size_t index, struct text *out)
 {
-    const bool there = index < count_texts(usual_of(filter));
-    if (there)
-        text_add(out, "%s %s", filter->name, usual_of(filter)[index]);
-    return there;
+    return write_one(filter, usual_of(filter), index, out);
 }
 
 bool filter_ahead(const struct hone_filter *filter, size_t index, struct text *out)
 {
-    const size_t usual = count_texts(usual_of(filter));
-    const bool there = index >= usual && index - usual < count_texts(filter->ahead);
-    if (there)
-        text_add(out, "%s %s", filter->name, filter->ahead[index - usual]);
-    return there || filter_usual(filter, index, out);
+    return write_one(filter, filter->ahead, index, out);
 }
 
 bool filter_takes(const struct hone_filter *filter, const hone_image_desc *in)

@@ -47,7 +47,7 @@ int filter_parameter(const struct hone_filter *filter, const char *name);
 /* What is usual for a filter, by number: "box size=8"; false beyond the last. */
 struct text;
 bool filter_usual(const struct hone_filter *filter, size_t index, struct text *out);
-/* The same of what is compiled ahead. */
+/* The same of what else is compiled ahead. */
 bool filter_ahead(const struct hone_filter *filter, size_t index, struct text *out);
 /* Whether it takes images of this type and number of channels. */
 bool filter_takes(const struct hone_filter *filter, const hone_image_desc *in);

@@ -345,6 +345,8 @@ void depths_warn(struct engine *engine, hone_type type);
 /* The same of a video whose samples have this many bits, which filters see as 16. */
 void depths_warn_video(const struct engine *engine, const char *name, unsigned bits);
 
+/* What --device or HONE_DEVICE says; NULL: nothing, or "auto". */
+const char *apply_device_spec(const struct common_options *common);
 /* Loads the drivers, and opens the device if it is known which, while a video is opened. Any number of times,
  * from one thread. Fine if it fails: then apply_open_device says why. */
 void apply_open_early(struct shared_device *shared);

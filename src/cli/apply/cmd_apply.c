@@ -96,8 +96,7 @@ static int apply_guarded(void *user, const char *ended)
     const struct common_options *common = &job->options->common;
     hone_error error;
     if (apply_has_video(job->items))
-        video_load(
-            NULL); /* once for this process and those that try videos; a video that misses it says so */
+        video_load(NULL); /* once, also for those that try videos; one that misses it says so */
     if (media_decoders_begin(needs_libvips(job->items), &error))
         return cli_fail(common, &error);
     if (guard_begin(&error)) {
@@ -333,8 +332,8 @@ const struct command command_apply = {
         "A video (.mp4 .mkv .mov .webm .avi .ts .mpg .ogv .nut .y4m; 'hone formats') becomes a video:\n"
         "luma is filtered; sound, subtitles, chapters, time stamps, colour and rotation are kept if the\n"
         "format holds them, else a warning says what is lost. A pipe is a video if the output is one:\n"
-        "'- -o out.mp4', or '- -o - --format y4m'. Ctrl-C completes the file\n"
-        "with the frames so far. docs/video.md has recipes.\n"
+        "'- -o out.mp4', or '- -o - --format y4m'. Ctrl-C completes the file with the frames so far.\n"
+        "docs/video.md has recipes.\n"
         "\n"
         "  hone apply 'box size=8 | sobel norm=l1' in.png -o out.png\n"
         "  hone apply 'sobel' a.jpg b.jpg photos/ -o edges/ --format png\n"
@@ -399,10 +398,9 @@ const struct command command_apply = {
         "  --trust              also read SVG, PDF, JPEG XL, JPEG 2000, OpenEXR and others, whose decoders\n"
         "                       are not meant for untrusted files\n"
         "  --decode-memory MIB  memory that decoding one file may use (default 2048)\n"
-        "  --timeout SECONDS    give up if decoding or the device takes longer, or a pipe pauses for "
-        "longer;\n"
-        "                       0: never (default: one minute per megapixel and filter, at least one\n"
-        "                       minute; for decoding, one minute plus one second per megapixel; for a\n"
-        "                       pipe, never); writing never has less than the default\n",
+        "  --timeout SECONDS    give up if decoding or the device takes longer, or a pipe pauses for\n"
+        "                       longer; 0: never (default: one minute per megapixel and filter, at least\n"
+        "                       one minute; for decoding, one minute plus one second per megapixel; for\n"
+        "                       a pipe, never); writing never has less than the default\n",
     .run = run,
 };

@@ -28,7 +28,7 @@ static hone_status pick(const struct engine *engine, const hone_image_desc *inpu
     return pick_device(index, &request, error);
 }
 
-static const char *spec_of(const struct common_options *common)
+const char *apply_device_spec(const struct common_options *common)
 {
     const char *spec = common->device ? common->device : getenv("HONE_DEVICE");
     return spec && strcmp(spec, "auto") != 0 ? spec : NULL;
@@ -53,7 +53,7 @@ static void *open_early(void *user)
 {
     struct shared_device *shared = user;
     const struct common_options *common = &shared->options->common;
-    const char *spec = spec_of(common);
+    const char *spec = apply_device_spec(common);
     const bool names_one = spec && strcmp(spec, "all") != 0 && !strchr(spec, ',');
     char number[16];
     if (names_one || (only_device(number) && !spec))
@@ -84,7 +84,7 @@ hone_status apply_open_device(const struct engine *engine, const hone_image_desc
 {
     const struct common_options *common = &engine->options->common;
     struct early_device *early = &engine->shared->early;
-    const char *spec = spec_of(common);
+    const char *spec = apply_device_spec(common);
     char number[16];
     if (early->device) {
         *out = early->device;

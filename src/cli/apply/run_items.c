@@ -38,10 +38,10 @@ static void apply_any(struct crew *crew, struct engine *engine, const struct ite
                       struct apply_result *result)
 {
     const bool is_video = apply_is_video(item); /* one at a time */
-    if (is_video)
+    if (is_video) {
         apply_open_early(&crew->shared);
-    if (is_video)
         crew->course->in_video = true;
+    }
     (is_video ? apply_video : engine_apply)(engine, item, root_of(crew), result);
     if (is_video)
         crew->course->in_video = false;

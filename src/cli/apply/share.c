@@ -159,11 +159,12 @@ static hone_status open_devices(struct shared_device *shared, const struct engin
                                 hone_error *error)
 {
     await_early(shared);
-    const char *given = engine->options->common.device, *spec = given ? given : getenv("HONE_DEVICE");
+    const struct common_options *common = &engine->options->common;
+    const char *spec = apply_device_spec(common);
     if (spec && strcmp(spec, "all") == 0)
         return open_every(shared, engine, error);
     return spec && is_list(spec) ? open_list(shared, engine, spec, error)
-                                 : open_one(shared, engine, given, input, second, error);
+                                 : open_one(shared, engine, common->device, input, second, error);
 }
 
 static bool tune_is(const struct apply_options *options, const char *how)

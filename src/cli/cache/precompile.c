@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cache/precompiled.h"
 #include "cl/device.h"
+#include "cl/selftest.h"
 #include "cli/apply/apply.h"
 #include "cli/cache/cache.h"
 #include "cli/show.h"
@@ -135,16 +136,22 @@ static void compile_formats(struct work *work, hone_device *device, const struct
         }
 }
 
-static void compile_filter(struct work *work, hone_device *device, const struct hone_filter *filter)
+static void compile_texts(struct work *work, hone_device *device, const struct hone_filter *filter,
+                          bool (*next)(const struct hone_filter *, size_t, struct text *), bool usual)
 {
-    struct text chain = {0}, unused = {0};
-    for (size_t i = 0; filter_ahead(filter, i, &chain); i++) {
-        compile_formats(work, device, filter, text_view(&chain), filter_usual(filter, i, &unused));
+    struct text chain = {0};
+    for (size_t i = 0; next(filter, i, &chain); i++) {
+        compile_formats(work, device, filter, text_view(&chain), usual);
         text_finish(&chain);
         chain = (struct text){0};
     }
-    text_finish(&unused);
     text_finish(&chain);
+}
+
+static void compile_filter(struct work *work, hone_device *device, const struct hone_filter *filter)
+{
+    compile_texts(work, device, filter, filter_usual, true);
+    compile_texts(work, device, filter, filter_ahead, false);
 }
 
 /* All workers pass the filters of all devices in the same order. */
@@ -156,6 +163,14 @@ static bool is_mine(struct work *work)
     return mine;
 }
 
+/* Its programs belong to no filter, whichever a worker begins with: the verdict is what is kept of it. */
+static void pass_selftest(struct work *work, hone_device *device)
+{
+    for (int i = 0; i < SELFTEST_COUNT; i++)
+        selftest_holds(device, (enum selftest_item)i);
+    precompiler_add(&work->made);
+}
+
 static hone_status compile_device(struct work *work, unsigned index, hone_error *error)
 {
     char spec[16];
@@ -164,6 +179,8 @@ static hone_status compile_device(struct work *work, unsigned index, hone_error 
     hone_device *device = NULL;
     snprintf(spec, sizeof spec, "%u", index);
     hone_status status = hone_device_open(&device, &request, error);
+    if (!status)
+        pass_selftest(work, device);
     for (size_t i = 0; !status && (filter = registry_at(i)); i++)
         if (is_mine(work))
             compile_filter(work, device, filter);
