@@ -63,20 +63,46 @@ void gaussian_exact_table(const struct filter_case *c, uint32_t *table, size_t c
     free(weights);
 }
 
-/* Two factors of 16 bits a word, for pixels on both sides of a result; half of the centre twice. */
-void gaussian_exact_vectors(const struct filter_case *c, uint32_t *table, size_t count)
+/* ---- For CPUs: tables of so many words as the window has pairs ---- */
+
+/* Of two rows, one below the other, their weights in 16 bits. */
+static uint32_t two_words(const uint32_t *weights, int64_t reach, int64_t at)
 {
-    size_t groups = count / 2;
-    uint32_t *weights = exact_weights(c, gaussian_radius(case_number(c, "sigma")));
-    for (size_t g = 0; weights && g < groups; g++) {
-        uint32_t weight = g ? weights[g] : weights[0] / 2;
-        table[g] = weight | weight << 16;
-        table[groups + g] = weights[g];
+    uint32_t first = llabs(at) <= reach ? weights[llabs(at)] : 0;
+    return first | (llabs(at + 1) <= reach ? weights[llabs(at + 1)] : 0) << 16;
+}
+
+/* Pairs of rows, for a first row of results and for a second, which is one row below. */
+static void fill_down(const uint32_t *weights, size_t pairs, uint32_t *even, uint32_t *odd)
+{
+    int64_t reach = (int64_t)pairs - 1;
+    for (size_t k = 0; k < pairs; k++) {
+        even[k] = two_words(weights, reach, 2 * (int64_t)k - reach);
+        odd[k] = two_words(weights, reach, 2 * (int64_t)k - reach - 1);
     }
+}
+
+/* ---- Of u16 ---- */
+
+/* Across: the weight of the pixels on both sides, twice; half of the centre twice. Down, and what the centre
+ * has over 15 bits, for the second row and for the first. */
+void gaussian_exact_words(const struct filter_case *c, uint32_t *table, size_t count)
+{
+    size_t pairs = (count - 2) / 3, reach = pairs - 1;
+    uint32_t *weights = exact_weights(c, gaussian_radius(case_number(c, "sigma"))), *rest = table + 3 * pairs;
+    if (!weights)
+        return;
+    for (size_t k = 0; k < pairs; k++)
+        table[k] = (k ? weights[k] : weights[0] / 2) * 0x10001;
+    uint32_t centre = weights[0] < 32768 ? weights[0] : 32767, over = weights[0] - centre;
+    weights[0] = centre;
+    fill_down(weights, pairs, table + pairs, table + 2 * pairs);
+    rest[0] = reach % 2 ? over << 16 : over;
+    rest[1] = reach % 2 ? over : over << 16;
     free(weights);
 }
 
-/* ---- Of u8: weights of 8 bits, for pairs of pixels ---- */
+/* ---- Of u8: weights of 8 bits ---- */
 
 /* A weight is 128 coarse + fine. Until the finer sums are carried, the sums of positive weights and those of
  * negative ones are at most 128 * 255, so that 16 bits hold them. */
@@ -134,19 +160,12 @@ static struct section split_centre(const uint32_t *weights, uint32_t *coarse, ui
     return s;
 }
 
-static uint32_t two_words(const uint32_t *weights, int64_t reach, int64_t at)
-{
-    uint32_t first = llabs(at) <= reach ? weights[llabs(at)] : 0;
-    return first | (llabs(at + 1) <= reach ? weights[llabs(at + 1)] : 0) << 16;
-}
-
-/* For each pair of a window: coarse, fine; of a pair of rows for the first row of results and for the second,
- * which is one row below; and before which pairs the finer sums are carried. */
+/* Across: coarse and fine. Down, and before which pairs the finer sums are carried. */
 void gaussian_exact_bytes(const struct filter_case *c, uint32_t *table, size_t count)
 {
-    size_t pairs = count / 5, reach = pairs - 1, carries = 0;
+    size_t pairs = count / 5, carries = 0;
     uint32_t *weights = exact_weights(c, gaussian_radius(case_number(c, "sigma")));
-    uint32_t *coarse = table, *fine = table + pairs, *rows = table + 2 * pairs, *ends = table + 4 * pairs;
+    uint32_t *coarse = table, *fine = table + pairs, *ends = table + 4 * pairs;
     if (!weights)
         return;
     struct section s = split_centre(weights, coarse, fine);
@@ -162,10 +181,7 @@ void gaussian_exact_bytes(const struct filter_case *c, uint32_t *table, size_t c
         fine[k] = two_bytes(w.fine, w.fine);
     }
     ends[carries] = (uint32_t)pairs;
-    for (size_t k = 0; k < pairs; k++) {
-        rows[k] = two_words(weights, (int64_t)reach, 2 * (int64_t)k - (int64_t)reach);
-        rows[pairs + k] = two_words(weights, (int64_t)reach, 2 * (int64_t)k - (int64_t)reach - 1);
-    }
+    fill_down(weights, pairs, table + 2 * pairs, table + 3 * pairs);
     free(weights);
 }
 

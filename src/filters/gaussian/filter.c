@@ -135,14 +135,15 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define TILE_CELLS "(ITEMS*8*GIVE/BITS/SPAN*DOWN)"
 #define TILE_LINES "(" TILE_CELLS " + 4 + 2*GRID_TAPS)*(SPAN/GRID_STEP + 4)"
 
-/* exact=yes: weights of 16 bits, elements of a line of sums, words of two weights. */
+/* exact=yes: weights of 16 bits. */
 #define EXACT_16      "EXACT_BITS <= 16"
 #define EXACT_WEIGHTS "table7:4*EXACT_REACH + 4"
-#define EXACT_LINE    "roundup((W + 2*EXACT_REACH)*C + 64, 64)"
 
-/* Of u8 on CPUs: bytes of a row of a strip with what windows see beside it; those and a ring of rows. */
-#define EXACT_EDGE    "(STRIP + roundup(2*EXACT_REACH*C, 64) + 64)"
-#define EXACT_SCRATCH "(8*STRIP*(EXACT_REACH + 2) + 3*" EXACT_EDGE ")"
+/* On CPUs: tables; elements of a row of a strip with what windows see beside it; bytes of those and of a ring
+ * of rows. */
+#define STRIPS_TABLES  "table8:TYPE == 0 ? 20*(EXACT_REACH + 1) : 12*(EXACT_REACH + 1) + 8"
+#define STRIPS_EDGE    "(STRIP + roundup(2*EXACT_REACH*C, 64) + 64)"
+#define STRIPS_SCRATCH "((8*STRIP + 128)*(EXACT_REACH + 2) + 3*BITS/8*" STRIPS_EDGE ")"
 
 /* clang-format off */
 
@@ -384,28 +385,17 @@ static const struct variant variants[] = {
      .constraints = {BYTE_MATRIX_FITS, "TYPE == 1 || TILES >= 4"},
      .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80"}, .passes = {BYTE_MATRIX_PASS},
      .cost = {BYTE_MATRIX_COST}},
-    {VARIANT("exact_bytes", "exact_bytes.cl", NEEDS_WIDE, "wide",
-             "exact=yes of u8 on a CPU: along rows in products of 8 bits, then down strips in those of 16"),
-     .condition = EXACT_16 " && TYPE == 0", .exact = TYPE_U8,
-     .tunables = {{"ROWS", TUNABLE_DEFINE, "64 16 32 128", "rows of a band"},
-                  {"STRIP", TUNABLE_DEFINE, "512 256 1024", "elements across a strip"},
+    {VARIANT("exact_strips", "exact_strips.cl", NEEDS_WIDE, "wide",
+             "exact=yes of u8 and u16 on a CPU: along rows, then down strips, in products of 8 and 16 bits"),
+     .condition = EXACT_16 " && TYPE <= 1", .exact = TYPE_U8 | TYPE_U16,
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "64 16 32 128 256", "rows of a band"},
+                  {"STRIP", TUNABLE_DEFINE, "512 128 256 1024", "elements across a strip"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
-     .scratch = {{.bytes = "ceildiv(H, ROWS)*" EXACT_SCRATCH}},
-     .passes = {PASS("gaussian_exact_bytes", .extent = {"H"}, .block = {"ROWS"},
-                     .arguments = {"in", "out", "W", "H", "border", "table8:20*(EXACT_REACH + 1)",
-                                   "EXACT_REACH + 1", "R", "tmp0", EXACT_SCRATCH, EXACT_EDGE})},
-     .cost = {"2*C*BITS/8", "C*(2*EXACT_REACH + 1)/16", "C*6*(EXACT_REACH + 1)"}},
-    {VARIANT("exact_bands", "exact_cpu.cl", NEEDS_WIDE, "wide",
-             "exact=yes of u16 on a CPU: rows into a line, then along it, in integers of 16 bits, two words "
-             "a sum"),
-     .condition = EXACT_16 " && TYPE == 1", .exact = TYPE_U16,
-     .tunables = {{"ROWS", TUNABLE_DEFINE, "32 8 128", "rows of a band"},
-                  {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
-     .scratch = {{.bytes = "6*ceildiv(H, ROWS)*" EXACT_LINE}},
-     .passes = {PASS("gaussian_exact_bands", .extent = {"H"}, .block = {"ROWS"},
-                     .arguments = {"in", "out", "W", "H", "border", "table8:8*(EXACT_REACH + 1)",
-                                   "EXACT_REACH + 1", "EXACT_REACH", "R", "tmp0", EXACT_LINE})},
-     .cost = {"2*C*BITS/8", "C*3*(2*EXACT_REACH + 1)/16", "C*3*(2*EXACT_REACH + 1)"}},
+     .scratch = {{.bytes = "ceildiv(H, ROWS)*" STRIPS_SCRATCH}},
+     .passes = {PASS("gaussian_exact_strips", .extent = {"H"}, .block = {"ROWS"},
+                     .arguments = {"in", "out", "W", "H", "border", STRIPS_TABLES, "EXACT_REACH + 1", "R",
+                                   "tmp0", STRIPS_SCRATCH, STRIPS_EDGE})},
+     .cost = {"2*C*BITS/8", "C*BITS/8*(2*EXACT_REACH + 1)/16", "C*BITS/8*6*(EXACT_REACH + 1)"}},
     {VARIANT("transposed", NULL, NEEDS_LOCAL, "local",
              "recursive: columns, transpose, columns, transpose; coupled complex poles"),
      .condition = RECURSIVE, .tunables = {LINES, TILES}, .defines = {"PAIRS=" PAIRS}, .scratch = TWO_PICTURES,
@@ -426,10 +416,11 @@ static const struct variant variants[] = {
 #define STAGED  "AHEAD=2 GROUP=32 ROWS=4 STACK=4 "
 
 static const struct seed seeds[] = {
-    {"EXACT && WIDE && TYPE == 0 && H < 128*CU", "exact_bytes", "ROWS=32"},
-    {"EXACT && WIDE && TYPE == 0 && EXACT_REACH > 10 && H >= 256*CU", "exact_bytes", "ROWS=128"},
-    {"EXACT && WIDE && TYPE == 0", "exact_bytes", ""},
-    {"EXACT && WIDE", "exact_bands", ""},
+    {"EXACT && WIDE && H < 128*CU", "exact_strips", "ROWS=32"},
+    {"EXACT && WIDE && H >= 1024*CU && EXACT_REACH > 14", "exact_strips", "ROWS=256 STRIP=128"},
+    {"EXACT && WIDE && H >= 1024*CU && EXACT_REACH > 6", "exact_strips", "ROWS=256 STRIP=256"},
+    {"EXACT && WIDE && H >= 256*CU", "exact_strips", "ROWS=128"},
+    {"EXACT && WIDE", "exact_strips", ""},
     {"EXACT && SM >= 80 && TYPE == 0 && H >= 2048", "exact_matrix", ""},
     {"EXACT && SM >= 80 && TYPE == 1 && C == 4 && H >= 4096", "exact_matrix", "TILES=2 ROWS=256"},
     {"EXACT && SM >= 80 && H >= 2048", "exact_matrix", "TILES=2"},

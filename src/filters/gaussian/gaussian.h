@@ -27,7 +27,8 @@ void gaussian_weights(double sigma, int64_t radius, double *weights);
 int64_t gaussian_exact_bits(bool bytes, double sigma);
 int64_t gaussian_exact_reach(const struct filter_case *c);
 void gaussian_exact_table(const struct filter_case *c, uint32_t *table, size_t count);
-void gaussian_exact_vectors(const struct filter_case *c, uint32_t *table, size_t count);
+/* Tables for exact_strips.cl: of u16, of u8. */
+void gaussian_exact_words(const struct filter_case *c, uint32_t *table, size_t count);
 void gaussian_exact_bytes(const struct filter_case *c, uint32_t *table, size_t count);
 void gaussian_exact_reference(const struct filter_case *c, const struct view *in, uint32_t channels,
                               struct view *out);
@@ -42,7 +43,7 @@ enum {
     TABLE_GRID,          /* float: what grid.c says: phi, then the taps between GRID_PADDING zeros */
     TABLE_COARSE,        /* float: the same of `coarse` */
     TABLE_EXACT,         /* uint: weights[0 .. EXACT_REACH], parts of 2^EXACT_BITS */
-    TABLE_EXACT_VECTORS, /* uint: two of these a word; then the same as TABLE_EXACT */
+    TABLE_EXACT_VECTORS, /* uint: for CPUs, two weights a word */
     POLE_FLOATS = 8,
     SECTION_FLOATS = 8,
     GRID_PADDING = 3

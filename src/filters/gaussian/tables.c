@@ -118,7 +118,7 @@ void gaussian_table(const struct filter_case *c, int index, void *table, size_t 
     else if (index == TABLE_EXACT_VECTORS && c->in.type == HONE_U8)
         gaussian_exact_bytes(c, table, bytes / sizeof(uint32_t));
     else if (index == TABLE_EXACT_VECTORS)
-        gaussian_exact_vectors(c, table, bytes / sizeof(uint32_t));
+        gaussian_exact_words(c, table, bytes / sizeof(uint32_t));
     else if (index == TABLE_GRID)
         gaussian_grid_table(c, gaussian_grid(c, sigma), table, bytes / sizeof(float));
     else if (index == TABLE_COARSE)

@@ -3,6 +3,7 @@
 """`gaussian` against SciPy's gaussian_filter in double precision, with a window so wide that nothing is cut."""
 
 import decimal
+import itertools
 import json
 import math
 import os
@@ -157,17 +158,13 @@ def exactly_blurred(image, sigma, mode, value):
     return ((wide + numpy.uint64(2 ** (2 * bits - 1))) >> numpy.uint64(2 * bits)).astype(image.dtype)
 
 
-# Of those for CPUs there is one for each type.
-EXACT_CPU = {"uint8": "exact_bytes", "uint16": "exact_bands"}
-
-
 def test_exact_against_integers():
     """Every variant of exact=yes; stripes of two pixels make ties."""
     for kind in ("uint8", "uint16"):
         for sigma, mode in ((0.3, "reflect"), (2, "constant"), (5.9, "constant"), (10, "constant")):
             for image in (picture(kind, (47, 150)), stripes(kind, (47, 150), 2)):
                 wanted = exactly_blurred(image, sigma, mode, 77)
-                for variant in ("exact", EXACT_CPU[kind]) if sigma < 6 else ("exact",):
+                for variant in ("exact", "exact_strips") if sigma < 6 else ("exact",):
                     got = bridge.apply(f"gaussian sigma={sigma} border={mode} border-value=77 exact=yes", image,
                                        variant=variant)
                     wrong = int((got != wanted).sum())
@@ -192,35 +189,36 @@ def test_exact_decides_ties():
         for sigma in (0.5, 2, 5.9):
             image = ties(kind, sigma)
             for turned in (image, numpy.ascontiguousarray(image.T)):
-                got = bridge.apply(f"gaussian sigma={sigma} exact=yes", turned, variant=EXACT_CPU[kind])
+                got = bridge.apply(f"gaussian sigma={sigma} exact=yes", turned, variant="exact_strips")
                 wrong = int((got != exactly_blurred(turned, sigma, "replicate", 0)).sum())
                 frame.check(wrong == 0, f"{kind} sigma={sigma}: {wrong} values differ")
 
 
-def test_exact_bytes_of_every_sigma():
+def test_exact_strips_of_every_sigma():
     """How weights are split, and where sums of their parts are carried, differs from sigma to sigma: noise, and the
     largest sums."""
-    for step in range(30, 600, 3):
-        sigma = step / 100
-        for image in (picture("uint8", (45, 67)), stripes("uint8", (45, 67), 2), picture("uint8", (45, 67), smooth=True)):
-            got = bridge.apply(f"gaussian sigma={sigma} exact=yes", image, variant="exact_bytes")
-            wrong = int((got != exactly_blurred(image, sigma, "replicate", 0)).sum())
-            frame.check(wrong == 0, f"sigma={sigma}: {wrong} values differ")
+    for kind, steps in (("uint8", 3), ("uint16", 12)):
+        for step in range(30, 600, steps):
+            sigma = step / 100
+            for image in (picture(kind, (45, 67)), stripes(kind, (45, 67), 2), picture(kind, (45, 67), smooth=True)):
+                got = bridge.apply(f"gaussian sigma={sigma} exact=yes", image, variant="exact_strips")
+                wrong = int((got != exactly_blurred(image, sigma, "replicate", 0)).sum())
+                frame.check(wrong == 0, f"{kind} sigma={sigma}: {wrong} values differ")
 
 
-def test_exact_bytes_in_strips():
+def test_exact_strips_are_joined():
     """Wider than a strip and higher than a band, every border, and channels of which alpha is copied."""
     noise = numpy.random.default_rng(SEED)
-    for mode in MODES:
-        for channels, width in ((1, 1111), (2, 517), (3, 351), (4, 269), (1, 513), (1, 575), (1, 33), (3, 9)):
+    for kind, mode in itertools.product(("uint8", "uint16"), MODES):
+        for channels, width in ((1, 1111), (2, 517), (3, 351), (4, 269), (1, 513), (1, 575), (1, 33), (1, 17), (3, 5), (3, 9)):
             shape = (131, width) if channels == 1 else (131, width, channels)
-            image = noise.integers(0, 256, shape, dtype="uint8")
+            image = noise.integers(0, numpy.iinfo(kind).max, shape, dtype=kind, endpoint=True)
             wanted = exactly_blurred(image, 1.3, mode, 77)
             if channels == 4:
                 wanted[..., 3] = image[..., 3]
-            got = bridge.apply(f"gaussian sigma=1.3 border={mode} border-value=77 exact=yes", image, variant="exact_bytes")
+            got = bridge.apply(f"gaussian sigma=1.3 border={mode} border-value=77 exact=yes", image, variant="exact_strips")
             wrong = int((got != wanted).sum())
-            frame.check(wrong == 0, f"{mode} {channels} channels of {width}: {wrong} values differ")
+            frame.check(wrong == 0, f"{kind} {mode} {channels} channels of {width}: {wrong} values differ")
 
 
 def test_exact_is_near_the_gaussian():
@@ -232,7 +230,7 @@ def test_exact_is_near_the_gaussian():
 def test_exact_hides_variants_from_what_follows():
     image = picture("uint8", (61, 160))
     results = [bridge.apply("gaussian sigma=2 exact=yes | sobel", image, variant=f"gaussian:{v}")
-               for v in ("exact", "exact_bytes")]
+               for v in ("exact", "exact_strips")]
     frame.check((results[0] == results[1]).all(), "exact=yes | sobel differs between variants")
 
 

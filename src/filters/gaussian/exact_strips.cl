@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * exact=yes of u8 and u16 for CPUs, small sigma: a work-item owns a band of whole rows and walks down it in
+ * strips that stay in the first cache. Rows are summed across into a ring, in which two of them lie by turns;
+ * then down, in products of 16 bits, two rows at a time, so that what is loaded serves two rows of results.
+ * exact_sums.clh says what the sums of a block are.
+ */
+#ifndef ROWS
+#define ROWS 64 /* rows of a band */
+#endif
+#ifndef STRIP
+#define STRIP 512 /* elements across */
+#endif
+#ifndef REACH
+#define REACH 32 /* the window's radius is less */
+#endif
+
+/* A call for each block costs 5 % where a window has few rows. */
+#define INLINE inline __attribute__((always_inline))
+
+#define CELL short
+#include "filters/bands.clh"
+#include "filters/products.clh"
+
+/* Elements of a block: NATIVE bytes. */
+#if HONE_T == 0
+#define LANES NATIVE
+#elif NATIVE == 64
+#define LANES 32
+#else
+#define LANES 16
+#endif
+
+typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
+typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
+typedef ints ints_at __attribute__((aligned(4)));
+typedef shorts shorts_at __attribute__((aligned(2)));
+
+#define LOAD_PIXELS(p) (*(__global const pixels_at *)(p))
+#define LOAD(p)        (*(__global const shorts_at *)(p))
+#define STORE(p, v)    (*(__global shorts_at *)(p) = (v))
+
+#define WORDS (NATIVE / 2)
+/* Of the ring, in cells: a block of two rows that is summed down, and all of two rows. Without the cells
+ * between them, all rows would lie in the same few sets of the first cache. */
+#define BLOCK_CELLS (2 * NATIVE)
+#define ROW_CELLS   (4 * STRIP + 64)
+
+struct window {
+    __constant const uint *table; /* tables of `pairs` words each, see exact.c */
+    int pairs;
+    __global short *rows[REACH + 1]; /* pairs of rows in the ring, from the first one down */
+};
+
+struct band {
+    __global const PIXEL *in;
+    __global PIXEL *out;
+    int in_pitch, out_pitch, width, height, border, count;
+    int pad;               /* elements of the window on one side */
+    __global PIXEL *edges; /* two rows with what lies beyond the edges, and a row of border values */
+    int edge;              /* elements of each */
+    int x, length, end;    /* the strip; the band's last row */
+    __global short *ring, *spare; /* `spare`: as large as two of its rows */
+};
+
+/* Where rows of results go, and what their alpha is taken from. */
+struct target {
+    __global PIXEL *out;
+    __global const PIXEL *in;
+};
+
+/* Sums of a block, of four vectors. */
+struct two_rows {
+    shorts a, b, c, d;
+};
+struct sums {
+    ints a, b, c, d;
+};
+
+INLINE __constant const uint *weights(const struct window *w, int table)
+{
+    return w->table + table * w->pairs;
+}
+
+INLINE struct two_rows load_rows(__global const short *from)
+{
+    struct two_rows v = {LOAD(from), LOAD(from + WORDS), LOAD(from + 2 * WORDS), LOAD(from + 3 * WORDS)};
+    return v;
+}
+
+INLINE struct sums add_rows(struct sums s, struct two_rows v, uint weights)
+{
+    ints both = (ints)(int)weights;
+    s.a += add_products(v.a, both);
+    s.b += add_products(v.b, both);
+    s.c += add_products(v.c, both);
+    s.d += add_products(v.d, both);
+    return s;
+}
+
+INLINE int block_start(const struct band *b, int block)
+{
+    return max(min(block * LANES, b->length - LANES), 0);
+}
+
+#include "filters/gaussian/exact_sums.clh"
+
+/* ---- Across ---- */
+
+/* A row of the strip and what windows see beside it. */
+INLINE void copy_row(const struct band *b, __global const PIXEL *row, int inside, __global PIXEL *copy)
+{
+    int from = max(b->x - b->pad, 0), end = b->x + b->length + b->pad, to = min(end, b->count), i = from;
+    for (; i + LANES <= to; i += LANES)
+        *(__global pixels_at *)(copy + i - b->x) = AS_COPIED(LOAD_PIXELS(row + i));
+    for (; i < to; i++)
+        copy[i - b->x] = AS_COPIED(row[i]);
+    for (i = b->x - b->pad; i < 0; i++)
+        copy[i - b->x] = AS_COPIED((PIXEL)hone_element(row, inside, i, b->width, b->border));
+    for (i = to; i < end; i++)
+        copy[i - b->x] = AS_COPIED((PIXEL)hone_element(row, inside, i, b->width, b->border));
+}
+
+/* What a row shows to the strip: a copy where that lies beyond an edge. */
+INLINE __global const PIXEL *strip_row(const struct band *b, int y, __global PIXEL *copy)
+{
+    int inside;
+    __global const PIXEL *row = hone_row(b->in, b->in_pitch, y, b->height, &inside);
+    if (!REAL_ROW(inside))
+        return b->edges + 2 * b->edge + b->pad;
+    if (!COPY_ALWAYS && b->x >= b->pad && b->x + b->length + b->pad <= b->count)
+        return row + b->x;
+    copy_row(b, row, inside, copy + b->pad);
+    return copy + b->pad;
+}
+
+/* A strip's rows are too short for the processor to foresee the next ones: what stands two rows below. */
+INLINE void fetch_in(const struct band *b, int y, int i)
+{
+    __builtin_prefetch(b->in + (y + 2) * b->in_pitch + b->x + i);
+}
+
+INLINE void fetch_out(const struct band *b, int y, int i)
+{
+    __builtin_prefetch(b->out + (y + 2) * b->out_pitch + b->x + i, 1);
+}
+
+/* Rows y and y + 1 into the ring. */
+INLINE void across_strip(const struct window *w, const struct band *b, int y, __global short *to)
+{
+    __global const PIXEL *p = strip_row(b, y, b->edges), *q = strip_row(b, y + 1, b->edges + b->edge);
+    for (int block = 0; block * LANES < b->length; block++) {
+        int i = block_start(b, block);
+        fetch_in(b, y, i);
+        fetch_in(b, y + 1, i);
+        across_block(w, p + i, q + i, to + block * BLOCK_CELLS);
+    }
+}
+
+/* Where copies of rows stood, if there is no such row or a vector does not fit into it. */
+INLINE struct target target_row(const struct band *b, int y, __global PIXEL *spare)
+{
+    struct target unused = {spare, spare};
+    struct target t = {b->out + y * b->out_pitch + b->x, b->in + y * b->in_pitch + b->x};
+    return y < b->end && b->length >= LANES ? t : unused;
+}
+
+/* A row that is narrower than a vector. */
+INLINE void copy_narrow(const struct band *b, int y, __global const PIXEL *from)
+{
+    for (int i = 0; i < b->length && y < b->end; i++)
+        b->out[y * b->out_pitch + i] = IS_ALPHA(i % HONE_C) ? b->in[y * b->in_pitch + i] : from[i];
+}
+
+INLINE void down_strip(const struct window *w, const struct band *b, int y)
+{
+    __constant const uint *even = weights(w, EVEN), *odd = weights(w, ODD);
+    struct target first = target_row(b, y, b->edges), second = target_row(b, y + 1, b->edges + b->edge);
+    struct pending pending = none_pending(b);
+    for (int block = 0; block * LANES < b->length; block++) {
+        int at = block * BLOCK_CELLS, i = block_start(b, block);
+        struct sums none = {0, 0, 0, 0};
+        struct two_rows v = load_rows(w->rows[0] + at);
+        struct sums p = add_rows(none, v, even[0]), q = add_rows(none, v, odd[0]);
+        for (int k = 1; k < w->pairs; k++) {
+            v = load_rows(w->rows[k] + at);
+            p = add_rows(p, v, even[k]);
+            q = add_rows(q, v, odd[k]);
+        }
+        fetch_out(b, y, i);
+        fetch_out(b, y + 1, i);
+        finish_block(w, &pending, p, block, false, first, i);
+        finish_block(w, &pending, q, block, true, second, i);
+    }
+    finish_pending(w, b, &pending, first, second);
+    if (b->length < LANES) {
+        copy_narrow(b, y, first.out);
+        copy_narrow(b, y + 1, second.out);
+    }
+}
+
+INLINE void blur_strip(struct window *w, const struct band *b, int y)
+{
+    int reach = w->pairs - 1;
+    for (int k = 0; k < w->pairs; k++)
+        w->rows[k] = b->ring + k * ROW_CELLS;
+    for (int k = 0; k < reach; k++)
+        across_strip(w, b, y - reach + 2 * k, w->rows[k]);
+    for (; y < b->end; y += 2) {
+        across_strip(w, b, y + reach, w->rows[reach]);
+        down_strip(w, b, y);
+        __global short *oldest = w->rows[0];
+        for (int k = 0; k < reach; k++)
+            w->rows[k] = w->rows[k + 1];
+        w->rows[reach] = oldest;
+    }
+}
+
+/* The band from row `y` on, whose ring and rows begin at `scratch`; without those and the strip in `b`. */
+INLINE void blur_band(struct window *w, struct band *b, int y, __global uchar *scratch)
+{
+    b->ring = (__global short *)scratch;
+    b->spare = b->ring + w->pairs * ROW_CELLS;
+    b->edges = (__global PIXEL *)(b->spare + ROW_CELLS);
+    for (int i = 0; HONE_BORDER == BORDER_CONSTANT && i < b->edge; i++)
+        b->edges[2 * b->edge + i] = AS_COPIED((PIXEL)b->border);
+    for (int x = 0; x < b->count; x += STRIP) {
+        b->x = max(min(x, b->count - LANES), 0);
+        b->length = min(STRIP, b->count - b->x);
+        blur_strip(w, b, y);
+    }
+}
+
+/* `reach` is what the border rules go by. */
+__kernel void gaussian_exact_strips(__global const PIXEL *in, int in_offset, int in_pitch,
+                                    __global PIXEL *out, int out_offset, int out_pitch, int width, int height,
+                                    BORDER_TYPE border, __constant const uint *table, int pairs, int reach,
+                                    __global uchar *scratch, int scratch_bytes, int edge)
+{
+    int first = get_global_id(0) * ROWS, end = min(first + ROWS, height);
+    if (first >= height)
+        return;
+    struct window w = {.table = table, .pairs = pairs};
+    struct band b = {.in = in + in_offset,
+                     .out = out + out_offset,
+                     .in_pitch = in_pitch,
+                     .out_pitch = out_pitch,
+                     .width = width,
+                     .height = height,
+                     .border = border,
+                     .count = width * HONE_C,
+                     .pad = (pairs - 1) * HONE_C,
+                     .edge = edge,
+                     .end = end};
+    blur_band(&w, &b, first, scratch + (size_t)get_global_id(0) * scratch_bytes);
+    const struct sink sink = {b.out, out_pitch};
+    for (int y = first; y < end; y++)
+        clear_outside(&sink, y, width, height, 2 * reach + 1, 2 * reach + 1);
+}
