@@ -151,6 +151,10 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
  * that keep banks apart. */
 #define STAGE_BYTES(reach) "(WG_X*(16*TILES*BITS/8 + 2*roundup(ceildiv(" #reach "*C, 8)*BITS, 16) + 112))"
 
+/* Where tiles of u8 have one channel each, which of RGB pays for wide windows alone; bytes as above. */
+#define PLANES       "(TYPE == 0 && (C == 4 || C == 3 && NEAR > 12))"
+#define PLANES_STAGE "WG_X*(4*TILES*C + 2*roundup(roundup(NEAR, 8)*C, 16) + 112)"
+
 /* Products of matrices of bytes. They are done by units of their own: what costs is splitting, carrying and
  * packing. */
 #define BYTE_MATRIX                                                                                \
@@ -257,9 +261,12 @@ static const struct variant variants[] = {
      .tunables = {{"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},
                   {"ROWS", TUNABLE_DEFINE, "128 16 32 64 256 512", "rows per warp"},
                   {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}},
-     .constraints = {"WG_X <= MAXWG && " STAGE_BYTES(NEAR) " <= LMEM"},
-     .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
-     .passes = {PASS("gaussian_matrix", .extent = {"ceildiv(W*C, 16*TILES)*32", "H"}, .block = {"1", "ROWS"},
+     .constraints = {"WG_X <= MAXWG && (" PLANES " ? " PLANES_STAGE " : " STAGE_BYTES(NEAR) ") <= LMEM",
+                     "TILES >= 4 || !" PLANES},
+     .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80", "PLANES=" PLANES},
+     .passes = {PASS("gaussian_matrix",
+                     .extent = {"ceildiv(" PLANES " ? W : W*C, " PLANES " ? 4*TILES : 16*TILES)*32", "H"},
+                     .block = {"1", "ROWS"},
                      .arguments = {"in", "out", "W", "H", "border", "table4:4*NEAR + 4", "R"})},
      /* The products are done by units of their own; what is left is packing and rounding. */
      .cost = {"2*C", "C*(16*TILES + 16*ceildiv(NEAR*C, 8))/(64*TILES)", "8*C"}},
@@ -434,6 +441,8 @@ static const struct seed seeds[] = {
     {"WIDE", "coarse", ""},
     {"SM >= 80 && S100 < (C == 1 ? 1000 : 450) && W*H <= 1048576", "matrix", "ROWS=16 WG_X=32"},
     {"SM >= 80 && S100 < 300 && H >= 2048 && C == 1 && !(" BUSY ")", "matrix", "ROWS=64 WG_X=128"},
+    {"SM >= 80 && S100 < 450 && H >= 2048 && " PLANES, "matrix", "TILES=8 ROWS=64"},
+    {"SM >= 80 && S100 < 450 && " PLANES, "matrix", "TILES=8 ROWS=32"},
     {"SM >= 80 && S100 < (C == 1 ? 500 : 450) && H >= 2048", "matrix", ""},
     {"SM >= 80 && S100 < 450 && C == 3 && W*H >= 3500000", "matrix", "ROWS=128 WG_X=32"},
     {"SM >= 80 && S100 < 450 && C == 3", "matrix", "ROWS=64 WG_X=32"},

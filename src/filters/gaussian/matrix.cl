@@ -2,8 +2,8 @@
 /*
  * For GPUs with matrix units, u8: every weight, both passes as products of small matrices.
  *
- * A warp of 32 work-items owns a strip of TILES tiles of 16 columns and walks down ROWS rows, 16 at a time; a
- * column is an element, of which HONE_C make a pixel. Along rows
+ * A warp of 32 work-items owns a strip of TILES tiles of 16 columns and walks down ROWS rows, 16 at a time.
+ * Along rows
  *     rows(16 columns x 8 rows) = weights(16 x K) * pixels(K x 8),   K = 16 + 2 * REACH_X,
  * where column k of `weights` says how much pixel k gives to each of the 16 results. Down columns
  *     results(16 rows x 8 columns) = weights(16 x K) * rows(K x 8),   K = 16 + 2 * REACH_Y.
@@ -20,7 +20,7 @@
  * so that any device can test it.
  */
 #ifndef TILES
-#define TILES 4 /* of 16 columns, per warp; an even number */
+#define TILES 4 /* of 16 columns, per warp; an even number. With PLANES, four times those of a channel */
 #endif
 #ifndef ROWS
 #define ROWS 128 /* rows per warp, a multiple of 16 */
@@ -48,7 +48,7 @@
 
 /* Rows of which results need words, in blocks of 8. */
 #define HELD_BLOCKS (2 + REACH_Y / 4)
-#define HELD        held[HELD_BLOCKS][TILES][2]
+#define HELD        held[HELD_BLOCKS][MADE_TILES][2]
 
 #if WITH_PTX
 inline void multiply(float *sum, const uint *left, uint top, uint bottom, const struct lane *lane)
@@ -144,15 +144,15 @@ inline uint two_weights(__global const float *table, float centre, int distance)
     return halves(weight_at(table, centre, distance), weight_at(table, centre, distance + 1));
 }
 
-/* The same of elements that lie so far apart, of which HONE_C make a pixel. */
-inline float element_weight(__global const float *table, float centre, int distance)
+/* The same of columns that lie so far apart. */
+inline float column_weight(__global const float *table, float centre, int distance)
 {
-    return distance % HONE_C == 0 ? weight_at(table, centre, distance / HONE_C) : 0;
+    return distance % STEP_X == 0 ? weight_at(table, centre, distance / STEP_X) : 0;
 }
 
-inline uint two_element_weights(__global const float *table, float centre, int distance)
+inline uint two_column_weights(__global const float *table, float centre, int distance)
 {
-    return halves(element_weight(table, centre, distance), element_weight(table, centre, distance + 1));
+    return halves(column_weight(table, centre, distance), column_weight(table, centre, distance + 1));
 }
 
 inline void make_weights(struct weights *to, __global const float *table, const struct lane *lane)
@@ -162,12 +162,13 @@ inline void make_weights(struct weights *to, __global const float *table, const 
         others += 2 * rounded(table[i]);
     float centre = 1 - others;
     to->start = -CENTRE * (others + rounded(centre));
-    int x = 4 * lane->place - REACH_X - column_of(lane->group), y = 2 * lane->place - REACH_Y - lane->group;
+    int x = 4 * lane->place - TILE_REACH - column_of(lane->group);
+    int y = 2 * lane->place - REACH_Y - lane->group;
     UNROLL
     for (int b = 0; b < DEPTH_X; b++) {
-        to->across[b][0] = to->across[b][3] = two_element_weights(table, centre, x + 16 * b);
-        to->across[b][1] = two_element_weights(table, centre, x + 16 * b - 2);
-        to->across[b][2] = two_element_weights(table, centre, x + 16 * b + 2);
+        to->across[b][0] = to->across[b][3] = two_column_weights(table, centre, x + 16 * b);
+        to->across[b][1] = two_column_weights(table, centre, x + 16 * b - 2);
+        to->across[b][2] = two_column_weights(table, centre, x + 16 * b + 2);
     }
     uint above = two_weights(table, centre, y - 8);
     UNROLL
@@ -178,23 +179,98 @@ inline void make_weights(struct weights *to, __global const float *table, const 
     }
 }
 
+#if PLANES
+/* Four pixels: of each channel that is made, the pixels as two words of halves. */
+inline void take_apart(uint *low, uint *high, const uint *w)
+{
+#if HONE_C == 3
+    uint first = hone_bytes(w[0], w[1], 0x4130u); /* red and green of two pixels */
+    uint second = hone_bytes(w[1], w[2], 0x6352u);
+    uint blue = hone_bytes(hone_bytes(w[0], w[1], 0x0052u), w[2], 0x7410u);
+    low[2] = low_pixels(blue);
+    high[2] = high_pixels(blue);
+#else
+    uint first = hone_bytes(w[0], w[1], 0x5140u), second = hone_bytes(w[2], w[3], 0x5140u);
+    uint blue = hone_bytes(w[0], w[1], 0x7362u), last = hone_bytes(w[2], w[3], 0x7362u);
+    low[2] = low_pixels(blue);
+    high[2] = low_pixels(last);
+    if (MADE > 3) {
+        low[MADE - 1] = high_pixels(blue);
+        high[MADE - 1] = high_pixels(last);
+    }
+#endif
+    low[0] = low_pixels(first);
+    low[1] = high_pixels(first);
+    high[0] = low_pixels(second);
+    high[1] = high_pixels(second);
+}
+
+/* Words of four pixels from those of their channels. */
+inline void put_together(uint *w)
+{
+    uint red = w[0], green = w[1], blue = w[2];
+#if HONE_C == 3
+    w[0] = hone_bytes(hone_bytes(red, green, 0x1040u), blue, 0x3410u);
+    w[1] = hone_bytes(hone_bytes(red, green, 0x6205u), blue, 0x3250u);
+    w[2] = hone_bytes(hone_bytes(red, green, 0x0730u), blue, 0x7216u);
+#else
+    uint low[2] = {hone_bytes(red, green, 0x5140u), hone_bytes(red, green, 0x7362u)};
+    uint high[2] = {hone_bytes(blue, w[3], 0x5140u), hone_bytes(blue, w[3], 0x7362u)};
+    w[0] = LOW_SHORTS(low[0], high[0]);
+    w[1] = HIGH_SHORTS(low[0], high[0]);
+    w[2] = LOW_SHORTS(low[1], high[1]);
+    w[3] = HIGH_SHORTS(low[1], high[1]);
+#endif
+}
+
+/* A block's words of the lane. */
+inline void load_block(uint *w, __local const uint *line, int block, const struct lane *lane)
+{
+    __local const uint *from = line + (SIDE - REACH_X) / 4 + (4 * block + lane->place) * HONE_C;
+#if HONE_C == 3
+    for (int k = 0; k < 3; k++)
+        w[k] = from[k];
+#else
+    uint4 four = *(__local const uint4 *)from;
+    w[0] = four.x;
+    w[1] = four.y;
+    w[2] = four.z;
+    w[3] = four.w;
+#endif
+}
+#else
+#define MADE 1
+
+inline void take_apart(uint *low, uint *high, const uint *w)
+{
+    low[0] = low_pixels(w[0]);
+    high[0] = high_pixels(w[0]);
+}
+
+inline void load_block(uint *w, __local const uint *line, int block, const struct lane *lane)
+{
+    w[0] = line[(SIDE - REACH_X) / 4 + 4 * block + lane->place];
+}
+#endif
+
 /* The products along 8 rows, halves: of each tile the columns of its rows 0 ... 7, and 8 ... 15. */
-inline void along_rows(uint rows[TILES][2], __local const uint *stage, const struct weights *weights,
+inline void along_rows(uint rows[MADE_TILES][2], __local const uint *stage, const struct weights *weights,
                        const struct lane *lane)
 {
-    uint low[ACROSS], high[ACROSS];
+    uint low[ACROSS][MADE], high[ACROSS][MADE];
     UNROLL
     for (int b = 0; b < ACROSS; b++) {
-        uint word = stage[lane->group * STAGE_LINE + (SIDE - REACH_X) / 4 + 4 * b + lane->place];
-        low[b] = low_pixels(word);
-        high[b] = high_pixels(word);
+        uint w[4];
+        load_block(w, stage + lane->group * STAGE_LINE, b, lane);
+        take_apart(low[b], high[b], w);
     }
     UNROLL
-    for (int tile = 0; tile < TILES; tile++) {
+    for (int tile = 0; tile < MADE_TILES; tile++) {
         float sum[4] = {weights->start, weights->start, weights->start, weights->start};
         UNROLL
         for (int b = 0; b < DEPTH_X; b++)
-            multiply(sum, weights->across[b], low[tile + b], high[tile + b], lane);
+            multiply(sum, weights->across[b], low[tile / MADE + b][tile % MADE],
+                     high[tile / MADE + b][tile % MADE], lane);
         rows[tile][0] = halves(sum[0], sum[1]);
         rows[tile][1] = halves(sum[2], sum[3]);
     }
@@ -225,7 +301,27 @@ inline void down_columns(uint *upper, uint *lower, uint HELD, int tile, const st
 inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
                       const struct weights *weights, const struct lane *lane)
 {
-#if TILES % 4
+#if PLANES
+    UNROLL
+    for (int span = 0; span < SPANS; span++) {
+        uint w[2][4], centre[2][4];
+        int x = s->at + 16 * (span * HONE_C + lane->place), line = y + lane->group;
+        load_centre(centre[0], s, x, line);
+        load_centre(centre[1], s, x, line + 8);
+        w[0][3] = w[1][3] = 0;
+        UNROLL
+        for (int c = 0; c < MADE; c++)
+            down_columns(w[0] + c, w[1] + c, held, span * MADE + c, weights, lane);
+        UNROLL
+        for (int i = 0; i < 2; i++) {
+            put_together(w[i]);
+            if (HONE_C == 3)
+                share_twelve(w[i], lane);
+            if (lane->place < HONE_C)
+                store_words(w[i], centre[i], s, out, out_pitch, x, line + 8 * i);
+        }
+    }
+#elif TILES % 4
     UNROLL
     for (int tile = 0; tile < TILES; tile += 2) {
         uint w[4], centre[4];
@@ -262,7 +358,7 @@ inline void take_rows(uint HELD, __local const uint *stage, const struct weights
     UNROLL
     for (int i = 0; i + 2 < HELD_BLOCKS; i++) {
         UNROLL
-        for (int tile = 0; tile < TILES; tile++) {
+        for (int tile = 0; tile < MADE_TILES; tile++) {
             held[i][tile][0] = held[i + 2][tile][0];
             held[i][tile][1] = held[i + 2][tile][1];
         }

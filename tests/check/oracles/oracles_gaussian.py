@@ -107,6 +107,19 @@ def test_bands_in_pieces():
                 frame.check(off <= BOUNDS[kind], f"{kind} sigma={sigma} {ours}: off by {off}, allowed {BOUNDS[kind]}")
 
 
+def test_matrix_in_colour():
+    """Channels that are taken apart and put together: wider than strips and at their ends, every border."""
+    for (channels, width), (ours, theirs) in itertools.product(((3, 107), (3, 16), (3, 5), (4, 99), (4, 9)), MODES.items()):
+        for sigma in (1, 4.4):
+            image = picture("uint8", (53, width, channels))
+            wanted = scipy.ndimage.gaussian_filter(image.astype(float), [sigma, sigma, 0], mode=theirs, cval=77, truncate=9)
+            if channels == 4:
+                wanted[..., 3] = image[..., 3]
+            got = blurred(image, f"gaussian sigma={sigma} border={ours} border-value=77", "matrix")
+            off = numpy.abs(got - numpy.rint(wanted)).max()
+            frame.check(off <= 1, f"{channels} channels of {width} sigma={sigma} {ours}: off by {off}")
+
+
 def test_what_stays_as_it_is():
     """A flat picture; the mean of a wrapped picture, since all weights sum to 1."""
     for sigma in (0.5, 3, 40, 500):
