@@ -90,16 +90,16 @@ inline uint weight_at(__global const uint *table, int distance)
     return i <= RADIUS ? table[min(i, RADIUS)] : 0;
 }
 
-/* Of elements that lie so far apart, of which HONE_C make a pixel. */
-inline uint element_weight(__global const uint *table, int distance)
+/* Of columns that lie so far apart. */
+inline uint column_weight(__global const uint *table, int distance)
 {
-    return distance % HONE_C == 0 ? weight_at(table, distance / HONE_C) : 0;
+    return distance % STEP_X == 0 ? weight_at(table, distance / STEP_X) : 0;
 }
 
-/* Which of the four elements in one or two words byte i of a plane is. */
+/* Which of the four columns in one or two words byte i of a plane is. */
 inline int element_of(int i)
 {
-    return BYTES == 1 ? i : i % 2 * 2 + i / 2;
+    return IN_ORDER ? i % 2 * 2 + i / 2 : i;
 }
 
 /* Row 4 * place + i of a product down columns: of eight rows, and of the eight after them. */
@@ -112,14 +112,14 @@ inline void make_weights(struct weights *to, __global const uint *table, const s
 {
     UNROLL
     for (int side = 0; side < 2; side++) {
-        int x = 4 * lane->place - REACH_X - column_of(lane->group + 8 * side);
+        int x = 4 * lane->place - TILE_REACH - column_of(lane->group + 8 * side);
         int y = -REACH_Y - lane->group - 8 * side;
         UNROLL
         for (int b = 0; b < DEPTH_X; b++) {
             uint w[4];
             UNROLL
             for (int i = 0; i < 4; i++)
-                w[i] = element_weight(table, x + 16 * b + element_of(i));
+                w[i] = column_weight(table, x + 16 * b + element_of(i));
             to->across[0][b][side] = hone_pack(w[0], w[1], w[2], w[3]);
             to->across[1][b][side] = hone_pack(w[0] >> 8, w[1] >> 8, w[2] >> 8, w[3] >> 8);
         }
@@ -135,18 +135,32 @@ inline void make_weights(struct weights *to, __global const uint *table, const s
     }
 }
 
-/* The planes of the lane's four elements in each block of its row. */
-inline void split_pixels(uint planes[BYTES][ACROSS], __local const uint *stage, const struct lane *lane)
+/* The planes of the lane's four columns in each block of its row, of each channel that is made. */
+inline void split_pixels(uint planes[MADE][BYTES][ACROSS], __local const uint *stage, const struct lane *lane)
 {
     __local const uint *line = stage + lane->group * STAGE_LINE + (SIDE - REACH_X) * BYTES / 4;
     UNROLL
     for (int b = 0; b < ACROSS; b++) {
-#if BYTES == 1
-        planes[0][b] = line[4 * b + lane->place];
+#if PLANES
+        /* All words with the same bytes of a pixel: of one channel, or of two. */
+        UNROLL
+        for (int q = 0; q < BYTES; q++) {
+            uint w[4];
+            UNROLL
+            for (int i = 0; i < 4; i++)
+                w[i] = line[(4 * b + lane->place) * 4 * BYTES + BYTES * i + q];
+            transpose_bytes(w);
+            UNROLL
+            for (int i = 0; i < 4; i++)
+                if (4 * q + i < MADE * BYTES)
+                    planes[(4 * q + i) / BYTES][i % BYTES][b] = w[i];
+        }
+#elif BYTES == 1
+        planes[0][0][b] = line[4 * b + lane->place];
 #else
         uint2 w = *(__local const uint2 *)(line + 8 * b + 2 * lane->place);
-        planes[0][b] = JOIN_BYTES(w.x, w.y);
-        planes[1][b] = JOIN_BYTES(w.x >> 8, w.y >> 8);
+        planes[0][0][b] = JOIN_BYTES(w.x, w.y);
+        planes[0][1][b] = JOIN_BYTES(w.x >> 8, w.y >> 8);
 #endif
     }
 }
@@ -197,21 +211,21 @@ inline void split_sums(uint planes[SUM_PLANES], uint a, uint b, uint c, uint d)
 
 /* What a lane holds of the rows that the next results need: for each block of 16 rows and both columns of
  * each tile, words of four sums, by plane. */
-#define HELD held[DEPTH_Y][TILES][2][SUM_PLANES]
+#define HELD held[DEPTH_Y][MADE_TILES][2][SUM_PLANES]
 
 /* Takes the next 16 rows. */
 inline void take_rows(uint HELD, __local const uint *stage, const struct weights *weights,
                       const struct lane *lane)
 {
-    uint now[2][BYTES][ACROSS];
+    uint now[2][MADE][BYTES][ACROSS];
     UNROLL
     for (int i = 0; i < 2; i++)
         split_pixels(now[i], stage + 8 * i * STAGE_LINE, lane);
     UNROLL
-    for (int tile = 0; tile < TILES; tile++) {
+    for (int tile = 0; tile < MADE_TILES; tile++) {
         uint upper[4], lower[4];
-        along_rows(upper, now[0], tile, weights, lane);
-        along_rows(lower, now[1], tile, weights, lane);
+        along_rows(upper, now[0][tile % MADE], tile / MADE, weights, lane);
+        along_rows(lower, now[1][tile % MADE], tile / MADE, weights, lane);
         UNROLL
         for (int side = 0; side < 2; side++) {
             UNROLL
@@ -277,6 +291,57 @@ inline void tile_words(uint *upper, uint *lower, uint HELD, int tile, const stru
 #endif
 }
 
+#if PLANES
+/* Four pixels of a row, from the words of their channels, BYTES each. */
+inline void put_together(uint pixels[4 * BYTES], uint channels[4][BYTES])
+{
+#if BYTES == 1
+    UNROLL
+    for (int c = 0; c < 4; c++)
+        pixels[c] = channels[c][0];
+    transpose_bytes(pixels);
+#else
+    UNROLL
+    for (int p = 0; p < 4; p++) {
+        UNROLL
+        for (int q = 0; q < 2; q++)
+            pixels[2 * p + q] = p % 2 ? HIGH_SHORTS(channels[2 * q][p / 2], channels[2 * q + 1][p / 2])
+                                      : LOW_SHORTS(channels[2 * q][p / 2], channels[2 * q + 1][p / 2]);
+    }
+#endif
+}
+
+inline void store_pixels(uint channels[4][BYTES], const struct strip *s, __global RESULT *out, int out_pitch,
+                         int x, int y)
+{
+    uint pixels[4 * BYTES], centre[4];
+    put_together(pixels, channels);
+    UNROLL
+    for (int q = 0; q < BYTES; q++) {
+        load_centre(centre, s, x + PIECE * q, y);
+        store_words(pixels + 4 * q, centre, s, out, out_pitch, x + PIECE * q, y);
+    }
+}
+
+/* 16 rows of results from y on: of each tile a lane has four pixels in rows `group` and `group` + 8. */
+inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
+                      const struct weights *weights, const struct lane *lane)
+{
+    UNROLL
+    for (int span = 0; span < SPANS; span++) {
+        uint upper[4][BYTES], lower[4][BYTES];
+        int x = s->at + (16 * span + 4 * lane->place) * HONE_C;
+        UNROLL
+        for (int k = 0; k < BYTES; k++)
+            upper[3][k] = lower[3][k] = 0;
+        UNROLL
+        for (int c = 0; c < MADE; c++)
+            tile_words(upper[c], lower[c], held, span * MADE + c, weights, lane);
+        store_pixels(upper, s, out, out_pitch, x, y + lane->group);
+        store_pixels(lower, s, out, out_pitch, x, y + lane->group + 8);
+    }
+}
+#else
 /* 16 rows of results from y on. What the lanes of a group hold of some tiles are the words of two rows; after
  * the exchange each holds four neighbouring ones of each row. */
 inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
@@ -297,6 +362,7 @@ inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, in
         store_words(lower, centre[1], s, out, out_pitch, x, y + lane->group + 8);
     }
 }
+#endif
 
 #define OWN_WEIGHTS                                                                                          \
     struct weights own, *weights = &own;                                                                     \

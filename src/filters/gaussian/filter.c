@@ -153,14 +153,16 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* Where tiles of u8 have one channel each, which of RGB pays for wide windows alone; bytes as above. */
 #define PLANES       "(TYPE == 0 && (C == 4 || C == 3 && NEAR > 12))"
-#define PLANES_STAGE "WG_X*(4*TILES*C + 2*roundup(roundup(NEAR, 8)*C, 16) + 112)"
+#define PLANES_STAGE(reach)                                                                        \
+    "WG_X*(4*TILES*C*BITS/8 + 2*roundup(roundup(" reach ", 8)*C*BITS/8, 16) + 112)"
 
 /* Products of matrices of bytes. They are done by units of their own: what costs is splitting, carrying and
  * packing. */
 #define BYTE_MATRIX                                                                                \
     EXACT_16 " && EXACT_REACH <= 32 && EXACT_REACH*C <= 72"                                        \
              " && (SM >= 80 || W*H <= 65536)"
-#define BYTE_MATRIX_FITS "WG_X <= MAXWG && " STAGE_BYTES(EXACT_REACH) " <= LMEM"
+#define BYTE_MATRIX_FITS                                                                           \
+    "WG_X <= MAXWG && (C == 4 ? " PLANES_STAGE("EXACT_REACH") " : " STAGE_BYTES(EXACT_REACH) ") <= LMEM"
 #define BYTE_MATRIX_TUNABLES                                                                       \
     {"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},                            \
     {"ROWS", TUNABLE_DEFINE, "128 16 32 64 256 512", "rows per warp"},                             \
@@ -261,7 +263,8 @@ static const struct variant variants[] = {
      .tunables = {{"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},
                   {"ROWS", TUNABLE_DEFINE, "128 16 32 64 256 512", "rows per warp"},
                   {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}},
-     .constraints = {"WG_X <= MAXWG && (" PLANES " ? " PLANES_STAGE " : " STAGE_BYTES(NEAR) ") <= LMEM",
+     .constraints = {"WG_X <= MAXWG && (" PLANES
+                     " ? " PLANES_STAGE("NEAR") " : " STAGE_BYTES(NEAR) ") <= LMEM",
                      "TILES >= 4 || !" PLANES},
      .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80", "PLANES=" PLANES},
      .passes = {PASS("gaussian_matrix",
@@ -274,7 +277,8 @@ static const struct variant variants[] = {
              "u16: every weight, both passes as products of matrices of bytes, in integers"),
      .condition = DIRECT " && TYPE == 1 && " BYTE_MATRIX, .align = 16,
      .specialised = "the window's reach sets the depth of the products", .tunables = {BYTE_MATRIX_TUNABLES},
-     .constraints = {BYTE_MATRIX_FITS}, .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80", "ROUNDED=1"},
+     .constraints = {BYTE_MATRIX_FITS, "C != 4 || TILES >= 4"},
+     .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80", "ROUNDED=1", "PLANES=C == 4"},
      .passes = {BYTE_MATRIX_PASS}, .cost = {BYTE_MATRIX_COST}},
     {VARIANT("matrix32", "matrix32.cl", 0, "packed",
              "f32: every weight, both passes as products of matrices of numbers in two parts"),
@@ -389,8 +393,8 @@ static const struct variant variants[] = {
              "exact=yes on a GPU: both passes as products of matrices of bytes, in integers"),
      .condition = BYTE_MATRIX, .align = 16, .exact = TYPE_U8 | TYPE_U16,
      .specialised = "the window's reach sets the depth of the products", .tunables = {BYTE_MATRIX_TUNABLES},
-     .constraints = {BYTE_MATRIX_FITS, "TYPE == 1 || TILES >= 4"},
-     .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80"}, .passes = {BYTE_MATRIX_PASS},
+     .constraints = {BYTE_MATRIX_FITS, "TYPE == 1 && C != 4 || TILES >= 4"},
+     .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80", "PLANES=C == 4"}, .passes = {BYTE_MATRIX_PASS},
      .cost = {BYTE_MATRIX_COST}},
     {VARIANT("exact_strips", "exact_strips.cl", NEEDS_WIDE, "wide",
              "exact=yes of u8 and u16 on a CPU: along rows, then down strips, in products of 8 and 16 bits"),
@@ -428,8 +432,9 @@ static const struct seed seeds[] = {
     {"EXACT && WIDE && H >= 1024*CU && EXACT_REACH > 6", "exact_strips", "ROWS=256 STRIP=256"},
     {"EXACT && WIDE && H >= 256*CU", "exact_strips", "ROWS=128"},
     {"EXACT && WIDE", "exact_strips", ""},
+    {"EXACT && SM >= 80 && C == 4 && W*H > 1048576", "exact_matrix", "ROWS=64"},
+    {"EXACT && SM >= 80 && C == 4", "exact_matrix", "ROWS=16 WG_X=32"},
     {"EXACT && SM >= 80 && TYPE == 0 && H >= 2048", "exact_matrix", ""},
-    {"EXACT && SM >= 80 && TYPE == 1 && C == 4 && H >= 4096", "exact_matrix", "TILES=2 ROWS=256"},
     {"EXACT && SM >= 80 && H >= 2048", "exact_matrix", "TILES=2"},
     {"EXACT && SM >= 80 && TYPE == 0", "exact_matrix", "ROWS=32"},
     {"EXACT && SM >= 80", "exact_matrix", "TILES=2 ROWS=32"},
@@ -447,6 +452,8 @@ static const struct seed seeds[] = {
     {"SM >= 80 && S100 < 450 && C == 3 && W*H >= 3500000", "matrix", "ROWS=128 WG_X=32"},
     {"SM >= 80 && S100 < 450 && C == 3", "matrix", "ROWS=64 WG_X=32"},
     {"SM >= 80 && S100 < 450", "matrix", "ROWS=32"},
+    {"SM >= 80 && S100 < 400 && C == 4 && W*H > 1048576", "matrix16", "TILES=8 ROWS=64"},
+    {"SM >= 80 && S100 < 400 && C == 4", "matrix16", "ROWS=16 WG_X=32"},
     {"SM >= 80 && S100 < (C == 1 ? 601 : 400) && H >= 2048 && (C % 2 || S100 >= 150)", "matrix16", ""},
     {"SM >= 80 && S100 < 400 && H >= 2048", "matrix16", "TILES=2"},
     {"SM >= 80 && S100 < 400 && W*H <= 1048576", "matrix16", "TILES=2 ROWS=16 WG_X=32"},

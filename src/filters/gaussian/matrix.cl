@@ -208,18 +208,13 @@ inline void take_apart(uint *low, uint *high, const uint *w)
 /* Words of four pixels from those of their channels. */
 inline void put_together(uint *w)
 {
-    uint red = w[0], green = w[1], blue = w[2];
 #if HONE_C == 3
+    uint red = w[0], green = w[1], blue = w[2];
     w[0] = hone_bytes(hone_bytes(red, green, 0x1040u), blue, 0x3410u);
     w[1] = hone_bytes(hone_bytes(red, green, 0x6205u), blue, 0x3250u);
     w[2] = hone_bytes(hone_bytes(red, green, 0x0730u), blue, 0x7216u);
 #else
-    uint low[2] = {hone_bytes(red, green, 0x5140u), hone_bytes(red, green, 0x7362u)};
-    uint high[2] = {hone_bytes(blue, w[3], 0x5140u), hone_bytes(blue, w[3], 0x7362u)};
-    w[0] = LOW_SHORTS(low[0], high[0]);
-    w[1] = HIGH_SHORTS(low[0], high[0]);
-    w[2] = LOW_SHORTS(low[1], high[1]);
-    w[3] = HIGH_SHORTS(low[1], high[1]);
+    transpose_bytes(w);
 #endif
 }
 
@@ -239,8 +234,6 @@ inline void load_block(uint *w, __local const uint *line, int block, const struc
 #endif
 }
 #else
-#define MADE 1
-
 inline void take_apart(uint *low, uint *high, const uint *w)
 {
     low[0] = low_pixels(w[0]);

@@ -107,17 +107,24 @@ def test_bands_in_pieces():
                 frame.check(off <= BOUNDS[kind], f"{kind} sigma={sigma} {ours}: off by {off}, allowed {BOUNDS[kind]}")
 
 
+COLOURS = ((3, 107), (3, 16), (3, 5), (4, 99), (4, 9))  # channels and width: of several strips, and of less than one
+
+
+def keep_alpha(wanted, image):
+    if image.shape[2] == 4:
+        wanted[..., 3] = image[..., 3]
+    return wanted
+
+
 def test_matrix_in_colour():
-    """Channels that are taken apart and put together: wider than strips and at their ends, every border."""
-    for (channels, width), (ours, theirs) in itertools.product(((3, 107), (3, 16), (3, 5), (4, 99), (4, 9)), MODES.items()):
-        for sigma in (1, 4.4):
-            image = picture("uint8", (53, width, channels))
+    """Channels that are taken apart and put together, at every border."""
+    for (channels, width), (ours, theirs) in itertools.product(COLOURS, MODES.items()):
+        for kind, variant, sigma in (("uint8", "matrix", 4.4), ("uint16", "matrix16", 3)):
+            image = picture(kind, (53, width, channels))
             wanted = scipy.ndimage.gaussian_filter(image.astype(float), [sigma, sigma, 0], mode=theirs, cval=77, truncate=9)
-            if channels == 4:
-                wanted[..., 3] = image[..., 3]
-            got = blurred(image, f"gaussian sigma={sigma} border={ours} border-value=77", "matrix")
-            off = numpy.abs(got - numpy.rint(wanted)).max()
-            frame.check(off <= 1, f"{channels} channels of {width} sigma={sigma} {ours}: off by {off}")
+            got = blurred(image, f"gaussian sigma={sigma} border={ours} border-value=77", variant)
+            off = numpy.abs(got - numpy.rint(keep_alpha(wanted, image))).max()
+            frame.check(off <= BOUNDS[kind], f"{kind} {channels} channels of {width} sigma={sigma} {ours}: off by {off}")
 
 
 def test_what_stays_as_it_is():
@@ -232,6 +239,16 @@ def test_exact_strips_are_joined():
             got = bridge.apply(f"gaussian sigma=1.3 border={mode} border-value=77 exact=yes", image, variant="exact_strips")
             wrong = int((got != wanted).sum())
             frame.check(wrong == 0, f"{kind} {mode} {channels} channels of {width}: {wrong} values differ")
+
+
+def test_exact_matrix_in_colour():
+    for kind, (channels, width) in itertools.product(("uint8", "uint16"), COLOURS):
+        for sigma, mode in ((1, "constant"), (2.9, "wrap")):
+            image = picture(kind, (53, width, channels))
+            wanted = keep_alpha(exactly_blurred(image, sigma, mode, 77), image)
+            got = bridge.apply(f"gaussian sigma={sigma} border={mode} border-value=77 exact=yes", image, variant="exact_matrix")
+            wrong = int((got != wanted).sum())
+            frame.check(wrong == 0, f"{kind} {channels} channels of {width} sigma={sigma} {mode}: {wrong} values differ")
 
 
 def test_exact_is_near_the_gaussian():
