@@ -4,8 +4,8 @@
  * as products of small matrices of bytes.
  *
  * A warp of 32 work-items owns a strip of TILES tiles of 16 columns and walks down ROWS rows, 16 at a time; a
- * column is an element, of which HONE_C make a pixel. Along rows
- *     rows(16 columns x 8 rows) = weights(16 x K) * pixels(K x 8),   K = 16 + 2 * REACH_X,
+ * column is an element, of which HONE_C make a pixel, or with PLANES one channel of a pixel. Along rows
+ *     rows(16 columns x 8 rows) = weights(16 x K) * pixels(K x 8),   K = 16 + 2 * TILE_REACH,
  * where column k of `weights` says how much pixel k gives to each of the 16 results. Down columns
  *     results(16 rows x 8 columns) = weights(16 x K) * rows(K x 8),   K = 16 + 2 * REACH_Y.
  * Each lane holds certain places of these matrices, and those of the first result are where the second

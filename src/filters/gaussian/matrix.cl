@@ -2,15 +2,14 @@
 /*
  * For GPUs with matrix units, u8: every weight, both passes as products of small matrices.
  *
- * A warp of 32 work-items owns a strip of TILES tiles of 16 columns and walks down ROWS rows, 16 at a time.
- * Along rows
- *     rows(16 columns x 8 rows) = weights(16 x K) * pixels(K x 8),   K = 16 + 2 * REACH_X,
+ * A warp of 32 work-items owns a strip of TILES tiles of 16 columns and walks down ROWS rows, 16 at a time; a
+ * column is an element, of which HONE_C make a pixel, or with PLANES one channel of a pixel. Along rows
+ *     rows(16 columns x 8 rows) = weights(16 x K) * pixels(K x 8),   K = 16 + 2 * TILE_REACH,
  * where column k of `weights` says how much pixel k gives to each of the 16 results. Down columns
  *     results(16 rows x 8 columns) = weights(16 x K) * rows(K x 8),   K = 16 + 2 * REACH_Y.
  * Each lane holds certain places of these matrices (struct lane), and those of the first result are where the
  * second product wants them: nothing is exchanged. Which column a place stands for is free as long as weights
- * and pixels
- * agree: so chosen that four neighbours come from one word, and go to one word.
+ * and pixels agree: so chosen that four neighbours come from one word, and go to one word.
  *
  * Numbers are halves. A pixel is 1024 + its value, which takes no arithmetic, and a sum starts at what makes
  * it that of values - 128. Sums are floats; those along rows are rounded to halves in between (by at most
