@@ -191,6 +191,19 @@ bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id);
 /* Y4M takes frames as they are, but only planar ones. */
 bool muxer_is_y4m(const AVOutputFormat *muxer);
 
+/* ---- Subtitles ---- */
+
+/* Text subtitles on their way to another codec. Functions that give an int give an AVERROR below 0. */
+struct subtitles;
+/* Whether `from` is text, and the format holds text in another codec. */
+bool subtitles_fit(const AVOutputFormat *muxer, const AVStream *from);
+/* *out is to be closed after an error, too. */
+int subtitles_open(struct subtitles **out, const AVOutputFormat *muxer, const AVStream *from);
+int subtitles_parameters(const struct subtitles *subtitles, AVCodecParameters *to);
+/* Replaces a packet, whose stamps are then of time base `to`. 0: it shows nothing, and is as it was. */
+int subtitles_convert(struct subtitles *subtitles, AVPacket *packet, AVRational to);
+void subtitles_close(struct subtitles **subtitles);
+
 /* ---- Encoders ---- */
 
 struct encoder_request {

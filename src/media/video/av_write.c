@@ -25,7 +25,10 @@ struct video_output {
     struct out_stream {
         int index; /* in the output; -1: left out */
         int64_t last_dts;
-    } * streams; /* by those of the input */
+        struct subtitles *subtitles; /* NULL: packets are copied */
+        bool told_damage;
+    } * streams; /* by those of the input, as many */
+    unsigned stream_count;
     struct {
         int64_t pts, duration;
     } durations[DURATIONS]; /* of frames, which not every encoder passes on */
@@ -136,6 +139,18 @@ static int add_copied(struct video_output *output, const AVStream *from)
     return code < 0 ? code : copy_traits(output, stream, from, false);
 }
 
+static int add_subtitles(struct video_output *output, const AVStream *from, const struct subtitles *subtitles)
+{
+    AVStream *stream = avformat_new_stream(output->format, NULL);
+    if (!stream)
+        return AVERROR(ENOMEM);
+    const int code = subtitles_parameters(subtitles, stream->codecpar);
+    video_note(output->options.note, output->options.user, MEDIA_DETAIL,
+               "'%s': stream %d of the input (subtitle, %s) is written as %s", output->name, from->index,
+               avcodec_get_name(from->codecpar->codec_id), avcodec_get_name(stream->codecpar->codec_id));
+    return code < 0 ? code : copy_traits(output, stream, from, true);
+}
+
 static bool is_kept(const struct video_output *output, const AVStream *stream)
 {
     const AVOutputFormat *muxer = output->format->oformat;
@@ -159,6 +174,7 @@ static void tell_left_out(const struct video_output *output, const AVStream *str
 static int add_streams(struct video_output *output)
 {
     const AVFormatContext *from = output->like->format;
+    const AVOutputFormat *muxer = output->format->oformat;
     int code = 0;
     for (unsigned i = 0; i < from->nb_streams && code >= 0; i++) {
         const AVStream *stream = from->streams[i];
@@ -168,6 +184,8 @@ static int add_streams(struct video_output *output)
             code = add_video(output, stream);
         else if (is_kept(output, stream))
             code = add_copied(output, stream);
+        else if (subtitles_fit(muxer, stream) && subtitles_open(&out->subtitles, muxer, stream) >= 0)
+            code = add_subtitles(output, stream, out->subtitles);
         else {
             if (stream->discard != AVDISCARD_ALL) /* as tracks that hold chapters, which are written anew */
                 tell_left_out(output, stream);
@@ -308,6 +326,7 @@ hone_status video_create(struct video_output **out, int fd, bool seekable, const
     }
     output->descriptor.fd = fd;
     output->like = like;
+    output->stream_count = like->format->nb_streams;
     output->options = *options;
     for (int i = 0; i < DURATIONS; i++)
         output->durations[i].pts = AV_NOPTS_VALUE;
@@ -418,16 +437,35 @@ static void order_stamps(const struct video_output *output, struct out_stream *s
         stream->last_dts = packet->dts;
 }
 
+/* A subtitle in another codec; false: nothing is to be written. What is damaged is left out: the video goes
+ * on. */
+static bool convert(const struct video_output *output, struct out_stream *stream, AVPacket *packet,
+                    AVRational to)
+{
+    const int number = packet->stream_index, code = subtitles_convert(stream->subtitles, packet, to);
+    if (code < 0 && !stream->told_damage) {
+        char reason[320];
+        stream->told_damage = true;
+        av_reason(reason, sizeof reason, code);
+        video_note(output->options.note, output->options.user, MEDIA_WARNING,
+                   "'%s': a subtitle of stream %d is damaged and left out: %s", output->name, number, reason);
+    }
+    return code > 0;
+}
+
 static hone_status write_packet(struct video_output *output, AVPacket *packet, hone_error *error)
 {
     const int from = packet->stream_index;
-    if (from < 0 || (unsigned)from >= output->like->format->nb_streams)
+    if (from < 0 || (unsigned)from >= output->stream_count)
         return HONE_OK;
     struct out_stream *stream = &output->streams[from];
     if (stream->index < 0)
         return HONE_OK;
     AVStream *to = output->format->streams[stream->index];
-    av_packet_rescale_ts(packet, output->like->format->streams[from]->time_base, to->time_base);
+    if (!stream->subtitles)
+        av_packet_rescale_ts(packet, output->like->format->streams[from]->time_base, to->time_base);
+    else if (!convert(output, stream, packet, to->time_base))
+        return HONE_OK;
     packet->stream_index = stream->index;
     packet->pos = -1;
     order_stamps(output, stream, packet);
@@ -462,6 +500,8 @@ void video_output_close(struct video_output **slot)
     struct video_output *output = *slot;
     if (!output)
         return;
+    for (unsigned i = 0; i < output->stream_count; i++)
+        subtitles_close(&output->streams[i].subtitles);
     avcodec_free_context(&output->encoder);
     avformat_free_context(output->format);
     io_close(&output->io);
