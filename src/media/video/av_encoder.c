@@ -224,6 +224,14 @@ static void set_picture(AVCodecContext *encoder, const struct video_input *input
     }
 }
 
+/* ProRes Proxy, LT, Standard, HQ: that of the input. */
+static void set_kind(AVCodecContext *encoder, const struct video_input *input)
+{
+    const AVCodecParameters *from = input->stream->codecpar;
+    if (encoder->codec_id == AV_CODEC_ID_PRORES && from->codec_id == AV_CODEC_ID_PRORES)
+        encoder->profile = from->profile;
+}
+
 static void set_quality(AVCodecContext *encoder, const struct known *k, int quality)
 {
     const int asked = quality ? quality : k ? k->usual : 0;
@@ -284,6 +292,7 @@ hone_status encoder_open(AVCodecContext **out, const struct encoder_request *r, 
     if (!encoder)
         return error_memory(error, "an encoder");
     set_picture(encoder, r->like);
+    set_kind(encoder, r->like);
     encoder->time_base = encoder_counts(r->muxer) ? av_inv_q(input_rate(r->like)) : time_base(codec, r->like);
     encoder->framerate = input_rate(r->like);
     encoder->thread_count = 0;

@@ -325,6 +325,18 @@ def test_text_subtitles_change_their_codec():
         frame.check(words[-1][2].startswith("Grüße") and abs(words[-1][0] - 0.12) < 0.011, f"from frame 16 on: {words}")
 
 
+def test_prores_stays_of_its_kind():
+    with Here() as place:
+        for kind in range(4):  # Proxy, LT, Standard, HQ
+            path, out = place.path("in.mov"), place.path("out.mov")
+            ffmpeg("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=25:duration=0.2", "-pix_fmt", "yuv422p10", "-c:v", "prores_ks", "-profile:v",
+                   str(kind), "-y", path)
+            place.run("apply", "box size=3", path, "-o", out, "--force")
+            a, b = (probe(name, "-show_streams")["streams"][0] for name in (path, out))
+            for key in ("codec_name", "profile", "codec_tag_string", "pix_fmt"):
+                frame.check(a[key] == b[key], f"{key}: {a[key]} became {b[key]}")
+
+
 def test_damaged_subtitles_are_left_out():
     """A style section that is cut off, text that is none: the video is whole."""
     with Here() as place:
