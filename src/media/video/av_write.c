@@ -286,8 +286,10 @@ static hone_status open_muxer(struct video_output *output, bool seekable, hone_e
 {
     const AVOutputFormat *muxer;
     TRY(check_name(output->name, &muxer, error));
+    /* That of transport streams tells by the suffix whether packets have stamps before them (.m2ts). */
+    const char *told = strcmp(muxer->name, "mpegts") == 0 ? output->name : NULL;
     output->io = io_open(&output->descriptor, true, seekable);
-    if (!output->io || avformat_alloc_output_context2(&output->format, muxer, NULL, NULL) < 0)
+    if (!output->io || avformat_alloc_output_context2(&output->format, muxer, NULL, told) < 0)
         return error_memory(error, "a video");
     output->format->pb = output->io;
     output->format->flags |= AVFMT_FLAG_CUSTOM_IO;

@@ -364,6 +364,11 @@ def test_transport_and_program_streams_and_ogg_keep_what_they_hold():
             result = place.run("apply", "box size=3", path, "-o", out)
             a, b = ([s["codec_name"] for s in probe(name, "-show_streams")["streams"]] for name in (path, out))
             frame.check(a == b and len(a) == 2 and not result.stderr, f"{suffix}: {a} became {b}: {result.stderr}")
+            if suffix in (".ts", ".m2ts"):
+                with open(out, "rb") as file:
+                    content = file.read(1000)
+                first, length = (4, 192) if suffix == ".m2ts" else (0, 188)
+                frame.check(set(content[first::length]) == {0x47}, f"{suffix}: packets are not of {length} bytes")
             a, b = ([h for _, _, h in packets(name, "a:0")] for name in (path, out))
             frame.check(a == b and a, f"{suffix}: other sound")
         for suffix in (".vob", ".ogv"):
