@@ -6,6 +6,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static void tell(const struct encoder_request *r, const char *lost, const char *way_out)
@@ -91,10 +92,26 @@ static bool loses_brightness(const struct encoder_request *r, const AVStream *st
            !is_one_of(r->muxer, "matroska webm mp4 mov");
 }
 
+/* ---- The codec ---- */
+
+/* Where the format would hold the input's codec, nobody expects another one. */
+static void tell_codec(const struct encoder_request *r, const AVCodecContext *encoder)
+{
+    const enum AVCodecID id = r->like->stream->codecpar->codec_id;
+    char lost[200];
+    if (r->options->codec || encoder->codec_id == id || !muxer_holds(r->muxer, id))
+        return;
+    snprintf(lost, sizeof lost, "%s becomes %s, for there is no encoder of it here that takes %s frames",
+             avcodec_get_name(id), avcodec_get_name(encoder->codec_id),
+             av_get_pix_fmt_name(r->like->layout.format));
+    tell(r, lost, "--codec chooses another");
+}
+
 void losses_tell(const struct encoder_request *r, const AVCodecContext *encoder, const AVStream *stream)
 {
     if (is_one_of(r->muxer, "rawvideo")) /* frames alone say nothing of themselves */
         return;
+    tell_codec(r, encoder);
     if (is_turned(stream) && !is_one_of(r->muxer, "mp4 mov"))
         tell(r, "the rotation of the input is lost", "it can be written to .mp4 and .mov only");
     if (loses_alpha(r, encoder))
