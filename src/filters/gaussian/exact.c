@@ -85,7 +85,7 @@ static void fill_down(const uint32_t *weights, size_t pairs, uint32_t *even, uin
 /* ---- Of u16 ---- */
 
 /* Across: the weight of the pixels on both sides, twice; half of the centre twice. Down, and what the centre
- * has over 15 bits, for the second row and for the first. */
+ * has over 15 bits, for the first row and for the second. */
 void gaussian_exact_words(const struct filter_case *c, uint32_t *table, size_t count)
 {
     size_t pairs = (count - 2) / 3, reach = pairs - 1;

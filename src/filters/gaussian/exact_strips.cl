@@ -18,7 +18,6 @@
 /* A call for each block costs 5 % where a window has few rows. */
 #define INLINE inline __attribute__((always_inline))
 
-#define CELL short
 #include "filters/bands.clh"
 #include "filters/products.clh"
 

@@ -195,9 +195,8 @@ bool muxer_is_y4m(const AVOutputFormat *muxer);
 
 /* Text subtitles on their way to another codec. Functions that give an int give an AVERROR below 0. */
 struct subtitles;
-/* Whether `from` is text, and the format holds text in another codec. */
-bool subtitles_fit(const AVOutputFormat *muxer, const AVStream *from);
-/* *out is to be closed after an error, too. */
+/* AVERROR_DECODER_NOT_FOUND where `from` is no text, AVERROR_ENCODER_NOT_FOUND where the format holds none.
+ * *out is to be closed after an error, too. */
 int subtitles_open(struct subtitles **out, const AVOutputFormat *muxer, const AVStream *from);
 int subtitles_parameters(const struct subtitles *subtitles, AVCodecParameters *to);
 /* Replaces a packet, whose stamps are then of time base `to`. 0: it shows nothing, and is as it was. */

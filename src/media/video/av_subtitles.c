@@ -33,15 +33,8 @@ static const AVCodec *find_encoder(const AVOutputFormat *muxer)
     return NULL;
 }
 
-bool subtitles_fit(const AVOutputFormat *muxer, const AVStream *from)
+static int open_decoder(struct subtitles *s, const AVStream *from, const AVCodec *codec)
 {
-    return is_text(from->codecpar->codec_id) && avcodec_find_decoder(from->codecpar->codec_id) &&
-           find_encoder(muxer);
-}
-
-static int open_decoder(struct subtitles *s, const AVStream *from)
-{
-    const AVCodec *codec = avcodec_find_decoder(from->codecpar->codec_id);
     s->decoder = avcodec_alloc_context3(codec);
     if (!s->decoder)
         return AVERROR(ENOMEM);
@@ -51,9 +44,8 @@ static int open_decoder(struct subtitles *s, const AVStream *from)
 }
 
 /* Styles are in the decoder's header. */
-static int open_encoder(struct subtitles *s, const AVOutputFormat *muxer)
+static int open_encoder(struct subtitles *s, const AVOutputFormat *muxer, const AVCodec *codec)
 {
-    const AVCodec *codec = find_encoder(muxer);
     const size_t size = (size_t)s->decoder->subtitle_header_size;
     s->encoder = avcodec_alloc_context3(codec);
     if (!s->encoder || !(s->encoder->subtitle_header = av_mallocz(size + 1)))
@@ -69,11 +61,16 @@ static int open_encoder(struct subtitles *s, const AVOutputFormat *muxer)
 
 int subtitles_open(struct subtitles **out, const AVOutputFormat *muxer, const AVStream *from)
 {
+    const enum AVCodecID id = from->codecpar->codec_id;
+    const AVCodec *decoder = is_text(id) ? avcodec_find_decoder(id) : NULL;
+    const AVCodec *encoder = decoder ? find_encoder(muxer) : NULL;
+    if (!encoder)
+        return decoder ? AVERROR_ENCODER_NOT_FOUND : AVERROR_DECODER_NOT_FOUND;
     struct subtitles *s = *out = mem_new(1, sizeof *s);
     if (!s || !(s->text = malloc(LARGEST_TEXT)))
         return AVERROR(ENOMEM);
-    const int code = open_decoder(s, from);
-    return code < 0 ? code : open_encoder(s, muxer);
+    const int code = open_decoder(s, from, decoder);
+    return code < 0 ? code : open_encoder(s, muxer, encoder);
 }
 
 int subtitles_parameters(const struct subtitles *s, AVCodecParameters *to)
@@ -94,12 +91,11 @@ static int64_t shown_for(const AVSubtitle *subtitle, const AVPacket *packet, AVR
 static int encode(struct subtitles *s, AVSubtitle *subtitle, AVPacket *packet, AVRational base)
 {
     const AVRational milliseconds = {1, 1000};
-    const int64_t duration =
-        av_rescale_q(shown_for(subtitle, packet, s->decoder->pkt_timebase), milliseconds, base);
+    const int64_t shown = shown_for(subtitle, packet, s->decoder->pkt_timebase);
     const int64_t pts = av_rescale_q(packet->pts, s->decoder->pkt_timebase, base) +
                         av_rescale_q(subtitle->start_display_time, milliseconds, base);
     subtitle->start_display_time = 0;
-    subtitle->end_display_time = (uint32_t)av_rescale_q(duration, base, milliseconds);
+    subtitle->end_display_time = (uint32_t)shown;
     const int size = avcodec_encode_subtitle(s->encoder, s->text, LARGEST_TEXT, subtitle);
     if (size < 0)
         return size;
@@ -109,7 +105,7 @@ static int encode(struct subtitles *s, AVSubtitle *subtitle, AVPacket *packet, A
         return code;
     memcpy(packet->data, s->text, (size_t)size);
     packet->pts = packet->dts = pts;
-    packet->duration = duration;
+    packet->duration = av_rescale_q(shown, milliseconds, base);
     packet->flags |= AV_PKT_FLAG_KEY;
     return size;
 }

@@ -139,12 +139,16 @@ static int add_copied(struct video_output *output, const AVStream *from)
     return code < 0 ? code : copy_traits(output, stream, from, false);
 }
 
-static int add_subtitles(struct video_output *output, const AVStream *from, const struct subtitles *subtitles)
+/* Text in another codec. Where that does not fit, or cannot be begun, the output has no stream more. */
+static int add_subtitles(struct video_output *output, const AVStream *from, struct subtitles **subtitles)
 {
+    int code = subtitles_open(subtitles, output->format->oformat, from);
+    if (code < 0)
+        return code;
     AVStream *stream = avformat_new_stream(output->format, NULL);
     if (!stream)
         return AVERROR(ENOMEM);
-    const int code = subtitles_parameters(subtitles, stream->codecpar);
+    code = subtitles_parameters(*subtitles, stream->codecpar);
     video_note(output->options.note, output->options.user, MEDIA_DETAIL,
                "'%s': stream %d of the input (subtitle, %s) is written as %s", output->name, from->index,
                avcodec_get_name(from->codecpar->codec_id), avcodec_get_name(stream->codecpar->codec_id));
@@ -174,7 +178,6 @@ static void tell_left_out(const struct video_output *output, const AVStream *str
 static int add_streams(struct video_output *output)
 {
     const AVFormatContext *from = output->like->format;
-    const AVOutputFormat *muxer = output->format->oformat;
     int code = 0;
     for (unsigned i = 0; i < from->nb_streams && code >= 0; i++) {
         const AVStream *stream = from->streams[i];
@@ -184,9 +187,8 @@ static int add_streams(struct video_output *output)
             code = add_video(output, stream);
         else if (is_kept(output, stream))
             code = add_copied(output, stream);
-        else if (subtitles_fit(muxer, stream) && subtitles_open(&out->subtitles, muxer, stream) >= 0)
-            code = add_subtitles(output, stream, out->subtitles);
-        else {
+        else if ((code = add_subtitles(output, stream, &out->subtitles)) < 0 && code != AVERROR(ENOMEM)) {
+            code = 0;
             if (stream->discard != AVDISCARD_ALL) /* as tracks that hold chapters, which are written anew */
                 tell_left_out(output, stream);
             continue;
