@@ -100,7 +100,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GATHER_CELLS        "min(4, max(1, ceildiv(8*TAKE, GRID_STEP*BITS)))"
 #define GATHER_STAGE        "(AHEAD == 2 ? max(24576, 2*C*GROUP*STACK*max(GRID_STEP*BITS/8, TAKE)) : 0)"
 #define GATHER_GROUPS       "ceildiv(" GATHERED_COLUMNS ", (GROUP - 4)*" GATHER_CELLS ")"
-#define GATHER_STRIPS       "ceildiv(" GATHERED_ROWS ", STACK == 1 ? ROWS : STACK*ROWS - 3)"
+#define GATHER_STRIPS       "ceildiv(" GATHERED_ROWS " + 3, STACK*ROWS)"
 #define GRID_FLAGS          "(" GATHER_GROUPS "*(GROUP - 4) + 4)"
 #define GRID_TABLE          "table5:4*(4*GRID_STEP + 2*GRID_TAPS + 7)"
 
@@ -110,17 +110,17 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
         {"GIVE", TUNABLE_DEFINE, "16 4 8", "bytes of a row per work-item that spreads"},                     \
         {"AHEAD", TUNABLE_DEFINE, "0 1 2", "rows are read ahead, 2: into local memory"},                     \
         {"GROUP", TUNABLE_DEFINE, "128 32 64 256", "work-items of a group that gathers"},                    \
-        {"ROWS", TUNABLE_DEFINE, "16 1 2 4 8 32", "rows of the grid that they make, or walk down"},          \
+        {"ROWS", TUNABLE_DEFINE, "16 4 8 32", "rows of cells that they walk down"},                          \
         {"STACK", TUNABLE_DEFINE, "1 2 4", "work-items of a group that gathers, one below the other"},       \
     {                                                                                                        \
         "DOWN", TUNABLE_DEFINE, "4 1 2 8 16", "cells down per work-item that spreads"                        \
     }
 #define GRID_CONSTRAINTS                                                                                     \
     "AHEAD != 1 || C*GRID_STEP*max(TAKE, GRID_STEP*BITS/8) <= 256",                                          \
-        "STACK == 1 || ROWS >= 4 && GROUP*STACK <= min(512, MAXWG)",                                         \
+        "STACK == 1 || GROUP*STACK <= min(512, MAXWG)",                                                      \
         "4*C*GROUP*STACK*(6 + (STACK == 1 ? 0 : 3*" GATHER_CELLS ")) + 4*C + " GATHER_STAGE " <= LMEM"
 #define GATHER_SCRATCH                                                                                       \
-    {.bytes = "4*C*" GATHERED_COLUMNS "*" GATHERED_ROWS},                                                    \
+    {.bytes = "4*C*" GATHERED_COLUMNS "*" GATHER_STRIPS "*(STACK*ROWS + 3)"},                                \
         {.bytes = "FLOAT ? C*" GRID_FLAGS "*(" GATHERED_ROWS " + 3) : 1"},                                   \
     {                                                                                                        \
         .bytes = "FLOAT ? C*" GATHER_GROUPS "*" GATHER_STRIPS " : 1"                                         \
@@ -301,7 +301,7 @@ static const struct variant variants[] = {
      .condition = GRID, .align = 16,
      .specialised = "the grid's step, which changes where sigma doubles, sets what stays in registers",
      .tunables = {GRID_TUNABLES,
-                  {"EACH", TUNABLE_DEFINE, "4 1", "columns of the grid per work-item that filters down"},
+                  {"DEEP", TUNABLE_DEFINE, "8 4 16", "work-items that filter down, one below the other"},
                   {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width of the other passes"}},
      .constraints = {GRID_CONSTRAINTS},
      .defines = {"STEP=GRID_STEP", "PHI=floats5:4*GRID_STEP", "WITH_PTX=PTX*(1 + (SM >= 80))"},
@@ -310,8 +310,8 @@ static const struct variant variants[] = {
                 PASS("gaussian_grid_rows", .extent = {GRID_COLUMNS "/4", GATHERED_ROWS, "C"},
                      .arguments = {"tmp0", "tmp3", GRID_TABLE, "GRID_TAPS", "GRID_REACH - GRID_TAPS",
                                    GATHERED_COLUMNS, GATHERED_ROWS, GRID_COLUMNS}),
-                PASS("gaussian_grid_columns", .extent = {GRID_COLUMNS "/EACH", GRID_ROWS "/4", "C"},
-                     .local = {"32", "WG_X/32", "1"},
+                PASS("gaussian_grid_columns", .extent = {GRID_COLUMNS, GRID_ROWS "/4", "C"},
+                     .local = {"32", "DEEP", "1"},
                      .arguments = {"tmp3", "tmp0", GRID_TABLE, "GRID_TAPS", "GRID_REACH - GRID_TAPS",
                                    GATHERED_ROWS, GRID_COLUMNS, GRID_ROWS}),
                 PASS("gaussian_grid_spread", .extent = {"W", "H"}, .block = {"8*GIVE/BITS", "DOWN*GRID_STEP"},
@@ -422,9 +422,11 @@ static const struct variant variants[] = {
 #define BUSY  "W*H >= 16777216"
 #define SMALL "W*H <= 4194304" /* too few pixels for many work-groups of the usual size */
 
-/* Gathers with little for each work-item to walk down, and little that a group takes twice. */
-#define STACKED "AHEAD=1 GROUP=32 ROWS=4 STACK=4 "
-#define STAGED  "AHEAD=2 GROUP=32 ROWS=4 STACK=4 "
+/* Gathers with little for each work-item to walk down. */
+#define BROAD        "AHEAD=1 GROUP=64 ROWS=4 STACK=2 "
+#define BROAD_STAGED "AHEAD=2 GROUP=64 ROWS=4 STACK=2 "
+#define STACKED      "AHEAD=1 GROUP=32 ROWS=4 STACK=4 "
+#define STAGED       "AHEAD=2 GROUP=32 ROWS=4 STACK=4 "
 
 static const struct seed seeds[] = {
     {"EXACT && WIDE && H < 128*CU", "exact_strips", "ROWS=32"},
@@ -479,12 +481,14 @@ static const struct seed seeds[] = {
     {"GPU && " GRID " && " LARGE, "grid", "TAKE=16 DOWN=2"},
     {"SM >= 80 && " GRID " && " SMALL " && TYPE == 0 && C == 1", "grid_tiles",
      "AHEAD=1 GROUP=32 ROWS=4 STACK=4 GIVE=8 DOWN=1 SPAN=64 ITEMS=128"},
+    {"SM >= 80 && " GRID " && " SMALL " && TYPE == 0 && C > 2 && S100 >= 5000", "grid",
+     "AHEAD=1 GROUP=64 ROWS=4 GIVE=8 DOWN=1"},
     {"SM >= 80 && " GRID " && W*H <= 1048576 && TYPE == 0", "grid_tiles",
-     "AHEAD=1 GROUP=32 ROWS=1 GIVE=4 DOWN=1 SPAN=64 ITEMS=128"},
+     "AHEAD=1 GROUP=32 ROWS=4 GIVE=4 DOWN=1 SPAN=64 ITEMS=128"},
     {"SM >= 80 && " GRID " && " SMALL " && TYPE == 0", "grid_tiles",
-     "AHEAD=1 GROUP=64 ROWS=2 GIVE=8 DOWN=1 SPAN=64 ITEMS=128"},
+     "AHEAD=1 GROUP=64 ROWS=4 GIVE=8 DOWN=1 SPAN=64 ITEMS=128"},
     {"SM >= 80 && " GRID " && W*H <= 1048576 && TYPE == 1", "grid_tiles",
-     "AHEAD=1 GROUP=32 ROWS=2 GIVE=8 DOWN=1 SPAN=64 ITEMS=256"},
+     "AHEAD=1 GROUP=32 ROWS=4 GIVE=8 DOWN=1 SPAN=64 ITEMS=256"},
     {"SM >= 80 && " GRID " && W*H <= 1048576 && TYPE == 2", "grid_tiles",
      "TAKE=16 AHEAD=1 GROUP=64 ROWS=4 DOWN=1 SPAN=64 ITEMS=256"},
     {"SM >= 80 && " GRID " && " SMALL " && TYPE == 1 && C == 1", "grid_tiles",
@@ -498,49 +502,54 @@ static const struct seed seeds[] = {
     {"SM >= 80 && " GRID " && " BUSY " && TYPE == 0 && C == 1 && GRID_STEP == 16", "grid_tiles",
      "TAKE=16 " STACKED "DOWN=1 SPAN=256 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0 && C == 1 && GRID_STEP == 16", "grid_tiles",
-     STACKED "DOWN=1 SPAN=128 ITEMS=256"},
+     BROAD "DOWN=1 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0 && C == 1 && GRID_STEP == 4", "grid_tiles",
      "TAKE=16 " STACKED "GIVE=8 DOWN=4 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && !(" BUSY ") && TYPE == 0 && C == 1 && GRID_STEP == 8", "grid_tiles",
-     "TAKE=16 " STACKED "DOWN=1 SPAN=128 ITEMS=256"},
+     "TAKE=16 " BROAD "DOWN=1 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0 && C < 3 && GRID_STEP >= 4", "grid_tiles",
      "TAKE=16 " STACKED "GIVE=8 DOWN=2 SPAN=128 ITEMS=256"},
-    {"SM >= 80 && " GRID " && !(" BUSY ") && TYPE == 0 && GRID_STEP == 8 && S100 < 2000 && W % 16 == 0",
-     "grid_tiles", STAGED "DOWN=1 SPAN=64 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0 && GRID_STEP == 8 && S100 < 5000 && W % 16 == 0", "grid_tiles",
-     STACKED "DOWN=1 SPAN=64 ITEMS=256"},
+     BROAD "DOWN=1 SPAN=64 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0 && GRID_STEP == 8 && S100 < 5000 && C == 3", "grid_tiles",
-     STACKED "GIVE=8 DOWN=1 SPAN=128 ITEMS=256"},
+     BROAD "GIVE=8 DOWN=1 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0 && GRID_STEP == 4", "grid_tiles",
      "AHEAD=1 GROUP=64 ROWS=8 STACK=2 GIVE=4 DOWN=2 SPAN=128 ITEMS=256"},
+    {"SM >= 80 && " GRID " && TYPE == 0 && C == 3 && GRID_STEP == 8", "grid", STACKED "DOWN=1"},
+    {"SM >= 80 && " GRID " && TYPE == 0 && GRID_STEP == 8", "grid", BROAD "GIVE=8 DOWN=1"},
     {"SM >= 80 && " GRID " && TYPE == 0", "grid", "AHEAD=1 GROUP=64 ROWS=8 STACK=2 GIVE=8 DOWN=2"},
     {"SM >= 80 && " GRID " && TYPE == 0", "grid", "GROUP=64 ROWS=4 DOWN=2"},
+    {"SM >= 80 && " GRID " && TYPE == 1 && C == 1 && S100 >= 8000", "grid", "TAKE=16 " STACKED "DOWN=1"},
+    {"SM >= 80 && " GRID " && TYPE == 1 && C == 1 && !(" BUSY ")", "grid_tiles",
+     "TAKE=16 " STACKED "DOWN=2 SPAN=64 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 1 && C == 1", "grid_tiles",
      "TAKE=16 " STACKED "DOWN=4 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 1 && C == 2 && GRID_STEP == 8 && S100 < 5000", "grid_tiles",
      "TAKE=16 " STACKED "GIVE=8 DOWN=2 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 1 && C < 4 && GRID_STEP == 4 && W % 8 == 0 && !(" BUSY ")",
      "grid_tiles", "TAKE=16 " STAGED "DOWN=4 SPAN=64 ITEMS=128"},
-    {"SM >= 80 && " GRID " && TYPE == 1 && C == 1", "grid",
-     "TAKE=16 AHEAD=1 GROUP=64 GIVE=8 ROWS=8 STACK=4 DOWN=2"},
+    {"SM >= 80 && " GRID " && TYPE == 1 && C < 4 && GRID_STEP == 8", "grid", BROAD_STAGED "DOWN=1"},
+    {"SM >= 80 && " GRID " && TYPE == 1 && C == 4 && GRID_STEP == 8", "grid", BROAD_STAGED "GIVE=8 DOWN=1"},
     {"SM >= 80 && " GRID " && TYPE == 1", "grid", "AHEAD=1 GROUP=64 GIVE=8 ROWS=8 STACK=2 DOWN=2"},
     {"SM >= 80 && " GRID " && TYPE == 1", "grid", "GROUP=64 GIVE=8 ROWS=8 STACK=2 DOWN=2"},
     {"SM >= 80 && " GRID " && " BUSY " && C == 1 && GRID_STEP >= 4 && S100 < 5000", "grid_tiles",
      "TAKE=16 AHEAD=1 GROUP=64 ROWS=8 STACK=2 DOWN=4 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && " BUSY " && C == 1 && GRID_STEP == 2", "grid",
      "TAKE=16 AHEAD=1 GROUP=64 ROWS=16 DOWN=4"},
-    {"SM >= 80 && " GRID " && " BUSY " && C == 1", "grid", "TAKE=16 " STACKED "DOWN=1 EACH=1 WG_X=128"},
+    {"SM >= 80 && " GRID " && " BUSY " && C == 1", "grid", "TAKE=16 " STACKED "DOWN=1 WG_X=128"},
     {"SM >= 80 && " GRID " && C == 1 && GRID_STEP == 2", "grid_tiles",
      "TAKE=16 " STACKED "DOWN=4 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && C == 1 && GRID_STEP == 4", "grid_tiles",
-     "TAKE=16 " STAGED "DOWN=4 SPAN=128 ITEMS=128"},
+     "TAKE=16 " STACKED "DOWN=4 SPAN=128 ITEMS=256"},
+    {"SM >= 80 && " GRID " && C == 1 && S100 >= 8000", "grid", "TAKE=16 " STAGED "DOWN=1"},
     {"SM >= 80 && " GRID " && C == 1", "grid_tiles", "TAKE=16 " STACKED "DOWN=2 SPAN=64 ITEMS=256"},
-    {"SM >= 80 && " GRID " && C == 2 && GRID_STEP == 4 && S100 < 1600", "grid_tiles",
-     STACKED "DOWN=2 SPAN=64 ITEMS=256"},
-    {"SM >= 80 && " GRID " && !(" BUSY ") && C == 3 && GRID_STEP == 4 && S100 < 2000", "grid",
+    {"SM >= 80 && " GRID " && C == 2 && GRID_STEP == 4", "grid_tiles", STACKED "DOWN=2 SPAN=64 ITEMS=256"},
+    {"SM >= 80 && " GRID " && !(" BUSY ") && C == 3 && GRID_STEP == 4", "grid",
      "AHEAD=2 GROUP=64 ROWS=8 STACK=2 DOWN=2"},
     {"SM >= 80 && " GRID " && GRID_STEP == 2", "grid", "TAKE=16 AHEAD=1 GROUP=64 DOWN=2"},
     {"SM >= 80 && " GRID " && C == 1", "grid", "TAKE=16 AHEAD=1 GROUP=64 ROWS=8 STACK=4 DOWN=2"},
+    {"SM >= 80 && " GRID " && C == 3 && GRID_STEP == 8", "grid", STAGED "DOWN=1"},
+    {"SM >= 80 && " GRID " && GRID_STEP == 8", "grid", "AHEAD=2 GROUP=32 ROWS=4 STACK=2 DOWN=1"},
     {"SM >= 80 && " GRID, "grid", "AHEAD=1 GROUP=64 ROWS=8 STACK=2 DOWN=2"},
     {"GPU && " GRID " && C > 1", "grid", "GIVE=8 ROWS=8 DOWN=2"},
     {"GPU && " GRID " && TYPE == 0 && GRID_STEP < 16", "grid", "AHEAD=1 ROWS=8 DOWN=2"},

@@ -11,7 +11,8 @@ int64_t gaussian_near(double sigma);
 
 /* Of the grid form: pixels from one grid point to the next, and grid points (on GPUs a multiple of 4) to each
  * side: that the filter's taps reach, so far that what they leave out is no more than what the grid errs by
- * itself; and that are gathered: of f32 the window must lie inside, for NaN and infinity. */
+ * itself; and that are gathered, on GPUs less than that where the border rule repeats something: of f32 the
+ * window must lie inside, for NaN and infinity. */
 struct gaussian_grid {
     int64_t step, taps, reach;
 };

@@ -40,18 +40,20 @@ static struct gaussian_grid grid_of(const struct filter_case *c, double sigma, i
 }
 
 /* A cell of 16 rows of anything but gray u8 is more code than a processor keeps at hand, and more than twice
- * as slow; one of 8 rows of colours in f32 takes so many registers that it pays only where the filter would
- * reach far. */
+ * as slow. */
 struct gaussian_grid gaussian_grid(const struct filter_case *c, double sigma)
 {
-    bool bytes = c->in.type == HONE_U8, heavy = c->in.type == HONE_F32 && c->in.channels > 1;
+    bool bytes = c->in.type == HONE_U8;
     double least = bytes ? 1.25 : 2;
-    int64_t step = 1, largest = bytes && c->in.channels == 1 ? LARGEST
-                                : heavy && sigma < 32        ? 4
-                                                             : LARGEST / 2;
+    int64_t step = 1, largest = bytes && c->in.channels == 1 ? LARGEST : LARGEST / 2;
     while (step < largest && (double)(2 * step) * least <= sigma)
         step *= 2;
-    return grid_of(c, sigma, step, 4);
+    struct gaussian_grid grid = grid_of(c, sigma, step, 4);
+    /* Beyond the edges of what repeats there, points are alike from the second one on. */
+    if (c->border != HONE_BORDER_REFLECT && c->border != HONE_BORDER_REFLECT101 &&
+        c->border != HONE_BORDER_WRAP)
+        grid.reach = 4;
+    return grid;
 }
 
 struct gaussian_grid gaussian_coarse_grid(const struct filter_case *c, double sigma)

@@ -11,7 +11,8 @@
  * Variant `grid` does this in four launches; in `grid_tiles` the work-groups that spread filter their own
  * part of the grid, in local memory, and there are two.
  *
- * The grid goes on beyond the edges as far as is needed, so that the border rule matters to `gather` alone.
+ * The grid goes on beyond the edges as far as is needed, or as it differs from its last points there, so that
+ * the border rule matters to `gather` alone.
  * Cell b is the pixels b * STEP .. b * STEP + STEP - 1 and lies between grid points b and b + 1. Channels are
  * grids of their own. NaN and infinity count as 0 in the grid; `gather` notes where there are some, and
  * `spread` does the results again whose windows hold one.
@@ -35,13 +36,13 @@
 #define GROUP 128 /* work-items of `gather` */
 #endif
 #ifndef ROWS
-#define ROWS 16 /* rows of the grid that they make; with STACK, rows of cells of each */
+#define ROWS 16 /* rows of cells of each */
 #endif
 #ifndef STACK
 #define STACK 1 /* work-items of `gather` one below the other, which put their rows together */
 #endif
-#ifndef EACH
-#define EACH 4 /* columns of the grid per work-item that filters down, 1 or 4 */
+#ifndef DEEP
+#define DEEP 8 /* work-items that filter down, one below the other */
 #endif
 #ifndef DOWN
 #define DOWN 4 /* cells, one below the other, per work-item of `spread` */
@@ -78,10 +79,9 @@
 /* work-items whose cells the group before holds too: at least 3, and 4 keep loads aligned */
 #define OVERLAP 4
 
-/* Rows of cells that one walks down, and of the grid that its group makes: the first three rows of cells
- * complete no row. */
-#define WALKED   (STACK == 1 ? ROWS + 3 : ROWS)
-#define GATHERED (STACK * WALKED - 3)
+/* Rows of cells that its group walks down, and of the grid that it stores: the last three are begun only. */
+#define GATHERED (STACK * ROWS)
+#define STORED   (GATHERED + 3)
 
 /* And one of `spread`: pixels and grid points; rows of a cell whose code stands beside each other. */
 #define WIDE       (GIVE / BYTES)
@@ -220,13 +220,29 @@ inline void pack_values(uint *words, float *v)
         sums[3] = mad(value, (taps)[0], sums[3]);                                                            \
     } while (0)
 
-/* Four results of a row. `taps`: of the distance -reach - 3 first. */
-inline float4 filter_across(__global const float4 *from, __constant const float *taps, int reach)
+/* What `gather` stored: `rows` rows of each channel, `pitch` points long. */
+struct gathered {
+    __global const float *grid;
+    int pitch, rows;
+};
+
+/* Four results of row `row` of a channel, from its four points `first`, which may lie outside of it: there,
+ * those at its ends go on. `taps`: of the distance -reach - 3 first. No branch, which loads would wait
+ * for. */
+inline float4 filter_across(const struct gathered *g, int channel, int row, int first,
+                            __constant const float *taps, int reach)
 {
-    float sums[4] = {0, 0, 0, 0};
+    int strips = (g->rows + GATHERED + 2) / GATHERED, strip = (row + 3) / GATHERED;
+    int place = row + 3 - strip * GATHERED, fours = g->pitch / 4;
+    bool begun = strip > 0 && place < 3; /* by the strip above */
+    __global const float4 *from =
+        (__global const float4 *)(g->grid + ((channel * strips + strip) * STORED + place) * g->pitch);
+    __global const float4 *above = from - (begun ? 3 * fours : 0);
+    float share = begun ? 1.0f : 0.0f, sums[4] = {0, 0, 0, 0};
 #pragma unroll 4
     for (int q = 0; q <= reach / 2; q++) {
-        float4 four = from[q];
+        int at = clamp(first + q, 0, fours - 1);
+        float4 four = from[at] + share * above[at];
         ADD_TAPS(sums, four.x, taps + 4 * q);
         ADD_TAPS(sums, four.y, taps + 4 * q + 1);
         ADD_TAPS(sums, four.z, taps + 4 * q + 2);
@@ -237,7 +253,7 @@ inline float4 filter_across(__global const float4 *from, __constant const float 
 
 #if !TILES
 /* Row and column 0 of the results' grid stand one point before the picture's first. Taps reach `reach`
- * points, `beyond` less than what is gathered. */
+ * points, `beyond` less than what is gathered, or more if negative. */
 __kernel void gaussian_grid_rows(__global const float *grid, __global float *out,
                                  __constant const float *table, int reach, int beyond, int pitch, int rows,
                                  int out_pitch)
@@ -245,35 +261,46 @@ __kernel void gaussian_grid_rows(__global const float *grid, __global float *out
     int column = get_global_id(0) * 4, row = get_global_id(1), channel = get_global_id(2);
     if (column >= out_pitch || row >= rows || IS_ALPHA(channel))
         return;
+    const struct gathered gathered = {grid, pitch, rows};
     *(__global float4 *)(out + (channel * rows + row) * out_pitch + column) =
-        filter_across((__global const float4 *)(grid + (channel * rows + row) * pitch + beyond + column),
-                      table + 4 * STEP, reach);
+        filter_across(&gathered, channel, row, (beyond + column) / 4, table + 4 * STEP, reach);
 }
 
-/* Neighbouring columns of a work-item. */
-#if EACH == 4
-#define COLUMNS float4
-#else
-#define COLUMNS float
-#endif
+/* A work-group's results: a column for each work-item across, four rows for each down. Rows of the grid come
+ * through local memory, as many at a time as fit there. */
+#define ACROSS_ITEMS 32
+#define LINES        (4 * DEEP + 96)
 
-__kernel void gaussian_grid_columns(__global const float *grid, __global float *out,
-                                    __constant const float *table, int reach, int beyond, int rows, int pitch,
-                                    int out_rows)
+__kernel __attribute__((reqd_work_group_size(ACROSS_ITEMS, DEEP, 1))) void
+gaussian_grid_columns(__global const float *grid, __global float *out, __constant const float *table,
+                      int reach, int beyond, int rows, int pitch, int out_rows)
 {
-    int column = get_global_id(0) * EACH, row = get_global_id(1) * 4, channel = get_global_id(2);
-    if (column >= pitch || row >= out_rows || IS_ALPHA(channel))
+    __local float lines[LINES][ACROSS_ITEMS];
+    int x = get_local_id(0), deep = get_local_id(1), channel = get_global_id(2);
+    int column = get_global_id(0), top = get_group_id(1) * DEEP * 4, row = top + 4 * deep;
+    int count = min(4 * DEEP, out_rows - top) + 2 * reach;
+    __global const float *from = grid + channel * rows * pitch + min(column, pitch - 1);
+    __constant const float *taps = table + 4 * STEP - 4 * deep;
+    float sums[4] = {0, 0, 0, 0};
+    if (IS_ALPHA(channel))
         return;
-    __global const float *from = grid + (channel * rows + beyond + row) * pitch + column;
-    __global float *to = out + (channel * out_rows + row) * pitch + column;
-    __constant const float *taps = table + 4 * STEP;
-    COLUMNS sums[4] = {0, 0, 0, 0};
+    for (int first = 0; first < count; first += LINES) {
+        int end = min(first + LINES, count);
+#pragma unroll 8
+        for (int k = first + deep; k < end; k += DEEP)
+            lines[k - first][x] = from[clamp(beyond + top + k, 0, rows - 1) * pitch];
+        barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 4
-    for (int k = 0; k < 2 * reach + 4; k++)
-        ADD_TAPS(sums, *(__global const COLUMNS *)(from + k * pitch), taps + k);
+        for (int k = max(first, 4 * deep); k < min(end, 4 * deep + 2 * reach + 4); k++)
+            ADD_TAPS(sums, lines[k - first][x], taps + k);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (column >= pitch || row >= out_rows)
+        return;
+    __global float *to = out + (channel * out_rows + row) * pitch + column;
 #pragma unroll
     for (int i = 0; i < 4; i++)
-        *(__global COLUMNS *)(to + i * pitch) = sums[i];
+        to[i * pitch] = sums[i];
 }
 #endif
 
@@ -302,16 +329,16 @@ __kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int 
 #define TILE_Y (ITEMS / PLACES * DOWN)
 #define PLANE  ((TILE_Y + 4) * LINE)
 
-/* `quads` of four points in each of `count` rows of each channel, filtered across; rows of `grid` are `pitch`
- * long, its channels `plane`. */
-inline void filter_rows(__local float4 *lines, __global const float *grid, int pitch, int plane,
+/* `quads` of four points in each of `count` rows of each channel, filtered across; `top`, `left`: what their
+ * taps begin with. */
+inline void filter_rows(__local float4 *lines, const struct gathered *g, int top, int left,
                         __constant const float *taps, int reach, int quads, int count)
 {
     for (int i = get_local_id(0); i < COLOURS * count * (LINE / 4); i += ITEMS) {
         int quad = i % (LINE / 4), line = i / (LINE / 4), channel = line / count;
-        __global const float *row = grid + channel * plane + (line - channel * count) * pitch;
+        int row = clamp(top + line - channel * count, 0, g->rows - 1);
         if (quad < quads)
-            lines[i] = filter_across((__global const float4 *)(row + 4 * quad), taps, reach);
+            lines[i] = filter_across(g, channel, row, left / 4 + quad, taps, reach);
     }
 }
 
@@ -348,9 +375,9 @@ gaussian_grid_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __glo
     __local float points[COLOURS * PLANE];
     int left = get_group_id(0) * TILE_X, top = get_group_id(1) * TILE_Y, item = get_local_id(0);
     int quads = min(LINE, columns - left) / 4, count = min(TILE_Y + 4, rows - top);
-    int pitch = columns + 2 * reach, gathered_rows = rows + 2 * reach;
-    filter_rows(lines, grid + (top + reach - taps) * pitch + left + reach - taps, pitch,
-                gathered_rows * pitch, table + 4 * STEP, taps, quads, count + 2 * taps);
+    const struct gathered gathered = {grid, columns + 2 * reach, rows + 2 * reach};
+    filter_rows(lines, &gathered, top + reach - taps, left + reach - taps, table + 4 * STEP, taps, quads,
+                count + 2 * taps);
     barrier(CLK_LOCAL_MEM_FENCE);
     filter_columns(points, (__local const float *)lines, table + 4 * STEP, taps, quads, count);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -359,6 +386,6 @@ gaussian_grid_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __glo
     if (x >= width || by * STEP >= height)
         return;
     spread_cells(&t, points + row * LINE + x / STEP - left, LINE, PLANE, by * STEP, cells_down(by, height));
-    mend_cells(&t, flags, tiles, border, by, cells_down(by, height), reach, gathered_rows, flag_pitch);
+    mend_cells(&t, flags, tiles, border, by, cells_down(by, height), reach, gathered.rows, flag_pitch);
 }
 #endif
