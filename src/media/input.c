@@ -244,24 +244,31 @@ static hone_status check_description(const hone_image_desc *desc, hone_error *er
     return hone_image_desc_check(&row, error);
 }
 
+/* The page or pages that the options ask for. */
+static hone_status open_pages(struct media_input *input, hone_error *error)
+{
+    TRY(input->reader->open(input, error));
+    TRY(check_description(&input->info.desc, error));
+    TRY(input->info.page_count ? HONE_OK : choose_pages(input, error));
+    if (!input->info.parts)
+        input->info.parts = 1;
+    media_turn_upright(input);
+    input->spent = clock_thread_ns() - input->since;
+    return HONE_OK;
+}
+
 /* Of an input whose file is open; takes it over. */
 static hone_status open_image(struct media_input **out, struct media_input *input, hone_error *error)
 {
     const unsigned most_counted = 4096; /* by libvips, in a GIF */
     hone_status status = find_reader(input, error);
-    THEN(status, input->reader->open(input, error));
-    THEN(status, check_description(&input->info.desc, error));
-    if (!status && !input->info.page_count)
-        status = choose_pages(input, error);
+    THEN(status, open_pages(input, error));
     if (status) {
         media_close(&input);
         return status;
     }
-    if (!input->info.parts)
-        input->info.parts = 1;
-    media_turn_upright(input);
-    input->spent = clock_thread_ns() - input->since;
-    if (input->info.pages > 1 && input->info.page_count == 1 && !input->options.first_page)
+    if (input->info.pages > 1 && input->info.page_count == 1 && !input->options.first_page &&
+        !input->info.apart)
         media_note(input, MEDIA_WARNING, " holds %s%u images; the first is used",
                    input->info.pages > most_counted ? "at least " : "", input->info.pages);
     *out = input;
@@ -331,6 +338,26 @@ hone_status media_load(struct media_input *input, void *pixels, size_t pitch, ho
 {
     input->place.first = 0;
     return load(input, input->place.height, pixels, pitch, error);
+}
+
+hone_status media_next_page(struct media_input *input, hone_error *error)
+{
+    const struct media_info before = input->info;
+    if (before.apart < 2)
+        return error_set(error, HONE_ERROR_INTERNAL, "'%s': there is no further page", input->path);
+    input->reader->close(input);
+    input->info = (struct media_info){0};
+    input->orientation = 1;
+    input->loaded = input->rows = 0;
+    input->settled = false;
+    input->spent = 0;
+    input->since = clock_thread_ns();
+    input->options.first_page = input->options.last_page = before.first_page + 1;
+    input->options.goes_on = true;
+    hone_status status = open_pages(input, error);
+    input->info.pages = before.pages;
+    input->info.apart = before.apart - 1;
+    return status;
 }
 
 bool media_loads_rows(const struct media_input *input)

@@ -31,6 +31,10 @@ struct media_read_options {
     bool keep_u32;                  /* the same for unsigned 32 bits and u32, which no filter takes */
     bool stack;                     /* all pages, where they are of one size and kind; else the first */
     unsigned first_page, last_page; /* these alone, counted from 1; 0, 0: as `stack` says */
+    bool apart;                     /* what `stack` or these are may also differ: see media_info.apart */
+    /* The page comes after another one of the same file: what concerns the whole file was told then, and the
+     * first page's text about all of them is none about this one. */
+    bool goes_on;
     bool split;     /* a TIFF of more than four channels comes channel by channel; else it is refused */
     bool trust;     /* also read formats whose decoders are not meant for untrusted files */
     double seconds; /* CPU time of the calling thread that opening and decoding may take; 0: any,
@@ -70,6 +74,9 @@ struct media_info {
     unsigned pages;      /* in the file: those of a TIFF, the frames of an animation */
     unsigned first_page; /* that is delivered, counted from 1 */
     unsigned page_count; /* that are delivered, one by each media_load (but see parts); desc is of one */
+    /* 0; else the pages of a TIFF from first_page on that are wanted and differ in size or kind: one is
+     * delivered, and media_next_page goes on to the next, until this is 1 */
+    unsigned apart;
     /* 1; else the channels of a page, more than four, each of which is delivered as an image of one channel,
      * by a media_load of its own, before the next page */
     unsigned parts;
@@ -102,6 +109,11 @@ bool media_is_settled(const struct media_input *input);
 /* Decodes into `pixels`, whose rows are `pitch` bytes apart (0: tight). Once for each page, in their order.
  * On an error the content of `pixels` is undefined. */
 hone_status media_load(struct media_input *input, void *pixels, size_t pitch, hone_error *error);
+
+/* Goes on to the next page where media_info.apart is above 1, whether or not this one was loaded: what the
+ * input delivers is then that page, with its own size, kind and metadata. After an error it can only be
+ * closed. */
+hone_status media_next_page(struct media_input *input, hone_error *error);
 
 /* Whether rows of the file are rows of the image, in the same order: EXIF may turn it. */
 bool media_loads_rows(const struct media_input *input);

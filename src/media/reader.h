@@ -105,10 +105,11 @@ struct media_output {
     const struct media_write_options *options; /* with a quality */
 };
 
-/* How the TIFF file of an input is stored; false where it is none. */
+/* How the first page that an input delivers is stored in its TIFF file; false where it is none. */
 struct tiff_layout {
     bool big;
     unsigned compression, tile_width, tile_height; /* as in its tags; tiles 0: strips */
+    unsigned subfile;                              /* what the page is to others (NewSubfileType) */
 };
 bool media_tiff_layout(const struct media_input *input, struct tiff_layout *layout);
 

@@ -249,11 +249,8 @@ bool tiff_exif_read(int fd, unsigned page, struct text *block, struct text *lost
     struct tiff_file file = {.fd = fd};
     struct emission e = {0};
     struct exif exif = {0};
-    uint64_t at = 0, count = 0;
-    bool found = tiff_file_begin(&file, &at);
-    for (unsigned i = 0; i < page && found; i++)
-        found = tiff_file_directory(&file, at, &count, &at);
-    if (found)
+    uint64_t at = 0;
+    if (tiff_file_begin(&file, &at) && tiff_file_page(&file, page, &at))
         take_directory(&exif, MAIN, &file, at, lost);
     text_add_bytes(&e.bytes, "II*\0\0\0\0", 8);
     const uint64_t place = emit_all(&e, &exif, 0);

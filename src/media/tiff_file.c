@@ -56,7 +56,8 @@ unsigned tiff_number_bytes(unsigned type)
 bool tiff_file_read(const struct tiff_file *file, void *bytes, size_t count, uint64_t at)
 {
     if (!file->bytes)
-        return at < UINT64_C(1) << 62 && file_read_at(file->fd, bytes, count, (off_t)at) == (ssize_t)count;
+        return at < UINT64_C(1) << 61 && file->base < UINT64_C(1) << 61 &&
+               file_read_at(file->fd, bytes, count, (off_t)(file->base + at)) == (ssize_t)count;
     if (at > file->size || count > file->size - at)
         return false;
     memcpy(bytes, file->bytes + at, count);
@@ -92,6 +93,15 @@ bool tiff_file_directory(const struct tiff_file *file, uint64_t at, uint64_t *co
     return true;
 }
 
+bool tiff_file_page(const struct tiff_file *file, unsigned page, uint64_t *at)
+{
+    uint64_t count = 0;
+    bool found = true;
+    for (unsigned i = 0; i < page && found; i++)
+        found = tiff_file_directory(file, *at, &count, at);
+    return found && *at != 0;
+}
+
 bool tiff_file_entry(const struct tiff_file *file, uint64_t at, uint64_t index, struct tiff_entry *entry)
 {
     unsigned char bytes[20];
@@ -116,15 +126,17 @@ uint64_t tiff_file_number(const struct tiff_file *file, const struct tiff_entry 
     return tiff_get(file, bytes, size);
 }
 
-/* ---- How the first image is stored, which libvips does not tell ---- */
+/* ---- How an image is stored, which libvips does not tell ---- */
 
-enum { TAG_COMPRESSION = 259, TAG_TILE_WIDTH = 322, TAG_TILE_HEIGHT = 323 };
+enum { TAG_SUBFILE = 254, TAG_COMPRESSION = 259, TAG_TILE_WIDTH = 322, TAG_TILE_HEIGHT = 323 };
 
 static void take_entry(const struct tiff_file *file, const struct tiff_entry *entry,
                        struct tiff_layout *layout)
 {
     const unsigned value = (unsigned)tiff_file_number(file, entry);
-    if (entry->tag == TAG_COMPRESSION)
+    if (entry->tag == TAG_SUBFILE)
+        layout->subfile = value;
+    else if (entry->tag == TAG_COMPRESSION)
         layout->compression = value;
     else if (entry->tag == TAG_TILE_WIDTH)
         layout->tile_width = value;
@@ -137,7 +149,9 @@ bool media_tiff_layout(const struct media_input *input, struct tiff_layout *layo
     struct tiff_file file = {.fd = input ? input->fd : -1};
     struct tiff_entry entry;
     uint64_t first = 0, count = 0, next = 0;
-    if (!input || !tiff_file_begin(&file, &first) || !tiff_file_directory(&file, first, &count, &next))
+    if (!input || !tiff_file_begin(&file, &first) ||
+        !tiff_file_page(&file, input->info.first_page ? input->info.first_page - 1 : 0, &first) ||
+        !tiff_file_directory(&file, first, &count, &next))
         return false;
     *layout = (struct tiff_layout){.big = file.big, .compression = 1};
     for (uint64_t i = 0; i < count; i++) {

@@ -9,6 +9,7 @@
 
 struct tiff_file {
     int fd;                     /* where `bytes` is NULL */
+    uint64_t base;              /* where the TIFF begins in the file behind fd: places count from there */
     const unsigned char *bytes; /* `size` of them */
     size_t size;
     bool big_endian, big; /* byte order; 64-bit offsets */
@@ -28,6 +29,9 @@ bool tiff_file_begin(struct tiff_file *file, uint64_t *first);
 
 /* How many entries the directory at `at` has, and the place of the next one (0: none). */
 bool tiff_file_directory(const struct tiff_file *file, uint64_t at, uint64_t *count, uint64_t *next);
+
+/* The directory of page `page` (0: the first), from the first one's place. */
+bool tiff_file_page(const struct tiff_file *file, unsigned page, uint64_t *at);
 
 /* An entry of the directory at `at`, index < count. */
 bool tiff_file_entry(const struct tiff_file *file, uint64_t at, uint64_t index, struct tiff_entry *entry);

@@ -53,8 +53,9 @@ VipsImage *vips_metadata_of(const struct media_input *input);
 
 /* ---- TIFF, beyond what libvips tells and reads; without libtiff nothing is known ---- */
 
-/* Of the first page. */
+/* Of a page. */
 struct tiff_facts {
+    unsigned page;          /* 0 is the first */
     unsigned samples, bits; /* channels; bits of each */
     const char *kind;       /* of the samples: "float", "signed", "unsigned", "complex", "undefined" */
     unsigned extra, alpha;  /* channels that are no colour; how many of them are declared to be alpha */
@@ -68,8 +69,9 @@ struct tiff_facts {
     uint32_t tile_width, tile_height; /* 0: no tiles */
 };
 
-/* False: the file is no TIFF, or not one that can be looked at. */
-bool tiff_look(int fd, struct tiff_facts *facts);
+/* Of page `page`, or the first where there is none such. False: the file is no TIFF, or not one that can be
+ * looked at. */
+bool tiff_look(int fd, unsigned page, struct tiff_facts *facts);
 /* Whether tiff_open_image is to read such a file: floating point of 16 bits, which comes as f32, and of 64;
  * and planes, which libvips 8.14 mixes up; and what is to be split; and colours that are multiplied by alpha,
  * which libvips takes for levels of 8 or 16 bits and rounds down; and planes in tiles. */

@@ -72,6 +72,7 @@
     X(vips_region_new) \
     X(vips_region_prepare) \
     X(vips_sequential) \
+    X(vips_source_custom_new) \
     X(vips_source_new_from_descriptor) \
     X(vips_target_custom_new) \
     X(vips_target_get_type) \
@@ -203,6 +204,7 @@ const struct vips_calls *vips_calls(void);
 #define vips_region_new (vips_calls()->vips_region_new)
 #define vips_region_prepare (vips_calls()->vips_region_prepare)
 #define vips_sequential (vips_calls()->vips_sequential)
+#define vips_source_custom_new (vips_calls()->vips_source_custom_new)
 #define vips_source_new_from_descriptor (vips_calls()->vips_source_new_from_descriptor)
 #define vips_target_custom_new (vips_calls()->vips_target_custom_new)
 #define vips_target_get_type (vips_calls()->vips_target_get_type)

@@ -30,11 +30,18 @@ int vips_page_height(const struct media_input *input, const VipsImage *image);
 /* cut.c: an error, or with damage accepted a note, where a file ends before its last image does. */
 hone_status vips_check_end(const struct media_input *input, hone_error *error);
 
-/* pages.c: a note where pages of a TIFF that are delivered together say other things than the first. */
+/* pages.c */
+/* A note where pages of a TIFF that are delivered together say other things than the first. */
 void vips_tell_pages(const struct media_input *input);
+/* The ImageDescription of the first page of a TIFF; empty where there is none. */
+void vips_first_description(const struct media_input *input, struct text *text);
 
 /* apng.c: the frames of an animation, or 1. */
 unsigned vips_count_png(const struct media_input *input);
+
+/* view.c: a TIFF that holds page `page` (0: the first) of the input's alone; NULL where there is none such.
+ * It reads by input->fd. */
+VipsSource *vips_page_source(const struct media_input *input, unsigned page);
 
 /* metadata.c */
 hone_status vips_keep_metadata(struct media_input *input, VipsImage *image, hone_error *error);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "media/tiff_file.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Names, descriptions, resolutions and places of a page. */
@@ -70,4 +71,18 @@ void vips_tell_pages(const struct media_input *input)
                    "its pages differ in description, resolution or the like; those of page %u are kept, for "
                    "all pages",
                    info->first_page);
+}
+
+void vips_first_description(const struct media_input *input, struct text *text)
+{
+    enum { TAG_DESCRIPTION = 270, MOST = 8 << 20 };
+    struct tiff_file file = {.fd = input->fd};
+    struct tiff_entry entry;
+    uint64_t at = 0;
+    if (!tiff_file_begin(&file, &at) || !find_entry(&file, at, TAG_DESCRIPTION, &entry) || entry.bytes > MOST)
+        return;
+    char *bytes = mem_new((size_t)entry.bytes + 1, 1);
+    if (bytes && tiff_file_read(&file, bytes, (size_t)entry.bytes, entry.at))
+        text_add(text, "%s", bytes);
+    free(bytes);
 }

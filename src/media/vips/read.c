@@ -85,12 +85,14 @@ static VipsImage *open_pages(struct media_input *input, unsigned first, unsigned
     const struct vips_state *state = input->state;
     if (state->tiff.samples && tiff_reads(&state->tiff))
         return tiff_open_image(input->fd, &state->tiff, first, count);
-    VipsSource *source =
-        lseek(input->fd, 0, SEEK_SET) == 0 ? vips_source_new_from_descriptor(input->fd) : NULL;
-    VipsImage *image =
-        source ? vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
-                                            fail_level(input, ""), "page", (int)first, "n", (int)count, NULL)
-               : NULL;
+    const bool alone = input->options.goes_on && count == 1;
+    VipsSource *source = alone                                ? vips_page_source(input, first)
+                         : lseek(input->fd, 0, SEEK_SET) == 0 ? vips_source_new_from_descriptor(input->fd)
+                                                              : NULL;
+    VipsImage *image = source ? vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL,
+                                                           "fail_on", fail_level(input, ""), "page",
+                                                           alone ? 0 : (int)first, "n", (int)count, NULL)
+                              : NULL;
     if (source)
         g_object_unref(source);
     return image;
@@ -100,7 +102,8 @@ static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *sour
 {
     struct vips_state *state = input->state;
     input->info.format = format_name(loader);
-    const bool looked = strcmp(input->info.format, "TIFF") == 0 && tiff_look(input->fd, &state->tiff);
+    const unsigned wanted = input->options.first_page ? input->options.first_page - 1 : 0;
+    const bool looked = strcmp(input->info.format, "TIFF") == 0 && tiff_look(input->fd, wanted, &state->tiff);
     if (looked && state->tiff.log)
         return NULL;
     state->tiff.split = state->tiff.split && input->options.split;
@@ -110,8 +113,10 @@ static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *sour
         input->info.parts = state->tiff.split ? state->tiff.samples : 1;
         if (strcmp(state->tiff.kind, "float") == 0 && state->tiff.bits != 32)
             media_note(input, MEDIA_ONCE, "%u-bit floating point is read as f32", state->tiff.bits);
-        return tiff_open_image(input->fd, &state->tiff, 0, 1);
+        return tiff_open_image(input->fd, &state->tiff, state->tiff.page, 1);
     }
+    if (state->tiff.page > 0)
+        return open_pages(input, state->tiff.page, 1);
     return vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
                                       fail_level(input, loader), NULL);
 }
@@ -218,20 +223,27 @@ static bool has_pages(const struct media_input *input)
 }
 
 /* Programs of microscopes describe all pages at the first one. */
-static void keep_description(VipsImage *first, VipsImage *stack)
+static void keep_description(const struct media_input *input, VipsImage *image)
 {
-    const char *text = NULL;
-    if (vips_image_get_typeof(first, VIPS_META_IMAGEDESCRIPTION) &&
-        vips_image_get_string(first, VIPS_META_IMAGEDESCRIPTION, &text) == 0 &&
-        description_kind(text) != DESCRIPTION_PLAIN)
-        vips_image_set_string(stack, VIPS_META_IMAGEDESCRIPTION, text);
+    struct text text = {0};
+    if (strcmp(input->info.format, "TIFF") == 0 && !input->options.goes_on)
+        vips_first_description(input, &text);
+    if (text.length > 0 && description_kind(text_view(&text)) != DESCRIPTION_PLAIN)
+        vips_image_set_string(image, VIPS_META_IMAGEDESCRIPTION, text_view(&text));
+    text_finish(&text);
+}
+
+/* The page that was opened at first: without libtiff, and of animations, the file's first one. */
+static unsigned opened_page(const struct media_input *input)
+{
+    return ((const struct vips_state *)input->state)->tiff.page;
 }
 
 /* libvips has the resolution of the last page. False: libvips says why. */
 static bool keep_resolution(struct media_input *input, VipsImage *first, VipsImage *stack)
 {
     const unsigned page = input->info.first_page - 1;
-    VipsImage *own = page > 0 ? open_pages(input, page, 1) : first;
+    VipsImage *own = page != opened_page(input) ? open_pages(input, page, 1) : first;
     if (!own)
         return false;
     stack->Xres = own->Xres;
@@ -241,30 +253,72 @@ static bool keep_resolution(struct media_input *input, VipsImage *first, VipsIma
     return true;
 }
 
+static void count_pages(struct media_input *input, VipsImage *image)
+{
+    const struct media_read_options *o = &input->options;
+    struct media_info *info = &input->info;
+    if (o->goes_on)
+        info->pages = o->last_page; /* they were counted before */
+    else if (strcmp(info->format, "PNG") == 0)
+        info->pages = vips_count_png(input);
+    else if (strcmp(info->format, "JPEG 2000") != 0)
+        info->pages = (unsigned)vips_image_get_n_pages(image);
+    info->first_page = o->first_page ? o->first_page : 1;
+    info->page_count = o->first_page                  ? o->last_page - o->first_page + 1
+                       : o->stack && has_pages(input) ? info->pages
+                                                      : 1;
+}
+
+/* Instead of *image, all pages that are wanted, which is the one that it shows or others. False: libvips says
+ * why. */
+static bool take_pages(struct media_input *input, VipsImage **image)
+{
+    const struct media_info *info = &input->info;
+    const unsigned first = info->first_page - 1;
+    VipsImage *stack = info->page_count == 1 && first == opened_page(input)
+                           ? *image
+                           : open_pages(input, first, info->page_count);
+    if (!stack || (stack != *image && !keep_resolution(input, *image, stack))) {
+        g_clear_object(&stack);
+        return false;
+    }
+    if (stack != *image)
+        g_object_unref(*image);
+    *image = stack;
+    if (info->first_page > 1 || info->page_count > 1)
+        keep_description(input, stack);
+    if (info->page_count > 1)
+        vips_tell_pages(input);
+    return true;
+}
+
+/* The first page of those that differ. Each takes a search through all directories before it. */
+static hone_status begin_apart(struct media_input *input, VipsImage **image, hone_error *error)
+{
+    const unsigned most = 4096;
+    struct media_info *info = &input->info;
+    vips_error_clear();
+    info->apart = info->page_count;
+    info->page_count = 1;
+    if (info->apart > most)
+        return media_bad(input, error,
+                         " holds %u pages that differ in size or kind, and at most %u of such are filtered: "
+                         "--pages A-B takes some of them",
+                         info->apart, most);
+    return take_pages(input, image) ? HONE_OK : vips_bad(input, "its pages cannot be read", "", error);
+}
+
 /* Where pages differ in size the first one stands alone, unless they were asked for. */
 static hone_status choose_pages(struct media_input *input, VipsImage **image, hone_error *error)
 {
     const struct media_read_options *o = &input->options;
     struct media_info *info = &input->info;
-    if (strcmp(info->format, "PNG") == 0)
-        info->pages = vips_count_png(input);
-    else if (strcmp(info->format, "JPEG 2000") != 0)
-        info->pages = (unsigned)vips_image_get_n_pages(*image);
-    const unsigned pages = has_pages(input) ? info->pages : 1;
-    info->first_page = o->first_page ? o->first_page : 1;
-    info->page_count = o->first_page ? o->last_page - o->first_page + 1 : o->stack ? pages : 1;
-    hone_status status = media_check_pages(input, pages, error);
-    if (status || (info->first_page == 1 && info->page_count == 1))
-        return status;
-    VipsImage *stack = open_pages(input, info->first_page - 1, info->page_count);
-    if (stack && keep_resolution(input, *image, stack)) {
-        keep_description(*image, stack);
-        g_object_unref(*image);
-        *image = stack;
-        vips_tell_pages(input);
+    count_pages(input, *image);
+    TRY(media_check_pages(input, has_pages(input) ? info->pages : 1, error));
+    if (take_pages(input, image))
         return HONE_OK;
-    }
-    g_clear_object(&stack);
+    if (o->apart && info->page_count > 1 && strcmp(info->format, "TIFF") == 0)
+        return begin_apart(input, image, error);
     if (o->first_page)
         return vips_bad(input, "its pages cannot be read together", "", error);
     vips_error_clear();
@@ -300,7 +354,8 @@ static hone_status examine(struct media_input *input, VipsImage **image, hone_er
     const struct tiff_facts *tiff = &((const struct vips_state *)input->state)->tiff;
     hone_status status = media_check_size(input, (uint64_t)(*image)->Xsize,
                                           (uint64_t)(*image)->Ysize / vips_parts(input), error);
-    THEN(status, vips_check_end(input, error));
+    if (!input->options.goes_on)
+        THEN(status, vips_check_end(input, error));
     THEN(status, choose_pages(input, image, error));
     if (!status)
         status = media_check_size(input, (uint64_t)(*image)->Xsize, (uint64_t)vips_page_height(input, *image),

@@ -95,10 +95,12 @@ static const char *name_of_kind(unsigned format)
     }
 }
 
-bool tiff_look(int fd, struct tiff_facts *facts)
+bool tiff_look(int fd, unsigned page, struct tiff_facts *facts)
 {
     *facts = (struct tiff_facts){0};
     TIFF *tiff = open_tiff(fd);
+    if (tiff && page > 0)
+        facts->page = TIFFSetDirectory(tiff, (tdir_t)page) || !TIFFSetDirectory(tiff, 0) ? page : 0;
     vips_error_clear(); /* libvips takes libtiff's messages */
     if (!tiff)
         return false;
@@ -480,9 +482,9 @@ bool tiff_mark_channels(int fd, unsigned colour, unsigned extra)
     return ok;
 }
 #else
-bool tiff_look(int fd, struct tiff_facts *facts)
+bool tiff_look(int fd, unsigned page, struct tiff_facts *facts)
 {
-    (void)fd;
+    (void)fd, (void)page;
     *facts = (struct tiff_facts){0};
     return false;
 }
