@@ -197,7 +197,8 @@ enum media_option {
     MEDIA_OPTION_QUALITY,
     MEDIA_OPTION_COMPRESSION,
     MEDIA_OPTION_SEQUENCE, /* several may follow each other in one stream */
-    MEDIA_OPTION_PAGES     /* one file holds several */
+    MEDIA_OPTION_PAGES,    /* one file holds several */
+    MEDIA_OPTION_APART     /* and they may be of different sizes and kinds: see media_pages */
 };
 bool media_takes(const char *name, enum media_option option);
 
@@ -261,3 +262,23 @@ struct media_source {
 hone_status media_write_rows(int fd, const char *name, const hone_image_desc *desc,
                              const struct media_source *source, const struct media_input *like,
                              const struct media_write_options *options, hone_error *error);
+
+/* ---- Pages of different sizes in one file ---- */
+
+/* A TIFF that gets its pages one after the other, so that no more than one is in memory. Threads: one at a
+ * time. */
+struct media_pages;
+
+/* Into the open file `fd`, as for media_write; `name` is for messages. The page at hand lies in a file
+ * without a name beside the file `beside` (NULL: in $TMPDIR). A file of more than `classic_bytes` (0: as many
+ * as there can be) becomes a BigTIFF. *out is released with media_pages_free. */
+hone_status media_pages_begin(struct media_pages **out, int fd, const char *name, const char *beside,
+                              uint64_t classic_bytes, hone_error *error);
+/* The empty file that the next page is to be written to by media_write or media_write_rows. Not owned. */
+int media_pages_file(const struct media_pages *pages);
+/* Takes what was written there as the next page, made of `like` (may be NULL). */
+hone_status media_pages_add(struct media_pages *pages, const struct media_input *like, hone_error *error);
+/* After the last one; without it the file is none. The caller syncs and closes. */
+hone_status media_pages_end(struct media_pages *pages, hone_error *error);
+/* *pages becomes NULL, NULL is fine. */
+void media_pages_free(struct media_pages **pages);

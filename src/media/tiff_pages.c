@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Pages of any sizes in one TIFF. libvips writes each as a file of its own, whose bytes are taken as they
+ * are, with their compression and all that they say. New directories behind them tell where they lie now. */
+#include "media/reader.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "media/tiff_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of a classic TIFF; the rest of its 4 GB is room for directories. */
+#define CLASSIC_BYTES (UINT64_C(4000) << 20)
+
+enum { HEADER_BYTES = 16, TYPE_SHORT = 3, TYPE_LONG = 4, TYPE_LONG8 = 16, TYPE_IFD8 = 18, MOST_ADDED = 2 };
+enum {
+    TAG_NEW_SUBFILE = 254,
+    TAG_SUBFILE = 255,
+    TAG_STRIPS = 273,
+    TAG_PAGE_NUMBER = 297,
+    TAG_TILES = 324,
+    TAG_EXIF = 34665,
+    TAG_GPS = 34853,
+    TAG_INTEROP = 40965
+};
+
+struct page {
+    uint64_t base; /* where its file begins in the output */
+    unsigned kind; /* NewSubfileType */
+};
+
+struct media_pages {
+    int fd, part; /* the output, and the file of the next page */
+    char *name;
+    struct page *pages;
+    size_t count, capacity;
+    uint64_t end; /* of what the output holds */
+    uint64_t classic_bytes;
+    bool big; /* one of the pages is a BigTIFF */
+};
+
+hone_status media_pages_begin(struct media_pages **out, int fd, const char *name, const char *beside,
+                              uint64_t classic_bytes, hone_error *error)
+{
+    struct media_pages *pages = *out = mem_new(1, sizeof *pages);
+    if (!pages || !(pages->name = mem_copy_text(name))) {
+        free(pages);
+        *out = NULL;
+        return error_memory(error, "a file of pages");
+    }
+    pages->fd = fd;
+    pages->part = -1;
+    pages->end = HEADER_BYTES;
+    pages->classic_bytes = classic_bytes ? classic_bytes : CLASSIC_BYTES;
+    hone_status status = file_unnamed(&pages->part, beside, error);
+    if (status)
+        media_pages_free(out);
+    return status;
+}
+
+int media_pages_file(const struct media_pages *pages)
+{
+    return pages->part;
+}
+
+void media_pages_free(struct media_pages **slot)
+{
+    struct media_pages *pages = *slot;
+    if (!pages)
+        return;
+    if (pages->part >= 0)
+        close(pages->part);
+    free(pages->pages);
+    free(pages->name);
+    free(pages);
+    *slot = NULL;
+}
+
+/* ---- Bytes of pages ---- */
+
+static hone_status cannot(const struct media_pages *pages, int code, hone_error *error)
+{
+    return error_io(error, "cannot write '%s': %s", pages->name, strerror(code));
+}
+
+/* The file of the page to the end of the output, from `base` on; 0 or an errno. */
+static int copy_part(struct media_pages *pages, uint64_t base)
+{
+    char bytes[65536];
+    ssize_t count = -1;
+    if (lseek(pages->part, 0, SEEK_SET) == 0 && lseek(pages->fd, (off_t)base, SEEK_SET) == (off_t)base)
+        while ((count = read(pages->part, bytes, sizeof bytes)) > 0)
+            if (!file_write_all(pages->fd, bytes, (size_t)count))
+                return errno;
+    return count == 0 ? 0 : errno;
+}
+
+/* Smaller copies of other pages stay what they are; what was a mask is an image now. */
+static unsigned kind_of_page(const struct media_input *like)
+{
+    const unsigned reduced = 1, page = 2;
+    struct tiff_layout layout = {0};
+    return media_tiff_layout(like, &layout) && layout.subfile & reduced ? layout.subfile & (reduced | page)
+                                                                        : page;
+}
+
+hone_status media_pages_add(struct media_pages *pages, const struct media_input *like, hone_error *error)
+{
+    struct tiff_file file = {.fd = pages->part};
+    const uint64_t align = 16, base = (pages->end + align - 1) / align * align;
+    const off_t size = lseek(pages->part, 0, SEEK_END);
+    uint64_t first = 0;
+    if (size < 0 || !tiff_file_begin(&file, &first))
+        return cannot(pages, size < 0 ? errno : EIO, error);
+    if (!mem_grow(&pages->pages, &pages->capacity, pages->count + 1, sizeof *pages->pages))
+        return error_memory(error, "a file of pages");
+    int code = copy_part(pages, base);
+    if (!code && (ftruncate(pages->part, 0) != 0 || lseek(pages->part, 0, SEEK_SET) != 0))
+        code = errno;
+    if (code)
+        return cannot(pages, code, error);
+    pages->pages[pages->count++] = (struct page){base, kind_of_page(like)};
+    pages->end = base + (uint64_t)size;
+    pages->big = pages->big || file.big;
+    return HONE_OK;
+}
+
+/* ---- Directories ---- */
+
+struct field {
+    unsigned tag, type;
+    uint64_t count;
+    unsigned char value[8]; /* or its place; as in the file */
+};
+
+struct emission {
+    struct tiff_file to; /* byte order and kind */
+    struct text bytes;
+    uint64_t base; /* of the bytes in the output; even */
+    size_t next;   /* among the bytes: the place that leads to the next directory; 0: the header's */
+    uint64_t first;
+};
+
+static void emit_number(struct emission *e, size_t size, uint64_t value)
+{
+    unsigned char bytes[8];
+    tiff_put(&e->to, bytes, size, value);
+    text_add_bytes(&e->bytes, bytes, size);
+}
+
+static uint64_t even_place(struct emission *e)
+{
+    if (e->bytes.length % 2)
+        text_add_bytes(&e->bytes, "", 1);
+    return e->base + e->bytes.length;
+}
+
+/* Places in the page's file, to places in the output. */
+static bool take_places(struct emission *e, const struct tiff_file *from, const struct tiff_entry *entry,
+                        struct field *field)
+{
+    const unsigned size = tiff_number_bytes(entry->type);
+    const size_t wide = tiff_offset_bytes(&e->to);
+    const uint64_t place = entry->count > 1 ? even_place(e) : 0;
+    uint64_t to = 0;
+    if (size < 2 || entry->bytes != entry->count * size)
+        return false;
+    for (uint64_t i = 0; i < entry->count; i++) {
+        unsigned char bytes[8];
+        if (!tiff_file_read(from, bytes, size, entry->at + i * size))
+            return false;
+        to = from->base + tiff_get(from, bytes, size);
+        if (entry->count > 1)
+            emit_number(e, wide, to);
+    }
+    field->type = e->to.big ? TYPE_LONG8 : TYPE_LONG;
+    tiff_put(&e->to, field->value, wide, entry->count > 1 ? place : to);
+    return true;
+}
+
+/* Values stay where they are, unless they fit into the entry. */
+static bool take_value(const struct emission *e, const struct tiff_file *from, const struct tiff_entry *entry,
+                       struct field *field)
+{
+    const size_t wide = tiff_offset_bytes(&e->to);
+    if (entry->bytes <= wide)
+        return tiff_file_read(from, field->value, (size_t)entry->bytes, entry->at);
+    tiff_put(&e->to, field->value, wide, from->base + entry->at);
+    return true;
+}
+
+static int by_tag(const void *a, const void *b)
+{
+    const unsigned left = ((const struct field *)a)->tag, right = ((const struct field *)b)->tag;
+    return (left > right) - (left < right);
+}
+
+static uint64_t emit_fields(struct emission *e, struct field *fields, size_t count)
+{
+    const size_t wide = tiff_offset_bytes(&e->to);
+    const uint64_t place = even_place(e);
+    qsort(fields, count, sizeof *fields, by_tag);
+    emit_number(e, tiff_count_bytes(&e->to), count);
+    for (size_t i = 0; i < count; i++) {
+        emit_number(e, 2, fields[i].tag);
+        emit_number(e, 2, fields[i].type);
+        emit_number(e, wide, fields[i].count);
+        text_add_bytes(&e->bytes, fields[i].value, wide);
+    }
+    return place;
+}
+
+static bool leads_on(unsigned tag)
+{
+    return tag == TAG_EXIF || tag == TAG_GPS || tag == TAG_INTEROP;
+}
+
+static size_t take_entries(struct emission *e, const struct tiff_file *from, uint64_t at, unsigned depth,
+                           struct field *fields, bool *ok);
+
+/* A directory below another one. Its place; 0: it is not as it was written. */
+static uint64_t emit_below(struct emission *e, const struct tiff_file *from, uint64_t at, unsigned depth)
+{
+    struct field *fields = depth ? mem_new(TIFF_MOST_ENTRIES, sizeof *fields) : NULL;
+    bool ok = fields != NULL;
+    const size_t count = ok ? take_entries(e, from, at, depth - 1, fields, &ok) : 0;
+    const uint64_t place = ok ? emit_fields(e, fields, count) : 0;
+    emit_number(e, tiff_offset_bytes(&e->to), 0);
+    free(fields);
+    return place;
+}
+
+static bool take_link(struct emission *e, const struct tiff_file *from, const struct tiff_entry *entry,
+                      unsigned depth, struct field *field)
+{
+    const uint64_t place = emit_below(e, from, tiff_file_number(from, entry), depth);
+    field->type = e->to.big ? TYPE_IFD8 : TYPE_LONG;
+    tiff_put(&e->to, field->value, tiff_offset_bytes(&e->to), place);
+    return place != 0;
+}
+
+/* The entries of the directory at `at`, with those below it. */
+static size_t take_entries(struct emission *e, const struct tiff_file *from, uint64_t at, unsigned depth,
+                           struct field *fields, bool *ok)
+{
+    struct tiff_entry entry;
+    uint64_t entries = 0, next = 0;
+    size_t count = 0;
+    *ok = tiff_file_directory(from, at, &entries, &next);
+    for (uint64_t i = 0; i < entries && *ok; i++) {
+        *ok = tiff_file_entry(from, at, i, &entry);
+        struct field *field = &fields[count++];
+        *field = (struct field){entry.tag, entry.type, entry.count, {0}};
+        if (*ok && (entry.tag == TAG_STRIPS || entry.tag == TAG_TILES))
+            *ok = take_places(e, from, &entry, field);
+        else if (*ok && leads_on(entry.tag))
+            *ok = take_link(e, from, &entry, depth, field);
+        else if (*ok)
+            *ok = take_value(e, from, &entry, field);
+    }
+    return count;
+}
+
+/* What pages of a file say of their place in it. */
+static size_t add_place(const struct emission *e, const struct media_pages *pages, size_t index,
+                        struct field *fields, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (fields[i].tag != TAG_NEW_SUBFILE && fields[i].tag != TAG_SUBFILE &&
+            fields[i].tag != TAG_PAGE_NUMBER)
+            fields[kept++] = fields[i];
+    struct field *kind = &fields[kept++], *number = &fields[kept++];
+    *kind = (struct field){TAG_NEW_SUBFILE, TYPE_LONG, 1, {0}};
+    tiff_put(&e->to, kind->value, 4, pages->pages[index].kind);
+    *number = (struct field){TAG_PAGE_NUMBER, TYPE_SHORT, 2, {0}};
+    tiff_put(&e->to, number->value, 2, index);
+    tiff_put(&e->to, number->value + 2, 2, pages->count);
+    return kept;
+}
+
+/* From the directory before, or the header, to this one; the next will follow from its end. */
+static void link_page(struct emission *e, uint64_t place)
+{
+    const size_t wide = tiff_offset_bytes(&e->to);
+    if (!e->next)
+        e->first = place;
+    else if (!e->bytes.failed)
+        tiff_put(&e->to, e->bytes.data + e->next, wide, place);
+    e->next = e->bytes.length;
+    emit_number(e, wide, 0);
+}
+
+static bool emit_page(struct emission *e, const struct media_pages *pages, size_t index)
+{
+    const unsigned deepest = 3; /* a page, EXIF, and what that leads to */
+    struct tiff_file from = {.fd = pages->fd, .base = pages->pages[index].base};
+    struct field *fields = mem_new(TIFF_MOST_ENTRIES + MOST_ADDED, sizeof *fields);
+    uint64_t first = 0;
+    size_t count = 0;
+    bool ok = fields && tiff_file_begin(&from, &first);
+    e->to.big_endian = from.big_endian; /* that of this machine: libvips writes no other */
+    if (ok)
+        count = take_entries(e, &from, first, deepest, fields, &ok);
+    if (ok) {
+        count = add_place(e, pages, index, fields, count);
+        link_page(e, emit_fields(e, fields, count));
+    }
+    free(fields);
+    return ok && !e->bytes.failed;
+}
+
+/* 0 or an errno. */
+static int write_directories(const struct media_pages *pages, const struct emission *e)
+{
+    const unsigned version = e->to.big ? 43 : 42;
+    unsigned char header[HEADER_BYTES] = {0};
+    memset(header, e->to.big_endian ? 'M' : 'I', 2);
+    tiff_put(&e->to, header + 2, 2, version);
+    if (e->to.big)
+        tiff_put(&e->to, header + 4, 2, tiff_offset_bytes(&e->to));
+    tiff_put(&e->to, header + tiff_offset_bytes(&e->to), tiff_offset_bytes(&e->to), e->first);
+    if (!e->to.big && e->base + e->bytes.length > UINT32_MAX)
+        return EFBIG;
+    const bool ok = lseek(pages->fd, (off_t)e->base, SEEK_SET) >= 0 &&
+                    file_write_all(pages->fd, e->bytes.data, e->bytes.length) &&
+                    lseek(pages->fd, 0, SEEK_SET) == 0 && file_write_all(pages->fd, header, sizeof header);
+    return ok ? 0 : errno;
+}
+
+hone_status media_pages_end(struct media_pages *pages, hone_error *error)
+{
+    struct emission e = {.to = {.big = pages->big || pages->end > pages->classic_bytes},
+                         .base = (pages->end + 1) / 2 * 2};
+    bool ok = true;
+    for (size_t i = 0; i < pages->count && ok; i++)
+        ok = emit_page(&e, pages, i);
+    const int code = e.bytes.failed ? ENOMEM : ok ? write_directories(pages, &e) : EIO;
+    text_finish(&e.bytes);
+    return code ? cannot(pages, code, error) : HONE_OK;
+}
