@@ -73,6 +73,7 @@ struct apply_result {
     double wall_seconds;     /* from handing the pixels over to having the result */
     unsigned pages;          /* of the image, that were filtered; times are those of all */
     unsigned parts;          /* of each page, as in media_info */
+    uint64_t pixels;         /* of all pages, where they differ; 0: each is as `in` says */
     bool is_video;
     struct video_outcome video;
     hone_copy_counts copies;          /* of all of it, on the way to the device, there, and back */
@@ -145,7 +146,7 @@ struct shared_device {
     const hone_chain *chain; /* the user's */
     const char *chain_text;
     pthread_mutex_t lock; /* over all that follows */
-    bool often; /* nobody knows how often plans will run: videos, and images from a pipe */
+    bool often;           /* nobody knows how often plans will run: videos, and images from a pipe */
     struct early_device early;
     hone_device *devices[POOL_DEVICES];
     size_t count;
@@ -201,6 +202,7 @@ struct engine {
     size_t second_count;
     unsigned char *stack; /* results of all pages of an image, one after the other; NULL: of one */
     unsigned pages;       /* how many */
+    unsigned page;        /* at hand, of an image whose pages are written one by one; 0: of another */
 };
 
 /* In the order of the steps that take them; to be freed. */
@@ -224,7 +226,10 @@ void engine_watch_decoder(const struct engine *engine, struct guard_watch *watch
 /* Decodes into memory, bounded in time. */
 hone_status engine_load(const struct engine *engine, struct media_input *input, const char *path,
                         void *pixels, hone_error *error);
-/* Opens the image of an item; quietly, if its notes were told before. */
+/* media_next_page, bounded in time. */
+hone_status engine_next_page(struct engine *engine, struct media_input *input, const char *path,
+                             hone_error *error);
+/* Opens the image of an item, or engine->page of it; quietly, if its notes were told before. */
 hone_status engine_open_input(const struct engine *engine, const struct item *item, struct media_input **out,
                               bool quietly, hone_error *error);
 /* A way out that concerns all outputs without names of their own, behind the message. */
@@ -242,6 +247,16 @@ void engine_end(struct engine *engine);
 hone_status engine_run(struct engine *engine, struct pool_shape *shape, struct pixels *in, struct pixels *out,
                        const char *parameters, struct apply_result *result, hone_error *error);
 
+/* Filters what the input is at: all channels of a page, or of all pages of a stack. The result is at hand. */
+hone_status engine_filter(struct engine *engine, const struct item *item, const char *root,
+                          struct media_input *input, struct apply_result *result, hone_error *error);
+/* The bound on writing the result at hand, in seconds; 0: none. */
+double engine_write_bound(const struct engine *engine);
+
+/* Pages of different sizes: one after the other, each written before the next one is read. */
+hone_status apply_apart(struct engine *engine, const struct item *item, const char *root,
+                        struct media_input *input, struct apply_result *result, hone_error *error);
+
 /* One input to one output; `result` says what came of it. */
 void engine_apply(struct engine *engine, const struct item *item, const char *root,
                   struct apply_result *result);
@@ -256,9 +271,11 @@ hone_status engine_find_shape(struct engine *engine, struct pool_shape **shape, 
 double engine_bound(const struct engine *engine, const hone_image_desc *desc);
 
 /* An image that does not fit into memory as a whole, or should not: false where it does. Else it goes through
- * the device in bands, and *status says what came of it. */
+ * the device in bands, and *status says what came of it. pages: what it is the next page of; NULL: the output
+ * is this image. */
 bool giant_apply(struct engine *engine, const struct item *item, const char *root, struct media_input *input,
-                 struct apply_result *result, hone_status *status, hone_error *error);
+                 struct media_pages *pages, struct apply_result *result, hone_status *status,
+                 hone_error *error);
 /* Bytes that images may take where nothing is said. */
 extern const uint64_t giant_default_memory;
 /* How many pixels an image may have. */
@@ -288,6 +305,22 @@ bool made_is_there(const char *output);
 /* Tells it of a complete output, before that is in its place. */
 void made_mark(const struct engine *engine, const struct made *made, int fd, const char *output);
 
+/* Encodes the result at hand into an open file. */
+hone_status apply_encode(const struct engine *engine, const struct item *item, int fd,
+                         const struct media_input *input, hone_error *error);
+/* Where an output goes: a file that appears whole or not at all, or memory that is copied to standard
+ * output. */
+struct store {
+    struct guarded_output output;
+    int fd;
+};
+#define STORE_NONE ((struct store){GUARDED_OUTPUT_NONE, -1})
+hone_status store_begin(struct store *store, const struct engine *engine, const struct item *item,
+                        const char *root, hone_error *error);
+hone_status store_commit(struct store *store, const struct engine *engine, const struct item *item,
+                         hone_error *error);
+/* Does nothing after commit, or for STORE_NONE. */
+void store_abort(struct store *store);
 /* Writes the result at hand, `input` being the image that it was made of. */
 hone_status apply_store(const struct engine *engine, const struct item *item, const char *root,
                         const struct media_input *input, hone_error *error);

@@ -68,12 +68,19 @@ struct source {
 static struct media_read_options read_options(const struct engine *engine, const struct source *source)
 {
     const char *output = source->item ? source->item->output : NULL;
+    const unsigned page = source->item ? engine->page : 0;
     return (struct media_read_options){.accept_damaged = engine->options->accept_damaged,
                                        .split = output != NULL,
                                        .trust = engine->options->trust,
                                        .stack = output && media_takes(output, MEDIA_OPTION_PAGES),
-                                       .first_page = output ? engine->options->first_page : 0,
-                                       .last_page = output ? engine->options->last_page : 0,
+                                       .first_page = page     ? page
+                                                     : output ? engine->options->first_page
+                                                              : 0,
+                                       .last_page = page     ? page
+                                                    : output ? engine->options->last_page
+                                                             : 0,
+                                       .apart = output && media_takes(output, MEDIA_OPTION_APART),
+                                       .goes_on = page > 0,
                                        .seconds = engine->options->timeout,
                                        .memory = (uint64_t)(engine->options->decode_memory * 1048576),
                                        .max_pixels = source->max_pixels,
@@ -152,6 +159,18 @@ hone_status engine_open_input(const struct engine *engine, const struct item *it
                                   .quietly = quietly,
                                   .max_pixels = giant_max_pixels(engine->options)};
     return open_source(engine, &source, out, error);
+}
+
+hone_status engine_next_page(struct engine *engine, struct media_input *input, const char *path,
+                             hone_error *error)
+{
+    const hone_image_desc unknown = {0};
+    struct guard_watch watch;
+    engine->page = media_get_info(input)->first_page + 1;
+    engine_watch_decoder(engine, &watch, &unknown, "opening", path);
+    hone_status status = media_next_page(input, error);
+    guard_unwatch(&watch);
+    return status;
 }
 
 hone_status engine_load(const struct engine *engine, struct media_input *input, const char *path,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hone apply: images of several pages. Each is filtered by itself; the results lie in memory until all can be
- * written. */
+/* hone apply: images of several pages. Each is filtered by itself. Results of one size lie in memory until
+ * all can be written; of others, each is written before the next page is read. */
 #include "cli/apply/apply.h"
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ bool apply_parse_pages(const char *text, unsigned *first, unsigned *last)
     return true;
 }
 
-/* ---- Pages ---- */
+/* ---- Pages of one size ---- */
 
 /* Others take memory, too: what fails in company is tried once more alone. */
 static hone_status begin_stack(struct engine *engine, size_t bytes, const struct media_info *info,
@@ -94,4 +95,112 @@ void apply_forget_pages(struct engine *engine)
     free(engine->stack);
     engine->stack = NULL;
     engine->pages = 0;
+}
+
+/* ---- Pages that differ in size or kind ---- */
+
+/* An image whose pages go one by one to its output. */
+struct apart {
+    struct engine *engine;
+    const struct item *item;
+    const char *root;
+    struct media_input *input;
+    struct store store;
+    struct media_pages *pages;
+    struct apply_result *result;
+};
+
+static hone_status begin_apart(struct apart *a, hone_error *error)
+{
+    const bool to_stdout = apply_to_stdout(a->engine->options);
+    TRY(store_begin(&a->store, a->engine, a->item, a->root, error));
+    return media_pages_begin(&a->pages, a->store.fd, a->item->output, to_stdout ? NULL : a->item->output, 0,
+                             error);
+}
+
+/* Says which page it was. */
+static hone_status tell_page(const struct apart *a, hone_status status, bool opening, hone_error *error)
+{
+    const char *advice = opening ? " (--pages A-B takes other pages)" : "";
+    const unsigned page = a->engine->page;
+    struct text said = {0};
+    if (!status || !error)
+        return status;
+    text_add(&said, "%s", error->message);
+    if (text_starts(text_view(&said), "'"))
+        error_set(error, status, "page %u of %s%s", page, text_view(&said), advice);
+    else
+        error_set(error, status, "page %u of '%s': %s%s", page, a->item->input, text_view(&said), advice);
+    text_finish(&said);
+    return status;
+}
+
+/* The next part of the output. */
+static hone_status write_page(const struct apart *a, hone_error *error)
+{
+    struct guard_watch watch;
+    guard_watch(&watch, engine_write_bound(a->engine), "writing '%s'", a->item->output);
+    hone_status status = apply_encode(a->engine, a->item, media_pages_file(a->pages), a->input, error);
+    guard_unwatch(&watch);
+    return status;
+}
+
+static hone_status filter_apart(struct apart *a, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    if (giant_apply(a->engine, a->item, a->root, a->input, a->pages, a->result, &status, error))
+        return tell_page(a, status, false, error);
+    status =
+        tell_page(a, engine_filter(a->engine, a->item, a->root, a->input, a->result, error), false, error);
+    THEN(status, write_page(a, error));
+    apply_forget_pages(a->engine);
+    return status;
+}
+
+static uint64_t pixels_of(const struct media_info *info)
+{
+    return (uint64_t)info->desc.width * info->desc.height * info->parts;
+}
+
+static hone_status filter_all(struct apart *a, hone_error *error)
+{
+    const struct media_info *info = media_get_info(a->input);
+    struct apply_result first = *a->result;
+    uint64_t pixels = 0;
+    hone_status status = HONE_OK;
+    unsigned count = 0, parts = 1;
+    for (unsigned left = info->apart; left > 0 && !status; left--, count++) {
+        if (count > 0)
+            status = tell_page(a, engine_next_page(a->engine, a->input, a->item->input, error), true, error);
+        THEN(status, filter_apart(a, error));
+        THEN(status, media_pages_add(a->pages, a->input, error));
+        pixels += pixels_of(info);
+        first = count == 0 ? *a->result : first;
+        parts = count == 0 ? info->parts : parts;
+    }
+    a->result->in = first.in;
+    a->result->out = first.out;
+    a->result->gray_alpha = first.gray_alpha;
+    a->result->parts = parts;
+    a->result->pages = count;
+    if (a->result->bands) /* which are timed with reading and writing */
+        a->result->device_seconds = 0;
+    a->result->pixels = pixels;
+    return status;
+}
+
+hone_status apply_apart(struct engine *engine, const struct item *item, const char *root,
+                        struct media_input *input, struct apply_result *result, hone_error *error)
+{
+    struct apart a = {
+        .engine = engine, .item = item, .root = root, .input = input, .store = STORE_NONE, .result = result};
+    engine->page = media_get_info(input)->first_page;
+    hone_status status = begin_apart(&a, error);
+    THEN(status, filter_all(&a, error));
+    THEN(status, media_pages_end(a.pages, error));
+    THEN(status, store_commit(&a.store, engine, item, error));
+    media_pages_free(&a.pages);
+    store_abort(&a.store);
+    engine->page = 0;
+    return status;
 }

@@ -286,15 +286,18 @@ static hone_status loading_end(struct loading *l, hone_status status, hone_error
 /* ---- One page ---- */
 
 /* Whoever reads standard output may take all the time there is. */
+double engine_write_bound(const struct engine *engine)
+{
+    return apply_to_stdout(engine->options)
+               ? 0
+               : share_write_bound(engine->shared, (double)engine->output.width * engine->output.height);
+}
+
 static hone_status store(const struct engine *engine, const struct item *item, const char *root,
                          const struct media_input *input, hone_error *error)
 {
     struct guard_watch watch;
-    const double seconds =
-        apply_to_stdout(engine->options)
-            ? 0
-            : share_write_bound(engine->shared, (double)engine->output.width * engine->output.height);
-    guard_watch(&watch, seconds, "writing '%s'", item->output);
+    guard_watch(&watch, engine_write_bound(engine), "writing '%s'", item->output);
     hone_status status = apply_store(engine, item, root, input, error);
     guard_unwatch(&watch);
     return status;
@@ -332,23 +335,31 @@ static hone_status filter_page(struct engine *engine, const struct item *item, c
                : engine_run(engine, engine->shape, &engine->in, &engine->out, engine->range, result, error);
 }
 
-static hone_status filter_pages(struct engine *engine, const struct item *item, const char *root,
-                                struct media_input *input, struct apply_result *result, hone_error *error)
+hone_status engine_filter(struct engine *engine, const struct item *item, const char *root,
+                          struct media_input *input, struct apply_result *result, hone_error *error)
 {
     const struct media_info *info = media_get_info(input);
     const unsigned count = info->page_count * info->parts;
     hone_status status = HONE_OK;
+    for (unsigned i = 0; i < count && !status; i++) {
+        status = filter_page(engine, item, root, input, result, error);
+        if (!status && count > 1)
+            status = apply_keep_page(engine, i, info, error);
+    }
+    return status;
+}
+
+static hone_status filter_pages(struct engine *engine, const struct item *item, const char *root,
+                                struct media_input *input, struct apply_result *result, hone_error *error)
+{
+    const struct media_info *info = media_get_info(input);
     if (info->page_count > 1 && !media_takes(item->output, MEDIA_OPTION_PAGES))
         return error_usage(
             error, "'%s' holds one image: --pages takes one page for it; .tif, .webp and .gif hold several",
             item->output);
     result->pages = info->page_count;
     result->parts = info->parts;
-    for (unsigned i = 0; i < count && !status; i++) {
-        status = filter_page(engine, item, root, input, result, error);
-        if (!status && count > 1)
-            status = apply_keep_page(engine, i, info, error);
-    }
+    hone_status status = engine_filter(engine, item, root, input, result, error);
     return status ? status : store(engine, item, root, input, error);
 }
 
@@ -356,7 +367,9 @@ static hone_status filter_pages(struct engine *engine, const struct item *item, 
 static hone_status filter(struct engine *engine, const struct item *item, const char *root,
                           struct media_input *input, struct apply_result *result, hone_error *error)
 {
-    hone_status status = filter_pages(engine, item, root, input, result, error);
+    hone_status status = media_get_info(input)->apart
+                             ? apply_apart(engine, item, root, input, result, error)
+                             : filter_pages(engine, item, root, input, result, error);
     apply_forget_pages(engine);
     pool_release(engine->shared->pool, &engine->shape);
     memory_give(&engine->shared->memory, &engine->in, &engine->out);
@@ -373,7 +386,8 @@ void engine_apply(struct engine *engine, const struct item *item, const char *ro
     THEN(status, engine_suggest(engine, media_check_name(item->output, error), root, error));
     if (!status && !apply_to_stdout(engine->options))
         status = items_check_folder(item->output, root != NULL, engine->options->force, error);
-    if (!status && !giant_apply(engine, item, root, input, result, &status, error))
+    const bool apart = !status && media_get_info(input)->apart;
+    if (!status && (apart || !giant_apply(engine, item, root, input, NULL, result, &status, error)))
         status = filter(engine, item, root, input, result, error);
     result->settled = result->settled || media_is_settled(input);
     media_close(&input);

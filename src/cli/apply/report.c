@@ -87,7 +87,8 @@ static double megapixels_per_second(const struct apply_result *result)
     const double seconds = seconds_of(result);
     const double images =
         result->is_video ? (double)result->video.frames : (double)result->pages * result->parts;
-    const double pixels = (double)result->in.width * result->in.height * images;
+    const double pixels =
+        result->pixels ? (double)result->pixels : (double)result->in.width * result->in.height * images;
     return seconds > 0 ? pixels * 1e-6 / seconds : 0;
 }
 
@@ -318,7 +319,7 @@ static void explain(const struct engine *engine, const struct apply_result *resu
     apply_tell_copies(result, &copies);
     char pages[80] = "";
     if (result->pages > 1)
-        snprintf(pages, sizeof pages, ", %u pages", result->pages);
+        snprintf(pages, sizeof pages, ", %u pages%s", result->pages, result->pixels ? " that differ" : "");
     else if (result->bands)
         snprintf(pages, sizeof pages, ", in %s", show_count(result->bands, "band").text);
     cli_note(common, "'%s': %s, %ux%u %s, %s%s%s", result->item->input, result->format, result->in.width,

@@ -17,8 +17,8 @@ bool apply_to_stdout(const struct apply_options *options)
     return strcmp(options->output, "-") == 0;
 }
 
-static hone_status encode(const struct engine *engine, const struct item *item, int fd,
-                          const struct media_input *input, hone_error *error)
+hone_status apply_encode(const struct engine *engine, const struct item *item, int fd,
+                         const struct media_input *input, hone_error *error)
 {
     struct media_write_options options = engine->options->write;
     options.edges = engine->edges;
@@ -27,20 +27,6 @@ static hone_status encode(const struct engine *engine, const struct item *item, 
     options.turned = chain_turns(engine->given);
     return media_write(fd, item->output, &engine->output, engine->stack ? engine->stack : engine->out.data,
                        input, &options, error);
-}
-
-static hone_status store_file(const struct engine *engine, const struct item *item, const char *root,
-                              const struct media_input *input, hone_error *error)
-{
-    struct guarded_output output = GUARDED_OUTPUT_NONE;
-    hone_status status = root ? items_make_folders(item->output, root, error) : HONE_OK;
-    THEN(status, guard_output_begin(&output, item->output, error));
-    THEN(status, encode(engine, item, output.file.fd, input, error));
-    if (!status)
-        made_mark(engine, &engine->made, output.file.fd, item->output);
-    THEN(status, guard_output_commit(&output, engine->options->sync, error));
-    guard_output_abort(&output);
-    return status;
 }
 
 bool apply_copy_to_stdout(int fd)
@@ -68,23 +54,54 @@ static hone_status check_sequence(const struct engine *engine, const struct item
 }
 
 /* By way of memory: formats are written to what can be sought in, and nothing comes out when that fails. */
-static hone_status store_stdout(const struct engine *engine, const struct item *item,
-                                const struct media_input *input, hone_error *error)
+static hone_status begin_memory(struct store *store, const struct engine *engine, const struct item *item,
+                                hone_error *error)
 {
-    int fd = memfd_create("hone-output", MFD_CLOEXEC);
-    if (fd < 0)
+    store->fd = memfd_create("hone-output", MFD_CLOEXEC);
+    if (store->fd < 0)
         return error_set(error, HONE_ERROR_MEMORY, "cannot take memory for the output: %s", strerror(errno));
-    hone_status status = check_sequence(engine, item, error);
-    THEN(status, encode(engine, item, fd, input, error));
-    if (!status && !apply_copy_to_stdout(fd))
-        status = error_io(error, "cannot write to standard output: %s", strerror(errno));
-    close(fd);
-    return status;
+    return check_sequence(engine, item, error);
+}
+
+hone_status store_begin(struct store *store, const struct engine *engine, const struct item *item,
+                        const char *root, hone_error *error)
+{
+    if (apply_to_stdout(engine->options))
+        return begin_memory(store, engine, item, error);
+    TRY(root ? items_make_folders(item->output, root, error) : HONE_OK);
+    TRY(guard_output_begin(&store->output, item->output, error));
+    store->fd = store->output.file.fd;
+    return HONE_OK;
+}
+
+hone_status store_commit(struct store *store, const struct engine *engine, const struct item *item,
+                         hone_error *error)
+{
+    if (apply_to_stdout(engine->options))
+        return apply_copy_to_stdout(store->fd)
+                   ? HONE_OK
+                   : error_io(error, "cannot write to standard output: %s", strerror(errno));
+    made_mark(engine, &engine->made, store->fd, item->output);
+    store->fd = -1; /* which goes with the output */
+    return guard_output_commit(&store->output, engine->options->sync, error);
+}
+
+void store_abort(struct store *store)
+{
+    if (store->output.file.fd >= 0)
+        guard_output_abort(&store->output);
+    else if (store->fd >= 0)
+        close(store->fd);
+    store->fd = -1;
 }
 
 hone_status apply_store(const struct engine *engine, const struct item *item, const char *root,
                         const struct media_input *input, hone_error *error)
 {
-    return apply_to_stdout(engine->options) ? store_stdout(engine, item, input, error)
-                                            : store_file(engine, item, root, input, error);
+    struct store store = STORE_NONE;
+    hone_status status = store_begin(&store, engine, item, root, error);
+    THEN(status, apply_encode(engine, item, store.fd, input, error));
+    THEN(status, store_commit(&store, engine, item, error));
+    store_abort(&store);
+    return status;
 }

@@ -250,14 +250,37 @@ static hone_status copy_steps(const struct giant *g, struct apply_result *result
 {
     result->device = g->engine->device;
     result->alpha_weighed = g->rule == ALPHA_WEIGH;
+    free(result->steps); /* of a page before */
     result->steps = pool_copy_steps(&result->step_count, next_of_tiles, g->tiles);
     return result->steps ? HONE_OK : error_memory(error, "a report");
+}
+
+static hone_status store(struct giant *g, const char *root, hone_error *error)
+{
+    if (g->pages)
+        return giant_store_page(g, error);
+    return apply_to_stdout(g->engine->options) ? giant_store_stdout(g, error)
+                                               : giant_store_file(g, root, error);
+}
+
+/* Beside what pages before took. */
+static void add_to_result(struct giant *g, struct apply_result *result)
+{
+    struct tiles_state state;
+    tiles_get_state(g->tiles, &state);
+    result->bands += (unsigned)state.bands;
+    for (size_t i = 0; i < POOL_DEVICES; i++)
+        result->by_device[i] += state.done_by[i];
+    copy_counts_add(&result->copies, &state.copies);
+    copy_counts_add(&result->copies, &g->earlier_copies);
+    result->staged.count += state.staged.count + g->earlier_staged.count;
+    result->staged.bytes += state.staged.bytes + g->earlier_staged.bytes;
+    result->wall_seconds += (double)(clock_ns() - g->start) * 1e-9;
 }
 
 static hone_status run(struct giant *g, const char *root, struct apply_result *result, hone_error *error)
 {
     const struct media_info *info = media_get_info(g->first.input);
-    struct tiles_state state;
     result->in = info->desc;
     result->format = info->format;
     result->gray_alpha = info->gray_alpha;
@@ -267,29 +290,22 @@ static hone_status run(struct giant *g, const char *root, struct apply_result *r
     result->out = *tiles_output(g->tiles);
     hone_status status = check_output(g, root != NULL, error);
     THEN(status, copy_steps(g, result, error));
-    THEN(status, apply_to_stdout(g->engine->options) ? giant_store_stdout(g, error)
-                                                     : giant_store_file(g, root, error));
-    tiles_get_state(g->tiles, &state);
-    result->bands = (unsigned)state.bands;
-    result->copies = state.copies;
-    result->staged = state.staged;
-    memcpy(result->by_device, state.done_by, sizeof result->by_device);
-    copy_counts_add(&result->copies, &g->earlier_copies);
-    result->staged.count += g->earlier_staged.count;
-    result->staged.bytes += g->earlier_staged.bytes;
-    result->wall_seconds = (double)(clock_ns() - g->start) * 1e-9;
+    THEN(status, store(g, root, error));
+    add_to_result(g, result);
     giant_show_progress(g, true);
     return status;
 }
 
 /* One at a time: each takes all the memory that there may be. */
 static hone_status apply_in_bands(struct engine *engine, const struct item *item, const char *root,
-                                  struct media_input *input, struct apply_result *result, hone_error *error)
+                                  struct media_input *input, struct media_pages *pages,
+                                  struct apply_result *result, hone_error *error)
 {
     static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&turn);
     struct giant g = {.engine = engine,
                       .item = item,
+                      .pages = pages,
                       .first = {.input = input},
                       .kept = KEPT_NONE,
                       .start = clock_ns(),
@@ -313,7 +329,8 @@ static hone_status apply_in_bands(struct engine *engine, const struct item *item
 }
 
 bool giant_apply(struct engine *engine, const struct item *item, const char *root, struct media_input *input,
-                 struct apply_result *result, hone_status *status, hone_error *error)
+                 struct media_pages *pages, struct apply_result *result, hone_status *status,
+                 hone_error *error)
 {
     const hone_image_desc *desc = &media_get_info(input)->desc;
     const uint64_t most = memory_of(engine->options);
@@ -336,6 +353,6 @@ bool giant_apply(struct engine *engine, const struct item *item, const char *roo
         *status = possible;
         return true;
     }
-    *status = apply_in_bands(engine, item, root, input, result, error);
+    *status = apply_in_bands(engine, item, root, input, pages, result, error);
     return true;
 }

@@ -25,6 +25,7 @@ struct given {
 struct giant {
     struct engine *engine;
     const struct item *item;
+    struct media_pages *pages; /* what the image is the next page of; NULL: of nothing */
     struct reader first, *seconds;
     size_t second_count;
     hone_image_desc *second_parts; /* excerpts */
@@ -66,4 +67,5 @@ hone_status giant_choose_chain(struct giant *g, hone_error *error);
 hone_status giant_next_band(struct giant *g, hone_error *error);
 void giant_show_progress(struct giant *g, bool last);
 hone_status giant_store_file(struct giant *g, const char *root, hone_error *error);
+hone_status giant_store_page(struct giant *g, hone_error *error);
 hone_status giant_store_stdout(struct giant *g, hone_error *error);

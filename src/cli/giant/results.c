@@ -141,6 +141,11 @@ hone_status giant_store_file(struct giant *g, const char *root, hone_error *erro
     return status;
 }
 
+hone_status giant_store_page(struct giant *g, hone_error *error)
+{
+    return encode(g, media_pages_file(g->pages), error);
+}
+
 /* By way of a file without a name, so that nothing comes out of what fails: memory may be too small for
  * it. */
 hone_status giant_store_stdout(struct giant *g, hone_error *error)

@@ -144,19 +144,6 @@ def test_sizes_of_pixels_turn_with_them():
             frame.check(same, f"{width} {sizes} {chain}: {got}")
 
 
-def test_pages_that_differ():
-    with Here() as place:
-        for kind in ("f8", "u1"):
-            images = stack(kind)
-            write_tiff(place.path("in.tif"), [images[0], images[1][:20], images[2]])
-            said = apply(place, "transpose", "in.tif", "out.tif")
-            check_turned(read_pages(place.path("out.tif"))[1], [images[0].astype("f4") if kind == "f8" else images[0]], "the first")
-            frame.check("the first is used" in said, said)
-        apply(place, "transpose", "in.tif", "out.tif", "--pages", "2")
-        check_turned(read_pages(place.path("out.tif"))[1], [stack()[1][:20]], "the second")
-        frame.check("read together" in apply(place, "transpose", "in.tif", "out.tif", "--pages", "1-2", status=3), "two sizes")
-
-
 def test_options():
     with Here() as place:
         write_tiff(place.path("in.tif"), stack())
