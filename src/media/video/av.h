@@ -33,6 +33,10 @@ hone_status frame_layout_make(struct layout *layout, enum AVPixelFormat format, 
                               bool every_plane, hone_error *error);
 /* The planar format that holds the same samples; the format itself where there is none. */
 enum AVPixelFormat frame_layout_planar(enum AVPixelFormat format);
+/* The format without the range of its samples, which some formats (yuvj420p) say by their names. */
+enum AVPixelFormat frame_layout_unranged(enum AVPixelFormat format);
+/* Whether two formats differ in nothing but the bits of samples and where these lie; both can be taken. */
+bool frame_layout_is_kin(enum AVPixelFormat a, enum AVPixelFormat b);
 
 struct unit {
     struct video_unit shown; /* first: a video_unit is one of these */
@@ -52,7 +56,8 @@ void planes_pools_free(struct plane_pools *pools);
 hone_status planes_prepare(struct unit *unit, const struct plane_pools *pools, hone_error *error);
 /* Gives `unit`, which has its frame, layout and inputs, results of its own like those of another one. */
 hone_status planes_copy(struct unit *unit, const struct unit *from, hone_error *error);
-/* The frame with its filtered planes, in `format`: that of the layout, or the planar one. To be freed. */
+/* The frame with its filtered planes, in `format`: that of the layout, or one of its kin. Samples are rounded
+ * where that has fewer bits. To be freed. */
 hone_status planes_assemble(struct unit *unit, enum AVPixelFormat format, AVFrame **out, hone_error *error);
 
 /* ---- What the libraries say ---- */
@@ -212,14 +217,25 @@ struct encoder_request {
     const AVOutputFormat *muxer;
 };
 
+/* What encodes, and the format in which it takes the frames. */
+struct encoder_choice {
+    const AVCodec *codec;
+    enum AVPixelFormat format;
+};
+
+/* Whether the options can be meant. HONE_ERROR_USAGE. */
+hone_status encoder_check(const struct video_write_options *options, hone_error *error);
+hone_status encoder_check_settings(const AVCodec *codec, const struct video_write_options *options,
+                                   hone_error *error);
+hone_status encoder_choose(struct encoder_choice *choice, const struct encoder_request *request,
+                           hone_error *error);
+/* The codec that would keep every bit of the frames; AV_CODEC_ID_NONE where there is none. */
+enum AVCodecID encoder_exact(const struct encoder_request *request);
 /* Chooses and opens; *out is freed by avcodec_free_context. */
 hone_status encoder_open(AVCodecContext **out, const struct encoder_request *request, hone_error *error);
 /* Whether a format has no time stamps: frames of one length are all it can say, and its header tells the time
  * base. */
 bool encoder_counts(const AVOutputFormat *muxer);
-/* Whether the options can be meant; *codec gets what --codec names, or NULL. */
-hone_status encoder_check(const AVCodec **codec, const struct video_write_options *options,
-                          hone_error *error);
 
 /* ---- Losses ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Choosing and opening an encoder. */
+/* Opening an encoder. */
 #include "media/video/av.h"
 
 #include "base/error.h"
@@ -18,18 +18,20 @@ enum rating {
     RATED_TENTHS  /* the same, of which the encoder knows 10 (0 to 10) */
 };
 
-/* Of one codec the first that there is. The usual settings are ones whose loss is hard to see. */
+/* The usual settings are ones whose loss is hard to see. */
 static const struct known {
     const char *name;
     enum rating rating;
-    int usual;          /* quality */
-    const char *preset; /* the option, where it has another name */
-} known[] = {{"libx264", RATED_CRF51, 65, NULL},          {"libx264rgb", RATED_CRF51, 65, NULL},
-             {"libx265", RATED_CRF51, 61, NULL},          {"libsvtav1", RATED_CRF63, 60, NULL},
-             {"libaom-av1", RATED_CRF63, 60, "cpu-used"}, {"libvpx-vp9", RATED_CRF63, 60, "cpu-used"},
-             {"libvpx", RATED_CRF63, 75, "cpu-used"},     {"mpeg4", RATED_QSCALE, 95, NULL},
-             {"mpeg2video", RATED_QSCALE, 95, NULL},      {"mpeg1video", RATED_QSCALE, 95, NULL},
-             {"mjpeg", RATED_QSCALE, 95, NULL},           {"libtheora", RATED_TENTHS, 80, NULL}};
+    int usual;                /* quality */
+    const char *preset;       /* the option, where it has another name */
+    const char *usual_preset; /* where the encoder's own takes minutes for a second of video */
+} known[] = {
+    {"libx264", RATED_CRF51, 65, NULL, NULL},         {"libx264rgb", RATED_CRF51, 65, NULL, NULL},
+    {"libx265", RATED_CRF51, 61, NULL, NULL},         {"libsvtav1", RATED_CRF63, 60, NULL, NULL},
+    {"libaom-av1", RATED_CRF63, 60, "cpu-used", "6"}, {"libvpx-vp9", RATED_CRF63, 60, "cpu-used", NULL},
+    {"libvpx", RATED_CRF63, 75, "cpu-used", NULL},    {"mpeg4", RATED_QSCALE, 95, NULL, NULL},
+    {"mpeg2video", RATED_QSCALE, 95, NULL, NULL},     {"mpeg1video", RATED_QSCALE, 95, NULL, NULL},
+    {"mjpeg", RATED_QSCALE, 95, NULL, NULL},          {"libtheora", RATED_TENTHS, 80, NULL, NULL}};
 
 static const struct known *find_known(const AVCodec *codec)
 {
@@ -37,25 +39,6 @@ static const struct known *find_known(const AVCodec *codec)
         if (strcmp(known[i].name, codec->name) == 0)
             return &known[i];
     return NULL;
-}
-
-static const AVCodec *encoder_of(enum AVCodecID id)
-{
-    for (size_t i = 0; i < COUNT_OF(known); i++) {
-        const AVCodec *codec = avcodec_find_encoder_by_name(known[i].name);
-        if (codec && codec->id == id)
-            return codec;
-    }
-    return avcodec_find_encoder(id);
-}
-
-static const AVCodec *encoder_named(const char *name)
-{
-    const AVCodec *codec = avcodec_find_encoder_by_name(name);
-    const AVCodecDescriptor *desc = avcodec_descriptor_get_by_name(name);
-    if (desc && desc->type == AVMEDIA_TYPE_VIDEO && encoder_of(desc->id))
-        codec = encoder_of(desc->id); /* "mpeg4" is both */
-    return codec && codec->type == AVMEDIA_TYPE_VIDEO ? codec : NULL;
 }
 
 static const char *preset_option(const AVCodec *codec)
@@ -67,8 +50,8 @@ static const char *preset_option(const AVCodec *codec)
                                                                                                   : NULL;
 }
 
-static hone_status check_settings(const AVCodec *codec, const struct video_write_options *options,
-                                  hone_error *error)
+hone_status encoder_check_settings(const AVCodec *codec, const struct video_write_options *options,
+                                   hone_error *error)
 {
     const struct known *k = find_known(codec);
     if (options->quality && !k)
@@ -79,105 +62,6 @@ static hone_status check_settings(const AVCodec *codec, const struct video_write
         return error_usage(error, "the encoder %s has no presets, so --preset means nothing to it",
                            codec->name);
     return HONE_OK;
-}
-
-hone_status encoder_check(const AVCodec **codec, const struct video_write_options *options, hone_error *error)
-{
-    *codec = NULL;
-    if (!options->codec)
-        return HONE_OK;
-    *codec = encoder_named(options->codec);
-    if (!*codec)
-        return error_usage(
-            error,
-            "there is no encoder '%s' here; try --codec h264, hevc, av1, vp9, ffv1, prores or mpeg4, or "
-            "an encoder that FFmpeg knows, such as libx264",
-            options->codec);
-    return check_settings(*codec, options, error);
-}
-
-/* ---- Which ---- */
-
-static enum AVPixelFormat without_j(enum AVPixelFormat format)
-{
-    switch (format) {
-    case AV_PIX_FMT_YUVJ420P:
-        return AV_PIX_FMT_YUV420P;
-    case AV_PIX_FMT_YUVJ422P:
-        return AV_PIX_FMT_YUV422P;
-    case AV_PIX_FMT_YUVJ444P:
-        return AV_PIX_FMT_YUV444P;
-    default:
-        return format;
-    }
-}
-
-static bool takes(const AVCodec *codec, enum AVPixelFormat format)
-{
-    for (const enum AVPixelFormat *at = codec->pix_fmts; at && *at != AV_PIX_FMT_NONE; at++)
-        if (*at == format)
-            return true;
-    return codec->pix_fmts == NULL;
-}
-
-bool encoder_counts(const AVOutputFormat *muxer)
-{
-    return muxer_is_y4m(muxer) || muxer->flags & AVFMT_NOTIMESTAMPS;
-}
-
-/* In which format an encoder takes frames without any loss, or NONE. */
-static enum AVPixelFormat format_for(const AVCodec *codec, enum AVPixelFormat format)
-{
-    const enum AVPixelFormat planar = frame_layout_planar(format);
-    const enum AVPixelFormat first = codec->id == AV_CODEC_ID_WRAPPED_AVFRAME ? planar : format;
-    const enum AVPixelFormat tries[] = {first, without_j(format), planar};
-    for (size_t i = 0; i < COUNT_OF(tries); i++)
-        if (takes(codec, tries[i]))
-            return tries[i];
-    return AV_PIX_FMT_NONE;
-}
-
-static bool fits(const AVOutputFormat *muxer, const AVCodec *codec, enum AVPixelFormat format)
-{
-    return codec && muxer_holds(muxer, codec->id) && format_for(codec, format) != AV_PIX_FMT_NONE;
-}
-
-static const AVCodec *choose(const AVOutputFormat *muxer, enum AVCodecID like, enum AVPixelFormat format)
-{
-    const enum AVCodecID tries[] = {like,
-                                    muxer->video_codec,
-                                    AV_CODEC_ID_H264,
-                                    AV_CODEC_ID_HEVC,
-                                    AV_CODEC_ID_VP9,
-                                    AV_CODEC_ID_FFV1,
-                                    AV_CODEC_ID_MPEG2VIDEO};
-    for (size_t i = 0; i < COUNT_OF(tries); i++) {
-        const AVCodec *codec = encoder_of(tries[i]);
-        if (fits(muxer, codec, format))
-            return codec;
-    }
-    return NULL;
-}
-
-static hone_status find_encoder(const AVCodec **codec, const struct encoder_request *r, hone_error *error)
-{
-    const enum AVPixelFormat format = r->like->layout.format;
-    TRY(encoder_check(codec, r->options, error));
-    if (!*codec)
-        *codec = choose(r->muxer, r->like->stream->codecpar->codec_id, format);
-    if (!*codec)
-        return error_unsupported(
-            error,
-            "'%s': no encoder here takes %s frames for this format; a name that ends with .mkv, with "
-            "--codec ffv1, holds nearly everything",
-            r->name, av_get_pix_fmt_name(format));
-    if (!muxer_holds(r->muxer, (*codec)->id))
-        return error_usage(error, "'%s': %s does not hold %s; .mkv holds nearly every codec", r->name,
-                           r->muxer->long_name, avcodec_get_name((*codec)->id));
-    if (format_for(*codec, format) == AV_PIX_FMT_NONE)
-        return error_unsupported(error, "the encoder %s takes no %s frames; --codec ffv1 (into .mkv) does",
-                                 (*codec)->name, av_get_pix_fmt_name(format));
-    return check_settings(*codec, r->options, error);
 }
 
 /* ---- Settings ---- */
@@ -200,22 +84,23 @@ static AVRational time_base(const AVCodec *codec, const struct video_input *inpu
     return base;
 }
 
-static void set_picture(AVCodecContext *encoder, const struct video_input *input)
+static void set_picture(AVCodecContext *encoder, const struct video_input *input,
+                        const struct encoder_choice *choice)
 {
     const AVFrame *frame = input->sample;
     AVFrame *guessed = input->sample; /* not changed */
     encoder->width = frame->width;
     encoder->height = frame->height;
-    encoder->pix_fmt = format_for(encoder->codec, frame->format);
+    encoder->pix_fmt = choice->format;
     encoder->sample_aspect_ratio = av_guess_sample_aspect_ratio(input->format, input->stream, guessed);
     encoder->color_range = frame->color_range;
-    if (without_j(frame->format) != frame->format)
+    if (frame_layout_unranged(frame->format) != frame->format)
         encoder->color_range = AVCOL_RANGE_JPEG;
     encoder->color_primaries = frame->color_primaries;
     encoder->color_trc = frame->color_trc;
     encoder->colorspace = frame->colorspace;
     encoder->chroma_sample_location = frame->chroma_location;
-    encoder->bits_per_raw_sample = (int)input->layout.bits;
+    encoder->bits_per_raw_sample = av_pix_fmt_desc_get(choice->format)->comp[0].depth;
     if (frame->interlaced_frame) {
         encoder->flags |= AV_CODEC_FLAG_INTERLACED_DCT;
         encoder->field_order = frame->top_field_first ? AV_FIELD_TT : AV_FIELD_BB;
@@ -224,12 +109,35 @@ static void set_picture(AVCodecContext *encoder, const struct video_input *input
     }
 }
 
-/* ProRes Proxy, LT, Standard, HQ: that of the input. */
+/* Some encoders have an option of their own. */
+static void set_profile(AVCodecContext *encoder, int profile)
+{
+    encoder->profile = profile;
+    av_opt_set_int(encoder->priv_data, "profile", profile, 0);
+}
+
+/* LB, SQ, HQ, HQX, 444: that of the input, or what the frames need. DNxHD itself knows a few sizes only, each
+ * with rates of its own. */
+static int dnxhr_profile(const AVCodecContext *encoder, const AVCodecParameters *from)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(encoder->pix_fmt);
+    if (from->codec_id == AV_CODEC_ID_DNXHD && from->profile > FF_PROFILE_DNXHD)
+        return from->profile;
+    return desc->log2_chroma_w == 0  ? FF_PROFILE_DNXHR_444
+           : desc->comp[0].depth > 8 ? FF_PROFILE_DNXHR_HQX
+                                     : FF_PROFILE_DNXHR_HQ;
+}
+
+/* ProRes Proxy, LT, Standard, HQ, 4444, 4444 XQ: that of the input. */
 static void set_kind(AVCodecContext *encoder, const struct video_input *input)
 {
     const AVCodecParameters *from = input->stream->codecpar;
-    if (encoder->codec_id == AV_CODEC_ID_PRORES && from->codec_id == AV_CODEC_ID_PRORES)
-        encoder->profile = from->profile;
+    const bool is_444 = av_pix_fmt_desc_get(encoder->pix_fmt)->log2_chroma_w == 0;
+    if (encoder->codec_id == AV_CODEC_ID_DNXHD)
+        set_profile(encoder, dnxhr_profile(encoder, from));
+    else if (encoder->codec_id == AV_CODEC_ID_PRORES && from->codec_id == AV_CODEC_ID_PRORES &&
+             is_444 == (from->profile >= FF_PROFILE_PRORES_4444))
+        set_profile(encoder, from->profile);
 }
 
 static void set_quality(AVCodecContext *encoder, const struct known *k, int quality)
@@ -255,9 +163,11 @@ static void set_silence(AVCodecContext *encoder)
         av_opt_set(encoder->priv_data, "x265-params", "log-level=none", 0);
 }
 
-static hone_status set_preset(AVCodecContext *encoder, const char *preset, hone_error *error)
+static hone_status set_preset(AVCodecContext *encoder, const char *asked, hone_error *error)
 {
     char reason[320];
+    const struct known *k = find_known(encoder->codec);
+    const char *preset = asked ? asked : k ? k->usual_preset : NULL;
     if (!preset)
         return HONE_OK;
     const int code = av_opt_set(encoder->priv_data, preset_option(encoder->codec), preset, 0);
@@ -286,12 +196,13 @@ static hone_status start(AVCodecContext *encoder, const struct encoder_request *
 
 hone_status encoder_open(AVCodecContext **out, const struct encoder_request *r, hone_error *error)
 {
-    const AVCodec *codec;
-    TRY(find_encoder(&codec, r, error));
+    struct encoder_choice choice;
+    TRY(encoder_choose(&choice, r, error));
+    const AVCodec *codec = choice.codec;
     AVCodecContext *encoder = *out = avcodec_alloc_context3(codec);
     if (!encoder)
         return error_memory(error, "an encoder");
-    set_picture(encoder, r->like);
+    set_picture(encoder, r->like, &choice);
     set_kind(encoder, r->like);
     encoder->time_base = encoder_counts(r->muxer) ? av_inv_q(input_rate(r->like)) : time_base(codec, r->like);
     encoder->framerate = input_rate(r->like);

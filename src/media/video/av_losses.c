@@ -99,6 +99,10 @@ static void tell_codec(const struct encoder_request *r, const AVCodecContext *en
 {
     const enum AVCodecID id = r->like->stream->codecpar->codec_id;
     char lost[200];
+    if (id == AV_CODEC_ID_DNXHD && encoder->codec_id == id &&
+        r->like->stream->codecpar->profile == FF_PROFILE_DNXHD)
+        tell(r, "DNxHD becomes DNxHR, for its encoder here does not find the rate of the input",
+             "--codec chooses another codec");
     if (r->options->codec || encoder->codec_id == id || !muxer_holds(r->muxer, id))
         return;
     snprintf(lost, sizeof lost, "%s becomes %s, for there is no encoder of it here that takes %s frames",
@@ -107,11 +111,28 @@ static void tell_codec(const struct encoder_request *r, const AVCodecContext *en
     tell(r, lost, "--codec chooses another");
 }
 
+static void tell_bits(const struct encoder_request *r, const AVCodecContext *encoder)
+{
+    const unsigned bits = (unsigned)av_pix_fmt_desc_get(encoder->pix_fmt)->comp[0].depth;
+    const enum AVCodecID exact = encoder_exact(r);
+    const char *codec = avcodec_get_name(encoder->codec_id);
+    char lost[200], way_out[100] = "no encoder here takes more";
+    if (bits >= r->like->layout.bits)
+        return;
+    snprintf(lost, sizeof lost,
+             "samples of %u bits are rounded to %u, for the encoders of %s here take no more",
+             r->like->layout.bits, bits, codec);
+    if (exact != AV_CODEC_ID_NONE)
+        snprintf(way_out, sizeof way_out, "--codec %s takes all", avcodec_get_name(exact));
+    tell(r, lost, way_out);
+}
+
 void losses_tell(const struct encoder_request *r, const AVCodecContext *encoder, const AVStream *stream)
 {
     if (is_one_of(r->muxer, "rawvideo")) /* frames alone say nothing of themselves */
         return;
     tell_codec(r, encoder);
+    tell_bits(r, encoder);
     if (is_turned(stream) && !is_one_of(r->muxer, "mp4 mov"))
         tell(r, "the rotation of the input is lost", "it can be written to .mp4 and .mov only");
     if (loses_alpha(r, encoder))

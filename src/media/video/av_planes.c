@@ -87,6 +87,29 @@ enum AVPixelFormat frame_layout_planar(enum AVPixelFormat format)
     return format;
 }
 
+enum AVPixelFormat frame_layout_unranged(enum AVPixelFormat format)
+{
+    switch (format) {
+    case AV_PIX_FMT_YUVJ420P:
+        return AV_PIX_FMT_YUV420P;
+    case AV_PIX_FMT_YUVJ422P:
+        return AV_PIX_FMT_YUV422P;
+    case AV_PIX_FMT_YUVJ444P:
+        return AV_PIX_FMT_YUV444P;
+    default:
+        return format;
+    }
+}
+
+bool frame_layout_is_kin(enum AVPixelFormat a, enum AVPixelFormat b)
+{
+    const uint64_t telling = AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_ALPHA;
+    const AVPixFmtDescriptor *x = av_pix_fmt_desc_get(a), *y = av_pix_fmt_desc_get(b);
+    return x && y && is_suited(x) && is_suited(y) && x->nb_components == y->nb_components &&
+           x->log2_chroma_w == y->log2_chroma_w && x->log2_chroma_h == y->log2_chroma_h &&
+           (x->flags & telling) == (y->flags & telling);
+}
+
 /* ---- Memory ---- */
 
 static size_t plane_pitch(const struct layout *layout, unsigned i)
@@ -230,7 +253,7 @@ static uint16_t narrow(uint16_t value, unsigned up, unsigned most)
     return (uint16_t)(rounded > most ? most : rounded);
 }
 
-/* In place: to values of the layout's bits, where they lie in their samples. */
+/* In place: to values of the layout's bits. */
 static void narrow_plane(uint8_t *plane, size_t pitch, const struct layout *layout, unsigned i)
 {
     const struct component *c = &layout->component[i];
@@ -262,12 +285,36 @@ static void scatter(AVFrame *frame, const struct layout *layout, unsigned i, con
         scatter_row(at(frame, c, y), from, layout, c);
 }
 
-/* The result of a plane in the bits of the video. */
-static const uint8_t *finish_plane(struct unit *unit, unsigned i)
+/* Whether all bits set are the upper end of a component at every depth. */
+static bool is_full(const AVFrame *frame, const struct layout *layout, unsigned i)
 {
-    uint8_t *plane = unit->out[i]->data;
-    narrow_plane(plane, plane_pitch(&unit->layout, i), &unit->layout, i);
-    return plane;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(layout->format);
+    const bool is_alpha = desc->flags & AV_PIX_FMT_FLAG_ALPHA && i + 1 == layout->components;
+    return is_alpha || desc->flags & AV_PIX_FMT_FLAG_RGB || frame->color_range == AVCOL_RANGE_JPEG;
+}
+
+/* In place: to fewer bits, end to end. */
+static void scale_plane(uint8_t *plane, size_t pitch, const struct layout *from, unsigned bits, unsigned i)
+{
+    const struct component *c = &from->component[i];
+    const uint32_t end = ((1u << from->bits) - 1) << up_shift(from), most = (1u << bits) - 1;
+    for (uint32_t y = 0; y < c->height; y++, plane += pitch) {
+        uint16_t *row = (uint16_t *)plane;
+        for (uint32_t x = 0; x < c->width; x++) {
+            const uint32_t scaled = (row[x] * most + end / 2) / end;
+            row[x] = (uint16_t)(scaled > most ? most : scaled);
+        }
+    }
+}
+
+/* In place: a plane of the unit's layout, shifted up, in the bits of another one. */
+static void finish_plane(uint8_t *plane, const struct unit *unit, const struct layout *to, unsigned i)
+{
+    const size_t pitch = plane_pitch(&unit->layout, i);
+    if (to->bits < unit->layout.bits && is_full(unit->frame, &unit->layout, i))
+        scale_plane(plane, pitch, &unit->layout, to->bits, i);
+    else
+        narrow_plane(plane, pitch, to, i);
 }
 
 /* The buffer itself becomes the plane. */
@@ -299,11 +346,11 @@ static int assemble_alike(struct unit *unit, AVFrame *frame)
             copied = true;
         }
     for (unsigned i = 0; i < layout->filtered && code >= 0; i++) {
-        const uint8_t *plane = finish_plane(unit, i);
+        finish_plane(unit->out[i]->data, unit, layout, i);
         if (is_replaced(layout, i))
             replace_plane(frame, unit, i);
         else
-            scatter(frame, layout, i, plane, plane_pitch(layout, i));
+            scatter(frame, layout, i, unit->out[i]->data, plane_pitch(layout, i));
     }
     return code;
 }
@@ -322,11 +369,11 @@ static int assemble_other(struct unit *unit, const struct layout *to, AVFrame *f
         AVBufferRef *kept = i < layout->filtered ? NULL : new_plane(pitch * layout->component[i].height);
         if (i >= layout->filtered && !kept)
             return AVERROR(ENOMEM);
-        if (kept) {
+        if (kept)
             gather(kept->data, pitch, unit->frame, layout, i);
-            narrow_plane(kept->data, pitch, layout, i);
-        }
-        scatter(frame, to, i, kept ? kept->data : finish_plane(unit, i), pitch);
+        uint8_t *plane = kept ? kept->data : unit->out[i]->data;
+        finish_plane(plane, unit, to, i);
+        scatter(frame, to, i, plane, pitch);
         av_buffer_unref(&kept);
     }
     return code;

@@ -273,10 +273,9 @@ static hone_status check_name(const char *name, const AVOutputFormat **muxer, ho
 hone_status video_check_output(const char *name, const struct video_write_options *options, hone_error *error)
 {
     const AVOutputFormat *muxer;
-    const AVCodec *codec;
     log_begin();
     hone_status status = check_name(name, &muxer, error);
-    return status ? status : encoder_check(&codec, options, error);
+    return status ? status : encoder_check(options, error);
 }
 
 static struct encoder_request request_of(const struct video_output *output)

@@ -335,10 +335,6 @@ def test_prores_stays_of_its_kind():
             a, b = (probe(name, "-show_streams")["streams"][0] for name in (path, out))
             for key in ("codec_name", "profile", "codec_tag_string", "pix_fmt"):
                 frame.check(a[key] == b[key], f"{key}: {a[key]} became {b[key]}")
-        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=25:duration=0.2", "-pix_fmt", "yuv444p10", "-c:v", "prores_ks", "-y", path)
-        said = place.run("apply", "box size=3", path, "-o", out, "--force").stderr
-        frame.check("prores becomes hevc" in said and "yuv444p12le frames" in said, said)  # what 4444 is decoded to
-        frame.check(not place.run("apply", "box size=3", path, "-o", out, "--force", "--codec", "hevc").stderr, "asked for")
 
 
 def test_damaged_subtitles_are_left_out():

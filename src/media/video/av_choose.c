@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which encoder takes the frames of an input, and in which format. */
+#include "media/video/av.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* To fewer bits than these no sample is rounded. */
+enum { LEAST_BITS = 10 };
+
+/* Of one codec the first of these that takes the frames, before any other. */
+static const char *const preferred[] = {"libx264",    "libx264rgb", "libx265", "libsvtav1",
+                                        "libaom-av1", "libvpx-vp9", "libvpx",  "mpeg4",
+                                        "mpeg2video", "mpeg1video", "mjpeg",   "libtheora"};
+
+/* ---- Formats ---- */
+
+static bool takes(const AVCodec *codec, enum AVPixelFormat format)
+{
+    for (const enum AVPixelFormat *at = codec->pix_fmts; at && *at != AV_PIX_FMT_NONE; at++)
+        if (*at == format)
+            return true;
+    return codec->pix_fmts == NULL;
+}
+
+static int depth(enum AVPixelFormat format)
+{
+    return av_pix_fmt_desc_get(format)->comp[0].depth;
+}
+
+/* The one with most bits, of so many, in which an encoder takes the same samples; NONE. */
+static enum AVPixelFormat kin_format(const AVCodec *codec, enum AVPixelFormat format, int least, int most)
+{
+    enum AVPixelFormat best = AV_PIX_FMT_NONE;
+    for (const enum AVPixelFormat *at = codec->pix_fmts; at && *at != AV_PIX_FMT_NONE; at++)
+        if (frame_layout_is_kin(*at, format) && frame_layout_unranged(*at) == *at && depth(*at) >= least &&
+            depth(*at) <= most && (best == AV_PIX_FMT_NONE || depth(*at) > depth(best)))
+            best = *at;
+    return best;
+}
+
+/* In which format an encoder takes frames without any loss, or NONE. */
+static enum AVPixelFormat exact_format(const AVCodec *codec, enum AVPixelFormat format)
+{
+    const enum AVPixelFormat planar = frame_layout_planar(format);
+    const enum AVPixelFormat first = codec->id == AV_CODEC_ID_WRAPPED_AVFRAME ? planar : format;
+    const enum AVPixelFormat tries[] = {first, frame_layout_unranged(format), planar};
+    for (size_t i = 0; i < COUNT_OF(tries); i++)
+        if (takes(codec, tries[i]))
+            return tries[i];
+    return kin_format(codec, format, depth(format), depth(format));
+}
+
+/* The same where an encoder takes fewer bits than the frames have. What is lossless has to stay so. */
+static enum AVPixelFormat narrower_format(const AVCodec *codec, enum AVPixelFormat format)
+{
+    const AVCodecDescriptor *desc = avcodec_descriptor_get(codec->id);
+    return desc && desc->props & AV_CODEC_PROP_LOSSY ? kin_format(codec, format, LEAST_BITS, depth(format))
+                                                     : AV_PIX_FMT_NONE;
+}
+
+static enum AVPixelFormat format_for(const AVCodec *codec, enum AVPixelFormat format, bool narrower)
+{
+    const enum AVPixelFormat exact = exact_format(codec, format);
+    return exact == AV_PIX_FMT_NONE && narrower ? narrower_format(codec, format) : exact;
+}
+
+/* ---- Encoders ---- */
+
+/* Alpha of 10 bits is lossless in ProRes, and FFmpeg's first encoders of it lower it a little. */
+static bool is_worse(const AVCodec *codec, enum AVPixelFormat format)
+{
+    return av_pix_fmt_desc_get(format)->flags & AV_PIX_FMT_FLAG_ALPHA &&
+           (strcmp(codec->name, "prores") == 0 || strcmp(codec->name, "prores_aw") == 0);
+}
+
+static bool choose_named(struct encoder_choice *choice, const AVCodec *codec, enum AVPixelFormat format,
+                         bool narrower)
+{
+    *choice = (struct encoder_choice){codec, format_for(codec, format, narrower)};
+    return choice->format != AV_PIX_FMT_NONE;
+}
+
+static bool is_usable(const AVCodec *codec)
+{
+    const int others = AV_CODEC_CAP_EXPERIMENTAL | AV_CODEC_CAP_HARDWARE | AV_CODEC_CAP_HYBRID;
+    return av_codec_is_encoder(codec) && !(codec->capabilities & others);
+}
+
+/* Of a codec; without any loss, or to fewer bits. */
+static bool choose_of(struct encoder_choice *choice, enum AVCodecID id, enum AVPixelFormat format,
+                      bool narrower)
+{
+    const AVCodec *codec;
+    void *at = NULL;
+    for (size_t i = 0; i < COUNT_OF(preferred); i++) {
+        codec = avcodec_find_encoder_by_name(preferred[i]);
+        if (codec && codec->id == id && choose_named(choice, codec, format, narrower))
+            return true;
+    }
+    while ((codec = av_codec_iterate(&at)))
+        if (codec->id == id && is_usable(codec) && !is_worse(codec, format) &&
+            choose_named(choice, codec, format, narrower))
+            return true;
+    return false;
+}
+
+/* Whatever its frames are. */
+static const AVCodec *encoder_of(enum AVCodecID id)
+{
+    for (size_t i = 0; i < COUNT_OF(preferred); i++) {
+        const AVCodec *codec = avcodec_find_encoder_by_name(preferred[i]);
+        if (codec && codec->id == id)
+            return codec;
+    }
+    return avcodec_find_encoder(id);
+}
+
+/* What --codec names; *is_codec: any encoder of that codec is meant ("mpeg4" is both). */
+static const AVCodec *encoder_named(const char *name, bool *is_codec)
+{
+    const AVCodecDescriptor *desc = avcodec_descriptor_get_by_name(name);
+    const AVCodec *codec = desc && desc->type == AVMEDIA_TYPE_VIDEO ? encoder_of(desc->id) : NULL;
+    *is_codec = codec != NULL;
+    if (!codec)
+        codec = avcodec_find_encoder_by_name(name);
+    return codec && codec->type == AVMEDIA_TYPE_VIDEO ? codec : NULL;
+}
+
+static hone_status find_named(const AVCodec **codec, bool *is_codec, const char *name, hone_error *error)
+{
+    *codec = encoder_named(name, is_codec);
+    return *codec ? HONE_OK
+                  : error_usage(
+                        error,
+                        "there is no encoder '%s' here; try --codec h264, hevc, av1, vp9, ffv1, prores or "
+                        "mpeg4, or an encoder that FFmpeg knows, such as libx264",
+                        name);
+}
+
+hone_status encoder_check(const struct video_write_options *options, hone_error *error)
+{
+    const AVCodec *codec;
+    bool is_codec;
+    if (!options->codec)
+        return HONE_OK;
+    TRY(find_named(&codec, &is_codec, options->codec, error));
+    return encoder_check_settings(codec, options, error);
+}
+
+bool encoder_counts(const AVOutputFormat *muxer)
+{
+    return muxer_is_y4m(muxer) || muxer->flags & AVFMT_NOTIMESTAMPS;
+}
+
+/* ---- Choices ---- */
+
+static enum AVCodecID kept(const struct encoder_request *r)
+{
+    return r->like->stream->codecpar->codec_id;
+}
+
+/* The codec of the input, if need be with fewer bits: a container's users expect it. */
+static bool choose_kept(struct encoder_choice *choice, const struct encoder_request *r)
+{
+    const enum AVPixelFormat format = r->like->layout.format;
+    return muxer_holds(r->muxer, kept(r)) &&
+           (choose_of(choice, kept(r), format, false) || choose_of(choice, kept(r), format, true));
+}
+
+/* A codec that the format holds, without any loss of bits. */
+static bool choose_exact(struct encoder_choice *choice, const struct encoder_request *r)
+{
+    const enum AVCodecID tries[] = {
+        kept(r),         r->muxer->video_codec, AV_CODEC_ID_H264,      AV_CODEC_ID_HEVC,
+        AV_CODEC_ID_VP9, AV_CODEC_ID_FFV1,      AV_CODEC_ID_MPEG2VIDEO};
+    for (size_t i = 0; i < COUNT_OF(tries); i++)
+        if (muxer_holds(r->muxer, tries[i]) && choose_of(choice, tries[i], r->like->layout.format, false))
+            return true;
+    return false;
+}
+
+enum AVCodecID encoder_exact(const struct encoder_request *r)
+{
+    struct encoder_choice choice;
+    return choose_exact(&choice, r) ? choice.codec->id : AV_CODEC_ID_NONE;
+}
+
+/* What would take the frames, in words. */
+static void find_way_out(char *way_out, size_t size, const struct encoder_request *r)
+{
+    struct encoder_choice other;
+    const enum AVPixelFormat format = r->like->layout.format;
+    if (choose_of(&other, AV_CODEC_ID_FFV1, format, false))
+        snprintf(way_out, size, "a name that ends with .mkv, with --codec ffv1, keeps them");
+    else if (choose_of(&other, kept(r), format, true))
+        snprintf(way_out, size, "a name that ends with .mkv, without --codec, keeps %s, with %d bits",
+                 avcodec_get_name(kept(r)), depth(other.format));
+    else
+        snprintf(way_out, size, "ffmpeg converts them before, with -pix_fmt");
+}
+
+static hone_status refuse(const struct encoder_request *r, hone_error *error)
+{
+    char way_out[120];
+    find_way_out(way_out, sizeof way_out, r);
+    return error_unsupported(error, "'%s': no encoder for %s here takes %s frames; %s", r->name,
+                             r->muxer->long_name, av_get_pix_fmt_name(r->like->layout.format), way_out);
+}
+
+static hone_status check_choice(const struct encoder_choice *choice, const struct encoder_request *r,
+                                hone_error *error)
+{
+    char way_out[120];
+    if (!muxer_holds(r->muxer, choice->codec->id))
+        return error_usage(error, "'%s': %s does not hold %s; .mkv holds nearly every codec", r->name,
+                           r->muxer->long_name, avcodec_get_name(choice->codec->id));
+    if (choice->format != AV_PIX_FMT_NONE)
+        return encoder_check_settings(choice->codec, r->options, error);
+    find_way_out(way_out, sizeof way_out, r);
+    return error_unsupported(error, "the encoder %s takes no %s frames; %s", choice->codec->name,
+                             av_get_pix_fmt_name(r->like->layout.format), way_out);
+}
+
+hone_status encoder_choose(struct encoder_choice *choice, const struct encoder_request *r, hone_error *error)
+{
+    const enum AVPixelFormat format = r->like->layout.format;
+    const AVCodec *codec;
+    bool is_codec;
+    if (!r->options->codec)
+        return choose_kept(choice, r) || choose_exact(choice, r) ? check_choice(choice, r, error)
+                                                                 : refuse(r, error);
+    TRY(find_named(&codec, &is_codec, r->options->codec, error));
+    const bool is_kept = codec->id == kept(r);
+    if (!is_codec || !(choose_of(choice, codec->id, format, false) ||
+                       (is_kept && choose_of(choice, codec->id, format, true))))
+        choose_named(choice, codec, format, is_kept);
+    return check_choice(choice, r, error);
+}

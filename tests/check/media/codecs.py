@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which codec, and which of its kinds, hone gives a video, and what becomes of the samples.  codecs.py build=FOLDER"""
+
+import numpy as np
+
+import frame
+from video import Here, ffmpeg, probe
+
+SIZE = (64, 96)  # rows, columns
+SAME = "epsilon threshold=0 radius=1"
+
+
+def picture(size="96x64", frames=5):
+    return "-f", "lavfi", "-i", f"testsrc2=size={size}:rate=25", "-frames:v", str(frames)
+
+
+def described(path):
+    stream = probe(path, "-select_streams", "v:0", "-show_streams")["streams"][0]
+    return [stream.get(key) for key in ("codec_name", "profile", "codec_tag_string", "pix_fmt")]
+
+
+def planes(path, pixels, count):
+    """Of all frames, in 16 bits."""
+    data = ffmpeg("-i", path, "-f", "rawvideo", "-pix_fmt", pixels, "-")
+    return np.frombuffer(data, "<u2").astype(np.int64).reshape(-1, count, *SIZE)
+
+
+def test_codecs_and_their_kinds_stay():
+    """In the container of the input, frames as they are decoded, and nothing to be told."""
+    with Here() as place:
+        for suffix, pixels, codec, *options in (
+                (".mov", "yuv422p10", "prores_ks", "-profile:v", "3"), (".mov", "yuv444p10", "dnxhd", "-profile:v", "dnxhr_444"),
+                (".mov", "gbrp10", "dnxhd", "-profile:v", "dnxhr_444"), (".mov", "yuv422p10", "dnxhd", "-profile:v", "dnxhr_hqx"),
+                (".mov", "yuv422p", "dnxhd", "-profile:v", "dnxhr_sq"), (".mkv", "yuv444p16", "ffv1"), (".mp4", "yuv420p10", "libx264"),
+                (".mkv", "yuv420p12", "libx265"), (".mkv", "yuv444p12", "libvpx-vp9"),
+                (".mkv", "yuv420p12", "libaom-av1", "-cpu-used", "8"), (".mkv", "yuv444p", "libaom-av1", "-cpu-used", "8"), (".mkv", "bgr24", "libx264rgb")):
+            size = "256x128" if codec == "dnxhd" else "96x64"
+            ffmpeg(*picture(size), "-pix_fmt", pixels, "-c:v", codec, *options, "-y", place.path("in" + suffix))
+            said = place.run("apply", SAME, place.path("in" + suffix), "-o", place.path("out" + suffix), "--force").stderr
+            a, b = (described(place.path(name + suffix)) for name in ("in", "out"))
+            frame.check(a == b and not said, f"{a} became {b}: {said}")
+
+
+def test_prores_4444_stays():
+    """Decoded to 12 bits, encoded from 10: of both kinds, with and without alpha, which is lossless."""
+    noise = np.random.default_rng(1)
+    smooth = np.indices(SIZE).sum(0) * 5 + 100
+    with Here() as place:
+        for alpha in ("", "a"):
+            for profile, tag in (("4444", "ap4h"), ("4444xq", "ap4x")):
+                shown = [smooth, 900 - smooth, smooth // 2 + 300, noise.integers(0, 1024, SIZE)][:4 if alpha else 3]
+                shown[-1][:2, :3] = ((0, 1, 511), (512, 1022, 1023)) if alpha else shown[-1][:2, :3]
+                data = b"".join(plane.astype("<u2").tobytes() for plane in shown) * 3
+                path, out, pixels = place.path("in.mov"), place.path("out.mov"), f"yuv{alpha}444p12le"
+                ffmpeg("-f", "rawvideo", "-pix_fmt", f"yuv{alpha}444p10", "-s", "96x64", "-i", "-", "-c:v", "prores_ks", "-profile:v",
+                       profile, path, data=data)
+                said = place.run("apply", SAME, path, "-o", out, "--force").stderr
+                a, b = described(path), described(out)
+                frame.check(a == b and b[2:] == [tag, pixels], f"{a} became {b}")
+                frame.check(said.count("\n") == 1 and "samples of 12 bits are rounded to 10" in said, said)
+                frame.check(("--codec hevc takes all" in said) == (not alpha), said)
+                before, after = (planes(name, pixels, len(shown)) for name in (path, out))
+                mean = (after - before)[:, :3].mean(axis=(2, 3))  # cut off they would be 1.5 lower
+                frame.check(before.shape == after.shape and abs(mean).max() < 0.6, f"{profile} {alpha}: on average {mean}")
+                frame.check(not alpha or np.array_equal(before[:, 3], after[:, 3]), f"{profile}: alpha is another")
+
+
+def test_what_no_encoder_takes_is_told_truly():
+    with Here() as place:
+        ffmpeg(*picture(), "-pix_fmt", "yuva444p10", "-c:v", "prores_ks", place.path("in.mov"))
+        for out, options in (("out.mp4", ()), ("out.mov", ("--codec", "h264"))):
+            said = place.run("apply", SAME, place.path("in.mov"), "-o", place.path(out), *options, status=2).stderr
+            frame.check("yuva444p12le frames; a name that ends with .mkv, without --codec, keeps prores, with 10 bits" in said, said)
+        place.run("apply", SAME, place.path("in.mov"), "-o", place.path("out.mkv"))
+        frame.check(described(place.path("out.mkv"))[0::3] == ["prores", "yuva444p12le"], f"{described(place.path('out.mkv'))}")
+        for name, options in (("asked.mov", ("--codec", "prores")), ("named.mov", ("--codec", "prores_ks"))):
+            place.run("apply", SAME, place.path("in.mov"), "-o", place.path(name), *options)
+            frame.check(described(place.path(name))[0::3] == ["prores", "yuva444p12le"], f"{described(place.path(name))}")
+
+
+def test_another_order_of_samples_is_no_loss():
+    """RGB is planar for one encoder, packed for the next."""
+    with Here() as place:
+        for pixels, codec, wanted in (("rgba", "png", "bgra"), ("rgb24", "png", "bgr0"), ("gbrp", "libx265", "bgr0")):
+            ffmpeg(*picture(), "-pix_fmt", pixels, "-c:v", codec, "-y", place.path("in.mkv"))
+            place.run("apply", SAME, place.path("in.mkv"), "-o", place.path("out.mkv"), "--codec", "ffv1", "--force")
+            a, b = (ffmpeg("-i", place.path(name), "-f", "rawvideo", "-pix_fmt", "rgba", "-") for name in ("in.mkv", "out.mkv"))
+            frame.check(a == b and described(place.path("out.mkv"))[3] == wanted, f"{pixels}: {described(place.path('out.mkv'))}")
+
+
+def test_dnxhd_becomes_its_successor():
+    """Its encoder would have to be told a rate, and which sizes have one."""
+    with Here() as place:
+        ffmpeg(*picture("1920x1080", 2), "-pix_fmt", "yuv422p", "-c:v", "dnxhd", "-b:v", "120M", place.path("in.mov"))
+        said = place.run("apply", SAME, place.path("in.mov"), "-o", place.path("out.mov")).stderr
+        frame.check("DNxHD becomes DNxHR" in said and described(place.path("out.mov"))[1] == "DNXHR HQ", said)
+
+
+if __name__ == "__main__":
+    frame.main(globals())
