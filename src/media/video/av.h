@@ -193,6 +193,8 @@ bool raw_is_short(struct video_input *input, const AVPacket *packet);
 
 /* Whether a format holds streams of a codec so that they can be read again. */
 bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id);
+/* Whether only what is built on FFmpeg's libraries reads such a file. */
+bool muxer_is_unusual(const AVOutputFormat *muxer, enum AVCodecID id);
 /* Y4M takes frames as they are, but only planar ones. */
 bool muxer_is_y4m(const AVOutputFormat *muxer);
 
@@ -229,6 +231,8 @@ hone_status encoder_check_settings(const AVCodec *codec, const struct video_writ
                                    hone_error *error);
 hone_status encoder_choose(struct encoder_choice *choice, const struct encoder_request *request,
                            hone_error *error);
+/* Whether a codec comes in unusual company, and nobody wanted it. */
+bool encoder_is_stopgap(const struct encoder_request *request, enum AVCodecID id);
 /* The codec that would keep every bit of the frames; AV_CODEC_ID_NONE where there is none. */
 enum AVCodecID encoder_exact(const struct encoder_request *request);
 /* Chooses and opens; *out is freed by avcodec_free_context. */

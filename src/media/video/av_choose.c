@@ -163,20 +163,25 @@ static enum AVCodecID kept(const struct encoder_request *r)
     return r->like->stream->codecpar->codec_id;
 }
 
+bool encoder_is_stopgap(const struct encoder_request *r, enum AVCodecID id)
+{
+    const bool is_alike = id == kept(r) && strstr(r->like->format->iformat->name, r->muxer->name);
+    return muxer_is_unusual(r->muxer, id) && !is_alike && !r->options->codec;
+}
+
 /* The codec of the input, if need be with fewer bits: a container's users expect it. */
 static bool choose_kept(struct encoder_choice *choice, const struct encoder_request *r)
 {
     const enum AVPixelFormat format = r->like->layout.format;
-    return muxer_holds(r->muxer, kept(r)) &&
+    return muxer_holds(r->muxer, kept(r)) && !encoder_is_stopgap(r, kept(r)) &&
            (choose_of(choice, kept(r), format, false) || choose_of(choice, kept(r), format, true));
 }
 
-/* A codec that the format holds, without any loss of bits. */
+/* Another codec that the format holds, without any loss of bits. */
 static bool choose_exact(struct encoder_choice *choice, const struct encoder_request *r)
 {
-    const enum AVCodecID tries[] = {
-        kept(r),         r->muxer->video_codec, AV_CODEC_ID_H264,      AV_CODEC_ID_HEVC,
-        AV_CODEC_ID_VP9, AV_CODEC_ID_FFV1,      AV_CODEC_ID_MPEG2VIDEO};
+    const enum AVCodecID tries[] = {r->muxer->video_codec, AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,
+                                    AV_CODEC_ID_VP9,       AV_CODEC_ID_FFV1, AV_CODEC_ID_MPEG2VIDEO};
     for (size_t i = 0; i < COUNT_OF(tries); i++)
         if (muxer_holds(r->muxer, tries[i]) && choose_of(choice, tries[i], r->like->layout.format, false))
             return true;

@@ -103,7 +103,11 @@ static void tell_codec(const struct encoder_request *r, const AVCodecContext *en
         r->like->stream->codecpar->profile == FF_PROFILE_DNXHD)
         tell(r, "DNxHD becomes DNxHR, for its encoder here does not find the rate of the input",
              "--codec chooses another codec");
-    if (r->options->codec || encoder->codec_id == id || !muxer_holds(r->muxer, id))
+    if (encoder_is_stopgap(r, encoder->codec_id))
+        tell(r, "no other encoder takes the frames, but few programs read FFV1 in QuickTime",
+             "they do in .mkv, and --codec prores takes many frames");
+    if (r->options->codec || encoder->codec_id == id || !muxer_holds(r->muxer, id) ||
+        encoder_is_stopgap(r, id))
         return;
     snprintf(lost, sizeof lost, "%s becomes %s, for there is no encoder of it here that takes %s frames",
              avcodec_get_name(id), avcodec_get_name(encoder->codec_id),

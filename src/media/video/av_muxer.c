@@ -28,6 +28,16 @@ static const struct {
     {"yuv4mpegpipe", {AV_CODEC_ID_WRAPPED_AVFRAME}},
 };
 
+/* What these refuse or write, though their lists of codecs say otherwise. */
+static const struct {
+    const char *name;
+    enum AVCodecID id;
+    bool holds;
+} exceptions[] = {{"mov", AV_CODEC_ID_FFV1, true},   {"mov", AV_CODEC_ID_VP9, false},
+                  {"mov", AV_CODEC_ID_AV1, false},   {"mov", AV_CODEC_ID_FLAC, false},
+                  {"mov", AV_CODEC_ID_OPUS, false},  {"mov", AV_CODEC_ID_TRUEHD, false},
+                  {"mp4", AV_CODEC_ID_TRUEHD, false}};
+
 bool muxer_is_y4m(const AVOutputFormat *muxer)
 {
     return strcmp(muxer->name, "yuv4mpegpipe") == 0;
@@ -43,5 +53,13 @@ bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id)
             at++;
         return *at == id && id != AV_CODEC_ID_NONE;
     }
+    for (size_t i = 0; i < COUNT_OF(exceptions); i++)
+        if (exceptions[i].id == id && strcmp(exceptions[i].name, muxer->name) == 0)
+            return exceptions[i].holds;
     return avformat_query_codec(muxer, id, FF_COMPLIANCE_NORMAL) == 1;
+}
+
+bool muxer_is_unusual(const AVOutputFormat *muxer, enum AVCodecID id)
+{
+    return id == AV_CODEC_ID_FFV1 && strcmp(muxer->name, "mov") == 0;
 }

@@ -5,7 +5,7 @@
 import numpy as np
 
 import frame
-from video import Here, ffmpeg, probe
+from video import Here, ffmpeg, probe, spoil
 
 SIZE = (64, 96)  # rows, columns
 SAME = "epsilon threshold=0 radius=1"
@@ -64,6 +64,44 @@ def test_prores_4444_stays():
                 mean = (after - before)[:, :3].mean(axis=(2, 3))  # cut off they would be 1.5 lower
                 frame.check(before.shape == after.shape and abs(mean).max() < 0.6, f"{profile} {alpha}: on average {mean}")
                 frame.check(not alpha or np.array_equal(before[:, 3], after[:, 3]), f"{profile}: alpha is another")
+
+
+def test_ffv1_in_quicktime():
+    """Where it comes from there, is asked for, or nothing else takes the frames, as with alpha; bit by bit."""
+    with Here() as place:
+        for suffix in (".mov", ".mkv"):
+            for pixels in ("yuv420p", "yuva420p", "yuva444p10le", "bgra", "gbrap10le", "yuv420p12le"):
+                path, out = place.path("in" + suffix), place.path("out.mov")
+                ffmpeg(*picture(), "-vf", f"format=rgba,geq=r=X:g=Y:b=X+Y:a=2*X+Y,format={pixels}", "-c:v", "ffv1", "-y", path)
+                plain = suffix == ".mkv" and pixels in ("yuv420p", "yuv420p12le")
+                said = place.run("apply", SAME, path, "-o", out, "--force").stderr
+                frame.check((described(out)[0] == "ffv1") != plain, f"{suffix} {pixels}: {described(out)}")
+                frame.check(("few programs read FFV1 in QuickTime" in said) == (suffix == ".mkv" and not plain), said)
+                said = place.run("apply", SAME, path, "-o", out, "--force", "--codec", "ffv1").stderr
+                frame.check(not said and described(out)[0::3] == ["ffv1", pixels], f"{suffix} {pixels}: {described(out)} {said}")
+                a, b = (ffmpeg("-i", name, "-f", "rawvideo", "-pix_fmt", pixels, "-") for name in (path, out))
+                frame.check(a == b, f"{suffix} {pixels}: other samples")
+
+
+def test_quicktime_holds_less_than_its_list_says():
+    """What its encoders' packets need comes to light when the file is begun."""
+    with Here() as place:
+        for video, audio, left in (("libvpx-vp9", "libopus", "opus"), ("libaom-av1", "flac", "flac")):
+            ffmpeg("-f", "lavfi", "-i", "sine=duration=0.2", *picture(), "-pix_fmt", "yuv420p", "-c:v", video, "-cpu-used", "8", "-c:a",
+                   audio, "-y", place.path("in.mkv"))
+            said = place.run("apply", SAME, place.path("in.mkv"), "-o", place.path("out.mov"), "--force").stderr
+            frame.check(f"(audio, {left}) is left out" in said and described(place.path("out.mov"))[0] == "h264", said)
+            said = place.run("apply", SAME, place.path("in.mkv"), "-o", place.path("no.mov"), "--codec", video, status=2).stderr
+            frame.check("does not hold" in said, said)
+
+
+def test_an_encoder_that_is_not_finished_says_nothing():
+    """SVT-AV1, after a few frames or none."""
+    with Here() as place:
+        ffmpeg(*picture(), "-pix_fmt", "yuv420p", "-c:v", "ffv1", "-level", "3", "-slicecrc", "1", "-g", "1", place.path("in.mkv"))
+        spoil(place.path("in.mkv"), place.path("bad.mkv"), 1)
+        said = place.run("apply", SAME, place.path("bad.mkv"), "-o", place.path("out.mkv"), "--codec", "av1", status=3).stderr
+        frame.check(said.count("\n") == 1 and "frame 2," in said, said)
 
 
 def test_what_no_encoder_takes_is_told_truly():
