@@ -33,8 +33,8 @@ struct video_output {
         int64_t pts, duration;
     } durations[DURATIONS]; /* of frames, which not every encoder passes on */
     unsigned next_duration;
-    int64_t frames, first_pts; /* first_pts: of the first frame of the input */
-    bool told_times;
+    int64_t frames, first_pts;     /* first_pts: of the first frame of the input */
+    bool told_times, begun, ended; /* begun, ended: the encoder has a frame, and knows that none follows */
 };
 
 static hone_status failed(const struct video_output *output, hone_error *error, const char *what, int code)
@@ -420,6 +420,7 @@ static hone_status write_frame(struct video_output *output, struct unit *unit, h
     to_encoder_time(output, frame);
     frame->quality = output->encoder->global_quality;
     const int code = avcodec_send_frame(output->encoder, frame);
+    output->begun = true;
     av_frame_free(&frame);
     return code < 0 ? failed(output, error, "a frame cannot be encoded", code) : receive(output, error);
 }
@@ -488,6 +489,7 @@ hone_status video_finish(struct video_output *output, hone_error *error)
 {
     log_forget();
     int code = avcodec_send_frame(output->encoder, NULL);
+    output->ended = true;
     if (code < 0 && code != AVERROR_EOF)
         return failed(output, error, "cannot be completed", code);
     TRY(receive(output, error));
@@ -498,6 +500,37 @@ hone_status video_finish(struct video_output *output, hone_error *error)
     return code < 0 ? failed(output, error, "cannot be completed", code) : HONE_OK;
 }
 
+static int send_any_frame(AVCodecContext *encoder)
+{
+    AVFrame *frame = av_frame_alloc();
+    if (!frame)
+        return AVERROR(ENOMEM);
+    frame->format = encoder->pix_fmt;
+    frame->width = encoder->width;
+    frame->height = encoder->height;
+    int code = av_frame_get_buffer(frame, 0);
+    if (code >= 0)
+        code = avcodec_send_frame(encoder, frame);
+    av_frame_free(&frame);
+    return code;
+}
+
+/* SVT-AV1 complains on stderr when it is closed before its end, and waits for ever before its first frame. */
+static void end_encoder(const struct video_output *output)
+{
+    AVCodecContext *encoder = output->encoder;
+    if (!encoder || !avcodec_is_open(encoder) || output->ended ||
+        strcmp(encoder->codec->name, "libsvtav1") != 0)
+        return;
+    int code = output->begun ? 0 : send_any_frame(encoder);
+    if (code >= 0)
+        code = avcodec_send_frame(encoder, NULL);
+    while (code >= 0) {
+        code = avcodec_receive_packet(encoder, output->packet);
+        av_packet_unref(output->packet);
+    }
+}
+
 void video_output_close(struct video_output **slot)
 {
     struct video_output *output = *slot;
@@ -505,6 +538,7 @@ void video_output_close(struct video_output **slot)
         return;
     for (unsigned i = 0; i < output->stream_count; i++)
         subtitles_close(&output->streams[i].subtitles);
+    end_encoder(output);
     avcodec_free_context(&output->encoder);
     avformat_free_context(output->format);
     io_close(&output->io);

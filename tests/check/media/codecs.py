@@ -84,7 +84,7 @@ def test_ffv1_in_quicktime():
 
 
 def test_quicktime_holds_less_than_its_list_says():
-    """What its encoders' packets need comes to light when the file is begun."""
+    """Its muxer refuses more when a file is begun."""
     with Here() as place:
         for video, audio, left in (("libvpx-vp9", "libopus", "opus"), ("libaom-av1", "flac", "flac")):
             ffmpeg("-f", "lavfi", "-i", "sine=duration=0.2", *picture(), "-pix_fmt", "yuv420p", "-c:v", video, "-cpu-used", "8", "-c:a",
