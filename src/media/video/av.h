@@ -62,9 +62,13 @@ hone_status planes_assemble(struct unit *unit, enum AVPixelFormat format, AVFram
 
 /* ---- What the libraries say ---- */
 
+/* Where something is wrong: in a packet, in one whose frame does not come, or behind one. */
+enum damage_place { DAMAGE_IN, DAMAGE_LOST, DAMAGE_BEHIND };
+
 /* An error of a decoder or demuxer that belongs to an input. */
 struct damage {
-    int64_t packet; /* its number; -1: none in particular */
+    enum damage_place place;
+    int64_t packet; /* its number, counted from 1 */
     char message[160];
 };
 
@@ -74,13 +78,14 @@ struct damages {
     pthread_mutex_t lock;
     struct damage list[MAX_DAMAGES]; /* not told yet */
     unsigned count;
+    int64_t lost; /* the last packet that is */
 };
 
 /* From now on FFmpeg's messages come here, and none goes to stderr. */
 void log_begin(void);
 void log_forget(void);
-/* Adds unless a damage of that packet is there already. */
-void damages_add(struct damages *damages, int64_t packet, const char *message);
+/* Adds unless a damage of that place is there already. */
+void damages_add(struct damages *damages, enum damage_place place, int64_t packet, const char *message);
 
 /* "Invalid data found", with the last message of the libraries behind it. */
 void av_reason(char *to, size_t size, int code);
@@ -121,6 +126,7 @@ void memory_watch_end(struct memory_watch *watch);
 
 struct stamp { /* a damage's packet in time */
     int64_t packet, pts;
+    bool is_shown; /* pts is when its frame is shown, not when it is decoded */
 };
 
 enum { STAMPS = 256 };
@@ -159,6 +165,7 @@ struct video_input {
     struct unit_list held; /* units to be handed out before reading on */
     uint64_t held_bytes;   /* of their packets */
     int64_t packets;       /* sent to the decoder */
+    int64_t last_packet;   /* of which there is a frame */
     int64_t packets_end;   /* where the last one that was read ends in the file; 0: unknown */
     struct stamp stamps[STAMPS];
     struct damages damages;
@@ -169,6 +176,15 @@ struct video_input {
     unsigned failures;             /* of the demuxer, one after the other */
     bool started, read_all, sent_all, done, bumped;
 };
+
+/* Tells what has been found damaged up to a frame, number input->frames, with its time and the type that the
+ * decoder gave it; NULL: in all. HONE_ERROR_IO unless damage is gone over. */
+hone_status damage_settle(struct video_input *input, const AVFrame *frame, hone_error *error);
+/* The error, or note, of a frame that is `what`. */
+hone_status damage_tell(struct video_input *input, const char *what, const char *message, hone_error *error);
+/* Notes that the decoder gave an error, or the demuxer did. */
+void damage_of_decoder(struct video_input *input, int code);
+void damage_of_demuxer(struct video_input *input, const char *message);
 
 /* The next unit of the file, whatever is held; NULL at the end. */
 hone_status input_step(struct video_input *input, struct video_unit **out, hone_error *error);

@@ -30,18 +30,25 @@ static void attribute(void *context, const char *line)
         const AVCodecContext *codec = context;
         struct video_input *input = codec->opaque;
         if (input && codec->codec && av_codec_is_decoder(codec->codec))
-            damages_add(&input->damages, codec->reordered_opaque, line);
+            damages_add(&input->damages, DAMAGE_IN, codec->reordered_opaque, line);
     } else if (strcmp(class->class_name, "AVFormatContext") == 0) {
         struct video_input *input = ((AVFormatContext *)context)->opaque;
         if (input && input->started)
-            damages_add(&input->damages, -1, line);
+            damage_of_demuxer(input, line);
     }
+}
+
+/* What decoders make up for lost parts is no error to them. Flags of frames tell it, too, but not in time
+ * where threads decode several frames at once. */
+static bool is_concealment(int level, const char *format)
+{
+    return level == AV_LOG_INFO && strncmp(format, "concealing ", strlen("concealing ")) == 0;
 }
 
 static void hear(void *context, int level, const char *format, va_list args)
 {
     char line[sizeof said.last];
-    if (level > AV_LOG_ERROR)
+    if (level > AV_LOG_ERROR && !is_concealment(level, format))
         return;
     vsnprintf(line, sizeof line, format, args);
     tidy(line);
@@ -87,18 +94,4 @@ void av_reason(char *to, size_t size, int code)
     tidy(plain);
     log_last(more, sizeof more);
     snprintf(to, size, "%s%s%s%s", plain, more[0] ? " (" : "", more, more[0] ? ")" : "");
-}
-
-void damages_add(struct damages *damages, int64_t packet, const char *message)
-{
-    bool known = false;
-    pthread_mutex_lock(&damages->lock);
-    for (unsigned i = 0; i < damages->count && !known; i++)
-        known = damages->list[i].packet == packet;
-    if (!known && damages->count < MAX_DAMAGES) {
-        struct damage *damage = &damages->list[damages->count++];
-        damage->packet = packet;
-        snprintf(damage->message, sizeof damage->message, "%s", message);
-    }
-    pthread_mutex_unlock(&damages->lock);
 }

@@ -105,6 +105,6 @@ bool raw_is_short(struct video_input *input, const AVPacket *packet)
         return false;
     snprintf(what, sizeof what, "the last frame has %d of %d bytes; are format and size right?", packet->size,
              input->raw.bytes);
-    damages_add(&input->damages, -1, what);
+    damage_of_demuxer(input, what);
     return true;
 }

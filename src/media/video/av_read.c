@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading videos: packets, frames, damage, and which frames are wanted. */
+/* Reading videos: packets, frames, and which of them are wanted. */
 #include "media/video/av.h"
 
 #include "base/error.h"
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Failures of a demuxer in a row after which the file is over; damages that are told one by one. */
-enum { MOST_FAILURES = 1000, TOLD = 20 };
+/* Failures of a demuxer in a row after which the file is over. */
+enum { MOST_FAILURES = 1000 };
 
 static const AVRational microseconds = {1, AV_TIME_BASE};
 
@@ -48,90 +48,9 @@ hone_status video_unit_replace(struct video_unit **slot, hone_error *error)
     return status;
 }
 
-/* ---- Damage ---- */
-
-static int64_t pts_of_packet(const struct video_input *input, int64_t packet)
-{
-    if (packet < 0)
-        return AV_NOPTS_VALUE;
-    const struct stamp *stamp = &input->stamps[packet % STAMPS];
-    return stamp->packet == packet ? stamp->pts : AV_NOPTS_VALUE;
-}
-
 static bool is_stopped(const struct video_input *input)
 {
     return input->options.stopped && input->options.stopped(input->options.user);
-}
-
-static hone_status tell(struct video_input *input, const char *what, const char *message, hone_error *error)
-{
-    const struct video_read_options *o = &input->options;
-    if (o->first > 1 && input->frames < o->first)
-        return HONE_OK;
-    if (!o->accept_damaged)
-        return error_io(error, "'%s': %s (%s); --accept-damaged goes on", input->path, what, message);
-    if (++input->damage_count <= TOLD)
-        video_note(o->note, o->user, MEDIA_WARNING, "'%s': %s (%s)%s", input->path, what, message,
-                   input->damage_count == TOLD ? "; further damage is counted only" : "");
-    return HONE_OK;
-}
-
-/* False while the damage concerns a frame that is still to come. `frame` is the one that has come, as number
- * input->frames; NULL: none comes any more. */
-static bool name_damage(const struct video_input *input, const struct damage *damage, const AVFrame *frame,
-                        char *what, size_t size)
-{
-    const int64_t pts = pts_of_packet(input, damage->packet);
-    const double seconds = pts == AV_NOPTS_VALUE ? 0 : (double)pts * av_q2d(input->stream->time_base);
-    const unsigned long long number = input->frames;
-    char when[40] = "";
-    if (pts != AV_NOPTS_VALUE)
-        snprintf(when, sizeof when, ", at %.3f s,", seconds);
-    if (frame && damage->packet >= 0 && damage->packet == frame->reordered_opaque)
-        snprintf(what, size, "frame %llu%s is damaged", number, when);
-    else if (frame && pts != AV_NOPTS_VALUE && pts > frame->best_effort_timestamp)
-        return false;
-    else if (!frame)
-        snprintf(what, size, "the file is damaged after frame %llu%s", number, when);
-    else
-        snprintf(what, size, "the file is damaged before frame %llu%s", number, when);
-    return true;
-}
-
-static bool take_damage(struct video_input *input, const AVFrame *frame, char *what, size_t size,
-                        struct damage *damage)
-{
-    struct damages *damages = &input->damages;
-    bool found = false;
-    pthread_mutex_lock(&damages->lock);
-    for (unsigned i = 0; i < damages->count && !found; i++) {
-        *damage = damages->list[i];
-        found = name_damage(input, damage, frame, what, size);
-        if (found)
-            memmove(&damages->list[i], &damages->list[i + 1], (--damages->count - i) * sizeof *damages->list);
-    }
-    pthread_mutex_unlock(&damages->lock);
-    return found;
-}
-
-/* What has been found damaged up to this frame, or in all. */
-static hone_status settle(struct video_input *input, const AVFrame *frame, hone_error *error)
-{
-    char what[128];
-    struct damage damage;
-    hone_status status = HONE_OK;
-    if (frame && (frame->flags & AV_FRAME_FLAG_CORRUPT || frame->decode_error_flags))
-        damages_add(&input->damages, frame->reordered_opaque, "parts are missing");
-    while (!status && take_damage(input, frame, what, sizeof what, &damage))
-        status = tell(input, what, damage.message, error);
-    return status;
-}
-
-static void damaged_by_code(struct video_input *input, int64_t packet, int code)
-{
-    char reason[AV_ERROR_MAX_STRING_SIZE];
-    av_strerror(code, reason, sizeof reason);
-    damages_add(&input->damages, packet, reason);
 }
 
 /* ---- Packets ---- */
@@ -192,21 +111,29 @@ static hone_status packet_unit(struct video_input *input, struct unit **out, hon
     return HONE_OK;
 }
 
+/* In transport streams frames are found later than the damage around them: the mark is on the one before. */
+static void damage_of_packet(struct video_input *input)
+{
+    const bool is_early = strcmp(input->format->iformat->name, "mpegts") == 0;
+    damages_add(&input->damages, is_early ? DAMAGE_BEHIND : DAMAGE_IN, input->packets + is_early,
+                "the file is cut off or changed there");
+}
+
 static hone_status send(struct video_input *input, hone_error *error)
 {
     AVPacket *packet = input->packet;
     const int64_t number = ++input->packets;
-    input->stamps[number % STAMPS] =
-        (struct stamp){number, packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts};
+    input->stamps[number % STAMPS] = (struct stamp){
+        number, packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts, packet->pts != AV_NOPTS_VALUE};
     input->decoder->reordered_opaque = number;
     if (packet->flags & AV_PKT_FLAG_CORRUPT)
-        damages_add(&input->damages, number, "the file is cut off or changed there");
+        damage_of_packet(input);
     const int code = avcodec_send_packet(input->decoder, packet);
     av_packet_unref(packet);
     if (code == AVERROR(ENOMEM))
         return error_memory(error, "a frame");
     if (code < 0 && code != AVERROR_EOF)
-        damaged_by_code(input, number, code);
+        damage_of_decoder(input, code);
     return HONE_OK;
 }
 
@@ -223,10 +150,10 @@ static void check_whole(struct video_input *input)
     const char *name = input->format->iformat->name;
     if (strcmp(name, "yuv4mpegpipe") == 0 && input->packets_end > 0 &&
         avio_tell(input->format->pb) > input->packets_end)
-        damages_add(&input->damages, -1, "it ends within a frame");
+        damage_of_demuxer(input, "it ends within a frame");
     const int listed = avformat_index_get_entries_count(input->stream);
     if (strstr(name, "mp4") && input->packets < listed)
-        damages_add(&input->damages, -1, "the file is cut off");
+        damage_of_demuxer(input, "the file is cut off");
 }
 
 hone_status input_read_error(const struct video_input *input, hone_error *error)
@@ -245,8 +172,10 @@ static hone_status read_packet(struct video_input *input, struct unit **out, hon
         return input_read_error(input, error);
     }
     if (code < 0) {
+        char reason[AV_ERROR_MAX_STRING_SIZE] = "";
+        av_strerror(code, reason, sizeof reason);
         if (code != AVERROR_EOF)
-            damaged_by_code(input, -1, code);
+            damage_of_demuxer(input, reason);
         else if (input->end == AV_NOPTS_VALUE)
             check_whole(input);
         input->read_all = code == AVERROR_EOF || code == AVERROR(ENOMEM) || ++input->failures > MOST_FAILURES;
@@ -299,7 +228,7 @@ static hone_status refuse_change(struct video_input *input, const AVFrame *frame
     const char *format = av_get_pix_fmt_name(frame->format);
     snprintf(what, sizeof what, "frame %llu is %dx%d %s", (unsigned long long)input->frames, frame->width,
              frame->height, format ? format : "?");
-    return tell(input, what, "all frames before it have another size or format", error);
+    return damage_tell(input, what, "all frames before it have another size or format", error);
 }
 
 /* Increasing stamps: encoders and formats take no others. */
@@ -323,7 +252,6 @@ static void stamp_frame(struct video_input *input, AVFrame *frame)
     input->last_pts = pts;
     frame->pts = pts;
     frame->pkt_duration = input->step;
-    frame->pict_type = AV_PICTURE_TYPE_NONE; /* the encoder decides anew */
 }
 
 static hone_status frame_unit(struct video_input *input, struct unit **out, hone_error *error)
@@ -364,10 +292,11 @@ static hone_status take_frame(struct video_input *input, struct unit **out, hone
     AVFrame *frame = input->frame;
     const struct video_read_options *o = &input->options;
     input->frames++;
-    hone_status status = settle(input, frame, error);
+    stamp_frame(input, frame);
+    hone_status status = damage_settle(input, frame, error);
     if (status)
         return status;
-    stamp_frame(input, frame);
+    frame->pict_type = AV_PICTURE_TYPE_NONE; /* the encoder decides anew */
     if (input->frames < o->first) {
         prune(input, frame->pts);
         av_frame_unref(frame);
@@ -401,10 +330,10 @@ static hone_status advance(struct video_input *input, struct unit **out, hone_er
         return error_memory(error, "a frame");
     if (code == AVERROR_EOF || (code == AVERROR(EAGAIN) && input->read_all && input->end != AV_NOPTS_VALUE)) {
         input->done = true;
-        return settle(input, NULL, error);
+        return damage_settle(input, NULL, error);
     }
     if (code != AVERROR(EAGAIN)) {
-        damaged_by_code(input, input->packets, code);
+        damage_of_decoder(input, code);
         return HONE_OK;
     }
     if (!input->read_all)

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Damage of inputs: which frame it is in, or between which frames. */
+#include "media/video/av.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Damages that are told one by one. */
+enum { TOLD = 20 };
+
+/* ---- What is known ---- */
+
+static struct damage *find(struct damages *damages, enum damage_place place, int64_t packet)
+{
+    for (unsigned i = 0; i < damages->count; i++) {
+        struct damage *damage = &damages->list[i];
+        if (damage->packet == packet && (damage->place == DAMAGE_BEHIND) == (place == DAMAGE_BEHIND))
+            return damage;
+    }
+    return NULL;
+}
+
+void damages_add(struct damages *damages, enum damage_place place, int64_t packet, const char *message)
+{
+    pthread_mutex_lock(&damages->lock);
+    struct damage *known = find(damages, place, packet);
+    if (known && place == DAMAGE_LOST)
+        known->place = place;
+    if (!known && damages->count < MAX_DAMAGES) {
+        struct damage *damage = &damages->list[damages->count++];
+        damage->place = place;
+        damage->packet = packet;
+        snprintf(damage->message, sizeof damage->message, "%s", message);
+    }
+    pthread_mutex_unlock(&damages->lock);
+}
+
+void damage_of_demuxer(struct video_input *input, const char *message)
+{
+    damages_add(&input->damages, DAMAGE_BEHIND, input->packets, message);
+}
+
+/* Decoders fail in the order of packets, and say why before. */
+static bool lose_next(struct damages *damages)
+{
+    struct damage *next = NULL;
+    pthread_mutex_lock(&damages->lock);
+    for (unsigned i = 0; i < damages->count; i++) {
+        struct damage *damage = &damages->list[i];
+        if (damage->place == DAMAGE_IN && damage->packet > damages->lost &&
+            (!next || damage->packet < next->packet))
+            next = damage;
+    }
+    if (next) {
+        next->place = DAMAGE_LOST;
+        damages->lost = next->packet;
+    }
+    pthread_mutex_unlock(&damages->lock);
+    return next != NULL;
+}
+
+/* The packet that has just been sent, unless several are decoded at once. */
+void damage_of_decoder(struct video_input *input, int code)
+{
+    const AVCodecContext *decoder = input->decoder;
+    const bool is_late = decoder->active_thread_type & FF_THREAD_FRAME ||
+                         decoder->codec->capabilities & AV_CODEC_CAP_OTHER_THREADS;
+    char reason[AV_ERROR_MAX_STRING_SIZE] = "";
+    av_strerror(code, reason, sizeof reason);
+    if (!is_late)
+        damages_add(&input->damages, DAMAGE_LOST, input->packets, reason);
+    else if (!lose_next(&input->damages))
+        damages_add(&input->damages, DAMAGE_BEHIND, input->last_packet, reason);
+}
+
+/* ---- Which frame that is ---- */
+
+static const struct stamp *stamp_of(const struct video_input *input, int64_t packet)
+{
+    const struct stamp *stamp = &input->stamps[packet % STAMPS];
+    return stamp->packet == packet && stamp->pts != AV_NOPTS_VALUE ? stamp : NULL;
+}
+
+/* Whether a frame that has come is shown after the one of a damage, which then does not come any more. */
+static bool is_after(const struct video_input *input, const struct damage *damage, const AVFrame *frame)
+{
+    const struct stamp *stamp = stamp_of(input, damage->packet);
+    if (damage->place != DAMAGE_BEHIND && stamp && stamp->is_shown)
+        return frame->pts > stamp->pts;
+    /* Without times: B frames come before the frame that they are decoded after. */
+    return frame->reordered_opaque > damage->packet &&
+           (damage->place == DAMAGE_BEHIND || frame->pict_type != AV_PICTURE_TYPE_B);
+}
+
+static void write_time(char *to, size_t size, const struct video_input *input, int64_t pts)
+{
+    snprintf(to, size, "%.3f s", (double)pts * av_q2d(input->stream->time_base));
+}
+
+/* "before frame 12, at 0.440 s" */
+static void write_place(char *to, size_t size, const struct video_input *input, const AVFrame *frame,
+                        bool exactly)
+{
+    char when[32];
+    if (!frame) {
+        snprintf(to, size, "after frame %llu", (unsigned long long)input->frames);
+        return;
+    }
+    write_time(when, sizeof when, input, frame->pts);
+    snprintf(to, size, "%s frame %llu, at %s", exactly ? "before" : "near", (unsigned long long)input->frames,
+             when);
+}
+
+/* False while the damage concerns a frame that is still to come. */
+static bool name_damage(const struct video_input *input, const struct damage *damage, const AVFrame *frame,
+                        char *what, size_t size)
+{
+    const struct stamp *stamp = damage->place == DAMAGE_BEHIND ? NULL : stamp_of(input, damage->packet);
+    char when[32] = "", place[80];
+    /* What is stored behind the damage may be shown before what is lost. */
+    write_place(place, sizeof place, input, frame, stamp || input->decoder->has_b_frames == 0);
+    if (stamp)
+        write_time(when, sizeof when, input, stamp->pts);
+    if (frame && damage->place != DAMAGE_BEHIND && damage->packet == frame->reordered_opaque) {
+        write_time(when, sizeof when, input, frame->pts);
+        snprintf(what, size, "frame %llu, at %s, is damaged", (unsigned long long)input->frames, when);
+        return true;
+    }
+    if (frame && !is_after(input, damage, frame))
+        return false;
+    if (stamp && stamp->is_shown && damage->place == DAMAGE_LOST)
+        snprintf(what, size, "the frame at %s is missing, %s", when, place);
+    else
+        snprintf(what, size, "the file is damaged %s", place);
+    return true;
+}
+
+static bool take_damage(struct video_input *input, const AVFrame *frame, char *what, size_t size,
+                        struct damage *damage)
+{
+    struct damages *damages = &input->damages;
+    bool found = false;
+    pthread_mutex_lock(&damages->lock);
+    for (unsigned i = 0; i < damages->count && !found; i++) {
+        *damage = damages->list[i];
+        found = name_damage(input, damage, frame, what, size);
+        if (found)
+            memmove(&damages->list[i], &damages->list[i + 1], (--damages->count - i) * sizeof *damages->list);
+    }
+    pthread_mutex_unlock(&damages->lock);
+    return found;
+}
+
+hone_status damage_tell(struct video_input *input, const char *what, const char *message, hone_error *error)
+{
+    const struct video_read_options *o = &input->options;
+    if (o->first > 1 && input->frames < o->first)
+        return HONE_OK;
+    if (!o->accept_damaged)
+        return error_io(error, "'%s': %s (%s); --accept-damaged goes on", input->path, what, message);
+    if (++input->damage_count <= TOLD)
+        video_note(o->note, o->user, MEDIA_WARNING, "'%s': %s (%s)%s", input->path, what, message,
+                   input->damage_count == TOLD ? "; further damage is counted only" : "");
+    return HONE_OK;
+}
+
+hone_status damage_settle(struct video_input *input, const AVFrame *frame, hone_error *error)
+{
+    char what[160];
+    struct damage damage;
+    hone_status status = HONE_OK;
+    if (frame && (frame->flags & AV_FRAME_FLAG_CORRUPT || frame->decode_error_flags))
+        damages_add(&input->damages, DAMAGE_IN, frame->reordered_opaque, "parts are missing");
+    while (!status && take_damage(input, frame, what, sizeof what, &damage))
+        status = damage_tell(input, what, damage.message, error);
+    if (frame && frame->reordered_opaque > input->last_packet)
+        input->last_packet = frame->reordered_opaque;
+    return status;
+}

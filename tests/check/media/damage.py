@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which frame of a video hone says is damaged, against packets of ffprobe and frames of ffmpeg.  damage.py build=FOLDER"""
+
+import collections
+import hashlib
+import re
+
+import frame
+from video import Here, ffmpeg, probe
+
+SAME = "epsilon threshold=0 radius=1"
+# With frames that are shown before the one that they are decoded after, in containers that tell where each packet is.
+VIDEOS = {"h264.mp4": ("libx264", "-bf", "3", "-g", "12", "-x264-params", "b-pyramid=normal"),
+          "hevc.mp4": ("libx265", "-x265-params", "log-level=none:bframes=3:keyint=12"),
+          "mpeg4.mp4": ("mpeg4", "-bf", "2", "-g", "12"), "mjpeg.mov": ("mjpeg", "-q:v", "3")}
+
+Packet = collections.namedtuple("Packet", "at size time number")  # number of its frame as shown
+
+
+def make(place, name, codec, *options):
+    """A video, and its packets as they are stored."""
+    ffmpeg("-f", "lavfi", "-i", "testsrc2=size=192x128:rate=25:duration=1.2", "-pix_fmt", "yuv420p", "-c:v", codec, *options, place.path(name))
+    listed = probe(place.path(name), "-select_streams", "v:0", "-show_packets")["packets"]
+    times = sorted(float(p["pts_time"]) for p in listed)
+    return [Packet(int(p["pos"]), int(p["size"]), float(p["pts_time"]), times.index(float(p["pts_time"])) + 1) for p in listed]
+
+
+def spoil(place, name, out, begin, size, change):
+    with open(place.path(name), "rb") as file:
+        data = bytearray(file.read())
+    data[begin:begin + size] = bytes(change(b) for b in data[begin:begin + size])
+    with open(place.path(out), "wb") as file:
+        file.write(data)
+
+
+def damage_told(place, name):
+    """(number, time) of damaged frames; (time, number, time) of missing ones and the next; (number, time) behind other damage."""
+    stopped = place.any("apply", SAME, place.path(name), "-o", place.path("no.mkv"))
+    said = place.run("apply", SAME, place.path(name), "-o", place.path("out.mkv"), "--accept-damaged", "--codec", "ffv1", "--force").stderr
+    frame.check((stopped.returncode == 3) == bool(said), f"{name}: {stopped.stderr} but {said}")
+    told = [line.split(": ", 3)[3].split(" (")[0] for line in said.splitlines()]
+    frame.check(not told or f": {told[0]} (" in stopped.stderr, f"{name}: {stopped.stderr} but {said}")
+    found = {"damaged": [], "missing": [], "behind": []}
+    for kind, pattern in (("damaged", r"frame (\d+), at ([\d.]+) s, is damaged"),
+                          ("missing", r"the frame at ([\d.]+) s is missing, before frame (\d+), at ([\d.]+) s"),
+                          ("behind", r"the file is damaged (?:before|near) frame (\d+), at ([\d.]+) s")):
+        found[kind] = [tuple(float(n) for n in match.groups()) for match in (re.fullmatch(pattern, line) for line in told) if match]
+    frame.check(sum(map(len, found.values())) == len(told), f"{name}: {said}")
+    return found
+
+
+def times_of(path):
+    return sorted(float(p["pts_time"]) for p in probe(path, "-select_streams", "v:0", "-show_packets")["packets"])
+
+
+def pictures(path):
+    data = ffmpeg("-i", path, "-f", "rawvideo", "-fps_mode", "passthrough", "-pix_fmt", "yuv420p", "-")
+    size = 192 * 128 * 3 // 2
+    return [hashlib.md5(data[i:i + size]).digest() for i in range(0, len(data), size)]
+
+
+def test_damage_within_a_packet_is_told_of_its_frame():
+    """Where the decoder notices, which not all do: of this frame, and of none that is as it was."""
+    noticed = collections.Counter()
+    with Here() as place:
+        for name, options in VIDEOS.items():
+            packets = make(place, name, *options)
+            whole = pictures(place.path(name))
+            for packet in packets[5:9] + packets[12:14] + packets[-2:]:
+                spoil(place, name, "bad." + name, packet.at + packet.size // 2, min(24, packet.size // 2), lambda b: b ^ 0x5a)
+                told = damage_told(place, "bad." + name)
+                text = f"{name}, frame {packet.number} at {packet.time}: {told}"
+                frame.check(not told["missing"] and not told["behind"], text)
+                frame.check(not told["damaged"] or (packet.number, packet.time) in told["damaged"], text)
+                spoilt = pictures(place.path("out.mkv"))
+                frame.check(len(spoilt) == len(whole), f"{text}: {len(spoilt)} frames")
+                for number, time in told["damaged"]:
+                    frame.check(spoilt[int(number) - 1] != whole[int(number) - 1], f"{text}: {number} is what it was")
+                    frame.check(times_of(place.path("out.mkv"))[int(number) - 1] == time, text)
+                noticed[name] += bool(told["damaged"])
+    frame.check(noticed["h264.mp4"] > 2 and noticed["mpeg4.mp4"] > 2 and noticed["mjpeg.mov"] > 2, f"{noticed}")
+
+
+def test_a_packet_that_is_no_frame_is_told_as_missing():
+    """By its time, and the number and time of the frame that follows; once."""
+    with Here() as place:
+        for name, options in VIDEOS.items():
+            packets = make(place, name, *options)
+            times = sorted(p.time for p in packets)
+            for packet in packets[5:9]:
+                spoil(place, name, "bad." + name, packet.at, packet.size, lambda b: 0)
+                told = damage_told(place, "bad." + name)
+                kept = times_of(place.path("out.mkv"))
+                after = min(time for time in kept if time > packet.time)
+                number = kept.index(after) + 1
+                text = f"{name}, frame {packet.number} at {packet.time}: {told}, {kept}"
+                frame.check(told["missing"] == [(packet.time, number, after)], text)
+                # MPEG-4's decoder also drops what is decoded next and shown before, without a word.
+                frame.check(packet.time in set(times) - set(kept) and (len(times) - len(kept) == 1 or name == "mpeg4.mp4"), text)
+                frame.check(all(kept[int(number) - 1] == time for number, time in told["damaged"]), text)
+
+
+def test_damage_between_packets_is_told_where_frames_end():
+    """Demuxers find their next packet behind it: the frame that is named is the first one after the gap, or one of its neighbours."""
+    plain = ("libx264", "-bf", "0", "-g", "12")
+    with Here() as place:
+        for name, options, nearly in (("plain.mkv", plain, 0), ("plain.ts", plain, 0), ("b.mkv", VIDEOS["h264.mp4"], 4), ("b.ts", VIDEOS["h264.mp4"], 4)):
+            packets = make(place, name, *options)
+            for packet in packets[14:17]:
+                spoil(place, name, "bad." + name, packet.at, packet.size, lambda b: 0)
+                told = damage_told(place, "bad." + name)
+                kept = times_of(place.path("out.mkv"))
+                text = f"{name}, frame {packet.number} at {packet.time}: {told}, {kept}"
+                frame.check(len(told["behind"]) == 1 and not told["missing"], text)
+                (number, time), = told["behind"]
+                frame.check(kept[int(number) - 1] == time, text)
+                frame.check(abs(number - packet.number) <= nearly, text)
+
+
+if __name__ == "__main__":
+    frame.main(globals())
