@@ -209,6 +209,10 @@ bool raw_is_short(struct video_input *input, const AVPacket *packet);
 
 /* Whether a format holds streams of a codec so that they can be read again. */
 bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id);
+/* Whether it takes a stream of another file as it is. */
+bool muxer_copies(const AVOutputFormat *muxer, const AVStream *stream);
+/* Suffixes of the formats that take a stream, as it is or as other text; "" if there is none. */
+void muxer_list_holders(char *to, size_t size, const AVStream *stream);
 /* Whether only what is built on FFmpeg's libraries reads such a file. */
 bool muxer_is_unusual(const AVOutputFormat *muxer, enum AVCodecID id);
 /* Y4M takes frames as they are, but only planar ones. */
@@ -218,6 +222,8 @@ bool muxer_is_y4m(const AVOutputFormat *muxer);
 
 /* Text subtitles on their way to another codec. Functions that give an int give an AVERROR below 0. */
 struct subtitles;
+/* Whether a stream is text that can be written to a format. */
+bool subtitles_fit(const AVOutputFormat *muxer, const AVStream *from);
 /* AVERROR_DECODER_NOT_FOUND where `from` is no text, AVERROR_ENCODER_NOT_FOUND where the format holds none.
  * *out is to be closed after an error, too. */
 int subtitles_open(struct subtitles **out, const AVOutputFormat *muxer, const AVStream *from);

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_HELD = 20 };
@@ -43,6 +44,13 @@ bool muxer_is_y4m(const AVOutputFormat *muxer)
     return strcmp(muxer->name, "yuv4mpegpipe") == 0;
 }
 
+/* NUT does not store how long packets last, and text says that nowhere else. */
+static bool loses_text(const AVOutputFormat *muxer, enum AVCodecID id)
+{
+    const AVCodecDescriptor *codec = avcodec_descriptor_get(id);
+    return codec && codec->props & AV_CODEC_PROP_TEXT_SUB && strcmp(muxer->name, "nut") == 0;
+}
+
 bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id)
 {
     for (size_t i = 0; i < COUNT_OF(muxers); i++) {
@@ -56,10 +64,32 @@ bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id)
     for (size_t i = 0; i < COUNT_OF(exceptions); i++)
         if (exceptions[i].id == id && strcmp(exceptions[i].name, muxer->name) == 0)
             return exceptions[i].holds;
-    return avformat_query_codec(muxer, id, FF_COMPLIANCE_NORMAL) == 1;
+    return !loses_text(muxer, id) && avformat_query_codec(muxer, id, FF_COMPLIANCE_NORMAL) == 1;
 }
 
 bool muxer_is_unusual(const AVOutputFormat *muxer, enum AVCodecID id)
 {
     return id == AV_CODEC_ID_FFV1 && strcmp(muxer->name, "mov") == 0;
+}
+
+bool muxer_copies(const AVOutputFormat *muxer, const AVStream *stream)
+{
+    if (muxer_is_y4m(muxer) || strcmp(muxer->name, "rawvideo") == 0)
+        return false;
+    if (stream->codecpar->codec_type == AVMEDIA_TYPE_ATTACHMENT)
+        return strcmp(muxer->name, "matroska") == 0;
+    return muxer_holds(muxer, stream->codecpar->codec_id);
+}
+
+void muxer_list_holders(char *to, size_t size, const AVStream *stream)
+{
+    struct video_format_info format;
+    size_t length = 0;
+    to[0] = '\0';
+    for (size_t i = 0; video_format_at(i, &format) && length < size; i++) {
+        const AVOutputFormat *muxer = av_guess_format(format.muxer, NULL, NULL);
+        if (muxer && (muxer_copies(muxer, stream) || subtitles_fit(muxer, stream)))
+            length += (size_t)snprintf(to + length, size - length, "%s%.*s", length ? ", " : "",
+                                       (int)strcspn(format.suffixes, " "), format.suffixes);
+    }
 }

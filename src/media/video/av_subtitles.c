@@ -33,6 +33,12 @@ static const AVCodec *find_encoder(const AVOutputFormat *muxer)
     return NULL;
 }
 
+bool subtitles_fit(const AVOutputFormat *muxer, const AVStream *from)
+{
+    const enum AVCodecID id = from->codecpar->codec_id;
+    return is_text(id) && avcodec_find_decoder(id) && find_encoder(muxer);
+}
+
 static int open_decoder(struct subtitles *s, const AVStream *from, const AVCodec *codec)
 {
     s->decoder = avcodec_alloc_context3(codec);

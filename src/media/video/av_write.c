@@ -155,24 +155,15 @@ static int add_subtitles(struct video_output *output, const AVStream *from, stru
     return code < 0 ? code : copy_traits(output, stream, from, true);
 }
 
-static bool is_kept(const struct video_output *output, const AVStream *stream)
-{
-    const AVOutputFormat *muxer = output->format->oformat;
-    const enum AVMediaType type = stream->codecpar->codec_type;
-    if (muxer_is_y4m(muxer) || strcmp(muxer->name, "rawvideo") == 0)
-        return false;
-    if (type == AVMEDIA_TYPE_ATTACHMENT)
-        return strcmp(muxer->name, "matroska") == 0;
-    return muxer_holds(muxer, stream->codecpar->codec_id);
-}
-
 static void tell_left_out(const struct video_output *output, const AVStream *stream)
 {
+    char holders[120];
     const char *type = av_get_media_type_string(stream->codecpar->codec_type);
+    muxer_list_holders(holders, sizeof holders, stream);
     video_note(output->options.note, output->options.user, MEDIA_WARNING,
-               "'%s': stream %d of the input (%s, %s) is left out: %s does not hold it", output->name,
+               "'%s': stream %d of the input (%s, %s) is left out: %s does not hold it%s%s", output->name,
                stream->index, type ? type : "unknown", avcodec_get_name(stream->codecpar->codec_id),
-               output->format->oformat->long_name);
+               output->format->oformat->long_name, holders[0] ? ", but these do: " : "", holders);
 }
 
 static int add_streams(struct video_output *output)
@@ -185,7 +176,7 @@ static int add_streams(struct video_output *output)
         *out = (struct out_stream){.index = -1, .last_dts = AV_NOPTS_VALUE};
         if (stream == output->like->stream)
             code = add_video(output, stream);
-        else if (is_kept(output, stream))
+        else if (muxer_copies(output->format->oformat, stream))
             code = add_copied(output, stream);
         else if ((code = add_subtitles(output, stream, &out->subtitles)) < 0 && code != AVERROR(ENOMEM)) {
             code = 0;

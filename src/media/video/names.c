@@ -69,7 +69,9 @@ bool video_format_at(size_t index, struct video_format_info *out)
 {
     if (index >= COUNT_OF(formats))
         return false;
-    *out = (struct video_format_info){
-        .name = formats[index].name, .suffixes = formats[index].suffixes, .holds = formats[index].holds};
+    *out = (struct video_format_info){.name = formats[index].name,
+                                      .suffixes = formats[index].suffixes,
+                                      .muxer = formats[index].muxer,
+                                      .holds = formats[index].holds};
     return true;
 }

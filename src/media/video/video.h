@@ -40,6 +40,7 @@ const char *video_muxer(const char *name);
 
 struct video_format_info {
     const char *name, *suffixes; /* suffixes with spaces between */
+    const char *muxer;           /* as FFmpeg calls it */
     const char *holds;           /* in words */
 };
 /* False beyond the last. */

@@ -270,6 +270,16 @@ def test_what_a_format_does_not_hold_is_named():
         rich_video(place, "in.mkv", codec="ffv1", more=("-c:s", "srt"))
         result = place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.y4m"))
         frame.check(result.stderr.count("left out") == 2 and "subtitle" in result.stderr, result.stderr)
+        for suffix in (".ts", ".avi"):  # the warning says which formats hold text, and they do
+            said = place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("out" + suffix)).stderr
+            listed = re.findall(r"\(subtitle, subrip\) is left out: .* does not hold it, but these do: (.*)\n", said)
+            frame.check(said.count("left out") == 1 and listed, said)
+        for suffix in listed[0].split(", "):
+            said = place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("kept" + suffix)).stderr
+            (begin, end, words), = subtitle(place.path("kept" + suffix))
+            frame.check("subtitle" not in said and words == "Hello", f"{suffix}: {words} {said}")
+            frame.check(abs(end - begin - 0.5) < 0.011, f"{suffix}: {begin} to {end}")  # ffmpeg begins with the sound
+        frame.check(set(listed[0].split(", ")) == {".mkv", ".mp4", ".mov", ".webm"}, listed[0])
         result = place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.mp4"))
         frame.check(not result.stderr, result.stderr)
         frame.check(probe(place.path("out.mp4"), "-show_streams")["streams"][0]["codec_name"] == "h264", "the usual codec")
