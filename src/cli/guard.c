@@ -32,6 +32,7 @@ static struct {
     bool held, second_ends;
     double hold_seconds;
     int waiting;                 /* the signal that waits for the end of the hold; 0: none */
+    bool typed;                  /* one came from a terminal */
     uint64_t since, waits_until; /* of the wait */
     uint64_t uncounted,
         sampled;            /* ns in which the process could not run; when that was found out (clock_ns) */
@@ -62,12 +63,14 @@ static void end_by(int number)
 }
 
 /* The first signal waits while the process is held; the others say nothing new, and nothing at all at the
- * same moment: a terminal and a process that passes signals on both send one. */
-static void take_signal(int number)
+ * same moment: a terminal and a process that passes signals on both send one. A terminal sends one for each
+ * time that the key is pressed. */
+static void take_signal(int number, bool typed)
 {
     const uint64_t now = clock_ns();
     pthread_mutex_lock(&guard.lock);
-    const bool again = guard.waiting && now - guard.since > TWICE_NS;
+    const bool again = guard.waiting && (now - guard.since > TWICE_NS || (typed && guard.typed));
+    guard.typed = guard.typed || typed;
     const bool held = guard.held && !(guard.second_ends && again);
     if (held && !guard.waiting) {
         guard.waiting = number;
@@ -204,7 +207,7 @@ static void *stand_guard(void *unused)
     for (;;) {
         poll(fds, 2, CHECK_MS);
         if (fds[0].revents & POLLIN && read(guard.signal_fd, &info, sizeof info) == sizeof info)
-            take_signal((int)info.ssi_signo);
+            take_signal((int)info.ssi_signo, info.ssi_code == SI_KERNEL);
         if (atomic_load(&guard.ending))
             return NULL;
         check_watches();

@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """hone apply on videos, against NumPy, ffmpeg and ffprobe.  video.py build=FOLDER"""
 
+import fcntl
 import glob
 import json
 import os
+import pty
 import re
 import resource
 import shutil
 import signal
 import struct
 import subprocess
+import termios
 import time
 
 import numpy as np
@@ -619,6 +622,64 @@ def test_an_interrupt_completes_the_file():
         frame.check(0 < len(got) <= len(frames), f"{len(got)}")
         check_frames(got, frames[:len(got)], "until the interrupt")
         frame.check(os.listdir(place.folder) == ["out.mkv"], f"{os.listdir(place.folder)}")
+
+
+def wait_until(is_so, seconds=60):
+    limit = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < limit:
+        time.sleep(0.005)
+    return is_so()
+
+
+def has_taken(process, number):
+    """Whether no signal of that number waits for the process or its children."""
+    pids = [process.pid]
+    for path in glob.glob("/proc/[0-9]*/status"):
+        try:
+            with open(path, encoding="ascii", errors="replace") as file:
+                told = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+        except OSError:  # it has ended
+            continue
+        if told["State"][0] != "Z" and (int(told["Pid"]) in pids or int(told["PPid"]) in pids):
+            if (int(told["SigPnd"], 16) | int(told["ShdPnd"], 16)) & 1 << (number - 1):
+                return False
+    return True
+
+
+def press_interrupt(terminal):
+    """Until the terminal has sent its signal, which it shows then."""
+    shown = b""
+    os.write(terminal, b"\x03")
+    while b"^C" not in shown:
+        shown += os.read(terminal, 100)
+
+
+def on_its_own_terminal(terminal):
+    os.setsid()
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+
+def test_a_second_key_press_ends_at_once():
+    """However soon it follows the first: nobody reads the output, so that nothing else ends the process for a minute."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    ours, theirs = pty.openpty()
+    with Here() as place:
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=640x480:rate=25", "-frames:v", "30", "-pix_fmt", "yuv420p", "-c:v", "ffv1",
+               place.path("in.mkv"))  # no pipe holds one frame
+        place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("first.mkv"))  # programs are in the cache then
+        command = [os.path.join(frame.build(), "hone"), "apply", "box size=3", place.path("in.mkv"), "-o", "-", "--format", "y4m"]
+        with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environment,
+                              preexec_fn=lambda: on_its_own_terminal(theirs)) as process:
+            process.stdout.read(1000)
+            for _ in range(2):
+                press_interrupt(ours)
+                frame.check(wait_until(lambda: has_taken(process, signal.SIGINT)), "the signal is not taken")
+            ended = wait_until(lambda: process.poll() is not None, seconds=20)
+            process.stdout.read()  # what has not ended does so now
+            said = process.stderr.read().decode()
+        frame.check(ended and process.returncode == -signal.SIGINT and not said, f"{process.returncode}: {said}")
+    os.close(ours)
+    os.close(theirs)
 
 
 def check_kept(place, text, folder="out"):
