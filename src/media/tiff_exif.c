@@ -10,16 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_VALUE_BYTES = 8 << 20, LAST_EXIF_TYPE = 12, TYPE_LONG = 4, TYPE_UNDEFINED = 7, TYPE_IFD8 = 18 };
-enum {
-    TAG_DESCRIPTION = 270,
-    TAG_IPTC = 33723,
-    TAG_EXIF = 34665,
-    TAG_GPS = 34853,
-    TAG_INTEROP = 40965,
-    TAG_PIXELS_X = 40962,
-    TAG_PIXELS_Y = 40963
-};
+enum { MOST_VALUE_BYTES = 8 << 20 };
+enum { TAG_DESCRIPTION = 270, TAG_IPTC = 33723, TAG_PIXELS_X = 40962, TAG_PIXELS_Y = 40963 };
 
 /* A block has these directories; EXIF and GPS hang on the first, and INTEROP on EXIF. */
 enum directory_kind { MAIN, EXIF, GPS, INTEROP, DIRECTORIES };
@@ -27,11 +19,9 @@ enum directory_kind { MAIN, EXIF, GPS, INTEROP, DIRECTORIES };
 static const char prefix[6] = "Exif\0";
 
 struct tag {
-    unsigned tag, type;
-    uint64_t count;
+    struct tiff_field field;
     size_t at, bytes; /* in the values */
-    bool literal;     /* `field` is what the entry holds, which may be the place of the value */
-    unsigned char field[8];
+    bool literal;     /* the field holds what the entry does, which may be the place of the value */
 };
 
 struct directory {
@@ -107,7 +97,7 @@ static void take_value(struct exif *exif, enum directory_kind kind, const struct
 {
     const size_t at = exif->values.length, bytes = (size_t)entry->bytes;
     const unsigned size = tiff_number_bytes(entry->type);
-    if (entry->type > LAST_EXIF_TYPE || entry->bytes == 0 || entry->bytes > MOST_VALUE_BYTES - at)
+    if (entry->type > TIFF_LAST_EXIF_TYPE || entry->bytes == 0 || entry->bytes > MOST_VALUE_BYTES - at)
         return;
     unsigned char *value = mem_new(bytes, 1);
     if (!value)
@@ -117,9 +107,9 @@ static void take_value(struct exif *exif, enum directory_kind kind, const struct
         for (size_t i = 0; i < bytes; i += size)
             tiff_put(&little, value + i, size, tiff_get(file, value + i, size));
         add_value(exif, value, bytes);
-        add_tag(exif, kind,
-                &(struct tag){
-                    .tag = entry->tag, .type = entry->type, .count = entry->count, .at = at, .bytes = bytes});
+        add_tag(
+            exif, kind,
+            &(struct tag){.field = {entry->tag, entry->type, entry->count, {0}}, .at = at, .bytes = bytes});
     }
     free(value);
 }
@@ -127,10 +117,10 @@ static void take_value(struct exif *exif, enum directory_kind kind, const struct
 /* The directory that a tag leads to; MAIN: none. */
 static enum directory_kind leads_to(enum directory_kind kind, unsigned tag)
 {
-    return kind == MAIN && tag == TAG_EXIF      ? EXIF
-           : kind == MAIN && tag == TAG_GPS     ? GPS
-           : kind == EXIF && tag == TAG_INTEROP ? INTEROP
-                                                : MAIN;
+    return kind == MAIN && tag == TIFF_TAG_EXIF      ? EXIF
+           : kind == MAIN && tag == TIFF_TAG_GPS     ? GPS
+           : kind == EXIF && tag == TIFF_TAG_INTEROP ? INTEROP
+                                                     : MAIN;
 }
 
 static void take_directory(struct exif *exif, enum directory_kind kind, const struct tiff_file *file,
@@ -153,41 +143,21 @@ static void take_directory(struct exif *exif, enum directory_kind kind, const st
 
 /* ---- Writing ---- */
 
-struct emission {
-    struct tiff_file file; /* byte order and kind */
-    struct text bytes;
-    uint64_t base; /* of the bytes in the file; even */
-};
-
-static void emit_number(struct emission *e, size_t size, uint64_t value)
-{
-    unsigned char bytes[8];
-    tiff_put(&e->file, bytes, size, value);
-    text_add_bytes(&e->bytes, bytes, size);
-}
-
-static uint64_t even_place(struct emission *e)
-{
-    if (e->bytes.length % 2)
-        text_add_bytes(&e->bytes, "", 1);
-    return e->base + e->bytes.length;
-}
-
 /* A value in the byte order of the file: into the entry where it fits. */
-static bool place_value(struct emission *e, const struct exif *exif, struct tag *tag)
+static bool place_value(struct tiff_emission *e, const struct exif *exif, struct tag *tag)
 {
     const struct tiff_file little = {0};
-    const size_t wide = tiff_offset_bytes(&e->file), size = tiff_number_bytes(tag->type);
+    const size_t wide = tiff_offset_bytes(&e->to), size = tiff_number_bytes(tag->field.type);
     unsigned char *value = mem_new(tag->bytes, 1);
     if (!value)
         return false;
     for (size_t i = 0; i < tag->bytes; i += size)
-        tiff_put(&e->file, value + i, size, tiff_get(&little, exif->values.data + tag->at + i, size));
-    memset(tag->field, 0, sizeof tag->field);
+        tiff_put(&e->to, value + i, size, tiff_get(&little, exif->values.data + tag->at + i, size));
+    memset(tag->field.value, 0, sizeof tag->field.value);
     if (tag->bytes <= wide) {
-        memcpy(tag->field, value, tag->bytes);
+        memcpy(tag->field.value, value, tag->bytes);
     } else {
-        tiff_put(&e->file, tag->field, wide, even_place(e));
+        tiff_put(&e->to, tag->field.value, wide, tiff_emit_place(e));
         text_add_bytes(&e->bytes, value, tag->bytes);
     }
     tag->literal = true;
@@ -195,50 +165,41 @@ static bool place_value(struct emission *e, const struct exif *exif, struct tag 
     return true;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const unsigned left = ((const struct tag *)a)->tag, right = ((const struct tag *)b)->tag;
-    return (left > right) - (left < right);
-}
-
 /* Its place; 0 where it is empty or memory was short. */
-static uint64_t emit_directory(struct emission *e, struct exif *exif, enum directory_kind kind, uint64_t next)
+static uint64_t emit_directory(struct tiff_emission *e, struct exif *exif, enum directory_kind kind,
+                               uint64_t next)
 {
     struct directory *d = &exif->directories[kind];
-    const size_t wide = tiff_offset_bytes(&e->file);
+    struct tiff_field *fields = d->count > 0 ? mem_new(d->count, sizeof *fields) : NULL;
     if (d->count == 0)
         return 0;
-    qsort(d->tags, d->count, sizeof *d->tags, by_number);
-    for (size_t i = 0; i < d->count && !exif->failed; i++)
+    exif->failed = exif->failed || !fields;
+    for (size_t i = 0; i < d->count && !exif->failed; i++) {
         exif->failed = !d->tags[i].literal && !place_value(e, exif, &d->tags[i]);
-    const uint64_t place = even_place(e);
-    emit_number(e, tiff_count_bytes(&e->file), d->count);
-    for (size_t i = 0; i < d->count; i++) {
-        emit_number(e, 2, d->tags[i].tag);
-        emit_number(e, 2, d->tags[i].type);
-        emit_number(e, wide, d->tags[i].count);
-        text_add_bytes(&e->bytes, d->tags[i].field, wide);
+        fields[i] = d->tags[i].field;
     }
-    emit_number(e, wide, next);
+    const uint64_t place = exif->failed ? 0 : tiff_emit_fields(e, fields, d->count);
+    tiff_emit_number(e, tiff_offset_bytes(&e->to), next);
+    free(fields);
     exif->failed = exif->failed || e->bytes.failed;
     return exif->failed ? 0 : place;
 }
 
-static void link_directory(const struct emission *e, struct exif *exif, enum directory_kind kind,
+static void link_directory(const struct tiff_emission *e, struct exif *exif, enum directory_kind kind,
                            unsigned tag, uint64_t place)
 {
-    struct tag link = {.tag = tag, .type = e->file.big ? TYPE_IFD8 : TYPE_LONG, .count = 1, .literal = true};
-    tiff_put(&e->file, link.field, tiff_offset_bytes(&e->file), place);
+    struct tag link = {.field = {tag, e->to.big ? TIFF_TYPE_IFD8 : TIFF_TYPE_LONG, 1, {0}}, .literal = true};
+    tiff_put(&e->to, link.field.value, tiff_offset_bytes(&e->to), place);
     if (place)
         add_tag(exif, kind, &link);
 }
 
 /* The place of the first directory, which leads to the others. */
-static uint64_t emit_all(struct emission *e, struct exif *exif, uint64_t next)
+static uint64_t emit_all(struct tiff_emission *e, struct exif *exif, uint64_t next)
 {
-    link_directory(e, exif, EXIF, TAG_INTEROP, emit_directory(e, exif, INTEROP, 0));
-    link_directory(e, exif, MAIN, TAG_EXIF, emit_directory(e, exif, EXIF, 0));
-    link_directory(e, exif, MAIN, TAG_GPS, emit_directory(e, exif, GPS, 0));
+    link_directory(e, exif, EXIF, TIFF_TAG_INTEROP, emit_directory(e, exif, INTEROP, 0));
+    link_directory(e, exif, MAIN, TIFF_TAG_EXIF, emit_directory(e, exif, EXIF, 0));
+    link_directory(e, exif, MAIN, TIFF_TAG_GPS, emit_directory(e, exif, GPS, 0));
     return emit_directory(e, exif, MAIN, next);
 }
 
@@ -247,7 +208,7 @@ static uint64_t emit_all(struct emission *e, struct exif *exif, uint64_t next)
 bool tiff_exif_read(int fd, unsigned page, struct text *block, struct text *lost)
 {
     struct tiff_file file = {.fd = fd};
-    struct emission e = {0};
+    struct tiff_emission e = {0};
     struct exif exif = {0};
     uint64_t at = 0;
     if (tiff_file_begin(&file, &at) && tiff_file_page(&file, page, &at))
@@ -255,7 +216,7 @@ bool tiff_exif_read(int fd, unsigned page, struct text *block, struct text *lost
     text_add_bytes(&e.bytes, "II*\0\0\0\0", 8);
     const uint64_t place = emit_all(&e, &exif, 0);
     if (place) {
-        tiff_put(&e.file, e.bytes.data + 4, 4, place);
+        tiff_put(&e.to, e.bytes.data + 4, 4, place);
         text_add_bytes(block, prefix, sizeof prefix);
         text_add_bytes(block, e.bytes.data, e.bytes.length);
     }
@@ -282,12 +243,13 @@ static void correct_sizes(struct exif *exif, uint32_t width, uint32_t height)
     struct directory *d = &exif->directories[EXIF];
     for (size_t i = 0; i < d->count; i++) {
         struct tag *tag = &d->tags[i];
-        if (tag->tag != TAG_PIXELS_X && tag->tag != TAG_PIXELS_Y)
+        const unsigned number = tag->field.tag;
+        if (number != TAG_PIXELS_X && number != TAG_PIXELS_Y)
             continue;
         unsigned char value[4];
-        tiff_put(&little, value, sizeof value, tag->tag == TAG_PIXELS_X ? width : height);
+        tiff_put(&little, value, sizeof value, number == TAG_PIXELS_X ? width : height);
         *tag = (struct tag){
-            .tag = tag->tag, .type = TYPE_LONG, .count = 1, .at = exif->values.length, .bytes = 4};
+            .field = {number, TIFF_TYPE_LONG, 1, {0}}, .at = exif->values.length, .bytes = sizeof value};
         add_value(exif, value, sizeof value);
     }
 }
@@ -296,7 +258,7 @@ static bool has_tag(const struct directory *directory, unsigned tag)
 {
     bool found = false;
     for (size_t i = 0; i < directory->count && !found; i++)
-        found = directory->tags[i].tag == tag;
+        found = directory->tags[i].field.tag == tag;
     return found;
 }
 
@@ -313,26 +275,26 @@ static bool merge(struct exif *exif, const struct tiff_file *file, uint64_t at, 
         unsigned char entry[20];
         struct tag tag = {.literal = true};
         ok = tiff_file_read(file, entry, size, at + tiff_count_bytes(file) + i * size);
-        tag.tag = (unsigned)tiff_get(file, entry, 2);
-        tag.type = (unsigned)tiff_get(file, entry + 2, 2);
-        tag.count = tiff_get(file, entry + 4, wide);
-        memcpy(tag.field, entry + 4 + wide, wide);
+        tag.field.tag = (unsigned)tiff_get(file, entry, 2);
+        tag.field.type = (unsigned)tiff_get(file, entry + 2, 2);
+        tag.field.count = tiff_get(file, entry + 4, wide);
+        memcpy(tag.field.value, entry + 4 + wide, wide);
         add_tag(exif, MAIN, &tag);
     }
     for (size_t i = 0; i < added.count; i++)
-        if (!has_tag(d, added.tags[i].tag))
+        if (!has_tag(d, added.tags[i].field.tag))
             add_tag(exif, MAIN, &added.tags[i]);
     free(added.tags);
     return ok;
 }
 
 /* Behind everything else, and the header tells where. */
-static int append(int fd, struct emission *e, uint64_t place)
+static int append(int fd, struct tiff_emission *e, uint64_t place)
 {
     unsigned char bytes[8];
-    const size_t wide = tiff_offset_bytes(&e->file);
-    tiff_put(&e->file, bytes, wide, place);
-    if (!e->file.big && e->base + e->bytes.length > UINT32_MAX)
+    const size_t wide = tiff_offset_bytes(&e->to);
+    tiff_put(&e->to, bytes, wide, place);
+    if (!e->to.big && e->base + e->bytes.length > UINT32_MAX)
         return EFBIG;
     if (lseek(fd, (off_t)e->base, SEEK_SET) < 0 || !file_write_all(fd, e->bytes.data, e->bytes.length) ||
         lseek(fd, (off_t)wide, SEEK_SET) < 0 || !file_write_all(fd, bytes, wide))
@@ -344,7 +306,7 @@ static int append(int fd, struct emission *e, uint64_t place)
 static void take_iptc(struct exif *exif, const void *records, size_t count)
 {
     const struct tag tag = {
-        .tag = TAG_IPTC, .type = TYPE_UNDEFINED, .count = count, .at = exif->values.length, .bytes = count};
+        .field = {TAG_IPTC, TIFF_TYPE_UNDEFINED, count, {0}}, .at = exif->values.length, .bytes = count};
     add_value(exif, records, count);
     add_tag(exif, MAIN, &tag);
 }
@@ -352,7 +314,7 @@ static void take_iptc(struct exif *exif, const void *records, size_t count)
 int tiff_add_extras(int fd, const struct tiff_extras *extras, uint32_t width, uint32_t height)
 {
     struct exif exif = {0};
-    struct emission e = {.file = {.fd = fd}};
+    struct tiff_emission e = {.to = {.fd = fd}};
     uint64_t first = 0, next = 0;
     int code = 0;
     if (extras->exif)
@@ -363,7 +325,7 @@ int tiff_add_extras(int fd, const struct tiff_extras *extras, uint32_t width, ui
     const off_t end = lseek(fd, 0, SEEK_END);
     if (end < 0)
         code = errno;
-    else if (!tiff_file_begin(&e.file, &first) || !merge(&exif, &e.file, first, &next))
+    else if (!tiff_file_begin(&e.to, &first) || !merge(&exif, &e.to, first, &next))
         code = EIO;
     if (!code) {
         e.base = ((uint64_t)end + 1) / 2 * 2;

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "media/reader.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { VERSION = 42, VERSION_BIG = 43, MOST_TYPES = 19 };
@@ -124,6 +125,43 @@ uint64_t tiff_file_number(const struct tiff_file *file, const struct tiff_entry 
     if (size == 0 || entry->bytes < size || !tiff_file_read(file, bytes, size, entry->at))
         return 0;
     return tiff_get(file, bytes, size);
+}
+
+/* ---- Writing ---- */
+
+void tiff_emit_number(struct tiff_emission *e, size_t size, uint64_t value)
+{
+    unsigned char bytes[8];
+    tiff_put(&e->to, bytes, size, value);
+    text_add_bytes(&e->bytes, bytes, size);
+}
+
+uint64_t tiff_emit_place(struct tiff_emission *e)
+{
+    if (e->bytes.length % 2)
+        text_add_bytes(&e->bytes, "", 1);
+    return e->base + e->bytes.length;
+}
+
+static int by_tag(const void *a, const void *b)
+{
+    const unsigned left = ((const struct tiff_field *)a)->tag, right = ((const struct tiff_field *)b)->tag;
+    return (left > right) - (left < right);
+}
+
+uint64_t tiff_emit_fields(struct tiff_emission *e, struct tiff_field *fields, size_t count)
+{
+    const size_t wide = tiff_offset_bytes(&e->to);
+    const uint64_t place = tiff_emit_place(e);
+    qsort(fields, count, sizeof *fields, by_tag);
+    tiff_emit_number(e, tiff_count_bytes(&e->to), count);
+    for (size_t i = 0; i < count; i++) {
+        tiff_emit_number(e, 2, fields[i].tag);
+        tiff_emit_number(e, 2, fields[i].type);
+        tiff_emit_number(e, wide, fields[i].count);
+        text_add_bytes(&e->bytes, fields[i].value, wide);
+    }
+    return place;
 }
 
 /* ---- How an image is stored, which libvips does not tell ---- */

@@ -3,9 +3,23 @@
  * files, too. Nothing of what is read is trusted. */
 #pragma once
 
+#include "base/text.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum tiff_type {
+    TIFF_TYPE_SHORT = 3,
+    TIFF_TYPE_LONG = 4,
+    TIFF_TYPE_UNDEFINED = 7,
+    TIFF_LAST_EXIF_TYPE = 12,
+    TIFF_TYPE_LONG8 = 16,
+    TIFF_TYPE_IFD8 = 18
+};
+
+/* Those that lead to other directories. */
+enum tiff_link { TIFF_TAG_EXIF = 34665, TIFF_TAG_GPS = 34853, TIFF_TAG_INTEROP = 40965 };
 
 struct tiff_file {
     int fd;                     /* where `bytes` is NULL */
@@ -53,3 +67,25 @@ unsigned tiff_number_bytes(unsigned type);
 /* Numbers of 1 to 8 bytes. */
 uint64_t tiff_get(const struct tiff_file *file, const void *bytes, size_t count);
 void tiff_put(const struct tiff_file *file, void *bytes, size_t count, uint64_t value);
+
+/* ---- Writing ---- */
+
+/* An entry, whose value, or the place of it, is as it will stand there. */
+struct tiff_field {
+    unsigned tag, type;
+    uint64_t count;
+    unsigned char value[8];
+};
+
+/* Directories, and what they lead to, that will stand from `base` on, which is even. */
+struct tiff_emission {
+    struct tiff_file to; /* byte order and kind */
+    struct text bytes;   /* to be finished with text_finish; `failed` where memory was short */
+    uint64_t base;
+};
+
+void tiff_emit_number(struct tiff_emission *e, size_t size, uint64_t value);
+/* The place of what comes next, which is even. */
+uint64_t tiff_emit_place(struct tiff_emission *e);
+/* A directory but for the place of the next one, which is to follow. Sorts the fields. Gives its place. */
+uint64_t tiff_emit_fields(struct tiff_emission *e, struct tiff_field *fields, size_t count);

@@ -17,17 +17,8 @@
 /* Of a classic TIFF; the rest of its 4 GB is room for directories. */
 #define CLASSIC_BYTES (UINT64_C(4000) << 20)
 
-enum { HEADER_BYTES = 16, TYPE_SHORT = 3, TYPE_LONG = 4, TYPE_LONG8 = 16, TYPE_IFD8 = 18, MOST_ADDED = 2 };
-enum {
-    TAG_NEW_SUBFILE = 254,
-    TAG_SUBFILE = 255,
-    TAG_STRIPS = 273,
-    TAG_PAGE_NUMBER = 297,
-    TAG_TILES = 324,
-    TAG_EXIF = 34665,
-    TAG_GPS = 34853,
-    TAG_INTEROP = 40965
-};
+enum { HEADER_BYTES = 16, MOST_ADDED = 2 };
+enum { TAG_NEW_SUBFILE = 254, TAG_SUBFILE = 255, TAG_STRIPS = 273, TAG_PAGE_NUMBER = 297, TAG_TILES = 324 };
 
 struct page {
     uint64_t base; /* where its file begins in the output */
@@ -132,41 +123,20 @@ hone_status media_pages_add(struct media_pages *pages, const struct media_input 
 
 /* ---- Directories ---- */
 
-struct field {
-    unsigned tag, type;
-    uint64_t count;
-    unsigned char value[8]; /* or its place; as in the file */
-};
-
-struct emission {
-    struct tiff_file to; /* byte order and kind */
-    struct text bytes;
-    uint64_t base; /* of the bytes in the output; even */
-    size_t next;   /* among the bytes: the place that leads to the next directory; 0: the header's */
+/* The new directories of all pages. */
+struct directories {
+    struct tiff_emission out;
+    size_t next; /* among the bytes: the place that leads to the next directory; 0: the header's */
     uint64_t first;
 };
 
-static void emit_number(struct emission *e, size_t size, uint64_t value)
-{
-    unsigned char bytes[8];
-    tiff_put(&e->to, bytes, size, value);
-    text_add_bytes(&e->bytes, bytes, size);
-}
-
-static uint64_t even_place(struct emission *e)
-{
-    if (e->bytes.length % 2)
-        text_add_bytes(&e->bytes, "", 1);
-    return e->base + e->bytes.length;
-}
-
 /* Places in the page's file, to places in the output. */
-static bool take_places(struct emission *e, const struct tiff_file *from, const struct tiff_entry *entry,
-                        struct field *field)
+static bool take_places(struct tiff_emission *e, const struct tiff_file *from, const struct tiff_entry *entry,
+                        struct tiff_field *field)
 {
     const unsigned size = tiff_number_bytes(entry->type);
     const size_t wide = tiff_offset_bytes(&e->to);
-    const uint64_t place = entry->count > 1 ? even_place(e) : 0;
+    const uint64_t place = entry->count > 1 ? tiff_emit_place(e) : 0;
     uint64_t to = 0;
     if (size < 2 || entry->bytes != entry->count * size)
         return false;
@@ -176,16 +146,16 @@ static bool take_places(struct emission *e, const struct tiff_file *from, const 
             return false;
         to = from->base + tiff_get(from, bytes, size);
         if (entry->count > 1)
-            emit_number(e, wide, to);
+            tiff_emit_number(e, wide, to);
     }
-    field->type = e->to.big ? TYPE_LONG8 : TYPE_LONG;
+    field->type = e->to.big ? TIFF_TYPE_LONG8 : TIFF_TYPE_LONG;
     tiff_put(&e->to, field->value, wide, entry->count > 1 ? place : to);
     return true;
 }
 
 /* Values stay where they are, unless they fit into the entry. */
-static bool take_value(const struct emission *e, const struct tiff_file *from, const struct tiff_entry *entry,
-                       struct field *field)
+static bool take_value(const struct tiff_emission *e, const struct tiff_file *from,
+                       const struct tiff_entry *entry, struct tiff_field *field)
 {
     const size_t wide = tiff_offset_bytes(&e->to);
     if (entry->bytes <= wide)
@@ -194,59 +164,38 @@ static bool take_value(const struct emission *e, const struct tiff_file *from, c
     return true;
 }
 
-static int by_tag(const void *a, const void *b)
-{
-    const unsigned left = ((const struct field *)a)->tag, right = ((const struct field *)b)->tag;
-    return (left > right) - (left < right);
-}
-
-static uint64_t emit_fields(struct emission *e, struct field *fields, size_t count)
-{
-    const size_t wide = tiff_offset_bytes(&e->to);
-    const uint64_t place = even_place(e);
-    qsort(fields, count, sizeof *fields, by_tag);
-    emit_number(e, tiff_count_bytes(&e->to), count);
-    for (size_t i = 0; i < count; i++) {
-        emit_number(e, 2, fields[i].tag);
-        emit_number(e, 2, fields[i].type);
-        emit_number(e, wide, fields[i].count);
-        text_add_bytes(&e->bytes, fields[i].value, wide);
-    }
-    return place;
-}
-
 static bool leads_on(unsigned tag)
 {
-    return tag == TAG_EXIF || tag == TAG_GPS || tag == TAG_INTEROP;
+    return tag == TIFF_TAG_EXIF || tag == TIFF_TAG_GPS || tag == TIFF_TAG_INTEROP;
 }
 
-static size_t take_entries(struct emission *e, const struct tiff_file *from, uint64_t at, unsigned depth,
-                           struct field *fields, bool *ok);
+static size_t take_entries(struct tiff_emission *e, const struct tiff_file *from, uint64_t at, unsigned depth,
+                           struct tiff_field *fields, bool *ok);
 
 /* A directory below another one. Its place; 0: it is not as it was written. */
-static uint64_t emit_below(struct emission *e, const struct tiff_file *from, uint64_t at, unsigned depth)
+static uint64_t emit_below(struct tiff_emission *e, const struct tiff_file *from, uint64_t at, unsigned depth)
 {
-    struct field *fields = depth ? mem_new(TIFF_MOST_ENTRIES, sizeof *fields) : NULL;
+    struct tiff_field *fields = depth ? mem_new(TIFF_MOST_ENTRIES, sizeof *fields) : NULL;
     bool ok = fields != NULL;
     const size_t count = ok ? take_entries(e, from, at, depth - 1, fields, &ok) : 0;
-    const uint64_t place = ok ? emit_fields(e, fields, count) : 0;
-    emit_number(e, tiff_offset_bytes(&e->to), 0);
+    const uint64_t place = ok ? tiff_emit_fields(e, fields, count) : 0;
+    tiff_emit_number(e, tiff_offset_bytes(&e->to), 0);
     free(fields);
     return place;
 }
 
-static bool take_link(struct emission *e, const struct tiff_file *from, const struct tiff_entry *entry,
-                      unsigned depth, struct field *field)
+static bool take_link(struct tiff_emission *e, const struct tiff_file *from, const struct tiff_entry *entry,
+                      unsigned depth, struct tiff_field *field)
 {
     const uint64_t place = emit_below(e, from, tiff_file_number(from, entry), depth);
-    field->type = e->to.big ? TYPE_IFD8 : TYPE_LONG;
+    field->type = e->to.big ? TIFF_TYPE_IFD8 : TIFF_TYPE_LONG;
     tiff_put(&e->to, field->value, tiff_offset_bytes(&e->to), place);
     return place != 0;
 }
 
 /* The entries of the directory at `at`, with those below it. */
-static size_t take_entries(struct emission *e, const struct tiff_file *from, uint64_t at, unsigned depth,
-                           struct field *fields, bool *ok)
+static size_t take_entries(struct tiff_emission *e, const struct tiff_file *from, uint64_t at, unsigned depth,
+                           struct tiff_field *fields, bool *ok)
 {
     struct tiff_entry entry;
     uint64_t entries = 0, next = 0;
@@ -254,8 +203,8 @@ static size_t take_entries(struct emission *e, const struct tiff_file *from, uin
     *ok = tiff_file_directory(from, at, &entries, &next);
     for (uint64_t i = 0; i < entries && *ok; i++) {
         *ok = tiff_file_entry(from, at, i, &entry);
-        struct field *field = &fields[count++];
-        *field = (struct field){entry.tag, entry.type, entry.count, {0}};
+        struct tiff_field *field = &fields[count++];
+        *field = (struct tiff_field){entry.tag, entry.type, entry.count, {0}};
         if (*ok && (entry.tag == TAG_STRIPS || entry.tag == TAG_TILES))
             *ok = take_places(e, from, &entry, field);
         else if (*ok && leads_on(entry.tag))
@@ -267,40 +216,42 @@ static size_t take_entries(struct emission *e, const struct tiff_file *from, uin
 }
 
 /* What pages of a file say of their place in it. */
-static size_t add_place(const struct emission *e, const struct media_pages *pages, size_t index,
-                        struct field *fields, size_t count)
+static size_t add_place(const struct tiff_emission *e, const struct media_pages *pages, size_t index,
+                        struct tiff_field *fields, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
         if (fields[i].tag != TAG_NEW_SUBFILE && fields[i].tag != TAG_SUBFILE &&
             fields[i].tag != TAG_PAGE_NUMBER)
             fields[kept++] = fields[i];
-    struct field *kind = &fields[kept++], *number = &fields[kept++];
-    *kind = (struct field){TAG_NEW_SUBFILE, TYPE_LONG, 1, {0}};
+    struct tiff_field *kind = &fields[kept++], *number = &fields[kept++];
+    *kind = (struct tiff_field){TAG_NEW_SUBFILE, TIFF_TYPE_LONG, 1, {0}};
     tiff_put(&e->to, kind->value, 4, pages->pages[index].kind);
-    *number = (struct field){TAG_PAGE_NUMBER, TYPE_SHORT, 2, {0}};
+    *number = (struct tiff_field){TAG_PAGE_NUMBER, TIFF_TYPE_SHORT, 2, {0}};
     tiff_put(&e->to, number->value, 2, index);
     tiff_put(&e->to, number->value + 2, 2, pages->count);
     return kept;
 }
 
 /* From the directory before, or the header, to this one; the next will follow from its end. */
-static void link_page(struct emission *e, uint64_t place)
+static void link_page(struct directories *d, uint64_t place)
 {
+    struct tiff_emission *e = &d->out;
     const size_t wide = tiff_offset_bytes(&e->to);
-    if (!e->next)
-        e->first = place;
+    if (!d->next)
+        d->first = place;
     else if (!e->bytes.failed)
-        tiff_put(&e->to, e->bytes.data + e->next, wide, place);
-    e->next = e->bytes.length;
-    emit_number(e, wide, 0);
+        tiff_put(&e->to, e->bytes.data + d->next, wide, place);
+    d->next = e->bytes.length;
+    tiff_emit_number(e, wide, 0);
 }
 
-static bool emit_page(struct emission *e, const struct media_pages *pages, size_t index)
+static bool emit_page(struct directories *d, const struct media_pages *pages, size_t index)
 {
     const unsigned deepest = 3; /* a page, EXIF, and what that leads to */
+    struct tiff_emission *e = &d->out;
     struct tiff_file from = {.fd = pages->fd, .base = pages->pages[index].base};
-    struct field *fields = mem_new(TIFF_MOST_ENTRIES + MOST_ADDED, sizeof *fields);
+    struct tiff_field *fields = mem_new(TIFF_MOST_ENTRIES + MOST_ADDED, sizeof *fields);
     uint64_t first = 0;
     size_t count = 0;
     bool ok = fields && tiff_file_begin(&from, &first);
@@ -309,22 +260,23 @@ static bool emit_page(struct emission *e, const struct media_pages *pages, size_
         count = take_entries(e, &from, first, deepest, fields, &ok);
     if (ok) {
         count = add_place(e, pages, index, fields, count);
-        link_page(e, emit_fields(e, fields, count));
+        link_page(d, tiff_emit_fields(e, fields, count));
     }
     free(fields);
     return ok && !e->bytes.failed;
 }
 
 /* 0 or an errno. */
-static int write_directories(const struct media_pages *pages, const struct emission *e)
+static int write_directories(const struct media_pages *pages, const struct directories *d)
 {
+    const struct tiff_emission *e = &d->out;
     const unsigned version = e->to.big ? 43 : 42;
     unsigned char header[HEADER_BYTES] = {0};
     memset(header, e->to.big_endian ? 'M' : 'I', 2);
     tiff_put(&e->to, header + 2, 2, version);
     if (e->to.big)
         tiff_put(&e->to, header + 4, 2, tiff_offset_bytes(&e->to));
-    tiff_put(&e->to, header + tiff_offset_bytes(&e->to), tiff_offset_bytes(&e->to), e->first);
+    tiff_put(&e->to, header + tiff_offset_bytes(&e->to), tiff_offset_bytes(&e->to), d->first);
     if (!e->to.big && e->base + e->bytes.length > UINT32_MAX)
         return EFBIG;
     const bool ok = lseek(pages->fd, (off_t)e->base, SEEK_SET) >= 0 &&
@@ -335,12 +287,12 @@ static int write_directories(const struct media_pages *pages, const struct emiss
 
 hone_status media_pages_end(struct media_pages *pages, hone_error *error)
 {
-    struct emission e = {.to = {.big = pages->big || pages->end > pages->classic_bytes},
-                         .base = (pages->end + 1) / 2 * 2};
+    const bool big = pages->big || pages->end > pages->classic_bytes;
+    struct directories d = {.out = {.to = {.big = big}, .base = (pages->end + 1) / 2 * 2}};
     bool ok = true;
     for (size_t i = 0; i < pages->count && ok; i++)
-        ok = emit_page(&e, pages, i);
-    const int code = e.bytes.failed ? ENOMEM : ok ? write_directories(pages, &e) : EIO;
-    text_finish(&e.bytes);
+        ok = emit_page(&d, pages, i);
+    const int code = d.out.bytes.failed ? ENOMEM : ok ? write_directories(pages, &d) : EIO;
+    text_finish(&d.out.bytes);
     return code ? cannot(pages, code, error) : HONE_OK;
 }
