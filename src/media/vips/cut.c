@@ -25,22 +25,50 @@ static bool ends_before(const struct tiff_file *file, uint64_t size, uint64_t *a
     return cut;
 }
 
+/* What a file's chain of directories leads to. */
+struct chain {
+    uint64_t count;
+    bool cut, loops;
+};
+
 /* A chain may lead back to where it was: now and then a place is marked. */
-static bool is_cut_tiff(const struct media_input *input)
+static struct chain follow_chain(const struct media_input *input)
 {
     struct tiff_file file = {.fd = input->fd};
-    uint64_t at = 0, marked = 0, steps = 0, until = 1;
+    struct chain chain = {0};
+    uint64_t at = 0, marked = 0, until = 1;
     if (!tiff_file_begin(&file, &at))
-        return false;
-    while (at && at != marked) {
-        if (++steps == until) {
+        return chain;
+    while (at && !chain.cut && !chain.loops) {
+        if (++chain.count == until) {
             marked = at;
             until *= 2;
         }
-        if (ends_before(&file, (uint64_t)input->bytes, &at))
-            return true;
+        chain.cut = ends_before(&file, (uint64_t)input->bytes, &at);
+        chain.loops = at == marked;
     }
-    return false;
+    return chain;
+}
+
+static bool is_cut_tiff(const struct media_input *input)
+{
+    return follow_chain(input).cut;
+}
+
+hone_status vips_check_chain(const struct media_input *input, unsigned pages, hone_error *error)
+{
+    const struct chain chain = follow_chain(input);
+    if (chain.cut || chain.loops || chain.count <= pages)
+        return HONE_OK;
+    if (!input->options.accept_damaged)
+        return media_bad(
+            input, error,
+            " holds %llu images, but the directory of number %u is damaged, and libtiff finds none "
+            "from there on (--pages A-B takes images before it, --accept-damaged all of these)",
+            (unsigned long long)chain.count, pages + 1);
+    media_note(input, MEDIA_WARNING, " holds %llu images, and those from number %u on cannot be read",
+               (unsigned long long)chain.count, pages + 1);
+    return HONE_OK;
 }
 
 /* ---- GIF: blocks, of which the last one is a mark ---- */

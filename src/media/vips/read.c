@@ -314,6 +314,8 @@ static hone_status choose_pages(struct media_input *input, VipsImage **image, ho
     const struct media_read_options *o = &input->options;
     struct media_info *info = &input->info;
     count_pages(input, *image);
+    if (o->stack && !o->first_page && strcmp(info->format, "TIFF") == 0)
+        TRY(vips_check_chain(input, info->pages, error));
     TRY(media_check_pages(input, has_pages(input) ? info->pages : 1, error));
     if (take_pages(input, image))
         return HONE_OK;

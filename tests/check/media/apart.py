@@ -342,6 +342,25 @@ def test_a_file_that_is_cut_off():
             os.remove(place.path("out.tif"))
 
 
+def test_a_directory_that_is_damaged():
+    """libtiff finds no image from there on, and libvips counts those before."""
+    for pages in (PAGES[:3], PAGES[:1] * 3):
+        with Here() as place:
+            make(place, pages=pages)
+            with tifffile.TiffFile(place.path("in.tif")) as file:
+                entry = file.pages[1].tags["ImageWidth"].offset
+            with open(place.path("in.tif"), "r+b") as file:
+                file.seek(entry + 2)
+                file.write(struct.pack("<H", 2))
+            said = apply(place, "transpose", "in.tif", "out.tif", status=3)
+            frame.check("holds 3 images" in said and "number 2 is damaged" in said and "--accept-damaged" in said, said)
+            frame.check(not os.path.exists(place.path("out.tif")), "an output")
+            said = apply(place, "transpose", "in.tif", "out.tif", "--accept-damaged")
+            frame.check("holds 3 images" in said and said.count("number 2") == 1, said)
+            check_transposed(place, "out.tif", pages[:1])
+            frame.check(not apply(place, "transpose", "in.tif", "out.tif", "--pages", "1"), "a warning")
+
+
 def test_pixels_that_are_missing():
     """Of the last page alone, which is compressed: nobody knows before it is decoded."""
     with Here() as place:
