@@ -101,15 +101,15 @@ static void tell_codec(const struct encoder_request *r, const AVCodecContext *en
     char lost[200];
     if (id == AV_CODEC_ID_DNXHD && encoder->codec_id == id &&
         r->like->stream->codecpar->profile == FF_PROFILE_DNXHD)
-        tell(r, "DNxHD becomes DNxHR, for its encoder here does not find the rate of the input",
+        tell(r, "DNxHD becomes DNxHR, because its encoder here cannot be given the rate of the input",
              "--codec chooses another codec");
     if (encoder_is_stopgap(r, encoder->codec_id))
-        tell(r, "no other encoder takes the frames, but few programs read FFV1 in QuickTime",
-             "they do in .mkv, and --codec prores takes many frames");
+        tell(r, "few programs read FFV1 in QuickTime, and no other encoder here takes these frames",
+             "a name that ends with .mkv is the usual one for FFV1");
     if (r->options->codec || encoder->codec_id == id || !muxer_holds(r->muxer, id) ||
         encoder_is_stopgap(r, id))
         return;
-    snprintf(lost, sizeof lost, "%s becomes %s, for there is no encoder of it here that takes %s frames",
+    snprintf(lost, sizeof lost, "%s becomes %s, because no encoder of it here takes %s frames",
              avcodec_get_name(id), avcodec_get_name(encoder->codec_id),
              av_get_pix_fmt_name(r->like->layout.format));
     tell(r, lost, "--codec chooses another");
@@ -120,11 +120,11 @@ static void tell_bits(const struct encoder_request *r, const AVCodecContext *enc
     const unsigned bits = (unsigned)av_pix_fmt_desc_get(encoder->pix_fmt)->comp[0].depth;
     const enum AVCodecID exact = encoder_exact(r);
     const char *codec = avcodec_get_name(encoder->codec_id);
-    char lost[200], way_out[100] = "no encoder here takes more";
+    char lost[200], way_out[100] = "no other encoder for this format takes them all";
     if (bits >= r->like->layout.bits)
         return;
     snprintf(lost, sizeof lost,
-             "samples of %u bits are rounded to %u, for the encoders of %s here take no more",
+             "samples of %u bits are rounded to %u, because the encoders of %s here take no more",
              r->like->layout.bits, bits, codec);
     if (exact != AV_CODEC_ID_NONE)
         snprintf(way_out, sizeof way_out, "--codec %s takes all", avcodec_get_name(exact));
