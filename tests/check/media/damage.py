@@ -67,7 +67,7 @@ def test_damage_within_a_packet_is_told_of_its_frame():
         for name, options in VIDEOS.items():
             packets = make(place, name, *options)
             whole = pictures(place.path(name))
-            for packet in packets[5:9] + packets[12:14] + packets[-2:]:
+            for packet in packets[5:8] + packets[12:13] + packets[-1:]:
                 spoil(place, name, "bad." + name, packet.at + packet.size // 2, min(24, packet.size // 2), lambda b: b ^ 0x5a)
                 told = damage_told(place, "bad." + name)
                 text = f"{name}, frame {packet.number} at {packet.time}: {told}"
@@ -79,7 +79,7 @@ def test_damage_within_a_packet_is_told_of_its_frame():
                     frame.check(spoilt[int(number) - 1] != whole[int(number) - 1], f"{text}: {number} is what it was")
                     frame.check(times_of(place.path("out.mkv"))[int(number) - 1] == time, text)
                 noticed[name] += bool(told["damaged"])
-    frame.check(noticed["h264.mp4"] > 2 and noticed["mpeg4.mp4"] > 2 and noticed["mjpeg.mov"] > 2, f"{noticed}")
+    frame.check(noticed["h264.mp4"] > 1 and noticed["mpeg4.mp4"] > 1 and noticed["mjpeg.mov"] > 1, f"{noticed}")
 
 
 def test_a_packet_that_is_no_frame_is_told_as_missing():
@@ -88,7 +88,7 @@ def test_a_packet_that_is_no_frame_is_told_as_missing():
         for name, options in VIDEOS.items():
             packets = make(place, name, *options)
             times = sorted(p.time for p in packets)
-            for packet in packets[5:9]:
+            for packet in packets[5:8]:
                 spoil(place, name, "bad." + name, packet.at, packet.size, lambda b: 0)
                 told = damage_told(place, "bad." + name)
                 kept = times_of(place.path("out.mkv"))
@@ -107,7 +107,7 @@ def test_damage_between_packets_is_told_where_frames_end():
     with Here() as place:
         for name, options, nearly in (("plain.mkv", plain, 0), ("plain.ts", plain, 0), ("b.mkv", VIDEOS["h264.mp4"], 4), ("b.ts", VIDEOS["h264.mp4"], 4)):
             packets = make(place, name, *options)
-            for packet in packets[14:17]:
+            for packet in packets[14:16]:
                 spoil(place, name, "bad." + name, packet.at, packet.size, lambda b: 0)
                 told = damage_told(place, "bad." + name)
                 kept = times_of(place.path("out.mkv"))
