@@ -255,24 +255,44 @@ inline bytes step(__global const uchar *from)
 #endif
 #endif
 
+#define STEP_AT(x) step((__global const uchar *)(in + (x)*HONE_C))
+
+/* Results `from` to end - 1, none or at least a step of them; the last step may make some again. */
+inline void store_steps(__global const PIXEL *in, __global RESULT *out, int from, int end)
+{
+    for (; from + STEP <= end; from += STEP)
+        *(__global bytes_at *)(out + from) = STEP_AT(from);
+    if (from < end)
+        *(__global bytes_at *)(out + end - STEP) = STEP_AT(end - STEP);
+}
+
+/* Whole cache lines go past the caches. None of them is stored to in another way, too: that would fetch it,
+ * or throw it out, again. So a piece of a line before or behind them takes a line along if it is shorter than
+ * a step. */
+inline void stream_row(__global const PIXEL *in, __global RESULT *out, int count)
+{
+    const int line = 64 / BYTES, before = BEFORE(out, 64);
+    int begin = before == 0 || before >= STEP ? before : before + line, behind = (count - begin) % line;
+    int end = count - behind - (behind == 0 || behind >= STEP ? 0 : line);
+    if (end <= begin) {
+        store_steps(in, out, 0, count);
+        return;
+    }
+    store_steps(in, out, 0, begin);
+    for (int x = begin; x < end; x += STEP)
+        STORE(out + x, STEP_AT(x), bytes);
+    store_steps(in, out, end, count);
+}
+
 inline void gray_row(__global const PIXEL *in, __global RESULT *out, int count)
 {
-    int x = 0;
-    if (STREAM && count >= STEP) { /* the next step makes some again */
-        *(__global bytes_at *)out = step((__global const uchar *)in);
-        x = BEFORE(out, NATIVE);
-    }
-    for (; x + STEP <= count; x += STEP)
-        STORE(out + x, step((__global const uchar *)(in + x * HONE_C)), bytes);
-    if (x == count)
-        return;
-    if (count >= STEP) { /* the last step makes some again */
-        x = count - STEP;
-        *(__global bytes_at *)(out + x) = step((__global const uchar *)(in + x * HONE_C));
-        return;
-    }
-    for (; x < count; x++)
-        out[x] = gray_of(in + x * HONE_C);
+    if (count < STEP)
+        for (int x = 0; x < count; x++)
+            out[x] = gray_of(in + x * HONE_C);
+    else if (STREAM)
+        stream_row(in, out, count);
+    else
+        store_steps(in, out, 0, count);
 }
 
 __kernel void gray_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
