@@ -83,6 +83,9 @@
 #define GATHERED (STACK * ROWS)
 #define STORED   (GATHERED + 3)
 
+/* Groups one below the other, for a grid of so many rows, which takes three more rows of cells. */
+#define STRIPS(rows) (((rows) + GATHERED + 2) / GATHERED)
+
 /* And one of `spread`: pixels and grid points; rows of a cell whose code stands beside each other. */
 #define WIDE       (GIVE / BYTES)
 #define WIDE_CELLS (WIDE > STEP ? WIDE / STEP : 1)
@@ -232,7 +235,7 @@ struct gathered {
 inline float4 filter_across(const struct gathered *g, int channel, int row, int first,
                             __constant const float *taps, int reach)
 {
-    int strips = (g->rows + GATHERED + 2) / GATHERED, strip = (row + 3) / GATHERED;
+    int strips = STRIPS(g->rows), strip = (row + 3) / GATHERED;
     int place = row + 3 - strip * GATHERED, fours = g->pitch / 4;
     bool begun = strip > 0 && place < 3; /* by the strip above */
     __global const float4 *from =
