@@ -50,27 +50,6 @@ static struct chain follow_chain(const struct media_input *input)
     return chain;
 }
 
-static bool is_cut_tiff(const struct media_input *input)
-{
-    return follow_chain(input).cut;
-}
-
-hone_status vips_check_chain(const struct media_input *input, unsigned pages, hone_error *error)
-{
-    const struct chain chain = follow_chain(input);
-    if (chain.cut || chain.loops || chain.count <= pages)
-        return HONE_OK;
-    if (!input->options.accept_damaged)
-        return media_bad(
-            input, error,
-            " holds %llu images, but the directory of number %u is damaged, and libtiff finds none "
-            "from there on (--pages A-B takes images before it, --accept-damaged all of these)",
-            (unsigned long long)chain.count, pages + 1);
-    media_note(input, MEDIA_WARNING, " holds %llu images, and those from number %u on cannot be read",
-               (unsigned long long)chain.count, pages + 1);
-    return HONE_OK;
-}
-
 /* ---- GIF: blocks, of which the last one is a mark ---- */
 
 static bool get_bytes(const struct media_input *input, uint64_t at, void *bytes, size_t count)
@@ -117,17 +96,38 @@ static bool is_cut_gif(const struct media_input *input)
     }
 }
 
-hone_status vips_check_end(const struct media_input *input, hone_error *error)
+static hone_status tell_cut(const struct media_input *input, hone_error *error)
 {
-    const char *format = input->info.format;
-    const bool cut = (strcmp(format, "TIFF") == 0 && is_cut_tiff(input)) ||
-                     (strcmp(format, "GIF") == 0 && is_cut_gif(input));
-    if (!cut)
-        return HONE_OK;
     if (!input->options.accept_damaged)
         return media_bad(input, error,
                          "the file is cut off: images of it may be missing (--accept-damaged takes what can "
                          "be decoded)");
     media_note(input, MEDIA_WARNING, "the file is cut off: images of it may be missing");
     return HONE_OK;
+}
+
+static hone_status tell_missing(const struct media_input *input, const struct chain *chain, unsigned pages,
+                                hone_error *error)
+{
+    if (!input->options.accept_damaged)
+        return media_bad(
+            input, error,
+            " holds %llu images, but the directory of number %u is damaged, and libtiff finds none "
+            "from there on (--pages A-B takes images before it, --accept-damaged all of these)",
+            (unsigned long long)chain->count, pages + 1);
+    media_note(input, MEDIA_WARNING, " holds %llu images, and those from number %u on cannot be read",
+               (unsigned long long)chain->count, pages + 1);
+    return HONE_OK;
+}
+
+hone_status vips_check_end(const struct media_input *input, unsigned pages, hone_error *error)
+{
+    const char *format = input->info.format;
+    const bool all = input->options.stack && !input->options.first_page;
+    struct chain chain = {0};
+    if (strcmp(format, "TIFF") == 0)
+        chain = follow_chain(input);
+    if (chain.cut || (strcmp(format, "GIF") == 0 && is_cut_gif(input)))
+        return tell_cut(input, error);
+    return all && !chain.loops && chain.count > pages ? tell_missing(input, &chain, pages, error) : HONE_OK;
 }

@@ -27,10 +27,9 @@ hone_status vips_bad(const struct media_input *input, const char *what, const ch
 unsigned vips_parts(const struct media_input *input);
 int vips_page_height(const struct media_input *input, const VipsImage *image);
 
-/* cut.c: an error, or with damage accepted a note, where a file ends before its last image does. */
-hone_status vips_check_end(const struct media_input *input, hone_error *error);
-/* The same where a TIFF leads to more images than libtiff finds. */
-hone_status vips_check_chain(const struct media_input *input, unsigned pages, hone_error *error);
+/* cut.c: an error, or with damage accepted a note, where a file ends before its last image does, or where all
+ * pages of a TIFF are wanted and it leads to more than the `pages` that libtiff finds. */
+hone_status vips_check_end(const struct media_input *input, unsigned pages, hone_error *error);
 
 /* pages.c */
 /* A note where pages of a TIFF that are delivered together say other things than the first. */

@@ -314,8 +314,6 @@ static hone_status choose_pages(struct media_input *input, VipsImage **image, ho
     const struct media_read_options *o = &input->options;
     struct media_info *info = &input->info;
     count_pages(input, *image);
-    if (o->stack && !o->first_page && strcmp(info->format, "TIFF") == 0)
-        TRY(vips_check_chain(input, info->pages, error));
     TRY(media_check_pages(input, has_pages(input) ? info->pages : 1, error));
     if (take_pages(input, image))
         return HONE_OK;
@@ -357,7 +355,7 @@ static hone_status examine(struct media_input *input, VipsImage **image, hone_er
     hone_status status = media_check_size(input, (uint64_t)(*image)->Xsize,
                                           (uint64_t)(*image)->Ysize / vips_parts(input), error);
     if (!input->options.goes_on)
-        THEN(status, vips_check_end(input, error));
+        THEN(status, vips_check_end(input, (unsigned)vips_image_get_n_pages(*image), error));
     THEN(status, choose_pages(input, image, error));
     if (!status)
         status = media_check_size(input, (uint64_t)(*image)->Xsize, (uint64_t)vips_page_height(input, *image),
