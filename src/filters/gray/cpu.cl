@@ -23,6 +23,7 @@
 #define SIZE  (HONE_C * BYTES)                     /* of a pixel */
 #define PIECE (16 / ROOM)                          /* pixels in a lane */
 #define STEP  (NATIVE / BYTES)                     /* pixels at a time */
+#define LINE  (64 / BYTES)                         /* pixels of a cache line of results */
 
 typedef uchar lane __attribute__((ext_vector_type(16)));
 typedef uchar half_bytes __attribute__((ext_vector_type(32)));
@@ -266,14 +267,17 @@ inline void store_steps(__global const PIXEL *in, __global RESULT *out, int from
         *(__global bytes_at *)(out + end - STEP) = STEP_AT(end - STEP);
 }
 
+/* What a row has before or behind its whole cache lines takes a line along if it is shorter than a step. */
+inline int with_line(int piece)
+{
+    return piece > 0 && piece < STEP ? piece + LINE : piece;
+}
+
 /* Whole cache lines go past the caches. None of them is stored to in another way, too: that would fetch it,
- * or throw it out, again. So a piece of a line before or behind them takes a line along if it is shorter than
- * a step. */
+ * or throw it out, again. */
 inline void stream_row(__global const PIXEL *in, __global RESULT *out, int count)
 {
-    const int line = 64 / BYTES, before = BEFORE(out, 64);
-    int begin = before == 0 || before >= STEP ? before : before + line, behind = (count - begin) % line;
-    int end = count - behind - (behind == 0 || behind >= STEP ? 0 : line);
+    int before = BEFORE(out, 64), begin = with_line(before), end = count - with_line((count - begin) % LINE);
     if (end <= begin) {
         store_steps(in, out, 0, count);
         return;
