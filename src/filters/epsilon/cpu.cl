@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For CPUs: a work-item walks along rows, a 64-byte vector of results at a time; five plain operations per
- * vector of neighbours, without a comparison (whose masks cost more than arithmetic does). With hi = centre +
+ * For CPUs: a work-item walks along rows, a vector of results at a time; five plain operations per vector of
+ * neighbours, without a comparison (whose masks cost more than arithmetic does). With hi = centre +
  * threshold and span = 2 * threshold (both saturated), e = hi - n wraps around for n above hi, so that n is
  * near exactly where e <= span. Then q = min(e, span + 1) is e for what is near and span + 1 for what is far,
  * and q - span, saturated at 0, is 1 for what is far:
@@ -10,12 +10,14 @@
  *
  * Sums of FLUSH neighbours fit the narrow type; then they are added to sums of twice the width, as pairs: S
  * takes both halves (low + high << bits), H the high ones, and low = S - (H << bits) in the end.
+ *
+ * In even areas all is near, and one hi serves a whole vector, so that its windows share sums of columns.
  */
 #ifndef ROWS
 #define ROWS 16 /* rows per work-item */
 #endif
 #ifndef STRIPS
-#define STRIPS 256 /* vectors of a row per work-item */
+#define STRIPS 256 /* pieces of 64 bytes of a row per work-item */
 #endif
 #ifndef RADIUS
 #define RADIUS 4 /* of the window */
@@ -27,17 +29,27 @@
 #define BIG 0 /* 1: sums of a whole window need more than twice the width of a pixel */
 #endif
 
+#include "filters/products.clh"
+
+/* A vector of integers fills a register: two at a time have too few registers. One of floats has two: sums
+ * wait for each other. */
+#if NATIVE == 64
+#define IN_REGISTER(wide, half) wide
+#else
+#define IN_REGISTER(wide, half) half
+#endif
 #if HONE_T == 0
-#define LANES 64
+#define LANES IN_REGISTER(64, 32)
 #define PAIR  ushort
 #define BITS  8
 #elif HONE_T == 1
-#define LANES 32
+#define LANES IN_REGISTER(32, 16)
 #define PAIR  uint
 #define BITS  16
 #else
 #define LANES 16
 #endif
+#define PIECE (64 / (int)sizeof(PIXEL))
 #define REACH (RADIUS * HONE_C)
 #define SIDE  (2 * RADIUS + 1)
 
@@ -49,17 +61,16 @@
 #define ENDS (1 + (REACH + LANES - 1) / LANES)
 #define SEEN (ENDS * LANES + 2 * REACH)
 
-#include "filters/vectors.clh"
-
 DEFINE_VECTORS(PIXEL, pixels);
 DEFINE_VECTORS(float, floats);
 DEFINE_VECTORS(uint, words);
+DEFINE_VECTORS(int, signed_words);
 
 #define LOAD(p)      (*(__global const pixels_at *)(p))
 #define LOAD_SEEN(p) (*(const pixels_at *)(p))
 
 /* Rows of the picture in the address space of private copies: on CPUs it is the same. */
-#define PLAIN(p) ((const PIXEL *)(size_t)(p))
+#define AS_PRIVATE(p) ((const PIXEL *)(size_t)(p))
 
 /* The rows of a window, each from its element 0 on. */
 struct window {
@@ -77,8 +88,6 @@ struct window {
 #endif
 
 #if FLOATING
-typedef int ints __attribute__((ext_vector_type(LANES)));
-
 /* Where `near`, sum += d and count += 1, in as few instructions as there are: with masks both are one
  * each. */
 #ifdef __AVX512F__
@@ -87,7 +96,7 @@ typedef int ints __attribute__((ext_vector_type(LANES)));
     sum = (near) ? (sum) + (d) : (sum);                                                                      \
     count = (near) ? (count) + 1.0f : (count)
 #else
-#define COUNTS ints
+#define COUNTS signed_words
 #define ADD_NEAR(near, d, sum, count)                                                                        \
     sum += (near) ? (d) : (pixels)0;                                                                         \
     count -= (near)
@@ -106,7 +115,7 @@ inline pixels mean_of_near(const struct window *w, int at, pixels centre, float 
 #pragma unroll
         for (int i = 0; i < SIDE; i++) {
             pixels d = LOAD_SEEN(row + i * HONE_C) - centre;
-            ints near = __builtin_elementwise_abs(d) <= threshold;
+            signed_words near = __builtin_elementwise_abs(d) <= threshold;
             ADD_NEAR(near, d, sum[i % 2], count);
         }
     }
@@ -115,48 +124,83 @@ inline pixels mean_of_near(const struct window *w, int at, pixels centre, float 
 }
 #else
 typedef PAIR pairs __attribute__((ext_vector_type(LANES / 2)));
-typedef PAIR wide __attribute__((ext_vector_type(LANES)));
 
 union halves {
     pixels narrow;
     pairs both; /* even lanes in their low halves, odd ones in their high halves */
 };
 
-/* Whether a window's neighbours fit into 8 bits, and twice their sum into 16. */
-#define BYTES_COUNT (HONE_T == 0 && RADIUS <= 7)
-#define SHORT_SUMS  (HONE_T == 0 && RADIUS <= 5)
+/* Whether a window's neighbours fit the narrow type, and twice their sum 16 bits. */
+#define NARROW_COUNT (HONE_T != 0 || RADIUS <= 7)
+#define SHORT_SUMS   (HONE_T == 0 && RADIUS <= 5)
+#if NARROW_COUNT
+typedef pixels counts;
+#else
+typedef words counts;
+#endif
+
+/* What a vector's windows hold. */
+struct sums {
+    pixels hi, beyond; /* beyond: span + 1 */
+    pairs sum, high;   /* of q */
+    counts far;
+#if BIG
+    words total; /* of q, in place of `sum` and `high` */
+#endif
+};
+
+/* Whole numbers below 2^31 as floats and back: as signed ones, which every processor converts in one
+ * instruction. */
+#define FLOATS(v, as_signed, real)    CONVERT(__builtin_astype(v, as_signed), real)
+#define WHOLE(v, as_signed, unsigned) __builtin_astype(CONVERT(v, as_signed), unsigned)
 
 #if SHORT_SUMS
 typedef uint doubles __attribute__((ext_vector_type(LANES / 4)));
+typedef int signed_doubles __attribute__((ext_vector_type(LANES / 4)));
 typedef float ratios __attribute__((ext_vector_type(LANES / 4)));
+
+/* a / b rounded down, of whole numbers under 2^16 with quotients under 512. One that is no whole number is
+ * at least 1/242 below the next, and rounding moves it by less than 1/8192: so a little more is rounded down.
+ * The compiler knows the reciprocal where it knows b. */
+inline doubles ratio(doubles a, doubles b)
+{
+    ratios reciprocal = 1.0f / FLOATS(b, signed_doubles, ratios);
+    ratios r = FLOATS(a, signed_doubles, ratios) * reciprocal + 1.0f / 1024;
+    return WHOLE(r, signed_doubles, doubles);
+}
 
 union quarters {
     pairs narrow;
     doubles both;
 };
 
-/* Whole numbers under 2^16; see `quotient` for why floats hold what is divided here. */
-inline doubles ratio(doubles a, doubles b)
-{
-    return CONVERT(CONVERT(a, ratios) / CONVERT(b, ratios), doubles);
-}
-
-/* What `quotient` takes off, for every other pixel: `sum` over all neighbours, far ones as `beyond`. Halves
- * of lanes stay where they are: moving them costs more than masks and shifts do. */
+/* What `quotient` takes off, for every other pixel: `sum` over all neighbours, far ones as `beyond`. All is
+ * under 2^16. Halves of lanes stay where they are: moving them costs more than masks and shifts do. */
 inline pairs quotient_of(pairs sum, pairs far, pairs beyond)
 {
     pairs count = (PAIR)(SIDE * SIDE) - far;
     union quarters n = {(sum - far * beyond) * (PAIR)2 + count - (PAIR)1}, d = {count * (PAIR)2}, q;
-    q.both = ratio(n.both & 0xffffu, d.both & 0xffffu) | ratio(n.both >> 16u, d.both >> 16u) << 16u;
+    doubles low = ratio(n.both & 0xffffu, d.both & 0xffffu);
+    q.both = low | ratio(n.both >> 16u, d.both >> 16u) << 16u;
     return q.narrow;
+}
+
+INLINE pixels mean(const struct sums *s)
+{
+    union halves far = {s->far}, beyond = {s->beyond}, q;
+    pairs low = s->sum - (s->high << (PAIR)BITS);
+    low = quotient_of(low, far.both & (PAIR)0xff, beyond.both & (PAIR)0xff);
+    q.both = low | quotient_of(s->high, far.both >> (PAIR)BITS, beyond.both >> (PAIR)BITS) << (PAIR)BITS;
+    return s->hi - q.narrow;
 }
 #else
 #define WEAVE(i) ((i) % 2 ? LANES / 2 + (i) / 2 : (i) / 2)
 
-/* Low halves of pairs to even lanes, high halves to odd lanes. */
-inline words weave(pairs low, pairs high)
+/* All sums of q: low halves of pairs to even lanes, high halves to odd lanes. */
+inline words weave(const struct sums *s)
 {
-    return CONVERT(__builtin_shufflevector(low, high, L_ALL(WEAVE)), words);
+    pairs low = s->sum - (s->high << (PAIR)BITS);
+    return CONVERT(__builtin_shufflevector(low, s->high, L_ALL(WEAVE)), words);
 }
 
 /*
@@ -168,70 +212,152 @@ inline words weave(pairs low, pairs high)
 inline pixels quotient(pixels hi, words e, words count)
 {
     words twice = 2u * e + count - 1u, divisor = 2u * count;
-    words q = CONVERT(CONVERT(twice, floats) / CONVERT(divisor, floats), words);
+    words q = WHOLE(FLOATS(twice, signed_words, floats) / FLOATS(divisor, signed_words, floats), signed_words,
+                    words);
 #if HONE_T != 0
     q += q * divisor > twice ? (words)~0u : (words)0u;
     q += twice - q * divisor >= divisor ? (words)1u : (words)0u;
 #endif
     return hi - CONVERT(q, pixels);
 }
+
+INLINE pixels mean(const struct sums *s)
+{
+    words far = CONVERT(s->far, words);
+#if BIG
+    words total = s->total;
+#else
+    words total = weave(s);
+#endif
+    return quotient(s->hi, total - far * CONVERT(s->beyond, words), (uint)(SIDE * SIDE) - far);
+}
 #endif
 
-inline pixels mean_of_near(const struct window *w, int at, pixels centre, int threshold)
+inline pixels up(pixels v, PIXEL by)
 {
-    const PIXEL t = (PIXEL)min(threshold, PIXEL_MAX);
-    pixels lo = centre > (pixels)t ? centre - (pixels)t : (pixels)0;
-    pixels hi = centre < (pixels)(PIXEL)(PIXEL_MAX - t) ? centre + (pixels)t : (pixels)PIXEL_MAX;
-    pixels span = hi - lo, beyond = span < (pixels)PIXEL_MAX ? span + (PIXEL)1 : span;
-    pairs sum = 0, high = 0;
-#if !SHORT_SUMS
-    words total = 0, far = 0;
-#endif
-#if BYTES_COUNT
-    pixels outside = 0;
-#endif
+    const PIXEL top = PIXEL_MAX - by;
+    return (v < (pixels)top ? v : (pixels)top) + by;
+}
+
+inline pixels down(pixels v, PIXEL by)
+{
+    return v > (pixels)by ? v - by : (pixels)0;
+}
+
+INLINE void add_part(struct sums *s, pixels part)
+{
+    union halves p = {part};
+    s->sum += p.both;
+    s->high += p.both >> (PAIR)BITS;
+}
+
+INLINE struct sums sums_of_near(const struct window *w, int at, pixels centre, PIXEL threshold)
+{
+    pixels hi = up(centre, threshold), span = hi - down(centre, threshold);
+    struct sums s = {.hi = hi, .beyond = up(span, 1)};
 #pragma unroll TOGETHER
     for (int j = 0; j < SIDE; j++) {
         const PIXEL *row = ELEMENTS(w, j, at - REACH);
-#if !BYTES_COUNT
-        pixels outside = 0;
-#endif
+        pixels far = 0;
 #pragma unroll
         for (int first = 0; first < SIDE; first += FLUSH) {
             pixels part = 0;
 #pragma unroll
             for (int i = first; i < first + FLUSH && i < SIDE; i++) {
                 pixels e = hi - LOAD_SEEN(row + i * HONE_C);
-                pixels q = e < beyond ? e : beyond;
+                pixels q = e < s.beyond ? e : s.beyond;
                 part += q;
-                outside += q > span ? q - span : (pixels)0;
+                far += q > span ? q - span : (pixels)0;
             }
-            union halves p = {part};
-            sum += p.both;
-            high += p.both >> (PAIR)BITS;
+            add_part(&s, part);
         }
-#if !BYTES_COUNT
-        far += CONVERT(outside, words);
-#endif
+        s.far += CONVERT(far, counts);
 #if BIG
-        total += weave(sum - (high << (PAIR)BITS), high);
-        sum = high = 0;
+        s.total += weave(&s);
+        s.sum = s.high = 0;
 #endif
     }
-#if SHORT_SUMS
-    union halves far = {outside}, most = {beyond}, q;
-    pairs low = quotient_of(sum - (high << (PAIR)BITS), far.both & (PAIR)0xff, most.both & (PAIR)0xff);
-    q.both = low | quotient_of(high, far.both >> (PAIR)BITS, most.both >> (PAIR)BITS) << (PAIR)BITS;
-    return hi - q.narrow;
-#else
-#if BYTES_COUNT
-    far = CONVERT(outside, words);
+    return s;
+}
+
+#if HONE_C == 1 && NARROW_COUNT && !BIG && RADIUS >= 3 && RADIUS <= 8
+#define EVEN_AREAS
+
+/* Pixels no further than this from each other have sums of columns that fit the narrow type. */
+#define CLOSE(threshold) min((threshold), (PIXEL)(PIXEL_MAX / SIDE))
+
+/* Of the columns that a vector's windows see, which two vectors cover, in row `first` and every `step`-th
+ * from there: sums of e, and the largest e. */
+struct columns {
+    pixels sums[2], largest;
+};
+
+INLINE struct columns columns_of(const struct window *w, int at, pixels hi, int first, int step)
+{
+    struct columns c = {{0, 0}, 0};
+#pragma unroll
+    for (int j = first; j < SIDE; j += step)
+#pragma unroll
+        for (int side = 0; side < 2; side++) {
+            pixels e = hi - LOAD_SEEN(ELEMENTS(w, j, at - REACH) + 2 * REACH * side);
+            c.sums[side] += e;
+            c.largest = e > c.largest ? e : c.largest;
+        }
+    return c;
+}
+
+inline bool any_above(pixels v, pixels limit)
+{
+    union {
+        pixels above;
+        shorts lanes;
+    } over = {v > limit ? v - limit : (pixels)0};
+    return any_set(over.lanes);
+}
+
+/* The i-th column of each window; the last one is not among them. */
+#define ADD_COLUMN(i)                                                                                        \
+    if ((i) < 2 * REACH)                                                                                     \
+        add_part(s, MOVED(c->sums[0], behind, i));
+#define ADD_COLUMNS(i) ADD_COLUMN(i) ADD_COLUMN((i) + 1) ADD_COLUMN((i) + 2) ADD_COLUMN((i) + 3)
+
+INLINE void add_columns(struct sums *s, const struct columns *c)
+{
+    pixels behind = MOVED(c->sums[1], (pixels)0, LANES - 2 * REACH);
+    ADD_COLUMNS(0)
+    ADD_COLUMNS(4)
+    ADD_COLUMNS(8)
+    ADD_COLUMNS(12)
+    add_part(s, c->sums[1]);
+}
+
+/* Whether all that the windows see is close to a pixel between them, so near to each other; then their sums.
+ * One row tells most areas that are not. */
+INLINE bool find_even(struct sums *s, const struct window *w, int at, PIXEL threshold)
+{
+    PIXEL close = CLOSE(threshold) / 2;
+    pixels around = w->rows[RADIUS][at + LANES / 2], hi = up(around, close), span = hi - down(around, close);
+    if (any_above(columns_of(w, at, hi, RADIUS, SIDE).largest, span))
+        return false;
+    struct columns c = columns_of(w, at, hi, 0, 1);
+    if (any_above(c.largest, span))
+        return false;
+    *s = (struct sums){.hi = hi};
+    add_columns(s, &c);
+    return true;
+}
 #endif
-#if !BIG
-    total = weave(sum - (high << (PAIR)BITS), high);
+
+inline pixels mean_of_near(const struct window *w, int at, pixels centre, int threshold)
+{
+    const PIXEL t = (PIXEL)min(threshold, PIXEL_MAX);
+    struct sums s;
+#ifdef EVEN_AREAS
+    if (find_even(&s, w, at, t))
+        return mean(&s);
 #endif
-    return quotient(hi, total - far * CONVERT(beyond, words), (uint)(SIDE * SIDE) - far);
-#endif
+    s = sums_of_near(w, at, centre, t);
+    return mean(&s);
 }
 #endif
 
@@ -297,7 +423,7 @@ inline void find_rows(struct window *w, const struct ends *e, const struct pictu
         int inside;
         __global const PIXEL *row = hone_row(p->in, p->pitch, y - RADIUS + j, p->height, &inside);
         w->rows[j] =
-            part == 1 ? PLAIN(row) : e->seen[part / 2][PLACE(y - RADIUS + j)] + REACH - e->bounds[part];
+            part == 1 ? AS_PRIVATE(row) : e->seen[part / 2][PLACE(y - RADIUS + j)] + REACH - e->bounds[part];
 #if HONE_BORDER == BORDER_CONSTANT
         w->steps[j] = part != 1 || inside;
         w->rows[j] = w->steps[j] ? w->rows[j] : w->none;
@@ -323,7 +449,7 @@ __kernel void epsilon_vectors(__global const PIXEL *in, int in_offset, int in_pi
                               NUMBER threshold)
 {
     struct picture p = {in + in_offset, in_pitch, width, height, width * HONE_C, border};
-    int start = get_global_id(0) * STRIPS * LANES, stop = min(start + STRIPS * LANES, p.count);
+    int start = get_global_id(0) * STRIPS * PIECE, stop = min(start + STRIPS * PIECE, p.count);
     int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     struct ends e;
     struct window w;

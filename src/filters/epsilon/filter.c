@@ -202,11 +202,12 @@ static const struct variant variants[] = {
      .passes = {PASS("epsilon_symmetric", .block = {"PX", "ROWS"},
                      .arguments = {"in", "out", "W", "H", "border", "number:limit"})},
      .cost = {"2", "(radius + 1)*(PX + 2*radius)/PX*(ROWS + radius)/ROWS", "3*SIDE*SIDE"}},
-    {VARIANT("vectors", "cpu.cl", NEEDS_WIDE, "wide",
-             "CPU: rows by 64-byte vectors, five operations per neighbour and no comparison"),
+    {VARIANT(
+         "vectors", "cpu.cl", NEEDS_WIDE, "wide",
+         "CPU: rows by vectors, five operations per neighbour and no comparison; fewer where areas are even"),
      .specialised = "the loop over a row of the window is unrolled, and the threshold's class sets how often "
                     "sums are widened",
-     .tunables = {{"STRIPS", TUNABLE_DEFINE, "256 64 32 16", "64-byte vectors of a row per work-item"},
+     .tunables = {{"STRIPS", TUNABLE_DEFINE, "256 64 32 16", "pieces of 64 bytes of a row per work-item"},
                   {"ROWS", TUNABLE_DEFINE, "8 4 16 32 64", "rows per work-item"}},
      .defines = {"RADIUS=radius", "FLUSH=FLUSH", "BIG=BIG"},
      .passes = {PASS("epsilon_vectors", .extent = {"ceildiv(W*C*BITS, 512)", "H"},
@@ -262,7 +263,7 @@ static const struct rung rungs[] = {
     {"packed16", "two neighbours of u16 in a register", "shorts", "", "hone"},
     {"switched", "f32: comparisons switch additions", "floats", "", "hone"},
     {"pairs", "each pair of pixels compared once", "symmetric", "", "hone"},
-    {"wide", "64-byte vectors", "vectors", "", "hone"},
+    {"wide", "whole vectors; even areas by sums of columns", "vectors", "", "hone"},
 };
 
 /* What tests and the doctor try. */

@@ -6,8 +6,6 @@
  * strips, tiles: from a buffer, exact, any format. texels_half, tiles_half: as in the guide, from an image
  * whose texels are four pixels read as 0..1, in half precision. The tiles are copied to local memory first.
  */
-/* Arrays that are passed stay in registers only where nothing is called. */
-#define INLINE inline __attribute__((always_inline))
 
 #ifndef PX
 #define PX 4 /* results per work-item */

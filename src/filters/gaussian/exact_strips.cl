@@ -15,9 +15,6 @@
 #define REACH 32 /* the window's radius is less */
 #endif
 
-/* A call for each block costs 5 % where a window has few rows. */
-#define INLINE inline __attribute__((always_inline))
-
 #include "filters/bands.clh"
 #include "filters/products.clh"
 

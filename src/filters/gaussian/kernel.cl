@@ -11,9 +11,6 @@
 #define PAIRS 2 /* pairs of poles: 2 is 4th order, 3 is 6th */
 #endif
 
-/* Where state goes by pointer: in registers on every device, and understood by simulators. */
-#define INLINE inline __attribute__((always_inline))
-
 /* A line of the image or of floats between passes, `step` elements from one to the next. */
 struct line {
     __global const PIXEL *pixels; /* or 0 */
