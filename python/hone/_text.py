@@ -8,12 +8,16 @@ from ._hone import UsageError
 
 def _table(rows):
     """'WIDTHxHEIGHT: values' from rows of numbers: what convolve's kernel is."""
-    rows = [[float(value) for value in row] for row in rows]
-    widths = {len(row) for row in rows}
+    try:
+        table = [[float(value) for value in row] for row in rows]
+    except TypeError:
+        table = []
+    widths = {len(row) for row in table}
     if len(widths) != 1 or widths == {0}:
-        raise UsageError("a table of numbers must have rows of one length, and at least one number")
-    values = " ".join(repr(value) for row in rows for value in row)
-    return f"{widths.pop()}x{len(rows)}: {values}"
+        raise UsageError(f"{rows!r} is no table of numbers: pass rows of one length, such as [[1, 2, 1], [2, 4, 2]], "
+                         "or [[1, 2, 1]] for a single one")
+    values = " ".join(repr(value) for row in table for value in row)
+    return f"{widths.pop()}x{len(table)}: {values}"
 
 
 def value_text(value):
@@ -26,8 +30,10 @@ def value_text(value):
         return str(int(value))
     if isinstance(value, numbers.Real) or hasattr(value, "__float__") and not hasattr(value, "__len__"):
         return repr(float(value))
+    if hasattr(value, "tolist"):  # an array's; of one without axes, a number
+        return value_text(value.tolist())
     if hasattr(value, "__iter__"):
-        return _table(value.tolist() if hasattr(value, "tolist") else value)
+        return _table(value)
     raise TypeError(f"{value!r} cannot be a parameter: pass a number, a text, or rows of numbers")
 
 

@@ -64,6 +64,9 @@ def test_wrong_calls():
         hone.gaussian(IMAGE, sigma=object())
     with pytest.raises(hone.UsageError, match="out of range"):
         hone.gaussian(IMAGE, sigma=-1)
+    for kernel in ([1, 2, 1], [[1, 2], [3]], [], [[]], numpy.ones((3, 3, 3)), numpy.ones(3)):
+        with pytest.raises(hone.UsageError, match="rows of one length"):
+            hone.convolve(IMAGE, kernel=kernel)
     with pytest.raises(hone.UsageError, match="quotation"):
         hone.convolve(IMAGE, kernel="a ' and \"")
     with pytest.raises(hone.UsageError, match="second image"):

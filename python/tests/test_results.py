@@ -90,6 +90,11 @@ def test_every_filter_is_a_function():
         assert info["summary"][1:] in function.__doc__ and function.__name__ in hone.__all__
 
 
+def test_numbers_of_numpy_are_numbers(gray):
+    for size in (numpy.uint8(5), numpy.array(5), numpy.float32(5)):
+        assert numpy.array_equal(hone.box(gray, size=size), hone.box(gray, size=5))
+
+
 def test_defaults_in_signatures_are_what_is_computed(gray):
     import inspect
     for info in hone.filters():
