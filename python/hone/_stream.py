@@ -63,6 +63,9 @@ class Stream:
             self._planes(out, "out")
         targets = tuple(writable(one, axes) for one, (axes, _, _) in zip(results, self._layouts))
         with self._state:
+            self._open()
+            if self._ended:
+                raise UsageError("the stream has ended: no frames follow end()")
             while not self._open().try_push(tuple(sources), targets):
                 if not wait:
                     return False

@@ -68,6 +68,8 @@ def test_one_thread_pushes_and_another_iterates(frames):
     check(list(stream), filtered(frames))
     thread.join()
     assert stream.pull() is None
+    with pytest.raises(hone.UsageError, match="ended"):
+        stream.push(frames[0])
 
 
 def test_a_thread_that_would_wait_for_itself(frames):
