@@ -198,12 +198,40 @@ static bool interface_fits(const struct memory *memory, const struct owner *owne
     return false;
 }
 
+/* The attribute as a new reference, or NULL, also for any reason not to have one. */
+static PyObject *attribute(PyObject *object, const char *name)
+{
+    PyObject *value = PyObject_GetAttrString(object, name);
+    if (!value)
+        PyErr_Clear();
+    return value;
+}
+
+/* Pillow's images whose pixels are numbers of colours: means of them would be other colours. */
+static bool has_palette(PyObject *object, const char *role)
+{
+    PyObject *mode = attribute(object, "mode");
+    PyObject *letters = mode && PyUnicode_Check(mode) ? PyUnicode_AsUTF8String(mode) : NULL;
+    const char *text = letters ? PyBytes_AsString(letters) : "";
+    const bool palette = !strcmp(text, "P") || !strcmp(text, "PA");
+    Py_XDECREF(letters);
+    Py_XDECREF(mode);
+    PyErr_Clear();
+    if (palette)
+        errors_usage("%s: its pixels are indices of a palette; pass their colours: image.convert('RGB'), or "
+                     "'RGBA' with transparency",
+                     role);
+    return palette;
+}
+
 static bool from_interface(PyObject *interface, PyObject *object, bool writable, const char *role,
                            struct memory *memory, struct owner *owner)
 {
     PyObject *shape = PyDict_GetItemString(interface, "shape");
     PyObject *strides = PyDict_GetItemString(interface, "strides");
     PyObject *text = PyDict_GetItemString(interface, "typestr");
+    if (has_palette(object, role))
+        return false;
     PyObject *letters = text ? PyUnicode_AsUTF8String(text) : NULL;
     if (!shape || !letters) {
         Py_XDECREF(letters);
@@ -287,15 +315,6 @@ static bool from_dlpack(PyObject *object, const char *role, struct memory *memor
         PyCapsule_SetName(capsule, "used_dltensor");
     Py_DECREF(capsule);
     return owner->tensor && from_tensor(&owner->tensor->tensor, role, memory);
-}
-
-/* The attribute as a new reference, or NULL, also for any reason not to have one. */
-static PyObject *attribute(PyObject *object, const char *name)
-{
-    PyObject *value = PyObject_GetAttrString(object, name);
-    if (!value)
-        PyErr_Clear();
-    return value;
 }
 
 bool memory_find(PyObject *object, bool writable, const char *role, struct memory *memory,
