@@ -38,9 +38,10 @@ struct size {
     uint32_t width, height;
 };
 
-/* Smaller than windows, one line, primes, wider than any work-group's row. */
-static const struct size sizes[] = {{1, 1},   {3, 2},  {2, 3},  {17, 5},   {5, 17},
-                                    {31, 33}, {64, 1}, {1, 64}, {127, 13}, {257, 9}};
+/* Smaller than windows, one line, primes, wider than any work-group's row; three channels of 22, 11 and 6
+ * pixels are a vector of 64 bytes and one or two elements of u8, u16 and f32. */
+static const struct size sizes[] = {{1, 1},   {3, 2},  {2, 3},  {11, 5},   {6, 17},
+                                    {22, 33}, {64, 1}, {1, 64}, {127, 13}, {257, 9}};
 static const struct size tiny_sizes[] = {{3, 2}, {17, 5}, {8, 9}};
 
 /* Rows that begin where vectors may: nothing is copied aside, by copies that a simulator takes for no

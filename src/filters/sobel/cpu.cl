@@ -67,6 +67,22 @@ struct strip {
     PIXEL border;
 };
 
+/* Whether a row is too short for strips. The second strip of a row that is a vector and one or two elements
+ * long would begin inside the first pixel, with neighbours inside and outside. */
+inline bool is_narrow(int count)
+{
+    return count < LANES + HONE_C && count != LANES;
+}
+
+/* The strip from element i on. It begins earlier, and results overlap, so that the last one ends with the row
+ * and others leave a whole pixel on their right. */
+inline void place_strip(struct strip *s, int i)
+{
+    s->at = min(i, s->count - LANES - (i + LANES < s->count ? HONE_C : 0));
+    s->first = s->at == 0;
+    s->last = s->at + LANES == s->count;
+}
+
 inline pixels load(const struct strip *s, int i, int y)
 {
     return *(__global const pixels_at *)(s->source.at + y * s->source.pitch + i);
@@ -369,7 +385,7 @@ inline RESULT combined_one(NUMBER dx, NUMBER dy)
 }
 #endif
 
-/* Images narrower than a vector. */
+/* Images about as narrow as a vector. */
 inline void walk_narrow(const struct strip *s, const struct sink *sink, int y, int end)
 {
     for (; y < end; y++)
@@ -408,13 +424,11 @@ inline void walk_step(const struct strip *s, const struct sink *sink, int y, int
     }
 }
 
-/* The strips from one element on; the last one of a row may overlap the one before. */
+/* The strips from one element on. */
 inline void walk_lines(struct strip s, const struct sink *sink, int from, int behind, int y, int end)
 {
     for (int i = from; i < behind; i += LANES) {
-        s.at = min(i, s.count - LANES);
-        s.first = s.at == 0;
-        s.last = s.at + LANES == s.count;
+        place_strip(&s, i);
         walk_step(&s, sink, y, end);
     }
 }
@@ -430,7 +444,7 @@ __kernel void sobel_lines(__global const PIXEL *in, int in_offset, int in_pitch,
     /* What is left of the row goes with its last whole strip, over whose results the last vector lies. */
     int behind = first + BLOCK >= strips ? count : (first + BLOCK) * LANES;
     struct strip s = {SOURCE_OF(in), width, height, count, 0, false, false, border};
-    if (count < LANES) {
+    if (is_narrow(count)) {
         walk_narrow(&s, &sink, y, end);
         return;
     }
@@ -463,18 +477,15 @@ __kernel void sobel_vectors(__global const PIXEL *in, int in_offset, int in_pitc
     int y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
     if (number >= strips || y >= height)
         return;
-    struct strip s = {SOURCE_OF(in), width, height, count, number * LANES, number == 0, false, border};
-    if (count < LANES) {
+    struct strip s = {SOURCE_OF(in), width, height, count, 0, false, false, border};
+    if (is_narrow(count)) {
         walk_narrow(&s, &sink, y, end);
         return;
     }
-    s.last = s.at + LANES == count;
+    place_strip(&s, number * LANES);
     walk(&s, &sink, y, end);
-    if (number == strips - 1 &&
-        !s.last) { /* what is left of the row, overlapping what this work-item has just done */
-        s.at = count - LANES;
-        s.first = false;
-        s.last = true;
+    if (number == strips - 1 && !s.last) { /* what is left of the row */
+        place_strip(&s, count - LANES);
         walk(&s, &sink, y, end);
     }
 }
