@@ -335,6 +335,18 @@ static hone_status check_variants(struct own *own, const struct filter_case *c, 
     return status;
 }
 
+/* A chain could set only one of two. */
+static hone_status check_names(const struct own *own, hone_error *error)
+{
+    const struct parameter *common;
+    for (size_t i = 0; (common = case_common_parameter(&own->filter, i)); i++)
+        if (filter_parameter(&own->filter, common->name) >= 0)
+            return error_usage(error,
+                               "%s: hone gives this filter a parameter '%s' already; choose another name",
+                               own->source.path, common->name);
+    return HONE_OK;
+}
+
 /* A case with the defaults on a small image of the first type and number of channels that it takes. */
 static hone_status check(struct own *own, hone_error *error)
 {
@@ -345,6 +357,7 @@ static hone_status check(struct own *own, hone_error *error)
     do
         in.channels++;
     while (!(own->filter.channels & 1u << in.channels));
+    TRY(check_names(own, error));
     hone_status status = case_init(&c, &own->filter, error);
     if (status) {
         error_prefix(error, "%s: a default", own->source.path);

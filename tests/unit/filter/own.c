@@ -123,6 +123,8 @@ TEST(mistakes_say_what_would_be_right)
     refused("e.cl", "//@filter param x float 1..8 = 2\n", "an int, a real or a choice");
     refused("e.cl", "//@filter param x int 1..8 = 2\n//@filter param x int 1..8 = 2\n", "already");
     refused("e.cl", "//@filter param Size int 1..8 = 2\n", "small letters");
+    refused("e.cl", "//@filter param exact int 0..1 = 0\n", "'exact' already");
+    refused("e.cl", "//@filter param alpha real 0..1 = 1\n//@filter window 1\n", "'alpha' already");
     refused("e.cl", "//@filter window radius\n", "radius");
     refused("e.cl", "//@filter window 1, 2, 3\n", "two for X and Y");
     refused("e.cl", "//@filter window -1\n", "0 to 1024");
