@@ -115,7 +115,9 @@ int cli_usage(const struct command *command, const char *format, ...) __attribut
 /* Loads the filters of one's own that a chain of the command line names by their path (which ends with .cl)
  * or that are in $XDG_DATA_HOME/hone/filters. Filters that do not exist are left to the parser of chains. */
 hone_status cli_load_filters(const char *chain, hone_error *error);
-/* The same for all operands. */
+/* The same for a single name or path, without quotes. */
+hone_status cli_load_filter(const char *word, hone_error *error);
+/* The same for all operands, which are chains. */
 hone_status cli_load_all(const struct operands *operands, hone_error *error);
 
 /* cli_usage, with the filters that there are or the nearest to `name`. */

@@ -463,7 +463,7 @@ static int run(int argc, char **argv)
     if (operands.count > 1)
         return cli_usage(&command_filters, "it takes one name, not also '%s'", operands.items[1]);
     hone_error error;
-    if (cli_load_all(&operands, &error))
+    if (operands.count && cli_load_filter(operands.items[0], &error))
         return cli_fail(&common, &error);
     const char *name = operands.count ? operands.items[0] : NULL;
     if (name && !hone_filter_find(name, &info))

@@ -37,13 +37,21 @@ static hone_status load_by_name(const char *name, hone_error *error)
     return missing ? HONE_OK : status;
 }
 
-static hone_status load_word(const char *word, hone_error *error)
+hone_status cli_load_filter(const char *word, hone_error *error)
 {
     if (registry_find(word))
         return HONE_OK;
     if (text_ends(word, ".cl"))
         return hone_filter_load(word, NULL, NULL, error);
     return isalpha((unsigned char)*word) && strlen(word) < 32 ? load_by_name(word, error) : HONE_OK;
+}
+
+/* The first word of a step; quotes keep the spaces of a path. */
+static char *first_word(const char *at)
+{
+    const char quote[] = {*at, '\0'};
+    return *at == '\'' || *at == '"' ? mem_copy_text_n(at + 1, strcspn(at + 1, quote))
+                                     : mem_copy_text_n(at, strcspn(at, " \t\n|"));
 }
 
 /* Behind the bar that ends a filter; bars in quotes are none. */
@@ -63,8 +71,8 @@ hone_status cli_load_filters(const char *chain, hone_error *error)
     hone_status status = HONE_OK;
     for (const char *at = chain; *at && !status; at = next_step(at)) {
         at += strspn(at, " \t\n");
-        char *word = mem_copy_text_n(at, strcspn(at, " \t\n|"));
-        status = word ? load_word(word, error) : error_memory(error, "a chain");
+        char *word = first_word(at);
+        status = word ? cli_load_filter(word, error) : error_memory(error, "a chain");
         free(word);
     }
     return status;

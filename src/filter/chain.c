@@ -169,9 +169,17 @@ static hone_status read_parameters(struct reader *r, struct filter_case *c)
     return status;
 }
 
-/* A name, or the path of a filter of one's own. */
+/* A name, or the path of a filter of one's own: in quotes if it holds spaces or bars. */
 static hone_status read_filter(struct reader *r)
 {
+    const char *start = r->at;
+    if ((*start == '\'' || *start == '"') && start[1] != *start) {
+        TRY(read_value(r));
+        return text_ends(r->word, ".cl")
+                   ? HONE_OK
+                   : mistake(r, start,
+                             "expected the name of a filter; in quotes, the path of a file NAME.cl");
+    }
     const size_t length = strcspn(r->at, " \t\r\n|");
     if (length < 3 || memcmp(r->at + length - 3, ".cl", 3) != 0)
         return read_name(r, "expected the name of a filter");

@@ -186,6 +186,15 @@ def test_in_chains_with_hones_own():
     same(together, apply("colormap map=gray", "step.png"), 0, "the chain")
 
 
+def test_paths_with_spaces_are_in_quotes():
+    pixels = picture("gray.png")
+    write("my | filters/half.cl", "//@filter summary half\nhone_pixel { return hone_in(0, 0) * 0.5f; }\n")
+    for chain in ("'./my | filters/half.cl'", 'transpose | "./my | filters/half.cl" | transpose'):
+        same(apply(chain, "gray.png"), numpy.rint(pixels * 0.5), 1, chain)
+    frame.check("half: half" in hone("filters", "./my | filters/half.cl"), "a path alone needs no quotes")
+    frame.check("column 1 " in hone("apply", "'gray'", "gray.png", "-o", "x.png", status=2), "a name in quotes is a mistake")
+
+
 def test_mistakes_have_a_place():
     picture("gray.png")
     write("bad.cl", "//@filter summary x\nhone_pixel\n{\n    return hone_in(0, 0) + missing;\n}\n")
