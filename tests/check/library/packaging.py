@@ -205,6 +205,16 @@ def test_the_static_library_makes_programs_and_keeps_its_names_to_itself():
                 f"names that may meet a program's: {[n for n in names if not n.startswith('hone_')][:5]}")
 
 
+def test_objects_of_the_library_are_no_intermediate_code():
+    """Distributions set these flags; names could not be kept inside such objects."""
+    folder = os.path.join(scratch(), "lto")
+    run("cmake", "-G", "Ninja", "-S", frame.ROOT, "-B", folder, "-DCMAKE_C_FLAGS=-flto -ffat-lto-objects",
+        "-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON", "-DHONE_MEDIA=OFF", "-DHONE_GST=OFF", "-DHONE_PRECOMPILE=OFF")
+    made = "CMakeFiles/hone_core.dir/src/base/hash.c.o"
+    run("ninja", "-C", folder, made)
+    frame.check(".gnu.lto" not in run("readelf", "-SW", os.path.join(folder, made)), "hash.c.o is for another optimization")
+
+
 def test_the_readme_holds_a_program_that_frees_what_it_made():
     folder = os.path.join(scratch(), "readme")
     os.makedirs(folder)
