@@ -10,10 +10,11 @@ static struct {
     char last[160];
 } said = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Some messages come in pieces: "mismatching checksum of plane 0 - ". */
 static void tidy(char *line)
 {
     size_t length = strlen(line);
-    while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == ' ' || line[length - 1] == '.'))
+    while (length > 0 && strchr("\n .-", line[length - 1]))
         line[--length] = '\0';
     for (char *c = line; *c; c++)
         if ((unsigned char)*c < ' ')

@@ -218,6 +218,7 @@ static hone_status open_decoder(struct video_input *input, const AVCodec *codec,
     decoder->thread_count = input->options.one_thread ? 1 : 0;
     decoder->max_pixels = most_pixels(input);
     decoder->opaque = input;
+    decoder->err_recognition |= AV_EF_CRCCHECK;
     if (input->options.accept_damaged)
         decoder->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
     const int code = avcodec_open2(decoder, codec, NULL);
