@@ -141,9 +141,10 @@ static VipsBandFormat band_format(const struct tiff_facts *facts)
 
 struct rows {
     TIFF *tiff;
-    uint32_t width, height;  /* of a page */
-    unsigned first, page;    /* directory of the first page, and of the one that the handle is at */
-    unsigned samples, bytes; /* bytes of a sample */
+    TIFF *planes[MOST_CHANNELS]; /* that are read row by row side by side; NULL: by `tiff` */
+    uint32_t width, height;      /* of a page */
+    unsigned first, page;        /* directory of the first page, and of the one that the handle is at */
+    unsigned samples, bytes;     /* bytes of a sample */
     VipsBandFormat format;
     uint16_t kind;                    /* of the samples, as the file has it */
     bool apart;                       /* each channel by itself, not interleaved */
@@ -208,10 +209,17 @@ static bool read_tiles(struct rows *r, uint32_t y)
     return true;
 }
 
+/* Which has just read the row before. */
+static TIFF *handle_of(const struct rows *r, unsigned plane)
+{
+    return !r->split && r->planes[plane] ? r->planes[plane] : r->tiff;
+}
+
 static bool read_lines(struct rows *r, uint32_t y)
 {
     for (unsigned plane = first_plane(r); plane < end_of_planes(r); plane++)
-        if (TIFFReadScanline(r->tiff, r->band + plane * band_row_bytes(r), y, (uint16_t)plane) < 0)
+        if (TIFFReadScanline(handle_of(r, plane), r->band + plane * band_row_bytes(r), y, (uint16_t)plane) <
+            0)
             return false;
     return true;
 }
@@ -272,8 +280,9 @@ static bool go_to_page(struct rows *r, unsigned page)
 {
     if (page == r->page)
         return true;
-    const bool found =
-        page == r->page + 1 ? TIFFReadDirectory(r->tiff) : TIFFSetDirectory(r->tiff, (tdir_t)page);
+    bool found = page == r->page + 1 ? TIFFReadDirectory(r->tiff) : TIFFSetDirectory(r->tiff, (tdir_t)page);
+    for (unsigned i = 0; i < MOST_CHANNELS && found; i++)
+        found = !r->planes[i] || TIFFSetDirectory(r->planes[i], (tdir_t)page);
     r->held = -1;
     r->page = page;
     if (!found)
@@ -321,6 +330,9 @@ static void end_rows(VipsImage *image, struct rows *r)
     (void)image;
     if (r->tiff)
         TIFFClose(r->tiff);
+    for (unsigned i = 0; i < MOST_CHANNELS; i++)
+        if (r->planes[i])
+            TIFFClose(r->planes[i]);
     free(r->band);
     free(r->tile);
     free(r);
@@ -337,6 +349,20 @@ static bool begin_tiles(struct rows *r)
     if (bytes <= 0 || (uint64_t)bytes != wanted || wanted > MAX_BAND_BYTES)
         return false;
     return (r->tile = mem_new((size_t)bytes, 1)) != NULL;
+}
+
+/* A decoder goes through a strip from its start: one that takes rows of other planes in between would begin
+ * each time. */
+static bool begin_planes(struct rows *r, int fd)
+{
+    bool open = true;
+    if (r->split || r->tile_height)
+        return true;
+    for (unsigned i = 1; i < planes(r) && open; i++) {
+        r->planes[i] = open_tiff(fd);
+        open = r->planes[i] && TIFFSetDirectory(r->planes[i], (tdir_t)r->first);
+    }
+    return open;
 }
 
 static bool begin_rows(struct rows *r, int fd, const struct tiff_facts *facts)
@@ -363,6 +389,8 @@ static bool begin_rows(struct rows *r, int fd, const struct tiff_facts *facts)
     const uint64_t bytes = (uint64_t)band_row_bytes(r) * planes(r) * (r->tile_height ? r->tile_height : 1);
     if (bytes > MAX_BAND_BYTES)
         return vips_error("TIFF", "tiles of more than %d bytes", MAX_BAND_BYTES), false;
+    if (!begin_planes(r, fd))
+        return false;
     return (r->band = mem_new((size_t)bytes, 1)) != NULL;
 }
 

@@ -8,6 +8,7 @@ import re
 import struct
 import subprocess
 import xml.etree.ElementTree
+import zlib
 
 import numpy as np
 
@@ -39,19 +40,19 @@ def tiles_of(image, tile):
 
 
 def page_tags(image, gray, extra, description, tile):
-    """Tags of a page and its pixels in pieces; `image` is rows x columns x channels, or channels first where `tile` is "planes", or
-    "tiled planes"."""
-    planes = tile in ("planes", "tiled planes")
+    """Tags of a page and its pixels in pieces; `image` is rows x columns x channels, or channels first where `tile` is "planes",
+    "packed planes" (by deflate) or "tiled planes"."""
+    planes, packed = tile in ("planes", "packed planes", "tiled planes"), tile == "packed planes"
     height, width, channels = (*image.shape[1:], image.shape[0]) if planes else image.shape
-    tags = {256: (4, [width]), 257: (4, [height]), 258: (3, [image.dtype.itemsize * 8] * channels), 259: (3, [1]),
+    tags = {256: (4, [width]), 257: (4, [height]), 258: (3, [image.dtype.itemsize * 8] * channels), 259: (3, [8 if packed else 1]),
             262: (3, [1 if gray else 2]), 277: (3, [channels]), 284: (3, [2 if planes else 1]),
             339: (3, [FORMATS[image.dtype.kind]] * channels)}
     if description:
         tags[270] = (2, description.encode() + b"\0")
     if extra:
         tags[338] = (3, extra)
-    if tile == "planes":
-        pieces = [plane.tobytes() for plane in image]
+    if tile == "planes" or packed:
+        pieces = [zlib.compress(plane.tobytes()) if packed else plane.tobytes() for plane in image]
     elif tile:
         tile = 16 if planes else tile
         pieces = [piece for plane in (image[..., None] if planes else [image]) for piece in tiles_of(plane, tile)]
@@ -138,7 +139,7 @@ def random(channels, kind="u2"):
 
 
 def blurred(place, name, *more, chain="box size=3"):
-    said = place.run("apply", chain, place.path(name), "-o", place.path("out.tif"), *more).stderr
+    said = place.run("apply", chain, place.path(name), "-o", place.path("out.tif"), "--compression", "none", *more).stderr
     pages, pixels = read_tiff(place.path("out.tif"))
     frame.check(len(pages) == 1, f"{name}: {len(pages)} pages")
     return pages[0], pixels, said
@@ -186,7 +187,7 @@ def test_a_description_that_is_true_stays():
 
 def test_channels_that_are_no_alpha_are_all_filtered():
     cases = ((2, True, [0], 0), (2, True, [], 0), (2, True, [0], "planes"), (3, True, [0, 0], 0), (4, True, [0, 0, 0], 0),
-             (4, True, [0, 0, 0], "planes"), (4, False, [0], 0), (4, False, [0], 16), (2, True, [0], "tiled planes"),
+             (4, True, [0, 0, 0], "planes"), (4, True, [0, 0, 0], "packed planes"), (4, False, [0], 0), (4, False, [0], 16), (2, True, [0], "tiled planes"),
              (3, False, [], "tiled planes"), (4, False, [0], "tiled planes"))
     with Here() as place:
         for channels, gray, extra, tile in cases:
@@ -389,9 +390,9 @@ def test_second_images_keep_their_filters():
 def test_floats_of_other_sizes_are_read():
     with Here() as place:
         for kind in ("f2", "f8"):
-            for channels, tile in ((1, 0), (1, 16), (3, 32), (3, 0)):
+            for channels, tile in ((1, 0), (1, 16), (3, 32), (3, 0), (3, "packed planes")):
                 image = random(channels, kind)
-                write_tiff(place.path("in.tif"), [image], channels == 1, tile=tile)
+                write_tiff(place.path("in.tif"), [np.moveaxis(image, 2, 0) if "planes" in str(tile) else image], channels == 1, tile=tile)
                 _, pixels, said = blurred(place, "in.tif")
                 frame.check(pixels.dtype == np.float32 and abs(pixels - mean(image)).max() < 1e-6, f"{kind} x{channels} {tile}")
                 frame.check(f"{8 * image.dtype.itemsize}-bit floating point is read as f32" in said, said)
