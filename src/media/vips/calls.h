@@ -111,6 +111,7 @@
 #ifdef HONE_HAVE_TIFF
 #define TIFF_CALLS(X) \
     X(TIFFClose) \
+    X(TIFFComputeStrip) \
     X(TIFFFdOpen) \
     X(TIFFGetField) \
     X(TIFFGetFieldDefaulted) \
@@ -239,6 +240,7 @@ const struct vips_calls *vips_calls(void);
 #define g_value_get_string (vips_calls()->g_value_get_string)
 #ifdef HONE_HAVE_TIFF
 #define TIFFClose (vips_calls()->TIFFClose)
+#define TIFFComputeStrip (vips_calls()->TIFFComputeStrip)
 #define TIFFFdOpen (vips_calls()->TIFFFdOpen)
 #define TIFFGetField (vips_calls()->TIFFGetField)
 #define TIFFGetFieldDefaulted (vips_calls()->TIFFGetFieldDefaulted)

@@ -8,13 +8,15 @@ struct conversion {
     VipsBandFormat format;
     bool to_float;
     size_t count; /* elements of a row of the file */
-    void *numbers, *wide;
+    void *numbers, *wide, *blank;
 };
 
 struct vips_state {
     VipsImage *image;             /* the pixels to come; NULL when they have come */
     struct conversion conversion; /* while rows of a page are taken */
     bool converts;
+    bool lost;              /* the rest of this page */
+    unsigned begun;         /* pages that came before those of the image */
     struct tiff_facts tiff; /* zero for other formats */
     const char *distrusted; /* the format of a file that was refused because it takes trust */
 };
@@ -39,6 +41,10 @@ void vips_first_description(const struct media_input *input, struct text *text);
 
 /* apng.c: the frames of an animation, or 1. */
 unsigned vips_count_png(const struct media_input *input);
+
+/* read.c: libvips reads no more of an image after a failure: the pages from `done` on (0: the first that is
+ * delivered), as another image. False: libvips may say why. */
+bool vips_reopen(struct media_input *input, unsigned done);
 
 /* view.c: a TIFF that holds page `page` (0: the first) of the input's alone; NULL where there is none such.
  * It reads by input->fd. */

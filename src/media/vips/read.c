@@ -98,6 +98,29 @@ static VipsImage *open_pages(struct media_input *input, unsigned first, unsigned
     return image;
 }
 
+static bool is_alike(const VipsImage *a, const VipsImage *b)
+{
+    return a->Xsize == b->Xsize && a->Bands == b->Bands && a->BandFmt == b->BandFmt;
+}
+
+bool vips_reopen(struct media_input *input, unsigned done)
+{
+    struct vips_state *state = input->state;
+    const struct media_info *info = &input->info;
+    const unsigned left = info->page_count - done;
+    VipsImage *rest = vips_parts(input) > 1 ? NULL : open_pages(input, info->first_page - 1 + done, left);
+    const bool alike = rest && vips_to_colours(input, &rest) && is_alike(rest, state->image) &&
+                       (uint64_t)rest->Ysize == (uint64_t)left * input->place.height;
+    if (alike) {
+        g_object_unref(state->image);
+        state->image = rest;
+        state->begun = done;
+    } else if (rest) {
+        g_object_unref(rest);
+    }
+    return alike;
+}
+
 static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *source, const char *loader)
 {
     struct vips_state *state = input->state;
@@ -107,6 +130,8 @@ static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *sour
     if (looked && state->tiff.log)
         return NULL;
     state->tiff.split = state->tiff.split && input->options.split;
+    state->tiff.tolerant = input->options.accept_damaged;
+    state->tiff.counted = input->options.goes_on;
     if (looked && state->tiff.tiled_planes && !tiff_reads(&state->tiff))
         return NULL;
     if (looked && tiff_reads(&state->tiff)) {

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { STRIP_BYTES = 1 << 20 }; /* of pixels that are asked for at once */
 
@@ -52,13 +53,17 @@ static bool conversion_init(struct conversion *c, const struct media_input *inpu
         c->numbers = mem_new(c->count, sizeof(float));
     if (input->info.gray_alpha)
         c->wide = mem_new(c->count, 2 * hone_type_size(desc->type));
-    return (!c->to_float || c->numbers) && (!input->info.gray_alpha || c->wide);
+    if (input->options.accept_damaged)
+        c->blank = mem_new(input->place.width, input->place.pixel_bytes);
+    return (!c->to_float || c->numbers) && (!input->info.gray_alpha || c->wide) &&
+           (!input->options.accept_damaged || c->blank);
 }
 
 static void conversion_finish(struct conversion *c)
 {
     free(c->numbers);
     free(c->wide);
+    free(c->blank);
     *c = (struct conversion){0};
 }
 
@@ -80,26 +85,72 @@ static hone_status take_row(struct media_input *input, const struct conversion *
     return HONE_OK;
 }
 
-/* Strips from the top, as decoders work: no more than one is held beside the result. */
-static hone_status take_rows(struct media_input *input, VipsRegion *region, uint32_t first, uint32_t count,
+/* Where damage is accepted, the rest of a page of a TIFF is 0; decoders of other formats see to it. */
+static bool bears_loss(const struct media_input *input)
+{
+    return input->options.accept_damaged && strcmp(input->info.format, "TIFF") == 0;
+}
+
+static int top_of_page(const struct media_input *input)
+{
+    const struct vips_state *state = input->state;
+    return (int)(input->loaded - state->begun) * (int)input->place.height;
+}
+
+static bool prepare(const struct media_input *input, VipsRegion *region, uint32_t first, uint32_t rows)
+{
+    const struct vips_state *state = input->state;
+    const VipsRect strip = {0, top_of_page(input) + (int)first, state->image->Xsize, (int)rows};
+    return vips_region_prepare(region, &strip) == 0;
+}
+
+/* Where pages lie one below the other, libvips decodes rows together that are of several strips. */
+static bool prepare_alone(struct media_input *input, VipsRegion **region, uint32_t first, uint32_t rows)
+{
+    struct vips_state *state = input->state;
+    if (state->begun == input->loaded)
+        return false;
+    vips_error_clear();
+    if (!vips_reopen(input, input->loaded))
+        return false;
+    g_object_unref(*region);
+    *region = vips_region_new(state->image);
+    return *region && prepare(input, *region, first, rows);
+}
+
+static hone_status take_strip(struct media_input *input, VipsRegion **region, uint32_t first, uint32_t rows,
+                              hone_error *error)
+{
+    struct vips_state *state = input->state;
+    hone_status status = HONE_OK;
+    if (!state->lost && !prepare(input, *region, first, rows))
+        state->lost = !bears_loss(input) || !prepare_alone(input, region, first, rows);
+    if (state->lost && !bears_loss(input))
+        return vips_bad(input, " is damaged",
+                        input->options.accept_damaged ? "" : " (--accept-damaged takes what can be decoded)",
+                        error);
+    for (uint32_t y = first; y < first + rows && !status; y++)
+        if (state->lost)
+            media_put_row(&input->place, y, state->conversion.blank);
+        else
+            status = take_row(input, &state->conversion, y,
+                              VIPS_REGION_ADDR(*region, 0, top_of_page(input) + (int)y), error);
+    return status;
+}
+
+/* Strips from the top, as decoders work: no more than one is held beside the result. Where a page may end in
+ * damage, single rows, so that all in front of it come. */
+static hone_status take_rows(struct media_input *input, VipsRegion **region, uint32_t first, uint32_t count,
                              hone_error *error)
 {
     const struct vips_state *state = input->state;
-    const VipsImage *image = state->image;
-    const size_t row_bytes = VIPS_IMAGE_SIZEOF_LINE(image);
-    const int rows = row_bytes > STRIP_BYTES ? 1 : (int)(STRIP_BYTES / row_bytes);
-    const int page = (int)input->loaded * vips_page_height(input, image);
-    const int begin = page + (int)first, end = begin + (int)count;
+    const size_t row_bytes = VIPS_IMAGE_SIZEOF_LINE(state->image);
+    const uint32_t end = first + count, rows = bears_loss(input) || row_bytes > STRIP_BYTES
+                                                   ? 1
+                                                   : (uint32_t)(STRIP_BYTES / row_bytes);
     hone_status status = HONE_OK;
-    for (int top = begin; top < end && !status; top += rows) {
-        const VipsRect strip = {0, top, image->Xsize, VIPS_MIN(rows, end - top)};
-        if (vips_region_prepare(region, &strip) != 0)
-            return vips_bad(
-                input, " is damaged",
-                input->options.accept_damaged ? "" : " (--accept-damaged takes what can be decoded)", error);
-        for (int y = top; y < top + strip.height && !status; y++)
-            status = take_row(input, &state->conversion, (uint32_t)(y - page), VIPS_REGION_ADDR(region, 0, y),
-                              error);
+    for (uint32_t top = first; top < end && !status; top += rows) {
+        status = take_strip(input, region, top, rows < end - top ? rows : end - top, error);
         THEN(status, media_check_time(input, error));
     }
     return status;
@@ -109,10 +160,25 @@ static hone_status take_rows(struct media_input *input, VipsRegion *region, uint
 static void tell_damage(const struct media_input *input)
 {
     char said[512];
-    if (input->options.accept_damaged && *vips_error_buffer()) {
-        vips_said(said, sizeof said);
+    const struct media_info *info = &input->info;
+    if (!input->options.accept_damaged || !*vips_error_buffer())
+        return;
+    vips_said(said, sizeof said);
+    if (info->pages > 1)
+        media_note(input, MEDIA_WARNING, "page %u is damaged: %s",
+                   info->first_page + input->loaded / vips_parts(input), said);
+    else
         media_note(input, MEDIA_WARNING, "damaged: %s", said);
-    }
+}
+
+/* After damage in this page. */
+static hone_status begin_next(struct media_input *input, hone_error *error)
+{
+    struct vips_state *state = input->state;
+    const bool lost = state->lost;
+    state->lost = false;
+    return !lost || vips_reopen(input, input->loaded + 1) ? HONE_OK
+                                                          : vips_bad(input, " is damaged", "", error);
 }
 
 void vips_end_rows(struct vips_state *state)
@@ -140,14 +206,15 @@ hone_status vips_load_rows(struct media_input *input, uint32_t first, uint32_t c
     VipsRegion *region = status ? NULL : vips_region_new(state->image);
     if (!status && !region)
         status = error_memory(error, "a row of an image");
-    THEN(status, take_rows(input, region, first, count, error));
+    THEN(status, take_rows(input, &region, first, count, error));
     g_clear_object(&region);
     if (!status && first + count < input->place.height)
         return HONE_OK;
     vips_end_rows(state);
-    if (input->loaded + 1 == input->info.page_count * vips_parts(input))
-        g_clear_object(&state->image); /* the decoder's memory is not needed while the result is written */
     if (!status)
         tell_damage(input);
+    if (input->loaded + 1 < input->info.page_count * vips_parts(input))
+        return status ? status : begin_next(input, error);
+    g_clear_object(&state->image); /* the decoder's memory is not needed while the result is written */
     return status;
 }

@@ -16,6 +16,8 @@ enum {
     MOST_CHANNELS = 4         /* of an image of ours */
 };
 
+#define NO_STRIP UINT32_MAX
+
 /* A handle of its own, without mapping the file: one that is cut off meanwhile must not kill us. */
 static TIFF *open_tiff(int fd)
 {
@@ -146,11 +148,13 @@ struct rows {
     unsigned first, page;        /* directory of the first page, and of the one that the handle is at */
     unsigned samples, bytes;     /* bytes of a sample */
     VipsBandFormat format;
-    uint16_t kind;                    /* of the samples, as the file has it */
-    bool apart;                       /* each channel by itself, not interleaved */
-    bool associated;                  /* divide by alpha */
-    bool split;                       /* deliver one channel after the other, of each page */
-    unsigned channel;                 /* the one to deliver, where split */
+    uint16_t kind, photometric;   /* of the samples, as the file has it */
+    bool apart;                   /* each channel by itself, not interleaved */
+    bool associated;              /* divide by alpha */
+    bool split;                   /* deliver one channel after the other, of each page */
+    unsigned channel;             /* the one to deliver, where split */
+    bool tolerant;                /* what cannot be read is 0; a message stays in libvips' buffer */
+    uint32_t lost[MOST_CHANNELS]; /* of each plane a strip that could not be read to its end, or NO_STRIP */
     uint32_t tile_width, tile_height; /* 0: no tiles */
     /* One row of the file, or one row of tiles, as they are stored: channel by channel where apart. */
     unsigned char *band;
@@ -201,12 +205,21 @@ static bool read_tiles(struct rows *r, uint32_t y)
     for (unsigned plane = first_plane(r); plane < end_of_planes(r); plane++)
         for (uint32_t left = 0; left < r->width; left += r->tile_width) {
             if (TIFFReadTile(r->tiff, r->tile, left, y / r->tile_height * r->tile_height, 0,
-                             (uint16_t)plane) < 0)
-                return false;
+                             (uint16_t)plane) < 0) {
+                if (!r->tolerant)
+                    return false;
+                memset(r->tile, 0, (size_t)TIFFTileSize(r->tiff));
+            }
             place_tile(r, plane, left);
         }
     r->held = y / r->tile_height;
     return true;
+}
+
+static void forget_damage(struct rows *r)
+{
+    for (unsigned i = 0; i < MOST_CHANNELS; i++)
+        r->lost[i] = NO_STRIP;
 }
 
 /* Which has just read the row before. */
@@ -215,13 +228,25 @@ static TIFF *handle_of(const struct rows *r, unsigned plane)
     return !r->split && r->planes[plane] ? r->planes[plane] : r->tiff;
 }
 
+/* Behind damage, decoders may take what is left of a strip for other numbers. */
+static bool read_line(struct rows *r, uint32_t y, unsigned plane)
+{
+    unsigned char *to = r->band + plane * band_row_bytes(r);
+    const uint32_t strip = TIFFComputeStrip(r->tiff, y, (uint16_t)plane);
+    uint32_t *lost = &r->lost[r->split ? 0 : plane];
+    if (strip != *lost && TIFFReadScanline(handle_of(r, plane), to, y, (uint16_t)plane) >= 0)
+        return true;
+    *lost = strip;
+    memset(to, 0, band_row_bytes(r));
+    return r->tolerant;
+}
+
 static bool read_lines(struct rows *r, uint32_t y)
 {
-    for (unsigned plane = first_plane(r); plane < end_of_planes(r); plane++)
-        if (TIFFReadScanline(handle_of(r, plane), r->band + plane * band_row_bytes(r), y, (uint16_t)plane) <
-            0)
-            return false;
-    return true;
+    bool read = true;
+    for (unsigned plane = first_plane(r); plane < end_of_planes(r) && read; plane++)
+        read = read_line(r, y, plane);
+    return read;
 }
 
 /* The same bits with a wider exponent, whose bias is 112 more; the multiplication makes normal numbers of
@@ -272,7 +297,8 @@ static bool is_like_first(const struct rows *r)
            tile_width == r->tile_width && tile_height == r->tile_height &&
            field(tiff, TIFFTAG_SAMPLESPERPIXEL) == r->samples &&
            field(tiff, TIFFTAG_BITSPERSAMPLE) == 8 * r->bytes &&
-           field(tiff, TIFFTAG_SAMPLEFORMAT) == r->kind && r->associated == is_associated(tiff) &&
+           field(tiff, TIFFTAG_SAMPLEFORMAT) == r->kind &&
+           field(tiff, TIFFTAG_PHOTOMETRIC) == r->photometric && r->associated == is_associated(tiff) &&
            r->apart == (field(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE);
 }
 
@@ -284,6 +310,7 @@ static bool go_to_page(struct rows *r, unsigned page)
     for (unsigned i = 0; i < MOST_CHANNELS && found; i++)
         found = !r->planes[i] || TIFFSetDirectory(r->planes[i], (tdir_t)page);
     r->held = -1;
+    forget_damage(r);
     r->page = page;
     if (!found)
         return false;
@@ -303,6 +330,8 @@ static void go_to_channel(struct rows *r, unsigned channel)
 {
     if (r->apart && r->channel != channel)
         r->held = -1;
+    if (r->channel != channel)
+        forget_damage(r);
     r->channel = channel;
 }
 
@@ -368,6 +397,8 @@ static bool begin_planes(struct rows *r, int fd)
 static bool begin_rows(struct rows *r, int fd, const struct tiff_facts *facts)
 {
     r->held = -1;
+    forget_damage(r);
+    r->tolerant = facts->tolerant;
     r->samples = facts->samples;
     r->bytes = facts->bits / 8;
     r->format = band_format(facts);
@@ -380,6 +411,7 @@ static bool begin_rows(struct rows *r, int fd, const struct tiff_facts *facts)
         return false;
     r->apart = field(r->tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE;
     r->kind = field(r->tiff, TIFFTAG_SAMPLEFORMAT);
+    r->photometric = field(r->tiff, TIFFTAG_PHOTOMETRIC);
     if (r->width < 1 || r->width > HONE_MAX_SIDE || r->height < 1 || r->height > HONE_MAX_SIDE)
         return vips_error("TIFF", "%ux%u pixels; each side may have 1 to %d", r->width, r->height,
                           HONE_MAX_SIDE),
@@ -402,14 +434,23 @@ static void add_blob(VipsImage *image, TIFF *tiff, uint32_t tag, const char *nam
         vips_image_set_blob_copy(image, name, blob, (size_t)count * size);
 }
 
+/* Those that can be read one after the other, as libvips counts them. */
+static unsigned count_pages(TIFF *tiff)
+{
+    unsigned count = TIFFSetDirectory(tiff, 0) != 0;
+    while (count && TIFFReadDirectory(tiff))
+        count++;
+    vips_error_clear(); /* of the directory that ends this */
+    return count;
+}
+
 /* What the loader of libvips tells, too. */
-static void add_metadata(VipsImage *image, TIFF *tiff, unsigned first)
+static void add_metadata(VipsImage *image, TIFF *tiff, unsigned first, unsigned pages)
 {
     const char *text = NULL;
     uint16_t orientation = 1;
-    const int pages = (int)TIFFNumberOfDirectories(tiff);
     TIFFSetDirectory(tiff, (tdir_t)first);
-    vips_image_set_int(image, VIPS_META_N_PAGES, pages);
+    vips_image_set_int(image, VIPS_META_N_PAGES, (int)pages);
     if (TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &text) && text)
         vips_image_set_string(image, VIPS_META_IMAGEDESCRIPTION, text);
     add_blob(image, tiff, TIFFTAG_ICCPROFILE, VIPS_META_ICC_NAME, 1);
@@ -433,8 +474,9 @@ bool tiff_reads(const struct tiff_facts *facts)
 {
     const VipsBandFormat format = band_format(facts);
     const bool half = format == VIPS_FORMAT_FLOAT && facts->bits == 16;
-    const bool apart_from_libvips = facts->planes || half || format == VIPS_FORMAT_DOUBLE ||
-                                    (facts->direct && (facts->associated || facts->tiled_planes));
+    const bool apart_from_libvips =
+        facts->planes || half || format == VIPS_FORMAT_DOUBLE ||
+        (facts->direct && (facts->associated || facts->tiled_planes || facts->tolerant));
     return format != VIPS_FORMAT_NOTSET &&
            (facts->split || (apart_from_libvips && facts->samples >= 1 && facts->samples <= MOST_CHANNELS));
 }
@@ -471,7 +513,7 @@ VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned firs
                            VIPS_CODING_NONE, VIPS_INTERPRETATION_MULTIBAND,
                            resolution(r->tiff, TIFFTAG_XRESOLUTION),
                            resolution(r->tiff, TIFFTAG_YRESOLUTION));
-    add_metadata(image, r->tiff, first);
+    add_metadata(image, r->tiff, first, facts->counted ? first + count : count_pages(r->tiff));
     if (!all_are_alike(r, count)) {
         g_object_unref(image);
         return NULL;
