@@ -280,7 +280,7 @@ INLINE struct sums sums_of_near(const struct window *w, int at, pixels centre, P
     return s;
 }
 
-#if HONE_C == 1 && NARROW_COUNT && !BIG && RADIUS >= 3 && RADIUS <= 8
+#if NARROW_COUNT && !BIG && RADIUS >= 3 && RADIUS <= 8 && 2 * REACH <= LANES
 #define EVEN_AREAS
 
 /* Pixels no further than this from each other have sums of columns that fit the narrow type. */
@@ -317,8 +317,8 @@ inline bool any_above(pixels v, pixels limit)
 
 /* The i-th column of each window; the last one is not among them. */
 #define ADD_COLUMN(i)                                                                                        \
-    if ((i) < 2 * REACH)                                                                                     \
-        add_part(s, MOVED(c->sums[0], behind, i));
+    if ((i) < 2 * RADIUS)                                                                                    \
+        add_part(s, MOVED(c->sums[0], behind, (i)*HONE_C));
 #define ADD_COLUMNS(i) ADD_COLUMN(i) ADD_COLUMN((i) + 1) ADD_COLUMN((i) + 2) ADD_COLUMN((i) + 3)
 
 INLINE void add_columns(struct sums *s, const struct columns *c)
@@ -331,12 +331,16 @@ INLINE void add_columns(struct sums *s, const struct columns *c)
     add_part(s, c->sums[1]);
 }
 
+/* For each lane an element of its channel, from the vector's middle. */
+#define MIDDLE(i)      (LANES / 2 / HONE_C * HONE_C + (i) % HONE_C)
+
 /* Whether all that the windows see is close to a pixel between them, so near to each other; then their sums.
  * One row tells most areas that are not. */
-INLINE bool find_even(struct sums *s, const struct window *w, int at, PIXEL threshold)
+INLINE bool find_even(struct sums *s, const struct window *w, int at, pixels centre, PIXEL threshold)
 {
     PIXEL close = CLOSE(threshold) / 2;
-    pixels around = w->rows[RADIUS][at + LANES / 2], hi = up(around, close), span = hi - down(around, close);
+    pixels around = __builtin_shufflevector(centre, centre, L_ALL(MIDDLE));
+    pixels hi = up(around, close), span = hi - down(around, close);
     if (any_above(columns_of(w, at, hi, RADIUS, SIDE).largest, span))
         return false;
     struct columns c = columns_of(w, at, hi, 0, 1);
@@ -353,7 +357,7 @@ inline pixels mean_of_near(const struct window *w, int at, pixels centre, int th
     const PIXEL t = (PIXEL)min(threshold, PIXEL_MAX);
     struct sums s;
 #ifdef EVEN_AREAS
-    if (find_even(&s, w, at, t))
+    if (find_even(&s, w, at, centre, t))
         return mean(&s);
 #endif
     s = sums_of_near(w, at, centre, t);

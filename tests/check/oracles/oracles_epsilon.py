@@ -138,18 +138,21 @@ def test_every_threshold():
 def test_even_areas():
     """Flat but for single pixels that are just near, or just too far, at any place: where all is near, sums are shared."""
     source = numpy.random.default_rng(11)
-    for kind, radius, threshold, border in (("uint8", 4, 12, "replicate"), ("uint8", 1, 0, "reflect"), ("uint8", 7, 255, "wrap"),
-                                            ("uint8", 5, 61, "constant"), ("uint8", 8, 30, "replicate"), ("uint16", 4, 300, "replicate"),
-                                            ("uint16", 8, 65535, "reflect101"), ("uint16", 2, 1, "zero-outside")):
+    for kind, channels, radius, threshold, border in (
+            ("uint8", 1, 4, 12, "replicate"), ("uint8", 1, 3, 0, "reflect"), ("uint8", 1, 7, 255, "wrap"), ("uint8", 1, 5, 61, "constant"),
+            ("uint8", 1, 8, 30, "replicate"), ("uint16", 1, 4, 300, "replicate"), ("uint16", 1, 8, 65535, "reflect101"),
+            ("uint16", 1, 3, 1, "zero-outside"), ("uint8", 2, 4, 12, "wrap"), ("uint8", 3, 4, 12, "replicate"), ("uint8", 4, 4, 20, "constant"),
+            ("uint16", 2, 4, 500, "reflect")):
         most = numpy.iinfo(kind).max
         levels = numpy.clip([0, 1, threshold // 2, threshold, threshold + 1, 2 * threshold, most - threshold, most], 0, most)
-        image = numpy.repeat(source.choice(levels, (4, 3)), 12, axis=0).repeat(90, axis=1).astype(kind)
+        image = numpy.repeat(source.choice(levels, (4, 3, channels)), 12, axis=0).repeat(90, axis=1).astype(kind)
         image = image + ((numpy.arange(image.size) % 3).reshape(image.shape) * (image < most - 1)).astype(kind)
-        for _ in range(24):
-            image[source.integers(image.shape[0]), source.integers(image.shape[1])] = source.choice(levels)
+        for _ in range(24 // channels):
+            image[source.integers(image.shape[0]), source.integers(image.shape[1]), source.integers(channels)] = source.choice(levels)
+        image = image[..., 0] if channels == 1 else image
         rest = {"border": border, "value": most // 2} if border == "constant" else {"border": border}
         chain = f"epsilon radius={radius} threshold={threshold} border={border}" + (f" border-value={most // 2}" if border == "constant" else "")
-        compare(HONE.apply(chain, image), image, radius, threshold, f"{chain} {kind}", **rest)
+        compare(HONE.apply(chain, image), image, radius, threshold, f"{chain} {kind} x{channels}", **rest)
 
 
 def test_largest_sums():
