@@ -45,6 +45,8 @@ unsigned vips_count_png(const struct media_input *input);
 /* read.c: libvips reads no more of an image after a failure: the pages from `done` on (0: the first that is
  * delivered), as another image. False: libvips may say why. */
 bool vips_reopen(struct media_input *input, unsigned done);
+/* The same, of a format with a single page, as another image that goes on after damage. */
+bool vips_reopen_leniently(struct media_input *input);
 
 /* view.c: a TIFF that holds page `page` (0: the first) of the input's alone; NULL where there is none such.
  * It reads by input->fd. */

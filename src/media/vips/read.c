@@ -21,10 +21,10 @@ static bool claims(const uint8_t *head, size_t count)
 }
 
 /* libjpeg reports corrupt data as warnings; other decoders warn of harmless things and report damage as
- * errors. */
+ * errors. libvips says nothing of damage in a PNG that it goes on after: damage is found first. */
 static VipsFailOn fail_level(const struct media_input *input, const char *loader)
 {
-    if (input->options.accept_damaged)
+    if (input->options.accept_damaged && !strstr(loader, "Png"))
         return VIPS_FAIL_ON_NONE;
     return strstr(loader, "Jpeg") ? VIPS_FAIL_ON_WARNING : VIPS_FAIL_ON_ERROR;
 }
@@ -79,6 +79,11 @@ static VipsImage *open_by_name(struct media_input *input)
                                     fail_level(input, loader), NULL);
 }
 
+static VipsSource *source_of(const struct media_input *input)
+{
+    return lseek(input->fd, 0, SEEK_SET) == 0 ? vips_source_new_from_descriptor(input->fd) : NULL;
+}
+
 /* Pages of one size, one below the other. */
 static VipsImage *open_pages(struct media_input *input, unsigned first, unsigned count)
 {
@@ -86,9 +91,7 @@ static VipsImage *open_pages(struct media_input *input, unsigned first, unsigned
     if (state->tiff.samples && tiff_reads(&state->tiff))
         return tiff_open_image(input->fd, &state->tiff, first, count);
     const bool alone = input->options.goes_on && count == 1;
-    VipsSource *source = alone                                ? vips_page_source(input, first)
-                         : lseek(input->fd, 0, SEEK_SET) == 0 ? vips_source_new_from_descriptor(input->fd)
-                                                              : NULL;
+    VipsSource *source = alone ? vips_page_source(input, first) : source_of(input);
     VipsImage *image = source ? vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL,
                                                            "fail_on", fail_level(input, ""), "page",
                                                            alone ? 0 : (int)first, "n", (int)count, NULL)
@@ -103,12 +106,11 @@ static bool is_alike(const VipsImage *a, const VipsImage *b)
     return a->Xsize == b->Xsize && a->Bands == b->Bands && a->BandFmt == b->BandFmt;
 }
 
-bool vips_reopen(struct media_input *input, unsigned done)
+/* As the pages from `done` on, in place of the image, if it fits; it is given away. */
+static bool take_over(struct media_input *input, VipsImage *rest, unsigned done)
 {
     struct vips_state *state = input->state;
-    const struct media_info *info = &input->info;
-    const unsigned left = info->page_count - done;
-    VipsImage *rest = vips_parts(input) > 1 ? NULL : open_pages(input, info->first_page - 1 + done, left);
+    const unsigned left = input->info.page_count - done;
     const bool alike = rest && vips_to_colours(input, &rest) && is_alike(rest, state->image) &&
                        (uint64_t)rest->Ysize == (uint64_t)left * input->place.height;
     if (alike) {
@@ -119,6 +121,25 @@ bool vips_reopen(struct media_input *input, unsigned done)
         g_object_unref(rest);
     }
     return alike;
+}
+
+bool vips_reopen(struct media_input *input, unsigned done)
+{
+    const struct media_info *info = &input->info;
+    const unsigned left = info->page_count - done;
+    return vips_parts(input) == 1 &&
+           take_over(input, open_pages(input, info->first_page - 1 + done, left), done);
+}
+
+bool vips_reopen_leniently(struct media_input *input)
+{
+    VipsSource *source = source_of(input);
+    VipsImage *image = source ? vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL,
+                                                           "fail_on", VIPS_FAIL_ON_NONE, NULL)
+                              : NULL;
+    if (source)
+        g_object_unref(source);
+    return take_over(input, image, 0);
 }
 
 static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *source, const char *loader)
@@ -148,8 +169,7 @@ static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *sour
 
 static VipsImage *open_image(struct media_input *input, bool *known)
 {
-    VipsSource *source =
-        lseek(input->fd, 0, SEEK_SET) == 0 ? vips_source_new_from_descriptor(input->fd) : NULL;
+    VipsSource *source = source_of(input);
     const char *loader = source ? usable(input, vips_foreign_find_load_source(source)) : NULL;
     VipsImage *image;
     *known = loader != NULL;

@@ -104,6 +104,15 @@ static bool prepare(const struct media_input *input, VipsRegion *region, uint32_
     return vips_region_prepare(region, &strip) == 0;
 }
 
+/* After the image was opened anew. */
+static bool prepare_anew(const struct media_input *input, VipsRegion **region, uint32_t first, uint32_t rows)
+{
+    const struct vips_state *state = input->state;
+    g_object_unref(*region);
+    *region = vips_region_new(state->image);
+    return *region && prepare(input, *region, first, rows);
+}
+
 /* Where pages lie one below the other, libvips decodes rows together that are of several strips. */
 static bool prepare_alone(struct media_input *input, VipsRegion **region, uint32_t first, uint32_t rows)
 {
@@ -111,11 +120,14 @@ static bool prepare_alone(struct media_input *input, VipsRegion **region, uint32
     if (state->begun == input->loaded)
         return false;
     vips_error_clear();
-    if (!vips_reopen(input, input->loaded))
-        return false;
-    g_object_unref(*region);
-    *region = vips_region_new(state->image);
-    return *region && prepare(input, *region, first, rows);
+    return vips_reopen(input, input->loaded) && prepare_anew(input, region, first, rows);
+}
+
+/* A PNG's damage, which is known now. */
+static bool prepare_leniently(struct media_input *input, VipsRegion **region, uint32_t first, uint32_t rows)
+{
+    return input->options.accept_damaged && strcmp(input->info.format, "PNG") == 0 &&
+           vips_reopen_leniently(input) && prepare_anew(input, region, first, rows);
 }
 
 static hone_status take_strip(struct media_input *input, VipsRegion **region, uint32_t first, uint32_t rows,
@@ -123,7 +135,8 @@ static hone_status take_strip(struct media_input *input, VipsRegion **region, ui
 {
     struct vips_state *state = input->state;
     hone_status status = HONE_OK;
-    if (!state->lost && !prepare(input, *region, first, rows))
+    if (!state->lost && !prepare(input, *region, first, rows) &&
+        !prepare_leniently(input, region, first, rows))
         state->lost = !bears_loss(input) || !prepare_alone(input, region, first, rows);
     if (state->lost && !bears_loss(input))
         return vips_bad(input, " is damaged",

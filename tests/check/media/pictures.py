@@ -10,6 +10,7 @@ import subprocess
 import xml.etree.ElementTree
 import zlib
 
+import cv2
 import numpy as np
 
 import bridge
@@ -521,6 +522,27 @@ def test_tiled_planes_of_other_colours_are_no_damage():
             file.write(cielab)
         said = place.run("apply", "box", place.path("in.tif"), "-o", place.path("out.tif"), status=3).stderr
         frame.check("holds each channel by itself in tiles" in said and "PlanarConfiguration 1" in said and "damaged" not in said, said)
+
+
+def test_what_comes_before_damage_is_taken_with_a_warning():
+    with Here() as place:
+        image = np.random.default_rng(3).integers(0, 256, (90, 200, 3), np.uint8)
+        for suffix in ("png", "jpg", "ppm"):
+            whole, bad, out = (place.path(f"{name}.{suffix}") for name in ("whole", "bad", "out"))
+            cv2.imwrite(whole, image)
+            with open(whole, "rb") as file:
+                data = file.read()
+            damages = [data[:len(data) * 6 // 10]]
+            damages += [data[:len(data) * 6 // 10] + bytes(64) + data[len(data) * 6 // 10 + 64:]] if suffix == "png" else []
+            for damaged in damages:
+                with open(bad, "wb") as file:
+                    file.write(damaged)
+                said = place.run("apply", "box size=1", bad, "-o", place.path("out.png"), status=3).stderr
+                frame.check("--accept-damaged" in said, f"{suffix}: {said}")
+                said = place.run("apply", "box size=1", bad, "-o", place.path("out.png"), "--force", "--accept-damaged").stderr
+                frame.check(said.count("\n") == 1 and "warning: " in said and "damaged: " in said, f"{suffix}: {said}")
+                rows = len(image) // 4
+                frame.check(np.array_equal(cv2.imread(place.path("out.png"))[:rows], cv2.imread(whole)[:rows]), f"{suffix}: other rows")
 
 
 def test_a_file_that_is_cut_off_is_an_error():
