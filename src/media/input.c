@@ -72,7 +72,7 @@ void media_note(const struct media_input *input, enum media_note kind, const cha
 {
     char message[512];
     struct text line = {0};
-    if (!input->options.note)
+    if (!input->options.note || (input->options.reopened && !input->opened))
         return;
     va_list args;
     va_start(args, format);
@@ -271,6 +271,7 @@ static hone_status open_image(struct media_input **out, struct media_input *inpu
         !input->info.apart)
         media_note(input, MEDIA_WARNING, " holds %s%u images; the first is used",
                    input->info.pages > most_counted ? "at least " : "", input->info.pages);
+    input->opened = true;
     *out = input;
     return HONE_OK;
 }

@@ -35,6 +35,7 @@ struct media_read_options {
     /* The page comes after another one of the same file: what concerns the whole file was told then, and the
      * first page's text about all of them is none about this one. */
     bool goes_on;
+    bool reopened;  /* what opening the file tells was told before; what reading rows tells was not */
     bool split;     /* a TIFF of more than four channels comes channel by channel; else it is refused */
     bool trust;     /* also read formats whose decoders are not meant for untrusted files */
     double seconds; /* CPU time of the calling thread that opening and decoding may take; 0: any,

@@ -39,6 +39,7 @@ struct media_input {
     struct media_info info;
     unsigned orientation; /* 1..8 as in EXIF */
     struct placement place;
+    bool opened;
     unsigned loaded;       /* pages that have come */
     uint32_t rows;         /* that have come of the next one */
     uint64_t spent, since; /* CPU time, ns: of calls that are over; when this one began */

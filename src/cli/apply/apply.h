@@ -211,9 +211,11 @@ hone_image_desc *engine_seconds(const struct engine *engine, hone_error *error);
 hone_status engine_open(struct engine *engine, const hone_image_desc *input, hone_error *error);
 /* The devices alone; second images are taken to be like the first. */
 hone_status engine_open_devices(struct engine *engine, const hone_image_desc *input, hone_error *error);
+/* What is told of an image that is opened; not what was told before. */
+enum notes { NOTES_ALL, NOTES_OF_ROWS, NOTES_NONE };
 /* Opens second image `index` without reading it. */
 hone_status engine_open_second(const struct engine *engine, size_t index, const hone_image_desc *first,
-                               uint64_t max_pixels, bool quietly, struct media_input **out,
+                               uint64_t max_pixels, enum notes notes, struct media_input **out,
                                hone_error *error);
 /* What a decoder may take for an image or a frame like this before it is given up; 0: any time. A decoder is
  * asked between rows whether its time is over, and has a limit of processor time that the system holds; both
@@ -229,9 +231,9 @@ hone_status engine_load(const struct engine *engine, struct media_input *input, 
 /* media_next_page, bounded in time. */
 hone_status engine_next_page(struct engine *engine, struct media_input *input, const char *path,
                              hone_error *error);
-/* Opens the image of an item, or engine->page of it; quietly, if its notes were told before. */
+/* Opens the image of an item, or engine->page of it. */
 hone_status engine_open_input(const struct engine *engine, const struct item *item, struct media_input **out,
-                              bool quietly, hone_error *error);
+                              enum notes notes, hone_error *error);
 /* A way out that concerns all outputs without names of their own, behind the message. */
 hone_status engine_suggest(const struct engine *engine, hone_status status, const char *root,
                            hone_error *error);

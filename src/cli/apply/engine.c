@@ -61,7 +61,8 @@ hone_status engine_begin(struct engine *engine, const struct apply_options *opti
 struct source {
     const struct item *item; /* NULL: a second image */
     const char *path;
-    bool keep_s16, quietly;
+    bool keep_s16;
+    enum notes notes;
     uint64_t max_pixels;
 };
 
@@ -85,7 +86,8 @@ static struct media_read_options read_options(const struct engine *engine, const
                                        .memory = (uint64_t)(engine->options->decode_memory * 1048576),
                                        .max_pixels = source->max_pixels,
                                        .keep_s16 = source->keep_s16,
-                                       .note = source->quietly ? NULL : cli_media_note,
+                                       .reopened = source->notes != NOTES_ALL,
+                                       .note = source->notes == NOTES_NONE ? NULL : cli_media_note,
                                        .user = (void *)&engine->options->common};
 }
 
@@ -151,12 +153,12 @@ static bool keeps_s16(const hone_chain *chain)
 }
 
 hone_status engine_open_input(const struct engine *engine, const struct item *item, struct media_input **out,
-                              bool quietly, hone_error *error)
+                              enum notes notes, hone_error *error)
 {
     const struct source source = {.item = item,
                                   .path = item->input,
                                   .keep_s16 = keeps_s16(engine->given),
-                                  .quietly = quietly,
+                                  .notes = notes,
                                   .max_pixels = giant_max_pixels(engine->options)};
     return open_source(engine, &source, out, error);
 }
@@ -195,13 +197,14 @@ static void *new_pixels(const hone_image_desc *desc, hone_error *error)
 }
 
 hone_status engine_open_second(const struct engine *engine, size_t index, const hone_image_desc *first,
-                               uint64_t max_pixels, bool quietly, struct media_input **out, hone_error *error)
+                               uint64_t max_pixels, enum notes notes, struct media_input **out,
+                               hone_error *error)
 {
     const struct second *second = &engine->seconds[index];
     const struct source source = {.path = second->path,
                                   .keep_s16 = meets_s16(engine, second->step, first),
                                   .max_pixels = max_pixels,
-                                  .quietly = quietly};
+                                  .notes = notes};
     return open_source(engine, &source, out, error);
 }
 
@@ -212,7 +215,7 @@ static hone_status read_second(struct engine *engine, size_t index, const hone_i
     struct media_input *input = NULL;
     const uint64_t most = giant_max_pixels(engine->options);
     hone_status status = engine_open_second(
-        engine, index, first, most < HONE_MAX_PIXELS ? most : HONE_MAX_PIXELS, false, &input, error);
+        engine, index, first, most < HONE_MAX_PIXELS ? most : HONE_MAX_PIXELS, NOTES_ALL, &input, error);
     if (!status) {
         second->desc = media_get_info(input)->desc;
         second->data = new_pixels(&second->desc, error);

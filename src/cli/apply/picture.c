@@ -382,7 +382,7 @@ void engine_apply(struct engine *engine, const struct item *item, const char *ro
     struct media_input *input = NULL;
     hone_error *error = &result->error;
     *result = (struct apply_result){.item = item};
-    hone_status status = engine_open_input(engine, item, &input, false, error);
+    hone_status status = engine_open_input(engine, item, &input, NOTES_ALL, error);
     THEN(status, engine_suggest(engine, media_check_name(item->output, error), root, error));
     if (!status && !apply_to_stdout(engine->options))
         status = items_check_folder(item->output, root != NULL, engine->options->force, error);

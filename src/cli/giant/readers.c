@@ -14,13 +14,13 @@ static const char *path_of(const struct reader *reader)
                                        : reader->g->engine->seconds[reader->second].path;
 }
 
-static hone_status open_reader(struct reader *reader, bool quietly, hone_error *error)
+static hone_status open_reader(struct reader *reader, enum notes notes, hone_error *error)
 {
     struct giant *g = reader->g;
     if (reader == &g->first)
-        return engine_open_input(g->engine, g->item, &reader->own, quietly, error);
+        return engine_open_input(g->engine, g->item, &reader->own, notes, error);
     const hone_image_desc part = giant_excerpt(giant_input(g));
-    return engine_open_second(g->engine, reader->second, &part, giant_max_pixels(g->engine->options), quietly,
+    return engine_open_second(g->engine, reader->second, &part, giant_max_pixels(g->engine->options), notes,
                               &reader->own, error);
 }
 
@@ -28,12 +28,13 @@ static hone_status reopen(struct reader *reader, hone_error *error)
 {
     const hone_image_desc before = media_get_info(reader->input)->desc;
     const struct giant *g = reader->g;
+    const enum notes notes = reader->position < before.height ? NOTES_OF_ROWS : NOTES_NONE;
     if (reader == &g->first && g->engine->stream)
         return error_unsupported(
             error,
             "an image of this size has to be read twice for this, which a pipe cannot be: name a file");
     media_close(&reader->own);
-    TRY(open_reader(reader, true, error));
+    TRY(open_reader(reader, notes, error));
     if (!desc_same(&before, &media_get_info(reader->own)->desc) || !media_loads_rows(reader->own))
         return error_io(error, "'%s' has become another image meanwhile", path_of(reader));
     reader->input = reader->own;
@@ -73,7 +74,7 @@ static hone_status open_second(struct giant *g, size_t i, hone_error *error)
 {
     struct reader *reader = &g->seconds[i];
     *reader = (struct reader){.g = g, .second = i};
-    hone_status status = open_reader(reader, false, error);
+    hone_status status = open_reader(reader, NOTES_ALL, error);
     g->second_count += !status;
     if (status)
         return status;

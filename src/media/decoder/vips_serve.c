@@ -152,7 +152,9 @@ static hone_status open_file(struct server *s, const struct wanted *wanted, int 
     input->reader = &media_reader_vips;
     limit_memory(input);
     limit_time(input);
-    return input->reader->open(input, error);
+    const hone_status status = input->reader->open(input, error);
+    input->opened = true;
+    return status;
 }
 
 static void serve_open(struct server *s, int fd)

@@ -43,6 +43,12 @@ static bool to_float(const void *row, VipsBandFormat format, float *to, size_t c
     return exact;
 }
 
+/* Where damage is accepted, the rest of a page of a TIFF is 0; decoders of other formats see to it. */
+static bool bears_loss(const struct media_input *input)
+{
+    return input->options.accept_damaged && strcmp(input->info.format, "TIFF") == 0;
+}
+
 static bool conversion_init(struct conversion *c, const struct media_input *input, const VipsImage *image)
 {
     const hone_image_desc *desc = &input->info.desc;
@@ -53,10 +59,10 @@ static bool conversion_init(struct conversion *c, const struct media_input *inpu
         c->numbers = mem_new(c->count, sizeof(float));
     if (input->info.gray_alpha)
         c->wide = mem_new(c->count, 2 * hone_type_size(desc->type));
-    if (input->options.accept_damaged)
+    if (bears_loss(input))
         c->blank = mem_new(input->place.width, input->place.pixel_bytes);
     return (!c->to_float || c->numbers) && (!input->info.gray_alpha || c->wide) &&
-           (!input->options.accept_damaged || c->blank);
+           (!bears_loss(input) || c->blank);
 }
 
 static void conversion_finish(struct conversion *c)
@@ -83,12 +89,6 @@ static hone_status take_row(struct media_input *input, const struct conversion *
     }
     media_put_row(&input->place, y, row);
     return HONE_OK;
-}
-
-/* Where damage is accepted, the rest of a page of a TIFF is 0; decoders of other formats see to it. */
-static bool bears_loss(const struct media_input *input)
-{
-    return input->options.accept_damaged && strcmp(input->info.format, "TIFF") == 0;
 }
 
 static int top_of_page(const struct media_input *input)
