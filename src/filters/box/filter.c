@@ -431,7 +431,6 @@ static const struct seed seeds[] = {
     {"PTX && FLOAT && " TALLER " && KW >= 16 && KW*C <= 900", "tall_pieces",
      "WORDS=8 BATCH=2 RUN=16 GROUPS=2 WG_X=256"},
     {"PTX && FLOAT && " TALLER " && KW >= 16", "tall_pieces", "WORDS=8 BATCH=2 RUN=16 GROUPS=1 WG_X=512"},
-    {"PTX && FLOAT && C == 4 && KW > 24 && KW <= 40", "pieces", "WORDS=8 BATCH=2 RUN=16"},
     {"PTX && FLOAT && KW >= 16 && KW*C <= 160", "pieces", "RUN=16"},
     {"PTX && FLOAT && " LARGE " && C > 2 && KW >= 16 && KW*C <= 900", "pieces",
      "WORDS=8 BATCH=2 RUN=16 GROUPS=2 WG_X=256"},

@@ -283,19 +283,16 @@ struct results {
 };
 
 /* The results of a work-item's columns, which are the windows from element i of row y on, `left` of them. */
-inline void store_results(const struct tile *t, const struct results *to, const float *means, int i, int y,
-                          int left)
+inline void store_results(const struct tile *t, const struct results *to, const float *means,
+                          const uint *centres, int i, int y, int left)
 {
-    uint words[WORDS], centre[WORDS] = {0};
+    uint words[WORDS];
     __global RESULT *at = to->at + y * to->pitch + i;
-    __global const uint *row = (__global const uint *)(t->in + y * t->pitch);
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
-        if (HONE_ALPHA && k % 4 == 3)
-            centre[k] = row[min(i + k, t->width * 4 - 1)];
         uint word = clear_leaving(as_uint(means[k]), i + k, y, t->window_width, t->window_height, t->width,
                                   t->height);
-        words[k] = copy_alpha(word, centre[k], k);
+        words[k] = copy_alpha(word, centres[k], k);
     }
     if (left >= PX) {
 #pragma unroll
@@ -314,8 +311,8 @@ inline void store_results(const struct tile *t, const struct results *to, const 
 
 inline void begin_sums(struct sums *sums, const struct tile *t, __local float *cells) {}
 
-inline void finish_sums(const struct tile *t, const struct results *to, struct sums *sums, int start,
-                        int stop, int y, int end)
+inline void finish_sums(const struct tile *t, const struct results *to, struct sums *sums,
+                        uint centres[BATCH][WORDS], int start, int stop, int y, int end)
 {
     int i = start + (int)get_local_id(0) * PX, left = stop - i;
 #pragma unroll
@@ -324,7 +321,7 @@ inline void finish_sums(const struct tile *t, const struct results *to, struct s
 #pragma unroll
             for (int k = 0; k < PX; k++)
                 sums->rows[b][k] *= to->inverse;
-            store_results(t, to, sums->rows[b], i, y + b, left);
+            store_results(t, to, sums->rows[b], centres[b], i, y + b, left);
         }
 }
 
@@ -381,8 +378,8 @@ inline void sum_windows(float *tails, __local const float *own, __local const fl
 }
 
 /* The results of BATCH rows, of which those before `end` count. `means` are in local memory. */
-inline void store_batch(const struct tile *t, const struct results *to, __local const float *means, int i,
-                        int y, int end, int left)
+inline void store_batch(const struct tile *t, const struct results *to, __local const float *means,
+                        uint centres[BATCH][WORDS], int i, int y, int end, int left)
 {
     int e = (int)get_local_id(0) * PX;
 #pragma unroll
@@ -392,7 +389,7 @@ inline void store_batch(const struct tile *t, const struct results *to, __local 
 #pragma unroll
             for (int k = 0; k < PX; k += ALIGNED)
                 FROM_ALIGNED(own + k, means + b * ROW_CELLS + PX + PLACE(e + k));
-            store_results(t, to, own, i, y + b, left);
+            store_results(t, to, own, centres[b], i, y + b, left);
         }
 }
 
@@ -405,7 +402,8 @@ inline void store_means(__local float *means, const float *sums, float inverse)
 
 /* The windows of BATCH rows from y on. */
 inline void finish_batch(const struct tile *t, const struct results *to, __local float *cells,
-                         __local float *means, __local float *pieces, int start, int stop, int y, int end)
+                         __local float *means, __local float *pieces, uint centres[BATCH][WORDS], int start,
+                         int stop, int y, int end)
 {
     float tails[RUNS][RUN];
 #pragma unroll
@@ -437,7 +435,7 @@ inline void finish_batch(const struct tile *t, const struct results *to, __local
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
     int i = start + (int)get_local_id(0) * PX;
-    store_batch(t, to, means, i, y, end, stop - i);
+    store_batch(t, to, means, centres, i, y, end, stop - i);
 #if IN_PLACE
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
@@ -452,8 +450,8 @@ inline void begin_sums(struct sums *sums, const struct tile *t, __local float *c
         sums->places[k] = FIND(t, t->from + (int)get_local_id(0) * PX + k * ALIGNED);
 }
 
-inline void finish_sums(const struct tile *t, const struct results *to, struct sums *sums, int start,
-                        int stop, int y, int end)
+inline void finish_sums(const struct tile *t, const struct results *to, struct sums *sums,
+                        uint centres[BATCH][WORDS], int start, int stop, int y, int end)
 {
     __local float *cells = sums->cells, *means = cells + (IN_PLACE ? 0 : BATCH * ROW_CELLS),
                   *pieces = means + BATCH * ROW_CELLS;
@@ -462,7 +460,7 @@ inline void finish_sums(const struct tile *t, const struct results *to, struct s
         fold_columns(t, (__local uint *)cells, (uint2)(sum_outside(t)));
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    finish_batch(t, to, cells, means, pieces, start, stop, y, end);
+    finish_batch(t, to, cells, means, pieces, centres, start, stop, y, end);
 }
 #endif
 
@@ -470,7 +468,8 @@ inline void finish_sums(const struct tile *t, const struct results *to, struct s
 inline void slide_windows(const struct tile *t, const struct results *to, __local float *cells, int start,
                           int stop, int y, int end)
 {
-    uint enter[BATCH][WORDS] = {{0}}, leave[BATCH][WORDS] = {{0}};
+    uint enter[BATCH][WORDS] = {{0}}, leave[BATCH][WORDS] = {{0}}, centres[BATCH][WORDS] = {{0}};
+    int i = start + (int)get_local_id(0) * PX;
     struct columns columns;
     struct sums sums;
     begin_sums(&sums, t, cells);
@@ -481,7 +480,11 @@ inline void slide_windows(const struct tile *t, const struct results *to, __loca
         sum_columns(&sums, &columns, enter, leave);
         if (y + BATCH < end)
             fetch_batch(enter, leave, t, y + BATCH);
-        finish_sums(t, to, &sums, start, stop, y, end);
+#pragma unroll
+        for (int b = 0; b < BATCH; b++)
+            if (i < stop && y + b < end)
+                load_alphas(centres[b], t->in + (y + b) * t->pitch, i, stop - i, t->width, WORDS);
+        finish_sums(t, to, &sums, centres, start, stop, y, end);
     }
 }
 

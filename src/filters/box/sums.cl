@@ -68,22 +68,6 @@ inline void store_words(__global RESULT *at, const uint *words)
 #endif
 }
 
-#if HONE_ALPHA
-/* The pixels of the windows' centres, whose alpha is kept. */
-inline void load_centres(uint *centre, __global const PIXEL *row, int i, int left, int width)
-{
-#if RESULT_WORDS < 3 || RESULT_WORDS % 4 == 0
-    if (left >= PX) {
-        load_words(centre, row + i, RESULT_WORDS);
-        return;
-    }
-#endif
-#pragma unroll
-    for (int k = 0; k < RESULT_WORDS; k++)
-        centre[k] = ((__global const uint *)row)[min(i / WORD_PART + k, (width * 4 - 1) / WORD_PART)];
-}
-#endif
-
 #if FLOAT_SUMS
 #define MEAN_OF(k) mean(to, sums[k], floats[(k) % HONE_C] - (float)(int)sum_excess(k))
 #else
@@ -99,7 +83,7 @@ inline void load_centres(uint *centre, __global const PIXEL *row, int i, int lef
 #endif
 
 inline void finish_windows(const struct tile *t, const struct results *to, const SUM *sums, const SUM *before,
-                           int i, int y, int left)
+                           const uint *centres, int i, int y, int left)
 {
 #if FLOAT_SUMS
     float floats[HONE_C];
@@ -107,10 +91,7 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
     for (int c = 0; c < HONE_C; c++)
         floats[c] = (float)(int)before[c] - FIRST_FLOAT;
 #endif
-    uint words[RESULT_WORDS], centre[RESULT_WORDS];
-#if HONE_ALPHA
-    load_centres(centre, t->in + y * t->pitch, i, left, t->width);
-#endif
+    uint words[RESULT_WORDS];
 #pragma unroll
     for (int k = 0; k < RESULT_WORDS; k++) {
 #if FLOATING
@@ -122,7 +103,7 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
 #endif
         word =
             clear_leaving(word, i + k * WORD_PART, y, t->window_width, t->window_height, t->width, t->height);
-        words[k] = copy_alpha(word, centre[k], k);
+        words[k] = copy_alpha(word, centres[k], k);
     }
     __global RESULT *at = to->at + y * to->pitch + i;
     if (left >= PX) {

@@ -42,12 +42,11 @@ inline uint copied(PIXEL alpha)
 }
 
 /* The result of element i: the sum, or a mark, where it is at least `least` and the border rule allows it. */
-inline uint dense(const struct tile *t, const struct results *to, uint sum, int i, int y, int channel)
+inline uint dense(const struct tile *t, const struct results *to, uint sum, PIXEL centre, int i, int y,
+                  int channel)
 {
-#if HONE_ALPHA
-    if (channel == 3)
-        return copied(t->in[y * t->pitch + min(i, t->width * 4 - 1)]);
-#endif
+    if (IS_ALPHA(channel))
+        return copied(centre);
 #if HONE_BORDER == BORDER_ZERO_OUTSIDE
     if (hone_leaves(i / HONE_C - t->window_width / 2, y - t->window_height / 2, t->window_width,
                     t->window_height, t->width, t->height))
@@ -57,13 +56,15 @@ inline uint dense(const struct tile *t, const struct results *to, uint sum, int 
 }
 
 inline void finish_windows(const struct tile *t, const struct results *to, const SUM *sums, const SUM *before,
-                           int i, int y, int left)
+                           const uint *centres, int i, int y, int left)
 {
     __global RESULT *at = to->at + y * to->pitch + i;
     uint results[PX];
 #pragma unroll
     for (int k = 0; k < PX; k++)
-        results[k] = dense(t, to, sums[k], i + k, y, k % HONE_C);
+        results[k] =
+            dense(t, to, sums[k], (PIXEL)(centres[k / WORD_PART] >> 8 * WORD_BYTES * (k % WORD_PART)), i + k,
+                  y, k % HONE_C);
     if (left >= PX) {
 #pragma unroll
         for (int k = 0; k < PX; k += 4) {

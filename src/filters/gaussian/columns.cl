@@ -162,7 +162,8 @@ inline uint result_word(const float *v)
 }
 
 /* Four pixels from pixel x of row y on. */
-inline void store_pixels(const float *v, const struct strip *s, __global RESULT *out, int x, int y, int reach)
+inline void store_pixels(const float *v, const uint *centres, const struct strip *s, __global RESULT *out,
+                         int x, int y, int reach)
 {
     uint word[WORDS * HONE_C];
     int left = s->width - x;
@@ -170,9 +171,7 @@ inline void store_pixels(const float *v, const struct strip *s, __global RESULT 
     for (int k = 0; k < WORDS * HONE_C; k++) {
         uint w = result_word(v + WORD_PART * k);
         int i = x * HONE_C + WORD_PART * k, side = 2 * reach + 1;
-        word[k] = LEFT_OUT(WORD_PART * k + WORD_PART - 1)
-                      ? finish_word(w, s->in + y * s->pitch, i, y, side, side, s->width, s->height)
-                      : clear_leaving(w, i, y, side, side, s->width, s->height);
+        word[k] = copy_alpha(clear_leaving(w, i, y, side, side, s->width, s->height), centres[k], k);
     }
     if (left >= 4) {
 #pragma unroll
@@ -229,8 +228,12 @@ gaussian_columns(__global const PIXEL *in, int in_offset, int in_pitch, __global
 #pragma unroll 1
         for (int l = line; l < LINES && y + l < end; l += HONE_C) {
             float made[4 * HONE_C];
+            uint centres[WORDS * HONE_C] = {0};
+            load_alphas(centres, s.in + (y + l) * s.pitch, x * HONE_C, (s.width - x) * HONE_C, s.width,
+                        WORDS * HONE_C);
             sum_across(made, lines[turn][l] + PLACE((HALO / 4 + lane) * HONE_C), &weights);
-            store_pixels(made, &s, out + out_offset + (y + l) * out_pitch + x * HONE_C, x, y + l, reach);
+            store_pixels(made, centres, &s, out + out_offset + (y + l) * out_pitch + x * HONE_C, x, y + l,
+                         reach);
         }
     }
 }
