@@ -3,7 +3,7 @@
  * exact=yes of u8 and u16 for CPUs, small sigma: a work-item owns a band of whole rows and walks down it in
  * strips that stay in the first cache. Rows are summed across into a ring, in which two of them lie by turns;
  * then down, in products of 16 bits, two rows at a time, so that what is loaded serves two rows of results.
- * exact_sums.clh says what the sums of a block are.
+ * exact_sums.clh says what the sums of a block are. Where alpha is kept, rows are copied without it first.
  */
 #ifndef ROWS
 #define ROWS 64 /* rows of a band */
@@ -27,6 +27,20 @@
 #define LANES 16
 #endif
 
+/* Channels that are blurred. Elements of a strip are those of them alone; where alpha lies between them in
+ * the image, strips begin and end with whole pixels. */
+#define COLOURS (HONE_C - HONE_ALPHA)
+#if HONE_ALPHA
+#define WHOLE(i)   ((i) / COLOURS * COLOURS)
+#define IN_ROW(i)  ((i) / COLOURS * HONE_C)
+#define TAKEN(i)   ((i) < LANES / 4 * 3 ? (i) / 3 * 4 + (i) % 3 : -1)
+#define SPREAD(i)  ((i) % 4 == 3 ? LANES + (i) : (i) / 4 * 3 + (i) % 4)
+#define PER_VECTOR (LANES / 4) /* pixels with alpha */
+#else
+#define WHOLE(i)  (i)
+#define IN_ROW(i) (i)
+#endif
+
 typedef PIXEL pixels __attribute__((ext_vector_type(LANES)));
 typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
 typedef ints ints_at __attribute__((aligned(4)));
@@ -36,7 +50,7 @@ typedef shorts shorts_at __attribute__((aligned(2)));
 #define LOAD(p)        (*(__global const shorts_at *)(p))
 #define STORE(p, v)    (*(__global shorts_at *)(p) = (v))
 
-#define WORDS (NATIVE / 2)
+#define WORDS          (NATIVE / 2)
 /* Of the ring, in cells: a block of two rows that is summed down, and all of two rows. Without the cells
  * between them, all rows would lie in the same few sets of the first cache. */
 #define BLOCK_CELLS (2 * NATIVE)
@@ -52,17 +66,11 @@ struct band {
     __global const PIXEL *in;
     __global PIXEL *out;
     int in_pitch, out_pitch, width, height, border, count;
-    int pad;               /* elements of the window on one side */
-    __global PIXEL *edges; /* two rows with what lies beyond the edges, and a row of border values */
-    int edge;              /* elements of each */
-    int x, length, end;    /* the strip; the band's last row */
+    int pad;                      /* elements of the window on one side */
+    __global PIXEL *edges;        /* two rows with what lies beyond the edges, and a row of border values */
+    int edge;                     /* elements of each */
+    int x, length, end;           /* the strip; the band's last row */
     __global short *ring, *spare; /* `spare`: as large as two of its rows */
-};
-
-/* Where rows of results go, and what their alpha is taken from. */
-struct target {
-    __global PIXEL *out;
-    __global const PIXEL *in;
 };
 
 /* Sums of a block, of four vectors. */
@@ -101,9 +109,35 @@ INLINE int block_start(const struct band *b, int block)
 
 #include "filters/gaussian/exact_sums.clh"
 
+#define COPIES (COPY_ALWAYS + HONE_ALPHA > 0) /* rows are copied, whatever lies beside them */
+
 /* ---- Across ---- */
 
 /* A row of the strip and what windows see beside it. */
+#if HONE_ALPHA
+INLINE void copy_pixel(const struct band *b, __global const PIXEL *row, int inside, int x,
+                       __global PIXEL *copy)
+{
+    for (int c = 0; c < COLOURS; c++)
+        copy[x * COLOURS + c - b->x] = AS_COPIED((PIXEL)hone_at(row, inside, x, c, b->width, b->border));
+}
+
+/* The last vector stores too much, where the edge's pixels come afterwards. */
+INLINE void copy_row(const struct band *b, __global const PIXEL *row, int inside, __global PIXEL *copy)
+{
+    int left = (b->x - b->pad) / COLOURS, right = (b->x + b->length + b->pad) / COLOURS;
+    int to = min(right, b->width), x = max(left, 0);
+    for (; x + PER_VECTOR <= to; x += PER_VECTOR) {
+        pixels v = LOAD_PIXELS(row + x * HONE_C);
+        *(__global pixels_at *)(copy + x * COLOURS - b->x) =
+            AS_COPIED(__builtin_shufflevector(v, v, L_ALL(TAKEN)));
+    }
+    for (; x < right; x++)
+        copy_pixel(b, row, inside, x, copy);
+    for (x = left; x < 0; x++)
+        copy_pixel(b, row, inside, x, copy);
+}
+#else
 INLINE void copy_row(const struct band *b, __global const PIXEL *row, int inside, __global PIXEL *copy)
 {
     int from = max(b->x - b->pad, 0), end = b->x + b->length + b->pad, to = min(end, b->count), i = from;
@@ -116,6 +150,7 @@ INLINE void copy_row(const struct band *b, __global const PIXEL *row, int inside
     for (i = to; i < end; i++)
         copy[i - b->x] = AS_COPIED((PIXEL)hone_element(row, inside, i, b->width, b->border));
 }
+#endif
 
 /* What a row shows to the strip: a copy where that lies beyond an edge. */
 INLINE __global const PIXEL *strip_row(const struct band *b, int y, __global PIXEL *copy)
@@ -124,7 +159,7 @@ INLINE __global const PIXEL *strip_row(const struct band *b, int y, __global PIX
     __global const PIXEL *row = hone_row(b->in, b->in_pitch, y, b->height, &inside);
     if (!REAL_ROW(inside))
         return b->edges + 2 * b->edge + b->pad;
-    if (!COPY_ALWAYS && b->x >= b->pad && b->x + b->length + b->pad <= b->count)
+    if (!COPIES && b->x >= b->pad && b->x + b->length + b->pad <= b->count)
         return row + b->x;
     copy_row(b, row, inside, copy + b->pad);
     return copy + b->pad;
@@ -133,12 +168,12 @@ INLINE __global const PIXEL *strip_row(const struct band *b, int y, __global PIX
 /* A strip's rows are too short for the processor to foresee the next ones: what stands two rows below. */
 INLINE void fetch_in(const struct band *b, int y, int i)
 {
-    __builtin_prefetch(b->in + (y + 2) * b->in_pitch + b->x + i);
+    __builtin_prefetch(b->in + (y + 2) * b->in_pitch + IN_ROW(b->x + i));
 }
 
 INLINE void fetch_out(const struct band *b, int y, int i)
 {
-    __builtin_prefetch(b->out + (y + 2) * b->out_pitch + b->x + i, 1);
+    __builtin_prefetch(b->out + (y + 2) * b->out_pitch + IN_ROW(b->x + i), 1);
 }
 
 /* Rows y and y + 1 into the ring. */
@@ -153,25 +188,40 @@ INLINE void across_strip(const struct window *w, const struct band *b, int y, __
     }
 }
 
-/* Where copies of rows stood, if there is no such row or a vector does not fit into it. */
-INLINE struct target target_row(const struct band *b, int y, __global PIXEL *spare)
+/* Whether a row of results can be made where it belongs. */
+INLINE bool made_in_place(const struct band *b, int y)
 {
-    struct target unused = {spare, spare};
-    struct target t = {b->out + y * b->out_pitch + b->x, b->in + y * b->in_pitch + b->x};
-    return y < b->end && b->length >= LANES ? t : unused;
+    return HONE_ALPHA ? false : b->length >= LANES && y < b->end;
 }
 
-/* A row that is narrower than a vector. */
-INLINE void copy_narrow(const struct band *b, int y, __global const PIXEL *from)
+/* Otherwise it is made where the copy of a row stood. */
+INLINE __global PIXEL *result_row(const struct band *b, int y, __global PIXEL *spare)
 {
-    for (int i = 0; i < b->length && y < b->end; i++)
-        b->out[y * b->out_pitch + i] = IS_ALPHA(i % HONE_C) ? b->in[y * b->in_pitch + i] : from[i];
+    return made_in_place(b, y) ? b->out + y * b->out_pitch + b->x : spare;
+}
+
+/* A row of results that was made elsewhere, with alpha. */
+INLINE void deliver_row(const struct band *b, int y, __global const PIXEL *from)
+{
+    if (y >= b->end || made_in_place(b, y))
+        return;
+    __global const PIXEL *in = b->in + y * b->in_pitch + IN_ROW(b->x);
+    __global PIXEL *out = b->out + y * b->out_pitch + IN_ROW(b->x);
+    int x = 0, width = b->length / COLOURS;
+#if HONE_ALPHA
+    for (; x + PER_VECTOR <= width; x += PER_VECTOR)
+        *(__global pixels_at *)(out + x * HONE_C) = __builtin_shufflevector(
+            LOAD_PIXELS(from + x * COLOURS), LOAD_PIXELS(in + x * HONE_C), L_ALL(SPREAD));
+#endif
+    for (; x < width; x++)
+        for (int c = 0; c < HONE_C; c++)
+            out[x * HONE_C + c] = IS_ALPHA(c) ? in[x * HONE_C + c] : from[x * COLOURS + c];
 }
 
 INLINE void down_strip(const struct window *w, const struct band *b, int y)
 {
     __constant const uint *even = weights(w, EVEN), *odd = weights(w, ODD);
-    struct target first = target_row(b, y, b->edges), second = target_row(b, y + 1, b->edges + b->edge);
+    __global PIXEL *first = result_row(b, y, b->edges), *second = result_row(b, y + 1, b->edges + b->edge);
     struct pending pending = none_pending(b);
     for (int block = 0; block * LANES < b->length; block++) {
         int at = block * BLOCK_CELLS, i = block_start(b, block);
@@ -185,14 +235,12 @@ INLINE void down_strip(const struct window *w, const struct band *b, int y)
         }
         fetch_out(b, y, i);
         fetch_out(b, y + 1, i);
-        finish_block(w, &pending, p, block, false, first, i);
-        finish_block(w, &pending, q, block, true, second, i);
+        finish_block(w, &pending, p, block, false, first + i);
+        finish_block(w, &pending, q, block, true, second + i);
     }
     finish_pending(w, b, &pending, first, second);
-    if (b->length < LANES) {
-        copy_narrow(b, y, first.out);
-        copy_narrow(b, y + 1, second.out);
-    }
+    deliver_row(b, y, first);
+    deliver_row(b, y + 1, second);
 }
 
 INLINE void blur_strip(struct window *w, const struct band *b, int y)
@@ -220,9 +268,9 @@ INLINE void blur_band(struct window *w, struct band *b, int y, __global uchar *s
     b->edges = (__global PIXEL *)(b->spare + ROW_CELLS);
     for (int i = 0; HONE_BORDER == BORDER_CONSTANT && i < b->edge; i++)
         b->edges[2 * b->edge + i] = AS_COPIED((PIXEL)b->border);
-    for (int x = 0; x < b->count; x += STRIP) {
-        b->x = max(min(x, b->count - LANES), 0);
-        b->length = min(STRIP, b->count - b->x);
+    for (int x = 0; x < b->count; x += WHOLE(STRIP)) {
+        b->x = WHOLE(max(min(x, b->count - LANES), 0));
+        b->length = min(WHOLE(STRIP), b->count - b->x);
         blur_strip(w, b, y);
     }
 }
@@ -244,8 +292,8 @@ __kernel void gaussian_exact_strips(__global const PIXEL *in, int in_offset, int
                      .width = width,
                      .height = height,
                      .border = border,
-                     .count = width * HONE_C,
-                     .pad = (pairs - 1) * HONE_C,
+                     .count = width * COLOURS,
+                     .pad = (pairs - 1) * COLOURS,
                      .edge = edge,
                      .end = end};
     blur_band(&w, &b, first, scratch + (size_t)get_global_id(0) * scratch_bytes);

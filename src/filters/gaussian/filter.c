@@ -430,6 +430,8 @@ static const struct variant variants[] = {
 
 static const struct seed seeds[] = {
     {"EXACT && WIDE && H < 128*CU", "exact_strips", "ROWS=32"},
+    {"EXACT && WIDE && H >= 1024*CU && C == 4 && EXACT_REACH > 6", "exact_strips", "ROWS=256 STRIP=1024"},
+    {"EXACT && WIDE && H >= 256*CU && C == 4 && EXACT_REACH > 6", "exact_strips", "ROWS=128 STRIP=1024"},
     {"EXACT && WIDE && H >= 1024*CU && EXACT_REACH > 14", "exact_strips", "ROWS=256 STRIP=128"},
     {"EXACT && WIDE && H >= 1024*CU && EXACT_REACH > 6", "exact_strips", "ROWS=256 STRIP=256"},
     {"EXACT && WIDE && H >= 256*CU", "exact_strips", "ROWS=128"},
