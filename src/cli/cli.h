@@ -117,7 +117,9 @@ int cli_usage(const struct command *command, const char *format, ...) __attribut
 hone_status cli_load_filters(const char *chain, hone_error *error);
 /* The same for a single name or path, without quotes. */
 hone_status cli_load_filter(const char *word, hone_error *error);
-/* The same for all operands, which are chains. */
+/* Loads all of $XDG_DATA_HOME/hone/filters, by name; warns of those that cannot be loaded. */
+void cli_load_own(const struct common_options *common);
+/* cli_load_filters for all operands, which are chains. */
 hone_status cli_load_all(const struct operands *operands, hone_error *error);
 
 /* cli_usage, with the filters that there are or the nearest to `name`. */

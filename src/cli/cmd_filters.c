@@ -23,15 +23,18 @@ static void print_filters(void)
     printf("%-14s %-18s %-11s %s\n", "FILTER", "TYPES", "CHANNELS", "");
     for (size_t i = 0; hone_filter_at(i, &info); i++)
         printf("%-14s %-18s %-11s %s%s\n", info.name, info.types, info.channels, info.summary,
-               info.inputs > 1 ? " (two images)" : "");
+               info.inputs > 1 ? " (two images)"
+               : info.loaded   ? " (your own)"
+                               : "");
     puts("\n'hone filters NAME' shows parameters, examples and what is chosen on this machine");
 }
 
 static json_t *filter_json(const hone_filter_info *info)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:b}", "name", info->name, "summary", info->summary,
-                     "origin", info->origin, "types", info->types, "channels", info->channels, "inputs",
-                     (int)info->inputs, "spatial", info->spatial);
+    return json_pack("{s:s, s:o, s:o, s:b, s:s, s:s, s:i, s:b}", "name", info->name, "summary",
+                     json_text(info->summary), "origin", json_text(info->origin), "own", info->loaded,
+                     "types", info->types, "channels", info->channels, "inputs", (int)info->inputs, "spatial",
+                     info->spatial);
 }
 
 static bool print_filters_json(void)
@@ -340,8 +343,9 @@ static json_t *tunables_json(const char *filter, const char *variant)
     hone_tunable_info t;
     json_t *list = json_array();
     for (size_t i = 0; list && hone_filter_tunable(filter, variant, i, &t); i++)
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:b}", "name", t.name, "values", t.values,
-                                              "help", t.help ? t.help : "", "launch_only", t.launch_only));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:o, s:b}", "name", t.name, "values", t.values, "help",
+                                        json_text(t.help ? t.help : ""), "launch_only", t.launch_only));
     return list;
 }
 
@@ -351,9 +355,9 @@ static json_t *variants_json(const char *filter)
     json_t *list = json_array();
     bool ok = list != NULL;
     for (size_t i = 0; ok && hone_filter_variant(filter, i, &v); i++) {
-        json_t *one = json_pack("{s:s, s:s, s:s, s:b, s:b, s:i, s:o}", "name", v.name, "summary", v.summary,
-                                "path", v.path, "relaxed", v.relaxed, "exact", v.exact, "passes",
-                                (int)v.passes, "tunables", tunables_json(filter, v.name));
+        json_t *one = json_pack("{s:s, s:o, s:s, s:b, s:b, s:i, s:o}", "name", v.name, "summary",
+                                json_text(v.summary), "path", v.path, "relaxed", v.relaxed, "exact", v.exact,
+                                "passes", (int)v.passes, "tunables", tunables_json(filter, v.name));
         ok = one && put_text(one, "condition", v.condition) && put_text(one, "specialised", v.specialised) &&
              put_text(one, "bytes", v.bytes) && put_text(one, "loads", v.loads) &&
              put_text(one, "operations", v.operations);
@@ -466,6 +470,8 @@ static int run(int argc, char **argv)
     if (operands.count && cli_load_filter(operands.items[0], &error))
         return cli_fail(&common, &error);
     const char *name = operands.count ? operands.items[0] : NULL;
+    if (!name)
+        cli_load_own(&common);
     if (name && !hone_filter_find(name, &info))
         return cli_unknown_filter(&command_filters, name);
     if (variants && !name)
@@ -485,10 +491,12 @@ const struct command command_filters = {
     .usage =
         "usage: hone filters [NAME] [OPTION...]\n"
         "\n"
-        "Without NAME: lists all filters. With NAME: shows the filter's parameters, two examples, and what "
-        "hone\n"
-        "chooses on this device for some common images; with -v also its variants, their tunables, and the\n"
-        "ladder of its source. NAME may also be a file with a filter of your own, ./glow.cl.\n"
+        "Without NAME: lists all filters, yours in $XDG_DATA_HOME/hone/filters "
+        "(~/.local/share/hone/filters)\n"
+        "behind hone's. With NAME: shows the filter's parameters, two examples, and what hone chooses on "
+        "this\n"
+        "device for some common images; with -v also its variants, their tunables, and the ladder of its\n"
+        "source. NAME may also be a file with a filter of your own, ./glow.cl.\n"
         "\n"
         "options:\n"
         "  --names          print bare names, one per line: of the filters or, with NAME, 'parameter=' and\n"

@@ -18,23 +18,58 @@
 
 enum { MAX_TEXT = 1 << 20 };
 
-/* $XDG_DATA_HOME/hone/filters/NAME.cl, if the user has it. */
-static hone_status load_by_name(const char *name, hone_error *error)
+/* $XDG_DATA_HOME/hone/filters, if the user has it and nobody else may write to it. */
+static bool open_folder(char path[PATH_MAX], int *fd)
 {
-    char folder[PATH_MAX], file[80];
+    return file_private_folder("XDG_DATA_HOME", ".local/share", "filters", path, fd, NULL) == HONE_OK;
+}
+
+/* A file of this folder; one that is missing is no error. */
+static hone_status load_private(int fd, const char *folder, const char *file, hone_error *error)
+{
     struct text text = {0}, path = {0};
     bool missing = false;
-    int fd = -1;
-    if (file_private_folder("XDG_DATA_HOME", ".local/share", "filters", folder, &fd, NULL))
-        return HONE_OK; /* then it has nothing to say */
-    snprintf(file, sizeof file, "%s.cl", name);
     hone_status status = file_private_read(fd, file, MAX_TEXT, &text, &missing, error);
     text_add(&path, "%s/%s", folder, file);
     THEN(status, hone_filter_load(text_view(&path), text_view(&text), NULL, error));
-    close(fd);
     text_finish(&text);
     text_finish(&path);
     return missing ? HONE_OK : status;
+}
+
+static hone_status load_by_name(const char *name, hone_error *error)
+{
+    char folder[PATH_MAX], file[80];
+    int fd = -1;
+    if (!open_folder(folder, &fd))
+        return HONE_OK; /* then it has nothing to say */
+    snprintf(file, sizeof file, "%s.cl", name);
+    hone_status status = load_private(fd, folder, file, error);
+    close(fd);
+    return status;
+}
+
+static int is_filter(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && text_ends(entry->d_name, ".cl");
+}
+
+void cli_load_own(const struct common_options *common)
+{
+    char folder[PATH_MAX];
+    struct dirent **list = NULL;
+    hone_error error;
+    int fd = -1;
+    if (!open_folder(folder, &fd))
+        return;
+    const int count = scandirat(fd, ".", &list, is_filter, alphasort);
+    for (int i = 0; i < count; i++) {
+        if (load_private(fd, folder, list[i]->d_name, &error))
+            cli_warn(common, "%s", error.message);
+        free(list[i]);
+    }
+    free(list);
+    close(fd);
 }
 
 hone_status cli_load_filter(const char *word, hone_error *error)

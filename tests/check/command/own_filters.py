@@ -213,12 +213,46 @@ def test_mistakes_have_a_place():
     frame.check(not os.path.exists(path("x.png")), "a failure must leave no output")
 
 
-def test_by_name_from_the_users_folder():
-    pixels = picture("gray.png")
-    write("data/hone/filters/half.cl", "//@filter summary half\nhone_pixel { return hone_in(0, 0) * 0.5f; }\n")
+HALF = "//@filter summary half\nhone_pixel { return hone_in(0, 0) * 0.5f; }\n"
+
+
+def write_own(name, text):
+    """Into the user's folder of filters, as only its owner may write to it."""
+    file = write(f"data/hone/filters/{name}", text)
     for folder in ("data", "data/hone", "data/hone/filters"):
         os.chmod(path(folder), 0o700)
-    os.chmod(path("data/hone/filters/half.cl"), 0o600)
+    os.chmod(file, 0o600)
+
+
+def test_the_users_folder_is_listed():
+    write_own("half.cl", HALF)
+    write_own("mean.cl", MEAN)
+    names = hone("filters", "--names").split()
+    frame.check(names[-2:] == ["half", "mean"] and names[:-2] == sorted(names[:-2]), f"{names}")
+    frame.check("half (your own)" in hone("filters"), "the table must mark it")
+    own = {filter["name"]: filter["origin"] for filter in json.loads(hone("filters", "--json"))["filters"] if filter["own"]}
+    frame.check(own == {name: path(f"data/hone/filters/{name}.cl") for name in ("half", "mean")}, f"{own}")
+    write_own("box.cl", HALF)
+    said = hone("filters", "--names")
+    os.remove(path("data/hone/filters/box.cl"))
+    frame.check("/box.cl': hone has a filter 'box' already" in said and "mean" in said, f"a mistake hides the others: {said}")
+    os.remove(path("data/hone/filters/mean.cl"))
+
+
+def test_json_is_utf8_whatever_the_file_holds():
+    file = write("umlaut.cl", "")
+    with open(file, "wb") as out:
+        out.write(KERNEL.replace("summary twice", "summary zweimal, gl\xe4ttend").replace("WG_Y 1 2: its h", "WG_Y 1 2: H\xf6")
+                  .replace("rows: some", "rows: f\xfcr").encode("latin-1"))
+    report = json.loads(hone("filters", "./umlaut.cl", "--json"))
+    variant = report["variants"][0]
+    said = (report["summary"], variant["summary"], variant["tunables"][2]["help"])
+    frame.check(all("\ufffd" in text for text in said) and len(variant["tunables"]) == 3, f"{said}")
+
+
+def test_by_name_from_the_users_folder():
+    pixels = picture("gray.png")
+    write_own("half.cl", HALF)
     same(apply("half", "gray.png"), numpy.rint(pixels * 0.5), 1, "half")
     os.chmod(path("data/hone/filters/half.cl"), 0o666)
     said = hone("apply", "half", "gray.png", "-o", "x.png", status=3)
