@@ -15,7 +15,7 @@
 
 struct report {
     struct common_options common;
-    struct operands filters; /* names; none: all filters */
+    struct operands filters; /* names or paths; none: all filters */
     bool thorough, again;
     json_t *findings; /* with --json */
     bool failed;      /* memory ran out */
@@ -151,9 +151,13 @@ static int run(int argc, char **argv)
     enum parsed parsed = cli_parse(&command_doctor, argc, argv, options, &report.common, &report.filters);
     if (parsed != PARSED_GO)
         return parsed == PARSED_END ? EXIT_DONE : EXIT_USAGE;
-    for (int i = 0; i < report.filters.count; i++)
+    hone_error error;
+    for (int i = 0; i < report.filters.count; i++) {
+        if (cli_load_filter(report.filters.items[i], &error))
+            return cli_fail(&report.common, &error);
         if (!registry_find(report.filters.items[i]))
             return cli_unknown_filter(&command_doctor, report.filters.items[i]);
+    }
     report.findings = report.common.json ? json_array() : NULL;
     int status = examine(&report);
     json_decref(report.findings);
@@ -169,7 +173,9 @@ const struct command command_doctor = {
         "Checks the OpenCL loader and its drivers, the features of each device, the results of every filter\n"
         "on every device against its plain C reference, in one format, and the cache. Explains how to fix\n"
         "what it finds.\n"
-        "With FILTER, checks the results of the named filters only; with --device, only that device.\n"
+        "With FILTER, checks the results of the named filters only, which may also be your own, ./glow.cl: "
+        "its\n"
+        "first variant stands for the reference. With --device, only that device.\n"
         "Exit status: 0 if all is well, 1 if something is wrong, 4 if there is no device.\n"
         "\n"
         "options:\n"

@@ -39,7 +39,7 @@ struct doctor_request {
     hone_device_request device; /* spec NULL: all devices, else the one that fits */
     bool thorough;              /* all formats, borders and sizes instead of one of each */
     bool again;                 /* run self-tests anew instead of trusting what is remembered */
-    const char *const *filters; /* names of the registry; the results of other filters are not looked at */
+    const char *const *filters; /* by name or path; the results of others are not looked at */
     size_t filter_count;        /* 0: all filters */
     void (*tell)(void *user, const struct doctor_finding *finding);
     /* Told before what may take long: "the self-test of device 0", "gaussian on device 0 (9 of 16)". */

@@ -183,9 +183,11 @@ static void check_filter(struct tally *tally, bool thorough)
 bool doctor_wants_filter(const struct doctor *doctor, const char *name)
 {
     const struct doctor_request *request = doctor->request;
-    for (size_t i = 0; i < request->filter_count; i++)
-        if (strcmp(request->filters[i], name) == 0)
+    for (size_t i = 0; i < request->filter_count; i++) {
+        const struct hone_filter *asked = registry_find(request->filters[i]);
+        if (asked && strcmp(asked->name, name) == 0)
             return true;
+    }
     return request->filter_count == 0;
 }
 
@@ -193,7 +195,7 @@ static size_t count_wanted(const struct doctor *doctor)
 {
     const struct hone_filter *filter;
     size_t count = 0;
-    for (size_t i = 0; (filter = registry_at(i)); i++)
+    for (size_t i = 0; (filter = registry_any_at(i)); i++)
         count += doctor_wants_filter(doctor, filter->name);
     return count;
 }
@@ -203,7 +205,7 @@ void doctor_look_at_filters(struct doctor *doctor, hone_device *device)
     const struct hone_filter *filter;
     const size_t count = count_wanted(doctor);
     size_t number = 0;
-    for (size_t i = 0; (filter = registry_at(i)); i++) {
+    for (size_t i = 0; (filter = registry_any_at(i)); i++) {
         if (!doctor_wants_filter(doctor, filter->name))
             continue;
         struct tally tally = {.filter = filter, .device = device};

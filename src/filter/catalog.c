@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The public view of the registry. */
 #include "filter/case.h"
-#include "filter/own/own.h"
 #include "filter/registry.h"
 #include "hone/filter.h"
 
@@ -41,10 +40,7 @@ static bool describe(const struct hone_filter *filter, hone_filter_info *out)
 
 bool hone_filter_at(size_t index, hone_filter_info *out)
 {
-    size_t built_in = 0;
-    while (registry_at(built_in))
-        built_in++;
-    return describe(index < built_in ? registry_at(index) : own_at(index - built_in), out);
+    return describe(registry_any_at(index), out);
 }
 
 bool hone_filter_find(const char *name, hone_filter_info *out)

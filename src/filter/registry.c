@@ -18,6 +18,14 @@ const struct hone_filter *registry_at(size_t index)
     return *filter;
 }
 
+const struct hone_filter *registry_any_at(size_t index)
+{
+    size_t count = 0;
+    while (count < index && registry_filters[count])
+        count++;
+    return registry_filters[count] ? registry_filters[count] : own_at(index - count);
+}
+
 static const struct hone_filter *built_in(const char *name)
 {
     const struct hone_filter *const *filter = registry_filters;

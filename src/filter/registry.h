@@ -13,6 +13,8 @@ struct kernel_file {
 
 /* The filters that come with hone in alphabetical order; NULL beyond the last. */
 const struct hone_filter *registry_at(size_t index);
+/* These, and behind them those that were loaded. */
+const struct hone_filter *registry_any_at(size_t index);
 /* A filter by its name, or a loaded one by its path. */
 const struct hone_filter *registry_find(const char *name);
 bool registry_built_in(const char *name);

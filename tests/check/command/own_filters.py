@@ -250,6 +250,16 @@ def test_json_is_utf8_whatever_the_file_holds():
     frame.check(all("\ufffd" in text for text in said) and len(variant["tunables"]) == 3, f"{said}")
 
 
+def test_the_doctor_looks_at_it():
+    write("twice.cl", KERNEL)
+    write_own("half.cl", HALF)
+    found = [f for f in json.loads(hone("doctor", "./twice.cl", "half", "--json"))["findings"] if f["part"] == "filters"]
+    frame.check([(f["subject"], f["state"]) for f in found] == [("twice", "fine"), ("half", "fine")], f"{found}")
+    write("bad.cl", "//@filter summary x\nhone_pixel { return missing; }\n")
+    said = hone("doctor", "./bad.cl", status=1)
+    frame.check("./bad.cl:2:21: " in said and "missing" in said, said)
+
+
 def test_by_name_from_the_users_folder():
     pixels = picture("gray.png")
     write_own("half.cl", HALF)
