@@ -108,6 +108,16 @@ bool filter_ahead(const struct hone_filter *filter, size_t index, struct text *o
     return write_one(filter, filter->ahead, index, out);
 }
 
+void filter_first_format(const struct hone_filter *filter, hone_image_desc *in)
+{
+    in->type = HONE_U8;
+    in->channels = 1;
+    while (!(filter->types & 1u << in->type))
+        in->type++;
+    while (!(filter->channels & 1u << in->channels))
+        in->channels++;
+}
+
 bool filter_takes(const struct hone_filter *filter, const hone_image_desc *in)
 {
     return (filter->types & 1u << in->type) && (filter->channels & 1u << in->channels);

@@ -81,7 +81,10 @@ hone_status variant_digest(char digest[65], hone_device *device, const struct fi
 struct text;
 hone_status filter_source_text(struct text *out, const char *folder, const struct hone_filter *filter,
                                const char *file, hone_error *error);
-/* The same for a case, with the arithmetic of what is fused with it, from the kernel folder of the device. */
+/* What of this comes before the text of a filter of one's own, as compiled in. */
+hone_status filter_own_head(struct text *out, const struct hone_filter *filter, hone_error *error);
+/* The complete text for a case, with the arithmetic of what is fused with it, from the kernel folder of the
+ * device. */
 hone_status case_source_text(struct text *out, hone_device *device, const struct filter_case *c,
                              const char *file, hone_error *error);
 /* The compiler options for a variant. */

@@ -51,6 +51,8 @@ struct text;
 bool filter_usual(const struct hone_filter *filter, size_t index, struct text *out);
 /* The same of what else is compiled ahead. */
 bool filter_ahead(const struct hone_filter *filter, size_t index, struct text *out);
+/* The first type and number of channels that it takes. */
+void filter_first_format(const struct hone_filter *filter, hone_image_desc *in);
 /* Whether it takes images of this type and number of channels. */
 bool filter_takes(const struct hone_filter *filter, const hone_image_desc *in);
 

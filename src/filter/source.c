@@ -227,15 +227,21 @@ static hone_status add_fused(struct text *out, const char *folder, const struct 
 
 /* ---- The whole ---- */
 
+/* What makes a function of the text of a filter of one's own. */
+static hone_status add_own_head(struct text *out, const char *folder, const struct own_source *own,
+                                hone_error *error)
+{
+    if (!own->pixel)
+        return HONE_OK;
+    text_add(out, "#line 1 \"parameters\"\n%s", own->head);
+    return add_file(out, folder, "filter/own/pixel.clh", 0, error);
+}
+
 /* The text of a filter of one's own, called `name`, with what makes kernels of its function. */
 static hone_status add_own(struct text *out, const char *folder, const struct own_source *own,
                            const char *name, hone_error *error)
 {
-    hone_status status = HONE_OK;
-    if (own->pixel) {
-        text_add(out, "#line 1 \"parameters\"\n%s", own->head);
-        status = add_file(out, folder, "filter/own/pixel.clh", 0, error);
-    }
+    hone_status status = add_own_head(out, folder, own, error);
     THEN(status, add_text(out, folder, name, own->text, 0, error));
     return status || !own->pixel ? status : add_file(out, folder, "filter/own/kernels.clh", 0, error);
 }
@@ -255,6 +261,14 @@ static hone_status source_text(struct text *out, const char *folder, const struc
     else if (!status)
         status = add_file(out, folder, path, 0, error);
     return !status && out->failed ? error_memory(error, "a kernel's source") : status;
+}
+
+hone_status filter_own_head(struct text *out, const struct hone_filter *filter, hone_error *error)
+{
+    hone_status status = add_file(out, NULL, "filter/kernel.clh", 0, error);
+    THEN(status, add_file(out, NULL, "filter/fuse.clh", 0, error));
+    THEN(status, add_own_head(out, NULL, filter->own, error));
+    return !status && out->failed ? error_memory(error, "a filter's head") : status;
 }
 
 hone_status filter_source_text(struct text *out, const char *folder, const struct hone_filter *filter,

@@ -352,11 +352,7 @@ static hone_status check(struct own *own, hone_error *error)
 {
     struct filter_case c;
     hone_image_desc in = {.width = 64, .height = 64};
-    while (!(own->filter.types & 1u << in.type))
-        in.type++;
-    do
-        in.channels++;
-    while (!(own->filter.channels & 1u << in.channels));
+    filter_first_format(&own->filter, &in);
     TRY(check_names(own, error));
     hone_status status = case_init(&c, &own->filter, error);
     if (status) {

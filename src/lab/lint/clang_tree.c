@@ -270,7 +270,19 @@ static void each(struct arguments *arguments, const char *flag, const char *cons
         argument(arguments, flag, values[i]);
 }
 
-static void fill_arguments(struct arguments *arguments, const struct lint_options *options)
+/* The words of a text, which become strings of their own. */
+static void words(struct arguments *arguments, char *text)
+{
+    char *rest = NULL;
+    for (char *word = text ? strtok_r(text, " ", &rest) : NULL; word; word = strtok_r(NULL, " ", &rest))
+        each(arguments, NULL, (const char *const[]){word}, 1);
+}
+
+/* What stands for a file that is included first. */
+static const char head_name[] = "/hone/head.clh";
+
+static void fill_arguments(struct arguments *arguments, const struct lint_options *options,
+                           const struct lint_head *head)
 {
     static const char *const fixed[] = {
         "-x", "cl", "-w", "-Xclang", "-finclude-default-header", "-Xclang", "-fdeclare-opencl-builtins"};
@@ -280,8 +292,11 @@ static void fill_arguments(struct arguments *arguments, const struct lint_option
              options->standard ? options->standard : "CL1.2");
     argument(arguments, arguments->standard, NULL);
     argument(arguments, "-target", options->target ? options->target : "spir64");
+    words(arguments, head->options.data);
     each(arguments, "-D", options->defines, options->define_count);
     each(arguments, "-I", options->folders, options->folder_count);
+    if (head->text.length)
+        argument(arguments, "-include", head_name);
     each(arguments, "-include", options->includes, options->include_count);
 }
 
@@ -320,18 +335,21 @@ static hone_status look(struct tree *tree, hone_error *error)
     return status;
 }
 
-hone_status lint_tree(struct lint_job *job, const struct lint_options *options, hone_error *error)
+hone_status lint_tree(struct lint_job *job, const struct lint_options *options, struct lint_head *head,
+                      hone_error *error)
 {
     struct tree tree = {.c = clang_load(), .job = job};
     struct arguments arguments = {.count = 0};
-    struct CXUnsavedFile file = {job->path, text_view(&job->source), (unsigned long)job->source.length};
+    struct CXUnsavedFile files[] = {{job->path, text_view(&job->source), (unsigned long)job->source.length},
+                                    {head_name, text_view(&head->text), (unsigned long)head->text.length}};
     if (!tree.c)
         return error_unsupported(
             error, "libclang, which reads kernels, cannot be loaded (Debian: apt install libclang-dev)");
-    fill_arguments(&arguments, options);
+    fill_arguments(&arguments, options, head);
     CXIndex index = tree.c->createIndex(0, 0);
-    enum CXErrorCode code = tree.c->parseTranslationUnit2(index, job->path, arguments.list, arguments.count,
-                                                          &file, 1, CXTranslationUnit_None, &tree.unit);
+    enum CXErrorCode code =
+        tree.c->parseTranslationUnit2(index, job->path, arguments.list, arguments.count, files,
+                                      COUNT_OF(files), CXTranslationUnit_None, &tree.unit);
     hone_status status = code == CXError_Success
                              ? look(&tree, error)
                              : error_io(error, "'%s' cannot be read by libclang", job->path);

@@ -43,8 +43,17 @@ struct lint_job {
 void lint_add(struct lint_job *job, enum rule rule, unsigned line, unsigned column, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* clang_tree.c: findings in the syntax tree. */
-hone_status lint_tree(struct lint_job *job, const struct lint_options *options, hone_error *error);
+/* What comes before a file's own text, and what the compiler is told for it. */
+struct lint_head {
+    struct text text, options; /* options: "-DA=1 -DB=2" */
+};
+
+/* own.c: that of a filter of one's own; nothing for other files. */
+hone_status lint_own_head(struct lint_head *head, const struct lint_job *job, hone_error *error);
+
+/* clang_tree.c: findings in the syntax tree. Options of `head` are changed. */
+hone_status lint_tree(struct lint_job *job, const struct lint_options *options, struct lint_head *head,
+                      hone_error *error);
 
 /* comments.c: takes back what comments allow, and finds comments that are wrong. */
 void lint_comments(struct lint_job *job);

@@ -48,13 +48,24 @@ static int by_place(const void *a, const void *b)
     return strcmp(x->rule->name, y->rule->name);
 }
 
+/* The tree of the file, behind what hone puts before it where it is a filter of one's own. */
+static hone_status judge_tree(struct lint_job *job, const struct lint_options *options, hone_error *error)
+{
+    struct lint_head head = {0};
+    hone_status status = lint_own_head(&head, job, error);
+    THEN(status, lint_tree(job, options, &head, error));
+    text_finish(&head.text);
+    text_finish(&head.options);
+    return status;
+}
+
 static hone_status judge(struct lint_job *job, const struct lint_options *options, hone_error *error)
 {
     enum { MOST = 16 << 20 };
     hone_status status = file_read(job->path, MOST, &job->source, error);
     if (!status && memchr(text_view(&job->source), '\0', job->source.length))
         status = error_io(error, "'%s' is no source text: it holds a zero byte", job->path);
-    THEN(status, lint_tree(job, options, error));
+    THEN(status, judge_tree(job, options, error));
     if (status)
         return status;
     lint_comments(job);

@@ -174,6 +174,44 @@ def test_macros_and_included_files():
         frame.check(found == [("division", 4)], f"a file included before: {found}")
 
 
+OWN = """//@filter summary x
+//@filter param radius int 1..9 = 2 pixels: x
+//@filter param mode choice soft|hard = soft: x
+//@filter window radius
+hone_pixel
+{
+    return mode == mode_soft ? hone_in(radius, 0) : hone_in(100 / radius, 0);
+}
+"""
+OWN_KERNEL = """//@filter types u8
+//@filter channels 1
+//@filter variant rows: x
+//@filter tunable ROWS 2 4: x
+//@filter kernel rows(in, out, W, H)
+//@filter define HALF=W/2
+__kernel void rows(__global const PIXEL *restrict in, int in_at, int in_pitch, __global PIXEL *restrict out, int out_at,
+                   int out_pitch, int width, int height)
+{
+    out[out_at] = in[in_at + ROWS + HALF] / (PIXEL)width;
+}
+"""
+
+
+def test_filters_of_ones_own_are_judged_behind_hones_text():
+    with tempfile.TemporaryDirectory() as folder:
+        for text, wanted in ((OWN, [("division", 7)]), (OWN_KERNEL, [("division", 10)])):
+            found, _, _ = findings(folder, text)
+            frame.check(found == wanted, f"{found} in\n{text}")
+        for text, words in ((OWN.replace("radius, 0)", "radios, 0)"), "k.cl:7:40: error: "), (OWN.replace("int 1..9", "int 1.."), "k.cl")):
+            with open(os.path.join(folder, "k.cl"), "w", encoding="utf-8") as file:
+                file.write(text)
+            result = lint(folder, "k.cl")
+            frame.check(result.returncode == 3 and words in result.stderr, f"{result.returncode}: {result.stderr}")
+    for path in glob.glob(os.path.join(frame.ROOT, "examples/filters/*.cl")):
+        result = lint(None, path)
+        frame.check(result.returncode in (0, 1) and not result.stderr, f"{path}: {result.stderr}")
+
+
 def test_what_cannot_be_read_is_answered():
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "bad.cl"), "w", encoding="utf-8") as file:
