@@ -56,6 +56,20 @@ const char *text_view(const struct text *text)
     return text->data ? text->data : "";
 }
 
+void text_add_shell(struct text *text, const char *word, bool always)
+{
+    const bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                             "_-./=:,+@%") == strlen(word);
+    if (plain && !always) {
+        text_add(text, "%s", word);
+        return;
+    }
+    text_add(text, "'");
+    for (const char *at = word; *at; at++)
+        text_add(text, *at == '\'' ? "'\\''" : "%c", *at);
+    text_add(text, "'");
+}
+
 char *text_take(struct text *text)
 {
     if (!text->failed && !text->data)

@@ -18,6 +18,8 @@ void text_add(struct text *text, const char *format, ...) __attribute__((format(
 void text_add_bytes(struct text *text, const void *bytes, size_t count);
 /* The string so far; never NULL. */
 const char *text_view(const struct text *text);
+/* Adds a word as a shell takes it: in quotes where it needs them, or always. */
+void text_add_shell(struct text *text, const char *word, bool always);
 /* Hands the string over to the caller, who frees it; NULL when building it ran out of memory. */
 char *text_take(struct text *text);
 

@@ -414,11 +414,14 @@ static bool print_filter_json(const hone_filter_info *info, hone_device *device,
 
 static void print_more(const struct common_options *common, const hone_filter_info *info)
 {
-    if (common->verbose)
+    struct text name = {0};
+    if (common->verbose) {
         print_inside(info);
-    else
-        printf("\n'hone filters %s -v' shows its variants and what can be tuned\n",
-               info->loaded ? info->origin : info->name);
+        return;
+    }
+    text_add_shell(&name, info->loaded ? info->origin : info->name, false);
+    printf("\n'hone filters %s -v' shows its variants and what can be tuned\n", text_view(&name));
+    text_finish(&name);
 }
 
 /* What can be said without a device is said; only a device that was asked for must be there. */

@@ -110,17 +110,6 @@ static void add_word(struct text *chain, const char *word)
         text_add(chain, "%s%s", between, word);
 }
 
-/* As a shell takes it for one word. */
-static void add_quoted(struct text *line, const char *word, bool always)
-{
-    const bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                             "_-./=:,+@%") == strlen(word);
-    text_add(line, plain && !always ? " " : " '");
-    for (const char *at = word; *at; at++)
-        text_add(line, *at == '\'' && (always || !plain) ? "'\\''" : "%c", *at);
-    text_add(line, plain && !always ? "" : "'");
-}
-
 /* -1: no operand, but an option or its value. */
 static int find_operand(const struct operands *operands, const char *word)
 {
@@ -141,11 +130,14 @@ static void add_command(struct text *line, const struct apply_options *options,
         const int index = find_operand(operands, *word);
         const bool shown = index >= 0 && !marks[index];
         inputs += shown;
-        if (index == 0)
-            add_quoted(line, chain, true);
-        if (index < 0 || (shown && inputs <= SHOWN))
-            add_quoted(line, *word, false);
-        else if (shown && inputs == SHOWN + 1)
+        if (index == 0) {
+            text_add(line, " ");
+            text_add_shell(line, chain, true);
+        }
+        if (index < 0 || (shown && inputs <= SHOWN)) {
+            text_add(line, " ");
+            text_add_shell(line, *word, false);
+        } else if (shown && inputs == SHOWN + 1)
             text_add(line, " ...");
         if (index == 0 && words == operands->count)
             text_add(line, " INPUT");

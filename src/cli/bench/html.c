@@ -7,36 +7,18 @@
 #include "lab/page/gnuplot.h"
 #include "lab/page/page.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
 enum { HALVINGS = 3, LEAST_SIDE = 64 };
 
-/* A word as a shell takes it. */
-static void add_word(struct text *command, const char *word)
-{
-    bool plain = *word != '\0';
-    for (const char *at = word; *at && plain; at++)
-        plain = isalnum((unsigned char)*at) || strchr("-_./,=:+@%", *at);
-    if (plain) {
-        text_add(command, " %s", word);
-        return;
-    }
-    text_add(command, " '");
-    for (; *word; word++)
-        if (*word == '\'')
-            text_add(command, "'\\''");
-        else
-            text_add_bytes(command, word, 1);
-    text_add(command, "'");
-}
-
 void html_note_command(struct text *command, int argc, char **argv)
 {
     text_add(command, "hone");
-    for (int i = 0; i < argc; i++)
-        add_word(command, argv[i]);
+    for (int i = 0; i < argc; i++) {
+        text_add(command, " ");
+        text_add_shell(command, argv[i], false);
+    }
 }
 
 hone_status html_begin(struct bench_run *run, hone_error *error)

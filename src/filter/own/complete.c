@@ -79,6 +79,21 @@ static bool knows_place(const char *text)
     return false;
 }
 
+/* The path as a chain and a shell take it. */
+static const char *example(struct own *own)
+{
+    struct text chain = {0}, arguments = {0};
+    const char *path = own->source.path, *quote = strpbrk(path, " \t|'") ? "\"" : "";
+    text_add(&chain, "%s%s%s", quote, path, quote);
+    text_add_shell(&arguments, text_view(&chain), false);
+    text_add(&arguments, " in.png -o out.png");
+    own->failed = own->failed || chain.failed || arguments.failed;
+    const char *kept = own_keep(own, text_view(&arguments), arguments.length);
+    text_finish(&chain);
+    text_finish(&arguments);
+    return kept;
+}
+
 static void complete_filter(struct own *own)
 {
     struct hone_filter *filter = &own->filter;
@@ -92,8 +107,7 @@ static void complete_filter(struct own *own)
     filter->window = (struct window){sides[0], sides[1], sides[2], sides[3]};
     filter->reads = !own->source.pixel || knows_place(own->source.text) ? READS_ELSEWHERE : READS_WINDOW;
     filter->prepare = prepare;
-    filter->examples[0] =
-        (struct example){"filter a picture", own_format(own, "%s in.png -o out.png", own->source.path)};
+    filter->examples[0] = (struct example){"filter a picture", example(own)};
     filter->variants = own->variants;
     filter->variant_count = own->variant_count;
     filter->seeds = own->seeds;

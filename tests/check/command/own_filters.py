@@ -5,6 +5,8 @@ own_filters.py build=FOLDER"""
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -191,7 +193,12 @@ def test_paths_with_spaces_are_in_quotes():
     write("my | filters/half.cl", "//@filter summary half\nhone_pixel { return hone_in(0, 0) * 0.5f; }\n")
     for chain in ("'./my | filters/half.cl'", 'transpose | "./my | filters/half.cl" | transpose'):
         same(apply(chain, "gray.png"), numpy.rint(pixels * 0.5), 1, chain)
-    frame.check("half: half" in hone("filters", "./my | filters/half.cl"), "a path alone needs no quotes")
+    shown = hone("filters", "./my | filters/half.cl")
+    frame.check("half: half" in shown, "a path alone needs no quotes")
+    lines = re.findall(r"^ *hone (apply .*in\.png -o out\.png)$|^'hone (filters .*)' shows its variants", shown, re.M)
+    frame.check([[word for word in map(shlex.split, line) if word] for line in lines] ==
+                [[["apply", '"./my | filters/half.cl"', "in.png", "-o", "out.png"]], [["filters", "./my | filters/half.cl", "-v"]]],
+                f"what it shows is no command: {shown}")
     frame.check("column 1 " in hone("apply", "'gray'", "gray.png", "-o", "x.png", status=2), "a name in quotes is a mistake")
 
 
