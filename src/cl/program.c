@@ -200,6 +200,26 @@ void program_destroy(struct program **program)
     *program = NULL;
 }
 
+/* The driver says no more than that the name is wrong. */
+static hone_status no_such_kernel(cl_program program, cl_int code, const char *name, hone_error *error)
+{
+    char names[256] = "";
+    struct text listed = {0};
+    hone_status status = cl_failed(error, code, "clCreateKernel '%s'", name);
+    if (clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, sizeof names, names, NULL) != CL_SUCCESS)
+        names[0] = '\0'; /* none are told; so, too, if they are longer */
+    for (const char *at = names; *at; at += strspn(at, ";")) {
+        const size_t length = strcspn(at, ";");
+        text_add(&listed, "%s%.*s", at > names ? ", " : "", (int)length, at);
+        at += length;
+    }
+    if (error && listed.length)
+        snprintf(error->message, sizeof error->message, "there is no kernel '%s'; there are %s", name,
+                 text_view(&listed));
+    text_finish(&listed);
+    return status;
+}
+
 hone_status kernel_create(struct kernel **out, struct program *program, const char *name, hone_error *error)
 {
     cl_int code = CL_SUCCESS;
@@ -213,7 +233,8 @@ hone_status kernel_create(struct kernel **out, struct program *program, const ch
         return HONE_OK;
     (*out)->object = NULL;
     kernel_destroy(out);
-    return cl_failed(error, code, "clCreateKernel '%s'", name);
+    return code == CL_INVALID_KERNEL_NAME ? no_such_kernel(program->object, code, name, error)
+                                          : cl_failed(error, code, "clCreateKernel '%s'", name);
 }
 
 void kernel_destroy(struct kernel **kernel)

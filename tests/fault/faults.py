@@ -538,6 +538,7 @@ NOT_REACHED = {
     "transfer_run": "rows without padding, which the scenes have not, or one by one, where a driver refuses rectangles",
     "platform_describe": "the compiler's copy of a call for the case that the one before it fails",
     "kernel_get_argument": "asked by tests alone (the harness)",
+    "no_such_kernel": "for a name that the user gives, of a kernel of theirs",
     "memory_create_table": "reached as soon as a variant has a table",
     "memory_copy": "reached as soon as a variant reads image objects and rows are padded",
     "memory_image_possible": "reached cold, as soon as a variant reads image objects",

@@ -251,6 +251,7 @@ def test_mismatches_are_told():
             place.refuses(text, *base, *[word for one in arguments for word in ("--arg", one)])
         place.refuses("unknown name in an expression: B", *base, "--arg", "in:in.pgm", "--arg", "out:u8:16", "--arg", "float:1",
                       "--define", "A=2*B", "--define", "B=2")
+        place.refuses("there is no kernel 'coppy'; there are copy", *base, "--kernel", "coppy", "--arg", "out:u8:16")
 
 
 def test_options_of_the_other_use_are_told_as_such():
