@@ -207,13 +207,14 @@ static PyObject *attribute(PyObject *object, const char *name)
     return value;
 }
 
-/* Pillow's images whose pixels are numbers of colours: means of them would be other colours. */
-static bool has_palette(PyObject *object, const char *role)
+/* Pillow's images whose pixels are numbers of colours, so that means of them would be other colours; or four
+ * inks, of which black would pass for alpha. */
+static bool has_other_colours(PyObject *object, const char *role)
 {
     PyObject *mode = attribute(object, "mode");
     PyObject *letters = mode && PyUnicode_Check(mode) ? PyUnicode_AsUTF8String(mode) : NULL;
     const char *text = letters ? PyBytes_AsString(letters) : "";
-    const bool palette = !strcmp(text, "P") || !strcmp(text, "PA");
+    const bool palette = !strcmp(text, "P") || !strcmp(text, "PA"), inks = !strcmp(text, "CMYK");
     Py_XDECREF(letters);
     Py_XDECREF(mode);
     PyErr_Clear();
@@ -221,7 +222,10 @@ static bool has_palette(PyObject *object, const char *role)
         errors_usage("%s: its pixels are indices of a palette; pass their colours: image.convert('RGB'), or "
                      "'RGBA' with transparency",
                      role);
-    return palette;
+    else if (inks)
+        errors_usage("%s: its pixels are inks (CMYK), and black is no alpha; pass image.convert('RGB')",
+                     role);
+    return palette || inks;
 }
 
 static bool from_interface(PyObject *interface, PyObject *object, bool writable, const char *role,
@@ -230,7 +234,7 @@ static bool from_interface(PyObject *interface, PyObject *object, bool writable,
     PyObject *shape = PyDict_GetItemString(interface, "shape");
     PyObject *strides = PyDict_GetItemString(interface, "strides");
     PyObject *text = PyDict_GetItemString(interface, "typestr");
-    if (has_palette(object, role))
+    if (has_other_colours(object, role))
         return false;
     PyObject *letters = text ? PyUnicode_AsUTF8String(text) : NULL;
     if (!shape || !letters) {

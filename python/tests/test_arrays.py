@@ -67,10 +67,10 @@ def test_pillow(gray, colour):
     Image = pytest.importorskip("PIL.Image")
     assert numpy.array_equal(hone.box(Image.fromarray(gray), size=3), plain(gray))
     assert numpy.array_equal(hone.box(Image.fromarray(colour), size=3)[..., 1], plain(colour[..., 1]))
-    palette = Image.fromarray(colour).quantize(16)
-    with pytest.raises(hone.UsageError, match=r"image\.convert\('RGB'\)"):
-        hone.box(palette, size=3)
-    assert hone.box(palette.convert("RGB"), size=1).tobytes() == palette.convert("RGB").tobytes()
+    for other in (Image.fromarray(colour).quantize(16), Image.fromarray(colour).convert("CMYK")):
+        with pytest.raises(hone.UsageError, match=r"image\.convert\('RGB'\)"):
+            hone.box(other, size=3)
+        assert hone.box(other.convert("RGB"), size=1).tobytes() == other.convert("RGB").tobytes()
 
 
 def test_torch(gray):
