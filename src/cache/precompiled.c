@@ -22,9 +22,11 @@ static struct {
     size_t body; /* where it begins */
 } file = {.fd = -1};
 
-const char *precompiled_usual_place(void)
+void precompiled_usual_place(char path[FILE_BESIDE_SIZE])
 {
-    return HONE_PRECOMPILED;
+    static const char *const beside[] = {HONE_PRECOMPILED_BESIDE, NULL};
+    if (!beside[0] || !file_beside_program(beside, path))
+        snprintf(path, FILE_BESIDE_SIZE, "%s", HONE_PRECOMPILED);
 }
 
 static int open_file(void)
@@ -36,7 +38,7 @@ static int open_file(void)
     if (set)
         snprintf(path, sizeof path, "%s", set);
     else if (!file_beside_program(built, path))
-        snprintf(path, sizeof path, "%s", precompiled_usual_place());
+        precompiled_usual_place(path);
     return path[0] && file_trusted_open(path, &fd, NULL) == HONE_OK ? fd : -1;
 }
 

@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include "base/file.h"
 #include "base/text.h"
 #include "hone/status.h"
 
@@ -20,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the file of the installation is. */
-const char *precompiled_usual_place(void);
+/* Where the file of the installation is, or would be: that beside the program if there is one. */
+void precompiled_usual_place(char path[FILE_BESIDE_SIZE]);
 
 /* Whether the file has the program of this name (programs_digest). Threads: safe, like all here. */
 bool precompiled_has(const char *name);

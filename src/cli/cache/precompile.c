@@ -350,10 +350,11 @@ static int compile_into(struct work *work, const char *path, hone_error *error)
 
 int cache_precompile(const struct common_options *common, const char *file)
 {
-    char path[PATH_MAX], folder[PATH_MAX];
+    char path[PATH_MAX], folder[PATH_MAX], usual[FILE_BESIDE_SIZE];
     struct work work = {.common = common};
     hone_error error;
-    hone_status status = find_place(file ? file : precompiled_usual_place(), path, folder, &error);
+    precompiled_usual_place(usual);
+    hone_status status = find_place(file ? file : usual, path, folder, &error);
     THEN(status, set_up(path, folder, &error));
     if (status)
         return cli_fail(common, &error);

@@ -132,6 +132,20 @@ def test_libraries_for_images_are_loaded_when_an_image_needs_them():
             frame.check(file.read().endswith(b"FRAME\n" + picture), "a video needs the images' module")
 
 
+def test_programs_that_were_compiled_ahead_are_found_below_any_prefix():
+    """By the first process of a user, whose cache is empty."""
+    if not any(map(os.path.getsize, glob.glob(os.path.join(prefix(), "var/cache/hone/precompiled")))):
+        return  # there is no PoCL
+    folder = os.path.join(scratch(), "first")
+    os.mkdir(folder)
+    with open(folder + "/in.pgm", "wb") as file:
+        file.write(b"P5 2 1 255 ab")
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("HONE_", "POCL_"))}
+    result = subprocess.run([installed("bin/hone"), "apply", "gaussian sigma=10", "in.pgm", "-o", "out.pgm", "-v", "--device", "cpu"],
+                            capture_output=True, text=True, check=False, cwd=folder, env={**environment, "XDG_CACHE_HOME": folder})
+    frame.check("programs so far: 0 compiled, 1 loaded" in result.stderr, result.stderr)
+
+
 def test_destdir_is_honoured():
     folder = os.path.join(scratch(), "stage")
     run("cmake", "--install", frame.build(), "--prefix", "/opt/hone", environment={"DESTDIR": folder})
