@@ -11,6 +11,19 @@ _hone_commands() {
     "${COMP_WORDS[0]}" --help 2>/dev/null | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
 }
 
+# What names a filter: its name, or the path of one's own. Extra arguments are compgen's.
+_hone_filters() {
+    local word=$1
+    shift
+    if [[ $word == */* ]]; then
+        compgen "$@" -f -X '!*.cl' -- "$word"
+        compgen "$@" -S / -d -- "$word"
+    else
+        compgen "$@" -W "$("${COMP_WORDS[0]}" filters --names 2>/dev/null)" -- "$word"
+        [[ -z $word ]] || compgen "$@" -f -X '!*.cl' -- "$word"
+    fi
+}
+
 # What may come next in a chain: the part behind the last '|' is a filter, or a filter and its parameters.
 _hone_chain() {
     local typed=$1 step filter word before
@@ -25,7 +38,7 @@ _hone_chain() {
             -- "$word")
     else
         [[ -n $before ]] && before+=' '
-        mapfile -t COMPREPLY < <(compgen -P "$before" -W "$("${COMP_WORDS[0]}" filters --names 2>/dev/null)" -- "$word")
+        mapfile -t COMPREPLY < <(_hone_filters "$word" -P "$before")
     fi
     compopt -o nospace
 }
@@ -65,9 +78,12 @@ _hone_value() {
 }
 
 _hone() {
-    local current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} quote=
+    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} quote=
     COMPREPLY=()
-    ((COMP_CWORD > 2)) && _hone_value "$command" "${COMP_WORDS[COMP_CWORD - 1]}" "$current" && return
+    # Of --option=value, bash makes three words.
+    [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD - 2]}
+    [[ $current == = ]] && current=
+    ((COMP_CWORD > 2)) && _hone_value "$command" "$before" "$current" && return
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$(_hone_commands) help --help --version" -- "$current")
     elif [[ $command == help ]]; then
@@ -80,15 +96,16 @@ _hone() {
         mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" bench 2>/dev/null | sed -n 's/^   \([a-z-]*\) .*/\1/p')" -- "$current")
     elif [[ $command == bench ]]; then
         mapfile -t COMPREPLY < <(compgen -W "roofs probes experiments $("${COMP_WORDS[0]}" bench --json 2>/dev/null |
-            sed -n 's/^    "name": "\([^"]*\)".*/\1/p') $("${COMP_WORDS[0]}" filters --names 2>/dev/null)" -- "$current")
+            sed -n 's/^    "name": "\([^"]*\)".*/\1/p')" -- "$current"; _hone_filters "$current")
     elif [[ $command == @(filters|tune|doctor) ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" filters --names 2>/dev/null)" -- "$current")
+        mapfile -t COMPREPLY < <(_hone_filters "$current")
     elif [[ $command == @(apply|profile) && $COMP_CWORD == 2 ]]; then
         [[ $current == [\'\"]* ]] && quote=${current:0:1}
         _hone_chain "${current#"$quote"}"
     else
         compopt -o default -o filenames
     fi
+    [[ ${COMPREPLY[0]} == */ ]] && compopt -o nospace
 }
 
 complete -F _hone hone

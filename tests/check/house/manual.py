@@ -127,6 +127,17 @@ def test_completion_offers_filters_and_parameters():
     frame.check(offered == {"sobel norm=l1", "sobel norm=l2"}, f"choices: {offered}")
     offered = complete("hone", "apply", "box size=3 | so")
     frame.check(offered == {"box size=3 | sobel"}, f"the second filter: {offered}")
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "glows"))
+        for name in ("glow.cl", "glow.txt"):
+            with open(os.path.join(folder, name), "w", encoding="utf-8"):
+                pass
+        there = {f"{folder}/glow.cl", f"{folder}/glows/"}
+        for command in ("filters", "tune", "doctor", "bench", "apply", "profile"):
+            offered = complete("hone", command, f"{folder}/gl")
+            frame.check(offered == there, f"{command} with the path of a filter: {offered}")
+        offered = complete("hone", "apply", f"'box | {folder}/gl")
+        frame.check(offered == {f"box | {name}" for name in there}, f"in a chain: {offered}")
 
 
 def test_completion_offers_values_of_options():
@@ -140,6 +151,8 @@ def test_completion_offers_values_of_options():
     offered = complete("hone", "apply", "box", "a.png", "--format", "")
     frame.check({"pgm", "csv"} <= offered == written, f"suffixes of apply: {offered ^ written}")
     frame.check("cpu" in complete("hone", "apply", "box", "--device", ""), "devices")
+    offered = complete("hone", "apply", "box", "--planes", "=", "l"), complete("hone", "apply", "box", "--planes", "=")
+    frame.check(offered == ({"luma"}, {"luma", "all"}), f"behind '=': {offered}")
     here = os.path.dirname(os.path.abspath(__file__))
     for option in ("--kernel-file", "--spec", "--import", "--export", "--replay"):
         offered = complete("hone", "tune", option, os.path.join(here, "manu"))
@@ -210,6 +223,8 @@ def test_zsh_completes_what_bash_completes():
     for option in ("--kernel-file", "--spec", "--import", "--export", "--replay", "--header"):
         frame.check(complete_in_zsh("hone", "tune", option, "") == {"FILES"}, option)
     frame.check("--variant" in complete_in_zsh("hone", "tune", "--"), "options")
+    frame.check(complete_in_zsh("hone", "apply", "box", "--planes=l") == {"luma", "all"}, "behind '='")
+    frame.check(complete_in_zsh("hone", "tune", "./gl") == {"FILES"} == complete_in_zsh("hone", "apply", "./gl"), "filters of one's own")
 
 
 if __name__ == "__main__":
