@@ -239,6 +239,21 @@ static hone_status apply_change(GstHone *self, const struct change *change, hone
     return status;
 }
 
+/* gst-launch sets properties before the element has a bus: what is wrong is told when it starts. */
+static void post_unset(GstHone *self, const hone_error *error)
+{
+    GstBus *bus = gst_element_get_bus(GST_ELEMENT(self));
+    if (bus) {
+        gst_object_unref(bus);
+        element_post(self, GST_MESSAGE_WARNING, "no parameter was changed", error);
+        return;
+    }
+    g_mutex_lock(&self->changing);
+    g_free(self->unset);
+    self->unset = g_memdup2(error, sizeof *error);
+    g_mutex_unlock(&self->changing);
+}
+
 void element_set_parameters(GstHone *self, const char *text)
 {
     struct change change;
@@ -253,7 +268,7 @@ void element_set_parameters(GstHone *self, const char *text)
     }
     g_mutex_unlock(&self->changing);
     if (status)
-        element_post(self, GST_MESSAGE_WARNING, "no parameter was changed", &error);
+        post_unset(self, &error);
 }
 
 /* ---- Playing ---- */
@@ -280,7 +295,11 @@ static gboolean start(GstBaseTransform *base)
     g_mutex_lock(&self->changing);
     self->tally = (struct tally){0};
     hone_status status = open_device(self, &error);
+    hone_error *unset = g_steal_pointer(&self->unset);
     g_mutex_unlock(&self->changing);
+    if (unset)
+        post_unset(self, unset);
+    g_free(unset);
     if (status)
         element_post(self, GST_MESSAGE_ERROR, "hone cannot start", &error);
     return status == HONE_OK;
@@ -403,6 +422,7 @@ static void finalize(GObject *object)
     g_free(self->refusal);
     g_free(self->refused);
     g_free(self->unloaded);
+    g_free(self->unset);
     g_mutex_clear(&self->changing);
     g_mutex_clear(&self->lock);
     G_OBJECT_CLASS(gst_hone_parent_class)->finalize(object);

@@ -22,6 +22,7 @@ struct _GstHone {
     hone_error *refusal;  /* there is no chain because this was wrong with it; or NULL */
     char *refused;        /* that chain */
     hone_error *unloaded; /* what was wrong with `filters`; or NULL */
+    hone_error *unset;    /* what was wrong with `set` while there was no bus to tell it; or NULL */
     struct run *next;     /* built for a format that is still to be negotiated; or NULL */
     GMutex lock;          /* of what follows, and held while a frame is filtered */
     struct video_chain *chain;

@@ -519,6 +519,21 @@ TEST(parameters_may_be_set_before_there_are_frames)
     close_stage(&stage);
 }
 
+/* As gst-launch sets them. */
+TEST(mistakes_before_there_is_a_bus_are_told_at_the_start)
+{
+    GstElement *element = new_element("box size=3", "set", "size=5"); /* `set` comes first */
+    struct stage stage = stage_of(element);
+    expect_message(&stage, GST_MESSAGE_WARNING, "there is no chain yet");
+    close_stage(&stage);
+    element = new_element("box size=3", NULL, NULL);
+    g_object_set(element, "set", "siz=5", NULL);
+    stage = stage_of(element);
+    expect_message(&stage, GST_MESSAGE_WARNING, "siz");
+    check_chain_text(&stage, "box size=3");
+    close_stage(&stage);
+}
+
 static gpointer turn_knobs(gpointer user)
 {
     GstElement *element = user;
