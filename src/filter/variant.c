@@ -101,6 +101,13 @@ void config_scope_init(struct config_scope *s, const struct variant *variant, co
 
 /* Usable: what does not depend on tunables */
 
+/* The condition alone would read as the reason. */
+static hone_status unmet(hone_error *error, const struct filter_case *c, const struct variant *variant)
+{
+    return error_unsupported(error, "variant '%s' of %s cannot run here: it runs only where %s",
+                             variant->name, c->filter->name, variant->condition);
+}
+
 static hone_status unusable(hone_error *error, const struct filter_case *c, const struct variant *variant,
                             const char *why)
 {
@@ -181,7 +188,7 @@ hone_status variant_fits(hone_device *device, const struct filter_case *c, const
     case_scope_init(&scope, c, device);
     hone_status status = expr_text_value(variant->condition, &scope.scope, 1, &holds, error);
     if (!status && !holds)
-        status = unusable(error, c, variant, variant->condition);
+        status = unmet(error, c, variant);
     THEN(status, check_images(device, c, variant, error));
     return status ? status : check_fusing(c, variant, error);
 }

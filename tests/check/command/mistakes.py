@@ -117,6 +117,12 @@ def test_a_failure_is_json_under_json():
             frame.check(said["message"] in result.stderr, f"{said['message']} is not what stderr says: {result.stderr}")
 
 
+def test_a_variant_that_cannot_run_tells_what_it_needs():
+    with Place() as place:
+        said = place.run("apply", "box", place.picture(8, 6), "-o", "out.pgm", "--variant", "blocks", status=2).stderr
+        frame.check("'blocks' of box cannot run here: it runs only where FLOAT\n" in said, said)
+
+
 def test_apply_and_tune_read_the_same_chains():
     """What one takes, the other takes; what one refuses, the other refuses with the same words and the same column."""
     bad = {"": 1, "bx": 1, "| box": 1, "box | ": 7, "box size": 9, "box =3": 5, "box size=": 10, "box size='3": 10,
