@@ -346,7 +346,8 @@ static int run_tune(int argc, char **argv)
                          "go with --export and --import");
     if (run.import_from || run.replay_of) {
         if (operands.count)
-            return cli_usage(&command_tune, "--%s takes no filter", run.replay_of ? "replay" : "import");
+            return cli_usage(&command_tune, "--%s takes one file and no filter, not also '%s'",
+                             run.replay_of ? "replay" : "import", operands.items[0]);
         return run.replay_of ? tune_replay(&run) : tune_import(&run);
     }
     if (run.export_to)

@@ -123,6 +123,13 @@ def test_a_variant_that_cannot_run_tells_what_it_needs():
         frame.check("'blocks' of box cannot run here: it runs only where FLOAT\n" in said, said)
 
 
+def test_replay_and_import_name_what_they_do_not_take():
+    with Place() as place:
+        for option in ("--replay", "--import"):
+            said = wrong(place, "tune", option, "a.json", "b.json").stderr
+            frame.check(f"{option} takes one file" in said and "not also 'b.json'" in said, said)
+
+
 def test_apply_and_tune_read_the_same_chains():
     """What one takes, the other takes; what one refuses, the other refuses with the same words and the same column."""
     bad = {"": 1, "bx": 1, "| box": 1, "box | ": 7, "box size": 9, "box =3": 5, "box size=": 10, "box size='3": 10,
