@@ -495,6 +495,8 @@ hone_status file_private_open(int fd, const char *name, int *file, bool *missing
     *file = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (missing)
         *missing = *file < 0 && errno == ENOENT;
+    if (*file < 0 && errno == ELOOP)
+        return error_io(error, "'%s' is not used: it is a symbolic link; put the file itself there", name);
     if (*file < 0)
         return io_error(error, "cannot open", name);
     if (fstat(*file, &info) != 0)

@@ -275,6 +275,10 @@ def test_by_name_from_the_users_folder():
     said = hone("apply", "half", "gray.png", "-o", "x.png", status=3)
     frame.check("'half.cl' is not used: it is no plain file of this user" in said, said)
     os.chmod(path("data/hone/filters/half.cl"), 0o600)
+    os.symlink("half.cl", path("data/hone/filters/link.cl"))
+    said = hone("apply", "link", "gray.png", "-o", "x.png", status=3)
+    os.remove(path("data/hone/filters/link.cl"))
+    frame.check("'link.cl' is not used: it is a symbolic link" in said, said)
     os.chmod(path("data/hone/filters"), 0o777)
     frame.check("there is no filter 'half'" in hone("apply", "half", "gray.png", "-o", "x.png", status=2),
                 "a folder that others may write to must not be read")
