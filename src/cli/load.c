@@ -19,9 +19,19 @@
 enum { MAX_TEXT = 1 << 20 };
 
 /* $XDG_DATA_HOME/hone/filters, if the user has it and nobody else may write to it. */
-static bool open_folder(char path[PATH_MAX], int *fd)
+static hone_status open_folder(char path[PATH_MAX], int *fd, hone_error *error)
 {
-    return file_private_folder("XDG_DATA_HOME", ".local/share", "filters", path, fd, NULL) == HONE_OK;
+    return file_private_folder("XDG_DATA_HOME", ".local/share", "filters", path, fd, error);
+}
+
+/* Whether the user has put `file` there, although this folder or the one above, `refused`, is not private. */
+static bool is_kept_out(const char *refused, const char *file)
+{
+    struct text path = {0};
+    text_add(&path, "%s%s/%s", refused, text_ends(refused, "/filters") ? "" : "/filters", file);
+    const bool there = access(text_view(&path), F_OK) == 0;
+    text_finish(&path);
+    return there;
 }
 
 /* A file of this folder; one that is missing is no error. */
@@ -39,12 +49,13 @@ static hone_status load_private(int fd, const char *folder, const char *file, ho
 
 static hone_status load_by_name(const char *name, hone_error *error)
 {
-    char folder[PATH_MAX], file[80];
+    char folder[PATH_MAX] = "", file[80];
     int fd = -1;
-    if (!open_folder(folder, &fd))
-        return HONE_OK; /* then it has nothing to say */
     snprintf(file, sizeof file, "%s.cl", name);
-    hone_status status = load_private(fd, folder, file, error);
+    hone_status status = open_folder(folder, &fd, error);
+    if (status)
+        return is_kept_out(folder, file) ? status : HONE_OK;
+    status = load_private(fd, folder, file, error);
     close(fd);
     return status;
 }
@@ -56,12 +67,15 @@ static int is_filter(const struct dirent *entry)
 
 void cli_load_own(const struct common_options *common)
 {
-    char folder[PATH_MAX];
+    char folder[PATH_MAX] = "";
     struct dirent **list = NULL;
     hone_error error;
     int fd = -1;
-    if (!open_folder(folder, &fd))
+    if (open_folder(folder, &fd, &error)) {
+        if (is_kept_out(folder, ""))
+            cli_warn(common, "%s", error.message);
         return;
+    }
     const int count = scandirat(fd, ".", &list, is_filter, alphasort);
     for (int i = 0; i < count; i++) {
         if (load_private(fd, folder, list[i]->d_name, &error))

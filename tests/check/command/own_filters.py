@@ -280,8 +280,12 @@ def test_by_name_from_the_users_folder():
     os.remove(path("data/hone/filters/link.cl"))
     frame.check("'link.cl' is not used: it is a symbolic link" in said, said)
     os.chmod(path("data/hone/filters"), 0o777)
-    frame.check("there is no filter 'half'" in hone("apply", "half", "gray.png", "-o", "x.png", status=2),
-                "a folder that others may write to must not be read")
+    refused = "filters' is not used: others may write to it (make it private: chmod 700)"
+    said = hone("apply", "half", "gray.png", "-o", "x.png", status=3)
+    frame.check(refused in said, f"a folder that others may write to must not be read: {said}")
+    said = hone("filters")
+    frame.check(refused in said and "your own" not in said, said)
+    frame.check("there is no filter 'other'" in hone("apply", "other", "gray.png", "-o", "x.png", status=2), "another one")
     os.chmod(path("data/hone/filters"), 0o700)
 
 
