@@ -111,6 +111,8 @@ struct tiff_layout {
     bool big;
     unsigned compression, tile_width, tile_height; /* as in its tags; tiles 0: strips */
     unsigned subfile;                              /* what the page is to others (NewSubfileType) */
+    unsigned unit;                                 /* of the resolution: 1 is none, 2 an inch, 3 a cm */
+    unsigned across[2], down[2];                   /* its fractions; 0: not given */
 };
 bool media_tiff_layout(const struct media_input *input, struct tiff_layout *layout);
 

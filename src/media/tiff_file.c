@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { VERSION = 42, VERSION_BIG = 43, MOST_TYPES = 19 };
 
@@ -50,8 +51,8 @@ static unsigned tiff_type_bytes(unsigned type)
 
 unsigned tiff_number_bytes(unsigned type)
 {
-    const unsigned rational = 5, signed_rational = 10;
-    return type == rational || type == signed_rational ? 4 : tiff_type_bytes(type);
+    const unsigned signed_rational = 10;
+    return type == TIFF_TYPE_RATIONAL || type == signed_rational ? 4 : tiff_type_bytes(type);
 }
 
 bool tiff_file_read(const struct tiff_file *file, void *bytes, size_t count, uint64_t at)
@@ -166,7 +167,25 @@ uint64_t tiff_emit_fields(struct tiff_emission *e, struct tiff_field *fields, si
 
 /* ---- How an image is stored, which libvips does not tell ---- */
 
-enum { TAG_SUBFILE = 254, TAG_COMPRESSION = 259, TAG_TILE_WIDTH = 322, TAG_TILE_HEIGHT = 323 };
+enum {
+    TAG_SUBFILE = 254,
+    TAG_COMPRESSION = 259,
+    TAG_ACROSS = 282, /* XResolution */
+    TAG_DOWN = 283,
+    TAG_UNIT = 296,
+    TAG_TILE_WIDTH = 322,
+    TAG_TILE_HEIGHT = 323
+};
+
+static void take_fraction(const struct tiff_file *file, const struct tiff_entry *entry, unsigned to[2])
+{
+    unsigned char bytes[8];
+    if (entry->type != TIFF_TYPE_RATIONAL || entry->count != 1 ||
+        !tiff_file_read(file, bytes, sizeof bytes, entry->at))
+        return;
+    to[0] = (unsigned)tiff_get(file, bytes, 4);
+    to[1] = (unsigned)tiff_get(file, bytes + 4, 4);
+}
 
 static void take_entry(const struct tiff_file *file, const struct tiff_entry *entry,
                        struct tiff_layout *layout)
@@ -176,6 +195,12 @@ static void take_entry(const struct tiff_file *file, const struct tiff_entry *en
         layout->subfile = value;
     else if (entry->tag == TAG_COMPRESSION)
         layout->compression = value;
+    else if (entry->tag == TAG_ACROSS)
+        take_fraction(file, entry, layout->across);
+    else if (entry->tag == TAG_DOWN)
+        take_fraction(file, entry, layout->down);
+    else if (entry->tag == TAG_UNIT)
+        layout->unit = value;
     else if (entry->tag == TAG_TILE_WIDTH)
         layout->tile_width = value;
     else if (entry->tag == TAG_TILE_HEIGHT)
@@ -191,11 +216,51 @@ bool media_tiff_layout(const struct media_input *input, struct tiff_layout *layo
         !tiff_file_page(&file, input->info.first_page ? input->info.first_page - 1 : 0, &first) ||
         !tiff_file_directory(&file, first, &count, &next))
         return false;
-    *layout = (struct tiff_layout){.big = file.big, .compression = 1};
+    *layout = (struct tiff_layout){.big = file.big, .compression = 1, .unit = 2};
     for (uint64_t i = 0; i < count; i++) {
         if (!tiff_file_entry(&file, first, i, &entry))
             return false;
         take_entry(&file, &entry, layout);
     }
     return true;
+}
+
+/* ---- Resolution ---- */
+
+static bool set_entry(const struct tiff_file *file, const struct tiff_entry *entry, const unsigned *numbers,
+                      size_t count)
+{
+    unsigned char bytes[8];
+    const size_t size = tiff_number_bytes(entry->type);
+    if (entry->bytes != count * size || entry->bytes > sizeof bytes)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        tiff_put(file, bytes + i * size, size, numbers[i]);
+    return lseek(file->fd, (off_t)entry->at, SEEK_SET) >= 0 &&
+           file_write_all(file->fd, bytes, (size_t)entry->bytes);
+}
+
+static bool set_page(const struct tiff_file *file, uint64_t at, uint64_t count,
+                     const struct tiff_layout *from, bool turned)
+{
+    struct tiff_entry entry;
+    bool ok = true;
+    for (uint64_t i = 0; i < count && ok; i++) {
+        ok = tiff_file_entry(file, at, i, &entry);
+        if (ok && (entry.tag == TAG_ACROSS || entry.tag == TAG_DOWN))
+            ok = set_entry(file, &entry, (entry.tag == TAG_DOWN) != turned ? from->down : from->across, 2);
+        else if (ok && entry.tag == TAG_UNIT)
+            ok = set_entry(file, &entry, &from->unit, 1);
+    }
+    return ok;
+}
+
+bool tiff_set_resolution(int fd, const struct tiff_layout *from, bool turned)
+{
+    struct tiff_file file = {.fd = fd};
+    uint64_t at = 0, count = 0, next = 0;
+    bool ok = tiff_file_begin(&file, &at);
+    for (; ok && at; at = next)
+        ok = tiff_file_directory(&file, at, &count, &next) && set_page(&file, at, count, from, turned);
+    return ok;
 }

@@ -12,6 +12,7 @@
 enum tiff_type {
     TIFF_TYPE_SHORT = 3,
     TIFF_TYPE_LONG = 4,
+    TIFF_TYPE_RATIONAL = 5,
     TIFF_TYPE_UNDEFINED = 7,
     TIFF_LAST_EXIF_TYPE = 12,
     TIFF_TYPE_LONG8 = 16,
@@ -89,3 +90,7 @@ void tiff_emit_number(struct tiff_emission *e, size_t size, uint64_t value);
 uint64_t tiff_emit_place(struct tiff_emission *e);
 /* A directory but for the place of the next one, which is to follow. Sorts the fields. Gives its place. */
 uint64_t tiff_emit_fields(struct tiff_emission *e, struct tiff_field *fields, size_t count);
+
+struct tiff_layout;
+/* Gives all pages of a file the resolution of another one, in place; turned: rows are columns there. */
+bool tiff_set_resolution(int fd, const struct tiff_layout *from, bool turned);

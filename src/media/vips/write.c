@@ -8,6 +8,7 @@
 #include "media/description.h"
 #include "media/iptc.h"
 #include "media/tiff_exif.h"
+#include "media/tiff_file.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -272,6 +273,15 @@ static VipsForeignTiffCompression compression_of_tag(unsigned tag)
     }
 }
 
+/* libvips knows pixels to the inch or cm alone. Programs write others without a unit, which ImageJ has in the
+ * description. */
+static bool keep_resolution(const struct media_output *output, const struct tiff_layout *layout)
+{
+    if (!layout->across[1] || !layout->down[1] || tiff_set_resolution(output->fd, layout, is_turned(output)))
+        return true;
+    return vips_error("TIFF", "the resolution could not be written"), false;
+}
+
 /* As the input was stored, as far as nothing else was asked for. */
 static bool save_tiff(const struct media_output *output, VipsImage *image, VipsTarget *target)
 {
@@ -290,7 +300,7 @@ static bool save_tiff(const struct media_output *output, VipsImage *image, VipsT
     return vips_tiffsave_target(image, target, "bigtiff", big, "compression", compression, "tile", tiles,
                                 "tile_width", tiles ? (int)layout.tile_width : 128, "tile_height",
                                 tiles ? (int)layout.tile_height : strip, NULL) == 0 &&
-           mark_channels(output);
+           mark_channels(output) && keep_resolution(output, &layout);
 }
 
 static int save_heif(VipsImage *image, VipsTarget *target, int quality, bool avif)

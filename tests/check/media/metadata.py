@@ -90,6 +90,25 @@ def test_resolution_turns_with_pixels():
         frame.check(report["bands"] > 1 and got == "150 300", f"in {report.get('bands')} bands: {got}")
 
 
+def test_a_tiff_s_resolution_stays_as_it_is():
+    """Without a unit, too, which ImageJ has in the description."""
+    with Here() as place:
+        for options, pages in (({}, 1), ({"imagej": True}, 3), ({"bigtiff": True, "extrasamples": ["unspecified"]}, 1),
+                               ({"byteorder": ">", "resolutionunit": "NONE"}, 1)):
+            image = np.zeros((pages, 20, 30) + (2,) * ("extrasamples" in options), np.uint8)
+            tifffile.imwrite(place.path("in.tif"), image, photometric="minisblack", resolution=(4.5, 0.003), **options)
+            for chain in ("box size=3", "transpose"):
+                place.run("apply", chain, place.path("in.tif"), "-o", place.path("out.tif"))
+                with tifffile.TiffFile(place.path("in.tif")) as file:
+                    wanted = [file.pages[0].tags[axis + "Resolution"].value for axis in ("YX" if chain == "transpose" else "XY")]
+                    unit = file.pages[0].tags["ResolutionUnit"].value
+                with tifffile.TiffFile(place.path("out.tif")) as file:
+                    for page in file.pages:
+                        got = [page.tags[axis + "Resolution"].value for axis in "XY"]
+                        frame.check(got == wanted and page.tags["ResolutionUnit"].value == unit, f"{options} {chain}: {got}, not {wanted}")
+                    frame.check(len(file.pages) == pages, f"{options}: {len(file.pages)} pages")
+
+
 def test_strip_drops_all_of_it():
     with Here() as place:
         make(place, "in.tif")
