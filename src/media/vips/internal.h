@@ -7,7 +7,8 @@
 struct conversion {
     VipsBandFormat format;
     bool to_float;
-    size_t count; /* elements of a row of the file */
+    unsigned bits; /* of 16, at the top; 0: all */
+    size_t count;  /* elements of a row of the file */
     void *numbers, *wide, *blank;
 };
 

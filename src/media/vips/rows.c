@@ -49,19 +49,38 @@ static bool bears_loss(const struct media_input *input)
     return input->options.accept_damaged && strcmp(input->info.format, "TIFF") == 0;
 }
 
+/* libvips shifts the samples of a HEIF to the top, and white would be a little less than white. */
+static unsigned shifted_bits(const VipsImage *image)
+{
+    const char *field = "heif-bitdepth";
+    int bits = 0;
+    if (image->BandFmt != VIPS_FORMAT_USHORT || vips_image_get_typeof(image, field) == 0 ||
+        vips_image_get_int(image, field, &bits) != 0 || bits < 8 || bits > 15)
+        return 0;
+    return (unsigned)bits;
+}
+
+/* To the full range: the upper bits once more below. */
+static void widen(const uint16_t *row, unsigned bits, uint16_t *to, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = (uint16_t)(row[i] | row[i] >> bits);
+}
+
 static bool conversion_init(struct conversion *c, const struct media_input *input, const VipsImage *image)
 {
     const hone_image_desc *desc = &input->info.desc;
     *c = (struct conversion){.format = image->BandFmt,
                              .to_float = desc->type == HONE_F32 && image->BandFmt != VIPS_FORMAT_FLOAT,
+                             .bits = shifted_bits(image),
                              .count = (size_t)image->Xsize * (size_t)image->Bands};
-    if (c->to_float)
+    if (c->to_float || c->bits)
         c->numbers = mem_new(c->count, sizeof(float));
     if (input->info.gray_alpha)
         c->wide = mem_new(c->count, 2 * hone_type_size(desc->type));
     if (bears_loss(input))
         c->blank = mem_new(input->place.width, input->place.pixel_bytes);
-    return (!c->to_float || c->numbers) && (!input->info.gray_alpha || c->wide) &&
+    return ((!c->to_float && !c->bits) || c->numbers) && (!input->info.gray_alpha || c->wide) &&
            (!bears_loss(input) || c->blank);
 }
 
@@ -81,6 +100,9 @@ static hone_status take_row(struct media_input *input, const struct conversion *
             return media_bad(
                 input, error, "row %u holds %s that f32 cannot hold%s", y, vips_number_name(c->format),
                 c->format == VIPS_FORMAT_DOUBLE ? "" : " exactly (it holds every integer up to 2^24)");
+        row = c->numbers;
+    } else if (c->bits) {
+        widen(row, c->bits, c->numbers, c->count);
         row = c->numbers;
     }
     if (c->wide) {

@@ -501,6 +501,23 @@ def test_what_is_converted_is_said_once():
         frame.check(said.count("64-bit floating point") == 1 and said.count("signed 32-bit integers") == 1, said)
 
 
+def test_white_of_ten_and_twelve_bits_is_white():
+    """By FFmpeg's decoder, from RGB that is stored as it is."""
+    with Here() as place:
+        ramp = np.tile(np.linspace(0, 65535, 64).astype(np.uint16), (16, 1))
+        cv2.imwrite(place.path("in.png"), cv2.merge([ramp, ramp[:, ::-1], ramp]))
+        for bits in (10, 12):
+            kind = f"gbrp{bits}le"
+            for command in (["in.png", "-c:v", "libaom-av1", "-crf", "0", "-cpu-used", "8", "-pix_fmt", kind, "-still-picture", "1", "in.avif"],
+                            ["in.avif", "-f", "rawvideo", "-pix_fmt", kind, "in.raw"]):
+                command[0], command[-1] = place.path(command[0]), place.path(command[-1])
+                subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", *command], check=True, timeout=100)
+            place.run("apply", "transpose", place.path("in.avif"), "-o", place.path("out.png"))
+            got = cv2.imread(place.path("out.png"), cv2.IMREAD_UNCHANGED).transpose(1, 0, 2)
+            wanted = np.fromfile(place.path("in.raw"), "<u2").reshape(3, 16, 64)[[1, 0, 2]].transpose(1, 2, 0) * (65535 / ((1 << bits) - 1))
+            frame.check(abs(got - wanted).max() < 1 and got.max() == 65535, f"{bits} bits: off by {abs(got - wanted).max()}, {got.max()}")
+
+
 def test_samples_that_cannot_be_read_are_named():
     with Here() as place:
         write_tiff(place.path("in.tif"), [random(1, "i8")])
