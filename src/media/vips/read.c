@@ -424,6 +424,16 @@ static const char *kind_in_words(const struct tiff_facts *tiff)
                                                   : "integers";
 }
 
+static bool has_readable_samples(const struct tiff_facts *tiff)
+{
+    const bool is_float = tiff->kind && strcmp(tiff->kind, "float") == 0;
+    if (tiff->kind && (strcmp(tiff->kind, "complex") == 0 || strcmp(tiff->kind, "undefined") == 0))
+        return false;
+    if (tiff->bits == 1 || tiff->bits == 2 || tiff->bits == 4)
+        return tiff->samples == 1 && !is_float;
+    return tiff->bits == 0 || tiff->bits == 16 || tiff->bits == 32 || tiff->bits == (is_float ? 64 : 8);
+}
+
 /* A sound TIFF may hold what cannot be read: that is no damage. */
 static hone_status not_opened(struct media_input *input, hone_error *error)
 {
@@ -435,13 +445,13 @@ static hone_status not_opened(struct media_input *input, hone_error *error)
             "save it as floating-point RGB");
     if (tiff->samples > 4 && !tiff->split)
         return too_many_channels(input, tiff->samples, error);
-    const bool is_real =
-        !tiff->kind || (strcmp(tiff->kind, "complex") != 0 && strcmp(tiff->kind, "undefined") != 0);
-    if (tiff->bits > 32 || tiff->bits == 24 || !is_real)
-        return media_bad(input, error,
-                         " holds %s of %u bits, which cannot be read: integers of at most 32 bits can, and "
-                         "floating point of 16, 32 and 64",
-                         kind_in_words(tiff), tiff->bits);
+    if (!has_readable_samples(tiff))
+        return media_bad(
+            input, error,
+            " holds %s of %u bit%s%s, which cannot be read: integers of 8, 16 and 32 bits can, of 1, 2 "
+            "and 4 in a single channel, and floating point of 16, 32 and 64",
+            kind_in_words(tiff), tiff->bits, tiff->bits > 1 ? "s" : "",
+            tiff->samples > 1 ? " in several channels" : "");
     if (tiff->tiled_planes)
         return media_bad(
             input, error,

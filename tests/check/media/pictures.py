@@ -527,6 +527,10 @@ def test_samples_that_cannot_be_read_are_named():
             write_tiff(place.path("in.tif"), [random(1).astype(kind)])
             said = place.run("apply", "box", place.path("in.tif"), "-o", place.path("out.tif"), status=3).stderr
             frame.check(f"holds complex numbers of {bits} bits" in said and "floating point of 16, 32 and 64" in said, said)
+        for bits, kind, wanted in (("12", "Grayscale", "12 bits, which"), ("4", "TrueColor", "4 bits in several channels, which")):
+            subprocess.run(["convert", "-size", "20x20", "plasma:", "-type", kind, "-depth", bits, place.path("in.tif")], check=True, timeout=100)
+            said = place.run("apply", "box", place.path("in.tif"), "-o", place.path("out.tif"), status=3).stderr
+            frame.check(f"holds integers of {wanted} cannot be read" in said and "damaged" not in said, said)
 
 
 def test_tiled_planes_of_other_colours_are_no_damage():
