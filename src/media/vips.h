@@ -51,6 +51,10 @@ void vips_carry_animation(const struct media_input *from, VipsImage *to);
 /* The metadata of an input that libvips opened; NULL for another reader's. Not owned. */
 VipsImage *vips_metadata_of(const struct media_input *input);
 
+/* Of a PNG that was just written: libpng 1.6.39 writes EXIF before the pixels and once more behind them, and
+ * one is allowed. 0 or an errno. */
+int vips_drop_second_exif(int fd);
+
 /* ---- TIFF, beyond what libvips tells and reads; without libtiff nothing is known ---- */
 
 /* Of a page. */

@@ -40,7 +40,7 @@ void vips_tell_pages(const struct media_input *input);
 /* The ImageDescription of the first page of a TIFF; empty where there is none. */
 void vips_first_description(const struct media_input *input, struct text *text);
 
-/* apng.c: the frames of an animation, or 1. */
+/* png.c: the frames of an animation, or 1. */
 unsigned vips_count_png(const struct media_input *input);
 
 /* read.c: libvips reads no more of an image after a failure: the pages from `done` on (0: the first that is

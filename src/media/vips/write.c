@@ -394,6 +394,8 @@ hone_status media_write_vips(const struct media_output *output, hone_error *erro
         ask_with_one_thread(false);
     if (ok && output->suffix[1] == 't' && !output->options->strip && vips_metadata_of(output->like))
         ok = (sink.code = add_extras(output, vips_metadata_of(output->like))) == 0;
+    if (ok && output->suffix[1] == 'p')
+        ok = (sink.code = vips_drop_second_exif(output->fd)) == 0;
     if (sink.code) {
         vips_error_clear();
         status = media_cannot_write(output, sink.code, error);

@@ -61,6 +61,19 @@ def test_tiff_keeps_what_cameras_and_people_say():
                 frame.check(out == "out.jpg" or (got["ExifIFD:ExifImageWidth"], got["ExifIFD:ExifImageHeight"]) == (24, 40), f"{got}")
 
 
+def test_a_png_holds_exif_once():
+    """ExifTool edits no PNG that holds it twice."""
+    with Here() as place:
+        make(place, "in.jpg")
+        apply(place, "in.jpg", "out.png")
+        with open(place.path("out.png"), "rb") as file:
+            data = file.read()
+        frame.check(data.count(b"eXIf") == 1 and data.endswith(b"\0\0\0\0IEND\xaeB`\x82"), f"{data.count(b'eXIf')} of them, {data[-12:]}")
+        frame.check(tool("exiftool", "-s3", "-validate", place.path("out.png")) == "OK\n", "it is not valid")
+        tool("exiftool", "-Artist=Another", "-o", place.path("edited.png"), place.path("out.png"))
+        frame.check(exiftool(place.path("edited.png"))["IFD0:Artist"] == "Another", "the artist")
+
+
 def test_resolution_turns_with_pixels():
     """By a filter, by EXIF, and by both, which is not at all."""
     with Here() as place:
