@@ -3,9 +3,11 @@
 #include "media/vips/internal.h"
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "media/iptc.h"
 #include "media/tiff_exif.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_METADATA = 8 << 20 }; /* bytes of profiles, EXIF and the like */
@@ -40,6 +42,29 @@ static void wrap_iptc(VipsImage *metadata)
     text_finish(&wrapped);
 }
 
+/* XMP may say, too, how to turn the pixels, which has been done. Only a digit changes. */
+static void set_upright(VipsImage *metadata)
+{
+    static const char name[] = "tiff:Orientation";
+    const void *bytes = NULL;
+    size_t size = 0;
+    if (vips_image_get_typeof(metadata, VIPS_META_XMP_NAME) == 0 ||
+        vips_image_get_blob(metadata, VIPS_META_XMP_NAME, &bytes, &size) != 0)
+        return;
+    char *text = mem_new(size + 1, 1);
+    if (text)
+        memcpy(text, bytes, size);
+    for (char *at = text; at && (at = strstr(at, name));) {
+        at += strlen(name);
+        at += strspn(at, " \t\r\n=\"'>");
+        if (*at >= '1' && *at <= '8')
+            *at = '1';
+    }
+    if (text)
+        vips_image_set_blob_copy(metadata, VIPS_META_XMP_NAME, text, size);
+    free(text);
+}
+
 /* What libvips leaves behind in a TIFF, as other formats have it. */
 static hone_status keep_exif(struct media_input *input, hone_error *error)
 {
@@ -65,6 +90,8 @@ hone_status vips_keep_metadata(struct media_input *input, VipsImage *image, hone
     hone_status status = keep_exif(input, error); /* which libvips takes resolution and orientation from */
     vips_carry_metadata(image, metadata);
     wrap_iptc(metadata);
+    if (input->orientation > 1)
+        set_upright(metadata);
     metadata->Xres = image->Xres;
     metadata->Yres = image->Yres;
     return status;

@@ -34,7 +34,7 @@ def make(place, name, *more):
          place.path(name))
     arguments = [f"-{tag.split(':')[0]}:{tag.split(':')[1]}={value}" for tag, value in SAID.items()]
     tool("exiftool", "-q", "-overwrite_original", "-n", *arguments, "-ExifImageWidth=40", "-ExifImageHeight=24", "-Orientation=6",
-         place.path(name))
+         "-XMP-tiff:Orientation=6", place.path(name))
 
 
 def apply(place, name, out, *more):
@@ -46,6 +46,7 @@ def check_said(place, name, what):
     wrong = {tag: got.get(tag) for tag, value in SAID.items() if got.get(tag) != value}
     frame.check(not wrong, f"{what}: {wrong}")
     frame.check(got["IFD0:Orientation"] == 1 and got["IFD0:XResolution"] == 300 and got["IFD0:ResolutionUnit"] == 2, f"{what}: {got}")
+    frame.check(got["XMP-tiff:Orientation"] == 1, f"{what}: XMP turns it by {got['XMP-tiff:Orientation']}")
     frame.check("ExifTool:Warning" not in got, f"{what}: {got.get('ExifTool:Warning')}")
     return got
 
