@@ -23,7 +23,17 @@ struct compare_options {
 struct side {
     const char *path;
     struct media_input *input;
-    void *pixels;
+    unsigned pages;
+    void *pixels; /* of one page */
+};
+
+/* Of all pages, the one that differs most. */
+struct outcome {
+    unsigned pages, differing;
+    unsigned page; /* counted from 1 */
+    struct media_info info;
+    unsigned mask; /* the channels that were compared */
+    struct comparison worst;
 };
 
 static hone_status open_side(struct side *side, const struct compare_options *options, hone_error *error)
@@ -35,13 +45,25 @@ static hone_status open_side(struct side *side, const struct compare_options *op
                                             .memory = (uint64_t)(options->decode_memory * 1048576),
                                             .keep_s16 = true,
                                             .keep_u32 = true,
+                                            .stack = true,
+                                            .apart = true,
+                                            .alone = true,
                                             .note = cli_media_note,
                                             .user = (void *)&options->common};
-    return media_open(&side->input, side->path, &read, error);
+    TRY(media_open(&side->input, side->path, &read, error));
+    const struct media_info *info = media_get_info(side->input);
+    side->pages = info->apart ? info->apart : info->page_count;
+    return HONE_OK;
+}
+
+static hone_status next_page(struct side *side, hone_error *error)
+{
+    return media_get_info(side->input)->apart > 1 ? media_next_page(side->input, error) : HONE_OK;
 }
 
 static hone_status load_side(struct side *side, hone_error *error)
 {
+    free(side->pixels);
     side->pixels = malloc(hone_image_bytes(&media_get_info(side->input)->desc));
     return side->pixels ? media_load(side->input, side->pixels, 0, error) : error_memory(error, side->path);
 }
@@ -67,13 +89,12 @@ static const char *channels_text(const struct media_info *info)
     return info->gray_alpha ? "gray and alpha" : names[info->desc.channels];
 }
 
-static json_t *kind_json(const struct side *side)
+static json_t *kind_json(const struct side *side, const struct media_info *info)
 {
-    const struct media_info *info = media_get_info(side->input);
-    return json_pack("{s:o, s:i, s:i, s:s, s:i}", "file", json_text(side->path), "width",
+    return json_pack("{s:o, s:i, s:i, s:s, s:i, s:i}", "file", json_text(side->path), "width",
                      (int)info->desc.width, "height", (int)info->desc.height, "type",
                      hone_type_name(info->desc.type), "channels",
-                     info->gray_alpha ? 2 : (int)info->desc.channels);
+                     info->gray_alpha ? 2 : (int)info->desc.channels, "pages", (int)side->pages);
 }
 
 static void print_kind(const struct side *side)
@@ -82,21 +103,27 @@ static void print_kind(const struct side *side)
     struct text line = {0};
     text_add(&line, "%s: %ux%u %s %s", side->path, info->desc.width, info->desc.height,
              hone_type_name(info->desc.type), channels_text(info));
+    if (side->pages > 1)
+        text_add(&line, ", %u pages", side->pages);
     if (line.data)
         cli_make_one_line(line.data);
     puts(text_view(&line));
     text_finish(&line);
 }
 
-static int report_kinds(const struct side sides[2], const struct compare_options *options)
+static int report_kinds(const struct side sides[2], unsigned page, const struct compare_options *options)
 {
     if (options->common.json)
-        return cli_print_json(json_pack("{s:s, s:o, s:o}", "status", "other kind", "a", kind_json(&sides[0]),
-                                        "b", kind_json(&sides[1])))
+        return cli_print_json(json_pack("{s:s, s:i, s:o, s:o}", "status", "other kind", "page", (int)page,
+                                        "a", kind_json(&sides[0], media_get_info(sides[0].input)), "b",
+                                        kind_json(&sides[1], media_get_info(sides[1].input))))
                    ? EXIT_CHECK
                    : EXIT_DEVICE;
     if (!options->common.quiet) {
-        puts("the images are of different kinds:");
+        if (page > 1)
+            printf("page %u differs in kind:\n", page);
+        else
+            puts("the images are of different kinds:");
         print_kind(&sides[0]);
         print_kind(&sides[1]);
     }
@@ -116,17 +143,17 @@ static json_t *difference_json(const struct difference *d)
                      cli_json_real(d->mean), "psnr", cli_json_real(d->psnr), "where", where);
 }
 
-static json_t *comparison_json(const struct side sides[2], unsigned mask, const struct comparison *c,
-                               const char *verdict, double tolerance)
+static json_t *outcome_json(const struct side sides[2], const struct outcome *o, const char *verdict,
+                            double tolerance)
 {
-    const hone_image_desc *desc = &media_get_info(sides[0].input)->desc;
     json_t *channels = json_array();
-    for (uint32_t i = 0; i < desc->channels; i++)
-        if (mask & 1u << i)
-            json_array_append_new(channels, difference_json(&c->channels[i]));
-    return json_pack("{s:s, s:o, s:o, s:f, s:o, s:o}", "status", verdict, "a", kind_json(&sides[0]), "b",
-                     kind_json(&sides[1]), "tolerance", tolerance, "all", difference_json(&c->all),
-                     "channels", channels);
+    for (uint32_t i = 0; i < o->info.desc.channels; i++)
+        if (o->mask & 1u << i)
+            json_array_append_new(channels, difference_json(&o->worst.channels[i]));
+    return json_pack("{s:s, s:o, s:o, s:f, s:i, s:i, s:o, s:o}", "status", verdict, "a",
+                     kind_json(&sides[0], &o->info), "b", kind_json(&sides[1], &o->info), "tolerance",
+                     tolerance, "page", (int)o->page, "differing_pages", (int)o->differing, "all",
+                     difference_json(&o->worst.all), "channels", channels);
 }
 
 static const char *channel_name(const struct media_info *info, uint32_t channel)
@@ -144,31 +171,51 @@ static void print_difference(const char *name, const struct difference *d)
     putchar('\n');
 }
 
-static void print_comparison(const struct media_info *info, unsigned mask, const struct comparison *c)
+static void print_outcome(const struct outcome *o)
 {
+    if (o->pages > 1 && o->differing > 0)
+        printf("%u of %u pages differ, page %u most:\n", o->differing, o->pages, o->page);
+    else if (o->pages > 1)
+        printf("%u pages\n", o->pages);
     printf("%-8s %12s %12s %10s %14s  %s\n", "channel", "largest", "mean", "PSNR/dB", "differing", "largest");
-    for (uint32_t i = 0; i < info->desc.channels; i++)
-        if (mask & 1u << i)
-            print_difference(channel_name(info, i), &c->channels[i]);
-    print_difference("all", &c->all);
+    for (uint32_t i = 0; i < o->info.desc.channels; i++)
+        if (o->mask & 1u << i)
+            print_difference(channel_name(&o->info, i), &o->worst.channels[i]);
+    print_difference("all", &o->worst.all);
 }
 
-static int report(const struct side sides[2], const struct compare_options *options)
+static int report(const struct side sides[2], const struct outcome *o, const struct compare_options *options)
+{
+    const bool fits = !(o->worst.all.largest > options->tolerance);
+    const char *verdict = o->differing == 0 ? "equal" : fits ? "within tolerance" : "different";
+    if (options->common.json) {
+        if (!cli_print_json(outcome_json(sides, o, verdict, options->tolerance)))
+            return EXIT_DEVICE;
+    } else if (!options->common.quiet) {
+        print_outcome(o);
+        printf("%s\n", verdict);
+    }
+    return fits ? EXIT_DONE : EXIT_CHECK;
+}
+
+/* ---- Pages ---- */
+
+static hone_status compare_page(struct side sides[2], unsigned page, struct outcome *o, hone_error *error)
 {
     struct comparison c;
     const struct media_info *info = media_get_info(sides[0].input);
     const unsigned mask = info->gray_alpha ? 1u << 0 | 1u << 3 : 0xf; /* equal colours stand for one gray */
+    TRY(load_side(&sides[0], error));
+    TRY(load_side(&sides[1], error));
     compare_pixels(&c, &info->desc, mask, sides[0].pixels, sides[1].pixels);
-    const bool fits = !(c.all.largest > options->tolerance);
-    const char *verdict = c.all.differing == 0 ? "equal" : fits ? "within tolerance" : "different";
-    if (options->common.json) {
-        if (!cli_print_json(comparison_json(sides, mask, &c, verdict, options->tolerance)))
-            return EXIT_DEVICE;
-    } else if (!options->common.quiet) {
-        print_comparison(info, mask, &c);
-        printf("%s\n", verdict);
+    o->differing += c.all.differing > 0;
+    if (page == 1 || c.all.largest > o->worst.all.largest) {
+        o->page = page;
+        o->info = *info;
+        o->mask = mask;
+        o->worst = c;
     }
-    return fits ? EXIT_DONE : EXIT_CHECK;
+    return HONE_OK;
 }
 
 static int compare(struct side sides[2], const struct compare_options *options)
@@ -178,11 +225,19 @@ static int compare(struct side sides[2], const struct compare_options *options)
     THEN(status, open_side(&sides[1], options, &error));
     if (status)
         return cli_fail(&options->common, &error);
-    if (!same_kind(media_get_info(sides[0].input), media_get_info(sides[1].input)))
-        return report_kinds(sides, options);
-    status = load_side(&sides[0], &error);
-    THEN(status, load_side(&sides[1], &error));
-    return status ? cli_fail(&options->common, &error) : report(sides, options);
+    struct outcome o = {.pages = sides[0].pages};
+    if (sides[1].pages != o.pages)
+        return report_kinds(sides, 1, options);
+    for (unsigned page = 1; page <= o.pages && !status; page++) {
+        if (page > 1)
+            status = next_page(&sides[0], &error);
+        if (page > 1)
+            THEN(status, next_page(&sides[1], &error));
+        if (!status && !same_kind(media_get_info(sides[0].input), media_get_info(sides[1].input)))
+            return report_kinds(sides, page, options);
+        THEN(status, compare_page(sides, page, &o, &error));
+    }
+    return status ? cli_fail(&options->common, &error) : report(sides, &o, options);
 }
 
 static int run(int argc, char **argv)
@@ -225,14 +280,17 @@ const struct command command_compare = {
     .usage =
         "usage: hone compare A B [--tolerance N]\n"
         "\n"
-        "Compares the pixels of two images after turning them upright. Prints, per channel and overall: the\n"
-        "largest and the mean absolute difference (in levels of the format; float images in their own\n"
-        "unit), the PSNR (relative to the format's full scale; 1 for float), the number of differing\n"
-        "elements, and the position of the largest difference. NaN equals NaN; NaN and a number differ\n"
-        "infinitely. Metadata is not compared.\n"
+        "Compares the pixels of two images after turning them upright, page by page. Prints, per channel "
+        "and\n"
+        "overall: the largest and the mean absolute difference (in levels of the format; float images in\n"
+        "their own unit), the PSNR (relative to the format's full scale; 1 for float), the number of\n"
+        "differing elements, and the position of the largest difference. Of several pages of a TIFF, or\n"
+        "frames of a GIF or WebP, these are those of the one that differs most. NaN equals NaN; NaN and a\n"
+        "number differ infinitely. Metadata is not compared.\n"
         "\n"
-        "Exit status: 0 if no difference exceeds the tolerance; 1 if one does, or if size, type or channels\n"
-        "differ; 3 if a file cannot be read.\n"
+        "Exit status: 0 if no difference exceeds the tolerance; 1 if one does, or if size, type, channels "
+        "or\n"
+        "the number of pages differ; 3 if a file cannot be read.\n"
         "\n"
         "options:\n"
         "  -t, --tolerance N    largest accepted difference (default 0)\n"

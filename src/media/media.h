@@ -36,6 +36,7 @@ struct media_read_options {
      * first page's text about all of them is none about this one. */
     bool goes_on;
     bool reopened;  /* what opening the file tells was told before; what reading rows tells was not */
+    bool alone;     /* pixels alone are wanted: what pages say of themselves need not be told */
     bool split;     /* a TIFF of more than four channels comes channel by channel; else it is refused */
     bool trust;     /* also read formats whose decoders are not meant for untrusted files */
     double seconds; /* CPU time of the calling thread that opening and decoding may take; 0: any,

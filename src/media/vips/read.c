@@ -332,7 +332,7 @@ static bool take_pages(struct media_input *input, VipsImage **image)
     *image = stack;
     if (info->first_page > 1 || info->page_count > 1)
         keep_description(input, stack);
-    if (info->page_count > 1)
+    if (info->page_count > 1 && !input->options.alone)
         vips_tell_pages(input);
     return true;
 }

@@ -144,6 +144,29 @@ def test_sizes_of_pixels_turn_with_them():
             frame.check(same, f"{width} {sizes} {chain}: {got}")
 
 
+def test_compare_looks_at_every_page():
+    with Here() as place:
+        def write(name, sizes, wrong=()):
+            with tifffile.TiffWriter(place.path(name)) as out:
+                for number, (height, width) in enumerate(sizes):
+                    page = np.full((height, width), 7, np.uint8)
+                    page[2, 3] += dict(wrong).get(number, 0)
+                    out.write(page, description=f"page {number}", metadata=None)
+
+        same, apart = [(20, 30)] * 4, [(20, 30), (10, 30), (20, 30)]
+        for name, sizes, wrong in (("same.tif", same, ()), ("third.tif", same, ((1, 2), (2, 5))), ("three.tif", same[:3], ()), ("apart.tif", apart, ()),
+                                   ("last.tif", apart, ((2, 4),))):
+            write(name, sizes, wrong)
+        for a, b, status, wanted in (("same", "same", 0, "4 pages\n"), ("same", "third", 1, "2 of 4 pages differ, page 3 most:\n"),
+                                     ("same", "three", 1, ", 3 pages\n"), ("apart", "apart", 0, "3 pages\n"),
+                                     ("apart", "last", 1, "1 of 3 pages differ, page 3 most:\n"), ("three", "apart", 1, "page 2 differs in kind:\n")):
+            result = place.run("compare", place.path(a + ".tif"), place.path(b + ".tif"), status=status)
+            frame.check(wanted in result.stdout and not result.stderr, f"{a} {b}: {result.stdout} {result.stderr}")
+        said = json.loads(place.run("compare", place.path("same.tif"), place.path("third.tif"), "-t", "5", "--json").stdout)
+        frame.check([said[key] for key in ("status", "page", "differing_pages")] == ["within tolerance", 3, 2] and said["a"]["pages"] == 4 and
+                    said["all"]["largest"] == 5, f"{said}")
+
+
 def test_options():
     with Here() as place:
         write_tiff(place.path("in.tif"), stack())
