@@ -94,6 +94,15 @@ static VipsInterpretation interpretation(const hone_image_desc *desc)
     return gray ? VIPS_INTERPRETATION_B_W : VIPS_INTERPRETATION_scRGB;
 }
 
+/* WebP, AVIF and HEIC hold it as colours. */
+static bool stays_gray(const struct media_output *output)
+{
+    const struct media_info *like = media_get_info(output->like);
+    const uint32_t channels = output->desc.channels;
+    const bool gray = channels < 3 || (like->parts > 1 && channels - like->extra == 1);
+    return gray && !strchr("wah", output->suffix[1]);
+}
+
 /* A profile names its colour space in bytes 16 to 19. One for gray on a coloured result, or the other way
  * round, would be refused or worse. */
 static void drop_foreign_profile(VipsImage *image, const struct media_output *output)
@@ -104,10 +113,7 @@ static void drop_foreign_profile(VipsImage *image, const struct media_output *ou
     if (vips_image_get_typeof(image, VIPS_META_ICC_NAME) == 0 ||
         vips_image_get_blob(image, VIPS_META_ICC_NAME, &profile, &bytes) != 0)
         return;
-    const struct media_info *like = media_get_info(output->like);
-    const uint32_t channels = output->desc.channels;
-    const bool gray = channels < 3 || (like->parts > 1 && channels - like->extra == 1);
-    const char *space = gray ? "GRAY" : "RGB ";
+    const char *space = stays_gray(output) ? "GRAY" : "RGB ";
     if (bytes < SPACE_AT + SPACE_LENGTH || memcmp((const char *)profile + SPACE_AT, space, SPACE_LENGTH) != 0)
         vips_image_remove(image, VIPS_META_ICC_NAME);
 }

@@ -123,6 +123,25 @@ def test_a_tiff_s_resolution_stays_as_it_is():
                     frame.check(len(file.pages) == pages, f"{options}: {len(file.pages)} pages")
 
 
+def test_a_profile_fits_what_is_stored():
+    """ImageMagick and LittleCMS refuse colours with a profile of gray."""
+    with Here() as place:
+        for space in (b"GRAY", b"RGB "):
+            profile = struct.pack(">I4xI4s4s4s", 160, 0x2400000, b"mntr", space, b"XYZ ") + b"\0" * 12 + b"acsp" + b"\0" * 28
+            profile += struct.pack(">iii48x", 63190, 65536, 54061)  # D50
+            profile += struct.pack(">I4sII", 1, b"cprt", 144, 16) + b"text\0\0\0\0nobody\0\0"
+            gray = space == b"GRAY"
+            tifffile.imwrite(place.path("in.tif"), np.zeros((20, 30) + (3,) * (not gray), np.uint8), photometric="minisblack" if gray else "rgb",
+                             extratags=[(34675, 7, len(profile), profile, True)])
+            for chain, colours in (("box", not gray), ("colormap", True) if gray else ("gray", False)):
+                outs = [place.path(f"out.{suffix}") for suffix in ("png", "webp", "avif")]
+                for out in outs:
+                    place.run("apply", chain, place.path("in.tif"), "-o", out)
+                for out, got in zip(outs, json.loads(tool("exiftool", "-j", "-ColorSpaceData", *outs))):
+                    kept = (colours or not out.endswith("png")) != gray
+                    frame.check(got.get("ColorSpaceData") == (space.decode() if kept else None), f"{space} {chain} {out}: {got}")
+
+
 def test_strip_drops_all_of_it():
     with Here() as place:
         make(place, "in.tif")
