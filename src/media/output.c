@@ -251,14 +251,15 @@ static bool holds(const struct format *format, const void *what)
            desc->height <= format->max_side;
 }
 
+/* `also` is one more way out; "": there is none. */
 static hone_status wrong_format(const char *name, const char *why, const hone_image_desc *desc,
-                                hone_error *error)
+                                const char *also, hone_error *error)
 {
     struct text list = {0};
     list_suffixes(&list, holds, desc, " or ", 2);
     if (!list.length) /* of pictures, TIFF holds everything */
         text_add(&list, ".tif with a build of hone that has libvips; this one has not");
-    hone_status status = error_usage(error, "'%s': %s: write a %s", name, why, text_view(&list));
+    hone_status status = error_usage(error, "'%s': %s: write a %s%s", name, why, text_view(&list), also);
     text_finish(&list);
     return status;
 }
@@ -283,6 +284,7 @@ static hone_status check_format(const struct format *format, const char *name, c
                                 const struct media_info *like, hone_error *error)
 {
     char why[160];
+    const char *also = "";
     const uint32_t channels = stored_channels(format, desc, like);
     TRY(like && like->parts > 1 ? check_parts(format, name, desc, like, error) : HONE_OK);
     if (!keeps_channels(format, desc, like))
@@ -294,15 +296,17 @@ static hone_status check_format(const struct format *format, const char *name, c
     if (!(format->types & 1u << desc->type))
         snprintf(why, sizeof why, "%s holds %s; this result is %s", format->name, format->depth,
                  hone_type_name(desc->type));
-    else if (!(format->channels & 1u << channels))
+    else if (!(format->channels & 1u << channels)) {
         snprintf(why, sizeof why, "%s holds %s; this result has %s", format->name, format->colours,
                  channels_in_words[desc->channels]);
-    else if (desc->width > format->max_side || desc->height > format->max_side)
+        if (desc->channels == 4 && (format->channels & RGB) && !(like && like->extra))
+            also = ", or blend it over a --background";
+    } else if (desc->width > format->max_side || desc->height > format->max_side)
         snprintf(why, sizeof why, "%s holds sides of at most %u pixels; this result has %ux%u", format->name,
                  format->max_side, desc->width, desc->height);
     else
         return HONE_OK;
-    return wrong_format(name, why, desc, error);
+    return wrong_format(name, why, desc, also, error);
 }
 
 /* What is left of four channels over a background. */
