@@ -37,6 +37,7 @@ static bool convert_cmyk(struct media_input *input, VipsImage **image)
 static bool convert_colours(struct media_input *input, VipsImage **image)
 {
     VipsImage *made = NULL;
+    const bool wide = (*image)->Type == VIPS_INTERPRETATION_LABS; /* 16 bits */
     switch ((*image)->Type) {
     case VIPS_INTERPRETATION_CMYK:
         return convert_cmyk(input, image);
@@ -50,7 +51,9 @@ static bool convert_colours(struct media_input *input, VipsImage **image)
     case VIPS_INTERPRETATION_HSV:
         media_note(input, MEDIA_DETAIL, "%s is converted to sRGB",
                    vips_enum_nick(VIPS_TYPE_INTERPRETATION, (*image)->Type));
-        return replace(image, &made, vips_colourspace(*image, &made, VIPS_INTERPRETATION_sRGB, NULL));
+        return replace(image, &made,
+                       vips_colourspace(*image, &made,
+                                        wide ? VIPS_INTERPRETATION_RGB16 : VIPS_INTERPRETATION_sRGB, NULL));
     default:
         return true;
     }

@@ -518,6 +518,22 @@ def test_white_of_ten_and_twelve_bits_is_white():
             frame.check(abs(got - wanted).max() < 1 and got.max() == 65535, f"{bits} bits: off by {abs(got - wanted).max()}, {got.max()}")
 
 
+def test_lab_of_sixteen_bits_keeps_them():
+    """By OpenCV, whose white is a little different."""
+    with Here() as place:
+        colours = np.random.default_rng(1).uniform(0.1, 0.9, (HEIGHT, WIDTH, 3)).astype(np.float32)
+        lab = cv2.cvtColor(colours, cv2.COLOR_RGB2Lab) * np.array([655.35, 256, 256])
+        write_tiff(place.path("in.tif"), [lab.round().astype(np.int32).astype("u2")], False)
+        rgb, cielab = (struct.pack("<HHIH", 262, 3, 1, value) for value in (2, 8))
+        with open(place.path("in.tif"), "r+b") as file:
+            data = file.read()
+            file.seek(data.index(rgb))
+            file.write(cielab)
+        _, pixels, _ = blurred(place, "in.tif", chain="transpose | transpose")
+        off = abs(pixels / 65535 - colours).max() * 255
+        frame.check(pixels.dtype == np.uint16 and off < 1 and len(np.unique(pixels)) > 2000, f"{pixels.dtype}: off by {off} levels of 8 bits")
+
+
 def test_samples_that_cannot_be_read_are_named():
     with Here() as place:
         write_tiff(place.path("in.tif"), [random(1, "i8")])
