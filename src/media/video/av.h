@@ -169,12 +169,13 @@ struct video_input {
     int64_t packets_end;   /* where the last one that was read ends in the file; 0: unknown */
     struct stamp stamps[STAMPS];
     struct damages damages;
+    struct damages early; /* of the demuxer while streams are looked for; packet: where in the file */
     uint64_t damage_count, frames; /* frames: decoded so far */
     int64_t last_pts, step;        /* of the last frame, and how long it lasts */
     int64_t shift;                 /* pts of the first frame that is wanted, where frames before it are not */
     int64_t end;                   /* pts where the last one ends; AV_NOPTS_VALUE: unknown yet */
     unsigned failures;             /* of the demuxer, one after the other */
-    bool started, read_all, sent_all, done, bumped;
+    bool looking, started, read_all, sent_all, done, bumped;
 };
 
 /* Tells what has been found damaged up to a frame, number input->frames, with its time and the type that the
@@ -185,6 +186,11 @@ hone_status damage_tell(struct video_input *input, const char *what, const char 
 /* Notes that the decoder gave an error, or the demuxer did. */
 void damage_of_decoder(struct video_input *input, int code);
 void damage_of_demuxer(struct video_input *input, const char *message);
+/* The demuxer has read ahead and come upon something: it is damage once reading gets there. */
+void damage_ahead(struct video_input *input, const char *message);
+void damage_reached(struct video_input *input, int64_t at);
+/* What lies further on than that, seen while looking for how long the file is, is read once more. */
+void damage_not_passed(struct video_input *input);
 
 /* The next unit of the file, whatever is held; NULL at the end. */
 hone_status input_step(struct video_input *input, struct video_unit **out, hone_error *error);

@@ -42,6 +42,31 @@ void damage_of_demuxer(struct video_input *input, const char *message)
     damages_add(&input->damages, DAMAGE_BEHIND, input->packets, message);
 }
 
+void damage_ahead(struct video_input *input, const char *message)
+{
+    damages_add(&input->early, DAMAGE_BEHIND, avio_tell(input->format->pb), message);
+}
+
+void damage_reached(struct video_input *input, int64_t at)
+{
+    struct damages *early = &input->early;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < early->count; i++)
+        if (early->list[i].packet <= at)
+            damage_of_demuxer(input, early->list[i].message);
+        else
+            early->list[kept++] = early->list[i];
+    early->count = kept;
+}
+
+void damage_not_passed(struct video_input *input)
+{
+    const int64_t at = avio_tell(input->format->pb);
+    struct damages *early = &input->early;
+    while (early->count > 0 && early->list[early->count - 1].packet > at)
+        early->count--;
+}
+
 /* Decoders fail in the order of packets, and say why before. */
 static bool lose_next(struct damages *damages)
 {

@@ -34,7 +34,9 @@ static void attribute(void *context, const char *line)
             damages_add(&input->damages, DAMAGE_IN, codec->reordered_opaque, line);
     } else if (strcmp(class->class_name, "AVFormatContext") == 0) {
         struct video_input *input = ((AVFormatContext *)context)->opaque;
-        if (input && input->started)
+        if (input && input->looking)
+            damage_ahead(input, line);
+        else if (input && input->started)
             damage_of_demuxer(input, line);
     }
 }

@@ -151,7 +151,10 @@ static hone_status find_streams(struct video_input *input, hone_error *error)
         av_dict_set_int(&options[i], "max_pixels", most_pixels(input), 0);
         av_dict_set(&options[i], "threads", "1", 0);
     }
+    input->looking = true;
     const int code = avformat_find_stream_info(input->format, options);
+    input->looking = false;
+    damage_not_passed(input);
     for (unsigned i = 0; i < count; i++)
         av_dict_free(&options[i]);
     free(options);
@@ -344,6 +347,7 @@ hone_status video_open(struct video_input **out, const char *path, const struct 
     input->descriptor.fd = -1;
     input->end = input->last_pts = AV_NOPTS_VALUE;
     pthread_mutex_init(&input->damages.lock, NULL);
+    pthread_mutex_init(&input->early.lock, NULL);
     if (options)
         input->options = *options;
     limit_allocations(input);
@@ -385,6 +389,7 @@ void video_close(struct video_input **slot)
     if (input->descriptor.fd >= 0)
         close(input->descriptor.fd);
     pthread_mutex_destroy(&input->damages.lock);
+    pthread_mutex_destroy(&input->early.lock);
     free(input->path);
     free(input);
     *slot = NULL;

@@ -178,10 +178,12 @@ static hone_status read_packet(struct video_input *input, struct unit **out, hon
             damage_of_demuxer(input, reason);
         else if (input->end == AV_NOPTS_VALUE)
             check_whole(input);
+        damage_reached(input, INT64_MAX);
         input->read_all = code == AVERROR_EOF || code == AVERROR(ENOMEM) || ++input->failures > MOST_FAILURES;
         return code == AVERROR(ENOMEM) ? error_memory(error, "a packet") : HONE_OK;
     }
     input->failures = 0;
+    damage_reached(input, input->packet->pos);
     input->packets_end = input->packet->pos < 0 ? 0 : input->packet->pos + input->packet->size;
     if (input->packet->stream_index != input->stream->index)
         return packet_unit(input, out, error);
