@@ -78,7 +78,8 @@ struct damages {
     pthread_mutex_t lock;
     struct damage list[MAX_DAMAGES]; /* not told yet */
     unsigned count;
-    int64_t lost; /* the last packet that is */
+    int64_t lost;    /* the last packet that is */
+    int64_t keys[2]; /* the first packets that begin a group of pictures; 0: not there yet */
 };
 
 /* From now on FFmpeg's messages come here, and none goes to stderr. */
@@ -186,6 +187,10 @@ hone_status damage_tell(struct video_input *input, const char *what, const char 
 /* Notes that the decoder gave an error, or the demuxer did. */
 void damage_of_decoder(struct video_input *input, int code);
 void damage_of_demuxer(struct video_input *input, const char *message);
+/* What a decoder says of a packet, from any of its threads. */
+void damage_of_packet(struct video_input *input, int64_t packet, const char *message);
+/* Notes that a packet begins a group of pictures, before it is decoded. */
+void damage_note_key(struct video_input *input, int64_t packet);
 /* The demuxer has read ahead and come upon something: it is damage once reading gets there. */
 void damage_ahead(struct video_input *input, const char *message);
 void damage_reached(struct video_input *input, int64_t at);

@@ -67,6 +67,37 @@ void damage_not_passed(struct video_input *input)
         early->count--;
 }
 
+void damage_note_key(struct video_input *input, int64_t packet)
+{
+    struct damages *damages = &input->damages;
+    pthread_mutex_lock(&damages->lock);
+    for (int i = 0; i < 2; i++)
+        if (!damages->keys[i]) {
+            damages->keys[i] = packet;
+            break;
+        }
+    pthread_mutex_unlock(&damages->lock);
+}
+
+/* Where H.264 was cut at an open group of pictures, the first group also says which pictures before it are
+ * no longer needed. The decoder does not find them, and all that it gives is as it was. */
+static bool is_of_cut(struct damages *damages, int64_t packet, const char *message)
+{
+    const char start[] = "mmco: unref short failure";
+    if (strncmp(message, start, strlen(start)) != 0)
+        return false;
+    pthread_mutex_lock(&damages->lock);
+    const bool is_first = !damages->keys[1] || packet < damages->keys[1];
+    pthread_mutex_unlock(&damages->lock);
+    return is_first;
+}
+
+void damage_of_packet(struct video_input *input, int64_t packet, const char *message)
+{
+    if (!is_of_cut(&input->damages, packet, message))
+        damages_add(&input->damages, DAMAGE_IN, packet, message);
+}
+
 /* Decoders fail in the order of packets, and say why before. */
 static bool lose_next(struct damages *damages)
 {

@@ -31,7 +31,7 @@ static void attribute(void *context, const char *line)
         const AVCodecContext *codec = context;
         struct video_input *input = codec->opaque;
         if (input && codec->codec && av_codec_is_decoder(codec->codec))
-            damages_add(&input->damages, DAMAGE_IN, codec->reordered_opaque, line);
+            damage_of_packet(input, codec->reordered_opaque, line);
     } else if (strcmp(class->class_name, "AVFormatContext") == 0) {
         struct video_input *input = ((AVFormatContext *)context)->opaque;
         if (input && input->looking)

@@ -112,7 +112,7 @@ static hone_status packet_unit(struct video_input *input, struct unit **out, hon
 }
 
 /* In transport streams frames are found later than the damage around them: the mark is on the one before. */
-static void damage_of_packet(struct video_input *input)
+static void note_mark(struct video_input *input)
 {
     const bool is_early = strcmp(input->format->iformat->name, "mpegts") == 0;
     damages_add(&input->damages, is_early ? DAMAGE_BEHIND : DAMAGE_IN, input->packets + is_early,
@@ -127,7 +127,9 @@ static hone_status send(struct video_input *input, hone_error *error)
         number, packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts, packet->pts != AV_NOPTS_VALUE};
     input->decoder->reordered_opaque = number;
     if (packet->flags & AV_PKT_FLAG_CORRUPT)
-        damage_of_packet(input);
+        note_mark(input);
+    if (packet->flags & AV_PKT_FLAG_KEY)
+        damage_note_key(input, number);
     const int code = avcodec_send_packet(input->decoder, packet);
     av_packet_unref(packet);
     if (code == AVERROR(ENOMEM))

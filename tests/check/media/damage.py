@@ -5,6 +5,7 @@
 import collections
 import hashlib
 import re
+import subprocess
 
 import frame
 from video import Here, ffmpeg, probe
@@ -117,6 +118,21 @@ def test_damage_between_packets_is_told_where_frames_end():
                 (number, time), = told["behind"]
                 frame.check(kept[int(number) - 1] == time, text)
                 frame.check(abs(number - packet.number) <= nearly, text)
+
+
+def test_a_cut_at_an_open_group_of_pictures_is_no_damage():
+    """The first pictures say that some before the cut are no longer needed: these are not there, and all others are what they were."""
+    with Here() as place:
+        for suffix in (".mp4", ".ts"):
+            name = "cut" + suffix
+            make(place, "whole" + suffix, "libx264", "-bf", "3", "-x264-params", "open-gop=1:keyint=12")
+            whole = pictures(place.path("whole" + suffix))
+            ffmpeg("-ss", "0.5", "-i", place.path("whole" + suffix), "-c", "copy", place.path(name))
+            said = subprocess.run(["ffmpeg", "-v", "error", "-i", place.path(name), "-f", "null", "-"], capture_output=True, text=True, check=True)
+            frame.check("mmco" in said.stderr, f"{name}: nothing is odd: {said.stderr}")
+            result = place.run("apply", SAME, place.path(name), "-o", place.path("out.mkv"), "--codec", "ffv1", "--force")
+            got = pictures(place.path("out.mkv"))
+            frame.check(not result.stderr and len(got) > 5 and got == whole[-len(got):], f"{name}: {len(got)} frames: {result.stderr}")
 
 
 if __name__ == "__main__":
