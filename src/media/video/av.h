@@ -229,6 +229,15 @@ bool muxer_is_unusual(const AVOutputFormat *muxer, enum AVCodecID id);
 /* Y4M takes frames as they are, but only planar ones. */
 bool muxer_is_y4m(const AVOutputFormat *muxer);
 
+/* ---- Attachments ---- */
+
+/* Whether a format holds a stream as a file: an attachment, or a cover. */
+bool attach_is_file(const AVOutputFormat *muxer, const AVStream *stream);
+/* Gives such a file its name and type, whatever other metadata there is, and its bytes. 0, or a code of the
+ * libraries. */
+int attach_name(AVStream *to, const AVStream *from);
+int attach_content(AVCodecParameters *to, const AVStream *from);
+
 /* ---- Subtitles ---- */
 
 /* Text subtitles on their way to another codec. Functions that give an int give an AVERROR below 0. */

@@ -76,9 +76,10 @@ bool muxer_copies(const AVOutputFormat *muxer, const AVStream *stream)
 {
     if (muxer_is_y4m(muxer) || strcmp(muxer->name, "rawvideo") == 0)
         return false;
-    if (stream->codecpar->codec_type == AVMEDIA_TYPE_ATTACHMENT)
-        return strcmp(muxer->name, "matroska") == 0;
-    return muxer_holds(muxer, stream->codecpar->codec_id);
+    if (attach_is_file(muxer, stream))
+        return true;
+    return stream->codecpar->codec_type != AVMEDIA_TYPE_ATTACHMENT &&
+           muxer_holds(muxer, stream->codecpar->codec_id);
 }
 
 void muxer_list_holders(char *to, size_t size, const AVStream *stream)

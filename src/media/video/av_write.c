@@ -139,6 +139,19 @@ static int add_copied(struct video_output *output, const AVStream *from)
     return code < 0 ? code : copy_traits(output, stream, from, false);
 }
 
+/* It has no packets. */
+static int add_file(struct video_output *output, const AVStream *from)
+{
+    AVStream *stream = avformat_new_stream(output->format, NULL);
+    if (!stream)
+        return AVERROR(ENOMEM);
+    int code = attach_content(stream->codecpar, from);
+    if (code >= 0)
+        code = copy_traits(output, stream, from, false);
+    stream->disposition &= ~AV_DISPOSITION_ATTACHED_PIC;
+    return code < 0 ? code : attach_name(stream, from);
+}
+
 /* Text in another codec. Where that does not fit, or cannot be begun, the output has no stream more. */
 static int add_subtitles(struct video_output *output, const AVStream *from, struct subtitles **subtitles)
 {
@@ -174,6 +187,10 @@ static int add_streams(struct video_output *output)
         const AVStream *stream = from->streams[i];
         struct out_stream *out = &output->streams[i];
         *out = (struct out_stream){.index = -1, .last_dts = AV_NOPTS_VALUE};
+        if (attach_is_file(output->format->oformat, stream)) {
+            code = add_file(output, stream);
+            continue;
+        }
         if (stream == output->like->stream)
             code = add_video(output, stream);
         else if (muxer_copies(output->format->oformat, stream))

@@ -4,6 +4,7 @@
 
 import fcntl
 import glob
+import hashlib
 import json
 import os
 import pty
@@ -266,6 +267,29 @@ def test_everything_else_is_kept():
         rich_video(place, "in.mkv", codec="ffv1", more=("-c:s", "srt"))
         place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.mkv"))
         check_everything(place.path("in.mkv"), place.path("out.mkv"), "Matroska")
+
+
+def test_covers_and_attached_files_stay():
+    """A cover is a file in Matroska and a stream in MP4, with the same bytes in both; --strip takes neither it nor the name of a font."""
+    video = ("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=25:duration=0.2", "-map", "0", "-pix_fmt:v:0", "yuv420p", "-c:v:0", "libx264")
+    with Here() as place:
+        for kind, codec in (("png", "png"), ("jpg", "mjpeg")):
+            cover = place.path("c." + kind)
+            ffmpeg("-f", "lavfi", "-i", "testsrc=size=32x16", "-frames:v", "1", "-pix_fmt", "rgb24" if kind == "png" else "yuvj420p", cover)
+            with open(cover, "rb") as file:
+                wanted = "MD5:" + hashlib.md5(file.read()).hexdigest()
+            ffmpeg(*video[:4], "-i", cover, *video[4:], "-map", "1", "-c:v:1", "copy", "-disposition:v:1", "attached_pic", place.path(f"{kind}.mp4"))
+            ffmpeg(*video, "-attach", cover, "-metadata:s:1", f"mimetype=image/{'png' if kind == 'png' else 'jpeg'}", "-metadata:s:1", "filename=my",
+                   "-attach", __file__, "-metadata:s:2", "mimetype=font/ttf", "-metadata:s:2", "filename=a.ttf", place.path(f"{kind}.mkv"))
+            for source, out, name, *options in (("mp4", "mkv", "cover." + kind), ("mkv", "mkv", "my", "--strip"), ("mkv", "mp4", None)):
+                result = place.run("apply", "box size=3", place.path(f"{kind}.{source}"), "-o", place.path("out." + out), "--force", *options)
+                streams = probe(place.path("out." + out), "-show_streams")["streams"]
+                text = f"{kind}, {source} to {out}: {streams[1:]} {result.stderr}"
+                frame.check((streams[1]["codec_name"], streams[1]["disposition"]["attached_pic"]) == (codec, 1), text)
+                shown = probe(place.path("out." + out), "-select_streams", "1", "-show_packets", "-show_data_hash", "md5")["packets"]
+                frame.check(streams[1].get("tags", {}).get("filename") == name and [p["data_hash"] for p in shown] == [wanted], text)
+                frame.check((len(streams) == 3 and streams[2]["tags"]["filename"] == "a.ttf") == (bool(options)), text)
+                frame.check(result.stderr.count("left out") == (source == "mkv" and out == "mp4"), text)
 
 
 def test_what_a_format_does_not_hold_is_named():
