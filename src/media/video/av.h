@@ -229,6 +229,14 @@ bool muxer_is_unusual(const AVOutputFormat *muxer, enum AVCodecID id);
 /* Y4M takes frames as they are, but only planar ones. */
 bool muxer_is_y4m(const AVOutputFormat *muxer);
 
+/* ---- Time codes ---- */
+
+bool timecode_is_track(const AVStream *stream);
+/* Whether a format keeps what the metadata of a video say. */
+bool timecode_is_held(const AVOutputFormat *muxer);
+/* Of a frame that comes so many frames later, in metadata that may have one. */
+void timecode_move(AVDictionary **metadata, AVRational rate, uint64_t frames);
+
 /* ---- Attachments ---- */
 
 /* Whether a format holds a stream as a file: an attachment, or a cover. */

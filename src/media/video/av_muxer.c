@@ -89,7 +89,8 @@ void muxer_list_holders(char *to, size_t size, const AVStream *stream)
     to[0] = '\0';
     for (size_t i = 0; video_format_at(i, &format) && length < size; i++) {
         const AVOutputFormat *muxer = av_guess_format(format.muxer, NULL, NULL);
-        if (muxer && (muxer_copies(muxer, stream) || subtitles_fit(muxer, stream)))
+        if (muxer && (muxer_copies(muxer, stream) || subtitles_fit(muxer, stream) ||
+                      (timecode_is_track(stream) && timecode_is_held(muxer))))
             length += (size_t)snprintf(to + length, size - length, "%s%.*s", length ? ", " : "",
                                        (int)strcspn(format.suffixes, " "), format.suffixes);
     }

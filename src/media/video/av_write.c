@@ -91,6 +91,12 @@ static int copy_side_data(AVStream *to, const AVStream *from, bool encoded)
     return 0;
 }
 
+static void move_timecode(const struct video_output *output, AVDictionary **metadata)
+{
+    const uint64_t first = output->like->options.first;
+    timecode_move(metadata, input_rate(output->like), first > 1 ? first - 1 : 0);
+}
+
 static int copy_traits(const struct video_output *output, AVStream *to, const AVStream *from, bool encoded)
 {
     to->disposition = from->disposition;
@@ -99,6 +105,7 @@ static int copy_traits(const struct video_output *output, AVStream *to, const AV
     to->r_frame_rate = from->r_frame_rate;
     if (!output->like->options.strip)
         copy_metadata(&to->metadata, from->metadata, encoded);
+    move_timecode(output, &to->metadata);
     return copy_side_data(to, from, encoded);
 }
 
@@ -175,8 +182,17 @@ static void tell_left_out(const struct video_output *output, const AVStream *str
     muxer_list_holders(holders, sizeof holders, stream);
     video_note(output->options.note, output->options.user, MEDIA_WARNING,
                "'%s': stream %d of the input (%s, %s) is left out: %s does not hold it%s%s", output->name,
-               stream->index, type ? type : "unknown", avcodec_get_name(stream->codecpar->codec_id),
+               stream->index, type ? type : "unknown",
+               timecode_is_track(stream) ? "time code" : avcodec_get_name(stream->codecpar->codec_id),
                output->format->oformat->long_name, holders[0] ? ", but these do: " : "", holders);
+}
+
+/* What the muxer makes a track of by itself: chapters, and the time code unless it is stripped. */
+static bool is_written_anew(const struct video_output *output, const AVStream *stream)
+{
+    return stream->discard == AVDISCARD_ALL ||
+           (timecode_is_track(stream) &&
+            (output->like->options.strip || timecode_is_held(output->format->oformat)));
 }
 
 static int add_streams(struct video_output *output)
@@ -197,7 +213,7 @@ static int add_streams(struct video_output *output)
             code = add_copied(output, stream);
         else if ((code = add_subtitles(output, stream, &out->subtitles)) < 0 && code != AVERROR(ENOMEM)) {
             code = 0;
-            if (stream->discard != AVDISCARD_ALL) /* as tracks that hold chapters, which are written anew */
+            if (!is_written_anew(output, stream))
                 tell_left_out(output, stream);
             continue;
         }
@@ -257,6 +273,7 @@ static int copy_globals(struct video_output *output)
     if (like->options.strip)
         return 0;
     copy_metadata(&output->format->metadata, like->format->metadata, true);
+    move_timecode(output, &output->format->metadata);
     for (unsigned i = 0; i < like->format->nb_chapters && code >= 0; i++)
         code = copy_chapter(output->format, like->format->chapters[i], wanted_begin(like), wanted_end(like));
     return code;

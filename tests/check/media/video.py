@@ -292,6 +292,23 @@ def test_covers_and_attached_files_stay():
                 frame.check(result.stderr.count("left out") == (source == "mkv" and out == "mp4"), text)
 
 
+def test_time_codes_stay_with_their_frames():
+    """Where a format holds them, without a word; frame 5 has the one of the first frame and four more, over the two that are dropped each minute."""
+    with Here() as place:
+        for rate, first, fifth in (("25", "00:00:59:23", "00:01:00:02"), ("30000/1001", "01:00:59;28", "01:01:00;04")):
+            ffmpeg("-f", "lavfi", "-i", f"testsrc2=size=96x64:rate={rate}", "-frames:v", "8", "-pix_fmt", "yuv420p", "-c:v", "libx264",
+                   "-timecode", first, "-y", place.path("in.mov"))
+            for out, tracks in (("out.mov", 2), ("out.mp4", 2), ("out.mkv", 1)):
+                for options, wanted in (((), first), (("--frames", "5-"), fifth)):
+                    result = place.run("apply", "box size=3", place.path("in.mov"), "-o", place.path(out), "--force", *options)
+                    told = [{k.lower(): v for k, v in s["tags"].items()}["timecode"] for s in probe(place.path(out), "-show_streams")["streams"]]
+                    frame.check(told == [wanted] * tracks and not result.stderr, f"{out} {options}: {told} {result.stderr}")
+        result = place.run("apply", "box size=3", place.path("in.mov"), "-o", place.path("out.ts"))
+        frame.check("(data, time code) is left out" in result.stderr and ".mp4, .mov, .mkv\n" in result.stderr, result.stderr)
+        result = place.run("apply", "box size=3", place.path("in.mov"), "-o", place.path("out.mov"), "--force", "--strip")
+        frame.check(len(probe(place.path("out.mov"), "-show_streams")["streams"]) == 1 and not result.stderr, result.stderr)
+
+
 def test_what_a_format_does_not_hold_is_named():
     with Here() as place:
         rich_video(place, "in.mkv", codec="ffv1", more=("-c:s", "srt"))
