@@ -162,12 +162,13 @@ struct video_input {
     char codec[32];
     struct layout layout;
     struct plane_pools pools;
-    AVFrame *sample;       /* the properties of the first frame that is wanted */
-    struct unit_list held; /* units to be handed out before reading on */
-    uint64_t held_bytes;   /* of their packets */
-    int64_t packets;       /* sent to the decoder */
-    int64_t last_packet;   /* of which there is a frame */
-    int64_t packets_end;   /* where the last one that was read ends in the file; 0: unknown */
+    AVFrame *sample;          /* the properties of the first frame that is wanted */
+    struct unit_list held;    /* units to be handed out before reading on */
+    struct unit_list waiting; /* packets from the first frame on, until frames show that they are wanted */
+    uint64_t held_bytes;      /* of all their packets */
+    int64_t packets;          /* sent to the decoder */
+    int64_t last_packet;      /* of which there is a frame */
+    int64_t packets_end;      /* where the last one that was read ends in the file; 0: unknown */
     struct stamp stamps[STAMPS];
     struct damages damages;
     struct damages early; /* of the demuxer while streams are looked for; packet: where in the file */
@@ -199,6 +200,9 @@ void damage_not_passed(struct video_input *input);
 
 /* The next unit of the file, whatever is held; NULL at the end. */
 hone_status input_step(struct video_input *input, struct video_unit **out, hone_error *error);
+/* Adds a unit to a list, or frees it. */
+hone_status input_keep(struct video_input *input, struct unit_list *list, struct unit *unit,
+                       hone_error *error);
 /* The error of a read that failed (descriptor.error). */
 hone_status input_read_error(const struct video_input *input, hone_error *error);
 AVRational input_rate(const struct video_input *input);

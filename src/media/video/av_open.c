@@ -262,37 +262,37 @@ static void describe(struct video_input *input)
                                            .channels = 1};
 }
 
-static void hold(struct video_input *input, struct video_unit *shown)
-{
-    struct unit_list *list = &input->held;
-    struct unit *unit = (struct unit *)shown;
-    list->items[list->count++] = unit;
-    input->held_bytes += unit->packet ? (uint64_t)unit->packet->size : 0;
-}
-
 static hone_status check_held(const struct video_input *input, hone_error *error)
 {
     if (input->held_bytes <= most_bytes(input))
         return HONE_OK;
     return error_io(error,
-                    "'%s': more than %llu MiB of other streams come before its first frame (--decode-memory "
-                    "sets how much may be kept)",
+                    "'%s': more than %llu MiB of other streams come before the frames of their time "
+                    "(--decode-memory sets how much may be kept)",
                     input->path, (unsigned long long)(most_bytes(input) >> 20));
+}
+
+hone_status input_keep(struct video_input *input, struct unit_list *list, struct unit *unit,
+                       hone_error *error)
+{
+    if (!mem_grow(&list->items, &list->capacity, list->count + 1, sizeof *list->items)) {
+        video_unit_free((struct video_unit **)&unit);
+        return error_memory(error, "a video");
+    }
+    list->items[list->count++] = unit;
+    input->held_bytes += unit->packet ? (uint64_t)unit->packet->size : 0;
+    return check_held(input, error);
 }
 
 /* Reads on to the first frame that is wanted, which says what all frames are like. */
 static hone_status read_first(struct video_input *input, hone_error *error)
 {
     struct video_unit *unit = NULL;
-    struct unit_list *list = &input->held;
     hone_status status;
     do {
-        if (!mem_grow(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
-            return error_memory(error, "a video");
         status = input_step(input, &unit, error);
         if (unit)
-            hold(input, unit);
-        THEN(status, check_held(input, error));
+            THEN(status, input_keep(input, &input->held, (struct unit *)unit, error));
     } while (!status && unit && !unit->is_frame);
     if (status || unit)
         return status;
@@ -370,15 +370,21 @@ uint64_t video_damages(const struct video_input *input)
     return input->damage_count;
 }
 
+static void free_units(struct unit_list *list)
+{
+    for (size_t i = list->first; i < list->count; i++)
+        video_unit_free((struct video_unit **)&list->items[i]);
+    free(list->items);
+}
+
 void video_close(struct video_input **slot)
 {
     struct video_input *input = *slot;
     if (!input)
         return;
     memory_watch_end(&input->watch);
-    for (size_t i = input->held.first; i < input->held.count; i++)
-        video_unit_free((struct video_unit **)&input->held.items[i]);
-    free(input->held.items);
+    free_units(&input->held);
+    free_units(&input->waiting);
     avcodec_free_context(&input->decoder);
     avformat_close_input(&input->format);
     io_close(&input->io);

@@ -277,17 +277,47 @@ static hone_status frame_unit(struct video_input *input, struct unit **out, hone
     return status;
 }
 
-/* Packets that came before the first frame wait for it to learn what time it is. */
-static void place_held(struct video_input *input)
+/* Packets that came before the first frame waited for it to learn what time it is. */
+static hone_status place_held(struct video_input *input, hone_error *error)
 {
     struct unit_list *list = &input->held;
-    size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++)
-        if (place_packet(input, list->items[i]->packet))
-            list->items[kept++] = list->items[i];
-        else
-            video_unit_free((struct video_unit **)&list->items[i]);
-    list->count = kept;
+    hone_status status = HONE_OK;
+    input->held_bytes = 0;
+    while (!status && list->first < list->count)
+        status = input_keep(input, &input->waiting, list->items[list->first++], error);
+    if (!status)
+        list->first = list->count = 0;
+    return status;
+}
+
+/* Decoders give frames later than the demuxer gives what is heard with them: as long as the last frame that
+ * is wanted has not come, nobody knows whether a packet behind the frames is. */
+static bool is_ahead(const struct video_input *input, const AVPacket *packet)
+{
+    const AVStream *stream = input->format->streams[packet->stream_index];
+    if (!input->options.last || input->end != AV_NOPTS_VALUE || input->done ||
+        stream->disposition & AV_DISPOSITION_ATTACHED_PIC || packet->pts == AV_NOPTS_VALUE)
+        return false;
+    return av_compare_ts(packet->pts, stream->time_base, input->last_pts + input->step,
+                         input->stream->time_base) >= 0;
+}
+
+/* In their order; NULL: the next one has to wait longer. */
+static struct unit *take_waiting(struct video_input *input)
+{
+    struct unit_list *list = &input->waiting;
+    while (list->first < list->count && !is_ahead(input, list->items[list->first]->packet)) {
+        struct unit *unit = list->items[list->first++];
+        input->held_bytes -= (uint64_t)unit->packet->size;
+        if (place_packet(input, unit->packet))
+            return unit;
+        video_unit_free((struct video_unit **)&unit);
+    }
+    if (list->first > 0)
+        memmove(list->items, list->items + list->first, (list->count - list->first) * sizeof *list->items);
+    list->count -= list->first;
+    list->first = 0;
+    return NULL;
 }
 
 /* A frame that was decoded; *out stays NULL when it is not wanted. */
@@ -310,7 +340,7 @@ static hone_status take_frame(struct video_input *input, struct unit **out, hone
         if (o->first > 1)
             input->shift = frame->pts;
         status = learn(input, frame, error);
-        place_held(input);
+        THEN(status, place_held(input, error));
     } else if (!is_alike(input, frame)) {
         status = refuse_change(input, frame, error);
         av_frame_unref(frame);
@@ -351,12 +381,15 @@ static hone_status advance(struct video_input *input, struct unit **out, hone_er
 
 hone_status input_step(struct video_input *input, struct video_unit **out, hone_error *error)
 {
-    struct unit *unit = NULL;
+    struct unit *unit = take_waiting(input);
     hone_status status = HONE_OK;
     while (!status && !unit && !input->done) {
         status = advance(input, &unit, error);
-        if (!status && unit && unit->packet && input->sample && !place_packet(input, unit->packet))
-            video_unit_free((struct video_unit **)&unit);
+        if (status || !input->sample || (unit && !unit->packet))
+            continue;
+        if (unit)
+            status = input_keep(input, &input->waiting, unit, error);
+        unit = status ? NULL : take_waiting(input);
     }
     *out = (struct video_unit *)unit;
     return status;

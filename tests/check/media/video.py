@@ -484,6 +484,13 @@ def test_frames_are_cut_out_with_their_sound():
         ends = times[9]
         sound = [h for t, _, h in packets(place.path("in.mkv"), "a:0") if times[4] <= t < ends]
         frame.check([h for _, _, h in packets(place.path("out.mkv"), "a:0")] == sound and sound, "other sound")
+        # What is decoded late, and sound that comes before its frames: those at times 4 to 8, and none behind them.
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=25:duration=1", "-f", "lavfi", "-i", "sine=duration=1", "-pix_fmt", "yuv420p", "-c:v",
+               "libx264", "-bf", "3", "-c:a", "aac", place.path("late.mp4"))
+        for frames, begin, end in (("1", -1, 0.04), ("5-9", 0.16, 0.36), ("21-", 0.8, 9)):
+            place.run("apply", "box size=3", place.path("late.mp4"), "-o", place.path("out.mkv"), "--force", "--frames", frames)
+            sound = [h for t, _, h in packets(place.path("late.mp4"), "a:0") if begin <= t < end]
+            frame.check([h for _, _, h in packets(place.path("out.mkv"), "a:0")] == sound and sound, f"{frames}: other sound")
         place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("tail.mkv"), "--frames", f"{len(whole) - 1}-")
         frame.check(len(packets(place.path("tail.mkv"), "v:0")) == 2, "the tail")
         result = place.run("apply", "box", place.path("in.mkv"), "-o", place.path("no.mkv"), "--frames", "500-", status=2)
