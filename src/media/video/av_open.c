@@ -104,6 +104,28 @@ static hone_status open_format(struct video_input *input, hone_error *error)
     return code < 0 ? bad(input, error, "cannot be read as a video", code) : HONE_OK;
 }
 
+/* MP4 may list its packets behind them, and a pipe does not go back. */
+static hone_status check_reach(const struct video_input *input, hone_error *error)
+{
+    AVIOContext *io = input->format->pb;
+    int64_t first = INT64_MAX;
+    if (io->seekable & AVIO_SEEKABLE_NORMAL || !strstr(input->format->iformat->name, "mp4"))
+        return HONE_OK;
+    for (unsigned i = 0; i < input->format->nb_streams; i++) {
+        const AVIndexEntry *entry = avformat_index_get_entry(input->format->streams[i], 0);
+        if (entry && entry->pos < first)
+            first = entry->pos;
+    }
+    if (first >= avio_tell(io) || avio_seek(io, first, SEEK_SET) >= 0)
+        return HONE_OK;
+    return error_io(
+        error,
+        "'%s': what this MP4 lists of its frames comes behind them, so no pipe can bring it; name "
+        "the file itself, or move that to its start: ffmpeg -i in.mp4 -c copy -movflags "
+        "+faststart out.mp4",
+        input->path);
+}
+
 static uint64_t most_bytes(const struct video_input *input)
 {
     return input->options.memory ? input->options.memory : MEDIA_MEMORY;
@@ -319,6 +341,7 @@ static hone_status open_all(struct video_input *input, hone_error *error)
     const AVCodec *codec = NULL;
     hone_status status = check_raw(input, error);
     THEN(status, open_format(input, error));
+    THEN(status, check_reach(input, error));
     THEN(status, find_streams(input, error));
     THEN(status, find_video(input, &codec, error));
     THEN(status, open_decoder(input, codec, error));

@@ -592,6 +592,22 @@ def test_raw_frames_that_do_not_fit():
         frame.check("--raw yuv420p:" in result.stderr and not os.path.exists(out), result.stderr)
 
 
+def test_a_pipe_brings_an_mp4_that_begins_with_its_list():
+    """Any that fits a buffer, too. Else the message says so, and calls the input by one name."""
+    with Here() as place:
+        for name, seconds, options in (("late.mov", 1, ()), ("early.mov", 1, ("-movflags", "+faststart")), ("short.mov", 0.2, ())):
+            ffmpeg("-f", "lavfi", "-i", f"testsrc2=size=96x64:rate=25:duration={seconds}", "-f", "lavfi", "-i", f"sine=duration={seconds}", "-c:v",
+                   "mjpeg", "-pix_fmt", "yuvj420p", "-c:a", "pcm_s16le", *options, place.path(name))
+            with open(place.path(name), "rb") as file:
+                status, said, _ = piped(place, file.read(), "--force")
+            if name == "late.mov":
+                frame.check(status == 3 and "+faststart" in said and "damage" not in said and said.startswith("hone: '-': what"), said)
+            else:
+                frame.check(status == 0 and not said, f"{name}: {said}")
+                a, b = ([t for t, _, _ in packets(path, "v:0")] for path in (place.path(name), place.path("out.mkv")))
+                frame.check(a == b, f"{name}: {a} became {b}")
+
+
 def test_a_closed_pipe_is_an_error():
     with Here() as place:
         write_video(place.path("in.mkv"), random_frames("420", 8, 60), "420", 8)
