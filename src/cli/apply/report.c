@@ -346,10 +346,12 @@ static void explain(const struct engine *engine, const struct apply_result *resu
     text_finish(&copies);
 }
 
-/* `path` may be "-". */
+/* `path` may be "-", which messages call by its name or in quotes. */
 static bool says(const char *message, const char *path, const char *standard)
 {
-    return strstr(message, strcmp(path, "-") == 0 ? standard : path) != NULL;
+    const bool is_standard = strcmp(path, "-") == 0;
+    return strstr(message, is_standard ? standard : path) != NULL ||
+           (is_standard && strstr(message, "'-'") != NULL);
 }
 
 static void report_failure(const struct engine *engine, struct apply_result *result)
