@@ -135,6 +135,16 @@ static int add_video(struct video_output *output, const AVStream *from)
     return traits < 0 ? traits : losses_avoid(stream, output->like->sample);
 }
 
+/* AVI tells the time of sound by its bytes where these come in blocks of one size. Those of an AVI that
+ * is read are no such blocks for codecs whose packets vary. */
+static void count_packets(const AVOutputFormat *muxer, AVCodecParameters *p)
+{
+    const bool varies =
+        p->codec_id == AV_CODEC_ID_AAC || p->codec_id == AV_CODEC_ID_MP3 || p->codec_id == AV_CODEC_ID_AC3;
+    if (varies && strcmp(muxer->name, "avi") == 0)
+        p->block_align = 0;
+}
+
 static int add_copied(struct video_output *output, const AVStream *from)
 {
     AVStream *stream = avformat_new_stream(output->format, NULL);
@@ -142,6 +152,7 @@ static int add_copied(struct video_output *output, const AVStream *from)
         return AVERROR(ENOMEM);
     const int code = avcodec_parameters_copy(stream->codecpar, from->codecpar);
     stream->codecpar->codec_tag = fitting_tag(output->format->oformat, from->codecpar);
+    count_packets(output->format->oformat, stream->codecpar);
     stream->sample_aspect_ratio = from->sample_aspect_ratio;
     return code < 0 ? code : copy_traits(output, stream, from, false);
 }

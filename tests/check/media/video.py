@@ -379,6 +379,24 @@ def test_text_subtitles_change_their_codec():
         frame.check(words[-1][2].startswith("Grüße") and abs(words[-1][0] - 0.12) < 0.011, f"from frame 16 on: {words}")
 
 
+def test_sound_in_avi_keeps_its_times():
+    """As the header tells them, too: it says how many packets or blocks there are, and how large a block is."""
+    with Here() as place:
+        for codec in ("aac", "libmp3lame", "ac3", "pcm_s16le"):
+            path, out = place.path("in.avi"), place.path("out.avi")
+            ffmpeg("-f", "lavfi", "-i", "testsrc=size=96x64:rate=25:duration=0.6", "-f", "lavfi", "-i", "sine=duration=0.6", "-c:v", "mpeg4", "-c:a",
+                   codec, "-y", path)
+            place.run("apply", "box size=3", path, "-o", out, "--force")
+            frame.check(packets(path, "a:0") == packets(out, "a:0"), f"{codec}: other sound or times")
+            told = []
+            for name in (path, out):
+                with open(name, "rb") as file:
+                    data = file.read()
+                told.append(struct.unpack("<6I", data[data.index(b"auds") + 20:][:24]))  # scale, rate, start, length, buffer, quality
+                told[-1] += struct.unpack("<I", data[data.index(b"auds") + 44:][:4])  # the size of a block
+            frame.check(told[0] == told[1], f"{codec}: {told[0]} became {told[1]}")
+
+
 def test_prores_stays_of_its_kind():
     with Here() as place:
         for kind in range(4):  # Proxy, LT, Standard, HQ
