@@ -56,9 +56,13 @@ static hone_status open_side(struct side *side, const struct compare_options *op
     return HONE_OK;
 }
 
-static hone_status next_page(struct side *side, hone_error *error)
+static hone_status next_pages(struct side sides[2], hone_error *error)
 {
-    return media_get_info(side->input)->apart > 1 ? media_next_page(side->input, error) : HONE_OK;
+    hone_status status = HONE_OK;
+    for (int i = 0; i < 2 && !status; i++)
+        if (media_get_info(sides[i].input)->apart > 1)
+            status = media_next_page(sides[i].input, error);
+    return status;
 }
 
 static hone_status load_side(struct side *side, hone_error *error)
@@ -230,9 +234,7 @@ static int compare(struct side sides[2], const struct compare_options *options)
         return report_kinds(sides, 1, options);
     for (unsigned page = 1; page <= o.pages && !status; page++) {
         if (page > 1)
-            status = next_page(&sides[0], &error);
-        if (page > 1)
-            THEN(status, next_page(&sides[1], &error));
+            status = next_pages(sides, &error);
         if (!status && !same_kind(media_get_info(sides[0].input), media_get_info(sides[1].input)))
             return report_kinds(sides, page, options);
         THEN(status, compare_page(sides, page, &o, &error));

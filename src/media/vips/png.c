@@ -15,32 +15,31 @@ static uint32_t number(const unsigned char *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+/* The head of a chunk of this kind before the pixels; false: there is none. */
+static bool find_chunk(int fd, const char *kind, unsigned char head[HEAD])
+{
+    off_t at = SIGNATURE;
+    while (file_read_at(fd, head, HEAD, at) == HEAD && memcmp(head + 4, "IDAT", 4) != 0) {
+        if (memcmp(head + 4, kind, 4) == 0)
+            return true;
+        at += CHUNK + (off_t)number(head);
+    }
+    return false;
+}
+
 unsigned vips_count_png(const struct media_input *input)
 {
     const unsigned most = 1u << 30;
     unsigned char head[HEAD];
-    off_t at = SIGNATURE;
-    while (file_read_at(input->fd, head, HEAD, at) == HEAD && memcmp(head + 4, "IDAT", 4) != 0) {
-        const uint32_t count = number(head + 8);
-        if (memcmp(head + 4, "acTL", 4) == 0)
-            return count < 1 ? 1 : count < most ? count : most;
-        at += CHUNK + (off_t)number(head);
-    }
-    return 1;
+    const uint32_t count = find_chunk(input->fd, "acTL", head) ? number(head + 8) : 1;
+    return count < 1 ? 1 : count < most ? count : most;
 }
 
 /* The bytes of the EXIF chunk before the pixels; 0: there is none. */
 static off_t exif_bytes(int fd)
 {
     unsigned char head[HEAD];
-    off_t at = SIGNATURE;
-    while (file_read_at(fd, head, HEAD, at) == HEAD && memcmp(head + 4, "IDAT", 4) != 0) {
-        const off_t bytes = CHUNK + (off_t)number(head);
-        if (memcmp(head + 4, "eXIf", 4) == 0)
-            return bytes;
-        at += bytes;
-    }
-    return 0;
+    return find_chunk(fd, "eXIf", head) ? CHUNK + (off_t)number(head) : 0;
 }
 
 int vips_drop_second_exif(int fd)
