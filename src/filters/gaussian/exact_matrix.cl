@@ -3,14 +3,15 @@
  * exact=yes for GPUs with matrix units, u8 and u16: the whole window in integers (see exact.c), both passes
  * as products of small matrices of bytes.
  *
- * A warp of 32 work-items owns a strip of TILES tiles of 16 columns and walks down ROWS rows, 16 at a time; a
- * column is an element, of which HONE_C make a pixel, or with PLANES one channel of a pixel. Along rows
- *     rows(16 columns x 8 rows) = weights(16 x K) * pixels(K x 8),   K = 16 + 2 * TILE_REACH,
+ * A warp of 32 work-items walks down a strip of TILES tiles of 16 columns and ROWS rows, 16 at a time; a
+ * column is one channel of a pixel. Along rows
+ *     rows(16 columns x 8 rows) = weights(16 x K) * pixels(K x 8),   K = 16 + 2 * REACH_Y,
  * where column k of `weights` says how much pixel k gives to each of the 16 results. Down columns
- *     results(16 rows x 8 columns) = weights(16 x K) * rows(K x 8),   K = 16 + 2 * REACH_Y.
+ *     results(16 rows x 8 columns) = weights(16 x K) * rows(K x 8).
  * Each lane holds certain places of these matrices, and those of the first result are where the second
  * product wants them: nothing is exchanged. Which column or row a place stands for is free as long as both
- * factors agree: so chosen that bytes come from one word, and go to one word.
+ * factors agree: of gray so chosen that bytes come from one word, and go to one word; of colours so that the
+ * weights of both products are the same.
  *
  * A number of several bytes is a sum of planes: weights have two, pixels BYTES, sums along rows SUM_PLANES.
  * Products of planes are added where they weigh the same, in 32 bits, and carried when all are there.
@@ -81,7 +82,10 @@ inline void multiply(int *sum, const uint (*left)[2], const uint *right, int dep
 
 /* The lane's places of the matrices on the left, by plane. */
 struct weights {
-    uint across[2][DEPTH_X][2], down[2][DEPTH_Y][2];
+    uint down[2][DEPTH][2];
+#ifndef across
+    uint across[2][DEPTH][2];
+#endif
 };
 
 inline uint weight_at(__global const uint *table, int distance)
@@ -90,77 +94,78 @@ inline uint weight_at(__global const uint *table, int distance)
     return i <= RADIUS ? table[min(i, RADIUS)] : 0;
 }
 
-/* Of columns that lie so far apart. */
-inline uint column_weight(__global const uint *table, int distance)
+#ifndef across
+/* The column of a tile that row i of a product along rows stands for. Of u8, rows 2q, 2q + 1, 2q + 8, 2q + 9
+ * are four neighbours. */
+inline int column_of(int i)
 {
-    return distance % STEP_X == 0 ? weight_at(table, distance / STEP_X) : 0;
+    return BYTES == 2 ? i : 4 * (i % 8 / 2) + i % 2 + 2 * (i / 8);
 }
 
 /* Which of the four columns in one or two words byte i of a plane is. */
 inline int element_of(int i)
 {
-    return IN_ORDER ? i % 2 * 2 + i / 2 : i;
+    return BYTES == 2 ? i % 2 * 2 + i / 2 : i;
+}
+#endif
+
+inline uint weight_plane(const uint *w, int plane)
+{
+    int bits = 8 * plane;
+    return hone_pack(w[0] >> bits, w[1] >> bits, w[2] >> bits, w[3] >> bits);
 }
 
-/* Row 4 * place + i of a product down columns: of eight rows, and of the eight after them. */
-inline int row_of(int place, int i)
+/* Row 4 * place + i of a product down columns is one of eight rows, or of the eight after them. */
+inline void make_weights(struct weights *to, const struct strip *s, const struct lane *lane)
 {
-    return 2 * place + i % 2 + i / 2 * 8;
-}
-
-inline void make_weights(struct weights *to, __global const uint *table, const struct lane *lane)
-{
+    __global const uint *table = s->table;
     UNROLL
-    for (int side = 0; side < 2; side++) {
-        int x = 4 * lane->place - TILE_REACH - column_of(lane->group + 8 * side);
-        int y = -REACH_Y - lane->group - 8 * side;
+    for (int k = 0; k < 2 * DEPTH; k++) {
+        int side = k / DEPTH, block = k % DEPTH, first = 16 * block - REACH_Y;
+        uint w[4];
+#ifndef across
         UNROLL
-        for (int b = 0; b < DEPTH_X; b++) {
-            uint w[4];
-            UNROLL
-            for (int i = 0; i < 4; i++)
-                w[i] = column_weight(table, x + 16 * b + element_of(i));
-            to->across[0][b][side] = hone_pack(w[0], w[1], w[2], w[3]);
-            to->across[1][b][side] = hone_pack(w[0] >> 8, w[1] >> 8, w[2] >> 8, w[3] >> 8);
-        }
+        for (int i = 0; i < 4; i++)
+            w[i] =
+                weight_at(table, first + 4 * lane->place + element_of(i) - column_of(lane->group + 8 * side));
+        to->across[0][block][side] = weight_plane(w, 0);
+        to->across[1][block][side] = weight_plane(w, 1);
+#endif
         UNROLL
-        for (int b = 0; b < DEPTH_Y; b++) {
-            uint w[4];
-            UNROLL
-            for (int i = 0; i < 4; i++)
-                w[i] = weight_at(table, y + 16 * b + row_of(lane->place, i));
-            to->down[0][b][side] = hone_pack(w[0], w[1], w[2], w[3]);
-            to->down[1][b][side] = hone_pack(w[0] >> 8, w[1] >> 8, w[2] >> 8, w[3] >> 8);
-        }
+        for (int i = 0; i < 4; i++)
+            w[i] = weight_at(table, first + own_place(lane, i) - place_of(lane->group) - 8 * side);
+        to->down[0][block][side] = weight_plane(w, 0);
+        to->down[1][block][side] = weight_plane(w, 1);
     }
 }
 
-/* The planes of the lane's four columns in each block of its row, of each channel that is made. */
-inline void split_pixels(uint planes[MADE][BYTES][ACROSS], __local const uint *stage, const struct lane *lane)
+/* The planes of the lane's four columns in each block of its row, of the eight from `slot` on. */
+inline void split_pixels(uint planes[BYTES][ACROSS], __local const uint *stage, int slot,
+                         const struct strip *s, const struct lane *lane)
 {
-    __local const uint *line = stage + lane->group * STAGE_LINE + (SIDE - REACH_X) * BYTES / 4;
+#if PLANES
+    __local const PIXEL *from = first_pixel(stage, slot, s, lane);
+#else
+    __local const uint *from =
+        stage + (slot + lane->group) * STAGE_LINE + (SIDE - REACH_X) * BYTES / 4 + BYTES * lane->place;
+#endif
     UNROLL
     for (int b = 0; b < ACROSS; b++) {
 #if PLANES
-        /* All words with the same bytes of a pixel: of one channel, or of two. */
+        uint w[4];
         UNROLL
-        for (int q = 0; q < BYTES; q++) {
-            uint w[4];
-            UNROLL
-            for (int i = 0; i < 4; i++)
-                w[i] = line[(4 * b + lane->place) * 4 * BYTES + BYTES * i + q];
-            transpose_bytes(w);
-            UNROLL
-            for (int i = 0; i < 4; i++)
-                if (4 * q + i < MADE * BYTES)
-                    planes[(4 * q + i) / BYTES][i % BYTES][b] = w[i];
-        }
+        for (int i = 0; i < 4; i++)
+            w[i] = from[PIXEL_AT(4 * b + i)];
+        uint pairs[2] = {hone_bytes(w[0], w[1], 0x5140u), hone_bytes(w[2], w[3], 0x5140u)};
+        planes[0][b] = LOW_SHORTS(pairs[0], pairs[1]);
+        if (BYTES > 1)
+            planes[BYTES - 1][b] = HIGH_SHORTS(pairs[0], pairs[1]);
 #elif BYTES == 1
-        planes[0][0][b] = line[4 * b + lane->place];
+        planes[0][b] = from[4 * b];
 #else
-        uint2 w = *(__local const uint2 *)(line + 8 * b + 2 * lane->place);
-        planes[0][0][b] = JOIN_BYTES(w.x, w.y);
-        planes[0][1][b] = JOIN_BYTES(w.x >> 8, w.y >> 8);
+        uint2 w = *(__local const uint2 *)(from + 8 * b);
+        planes[0][b] = JOIN_BYTES(w.x, w.y);
+        planes[1][b] = JOIN_BYTES(w.x >> 8, w.y >> 8);
 #endif
     }
 }
@@ -175,8 +180,8 @@ inline void along_rows(uint *sums, uint planes[BYTES][ACROSS], int tile, const s
         total[i / 4][i % 4] = 0;
     UNROLL
     for (int plane = 0; plane < BYTES; plane++) {
-        multiply(total[plane], weights->across[0], planes[plane] + tile, DEPTH_X, lane);
-        multiply(total[plane + 1], weights->across[1], planes[plane] + tile, DEPTH_X, lane);
+        multiply(total[plane], weights->across[0], planes[plane] + tile, DEPTH, lane);
+        multiply(total[plane + 1], weights->across[1], planes[plane] + tile, DEPTH, lane);
     }
     UNROLL
     for (int i = 0; i < 4; i++) {
@@ -211,28 +216,28 @@ inline void split_sums(uint planes[SUM_PLANES], uint a, uint b, uint c, uint d)
 
 /* What a lane holds of the rows that the next results need: for each block of 16 rows and both columns of
  * each tile, words of four sums, by plane. */
-#define HELD held[DEPTH_Y][MADE_TILES][2][SUM_PLANES]
+#define HELD held[DEPTH][TILES][2][SUM_PLANES]
 
 /* Takes the next 16 rows. */
-inline void take_rows(uint HELD, __local const uint *stage, const struct weights *weights,
-                      const struct lane *lane)
+inline void take_rows(uint HELD, __local const uint *stage, const struct strip *s,
+                      const struct weights *weights, const struct lane *lane)
 {
-    uint now[2][MADE][BYTES][ACROSS];
+    uint now[2][BYTES][ACROSS];
     UNROLL
     for (int i = 0; i < 2; i++)
-        split_pixels(now[i], stage + 8 * i * STAGE_LINE, lane);
+        split_pixels(now[i], stage, 8 * i, s, lane);
     UNROLL
-    for (int tile = 0; tile < MADE_TILES; tile++) {
+    for (int tile = 0; tile < TILES; tile++) {
         uint upper[4], lower[4];
-        along_rows(upper, now[0][tile % MADE], tile / MADE, weights, lane);
-        along_rows(lower, now[1][tile % MADE], tile / MADE, weights, lane);
+        along_rows(upper, now[0], tile, weights, lane);
+        along_rows(lower, now[1], tile, weights, lane);
         UNROLL
         for (int side = 0; side < 2; side++) {
             UNROLL
-            for (int k = 0; k < (DEPTH_Y - 1) * SUM_PLANES; k++)
+            for (int k = 0; k < (DEPTH - 1) * SUM_PLANES; k++)
                 held[k / SUM_PLANES][tile][side][k % SUM_PLANES] =
                     held[k / SUM_PLANES + 1][tile][side][k % SUM_PLANES];
-            split_sums(held[DEPTH_Y - 1][tile][side], upper[2 * side], upper[2 * side + 1], lower[2 * side],
+            split_sums(held[DEPTH - 1][tile][side], upper[2 * side], upper[2 * side + 1], lower[2 * side],
                        lower[2 * side + 1]);
         }
     }
@@ -261,18 +266,19 @@ inline void down_columns(uint *results, uint HELD, int tile, int side, const str
         total[i / 4][i % 4] = 0;
     UNROLL
     for (int plane = 0; plane < SUM_PLANES; plane++) {
-        uint right[DEPTH_Y];
+        uint right[DEPTH];
         UNROLL
-        for (int b = 0; b < DEPTH_Y; b++)
+        for (int b = 0; b < DEPTH; b++)
             right[b] = held[b][tile][side][plane];
-        multiply(total[plane], weights->down[0], right, DEPTH_Y, lane);
-        multiply(total[plane + 1], weights->down[1], right, DEPTH_Y, lane);
+        multiply(total[plane], weights->down[0], right, DEPTH, lane);
+        multiply(total[plane + 1], weights->down[1], right, DEPTH, lane);
     }
     UNROLL
     for (int i = 0; i < 4; i++)
         results[i] = finish_sum(total, i);
 }
 
+#if !PLANES
 /* The words of a tile: of row `group`, and of row `group` + 8. */
 inline void tile_words(uint *upper, uint *lower, uint HELD, int tile, const struct weights *weights,
                        const struct lane *lane)
@@ -291,57 +297,6 @@ inline void tile_words(uint *upper, uint *lower, uint HELD, int tile, const stru
 #endif
 }
 
-#if PLANES
-/* Four pixels of a row, from the words of their channels, BYTES each. */
-inline void put_together(uint pixels[4 * BYTES], uint channels[4][BYTES])
-{
-#if BYTES == 1
-    UNROLL
-    for (int c = 0; c < 4; c++)
-        pixels[c] = channels[c][0];
-    transpose_bytes(pixels);
-#else
-    UNROLL
-    for (int p = 0; p < 4; p++) {
-        UNROLL
-        for (int q = 0; q < 2; q++)
-            pixels[2 * p + q] = p % 2 ? HIGH_SHORTS(channels[2 * q][p / 2], channels[2 * q + 1][p / 2])
-                                      : LOW_SHORTS(channels[2 * q][p / 2], channels[2 * q + 1][p / 2]);
-    }
-#endif
-}
-
-inline void store_pixels(uint channels[4][BYTES], const struct strip *s, __global RESULT *out, int out_pitch,
-                         int x, int y)
-{
-    uint pixels[4 * BYTES], centre[4];
-    put_together(pixels, channels);
-    UNROLL
-    for (int q = 0; q < BYTES; q++) {
-        load_centre(centre, s, x + PIECE * q, y);
-        store_words(pixels + 4 * q, centre, s, out, out_pitch, x + PIECE * q, y);
-    }
-}
-
-/* 16 rows of results from y on: of each tile a lane has four pixels in rows `group` and `group` + 8. */
-inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
-                      const struct weights *weights, const struct lane *lane)
-{
-    UNROLL
-    for (int span = 0; span < SPANS; span++) {
-        uint upper[4][BYTES], lower[4][BYTES];
-        int x = s->at + (16 * span + 4 * lane->place) * HONE_C;
-        UNROLL
-        for (int k = 0; k < BYTES; k++)
-            upper[3][k] = lower[3][k] = 0;
-        UNROLL
-        for (int c = 0; c < MADE; c++)
-            tile_words(upper[c], lower[c], held, span * MADE + c, weights, lane);
-        store_pixels(upper, s, out, out_pitch, x, y + lane->group);
-        store_pixels(lower, s, out, out_pitch, x, y + lane->group + 8);
-    }
-}
-#else
 /* 16 rows of results from y on. What the lanes of a group hold of some tiles are the words of two rows; after
  * the exchange each holds four neighbouring ones of each row. */
 inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
@@ -349,24 +304,19 @@ inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, in
 {
     UNROLL
     for (int tile = 0; tile < TILES; tile += TOGETHER) {
-        uint upper[4], lower[4], centre[2][4];
+        uint upper[4], lower[4];
         int x = s->at + 16 * tile + 4 * WORD_PART * lane->place;
-        load_centre(centre[0], s, x, y + lane->group);
-        load_centre(centre[1], s, x, y + lane->group + 8);
         UNROLL
         for (int i = 0; i < TOGETHER; i++)
             tile_words(upper + BYTES * i, lower + BYTES * i, held, tile + i, weights, lane);
         exchange_words(upper, lane);
-        store_words(upper, centre[0], s, out, out_pitch, x, y + lane->group);
+        store_words(upper, s, out, out_pitch, x, y + lane->group);
         exchange_words(lower, lane);
-        store_words(lower, centre[1], s, out, out_pitch, x, y + lane->group + 8);
+        store_words(lower, s, out, out_pitch, x, y + lane->group + 8);
     }
 }
 #endif
 
-#define OWN_WEIGHTS                                                                                          \
-    struct weights own, *weights = &own;                                                                     \
-    make_weights(weights, s->table, lane)
 #include "filters/gaussian/walk.clh"
 
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
@@ -374,8 +324,7 @@ gaussian_exact_matrix(__global const PIXEL *in, int in_offset, int in_pitch, __g
                       int out_offset, int out_pitch, int width, int height, int border,
                       __global const uint *table, int reach)
 {
-    __local uint4 stages[WG_X / 32 * 2 * STAGE / 4];
-    EXCHANGE;
+    __local struct local_memory memory;
     walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach,
-               (__local uint *)stages, 0, exchange);
+               &memory, 0);
 }

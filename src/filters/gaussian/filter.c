@@ -24,6 +24,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     set_grid(c, gaussian_grid(c, sigma), "GRID_STEP", "GRID_TAPS", "GRID_REACH");
     set_grid(c, gaussian_coarse_grid(c, sigma), "STEP", "TAPS", "REACH");
     case_set_symbol(c, "EXACT_BITS", gaussian_exact_bits(bytes, sigma));
+    case_set_symbol(c, "MADE", c->in.channels - (c->in.channels == 4 && !c->filter_alpha));
     case_set_symbol(c, "EXACT_REACH", c->exact || c->in.type == HONE_U16 ? gaussian_exact_reach(c) : 1);
     return HONE_OK;
 }
@@ -147,31 +148,30 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* clang-format off */
 
-/* Of the stages of a work-group's warps: two times 16 rows, each of pieces of 16 bytes and at most seven more
- * that keep banks apart. */
-#define STAGE_BYTES(reach) "(WG_X*(16*TILES*BITS/8 + 2*roundup(ceildiv(" #reach "*C, 8)*BITS, 16) + 112))"
-
-/* Where tiles of u8 have one channel each, which of RGB pays for wide windows alone; bytes as above. */
-#define PLANES       "(TYPE == 0 && (C == 4 || C == 3 && NEAR > 12))"
-#define PLANES_STAGE(reach)                                                                        \
-    "WG_X*(4*TILES*C*BITS/8 + 2*roundup(roundup(" reach ", 8)*C*BITS/8, 16) + 112)"
+/* Products of small matrices: a warp for each channel that is made. Strips of a work-group, and their stages:
+ * two times 16 rows, each of pieces of 16 bytes and at most seven more that keep banks apart. */
+#define STRIPS             "(C == 1 ? WG_X/32 : 1)"
+#define STAGE_BYTES(reach) STRIPS                                                                  \
+    "*32*(16*TILES*C*BITS/8 + 2*roundup(roundup(" #reach ", 8)*C*BITS/8, 16) + 112)"
+#define MATRIX_FITS "WG_X <= MAXWG && 128 <= MAXWG", "C == 1 || WG_X == 64"
+#define MATRIX_PASS(name, table)                                                                   \
+    {.kernel = name, .extent = {"ceildiv(W, 16*TILES)*32*MADE", "H"}, .block = {"1", "ROWS"},      \
+     .local = {"C == 1 ? WG_X : 32*MADE", "1"},                                                    \
+     .arguments = {"in", "out", "W", "H", "border", table, "R"}}
 
 /* Products of matrices of bytes. They are done by units of their own: what costs is splitting, carrying and
  * packing. */
 #define BYTE_MATRIX                                                                                \
-    EXACT_16 " && EXACT_REACH <= 32 && EXACT_REACH*C <= 72"                                        \
-             " && (SM >= 80 || W*H <= 65536)"
-#define BYTE_MATRIX_FITS                                                                           \
-    "WG_X <= MAXWG && (C == 4 ? " PLANES_STAGE("EXACT_REACH") " : " STAGE_BYTES(EXACT_REACH) ") <= LMEM"
+    EXACT_16 " && EXACT_REACH <= 32 && (SM >= 80 || W*H <= 65536)"
+#define BYTE_MATRIX_FITS MATRIX_FITS, STAGE_BYTES(EXACT_REACH) " <= LMEM"
 #define BYTE_MATRIX_TUNABLES                                                                       \
     {"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},                            \
     {"ROWS", TUNABLE_DEFINE, "128 16 32 64 256 512", "rows per warp"},                             \
     {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}
 #define BYTE_MATRIX_PASS                                                                           \
-    {.kernel = "gaussian_exact_matrix", .extent = {"ceildiv(W*C, 16*TILES)*32", "H"},              \
-     .block = {"1", "ROWS"}, .arguments = {"in", "out", "W", "H", "border", EXACT_WEIGHTS, "R"}}
+    MATRIX_PASS("gaussian_exact_matrix", EXACT_WEIGHTS)
 #define BYTE_MATRIX_COST                                                                           \
-    "2*C*BITS/8", "C*BITS/8*(16*TILES + 16*ceildiv(EXACT_REACH*C, 8))/(64*TILES)", "8*C*(TYPE + 2)"
+    "2*C*BITS/8", "C*BITS/8*(16*TILES + 16*ceildiv(EXACT_REACH, 8))/(64*TILES)", "8*C*(TYPE + 2)"
 
 /* clang-format on */
 
@@ -258,43 +258,33 @@ static const struct variant variants[] = {
               "C*2*(2*NEAR + 1)*(2*ROWS + 2*NEAR)/ROWS"}},
     {VARIANT("matrix", "matrix.cl", 0, "packed",
              "every weight, both passes as products of 16x16 matrices of halves in registers"),
-     .condition = DIRECT " && TYPE == 0 && NEAR <= 40 && NEAR*C <= 64 && (SM >= 80 || W*H <= 65536)",
-     .align = 16, .specialised = "the window's radius sets the depth of the products",
+     .condition = DIRECT " && TYPE == 0 && NEAR <= 40 && (SM >= 80 || W*H <= 65536)", .align = 16,
+     .specialised = "the window's radius sets the depth of the products",
      .tunables = {{"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},
                   {"ROWS", TUNABLE_DEFINE, "128 16 32 64 256 512", "rows per warp"},
                   {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}},
-     .constraints = {"WG_X <= MAXWG && (" PLANES
-                     " ? " PLANES_STAGE("NEAR") " : " STAGE_BYTES(NEAR) ") <= LMEM",
-                     "TILES >= 4 || !" PLANES},
-     .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80", "PLANES=" PLANES},
-     .passes = {PASS("gaussian_matrix",
-                     .extent = {"ceildiv(" PLANES " ? W : W*C, " PLANES " ? 4*TILES : 16*TILES)*32", "H"},
-                     .block = {"1", "ROWS"},
-                     .arguments = {"in", "out", "W", "H", "border", "table4:4*NEAR + 4", "R"})},
+     .constraints = {MATRIX_FITS, STAGE_BYTES(NEAR) " <= LMEM"},
+     .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
+     .passes = {MATRIX_PASS("gaussian_matrix", "table4:4*NEAR + 4")},
      /* The products are done by units of their own; what is left is packing and rounding. */
-     .cost = {"2*C", "C*(16*TILES + 16*ceildiv(NEAR*C, 8))/(64*TILES)", "8*C"}},
+     .cost = {"2*C", "C*(16*TILES + 16*ceildiv(NEAR, 8))/(64*TILES)", "8*C"}},
     {VARIANT("matrix16", "exact_matrix.cl", 0, "packed",
              "u16: every weight, both passes as products of matrices of bytes, in integers"),
      .condition = DIRECT " && TYPE == 1 && " BYTE_MATRIX, .align = 16,
      .specialised = "the window's reach sets the depth of the products", .tunables = {BYTE_MATRIX_TUNABLES},
-     .constraints = {BYTE_MATRIX_FITS, "C != 4 || TILES >= 4"},
-     .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80", "ROUNDED=1", "PLANES=C == 4"},
+     .constraints = {BYTE_MATRIX_FITS}, .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80", "ROUNDED=1"},
      .passes = {BYTE_MATRIX_PASS}, .cost = {BYTE_MATRIX_COST}},
     {VARIANT("matrix32", "matrix32.cl", 0, "packed",
              "f32: every weight, both passes as products of matrices of numbers in two parts"),
-     .condition = DIRECT " && TYPE == 2 && NEAR <= 32 && NEAR*C <= 96 && (SM >= 80 || W*H <= 65536)",
-     .align = 16, .specialised = "the window's radius sets the depth of the products",
+     .condition = DIRECT " && TYPE == 2 && NEAR <= 32 && (SM >= 80 || W*H <= 65536)", .align = 16,
+     .specialised = "the window's radius sets the depth of the products",
      .tunables = {{"TILES", TUNABLE_DEFINE, "2 1 4", "tiles of 16 columns per warp"},
                   {"ROWS", TUNABLE_DEFINE, "64 16 32 128 256", "rows per warp"},
-                  {"WG_X", TUNABLE_DEFINE, "32 64 128", "work-items of a work-group"}},
-     .constraints = {"WG_X <= MAXWG && " STAGE_BYTES(
-         NEAR) " + 1024*(2 + ceildiv(NEAR*C, 8) + ceildiv(NEAR, 8)) "
-               "<= LMEM"},
+                  {"WG_X", TUNABLE_DEFINE, "64 32 128", "work-items of a work-group"}},
+     .constraints = {MATRIX_FITS, STAGE_BYTES(NEAR) " + (C == 1 ? 2048*(1 + ceildiv(NEAR, 8)) : 0) <= LMEM"},
      .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
-     .passes = {PASS("gaussian_matrix32", .extent = {"ceildiv(W*C, 16*TILES)*32", "H"},
-                     .block = {"1", "ROWS"},
-                     .arguments = {"in", "out", "W", "H", "border", "table4:4*NEAR + 4", "R"})},
-     .cost = {"8*C", "C*(16*TILES + 16*ceildiv(NEAR*C, 8))/(16*TILES)", "16*C"}},
+     .passes = {MATRIX_PASS("gaussian_matrix32", "table4:4*NEAR + 4")},
+     .cost = {"8*C", "C*(16*TILES + 16*ceildiv(NEAR, 8))/(16*TILES)", "16*C"}},
     {VARIANT("grid", "grid.cl", NEEDS_LOCAL, "local",
              "any sigma at nearly the cost of a copy: every few rows and columns, blurred, and all pixels "
              "from those"),
@@ -393,8 +383,8 @@ static const struct variant variants[] = {
              "exact=yes on a GPU: both passes as products of matrices of bytes, in integers"),
      .condition = BYTE_MATRIX, .align = 16, .exact = TYPE_U8 | TYPE_U16,
      .specialised = "the window's reach sets the depth of the products", .tunables = {BYTE_MATRIX_TUNABLES},
-     .constraints = {BYTE_MATRIX_FITS, "TYPE == 1 && C != 4 || TILES >= 4"},
-     .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80", "PLANES=C == 4"}, .passes = {BYTE_MATRIX_PASS},
+     .constraints = {BYTE_MATRIX_FITS, "TYPE == 1 || C > 1 || TILES >= 4"},
+     .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80"}, .passes = {BYTE_MATRIX_PASS},
      .cost = {BYTE_MATRIX_COST}},
     {VARIANT("exact_strips", "exact_strips.cl", NEEDS_WIDE, "wide",
              "exact=yes of u8 and u16 on a CPU: along rows, then down strips, in products of 8 and 16 bits"),
@@ -420,7 +410,9 @@ static const struct variant variants[] = {
 /* Enough pixels for GPUs to be busy with long strips. */
 #define LARGE "C == 1 && W*H >= 100000000"
 #define BUSY  "W*H >= 16777216"
-#define SMALL "W*H <= 4194304" /* too few pixels for many work-groups of the usual size */
+/* Where colours in u8 gain by products; the grid's steps have their best sigmas between. */
+#define COLOUR_MATRIX "C > 1 && (S100 < 450 || S100 < 650 && (C == 4 || C == 3 && S100 >= 550))"
+#define SMALL         "W*H <= 4194304" /* too few pixels for many work-groups of the usual size */
 
 /* Gathers with little for each work-item to walk down. */
 #define BROAD        "AHEAD=1 GROUP=64 ROWS=4 STACK=2 "
@@ -436,8 +428,12 @@ static const struct seed seeds[] = {
     {"EXACT && WIDE && H >= 1024*CU && EXACT_REACH > 6", "exact_strips", "ROWS=256 STRIP=256"},
     {"EXACT && WIDE && H >= 256*CU", "exact_strips", "ROWS=128"},
     {"EXACT && WIDE", "exact_strips", ""},
-    {"EXACT && SM >= 80 && C == 4 && W*H > 1048576", "exact_matrix", "ROWS=64"},
-    {"EXACT && SM >= 80 && C == 4", "exact_matrix", "ROWS=16 WG_X=32"},
+    {"EXACT && SM >= 80 && C > 1 && TYPE == 0 && H >= 2048", "exact_matrix", ""},
+    {"EXACT && SM >= 80 && C > 1 && H >= 2048", "exact_matrix", "TILES=2"},
+    {"EXACT && SM >= 80 && C > 1 && TYPE == 0 && W*H > 1048576", "exact_matrix", "ROWS=64"},
+    {"EXACT && SM >= 80 && C > 1 && W*H > 1048576", "exact_matrix", "TILES=2 ROWS=64"},
+    {"EXACT && SM >= 80 && C > 1 && TYPE == 0", "exact_matrix", "ROWS=16"},
+    {"EXACT && SM >= 80 && C > 1", "exact_matrix", "TILES=2 ROWS=16"},
     {"EXACT && SM >= 80 && TYPE == 0 && H >= 2048", "exact_matrix", ""},
     {"EXACT && SM >= 80 && H >= 2048", "exact_matrix", "TILES=2"},
     {"EXACT && SM >= 80 && TYPE == 0", "exact_matrix", "ROWS=32"},
@@ -448,31 +444,35 @@ static const struct seed seeds[] = {
     {"WIDE && (method == 2 || (TYPE == 0 && S100 <= 350) || STEP < 2)", "bands", ""},
     {"WIDE && H < 128*CU", "coarse", "ROWS=32"},
     {"WIDE", "coarse", ""},
-    {"SM >= 80 && S100 < (C == 1 ? 1000 : 450) && W*H <= 1048576", "matrix", "ROWS=16 WG_X=32"},
+    {"SM >= 80 && C > 1 && S100 < 1000 && W*H <= 1048576", "matrix", "ROWS=16"},
+    {"SM >= 80 && S100 < 1000 && W*H <= 1048576", "matrix", "ROWS=16 WG_X=32"},
     {"SM >= 80 && S100 < 300 && H >= 2048 && C == 1 && !(" BUSY ")", "matrix", "ROWS=64 WG_X=128"},
-    {"SM >= 80 && S100 < 450 && H >= 2048 && " PLANES, "matrix", "TILES=8 ROWS=64"},
-    {"SM >= 80 && S100 < 450 && " PLANES, "matrix", "TILES=8 ROWS=32"},
-    {"SM >= 80 && S100 < (C == 1 ? 500 : 450) && H >= 2048", "matrix", ""},
-    {"SM >= 80 && S100 < 450 && C == 3 && W*H >= 3500000", "matrix", "ROWS=128 WG_X=32"},
-    {"SM >= 80 && S100 < 450 && C == 3", "matrix", "ROWS=64 WG_X=32"},
-    {"SM >= 80 && S100 < 450", "matrix", "ROWS=32"},
-    {"SM >= 80 && S100 < 400 && C == 4 && W*H > 1048576", "matrix16", "TILES=8 ROWS=64"},
-    {"SM >= 80 && S100 < 400 && C == 4", "matrix16", "ROWS=16 WG_X=32"},
-    {"SM >= 80 && S100 < (C == 1 ? 601 : 400) && H >= 2048 && (C % 2 || S100 >= 150)", "matrix16", ""},
-    {"SM >= 80 && S100 < 400 && H >= 2048", "matrix16", "TILES=2"},
+    {"SM >= 80 && S100 < 250 && C == 2 && H >= 2048 && !(" BUSY ")", "matrix", ""},
+    {"SM >= 80 && S100 < 250 && C > 1 && H >= 2048", "matrix", "TILES=8"},
+    {"SM >= 80 && S100 < 250 && C > 1", "matrix", "TILES=8 ROWS=32"},
+    {"SM >= 80 && " COLOUR_MATRIX " && H >= 2048", "matrix", ""},
+    {"SM >= 80 && " COLOUR_MATRIX, "matrix", "ROWS=64"},
+    {"SM >= 80 && S100 < 500 && C == 1 && H >= 2048", "matrix", ""},
+    {"SM >= 80 && S100 < 450 && C == 1", "matrix", "ROWS=32"},
+    {"SM >= 80 && S100 <= 600 && C > 1 && W*H <= 1048576", "matrix16", "TILES=2 ROWS=16"},
+    {"SM >= 80 && S100 <= 600 && C > 1 && H < 2048", "matrix16", "TILES=2 ROWS=64"},
+    {"SM >= 80 && S100 <= 600 && C > 1 && S100 >= (C == 2 ? 0 : C == 4 ? 350 : 500)", "matrix16", "TILES=2"},
+    {"SM >= 80 && S100 <= 600 && C > 1", "matrix16", ""},
+    {"SM >= 80 && S100 < 601 && H >= 2048", "matrix16", ""},
     {"SM >= 80 && S100 < 400 && W*H <= 1048576", "matrix16", "TILES=2 ROWS=16 WG_X=32"},
     {"SM >= 80 && S100 < 400", "matrix16", "TILES=2 ROWS=32 WG_X=32"},
-    {"SM >= 80 && C > 1 && W*H <= 1048576", "columns", "LANES=32 ROWS=16"},
+    {"SM >= 80 && C % 2 == 0 && W*H <= 1048576 && S100 < 300", "columns", "LANES=32 ROWS=16"},
+    {"SM >= 80 && C == 2 && S100 < 150 && !(" BUSY ")", "columns", "LANES=32 ROWS=64"},
+    {"SM >= 80 && S100 <= 640 && C > 1 && W*H <= 1048576", "matrix32", "ROWS=16"},
+    {"SM >= 80 && S100 <= 640 && C > 1 && H < 2048", "matrix32", ""},
+    {"SM >= 80 && S100 <= 640 && C > 1 && " BUSY, "matrix32", "ROWS=256"},
+    {"SM >= 80 && S100 <= 640 && C > 1", "matrix32", "ROWS=128"},
     {"SM >= 80 && W*H <= 1048576 && S100 < 300", "columns", "LANES=32 ROWS=8 TIMES=4"},
     {"SM >= 80 && W*H <= 1048576", "columns", "LANES=32 ROWS=16 TIMES=2"},
-    {"SM >= 80 && C == 2 && S100 >= 150 && S100 < 300", "columns", "LANES=32"},
-    {"SM >= 80 && C == 4 && S100 < 300", "columns", "LANES=32 ROWS=32"},
-    {"SM >= 80 && C > 1 && S100 < 300", "columns", "LANES=32 ROWS=64"},
     {"SM >= 80 && S100 < 300 && H < 2048", "columns", "LANES=32 ROWS=16 TIMES=4"},
     {"SM >= 80 && S100 < 250 && C == 1", "matrix32", "TILES=4 ROWS=128 WG_X=64"},
     {"SM >= 80 && S100 < 450 && C == 1 && (H >= 2048 || !(" GRID "))", "matrix32",
      "TILES=4 ROWS=128 WG_X=64"},
-    {"SM >= 80 && C > 1 && !(" GRID ")", "columns", "LANES=64"},
     {"SM >= 80 && S100 >= 300 && !(" GRID ")", "columns", "LANES=64 TIMES=2"},
     {"GPU && S100 < 400 && C > 1", "packed", "PX=2 UNROLL=1"},
     {"GPU && S100 < 300 && H >= 2048", "packed", ""},
@@ -615,7 +615,7 @@ const struct hone_filter hone_filter_gaussian = {
                        "how: the same cost for every sigma, or every weight of the window; both are within "
                        "the bounds")},
     .symbols = {"R", "S100", "NEAR", "STEP", "TAPS", "REACH", "GRID_STEP", "GRID_REACH", "GRID_TAPS",
-                "EXACT_BITS", "EXACT_REACH"},
+                "EXACT_BITS", "EXACT_REACH", "MADE"},
     .prepare = prepare, .averages = averages, .table = gaussian_table,
     .examples = {{"a photograph, blurred", "'gaussian sigma=4' photo.jpg -o blurred.jpg"},
                  {"edges of a slightly blurred photograph",
