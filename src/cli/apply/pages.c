@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/giant/kept.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -194,11 +195,14 @@ hone_status apply_apart(struct engine *engine, const struct item *item, const ch
 {
     struct apart a = {
         .engine = engine, .item = item, .root = root, .input = input, .store = STORE_NONE, .result = result};
+    const unsigned pages = media_get_info(input)->pages; /* later ones are not counted again */
     engine->page = media_get_info(input)->first_page;
     hone_status status = begin_apart(&a, error);
     THEN(status, filter_all(&a, error));
     THEN(status, media_pages_end(a.pages, error));
     THEN(status, store_commit(&a.store, engine, item, error));
+    if (!status && !apply_to_stdout(engine->options))
+        kept_remove(item->output, pages);
     media_pages_free(&a.pages);
     store_abort(&a.store);
     engine->page = 0;

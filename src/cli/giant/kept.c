@@ -6,17 +6,37 @@
 #include "base/mem.h"
 #include "cl/device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+enum { PLACE = PATH_MAX + 32 };
+
+/* ---- Names ---- */
+
+/* The target of the spool. Pages that are filtered one by one (page 0: there are none) have one each. */
+static void find_target(char target[PLACE], const char *output, unsigned page)
+{
+    snprintf(target, PLACE, page ? "%s.page%u" : "%s", output, page);
+}
+
+/* For messages. */
+static void name_result(char name[PLACE], const struct engine *engine, const struct item *item)
+{
+    if (engine->page)
+        snprintf(name, PLACE, "page %u of '%s'", engine->page, item->output);
+    else
+        snprintf(name, PLACE, "'%s'", item->output);
+}
 
 /* ---- What rows depend on ---- */
 
-static void add_numbers(struct sha256 *hash, const struct tiles *tiles)
+static void add_numbers(struct sha256 *hash, const struct tiles *tiles, unsigned page)
 {
     const hone_image_desc *out = tiles_output(tiles);
     struct tiles_state state;
     tiles_get_state(tiles, &state);
-    const uint64_t numbers[] = {out->width,      out->height,   out->channels,      (uint64_t)out->type,
-                                state.band_rows, state.columns, state.region_pixels};
+    const uint64_t numbers[] = {out->width,      out->height,   out->channels,       (uint64_t)out->type,
+                                state.band_rows, state.columns, state.region_pixels, page};
     sha256_add(hash, numbers, sizeof numbers);
 }
 
@@ -32,7 +52,7 @@ static void find_key(char key[SHA256_TEXT_SIZE], const struct engine *engine, co
     sha256_add_text(&hash, engine->made.key);
     sha256_add_text(&hash, device->name);
     sha256_add_text(&hash, device->driver_version);
-    add_numbers(&hash, tiles);
+    add_numbers(&hash, tiles, engine->page);
     for (size_t i = 0; tiles_step(tiles, i, &step); i++) {
         sha256_add_text(&hash, step.filter);
         sha256_add_text(&hash, step.variant);
@@ -68,15 +88,16 @@ static void tell(const struct kept *kept, const struct engine *engine, const str
                  const struct tiles *tiles, enum spool_found found)
 {
     const struct common_options *common = &engine->options->common;
+    char name[PLACE];
+    name_result(name, engine, item);
     if (found == SPOOL_OTHERS)
         cli_warn(common,
-                 "'%s': the rows that an earlier run kept are of another input, chain, device, memory limit "
+                 "%s: the rows that an earlier run kept are of another input, chain, device, memory limit "
                  "or version of hone; "
                  "this run starts at the first row",
-                 item->output);
+                 name);
     else if (kept->rows > 0)
-        cli_note(common, "'%s': goes on at row %u of %u", item->output, kept->rows,
-                 tiles_output(tiles)->height);
+        cli_note(common, "%s: goes on at row %u of %u", name, kept->rows, tiles_output(tiles)->height);
 }
 
 hone_status kept_begin(struct kept *kept, const struct engine *engine, const struct item *item,
@@ -84,12 +105,14 @@ hone_status kept_begin(struct kept *kept, const struct engine *engine, const str
 {
     const hone_image_desc *out = tiles_output(tiles);
     struct tiles_state state;
-    char key[SHA256_TEXT_SIZE];
+    char key[SHA256_TEXT_SIZE], name[PLACE], target[PLACE];
     enum spool_found found;
     *kept = KEPT_NONE;
     const char *why = engine->options->resume ? why_not(engine, tiles) : NULL;
+    name_result(name, engine, item);
+    find_target(target, item->output, engine->page);
     if (why)
-        cli_warn(&engine->options->common, "'%s': --resume keeps no rows: %s", item->output, why);
+        cli_warn(&engine->options->common, "%s: --resume keeps no rows: %s", name, why);
     if (why || !engine->options->resume)
         return HONE_OK;
     tiles_get_state(tiles, &state);
@@ -100,7 +123,7 @@ hone_status kept_begin(struct kept *kept, const struct engine *engine, const str
     if (!kept->carry)
         return error_memory(error, "kept rows");
     find_key(key, engine, tiles);
-    hone_status status = spool_open(&kept->spool, item->output, key, &shape, &found, error);
+    hone_status status = spool_open(&kept->spool, target, key, &shape, &found, error);
     kept->on = !status;
     THEN(status, go_on(kept, tiles, error));
     if (!status)
@@ -140,12 +163,22 @@ hone_status kept_add(struct kept *kept, const struct tiles *tiles, const void *r
 
 void kept_end(struct kept *kept, const struct engine *engine, const struct item *item, hone_status status)
 {
+    char name[PLACE];
+    name_result(name, engine, item);
     if (status && kept->on && kept->spool.blocks)
-        cli_warn(&engine->options->common, "'%s': the same command goes on at row %llu", item->output,
+        cli_warn(&engine->options->common, "%s: the same command goes on at row %llu", name,
                  (unsigned long long)(kept->spool.blocks * kept->band_rows));
     spool_close(&kept->spool);
-    if (!status)
-        spool_remove(item->output);
     free(kept->carry);
     *kept = KEPT_NONE;
+}
+
+void kept_remove(const char *output, unsigned pages)
+{
+    char target[PLACE];
+    spool_remove(output);
+    for (unsigned page = 1; page <= pages && pages > 1; page++) {
+        find_target(target, output, page);
+        spool_remove(target);
+    }
 }

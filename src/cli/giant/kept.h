@@ -30,5 +30,7 @@ hone_status kept_take(struct kept *kept, void *row, hone_error *error);
 bool kept_skips(const struct kept *kept);
 /* The next row, which the tiles have just made. */
 hone_status kept_add(struct kept *kept, const struct tiles *tiles, const void *row, hone_error *error);
-/* status: what came of the output; what is kept goes when it is in place. */
+/* status: what came of the rows. They stay until kept_remove. */
 void kept_end(struct kept *kept, const struct engine *engine, const struct item *item, hone_status status);
+/* When the output is in place: what was kept for it, or for any of the `pages` of its input. */
+void kept_remove(const char *output, unsigned pages);

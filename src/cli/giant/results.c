@@ -123,14 +123,20 @@ static hone_status encode(struct giant *g, int fd, hone_error *error)
                             error);
 }
 
+static hone_status begin_kept(struct giant *g, hone_error *error)
+{
+    struct tiles_state state;
+    hone_status status = kept_begin(&g->kept, g->engine, g->item, g->tiles, error);
+    tiles_get_state(g->tiles, &state);
+    g->begun = state.done;
+    return status;
+}
+
 hone_status giant_store_file(struct giant *g, const char *root, hone_error *error)
 {
     struct guarded_output output = GUARDED_OUTPUT_NONE;
-    struct tiles_state state;
     hone_status status = root ? items_make_folders(g->item->output, root, error) : HONE_OK;
-    THEN(status, kept_begin(&g->kept, g->engine, g->item, g->tiles, error));
-    tiles_get_state(g->tiles, &state);
-    g->begun = state.done;
+    THEN(status, begin_kept(g, error));
     THEN(status, guard_output_begin(&output, g->item->output, error));
     THEN(status, encode(g, output.file.fd, error));
     if (!status)
@@ -138,12 +144,17 @@ hone_status giant_store_file(struct giant *g, const char *root, hone_error *erro
     THEN(status, guard_output_commit(&output, g->engine->options->sync, error));
     guard_output_abort(&output);
     kept_end(&g->kept, g->engine, g->item, status);
+    if (!status)
+        kept_remove(g->item->output, media_get_info(g->first.input)->pages);
     return status;
 }
 
 hone_status giant_store_page(struct giant *g, hone_error *error)
 {
-    return encode(g, media_pages_file(g->pages), error);
+    hone_status status = begin_kept(g, error);
+    THEN(status, encode(g, media_pages_file(g->pages), error));
+    kept_end(&g->kept, g->engine, g->item, status);
+    return status;
 }
 
 /* By way of a file without a name, so that nothing comes out of what fails: memory may be too small for

@@ -3,7 +3,11 @@
 """TIFFs whose pages differ in size or kind: each page against NumPy, against the same page in a file of its own, and by the tools of
 libtiff, ExifTool and tifffile.  apart.py build=FOLDER"""
 
+import filecmp
+import glob
 import os
+import re
+import resource
 import shutil
 import struct
 import subprocess
@@ -291,6 +295,41 @@ def test_large_pages_go_in_bands():
             frame.check('"bands"' in result.stdout, result.stdout)
             same = [np.array_equal(a, b) for a, b in zip(read(place, "whole.tif"), read(place, "bands.tif"))]
             frame.check(same == [True] * 4, f"{chain}: {same}")
+
+
+def limited(place, *arguments, size):
+    """A run that may not write larger files."""
+    return subprocess.run([HONE, "apply", *arguments], env=place.environment, capture_output=True, text=True, check=False,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+
+
+def test_interrupted_pages_go_on():
+    """Of two pages in bands the first is done and the second is not; the third is too small for bands."""
+    pages = tuple((noise("u1", side, 2 * side, 3), None, RGB, 1) for side in (1000, 1300, 30))
+    with Here() as place:
+        make(place, pages=pages)
+        arguments = "box size=5", place.path("in.tif"), "-o", place.path("got.tif"), "--memory", "9M", "--resume", "-v"
+        place.run("apply", *arguments)
+        shutil.move(place.path("got.tif"), place.path("wanted.tif"))
+        frame.check(not glob.glob(place.path(".*.hone-rows")), "rows that nobody needs")
+        ended = limited(place, *arguments, size=8 << 20)
+        frame.check(ended.returncode == 3 and "page 2 of" in ended.stderr and "same command goes on" in ended.stderr, ended.stderr)
+        said = place.run("apply", *arguments).stderr
+        rows = [int(row) for row in re.findall(r"page \d of .* goes on at row (\d+) of", said)]
+        frame.check(len(rows) == 2 and 900 < rows[0] <= 1000 and 0 < rows[1] < 1300, f"{rows}: {said}")
+        frame.check(filecmp.cmp(place.path("got.tif"), place.path("wanted.tif"), shallow=False), "another file")
+        frame.check(not glob.glob(place.path(".*.hone-rows")), "rows that nobody needs")
+
+
+def test_kept_pages_go_with_a_result_of_one():
+    pages = tuple((noise("u1", side, 2 * side, 3), None, RGB, 1) for side in (1000, 1300))
+    with Here() as place:
+        make(place, pages=pages)
+        arguments = "box size=5", place.path("in.tif"), "-o", place.path("got.tif"), "--memory", "9M"
+        limited(place, *arguments, "--resume", size=8 << 20)
+        frame.check(len(glob.glob(place.path(".*.hone-rows"))) == 2, "nothing is kept")
+        place.run("apply", *arguments, "--pages", "2")
+        frame.check(not glob.glob(place.path(".*.hone-rows")), "rows that nobody needs")
 
 
 # ---- What cannot be ----
