@@ -32,6 +32,7 @@ struct media_read_options {
     bool stack;                     /* all pages, where they are of one size and kind; else the first */
     unsigned first_page, last_page; /* these alone, counted from 1; 0, 0: as `stack` says */
     bool apart;                     /* what `stack` or these are may also differ: see media_info.apart */
+    uint64_t together;              /* bytes; `apart` also parts what is more; 0: any number stays together */
     /* The page comes after another one of the same file: what concerns the whole file was told then, and the
      * first page's text about all of them is none about this one. */
     bool goes_on;
@@ -79,6 +80,8 @@ struct media_info {
     /* 0; else the pages of a TIFF from first_page on that are wanted and differ in size or kind: one is
      * delivered, and media_next_page goes on to the next, until this is 1 */
     unsigned apart;
+    /* 0; else, at the first one, how many pages are alike and come apart for their size alone */
+    unsigned alike;
     /* 1; else the channels of a page, more than four, each of which is delivered as an image of one channel,
      * by a media_load of its own, before the next page */
     unsigned parts;

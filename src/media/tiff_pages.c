@@ -17,7 +17,7 @@
 /* Of a classic TIFF; the rest of its 4 GB is room for directories. */
 #define CLASSIC_BYTES (UINT64_C(4000) << 20)
 
-enum { HEADER_BYTES = 16, MOST_ADDED = 2 };
+enum { HEADER_BYTES = 16, MOST_ADDED = 2, GAP_BYTES = 1 << 20 };
 enum { TAG_NEW_SUBFILE = 254, TAG_SUBFILE = 255, TAG_STRIPS = 273, TAG_PAGE_NUMBER = 297, TAG_TILES = 324 };
 
 struct page {
@@ -31,6 +31,7 @@ struct media_pages {
     struct page *pages;
     size_t count, capacity;
     uint64_t end; /* of what the output holds */
+    uint64_t gap; /* behind the first page of a stack, for the directory of the second; 0: there is none */
     uint64_t classic_bytes;
     bool big; /* one of the pages is a BigTIFF */
 };
@@ -100,6 +101,14 @@ static unsigned kind_of_page(const struct media_input *like)
                                                                         : page;
 }
 
+/* tifffile takes a stack of ImageJ's for one block of pixels where the second directory is behind as many
+ * bytes. */
+static void leave_gap(struct media_pages *pages)
+{
+    pages->gap = (pages->end + 1) / 2 * 2;
+    pages->end = pages->gap + GAP_BYTES;
+}
+
 hone_status media_pages_add(struct media_pages *pages, const struct media_input *like, hone_error *error)
 {
     struct tiff_file file = {.fd = pages->part};
@@ -117,6 +126,8 @@ hone_status media_pages_add(struct media_pages *pages, const struct media_input 
         return cannot(pages, code, error);
     pages->pages[pages->count++] = (struct page){base, kind_of_page(like)};
     pages->end = base + (uint64_t)size;
+    if (pages->count == 1 && like && media_get_info(like)->alike)
+        leave_gap(pages);
     pages->big = pages->big || file.big;
     return HONE_OK;
 }
@@ -125,8 +136,9 @@ hone_status media_pages_add(struct media_pages *pages, const struct media_input 
 
 /* The new directories of all pages. */
 struct directories {
-    struct tiff_emission out;
-    size_t next; /* among the bytes: the place that leads to the next directory; 0: the header's */
+    struct tiff_emission out, gap;
+    struct tiff_emission *last; /* which of them has the directory before; NULL: there is none */
+    size_t next;                /* among its bytes: the place that leads to the next directory */
     uint64_t first;
 };
 
@@ -234,22 +246,22 @@ static size_t add_place(const struct tiff_emission *e, const struct media_pages 
 }
 
 /* From the directory before, or the header, to this one; the next will follow from its end. */
-static void link_page(struct directories *d, uint64_t place)
+static void link_page(struct directories *d, struct tiff_emission *e, uint64_t place)
 {
-    struct tiff_emission *e = &d->out;
     const size_t wide = tiff_offset_bytes(&e->to);
-    if (!d->next)
+    if (!d->last)
         d->first = place;
-    else if (!e->bytes.failed)
-        tiff_put(&e->to, e->bytes.data + d->next, wide, place);
+    else if (!d->last->bytes.failed)
+        tiff_put(&e->to, d->last->bytes.data + d->next, wide, place);
+    d->last = e;
     d->next = e->bytes.length;
     tiff_emit_number(e, wide, 0);
 }
 
-static bool emit_page(struct directories *d, const struct media_pages *pages, size_t index)
+static bool emit_page(struct directories *d, const struct media_pages *pages, size_t index,
+                      struct tiff_emission *e)
 {
     const unsigned deepest = 3; /* a page, EXIF, and what that leads to */
-    struct tiff_emission *e = &d->out;
     struct tiff_file from = {.fd = pages->fd, .base = pages->pages[index].base};
     struct tiff_field *fields = mem_new(TIFF_MOST_ENTRIES + MOST_ADDED, sizeof *fields);
     uint64_t first = 0;
@@ -260,10 +272,29 @@ static bool emit_page(struct directories *d, const struct media_pages *pages, si
         count = take_entries(e, &from, first, deepest, fields, &ok);
     if (ok) {
         count = add_place(e, pages, index, fields, count);
-        link_page(d, tiff_emit_fields(e, fields, count));
+        link_page(d, e, tiff_emit_fields(e, fields, count));
     }
     free(fields);
     return ok && !e->bytes.failed;
+}
+
+static bool emit_any(struct directories *d, const struct media_pages *pages, size_t index)
+{
+    const struct directories before = *d;
+    if (index != 1 || !pages->gap)
+        return emit_page(d, pages, index, &d->out);
+    if (!emit_page(d, pages, index, &d->gap))
+        return false;
+    if (d->gap.bytes.length <= GAP_BYTES)
+        return true;
+    text_finish(&d->gap.bytes);
+    *d = before;
+    return emit_page(d, pages, index, &d->out);
+}
+
+static bool write_at(int fd, const void *bytes, size_t count, uint64_t at)
+{
+    return lseek(fd, (off_t)at, SEEK_SET) >= 0 && file_write_all(fd, bytes, count);
 }
 
 /* 0 or an errno. */
@@ -279,20 +310,24 @@ static int write_directories(const struct media_pages *pages, const struct direc
     tiff_put(&e->to, header + tiff_offset_bytes(&e->to), tiff_offset_bytes(&e->to), d->first);
     if (!e->to.big && e->base + e->bytes.length > UINT32_MAX)
         return EFBIG;
-    const bool ok = lseek(pages->fd, (off_t)e->base, SEEK_SET) >= 0 &&
-                    file_write_all(pages->fd, e->bytes.data, e->bytes.length) &&
-                    lseek(pages->fd, 0, SEEK_SET) == 0 && file_write_all(pages->fd, header, sizeof header);
+    const bool ok = write_at(pages->fd, e->bytes.data, e->bytes.length, e->base) &&
+                    write_at(pages->fd, text_view(&d->gap.bytes), d->gap.bytes.length, d->gap.base) &&
+                    write_at(pages->fd, header, sizeof header, 0);
     return ok ? 0 : errno;
 }
 
 hone_status media_pages_end(struct media_pages *pages, hone_error *error)
 {
     const bool big = pages->big || pages->end > pages->classic_bytes;
-    struct directories d = {.out = {.to = {.big = big}, .base = (pages->end + 1) / 2 * 2}};
+    struct directories d = {.out = {.to = {.big = big}, .base = (pages->end + 1) / 2 * 2},
+                            .gap = {.to = {.big = big}, .base = pages->gap}};
     bool ok = true;
     for (size_t i = 0; i < pages->count && ok; i++)
-        ok = emit_page(&d, pages, i);
-    const int code = d.out.bytes.failed ? ENOMEM : ok ? write_directories(pages, &d) : EIO;
+        ok = emit_any(&d, pages, i);
+    const int code = d.out.bytes.failed || d.gap.bytes.failed ? ENOMEM
+                     : ok                                     ? write_directories(pages, &d)
+                                                              : EIO;
     text_finish(&d.out.bytes);
+    text_finish(&d.gap.bytes);
     return code ? cannot(pages, code, error) : HONE_OK;
 }

@@ -278,8 +278,8 @@ double engine_bound(const struct engine *engine, const hone_image_desc *desc);
 bool giant_apply(struct engine *engine, const struct item *item, const char *root, struct media_input *input,
                  struct media_pages *pages, struct apply_result *result, hone_status *status,
                  hone_error *error);
-/* Bytes that images may take where nothing is said. */
-extern const uint64_t giant_default_memory;
+/* Bytes that images may take. */
+uint64_t giant_memory(const struct apply_options *options);
 /* How many pixels an image may have. */
 uint64_t giant_max_pixels(const struct apply_options *options);
 

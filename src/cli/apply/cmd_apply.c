@@ -202,8 +202,7 @@ static int heed_policy(struct apply_options *options)
 {
     struct policy policy;
     hone_error error;
-    double pixels = (double)giant_max_pixels(options),
-           memory = (double)(options->memory ? options->memory : giant_default_memory);
+    double pixels = (double)giant_max_pixels(options), memory = (double)giant_memory(options);
     hone_status status = policy_read(&policy, &error);
     THEN(status, policy_apply_decoders(&policy, &options->decode_memory, &options->trust, &error));
     THEN(status, policy_apply(&policy, POLICY_MAX_PIXELS, options->max_pixels > 0, &pixels, &error));

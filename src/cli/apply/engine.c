@@ -81,6 +81,7 @@ static struct media_read_options read_options(const struct engine *engine, const
                                                     : output ? engine->options->last_page
                                                              : 0,
                                        .apart = output && media_takes(output, MEDIA_OPTION_APART),
+                                       .together = giant_memory(engine->options),
                                        .goes_on = page > 0,
                                        .seconds = engine->options->timeout,
                                        .memory = (uint64_t)(engine->options->decode_memory * 1048576),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hone apply: images of several pages. Each is filtered by itself. Results of one size lie in memory until
- * all can be written; of others, each is written before the next page is read. */
+ * all can be written; of others, and where that takes too much, each is written before the next page is
+ * read. */
 #include "cli/apply/apply.h"
 
 #include "base/error.h"
@@ -98,7 +99,7 @@ void apply_forget_pages(struct engine *engine)
     engine->pages = 0;
 }
 
-/* ---- Pages that differ in size or kind ---- */
+/* ---- Pages that differ in size or kind, or are many ---- */
 
 /* An image whose pages go one by one to its output. */
 struct apart {
@@ -166,6 +167,7 @@ static uint64_t pixels_of(const struct media_info *info)
 static hone_status filter_all(struct apart *a, hone_error *error)
 {
     const struct media_info *info = media_get_info(a->input);
+    const bool alike = info->alike > 0;
     struct apply_result first = *a->result;
     uint64_t pixels = 0;
     hone_status status = HONE_OK;
@@ -186,7 +188,7 @@ static hone_status filter_all(struct apart *a, hone_error *error)
     a->result->pages = count;
     if (a->result->bands) /* which are timed with reading and writing */
         a->result->device_seconds = 0;
-    a->result->pixels = pixels;
+    a->result->pixels = alike ? 0 : pixels;
     return status;
 }
 

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const uint64_t giant_default_memory = UINT64_C(1) << 30;
+static const uint64_t default_memory = UINT64_C(1) << 30;
 /* So little that nothing is asked. */
 static const uint64_t small_image = UINT64_C(64) << 20;
 
-static uint64_t memory_of(const struct apply_options *options)
+uint64_t giant_memory(const struct apply_options *options)
 {
-    return options->memory ? options->memory : giant_default_memory;
+    return options->memory ? options->memory : default_memory;
 }
 
 /* For bands: drivers, decoders and encoders take some, too. */
@@ -171,7 +171,7 @@ static bool does(struct giant *g, const hone_chain *chain, uint64_t memory)
 static uint64_t least_memory(struct giant *g, const hone_chain *chain)
 {
     enum { SHIFT = 20 };
-    uint64_t held = 0, budget = 0, less = memory_of(g->engine->options) >> SHIFT, enough = less;
+    uint64_t held = 0, budget = 0, less = giant_memory(g->engine->options) >> SHIFT, enough = less;
     bool found = false;
     hone_device_memory(g->engine->device, &held, &budget);
     while (!found && band_memory(enough << SHIFT) <= budget) {
@@ -203,7 +203,7 @@ static void warn_of_work(struct giant *g)
 
 hone_status giant_make_tiles(struct giant *g, const hone_chain *chain, hone_error *error)
 {
-    const hone_status status = try_tiles(g, chain, memory_of(g->engine->options), error);
+    const hone_status status = try_tiles(g, chain, giant_memory(g->engine->options), error);
     if (!status)
         warn_of_work(g);
     if (status != HONE_ERROR_MEMORY || !error || error->cl_code)
@@ -333,7 +333,7 @@ bool giant_apply(struct engine *engine, const struct item *item, const char *roo
                  hone_error *error)
 {
     const hone_image_desc *desc = &media_get_info(input)->desc;
-    const uint64_t most = memory_of(engine->options);
+    const uint64_t most = giant_memory(engine->options);
     const uint64_t bytes = hone_image_bytes(desc),
                    wanted = 3 * bytes; /* input, result, and something between */
     const hone_image_desc part = giant_excerpt(desc);

@@ -332,8 +332,8 @@ static hone_status take_opened(struct media_input *input, const struct text *kep
     const struct media_info *info = &input->info;
     const bool sound = info->page_count > 0 && info->first_page > 0 &&
                        (!info->apart || (info->apart <= info->pages && info->page_count == 1)) &&
-                       input->orientation >= 1 && input->orientation <= 8 && info->desc.channels <= 4 &&
-                       info->desc.pitch == 0;
+                       (!info->alike || info->alike == info->apart) && input->orientation >= 1 &&
+                       input->orientation <= 8 && info->desc.channels <= 4 && info->desc.pitch == 0;
     if (!sound || !vips_kept_unpack(input->kept, kept->data, kept->length, info->page_count))
         return nonsense(input, error);
     return media_check_size(input, info->desc.width, info->desc.height, error);

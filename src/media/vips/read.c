@@ -337,19 +337,34 @@ static bool take_pages(struct media_input *input, VipsImage **image)
     return true;
 }
 
-/* The first page of those that differ. Each takes a search through all directories before it. */
+enum { MOST_APART = 4096 };
+
+/* Whether pages that are alike, of which `image` is one, are too much to be delivered together. */
+static bool is_too_much(struct media_input *input, const VipsImage *image)
+{
+    const struct media_read_options *o = &input->options;
+    const struct media_info *info = &input->info;
+    if (!o->apart || !o->together || info->page_count < 2 || info->page_count > MOST_APART ||
+        strcmp(info->format, "TIFF") != 0 || VIPS_IMAGE_SIZEOF_IMAGE(image) <= o->together / info->page_count)
+        return false;
+    VipsImage *stack = open_pages(input, info->first_page - 1, info->page_count);
+    const bool alike = stack != NULL;
+    g_clear_object(&stack);
+    return alike;
+}
+
+/* The first page of those that go one by one. Each takes a search through all directories before it. */
 static hone_status begin_apart(struct media_input *input, VipsImage **image, hone_error *error)
 {
-    const unsigned most = 4096;
     struct media_info *info = &input->info;
     vips_error_clear();
     info->apart = info->page_count;
     info->page_count = 1;
-    if (info->apart > most)
+    if (info->apart > MOST_APART)
         return media_bad(input, error,
                          " holds %u pages that differ in size or kind, and at most %u of such are filtered: "
                          "--pages A-B takes some of them",
-                         info->apart, most);
+                         info->apart, MOST_APART);
     return take_pages(input, image) ? HONE_OK : vips_bad(input, "its pages cannot be read", "", error);
 }
 
@@ -360,6 +375,10 @@ static hone_status choose_pages(struct media_input *input, VipsImage **image, ho
     struct media_info *info = &input->info;
     count_pages(input, *image);
     TRY(media_check_pages(input, has_pages(input) ? info->pages : 1, error));
+    if (is_too_much(input, *image)) {
+        info->alike = info->page_count;
+        return begin_apart(input, image, error);
+    }
     if (take_pages(input, image))
         return HONE_OK;
     if (o->apart && info->page_count > 1 && strcmp(info->format, "TIFF") == 0)

@@ -137,12 +137,13 @@ static void set_resolution(VipsImage *image, const VipsImage *metadata, const st
 static void correct_description(VipsImage *image, const struct media_output *output)
 {
     const char *text = NULL;
+    const unsigned alike = media_get_info(output->like)->alike, pages = alike ? alike : output->pages;
     hone_image_desc page = output->desc;
     page.height /= output->pages;
     if (vips_image_get_typeof(image, VIPS_META_IMAGEDESCRIPTION) == 0 ||
         vips_image_get_string(image, VIPS_META_IMAGEDESCRIPTION, &text) != 0)
         return;
-    char *corrected = description_of_pages(text, &page, output->pages, is_turned(output));
+    char *corrected = description_of_pages(text, &page, pages, is_turned(output));
     if (!corrected)
         vips_image_remove(image, VIPS_META_IMAGEDESCRIPTION);
     else if (strcmp(corrected, text) != 0) {

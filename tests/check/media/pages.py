@@ -126,6 +126,25 @@ def test_what_pages_say_of_themselves():
             frame.check(("its pages differ" in said) == told, f"{descriptions} {resolutions} {more}: {said}")
 
 
+def test_stacks_larger_than_memory_are_written_page_by_page():
+    """What tifffile and ImageJ read of them is the same; each page has its own words."""
+    with Here() as place:
+        pixels = np.array(stack("u2"))[:, :, :, 0].repeat(20, 1).repeat(20, 2)
+        tifffile.imwrite(place.path("imagej.tif"), pixels, imagej=True, resolution=(3, 2), metadata={"axes": "ZYX", "spacing": 3, "unit": "um"})
+        tifffile.imwrite(place.path("ome.tif"), pixels, metadata={"axes": "TYX", "TimeIncrement": 5.0}, ome=True)
+        for name in "imagej.tif", "ome.tif":
+            for pages, more in (6, ()), (3, ("--pages", "2-4")):
+                apply(place, "transpose", name, "whole.tif", *more)
+                said = apply(place, "transpose", name, "parts.tif", *more, "--memory", "1M", "-v")
+                frame.check(f"{pages} pages\n" in said, said)
+                with tifffile.TiffFile(place.path("whole.tif")) as whole, tifffile.TiffFile(place.path("parts.tif")) as parts:
+                    a, b = whole.series[0], parts.series[0]
+                    frame.check(np.array_equal(b.asarray(), pixels[len(more) // 2:][:pages].swapaxes(1, 2)), f"{name}: other pixels")
+                    frame.check((a.axes, a.shape) == (b.axes, b.shape), f"{name}: {b.axes} {b.shape}")
+                    frame.check(whole.imagej_metadata == parts.imagej_metadata and whole.ome_metadata == parts.ome_metadata, f"{name}: other words")
+                    frame.check(all(270 not in parts.pages[i].aspage().tags for i in range(1, pages)), f"{name}: words of the first page on others")
+
+
 def test_sizes_of_pixels_turn_with_them():
     size = 'PhysicalSizeX="0.25" PhysicalSizeXUnit="nm" PhysicalSizeY="0.5" PhysicalSizeYUnit="mm"'
     names = [f"PhysicalSize{axis}{unit}" for axis in "XY" for unit in ("", "Unit")]
