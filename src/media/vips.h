@@ -70,6 +70,7 @@ struct tiff_facts {
     bool log;               /* LogL or LogLuv */
     bool split;    /* more than four channels of gray or RGB, none of them alpha: each comes by itself */
     bool plain;    /* not compressed: every sample takes its bits */
+    bool many;     /* told by the caller: tiff_has_many */
     bool counted;  /* by the caller: how many pages there are need not be told */
     bool tolerant; /* asked for by the caller: what cannot be read of gray and RGB is 0 */
     uint32_t tile_width, tile_height; /* 0: no tiles */
@@ -78,10 +79,13 @@ struct tiff_facts {
 /* Of page `page`, or the first where there is none such. False: the file is no TIFF, or not one that can be
  * looked at. */
 bool tiff_look(int fd, unsigned page, struct tiff_facts *facts);
+/* Whether there are so many pages that libvips is slow: it looks for each of a stack from the first one
+ * on. */
+bool tiff_has_many(int fd);
 /* Whether tiff_open_image is to read such a file: floating point of 16 bits, which comes as f32, and of 64;
  * and planes, which libvips 8.14 mixes up; and what is to be split; and colours that are multiplied by alpha,
  * which libvips takes for levels of 8 or 16 bits and rounds down; and planes in tiles; and where damage is
- * accepted, at which libvips ends. */
+ * accepted, at which libvips ends; and gray or RGB of many pages. */
 bool tiff_reads(const struct tiff_facts *facts);
 /* Whether neither libvips nor tiff_open_image divides colours by the alpha that they are multiplied
  * by. */

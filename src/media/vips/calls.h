@@ -123,6 +123,7 @@
     X(TIFFRewriteDirectory) \
     X(TIFFScanlineSize) \
     X(TIFFSetDirectory) \
+    X(TIFFSetSubDirectory) \
     X(TIFFSetField) \
     X(TIFFTileSize)
 #else
@@ -252,6 +253,7 @@ const struct vips_calls *vips_calls(void);
 #define TIFFRewriteDirectory (vips_calls()->TIFFRewriteDirectory)
 #define TIFFScanlineSize (vips_calls()->TIFFScanlineSize)
 #define TIFFSetDirectory (vips_calls()->TIFFSetDirectory)
+#define TIFFSetSubDirectory (vips_calls()->TIFFSetSubDirectory)
 #define TIFFSetField (vips_calls()->TIFFSetField)
 #define TIFFTileSize (vips_calls()->TIFFTileSize)
 #endif

@@ -153,6 +153,7 @@ static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *sour
     state->tiff.split = state->tiff.split && input->options.split;
     state->tiff.tolerant = input->options.accept_damaged;
     state->tiff.counted = input->options.goes_on;
+    state->tiff.many = looked && !input->options.goes_on && tiff_has_many(input->fd);
     if (looked && state->tiff.tiled_planes && !tiff_reads(&state->tiff))
         return NULL;
     if (looked && tiff_reads(&state->tiff)) {

@@ -3,6 +3,7 @@
 #include "media/vips.h"
 
 #include "base/mem.h"
+#include "media/tiff_file.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -97,12 +98,27 @@ static const char *name_of_kind(unsigned format)
     }
 }
 
+/* Where the directory of a page is; 0: there is none such. */
+static uint64_t place_of_page(int fd, unsigned page)
+{
+    struct tiff_file file = {.fd = fd};
+    uint64_t at = 0;
+    return tiff_file_begin(&file, &at) && tiff_file_page(&file, page, &at) ? at : 0;
+}
+
+/* libtiff would read all directories before this one. */
+static bool go_to_directory(TIFF *tiff, int fd, unsigned page)
+{
+    const uint64_t at = page ? place_of_page(fd, page) : 0;
+    return at ? TIFFSetSubDirectory(tiff, at) : !page && TIFFSetDirectory(tiff, 0);
+}
+
 bool tiff_look(int fd, unsigned page, struct tiff_facts *facts)
 {
     *facts = (struct tiff_facts){0};
     TIFF *tiff = open_tiff(fd);
     if (tiff && page > 0)
-        facts->page = TIFFSetDirectory(tiff, (tdir_t)page) || !TIFFSetDirectory(tiff, 0) ? page : 0;
+        facts->page = go_to_directory(tiff, fd, page) || !TIFFSetDirectory(tiff, 0) ? page : 0;
     vips_error_clear(); /* libvips takes libtiff's messages */
     if (!tiff)
         return false;
@@ -121,6 +137,12 @@ bool tiff_look(int fd, unsigned page, struct tiff_facts *facts)
     TIFFClose(tiff);
     vips_error_clear();
     return true;
+}
+
+bool tiff_has_many(int fd)
+{
+    const unsigned many = 64;
+    return place_of_page(fd, many) != 0;
 }
 
 /* ---- Pixels ---- */
@@ -405,7 +427,7 @@ static bool begin_rows(struct rows *r, int fd, const struct tiff_facts *facts)
     r->associated = facts->associated;
     r->split = facts->split;
     r->page = r->first;
-    if (!(r->tiff = open_tiff(fd)) || !TIFFSetDirectory(r->tiff, (tdir_t)r->first) ||
+    if (!(r->tiff = open_tiff(fd)) || !go_to_directory(r->tiff, fd, r->first) ||
         !TIFFGetField(r->tiff, TIFFTAG_IMAGEWIDTH, &r->width) ||
         !TIFFGetField(r->tiff, TIFFTAG_IMAGELENGTH, &r->height))
         return false;
@@ -476,7 +498,7 @@ bool tiff_reads(const struct tiff_facts *facts)
     const bool half = format == VIPS_FORMAT_FLOAT && facts->bits == 16;
     const bool apart_from_libvips =
         facts->planes || half || format == VIPS_FORMAT_DOUBLE ||
-        (facts->direct && (facts->associated || facts->tiled_planes || facts->tolerant));
+        (facts->direct && (facts->associated || facts->tiled_planes || facts->tolerant || facts->many));
     return format != VIPS_FORMAT_NOTSET &&
            (facts->split || (apart_from_libvips && facts->samples >= 1 && facts->samples <= MOST_CHANNELS));
 }
@@ -552,6 +574,12 @@ bool tiff_mark_channels(int fd, unsigned colour, unsigned extra)
     return ok;
 }
 #else
+bool tiff_has_many(int fd)
+{
+    (void)fd;
+    return false;
+}
+
 bool tiff_look(int fd, unsigned page, struct tiff_facts *facts)
 {
     (void)fd, (void)page;

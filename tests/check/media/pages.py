@@ -145,6 +145,21 @@ def test_stacks_larger_than_memory_are_written_page_by_page():
                     frame.check(all(270 not in parts.pages[i].aspage().tags for i in range(1, pages)), f"{name}: words of the first page on others")
 
 
+def test_hundreds_of_pages():
+    """Which a reader of our own takes one after the other."""
+    cases = (("u1", 3, {"photometric": "rgb", "compression": "zlib"}), ("u2", 1, {"tile": (16, 32)}), ("f4", 1, {}), ("i2", 1, {}))
+    with Here() as place:
+        for kind, channels, more in cases:
+            pixels = np.array(stack(kind, channels, 150)).squeeze()
+            with tifffile.TiffWriter(place.path("in.tif")) as file:
+                for page in pixels:
+                    file.write(page, contiguous=False, metadata=None, **more)
+            for pages, options in (150, ()), (100, ("--pages", "31-130")):
+                apply(place, "transpose", "in.tif", "out.tif", *options)
+                got = tifffile.imread(place.path("out.tif"), key=range(pages))
+                frame.check(np.array_equal(got, pixels[30 if options else 0:][:pages].swapaxes(1, 2)), f"{kind}: other pixels")
+
+
 def test_sizes_of_pixels_turn_with_them():
     size = 'PhysicalSizeX="0.25" PhysicalSizeXUnit="nm" PhysicalSizeY="0.5" PhysicalSizeYUnit="mm"'
     names = [f"PhysicalSize{axis}{unit}" for axis in "XY" for unit in ("", "Unit")]
