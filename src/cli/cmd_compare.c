@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "media/compare.h"
 #include "media/media.h"
@@ -32,8 +33,8 @@ struct outcome {
     unsigned pages, differing;
     unsigned page; /* counted from 1 */
     struct media_info info;
-    unsigned mask; /* the channels that were compared */
-    struct comparison worst;
+    struct difference all, *channels;
+    unsigned count; /* of channels */
 };
 
 static hone_status open_side(struct side *side, const struct compare_options *options, hone_error *error)
@@ -48,6 +49,7 @@ static hone_status open_side(struct side *side, const struct compare_options *op
                                             .stack = true,
                                             .apart = true,
                                             .alone = true,
+                                            .split = true,
                                             .note = cli_media_note,
                                             .user = (void *)&options->common};
     TRY(media_open(&side->input, side->path, &read, error));
@@ -84,29 +86,44 @@ static bool same_kind(const struct media_info *a, const struct media_info *b)
 {
     return a->desc.width == b->desc.width && a->desc.height == b->desc.height &&
            a->desc.type == b->desc.type && a->desc.channels == b->desc.channels &&
-           a->gray_alpha == b->gray_alpha;
+           a->gray_alpha == b->gray_alpha && a->parts == b->parts;
 }
 
-static const char *channels_text(const struct media_info *info)
+static unsigned channels_of(const struct media_info *info)
+{
+    return info->gray_alpha ? 2 : info->desc.channels * info->parts;
+}
+
+/* Neither colours nor alpha alone: they have no names. */
+static bool has_plain_channels(const struct media_info *info)
+{
+    return info->parts > 1 || info->extra > 0;
+}
+
+static void add_channels(struct text *line, const struct media_info *info)
 {
     static const char *const names[] = {"", "gray", "", "RGB", "RGBA"};
-    return info->gray_alpha ? "gray and alpha" : names[info->desc.channels];
+    if (has_plain_channels(info))
+        text_add(line, "%u channels", channels_of(info));
+    else
+        text_add(line, "%s", info->gray_alpha ? "gray and alpha" : names[info->desc.channels]);
 }
 
 static json_t *kind_json(const struct side *side, const struct media_info *info)
 {
     return json_pack("{s:o, s:i, s:i, s:s, s:i, s:i}", "file", json_text(side->path), "width",
                      (int)info->desc.width, "height", (int)info->desc.height, "type",
-                     hone_type_name(info->desc.type), "channels",
-                     info->gray_alpha ? 2 : (int)info->desc.channels, "pages", (int)side->pages);
+                     hone_type_name(info->desc.type), "channels", (int)channels_of(info), "pages",
+                     (int)side->pages);
 }
 
 static void print_kind(const struct side *side)
 {
     const struct media_info *info = media_get_info(side->input);
     struct text line = {0};
-    text_add(&line, "%s: %ux%u %s %s", side->path, info->desc.width, info->desc.height,
-             hone_type_name(info->desc.type), channels_text(info));
+    text_add(&line, "%s: %ux%u %s ", side->path, info->desc.width, info->desc.height,
+             hone_type_name(info->desc.type));
+    add_channels(&line, info);
     if (side->pages > 1)
         text_add(&line, ", %u pages", side->pages);
     if (line.data)
@@ -151,19 +168,22 @@ static json_t *outcome_json(const struct side sides[2], const struct outcome *o,
                             double tolerance)
 {
     json_t *channels = json_array();
-    for (uint32_t i = 0; i < o->info.desc.channels; i++)
-        if (o->mask & 1u << i)
-            json_array_append_new(channels, difference_json(&o->worst.channels[i]));
+    for (unsigned i = 0; i < o->count; i++)
+        json_array_append_new(channels, difference_json(&o->channels[i]));
     return json_pack("{s:s, s:o, s:o, s:f, s:i, s:i, s:o, s:o}", "status", verdict, "a",
                      kind_json(&sides[0], &o->info), "b", kind_json(&sides[1], &o->info), "tolerance",
                      tolerance, "page", (int)o->page, "differing_pages", (int)o->differing, "all",
-                     difference_json(&o->worst.all), "channels", channels);
+                     difference_json(&o->all), "channels", channels);
 }
 
-static const char *channel_name(const struct media_info *info, uint32_t channel)
+static void name_channel(char name[16], const struct media_info *info, unsigned index)
 {
-    static const char *const colours[] = {"red", "green", "blue", "alpha"};
-    return (info->gray_alpha || info->desc.channels == 1) && channel == 0 ? "gray" : colours[channel];
+    static const char *const colours[] = {"red", "green", "blue", "alpha"}, *const grays[] = {"gray",
+                                                                                              "alpha"};
+    if (has_plain_channels(info))
+        snprintf(name, 16, "%u", index + 1);
+    else
+        snprintf(name, 16, "%s", (channels_of(info) < 3 ? grays : colours)[index]);
 }
 
 static void print_difference(const char *name, const struct difference *d)
@@ -182,15 +202,17 @@ static void print_outcome(const struct outcome *o)
     else if (o->pages > 1)
         printf("%u pages\n", o->pages);
     printf("%-8s %12s %12s %10s %14s  %s\n", "channel", "largest", "mean", "PSNR/dB", "differing", "largest");
-    for (uint32_t i = 0; i < o->info.desc.channels; i++)
-        if (o->mask & 1u << i)
-            print_difference(channel_name(&o->info, i), &o->worst.channels[i]);
-    print_difference("all", &o->worst.all);
+    for (unsigned i = 0; i < o->count; i++) {
+        char name[16];
+        name_channel(name, &o->info, i);
+        print_difference(name, &o->channels[i]);
+    }
+    print_difference("all", &o->all);
 }
 
 static int report(const struct side sides[2], const struct outcome *o, const struct compare_options *options)
 {
-    const bool fits = !(o->worst.all.largest > options->tolerance);
+    const bool fits = !(o->all.largest > options->tolerance);
     const char *verdict = o->differing == 0 ? "equal" : fits ? "within tolerance" : "different";
     if (options->common.json) {
         if (!cli_print_json(outcome_json(sides, o, verdict, options->tolerance)))
@@ -204,22 +226,72 @@ static int report(const struct side sides[2], const struct outcome *o, const str
 
 /* ---- Pages ---- */
 
-static hone_status compare_page(struct side sides[2], unsigned page, struct outcome *o, hone_error *error)
+/* The channels of a page that are compared, of one image or of the next of several; gives how many. */
+static unsigned compare_channels(const struct side sides[2], const struct media_info *info, unsigned part,
+                                 struct difference *all, struct difference *to)
 {
     struct comparison c;
-    const struct media_info *info = media_get_info(sides[0].input);
+    unsigned count = 0;
     const unsigned mask = info->gray_alpha ? 1u << 0 | 1u << 3 : 0xf; /* equal colours stand for one gray */
-    TRY(load_side(&sides[0], error));
-    TRY(load_side(&sides[1], error));
     compare_pixels(&c, &info->desc, mask, sides[0].pixels, sides[1].pixels);
-    o->differing += c.all.differing > 0;
-    if (page == 1 || c.all.largest > o->worst.all.largest) {
-        o->page = page;
-        o->info = *info;
-        o->mask = mask;
-        o->worst = c;
+    for (unsigned i = 0; i < info->desc.channels; i++)
+        if (mask & 1u << i) {
+            c.channels[i].channel += part;
+            to[count++] = c.channels[i];
+        }
+    c.all.channel += part;
+    compare_join(all, &c.all, info->desc.type);
+    return count;
+}
+
+/* Takes the channels over, or frees them. */
+static void keep_worst(struct outcome *o, unsigned page, const struct media_info *info,
+                       const struct difference *all, struct difference *channels, unsigned count)
+{
+    o->differing += all->differing > 0;
+    if (page > 1 && !(all->largest > o->all.largest)) {
+        free(channels);
+        return;
     }
-    return HONE_OK;
+    free(o->channels);
+    o->page = page;
+    o->info = *info;
+    o->all = *all;
+    o->channels = channels;
+    o->count = count;
+}
+
+static hone_status compare_page(struct side sides[2], unsigned page, struct outcome *o, hone_error *error)
+{
+    const struct media_info *info = media_get_info(sides[0].input);
+    struct difference all = {0}, *channels = mem_new((size_t)info->parts * 4, sizeof *channels);
+    hone_status status = channels ? HONE_OK : error_memory(error, "channels");
+    unsigned count = 0;
+    for (unsigned part = 0; part < info->parts && !status; part++) {
+        status = load_side(&sides[0], error);
+        THEN(status, load_side(&sides[1], error));
+        if (!status)
+            count += compare_channels(sides, info, part, &all, channels + count);
+    }
+    if (status)
+        free(channels);
+    else
+        keep_worst(o, page, info, &all, channels, count);
+    return status;
+}
+
+static int compare_pages(struct side sides[2], const struct compare_options *options, struct outcome *o)
+{
+    hone_error error;
+    hone_status status = HONE_OK;
+    for (unsigned page = 1; page <= o->pages && !status; page++) {
+        if (page > 1)
+            status = next_pages(sides, &error);
+        if (!status && !same_kind(media_get_info(sides[0].input), media_get_info(sides[1].input)))
+            return report_kinds(sides, page, options);
+        THEN(status, compare_page(sides, page, o, &error));
+    }
+    return status ? cli_fail(&options->common, &error) : report(sides, o, options);
 }
 
 static int compare(struct side sides[2], const struct compare_options *options)
@@ -232,14 +304,9 @@ static int compare(struct side sides[2], const struct compare_options *options)
     struct outcome o = {.pages = sides[0].pages};
     if (sides[1].pages != o.pages)
         return report_kinds(sides, 1, options);
-    for (unsigned page = 1; page <= o.pages && !status; page++) {
-        if (page > 1)
-            status = next_pages(sides, &error);
-        if (!status && !same_kind(media_get_info(sides[0].input), media_get_info(sides[1].input)))
-            return report_kinds(sides, page, options);
-        THEN(status, compare_page(sides, page, &o, &error));
-    }
-    return status ? cli_fail(&options->common, &error) : report(sides, &o, options);
+    const int exit_status = compare_pages(sides, options, &o);
+    free(o.channels);
+    return exit_status;
 }
 
 static int run(int argc, char **argv)

@@ -43,9 +43,9 @@ static void settle(struct difference *d, const struct sums *sums, double peak)
     d->psnr = sums->squares > 0 ? 10 * log10(peak * peak * count / sums->squares) : (double)INFINITY;
 }
 
-/* All channels together follow from the single ones; the largest is the first one in reading order. */
-static void join(struct difference *all, struct sums *all_sums, const struct difference *d,
-                 const struct sums *sums)
+/* All channels together follow from the single ones; the largest is the first one in reading order. Mean and
+ * PSNR are still to be settled. */
+static void join(struct difference *all, const struct difference *d)
 {
     const bool earlier = d->y < all->y || (d->y == all->y && d->x < all->x);
     const bool leads = d->differing && (!all->differing || d->largest > all->largest ||
@@ -54,8 +54,22 @@ static void join(struct difference *all, struct sums *all_sums, const struct dif
     next.elements = all->elements + d->elements;
     next.differing = all->differing + d->differing;
     *all = next;
-    all_sums->absolute += sums->absolute;
-    all_sums->squares += sums->squares;
+}
+
+static struct sums sums_of(const struct difference *d, double peak)
+{
+    const double count = (double)d->elements;
+    return (struct sums){count > 0 ? d->mean * count : 0,
+                         d->differing ? peak * peak * count * pow(10, -d->psnr / 10) : 0};
+}
+
+void compare_join(struct difference *all, const struct difference *d, hone_type type)
+{
+    const double peak = type_full_scale(type);
+    const struct sums before = sums_of(all, peak), more = sums_of(d, peak);
+    const struct sums sums = {before.absolute + more.absolute, before.squares + more.squares};
+    join(all, d);
+    settle(all, &sums, peak);
 }
 
 void compare_pixels(struct comparison *out, const hone_image_desc *desc, unsigned mask, const void *a,
@@ -74,7 +88,9 @@ void compare_pixels(struct comparison *out, const hone_image_desc *desc, unsigne
     for (uint32_t c = 0; c < desc->channels; c++) {
         if (!(mask & 1u << c))
             continue;
-        join(&out->all, &all, &out->channels[c], &sums[c]);
+        join(&out->all, &out->channels[c]);
+        all.absolute += sums[c].absolute;
+        all.squares += sums[c].squares;
         settle(&out->channels[c], &sums[c], peak);
     }
     settle(&out->all, &all, peak);

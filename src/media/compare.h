@@ -23,3 +23,6 @@ struct comparison {
  * first) are looked at; the others stay zero. */
 void compare_pixels(struct comparison *out, const hone_image_desc *desc, unsigned mask, const void *a,
                     const void *b);
+
+/* Adds another channel of such images to what `all` tells of those before (none: zero). */
+void compare_join(struct difference *all, const struct difference *d, hone_type type);

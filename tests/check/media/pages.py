@@ -201,6 +201,24 @@ def test_compare_looks_at_every_page():
                     said["all"]["largest"] == 5, f"{said}")
 
 
+def test_compare_takes_any_number_of_channels():
+    with Here() as place:
+        a = np.moveaxis(np.array(stack("u2", 1, 6))[..., 0], 0, 2)
+        b = a.copy()
+        b[3, 5, 4] ^= 3
+        b[9, 7, 2] ^= 1
+        for name, pixels in ("a.tif", a), ("b.tif", b):
+            tifffile.imwrite(place.path(name), pixels, photometric="minisblack", planarconfig="contig", extrasamples=[0] * 5)
+        place.run("compare", place.path("a.tif"), place.path("a.tif"), status=0)
+        said = json.loads(place.run("compare", place.path("a.tif"), place.path("b.tif"), "--json", status=1).stdout)
+        apart = np.abs(a.astype("f8") - b)
+        wanted = [(part.max(), part.mean()) for part in (apart, *np.moveaxis(apart, 2, 0))]
+        got = [(part["largest"], part["mean"]) for part in (said["all"], *said["channels"])]
+        frame.check(np.allclose(got, wanted, 1e-6), f"{got} {wanted}")
+        frame.check(abs(said["all"]["psnr"] - 10 * np.log10(65535 ** 2 / np.square(apart).mean())) < 1e-4, f"{said['all']}")
+        frame.check([said["all"]["where"][key] for key in ("x", "y", "channel")] == [5, 3, 4] and said["a"]["channels"] == 6, f"{said}")
+
+
 def test_options():
     with Here() as place:
         write_tiff(place.path("in.tif"), stack())
