@@ -81,8 +81,9 @@ static const char *const file_fields[] = {"orientation",
 
 static void *carry_field(VipsImage *from, const char *name, GValue *value, void *to)
 {
-    /* Width, format and their kin are properties of the object and listed here too. */
-    if (!g_object_class_find_property(G_OBJECT_GET_CLASS(from), name))
+    /* Texts of PNGs are copied by themselves. Width, format and their kin are properties of the object and
+     * listed here too. */
+    if (!text_starts(name, "png-comment-") && !g_object_class_find_property(G_OBJECT_GET_CLASS(from), name))
         vips_image_set(to, name, value);
     return NULL;
 }

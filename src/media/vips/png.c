@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Chunks of PNGs: animations, whose first picture alone is what decoders give, and EXIF. */
+/* Chunks of PNGs: animations, whose first picture alone is what decoders give, EXIF, and text. */
 #include "media/vips/internal.h"
 
 #include "base/file.h"
+#include "base/mem.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -54,4 +56,63 @@ int vips_drop_second_exif(int fd)
         ftruncate(fd, second + CHUNK) != 0)
         return errno;
     return 0;
+}
+
+/* ---- Text ---- */
+
+/* Of a kind and what follows it: PNG (ISO/IEC 15948), annex D. */
+static uint32_t check_of(const unsigned char *bytes, size_t count)
+{
+    const uint32_t polynomial = 0xedb88320;
+    uint32_t check = UINT32_MAX;
+    for (size_t i = 0; i < count; i++) {
+        check ^= bytes[i];
+        for (int bit = 0; bit < 8; bit++)
+            check = check >> 1 ^ (check & 1 ? polynomial : 0);
+    }
+    return ~check;
+}
+
+/* libvips writes XMP itself. */
+static bool is_sound_text(const unsigned char *chunk, size_t size)
+{
+    static const char xmp[] = "XML:com.adobe.xmp";
+    const size_t text = size - CHUNK;
+    const bool is_xmp = text >= sizeof xmp && memcmp(chunk + 8, xmp, sizeof xmp) == 0;
+    return !is_xmp && check_of(chunk + 4, text + 4) == number(chunk + size - 4);
+}
+
+static bool is_text(const unsigned char *head)
+{
+    return memcmp(head + 4, "tEXt", 4) == 0 || memcmp(head + 4, "zTXt", 4) == 0 ||
+           memcmp(head + 4, "iTXt", 4) == 0;
+}
+
+/* 0 or an errno. What is cut off or damaged is left out. */
+static int copy_text(int from, off_t at, size_t size, int to)
+{
+    unsigned char *chunk = mem_new(size, 1);
+    int code = chunk ? 0 : ENOMEM;
+    if (chunk && file_read_at(from, chunk, size, at) == (ssize_t)size && is_sound_text(chunk, size) &&
+        !file_write_all(to, chunk, size))
+        code = errno;
+    free(chunk);
+    return code;
+}
+
+int vips_copy_png_texts(int from, int to)
+{
+    unsigned char head[8];
+    size_t left = 8 << 20;
+    int code = 0;
+    for (off_t at = SIGNATURE; !code && file_read_at(from, head, sizeof head, at) == (ssize_t)sizeof head &&
+                               memcmp(head + 4, "IEND", 4) != 0;) {
+        const size_t size = CHUNK + (size_t)number(head);
+        if (is_text(head) && size <= left) {
+            left -= size;
+            code = copy_text(from, at, size, to);
+        }
+        at += (off_t)size;
+    }
+    return code;
 }

@@ -24,16 +24,40 @@ enum { ROWS_AT_ONCE = 16, WIDE_STRIP = 4 << 20 /* bytes */ };
 /* ---- The target: libvips writes, we keep the reason of the first failure ---- */
 
 struct sink {
-    int fd, code; /* errno */
+    int fd, code;   /* errno */
+    int texts;      /* a PNG whose texts go behind the header; -1: none */
+    gint64 written; /* before these are */
 };
+
+/* False: `code` says why. */
+static bool write_bytes(struct sink *sink, const void *bytes, size_t count)
+{
+    if (sink->code == 0 && !file_write_all(sink->fd, bytes, count))
+        sink->code = errno;
+    return sink->code == 0;
+}
+
+/* Readers may look for texts before the pixels alone. */
+static bool write_with_texts(struct sink *sink, const char *bytes, gint64 count)
+{
+    const gint64 head = PNG_HEADER - sink->written < count ? PNG_HEADER - sink->written : count;
+    if (!write_bytes(sink, bytes, (size_t)head))
+        return false;
+    sink->written += head;
+    if (sink->written == PNG_HEADER) {
+        sink->code = vips_copy_png_texts(sink->texts, sink->fd);
+        sink->texts = -1;
+    }
+    return write_bytes(sink, bytes + head, (size_t)(count - head));
+}
 
 static gint64 sink_write(VipsTargetCustom *target, const void *bytes, gint64 count, void *user)
 {
     struct sink *sink = user;
     (void)target;
-    if (sink->code == 0 && !file_write_all(sink->fd, bytes, (size_t)count))
-        sink->code = errno;
-    return sink->code ? -1 : count;
+    const bool written =
+        sink->texts >= 0 ? write_with_texts(sink, bytes, count) : write_bytes(sink, bytes, (size_t)count);
+    return written ? count : -1;
 }
 
 static gint64 sink_read(VipsTargetCustom *target, void *bytes, gint64 count, void *user)
@@ -386,9 +410,29 @@ static void ask_with_one_thread(bool begins)
     pthread_mutex_unlock(&lock);
 }
 
+static bool keeps_metadata(const struct media_output *output)
+{
+    return !output->options->strip && vips_metadata_of(output->like);
+}
+
+static int texts_of(const struct media_output *output)
+{
+    const bool are_texts = output->suffix[1] == 'p' && keeps_metadata(output) &&
+                           strcmp(media_get_info(output->like)->format, "PNG") == 0;
+    return are_texts ? output->like->fd : -1;
+}
+
+/* What libvips does not write, or twice; 0 or an errno. */
+static int complete(const struct media_output *output)
+{
+    if (output->suffix[1] == 't')
+        return keeps_metadata(output) ? add_extras(output, vips_metadata_of(output->like)) : 0;
+    return output->suffix[1] == 'p' ? vips_drop_second_exif(output->fd) : 0;
+}
+
 hone_status media_write_vips(const struct media_output *output, hone_error *error)
 {
-    struct sink sink = {output->fd, 0};
+    struct sink sink = {.fd = output->fd, .texts = texts_of(output)};
     hone_status status = vips_begin(error);
     if (status)
         return status;
@@ -399,10 +443,8 @@ hone_status media_write_vips(const struct media_output *output, hone_error *erro
     bool ok = target && save(output, image, target);
     if (output->rows)
         ask_with_one_thread(false);
-    if (ok && output->suffix[1] == 't' && !output->options->strip && vips_metadata_of(output->like))
-        ok = (sink.code = add_extras(output, vips_metadata_of(output->like))) == 0;
-    if (ok && output->suffix[1] == 'p')
-        ok = (sink.code = vips_drop_second_exif(output->fd)) == 0;
+    if (ok)
+        ok = (sink.code = complete(output)) == 0;
     if (sink.code) {
         vips_error_clear();
         status = media_cannot_write(output, sink.code, error);

@@ -6,6 +6,7 @@ metadata.py build=FOLDER"""
 import json
 import struct
 import subprocess
+import zlib
 
 import numpy as np
 import tifffile
@@ -73,6 +74,44 @@ def test_a_png_holds_exif_once():
         frame.check(tool("exiftool", "-s3", "-validate", place.path("out.png")) == "OK\n", "it is not valid")
         tool("exiftool", "-Artist=Another", "-o", place.path("edited.png"), place.path("out.png"))
         frame.check(exiftool(place.path("edited.png"))["IFD0:Artist"] == "Another", "the artist")
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def chunks(name):
+    with open(name, "rb") as file:
+        data, at = file.read(), 8
+    while at < len(data):
+        size = struct.unpack_from(">I", data, at)[0]
+        yield data[at + 4:at + 8], data[at:at + 12 + size]
+        at += 12 + size
+
+
+def test_texts_of_a_png_stay_as_they_are():
+    """Before the pixels, where all readers look; damaged ones are left out, and XMP is there once."""
+    title = "Größe — 測定"
+    texts = [chunk(b"iTXt", b"Title\0\0\0de\0Titel\0" + title.encode()), chunk(b"tEXt", "Author\0Jörg".encode("latin-1")),
+             chunk(b"iTXt", b"Comment\0\1\0\0\0" + zlib.compress(b"a" * 5000)), chunk(b"zTXt", b"Source\0\0" + zlib.compress(b"b" * 5000))]
+    with Here() as place:
+        make(place, "plain.png")
+        parts = list(chunks(place.path("plain.png")))
+        ihdr = [part for kind, part in parts if kind == b"IHDR"]
+        rest = [part for kind, part in parts if kind not in (b"IHDR", b"IEND", b"tEXt", b"zTXt") and b"XML:com" not in part]
+        xmp = [part for kind, part in parts if b"XML:com" in part]
+        with open(place.path("in.png"), "wb") as file:
+            file.write(b"\x89PNG\r\n\x1a\n" + b"".join(ihdr + texts[:2] + xmp + rest + texts[2:] + [chunk(b"tEXt", b"Bad\0one")[:-1] + b"?"]) +
+                       chunk(b"IEND", b""))
+        apply(place, "in.png", "out.png")
+        got = list(chunks(place.path("out.png")))
+        before = [part for kind, part in got[:[kind for kind, _ in got].index(b"IDAT")] if kind in (b"tEXt", b"zTXt", b"iTXt")]
+        frame.check([part for part in before if b"XML:com" not in part] == texts, f"{before}")
+        frame.check(sum(b"XML:com" in part for _, part in got) == 1, "XMP")
+        said = exiftool(place.path("out.png"))
+        frame.check(said["PNG:Title-de"] == title and said["PNG:Author"] == "Jörg" and "ExifTool:Warning" not in said, f"{said}")
+        apply(place, "in.png", "out.png", "--strip")
+        frame.check(not [kind for kind, _ in chunks(place.path("out.png")) if kind in (b"tEXt", b"zTXt", b"iTXt")], "--strip leaves texts")
 
 
 def test_resolution_turns_with_pixels():
