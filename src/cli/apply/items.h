@@ -16,7 +16,7 @@ struct item {
 struct items {
     struct item *list;
     size_t count, capacity;
-    char **others; /* files in the folders that are no images by their names */
+    char **others; /* what is in the folders and no image by its name */
     size_t other_count, other_capacity;
     bool to_folder;   /* outputs go into a folder, which may be made */
     bool from_stream; /* the one input is a pipe, which may bring several images */

@@ -432,6 +432,8 @@ static struct other describe_other(const char *path)
     struct stat info;
     if (stat(path, &info) != 0)
         return (struct other){path, "the symbolic link leads nowhere", ""};
+    if (S_ISDIR(info.st_mode))
+        return (struct other){path, "-r follows no symbolic links to folders (name it as an input)", ""};
     if (!S_ISREG(info.st_mode))
         return (struct other){path, "it is a pipe or a device, not a file", ""};
     if (video_is_name(path) && video_is_built())

@@ -61,7 +61,9 @@ static hone_status take_entry(struct walk *walk, int folder, const char *name, c
                                                             : HONE_OK;
     if (S_ISLNK(info.st_mode) && fstatat(folder, name, &target, 0) == 0)
         info = target;
-    if (S_ISDIR(info.st_mode) || strstr(name, ".hone-"))
+    if (S_ISDIR(info.st_mode)) /* a link to it: following it could lead in circles */
+        return walk->recursive && !is_left_out(walk, &info) ? add_name(walk, walk->others, path) : HONE_OK;
+    if (strstr(name, ".hone-"))
         return HONE_OK;
     const bool is_video = video_is_built() && video_is_name(name) && !video_is_raw_name(name),
                is_image = S_ISREG(info.st_mode) && (is_video || media_is_image_name(name));

@@ -15,9 +15,10 @@ struct folder_list {
 /**
  * Lists the files whose names say that they are images or videos, and the others, which pipes, devices and
  * symbolic links that lead nowhere are among. Hidden files and folders, and the temporary files of outputs,
- * are left out. A symbolic link to a file counts as a file, one to a folder is not entered, nor is the folder
- * `leave_out` (which need not exist, or NULL). HONE_ERROR_IO for a folder that cannot be read. Both lists
- * start zeroed and are to be finished in any case.
+ * are left out. A symbolic link to a file counts as a file. One to a folder is not entered: it is one of the
+ * others where folders are entered. Nor is the folder `leave_out` (which need not exist, or NULL).
+ * HONE_ERROR_IO for a folder that cannot be read. Both lists start zeroed and are to be finished in any
+ * case.
  */
 hone_status folder_images(struct folder_list *list, struct folder_list *others, const char *folder,
                           bool recursive, const char *leave_out, hone_error *error);

@@ -137,6 +137,22 @@ def test_what_is_left_out_is_named_once():
         frame.check("leads nowhere" in reasons["dangling.pgm"] and "pipe" in reasons["fifo.pgm"] and ".nef" in reasons["z.nef"], f"{reasons}")
 
 
+def test_links_to_folders_are_told():
+    with Place() as place:
+        folder = folder_of_pictures(place, ("a.pgm",))
+        os.makedirs(os.path.join(folder, "below"))
+        os.symlink("..", os.path.join(folder, "below", "circle"))
+        os.symlink("below", os.path.join(folder, "link"))
+        os.symlink(place.path("out"), os.path.join(folder, "results"))
+        for more, skipped in ((), 0), (("-r",), 2):
+            os.makedirs(place.path("out"), exist_ok=True)
+            result = place.run("apply", "transpose", folder, "-o", place.path("out/"), *more, "--json")
+            lines = [json.loads(line) for line in result.stdout.splitlines()]
+            told = [os.path.relpath(line["input"], folder) for line in lines if line["status"] == "skipped"]
+            frame.check(told == ["below/circle", "link"][:skipped], f"{told}")
+            frame.check(result.stderr.count("and 1 more: -r follows no symbolic links to folders") == skipped // 2, result.stderr)
+
+
 def test_clashes_stop_only_themselves():
     with Place() as place:
         folder = folder_of_pictures(place, ("a.pgm", "a.pnm", "a.ppm", "b.pgm", "b.pnm", "c.pgm"))
