@@ -643,6 +643,13 @@ def test_winners_of_kernel_tuner_are_tried_first():
             frame.check((set(states(report)) == {"N=1", *fastest}) == seeded, f"{more}: {states(report)}, the fastest are {fastest}")
 
 
+def test_a_cache_of_nothing_is_refused():
+    with Place() as place:
+        place.write("cache.json", '{"device_name": "Toaster", "kernel_name": "k", "tune_params_keys": ["N"], "tune_params": {"N": [1]}, "cache": {')
+        err = place.run("--import", "cache.json", status=3)[1]
+        frame.check("'cache.json' holds no results" in err, err)
+
+
 def test_costs_name_what_there_is():
     with Place() as place:
         place.write("k.cl", "kernel void k(global int *out) { out[0] = 0 * N; }\n")
