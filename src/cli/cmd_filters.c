@@ -53,33 +53,45 @@ static bool print_filters_json(void)
 
 /* ---- Bare words for scripts and completion ---- */
 
-static void print_variant_names(const char *filter)
+static void add_variant_names(json_t *words, const char *filter)
 {
     hone_variant_info variant;
     for (size_t i = 0; hone_filter_variant(filter, i, &variant); i++)
-        puts(variant.name);
+        json_array_append_new(words, json_text(variant.name));
 }
 
-static void print_choices(const hone_parameter_info *parameter)
+static void add_choices(json_t *words, const hone_parameter_info *parameter)
 {
     for (const char *at = parameter->choices; *at;) {
         size_t length = strcspn(at, "|");
-        printf("%s=%.*s\n", parameter->name, (int)length, at);
+        json_array_append_new(words, json_sprintf("%s=%.*s", parameter->name, (int)length, at));
         at += length + (at[length] == '|');
     }
 }
 
-static void print_names(const char *filter)
+static void add_names(json_t *words, const char *filter)
 {
     hone_filter_info info;
     hone_parameter_info parameter;
     for (size_t i = 0; !filter && hone_filter_at(i, &info); i++)
-        puts(info.name);
+        json_array_append_new(words, json_text(info.name));
     for (size_t i = 0; filter && hone_filter_parameter(filter, i, &parameter); i++)
         if (parameter.choices)
-            print_choices(&parameter);
+            add_choices(words, &parameter);
         else
-            printf("%s=\n", parameter.name);
+            json_array_append_new(words, json_sprintf("%s=", parameter.name));
+}
+
+static int show_words(const struct common_options *common, const char *filter, bool variants)
+{
+    json_t *words = json_array();
+    (variants ? add_variant_names : add_names)(words, filter);
+    if (common->json)
+        return cli_print_json(json_pack("{s:o}", "names", words)) ? EXIT_DONE : EXIT_DEVICE;
+    for (size_t i = 0; i < json_array_size(words); i++)
+        puts(json_string_value(json_array_get(words, i)));
+    json_decref(words);
+    return EXIT_DONE;
 }
 
 /* ---- One filter: the description ---- */
@@ -479,12 +491,8 @@ static int run(int argc, char **argv)
         return cli_unknown_filter(&command_filters, name);
     if (variants && !name)
         return cli_usage(&command_filters, "--variants needs the name of a filter");
-    if (variants)
-        print_variant_names(name);
-    else if (names)
-        print_names(name);
     if (names || variants)
-        return EXIT_DONE;
+        return show_words(&common, name, variants);
     return name ? show_filter(&common, &info) : show_all(&common);
 }
 

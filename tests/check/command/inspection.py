@@ -64,6 +64,9 @@ def test_filters_are_the_folders():
     with Place() as place:
         frame.check([f["name"] for f in place.json("filters")["filters"]] == folders, "JSON")
         frame.check(place.run("filters", "--names").stdout.split() == folders, "--names")
+        for words in (("--names",), ("box", "--names"), ("box", "--variants")):
+            plain = place.run("filters", *words).stdout.split()
+            frame.check(place.json("filters", *words) == {"names": plain}, f"{words} --json")
         table = place.run("filters").stdout
         frame.check(all(re.search(rf"^{name} ", table, re.M) for name in folders), "table")
         rows = table.split("\n\n")[0].splitlines()
