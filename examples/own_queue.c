@@ -18,7 +18,26 @@ struct own {
     cl_context context;
     cl_command_queue queue;
     cl_mem drawn, filtered;
+    cl_program program;
+    cl_kernel kernel;
 };
+
+/* What was made of it. What is enqueued keeps what it needs. */
+static void release(const struct own *own)
+{
+    if (own->kernel)
+        clReleaseKernel(own->kernel);
+    if (own->program)
+        clReleaseProgram(own->program);
+    if (own->filtered)
+        clReleaseMemObject(own->filtered);
+    if (own->drawn)
+        clReleaseMemObject(own->drawn);
+    if (own->queue)
+        clReleaseCommandQueue(own->queue);
+    if (own->context)
+        clReleaseContext(own->context);
+}
 
 /* What any OpenCL program does: a queue, two buffers, and a kernel enqueued. The first code that is not
  * CL_SUCCESS. */
@@ -35,12 +54,12 @@ static cl_int draw(struct own *own)
     own->queue = code ? NULL : clCreateCommandQueue(own->context, device, 0, &code);
     own->drawn = code ? NULL : clCreateBuffer(own->context, CL_MEM_READ_WRITE, BYTES, NULL, &code);
     own->filtered = code ? NULL : clCreateBuffer(own->context, CL_MEM_READ_WRITE, BYTES, NULL, &code);
-    cl_program program = code ? NULL : clCreateProgramWithSource(own->context, 1, &source, NULL, &code);
-    code = code ? code : clBuildProgram(program, 1, &device, "", NULL, NULL);
-    cl_kernel kernel = code ? NULL : clCreateKernel(program, "draw", &code);
-    code = code ? code : clSetKernelArg(kernel, 0, sizeof own->drawn, &own->drawn);
-    code = code ? code : clSetKernelArg(kernel, 1, sizeof width, &width);
-    return code ? code : clEnqueueNDRangeKernel(own->queue, kernel, 2, NULL, size, NULL, 0, NULL, NULL);
+    own->program = code ? NULL : clCreateProgramWithSource(own->context, 1, &source, NULL, &code);
+    code = code ? code : clBuildProgram(own->program, 1, &device, "", NULL, NULL);
+    own->kernel = code ? NULL : clCreateKernel(own->program, "draw", &code);
+    code = code ? code : clSetKernelArg(own->kernel, 0, sizeof own->drawn, &own->drawn);
+    code = code ? code : clSetKernelArg(own->kernel, 1, sizeof width, &width);
+    return code ? code : clEnqueueNDRangeKernel(own->queue, own->kernel, 2, NULL, size, NULL, 0, NULL, NULL);
 }
 
 static bool filter(const struct own *own, hone_error *error)
@@ -80,20 +99,30 @@ static int expected(int x, int y)
     return abs(dx) + abs(dy) > 255 ? 255 : abs(dx) + abs(dy);
 }
 
-int main(void)
+/* How many pixels are wrong; -1: it failed, and said why. */
+static int check(struct own *own)
 {
     static unsigned char result[BYTES];
-    struct own own = {0};
     hone_error error;
-    int wrong = 0, code = draw(&own);
+    int wrong = 0, code = draw(own);
     if (code)
-        return fprintf(stderr, "OpenCL: %s\n", hone_cl_error_name(code)), 1;
-    if (!filter(&own, &error))
-        return fprintf(stderr, "%s\n", error.message), 1;
-    code = clEnqueueReadBuffer(own.queue, own.filtered, CL_TRUE, 0, BYTES, result, 0, NULL, NULL);
+        return fprintf(stderr, "OpenCL: %s\n", hone_cl_error_name(code)), -1;
+    if (!filter(own, &error))
+        return fprintf(stderr, "%s\n", error.message), -1;
+    code = clEnqueueReadBuffer(own->queue, own->filtered, CL_TRUE, 0, BYTES, result, 0, NULL, NULL);
+    if (code)
+        return fprintf(stderr, "OpenCL: %s\n", hone_cl_error_name(code)), -1;
     for (int i = 0; i < BYTES; i++)
         wrong += result[i] != expected(i % WIDTH, i / WIDTH);
     printf("%dx%d drawn by a kernel of this program, filtered by hone: %d pixels wrong\n", WIDTH, HEIGHT,
            wrong);
-    return code || wrong;
+    return wrong;
+}
+
+int main(void)
+{
+    struct own own = {0};
+    const int wrong = check(&own);
+    release(&own);
+    return wrong != 0;
 }
