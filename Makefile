@@ -6,7 +6,7 @@ CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 NINJA = ninja -C $(1) -j$(JOBS)
 
-.PHONY: all setup setup-test setup-python setup-gst python test-python test-clusters gst test-gst test-own-filters tests tests-full test test-full test-all demo bench install deb clean format lint
+.PHONY: all setup setup-test setup-python setup-gst python test-python test-clusters gst test-gst test-own-filters tests tests-full test test-full test-all demo bench install uninstall deb clean format lint
 
 all: setup
 	@cmake -G Ninja -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=Release $(CMAKE_FLAGS) >/dev/null
@@ -80,6 +80,10 @@ bench: all
 
 install: all
 	@cmake --install $(BUILD)
+
+# What the last `make install` put there (DESTDIR as it was then), and the folders of its own, if they are empty now.
+uninstall:
+	@scripts/uninstall.sh $(BUILD)
 
 # Debian packages in build-deb, checked by lintian.
 deb:

@@ -152,6 +152,12 @@ def test_destdir_is_honoured():
     frame.check(os.path.exists(folder + "/opt/hone/bin/hone"), "the command is not below DESTDIR")
     frame.check(os.listdir(folder) == ["opt"], f"other things are below DESTDIR: {os.listdir(folder)}")
     frame.check(not os.path.exists("/opt/hone"), "something was installed outside DESTDIR")
+    with open(folder + "/opt/hone/share/doc/hone/mine", "w", encoding="utf-8"):
+        pass
+    run(os.path.join(frame.ROOT, "scripts", "uninstall.sh"), frame.build(), environment={"DESTDIR": folder})
+    left = [os.path.relpath(os.path.join(where, name), folder) for where, _, names in os.walk(folder) for name in names]
+    frame.check(left == ["opt/hone/share/doc/hone/mine"], f"left by uninstall.sh: {left}")
+    frame.check(not os.path.exists(folder + "/opt/hone/include/hone"), "an empty folder is left")
 
 
 def test_soname_follows_the_major_version():
