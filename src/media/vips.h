@@ -54,6 +54,10 @@ VipsImage *vips_metadata_of(const struct media_input *input);
 /* Of a PNG that was just written: libpng 1.6.39 writes EXIF before the pixels and once more behind them, and
  * one is allowed. 0 or an errno. */
 int vips_drop_second_exif(int fd);
+/* Gives the frames of a WebP that was just written their milliseconds, if there are as many. 0 or an
+ * errno. */
+int vips_write_webp_times(int fd, const int *times, unsigned count);
+
 /* The first bytes of a PNG, up to where texts may be. */
 enum { PNG_HEADER = 33 };
 /* The texts of a PNG as they are, to where another one is being written: libvips writes UTF-8 as if it were

@@ -43,6 +43,10 @@ void vips_first_description(const struct media_input *input, struct text *text);
 /* png.c: the frames of an animation, or 1. */
 unsigned vips_count_png(const struct media_input *input);
 
+/* webp.c: the milliseconds of `count` frames from `first` (0: the first) on; those that are not found
+ * stay. */
+void vips_read_webp_times(int fd, int *times, unsigned first, unsigned count);
+
 /* read.c: libvips reads no more of an image after a failure: the pages from `done` on (0: the first that is
  * delivered), as another image. False: libvips may say why. */
 bool vips_reopen(struct media_input *input, unsigned done);

@@ -411,6 +411,8 @@ static hone_status keep_animation(struct media_input *input, VipsImage *image, h
     const unsigned skipped = (unsigned)count >= info->pages ? info->first_page - 1 : 0;
     for (unsigned i = 0; i < info->page_count; i++)
         kept->delays[i] = i + skipped < (unsigned)count ? delays[i + skipped] : delays[count - 1];
+    if (strcmp(info->format, "WebP") == 0)
+        vips_read_webp_times(input->fd, kept->delays, info->first_page - 1, info->page_count);
     return HONE_OK;
 }
 

@@ -427,6 +427,11 @@ static int complete(const struct media_output *output)
 {
     if (output->suffix[1] == 't')
         return keeps_metadata(output) ? add_extras(output, vips_metadata_of(output->like)) : 0;
+    const struct vips_kept *kept = output->like ? output->like->kept : NULL;
+    if (output->suffix[1] == 'w')
+        return kept && output->pages > 1 && kept->delay_count == output->pages
+                   ? vips_write_webp_times(output->fd, kept->delays, kept->delay_count)
+                   : 0;
     return output->suffix[1] == 'p' ? vips_drop_second_exif(output->fd) : 0;
 }
 

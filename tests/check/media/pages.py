@@ -389,6 +389,23 @@ def test_animations_stay_animations():
         frame.check(gif_times(place.path("again.gif"))[0] == times[0], f"from WebP: {gif_times(place.path('again.gif'))}")
 
 
+def test_short_times_of_webp_stay():
+    with Here() as place:
+        make_gif(place.path("in.gif"))
+        apply(place, "box", "in.gif", "in.webp", "--quality", "100")
+        with open(place.path("in.webp"), "rb") as file:
+            data, times, at = bytearray(file.read()), (10, 5, 70000, 0), -1
+        for time in times:
+            at = data.index(b"ANMF", at + 1)
+            data[at + 20:at + 23] = time.to_bytes(3, "little")
+        with open(place.path("in.webp"), "wb") as file:
+            file.write(data)
+        frame.check(webp_times(place.path("in.webp"))[0] == list(times), "the input")
+        for wanted, more in ((times, ()), (times[1:3], ("--pages", "2-3"))):
+            apply(place, "transpose", "in.webp", "out.webp", *more)
+            frame.check(webp_times(place.path("out.webp"))[0] == list(wanted), f"{webp_times(place.path('out.webp'))}")
+
+
 def test_frames_of_a_png_are_told():
     with Here() as place:
         subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=48x36:rate=5:duration=1", "-f", "apng",
