@@ -106,12 +106,14 @@ struct media_output {
     const struct media_write_options *options; /* with a quality */
 };
 
+enum { TIFF_NO_UNIT = 1 };
+
 /* How the first page that an input delivers is stored in its TIFF file; false where it is none. */
 struct tiff_layout {
     bool big;
     unsigned compression, tile_width, tile_height; /* as in its tags; tiles 0: strips */
     unsigned subfile;                              /* what the page is to others (NewSubfileType) */
-    unsigned unit;                                 /* of the resolution: 1 is none, 2 an inch, 3 a cm */
+    unsigned unit;                                 /* of the resolution: TIFF_NO_UNIT, 2 an inch, 3 a cm */
     unsigned across[2], down[2];                   /* its fractions; 0: not given */
 };
 bool media_tiff_layout(const struct media_input *input, struct tiff_layout *layout);

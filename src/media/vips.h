@@ -54,6 +54,11 @@ VipsImage *vips_metadata_of(const struct media_input *input);
 /* Of a PNG that was just written: libpng 1.6.39 writes EXIF before the pixels and once more behind them, and
  * one is allowed. 0 or an errno. */
 int vips_drop_second_exif(int fd);
+/* Whether a PNG says how many pixels there are to the metre. */
+bool vips_png_has_density(int fd);
+/* Of a PNG that was just written: only how pixels across and down relate stays. 0 or an errno. */
+int vips_drop_png_density(int fd);
+
 /* Gives the frames of a WebP that was just written their milliseconds, if there are as many. 0 or an
  * errno. */
 int vips_write_webp_times(int fd, const int *times, unsigned count);

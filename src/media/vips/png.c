@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Chunks of PNGs: animations, whose first picture alone is what decoders give, EXIF, and text. */
+/* Chunks of PNGs: animations, whose first picture alone is what decoders give, EXIF, density, and
+ * text. */
 #include "media/vips/internal.h"
 
 #include "base/file.h"
@@ -17,16 +18,16 @@ static uint32_t number(const unsigned char *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* The head of a chunk of this kind before the pixels; false: there is none. */
-static bool find_chunk(int fd, const char *kind, unsigned char head[HEAD])
+/* The place of a chunk of this kind before the pixels, and its head; 0: there is none. */
+static off_t find_chunk(int fd, const char *kind, unsigned char head[HEAD])
 {
     off_t at = SIGNATURE;
     while (file_read_at(fd, head, HEAD, at) == HEAD && memcmp(head + 4, "IDAT", 4) != 0) {
         if (memcmp(head + 4, kind, 4) == 0)
-            return true;
+            return at;
         at += CHUNK + (off_t)number(head);
     }
-    return false;
+    return 0;
 }
 
 unsigned vips_count_png(const struct media_input *input)
@@ -58,7 +59,7 @@ int vips_drop_second_exif(int fd)
     return 0;
 }
 
-/* ---- Text ---- */
+/* ---- Checks ---- */
 
 /* Of a kind and what follows it: PNG (ISO/IEC 15948), annex D. */
 static uint32_t check_of(const unsigned char *bytes, size_t count)
@@ -72,6 +73,38 @@ static uint32_t check_of(const unsigned char *bytes, size_t count)
     }
     return ~check;
 }
+
+/* ---- Density: pixels across and down, and the unit ---- */
+
+enum { DENSITY = CHUNK + 9, UNIT_AT = 8 + 8 };
+
+static off_t find_density(int fd, unsigned char chunk[DENSITY])
+{
+    unsigned char head[HEAD];
+    const off_t at = find_chunk(fd, "pHYs", head);
+    return at && file_read_at(fd, chunk, DENSITY, at) == DENSITY ? at : 0;
+}
+
+bool vips_png_has_density(int fd)
+{
+    unsigned char chunk[DENSITY];
+    return find_density(fd, chunk) && chunk[UNIT_AT] == 1;
+}
+
+int vips_drop_png_density(int fd)
+{
+    unsigned char chunk[DENSITY];
+    const off_t at = find_density(fd, chunk);
+    if (!at)
+        return 0;
+    chunk[UNIT_AT] = 0;
+    const uint32_t check = check_of(chunk + 4, DENSITY - 8);
+    for (int i = 0; i < 4; i++)
+        chunk[DENSITY - 4 + i] = (unsigned char)(check >> (24 - 8 * i));
+    return lseek(fd, at, SEEK_SET) == at && file_write_all(fd, chunk, DENSITY) ? 0 : errno;
+}
+
+/* ---- Text ---- */
 
 /* libvips writes XMP itself. */
 static bool is_sound_text(const unsigned char *chunk, size_t size)

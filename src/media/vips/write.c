@@ -157,6 +157,20 @@ static void set_resolution(VipsImage *image, const VipsImage *metadata, const st
     image->Yres = turned ? metadata->Xres : metadata->Yres;
 }
 
+/* Whether the file says how many pixels there are to the inch or cm; else libvips has made it up. */
+static bool has_density(const struct media_output *output)
+{
+    const VipsImage *metadata = vips_metadata_of(output->like);
+    struct tiff_layout layout = {0};
+    if (!metadata)
+        return false;
+    if (media_tiff_layout(output->like, &layout))
+        return layout.across[1] && layout.down[1] && layout.unit != TIFF_NO_UNIT;
+    if (strcmp(media_get_info(output->like)->format, "PNG") == 0)
+        return vips_png_has_density(output->like->fd);
+    return metadata->Xres < 1 || metadata->Xres > 1 || metadata->Yres < 1 || metadata->Yres > 1;
+}
+
 /* What described a stack, or pixels of another size, describes this image. */
 static void correct_description(VipsImage *image, const struct media_output *output)
 {
@@ -241,6 +255,8 @@ static VipsImage *make_image(const struct media_output *output)
         drop_foreign_profile(image, output);
         correct_description(image, output);
     }
+    if (image && !has_density(output))
+        vips_image_set_string(image, VIPS_META_RESOLUTION_UNIT, "none");
     if (image && output->pages > 1) {
         vips_image_set_int(image, VIPS_META_PAGE_HEIGHT, (int)(desc->height / output->pages));
         vips_carry_animation(output->like, image);
@@ -306,8 +322,12 @@ static VipsForeignTiffCompression compression_of_tag(unsigned tag)
 
 /* libvips knows pixels to the inch or cm alone. Programs write others without a unit, which ImageJ has in the
  * description. */
-static bool keep_resolution(const struct media_output *output, const struct tiff_layout *layout)
+static bool keep_resolution(const struct media_output *output, struct tiff_layout *layout)
 {
+    if ((!layout->across[1] || !layout->down[1]) && !has_density(output)) {
+        layout->unit = TIFF_NO_UNIT;
+        layout->across[0] = layout->across[1] = layout->down[0] = layout->down[1] = 1;
+    }
     if (!layout->across[1] || !layout->down[1] || tiff_set_resolution(output->fd, layout, is_turned(output)))
         return true;
     return vips_error("TIFF", "the resolution could not be written"), false;
@@ -432,7 +452,10 @@ static int complete(const struct media_output *output)
         return kept && output->pages > 1 && kept->delay_count == output->pages
                    ? vips_write_webp_times(output->fd, kept->delays, kept->delay_count)
                    : 0;
-    return output->suffix[1] == 'p' ? vips_drop_second_exif(output->fd) : 0;
+    if (output->suffix[1] != 'p')
+        return 0;
+    const int code = vips_drop_second_exif(output->fd);
+    return code || has_density(output) ? code : vips_drop_png_density(output->fd);
 }
 
 hone_status media_write_vips(const struct media_output *output, hone_error *error)

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import zlib
 
+import cv2
 import numpy as np
 import tifffile
 
@@ -160,6 +161,27 @@ def test_a_tiff_s_resolution_stays_as_it_is():
                         got = [page.tags[axis + "Resolution"].value for axis in "XY"]
                         frame.check(got == wanted and page.tags["ResolutionUnit"].value == unit, f"{options} {chain}: {got}, not {wanted}")
                     frame.check(len(file.pages) == pages, f"{options}: {len(file.pages)} pages")
+
+
+def test_no_density_is_made_up():
+    """Where the input tells none, only how pixels across and down relate is kept."""
+    image = np.random.default_rng(1).integers(0, 256, (20, 30, 3), "u1")
+    with Here() as place:
+        tifffile.imwrite(place.path("unitless.tif"), image, photometric="rgb", resolution=(3, 2), resolutionunit="NONE", metadata=None)
+        tifffile.imwrite(place.path("cm.tif"), image, photometric="rgb", resolution=(10, 10), resolutionunit="CENTIMETER", metadata=None)
+        frame.check(cv2.imwrite(place.path("plain.png"), image) and cv2.imwrite(place.path("plain.webp"), image), "inputs")
+        with open(place.path("plain.ppm"), "wb") as file:
+            file.write(b"P6 30 20 255 " + image.tobytes())
+        tool("convert", place.path("plain.ppm"), "-density", "10", "-units", "PixelsPerCentimeter", place.path("dense.png"))
+        for name, dense in (("unitless.tif", False), ("plain.png", False), ("plain.webp", False), ("plain.ppm", False), ("cm.tif", True), ("dense.png", True)):
+            for out in ("out.jpg", "out.png", "out.webp", "out.tif"):
+                apply(place, name, out)
+                got = exiftool(place.path(out))
+                metre = [got["PNG-pHYs:PixelUnits"] == 1] if out == "out.png" else []
+                inch = [got[tag] > 1 for tag in ("IFD0:ResolutionUnit", "JFIF:ResolutionUnit") if tag in got]
+                frame.check(metre + inch == [dense] * len(metre + inch) and metre + inch, f"{name} to {out}: {got}")
+                if name == "unitless.tif":
+                    frame.check((got["IFD0:XResolution"], got["IFD0:YResolution"]) == (3, 2), f"{out}: {got}")
 
 
 def test_a_profile_fits_what_is_stored():
