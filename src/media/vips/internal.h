@@ -43,6 +43,9 @@ void vips_first_description(const struct media_input *input, struct text *text);
 /* png.c: the frames of an animation, or 1. */
 unsigned vips_count_png(const struct media_input *input);
 
+/* jp2.c: of each sample of a JPEG 2000; 0: they differ, are signed or not known. */
+unsigned vips_jp2_bits(int fd);
+
 /* webp.c: the milliseconds of `count` frames from `first` (0: the first) on; those that are not found
  * stay. */
 void vips_read_webp_times(int fd, int *times, unsigned first, unsigned count);

@@ -518,6 +518,20 @@ def test_white_of_ten_and_twelve_bits_is_white():
             frame.check(abs(got - wanted).max() < 1 and got.max() == 65535, f"{bits} bits: off by {abs(got - wanted).max()}, {got.max()}")
 
 
+def test_white_of_jpeg_2000_is_white():
+    with Here() as place:
+        for bits in (10, 12, 14):
+            levels = (np.arange(64 * 64) * ((1 << bits) - 1) // 4095).astype("<u2")
+            levels.tofile(place.path("in.raw"))
+            for name in ("in.jp2", "in.j2k"):
+                subprocess.run(["ffmpeg", "-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", f"gray{bits}le", "-s", "64x64", "-i", place.path("in.raw"),
+                                "-c:v", "libopenjpeg", "-format", name[3:], "-frames:v", "1", place.path(name)], check=True, timeout=100)
+                place.run("apply", "transpose", place.path(name), "-o", place.path("out.png"), "--trust")
+                got = cv2.imread(place.path("out.png"), cv2.IMREAD_UNCHANGED).T.ravel()
+                off = abs(got - levels * (65535 / ((1 << bits) - 1))).max()
+                frame.check(off < 1 and got.max() == 65535, f"{name}, {bits} bits: off by {off}, {got.max()}")
+
+
 def test_lab_of_sixteen_bits_keeps_them():
     """By OpenCV, whose white is a little different."""
     with Here() as place:
