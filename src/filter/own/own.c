@@ -90,6 +90,14 @@ const struct hone_filter *own_at(size_t index)
     return found ? &found->filter : NULL;
 }
 
+void own_forget(const struct hone_filter *filter)
+{
+    pthread_mutex_lock(&lock);
+    for (struct own *own = newest; own; own = own->older)
+        own->replaced = own->replaced || &own->filter == filter;
+    pthread_mutex_unlock(&lock);
+}
+
 static bool is_same(const struct own *own, const char *path, const char *text)
 {
     return own && strcmp(own->source.path, path) == 0 && strcmp(own->source.text, text) == 0;

@@ -14,6 +14,8 @@
 const struct hone_filter *own_find(const char *name);
 /* In the order of loading, without those that were replaced; NULL beyond the last. Threads: safe. */
 const struct hone_filter *own_at(size_t index);
+/* Another file may have the name of this one from now on. What has the filter keeps it. */
+void own_forget(const struct hone_filter *filter);
 
 /* Makes a failed build the author's mistake, with file, line and column, if the compiler's log names a place
  * in the text: then HONE_ERROR_USAGE, else `status`. */

@@ -78,15 +78,49 @@ static const char *skip_blanks_and_comments(const char *at)
     }
 }
 
+static const char operators[] = "+-*/%<>=!&|^";
+
+/* The body of a macro that the file defines, behind its name and parameters; NULL: it does not. */
+static const char *macro_body(const char *source, const char *name, size_t length)
+{
+    static const char define[] = "#define ";
+    const char *at = source;
+    while ((at = strstr(at, define))) {
+        at += strlen(define);
+        if (strncmp(at, name, length) == 0 && at[length] == '(')
+            return at + length + strcspn(at + length, ")\n");
+    }
+    return NULL;
+}
+
+/* Of a macro with a single one. Where in it an expression stands libclang does not tell. */
+static struct word operator_in_macro(const struct tree *tree, const struct place *at)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    const char *source = text_view(&tree->job->source), *name = source + at->offset;
+    const size_t length = strspn(name, letters);
+    const char *body = length ? macro_body(source, name, length) : NULL;
+    struct word word = {""};
+    if (!body)
+        return word;
+    const char *end = body + strcspn(body, "\n"), *first = body + strcspn(body, operators);
+    const size_t size = first < end ? strspn(first, operators) : 0;
+    if (size > 0 && size <= 3 && first + size + strcspn(first + size, operators) >= end)
+        memcpy(word.text, first, size);
+    return word;
+}
+
 struct word operator_of(const struct tree *tree, CXCursor left, CXCursor right)
 {
     struct word word = {""};
     const struct place from = place_of(tree, tree->c->getRangeEnd(tree->c->getCursorExtent(left)));
     const struct place to = place_of(tree, tree->c->getRangeStart(tree->c->getCursorExtent(right)));
-    if (!from.inside || !to.inside || to.offset <= from.offset)
+    if (!from.inside || !to.inside)
         return word;
+    if (to.offset <= from.offset)
+        return operator_in_macro(tree, &to);
     const char *at = skip_blanks_and_comments(text_view(&tree->job->source) + from.offset);
-    const size_t length = strspn(at, "+-*/%<>=!&|^");
+    const size_t length = strspn(at, operators);
     if (length > 0 && length <= 3)
         memcpy(word.text, at, length);
     return word;
@@ -176,16 +210,15 @@ static void judge_variable(const struct spot *spot, CXCursor variable)
     const struct tree *tree = spot->tree;
     const struct place at = cursor_place(tree, variable);
     const CXType type = tree->c->getCursorType(variable);
-    if (!at.inside)
+    const struct word name = name_of(tree, variable);
+    if (!at.inside || !text_starts(text_view(&tree->job->source) + at.offset, name.text)) /* a macro's */
         return;
     if (is_size_t(tree, variable))
-        lint_add(tree->job, RULE_SIZE_T, at.line, at.column, "'%.60s' is a size_t",
-                 name_of(tree, variable).text);
+        lint_add(tree->job, RULE_SIZE_T, at.line, at.column, "'%.60s' is a size_t", name.text);
     if (type.kind == CXType_ConstantArray && variable.kind == CXCursor_VarDecl) /* a parameter is a pointer */
         judge_array(spot, variable, type, &at);
     if (tree->c->getCanonicalType(type).kind == CXType_Pointer && space_of(tree, type) == SPACE_GENERIC)
-        lint_add(tree->job, RULE_GENERIC, at.line, at.column, "'%.60s' may point to any memory",
-                 name_of(tree, variable).text);
+        lint_add(tree->job, RULE_GENERIC, at.line, at.column, "'%.60s' may point to any memory", name.text);
 }
 
 static void judge_cast(const struct tree *tree, CXCursor cast)

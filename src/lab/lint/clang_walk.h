@@ -39,7 +39,8 @@ struct word name_of(const struct tree *tree, CXCursor cursor);
 enum { CHILDREN = 4 };
 unsigned children_of(const struct tree *tree, CXCursor cursor, CXCursor children[CHILDREN]);
 
-/* The operator between two operands as it stands in the source: "/", "+="; "" where a macro hides it. */
+/* The operator between two operands as it stands in the source: "/", "+="; "" where a macro hides it among
+ * others. */
 struct word operator_of(const struct tree *tree, CXCursor left, CXCursor right);
 bool is_assignment(const char *operator);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Filters of one's own (docs/own-filters.md), whose text alone is no program. */
+#include "filter/own/own.h"
 #include "base/error.h"
 #include "filter/case.h"
 #include "filter/instance.h"
@@ -48,5 +49,7 @@ hone_status lint_own_head(struct lint_head *head, const struct lint_job *job, ho
     const struct hone_filter *filter = status ? NULL : registry_find(job->path);
     THEN(status, filter_own_head(&head->text, filter, error));
     THEN(status, add_options(&head->options, filter, error));
+    if (filter) /* files of one name in several folders may be judged */
+        own_forget(filter);
     return status;
 }

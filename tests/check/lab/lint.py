@@ -172,6 +172,10 @@ def test_macros_and_included_files():
         frame.check(found == [("division", 5)], f"a macro that is a variable: {found}")
         found, _, _ = findings(folder, body("    out[i] = in[i / WIDTH];\n"), "--include", "h.clh")
         frame.check(found == [("division", 4)], f"a file included before: {found}")
+        macros = "#define DIV(a, b) ((a) / (b))\n#define REST(a, b) ((a) % (b))\n#define SUM(a, b) ((a) + (b))\n"
+        for call, wanted in (("DIV(i, n)", "division"), ("REST(i, n)", "modulo"), ("DIV(i, 4)", None), ("SUM(i, n)", None)):
+            found, _, _ = findings(folder, macros + body(f"    out[i] = in[{call}];\n"))
+            frame.check(found == ([(wanted, 7)] if wanted else []), f"{call}: {found}")
 
 
 OWN = """//@filter summary x
@@ -208,8 +212,20 @@ def test_filters_of_ones_own_are_judged_behind_hones_text():
             result = lint(folder, "k.cl")
             frame.check(result.returncode == 3 and words in result.stderr, f"{result.returncode}: {result.stderr}")
     for path in glob.glob(os.path.join(frame.ROOT, "examples/filters/*.cl")):
-        result = lint(None, path)
-        frame.check(result.returncode in (0, 1) and not result.stderr, f"{path}: {result.stderr}")
+        for standard in "CL1.2", "CL2.0":
+            result = lint(None, path, "--std", standard)
+            frame.check(result.returncode in (0, 1) and not result.stderr, f"{path}: {result.stderr}")
+            frame.check("hone_here" not in result.stdout, f"{path}, {standard}: {result.stdout}")
+
+
+def test_files_of_one_name_are_judged():
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("a", "b"):
+            os.mkdir(os.path.join(folder, name))
+            with open(os.path.join(folder, name, "same.cl"), "w", encoding="utf-8") as file:
+                file.write(OWN)
+        result = lint(folder, "a/same.cl", "b/same.cl")
+        frame.check(result.returncode == 1 and result.stdout.startswith("a/same.cl:7:") and "\nb/same.cl:7:" in result.stdout, f"{result}")
 
 
 def test_what_cannot_be_read_is_answered():
