@@ -77,6 +77,21 @@ static hone_status read_source(struct kernel_run *run, hone_error *error)
     return file_read(path, OWN_MAX_SOURCE, &run->source, error);
 }
 
+/* Of several, which are told; what is wrong where none is seen, the check of the specification says. */
+static hone_status choose_kernel(struct kernel_run *run, hone_error *error)
+{
+    struct text list = {0};
+    hone_status status = HONE_OK;
+    run->spec->kernel = own_source_only(text_view(&run->source));
+    if (!run->spec->kernel)
+        own_source_kernels(&list, text_view(&run->source));
+    if (list.length)
+        status = error_usage(error, "which kernel of '%s'? Name it with --kernel: there are %s",
+                             run->spec->file ? run->spec->file : "the file", text_view(&list));
+    text_finish(&list);
+    return status;
+}
+
 static hone_status make_spec(struct kernel_run *run, hone_error *error)
 {
     hone_status status = HONE_OK;
@@ -93,7 +108,7 @@ static hone_status make_spec(struct kernel_run *run, hone_error *error)
     if (!status && !run->spec_file)
         status = own_spec_read_comments(run->spec, text_view(&run->source), run->folder, error);
     if (!status && !run->spec->kernel)
-        run->spec->kernel = own_source_only(text_view(&run->source));
+        status = choose_kernel(run, error);
     THEN(status, set_flags(run, error));
     THEN(status, tune_kernel_files(run, error));
     /* what the user defines counts more than an image's size, which counts more than a comment */

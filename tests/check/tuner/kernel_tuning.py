@@ -650,6 +650,13 @@ def test_a_cache_of_nothing_is_refused():
         frame.check("'cache.json' holds no results" in err, err)
 
 
+def test_several_kernels_are_told():
+    with Place() as place:
+        place.write("two.cl", "kernel void one(global int *a) {}\n/* kernel void none() {} */ __kernel void other(global int *a) {}\n")
+        err = place.run("--kernel-file", "two.cl", "--param", "N=1,2", "--global", "1", "--arg", "out:s32:1", status=2)[1]
+        frame.check("Name it with --kernel: there are one, other\n" in err, err)
+
+
 def test_costs_name_what_there_is():
     with Place() as place:
         place.write("k.cl", "kernel void k(global int *out) { out[0] = 0 * N; }\n")

@@ -231,21 +231,35 @@ static const char *skip_parentheses(const char *at)
     return at;
 }
 
+/* The name of the next kernel; NULL: there is none. */
+static const char *next_kernel(const char **source, size_t *length)
+{
+    const char *word;
+    while ((word = next_word(source, length)) && !same(word, *length, "kernel") &&
+           !same(word, *length, "__kernel"))
+        ;
+    if (!word)
+        return NULL;
+    do { /* attributes, and "void" */
+        *source = skip_parentheses(*source);
+        word = next_word(source, length);
+    } while (word && (same(word, *length, "void") || same(word, *length, "__attribute__")));
+    return word;
+}
+
 char *own_source_only(const char *source)
 {
-    const char *word, *name = NULL;
-    size_t length = 0, name_length = 0;
-    while ((word = next_word(&source, &length))) {
-        if (!same(word, length, "kernel") && !same(word, length, "__kernel"))
-            continue;
-        if (name)
-            return NULL;
-        do { /* attributes, and "void" */
-            source = skip_parentheses(source);
-            name = next_word(&source, &name_length);
-        } while (name && (same(name, name_length, "void") || same(name, name_length, "__attribute__")));
-    }
-    return name ? mem_copy_text_n(name, name_length) : NULL;
+    size_t length = 0, other = 0;
+    const char *name = next_kernel(&source, &length);
+    return name && !next_kernel(&source, &other) ? mem_copy_text_n(name, length) : NULL;
+}
+
+void own_source_kernels(struct text *list, const char *source)
+{
+    const char *name;
+    size_t length = 0;
+    while ((name = next_kernel(&source, &length)))
+        text_add(list, "%s%.*s", list->length ? ", " : "", (int)length, name);
 }
 
 bool own_source_includes(const char *source)

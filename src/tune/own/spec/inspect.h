@@ -14,3 +14,5 @@ bool own_source_includes(const char *source);
 
 /* The name of the only kernel of a source, to be freed; NULL where there are several, or none is seen. */
 char *own_source_only(const char *source);
+/* The names of all, for a message. */
+void own_source_kernels(struct text *list, const char *source);
