@@ -45,7 +45,8 @@ int vips_write_webp_times(int fd, const int *times, unsigned count)
     at = FIRST;
     for (unsigned i = 0; i < count && (place = next_time(fd, &at)) != 0; i++) {
         const int most = 0xffffff, shown = times[i] < 0 ? 0 : times[i] < most ? times[i] : most;
-        const unsigned char time[TIME_BYTES] = {shown & 255, shown >> 8 & 255, shown >> 16 & 255};
+        const unsigned char time[TIME_BYTES] = {(unsigned char)shown, (unsigned char)(shown >> 8),
+                                                (unsigned char)(shown >> 16)};
         if (lseek(fd, place, SEEK_SET) != place || !file_write_all(fd, time, sizeof time))
             return errno;
     }
