@@ -238,7 +238,7 @@ hone_status t4_import(const char *path, size_t *added, hone_error *error)
     hone_status status = t ? t4_load(path, &root, error) : error_memory(error, "results");
     const json_t *metadata = json_object_get(root, "metadata"), *own = json_object_get(metadata, "x_hone");
     const json_t *source = json_object_get(metadata, "kernel_tuner");
-    if (!status && json_array_size(json_object_get(root, "results")) == 0)
+    if (!status && (own || source) && json_array_size(json_object_get(root, "results")) == 0)
         status =
             error_io(error, "'%s' holds no results: nothing was measured, or the session is not over", path);
     if (!status && json_is_string(json_object_get(source, "kernel")) &&
