@@ -38,7 +38,6 @@
 #define WEIGHT_BITS                                                                                          \
     (14 + BYTES) /* a sum along a row takes so many more, and just fits into its planes; see exact.c */
 #define SHIFT      ((ROUNDED ? 1 : 2) * WEIGHT_BITS - 8 * (SUM_PLANES - 1))
-#define TOGETHER   (4 / BYTES) /* tiles that are stored at once */
 
 #define LANE_WORDS 4
 #define WEIGHTS    uint
@@ -141,10 +140,10 @@ inline void make_weights(struct weights *to, const struct strip *s, const struct
 
 /* The planes of the lane's four columns in each block of its row, of the eight from `slot` on. */
 inline void split_pixels(uint planes[BYTES][ACROSS], __local const uint *stage, int slot,
-                         const struct strip *s, const struct lane *lane)
+                         const struct lane *lane)
 {
 #if PLANES
-    __local const PIXEL *from = first_pixel(stage, slot, s, lane);
+    __local const PIXEL *from = first_pixel(stage, slot, lane);
 #else
     __local const uint *from =
         stage + (slot + lane->group) * STAGE_LINE + (SIDE - REACH_X) * BYTES / 4 + BYTES * lane->place;
@@ -219,13 +218,13 @@ inline void split_sums(uint planes[SUM_PLANES], uint a, uint b, uint c, uint d)
 #define HELD held[DEPTH][TILES][2][SUM_PLANES]
 
 /* Takes the next 16 rows. */
-inline void take_rows(uint HELD, __local const uint *stage, const struct strip *s,
-                      const struct weights *weights, const struct lane *lane)
+inline void take_rows(uint HELD, __local const uint *stage, const struct weights *weights,
+                      const struct lane *lane)
 {
     uint now[2][BYTES][ACROSS];
     UNROLL
     for (int i = 0; i < 2; i++)
-        split_pixels(now[i], stage, 8 * i, s, lane);
+        split_pixels(now[i], stage, 8 * i, lane);
     UNROLL
     for (int tile = 0; tile < TILES; tile++) {
         uint upper[4], lower[4];
@@ -277,45 +276,6 @@ inline void down_columns(uint *results, uint HELD, int tile, int side, const str
     for (int i = 0; i < 4; i++)
         results[i] = finish_sum(total, i);
 }
-
-#if !PLANES
-/* The words of a tile: of row `group`, and of row `group` + 8. */
-inline void tile_words(uint *upper, uint *lower, uint HELD, int tile, const struct weights *weights,
-                       const struct lane *lane)
-{
-    uint left[4], right[4];
-    down_columns(left, held, tile, 0, weights, lane);
-    down_columns(right, held, tile, 1, weights, lane);
-#if BYTES == 1
-    *upper = hone_pack(left[0], left[1], right[0], right[1]);
-    *lower = hone_pack(left[2], left[3], right[2], right[3]);
-#else
-    upper[0] = LOW_SHORTS(left[0], left[1]);
-    upper[1] = LOW_SHORTS(right[0], right[1]);
-    lower[0] = LOW_SHORTS(left[2], left[3]);
-    lower[1] = LOW_SHORTS(right[2], right[3]);
-#endif
-}
-
-/* 16 rows of results from y on. What the lanes of a group hold of some tiles are the words of two rows; after
- * the exchange each holds four neighbouring ones of each row. */
-inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
-                      const struct weights *weights, const struct lane *lane)
-{
-    UNROLL
-    for (int tile = 0; tile < TILES; tile += TOGETHER) {
-        uint upper[4], lower[4];
-        int x = s->at + 16 * tile + 4 * WORD_PART * lane->place;
-        UNROLL
-        for (int i = 0; i < TOGETHER; i++)
-            tile_words(upper + BYTES * i, lower + BYTES * i, held, tile + i, weights, lane);
-        exchange_words(upper, lane);
-        store_words(upper, s, out, out_pitch, x, y + lane->group);
-        exchange_words(lower, lane);
-        store_words(lower, s, out, out_pitch, x, y + lane->group + 8);
-    }
-}
-#endif
 
 #include "filters/gaussian/walk.clh"
 

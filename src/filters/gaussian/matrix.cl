@@ -201,12 +201,12 @@ inline void load_pixels(uint *low, uint *high, __local const uint *from, int blo
 #endif
 
 /* The products along 8 rows, halves: of each tile the columns of its rows 0 ... 7, and 8 ... 15. */
-inline void along_rows(uint rows[TILES][2], __local const uint *stage, int slot, const struct strip *s,
+inline void along_rows(uint rows[TILES][2], __local const uint *stage, int slot,
                        const struct weights *weights, const struct lane *lane)
 {
     uint low[ACROSS], high[ACROSS];
 #if PLANES
-    __local const PIXEL *from = first_pixel(stage, slot, s, lane);
+    __local const PIXEL *from = first_pixel(stage, slot, lane);
 #else
     __local const uint *from = stage + (slot + lane->group) * STAGE_LINE + (SIDE - REACH_X) / 4 + lane->place;
 #endif
@@ -237,55 +237,9 @@ inline void down_columns(uint *results, uint HELD, int tile, int side, const str
         results[i] = as_uint(sum[i] + ROUND);
 }
 
-#if !PLANES
-/* The words of a tile: of row `group`, and of row `group` + 8. */
-inline void tile_words(uint *upper, uint *lower, uint HELD, int tile, const struct weights *weights,
-                       const struct lane *lane)
-{
-    uint left[4], right[4];
-    down_columns(left, held, tile, 0, weights, lane);
-    down_columns(right, held, tile, 1, weights, lane);
-    *upper = hone_pack(left[0], left[1], right[0], right[1]);
-    *lower = hone_pack(left[2], left[3], right[2], right[3]);
-}
-
-/* 16 rows of results from y on. What the lanes of a group hold of four tiles are the words of two rows; after
- * the exchange each holds four neighbouring ones of each row. Of two tiles, the words of both rows are
- * exchanged at once. */
-inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, int out_pitch, int y,
-                      const struct weights *weights, const struct lane *lane)
-{
-#if TILES % 4
-    UNROLL
-    for (int tile = 0; tile < TILES; tile += 2) {
-        uint w[4];
-        int x = s->at + 16 * (tile + lane->place % 2), line = y + lane->group + lane->place / 2 * 8;
-        UNROLL
-        for (int i = 0; i < 2; i++)
-            tile_words(w + i, w + 2 + i, held, tile + i, weights, lane);
-        exchange_words(w, lane);
-        store_words(w, s, out, out_pitch, x, line);
-    }
-#else
-    UNROLL
-    for (int tile = 0; tile < TILES; tile += 4) {
-        uint upper[4], lower[4];
-        int x = s->at + 16 * (tile + lane->place);
-        UNROLL
-        for (int i = 0; i < 4; i++)
-            tile_words(upper + i, lower + i, held, tile + i, weights, lane);
-        exchange_words(upper, lane);
-        store_words(upper, s, out, out_pitch, x, y + lane->group);
-        exchange_words(lower, lane);
-        store_words(lower, s, out, out_pitch, x, y + lane->group + 8);
-    }
-#endif
-}
-#endif
-
 /* Takes the next 16 rows. */
-inline void take_rows(uint HELD, __local const uint *stage, const struct strip *s,
-                      const struct weights *weights, const struct lane *lane)
+inline void take_rows(uint HELD, __local const uint *stage, const struct weights *weights,
+                      const struct lane *lane)
 {
     UNROLL
     for (int i = 0; i + 2 < HELD_BLOCKS; i++) {
@@ -297,7 +251,7 @@ inline void take_rows(uint HELD, __local const uint *stage, const struct strip *
     }
     UNROLL
     for (int i = 0; i < 2; i++)
-        along_rows(held[HELD_BLOCKS - 2 + i], stage, 8 * i, s, weights, lane);
+        along_rows(held[HELD_BLOCKS - 2 + i], stage, 8 * i, weights, lane);
 }
 
 #include "filters/gaussian/walk.clh"

@@ -189,12 +189,12 @@ inline void multiply_parts(float *sum, const struct weights *weights, int b, con
 }
 
 /* The products along 8 rows: of each tile the columns of its rows 0 ... 7, and 8 ... 15. */
-inline void along_rows(uint rows[TILES][2][2], __local const uint *stage, int slot, const struct strip *s,
+inline void along_rows(uint rows[TILES][2][2], __local const uint *stage, int slot,
                        const struct weights *weights, const struct lane *lane)
 {
     uint left[ACROSS][2], right[ACROSS][2];
 #if PLANES
-    __local const float *from = first_pixel(stage, slot, s, lane);
+    __local const float *from = first_pixel(stage, slot, lane);
 #else
     __local const float4 *from =
         (__local const float4 *)(stage + (slot + lane->group) * STAGE_LINE) + lane->place;
@@ -243,7 +243,7 @@ inline float window_sum(const struct strip *s, int i, int y)
 /* Where the lane's results are, put together or stored: result i of one side of a tile, in rows from y on. */
 #if PLANES
 #define RESULTS         __local uint *stage
-#define RESULT_OF(i, x) place_of_result(stage, tile, side, i, s, lane)
+#define RESULT_OF(i, x) place_of_result(stage, tile, side, i, lane)
 #define OWN_COLUMN(i)   own_place(lane, i)
 #else
 #define RESULTS         __global RESULT *out, int out_pitch
@@ -295,7 +295,7 @@ inline void put_rows(__local uint *stage, uint HELD, int y, const struct strip *
         finite += down_columns(sum, held, tile, weights, lane);
         UNROLL
         for (int i = 0; i < 8; i++)
-            *place_of_result(stage, tile, i / 4, i % 4, s, lane) = sum[i / 4][i % 4];
+            *place_of_result(stage, tile, i / 4, i % 4, lane) = sum[i / 4][i % 4];
     }
     if (isnan(finite))
         mend_rows(stage, y, s, lane);
@@ -323,8 +323,8 @@ inline void make_rows(uint HELD, const struct strip *s, __global RESULT *out, in
 #endif
 
 /* Takes the next 16 rows. */
-inline void take_rows(uint HELD, __local const uint *stage, const struct strip *s,
-                      const struct weights *weights, const struct lane *lane)
+inline void take_rows(uint HELD, __local const uint *stage, const struct weights *weights,
+                      const struct lane *lane)
 {
     UNROLL
     for (int k = 0; k < (HELD_BLOCKS - 2) * TILES * 4; k++) {
@@ -333,9 +333,10 @@ inline void take_rows(uint HELD, __local const uint *stage, const struct strip *
     }
     UNROLL
     for (int i = 0; i < 2; i++)
-        along_rows(held[HELD_BLOCKS - 2 + i], stage, 8 * i, s, weights, lane);
+        along_rows(held[HELD_BLOCKS - 2 + i], stage, 8 * i, weights, lane);
 }
 
+#define OWN_ROWS
 #include "filters/gaussian/walk.clh"
 
 __kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
