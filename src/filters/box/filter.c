@@ -402,6 +402,8 @@ static const struct seed seeds[] = {
      "abreast", "BATCH=2 AT_ONCE=2 TEAMS=4 GROUPS=1 WG_X=128"},
     {ABREAST " && " LARGE " && !" SMALL " && C == 1 && " SPAN " <= 256", "abreast",
      "AT_ONCE=2 GROUPS=4 WG_X=128"},
+    {ABREAST " && " VERY_LARGE " && TYPE == 0 && C == 4 && " SPAN " > 100 && " SPAN " <= 256", "abreast",
+     "BATCH=2 AT_ONCE=2 GROUPS=4 WG_X=128"},
     {ABREAST " && " LARGE " && C >= 3 && " SPAN " > 100 && " SPAN " <= 256", "abreast",
      "WORDS=8 BATCH=2 GROUPS=4 WG_X=128"},
     {ABREAST " && " LARGE " && !" SMALL " && " SPAN " <= 256", "abreast", "GROUPS=4 WG_X=128"},
