@@ -149,6 +149,21 @@ struct tunable {
         "WG_Y", TUNABLE_LAUNCH, down, "work-group height"                                                    \
     }
 
+/* The most registers of a work-item on NVIDIA's GPUs, and the compiler's options for it: with fewer, more
+ * warps run at once, until registers are spilled to memory. Such a variant has the constraint, too, and its
+ * kernels say their size by GROUP_SIZE() (kernel.clh). */
+#define REGISTERS                                                                                            \
+    {                                                                                                        \
+        "REGISTERS", TUNABLE_DEFINE, "0 96 128 168",                                                         \
+            "most registers of a work-item on NVIDIA's GPUs; 0: as many as the compiler takes"               \
+    }
+#define REGISTERS_OPTIONS                                                                                    \
+    {"-cl-nv-maxrregcount=96", "REGISTERS == 96"}, {"-cl-nv-maxrregcount=128", "REGISTERS == 128"},          \
+    {                                                                                                        \
+        "-cl-nv-maxrregcount=168", "REGISTERS == 168"                                                        \
+    }
+#define REGISTERS_CONSTRAINT "REGISTERS == 0 || PTX"
+
 /**
  * One kernel launch. The work-items cover `extent` pixels, each one a block of `block`; the global size is
  * rounded up to the work-group `local`. Arguments, in the kernel's order:

@@ -279,7 +279,7 @@ inline void down_columns(uint *results, uint HELD, int tile, int side, const str
 
 #include "filters/gaussian/walk.clh"
 
-__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
+__kernel GROUP_SIZE(WG_X, 1) void
 gaussian_exact_matrix(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                       int out_offset, int out_pitch, int width, int height, int border,
                       __global const uint *table, int reach)

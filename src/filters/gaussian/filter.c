@@ -148,12 +148,16 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* clang-format off */
 
-/* Products of small matrices: a warp for each channel that is made. Strips of a work-group, and their stages:
- * two times 16 rows, each of pieces of 16 bytes and at most seven more that keep banks apart. */
+/* Products of small matrices: a warp for each channel that is made. Strips of a work-group, their stages, two
+ * times 16 rows, each of pieces of 16 bytes and at most seven more that keep banks apart; and 16 rows of
+ * results of colours that are integers. */
 #define STRIPS             "(C == 1 ? WG_X/32 : 1)"
-#define STAGE_BYTES(reach) STRIPS                                                                  \
-    "*32*(16*TILES*C*BITS/8 + 2*roundup(roundup(" #reach ", 8)*C*BITS/8, 16) + 112)"
-#define MATRIX_FITS "WG_X <= MAXWG && 128 <= MAXWG", "C == 1 || WG_X == 64"
+#define STAGE_BYTES(reach) "(" STRIPS                                                              \
+    "*32*(16*TILES*C*BITS/8 + 2*roundup(roundup(" #reach ", 8)*C*BITS/8, 16) + 112)"               \
+    " + (C > 1 && !FLOAT)*16*(2*TILES*C*BITS + 16))"
+#define MATRIX_FITS "WG_X <= MAXWG && 128 <= MAXWG", "C == 1 || (WG_X == 64 && BURST)"
+#define BURST                                                                                      \
+    {"BURST", TUNABLE_DEFINE, "1 0", "rows inside of the image are loaded by code of their own"}
 #define MATRIX_PASS(name, table)                                                                   \
     {.kernel = name, .extent = {"ceildiv(W, 16*TILES)*32*MADE", "H"}, .block = {"1", "ROWS"},      \
      .local = {"C == 1 ? WG_X : 32*MADE", "1"},                                                    \
@@ -163,11 +167,11 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
  * packing. */
 #define BYTE_MATRIX                                                                                \
     EXACT_16 " && EXACT_REACH <= 32 && (SM >= 80 || W*H <= 65536)"
-#define BYTE_MATRIX_FITS MATRIX_FITS, STAGE_BYTES(EXACT_REACH) " <= LMEM"
+#define BYTE_MATRIX_FITS MATRIX_FITS, REGISTERS_CONSTRAINT, STAGE_BYTES(EXACT_REACH) " <= LMEM"
 #define BYTE_MATRIX_TUNABLES                                                                       \
     {"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},                            \
     {"ROWS", TUNABLE_DEFINE, "128 16 32 64 256 512", "rows per warp"},                             \
-    {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}
+    {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}, BURST, REGISTERS
 #define BYTE_MATRIX_PASS                                                                           \
     MATRIX_PASS("gaussian_exact_matrix", EXACT_WEIGHTS)
 #define BYTE_MATRIX_COST                                                                           \
@@ -262,8 +266,11 @@ static const struct variant variants[] = {
      .specialised = "the window's radius sets the depth of the products",
      .tunables = {{"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},
                   {"ROWS", TUNABLE_DEFINE, "128 16 32 64 256 512", "rows per warp"},
-                  {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}},
-     .constraints = {MATRIX_FITS, STAGE_BYTES(NEAR) " <= LMEM"},
+                  {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"},
+                  BURST,
+                  REGISTERS},
+     .options = {REGISTERS_OPTIONS},
+     .constraints = {MATRIX_FITS, STAGE_BYTES(NEAR) " <= LMEM", REGISTERS_CONSTRAINT},
      .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
      .passes = {MATRIX_PASS("gaussian_matrix", "table4:4*NEAR + 4")},
      /* The products are done by units of their own; what is left is packing and rounding. */
@@ -272,16 +279,21 @@ static const struct variant variants[] = {
              "u16: every weight, both passes as products of matrices of bytes, in integers"),
      .condition = DIRECT " && TYPE == 1 && " BYTE_MATRIX, .align = 16,
      .specialised = "the window's reach sets the depth of the products", .tunables = {BYTE_MATRIX_TUNABLES},
-     .constraints = {BYTE_MATRIX_FITS}, .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80", "ROUNDED=1"},
-     .passes = {BYTE_MATRIX_PASS}, .cost = {BYTE_MATRIX_COST}},
+     .options = {REGISTERS_OPTIONS}, .constraints = {BYTE_MATRIX_FITS},
+     .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80", "ROUNDED=1"}, .passes = {BYTE_MATRIX_PASS},
+     .cost = {BYTE_MATRIX_COST}},
     {VARIANT("matrix32", "matrix32.cl", 0, "packed",
              "f32: every weight, both passes as products of matrices of numbers in two parts"),
      .condition = DIRECT " && TYPE == 2 && NEAR <= 32 && (SM >= 80 || W*H <= 65536)", .align = 16,
      .specialised = "the window's radius sets the depth of the products",
      .tunables = {{"TILES", TUNABLE_DEFINE, "2 1 4", "tiles of 16 columns per warp"},
                   {"ROWS", TUNABLE_DEFINE, "64 16 32 128 256", "rows per warp"},
-                  {"WG_X", TUNABLE_DEFINE, "64 32 128", "work-items of a work-group"}},
-     .constraints = {MATRIX_FITS, STAGE_BYTES(NEAR) " + (C == 1 ? 2048*(1 + ceildiv(NEAR, 8)) : 0) <= LMEM"},
+                  {"WG_X", TUNABLE_DEFINE, "64 32 128", "work-items of a work-group"},
+                  BURST,
+                  REGISTERS},
+     .options = {REGISTERS_OPTIONS},
+     .constraints = {REGISTERS_CONSTRAINT, MATRIX_FITS,
+                     STAGE_BYTES(NEAR) " + (C == 1 ? 2048*(1 + ceildiv(NEAR, 8)) : 0) <= LMEM"},
      .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
      .passes = {MATRIX_PASS("gaussian_matrix32", "table4:4*NEAR + 4")},
      .cost = {"8*C", "C*(16*TILES + 16*ceildiv(NEAR, 8))/(16*TILES)", "16*C"}},
@@ -383,7 +395,7 @@ static const struct variant variants[] = {
              "exact=yes on a GPU: both passes as products of matrices of bytes, in integers"),
      .condition = BYTE_MATRIX, .align = 16, .exact = TYPE_U8 | TYPE_U16,
      .specialised = "the window's reach sets the depth of the products", .tunables = {BYTE_MATRIX_TUNABLES},
-     .constraints = {BYTE_MATRIX_FITS, "TYPE == 1 || C > 1 || TILES >= 4"},
+     .options = {REGISTERS_OPTIONS}, .constraints = {BYTE_MATRIX_FITS, "TYPE == 1 || C > 1 || TILES >= 4"},
      .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80"}, .passes = {BYTE_MATRIX_PASS},
      .cost = {BYTE_MATRIX_COST}},
     {VARIANT("exact_strips", "exact_strips.cl", NEEDS_WIDE, "wide",
@@ -436,10 +448,10 @@ static const struct seed seeds[] = {
     {"EXACT && SM >= 80 && C > 1 && W*H > 1048576", "exact_matrix", "TILES=2 ROWS=64"},
     {"EXACT && SM >= 80 && C > 1 && TYPE == 0", "exact_matrix", "ROWS=16"},
     {"EXACT && SM >= 80 && C > 1", "exact_matrix", "TILES=2 ROWS=16"},
-    {"EXACT && SM >= 80 && TYPE == 0 && H >= 2048", "exact_matrix", ""},
-    {"EXACT && SM >= 80 && H >= 2048", "exact_matrix", "TILES=2"},
-    {"EXACT && SM >= 80 && TYPE == 0", "exact_matrix", "ROWS=32"},
-    {"EXACT && SM >= 80", "exact_matrix", "TILES=2 ROWS=32"},
+    {"EXACT && SM >= 80 && TYPE == 0 && H >= 2048", "exact_matrix", "BURST=0"},
+    {"EXACT && SM >= 80 && H >= 2048", "exact_matrix", "TILES=2 BURST=0"},
+    {"EXACT && SM >= 80 && TYPE == 0", "exact_matrix", "ROWS=32 BURST=0"},
+    {"EXACT && SM >= 80", "exact_matrix", "TILES=2 ROWS=32 BURST=0"},
     {"EXACT && GPU && H >= 2048", "exact_packed", "ROWS=32"},
     {"EXACT && GPU", "exact_packed", "ROWS=16"},
     {"EXACT && GPU", "exact", "WG_X=64 WG_Y=4"},
@@ -447,36 +459,50 @@ static const struct seed seeds[] = {
     {"WIDE && H < 128*CU", "coarse", "ROWS=32"},
     {"WIDE", "coarse", ""},
     {"SM >= 80 && C > 1 && S100 < 1000 && W*H <= 1048576", "matrix", "ROWS=16"},
-    {"SM >= 80 && S100 < 1000 && W*H <= 1048576", "matrix", "ROWS=16 WG_X=32"},
-    {"SM >= 80 && S100 < 300 && H >= 2048 && C == 1 && !(" BUSY ")", "matrix", "ROWS=64 WG_X=128"},
-    {"SM >= 80 && S100 < 250 && C == 2 && H >= 2048 && !(" BUSY ")", "matrix", ""},
-    {"SM >= 80 && S100 < 250 && C > 1 && H >= 2048", "matrix", "TILES=8"},
-    {"SM >= 80 && S100 < 250 && C > 1", "matrix", "TILES=8 ROWS=32"},
-    {"SM >= 80 && " COLOUR_MATRIX " && H >= 2048", "matrix", ""},
+    {"SM >= 80 && S100 < 1000 && W*H <= 1048576", "matrix", "ROWS=16 WG_X=32 BURST=0"},
+    {"SM >= 80 && S100 < 300 && H >= 2048 && C == 1 && !(" BUSY ")", "matrix", "ROWS=64 WG_X=128 BURST=0"},
+    {"SM >= 80 && S100 < 250 && C > 1 && H >= 2048", "matrix", "TILES=8 REGISTERS=168"},
+    {"SM >= 80 && S100 < 250 && C > 1", "matrix", "TILES=8 ROWS=32 REGISTERS=168"},
+    {"SM >= 80 && S100 < 650 && C > 1 && H >= 2048", "matrix", ""},
     {"SM >= 80 && " COLOUR_MATRIX, "matrix", "ROWS=64"},
-    {"SM >= 80 && S100 < 500 && C == 1 && H >= 2048", "matrix", ""},
-    {"SM >= 80 && S100 < 450 && C == 1", "matrix", "ROWS=32"},
+    {"SM >= 80 && S100 >= 250 && S100 < 500 && C == 1 && " BUSY, "matrix", ""},
+    {"SM >= 80 && S100 < 500 && C == 1 && H >= 2048", "matrix", "BURST=0"},
+    {"SM >= 80 && S100 >= 550 && S100 < 650 && C == 1 && H >= 2048", "matrix", ""},
+    {"SM >= 80 && S100 < 450 && C == 1", "matrix", "ROWS=32 BURST=0"},
     {"SM >= 80 && S100 <= 600 && C > 1 && W*H <= 1048576", "matrix16", "TILES=2 ROWS=16"},
     {"SM >= 80 && S100 <= 600 && C > 1 && H < 2048", "matrix16", "TILES=2 ROWS=64"},
-    {"SM >= 80 && S100 <= 600 && C > 1 && S100 >= (C == 2 ? 150 : C == 4 ? 350 : 500)", "matrix16",
-     "TILES=2"},
     {"SM >= 80 && S100 < 150 && C == 3", "matrix16", "TILES=8"},
-    {"SM >= 80 && S100 <= 600 && C > 1", "matrix16", ""},
+    {"SM >= 80 && S100 < 150 && C > 1", "matrix16", ""},
+    {"SM >= 80 && S100 < 350 && C == 4", "matrix16", "REGISTERS=168"},
+    {"SM >= 80 && S100 < 350 && C > 1", "matrix16", "REGISTERS=128"},
+    {"SM >= 80 && S100 <= 600 && C > 2", "matrix16", "TILES=2 REGISTERS=128"},
+    {"SM >= 80 && S100 <= 600 && C == 2", "matrix16", ""},
+    {"SM >= 80 && S100 >= 150 && S100 < 601 && " BUSY, "matrix16", "REGISTERS=168"},
+    {"SM >= 80 && S100 < 601 && H >= 2048 && (S100 < 150 || (S100 >= 350 && S100 < 550))", "matrix16",
+     "BURST=0"},
     {"SM >= 80 && S100 < 601 && H >= 2048", "matrix16", ""},
-    {"SM >= 80 && S100 < 400 && W*H <= 1048576", "matrix16", "TILES=2 ROWS=16 WG_X=32"},
-    {"SM >= 80 && S100 < 400", "matrix16", "TILES=2 ROWS=32 WG_X=32"},
+    {"SM >= 80 && S100 < 400 && W*H <= 1048576", "matrix16", "TILES=2 ROWS=16 WG_X=32 BURST=0"},
+    {"SM >= 80 && S100 < 400", "matrix16", "TILES=2 ROWS=32 WG_X=32 BURST=0"},
     {"SM >= 80 && C % 2 == 0 && W*H <= 1048576 && S100 < 300", "columns", "LANES=32 ROWS=16"},
     {"SM >= 80 && C == 2 && S100 < 150 && !(" BUSY ")", "columns", "LANES=32 ROWS=64"},
     {"SM >= 80 && S100 <= 640 && C > 1 && W*H <= 1048576", "matrix32", "ROWS=16"},
     {"SM >= 80 && S100 <= 640 && C > 1 && H < 2048", "matrix32", ""},
-    {"SM >= 80 && S100 <= 640 && C > 1 && " BUSY, "matrix32", "ROWS=256"},
-    {"SM >= 80 && S100 <= 640 && C > 1", "matrix32", "ROWS=128"},
+    {"SM >= 80 && S100 >= 150 && S100 < 350 && C == 3 && " BUSY, "matrix32", "ROWS=256 REGISTERS=128"},
+    {"SM >= 80 && S100 < 350 && C > 1 && " BUSY, "matrix32", "ROWS=256"},
+    {"SM >= 80 && S100 <= 640 && C > 1 && " BUSY, "matrix32", "ROWS=256 REGISTERS=168"},
+    {"SM >= 80 && S100 <= 640 && C == 4 && " BUSY, "matrix32", "TILES=1 ROWS=256"},
+    {"SM >= 80 && S100 >= 150 && S100 < 350 && C == 3", "matrix32", "ROWS=128 REGISTERS=128"},
+    {"SM >= 80 && S100 < 350 && C > 1", "matrix32", "ROWS=128"},
+    {"SM >= 80 && S100 <= 640 && C > 1", "matrix32", "ROWS=128 REGISTERS=168"},
     {"SM >= 80 && W*H <= 1048576 && S100 < 300", "columns", "LANES=32 ROWS=8 TIMES=4"},
     {"SM >= 80 && W*H <= 1048576", "columns", "LANES=32 ROWS=16 TIMES=2"},
     {"SM >= 80 && S100 < 300 && H < 2048", "columns", "LANES=32 ROWS=16 TIMES=4"},
-    {"SM >= 80 && S100 < 250 && C == 1", "matrix32", "TILES=4 ROWS=128 WG_X=64"},
-    {"SM >= 80 && S100 < 450 && C == 1 && (H >= 2048 || !(" GRID "))", "matrix32",
-     "TILES=4 ROWS=128 WG_X=64"},
+    {"SM >= 80 && S100 < 250 && C == 1", "matrix32", "TILES=4 ROWS=128 BURST=0"},
+    {"SM >= 80 && S100 < 350 && C == 1 && (H >= 2048 || !(" GRID "))", "matrix32",
+     "TILES=4 ROWS=128 BURST=0"},
+    {"SM >= 80 && S100 < 450 && C == 1 && H >= 2048", "matrix32", "TILES=4 ROWS=128"},
+    {"SM >= 80 && S100 <= 640 && C == 1 && H >= 2048", "matrix32", "ROWS=128"},
+    {"SM >= 80 && S100 < 450 && C == 1 && !(" GRID ")", "matrix32", "TILES=4 ROWS=128 BURST=0"},
     {"SM >= 80 && S100 >= 300 && !(" GRID ")", "columns", "LANES=64 TIMES=2"},
     {"GPU && S100 < 400 && C > 1", "packed", "PX=2 UNROLL=1"},
     {"GPU && S100 < 300 && H >= 2048", "packed", ""},

@@ -256,7 +256,7 @@ inline void take_rows(uint HELD, __local const uint *stage, const struct weights
 
 #include "filters/gaussian/walk.clh"
 
-__kernel __attribute__((reqd_work_group_size(WG_X, 1, 1))) void
+__kernel GROUP_SIZE(WG_X, 1) void
 gaussian_matrix(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
                 int out_pitch, int width, int height, int border, __global const float *table, int reach)
 {
