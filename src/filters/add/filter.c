@@ -50,7 +50,7 @@ static const struct variant variants[] = {
 
 static const struct seed seeds[] = {
     /* Results that the caches hold are worth keeping for whoever reads them next. */
-    {"WIDE && W*H*C*BITS/8 <= 1048576", "vectors", "STREAM=0"},
+    {"WIDE && W*H*C*BITS/8 <= 4194304", "vectors", "STREAM=0"},
     {"WIDE && W*C*BITS > 524288", "vectors", "ROWS=1 STREAM=1"},
     {"WIDE", "vectors", "STREAM=1"},
     {"GPU && H >= 2048", "wide16", "ROWS=4 WG_X=128"},
