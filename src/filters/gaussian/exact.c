@@ -160,7 +160,17 @@ static struct section split_centre(const uint32_t *weights, uint32_t *coarse, ui
     return s;
 }
 
-/* Across: coarse and fine. Down, and before which pairs the finer sums are carried. */
+/* The first pair from which on fine weights are enough. */
+static size_t first_fine(const uint32_t *weights, size_t pairs)
+{
+    size_t k = 2;
+    while (k < pairs && weights[k] > 64)
+        k++;
+    return k;
+}
+
+/* Across: coarse and fine. Down, and before which pairs the finer sums are carried: also where fine weights
+ * begin to be enough, which the last word says. */
 void gaussian_exact_bytes(const struct filter_case *c, uint32_t *table, size_t count)
 {
     size_t pairs = count / 5, carries = 0;
@@ -169,10 +179,13 @@ void gaussian_exact_bytes(const struct filter_case *c, uint32_t *table, size_t c
     if (!weights)
         return;
     struct section s = split_centre(weights, coarse, fine);
+    const struct section none = {0, 0};
+    size_t fine_from = first_fine(weights, pairs);
     for (size_t k = 2; k < pairs; k++) {
-        struct split w = split_weight((int32_t)weights[k], &s);
-        if (!fits(&s, w.fine)) {
-            s = (struct section){0, 0};
+        bool is_fine = k >= fine_from;
+        struct split w = split_weight((int32_t)weights[k], is_fine ? &none : &s);
+        if (k == fine_from || !fits(&s, w.fine)) {
+            s = none;
             w = split_weight((int32_t)weights[k], &s);
             ends[carries++] = (uint32_t)k;
         }
@@ -181,6 +194,7 @@ void gaussian_exact_bytes(const struct filter_case *c, uint32_t *table, size_t c
         fine[k] = two_bytes(w.fine, w.fine);
     }
     ends[carries] = (uint32_t)pairs;
+    ends[pairs - 1] = (uint32_t)fine_from;
     fill_down(weights, pairs, table + 2 * pairs, table + 3 * pairs);
     free(weights);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * exact=yes of u8 and u16 for CPUs, small sigma: a work-item owns a band of whole rows and walks down it in
- * strips that stay in the first cache. Rows are summed across into a ring, in which two of them lie by turns;
- * then down, in products of 16 bits, two rows at a time, so that what is loaded serves two rows of results.
+ * strips that stay in the second cache. Rows are summed across into a ring, in which two of them lie by
+ * turns; then down, in products of 16 bits, two rows at a time, so that what is loaded serves two rows of
+ * results.
  * exact_sums.clh says what the sums of a block are. Where alpha is kept, rows are copied without it first.
  */
 #ifndef ROWS
 #define ROWS 64 /* rows of a band */
 #endif
 #ifndef STRIP
-#define STRIP 512 /* elements across */
+#define STRIP 1024 /* elements across */
 #endif
 #ifndef REACH
 #define REACH 32 /* the window's radius is less */
