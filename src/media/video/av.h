@@ -174,7 +174,7 @@ struct video_input {
     struct damages early; /* of the demuxer while streams are looked for; packet: where in the file */
     uint64_t damage_count, frames; /* frames: decoded so far */
     int64_t last_pts, step;        /* of the last frame, and how long it lasts */
-    int64_t shift;                 /* pts of the first frame that is wanted, where frames before it are not */
+    int64_t shift;                 /* pts that is 0 in the output */
     int64_t end;                   /* pts where the last one ends; AV_NOPTS_VALUE: unknown yet */
     unsigned failures;             /* of the demuxer, one after the other */
     bool looking, started, read_all, sent_all, done, bumped;

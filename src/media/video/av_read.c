@@ -83,10 +83,8 @@ static bool place_packet(const struct video_input *input, AVPacket *packet)
         return true;
     if (input->end != AV_NOPTS_VALUE && av_compare_ts(packet->pts, to, input->end, from) >= 0)
         return false;
-    if (input->options.first <= 1)
-        return true;
     const int64_t shift = av_rescale_q(input->shift, from, to);
-    if (packet->pts < shift)
+    if (input->options.first > 1 && packet->pts < shift)
         return false;
     packet->pts -= shift;
     if (packet->dts != AV_NOPTS_VALUE)
@@ -320,6 +318,19 @@ static struct unit *take_waiting(struct video_input *input)
     return NULL;
 }
 
+/* Where the output begins, in the time of the video. Transport streams count from anywhere. Sound that begins
+ * before 0 is what decoders drop of it, and stays there. */
+static int64_t begin(const struct video_input *input, const AVFrame *first)
+{
+    const int64_t start = input->format->start_time;
+    const bool is_anywhere = input->format->iformat->flags & AVFMT_TS_DISCONT;
+    if (input->options.first > 1)
+        return first->pts;
+    if (start == AV_NOPTS_VALUE || (start < 0 && !is_anywhere && first->pts >= 0))
+        return 0;
+    return av_rescale_q(start, microseconds, input->stream->time_base);
+}
+
 /* A frame that was decoded; *out stays NULL when it is not wanted. */
 static hone_status take_frame(struct video_input *input, struct unit **out, hone_error *error)
 {
@@ -337,8 +348,7 @@ static hone_status take_frame(struct video_input *input, struct unit **out, hone
         return HONE_OK;
     }
     if (!input->sample) {
-        if (o->first > 1)
-            input->shift = frame->pts;
+        input->shift = begin(input, frame);
         status = learn(input, frame, error);
         THEN(status, place_held(input, error));
     } else if (!is_alike(input, frame)) {

@@ -238,8 +238,7 @@ static int add_streams(struct video_output *output)
 /* In which time the frames that are wanted begin and end, as far as that is known before they are read. */
 static int64_t wanted_begin(const struct video_input *like)
 {
-    const AVRational base = {1, AV_TIME_BASE};
-    return like->options.first > 1 ? av_rescale_q(like->shift, like->stream->time_base, base) : 0;
+    return av_rescale_q(like->shift, like->stream->time_base, AV_TIME_BASE_Q);
 }
 
 static int64_t wanted_end(const struct video_input *like)

@@ -1,0 +1,61 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""When the frames of a video are shown, in which company, against ffprobe.  times.py build=FOLDER"""
+
+import numpy as np
+
+import frame
+from video import Here, ffmpeg, packets, probe
+
+SAME = "epsilon threshold=0 radius=1"
+
+
+def source(rate="25", sound=True):
+    """A clip of 0.8 s, or of 20 frames without sound."""
+    picture = "-f", "lavfi", "-i", f"testsrc2=size=96x64:rate={rate}" + (":duration=0.8" if sound else ""), "-pix_fmt", "yuv420p"
+    return ("-f", "lavfi", "-i", "sine=duration=0.8", *picture) if sound else (*picture, "-frames:v", "20")
+
+
+def apply(place, name, out, *options):
+    return place.run("apply", SAME, place.path(name), "-o", place.path(out), "--force", *options).stderr
+
+
+def shown(path):
+    """The times of frames, as a decoder tells them."""
+    frames = probe(path, "-select_streams", "v", "-show_entries", "frame=best_effort_timestamp_time")["frames"]
+    return np.array([float(f["best_effort_timestamp_time"]) for f in frames])
+
+
+def starts(path):
+    """Of video and sound."""
+    return np.array([shown(path)[0], packets(path, "a")[0][0]])
+
+
+def test_outputs_begin_at_0_with_sound_in_time():
+    """Whatever the input counts from, with and without --frames."""
+    with Here() as place:
+        for name, codec, sound in (("in.ts", "libx264", "aac"), ("in.flv", "libx264", "aac"),
+                                          ("in.nut", "libx264", "aac")):
+            ffmpeg(*source(), "-c:v", codec, "-c:a", sound, place.path(name))
+            begin = starts(place.path(name))
+            frame.check(begin.min() > 0, f"{name} begins at 0: {begin}")
+            for out in ("out.mkv", "out.mp4"):
+                for options in ((), ("--frames", "1-8")):
+                    apply(place, name, out, *options)
+                    frame.check(np.allclose(starts(place.path(out)), begin - begin.min(), atol=0.002), f"{name} {out}: {starts(place.path(out))} of {begin}")
+
+
+def test_streams_that_begin_later_stay_so():
+    """Both in the middle, and one of them."""
+    with Here() as place:
+        for offset, wanted in (("0", 0.5), ("3", 0.5)):
+            ffmpeg("-f", "lavfi", "-itsoffset", str(float(offset) + 0.5), "-i", "sine=duration=1", *source(sound=False), "-c:a", "flac", "-c:v", "ffv1",
+                   "-output_ts_offset", offset, "-y", place.path("in.mkv"))
+            apply(place, "in.mkv", "out.mkv")
+            video_start, sound_start = starts(place.path("out.mkv"))
+            before = starts(place.path("in.mkv"))
+            frame.check(video_start == 0 and abs(sound_start - (before[1] - before[0])) < 0.002 and sound_start > wanted / 2, f"{before}, {video_start} {sound_start}")
+
+
+if __name__ == "__main__":
+    frame.main(globals())
