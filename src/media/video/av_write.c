@@ -291,6 +291,10 @@ static int copy_globals(struct video_output *output)
 
 /* ---- Beginning ---- */
 
+/* Microseconds by which transport and program streams are ahead of what is shown, as FFmpeg's command has them:
+ * without them a decoder would get a frame when it has to show it. */
+enum { AHEAD = 700000 };
+
 static hone_status check_name(const char *name, const AVOutputFormat **muxer, hone_error *error)
 {
     const char *wanted = video_muxer(name);
@@ -329,6 +333,7 @@ static hone_status open_muxer(struct video_output *output, bool seekable, hone_e
         return error_memory(error, "a video");
     output->format->pb = output->io;
     output->format->flags |= AVFMT_FLAG_CUSTOM_IO;
+    output->format->max_delay = AHEAD;
     if (muxer_is_y4m(muxer))
         output->format->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* more than 8 bits */
     const struct encoder_request request = request_of(output);

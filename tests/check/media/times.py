@@ -32,10 +32,10 @@ def starts(path):
 
 
 def test_outputs_begin_at_0_with_sound_in_time():
-    """Whatever the input counts from, with and without --frames."""
+    """Whatever the input counts from, with and without --frames; where transport and program streams begin, they begin again."""
     with Here() as place:
-        for name, codec, sound in (("in.ts", "libx264", "aac"), ("in.flv", "libx264", "aac"),
-                                          ("in.nut", "libx264", "aac")):
+        for name, codec, sound, again in (("in.ts", "libx264", "aac", True), ("in.flv", "libx264", "aac", False),
+                                          ("in.nut", "libx264", "aac", True)):
             ffmpeg(*source(), "-c:v", codec, "-c:a", sound, place.path(name))
             begin = starts(place.path(name))
             frame.check(begin.min() > 0, f"{name} begins at 0: {begin}")
@@ -43,6 +43,9 @@ def test_outputs_begin_at_0_with_sound_in_time():
                 for options in ((), ("--frames", "1-8")):
                     apply(place, name, out, *options)
                     frame.check(np.allclose(starts(place.path(out)), begin - begin.min(), atol=0.002), f"{name} {out}: {starts(place.path(out))} of {begin}")
+            if again:
+                apply(place, name, "again" + name[2:])
+                frame.check(np.allclose(starts(place.path("again" + name[2:])), begin, atol=0.001), f"{name} begins elsewhere")
 
 
 def test_streams_that_begin_later_stay_so():
