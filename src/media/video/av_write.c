@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 
 /* More frames than an encoder holds back. */
 enum { DURATIONS = 1024 };
+
+enum { OPUS_RATE = 48000 }; /* of its samples, whatever it is made from */
 
 struct video_output {
     char *name;
@@ -497,6 +500,22 @@ static bool convert(const struct video_output *output, struct out_stream *stream
     return code > 0;
 }
 
+/* Readers of Matroska take off what an Opus decoder drops at its beginning, and its muxer does not add that. */
+static void place_copied(const struct video_output *output, AVPacket *packet, const AVStream *to)
+{
+    const AVCodecParameters *p = to->codecpar;
+    const AVRational sample = {1, OPUS_RATE};
+    av_packet_rescale_ts(packet, output->like->format->streams[packet->stream_index]->time_base,
+                         to->time_base);
+    if (p->codec_id != AV_CODEC_ID_OPUS || !text_has_word("matroska webm", output->format->oformat->name))
+        return;
+    const int64_t dropped = av_rescale_q(p->initial_padding, sample, to->time_base);
+    if (packet->pts != AV_NOPTS_VALUE)
+        packet->pts += dropped;
+    if (packet->dts != AV_NOPTS_VALUE)
+        packet->dts += dropped;
+}
+
 static hone_status write_packet(struct video_output *output, AVPacket *packet, hone_error *error)
 {
     const int from = packet->stream_index;
@@ -507,7 +526,7 @@ static hone_status write_packet(struct video_output *output, AVPacket *packet, h
         return HONE_OK;
     AVStream *to = output->format->streams[stream->index];
     if (!stream->subtitles)
-        av_packet_rescale_ts(packet, output->like->format->streams[from]->time_base, to->time_base);
+        place_copied(output, packet, to);
     else if (!convert(output, stream, packet, to->time_base))
         return HONE_OK;
     packet->stream_index = stream->index;

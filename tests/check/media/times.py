@@ -60,5 +60,17 @@ def test_streams_that_begin_later_stay_so():
             frame.check(video_start == 0 and abs(sound_start - (before[1] - before[0])) < 0.002 and sound_start > wanted / 2, f"{before}, {video_start} {sound_start}")
 
 
+def test_opus_in_matroska_stays_in_time():
+    """Its decoders drop the beginning, which is before 0."""
+    with Here() as place:
+        ffmpeg(*source(), "-c:v", "libvpx-vp9", "-cpu-used", "8", "-c:a", "libopus", place.path("in.mp4"))
+        ffmpeg("-i", place.path("in.mp4"), "-c", "copy", place.path("in.webm"))
+        for name in ("in.mp4", "in.webm"):
+            begin = starts(place.path(name))
+            for out in ("out.webm", "out.mkv"):
+                apply(place, name, out)
+                frame.check(np.allclose(starts(place.path(out)), begin, atol=0.001), f"{name}, {out}: {starts(place.path(out))} of {begin}")
+
+
 if __name__ == "__main__":
     frame.main(globals())
