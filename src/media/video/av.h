@@ -264,6 +264,30 @@ int subtitles_parameters(const struct subtitles *subtitles, AVCodecParameters *t
 int subtitles_convert(struct subtitles *subtitles, AVPacket *packet, AVRational to);
 void subtitles_close(struct subtitles **subtitles);
 
+/* ---- Times of an output ---- */
+
+enum { TIMES = 1024 }; /* more frames than an encoder holds back */
+
+struct times {
+    AVRational input, encoder; /* time bases */
+    AVRational frame;          /* how long one is shown, if all are alike */
+    bool rounded;              /* they are, and the input says so in units in which that is no whole number */
+    AVRational stream;         /* that which the output should have, if its format lets it */
+    bool drops;                /* the format has no times: it plays frames at the encoder's rate */
+    struct shown {
+        int64_t number;        /* counted from 0, which is the encoder's time */
+        int64_t pts, duration; /* in the time of the input */
+    } shown[TIMES], first;
+    int64_t frames, delay; /* delay: frames by which decoding is ahead */
+};
+
+void times_choose(struct times *times, const struct video_input *input, const AVCodec *codec,
+                  const AVOutputFormat *muxer);
+/* Gives a frame the encoder's time. Its number, from 0. */
+int64_t times_give(struct times *times, AVFrame *frame);
+/* Gives a packet of the encoder its own time, in time base `to`. */
+void times_restore(struct times *times, AVPacket *packet, AVRational to);
+
 /* ---- Encoders ---- */
 
 struct encoder_request {
@@ -290,10 +314,8 @@ bool encoder_is_stopgap(const struct encoder_request *request, enum AVCodecID id
 /* The codec that would keep every bit of the frames; AV_CODEC_ID_NONE where there is none. */
 enum AVCodecID encoder_exact(const struct encoder_request *request);
 /* Chooses and opens; *out is freed by avcodec_free_context. */
-hone_status encoder_open(AVCodecContext **out, const struct encoder_request *request, hone_error *error);
-/* Whether a format has no time stamps: frames of one length are all it can say, and its header tells the time
- * base. */
-bool encoder_counts(const AVOutputFormat *muxer);
+hone_status encoder_open(AVCodecContext **out, struct times *times, const struct encoder_request *request,
+                         hone_error *error);
 
 /* ---- Losses ---- */
 

@@ -151,11 +151,6 @@ hone_status encoder_check(const struct video_write_options *options, hone_error 
     return encoder_check_settings(codec, options, error);
 }
 
-bool encoder_counts(const AVOutputFormat *muxer)
-{
-    return muxer_is_y4m(muxer) || muxer->flags & AVFMT_NOTIMESTAMPS;
-}
-
 /* ---- Choices ---- */
 
 static enum AVCodecID kept(const struct encoder_request *r)

@@ -66,24 +66,6 @@ hone_status encoder_check_settings(const AVCodec *codec, const struct video_writ
 
 /* ---- Settings ---- */
 
-/* Without changing them: some codecs count in steps of their own. */
-static AVRational time_base(const AVCodec *codec, const struct video_input *input)
-{
-    AVRational base = input->stream->time_base;
-    if (codec->supported_framerates) {
-        const AVRational rate = input_rate(input);
-        return av_inv_q(
-            codec->supported_framerates[av_find_nearest_q_idx(rate, codec->supported_framerates)]);
-    }
-    if (codec->id == AV_CODEC_ID_MPEG4)
-        for (int by = 2; base.den > UINT16_MAX && by < 100; by++)
-            while (base.den > UINT16_MAX && base.den % by == 0)
-                base.den /= by;
-    if (codec->id == AV_CODEC_ID_MPEG4 && base.den > UINT16_MAX)
-        base = av_inv_q(input_rate(input));
-    return base;
-}
-
 static void set_picture(AVCodecContext *encoder, const struct video_input *input,
                         const struct encoder_choice *choice)
 {
@@ -194,7 +176,17 @@ static hone_status start(AVCodecContext *encoder, const struct encoder_request *
                      r->options->preset ? r->options->preset : "", reason);
 }
 
-hone_status encoder_open(AVCodecContext **out, const struct encoder_request *r, hone_error *error)
+/* AVI has one time for each packet, in the order of decoding. */
+static void set_times(AVCodecContext *encoder, const struct times *times, const AVOutputFormat *muxer)
+{
+    encoder->time_base = times->encoder;
+    encoder->framerate = av_inv_q(times->encoder);
+    if (strcmp(muxer->name, "avi") == 0)
+        encoder->max_b_frames = 0;
+}
+
+hone_status encoder_open(AVCodecContext **out, struct times *times, const struct encoder_request *r,
+                         hone_error *error)
 {
     struct encoder_choice choice;
     TRY(encoder_choose(&choice, r, error));
@@ -204,8 +196,8 @@ hone_status encoder_open(AVCodecContext **out, const struct encoder_request *r, 
         return error_memory(error, "an encoder");
     set_picture(encoder, r->like, &choice);
     set_kind(encoder, r->like);
-    encoder->time_base = encoder_counts(r->muxer) ? av_inv_q(input_rate(r->like)) : time_base(codec, r->like);
-    encoder->framerate = input_rate(r->like);
+    times_choose(times, r->like, codec, r->muxer);
+    set_times(encoder, times, r->muxer);
     encoder->thread_count = 0;
     if (r->muxer->flags & AVFMT_GLOBALHEADER)
         encoder->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;

@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More frames than an encoder holds back. */
-enum { DURATIONS = 1024 };
-
 enum { OPUS_RATE = 48000 }; /* of its samples, whatever it is made from */
 
 struct video_output {
@@ -32,11 +29,7 @@ struct video_output {
         bool told_damage;
     } * streams; /* by those of the input, as many */
     unsigned stream_count;
-    struct {
-        int64_t pts, duration;
-    } durations[DURATIONS]; /* of frames, which not every encoder passes on */
-    unsigned next_duration;
-    int64_t frames, first_pts;     /* first_pts: of the first frame of the input */
+    struct times times;
     bool told_times, begun, ended; /* begun, ended: the encoder has a frame, and knows that none follows */
 };
 
@@ -134,7 +127,7 @@ static int add_video(struct video_output *output, const AVStream *from)
         stream->codecpar->codec_tag = fitting_tag(output->format->oformat, from->codecpar);
     stream->sample_aspect_ratio = output->encoder->sample_aspect_ratio;
     const int traits = copy_traits(output, stream, from, true);
-    stream->time_base = output->encoder->time_base;
+    stream->time_base = output->times.stream;
     return traits < 0 ? traits : losses_avoid(stream, output->like->sample);
 }
 
@@ -294,8 +287,8 @@ static int copy_globals(struct video_output *output)
 
 /* ---- Beginning ---- */
 
-/* Microseconds by which transport and program streams are ahead of what is shown, as FFmpeg's command has them:
- * without them a decoder would get a frame when it has to show it. */
+/* Microseconds by which transport and program streams are ahead of what is shown, as FFmpeg's command has
+ * them: without them a decoder would get a frame when it has to show it. */
 enum { AHEAD = 700000 };
 
 static hone_status check_name(const char *name, const AVOutputFormat **muxer, hone_error *error)
@@ -340,7 +333,7 @@ static hone_status open_muxer(struct video_output *output, bool seekable, hone_e
     if (muxer_is_y4m(muxer))
         output->format->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* more than 8 bits */
     const struct encoder_request request = request_of(output);
-    return encoder_open(&output->encoder, &request, error);
+    return encoder_open(&output->encoder, &output->times, &request, error);
 }
 
 static hone_status write_header(struct video_output *output, hone_error *error)
@@ -374,8 +367,6 @@ hone_status video_create(struct video_output **out, int fd, bool seekable, const
     output->like = like;
     output->stream_count = like->format->nb_streams;
     output->options = *options;
-    for (int i = 0; i < DURATIONS; i++)
-        output->durations[i].pts = AV_NOPTS_VALUE;
     hone_status status = open_muxer(output, seekable, error);
     THEN(status, write_header(output, error));
     if (status)
@@ -390,82 +381,11 @@ const char *video_encoder(const struct video_output *output)
 
 /* ---- Frames and packets ---- */
 
-static int64_t duration_at(const struct video_output *output, int64_t pts)
-{
-    for (int i = 0; i < DURATIONS; i++)
-        if (output->durations[i].pts == pts)
-            return output->durations[i].duration;
-    return 0;
-}
-
 static hone_status mux(struct video_output *output, AVPacket *packet, hone_error *error)
 {
     log_forget();
     const int code = av_interleaved_write_frame(output->format, packet);
     return code < 0 ? failed(output, error, "cannot be written", code) : HONE_OK;
-}
-
-/* All packets that the encoder has ready. */
-static hone_status receive(struct video_output *output, hone_error *error)
-{
-    hone_status status = HONE_OK;
-    while (!status) {
-        AVPacket *packet = output->packet;
-        const int code = avcodec_receive_packet(output->encoder, packet);
-        if (code == AVERROR(EAGAIN) || code == AVERROR_EOF)
-            break;
-        if (code < 0)
-            return failed(output, error, "a frame cannot be encoded", code);
-        packet->stream_index = output->stream->index;
-        const int64_t duration = packet->pts == AV_NOPTS_VALUE ? 0 : duration_at(output, packet->pts);
-        if (duration > 0)
-            packet->duration = duration;
-        av_packet_rescale_ts(packet, output->encoder->time_base, output->stream->time_base);
-        status = mux(output, packet, error);
-    }
-    return status;
-}
-
-/* Where frames are numbered at one rate: whether that moves this one by more than its neighbour. */
-static void tell_times(struct video_output *output, int64_t pts)
-{
-    const AVFormatContext *format = output->format;
-    if (output->frames == 0)
-        output->first_pts = pts;
-    const int64_t number =
-        av_rescale_q(pts - output->first_pts, output->like->stream->time_base, output->encoder->time_base);
-    if (output->told_times || llabs(number - output->frames) < 2 || !muxer_is_y4m(format->oformat))
-        return;
-    output->told_times = true;
-    video_note(output->options.note, output->options.user, MEDIA_WARNING,
-               "'%s': the frames of the input do not come at a constant rate, and Y4M plays them at %.5g per "
-               "second, so they lose their times; .mkv and .nut keep them",
-               output->name, av_q2d(av_inv_q(output->encoder->time_base)));
-}
-
-static void to_encoder_time(struct video_output *output, AVFrame *frame)
-{
-    const AVRational from = output->like->stream->time_base, to = output->encoder->time_base;
-    const bool counts = encoder_counts(output->format->oformat);
-    if (counts)
-        tell_times(output, frame->pts);
-    frame->pts = counts ? output->frames++ : av_rescale_q(frame->pts, from, to);
-    const unsigned slot = output->next_duration++ % DURATIONS;
-    output->durations[slot].pts = frame->pts;
-    output->durations[slot].duration = av_rescale_q(frame->pkt_duration, from, to);
-}
-
-static hone_status write_frame(struct video_output *output, struct unit *unit, hone_error *error)
-{
-    AVFrame *frame = NULL;
-    TRY(planes_assemble(unit, output->encoder->pix_fmt, &frame, error));
-    log_forget();
-    to_encoder_time(output, frame);
-    frame->quality = output->encoder->global_quality;
-    const int code = avcodec_send_frame(output->encoder, frame);
-    output->begun = true;
-    av_frame_free(&frame);
-    return code < 0 ? failed(output, error, "a frame cannot be encoded", code) : receive(output, error);
 }
 
 /* Formats take increasing stamps only, which not every input has. */
@@ -484,6 +404,53 @@ static void order_stamps(const struct video_output *output, struct out_stream *s
         stream->last_dts = packet->dts;
 }
 
+/* All packets that the encoder has ready. */
+static hone_status receive(struct video_output *output, hone_error *error)
+{
+    hone_status status = HONE_OK;
+    while (!status) {
+        AVPacket *packet = output->packet;
+        const int code = avcodec_receive_packet(output->encoder, packet);
+        if (code == AVERROR(EAGAIN) || code == AVERROR_EOF)
+            break;
+        if (code < 0)
+            return failed(output, error, "a frame cannot be encoded", code);
+        packet->stream_index = output->stream->index;
+        times_restore(&output->times, packet, output->stream->time_base);
+        order_stamps(output, &output->streams[output->like->stream->index], packet);
+        status = mux(output, packet, error);
+    }
+    return status;
+}
+
+/* Where frames are numbered at one rate: whether that moves this one by more than its neighbour. */
+static void tell_times(struct video_output *output, int64_t pts, int64_t number)
+{
+    const struct times *times = &output->times;
+    const int64_t moved = av_rescale_q(pts - times->first.pts, times->input, times->encoder) - number;
+    if (output->told_times || llabs(moved) < 2 || !muxer_is_y4m(output->format->oformat))
+        return;
+    output->told_times = true;
+    video_note(output->options.note, output->options.user, MEDIA_WARNING,
+               "'%s': the frames of the input do not come at a constant rate, and Y4M plays them at %.5g per "
+               "second, so they lose their times; .mkv and .nut keep them",
+               output->name, av_q2d(av_inv_q(times->encoder)));
+}
+
+static hone_status write_frame(struct video_output *output, struct unit *unit, hone_error *error)
+{
+    AVFrame *frame = NULL;
+    TRY(planes_assemble(unit, output->encoder->pix_fmt, &frame, error));
+    log_forget();
+    const int64_t pts = frame->pts;
+    tell_times(output, pts, times_give(&output->times, frame));
+    frame->quality = output->encoder->global_quality;
+    const int code = avcodec_send_frame(output->encoder, frame);
+    output->begun = true;
+    av_frame_free(&frame);
+    return code < 0 ? failed(output, error, "a frame cannot be encoded", code) : receive(output, error);
+}
+
 /* A subtitle in another codec; false: nothing is to be written. What is damaged is left out: the video goes
  * on. */
 static bool convert(const struct video_output *output, struct out_stream *stream, AVPacket *packet,
@@ -500,7 +467,7 @@ static bool convert(const struct video_output *output, struct out_stream *stream
     return code > 0;
 }
 
-/* Readers of Matroska take off what an Opus decoder drops at its beginning, and its muxer does not add that. */
+/* Readers of Matroska take off what an Opus decoder drops at its beginning, and its muxer does not add it. */
 static void place_copied(const struct video_output *output, AVPacket *packet, const AVStream *to)
 {
     const AVCodecParameters *p = to->codecpar;

@@ -8,6 +8,7 @@ import frame
 from video import Here, ffmpeg, packets, probe
 
 SAME = "epsilon threshold=0 radius=1"
+RATES = ("r_frame_rate", "avg_frame_rate")
 
 
 def source(rate="25", sound=True):
@@ -18,6 +19,10 @@ def source(rate="25", sound=True):
 
 def apply(place, name, out, *options):
     return place.run("apply", SAME, place.path(name), "-o", place.path(out), "--force", *options).stderr
+
+
+def video(path):
+    return probe(path, "-select_streams", "v", "-show_streams")["streams"][0]
 
 
 def shown(path):
@@ -34,7 +39,7 @@ def starts(path):
 def test_outputs_begin_at_0_with_sound_in_time():
     """Whatever the input counts from, with and without --frames; where transport and program streams begin, they begin again."""
     with Here() as place:
-        for name, codec, sound, again in (("in.ts", "libx264", "aac", True), ("in.flv", "libx264", "aac", False),
+        for name, codec, sound, again in (("in.ts", "libx264", "aac", True), ("in.mpg", "mpeg2video", "mp2", True), ("in.flv", "libx264", "aac", False),
                                           ("in.nut", "libx264", "aac", True)):
             ffmpeg(*source(), "-c:v", codec, "-c:a", sound, place.path(name))
             begin = starts(place.path(name))
@@ -70,6 +75,24 @@ def test_opus_in_matroska_stays_in_time():
             for out in ("out.webm", "out.mkv"):
                 apply(place, name, out)
                 frame.check(np.allclose(starts(place.path(out)), begin, atol=0.001), f"{name}, {out}: {starts(place.path(out))} of {begin}")
+
+
+def test_rates_and_times_stay():
+    """Those that the stream itself tells, too; and frames that come at other times than the rate says."""
+    varying = "-vf", r"setpts=(N*N+3*N)*0.004/TB", "-fps_mode", "vfr"
+    with Here() as place:
+        for name, rate, options in (("in.mkv", "30000/1001", ()), ("in.mp4", "25", ()), ("in.mp4", "12.5", ()), ("in.mp4", "25", varying)):
+            ffmpeg(*source(rate, sound=False), *options, "-c:v", "libx264", "-y", place.path(name))
+            times, before = shown(place.path(name)), video(place.path(name))
+            for out, *codec in (("out.ts",), ("out.ts", "--codec", "hevc"), ("out.mpg",), ("out.mp4",), ("out.mp4", "--codec", "mpeg4"), ("out.mkv",),
+                                ("out.avi",), ("out.avi", "--codec", "mpeg4")):
+                said = apply(place, name, out, *codec)
+                after, got = video(place.path(out)), shown(place.path(out))
+                text = f"{rate} {options[:1]} {out} {codec}: {[after[key] for key in RATES]}, {got - got[0]} of {times}: {said}"
+                frame.check(len(times) == len(got) and np.allclose(times - times[0], got - got[0], atol=0.0021) and not said, text)
+                constant = all(after[key] == before[key] for key in RATES) or (out == "out.mpg" and rate == "12.5")
+                frame.check(constant if not options else out != "out.ts" or [after[key] for key in RATES] == ["25/1", "25/1"], text)
+                frame.check(out != "out.avi" or after["has_b_frames"] == 0, f"{text}: AVI has no times for frames that are shown later")
 
 
 if __name__ == "__main__":
