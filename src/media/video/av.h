@@ -224,6 +224,8 @@ bool raw_is_short(struct video_input *input, const AVPacket *packet);
 
 /* Whether a format holds streams of a codec so that they can be read again. */
 bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id);
+/* Whether it also holds them with such frames. */
+bool muxer_holds_frames(const AVOutputFormat *muxer, enum AVCodecID id, enum AVPixelFormat format);
 /* Whether it takes a stream of another file as it is. */
 bool muxer_copies(const AVOutputFormat *muxer, const AVStream *stream);
 /* Suffixes of the formats that take a stream, as it is or as other text; "" if there is none. */

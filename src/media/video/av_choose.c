@@ -169,15 +169,19 @@ static bool choose_kept(struct encoder_choice *choice, const struct encoder_requ
 {
     const enum AVPixelFormat format = r->like->layout.format;
     return muxer_holds(r->muxer, kept(r)) && !encoder_is_stopgap(r, kept(r)) &&
+           muxer_holds_frames(r->muxer, kept(r), frame_layout_unranged(format)) &&
            (choose_of(choice, kept(r), format, false) || choose_of(choice, kept(r), format, true));
 }
 
 /* Another codec that the format holds, without any loss of bits. */
 static bool choose_exact(struct encoder_choice *choice, const struct encoder_request *r)
 {
-    const enum AVCodecID tries[] = {r->muxer->video_codec, AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,
-                                    AV_CODEC_ID_VP9,       AV_CODEC_ID_FFV1, AV_CODEC_ID_MPEG2VIDEO};
-    for (size_t i = 0; i < COUNT_OF(tries); i++)
+    /* Nobody expects a loss of frames that are not encoded. */
+    const bool is_raw = kept(r) == AV_CODEC_ID_RAWVIDEO && !muxer_is_unusual(r->muxer, AV_CODEC_ID_FFV1);
+    const enum AVCodecID tries[] = {AV_CODEC_ID_FFV1,      r->muxer->video_codec, AV_CODEC_ID_H264,
+                                    AV_CODEC_ID_HEVC,      AV_CODEC_ID_VP9,       AV_CODEC_ID_FFV1,
+                                    AV_CODEC_ID_MPEG2VIDEO};
+    for (size_t i = is_raw ? 0 : 1; i < COUNT_OF(tries); i++)
         if (muxer_holds(r->muxer, tries[i]) && choose_of(choice, tries[i], r->like->layout.format, false))
             return true;
     return false;
@@ -218,6 +222,9 @@ static hone_status check_choice(const struct encoder_choice *choice, const struc
     if (!muxer_holds(r->muxer, choice->codec->id))
         return error_usage(error, "'%s': %s does not hold %s; .mkv holds nearly every codec", r->name,
                            r->muxer->long_name, avcodec_get_name(choice->codec->id));
+    if (!muxer_holds_frames(r->muxer, choice->codec->id, choice->format))
+        return error_usage(error, "'%s': %s has no code for frames of %s that are not encoded; .nut has",
+                           r->name, r->muxer->long_name, av_get_pix_fmt_name(choice->format));
     if (choice->format != AV_PIX_FMT_NONE)
         return encoder_check_settings(choice->codec, r->options, error);
     find_way_out(way_out, sizeof way_out, r);

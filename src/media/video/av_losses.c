@@ -109,8 +109,10 @@ static void tell_codec(const struct encoder_request *r, const AVCodecContext *en
     if (r->options->codec || encoder->codec_id == id || !muxer_holds(r->muxer, id) ||
         encoder_is_stopgap(r, id))
         return;
-    snprintf(lost, sizeof lost, "%s becomes %s, because no encoder of it here takes %s frames",
-             avcodec_get_name(id), avcodec_get_name(encoder->codec_id),
+    const bool is_held = muxer_holds_frames(r->muxer, id, r->like->layout.format);
+    snprintf(lost, sizeof lost, "%s becomes %s, because %s %s frames", avcodec_get_name(id),
+             avcodec_get_name(encoder->codec_id),
+             is_held ? "no encoder of it here takes" : "this format has no code for",
              av_get_pix_fmt_name(r->like->layout.format));
     tell(r, lost, "--codec chooses another");
 }

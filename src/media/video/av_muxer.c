@@ -34,10 +34,44 @@ static const struct {
     const char *name;
     enum AVCodecID id;
     bool holds;
-} exceptions[] = {{"mov", AV_CODEC_ID_FFV1, true},   {"mov", AV_CODEC_ID_VP9, false},
-                  {"mov", AV_CODEC_ID_AV1, false},   {"mov", AV_CODEC_ID_FLAC, false},
-                  {"mov", AV_CODEC_ID_OPUS, false},  {"mov", AV_CODEC_ID_TRUEHD, false},
-                  {"mp4", AV_CODEC_ID_TRUEHD, false}};
+} exceptions[] = {{"mov", AV_CODEC_ID_FFV1, true},       {"mov", AV_CODEC_ID_VP8, false},
+                  {"mov", AV_CODEC_ID_VP9, false},       {"mov", AV_CODEC_ID_AV1, false},
+                  {"mov", AV_CODEC_ID_FLAC, false},      {"mov", AV_CODEC_ID_OPUS, false},
+                  {"mov", AV_CODEC_ID_TRUEHD, false},    {"mp4", AV_CODEC_ID_TRUEHD, false},
+                  {"matroska", AV_CODEC_ID_RV10, false}, {"matroska", AV_CODEC_ID_RV20, false},
+                  {"matroska", AV_CODEC_ID_RV30, false}, {"matroska", AV_CODEC_ID_RV40, false}};
+
+/* Frames that are not encoded, of which these have a code for few layouts: others are refused, or written so
+ * that they are read as something else. */
+static const struct {
+    const char *name;
+    enum AVPixelFormat held[MAX_HELD]; /* up to AV_PIX_FMT_NONE */
+} raw_muxers[] = {
+    {"matroska",
+     {AV_PIX_FMT_GRAY8, AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV410P,
+      AV_PIX_FMT_NV12, AV_PIX_FMT_NV21, AV_PIX_FMT_YUYV422, AV_PIX_FMT_UYVY422, AV_PIX_FMT_YVYU422,
+      AV_PIX_FMT_RGBA, AV_PIX_FMT_NONE}},
+    {"avi",
+     {AV_PIX_FMT_GRAY8, AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV410P,
+      AV_PIX_FMT_NV12, AV_PIX_FMT_NV21, AV_PIX_FMT_YUYV422, AV_PIX_FMT_UYVY422, AV_PIX_FMT_YVYU422,
+      AV_PIX_FMT_RGBA, AV_PIX_FMT_BGR24, AV_PIX_FMT_BGRA, AV_PIX_FMT_NONE}},
+    {"mov",
+     {AV_PIX_FMT_YUYV422, AV_PIX_FMT_UYVY422, AV_PIX_FMT_RGB24, AV_PIX_FMT_BGR24, AV_PIX_FMT_RGBA,
+      AV_PIX_FMT_BGRA, AV_PIX_FMT_ARGB, AV_PIX_FMT_ABGR, AV_PIX_FMT_NONE}},
+};
+
+bool muxer_holds_frames(const AVOutputFormat *muxer, enum AVCodecID id, enum AVPixelFormat format)
+{
+    for (size_t i = 0; i < COUNT_OF(raw_muxers) && id == AV_CODEC_ID_RAWVIDEO; i++) {
+        const enum AVPixelFormat *at = raw_muxers[i].held;
+        if (strcmp(raw_muxers[i].name, muxer->name) != 0)
+            continue;
+        while (*at != AV_PIX_FMT_NONE && *at != format)
+            at++;
+        return *at == format;
+    }
+    return true;
+}
 
 bool muxer_is_y4m(const AVOutputFormat *muxer)
 {

@@ -95,6 +95,34 @@ def test_quicktime_holds_less_than_its_list_says():
             frame.check("does not hold" in said, said)
 
 
+def test_frames_that_are_not_encoded():
+    """They stay so where the format has a code for them, and no bit is lost where it holds FFV1, or has no other way."""
+    with Here() as place:
+        for pixels, where in (("yuv420p", "mkv avi nut"), ("yuyv422", "mkv avi mov nut"), ("bgr24", "avi mov nut"), ("argb", "mov nut"),
+                              ("yuv444p", "nut"), ("yuv420p10le", "nut"), ("gray16le", "nut")):
+            ffmpeg(*picture(frames=2), "-pix_fmt", pixels, "-c:v", "rawvideo", "-y", place.path("in.nut"))
+            wanted = ffmpeg("-i", place.path("in.nut"), "-f", "rawvideo", "-pix_fmt", pixels, "-")
+            for suffix in ("mkv", "avi", "mov", "nut"):
+                said = place.run("apply", SAME, place.path("in.nut"), "-o", place.path("out." + suffix), "--force").stderr
+                codec = described(place.path("out." + suffix))[0]
+                text = f"{pixels} in {suffix}: {codec}: {said}"
+                frame.check((codec == "rawvideo") == (suffix in where.split()), text)
+                frame.check(said.count("has no code for") == (codec != "rawvideo"), text)
+                got = ffmpeg("-i", place.path("out." + suffix), "-f", "rawvideo", "-pix_fmt", pixels, "-")
+                frame.check(got == wanted or (suffix == "mov" and codec == "h264" and len(got) == len(wanted)), text)
+        said = place.run("apply", SAME, place.path("in.nut"), "-o", place.path("no.avi"), "--codec", "rawvideo", status=2).stderr
+        frame.check("has no code for frames of gray16le" in said and ".nut has" in said, said)
+
+
+def test_what_muxers_refuse_becomes_another_codec():
+    """Though their lists of codecs have them."""
+    with Here() as place:
+        for name, codec, out in (("in.webm", "libvpx", "out.mov"), ("in.rm", "rv10", "out.mkv"), ("in.rm", "rv20", "out.mkv")):
+            ffmpeg(*picture("176x144"), "-pix_fmt", "yuv420p", "-c:v", codec, "-y", place.path(name))
+            place.run("apply", SAME, place.path(name), "-o", place.path(out), "--force")
+            frame.check(described(place.path(out))[0] == "h264", f"{codec}: {described(place.path(out))}")
+
+
 def test_an_encoder_that_is_not_finished_says_nothing():
     """SVT-AV1, after a few frames or none."""
     with Here() as place:
