@@ -80,6 +80,9 @@ struct damages {
     unsigned count;
     int64_t lost;    /* the last packet that is */
     int64_t keys[2]; /* the first packets that begin a group of pictures; 0: not there yet */
+    int64_t key_pts; /* of the first one */
+    int64_t
+        leading; /* the last packet of the first group that is shown before its key frame; 0: there is none */
 };
 
 /* From now on FFmpeg's messages come here, and none goes to stderr. */
@@ -162,13 +165,14 @@ struct video_input {
     char codec[32];
     struct layout layout;
     struct plane_pools pools;
-    AVFrame *sample;          /* the properties of the first frame that is wanted */
-    struct unit_list held;    /* units to be handed out before reading on */
-    struct unit_list waiting; /* packets from the first frame on, until frames show that they are wanted */
-    uint64_t held_bytes;      /* of all their packets */
-    int64_t packets;          /* sent to the decoder */
-    int64_t last_packet;      /* of which there is a frame */
-    int64_t packets_end;      /* where the last one that was read ends in the file; 0: unknown */
+    AVFrame *sample;             /* the properties of the first frame that is wanted */
+    struct unit_list held;       /* units to be handed out before reading on */
+    struct unit_list before_key; /* packets of a stream that was cut, until there is a key frame */
+    struct unit_list waiting;    /* packets from the first frame on, until frames show that they are wanted */
+    uint64_t held_bytes;         /* of all their packets */
+    int64_t packets;             /* sent to the decoder */
+    int64_t last_packet;         /* of which there is a frame */
+    int64_t packets_end;         /* where the last one that was read ends in the file; 0: unknown */
     struct stamp stamps[STAMPS];
     struct damages damages;
     struct damages early; /* of the demuxer while streams are looked for; packet: where in the file */
@@ -177,7 +181,7 @@ struct video_input {
     int64_t shift;                 /* pts that is 0 in the output */
     int64_t end;                   /* pts where the last one ends; AV_NOPTS_VALUE: unknown yet */
     unsigned failures;             /* of the demuxer, one after the other */
-    bool looking, started, read_all, sent_all, done, bumped;
+    bool looking, started, has_begun, was_cut, read_all, sent_all, done, bumped;
 };
 
 /* Tells what has been found damaged up to a frame, number input->frames, with its time and the type that the
@@ -190,8 +194,10 @@ void damage_of_decoder(struct video_input *input, int code);
 void damage_of_demuxer(struct video_input *input, const char *message);
 /* What a decoder says of a packet, from any of its threads. */
 void damage_of_packet(struct video_input *input, int64_t packet, const char *message);
-/* Notes that a packet begins a group of pictures, before it is decoded. */
-void damage_note_key(struct video_input *input, int64_t packet);
+/* Notes where the first group of pictures is, before a packet is decoded. */
+void damage_note_packet(struct video_input *input, int64_t packet, int64_t pts, bool is_key);
+/* Whether a frame was not decoded well for want of those before the first group of pictures. */
+bool damage_is_of_cut(struct video_input *input, const AVFrame *frame);
 /* The demuxer has read ahead and come upon something: it is damage once reading gets there. */
 void damage_ahead(struct video_input *input, const char *message);
 void damage_reached(struct video_input *input, int64_t at);
@@ -203,11 +209,22 @@ hone_status input_step(struct video_input *input, struct video_unit **out, hone_
 /* Adds a unit to a list, or frees it. */
 hone_status input_keep(struct video_input *input, struct unit_list *list, struct unit *unit,
                        hone_error *error);
+/* The packet that was read, as a unit to be copied. */
+hone_status input_packet_unit(struct video_input *input, struct unit **out, hone_error *error);
 /* The error of a read that failed (descriptor.error). */
 hone_status input_read_error(const struct video_input *input, hone_error *error);
 AVRational input_rate(const struct video_input *input);
 void video_note(media_note_function note, void *user, enum media_note kind, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* ---- Streams that were cut ---- */
+
+/* Keeps the packet that was read, of the stream that is filtered, while no key frame has come. */
+hone_status cut_hold(struct video_input *input, bool *is_held, hone_error *error);
+/* From now on packets are decoded: those that are kept first. */
+void cut_stop_holding(struct video_input *input);
+/* Whether input->packet is now such a one. */
+bool cut_next(struct video_input *input);
 
 /* ---- Frames without a container ---- */
 

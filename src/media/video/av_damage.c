@@ -67,29 +67,49 @@ void damage_not_passed(struct video_input *input)
         early->count--;
 }
 
-void damage_note_key(struct video_input *input, int64_t packet)
+void damage_note_packet(struct video_input *input, int64_t packet, int64_t pts, bool is_key)
 {
     struct damages *damages = &input->damages;
     pthread_mutex_lock(&damages->lock);
-    for (int i = 0; i < 2; i++)
-        if (!damages->keys[i]) {
-            damages->keys[i] = packet;
-            break;
-        }
+    if (is_key && !damages->keys[0]) {
+        damages->keys[0] = packet;
+        damages->key_pts = pts;
+    } else if (is_key && !damages->keys[1])
+        damages->keys[1] = packet;
+    else if (damages->keys[0] && !damages->keys[1] && pts != AV_NOPTS_VALUE && pts < damages->key_pts)
+        damages->leading = packet;
     pthread_mutex_unlock(&damages->lock);
 }
 
-/* Where H.264 was cut at an open group of pictures, the first group also says which pictures before it are
- * no longer needed. The decoder does not find them, and all that it gives is as it was. */
+/* Where a stream was cut at an open group of pictures, those shown before its key frame refer to others before
+ * the cut. In H.264 the group also says which of these are no longer needed. The decoder does not find them, and
+ * all that it gives is as it was. */
 static bool is_of_cut(struct damages *damages, int64_t packet, const char *message)
 {
     const char start[] = "mmco: unref short failure";
-    if (strncmp(message, start, strlen(start)) != 0)
-        return false;
     pthread_mutex_lock(&damages->lock);
     const bool is_first = !damages->keys[1] || packet < damages->keys[1];
+    const bool is_leading = packet > damages->keys[0] && packet <= damages->leading;
     pthread_mutex_unlock(&damages->lock);
-    return is_first;
+    return is_leading || (is_first && strncmp(message, start, strlen(start)) == 0);
+}
+
+bool damage_is_of_cut(struct video_input *input, const AVFrame *frame)
+{
+    return frame->flags & AV_FRAME_FLAG_CORRUPT && ((input->was_cut && input->frames == 0) ||
+                                                    is_of_cut(&input->damages, frame->reordered_opaque, ""));
+}
+
+/* A picture that is refreshed in parts becomes whole some packets behind a cut. */
+static void forget_before(struct damages *damages, int64_t packet)
+{
+    unsigned kept = 0;
+    pthread_mutex_lock(&damages->lock);
+    for (unsigned i = 0; i < damages->count; i++)
+        if (damages->list[i].place != DAMAGE_IN || damages->list[i].packet >= packet)
+            damages->list[kept++] = damages->list[i];
+    damages->count = kept;
+    pthread_mutex_unlock(&damages->lock);
 }
 
 void damage_of_packet(struct video_input *input, int64_t packet, const char *message)
@@ -227,6 +247,8 @@ hone_status damage_settle(struct video_input *input, const AVFrame *frame, hone_
     char what[160];
     struct damage damage;
     hone_status status = HONE_OK;
+    if (frame && input->was_cut && input->frames == 1)
+        forget_before(&input->damages, frame->reordered_opaque);
     if (frame && (frame->flags & AV_FRAME_FLAG_CORRUPT || frame->decode_error_flags))
         damages_add(&input->damages, DAMAGE_IN, frame->reordered_opaque, "parts are missing");
     while (!status && take_damage(input, frame, what, sizeof what, &damage))

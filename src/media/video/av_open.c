@@ -408,6 +408,7 @@ void video_close(struct video_input **slot)
     memory_watch_end(&input->watch);
     free_units(&input->held);
     free_units(&input->waiting);
+    free_units(&input->before_key);
     avcodec_free_context(&input->decoder);
     avformat_close_input(&input->format);
     io_close(&input->io);

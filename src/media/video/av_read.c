@@ -97,7 +97,7 @@ static struct unit *new_unit(void)
     return mem_new(1, sizeof(struct unit));
 }
 
-static hone_status packet_unit(struct video_input *input, struct unit **out, hone_error *error)
+hone_status input_packet_unit(struct video_input *input, struct unit **out, hone_error *error)
 {
     struct unit *unit = new_unit();
     if (!unit || !(unit->packet = av_packet_alloc())) {
@@ -126,8 +126,7 @@ static hone_status send(struct video_input *input, hone_error *error)
     input->decoder->reordered_opaque = number;
     if (packet->flags & AV_PKT_FLAG_CORRUPT)
         note_mark(input);
-    if (packet->flags & AV_PKT_FLAG_KEY)
-        damage_note_key(input, number);
+    damage_note_packet(input, number, packet->pts, packet->flags & AV_PKT_FLAG_KEY);
     const int code = avcodec_send_packet(input->decoder, packet);
     av_packet_unref(packet);
     if (code == AVERROR(ENOMEM))
@@ -163,39 +162,58 @@ hone_status input_read_error(const struct video_input *input, hone_error *error)
                          : error_io(error, "cannot read '%s': %s", input->path, strerror(code));
 }
 
+/* Of the video that is filtered: into the decoder, unless it belongs to pictures before a cut. */
+static hone_status take_packet(struct video_input *input, hone_error *error)
+{
+    bool is_held = false;
+    if (raw_is_short(input, input->packet)) {
+        av_packet_unref(input->packet);
+        return HONE_OK;
+    }
+    if (input->end == AV_NOPTS_VALUE) {
+        const hone_status status = cut_hold(input, &is_held, error);
+        return status || is_held ? status : send(input, error);
+    }
+    input->done = is_past_end(input, input->packet);
+    av_packet_unref(input->packet);
+    return HONE_OK;
+}
+
+static hone_status end_reading(struct video_input *input, int code, hone_error *error)
+{
+    char reason[AV_ERROR_MAX_STRING_SIZE] = "";
+    av_strerror(code, reason, sizeof reason);
+    if (code == AVERROR_EOF && !input->has_begun) {
+        cut_stop_holding(input);
+        return HONE_OK;
+    }
+    if (code != AVERROR_EOF)
+        damage_of_demuxer(input, reason);
+    else if (input->end == AV_NOPTS_VALUE)
+        check_whole(input);
+    damage_reached(input, INT64_MAX);
+    input->read_all = code == AVERROR_EOF || code == AVERROR(ENOMEM) || ++input->failures > MOST_FAILURES;
+    return code == AVERROR(ENOMEM) ? error_memory(error, "a packet") : HONE_OK;
+}
+
 /* One packet from the file: into the decoder, or to be copied as *out. */
 static hone_status read_packet(struct video_input *input, struct unit **out, hone_error *error)
 {
+    if (cut_next(input))
+        return send(input, error);
     const int code = av_read_frame(input->format, input->packet);
     if (input->descriptor.error) { /* a packet may be a part of one */
         av_packet_unref(input->packet);
         return input_read_error(input, error);
     }
-    if (code < 0) {
-        char reason[AV_ERROR_MAX_STRING_SIZE] = "";
-        av_strerror(code, reason, sizeof reason);
-        if (code != AVERROR_EOF)
-            damage_of_demuxer(input, reason);
-        else if (input->end == AV_NOPTS_VALUE)
-            check_whole(input);
-        damage_reached(input, INT64_MAX);
-        input->read_all = code == AVERROR_EOF || code == AVERROR(ENOMEM) || ++input->failures > MOST_FAILURES;
-        return code == AVERROR(ENOMEM) ? error_memory(error, "a packet") : HONE_OK;
-    }
+    if (code < 0)
+        return end_reading(input, code, error);
     input->failures = 0;
     damage_reached(input, input->packet->pos);
     input->packets_end = input->packet->pos < 0 ? 0 : input->packet->pos + input->packet->size;
     if (input->packet->stream_index != input->stream->index)
-        return packet_unit(input, out, error);
-    if (raw_is_short(input, input->packet)) {
-        av_packet_unref(input->packet);
-        return HONE_OK;
-    }
-    if (input->end == AV_NOPTS_VALUE)
-        return send(input, error);
-    input->done = is_past_end(input, input->packet);
-    av_packet_unref(input->packet);
-    return HONE_OK;
+        return input_packet_unit(input, out, error);
+    return take_packet(input, error);
 }
 
 /* ---- Frames ---- */
@@ -336,6 +354,10 @@ static hone_status take_frame(struct video_input *input, struct unit **out, hone
 {
     AVFrame *frame = input->frame;
     const struct video_read_options *o = &input->options;
+    if (damage_is_of_cut(input, frame)) {
+        av_frame_unref(frame);
+        return HONE_OK;
+    }
     input->frames++;
     stamp_frame(input, frame);
     hone_status status = damage_settle(input, frame, error);

@@ -20,9 +20,13 @@ VIDEOS = {"h264.mp4": ("libx264", "-bf", "3", "-g", "12", "-x264-params", "b-pyr
 Packet = collections.namedtuple("Packet", "at size time number")  # number of its frame as shown
 
 
+def encode(place, name, codec, *options):
+    ffmpeg("-f", "lavfi", "-i", "testsrc2=size=192x128:rate=25:duration=1.2", "-pix_fmt", "yuv420p", "-c:v", codec, *options, place.path(name))
+
+
 def make(place, name, codec, *options):
     """A video, and its packets as they are stored."""
-    ffmpeg("-f", "lavfi", "-i", "testsrc2=size=192x128:rate=25:duration=1.2", "-pix_fmt", "yuv420p", "-c:v", codec, *options, place.path(name))
+    encode(place, name, codec, *options)
     listed = probe(place.path(name), "-select_streams", "v:0", "-show_packets")["packets"]
     times = sorted(float(p["pts_time"]) for p in listed)
     return [Packet(int(p["pos"]), int(p["size"]), float(p["pts_time"]), times.index(float(p["pts_time"])) + 1) for p in listed]
@@ -134,6 +138,47 @@ def test_a_cut_at_an_open_group_of_pictures_is_no_damage():
             result = place.run("apply", SAME, place.path(name), "-o", place.path("out.mkv"), "--codec", "ffv1", "--force")
             got = pictures(place.path("out.mkv"))
             frame.check(not result.stderr and len(got) > 5 and got == whole[-len(got):], f"{name}: {len(got)} frames: {result.stderr}")
+
+
+def cut(place, name, parts):
+    """Without its first tenths; says how it is named."""
+    with open(place.path(name), "rb") as file:
+        data = file.read()
+    block = 2048 if name.endswith(".mpg") else 188
+    with open(place.path("cut." + name), "wb") as file:
+        file.write(data[len(data) * parts // 10 // block * block:])
+    return place.path("cut." + name)
+
+
+def test_a_stream_that_begins_within_a_group_of_pictures():
+    """As recordings of broadcasts do: what comes before the first key frame is left out with a warning, and all else is as it was."""
+    cases = {"h264.ts": ("libx264", "-bf", "3", "-g", "8"), "open.ts": ("libx264", "-bf", "3", "-x264-params", "open-gop=1:keyint=8"),
+             "parts.ts": ("libx264", "-x264-params", "intra-refresh=1:keyint=6"),
+             "hevc.ts": ("libx265", "-x265-params", "log-level=none:bframes=3:keyint=8:open-gop=1"),
+             "mpeg4.ts": ("mpeg4", "-bf", "2", "-g", "8"), "mpeg2.mpg": ("mpeg2video", "-bf", "2", "-g", "8"),
+             "fields.ts": ("mpeg2video", "-bf", "2", "-g", "8", "-flags", "+ilme+ildct")}
+    with Here() as place:
+        for name, options in cases.items():
+            encode(place, name, *options)
+            whole = pictures(place.path(name))
+            bad = cut(place, name, 1)
+            for more in ((), ("--accept-damaged",)):
+                said = place.run("apply", SAME, bad, "-o", place.path("out.mkv"), "--codec", "ffv1", "--force", *more).stderr
+                got = pictures(place.path("out.mkv"))
+                text = f"{name} {more}: {len(got)} frames of {len(whole)}: {said}"
+                frame.check(said.count("\n") == 1 and "warning: " in said and "begins within a group of pictures" in said, text)
+                frame.check(len(got) > 5 and got == whole[-len(got):], text)
+
+
+def test_a_stream_without_key_frames_is_decoded_on_request():
+    with Here() as place:
+        encode(place, "one.ts", "libx264", "-g", "1000", "-bf", "0", "-flags", "+global_header", "-bsf:v", "dump_extra=freq=all")
+        bad = cut(place, "one.ts", 5)
+        said = place.run("apply", SAME, bad, "-o", place.path("out.mkv"), "--codec", "ffv1", status=3).stderr
+        frame.check("damaged" in said or "not one frame" in said, said)
+        said = place.run("apply", SAME, bad, "-o", place.path("out.mkv"), "--codec", "ffv1", "--accept-damaged").stderr
+        got = len(pictures(place.path("out.mkv")))
+        frame.check(got > 5 and "frame 1, at" in said and "left out" not in said, f"{got} frames: {said}")
 
 
 if __name__ == "__main__":

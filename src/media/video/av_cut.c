@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Streams that may be cut anywhere, as recordings of broadcasts are: they begin within a group of pictures. */
+#include "media/video/av.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Packets without a key frame after which there may be none: some broadcasts refresh pictures in parts. */
+enum { MOST_BEFORE_KEY = 600 };
+
+/* Other formats begin with a key frame, or do not say reliably which frames are. */
+static bool may_be_cut(const struct video_input *input)
+{
+    static const char *const names[] = {"mpegts", "mpeg", "mpegvideo", "h264", "hevc", "m4v"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(input->format->iformat->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+void cut_stop_holding(struct video_input *input)
+{
+    struct unit_list *list = &input->before_key;
+    for (size_t i = list->first; i < list->count; i++)
+        input->held_bytes -= (uint64_t)list->items[i]->packet->size;
+    input->has_begun = true;
+}
+
+static void leave_out(struct video_input *input)
+{
+    struct unit_list *list = &input->before_key;
+    const struct video_read_options *o = &input->options;
+    for (; list->first < list->count; list->first++)
+        video_unit_free((struct video_unit **)&list->items[list->first]);
+    input->was_cut = list->count > 0;
+    if (input->was_cut)
+        video_note(
+            o->note, o->user, MEDIA_WARNING,
+            "'%s' begins within a group of pictures: what comes before its first key frame is left out "
+            "(packets: %zu)",
+            input->path, list->count);
+}
+
+hone_status cut_hold(struct video_input *input, bool *is_held, hone_error *error)
+{
+    struct unit_list *list = &input->before_key;
+    struct unit *unit = NULL;
+    const bool is_key = input->packet->flags & AV_PKT_FLAG_KEY;
+    *is_held = !input->has_begun && !is_key && may_be_cut(input);
+    if (*is_held) {
+        TRY(input_packet_unit(input, &unit, error));
+        TRY(input_keep(input, list, unit, error));
+        if (list->count >= MOST_BEFORE_KEY)
+            cut_stop_holding(input);
+    } else if (!input->has_begun) {
+        cut_stop_holding(input);
+        leave_out(input);
+    }
+    return HONE_OK;
+}
+
+bool cut_next(struct video_input *input)
+{
+    struct unit_list *list = &input->before_key;
+    if (!input->has_begun || list->first >= list->count)
+        return false;
+    struct unit **unit = &list->items[list->first++];
+    av_packet_move_ref(input->packet, (*unit)->packet);
+    video_unit_free((struct video_unit **)unit);
+    return true;
+}
