@@ -135,6 +135,19 @@ struct stamp { /* a damage's packet in time */
 
 enum { STAMPS = 256 };
 
+/* A packet that the demuxer takes for damaged, and has not given out yet. */
+struct mark {
+    int stream;
+    int64_t dts;
+};
+
+enum { MAX_MARKS = 64 };
+
+struct marks {
+    struct mark list[MAX_MARKS];
+    unsigned count;
+};
+
 struct unit_list {
     struct unit **items;
     size_t first, count, capacity;
@@ -175,6 +188,7 @@ struct video_input {
     int64_t packets_end;         /* where the last one that was read ends in the file; 0: unknown */
     struct stamp stamps[STAMPS];
     struct damages damages;
+    struct marks marks;
     struct damages early; /* of the demuxer while streams are looked for; packet: where in the file */
     uint64_t damage_count, frames; /* frames: decoded so far */
     int64_t last_pts, step;        /* of the last frame, and how long it lasts */
@@ -216,6 +230,15 @@ hone_status input_read_error(const struct video_input *input, hone_error *error)
 AVRational input_rate(const struct video_input *input);
 void video_note(media_note_function note, void *user, enum media_note kind, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* ---- Marks of demuxers ---- */
+
+/* Whether a line of a demuxer is about such a packet: it is damage once that is reached. */
+bool marks_hear(struct video_input *input, const char *line);
+/* A packet of the stream that is filtered, with the flags that it has. */
+void marks_note_flag(struct video_input *input, const AVPacket *packet);
+/* What is marked of a stream up to this time is damage, unless the stream was cut and is left out so far. */
+void marks_reached(struct video_input *input, int stream, int64_t dts);
 
 /* ---- Streams that were cut ---- */
 

@@ -55,6 +55,8 @@ hone_status cut_hold(struct video_input *input, bool *is_held, hone_error *error
         if (list->count >= MOST_BEFORE_KEY)
             cut_stop_holding(input);
     } else if (!input->has_begun) {
+        if (input->packet->dts != AV_NOPTS_VALUE)
+            marks_reached(input, input->stream->index, input->packet->dts - 1);
         cut_stop_holding(input);
         leave_out(input);
     }

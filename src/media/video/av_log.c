@@ -34,9 +34,11 @@ static void attribute(void *context, const char *line)
             damage_of_packet(input, codec->reordered_opaque, line);
     } else if (strcmp(class->class_name, "AVFormatContext") == 0) {
         struct video_input *input = ((AVFormatContext *)context)->opaque;
-        if (input && input->looking)
+        if (!input || marks_hear(input, line))
+            return;
+        if (input->looking)
             damage_ahead(input, line);
-        else if (input && input->started)
+        else if (input->started)
             damage_of_demuxer(input, line);
     }
 }
@@ -48,10 +50,15 @@ static bool is_concealment(int level, const char *format)
     return level == AV_LOG_INFO && strncmp(format, "concealing ", strlen("concealing ")) == 0;
 }
 
+static bool is_mark(int level, const char *format)
+{
+    return level == AV_LOG_WARNING && strncmp(format, "Packet corrupt ", strlen("Packet corrupt ")) == 0;
+}
+
 static void hear(void *context, int level, const char *format, va_list args)
 {
     char line[sizeof said.last];
-    if (level > AV_LOG_ERROR && !is_concealment(level, format))
+    if (level > AV_LOG_ERROR && !is_concealment(level, format) && !is_mark(level, format))
         return;
     vsnprintf(line, sizeof line, format, args);
     tidy(line);

@@ -109,14 +109,6 @@ hone_status input_packet_unit(struct video_input *input, struct unit **out, hone
     return HONE_OK;
 }
 
-/* In transport streams frames are found later than the damage around them: the mark is on the one before. */
-static void note_mark(struct video_input *input)
-{
-    const bool is_early = strcmp(input->format->iformat->name, "mpegts") == 0;
-    damages_add(&input->damages, is_early ? DAMAGE_BEHIND : DAMAGE_IN, input->packets + is_early,
-                "the file is cut off or changed there");
-}
-
 static hone_status send(struct video_input *input, hone_error *error)
 {
     AVPacket *packet = input->packet;
@@ -124,8 +116,8 @@ static hone_status send(struct video_input *input, hone_error *error)
     input->stamps[number % STAMPS] = (struct stamp){
         number, packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts, packet->pts != AV_NOPTS_VALUE};
     input->decoder->reordered_opaque = number;
-    if (packet->flags & AV_PKT_FLAG_CORRUPT)
-        note_mark(input);
+    marks_note_flag(input, packet);
+    marks_reached(input, packet->stream_index, packet->dts);
     damage_note_packet(input, number, packet->pts, packet->flags & AV_PKT_FLAG_KEY);
     const int code = avcodec_send_packet(input->decoder, packet);
     av_packet_unref(packet);
@@ -211,8 +203,10 @@ static hone_status read_packet(struct video_input *input, struct unit **out, hon
     input->failures = 0;
     damage_reached(input, input->packet->pos);
     input->packets_end = input->packet->pos < 0 ? 0 : input->packet->pos + input->packet->size;
-    if (input->packet->stream_index != input->stream->index)
+    if (input->packet->stream_index != input->stream->index) {
+        marks_reached(input, input->packet->stream_index, input->packet->dts);
         return input_packet_unit(input, out, error);
+    }
     return take_packet(input, error);
 }
 

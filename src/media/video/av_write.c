@@ -381,10 +381,8 @@ const char *video_encoder(const struct video_output *output)
 
 /* ---- Frames and packets ---- */
 
-static hone_status mux(struct video_output *output, AVPacket *packet, hone_error *error)
+static hone_status check_written(const struct video_output *output, int code, hone_error *error)
 {
-    log_forget();
-    const int code = av_interleaved_write_frame(output->format, packet);
     return code < 0 ? failed(output, error, "cannot be written", code) : HONE_OK;
 }
 
@@ -418,7 +416,8 @@ static hone_status receive(struct video_output *output, hone_error *error)
         packet->stream_index = output->stream->index;
         times_restore(&output->times, packet, output->stream->time_base);
         order_stamps(output, &output->streams[output->like->stream->index], packet);
-        status = mux(output, packet, error);
+        log_forget();
+        status = check_written(output, av_interleaved_write_frame(output->format, packet), error);
     }
     return status;
 }
@@ -483,6 +482,23 @@ static void place_copied(const struct video_output *output, AVPacket *packet, co
         packet->dts += dropped;
 }
 
+/* A packet that is copied, but has to be understood for that: AAC of a transport stream, say. */
+static hone_status refuse_packet(const struct video_output *output, int number, double seconds,
+                                 hone_error *error)
+{
+    const struct video_input *like = output->like;
+    struct out_stream *stream = &output->streams[number];
+    if (!like->options.accept_damaged)
+        return error_io(error, "'%s': stream %d is damaged at %.3f s; --accept-damaged leaves that out",
+                        like->path, number, seconds);
+    if (!stream->told_damage)
+        video_note(output->options.note, output->options.user, MEDIA_WARNING,
+                   "'%s': stream %d is damaged at %.3f s, and packets are left out (said once)", like->path,
+                   number, seconds);
+    stream->told_damage = true;
+    return HONE_OK;
+}
+
 static hone_status write_packet(struct video_output *output, AVPacket *packet, hone_error *error)
 {
     const int from = packet->stream_index;
@@ -499,7 +515,11 @@ static hone_status write_packet(struct video_output *output, AVPacket *packet, h
     packet->stream_index = stream->index;
     packet->pos = -1;
     order_stamps(output, stream, packet);
-    return mux(output, packet, error);
+    const double seconds = (double)packet->pts * av_q2d(to->time_base);
+    log_forget();
+    const int code = av_interleaved_write_frame(output->format, packet);
+    return code == AVERROR_INVALIDDATA ? refuse_packet(output, from, seconds, error)
+                                       : check_written(output, code, error);
 }
 
 hone_status video_write(struct video_output *output, struct video_unit **slot, hone_error *error)

@@ -181,5 +181,50 @@ def test_a_stream_without_key_frames_is_decoded_on_request():
         frame.check(got > 5 and "frame 1, at" in said and "left out" not in said, f"{got} frames: {said}")
 
 
+def test_a_lost_second_frame_of_a_transport_stream():
+    """The demuxer marks the first one, of which nothing has been given out by then."""
+    with Here() as place:
+        for name, options in (("h264.ts", ("libx264", "-bf", "0")), ("mpeg2.ts", ("mpeg2video",)), ("mpeg4.ts", ("mpeg4",))):
+            packets = make(place, name, *options)
+            for number in (1, 2):
+                spoil(place, name, "bad.ts", packets[number].at, packets[number + 1].at - packets[number].at, lambda b: 0)
+                told = damage_told(place, "bad.ts")
+                kept = times_of(place.path("out.mkv"))
+                text = f"{name}, frame {number + 1}: {told}, {kept}"
+                frame.check(len(told["behind"]) == 1 and len(kept) == len(packets) - 1, text)
+                at, time = told["behind"][0]
+                frame.check(abs(at - number - 1) <= 1 and kept[int(at) - 1] == time, text)
+
+
+def test_damaged_sound_is_told_and_left_out_on_request():
+    """A gap in the counters of a transport stream; headers of AAC, which have to be understood for Matroska; a file that is cut off within it."""
+    sound = ("-f", "lavfi", "-i", "testsrc2=size=192x128:rate=25:duration=1.2", "-f", "lavfi", "-i", "sine=duration=1.2", "-pix_fmt", "yuv420p")
+    with Here() as place:
+        for name, codecs in (("gap.ts", ("libx264", "mp2")), ("header.ts", ("libx264", "aac")), ("end.flv", ("flv", "mp3"))):
+            ffmpeg(*sound, "-c:v", codecs[0], "-c:a", codecs[1], "-ar", "44100", place.path(name))
+            with open(place.path(name), "rb") as file:
+                data = bytearray(file.read())
+            if name == "gap.ts":
+                inside = [at for at in range(0, len(data), 188) if data[at + 1:at + 3] == b"\x01\x01"]  # of the second stream, not its beginnings
+                del data[inside[20]:inside[20] + 188]
+            elif name == "header.ts":
+                at = data.index(b"\xff\xf1", len(data) // 2)
+                data[at:at + 20] = bytes(20)
+            else:
+                tags, at = [], 13
+                while at < len(data):
+                    tags.append((data[at], at))
+                    at += 15 + int.from_bytes(data[at + 1:at + 4], "big")
+                del data[[at for kind, at in tags if kind == 8][-2] + 20:]
+            with open(place.path("bad." + name), "wb") as file:
+                file.write(data)
+            command = ("apply", SAME, place.path("bad." + name), "-o", place.path("out.mkv"), "--codec", "ffv1", "--force")
+            said = place.run(*command, status=3).stderr
+            frame.check("damaged" in said and "stream " in said and "--accept-damaged" in said, f"{name}: {said}")
+            said = place.run(*command, "--accept-damaged").stderr
+            got, wanted = pictures(place.path("out.mkv")), pictures(place.path("bad." + name))
+            frame.check("damaged" in said and "stream " in said and got == wanted, f"{name}: {len(got)} frames of {len(wanted)}: {said}")
+
+
 if __name__ == "__main__":
     frame.main(globals())
