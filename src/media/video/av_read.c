@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,17 +135,43 @@ static bool is_past_end(const struct video_input *input, const AVPacket *packet)
     return packet->dts == AV_NOPTS_VALUE || packet->dts > input->end + second;
 }
 
-/* MP4 lists its packets: a file that is cut off between two of them says nothing else. Nor does the demuxer
- * of Y4M say anything of what follows the last whole frame. */
-static void check_whole(struct video_input *input)
+/* Packets that the file says it has; 0: it does not say. */
+static int64_t count_listed(const struct video_input *input)
 {
     const char *name = input->format->iformat->name;
+    const AVStream *stream = input->stream;
+    if (strcmp(name, "avi") == 0)
+        return stream->nb_frames;
+    if (strstr(name, "mp4"))
+        return avformat_index_get_entries_count(stream);
+    if (strcmp(name, "mxf") == 0 && stream->duration != AV_NOPTS_VALUE && stream->r_frame_rate.num > 0)
+        return av_rescale_q(stream->duration, stream->time_base, av_inv_q(stream->r_frame_rate));
+    return 0;
+}
+
+/* Packets that there are. AVI counts empty ones, too, which repeat a frame, and its time is their number. */
+static int64_t count_found(const struct video_input *input)
+{
+    const struct stamp *last = &input->stamps[input->packets % STAMPS];
+    const bool is_number = strcmp(input->format->iformat->name, "avi") == 0 && last->packet > 0 &&
+                           last->pts != AV_NOPTS_VALUE && last->pts >= input->packets;
+    return is_number ? last->pts + 1 : input->packets;
+}
+
+/* A file that is cut off between two packets says nothing else. Nor does the demuxer of Y4M say anything of what
+ * follows the last whole frame. */
+static void check_whole(struct video_input *input)
+{
+    char what[96];
+    const char *name = input->format->iformat->name;
+    const int64_t listed = count_listed(input), found = count_found(input);
     if (strcmp(name, "yuv4mpegpipe") == 0 && input->packets_end > 0 &&
         avio_tell(input->format->pb) > input->packets_end)
         damage_of_demuxer(input, "it ends within a frame");
-    const int listed = avformat_index_get_entries_count(input->stream);
-    if (strstr(name, "mp4") && input->packets < listed)
-        damage_of_demuxer(input, "the file is cut off");
+    if (found >= listed)
+        return;
+    snprintf(what, sizeof what, "the file lists %" PRId64 " frames and has %" PRId64, listed, found);
+    damage_of_demuxer(input, what);
 }
 
 hone_status input_read_error(const struct video_input *input, hone_error *error)

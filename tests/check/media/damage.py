@@ -226,5 +226,23 @@ def test_damaged_sound_is_told_and_left_out_on_request():
             frame.check("damaged" in said and "stream " in said and got == wanted, f"{name}: {len(got)} frames of {len(wanted)}: {said}")
 
 
+def test_frames_that_a_file_lists_and_does_not_have():
+    """Some bytes are gone, so that the rest has moved. Frames that are dropped on purpose are none of these."""
+    vary = ("-vf", "select='not(eq(mod(n,5),3))'", "-fps_mode", "vfr", "-r", "25")
+    with Here() as place:
+        for name, options in (("in.avi", ("huffyuv", "-pix_fmt", "yuv422p")), ("vary.avi", ("mpeg4", *vary)), ("in.mxf", ("mpeg2video", "-bf", "2"))):
+            encode(place, name, *options)
+            said = place.run("apply", SAME, place.path(name), "-o", place.path("out.mkv"), "--codec", "ffv1", "--force").stderr
+            frame.check(not said, f"{name}: {said}")
+            with open(place.path(name), "rb") as file:
+                data = file.read()
+            with open(place.path("bad." + name), "wb") as file:
+                file.write(data[:len(data) // 2] + data[len(data) // 2 + 2000:])
+            said = place.run("apply", SAME, place.path("bad." + name), "-o", place.path("no.mkv"), status=3).stderr
+            frame.check("damaged" in said and "--accept-damaged" in said, f"{name}: {said}")
+            said = place.run("apply", SAME, place.path("bad." + name), "-o", place.path("out.mkv"), "--codec", "ffv1", "--force", "--accept-damaged").stderr
+            frame.check(name != "in.avi" or re.search(r"the file lists 30 frames and has (\d+)", said)[1] == str(len(pictures(place.path("out.mkv")))), said)
+
+
 if __name__ == "__main__":
     frame.main(globals())
