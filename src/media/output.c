@@ -381,8 +381,6 @@ static hone_status begin_writing(struct writing *w, int fd, const char *name, co
     TRY(media_check_output(name, desc, info, options, error));
     w->format = writable_format(name, error);
     w->options = options ? *options : (struct media_write_options){0};
-    if (!w->options.quality)
-        w->options.quality = MEDIA_QUALITY;
     suffix_of(name, w->suffix);
     w->output = (struct media_output){.fd = fd,
                                       .name = name,

@@ -103,7 +103,7 @@ struct media_output {
     const void *pixels;      /* tight */
     struct row_source *rows; /* not NULL: instead of `pixels`, they come by media_next_rows */
     const struct media_input *like;
-    const struct media_write_options *options; /* with a quality */
+    const struct media_write_options *options;
 };
 
 enum { TIFF_NO_UNIT = 1 };

@@ -59,6 +59,8 @@ bool vips_png_has_density(int fd);
 /* Of a PNG that was just written: only how pixels across and down relate stays. 0 or an errno. */
 int vips_drop_png_density(int fd);
 
+/* Whether all pixels of a WebP are stored as they are. */
+bool vips_webp_is_lossless(int fd);
 /* Gives the frames of a WebP that was just written their milliseconds, if there are as many. 0 or an
  * errno. */
 int vips_write_webp_times(int fd, const int *times, unsigned count);

@@ -361,10 +361,21 @@ static int save_heif(VipsImage *image, VipsTarget *target, int quality, bool avi
                                 NULL);
 }
 
+/* As a lossless input is, unless a quality was asked for, which lossless files do not have. */
+static bool save_webp(const struct media_output *output, VipsImage *image, VipsTarget *target)
+{
+    const int quality = output->options->quality;
+    const bool lossless = !quality && output->like &&
+                          strcmp(media_get_info(output->like)->format, "WebP") == 0 &&
+                          vips_webp_is_lossless(output->like->fd);
+    return vips_webpsave_target(image, target, "Q", quality ? quality : MEDIA_QUALITY, "lossless", lossless,
+                                NULL) == 0;
+}
+
 static bool save(const struct media_output *output, VipsImage *image, VipsTarget *target)
 {
     const char *suffix = output->suffix;
-    const int quality = output->options->quality;
+    const int quality = output->options->quality ? output->options->quality : MEDIA_QUALITY;
     switch (suffix[1]) {
     case 'p':
         return vips_pngsave_target(image, target, NULL) == 0;
@@ -373,7 +384,7 @@ static bool save(const struct media_output *output, VipsImage *image, VipsTarget
     case 'g':
         return vips_gifsave_target(image, target, NULL) == 0;
     case 'w':
-        return vips_webpsave_target(image, target, "Q", quality, NULL) == 0;
+        return save_webp(output, image, target);
     case 'a':
     case 'h':
         return save_heif(image, target, quality, suffix[1] == 'a') == 0;

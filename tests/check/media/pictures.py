@@ -575,6 +575,27 @@ def test_tiled_planes_of_other_colours_are_no_damage():
         frame.check("holds each channel by itself in tiles" in said and "PlanarConfiguration 1" in said and "damaged" not in said, said)
 
 
+def test_a_lossless_webp_stays_lossless():
+    """All samples, of pictures and of animations; not one that was lossy, nor where a quality is asked for."""
+    image = np.random.default_rng(3).integers(0, 256, (40, 60, 3), np.uint8)
+    with Place() as place:
+        inputs = {"exact.webp": 101, "lossy.webp": 80}
+        for name, quality in inputs.items():
+            frame.check(cv2.imwrite(place.path(name), image, (cv2.IMWRITE_WEBP_QUALITY, quality)), name)
+        frame.check(cv2.imwrite(place.path("in.png"), image), "in.png")
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=60x40:rate=10:duration=0.5", "-pix_fmt", "bgra", "-c:v", "libwebp_anim",
+                        "-lossless", "1", place.path("moving.webp")], check=True)
+        for name, more, exact in (("exact.webp", (), True), ("exact.webp", ("--quality", "80"), False), ("lossy.webp", (), False), ("in.png", (), False),
+                                  ("moving.webp", (), True)):
+            place.run("apply", "box size=1", place.path(name), "-o", place.path("out.webp"), "--force", *more)
+            with open(place.path("out.webp"), "rb") as file:
+                data = file.read()
+            kinds = [kind for kind in (b"VP8L", b"VP8 ") if kind in data]
+            frame.check(kinds == [b"VP8L" if exact else b"VP8 "], f"{name} {more}: {kinds}")
+            if name == "exact.webp" and exact:
+                frame.check((cv2.imread(place.path("out.webp")) == image).all(), "samples differ")
+
+
 def test_what_comes_before_damage_is_taken_with_a_warning():
     with Here() as place:
         image = np.random.default_rng(3).integers(0, 256, (500, 700, 4), np.uint8)
