@@ -48,10 +48,12 @@ static hone_status failed(const struct video_output *output, hone_error *error, 
 
 /* ---- Streams ---- */
 
-/* What the old encoding was like is no longer true. */
+/* What the old encoding and file were like is no longer true. */
 static bool is_stale(const char *key)
 {
-    static const char *const keys[] = {"BPS", "DURATION", "NUMBER_OF_", "_STATISTICS_", "encoder", "ENCODER"};
+    static const char *const keys[] = {"BPS",          "DURATION",      "NUMBER_OF_",
+                                       "_STATISTICS_", "encoder",       "ENCODER",
+                                       "major_brand",  "minor_version", "compatible_brands"};
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (strncmp(key, keys[i], strlen(keys[i])) == 0)
             return true;

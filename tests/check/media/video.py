@@ -264,8 +264,11 @@ def test_everything_else_is_kept():
         place.run("apply", "box size=3", place.path("in.mp4"), "-o", place.path("out.mp4"))
         stream = check_everything(place.path("in.mp4"), place.path("out.mp4"), "MP4")
         frame.check(rotation(stream) == [90] or rotation(stream) == [-90], f"the test has no rotation: {stream}")
+        place.run("apply", "box size=3", place.path("in.mp4"), "-o", place.path("out.mkv"))
+        tags = probe(place.path("out.mkv"), "-show_format")["format"]["tags"]
+        frame.check("A title" in tags.values() and not any("brand" in key.lower() for key in tags), f"those of the old file: {tags}")
         rich_video(place, "in.mkv", codec="ffv1", more=("-c:s", "srt"))
-        place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.mkv"))
+        place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("out.mkv"), "--force")
         check_everything(place.path("in.mkv"), place.path("out.mkv"), "Matroska")
 
 
