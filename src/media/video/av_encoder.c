@@ -66,6 +66,20 @@ hone_status encoder_check_settings(const AVCodec *codec, const struct video_writ
 
 /* ---- Settings ---- */
 
+/* Fields lie line by line in frames, and only JPEG has them one after the other. What the input says is kept
+ * where it has the same field first. */
+static enum AVFieldOrder field_order(const struct video_input *input, enum AVCodecID id)
+{
+    const bool top = input->sample->top_field_first, is_apart = id == AV_CODEC_ID_MJPEG;
+    const enum AVFieldOrder told = input->stream->codecpar->field_order;
+    if (!input->sample->interlaced_frame)
+        return AV_FIELD_PROGRESSIVE;
+    if (!is_apart &&
+        (top ? told == AV_FIELD_TT || told == AV_FIELD_TB : told == AV_FIELD_BB || told == AV_FIELD_BT))
+        return told;
+    return is_apart ? (top ? AV_FIELD_TT : AV_FIELD_BB) : (top ? AV_FIELD_TB : AV_FIELD_BT);
+}
+
 static void set_picture(AVCodecContext *encoder, const struct video_input *input,
                         const struct encoder_choice *choice)
 {
@@ -83,12 +97,12 @@ static void set_picture(AVCodecContext *encoder, const struct video_input *input
     encoder->colorspace = frame->colorspace;
     encoder->chroma_sample_location = frame->chroma_location;
     encoder->bits_per_raw_sample = av_pix_fmt_desc_get(choice->format)->comp[0].depth;
-    if (frame->interlaced_frame) {
+    encoder->field_order = field_order(input, encoder->codec_id);
+    if (frame->interlaced_frame)
         encoder->flags |= AV_CODEC_FLAG_INTERLACED_DCT;
-        encoder->field_order = frame->top_field_first ? AV_FIELD_TT : AV_FIELD_BB;
-    } else {
-        encoder->field_order = AV_FIELD_PROGRESSIVE;
-    }
+    /* JPEG of limited range says so in a comment, as it does where FFmpeg's command writes it. */
+    if (encoder->codec_id == AV_CODEC_ID_MJPEG && encoder->color_range != AVCOL_RANGE_JPEG)
+        encoder->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL;
 }
 
 /* Some encoders have an option of their own. */

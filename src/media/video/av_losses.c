@@ -61,6 +61,13 @@ static bool loses_range(const struct encoder_request *r, const AVCodecContext *e
     return !is_one_of(r->muxer, "matroska webm");
 }
 
+/* Only a comment in JPEG tells, which FFmpeg writes and reads. */
+static bool gains_range(const struct encoder_request *r, const AVCodecContext *encoder)
+{
+    return encoder->codec_id == AV_CODEC_ID_MJPEG && encoder->color_range != AVCOL_RANGE_JPEG &&
+           r->like->stream->codecpar->codec_id != AV_CODEC_ID_MJPEG;
+}
+
 /* ---- HDR ---- */
 
 static int add_from_frame(AVStream *to, const AVFrame *frame, enum AVPacketSideDataType type,
@@ -146,6 +153,10 @@ void losses_tell(const struct encoder_request *r, const AVCodecContext *encoder,
     if (loses_range(r, encoder))
         tell(r, "samples of full range will be taken for limited range",
              "--codec h264 tells the range, and .mkv holds it");
+    if (gains_range(r, encoder))
+        tell(r,
+             "samples of limited range will be taken for full range by programs without FFmpeg's libraries",
+             "ffmpeg converts them before, with -pix_fmt yuvj420p");
     if (loses_brightness(r, stream))
         tell(r, "the brightness that HDR was made for (mastering display, content light level) is lost",
              ".mkv, .mp4 and .mov hold it");

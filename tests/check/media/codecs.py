@@ -123,6 +123,32 @@ def test_what_muxers_refuse_becomes_another_codec():
             frame.check(described(place.path(out))[0] == "h264", f"{codec}: {described(place.path(out))}")
 
 
+def test_jpeg_of_limited_range_stays_so():
+    """It was refused; where the input was something else, few programs see that it is."""
+    with Here() as place:
+        ffmpeg(*picture(), "-vf", "scale=out_range=tv,format=yuv420p", "-color_range", "tv", "-c:v", "mjpeg", "-strict", "unofficial", place.path("in.avi"))
+        ffmpeg(*picture(), "-vf", "format=yuv420p", "-c:v", "libx264", place.path("in.mp4"))
+        for name, warnings in (("in.avi", 0), ("in.mp4", 1)):
+            said = place.run("apply", SAME, place.path(name), "-o", place.path("out.mov"), "--codec", "mjpeg", "--force").stderr
+            stream = probe(place.path("out.mov"), "-show_streams")["streams"][0]
+            frame.check((stream["codec_name"], stream["color_range"], stream["pix_fmt"]) == ("mjpeg", "tv", "yuv420p"), f"{name}: {stream}")
+            frame.check(said.count("taken for full range") == warnings and said.count("\n") == warnings, said)
+
+
+def test_the_order_of_fields_stays():
+    """As the file tells it, and of each frame."""
+    entries = "frame=interlaced_frame,top_field_first"
+    with Here() as place:
+        for name, fields, first, options in (("in.mkv", "tff", "tb", ("-pix_fmt", "yuv422p10", "-c:v", "ffv1")),
+                                             ("in.mov", "bff", "bt", ("-pix_fmt", "yuv422p10", "-c:v", "prores_ks", "-flags", "+ildct")),
+                                             ("in.mkv", "bff", "bt", ("-pix_fmt", "yuv420p", "-c:v", "libx264", "-flags", "+ildct", "-x264-params", "bff=1"))):
+            ffmpeg(*picture(), "-vf", f"interlace=scan={fields}", *options, "-y", place.path(name))
+            place.run("apply", SAME, place.path(name), "-o", place.path("out" + name[2:]), "--force")
+            a, b = (probe(place.path(n), "-select_streams", "v", "-show_entries", entries + ":stream=field_order") for n in (name, "out" + name[2:]))
+            frame.check(a["streams"][0]["field_order"] == first and a["streams"] == b["streams"], f"{name} {fields}: {a['streams']}, {b['streams']}")
+            frame.check(a["frames"] == b["frames"] and a["frames"][0]["interlaced_frame"] == 1, f"{name} {fields}: {b['frames']}")
+
+
 def test_an_encoder_that_is_not_finished_says_nothing():
     """SVT-AV1, after a few frames or none."""
     with Here() as place:
