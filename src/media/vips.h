@@ -59,6 +59,20 @@ bool vips_png_has_density(int fd);
 /* Of a PNG that was just written: only how pixels across and down relate stays. 0 or an errno. */
 int vips_drop_png_density(int fd);
 
+/* Colours by numbers of ITU-T H.273. */
+struct vips_cicp {
+    unsigned primaries, transfer; /* at most 255 */
+};
+
+/* Whether an input says in this way alone that its colours are not the usual ones. */
+bool vips_cicp_of(const struct media_input *input, struct vips_cicp *cicp);
+/* What a PNG says. */
+bool vips_png_cicp(int fd, struct vips_cicp *cicp);
+/* Where a PNG is being written, behind its header. 0 or an errno. */
+int vips_write_png_cicp(int fd, const struct vips_cicp *cicp);
+/* Of an AVIF that was just written; false: it has no place for that, or cannot be written. */
+bool vips_set_nclx(int fd, const struct vips_cicp *cicp);
+
 /* Whether all pixels of a WebP are stored as they are. */
 bool vips_webp_is_lossless(int fd);
 /* Gives the frames of a WebP that was just written their milliseconds, if there are as many. 0 or an

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Chunks of PNGs: animations, whose first picture alone is what decoders give, EXIF, density, and
- * text. */
+/* Chunks of PNGs: animations, whose first picture alone is what decoders give, EXIF, density,
+ * colours, and text. */
 #include "media/vips/internal.h"
 
 #include "base/file.h"
@@ -16,6 +16,12 @@ enum { SIGNATURE = 8, CHUNK = 12, HEAD = 12 }; /* length, kind, and the first fo
 static uint32_t number(const unsigned char *bytes)
 {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static void put_number(unsigned char *bytes, uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        bytes[i] = (unsigned char)(value >> (24 - 8 * i));
 }
 
 /* The place of a chunk of this kind before the pixels, and its head; 0: there is none. */
@@ -74,6 +80,11 @@ static uint32_t check_of(const unsigned char *bytes, size_t count)
     return ~check;
 }
 
+static void finish_chunk(unsigned char *chunk, size_t size)
+{
+    put_number(chunk + size - 4, check_of(chunk + 4, size - 8));
+}
+
 /* ---- Density: pixels across and down, and the unit ---- */
 
 enum { DENSITY = CHUNK + 9, UNIT_AT = 8 + 8 };
@@ -98,10 +109,41 @@ int vips_drop_png_density(int fd)
     if (!at)
         return 0;
     chunk[UNIT_AT] = 0;
-    const uint32_t check = check_of(chunk + 4, DENSITY - 8);
-    for (int i = 0; i < 4; i++)
-        chunk[DENSITY - 4 + i] = (unsigned char)(check >> (24 - 8 * i));
+    finish_chunk(chunk, DENSITY);
     return lseek(fd, at, SEEK_SET) == at && file_write_all(fd, chunk, DENSITY) ? 0 : errno;
+}
+
+/* ---- Colours ---- */
+
+enum { CICP = CHUNK + 4 };
+
+bool vips_png_cicp(int fd, struct vips_cicp *cicp)
+{
+    unsigned char head[HEAD];
+    if (!find_chunk(fd, "cICP", head) || number(head) != CICP - CHUNK)
+        return false;
+    cicp->primaries = head[8];
+    cicp->transfer = head[9];
+    return true;
+}
+
+int vips_write_png_cicp(int fd, const struct vips_cicp *cicp)
+{
+    const unsigned char rgb = 0, full = 1;
+    unsigned char chunk[CICP] = {0,
+                                 0,
+                                 0,
+                                 CICP - CHUNK,
+                                 'c',
+                                 'I',
+                                 'C',
+                                 'P',
+                                 (unsigned char)cicp->primaries,
+                                 (unsigned char)cicp->transfer,
+                                 rgb,
+                                 full};
+    finish_chunk(chunk, sizeof chunk);
+    return file_write_all(fd, chunk, sizeof chunk) ? 0 : errno;
 }
 
 /* ---- Text ---- */

@@ -24,9 +24,11 @@ enum { ROWS_AT_ONCE = 16, WIDE_STRIP = 4 << 20 /* bytes */ };
 /* ---- The target: libvips writes, we keep the reason of the first failure ---- */
 
 struct sink {
-    int fd, code;   /* errno */
-    int texts;      /* a PNG whose texts go behind the header; -1: none */
-    gint64 written; /* before these are */
+    int fd, code;                 /* errno */
+    int texts;                    /* a PNG whose texts go behind the header; -1: none */
+    const struct vips_cicp *cicp; /* what a PNG says of its colours, there as well; NULL: nothing */
+    bool has_head;                /* all that goes behind the header is written */
+    gint64 written;               /* before that is */
 };
 
 /* False: `code` says why. */
@@ -37,16 +39,24 @@ static bool write_bytes(struct sink *sink, const void *bytes, size_t count)
     return sink->code == 0;
 }
 
-/* Readers may look for texts before the pixels alone. */
-static bool write_with_texts(struct sink *sink, const char *bytes, gint64 count)
+static int write_behind_header(const struct sink *sink)
+{
+    int code = sink->cicp ? vips_write_png_cicp(sink->fd, sink->cicp) : 0;
+    if (!code && sink->texts >= 0)
+        code = vips_copy_png_texts(sink->texts, sink->fd);
+    return code;
+}
+
+/* Colours have to be told before the pixels, and readers may look for texts there alone. */
+static bool write_png(struct sink *sink, const char *bytes, gint64 count)
 {
     const gint64 head = PNG_HEADER - sink->written < count ? PNG_HEADER - sink->written : count;
     if (!write_bytes(sink, bytes, (size_t)head))
         return false;
     sink->written += head;
     if (sink->written == PNG_HEADER) {
-        sink->code = vips_copy_png_texts(sink->texts, sink->fd);
-        sink->texts = -1;
+        sink->code = write_behind_header(sink);
+        sink->has_head = true;
     }
     return write_bytes(sink, bytes + head, (size_t)(count - head));
 }
@@ -56,7 +66,7 @@ static gint64 sink_write(VipsTargetCustom *target, const void *bytes, gint64 cou
     struct sink *sink = user;
     (void)target;
     const bool written =
-        sink->texts >= 0 ? write_with_texts(sink, bytes, count) : write_bytes(sink, bytes, (size_t)count);
+        sink->has_head ? write_bytes(sink, bytes, (size_t)count) : write_png(sink, bytes, count);
     return written ? count : -1;
 }
 
@@ -453,6 +463,18 @@ static int texts_of(const struct media_output *output)
     return are_texts ? output->like->fd : -1;
 }
 
+/* What a format cannot hold, PNGs and AVIFs can. */
+static void complete_colours(const struct media_output *output, const struct vips_cicp *cicp)
+{
+    if (!cicp || output->suffix[1] == 'p' || (output->suffix[1] == 'a' && vips_set_nclx(output->fd, cicp)))
+        return;
+    media_note(
+        output->like, MEDIA_ONCE,
+        "how its colours are to be shown (primaries %u, transfer %u of ITU-T H.273) is lost in a %s; PNG "
+        "and AVIF keep it",
+        cicp->primaries, cicp->transfer, output->suffix);
+}
+
 /* What libvips does not write, or twice; 0 or an errno. */
 static int complete(const struct media_output *output)
 {
@@ -471,10 +493,13 @@ static int complete(const struct media_output *output)
 
 hone_status media_write_vips(const struct media_output *output, hone_error *error)
 {
+    struct vips_cicp cicp;
     struct sink sink = {.fd = output->fd, .texts = texts_of(output)};
     hone_status status = vips_begin(error);
     if (status)
         return status;
+    sink.cicp = vips_cicp_of(output->like, &cicp) ? &cicp : NULL;
+    sink.has_head = output->suffix[1] != 'p' || (!sink.cicp && sink.texts < 0);
     if (output->rows)
         ask_with_one_thread(true);
     VipsImage *image = make_image(output);
@@ -484,6 +509,8 @@ hone_status media_write_vips(const struct media_output *output, hone_error *erro
         ask_with_one_thread(false);
     if (ok)
         ok = (sink.code = complete(output)) == 0;
+    if (ok)
+        complete_colours(output, sink.cicp);
     if (sink.code) {
         vips_error_clear();
         status = media_cannot_write(output, sink.code, error);

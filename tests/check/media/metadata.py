@@ -288,4 +288,49 @@ def test_descriptions_of_separate_planes_become_true():
         frame.check(np.array_equal(got, np.moveaxis(image, 0, 2)), f"{got.shape}")
 
 
+def nclx_of(name):
+    """Primaries and transfer in the first box of them."""
+    with open(name, "rb") as file:
+        data = file.read()
+    at = data.index(b"colrnclx") + 8
+    return struct.unpack(">HH", data[at:at + 4])
+
+
+def chunks_of(name):
+    """(kind, bytes) of a PNG; their sums are right."""
+    with open(name, "rb") as file:
+        data = file.read()
+    chunks, at = [], 8
+    while at < len(data):
+        size, = struct.unpack(">I", data[at:at + 4])
+        frame.check(zlib.crc32(data[at + 4:at + 8 + size]) == struct.unpack(">I", data[at + 8 + size:at + 12 + size])[0], f"{name}: {data[at + 4:at + 8]}")
+        chunks.append((data[at + 4:at + 8], data[at + 8:at + 8 + size]))
+        at += 12 + size
+    return chunks
+
+
+def test_hdr_keeps_what_its_colours_are():
+    """BT.2020 (9) with PQ (16) or HLG (18), from AVIF and PNG to both. Others cannot hold it; usual colours go without a word."""
+    bt2020, usual = 9, 1
+    with Here() as place:
+        for transfer, name, primaries in ((16, "smpte2084", bt2020), (18, "arib-std-b67", bt2020), (1, "bt709", usual)):
+            space = ("bt2020", "bt2020nc") if primaries == bt2020 else ("bt709", "bt709")
+            tool("ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=1:duration=1", "-frames:v", "1", "-pix_fmt", "yuv420p", "-color_primaries",
+                 space[0], "-color_trc", name, "-colorspace", space[1], "-c:v", "libaom-av1", "-cpu-used", "8", "-still-picture", "1", place.path("in.avif"))
+            frame.check(nclx_of(place.path("in.avif")) == (primaries, transfer), f"{nclx_of(place.path('in.avif'))}")
+            for source, out in (("in.avif", "out.png"), ("out.png", "again.png"), ("in.avif", "out.avif"), ("again.png", "again.avif"), ("again.avif", "last.png")):
+                said = apply(place, source, out, "--force", *(("--strip",) if out == "again.png" else ()))
+                frame.check(not said, f"{source} to {out}: {said}")
+                if out.endswith(".avif"):
+                    frame.check(primaries == usual or nclx_of(place.path(out)) == (primaries, transfer), f"{source} to {out}: {nclx_of(place.path(out))}")
+                else:
+                    kinds = dict(chunks_of(place.path(out)))
+                    found = kinds.get(b"cICP")
+                    frame.check(found == (bytes((primaries, transfer, 0, 1)) if primaries == bt2020 else None), f"{source} to {out}: {found}")
+                    frame.check(primaries == usual or list(kinds).index(b"cICP") == 1, f"{list(kinds)}")
+            for out in ("out.jpg", "out.tif", "out.webp"):
+                said = apply(place, "in.avif", out, "--force")
+                frame.check((f"primaries {primaries}, transfer {transfer}" in said) if primaries == bt2020 else not said, f"{out}: {said}")
+
+
 frame.main(globals())
