@@ -102,6 +102,20 @@ bool vips_png_has_density(int fd)
     return find_density(fd, chunk) && chunk[UNIT_AT] == 1;
 }
 
+/* Of two numbers. libvips multiplies them by 1000 for each file that has been made of another one. */
+static void reduce_ratio(unsigned char *numbers)
+{
+    const uint32_t across = number(numbers), down = number(numbers + 4);
+    uint32_t common = across, rest = down;
+    while (rest) {
+        const uint32_t next = common % rest;
+        common = rest;
+        rest = next;
+    }
+    put_number(numbers, common ? across / common : across);
+    put_number(numbers + 4, common ? down / common : down);
+}
+
 int vips_drop_png_density(int fd)
 {
     unsigned char chunk[DENSITY];
@@ -109,6 +123,7 @@ int vips_drop_png_density(int fd)
     if (!at)
         return 0;
     chunk[UNIT_AT] = 0;
+    reduce_ratio(chunk + 8);
     finish_chunk(chunk, DENSITY);
     return lseek(fd, at, SEEK_SET) == at && file_write_all(fd, chunk, DENSITY) ? 0 : errno;
 }

@@ -333,4 +333,19 @@ def test_hdr_keeps_what_its_colours_are():
                 frame.check((f"primaries {primaries}, transfer {transfer}" in said) if primaries == bt2020 else not said, f"{out}: {said}")
 
 
+def test_a_ratio_of_pixels_stays_small():
+    """Of a PNG whose density has no unit; libvips multiplies it by 1000 each time."""
+    with Here() as place:
+        frame.check(cv2.imwrite(place.path("in.png"), np.zeros((8, 8), np.uint8)), "input")
+        with open(place.path("in.png"), "rb") as file:
+            data = file.read()
+        chunk = b"pHYs" + struct.pack(">IIB", 2, 3, 0)
+        with open(place.path("in.png"), "wb") as file:
+            file.write(data[:33] + struct.pack(">I", 9) + chunk + struct.pack(">I", zlib.crc32(chunk)) + data[33:])
+        for _ in range(4):
+            apply(place, "in.png", "out.png", "--force")
+            frame.check(dict(chunks_of(place.path("out.png")))[b"pHYs"] == chunk[4:], f"{chunks_of(place.path('out.png'))}")
+            place.run("apply", "box size=1", place.path("out.png"), "-o", place.path("in.png"), "--force")
+
+
 frame.main(globals())
