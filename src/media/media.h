@@ -179,7 +179,7 @@ bool media_needs_libvips(const char *name);
 /* ---- Writing ---- */
 
 struct media_write_options {
-    int quality; /* 1..100 where media_takes() says so; 0: MEDIA_QUALITY, and lossless from one WebP to another */
+    int quality; /* 1..100 where media_takes() says so; 0: MEDIA_QUALITY, and lossless from WebP to WebP */
     const char *compression; /* of TIFF, one of media_compressions; NULL: that of a TIFF input, else none */
     bool strip;              /* of the metadata only the colour profile stays */
     bool turned;             /* rows of the input are columns of the image */

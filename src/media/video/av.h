@@ -228,6 +228,9 @@ hone_status input_packet_unit(struct video_input *input, struct unit **out, hone
 /* The error of a read that failed (descriptor.error). */
 hone_status input_read_error(const struct video_input *input, hone_error *error);
 AVRational input_rate(const struct video_input *input);
+/* The pts that players show as 0, in a stream with such a one: transport streams count from anywhere. Sound
+ * that begins before 0 is what decoders drop of it, and stays there. */
+int64_t video_zero(const struct video_input *input, int64_t pts);
 void video_note(media_note_function note, void *user, enum media_note kind, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Streams that may be cut anywhere, as recordings of broadcasts are: they begin within a group of pictures. */
+/* Streams that may be cut anywhere, as recordings of broadcasts are: they begin within a group. */
 #include "media/video/av.h"
 
 #include "base/error.h"

@@ -81,9 +81,9 @@ void damage_note_packet(struct video_input *input, int64_t packet, int64_t pts, 
     pthread_mutex_unlock(&damages->lock);
 }
 
-/* Where a stream was cut at an open group of pictures, those shown before its key frame refer to others before
- * the cut. In H.264 the group also says which of these are no longer needed. The decoder does not find them, and
- * all that it gives is as it was. */
+/* Where a stream was cut at an open group of pictures, those shown before its key frame refer to others
+ * before the cut. In H.264 the group also says which of these are no longer needed. The decoder does not find
+ * them, and all that it gives is as it was. */
 static bool is_of_cut(struct damages *damages, int64_t packet, const char *message)
 {
     const char start[] = "mmco: unref short failure";
@@ -172,7 +172,8 @@ static bool is_after(const struct video_input *input, const struct damage *damag
 
 static void write_time(char *to, size_t size, const struct video_input *input, int64_t pts)
 {
-    snprintf(to, size, "%.3f s", (double)pts * av_q2d(input->stream->time_base));
+    const double time = (double)(pts - video_zero(input, pts)) * av_q2d(input->stream->time_base);
+    snprintf(to, size, "%.3f s", time);
 }
 
 /* "before frame 12, at 0.440 s" */

@@ -158,8 +158,8 @@ static int64_t count_found(const struct video_input *input)
     return is_number ? last->pts + 1 : input->packets;
 }
 
-/* A file that is cut off between two packets says nothing else. Nor does the demuxer of Y4M say anything of what
- * follows the last whole frame. */
+/* A file that is cut off between two packets says nothing else. Nor does the demuxer of Y4M say anything of
+ * what follows the last whole frame. */
 static void check_whole(struct video_input *input)
 {
     char what[96];
@@ -357,17 +357,19 @@ static struct unit *take_waiting(struct video_input *input)
     return NULL;
 }
 
-/* Where the output begins, in the time of the video. Transport streams count from anywhere. Sound that begins
- * before 0 is what decoders drop of it, and stays there. */
-static int64_t begin(const struct video_input *input, const AVFrame *first)
+int64_t video_zero(const struct video_input *input, int64_t pts)
 {
     const int64_t start = input->format->start_time;
     const bool is_anywhere = input->format->iformat->flags & AVFMT_TS_DISCONT;
-    if (input->options.first > 1)
-        return first->pts;
-    if (start == AV_NOPTS_VALUE || (start < 0 && !is_anywhere && first->pts >= 0))
+    if (start == AV_NOPTS_VALUE || (start < 0 && !is_anywhere && pts >= 0))
         return 0;
     return av_rescale_q(start, microseconds, input->stream->time_base);
+}
+
+/* Where the output begins, in the time of the video. */
+static int64_t begin(const struct video_input *input, const AVFrame *first)
+{
+    return input->options.first > 1 ? first->pts : video_zero(input, first->pts);
 }
 
 /* A frame that was decoded; *out stays NULL when it is not wanted. */
