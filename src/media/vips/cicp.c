@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Colours by code points (ITU-T H.273): the primaries and the transfer of AVIF, HEIC and PNG, which libvips does
- * not tell. HDR is described so. The matrix and the range are those of the file, and matter to its decoder alone. */
+/* Colours by code points (ITU-T H.273): the primaries and the transfer of AVIF, HEIC and PNG, which libvips
+ * does not tell. HDR is described so. The matrix and the range are those of the file, and matter to its
+ * decoder alone. */
 #include "base/file.h"
 #include "media/vips/internal.h"
 

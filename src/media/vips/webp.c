@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What libvips does not tell of a WebP: whether it is lossless, and the times of its frames, of which it makes
- * 100 ms where they are at most 10, when it reads and when it writes. */
+/* What libvips does not tell of a WebP: whether it is lossless, and the times of its frames, of which it
+ * makes 100 ms where they are at most 10, when it reads and when it writes. */
 #include "base/file.h"
 #include "media/vips/internal.h"
 
