@@ -2,10 +2,10 @@
 /* What the files of this folder share about a stream. */
 #pragma once
 
+#include "base/copiers.h"
 #include "cl/memory.h"
 #include "hone/stream.h"
 #include "plan/image.h"
-#include "base/copiers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
