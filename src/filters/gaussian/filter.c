@@ -146,6 +146,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define STRIPS_EDGE    "(STRIP + roundup(2*EXACT_REACH*C, 64) + 64)"
 #define STRIPS_SCRATCH "((8*STRIP + 128)*(EXACT_REACH + 2) + 3*BITS/8*" STRIPS_EDGE ")"
 
+/* Bytes of a line of doubles with its borders, and of a row of border values. */
+#define EXACT_LINE "roundup(8*(W + 2*EXACT_REACH)*C + W*C*BITS/8 + 128, 128)"
+
 /* clang-format off */
 
 /* Products of small matrices: a warp for each channel that is made. Strips of a work-group, their stages, two
@@ -409,6 +412,17 @@ static const struct variant variants[] = {
                      .arguments = {"in", "out", "W", "H", "border", STRIPS_TABLES, "EXACT_REACH + 1", "R",
                                    "tmp0", STRIPS_SCRATCH, STRIPS_EDGE})},
      .cost = {"2*C*BITS/8", "C*BITS/8*(2*EXACT_REACH + 1)/16", "C*BITS/8*6*(EXACT_REACH + 1)"}},
+    {VARIANT("exact_doubles", "exact.cl", NEEDS_WIDE | NEEDS_DOUBLE, "wide",
+             "exact=yes of u8 and u16 on a CPU, any large sigma: sums of doubles, near ties again in "
+             "integers"),
+     .condition = "EXACT_BITS == 24 && TYPE <= 1", .exact = TYPE_U8 | TYPE_U16,
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "16 4 8 32 64", "rows of a band"},
+                  {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
+     .scratch = {{.bytes = "ceildiv(H, ROWS)*" EXACT_LINE}},
+     .passes = {PASS("gaussian_exact_doubles", .extent = {"H"}, .block = {"ROWS"},
+                     .arguments = {"in", "out", "W", "H", "border", EXACT_WEIGHTS, "EXACT_REACH", "R", "tmp0",
+                                   EXACT_LINE})},
+     .cost = {"2*C*BITS/8", "C*(2*EXACT_REACH + 1)*(BITS + 64)/512", "C*(6*EXACT_REACH + 10)"}},
     {VARIANT("transposed", NULL, NEEDS_LOCAL, "local",
              "recursive: columns, transpose, columns, transpose; coupled complex poles"),
      .condition = RECURSIVE, .tunables = {LINES, TILES}, .defines = {"PAIRS=" PAIRS}, .scratch = TWO_PICTURES,
@@ -440,6 +454,7 @@ static const struct seed seeds[] = {
     {"EXACT && WIDE && H >= 1024*CU", "exact_strips", "ROWS=256"},
     {"EXACT && WIDE && H >= 256*CU", "exact_strips", "ROWS=128"},
     {"EXACT && WIDE", "exact_strips", ""},
+    {"EXACT && WIDE", "exact_doubles", ""},
     {"EXACT && SM >= 80 && C > 1 && TYPE == 0 && H >= 2048 && S100 < 300 && !(" BUSY ")", "exact_matrix",
      "ROWS=64"},
     {"EXACT && SM >= 80 && C > 1 && TYPE == 0 && H >= 2048", "exact_matrix", ""},

@@ -111,7 +111,7 @@ COLOURS = ((3, 107), (3, 16), (3, 5), (4, 99), (4, 9))  # channels and width: of
 
 
 def keep_alpha(wanted, image):
-    if image.shape[2] == 4:
+    if image.shape[2:] == (4,):
         wanted[..., 3] = image[..., 3]
     return wanted
 
@@ -181,10 +181,10 @@ def exactly_blurred(image, sigma, mode, value):
 def test_exact_against_integers():
     """Every variant of exact=yes; stripes of two pixels make ties."""
     for kind in ("uint8", "uint16"):
-        for sigma, mode in ((0.3, "reflect"), (2, "constant"), (5.9, "constant"), (10, "constant")):
+        for sigma, mode in ((0.3, "reflect"), (2, "constant"), (5.9, "constant"), (10, "constant"), (13.3, "constant")):
             for image in (picture(kind, (47, 150)), stripes(kind, (47, 150), 2)):
                 wanted = exactly_blurred(image, sigma, mode, 77)
-                for variant in ("exact", "exact_strips") if sigma < 6 else ("exact",):
+                for variant in ("exact", "exact_strips" if sigma < 6 else "exact_doubles"):
                     got = bridge.apply(f"gaussian sigma={sigma} border={mode} border-value=77 exact=yes", image,
                                        variant=variant)
                     wrong = int((got != wanted).sum())
@@ -239,6 +239,19 @@ def test_exact_strips_are_joined():
             got = bridge.apply(f"gaussian sigma=1.3 border={mode} border-value=77 exact=yes", image, variant="exact_strips")
             wrong = int((got != wanted).sum())
             frame.check(wrong == 0, f"{kind} {mode} {channels} channels of {width}: {wrong} values differ")
+
+
+def test_exact_doubles():
+    """Rows of whole blocks of vectors, of single ones and of less than one, and channels of which alpha is copied; stripes
+    make ties, and the widest window has more rows than are weighted at a time."""
+    cases = ((1, 300, 6.1, "constant"), (1, 13, 7, "constant"), (1, 83, 14, "constant"), (3, 47, 7, "wrap"),
+             (4, 35, 6.5, "reflect"), (4, 1, 7, "reflect"))
+    for kind, (channels, width, sigma, mode) in itertools.product(("uint8", "uint16"), cases):
+        image = stripes(kind, (37, width), 2) if channels == 1 else picture(kind, (37, width, channels))
+        wanted = keep_alpha(exactly_blurred(image, sigma, mode, 77), image)
+        got = bridge.apply(f"gaussian sigma={sigma} border={mode} border-value=77 exact=yes", image, variant="exact_doubles")
+        wrong = int((got != wanted).sum())
+        frame.check(wrong == 0, f"{kind} {mode} sigma={sigma} {channels} channels of {width}: {wrong} values differ")
 
 
 def test_exact_matrix_in_colour():
