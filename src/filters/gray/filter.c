@@ -46,8 +46,9 @@ static const struct variant variants[] = {
      .cost = {COST_BYTES, "C/4", OPERATIONS}},
 };
 
-/* Results that the caches hold are worth keeping for whoever reads them. A copy gains more than means. */
-#define LARGE "W*H*BITS/8 > (C == 1 ? 1048576 : 12582912)"
+/* Results that the caches hold beside what is read are worth keeping for whoever reads them. A copy gains
+ * more than means. */
+#define LARGE "(C == 1 ? W*H*BITS/8 > 1048576 : (C + 1)*W*H*BITS/8 > 16777216)"
 
 static const struct seed seeds[] = {
     {"GPU && BITS == 8 && C == 4", "blocks", "LANES=4 ROWS=2 WG_X=128"},
