@@ -77,6 +77,23 @@ static bool is_worse(const AVCodec *codec, enum AVPixelFormat format)
            (strcmp(codec->name, "prores") == 0 || strcmp(codec->name, "prores_aw") == 0);
 }
 
+/* Sizes that these refuse: fewer samples than so many, or chroma of half a sample. */
+static bool fits(const AVCodec *codec, const struct encoder_request *r)
+{
+    static const struct {
+        const char *name;
+        int least;
+    } particular[] = {{"libx264", 1},   {"libx264rgb", 1}, {"libx265", 16}, {"libsvtav1", 64}, {"prores", 1},
+                      {"prores_aw", 1}, {"utvideo", 1},    {"huffyuv", 1},  {"ffvhuff", 1},    {"v210", 1}};
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(r->like->layout.format);
+    const int width = r->like->sample->width, height = r->like->sample->height;
+    for (size_t i = 0; i < COUNT_OF(particular); i++)
+        if (strcmp(particular[i].name, codec->name) == 0)
+            return width >= particular[i].least && height >= particular[i].least &&
+                   width % (1 << desc->log2_chroma_w) == 0 && height % (1 << desc->log2_chroma_h) == 0;
+    return true;
+}
+
 static bool choose_named(struct encoder_choice *choice, const AVCodec *codec, enum AVPixelFormat format,
                          bool narrower)
 {
@@ -87,22 +104,24 @@ static bool choose_named(struct encoder_choice *choice, const AVCodec *codec, en
 static bool is_usable(const AVCodec *codec)
 {
     const int others = AV_CODEC_CAP_EXPERIMENTAL | AV_CODEC_CAP_HARDWARE | AV_CODEC_CAP_HYBRID;
-    return av_codec_is_encoder(codec) && !(codec->capabilities & others);
+    const bool is_device = strstr(codec->name, "_omx"); /* which does not say so */
+    return av_codec_is_encoder(codec) && !(codec->capabilities & others) && !is_device;
 }
 
 /* Of a codec; without any loss, or to fewer bits. */
-static bool choose_of(struct encoder_choice *choice, enum AVCodecID id, enum AVPixelFormat format,
+static bool choose_of(struct encoder_choice *choice, enum AVCodecID id, const struct encoder_request *r,
                       bool narrower)
 {
+    const enum AVPixelFormat format = r->like->layout.format;
     const AVCodec *codec;
     void *at = NULL;
     for (size_t i = 0; i < COUNT_OF(preferred); i++) {
         codec = avcodec_find_encoder_by_name(preferred[i]);
-        if (codec && codec->id == id && choose_named(choice, codec, format, narrower))
+        if (codec && codec->id == id && fits(codec, r) && choose_named(choice, codec, format, narrower))
             return true;
     }
     while ((codec = av_codec_iterate(&at)))
-        if (codec->id == id && is_usable(codec) && !is_worse(codec, format) &&
+        if (codec->id == id && is_usable(codec) && fits(codec, r) && !is_worse(codec, format) &&
             choose_named(choice, codec, format, narrower))
             return true;
     return false;
@@ -170,7 +189,7 @@ static bool choose_kept(struct encoder_choice *choice, const struct encoder_requ
     const enum AVPixelFormat format = r->like->layout.format;
     return muxer_holds(r->muxer, kept(r)) && !encoder_is_stopgap(r, kept(r)) &&
            muxer_holds_frames(r->muxer, kept(r), frame_layout_unranged(format)) &&
-           (choose_of(choice, kept(r), format, false) || choose_of(choice, kept(r), format, true));
+           (choose_of(choice, kept(r), r, false) || choose_of(choice, kept(r), r, true));
 }
 
 /* Another codec that the format holds, without any loss of bits. */
@@ -182,7 +201,7 @@ static bool choose_exact(struct encoder_choice *choice, const struct encoder_req
                                     AV_CODEC_ID_HEVC,      AV_CODEC_ID_VP9,       AV_CODEC_ID_FFV1,
                                     AV_CODEC_ID_MPEG2VIDEO};
     for (size_t i = is_raw ? 0 : 1; i < COUNT_OF(tries); i++)
-        if (muxer_holds(r->muxer, tries[i]) && choose_of(choice, tries[i], r->like->layout.format, false))
+        if (muxer_holds(r->muxer, tries[i]) && choose_of(choice, tries[i], r, false))
             return true;
     return false;
 }
@@ -197,10 +216,9 @@ enum AVCodecID encoder_exact(const struct encoder_request *r)
 static void find_way_out(char *way_out, size_t size, const struct encoder_request *r)
 {
     struct encoder_choice other;
-    const enum AVPixelFormat format = r->like->layout.format;
-    if (choose_of(&other, AV_CODEC_ID_FFV1, format, false))
+    if (choose_of(&other, AV_CODEC_ID_FFV1, r, false))
         snprintf(way_out, size, "a name that ends with .mkv, with --codec ffv1, keeps them");
-    else if (choose_of(&other, kept(r), format, true))
+    else if (choose_of(&other, kept(r), r, true))
         snprintf(way_out, size, "a name that ends with .mkv, without --codec, keeps %s, with %d bits",
                  avcodec_get_name(kept(r)), depth(other.format));
     else
@@ -211,8 +229,9 @@ static hone_status refuse(const struct encoder_request *r, hone_error *error)
 {
     char way_out[120];
     find_way_out(way_out, sizeof way_out, r);
-    return error_unsupported(error, "'%s': no encoder for %s here takes %s frames; %s", r->name,
-                             r->muxer->long_name, av_get_pix_fmt_name(r->like->layout.format), way_out);
+    return error_unsupported(error, "'%s': no encoder for %s here takes %dx%d %s frames; %s", r->name,
+                             r->muxer->long_name, r->like->sample->width, r->like->sample->height,
+                             av_get_pix_fmt_name(r->like->layout.format), way_out);
 }
 
 static hone_status check_choice(const struct encoder_choice *choice, const struct encoder_request *r,
@@ -242,8 +261,8 @@ hone_status encoder_choose(struct encoder_choice *choice, const struct encoder_r
                                                                  : refuse(r, error);
     TRY(find_named(&codec, &is_codec, r->options->codec, error));
     const bool is_kept = codec->id == kept(r);
-    if (!is_codec || !(choose_of(choice, codec->id, format, false) ||
-                       (is_kept && choose_of(choice, codec->id, format, true))))
+    if (!is_codec ||
+        !(choose_of(choice, codec->id, r, false) || (is_kept && choose_of(choice, codec->id, r, true))))
         choose_named(choice, codec, format, is_kept);
     return check_choice(choice, r, error);
 }

@@ -117,10 +117,10 @@ static void tell_codec(const struct encoder_request *r, const AVCodecContext *en
         encoder_is_stopgap(r, id))
         return;
     const bool is_held = muxer_holds_frames(r->muxer, id, r->like->layout.format);
-    snprintf(lost, sizeof lost, "%s becomes %s, because %s %s frames", avcodec_get_name(id),
+    snprintf(lost, sizeof lost, "%s becomes %s, because %s %dx%d %s frames", avcodec_get_name(id),
              avcodec_get_name(encoder->codec_id),
-             is_held ? "no encoder of it here takes" : "this format has no code for",
-             av_get_pix_fmt_name(r->like->layout.format));
+             is_held ? "no encoder of it here takes" : "this format has no code for", encoder->width,
+             encoder->height, av_get_pix_fmt_name(r->like->layout.format));
     tell(r, lost, "--codec chooses another");
 }
 

@@ -123,6 +123,21 @@ def test_what_muxers_refuse_becomes_another_codec():
             frame.check(described(place.path(out))[0] == "h264", f"{codec}: {described(place.path(out))}")
 
 
+def test_odd_sizes_go_to_encoders_that_take_them():
+    """Of the same codec, if possible."""
+    with Here() as place:
+        for size, pixels, name, codec, out, wanted, *options in (
+                ("95:63", "yuv422p10", "in.mov", "prores_ks", "out.mov", "prores"), ("97:65", "yuv420p", "in.mkv", "ffv1", "out.mp4", "vp9"),
+                ("97:65", "yuv420p", "in.mkv", "ffv1", "out.mkv", "av1", "--codec", "av1"), ("32:48", "yuv420p", "in.mkv", "ffv1", "out.mkv", "av1", "--codec", "av1"),
+                ("1:1", "yuv420p", "in.mkv", "ffv1", "out.mkv", "ffv1")):
+            ffmpeg(*picture("128x128"), "-vf", f"format=rgb24,crop={size}:exact=1,format={pixels}", "-c:v", codec, "-y", place.path(name))
+            said = place.run("apply", SAME, place.path(name), "-o", place.path(out), "--force", *options).stderr
+            stream = probe(place.path(out), "-show_streams")["streams"][0]
+            frame.check((f"{stream['width']}:{stream['height']}", stream["codec_name"]) == (size, wanted) and not said, f"{stream}: {said}")
+        said = place.run("apply", SAME, place.path("in.mkv"), "-o", place.path("no.mkv"), "--codec", "h264", status=2).stderr
+        frame.check("libx264 does not start for 1x1" in said, said)
+
+
 def test_jpeg_of_limited_range_stays_so():
     """It was refused; where the input was something else, few programs see that it is."""
     with Here() as place:
