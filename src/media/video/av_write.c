@@ -280,7 +280,10 @@ static int copy_globals(struct video_output *output)
     int code = 0;
     if (like->options.strip)
         return 0;
+    const AVProgram *program = av_find_program_from_stream(like->format, NULL, like->stream->index);
     copy_metadata(&output->format->metadata, like->format->metadata, true);
+    if (program) /* the names of a broadcast and its sender */
+        copy_metadata(&output->format->metadata, program->metadata, true);
     move_timecode(output, &output->format->metadata);
     for (unsigned i = 0; i < like->format->nb_chapters && code >= 0; i++)
         code = copy_chapter(output->format, like->format->chapters[i], wanted_begin(like), wanted_end(like));

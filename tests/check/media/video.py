@@ -446,6 +446,10 @@ def test_transport_and_program_streams_and_ogg_keep_what_they_hold():
                 frame.check(set(content[first::length]) == {0x47}, f"{suffix}: packets are not of {length} bytes")
             a, b = ([h for _, _, h in packets(name, "a:0")] for name in (path, out))
             frame.check(a == b and a, f"{suffix}: other sound")
+        ffmpeg("-i", place.path("in.ts"), "-c", "copy", "-metadata", "service_name=Here", "-metadata", "service_provider=We", place.path("named.ts"))
+        place.run("apply", "box size=3", place.path("named.ts"), "-o", place.path("out.ts"), "--force")
+        program = probe(place.path("out.ts"), "-show_programs")["programs"][0]["tags"]
+        frame.check(program == {"service_name": "Here", "service_provider": "We"}, f"{program}")
         for suffix in (".vob", ".ogv"):
             result = place.run("apply", "box size=3", place.path("in.ts"), "-o", place.path("other" + suffix))
             frame.check("(audio, aac) is left out" in result.stderr, result.stderr)
