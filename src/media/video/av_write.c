@@ -504,6 +504,13 @@ static hone_status refuse_packet(const struct video_output *output, int number, 
     return HONE_OK;
 }
 
+/* What an edit list hides is heard where the output has none. The last packet before 0 prepares decoders. */
+static bool is_hidden(const AVOutputFormat *muxer, const AVPacket *packet)
+{
+    return packet->flags & AV_PKT_FLAG_DISCARD && packet->pts != AV_NOPTS_VALUE &&
+           packet->pts + 2 * packet->duration <= 0 && !text_has_word("mp4 mov", muxer->name);
+}
+
 static hone_status write_packet(struct video_output *output, AVPacket *packet, hone_error *error)
 {
     const int from = packet->stream_index;
@@ -516,6 +523,8 @@ static hone_status write_packet(struct video_output *output, AVPacket *packet, h
     if (!stream->subtitles)
         place_copied(output, packet, to);
     else if (!convert(output, stream, packet, to->time_base))
+        return HONE_OK;
+    if (is_hidden(output->format->oformat, packet))
         return HONE_OK;
     packet->stream_index = stream->index;
     packet->pos = -1;

@@ -77,6 +77,20 @@ def test_opus_in_matroska_stays_in_time():
                 frame.check(np.allclose(starts(place.path(out)), begin, atol=0.001), f"{name}, {out}: {starts(place.path(out))} of {begin}")
 
 
+def test_sound_that_an_edit_list_hides_is_not_heard():
+    """Cut without encoding, a file begins with what is only needed to decode."""
+    with Here() as place:
+        ffmpeg("-f", "lavfi", "-i", "sine=duration=2", "-f", "lavfi", "-i", "testsrc2=size=96x64:rate=25:duration=2", "-pix_fmt", "yuv420p", "-c:v", "libx264",
+               "-g", "50", "-c:a", "aac", place.path("whole.mp4"))
+        ffmpeg("-ss", "0.5", "-i", place.path("whole.mp4"), "-c", "copy", place.path("in.mp4"))
+        frame.check(packets(place.path("in.mp4"), "a")[0][0] < -0.4, "nothing is hidden")
+        for out in ("out.mkv", "out.ts", "out.mp4"):
+            apply(place, "in.mp4", out)
+            begin = probe(place.path(out), "-show_streams")["streams"]
+            video_start, sound_start = sorted((s["codec_type"] == "audio", float(s["start_time"])) for s in begin)
+            frame.check(-0.05 < sound_start[1] - video_start[1] < 0.005, f"{out}: {video_start} {sound_start}")
+
+
 def test_rates_and_times_stay():
     """Those that the stream itself tells, too; and frames that come at other times than the rate says."""
     varying = "-vf", r"setpts=(N*N+3*N)*0.004/TB", "-fps_mode", "vfr"
