@@ -6,6 +6,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,6 +67,33 @@ static bool gains_range(const struct encoder_request *r, const AVCodecContext *e
 {
     return encoder->codec_id == AV_CODEC_ID_MJPEG && encoder->color_range != AVCOL_RANGE_JPEG &&
            r->like->stream->codecpar->codec_id != AV_CODEC_ID_MJPEG;
+}
+
+/* ---- Shape ---- */
+
+static bool is_near(double a, double b)
+{
+    const double tolerance = 0.03; /* standards differ by as much on what is 4:3 */
+    return fabs(a / b - 1) < tolerance;
+}
+
+/* MPEG-2 knows square pixels and three shapes of pictures, MPEG-1 a list of pixels, height by width. */
+static bool loses_shape(const AVCodecContext *encoder)
+{
+    static const double pictures[] = {4.0 / 3, 16.0 / 9, 2.21};
+    static const double pixels[] = {1,      0.6735, 0.7031, 0.7615, 0.8055, 0.8437, 0.8935,
+                                    0.9157, 0.9815, 1.0255, 1.0695, 1.0950, 1.1575, 1.2015};
+    const double shape = av_q2d(encoder->sample_aspect_ratio);
+    bool is_held = encoder->sample_aspect_ratio.num == 0 || is_near(shape, 1);
+    if (encoder->codec_id == AV_CODEC_ID_MPEG2VIDEO)
+        for (size_t i = 0; i < COUNT_OF(pictures); i++)
+            is_held |= is_near(shape * encoder->width / encoder->height, pictures[i]);
+    else if (encoder->codec_id == AV_CODEC_ID_MPEG1VIDEO)
+        for (size_t i = 0; i < COUNT_OF(pixels); i++)
+            is_held |= is_near(1 / shape, pixels[i]);
+    else
+        is_held = true;
+    return !is_held;
 }
 
 /* ---- HDR ---- */
@@ -157,6 +185,9 @@ void losses_tell(const struct encoder_request *r, const AVCodecContext *encoder,
         tell(r,
              "samples of limited range will be taken for full range by programs without FFmpeg's libraries",
              "ffmpeg converts them before, with -pix_fmt yuvj420p");
+    if (loses_shape(encoder))
+        tell(r, "the shape of pixels is lost, because MPEG-1 and MPEG-2 have codes for a few shapes only",
+             "--codec h264 keeps it where the format holds that, such as .mp4, .mkv and .ts");
     if (loses_brightness(r, stream))
         tell(r, "the brightness that HDR was made for (mastering display, content light level) is lost",
              ".mkv, .mp4 and .mov hold it");

@@ -470,7 +470,12 @@ def test_what_is_lost_silently_elsewhere_is_named():
         ffmpeg(*source, "-c:v", "libx265", "-pix_fmt", "yuv420p10le", "-x265-params", HDR, place.path("hdr.mkv"))
         ffmpeg("-f", "lavfi", "-i", "testsrc=size=96x64:rate=25:duration=1", "-vf", r"select=lt(n\,5)+not(mod(n\,3))", "-fps_mode", "vfr",
                "-c:v", "ffv1", "-pix_fmt", "yuv420p", place.path("varying.mkv"))
-        for name, lost, out, kept, *codec in (("turned.mp4", "rotation", "a.mkv", "a.mp4"), ("alpha.mkv", "alpha", "b.mp4", "b.webm"),
+        for name, ratio in (("shape.mkv", "2"), ("wide.mkv", "64/45")):
+            ffmpeg("-f", "lavfi", "-i", "testsrc=size=720x576:rate=25:duration=0.2", "-vf", f"setsar={ratio}", "-c:v", "ffv1", "-pix_fmt", "yuv420p", place.path(name))
+        result = place.run("apply", "box size=3", place.path("wide.mkv"), "-o", place.path("f.mpg"))
+        ratio = probe(place.path("f.mpg"), "-show_streams")["streams"][0]["display_aspect_ratio"]
+        frame.check(ratio == "16:9" and not result.stderr, f"{ratio} {result.stderr}")
+        for name, lost, out, kept, *codec in (("shape.mkv", "shape of pixels", "f.ts", "f.mkv"), ("turned.mp4", "rotation", "a.mkv", "a.mp4"), ("alpha.mkv", "alpha", "b.mp4", "b.webm"),
                                               ("full.mkv", "full range", "c.mpg", "c.mkv"),
                                               ("hdr.mkv", "mastering display", "d.ts", "d.mp4", "--codec", "hevc"),
                                               ("varying.mkv", "constant rate", "e.y4m", "e.mkv")):
