@@ -53,6 +53,17 @@ def test_outputs_begin_at_0_with_sound_in_time():
                 frame.check(np.allclose(starts(place.path("again" + name[2:])), begin, atol=0.001), f"{name} begins elsewhere")
 
 
+def test_a_clock_that_begins_anew_is_followed():
+    """Transport streams count 90000 per second in 33 bits: this one does so for the last time 0.4 s after its beginning."""
+    with Here() as place:
+        ffmpeg(*source(), "-c:v", "libx264", "-c:a", "aac", "-output_ts_offset", str((1 << 33) / 90000 - 1.8), place.path("in.ts"))
+        begin, times = starts(place.path("in.ts")), shown(place.path("in.ts"))
+        apply(place, "in.ts", "out.mp4")
+        got = shown(place.path("out.mp4"))
+        frame.check(np.allclose(starts(place.path("out.mp4")), begin - begin.min(), atol=0.002), f"{starts(place.path('out.mp4'))} of {begin}")
+        frame.check(times[0] < 0 < times[-1] and np.allclose(got - got[0], times - times[0], atol=0.001), f"{times} became {got}")
+
+
 def test_streams_that_begin_later_stay_so():
     """Both in the middle, and one of them."""
     with Here() as place:
