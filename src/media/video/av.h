@@ -271,6 +271,9 @@ bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id);
 bool muxer_holds_frames(const AVOutputFormat *muxer, enum AVCodecID id, enum AVPixelFormat format);
 /* Whether it takes a stream of another file as it is. */
 bool muxer_copies(const AVOutputFormat *muxer, const AVStream *stream);
+/* Transport streams tell in each packet what Matroska wants in its header, which a pipe gets only once.
+ * 0, or a code of the libraries. */
+int muxer_complete(const AVOutputFormat *muxer, bool seekable, AVCodecParameters *parameters);
 /* Suffixes of the formats that take a stream, as it is or as other text; "" if there is none. */
 void muxer_list_holders(char *to, size_t size, const AVStream *stream);
 /* Whether only what is built on FFmpeg's libraries reads such a file. */

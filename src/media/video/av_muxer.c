@@ -73,6 +73,36 @@ bool muxer_holds_frames(const AVOutputFormat *muxer, enum AVCodecID id, enum AVP
     return true;
 }
 
+/* AudioSpecificConfig of ISO 14496-3: type, rate and channels in 5, 4 and 4 bits. */
+static int make_aac_header(AVCodecParameters *p)
+{
+    static const int rates[] = {96000, 88200, 64000, 48000, 44100, 32000, 24000,
+                                22050, 16000, 12000, 11025, 8000,  7350};
+    const int channels = p->ch_layout.nb_channels == 8 ? 7 : p->ch_layout.nb_channels;
+    unsigned rate = 0;
+    while (rate < COUNT_OF(rates) && rates[rate] != p->sample_rate)
+        rate++;
+    if (rate == COUNT_OF(rates) || channels < 1 || channels > 7)
+        return 0;
+    p->extradata = av_mallocz(2 + AV_INPUT_BUFFER_PADDING_SIZE);
+    if (!p->extradata)
+        return AVERROR(ENOMEM);
+    p->extradata_size = 2;
+    const unsigned bits = (unsigned)(p->profile + 1) << 11 | rate << 7 | (unsigned)channels << 3;
+    p->extradata[0] = (uint8_t)(bits >> 8);
+    p->extradata[1] = (uint8_t)bits;
+    return 0;
+}
+
+int muxer_complete(const AVOutputFormat *muxer, bool seekable, AVCodecParameters *p)
+{
+    const bool is_told_later = seekable || strcmp(muxer->name, "matroska") != 0;
+    return is_told_later || p->codec_id != AV_CODEC_ID_AAC || p->extradata_size ||
+                   p->profile != FF_PROFILE_AAC_LOW
+               ? 0
+               : make_aac_header(p);
+}
+
 bool muxer_is_y4m(const AVOutputFormat *muxer)
 {
     return strcmp(muxer->name, "yuv4mpegpipe") == 0;

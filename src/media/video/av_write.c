@@ -148,7 +148,9 @@ static int add_copied(struct video_output *output, const AVStream *from)
     AVStream *stream = avformat_new_stream(output->format, NULL);
     if (!stream)
         return AVERROR(ENOMEM);
-    const int code = avcodec_parameters_copy(stream->codecpar, from->codecpar);
+    int code = avcodec_parameters_copy(stream->codecpar, from->codecpar);
+    if (code >= 0)
+        code = muxer_complete(output->format->oformat, output->io->seekable, stream->codecpar);
     stream->codecpar->codec_tag = fitting_tag(output->format->oformat, from->codecpar);
     count_packets(output->format->oformat, stream->codecpar);
     stream->sample_aspect_ratio = from->sample_aspect_ratio;

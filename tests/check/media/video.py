@@ -551,6 +551,24 @@ def test_y4m_goes_through_pipes():
             frame.check(got == wanted, f"{got} {wanted}")
 
 
+def test_matroska_in_a_pipe_gets_sound_of_transport_streams():
+    """AAC in one has no header of its own: what is heard is the same, of one channel and of six."""
+    def heard(path):
+        return ffmpeg("-i", path, "-map", "a", "-f", "md5", "-")
+
+    with Here() as place:
+        for channels, rate in (("1", "44100"), ("6", "48000")):
+            ffmpeg("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=25:duration=0.4", "-f", "lavfi", "-i", "sine=duration=0.4", "-pix_fmt", "yuv420p", "-c:v",
+                   "libx264", "-c:a", "aac", "-ac", channels, "-ar", rate, "-y", place.path("in.ts"))
+            with open(place.path("in.ts"), "rb") as source, open(place.path("out.mkv"), "wb") as out:
+                command = [os.path.join(frame.build(), "hone"), "apply", "box size=3", "-", "-o", "-", "--format", "mkv"]
+                read, write = os.pipe()
+                with subprocess.Popen(command, stdin=source, stdout=write, env=place.environment) as process, os.fdopen(read, "rb") as end:
+                    os.close(write)
+                    out.write(end.read())
+            frame.check(process.returncode == 0 and heard(place.path("in.ts")) == heard(place.path("out.mkv")), f"{channels} channels")
+
+
 def test_y4m_tells_the_rate_of_any_input():
     """Of one with fine time stamps and of varying lengths, too: a frame is a frame."""
     with Here() as place:
