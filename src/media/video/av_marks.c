@@ -36,11 +36,13 @@ bool marks_hear(struct video_input *input, const char *line)
     if (sscanf(line, "Packet corrupt (stream = %d, dts = %" SCNd64, &mark.stream, &mark.dts) != 2 ||
         mark.stream < 0 || (unsigned)mark.stream >= input->format->nb_streams)
         return false;
-    const AVCodecParameters *codec = input->format->streams[mark.stream]->codecpar;
-    const bool is_video = codec->codec_type == AVMEDIA_TYPE_VIDEO;
-    /* A recording ends anywhere, within packets of sound as well. */
+    const enum AVMediaType type = input->format->streams[mark.stream]->codecpar->codec_type;
+    /* A recording ends anywhere, within packets of sound as well. Subtitles and data that are damaged are
+     * left alone: the video goes on. */
     const bool is_end = is_transport(input) && input->format->pb->eof_reached;
-    if ((is_video ? is_transport(input) : !is_end) && !is_noted(marks, &mark))
+    const bool matters =
+        type == AVMEDIA_TYPE_VIDEO ? is_transport(input) : type == AVMEDIA_TYPE_AUDIO && !is_end;
+    if (matters && !is_noted(marks, &mark))
         marks->list[marks->count++] = mark;
     return true;
 }
