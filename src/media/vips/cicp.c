@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BOX_HEAD = 8, LARGE_BOX_HEAD = 16, NCLX = 8 };
+enum { MOST_BOXES = 10000, MOST_COLOURS = 1000, BOX_HEAD = 8, LARGE_BOX_HEAD = 16, NCLX = 8 };
 
 enum { BT_709 = 1, UNKNOWN = 2, BT_601 = 6, SRGB = 13 };
 
@@ -30,7 +30,10 @@ static uint64_t big_endian(const unsigned char *bytes, int count)
 static bool find_box(int fd, struct range in, const char *kind, struct range *found)
 {
     unsigned char head[LARGE_BOX_HEAD];
-    for (off_t at = in.at; in.end - at >= BOX_HEAD && file_read_at(fd, head, BOX_HEAD, at) == BOX_HEAD;) {
+    off_t at = in.at;
+    for (int box = 0; box < MOST_BOXES && in.end - at >= BOX_HEAD; box++) {
+        if (file_read_at(fd, head, BOX_HEAD, at) != BOX_HEAD)
+            return false;
         uint64_t size = big_endian(head, 4);
         off_t inside = at + BOX_HEAD;
         if (size == 1 && file_read_at(fd, head, LARGE_BOX_HEAD, at) == LARGE_BOX_HEAD) {
@@ -63,7 +66,8 @@ static off_t find_nclx(int fd)
     box.at += 4; /* version and flags */
     if (!find_box(fd, box, "iprp", &box) || !find_box(fd, box, "ipco", &box))
         return 0;
-    for (struct range in = box; find_box(fd, in, "colr", &box); in.at = box.end)
+    struct range in = box;
+    for (int i = 0; i < MOST_COLOURS && find_box(fd, in, "colr", &box); i++, in.at = box.end)
         if (file_read_at(fd, nclx, NCLX, box.at) == NCLX && memcmp(nclx, "nclx", 4) == 0)
             return box.at + 4;
     return 0;
